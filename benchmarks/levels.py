@@ -14,7 +14,7 @@ import math
 import statistics
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -57,6 +57,11 @@ GRIDS = {
 """Numbers of flows and packets of bandwidth times delay for each."""
 SECONDS, WARM_UP = 20.0, 5.0
 RUNS = {"explanations": 6, "choice": 4}
+WITH_DFC: dict[str, dict[str, float]] = {
+    "1": {}, "2": {}, "3": {"duration": 1.0}, "4": {"duration": 0.5}, "5": {"duration": 0.3},
+    "6": {"duration": 0.2},
+}  # fmt: skip
+"""Scenarios of takano2006 with DFC, and how much of them is simulated, s."""
 TAKANO = ("1", "2", "3", "4", "5", "6", "4S", "4L", "4R", "4N", "4V", "4V'")
 
 
@@ -70,11 +75,18 @@ class Case:
 
 
 def cases() -> Iterator[Case]:
-    """Yield takano2006 without DFC, two pairs of kaneko2007, TCP over pause, an incast under pause and under PFC."""
+    """Yield takano2006 without and with DFC, two pairs of kaneko2007, TCP over pause, an incast under pause and PFC."""
     for name in TAKANO:
         scenario = takano2006(name, dfc=False)
         end = {} if scenario.links[0].rate < mbps(10_000) else {"duration": 1.0}
         yield Case(scenario, ("share", "losses", "first_loss"), end)
+    for name, end in WITH_DFC.items():
+        scenario = takano2006(name)
+        yield Case(replace(scenario, name=f"{scenario.name} with DFC"), ("share",), end)
+    scenario = takano2006("1")
+    links = [replace(link, rate=mbps(37)) for link in scenario.links]
+    slow = replace(scenario, name=f"{scenario.name} with DFC, 37 Mb/s", links=links)
+    yield Case(slow, ("share",), {"duration": 1.5, "since": 0.5})
     for pair in ((Reno(), Fusion()), (Reno(), HSTCP())):
         yield Case(kaneko_pair(*pair), ("share", "losses", "first_loss"), {"since": 20.0})
     fine = {"fluid": Fluid(steps_per_delay=16)}  # transmission times are whole steps on such links
@@ -261,7 +273,7 @@ def explanations(runs: int, only: str, folder: Path) -> None:
 def markdown(table: pd.DataFrame) -> str:
     """Return the table of the documentation: a row for each quantity, the waterfall from left to right."""
     rows = list(dict.fromkeys(table["row"]))
-    after = ["unexplained", "packet phases", "queued ACKs", "packets"]
+    after = ["unexplained", "packet phases", "queued ACKs", "whole counts", "packets"]
     columns = [*(name for name in rows if name not in after), *after]
     lines = [["scenario", "quantity", *columns], ["---", "---", *["--:"] * len(columns)]]
     for (scenario, quantity), group in table.groupby(["scenario", "quantity"], sort=False):
@@ -276,18 +288,22 @@ def markdown(table: pd.DataFrame) -> str:
 
 
 def conclusion(table: pd.DataFrame) -> str:
-    """Return a sentence on how much of the gaps of all shares is explained."""
+    """Return sentences on how much of the gaps of all shares is explained, without and with DFC."""
     shares = table[table["quantity"].str.startswith("share")]
-    if shares.empty:
-        return ""
+    with_dfc = shares["scenario"].str.contains("with DFC")
+    groups = {"without": shares[~with_dfc], "with": shares[with_dfc]}
+    return "".join(_sentence(name, rows) for name, rows in groups.items() if len(rows))
+
+
+def _sentence(name: str, shares: pd.DataFrame) -> str:
     ends = shares.pivot_table(index=["scenario", "quantity"], columns="row", values="mean")
     gaps = (ends["packets"] - ends["bare fluid"]).abs()
     rest = shares[shares["row"] == "unexplained"]
     zero = int(((rest["low"] <= 0.0) & (rest["high"] >= 0.0)).sum())
     return (
-        f"Of {len(gaps)} shares in the table packets are {gaps.median():.2f} from the bare fluid in the "
-        f"median and at most {gaps.max():.2f}; {rest['mean'].abs().median():.3f} in the median and at "
-        f"most {rest['mean'].abs().max():.2f} of it is not explained, and cannot be told from 0 for "
+        f"Of {len(gaps)} shares {name} DFC packets are {gaps.median():.2g} from the bare fluid in the "
+        f"median and at most {gaps.max():.2g}; {rest['mean'].abs().median():.2g} in the median and at "
+        f"most {rest['mean'].abs().max():.2g} of it is not explained, and cannot be told from 0 for "
         f"{zero} of them.\n"
     )
 

@@ -2,7 +2,8 @@
 
 N from 1 to 8, buffers from 20 to 160, thresholds anywhere, rates over three decades; the default method and
 `MatrixFree`, without bounds. One CSV row per set and method, written as it is found; a later call goes on
-where the file ends.
+where the file ends. ``--slowest 20`` solves the sets that took `MatrixFree` most cycles in that file again, and says in
+which cycle it was seen that they are slow, and what they would take if nothing were done about it.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import typer
 
 from benchmarks.records import RESULTS
 from markov import MatrixFree, PauseTandem, stationary
+from markov.stencils import matrix_free, multigrid
 
 TOLERANCE = 1e-12
 COLUMNS = (
@@ -73,16 +75,79 @@ def row(seed: int, number: int, name: str) -> dict[str, object]:
     return {**found, "failure": str(answer.status) if missed else ""}
 
 
+class Noted(multigrid.Multigrid):
+    """Levels that note in which cycle iterates were first combined, and in which they began anew."""
+
+    done = 0
+    combined: int | None = None
+    anew: int | None = None
+
+    def cycle(self) -> None:
+        """Improve x by one cycle."""
+        self.done += 1
+        super().cycle()
+
+    def combine(self, size: float) -> None:
+        """Combine iterates."""
+        type(self).combined = type(self).combined or self.done
+        super().combine(size)
+
+    def narrowed(self) -> bool:
+        """Begin anew with narrower levels."""
+        type(self).anew = type(self).anew or self.done
+        return super().narrowed()
+
+
+def again(seed: int, number: int, *, combine: bool) -> tuple[int, float, int | None, int | None]:
+    """Return the cycles and the residual of a set by `MatrixFree`, and when it combined and began anew."""
+    factor, levels = multigrid.COMBINE_FACTOR, matrix_free.Multigrid
+    Noted.combined = Noted.anew = None
+    try:
+        matrix_free.Multigrid = Noted  # type: ignore[misc]
+        multigrid.COMBINE_FACTOR = factor if combine else np.inf
+        model = PauseTandem(**parameters(seed, number))
+        method = MatrixFree(tolerance=TOLERANCE)
+        answer = stationary(model, method, proof=False, on_failure="return")
+    finally:
+        matrix_free.Multigrid = levels  # type: ignore[misc]
+        multigrid.COMBINE_FACTOR = factor
+    return int(answer.iterations or 0), answer.residual, Noted.combined, Noted.anew
+
+
+def slow(seed: int, rows: list[dict[str, str]], count: int) -> str:
+    """Return what becomes of the slowest sets, as a table in Markdown."""
+    mine = [r for r in rows if r["method"] == MATRIX_FREE and r["cycles"]]
+    mine.sort(key=lambda r: -int(r["cycles"]))
+    lines = [
+        "| set | states | cycles | combined from cycle | begun anew | cycles without combination |"
+    ]
+    lines.append("|--:|--:|--:|--:|--:|--:|")
+    for each in mine[:count]:
+        number = int(each["set"])
+        cycles, _, combined, anew = again(seed, number, combine=True)
+        plain, residual, _, _ = again(seed, number, combine=False)
+        left = str(plain) if residual <= TOLERANCE else f"{plain}, residual {residual:.0e}"
+        cells = number, each["states"], cycles, combined or "", anew or "", left
+        lines.append(f"| {' | '.join(map(str, cells))} |")
+        print(lines[-1], flush=True)
+    return "\n".join(lines) + "\n"
+
+
 def main(
     count: Annotated[int, typer.Option(help="Parameter sets.")] = 1000,
     seed: Annotated[int, typer.Option(help="Of the sets.")] = 22,
     path: Annotated[Path, typer.Option(help="The table.")] = Path("random_pause_chains.csv"),
+    slowest: Annotated[int, typer.Option(help="Only so many of its slowest sets, again.")] = 0,
 ) -> None:
     """Solve random parameter sets; say how many reached the residual, and what the others did."""
     done = []
     if path.exists():
         with path.open(encoding="utf-8", newline="") as file:
             done = list(csv.DictReader(file))
+    if slowest:
+        text = slow(seed, done, slowest)
+        (RESULTS / "slow_pause_chains.md").write_text(text, encoding="utf-8")
+        return
     known = {(int(r["set"]), r["method"]) for r in done}
     with path.open("a", encoding="utf-8", newline="") as file:
         table = csv.DictWriter(file, COLUMNS, lineterminator="\n")

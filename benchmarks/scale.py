@@ -3,7 +3,8 @@
 Each cell is a process of its own. It solves the chain once to load what is compiled, then without and
 with the bound on the error, and writes CPU seconds (of all threads), seconds by the clock, bytes that the
 solution held by the size of its arrays, and the process's peak. Beside them the bandwidth of one core by the
-STREAM triad, a[i] = b[i] + 3 c[i], measured in the same process. The tables go to
+STREAM triad, a[i] = b[i] + 3 c[i], and a Gauss-Seidel sweep of the finest grid, which reads and writes 16 bytes per
+state, as a share of it, measured in the same process. ``--sweep 1e7`` measures that alone. The tables go to
 ``benchmarks/results/scale.json`` and ``scale.md`` after each cell; cells not measured again stay.
 """
 
@@ -22,11 +23,15 @@ import typer
 from benchmarks.machines import triad
 from benchmarks.records import keep, measure_cell
 from markov import MatrixFree, Multilevel, PauseTandem, stationary
+from markov.stencils.levels import LARGE, Finest
+from markov.stencils.loops.teams import Team
+from markov.stencils.models import GridModel
 
 SIZES = (1e4, 1e5, 1e6, 1e7, 1e8, 1e9)
 MOST_WITH_MATRIX = 1e6  # 0.7 kilobytes per state
 THREADED = 1e6  # states from which on it is solved by two threads as well
 TWICE = 1e7  # states up to which the chain is solved without the bound as well
+SWEPT = 16.0  # bytes per state that a sweep reads and writes
 
 
 def model_of(states: float) -> PauseTandem:
@@ -35,13 +40,39 @@ def model_of(states: float) -> PauseTandem:
     return PauseTandem(buffers=(second // 2, second), high_threshold=3 * second // 4)
 
 
+def sweep(states: float, threads: int = 1) -> dict[str, float]:
+    """Return the seconds of a forward sweep of the finest grid, the best of five, and its share of the triad.
+
+    Seconds are of CPU time for one thread, by the clock for several.
+    """
+    layout = GridModel(model_of(states)).layout
+    grid, rates = layout.into
+    x = np.full(grid.size, 1.0 / grid.size)
+    clock = time.process_time if threads == 1 else time.perf_counter
+    best = np.inf
+    with Team(threads) as team:
+        fast = grid.size >= LARGE
+        finest = Finest(grid, rates, layout.place >= 0, x, fast=fast, team=team)
+        for _ in range(6):  # the first one loads what is compiled
+            start = clock()
+            finest.forward()
+            best = min(best, clock() - start)
+    bandwidth = triad()
+    return {
+        "sweep_ns_per_state": 1e9 * best / grid.size,
+        "sweep_share_of_triad": SWEPT * grid.size / best / bandwidth,
+        "triad_bytes_per_second": bandwidth,
+    }
+
+
 def cell(
     states: float, method: str, checkpoint: Path | None = None, threads: int = 1
 ) -> dict[str, Any]:
     """Return the figures of one size and one method, measured in this process."""
     model = model_of(states)
     solver = MatrixFree(threads=threads) if method == "MatrixFree" else Multilevel()
-    bandwidth = triad()
+    swept = sweep(states, threads) if method == "MatrixFree" else {}
+    bandwidth = swept.get("triad_bytes_per_second") or triad()
     stationary(model_of(min(states, 1.1e6)), solver)
     if checkpoint is not None:
         solver = MatrixFree(checkpoint=checkpoint, threads=threads)
@@ -66,6 +97,7 @@ def cell(
         "cycles": answer.iterations,
         "residual": answer.residual,
         "error_bound": answer.error_bound,
+        **swept,
         "triad_bytes_per_second": bandwidth,
     }
 
@@ -82,6 +114,7 @@ def table(cells: list[dict[str, Any]]) -> str:
     columns = ["states", "method", "threads", "CPU us per state", "with the bound"]
     columns += ["with the bound by the clock", "bytes per state"]
     columns += ["peak of the process, MB", "cycles", "error bound", "triad, GB/s"]
+    columns += ["fine sweep, ns per state", "of the triad"]
     lines = [f"| {' | '.join(columns)} |", f"|{'---|' * len(columns)}"]
     for c in cells:
         alone = "" if np.isnan(c["us_per_state"]) else f"{c['us_per_state']:.2f}"
@@ -90,9 +123,15 @@ def table(cells: list[dict[str, Any]]) -> str:
             f"| {c['states']:,} | `{c['method']}` | {c.get('threads', 1)} | {alone} | "
             f"{c['us_per_state_with_bound']:.2f} | {'' if clock is None else f'{clock:.2f}'} | "
             f"{c['bytes_per_state']:.0f} | {c['peak_bytes_per_state'] * c['states'] / 1e6:.0f} | {c['cycles']} | "
-            f"{c['error_bound']:.1e} | {c['triad_bytes_per_second'] / 1e9:.1f} |"
+            f"{c['error_bound']:.1e} | {c['triad_bytes_per_second'] / 1e9:.1f} | "
+            f"{_number(c, 'sweep_ns_per_state', '.2f')} | {_number(c, 'sweep_share_of_triad', '.0%')} |"
         )
     return "\n".join(lines) + "\n"
+
+
+def _number(cell: dict[str, Any], name: str, form: str) -> str:
+    """Return a number of a cell; nothing where it was not measured."""
+    return format(cell[name], form) if name in cell else ""
 
 
 def main(
@@ -103,8 +142,16 @@ def main(
     only: Annotated[str | None, typer.Option(help="One cell: states,method[,threads].")] = None,
     save: Annotated[bool, typer.Option(help="Write the one cell into the tables, too.")] = False,
     checkpoint: Annotated[Path | None, typer.Option(help="File of a cell to go on from.")] = None,
+    swept: Annotated[
+        float | None,
+        typer.Option("--sweep", help="States: a fine sweep alone, by one thread and by two."),
+    ] = None,
 ) -> None:
     """Measure every size up to the largest, and write the tables after each."""
+    if swept is not None:
+        for threads in (1, 2):
+            sys.stdout.write(json.dumps({"threads": threads, **sweep(swept, threads)}) + "\n")
+        return
     if only is not None:
         states, method, *threads = only.split(",")
         found = cell(float(states), method, checkpoint, *map(int, threads))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import sys
+import tomllib
 from importlib.metadata import metadata
 from pathlib import Path
 from typing import Any
@@ -26,14 +27,39 @@ extensions = [
     "sphinx.ext.intersphinx",
     "sphinx.ext.napoleon",
     "sphinx.ext.viewcode",
+    "matplotlib.sphinxext.plot_directive",
     "myst_nb",
     "mathml",
 ]
 html_math_renderer = "mathml"
 exclude_patterns = ["_build", "_templates"]
 templates_path = ["_templates"]
+default_role = "py:obj"  # names in docstrings are links where they have a page
 autosummary_ignore_module_all = False  # the pages of docs/reference/ are of the names in __all__
 autosummary_imported_members = True
+
+
+def _figures() -> dict[str, dict[str, str]]:
+    """Return code and caption of each object's figure, of reference-figures.toml."""
+    found = {}
+    table = Path(__file__).with_name("reference-figures.toml").read_text(encoding="utf-8")
+    for figure in tomllib.loads(table)["figure"]:
+        for full in figure["objects"]:
+            words = {"name": full.rpartition(".")[2]}
+            words["model"] = figure.get("model", {}).get(words["name"], words["name"])
+            words["given"] = figure.get("given", {}).get(words["name"], "")
+            texts = {"code": figure["code"].strip(), "caption": figure["caption"]}
+            for key, word in words.items():
+                texts = {kind: text.replace(f"{{{key}}}", word) for kind, text in texts.items()}
+            found[full] = texts
+    return found
+
+
+autosummary_context = {"figures": _figures()}
+plot_formats = ["svg"]
+plot_html_show_formats = plot_html_show_source_link = False
+plot_apply_rcparams = True
+plot_rcparams = {"figure.figsize": (6.4, 3.6), "figure.constrained_layout.use": True}
 
 suppress_warnings = ["ref.python"]  # parameters of one name in several classes, such as rtt
 
@@ -70,6 +96,7 @@ napoleon_google_docstring = False
 napoleon_use_ivar = True  # an attribute that has a docstring of its own is described once
 
 _LITERAL = re.compile(r"(``.+?``)")
+_SEVERAL = re.compile(r":ivar (\w+(?:, \w+)+): (.*)")
 
 
 def _escape_bars(
@@ -81,6 +108,24 @@ def _escape_bars(
             parts = _LITERAL.split(line)
             parts[::2] = [part.replace("|", r"\|") for part in parts[::2]]
             lines[k] = "".join(parts)
+
+
+def _split_names(
+    _app: Any, _what: str, _name: str, _obj: Any, _options: Any, lines: list[str]
+) -> None:
+    """Give each of several attributes with one text the text: Sphinx takes the first name for a type."""
+    done: list[str] = []
+    while lines:
+        found = _SEVERAL.fullmatch(lines[0])
+        text = [lines.pop(0)]
+        while found and lines and lines[0].startswith(" "):
+            text.append(lines.pop(0))
+        if found:
+            for own in found[1].split(", "):
+                done += [f":ivar {own}: {found[2]}", *text[1:]]
+        else:
+            done += text
+    lines[:] = done
 
 
 def _skip_bare_fields(
@@ -108,3 +153,4 @@ def setup(app: Any) -> None:
     app.connect("html-page-context", _make_accessible, priority=900)  # after the theme
     app.connect("autodoc-skip-member", _skip_bare_fields)
     app.connect("autodoc-process-docstring", _escape_bars)
+    app.connect("autodoc-process-docstring", _split_names)

@@ -206,7 +206,13 @@ class _Parts(Generic[T, R]):
             self.under_way[future] = part
 
     def _part(self) -> tuple[range, int] | None:
-        """Return the numbers of the tasks to send next, and how often they were lost."""
+        """Return the numbers of the tasks to send next, and how often they were lost.
+
+        A part whose worker died is under way alone: Dask blames whatever the worker had before it.
+        """
+        suspect = any(lost for _, lost in self.under_way.values())
+        if suspect or (self.again and self.again[0][1] and self.under_way):
+            return None
         if self.again:
             return self.again.popleft()
         left = len(self.tasks) - self.next

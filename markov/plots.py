@@ -44,6 +44,11 @@ def draw_marginals(chain: MarkovChain, pi: NDArray[np.float64], ax: Any = None) 
             ax.set_xticks(range(len(pi)), list(map(str, chain.states)))
         return ax
     shares = []
+    if all(len(values) == 2 for values, _ in marginals.values()):
+        ax.plot(list(marginals), [marginal[1] for _, marginal in marginals.values()], "o")
+        ax.set(xlabel="component", ylabel="probability of the larger value", ylim=(0.0, None))
+        ax.set_title(fill(repr(chain.model), TITLE), fontsize=10)
+        return ax
     for name, (values, marginal) in marginals.items():
         if len(values) == 2:
             shares.append(f"P({name} = {values[1]}) = {marginal[1]:.3g}")

@@ -117,7 +117,7 @@ class Paths(Result):
         for run in range(min(self.runs, MAX_DRAWN)):
             times, states = self.path(run)
             ax.step(np.append(times, self.horizon), np.append(states, states[-1]), where="post")
-        ax.set(xlabel="time in s", ylabel="number of the state")
+        ax.set(xlabel="time (s)", ylabel="number of the state")
         return ax
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import importlib
 import runpy
 from pathlib import Path
 from types import SimpleNamespace
@@ -32,7 +34,9 @@ class Place(NamedTuple):
 def hooks() -> dict[str, Any]:
     """The hooks of conf.py by event."""
     found: dict[str, Any] = {}
-    app = SimpleNamespace(connect=lambda event, hook, priority=500: found.update({event: hook}))
+    app = SimpleNamespace(
+        connect=lambda event, hook, priority=500: found.update({event: hook, hook.__name__: hook})
+    )
     runpy.run_path(str(CONF))["setup"](app)
     return found
 
@@ -44,6 +48,30 @@ def test_fields_of_named_tuples_are_described_once(
     """Python's own docstring of a field, its number, would be another entry for each of them."""
     hook = hooks["autodoc-skip-member"]
     assert hook(None, "class", member, getattr(Place, member), False, None) is skipped
+
+
+def test_figures_of_the_reference_are_of_objects_that_have_a_page() -> None:
+    """Their code runs when the docs are built; here names are resolved, and every placeholder is filled in."""
+    figures = runpy.run_path(str(CONF))["autosummary_context"]["figures"]
+    assert len(figures) > 100
+    for full, texts in figures.items():
+        package, name = full.rsplit(".", 1)
+        assert name in importlib.import_module(package).__all__
+        for node in ast.walk(ast.parse(texts["code"])):
+            if isinstance(node, ast.ImportFrom):
+                assert all(
+                    hasattr(importlib.import_module(str(node.module)), a.name) for a in node.names
+                )
+        assert "{" not in texts["caption"]
+        assert "{name}" not in texts["code"]
+
+
+def test_attributes_with_one_text_are_described_one_by_one(hooks: dict[str, Any]) -> None:
+    lines = ["Text.", "", ":ivar low, high: Packets,", "    or bytes.", ":ivar units: Of both."]
+    hooks["_split_names"](None, "class", "Result", Place, None, lines)
+    assert lines[2:] == [
+        ":ivar low: Packets,", "    or bytes.", ":ivar high: Packets,", "    or bytes.", ":ivar units: Of both.",
+    ]  # fmt: skip
 
 
 def test_captions_have_a_level_and_code_takes_the_focus(hooks: dict[str, Any]) -> None:

@@ -90,7 +90,7 @@ def plan(frame: pd.DataFrame, about: dict[str, Any], value: str | None = None) -
     frame = frame[frame[y].notna()]
     varied = [c for c in index if c != "seed" and many(frame, c, 1)]
     pooled = tuple(c for c in varied if c in NAMING and many(frame, c, MOST_NAMES))
-    behind = index[index.index("seed") + 1 :]
+    behind = index[index.index("seed") + 1 :] if "seed" in index else []
     runs = [c for c in varied if c not in behind]
     parts = [c for c in varied if c in behind and c not in pooled]
     if pooled:  # words name the kind of the flows

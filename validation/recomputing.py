@@ -39,9 +39,10 @@ CASES = {
     "packets/dumbbells-ns2": ("dumbbell", False),
     "packets/parking-lots-ns2": ("parking lot", False),
     "packets/delayed-acks-ns2": ("dumbbell", True),
+    "packets/takano2006-ns2": ("takano2006", False),
 }
 """The cases, their topologies, and whether receivers delay ACKs."""
-PARTS = 16
+PARTS = 24
 """Into which the runs are divided."""
 
 
@@ -56,9 +57,9 @@ class Run:
     recovery
         ``"tahoe"``, ``"reno"``, ``"newreno"`` or ``"sack"``.
     size
-        Pairs of a dumbbell, long flows of a parking lot.
+        Pairs of a dumbbell, long flows of a parking lot, number of a scenario of takano2006.
     seed
-        Of ns-2's default generator and of the starts.
+        Of ns-2's default generator and of the starts; 0: neither is drawn.
     """
 
     case: str
@@ -101,7 +102,7 @@ def runs() -> tuple[Run, ...]:
     --------
     >>> from validation.recomputing import runs
     >>> len(runs())
-    224
+    312
     """
     found = []
     for case in CASES:
@@ -165,10 +166,10 @@ def recompute(parts: Iterable[int]) -> Iterator[Recomputed]:
     Examples
     --------
     >>> from validation.recomputing import recompute
-    >>> list(recompute([16]))
+    >>> list(recompute([24]))
     Traceback (most recent call last):
     ...
-    ValueError: part = 16: must be a whole number in 0..15
+    ValueError: part = 24: must be a whole number in 0..23
     """
     wanted = [whole("part", part, 0, PARTS - 1) for part in parts]
     made_from = f"{MANIFEST_SHA256} {hash_of([Path(__file__), Path(packet_networks.__file__)])}"
@@ -193,7 +194,7 @@ def compare(run: Run) -> Recomputed:
 
     topology, delayed = CASES[run.case]
     scenario = scenario_of({**vars(run), "topology": topology, "delayed": delayed})
-    method = Packets(convention="ns2", recovery=run.recovery, seed=run.seed)
+    method = Packets(convention="ns2", recovery=run.recovery, seed=run.seed or None)
     plan = plan_scenario(scenario, method, duration=scenario.duration, sample=SAMPLE)
     found = run_engine(plan)
     flows = run.rows("flows").sort_values("flow")

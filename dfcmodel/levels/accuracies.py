@@ -95,9 +95,9 @@ def share_intervals(
 
     Returns
     -------
-    By ``group``: ``share`` (goodput over the rate of the slowest link of the group's paths, mean of the
-    runs), ``low`` and ``high``, and ``by_chance``, half of Student's interval. ``model_error``: half of the
-    interval of the model's error. Attribute ``level``: which one.
+    A data set by ``group``, with ``share`` (goodput over the rate of the slowest link of the group's paths,
+    mean of the runs), ``low`` and ``high``, ``by_chance``, half of Student's interval, and ``model_error``,
+    half of the interval of the model's error. The attribute ``level`` says which level it was.
 
     Raises
     ------

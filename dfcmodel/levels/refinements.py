@@ -85,6 +85,8 @@ def default_refinements(scenario: Scenario) -> tuple[Refinement, ...]:
     - *packet phases*: packets come when the protocol sends them, so that flows can stay in step for
       long; without it each packet waits a random time of up to one packet time.
     - *queued ACKs*: ACKs take time on their links and queue there.
+    - *whole counts*: the law of `DFC` reads whole packets; without it their average over the
+      transmission time of a packet (``count_smoothing``).
 
     Parameters
     ----------
@@ -100,12 +102,13 @@ def default_refinements(scenario: Scenario) -> tuple[Refinement, ...]:
     instance("scenario", scenario, Scenario)
     rules = list(window_rules(scenario.flows))
     found = []
-    if not all(isinstance(link.discipline, DFC) for link in scenario.links):
+    wait = packet_time(scenario)
+    with_dfc = [isinstance(link.discipline, DFC) for link in scenario.links]
+    if not all(with_dfc):
         found.append(Refinement("transmission times", "fluid", off={"store_and_forward": False}))
     if any(rule.recovery != "sack" for rule in rules):
         found.append(Refinement("recovery", "fluid", off={"recovery": "sack"}))
     if rules:
-        wait = packet_time(scenario)
         random, regular = {"packet_jitter": wait}, {"packet_jitter": 0.0}
         found += [
             Refinement("timeouts", "fluid", off={"timeouts": False}),
@@ -113,6 +116,8 @@ def default_refinements(scenario: Scenario) -> tuple[Refinement, ...]:
             Refinement("packet phases", "packets", off=random, on=regular),
             Refinement("queued ACKs", "packets", off={"ack_transmission": False}),
         ]
+    if any(with_dfc):
+        found.append(Refinement("whole counts", "packets", off={"count_smoothing": wait}))
     return tuple(found)
 
 

@@ -45,7 +45,9 @@ class Arrivals(NamedTuple):
     capacity
         Of the link, packets/s; less while it is paused.
     delay
-        For how long the packet at the head of the queue has waited, s.
+        For how long the packet at the head of the queue has waited, s. Where flows or classes have queues of
+        their own, at that of the queue where it is shortest: `CoDel` begins anew with each packet that leaves
+        after less than its target.
     random
         A number drawn evenly from 0 to 1.
     """
@@ -255,7 +257,7 @@ class Pause(Discipline):
 class Fair(Discipline):
     """Fair queueing: a queue per flow and max-min fair shares of the link (as SFQ and DRR approximate).
 
-    A full buffer drops from the flows that occupy more than their fair share of it.
+    A full buffer drops from the head of the longest queue, whosever packet comes.
 
     Parameters
     ----------
@@ -283,8 +285,9 @@ class Fair(Discipline):
 class Priority(Discipline):
     """Strict priority: a queue per flow, served by the flows' ``priority``, the lowest number first.
 
-    A full buffer drops from the lowest priority (the highest number) first. Flows of equal priority
-    have equal shares.
+    A full buffer drops from the lowest priority (the highest number) first, from the head of the longest queue
+    there, whosever packet comes: what waits makes room for what is served before it. Flows of equal priority have
+    equal shares.
 
     Parameters
     ----------

@@ -10,7 +10,7 @@ from typing import Any
 from hopflow.checks import choice, flag, one_number, shown, unboxed, whole
 from responsefn import RateRule, WindowRule
 
-__all__ = ["CBR", "Flow", "OnOff", "rules_of", "window_rules"]
+__all__ = ["CBR", "Flow", "OnOff", "of_kind", "rules_of", "window_rules"]
 
 HOSTS = ("shaped", "unshaped", "direct")
 LARGEST_WINDOW = 2.0**24
@@ -209,6 +209,13 @@ def _check_idle(flow: Flow, of: str) -> None:
         msg = f"must be inf for {flow.source!r}: it has no window"
         raise ValueError(f"idle {of} = {flow.idle:g}: {msg}")  # noqa: TRY004
     whole(f"size {of}", flow.size, 1, LONGEST_TRANSFER, why="of each transfer, with idle times")
+
+
+def of_kind(flows: Iterable[Flow], *kinds: type) -> list[bool]:
+    """Return whether the source of each flow is of one of some kinds; each class of sources is asked once."""
+    flows = tuple(flows)
+    chosen = {each for each in {type(flow.source) for flow in flows} if issubclass(each, kinds)}
+    return [type(flow.source) in chosen for flow in flows]
 
 
 def window_rules(flows: Iterable[Flow]) -> Iterator[WindowRule]:

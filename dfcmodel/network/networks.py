@@ -200,7 +200,7 @@ class Scenario:
         for m in together:
             own = self.links[m].discipline
             own_part: dict[str, Any] = {"manager": None, "managed": None, "storm": None}
-            if replace(own, **own_part) != replace(rule, **own_part):
+            if own is not rule and replace(own, **own_part) != replace(rule, **own_part):
                 msg = f"{self.links[m].name} has {own!r}, must be equal but for manager and storm"
                 raise ValueError(f"discipline of link {link.name!r} = {rule!r}: {msg}")
         reserved = self.reserved(n)

@@ -17,8 +17,8 @@ from dfcmodel.packets.kernel.layout import ON_ACK, ON_DELIVERY, ON_LOSS, ON_MARK
 from dfcmodel.packets.layouts.arrays import Layout, lay_out, trace_ports
 from dfcmodel.packets.layouts.capacities import grow
 from dfcmodel.packets.layouts.managers import called_managers
-from dfcmodel.packets.layouts.senders import redraw_periods
-from dfcmodel.packets.planning import LARGEST, check_numbers, check_window
+from dfcmodel.packets.layouts.senders import RATED, redraw_periods
+from dfcmodel.packets.planning import LARGEST, check_numbers, check_rate, check_window
 from dfcmodel.packets.plans import ENDLESS
 from dfcmodel.packets.records import Records
 from hopflow.executing import check_stop
@@ -143,6 +143,7 @@ class PacketRun:
                 place = f"{plan.scenario.name}, t = {self.done * plan.sample:g} s"
                 msg = "more packets in the network than links and windows can hold"
                 raise MemoryError(f"{place}: {msg}")
+            self._check_rates()
             if self.keeps:
                 records.take_switches(int(tally[SWITCHED]))
             tally[SWITCHED] = 0
@@ -152,6 +153,15 @@ class PacketRun:
             if tally[CROWDED]:
                 grow(arrays, self.layout.most)
         return True
+
+    def _check_rates(self) -> None:
+        """Raise ArithmeticError where a rule has set its rate, or that of its packets, to no number."""
+        flow, now = self.layout.arrays["flow"], self.done * self.plan.sample
+        own_pace = (flow["paced"] == 1) & (flow["pace_start"] == 0.0)
+        rates = np.where(flow["recovery"] == RATED, flow["cwnd"], 0.0)
+        rates = np.where(own_pace, flow["rule_state"][:, 0], rates)
+        for f in np.flatnonzero(np.isnan(rates)).tolist():
+            check_rate(self.plan.scenario, f, float(rates[f]), now)
 
     def fork(self, rng: np.random.Generator) -> PacketRun:
         """Return a copy of the state that goes on with other random numbers.
@@ -171,7 +181,7 @@ class PacketRun:
 
 def begin_run(plan: Plan, spare: int = 1) -> PacketRun:
     """Return the run of a plan at t = 0; arrays that grow are ``spare`` times as large at first."""
-    signatures = signatures_of(rules_of(plan.scenario.flows))
+    signatures = signatures_of(dict.fromkeys(rules_of(plan.scenario.flows)))  # flows share rules
     events = sender_events(signatures)
     managers = manager_events_of(called_managers(plan))
     return PacketRun(plan, lay_out(plan, signatures, spare), Records(plan), events, managers)
@@ -193,7 +203,12 @@ def run_engine(plan: Plan) -> Records:
         When a flow sends more packets than there are sequence numbers, 2^31 - 2, or its window at the end of a sample is
         more.
     ArithmeticError
-        When a window is not a number.
+        When a window or a rate is not a number.
+
+    Notes
+    -----
+    No event is in the past: what a rule sets is a window or a rate, and a packet leaves at the later of the present and
+    of the last one plus 1 / rate, which is not negative.
     """
     return _whole_run(plan, ()).records
 

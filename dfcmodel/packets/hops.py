@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Integers = NDArray[np.int64]
 
-__all__ = ["Hops", "hops_of"]
+__all__ = ["Hops", "Ingresses", "arrivals_of", "hops_of"]
 
 
 class Hops(NamedTuple):
@@ -59,6 +59,56 @@ class Hops(NamedTuple):
         spent = passage[self.port, self.is_ack.astype(np.int64)]
         times: Floats = np.bincount(self.flow, weights=spent).astype(np.float64)
         return times
+
+
+class Ingresses(NamedTuple):
+    """What ports with PFC count, each port, ingress and class once and in order, (N,).
+
+    Attributes
+    ----------
+    port
+        Which port counts.
+    before
+        The port over which its packets come; of a host without access link -1 - flow.
+    priority
+        Their class.
+    room
+        For how many of them there is room, packets.
+    """
+
+    port: Integers
+    before: Integers
+    priority: Integers
+    room: Floats
+
+
+def arrivals_of(
+    hops: Hops, kept: NDArray[np.bool_], ranks: Integers
+) -> tuple[Integers, Integers, Integers]:
+    """Return port, port before and class of the hops that are kept, each combination once and in order, (N,).
+
+    Parameters
+    ----------
+    hops
+        All hops.
+    kept
+        Which of them, (H,).
+    ranks
+        Class of each flow, 0 to 8, (F,).
+
+    Examples
+    --------
+    >>> hops = hops_of([(0, 1), (0, 1), (1,)], [(), (), ()])
+    >>> arrivals_of(hops, hops.port == 1, np.array([3, 3, 0]))
+    (array([1, 1]), array([-3,  0]), array([0, 3]))
+    """
+    flows, places = len(ranks), 9
+    before = np.where(hops.begins, -1 - hops.flow, hops.before)[kept]
+    span = flows + int(hops.port.max(initial=0)) + 1
+    keys = (hops.port[kept] * span + before + flows) * places + ranks[hops.flow[kept]]
+    keys, ranks = np.divmod(np.unique(keys), places)
+    port, before = np.divmod(keys, span)
+    return port, before - flows, ranks
 
 
 def hops_of(forward: Sequence[Sequence[int]], backward: Sequence[Sequence[int]]) -> Hops:

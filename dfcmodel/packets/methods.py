@@ -58,6 +58,10 @@ class Packets:
     ack_transmission
         Whether ACKs take time on each link of their way, and so queue there; otherwise they return after
         the propagation delays alone, as in the fluid. ns-2 always has them take time.
+    count_smoothing
+        Time constant, s, of the exponential average of the packets in a queue that the law of `DFC` reads:
+        when it is read a time t after the last, it moves by t / (count_smoothing + t) of its distance to
+        the number. 0: whole packets, as they are. Allowed only where a link has DFC.
     backend
         ``"numba"``, or ``"reference"``: a discrete-event simulation in plain Python with the same
         results, a thousand times slower.
@@ -82,6 +86,7 @@ class Packets:
     loss: Mapping[str, float] | None = None
     ack_transmission: bool = True
     ack_delay: float = 0.1
+    count_smoothing: float = 0.0
     backend: str = "numba"
 
     def __post_init__(self) -> None:
@@ -99,6 +104,7 @@ class Packets:
         for name, p in instance("loss", loss, Mapping, "a mapping of links, or None").items():
             one_number(f"loss of {name}", p, at_least=0.0, below=1.0)
         one_number("ack_delay", self.ack_delay, above=0.0, at_most=0.5, hint="in s")
+        one_number("count_smoothing", self.count_smoothing, at_least=0.0, at_most=1e5, hint="in s")
         choice("backend", self.backend, ("numba", "reference"))
         flag("ack_transmission", self.ack_transmission)
         if self.is_ns2 and not self.ack_transmission:

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dfcmodel.network.flows import CBR
+from dfcmodel.network.flows import CBR, of_kind
 from dfcmodel.packets import ns2_random
 from dfcmodel.packets.plans import BLOCK, ENDLESS, HEADER, SIZES, Plan
-from dfcmodel.packets.ports import Port, Ports
+from dfcmodel.packets.ports import Ports
 from dfcmodel.packets.refusals import check_scenario
 from hopflow.checks import one_number
 from responsefn import RateRule, WindowRule
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-__all__ = ["LARGEST", "check_numbers", "check_window", "plan_packets"]
+__all__ = ["LARGEST", "check_numbers", "check_rate", "check_window", "plan_packets"]
 
 SHORTEST = 1e-12
 """Least duration and sample in s: the kernel counts times of up to 1e5 s in samples, in 64 bits."""
@@ -68,12 +68,13 @@ def plan_packets(
     sample, samples, every = _division(end, sample)
     ports = Ports(scenario, method)
     forward, backward = [], []
+    listens = of_kind(scenario.flows, WindowRule, RateRule)
     for f, flow in enumerate(scenario.flows):
         out = list(scenario.path_index(flow))
         if flow.host != "direct":
             out.insert(0, ports.access(f))
         forward.append(tuple(out))
-        back = [ports.reverse(p) for p in reversed(out)] if _listens(scenario, f) else []
+        back = [ports.reverse(p) for p in reversed(out)] if listens[f] else []
         backward.append(tuple(back))
     acks = HEADER + BLOCK * np.arange(SIZES - 1)
     sizes = np.array([scenario.packet_size, *(acks if method.ack_transmission else 0.0 * acks)])
@@ -90,13 +91,14 @@ def plan_packets(
         backward=tuple(backward),
         recoveries=method.recovery_of(scenario),
         delayed=tuple(
-            flow.delayed_acks and isinstance(flow.source, WindowRule) for flow in scenario.flows
+            flow.delayed_acks and own
+            for flow, own in zip(scenario.flows, of_kind(scenario.flows, WindowRule), strict=True)
         ),
         transmission=transmission,
         passage=transmission + delays[:, np.newaxis],
         ranks=_ranks(method, transmission[:, 0] + delays),
         sizes=sizes,
-        losses=np.array([_loss(scenario, method, port) for port in ports.all]),
+        losses=_losses(scenario, method, P),
         starts=starts,
         jitter=jitter,
         phases=_phases(scenario, method),
@@ -152,6 +154,15 @@ def check_window(scenario: Scenario, f: int, window: float, now: float) -> None:
     raise OverflowError(f"{place} {window:g} packets, more than {LARGEST} sequence numbers")
 
 
+def check_rate(scenario: Scenario, f: int, rate: float, now: float) -> None:
+    """Raise ArithmeticError for a rate, in packets/s, that a rule has set to no number; one below 0 sends nothing."""
+    if math.isnan(rate):
+        place = f"{scenario.name}, t = {now:g} s"
+        raise ArithmeticError(
+            f"{place}: the rate of flow {scenario.flows[f].name!r} is not a number"
+        )
+
+
 def _surely_sent(scenario: Scenario, starts: Floats, end: float) -> Floats:
     """Return the packets that constant rates send up to the end; 0 of sources that listen."""
     rates = [flow.source.rate if isinstance(flow.source, CBR) else 0.0 for flow in scenario.flows]
@@ -174,11 +185,12 @@ def _division(end: float, sample: float) -> tuple[float, int, int]:
     return end / samples, samples, 1
 
 
-def _loss(scenario: Scenario, method: Packets, port: Port) -> float:
-    """Return the probability of random loss at a port; ACKs are never lost."""
-    if port.link < 0 or method.loss is None:
-        return 0.0
-    return float(method.loss.get(scenario.links[port.link].name, 0.0))
+def _losses(scenario: Scenario, method: Packets, P: int) -> Floats:
+    """Return the probability of random loss at each port, the first of which are links; ACKs are never lost."""
+    found, given = np.zeros(P), method.loss or {}
+    if given:
+        found[: len(scenario.links)] = [given.get(link.name, 0.0) for link in scenario.links]
+    return found
 
 
 def _ranks(method: Packets, passage: Floats) -> NDArray[np.int64]:
@@ -187,10 +199,6 @@ def _ranks(method: Packets, passage: Floats) -> NDArray[np.int64]:
     if method.is_ns2:
         ranks[np.argsort(-passage, kind="stable")] = np.arange(len(passage))
     return ranks
-
-
-def _listens(scenario: Scenario, f: int) -> bool:
-    return isinstance(scenario.flows[f].source, (WindowRule, RateRule))
 
 
 def _phases(scenario: Scenario, method: Packets) -> Floats:

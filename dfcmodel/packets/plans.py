@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -11,7 +10,7 @@ import numpy as np
 
 from dfcmodel.network.class_pauses import ALL, PFC
 from dfcmodel.network.disciplines import DFC, FIFO, Pause
-from dfcmodel.packets.hops import Hops, hops_of
+from dfcmodel.packets.hops import Hops, Ingresses, arrivals_of, hops_of
 from dfcmodel.packets.ports import UNBOUNDED, has_lanes
 from responsefn import DeliveryRule, RateRule, WindowRule
 from responsefn.rules.base import answers_marks
@@ -36,6 +35,8 @@ BLOCK = 8.0
 """Bytes of a block of a selective acknowledgement."""
 PHASES = 2006
 """What tells the random phases of clocks from all other random numbers."""
+CLASSES = 8
+"""Of traffic, that PFC tells apart (IEEE 802.1Q, clause 36)."""
 QUANTUM = 512.0
 """Bits of the paused link in a pause quantum (IEEE 802.3, 31B.2)."""
 SIZES = 5
@@ -163,37 +164,44 @@ class Plan:
         """Propagation delays of the ports in s, (P,)."""
         return np.array([port.delay for port in self.ports])
 
-    def feeders(self, p: int) -> tuple[int, ...]:
-        """Return the ports paused by port p: the links and access links over which its flows arrive."""
-        return self._feeders.get(p, ())
-
-    @cached_property
-    def _feeders(self) -> dict[int, tuple[int, ...]]:
-        pauses = set(self.under(Pause))
-        found: dict[int, set[int]] = {}
-        routes = self.forward if pauses else ()
-        for before, p in (hop for route in routes for hop in itertools.pairwise(route)):
-            if p in pauses:
-                found.setdefault(p, set()).add(before)
-        return {p: tuple(sorted(ports)) for p, ports in found.items()}
-
     def pausable(self, p: int) -> tuple[int, ...]:
-        """Return the ports that port p may pause, with all that they carry or by class."""
+        """Return the ports that port p may pause, with all that they carry or by class.
+
+        They are the links and access links over which its flows arrive.
+        """
         return self._pausable.get(p, ())
 
     @cached_property
     def _pausable(self) -> dict[int, tuple[int, ...]]:
-        found = dict(self._feeders)
-        for p in self.under(PFC):
-            found[p] = tuple(sorted({q for q, _ in self.ingress(p) if q >= 0}))
-        return found
+        found: dict[int, list[int]] = {}
+        for p, q in zip(*(each.tolist() for each in self.pauses), strict=True):
+            found.setdefault(p, []).append(q)
+        return {p: tuple(paused) for p, paused in found.items()}
 
     @cached_property
-    def with_lanes(self) -> tuple[bool, ...]:
+    def pauses(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Ports that pause others, and which ones, each pair once and in order, (N,) each."""
+        P, hops, table = len(self.ports), self.hops, self.ingresses
+        counted = table.before >= 0
+        pairs = table.port[counted] * P + table.before[counted]
+        if self.under(Pause):
+            whole = self.by_discipline(lambda each: isinstance(each, Pause))[hops.port]
+            rows = np.flatnonzero(whole & ~hops.is_ack & ~hops.begins)
+            pairs = np.append(pairs, hops.port[rows] * P + hops.before[rows])
+        asks, paused = np.divmod(np.unique(pairs), P)
+        return asks, paused
+
+    @cached_property
+    def signalling(self) -> Floats:
+        """Delay of the pause messages of each port besides propagation, s, (P,)."""
+        return self.by_discipline(lambda each: float(getattr(each, "signalling", 0.0)))
+
+    @cached_property
+    def with_lanes(self) -> NDArray[np.bool_]:
         """Whether each port has lanes: of its own, or because it can be paused, (P,)."""
         found = self.by_discipline(has_lanes)
-        found[list(set(itertools.chain.from_iterable(self._pausable.values())))] = True
-        return tuple(found.tolist())
+        found[self.pauses[1]] = True
+        return found
 
     def users(self, p: int) -> tuple[tuple[int, bool], ...]:
         """Return the flows at port p, each with whether it is its ACKs that come there."""
@@ -240,11 +248,9 @@ class Plan:
     @cached_property
     def scalable(self) -> tuple[bool, ...]:
         """Whether each flow's packets carry ECT(1): its sender answers each mark, (F,)."""
-        return tuple(
-            isinstance(flow.source, RateRule)
-            or (isinstance(flow.source, WindowRule) and answers_marks(type(flow.source)))
-            for flow in self.scenario.flows
-        )
+        flows = self.scenario.flows
+        kinds = {each for each in {type(flow.source) for flow in flows} if _answers(each)}
+        return tuple(type(flow.source) in kinds for flow in flows)
 
     @cached_property
     def paced(self) -> tuple[bool, ...]:
@@ -258,7 +264,9 @@ class Plan:
 
     def storms(self) -> list[tuple[int, int, int, float]]:
         """Return pauses for ever of ports with a fault: asking port, paused one, class, and when they take effect, s."""
-        found = []
+        found: list[tuple[int, int, int, float]] = []
+        if all(getattr(each, "storm", None) is None for each in self._disciplines[0]):
+            return found
         begins = self.by_discipline(lambda each: getattr(each, "storm", None))
         for p, begin in enumerate(begins.tolist()):
             if begin is not None:
@@ -270,7 +278,7 @@ class Plan:
         rule = self.ports[p].discipline
         paused: list[tuple[int, int]] = []
         if isinstance(rule, Pause):
-            paused = [(q, ALL) for q in self.feeders(p)]
+            paused = [(q, ALL) for q in self.pausable(p)]
         elif isinstance(rule, PFC):
             paused = [key for key in self.ingress(p) if key[0] >= 0]
         else:
@@ -287,15 +295,33 @@ class Plan:
     @cached_property
     def _ingress(self) -> dict[int, dict[tuple[int, int], float]]:
         found: dict[int, dict[tuple[int, int], float]] = {}
-        for p in self.under(PFC):
-            port = self.ports[p]
-            if port.link < 0:
-                continue
-            found[p] = {}
-            for u, priority, room in self.scenario.ingress(port.link):
-                own = u < 0 and self.scenario.flows[-1 - u].host != "direct"
-                found[p][self.forward[-1 - u][0] if own else u, priority] = room
+        for p, before, priority, room in zip(*map(np.ndarray.tolist, self.ingresses), strict=True):
+            found.setdefault(p, {})[before, priority] = room
         return found
+
+    @cached_property
+    def ingresses(self) -> Ingresses:
+        """What the ports with PFC count, each ingress and class once."""
+        rules: list[Any] = self._disciplines[0]
+        lossless = [rule.classes if isinstance(rule, PFC) else () for rule in rules]
+        if not any(lossless):
+            none = np.empty(0, dtype=np.int64)
+            return Ingresses(none, none, none, np.empty(0))
+        links, own = self.scenario.links, self._disciplines[1]
+        table = np.zeros((len(rules), CLASSES + 1), dtype=np.bool_)  # the last of no class
+        for row, classes in zip(table, lossless, strict=True):
+            row[list(classes)] = True
+        ranks = np.array([flow.priority for flow in self.scenario.flows])
+        ranks = np.where((ranks >= 0) & (ranks < CLASSES), ranks, CLASSES)
+        kept = table[own[self.hops.port], ranks[self.hops.flow]] & (self.hops.port < len(links))
+        port, before, priority = arrivals_of(self.hops, kept & ~self.hops.is_ack, ranks)
+        over = np.where((before < 0) | (before >= len(links)), port, before)  # access like first
+        rate, delay = np.array([(link.rate, link.delay) for link in links]).T[:, over]
+        room = np.empty(len(port))
+        for n in np.unique(own[port]).tolist():
+            rows = own[port] == n
+            room[rows] = rules[n].room(rate[rows], delay[rows])
+        return Ingresses(port, before, priority, room)
 
     @cached_property
     def counting(self) -> tuple[tuple[int, ...], ...]:
@@ -315,6 +341,11 @@ class Plan:
         """Return for how many packets of classes that are never paused port p has room."""
         port = self.ports[p]
         return port.room - (self.scenario.reserved(port.link) if port.link >= 0 else 0.0)
+
+
+def _answers(kind: type) -> bool:
+    """Return whether sources of a class answer each mark."""
+    return issubclass(kind, RateRule) or (issubclass(kind, WindowRule) and answers_marks(kind))
 
 
 def _own_pace(source: Any) -> bool:

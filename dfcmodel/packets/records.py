@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dfcmodel.network.class_pauses import ALL, PFC
-from dfcmodel.network.disciplines import Pause
+from dfcmodel.network.class_pauses import ALL
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -74,8 +73,7 @@ class Records:
         self.timeouts, self.loss_events = np.zeros(F, dtype=np.int64), np.zeros(F, dtype=np.int64)
         self._switched: list[Any] = []  # tables and rows, in order of time
         self.all_switches = True
-        pausing = any(plan.pausable(p) for p in plan.under(Pause, PFC))
-        self.switches = np.zeros((SWITCHES if pausing else 0, 5))
+        self.switches = np.empty((SWITCHES if plan.pauses[0].size else 0, 5))
         self.total = np.zeros(F)
         self.imbalance = np.zeros(F)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter, deque
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -32,6 +33,10 @@ class OneClass:
     def arrivals(self) -> Iterable[float]:
         """Return when they came."""
         return (came for came, _ in self.queue.lines.get(self.priority, ()))
+
+    def heads(self) -> Iterable[float]:
+        """Return when the packet at the head of its queue came."""
+        return itertools.islice(self.arrivals(), 1)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.queue, name)
@@ -68,6 +73,10 @@ class ClassQueues(Queue):
     def arrivals(self) -> Iterable[float]:
         """Return when the packets that wait came."""
         return (came for line in self.lines.values() for came, _ in line)
+
+    def heads(self) -> Iterable[float]:
+        """Return when the packet at the head of each queue came."""
+        return (line[0][0] for line in self.lines.values() if line)
 
     def length(self) -> int:
         """Return how many packets wait."""

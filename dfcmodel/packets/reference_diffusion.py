@@ -35,6 +35,8 @@ class RatedLane:
     credit: float = 1.0
     settled: float = 0.0
     active: bool = False
+    counted: float = 0.0
+    counted_at: float = 0.0
     waiting: deque[tuple[float, Packet]] = field(default_factory=deque)
 
     def settle(self, now: float) -> None:
@@ -43,6 +45,16 @@ class RatedLane:
         self.settled = now
         if not self.waiting:
             self.credit = min(self.credit, 1.0)
+
+    def count(self, now: float, smoothing: float) -> float:
+        """Return n of the law: the packets that wait, or their exponential average since it was last read."""
+        n = float(len(self.waiting))
+        if smoothing > 0.0:
+            elapsed = now - self.counted_at
+            n = self.counted + (n - self.counted) * (elapsed / (smoothing + elapsed))
+            self.counted_at = now
+        self.counted = n
+        return n
 
     def ready(self) -> float:
         """Return when the next packet may leave."""
@@ -123,11 +135,14 @@ class Diffusive(Queue):
 
     def wanted(self, intensity: float) -> dict[tuple[int, bool], float]:
         """Return the rates of the active flows, eqs. (2) and (13)."""
-        alone = {}
+        now, smoothing = self.simulation.now, self.simulation.plan.method.count_smoothing
+        alone = dict.fromkeys(self.lanes, 0.0)
         for key, lane in self.lanes.items():
-            own = 0.0 if self.port.link < 0 else float(len(lane.waiting))
-            rate = diffusive_rate(intensity, lane.told_rate, self.gain, lane.told_backlog, own)
-            alone[key] = max(0.0, rate) if lane.active else 0.0
+            if lane.active:
+                n = lane.count(now, smoothing)
+                own = 0.0 if self.port.link < 0 else n
+                rate = diffusive_rate(intensity, lane.told_rate, self.gain, lane.told_backlog, own)
+                alone[key] = max(0.0, rate)
         total = 0.0
         for rate in alone.values():  # as the compiled engine adds, which `sum` need not do
             total += rate
@@ -147,9 +162,7 @@ class Diffusive(Queue):
         """Return nominal rates and packets of the active ones of some flows (eq. 5)."""
         rates = self.wanted(1.0)
         return {
-            key: (rates[key], float(len(self.lanes[key].waiting)))
-            for key in keys
-            if self.lanes[key].active
+            key: (rates[key], self.lanes[key].counted) for key in keys if self.lanes[key].active
         }
 
     def receive_report(self, report: dict[tuple[int, bool], tuple[float, float]]) -> None:

@@ -39,6 +39,9 @@ class ManagedQueue(Protocol):
     def arrivals(self) -> Iterable[float]:
         """Return when the packets that wait came."""
 
+    def heads(self) -> Iterable[float]:
+        """Return when the packet at the head of each queue came."""
+
     def ready(self) -> bool:
         """Return whether a packet that waits may be sent."""
 
@@ -286,7 +289,7 @@ class Called(Manager):
         capacity = 0.0 if queue.is_stopped() else 1.0 / float(plan.transmission[queue.p, 0])
         seen = Arrivals(
             now, now - self.last, float(queue.length()), 1.0, capacity,
-            now - min(queue.arrivals(), default=now), self.simulation.draw(queue.p),
+            now - max(queue.heads(), default=now), self.simulation.draw(queue.p),
         )  # fmt: skip
         self.last = now
         self.state = self.rule.on_step(self.state, self.numbers, seen)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import deque
 from functools import partial
 from typing import TYPE_CHECKING
@@ -41,6 +42,10 @@ class Queue:
     def arrivals(self) -> Iterable[float]:
         """Return when the packets that wait came."""
         return (came for came, _ in self.waiting)
+
+    def heads(self) -> Iterable[float]:
+        """Return when the packet at the head of each queue came."""
+        return (came for came, _ in itertools.islice(self.waiting, 1))
 
     def length(self) -> int:
         """Return how many packets wait."""
@@ -164,7 +169,7 @@ class Pausing(Queue):
 
     def watch(self) -> None:
         """Pause or resume the feeders when the queue crosses a threshold."""
-        rule, feeders = self.port.discipline, self.simulation.plan.feeders(self.p)
+        rule, feeders = self.port.discipline, self.simulation.plan.pausable(self.p)
         assert isinstance(rule, Pause)
         wanted = self.length() > (rule.low if self.pausing else rule.high)
         if wanted == self.pausing or not feeders:
@@ -196,7 +201,7 @@ class PausingByQuanta(Pausing):
         assert isinstance(rule, Pause)
         if self.length() <= rule.high:
             return
-        for q in simulation.plan.feeders(self.p):
+        for q in simulation.plan.pausable(self.p):
             if q not in self.paused:
                 self.paused.add(q)
                 simulation.records.switch(self.p, simulation.now, True, q)
@@ -235,6 +240,10 @@ class RoundRobin(Queue):
     def arrivals(self) -> Iterable[float]:
         """Return when the packets that wait came."""
         return (came for lane in self.lanes.values() for came, _ in lane)
+
+    def heads(self) -> Iterable[float]:
+        """Return when the packet at the head of each queue came."""
+        return (lane[0][0] for lane in self.lanes.values() if lane)
 
     def length(self) -> int:
         """Return how many packets wait."""

@@ -11,7 +11,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from dfcmodel.packets.ns2_random import TICK
-from dfcmodel.packets.planning import check_window
+from dfcmodel.packets.planning import check_rate, check_window
 from dfcmodel.packets.reference_receivers import Packet
 from responsefn import DeliveryRule, Feedback
 from responsefn.rules.base import Event, answers_marks
@@ -198,6 +198,7 @@ class Sender:
             return forced
         start, after = plan.paces(self.f)
         if start == 0.0:
+            check_rate(plan.scenario, self.f, self.state.pacing_rate, self.simulation.now)
             gap = 1.0 / max(self.state.pacing_rate, 1e-9)
         else:
             ratio = start if self.state.cwnd < 0.5 * self.state.ssthresh else after

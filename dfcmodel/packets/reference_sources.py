@@ -6,6 +6,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from dfcmodel.network.flows import OnOff
+from dfcmodel.packets.planning import check_rate
 from dfcmodel.packets.reference_receivers import Packet
 from responsefn import Elapsed, Feedback
 
@@ -100,6 +101,7 @@ class Rated:
         now = self.simulation.now
         seen = Elapsed(now, now - self.clocked, float(self.since))
         self.state = self.rule.on_time(self.state, self.rule.params, seen)
+        check_rate(self.simulation.plan.scenario, self.f, self.state.rate, now)
         self.clocked, self.since = now, 0
 
     def wake(self) -> None:

@@ -21,6 +21,7 @@ from hopflow.checks import choice
 from responsefn import DeliveryRule, NewReno, RateRule, Reno, Tahoe, WindowRule
 
 if TYPE_CHECKING:
+    from dfcmodel.network.flows import Flow
     from dfcmodel.network.networks import Link, Scenario
     from dfcmodel.packets.methods import Packets
 
@@ -33,6 +34,11 @@ def check_scenario(scenario: Scenario, method: Packets) -> None:
     """Raise ValueError for features of a scenario that the packet level does not support."""
     for name in method.loss or {}:
         choice("loss: link", name, [link.name for link in scenario.links])
+    if method.count_smoothing > 0.0 and not any(
+        isinstance(link.discipline, DFC) for link in scenario.links
+    ):
+        msg = "must be 0 where no link has DFC, whose law alone reads it"
+        raise ValueError(f"count_smoothing = {method.count_smoothing:g}: {msg}")
     checked = set()  # disciplines that links share
     for link in scenario.links:
         key = (id(link.discipline), link.shared)
@@ -50,6 +56,7 @@ def check_scenario(scenario: Scenario, method: Packets) -> None:
         _check_discipline(link, method)
     for flow in scenario.flows:
         rule = flow.source
+        _check_order(flow)
         given = method.recovery
         recovery = given if given is None or isinstance(given, str) else given.get(flow.name)
         if isinstance(rule, DeliveryRule) and recovery not in (None, *SELECTIVE):
@@ -70,6 +77,20 @@ def check_scenario(scenario: Scenario, method: Packets) -> None:
         ):
             msg = 'ns-2 has Tahoe(), Reno() and NewReno(); use convention="standard"'
             raise ValueError(f"source of flow {flow.name!r} = {rule!r}: {msg}")
+
+
+def _check_order(flow: Flow) -> None:
+    """Raise ValueError where the state of a rule is not in the order in which the compiled engine reads it."""
+    rule = flow.source
+    if not isinstance(rule, (WindowRule, RateRule)):
+        return
+    fields = rule.State._fields
+    first = ("rate",) if isinstance(rule, RateRule) else ("cwnd", "ssthresh")
+    if isinstance(rule, DeliveryRule) and "pacing_rate" in fields:
+        first = (*first, "pacing_rate")
+    if fields[: len(first)] != first:
+        msg = f"{', '.join(first)} must come first in its State, which has {', '.join(fields)}"
+        raise ValueError(f"source of flow {flow.name!r} = {rule!r}: {msg}")
 
 
 def _check_discipline(link: Link, method: Packets) -> None:

@@ -132,7 +132,7 @@ def _paused(plan: Plan, records: Records) -> Any:
     ):  # without pauses there are no keys
         port = plan.ports[p]
         assert isinstance(port.discipline, (Pause, PFC))
-        for q in plan.feeders(p) if feeder == ALL else (feeder,):
+        for q in plan.pausable(p) if feeder == ALL else (feeder,):
             link = plan.ports[q].link if plan.ports[q].link >= 0 else hosts[q]
             way = plan.ports[q].delay + port.discipline.signalling
             found.append((link, port.link, priority, times + way))

@@ -149,7 +149,7 @@ class Ensemble(Recorded, Result):
         Returns
         -------
         ``efficiency`` (flow), ``losses`` (flow, node), ``occupancy`` (node) and ``peak_queue``
-        (node, over the whole run), with the dimension ``estimate``: mean, low, high, and the
+        (node, over the whole run), with the dimension ``estimate`` of mean, low, high, and the
         standard deviation ``std`` of single runs.
 
         Raises

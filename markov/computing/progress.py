@@ -19,11 +19,12 @@ _watching: ContextVar[_Watch | None] = ContextVar("_watching", default=None)
 
 
 class Counter:
-    """A bar that counts things found, where it lasts; a context manager."""
+    """A bar that counts things found or done, of a total if that is known, where it lasts; a context manager."""
 
-    def __init__(self, name: str) -> None:
-        self.name = name
+    def __init__(self, name: str, total: int | None = None) -> None:
+        self.name, self.total = name, total
         self.bar: Any = None
+        self.begin = time.time()
         self.next = time.perf_counter() + PATIENCE
 
     def show(self, count: int) -> None:
@@ -31,7 +32,8 @@ class Counter:
         if time.perf_counter() < self.next:
             return
         if self.bar is None:
-            self.bar = progress_bar(desc=self.name, unit="", delay=0.0)
+            self.bar = progress_bar(desc=self.name, total=self.total, unit="", delay=0.0)
+            self.bar.start_t = self.begin  # by which the time left is estimated
         self.bar.n = count
         self.bar.refresh()
         self.next = time.perf_counter() + REFRESH
@@ -51,11 +53,14 @@ class _Watch:
         self.history: list[tuple[int, float]] = []
         self.tolerance = tolerance
         self.bar: Any = None
+        self.begin = math.nan
         self.next = time.perf_counter() + PATIENCE
 
     def look(self, iteration: int, residual: float) -> None:
         """Note a residual; now and then show how many of the digits asked for are there."""
         self.history.append((iteration, residual))
+        if len(self.history) == 1:
+            self.begin = time.time()
         if self.tolerance is None or time.perf_counter() < self.next:
             return
         if not 0.0 < residual < math.inf:
@@ -64,6 +69,7 @@ class _Watch:
         if self.bar is None:
             digits = max(math.log10(first / self.tolerance), 0.0)
             self.bar = progress_bar(total=digits, bar_format=FORM, desc="pi Q = 0", delay=0.0)
+            self.bar.start_t = self.begin  # digits count from the first residual on
         self.bar.n = min(max(math.log10(first / residual), 0.0), self.bar.total)
         self.bar.set_postfix_str(f"iteration {iteration}, residual {residual:.1e}", refresh=False)
         self.bar.refresh()

@@ -11,6 +11,7 @@ import scipy.sparse as sp
 from scipy.linalg import solve_triangular
 from scipy.sparse.csgraph import connected_components
 
+from markov.computing.progress import Counter
 from markov.methods.elimination import eliminate_down_to
 from markov.methods.entrywise import Extremes
 
@@ -106,7 +107,8 @@ class Reduction:
                 found, steps = _reduced(number, segment, self.extremes)
                 nodes += found
                 self._steps.append(steps)
-            pi, kept = _eliminated(nodes, self.extremes)
+            with Counter("levels eliminated", total=len(nodes) - 1) as progress:
+                pi, kept = _eliminated(nodes, self.extremes, progress)
         self.memory = kept + sum(step.nbytes for steps in self._steps for step in steps)
         self._counts = [segment.length for segment in segments]
         self._highest = segments[-1].rows, nodes[-1].rows
@@ -231,7 +233,9 @@ def _flushed(rates: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.where(rates < _TINY, 0.0, rates)
 
 
-def _eliminated(nodes: list[_Node], extremes: Extremes) -> tuple[list[NDArray[np.float64]], int]:
+def _eliminated(
+    nodes: list[_Node], extremes: Extremes, progress: Counter
+) -> tuple[list[NDArray[np.float64]], int]:
     """Return pi on the levels that are left, up to a factor, and the bytes that it took."""
     pivot = _likeliest(nodes)
     last, kept = len(nodes) - 1, 0
@@ -251,6 +255,7 @@ def _eliminated(nodes: list[_Node], extremes: Extremes) -> tuple[list[NDArray[np
             extremes.see(window.ravel())
             steps[far] = window[:m, m:].copy(), window[m:, m:].copy()
             kept += sum(part.nbytes for part in steps[far])
+            progress.show(len(steps))
             returned = window[:m, :m].copy()
             if near == pivot:
                 into += returned

@@ -170,5 +170,5 @@ class Passage(Result):
         if math.isfinite(self.mean):
             ax.axvline(self.mean, color="black", ls=":", lw=1, label="mean")
             ax.legend(frameon=False)
-        ax.set(xlabel="time in s", ylabel="P(T <= t)", ylim=(0.0, 1.0))
+        ax.set(xlabel="time (s)", ylabel="P(T <= t)", ylim=(0.0, 1.0))
         return ax

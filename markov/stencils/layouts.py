@@ -32,10 +32,14 @@ __all__ = ["Layout", "Rates", "laid_out"]
 
 
 class Rates(NamedTuple):
-    """The rate of each entry of a grid, and the total rate out of each slot of each kind."""
+    """The rate of each entry of a grid, and the total rate out of each slot of each kind.
+
+    ``exit_rest`` is what that lacks of the sum, by rounding.
+    """
 
     rate: NDArray[np.float64]
     exit_rate: NDArray[np.float64]
+    exit_rest: NDArray[np.float64]
 
 
 class Layout(NamedTuple):
@@ -158,14 +162,18 @@ def _gathered(
             known[key] = len(known)
             kept.append(box)
         numbers[box] = known[key]
-    exit_rate = np.array([[sum(s.values()) for s in out[box]] for box in kept]).ravel()
+    slots_out = [s.values() for box in kept for s in out[box]]
+    exit_rate = np.array([float(sum(values)) for values in slots_out])
+    rests = [
+        math.fsum((*values, -total)) for values, total in zip(slots_out, exit_rate, strict=True)
+    ]
     rows, row_kind = _rows(numbers.reshape(shape), cuts, ends)
 
     def table(side: list[list[dict[Entry, float]]]) -> tuple[Grid, Rates]:
         ordered = [[sorted(s.items()) for s in side[box]] for box in kept]
         kinds = [[[e for e, _ in s] for s in kind] for kind in ordered]
         rate = np.array([r for kind in ordered for s in kind for _, r in s])
-        return Grid(ends, width, kinds, rows, row_kind), Rates(rate, exit_rate)
+        return Grid(ends, width, kinds, rows, row_kind), Rates(rate, exit_rate, np.array(rests))
 
     slots = np.array([places[box] + [-1] * (width - len(places[box])) for box in kept])
     return Layout(table(into), table(out), axes, inner, slots, shift, low, inner_shape)

@@ -190,7 +190,7 @@ def _solved(
     del levels  # its memory is that of the bound
     bound = GridBound(np.inf, 0.0, 0, 0)
     if proof and residual <= method.tolerance:
-        bound = bound_on_grid(grid.layout, places, x, team)
+        bound = bound_on_grid(grid.layout, places, x, team, exact=tight)
     if residual <= method.tolerance:
         checkpoint.delete()
     pi = places.gathered(x)

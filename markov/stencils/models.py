@@ -9,7 +9,7 @@ import numpy as np
 
 from hopflow.errors import RuleError, place_of
 from markov.computing.costs import has_numba
-from markov.computing.memory import check_room
+from markov.computing.memory import available, check_room
 from markov.generators.agreement import by_source, difference
 from markov.generators.calls import Calls
 from markov.generators.edges import edges_by_python
@@ -34,6 +34,7 @@ SOLUTION_BYTES = 9.0  # per state: x, and marks
 COPY_BYTES = 8.0  # pi, where its states have another order than those of the grid
 PROOF_BYTES = 5.0  # hitting times, and levels of costs
 SOLVED_BYTES = 16.0  # per coarse state: factors, and flows out
+ABOUT_BYTES = 19.0  # per state, all of it, for a pause tandem with its bound
 BOUND_BYTES = 16.0  # hitting times, right-hand sides, and flows out
 
 
@@ -70,7 +71,7 @@ class GridModel:
         self.model = model
         self.space = Space.of(model.State, model.space(), model.name)
         if self.space.size > LIMIT:
-            raise Unsuitable(f"its space has {self.space.size} states: at most {LIMIT} are allowed")
+            raise ValueError(_beyond(model.name, self.space.size))
         calls = Calls(model, self.space)
         start = self._start(calls)
         few, most = REGIONS
@@ -108,7 +109,8 @@ class GridModel:
         grid = self.layout.into[0]
         needed, alone = self.predicted(proof=proof), self.predicted(proof=False)
         hint = f" with a bound on the error (without, proof=False, {alone:.3g})" if proof else ""
-        check_room(f"{self.model.name} on a grid of {grid.size} states{hint}", needed)
+        fits = f" ({available() / needed * grid.size:.2g} would fit)"
+        check_room(f"{self.model.name} on a grid of {grid.size} states{fits}{hint}", needed)
 
     def predicted(self, *, proof: bool) -> float:
         """Return the bytes that a solution takes: the most that its steps hold, one after the other."""
@@ -164,3 +166,14 @@ class GridModel:
                     state = self.space.state(codes[:, int(np.argmax(inside))])
                     calls.transitions(calls.known(state))
                     raise Unsuitable(f"{state}: only plain Python can say what its transitions are")
+
+
+def _beyond(name: str, size: int) -> str:
+    """Return why a space is too large, and what size would do: all other methods take more memory."""
+    free = available()
+    return (
+        f"{name}: its space has {size} states, and MatrixFree() takes at most {LIMIT}; at {ABOUT_BYTES:g} "
+        f"bytes for each that the chain comes back to ({ABOUT_BYTES * size:.2g} for all of them) "
+        f"{min(free / ABOUT_BYTES, LIMIT):.2g} fit into the {free:.2g} bytes that are free here, and fewer "
+        f"by any other method: make the ranges of space() smaller"
+    )

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Places", "SeveralClassesError"]
 
-PRESENT, REACHED, RECURRENT, SEEN, BACK = 1, 2, 4, 8, 16
+PRESENT, REACHED, RECURRENT, SEEN, BACK, QUEUED = 1, 2, 4, 8, 16, 32
 BLOCK = 1 << 20  # numbers of the space that are looked up at once
 
 

@@ -2,8 +2,9 @@
 
 The argument is that of `markov.proofs.certificates.Certificate`: h with (Q h)(x) <= -c < 0 in all states
 but one bounds c times the mean hitting times of that one, and TV(x, pi) <= sum_s |(x Q)(s)| h(s) / c.
-Here h comes from a few cycles of multigrid, weighted by the solution, and both sides are evaluated in
-float64 with every rounding error bounded.
+Here h comes from a cycle of multigrid or a few, weighted by the solution, and both sides are evaluated in
+float64 with every rounding error bounded. Any h will do that satisfies the inequality. After a cycle few states
+miss it, along the lines where aggregates meet: there h is raised until it holds, one state after another.
 """
 
 from __future__ import annotations
@@ -13,11 +14,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from markov.computing.double_double_kernels import two_product, two_sum
 from markov.computing.memory import available
 from markov.stencils.hitting_times import proof_kernels
+from markov.stencils.hitting_times.drifts import SHARP, Drift
 from markov.stencils.hitting_times.equations import HittingTimes
 from markov.stencils.levels import Level
-from markov.stencils.loops import unrolled
 from markov.stencils.loops.kernel_calls import ONE
 from markov.stencils.loops.teams import ALONE, Team
 from markov.stencils.places import RECURRENT
@@ -32,8 +34,6 @@ if TYPE_CHECKING:
 
 __all__ = ["GridBound", "bound_on_grid"]
 
-SHARP = 0.5  # of c: an h that proves more is not looked for
-FIRST_CHECK = 3  # cycles before c is looked at
 GROWTH = 1.5  # times the drift of the cycle before, three times in a row: cycles diverge
 ATTEMPTS: tuple[tuple[type[np.floating[Any]], bool], ...] = (
     (np.float32, True),
@@ -54,7 +54,9 @@ class GridBound(NamedTuple):
     memory: int
 
 
-def bound_on_grid(layout: Layout, places: Places, x: Vector, team: Team = ALONE) -> GridBound:
+def bound_on_grid(
+    layout: Layout, places: Places, x: Vector, team: Team = ALONE, *, exact: bool = False
+) -> GridBound:
     """Return an upper bound on the total-variation distance of a distribution to the stationary one.
 
     Parameters
@@ -65,58 +67,62 @@ def bound_on_grid(layout: Layout, places: Places, x: Vector, team: Team = ALONE)
         Probabilities of the states of the grid, zero in those that are not recurrent.
     team
         Threads; they do not change a bit of it.
+    exact
+        Whether x Q is evaluated in double-double: where cycles went on until rounding stopped them, most of
+        what float64 has for a residual is the bound on its own rounding errors.
     """
     bound = GridBound(math.inf, 0.0, 0, 0)
     for kind, wide in ATTEMPTS:
         if kind is np.float64 and available() < ROOM * x.size:
             break
-        bound = _bound(layout, places, HittingTimes(layout, x, kind, wide=wide, team=team), x)
+        times = HittingTimes(layout, x, kind, wide=wide, team=team)
+        bound = _bound(layout, places, times, x, exact)
+        del times  # before there are others
         if math.isfinite(bound.distance):
             break
     return bound
 
 
-def _bound(layout: Layout, places: Places, times: HittingTimes, x: Vector) -> GridBound:
+def _bound(
+    layout: Layout, places: Places, times: HittingTimes, x: Vector, exact: bool
+) -> GridBound:
     """Return the bound by hitting times that are yet to be found."""
     c, cycles, grown = -math.inf, 0, 0
+    drift = Drift(times, layout, places.marks)
     with np.errstate(all="ignore"):  # what is not finite proves nothing
         for sweeps in SWEEPS:
-            times.cycle(sweeps)
+            if cycles:
+                times.cycle(sweeps)
+            else:
+                times.begin()
             cycles += 1
-            if cycles < FIRST_CHECK:
-                continue
-            before, c = c, -_drift(times, places.marks)
+            before, c = c, drift.bounded()
             grown = grown + 1 if c < GROWTH * before else 0
-            if c > SHARP or math.isnan(c) or grown == 3:  # an h that is not a number stays so
+            if c < SHARP and drift.raised():
+                c = drift.bounded()
+            if c > SHARP or math.isnan(c) or grown == 3:  # an h that is no number stays so
                 break
         if not (c > 0.0 and math.isfinite(c)):
             return GridBound(math.inf, c, cycles, times.nbytes)
-        off, mass, low = _misfit(times, layout, places.marks, x)
+        off, mass, low = _misfit(times, layout, places.marks, x, exact)
     rounded_up = 1.0 + 8.0 * (x.size + 8) * U
     distance = off / c * rounded_up + abs((mass - 1.0) + low) + 4.0 * U
     distance = min(distance, 1.0) if math.isfinite(distance) else math.inf
     return GridBound(distance, c, cycles, times.nbytes)
 
 
-def _drift(times: HittingTimes, marks: NDArray[np.uint8]) -> float:
-    """Return the largest (Q h)(s) of a recurrent state but the reference, rounded up."""
-    level = times.finest
-    table = *level.lines, level.cells, level.width, *level.entries, level.rates.rate
-    here = np.uint64(times.reference), ONE, RECURRENT, marks, times.h
-    text = unrolled.drifts(level.patterns, proof_kernels.ROUNDINGS, proof_kernels.U)
-    run = *table, level.special, level.alone, *here
-    return float(np.max(level.by_rows(proof_kernels.drift, *run, unrolled=text)()))
-
-
 def _misfit(
-    times: HittingTimes, layout: Layout, marks: NDArray[np.uint8], x: Vector
+    times: HittingTimes, layout: Layout, marks: NDArray[np.uint8], x: Vector, exact: bool
 ) -> tuple[float, float, float]:
     """Return sum |(x Q)(s)| h(s) over recurrent states, and the sum of x in two parts."""
     team, rates = times.finest.team, layout.into[1]
     level = Level(layout.into[0], x, fast=False, team=team)
     table = *level.lines, level.cells, level.width, *level.entries, rates.rate, rates.exit_rate
     least = float(times.h[times.reference])
-    arguments = *table, least, ONE, RECURRENT, marks, times.h, x
-    off, mass, low = zip(*level.by_rows(proof_kernels.misfit, *arguments)(), strict=True)
+    vectors = least, ONE, RECURRENT, marks, times.h, x
+    off, mass, low = zip(*level.by_rows(proof_kernels.misfit, *table, *vectors)(), strict=True)
+    if exact:
+        kernel, helpers = proof_kernels.misfit_exactly, (two_sum, two_product)
+        off = tuple(level.by_rows(kernel, *table, rates.exit_rest, *vectors, helpers=helpers)())
     total = math.fsum((*mass, *low))
     return float(sum(off)), total, math.fsum((*mass, *low, -total))

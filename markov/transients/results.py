@@ -193,6 +193,6 @@ class Transient(Result):
             for x in sorted(likeliest.tolist()):
                 name = x if isinstance(self.states, range) else self.probabilities.state.values[x]
                 ax.plot(self.times, self.pi[:, x], marker=marker, label=f"state {name}")
-        ax.set(xlabel="time", ylabel="probability or mean")
+        ax.set(xlabel="time (s)", ylabel="probability or mean")
         ax.legend(frameon=False)
         return ax

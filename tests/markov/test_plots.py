@@ -11,6 +11,7 @@ from markov import (
     GTH,
     MM1K,
     Courtois,
+    Kanban,
     MarkovChain,
     Multilevel,
     PauseTandem,
@@ -58,3 +59,13 @@ def test_a_method_without_a_tolerance_is_drawn_without_its_line():
     axes = draw_convergence([(1, 0.5), (3, 0.1)], GTH())
     assert len(axes.lines) == 1
     assert axes.get_title() == "GTH(block=64)"
+
+
+def test_components_of_two_values_alone_are_drawn_by_their_probabilities():
+    """In the title there is no room for them, and nothing would be left to draw."""
+    answer = stationary(Kanban())
+    axes = answer.plot()
+    names = [text.get_text() for text in axes.get_xticklabels()]
+    drawn = dict(zip(names, axes.lines[0].get_ydata(), strict=True))
+    assert drawn["d2"] == pytest.approx(answer.chain.marginals(answer.pi)["d2"][1][1])
+    assert len(axes.get_title()) < 80

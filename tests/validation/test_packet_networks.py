@@ -22,6 +22,15 @@ def test_a_parking_lot_has_long_flows_and_as_many_over_each_hop() -> None:
     assert not any(flow.delayed_acks for flow in scenario.flows)
 
 
+def test_chains_of_takano2006_start_as_in_the_paper_or_up_to_a_millisecond_later() -> None:
+    starts = [
+        [flow.start for flow in scenario_of({**RUN, "topology": "takano2006", "seed": seed}).flows]
+        for seed in (0, 1)
+    ]
+    assert starts[0] == [0.0, 0.1]
+    assert all(0.0 < late - own < 1e-3 for own, late in zip(*starts, strict=True))
+
+
 def test_starts_depend_on_the_seed() -> None:
     starts = [
         [flow.start for flow in scenario_of({**RUN, "topology": "dumbbell", "seed": seed}).flows]

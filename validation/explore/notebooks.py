@@ -10,7 +10,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from markupsafe import Markup
+
 from hopflow.checks import choice, instance
+from hopflow.results import DARK
 from validation.explore.pages import ViewPage, check_bokeh
 
 if TYPE_CHECKING:
@@ -18,6 +21,10 @@ if TYPE_CHECKING:
 
 __all__ = ["show_view"]
 
+FRAME = Markup(
+    '<style>{DARK}</style><div class="hopflow-figure" style="color-scheme:light;background:#fff;color:#1b1f24;padding:.5rem">{script}</div>'
+)
+"""A light page, inverted where the notebook is dark, as figures of results are."""
 JUPYTER = 8888
 """Jupyter's port, as long as it is free."""
 
@@ -75,7 +82,7 @@ def show_view(views: Sequence[View], name: str, notebook: str | None = None) -> 
         doc.add_root(ViewPage(view).layout)
 
     pages = _notebooks() if notebook is None else [notebook]
-    server = Server({"/": fill}, address="127.0.0.1", allow_websocket_origin=pages)
+    server = Server({"/": fill}, address="127.0.0.1", port=0, allow_websocket_origin=pages)
     server.start()
-    shown = {"text/html": server_document(f"http://127.0.0.1:{server.port}/")}
-    publish_display_data(shown)
+    script = Markup(server_document(f"http://127.0.0.1:{server.port}/"))
+    publish_display_data({"text/html": str(FRAME.format(DARK=Markup(DARK), script=script))})

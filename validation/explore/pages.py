@@ -97,7 +97,7 @@ pre { font-size: 13px; line-height: 1.5; margin: 0 }
 """
 KNOB = f"""
 :host {{ {FONT}; font-size: 14px }} .bk-slider-title, label {{ font-size: 14px }}
-.bk-input {{ font-size: 15px; height: 2.4rem }} .noUi-handle:focus {{ outline: 2px solid #0b57a4 }}
+.bk-input {{ font-size: 15px; height: 2.4rem; color: #1b1f24 }} .noUi-handle:focus {{ outline: 2px solid #0b57a4 }}
 """
 
 

@@ -15,7 +15,7 @@ from .jit import compiled, inlined
 from .quantum import quantize
 from .records import LOST_HERE, NO_FEEDBACK, PER_FLOW_RATE
 
-__all__ = ["find_losses", "record_loss"]
+__all__ = ["find_losses", "record_loss", "record_pushed_out"]
 
 
 @compiled
@@ -35,6 +35,15 @@ def begin_records(flow: Any, net: Any, shared: Any) -> None:
         net.queues[net.path[n]].cursor = at
 
 
+@inlined
+def count_loss(flow: Any, amount: float, when: float, left: int) -> None:
+    """Add a loss to those of a flow."""
+    if amount > 0.0 and flow.all_lost == 0.0:
+        flow.first_loss = when
+    flow.all_lost += amount
+    flow.lost_area += amount * left
+
+
 @compiled
 def record_loss(
     c: int, begin: float, end: float, amount: float, marked: float, when: float, left: int, net: Any,
@@ -48,10 +57,7 @@ def record_loss(
     """
     queue = net.queues[c]
     flow = net.flows[queue.flow]
-    if amount > 0.0 and flow.all_lost == 0.0:
-        flow.first_loss = when
-    flow.all_lost += amount
-    flow.lost_area += amount * left
+    count_loss(flow, amount, when, left)
     if flow.source == NO_FEEDBACK:
         return
     if flow.pending == 0:
@@ -71,6 +77,44 @@ def record_loss(
             return
     new = net.losses[c, queue.losses_end & mask]
     new.first, new.end, new.lost, new.marked = begin, end, amount, marked
+    queue.losses_end += 1
+    flow.pending += 1
+
+
+@compiled
+def record_pushed_out(
+    c: int, end: float, waits: float, amount: float, when: float, left: int, net: Any, shared: Any
+) -> None:  # fmt: skip
+    """Note that ``amount`` at the head of queue c was lost, where ``waits`` of what came up to ``end`` did.
+
+    Stretches that wait behind it become one with it.
+    """
+    queue = net.queues[c]
+    flow = net.flows[queue.flow]
+    count_loss(flow, amount, when, left)
+    if flow.source == NO_FEEDBACK:
+        return
+    if flow.pending == 0:
+        begin_records(flow, net, shared)
+    mask = net.losses.shape[1] - 1
+    begin, until, lost, marked = end, 0.0, amount, 0.0
+    while queue.losses_end > queue.losses_first and waits > 0.0:
+        last = net.losses[c, (queue.losses_end - 1) & mask]
+        full = queue.losses_end - queue.losses_first > mask
+        if waits <= begin - last.end and not full:
+            break
+        first = max(last.first, queue.cursor)
+        waits -= begin - first - last.lost
+        lost += last.lost
+        marked += last.marked
+        begin = first
+        until = max(until, last.end)
+        queue.losses_end -= 1
+        flow.pending -= 1
+    begin -= max(0.0, waits)
+    new = net.losses[c, queue.losses_end & mask]
+    new.first, new.end, new.lost = begin, max(until, begin + lost), lost
+    new.marked = min(marked, new.end - begin - lost)
     queue.losses_end += 1
     flow.pending += 1
 

@@ -7,6 +7,7 @@ A manager that asks for just as much as came gets all of it.
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from .fifo_queues import sum_of
@@ -28,8 +29,8 @@ def next_random(seed: Any) -> float:
 
 @compiled
 def head_delay(link: Any, k: int, h: float, bands: Any, order: Any) -> float:
-    """Return for how long, in s, the packet at the head of a link's fullest FIFO queue has waited."""
-    delay = 0.0
+    """Return for how long, in s, the packet at the head of a link's queue has waited; of several, the shortest."""
+    delay = math.inf
     mask = order.rows.shape[0] - 1
     for b in range(link.first_managed, link.end_managed):
         band = bands[b]
@@ -37,8 +38,8 @@ def head_delay(link: Any, k: int, h: float, bands: Any, order: Any) -> float:
             before = order.total[band.head & mask, b]
             after = order.total[(band.head + 1) & mask, b]
             part = (band.served - before) / (after - before) if after > before else 0.0
-            delay = max(delay, (band.tail - 1 - band.head - part) * h)
-    return delay
+            delay = min(delay, (band.tail - 1 - band.head - part) * h)
+    return delay if delay < math.inf else 0.0
 
 
 @compiled

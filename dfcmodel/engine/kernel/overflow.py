@@ -9,6 +9,7 @@ from typing import Any
 
 from .jit import compiled, inlined, summing
 from .loss_records import record_loss
+from .pushed_out import push_out
 from .quantum import quantize
 from .records import (
     AREA,
@@ -106,33 +107,26 @@ def take_from_order(
 
 @compiled
 def drop_from_bands(
-    link: Any, k: int, excess: float, spared: float, fits: float, now: float, h: float, left: int,
-    quantum: float, net: Any, order: Any, shared: Any, bands: Any,
-) -> float:  # fmt: skip
-    """Drop ``excess`` from what came to the bands that hold more than ``spared``; return what is left.
-
-    Bands of the highest rank lose first.
-    """
+    link: Any, k: int, excess: float, fits: float, now: float, h: float, left: int, quantum: float,
+    net: Any, order: Any, shared: Any, bands: Any,
+) -> None:  # fmt: skip
+    """Drop ``excess`` from what came to the bands in this step, from those of the highest rank first."""
     b = link.end_band - 1
     while b >= link.first_pooled and excess > 0.0:
         rank = bands[b].rank
         low = b
         total = 0.0
         while low >= link.first_pooled and bands[low].rank == rank:
-            band = bands[low]
-            if band.arrivals - band.served > spared:
-                total += fresh_arrivals(band.first, band.end, shared)
+            total += fresh_arrivals(bands[low].first, bands[low].end, shared)
             low -= 1
         if total > 0.0:
             part = min(1.0, excess / total)
             for n in range(low + 1, b + 1):
-                if bands[n].arrivals - bands[n].served > spared:
-                    excess -= drop_from_range(
-                        bands[n], n, bands[n].first, bands[n].end, k, excess, part, fits, now, h,
-                        left, quantum, net, order, shared,
-                    )  # fmt: skip
+                excess -= drop_from_range(
+                    bands[n], n, bands[n].first, bands[n].end, k, excess, part, fits, now, h,
+                    left, quantum, net, order, shared,
+                )  # fmt: skip
         b = low
-    return excess
 
 
 @inlined
@@ -243,22 +237,10 @@ def drop_from_link(
     """Drop what exceeds a buffer that all flows of a link share, or the part of it that they do."""
     excess = link.pooled - (link.limit - link.reserved)
     fits = part_that_fits(excess, link.growth)
-    if link.kind == FAIR_SHARES:  # first of those that have more than their part
-        spared = link.limit / waiting_bands(link, bands)
-        excess = drop_from_bands(
-            link, k, excess, spared, fits, now, h, left, quantum, net, order, shared, bands
-        )
-    drop_from_bands(link, k, excess, -1.0, fits, now, h, left, quantum, net, order, shared, bands)
-
-
-@inlined
-def waiting_bands(link: Any, bands: Any) -> int:
-    """Return how many bands of a link hold packets."""
-    n = 0
-    for b in range(link.first_band, link.end_band):
-        if bands[b].arrivals > bands[b].served:
-            n += 1
-    return n
+    if link.kind == FAIR_SHARES:
+        push_out(link, k, excess, fits, now, h, left, quantum, net, order, shared, bands)
+    else:
+        drop_from_bands(link, k, excess, fits, now, h, left, quantum, net, order, shared, bands)
 
 
 @compiled

@@ -172,8 +172,10 @@ def transmit(
     """Send what the window allows from snd_nxt on, and ``limited`` packets beyond; False: log full."""
     window = min(flow.cwnd + flow.inflation, flow.max_window) + limited
     room = sendable(flow, window, quantum)
-    if flow.snd_nxt < flow.snd_max - TINY:  # what is resent goes in whole packets
-        room = math.floor(room + TINY)
+    if (
+        flow.snd_nxt < flow.snd_max - TINY
+    ):  # what is resent goes in whole packets, and a quantum less is one
+        room = math.floor(room + quantum)
     if room <= 0.0:
         return True
     if flow.deadline == math.inf:
@@ -272,7 +274,7 @@ def resend_lost(
     reach = min(flow.flow_size, flow.snd_una + flow.max_window)
     room = quantize(min(window - flow.pipe, reach - flow.snd_nxt), quantum)
     if flow.whole_packets == 1:
-        room = math.floor(room + TINY)
+        room = math.floor(room + quantum)
     if room > 0.0 and flow.snd_nxt >= flow.snd_max - TINY:
         if not emit(flow, log, flow.snd_nxt, room):
             return False

@@ -15,7 +15,9 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-__all__ = ["RandomNumbers", "draw", "drop_in_turn", "drop_part", "drop_whole", "time_until_full"]
+__all__ = [
+    "RandomNumbers", "common_length", "draw", "drop_in_turn", "drop_part", "drop_whole", "time_until_full",
+]  # fmt: skip
 
 
 class RandomNumbers:
@@ -39,6 +41,18 @@ def draw(weights: Floats, at: float) -> int:
 def time_until_full(excess: float, growth: float) -> float:
     """Return after which part of a step a buffer is full that grows evenly and ends ``excess`` above its limit."""
     return max(0.0, 1.0 - excess / growth) if growth > 0.0 else 0.0
+
+
+def common_length(waits: Floats, room: float) -> float:
+    """Return the length to which the longest queues are cut, so that all find ``room``."""
+    length, longer = -1.0, 0.0
+    while longer > length:
+        length = longer
+        short = waits <= length
+        if short.all():
+            return length
+        longer = (room - waits[short].sum()) / np.count_nonzero(~short)
+    return length
 
 
 def drop_part(fresh: Floats, excess: float, part: float, quantum: float) -> Floats:

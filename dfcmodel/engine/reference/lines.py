@@ -78,10 +78,14 @@ class WaitingLine:
         return leaves
 
     def drop(self, amounts: Floats) -> None:
-        """Take amounts out of what came last."""
-        if amounts.sum() > 0.0:
-            self.steps[-1] = self.steps[-1] - amounts
-            self.arrived -= amounts.sum()
+        """Take amounts out of what came last, in this step or before."""
+        self.arrived -= amounts.sum()
+        for n in range(len(self.steps) - 1, -1, -1):
+            if not amounts.any():
+                break
+            own = np.minimum(self.steps[n], amounts)
+            self.steps[n] = self.steps[n] - own
+            amounts = amounts - own
 
     def delay(self) -> float:
         """Return for how many steps the first of what waits has done so, linear within a step."""

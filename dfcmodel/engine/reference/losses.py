@@ -65,9 +65,30 @@ class LossCurve:
                     last.marked *= max(0.0, 1.0 - lost / last.leaves) if last.leaves > 0.0 else 0.0
                 last.end, last.lost, last.marked = end, last.lost + lost, last.marked + marked
                 return
+        self.append(first, end, lost, marked)
+
+    def append(self, first: float, end: float, lost: float, marked: float) -> None:
+        """Append a stretch."""
+        last = self.stretches[-1] if self.stretches else None
         gone = last.gone + last.lost if last else 0.0
         seen = last.seen + last.marked if last else 0.0
         self.stretches.append(Stretch(first, end, lost, marked, gone, seen, first))
+
+    def push_out(self, end: float, waits: float, lost: float, read: float) -> None:
+        """Note a loss at the head of the queue, where ``waits`` of what came up to ``end`` did.
+
+        Stretches that wait behind it become one with it.
+        """
+        begin, until, marked = end, 0.0, 0.0
+        while waits > 0.0 and self.stretches and self.stretches[-1].end > begin - waits:
+            self.split(self.stretches[-1], read)
+            last = self.stretches.pop()
+            waits -= begin - last.first - last.lost
+            begin, until = last.first, max(until, last.end)
+            lost, marked = lost + last.lost, marked + last.marked
+        begin -= max(0.0, waits)
+        until = max(until, begin + lost)
+        self.append(begin, until, lost, min(marked, until - begin - lost))
 
     def split(self, last: Stretch, read: float) -> None:
         """Make what was read of a stretch, if any was, one of its own."""

@@ -168,7 +168,7 @@ class Sender:
         window = min(self.window.cwnd + self.inflation, self.window.most) + limited
         room = self.sendable(window)
         if self.nxt < self.max - TINY:  # what is sent again goes in whole packets
-            room = math.floor(room + TINY)
+            room = math.floor(room + self.quantum)
         if room <= 0.0:
             return
         self.timer.begin(now)

@@ -10,12 +10,13 @@ import numpy as np
 from dfcmodel.engine.kernel.records import FAIR_SHARES, PER_INPUT
 from dfcmodel.engine.reference.drops import (
     RandomNumbers,
+    common_length,
     draw,
     drop_part,
     drop_whole,
     time_until_full,
 )
-from dfcmodel.engine.reference.lines import WaitingLine
+from dfcmodel.engine.reference.lines import WaitingLine, floor
 from dfcmodel.engine.reference.managed_links import ManagedLink
 from dfcmodel.engine.reference.shares import paces
 from dfcmodel.network.disciplines import Arrivals, manager_of
@@ -116,7 +117,9 @@ class SharedQueues:
             return
         own = self.managed
         waits = sum(line.waits() for line in self.managed_lines)
-        delay = max(line.delay() for line in self.managed_lines) * self.h
+        delay = (
+            min((line.delay() for line in self.managed_lines if line.steps), default=0.0) * self.h
+        )
         came = self.came[own].copy()
         seen = Arrivals(k * self.h, self.h, waits, came.sum(), pace / self.h, delay, self.random())
         drops, marks = self.manager.manage(seen, came, self.random)
@@ -204,27 +207,37 @@ class SharedQueues:
             self.in_rooms[n] = self.waits()[own].sum()
 
     def drop_from_pool(self, k: int, before: float) -> None:
-        """Drop what exceeds a buffer that flows share: where they have a queue each, first of the longest."""
+        """Drop what exceeds a buffer that flows share, from the highest rank first."""
         excess = self.pool() - (self.link["limit"] - self.link["reserved"])
         if excess <= 0.0 or self.link["whole_packets"]:
             return
         fits = time_until_full(excess, self.pool() - before)
-        spared = [-1.0]
-        if self.link["kind"] == FAIR_SHARES:
-            spared = [self.link["limit"] / sum(line.waits() > 0.0 for line in self.lines), -1.0]
-        for least in spared:
-            for rank in np.unique(self.ranks)[::-1]:
-                own = [
-                    b
-                    for b in self.pooled
-                    if self.ranks[b] == rank and self.lines[b].waits() > least
-                ]
-                total = sum(self.fresh(self.bands[b]).sum() for b in own)
-                if excess <= 0.0 or total <= 0.0:
-                    continue
-                part = min(1.0, excess / total)
-                for b in own:
-                    excess -= self.drop_from(b, self.bands[b], excess, part, k, fits)
+        for rank in np.unique(self.ranks)[::-1]:
+            own = [b for b in self.pooled if self.ranks[b] == rank]
+            if self.link["kind"] == FAIR_SHARES:
+                excess -= self.push_out(own, excess, k, fits)
+                continue
+            total = sum(self.fresh(self.bands[b]).sum() for b in own)
+            if excess <= 0.0 or total <= 0.0:
+                continue
+            part = min(1.0, excess / total)
+            for b in own:
+                excess -= self.drop_from(b, self.bands[b], excess, part, k, fits)
+
+    def push_out(self, own: list[int], excess: float, k: int, fits: float) -> float:
+        """Drop at most ``excess`` from the heads of queues of one flow, the longest first; return how much."""
+        waits = np.array([self.lines[b].waits() for b in own])
+        amount = left = min(excess, waits.sum())
+        length = common_length(waits, waits.sum() - amount)
+        for b, waiting in zip(own, waits, strict=True):
+            if waiting > length and left > 0.0:
+                over = float(floor(np.array(waiting - length), self.q)) + self.q
+                lost = min(waiting, left, over)
+                self.lines[b].drop(np.array([lost]))
+                when = k * self.h + fits * self.h
+                self.traffic.push_out(self.cells[self.bands[b].start], lost, when)
+                left -= lost
+        return float(amount)
 
     def drop_from_own(self, k: int, left: Floats) -> None:
         """Drop what exceeds the buffers that flows have of their own."""

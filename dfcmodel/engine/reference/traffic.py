@@ -83,12 +83,23 @@ class Traffic:
         self, c: int, lost: float, when: float, begin: float, end: float, marked: float = 0.0
     ) -> None:
         """Note what is lost or marked, at ``when`` s, of the packets from ``begin`` to ``end`` that came to a queue."""
+        self.count(c, lost, when)
+        if self.hears[c]:
+            self.curves[c].add(begin, end, lost, marked, self.read(c))
+
+    def count(self, c: int, lost: float, when: float) -> None:
+        """Count what is lost at ``when`` s."""
         f = int(self.layout.flow_of[c])
         self.lost[c] += lost
         if lost > 0.0 and np.isnan(self.first_loss[f]):
             self.first_loss[f] = when
+
+    def push_out(self, c: int, lost: float, when: float) -> None:
+        """Drop of what waits in a queue, from its head."""
+        self.count(c, lost, when)
         if self.hears[c]:
-            self.curves[c].add(begin, end, lost, marked, self.read(c))
+            self.curves[c].push_out(self.came[c], float(self.queue[c]), lost, self.read(c))
+        self.queue[c] -= lost
 
     def read(self, c: int) -> float:
         """Return how many of the packets that left a queue their receiver has taken in."""

@@ -27,6 +27,7 @@ __all__ = [
     "leave_rated",
     "listen",
     "proportional_share",
+    "read_count",
     "settle",
     "tell",
     "want",
@@ -64,7 +65,19 @@ def settle(lane, diffusive, c, time):
 
 
 @inlined
-def want(unit, lane, diffusive, p, nominal):
+def read_count(lane, diffusive, c, time):
+    """Update the number of packets that the law reads: as they are, or their average since it was last read."""
+    d = diffusive[c]
+    n = float(lane[c].count)
+    if d.smoothing > 0.0:
+        elapsed = time - d.counted_at
+        n = d.counted + (n - d.counted) * (elapsed / (d.smoothing + elapsed))
+        d.counted_at = time
+    d.counted = n
+
+
+@inlined
+def want(unit, lane, diffusive, p, nominal, time):
     """Set what the active lanes of a port would send alone; return the part of it that each gets.
 
     The nominal rates, which nodes report, are those with alpha = 1 (eq. 5).
@@ -76,7 +89,8 @@ def want(unit, lane, diffusive, p, nominal):
         d.wanted = 0.0
         if d.active == 1:
             intensity = 1.0 if nominal else d.intensity
-            own = float(lane[c].count) if d.counts == 1 else 0.0
+            read_count(lane, diffusive, c, time)
+            own = d.counted if d.counts == 1 else 0.0
             wanted = diffusive_rate(intensity, d.told_rate, d.gain, d.told_backlog, own)
             d.wanted = max(0.0, wanted)
             total += d.wanted
@@ -87,7 +101,7 @@ def want(unit, lane, diffusive, p, nominal):
 def adjust(unit, lane, diffusive, p, time):
     """Set the rates of the lanes of a port."""
     port = unit[p]
-    part = want(unit, lane, diffusive, p, False)
+    part = want(unit, lane, diffusive, p, False, time)
     for c in range(port.lane, port.lane + port.lanes):
         settle(lane, diffusive, c, time)
         diffusive[c].rate = part * diffusive[c].wanted
@@ -97,17 +111,17 @@ def adjust(unit, lane, diffusive, p, time):
 @inlined
 def tell(element, unit, lane, diffusive, feedback, p, e):
     """Report the nominal rates and the packets of the lanes of a port to those lanes that feed them."""
-    part = want(unit, lane, diffusive, p, True)
+    part = want(unit, lane, diffusive, p, True, element[e].time)
     for k in range(element[e].hop, element[e].flow):
         d = diffusive[feedback[k, 0]]
         rate = part * d.wanted if d.active == 1 else math.nan
         to = diffusive[feedback[k, 1]]
         if element[e].marked == 0:
             to.rate_0 = rate
-            to.backlog_0 = float(lane[feedback[k, 0]].count)
+            to.backlog_0 = d.counted
         else:
             to.rate_1 = rate
-            to.backlog_1 = float(lane[feedback[k, 0]].count)
+            to.backlog_1 = d.counted
 
 
 @inlined

@@ -163,6 +163,9 @@ DIFFUSIVE = np.dtype(
         ("rate_1", "f8"),
         ("backlog_0", "f8"),
         ("backlog_1", "f8"),
+        ("counted", "f8"),  # n of the law: packets, or their exponential average
+        ("counted_at", "f8"),  # s
+        ("smoothing", "f8"),  # time constant of that average, s; 0: whole packets
         ("active", "i4"),  # 1 from its first packet on
         ("counts", "i4"),  # 0: a host, whose own packets are not in the law
     ],

@@ -165,10 +165,11 @@ def admit_lane(
     elif port.manager == SQUARED:
         verdict = coupled_verdict(control, stream, p, scalable, listens, 0.0, 0.0, 0.0)
     elif port.manager == BY_ADDRESS:
-        delay = 0.0
+        since = -1.0  # when the last of what is at the head of a queue came
         for c in range(first, end):
             if lane[c].count > 0:
-                delay = max(delay, now - element[lane[c].head].time)
+                since = max(since, element[lane[c].head].time)
+        delay = now - since if since >= 0.0 else 0.0
         capacity = called[p].capacity if port.paused == 0 else 0.0
         most = float(port.room) + 1.0
         verdict = ask(managers, called, stream, p, now, float(queued), most, capacity, delay)

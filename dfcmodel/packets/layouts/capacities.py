@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dfcmodel.network.class_pauses import PFC
-from dfcmodel.network.disciplines import Pause
+from dfcmodel.network.flows import of_kind
 from dfcmodel.packets.kernel.boxes import ALARM, CROWDED, USED
 from dfcmodel.packets.plans import HEADER
 from responsefn import WindowRule
@@ -44,11 +43,10 @@ def most_elements(plan: Plan) -> int:
     acks = plan.delays * plan.bits / (8.0 * HEADER)  # full of ACKs, whether they take time or not
     inside = float((np.minimum(plan.rooms, 1 << 22) + 2.0 + acks).sum())
     messages = _most_messages(plan)
+    flows = plan.scenario.flows
     windows = sum(
-        4 * min(flow.max_window, flow.size) + 64
-        if isinstance(flow.source, WindowRule)
-        else min(flow.size, 1 << 22)
-        for flow in plan.scenario.flows
+        4 * min(flow.max_window, flow.size) + 64 if has_window else min(flow.size, 1 << 22)
+        for flow, has_window in zip(flows, of_kind(flows, WindowRule), strict=True)
     )
     clocks = 2 * len(plan.clocks)
     return int(min(2.0 * inside, 2.0 * windows) + messages) + 8 * len(plan.forward) + 64 + clocks
@@ -59,22 +57,21 @@ def _most_messages(plan: Plan) -> float:
 
     Each pause that has quanta has an element for their end.
     """
-    pairs = [(p, q) for p in plan.under(Pause, PFC) for q in plan.pausable(p)]
-    if not pairs:
+    own, feeder = plan.pauses
+    if not own.size:
         return 0.0
-    own, feeder = np.array(pairs).T
-    signalling = np.array([plan.ports[p].discipline.signalling for p in own.tolist()])
-    ways = plan.delays[feeder] + signalling
+    ways = plan.delays[feeder] + plan.signalling[own]
     messages = 3.0 + ways * (plan.bits[feeder] + plan.bits[own]) / (8.0 * HEADER)
     return len(plan.storms()) + float(messages.sum())
 
 
 def outstanding(plan: Plan) -> NDArray[np.int64]:
     """Return an upper bound of the packets and ACKs queued at each port, (P,)."""
+    flows = plan.scenario.flows
     windows = np.array(
         [
-            min(4 * flow.max_window if isinstance(flow.source, WindowRule) else flow.size, 1 << 24)
-            for flow in plan.scenario.flows
+            min(4 * flow.max_window if has_window else flow.size, 1 << 24)
+            for flow, has_window in zip(flows, of_kind(flows, WindowRule), strict=True)
         ]
     ).astype(np.int64)
     P = len(plan.ports)

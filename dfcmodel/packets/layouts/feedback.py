@@ -31,6 +31,7 @@ def lay_out_rates(plan: Plan, unit: NDArray[Any], lane: NDArray[Any]) -> NDArray
         rows["rate"] = rows["told_rate"] = rows["capacity"] = capacity
         rows["credit"], rows["intensity"] = 1.0, rule.intensity
         rows["gain"], rows["counts"] = rule.diffusion / port.delay, port.link >= 0
+        rows["smoothing"] = plan.method.count_smoothing
     return found
 
 

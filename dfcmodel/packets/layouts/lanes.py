@@ -34,7 +34,7 @@ def lay_out_lanes(plan: Plan, unit: NDArray[Any], hop: NDArray[Any]) -> NDArray[
     Those of a port stand one after the other: of classes in their order, of flows in theirs, of DualPI2 the
     Scalable one first. A port without flows has one lane.
     """
-    has = np.array(plan.with_lanes)
+    has = plan.with_lanes.copy()
     if not has.any():
         return _empty_lanes(1)
     by = _lanes_by(plan)
@@ -48,7 +48,8 @@ def lay_out_lanes(plan: Plan, unit: NDArray[Any], hop: NDArray[Any]) -> NDArray[
     places = len(kept) + len(ranks) + 2
     number = np.select([own == KINDS.index(kind) for kind in lanes_of], [*lanes_of.values()], 0)
     coupled = np.flatnonzero(has & (by == KINDS.index(DualPI2)))
-    first = np.setdiff1d(np.flatnonzero(has), np.append(port, coupled))
+    has[port] = has[coupled] = False
+    first = np.flatnonzero(has)  # without flows
     others = np.concatenate([first, coupled, coupled]) * places
     others[len(first) + len(coupled) :] += 1
     rows, at = np.unique(np.append(port * places + number, others), return_inverse=True)
@@ -76,11 +77,12 @@ def lay_out_lanes(plan: Plan, unit: NDArray[Any], hop: NDArray[Any]) -> NDArray[
 
 def _set_managed(plan: Plan, unit: NDArray[Any], hop: NDArray[Any]) -> None:
     """Set the lane that a manager of one class sees, where there is one."""
-    lanes = _class_lanes(plan, hop) if plan.under(PFC) else {}
-    for p in plan.under(PFC):
-        only = plan.ports[p].discipline.managed  # type: ignore[attr-defined]
-        if only is not None:
-            unit["managed"][p] = lanes.get((p, only), NO_LANE)
+    given = plan.by_discipline(lambda each: getattr(each, "managed", None) is not None)
+    chosen = np.flatnonzero(given).tolist()
+    lanes = _class_lanes(plan, hop) if chosen else {}
+    for p in chosen:
+        rule: Any = plan.ports[p].discipline
+        unit["managed"][p] = lanes.get((p, rule.managed), NO_LANE)
 
 
 def _lanes_by(plan: Plan) -> NDArray[np.int64]:
@@ -99,49 +101,86 @@ def _empty_lanes(count: int) -> NDArray[Any]:
 
 def lay_out_feeders(plan: Plan, unit: NDArray[Any], hop: NDArray[Any]) -> NDArray[Any]:
     """Set each port's thresholds, and what counts its packets by class; return the rows of feeders."""
-    rows: list[tuple[float, int, int, int, float]] = [(0.0, -1, -1, ALL, 0.0)]
-    place: dict[tuple[int, int, int], int] = {}  # rows by port, feeder and class
-    pools: dict[int, int] = {}
-    by_class = bool(plan.under(PFC))
-    lanes = _class_lanes(plan, hop) if by_class else {}
     limits = plan.by_discipline(_limits)
-    for n, name in enumerate(("high", "low", "signalling")):
+    for n, name in enumerate(("high", "low")):
         unit[name][: len(plan.ports)] = limits[:, n]
-    for p in plan.under(Pause, PFC):
-        if isinstance(plan.ports[p].discipline, Pause):
-            feeders = plan.feeders(p)
-            unit["feeder"][p], unit["feeders"][p] = len(rows), len(feeders)
-            rows += [(0.0, q, -1, ALL, plan.pause_time(p, q)) for q in feeders]
-            continue
-        pools[p] = len(rows)
-        rows.append((plan.pool(p), -1, -1, ALL, 0.0))
-        together = plan.counting[p]
-        one = together[0]
-        if len(together) > 1:
-            unit["asks"][p] = one
-            unit["mate"][p] = (*together, *together)[together.index(p) + 1]
-        for key, room in plan.ingress(p).items():
-            if (one, *key) not in place:
-                place[one, *key] = len(rows)
-                rows.append((room, max(key[0], -1), lanes.get(key, -1), key[1], 0.0))
-    counted = hop["ingress"].tolist()
-    ranks = [flow.priority for flow in plan.scenario.flows]
-    for f, p, h, before in _arrivals(plan) if by_class else ():
-        if p in pools:
-            counted[h] = place.get((plan.counting[p][0], before, ranks[f]), pools[p])
-    hop["ingress"] = counted
-    found = np.zeros(len(rows), FEEDER)
-    columns = ("room", "port", "lane", "priority", "span")
-    for name, column in zip(columns, zip(*rows, strict=True), strict=True):
-        found[name] = column
+    unit["signalling"][: len(plan.ports)] = plan.signalling
+    whole = _lay_out_pauses(plan, unit)
+    if not plan.under(PFC):
+        return whole
+    return np.concatenate([whole, _lay_out_ingresses(plan, unit, hop, len(whole))])
+
+
+def _feeders(count: int, **columns: Any) -> NDArray[Any]:
+    """Return rows of feeders: of no port and no class unless columns say otherwise."""
+    found = np.zeros(count, FEEDER)
+    for name, values in {"port": -1, "lane": -1, "priority": ALL, **columns}.items():
+        found[name] = values
     return found
 
 
-def _limits(rule: Discipline) -> tuple[float, float, float]:
-    """Return the thresholds of a port that pauses others, packets, and the delay of its messages besides propagation, s."""
+def _lay_out_pauses(plan: Plan, unit: NDArray[Any]) -> NDArray[Any]:
+    """Return the feeders that are paused with all that they carry, after one that is of no port."""
+    rows = [(-1, 0.0)]
+    for p in plan.under(Pause):
+        feeders = plan.pausable(p)
+        unit["feeder"][p], unit["feeders"][p] = len(rows), len(feeders)
+        rows += [(q, plan.pause_time(p, q)) for q in feeders]
+    port, span = zip(*rows, strict=True)
+    return _feeders(len(rows), port=port, span=span)
+
+
+def _lay_out_ingresses(
+    plan: Plan, unit: NDArray[Any], hop: NDArray[Any], first: int
+) -> NDArray[Any]:
+    """Return the feeders that are counted by class, after what holds the other packets of each port.
+
+    ``first`` is the number of rows before them.
+    """
+    ports, hops, table = np.array(plan.under(PFC)), plan.hops, plan.ingresses
+    for p in ports.tolist():
+        together = plan.counting[p]
+        if len(together) > 1:
+            unit["asks"][p] = together[0]
+            unit["mate"][p] = (*together, *together)[together.index(p) + 1]
+    ranks = np.array([flow.priority for flow in plan.scenario.flows])
+    classes, number = np.unique(ranks, return_inverse=True)
+    flows, places, own = (
+        len(ranks),
+        len(classes),
+        plan.by_discipline(lambda each: type(each) is PFC),
+    )
+    span = flows + len(plan.ports)
+
+    def keys(port: Any, before: Any, rank: Any) -> Any:
+        return (unit["asks"][port].astype(np.int64) * span + before + flows) * places + rank
+
+    among = np.searchsorted(classes, table.priority)
+    known, at = np.unique(keys(table.port, table.before, among), return_index=True)
+    row = np.zeros(len(plan.ports), dtype=np.int64)
+    row[ports] = first + np.arange(len(ports))
+    kept = np.flatnonzero(own[hops.port])
+    port = hops.port[kept]
+    before = np.where(hops.begins, -1 - hops.flow, hops.before)[kept]
+    wanted = keys(port, before, number.reshape(-1)[hops.flow[kept]])
+    found = np.searchsorted(known, wanted).clip(max=max(0, len(known) - 1))
+    counted = known[found] == wanted if len(known) else np.zeros(len(wanted), dtype=np.bool_)
+    hop["ingress"][hops.row[kept]] = np.where(counted, first + len(ports) + found, row[port])
+    lanes = np.full((len(plan.ports) + 1, places), -1)  # the last for those that cannot be paused
+    lanes[port, number.reshape(-1)[hops.flow[kept]]] = hop["lane"][hops.row[kept]]
+    before = np.maximum(table.before[at], -1)
+    pools = _feeders(len(ports), room=[plan.pool(p) for p in ports.tolist()])
+    return np.concatenate([pools, _feeders(
+        len(at), room=table.room[at], port=before, lane=lanes[before, among[at]],
+        priority=table.priority[at],
+    )])  # fmt: skip
+
+
+def _limits(rule: Discipline) -> tuple[float, float]:
+    """Return the thresholds of a port that pauses others, packets."""
     if isinstance(rule, Pause):
-        return rule.high, rule.low, rule.signalling
-    return (rule.xoff, rule.xon, rule.signalling) if isinstance(rule, PFC) else (0.0, 0.0, 0.0)
+        return rule.high, rule.low
+    return (rule.xoff, rule.xon) if isinstance(rule, PFC) else (0.0, 0.0)
 
 
 def _class_lanes(plan: Plan, hop: NDArray[Any]) -> dict[tuple[int, int], int]:
@@ -152,14 +191,6 @@ def _class_lanes(plan: Plan, hop: NDArray[Any]) -> dict[tuple[int, int], int]:
     ports, ranks = plan.hops.port[kept], ranks[plan.hops.flow[kept]]
     lanes = hop["lane"][plan.hops.row[kept]]
     return dict(zip(zip(ports.tolist(), ranks.tolist(), strict=True), lanes.tolist(), strict=True))
-
-
-def _arrivals(plan: Plan) -> list[tuple[int, int, int, int]]:
-    """Return flow, port, row of the hop and port before it of all hops; -1 - flow: from an end of the flow."""
-    hops = plan.hops
-    before = np.where(hops.begins, -1 - hops.flow, hops.before)
-    columns = (hops.flow, hops.port, hops.row, before)
-    return list(zip(*(column.tolist() for column in columns), strict=True))
 
 
 def begin_storms(plan: Plan, arrays: dict[str, Any]) -> None:

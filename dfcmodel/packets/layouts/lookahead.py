@@ -7,9 +7,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from dfcmodel.network.class_pauses import PFC
-from dfcmodel.network.disciplines import Pause
-
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -35,7 +32,7 @@ def ordered_ports(plan: Plan) -> Integers:
     late = np.array(plan.delayed)[hops.flow] & hops.is_ack & hops.begins
     inputs = np.unique(hops.port * (P + 1) + np.where(late, -1, hops.before) + 1)
     single = np.bincount(inputs // (P + 1), minlength=P) <= 1
-    return np.asarray(single & ~np.array(plan.with_lanes), dtype=np.int64)
+    return np.asarray(single & ~plan.with_lanes, dtype=np.int64)
 
 
 class _Stretches(NamedTuple):
@@ -110,15 +107,11 @@ def _latencies(plan: Plan, inline: Integers, one: Integers) -> tuple[Integers, I
     sums = np.concatenate([[0.0], np.cumsum(plan.passage[hops.port, 1])])
     listens = np.array([bool(back) for back in plan.backward])
     kept = (parts.target != senders) | listens[hops.flow[parts.end - 1]]
-    pauses = [
-        (p, q, plan.ports[q].delay + plan.ports[p].discipline.signalling)  # type: ignore[attr-defined]
-        for p in plan.under(Pause, PFC)
-        for q in plan.pausable(p)
-    ]
-    a, b, time = np.array(pauses).reshape(-1, 3).T
-    a = np.concatenate([parts.source[kept], a.astype(np.int64)])
-    b = np.concatenate([parts.target[kept], b.astype(np.int64)])
-    time = np.concatenate([(sums[parts.end] - sums[parts.begin])[kept], time])
+    asks, paused = plan.pauses
+    a = np.concatenate([parts.source[kept], asks])
+    b = np.concatenate([parts.target[kept], paused])
+    ways = plan.delays[paused] + plan.signalling[asks]
+    time = np.concatenate([(sums[parts.end] - sums[parts.begin])[kept], ways])
     a, b = one[a], one[b]
     by = np.lexsort((time, b, a))
     a, b, time = a[by], b[by], time[by]

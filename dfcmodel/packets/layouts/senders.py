@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dfcmodel.network.flows import OnOff
+from dfcmodel.network.flows import OnOff, of_kind
 from dfcmodel.packets.kernel.boxes import USED, push, take
 from dfcmodel.packets.kernel.layout import FLOW
 from dfcmodel.packets.kernel.sources import RANDOM, REGULAR
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from dfcmodel.packets.plans import Plan
 
-__all__ = ["lay_out_flows", "redraw_periods", "wake_all", "wake_sources"]
+__all__ = ["RATED", "lay_out_flows", "redraw_periods", "wake_all", "wake_sources"]
 
 RECOVERY = {"tahoe": 0, "reno": 1, "newreno": 2, "sack": 3, "prr": 3, "": 4}
 SACK, RATED = RECOVERY["sack"], 5
@@ -37,12 +37,14 @@ def lay_out_flows(
     scenario, hops = plan.scenario, plan.hops
     # places of the rows of flows that differ in their routes and starts alone
     alike: dict[Any, int] = {}
+    has_window, has_rate = of_kind(scenario.flows, WindowRule), of_kind(scenario.flows, RateRule)
+    rtts = plan.base_rtts.tolist()
     kinds: list[Any] = []
     chosen = []
     for f, given in enumerate(scenario.flows):
         rule = given.source
-        rtt = float(plan.base_rtts[f]) if isinstance(rule, WindowRule) else 0.0
-        line_rate = scenario.path(given)[0].rate if isinstance(rule, RateRule) else 0.0
+        rtt = rtts[f] if has_window[f] else 0.0
+        line_rate = scenario.path(given)[0].rate if has_rate[f] else 0.0
         key = (rule, rtt, line_rate, given.size, given.max_window, plan.recoveries[f],
                plan.paced[f], given.idle, given.random_idle)  # fmt: skip
         if key not in alike:
@@ -55,7 +57,7 @@ def lay_out_flows(
     flow["way"] = np.cumsum(count) - count
     flow["turn"] = flow["way"] + [len(ports) for ports in plan.forward]
     flow["end"] = flow["way"] + count - 1
-    window = np.array([isinstance(given.source, WindowRule) for given in scenario.flows])
+    window = np.array(has_window)
     flow["due"] = np.where(window, plan.starts, -1.0)
     maps = np.where(flow["recovery"] == SACK, 2, 1)
     count = np.where(window, np.maximum(1, (flow["bit_mask"] + 1) >> 3) * maps, 0)

@@ -63,10 +63,7 @@ def lay_out_units(
                          ("ring", ring), ("ring_mask", sizes - 1), ("alarm", alarms)):  # fmt: skip
         ports[name] = values
     ports["plain"] = (
-        (ports["kind"] == 0)
-        & (plan.losses == 0.0)
-        & (ports["room"] >= 1)
-        & ~np.array(plan.with_lanes)
+        (ports["kind"] == 0) & (plan.losses == 0.0) & (ports["room"] >= 1) & ~plan.with_lanes
     )
     unit["place"][order] = np.arange(len(order))
     slots = _lay_out_slots(plan, unit, inline, order, window, places)

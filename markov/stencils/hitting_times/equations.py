@@ -35,6 +35,9 @@ if TYPE_CHECKING:
 __all__ = ["HittingTimes"]
 
 
+FIRST_SWEEPS = 2  # on the coarse levels, before and after a correction
+
+
 class HittingTimes:
     """Mean costs on the way to the likeliest state, by multigrid.
 
@@ -81,6 +84,18 @@ class HittingTimes:
         """Bytes of the large arrays."""
         levels = sum(level.nbytes for level in self.levels)
         return self.h.nbytes + self.finest.weights.levels.nbytes + levels
+
+    def begin(self) -> None:
+        """Find a first h: of the first coarse level by one cycle, then by three sweeps."""
+        if not self.levels:
+            return self.rest.solve()
+        first, *others = self.levels
+        first.restrict()
+        cycle(first, others, self.rest.solve, [FIRST_SWEEPS] * len(self.levels))
+        first.prolong()
+        for sweep in (self.finest.backward, self.finest.backward, self.finest.forward):
+            sweep()
+        return None
 
     def cycle(self, sweeps: int) -> None:
         """Improve h by one cycle, with so many sweeps on each level before a correction and after it."""

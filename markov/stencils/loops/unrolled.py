@@ -101,7 +101,9 @@ def drifts(patterns: Sequence[Pattern], roundings: int, unit: float) -> str:
             error = 1.1 * (roundings + len(terms)) * unit
             body.append(f"_u = {added(names)} + {error!r} * ({size})")
             body.append(f"if marks[{here}] & bit:")
-            body += [f"    _y{r} += _u", f"    _z{r} = max(_z{r}, _u)"]
+            body += [f"    _y{r} += _u", f"    _z{r} = max(_z{r}, _u)", "    if not _u <= limit:"]
+            body += ["        if found < len(failing):", f"            failing[found] = {here}"]
+            body.append("        found += one")
         begin = [line for r in slots for line in (f"_y{r} = 0.0", f"_z{r} = -1e308")]
         lines = _by_cell(pattern, "for _ in range(zero, ends[k] - starts[k]):", body)
         end = [line for r in slots for line in (f"check += _y{r}", f"worst = max(worst, _z{r})")]

@@ -50,5 +50,14 @@ def test_constant_rates_have_transmission_times_alone(bottleneck) -> None:
     assert [each.name for each in found] == ["transmission times"]
 
 
+def test_whole_counts_are_a_refinement_where_a_law_reads_them() -> None:
+    (found,) = (
+        each for each in default_refinements(takano2006("1")) if each.name == "whole counts"
+    )
+    assert found.off == {"count_smoothing": packet_time(takano2006("1"))}
+    names = {each.name for each in default_refinements(takano2006("1", dfc=False))}
+    assert "whole counts" not in names
+
+
 def test_a_packet_takes_longest_on_the_slowest_link(bottleneck) -> None:
     assert packet_time(bottleneck) == 1.0 / 2e3

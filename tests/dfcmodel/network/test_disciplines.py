@@ -31,7 +31,7 @@ from dfcmodel import (
     takano2006,
 )
 from dfcmodel.network.disciplines import Discipline
-from responsefn import NewReno, Reno
+from responsefn import CUBIC, NewReno, Reno, Vegas
 
 
 @pytest.mark.parametrize(
@@ -91,6 +91,21 @@ def test_fifo_shares_by_arrivals_and_fair_queueing_equally() -> None:
 def test_priority_serves_the_first_and_starves_the_last() -> None:
     flows = CBR(300.0), CBR(600.0), CBR(1800.0)
     np.testing.assert_allclose(goodput(bottleneck(Priority(), *flows)), [300, 600, 100], rtol=1e-4)
+
+
+def test_what_waits_makes_room_for_what_is_served_before_it() -> None:
+    """A window that learns from delay keeps the link against one that fills the buffer, as at packet level."""
+    first = bottleneck(Priority(), Vegas(), CUBIC(), buffer=40.0)
+    np.testing.assert_allclose(goodput(first), [RATE, 0.0], atol=0.02 * RATE)
+    run = simulate(first)
+    assert run.lost[0, :, run.time > 1.0].sum() == 0.0 < run.lost[1].sum()
+    fair = bottleneck(Fair(), Vegas(), CUBIC(), buffer=40.0)
+    np.testing.assert_allclose(goodput(fair), [RATE / 2, RATE / 2], atol=0.02 * RATE)
+    for scenario in (first, fair):
+        whole = simulate(scenario, Packets(seed=1))
+        late = whole.time > 1.0
+        packets = np.ptp(whole.delivered[:, late], axis=1) / np.ptp(whole.time[late])
+        np.testing.assert_allclose(goodput(scenario), packets, atol=0.02 * RATE)
 
 
 def test_loss_is_what_does_not_fit() -> None:

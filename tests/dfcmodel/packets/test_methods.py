@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from dfcmodel import Packets
@@ -16,6 +17,7 @@ from responsefn import BBR
      ({"convention": "ns3"}, "convention"), ({"recovery": "cubic"}, "recovery"),
      ({"recovery": {"flow": "none"}}, "recovery of flow 'flow'"), ({"phases": (0.0,)}, "phases"),
      ({"phases": (0.01,), "convention": "ns2"}, "phases"), ({"backend": "c"}, "backend"),
+     ({"count_smoothing": -1.0}, "count_smoothing"), ({"count_smoothing": np.nan}, "count_smoothing"),
      ({"ack_transmission": 1}, "ack_transmission"),
      ({"ack_transmission": False, "convention": "ns2"}, "ack_transmission"), ({"loss": {"1->2": 1.0}}, "loss of 1->2")],
 )  # fmt: skip

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
 
 from dfcmodel import CBR, Packets, dumbbell, simulate, takano2006
-from responsefn import Reno
+from responsefn import DeliveryRule, RateRule, Reno
 from tests.dfcmodel.packets.conftest import plan_of
 
 
@@ -70,16 +70,43 @@ class NoNumber(Reno):
         return s._replace(cwnd=s.cwnd * (math.inf - math.inf))
 
 
+class NoRate(RateRule):
+    """A rule of one's own whose rate is a mistake."""
+
+    @staticmethod
+    def on_feedback(s: Any, q: Any, e: Any) -> Any:
+        """Divide nothing by nothing."""
+        return s._replace(rate=s.rate * (math.inf - math.inf))
+
+
+class NoPace(DeliveryRule):
+    """A rule of one's own that spaces packets by a mistake."""
+
+    class State(NamedTuple):
+        """The third is the rate of packets."""
+
+        cwnd: float = 10.0
+        ssthresh: float = 1e9
+        pacing_rate: float = 100.0
+
+    @staticmethod
+    def on_delivery(s: Any, q: Any, e: Any) -> Any:
+        """Divide nothing by nothing."""
+        return s._replace(pacing_rate=s.pacing_rate * (math.inf - math.inf))
+
+
 @pytest.mark.parametrize("backend", ["numba", "reference"])
 @pytest.mark.parametrize(
     ("rule", "error", "message"),
     [
         (Beyond(), OverflowError, "the window of flow 'flow' is .* packets, more than 2147483646"),
         (NoNumber(), ArithmeticError, "the window of flow 'flow' is not a number"),
+        (NoRate(), ArithmeticError, "the rate of flow 'flow' is not a number"),
+        (NoPace(), ArithmeticError, "the rate of flow 'flow' is not a number"),
     ],
-    ids=["beyond", "no number"],
+    ids=["beyond", "no number", "no rate", "no pace"],
 )
-def test_a_window_that_is_none_stops_the_run_with_time_and_place(
+def test_a_window_or_rate_that_is_none_stops_the_run_with_time_and_place(
     one_link, rule, error, message, backend
 ) -> None:
     scenario = replace(one_link, flows=(replace(one_link.flows[0], name="flow", source=rule),))

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import NamedTuple
 
 import pytest
 
 from dfcmodel import DFC, CoDel, Fluid, Packets, Pause, simulate
-from responsefn import BBR, CUBIC
+from responsefn import BBR, CUBIC, Reno
 
 
 @pytest.mark.parametrize(
@@ -34,6 +35,28 @@ def test_ns2_has_its_own_rules_and_disciplines_alone(one_link, refused) -> None:
     )
     refused(("source of flow 'flow'",), lambda: simulate(cubic, method=ns2))
     refused(("discipline of link a->b",), lambda: simulate(pause, method=ns2))
+
+
+def test_a_state_in_another_order_is_refused(one_link, refused) -> None:
+    """The compiled engine would take the first number for the window."""
+
+    class Turned(Reno):
+        class State(NamedTuple):
+            ssthresh: float = 1e9
+            cwnd: float = 2.0
+
+    scenario = replace(one_link, flows=(replace(one_link.flows[0], source=Turned()),))
+    refused(
+        ("source of flow 'flow'", "cwnd, ssthresh must come first", "ssthresh, cwnd"),
+        lambda: simulate(scenario, method=Packets()),
+    )
+
+
+def test_averages_of_counts_need_a_law_that_reads_them(one_link, refused) -> None:
+    refused(
+        ("count_smoothing", "0.001", "DFC"),
+        lambda: simulate(one_link, method=Packets(count_smoothing=1e-3)),
+    )
 
 
 def test_random_loss_needs_a_link_that_exists(one_link, refused) -> None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from markov.computing.progress import report, watched
+from markov.computing import progress
+from markov.computing.progress import Counter, report, watched
 
 
 def test_reports_are_collected():
@@ -28,3 +29,21 @@ def test_a_long_solve_shows_digits_and_residual(monkeypatch, capsys):
     shown = capsys.readouterr().err
     assert "pi Q = 0: 100 % of the digits" in shown
     assert "iteration 4, residual 1.0e-04" in shown
+
+
+def test_the_time_left_counts_from_the_beginning(monkeypatch, capsys):
+    monkeypatch.setattr("markov.computing.progress.PATIENCE", 0.0)
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
+    with Counter("levels", total=100) as counter:
+        counter.begin -= 50.0  # as if it had taken as long
+        counter.show(50)
+        assert 45.0 < counter.bar.format_dict["elapsed"] < 60.0
+    assert "50/100" in capsys.readouterr().err
+    with watched(1e-4):
+        report(0, 1.0)
+        progress._watching.get().begin -= 50.0
+        monkeypatch.setattr("markov.computing.progress.REFRESH", 0.0)
+        progress._watching.get().bar = None  # not shown until now
+        progress._watching.get().next = 0.0
+        report(10, 1e-2)
+        assert "50 % of the digits [00:50<00:" in capsys.readouterr().err

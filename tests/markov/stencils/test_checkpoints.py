@@ -95,12 +95,14 @@ def test_other_files_are_refused_and_stay(tmp_path):
 
 PROGRAM = """
 import sys
+import time
 from markov import MatrixFree, PauseTandem, stationary
 from markov.stencils import checkpoints, multigrid
 cycle = multigrid.Multigrid.cycle
 def told(self):
     cycle(self)
     print("cycle", flush=True)
+    time.sleep(float(sys.argv[2]))
 multigrid.Multigrid.cycle = told
 model = PauseTandem(buffers=(120, 241), high_threshold=180)
 answer = stationary(model, MatrixFree(checkpoint=sys.argv[1]), proof=False)
@@ -113,7 +115,7 @@ print(answer.iterations, repr(float(answer.throughput)))
 def test_a_process_that_is_interrupted_goes_on(tmp_path):
     path = tmp_path / "x"
     command = [sys.executable, "-c", PROGRAM, str(path)]
-    process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True)
+    process = subprocess.Popen([*command, "1"], cwd=ROOT, stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None
     for _ in range(4):
         assert process.stdout.readline() == "cycle\n"
@@ -121,7 +123,7 @@ def test_a_process_that_is_interrupted_goes_on(tmp_path):
     process.communicate(timeout=300)
     assert process.returncode != 0
     assert [file.name for file in tmp_path.iterdir()] == ["x"]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    done = subprocess.run([*command, "0"], cwd=ROOT, capture_output=True, text=True, check=True)
     cycles, throughput = done.stdout.splitlines()[-1].split()
     model = PauseTandem(buffers=(120, 241), high_threshold=180)
     alone = stationary(model, MatrixFree(), proof=False)

@@ -68,6 +68,17 @@ def test_memory_is_predicted_before_it_is_taken(monkeypatch):
     assert 16.0 < caught.value.predicted / 1e7 < 18.0
 
 
+def test_a_space_too_large_for_any_method_is_refused_with_what_would_fit(monkeypatch):
+    monkeypatch.setattr("markov.stencils.models.available", lambda: 1.9e9)
+    large = PauseTandem(buffers=(30_000, 60_000), high_threshold=45_000)
+    said = (
+        r"7200360004 states, and MatrixFree\(\) takes at most.* 1e\+08 fit into the 1.9e\+09 bytes"
+    )
+    with pytest.raises(ValueError, match=said) as caught:
+        stationary(large, MatrixFree())
+    assert "Multilevel" not in str(caught.value)
+
+
 def test_a_bound_takes_more_memory_than_a_solution(plain):
     grid = grid_of(TANDEM)
     assert grid.predicted(proof=True) > grid.predicted(proof=False) + grid.places.size

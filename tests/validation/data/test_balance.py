@@ -50,7 +50,9 @@ BALANCES = {
     "transfer": ("sent", "received dropped", (0, 10_000)),  # where transfer times are given
 }
 RING = "takano2006/loaded-node"
-PACKETS = {"packets/dumbbells-ns2", "packets/parking-lots-ns2", "packets/delayed-acks-ns2"}
+PACKETS = {
+    f"packets/{name}-ns2" for name in ("dumbbells", "parking-lots", "delayed-acks", "takano2006")
+}
 """Acknowledgements and drops alone, equal to those of our packet engine one by one."""
 SHARED = {"packets/sharing-ns3"} | {
     f"packets/sharing-{name}-ns3" for name in ("rfc6937", "departures", "bbr-rfc6937")

@@ -50,7 +50,8 @@ def notebook() -> Iterator[str]:
         threading.Thread(target=pages.serve_forever, daemon=True).start()
         address = f"localhost:{pages.server_port}"
         try:
-            cell = f"from validation.explore import show; show('tcp', {address!r})"
+            one, other = (f"show({name!r}, {address!r})" for name in ("tcp", "threshold"))
+            cell = f"from validation.explore import show; {one}; {other}"
             client.execute_interactive(cell, output_hook=heard, timeout=120)
             yield f"http://{address}/"
         finally:
@@ -61,8 +62,12 @@ def notebook() -> Iterator[str]:
 
 @pytest.mark.browser
 @in_a_browser
-def test_the_knobs_turn_in_a_notebook(chromium: Any, notebook: str) -> None:
+def test_two_views_turn_their_knobs_in_a_notebook(chromium: Any, notebook: str) -> None:
+    """Each has a server of its own, at a port of its own."""
     page, errors = opened(chromium, notebook, 1280)
+    page.wait_for_function(
+        "Bokeh.documents.length == 2 && Bokeh.documents.every(one => one.is_idle)"
+    )
     page.locator("select").first.select_option("HSTCP")
     page.get_by_text("import HSTCP, NewReno").wait_for()
     assert [said for said in errors if "404" not in said] == []  # no favicon

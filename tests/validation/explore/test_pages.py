@@ -94,9 +94,10 @@ def test_the_animation_plays_and_stops(chromium: Any, address: str) -> None:
     title = page.locator(".bk-slider-title").last
     before = title.inner_text()
     page.get_by_role("button", name="Play").click()
-    page.wait_for_timeout(1000)
-    assert title.inner_text() != before
+    moved = "([title, before]) => title.innerText != before"
+    page.wait_for_function(moved, arg=[title.element_handle(), before])
     page.get_by_role("button", name="Pause").click()
+    page.get_by_role("button", name="Play").wait_for()
     page.wait_for_timeout(300)
     stopped = title.inner_text()
     page.wait_for_timeout(500)

@@ -1,4 +1,4 @@
-"""Dumbbells and parking lots under Tahoe, Reno, NewReno and SACK in ns-2, packet by packet.
+"""Dumbbells, parking lots and takano2006's chains under Tahoe, Reno, NewReno and SACK in ns-2, packet by packet.
 
 `validation.packet_networks` has the same networks as scenarios.
 """
@@ -17,6 +17,7 @@ from validation.packet_networks import (
     ACCESS_RATE,
     BITS,
     BUFFER,
+    CHAIN_SEEDS,
     DELAY,
     DURATION,
     RATE,
@@ -51,7 +52,7 @@ def calls(run: Run) -> Calls:
     options = {
         "agent": f"Agent/TCP{AGENTS[run['recovery']]}", "sink": sink,
         "nodes": len(nodes), "links": " ".join(links), "flows": " ".join(flows),
-        "duration": DURATION, "sample": SAMPLE, "seed": run["seed"],
+        "duration": scenario.duration, "sample": SAMPLE, "seed": run["seed"],
     }  # fmt: skip
     return [[str(word) for pair in options.items() for word in pair]]
 
@@ -100,6 +101,11 @@ TABLES = {
     ),
 }
 
+ABOUT_CHAINS = {
+    "size": Column("1", "number of the scenario"),
+    "seed": Column("1", "of ns-2's default generator and of the starts; 0: neither"),
+}
+
 
 def _runs(topology: str, sizes: tuple[int, ...], delayed: bool) -> list[Run]:
     """Return the runs of a topology; those with delayed ACKs are of two seeds."""
@@ -110,6 +116,11 @@ def _runs(topology: str, sizes: tuple[int, ...], delayed: bool) -> list[Run]:
         for size in sizes
         for seed in (SEEDS[:2] if delayed or size > 100 else SEEDS)
     ]
+
+
+def _seconds(run: Run) -> float:
+    """Return the simulated time of a run in s."""
+    return float(scenario_of(run).duration)
 
 
 def _case(
@@ -134,7 +145,7 @@ def _case(
         runs=_runs(topology, sizes, delayed),
         calls=calls,
         read=read,
-        simulated_seconds=lambda _: DURATION,
+        simulated_seconds=_seconds,
         notes=(
             "Random starts below 0.5 s; acknowledgements of 40 bytes queue on the way back.",
             *(("Receivers delay ACKs by up to 100 ms, ns-2's default.",) if delayed else ()),
@@ -142,7 +153,44 @@ def _case(
     )
 
 
+CHAIN = Case(
+    name="packets/takano2006-ns2",
+    title="scenarios 1 to 6 without DFC under four senders: the paper's starts, and seeds with starts up to 1 ms later",
+    claims=(),
+    program=Ns2("network.tcl"),
+    parameters={
+        "rates of the links, scenarios 1 to 6": ("370, 1230, 3700, 12300, 37000, 123000", "Mb/s"),
+        "delay of the links": (1e-4, "s"),
+        "nodes": (30, "1"),
+        "background enters at node": (15, "1"),
+        "buffer of each, both directions": (1800, "packets"),
+        "largest windows, scenarios 1 to 6": ("5000, 5000, 5000, 10000, 20000, 100000", "packets"),
+        "duration, scenario 6": ("3, 1.5", "s"),
+        "starts": ("0, 0.1; later by a uniform time below 0.001 unless the seed is 0", "s"),
+        "interval of the samples": (SAMPLE, "s"),
+    },
+    tables={
+        name: Table(
+            {key: {**RUN, **ABOUT_CHAINS}.get(key, column) for key, column in table.index.items()},
+            table.values,
+        )
+        for name, table in TABLES.items()
+    },
+    runs=[
+        {"topology": "takano2006", "recovery": recovery, "size": number, "seed": seed}
+        for recovery in AGENTS
+        for number, seeds in CHAIN_SEEDS.items()
+        for seed in seeds
+    ],
+    calls=calls,
+    read=read,
+    simulated_seconds=_seconds,
+    notes=(
+        "Agents sit at the nodes; of ns-2's generator only the phases of the timers' ticks are drawn.",
+    ),
+)
 CASES = (
+    CHAIN,
     _case(
         "packets/dumbbells-ns2", "dumbbell", "2 to 128 flows over one bottleneck, 8 seeds, 2 of 128 flows", PAIRS
     ),

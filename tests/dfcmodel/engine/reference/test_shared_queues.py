@@ -39,12 +39,7 @@ def close(*amounts: float):
     [
         (FIFO(), True, close(1 / 3, 2 / 3), close(4 / 3, 8 / 3)),  # in proportion
         (FIFO(), False, close(1 / 3, 2 / 3), close(0.0, 4 / 3)),
-        (
-            Fair(),
-            True,
-            close(0.5, 0.5),
-            close(2.5 * 4 / 8, 5.5 * 4 / 8),
-        ),  # both have more than half of the buffer
+        (Fair(), True, close(0.5, 0.5), close(0.5, 3.5)),  # both are cut to half of the buffer
         (Priority(), True, close(1.0, 0.0), close(0.0, 4.0)),  # the highest rank first
     ],
 )

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from markov import PauseTandem
-from markov.stencils import proofs
+from markov.stencils.hitting_times.drifts import Drift
 from markov.stencils.hitting_times.equations import HittingTimes
 from markov.stencils.places import RECURRENT
 from tests.markov.stencils.conftest import grid_layout
@@ -21,7 +21,9 @@ def hitting_times(layout):
     times.cycle(1)
     marks = np.full(len(times.h), RECURRENT, dtype=np.uint8)
     found = [array for level in times.levels for array in (level.out, level.values, level.x)]
-    return times, [times.h, *found, proofs._drift(times, marks)]
+    drift = Drift(times, layout, marks)
+    found += [drift.bounded(), np.sort(drift.failing())]
+    return times, [times.h, *found]
 
 
 def test_hitting_times_are_those_of_the_loops(interpreted, monkeypatch):

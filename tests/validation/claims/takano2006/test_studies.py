@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.stats import permutation_test
 
 from dfcmodel import Fluid, Packets, ensemble, simulate, takano2006
 from responsefn import NewReno, Reno
@@ -120,12 +121,20 @@ AGENTS = {"reno": Reno, "newreno": NewReno}
 def assert_alike(fluid: Values, ns2: Values) -> None:
     """Compare means of target and background, (runs, 2): within 15 % of ns-2's mean.
 
-    Where ns-2 jumps between levels, the intervals meet.
+    Where ns-2 jumps between levels, the intervals meet; where all of a few runs may be on one of its
+    levels, exchanging the runs of both does not show a difference at 1 %.
     """
     for ours, theirs, flow in zip(fluid.T, ns2.T, ("target", "background"), strict=True):
         (low, high), (least, most) = interval(ours), interval(theirs)
         near = abs(ours.mean() / theirs.mean() - 1.0) < 0.15
-        assert near or (low <= most and least <= high), (flow, ours.mean(), theirs.mean())
+        alike = near or (low <= most and least <= high)
+        if not alike and len(theirs) >= 20:
+            alike = permutation_test((ours, theirs), _apart, rng=1).pvalue > 0.01
+        assert alike, (flow, ours.mean(), theirs.mean())
+
+
+def _apart(ours: Values, theirs: Values) -> float:
+    return float(ours.mean() - theirs.mean())
 
 
 @pytest.mark.parametrize(

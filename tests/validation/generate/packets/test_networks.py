@@ -8,9 +8,11 @@ from validation.generate.packets import networks
 
 
 @pytest.mark.simulators
-@pytest.mark.parametrize("case", ["dumbbells-ns2", "parking-lots-ns2", "delayed-acks-ns2"])
+@pytest.mark.parametrize(
+    "case", ["dumbbells-ns2", "parking-lots-ns2", "delayed-acks-ns2", "takano2006-ns2"]
+)
 def test_ns2_repeats_the_bundled_rows(repeats, case: str) -> None:
-    size = 1 if case == "parking-lots-ns2" else 2
+    size = 1 if case in ("parking-lots-ns2", "takano2006-ns2") else 2
     repeats(f"packets/{case}", recovery="sack", size=size, seed=2)
 
 

@@ -1,0 +1,93 @@
+"""``python -m benchmarks.ns2_agreement``: the packet level beside the bundled runs of ns-2.
+
+It writes ``results/ns2_agreement.md``, two tables of the documentation: runs that are equal packet for packet, and
+dumbbells under RED, whose random drops leave distributions to compare. ns-2 itself is not needed; every number follows
+from the seeds.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pandas as pd
+import typer
+from tqdm import tqdm
+
+from validation.claims.zheng2002.level import Dumbbell, runs
+from validation.evidence import table
+from validation.generate.packets.red_dumbbells import FLOWS, SEEDS
+from validation.recomputing import CASES, Recomputed, compare
+from validation.recomputing import runs as bundled_runs
+from validation.statistics import Estimate, of_runs, ratio
+
+RESULT = Path(__file__).parent / "results" / "ns2_agreement.md"
+SENDERS = {"tahoe": "Tahoe", "reno": "Reno", "newreno": "NewReno", "sack": "SACK"}
+SIZES = {"dumbbell": "flows", "parking lot": "long flows", "takano2006": "scenario"}
+RED_CASE = "packets/red-dumbbells-ns2"
+LIMITS = {"throughput": 0.03, "loss": 0.1}
+"""Largest departures of the means from ns-2's, relative (the aim that was set)."""
+
+
+def equal_runs(found: list[Recomputed]) -> list[str]:
+    """Return the rows of runs that are equal, of how many, by network and sender."""
+    rows = []
+    for each in found:
+        topology, delayed = CASES[each.run.case]
+        size = f"{topology}, {SIZES[topology]} {each.run.size}" + (
+            ", delayed ACKs" if delayed else ""
+        )
+        rows.append((size, each.run.recovery, not each.differences, each.packets))
+    frame = pd.DataFrame(rows, columns=["network", "recovery", "equal", "packets"])
+    lines = [
+        f"| network | {' | '.join(SENDERS.values())} | packets |",
+        f"|---|{'--:|' * (len(SENDERS) + 1)}",
+    ]
+    for network, group in frame.groupby("network", sort=False):
+        by = group.groupby("recovery")["equal"]
+        cells = [f"{by.sum()[name]} of {by.size()[name]}" for name in SENDERS]
+        lines.append(f"| {network} | {' | '.join(cells)} | {group['packets'].sum():,} |")
+    return lines
+
+
+def red_rows() -> list[str]:
+    """Return the rows of dumbbells under RED: utilisation and loss of both, ratios with 95 % intervals."""
+    lines = [
+        "| flows under RED | throughput | ns-2 | ratio | loss | ns-2 | ratio | aim |",
+        "|--:|--:|--:|--:|--:|--:|--:|---|",
+    ]
+    bundled = table(RED_CASE, "link")
+    for number in FLOWS:
+        theirs = bundled[bundled["number"] == number]
+        ours = runs(Dumbbell(("TCP(1,1/2)",) * number), len(SEEDS)).link
+        cells, held = [], True
+        for column, limit in (("utilisation", "throughput"), ("loss", "loss")):
+            over = ratio(of_runs(ours[column].to_numpy()), of_runs(theirs[column].to_numpy()))
+            held &= abs(over.value - 1.0) <= LIMITS[limit]
+            cells += [f"{ours[column].mean():.4g}", f"{theirs[column].mean():.4g}", _shown(over)]
+        lines.append(f"| {number} | {' | '.join(cells)} | {'holds' if held else 'missed'} |")
+        tqdm.write(lines[-1])
+    return lines
+
+
+def _shown(ratio: Estimate) -> str:
+    return f"{ratio.value:.3f} ± {ratio.half_width:.3f}"
+
+
+def main() -> None:
+    """Compute all bundled runs again, and write the tables."""
+    found = [compare(run) for run in tqdm(bundled_runs(), desc="ns-2", unit="run")]
+    red = red_rows()
+    equal = sum(not each.differences for each in found)
+    said = (
+        f"{equal} of {len(found)} runs are equal in final acknowledgements, timeouts, drops of every link, and "
+        "windows and acknowledgements of all flows every 10 ms."
+    )
+    text = [*equal_runs(found), "", said, "", *red]
+    RESULT.write_text("\n".join(text) + "\n", encoding="utf-8")
+    for each in found:
+        if each.differences:
+            print(each.run, each.differences)
+
+
+if __name__ == "__main__":
+    typer.run(main)

@@ -1,0 +1,80 @@
+"""What a full buffer drops where each flow has a queue: of the lowest priority first, there from the longest queue.
+
+Not only of what comes: what waits makes room for what is served before it. The longest queues are cut to one
+length, from their ends.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .jit import compiled, inlined
+from .loss_records import record_pushed_out
+from .quantum import quantize
+from .records import AREA, ARRIVED, LOST_HERE
+
+__all__ = ["push_out"]
+
+
+@compiled
+def common_length(first: int, end: int, room: float, bands: Any) -> float:
+    """Return the length to which the longest of some bands are cut, so that all find ``room``."""
+    length = -1.0
+    longer = 0.0
+    while longer > length:
+        length = max(longer, 0.0)
+        left = room
+        n = 0
+        for b in range(first, end):
+            waits = bands[b].arrivals - bands[b].served
+            if waits > length:
+                n += 1
+            else:
+                left -= waits
+        longer = left / n if n > 0 else length
+    return length
+
+
+@inlined
+def drop_end(
+    band: Any, b: int, k: int, amount: float, fits: float, now: float, h: float, left: int,
+    quantum: float, net: Any, order: Any, shared: Any,
+) -> None:  # fmt: skip
+    """Drop ``amount`` from the end of the queue of a flow."""
+    c = band.first
+    end = net.wire[k & (net.wire.shape[0] - 1), net.queues[c].origin]
+    waits = band.arrivals - band.served
+    record_pushed_out(c, end, waits, amount, now + fits * h, left, net, shared)
+    shared[ARRIVED, c] -= amount
+    shared[LOST_HERE, c] += amount
+    shared[AREA, c] -= amount
+    band.arrivals -= amount
+    mask = order.rows.shape[0] - 1
+    for row in range(band.head, band.tail):
+        place = row & mask
+        order.total[place, b] = min(order.total[place, b], band.arrivals)
+        order.rows[place, c] = min(order.rows[place, c], shared[ARRIVED, c])
+
+
+@compiled
+def push_out(
+    link: Any, k: int, excess: float, fits: float, now: float, h: float, left: int, quantum: float,
+    net: Any, order: Any, shared: Any, bands: Any,
+) -> None:  # fmt: skip
+    """Drop ``excess`` from what waits at a link, from the bands of the highest rank first."""
+    first = link.end_band
+    while excess > 0.0 and first > link.first_pooled:
+        end = first
+        waits = 0.0
+        while first > link.first_pooled and bands[first - 1].rank == bands[end - 1].rank:
+            first -= 1
+            waits += bands[first].arrivals - bands[first].served
+        amount = min(excess, waits)
+        excess -= amount
+        length = common_length(first, end, waits - amount, bands)
+        for b in range(first, end):
+            own = bands[b].arrivals - bands[b].served
+            if own > length and amount > 0.0:
+                over = min(min(own, amount), quantize(own - length, quantum) + quantum)
+                drop_end(bands[b], b, k, over, fits, now, h, left, quantum, net, order, shared)
+                amount -= over
