@@ -49,7 +49,9 @@ def test_a_rule_of_ones_own_keeps_its_queue() -> None:
 
 def test_too_many_numbers_are_refused() -> None:
     class Large(Follow):
-        State = NamedTuple("State", [(f"x{n}", float) for n in range(70)])  # type: ignore[misc]
+        State = NamedTuple(
+            "State", [(name, float) for name in ("cwnd", "ssthresh", *(f"x{n}" for n in range(68)))]
+        )  # type: ignore[misc]
 
     link = Link("a", "b", 1000.0, 0.02, 100.0)
     Large.State.__new__.__defaults__ = (1.0,) * 70  # type: ignore[attr-defined]
