@@ -50,7 +50,7 @@ def find(id: str) -> Claim:
     ValueError
         For an unknown id; the message lists those known.
     """
-    return ledger()[choice("claim", id.upper() if isinstance(id, str) else id, ledger())]
+    return ledger()[choice("claim", str(id).upper(), ledger())]
 
 
 def claims_of_figure(name: str) -> list[Claim]:
