@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from hopflow.command_line import AsJson, as_json, check_output, examples, save_figure
+from hopflow.command_line import (
+    AsJson,
+    as_json,
+    beginning,
+    check_output,
+    examples,
+    save_figure,
+)
 from hopflow.units import quantity
 
 if TYPE_CHECKING:
@@ -20,6 +28,7 @@ if TYPE_CHECKING:
 __all__ = ["commands"]
 
 commands = typer.Typer()
+LEVELS = ("fluid", "packets", "auto")
 
 explained: dict[str, Callable[[], dict[str, Any]]] = {}
 """Names that ``hopflow explain`` takes beside scenarios, with what return the arguments of `dfcmodel.explain`."""
@@ -34,20 +43,38 @@ def _names(incomplete: str) -> list[str]:
 
 def _explained(incomplete: str) -> list[str]:
     """Complete the name of a scenario, or the id of a claim."""
-    return _names(incomplete) + [id for id in explained if id.startswith(incomplete)]
+    return _names(incomplete) + beginning(incomplete, explained)
 
 
 def _tcps(incomplete: str) -> list[str]:
     """Complete the TCP of a scenario."""
     tcps = ("newreno", "reno", "tahoe", "vegas")
-    return [name for name in tcps if name.startswith(incomplete.lower())]
+    return [name for name in tcps if name.startswith(incomplete)]
+
+
+def _hosts(incomplete: str) -> list[str]:
+    """Complete the host of a scenario."""
+    return [name for name in ("shaped", "unshaped", "direct") if name.startswith(incomplete)]
+
+
+def _levels(incomplete: str) -> list[str]:
+    """Complete the level of a simulation."""
+    return [name for name in LEVELS if name.startswith(incomplete)]
+
+
+def _rules(incomplete: str) -> list[str]:
+    """Complete the name of a rule of a window."""
+    from responsefn.rule_catalogue import names, rule_named
+    from responsefn.rules.base import WindowRule
+
+    windows = (name for name in names() if isinstance(rule_named("rule", name), WindowRule))
+    return beginning(incomplete, windows)
 
 
 def _scenario(name: str, dfc: bool | None, tcp: str | None, host: str | None) -> Scenario:
     """Return a scenario by its name, or from a TOML file, which allows no further options."""
-    from dfcmodel.network.scenarios import takano2006
+    from dfcmodel.network.scenarios import NAMES, takano2006
     from dfcmodel.network.toml_reading import load_scenario
-    from hopflow.checks import choice
 
     if name.endswith(".toml"):
         for option, value in (("dfc", dfc), ("tcp", tcp), ("host", host)):
@@ -56,12 +83,13 @@ def _scenario(name: str, dfc: bool | None, tcp: str | None, host: str | None) ->
                 said += f" {value}" if isinstance(value, str) else ""
                 raise ValueError(f"{said}: {name} defines it, omit the option")
         return load_scenario(name)
-    paper, slash, short = name.partition("/")
-    allowed = "must be takano2006/1 to takano2006/6, takano2006/4S, ..., or a file ending in .toml"
-    if not slash:
-        raise ValueError(f"scenario = {name!r}: {allowed}")
-    choice("paper of the scenario", paper, ("takano2006",))
-    return takano2006(short, dfc=dfc is not False, tcp=tcp, host=host)
+    known = [f"takano2006/{each}" for each in NAMES]
+    if name not in known:
+        near = difflib.get_close_matches(name, known, 1)
+        said = f"; did you mean {near[0]!r}?" if near else ""
+        allowed = "takano2006/1 to takano2006/6, takano2006/4S, ..., or a file ending in .toml"
+        raise ValueError(f"scenario = {name!r}: must be {allowed}{said}")
+    return takano2006(name.partition("/")[2], dfc=dfc is not False, tcp=tcp, host=host)
 
 
 @commands.command(
@@ -92,12 +120,17 @@ def simulate(
     ] = None,
     host: Annotated[
         str | None,
-        typer.Option(help="shaped, unshaped or direct; default: shaped with DFC, else direct."),
+        typer.Option(
+            help="shaped, unshaped or direct; default: shaped with DFC, else direct.",
+            autocompletion=_hosts,
+        ),
     ] = None,
     duration: Annotated[
         str | None, typer.Option(help="Simulated time: 200ms, or a number of s.")
     ] = None,
-    level: Annotated[str, typer.Option(help="fluid, packets, or auto.")] = "fluid",
+    level: Annotated[
+        str, typer.Option(help="fluid, packets, or auto.", autocompletion=_levels)
+    ] = "fluid",
     steps: Annotated[
         int | None, typer.Option(help="Time steps of the fluid per link delay; default: 4.")
     ] = None,
@@ -116,8 +149,10 @@ def simulate(
     from dfcmodel.network.toml_writing import save_scenario
     from dfcmodel.results.animations import animation_format
     from dfcmodel.simulation import simulate as run_once
+    from hopflow.checks import whole
 
     method = _method(level, steps)
+    whole("runs", runs, 1, 10**6)
     check_output("plot", plot)
     if animation is not None:
         animation_format(animation)
@@ -151,9 +186,12 @@ def _method(level: str, steps: int | None) -> Fluid | Packets | str:
     from dfcmodel.methods import Fluid, Packets
     from hopflow.checks import choice
 
-    choice("level", level, ("fluid", "packets", "auto"))
+    choice("level", level, LEVELS)
     if level == "fluid":
-        return Fluid() if steps is None else Fluid(steps)
+        try:
+            return Fluid() if steps is None else Fluid(steps)
+        except ValueError as error:
+            raise ValueError(str(error).replace("steps_per_delay", "steps")) from None
     if steps is not None:
         raise ValueError(f"--steps {steps}: is for --level fluid, not {level}")
     return Packets() if level == "packets" else level
@@ -191,7 +229,10 @@ def _of_ensemble(many: Ensemble) -> dict[str, object]:
     )
 )
 def compare(
-    rules: Annotated[list[str], typer.Argument(help="newreno, cubic, ...: window rules.")],
+    rules: Annotated[
+        list[str],
+        typer.Argument(help="newreno, cubic, ...: window rules.", autocompletion=_rules),
+    ],
     bandwidth: Annotated[str, typer.Option(help="24Mbps, or a number of packets/s.")],
     rtt: Annotated[str, typer.Option(help="Propagation there and back: 40ms, or a number of s.")],
     buffer: Annotated[str, typer.Option(help="80pkt, 120kB, or a number of packets.")],
@@ -275,11 +316,11 @@ def explain(
     end = None if duration is None else quantity("duration", duration, "time", bare=True)
     no_dfc = None if scenario.endswith(".toml") else False
     asked: dict[str, Any]
-    if scenario in explained:
+    if scenario.upper() in explained:
         for option, value in (("measures", measures), ("tcp", tcp), ("duration", duration)):
             if value is not None:
                 raise ValueError(f"{option} = {value!r}: {scenario} defines it, omit the option")
-        asked = explained[scenario]()
+        asked = explained[scenario.upper()]()
     else:
         asked = {"scenario": _scenario(scenario, no_dfc, tcp, None), "duration": end}
         asked["measures"] = (measures or "share").split(",")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -13,7 +13,16 @@ import typer
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["AsJson", "as_json", "check_output", "examples", "plain", "save_figure"]
+__all__ = [
+    "AsJson",
+    "as_json",
+    "beginning",
+    "check_folder",
+    "check_output",
+    "examples",
+    "plain",
+    "save_figure",
+]
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, for other programs.")]
 FIGURES = (".png", ".svg", ".pdf")
@@ -26,6 +35,22 @@ def examples(*lines: str) -> str:
     ['Examples:', '', '$ hopflow claims']
     """
     return "\n\n".join(["Examples:", *(f"$ {line}" for line in lines)])
+
+
+def beginning(incomplete: str, names: Iterable[str]) -> list[str]:
+    """Return the names, taken in capitals or not, that begin like this; what is typed stays as it is.
+
+    Typer offers the shell nothing that does not begin with exactly that.
+
+    >>> beginning("d1", ("D09", "D10", "D11"))
+    ['d10', 'd11']
+    """
+    typed = len(incomplete)
+    return [
+        incomplete + name[typed:]
+        for name in names
+        if name[:typed].casefold() == incomplete.casefold()
+    ]
 
 
 def check_output(name: str, path: Path | None, endings: Collection[str] = FIGURES) -> None:
@@ -42,10 +67,28 @@ def check_output(name: str, path: Path | None, endings: Collection[str] = FIGURE
         raise ValueError(f"{name} = {str(path)!r}: must end in {', '.join(endings)}")
     if path.is_dir():
         raise ValueError(f"{name} = {str(path)!r}: is a folder")
-    folder = path.parent
-    while not folder.exists():
-        folder = folder.parent
-    if not folder.is_dir() or not os.access(path if path.exists() else folder, os.W_OK):
+    _check_writable(name, path)
+
+
+def check_folder(name: str, path: Path) -> None:
+    """Check that files can be written to a folder, which may be missing, before any work.
+
+    Raises
+    ------
+    ValueError
+        Naming the option, the path and the reason.
+    """
+    if path.exists() and not path.is_dir():
+        raise ValueError(f"{name} = {str(path)!r}: is a file, must be a folder")
+    _check_writable(name, path)
+
+
+def _check_writable(name: str, path: Path) -> None:
+    """Check that a file or a folder can be written, or made."""
+    place = path
+    while not place.exists():
+        place = place.parent
+    if not (place == path or place.is_dir()) or not os.access(place, os.W_OK):
         raise ValueError(f"{name} = {str(path)!r}: cannot be written")
 
 

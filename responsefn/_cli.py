@@ -7,7 +7,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hopflow.command_line import AsJson, as_json, check_output, examples, save_figure
+from hopflow.command_line import (
+    AsJson,
+    as_json,
+    beginning,
+    check_output,
+    examples,
+    save_figure,
+)
 
 if TYPE_CHECKING:
     from responsefn.responses.curves import Curve
@@ -23,7 +30,7 @@ def _names(incomplete: str) -> list[str]:
     """Complete the name of a rule."""
     from responsefn.rule_catalogue import names
 
-    return [name for name in names() if name.startswith(incomplete.lower())]
+    return beginning(incomplete, names())
 
 
 @commands.command(

@@ -20,7 +20,7 @@ import hopflow._cli
 import markov._cli
 import responsefn._cli
 from hopflow import __version__
-from hopflow.command_line import AsJson, as_json, check_output, examples
+from hopflow.command_line import AsJson, as_json, beginning, check_folder, examples
 from validation import manifest
 from validation.claims import claims_of_figure, figures, find, ledger
 from validation.commands import bundled_data, explore_pages, judge_command
@@ -55,12 +55,12 @@ app.add_typer(explore_pages.commands)
 
 def _claims(incomplete: str) -> list[str]:
     """Complete the id of a claim."""
-    return [id for id in entries() if id.startswith(incomplete.upper())]
+    return beginning(incomplete, entries())
 
 
 def _figures(incomplete: str) -> list[str]:
     """Complete the figure of a paper, or the id of a claim."""
-    return [name for name in figures() if name.startswith(incomplete.lower())] + _claims(incomplete)
+    return [name for name in figures() if name.startswith(incomplete)] + _claims(incomplete)
 
 
 def _print_version(wanted: bool) -> None:
@@ -130,6 +130,7 @@ def validate(
     from validation.report import Report
 
     console = Console(stderr=json)
+    check_folder("report", report)
     parts = recomputing.parts_of(recompute or ("none" if claim else "today"))
     chosen = [find(id) for id in claim] if claim else list(ledger().values())
     executor = connected(dask) if dask else None
@@ -182,7 +183,7 @@ def draw_figure(
         for figure, ids in known.items():
             console.print(f"{figure}: {', '.join(ids)}", highlight=False)
         return
-    check_output("folder", folder / "figure.svg")
+    check_folder("folder", folder)
     claims = claims_of_figure(name)
     found = dict(checked_under_a_bar(claims, console, fresh=False))
     files = []
@@ -248,6 +249,8 @@ def in_the_shell(error: ValueError | OSError, words: list[str]) -> str:
     if isinstance(error, OSError):
         return f"{error.filename}: {error.strerror}" if error.filename else str(error)
     name, sign, rest = str(error).partition(" = ")
+    if sign and name == "path":
+        return rest
     option = f"--{name.replace('_', '-')}"
     given = any(word == option or word.startswith(f"{option}=") for word in words)
     text = f"{option} {rest}" if sign and given else str(error)

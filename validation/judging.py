@@ -135,7 +135,7 @@ def rejudge(
     >>> print(again.before.simulation, again.after.simulation, sep=", ")
     not reproduced, reproduced
     """
-    find(claim)
+    claim = find(claim).id
     if thresholds is not None:
         instance("thresholds", thresholds, Mapping, "a mapping of names to values, or None")
     if reading is not None:
@@ -156,6 +156,8 @@ def rejudge(
 def _reading(part: str, finding: Finding) -> str:
     """Return the name of the reading that has ``part`` in it."""
     names = [reading.name for reading in finding.readings]
+    if not names:
+        raise ValueError(f"reading = {part!r}: the claim has no reading but the default one")
     found = [name for name in names if part == name] or [name for name in names if part in name]
     return found[0] if len(found) == 1 else choice("reading", part, names)
 

@@ -10,12 +10,13 @@ models that do not use it (`validation.keeping`).
 from __future__ import annotations
 
 import concurrent.futures
+import contextlib
 import functools
 import gc
 import hashlib
 import multiprocessing
 import multiprocessing.context
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from multiprocessing import forkserver
 from pathlib import Path
@@ -35,7 +36,7 @@ from validation.verdicts import Claim, Finding
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["checked", "key_of"]
+__all__ = ["checked", "key_of", "processes"]
 
 HERE = Path(__file__).parent
 NOT_USED = ("verdicts.csv", "thresholds.csv", "without_packet_level.csv", "without_explanation.csv")
@@ -81,10 +82,21 @@ def checked(
         for claim in rest:
             yield claim, _check(claim.id)
         return
+    with processes(jobs, _context(), _begin_worker) as pool:
+        yield from _found(rest, pool)
+
+
+@contextlib.contextmanager
+def processes(
+    jobs: int,
+    context: multiprocessing.context.BaseContext,
+    initializer: Callable[[], None] | None = None,
+) -> Iterator[concurrent.futures.Executor]:
+    """Return processes side by side that end at once, with all that waits, on an error or Ctrl-C."""
     others = set(multiprocessing.active_children())
-    with concurrent.futures.ProcessPoolExecutor(jobs, _context(), _begin_worker) as pool:
+    with concurrent.futures.ProcessPoolExecutor(jobs, context, initializer) as pool:
         try:
-            yield from _found(rest, pool)
+            yield pool
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
             for worker in set(multiprocessing.active_children()) - others:

@@ -73,8 +73,10 @@ def test_ensemble() -> None:
     ("arguments", "part"),
     [
         (["takano2006"], "takano2006/1"),
-        (["other/4"], "'other'.*'takano2006'"),
-        (["takano2006/7"], "name = '7'"),
+        (["other/4"], "scenario = 'other/4': must be takano2006/1"),
+        (["tahano2006/4V"], r"did you mean 'takano2006/4V'\?"),
+        (["takano2006/1", "--runs", "0"], r"runs = 0: must be a whole number in 1\.\."),
+        (["takano2006/1", "--steps", "0"], "^steps = 0: "),
         (["none.toml"], "none.toml: cannot be read"),
         (["none.toml", "--tcp", "reno"], "--tcp reno: none.toml defines it"),
         (["none.toml", "--no-dfc"], "--no-dfc: none.toml defines it"),

@@ -12,7 +12,7 @@ import typer
 import xarray as xr
 
 from hopflow import Status
-from hopflow.command_line import as_json, check_output, examples, plain
+from hopflow.command_line import as_json, check_folder, check_output, examples, plain
 from validation.cli import app
 
 
@@ -60,10 +60,14 @@ def test_completion_is_offered() -> None:
         (("figure",), "name", "M0", "M03"),
         (("simulate",), "tcp", "new", "newreno"),
         (("explain",), "tcp", "v", "vegas"),
-        (("explain",), "scenario", "D0", "D05"),
+        (("explain",), "scenario", "d0", "d05"),
+        (("compare",), "rules", "CU", "CUbic"),
+        (("simulate",), "level", "p", "packets"),
+        (("simulate",), "host", "u", "unshaped"),
+        (("data", "list"), "paper", "z", "zheng2002"),
         (("response",), "rules", "cu", "cubic"),
         (("validate",), "claim", "D0", "D05"),
-        (("judge",), "claim", "M0", "M06"),
+        (("judge",), "claim", "m0", "m06"),
         (("data", "show"), "case", "zheng2002/p", "zheng2002/periodic-loss"),
         (("explore",), "view", "t", "threshold"),
     ],
@@ -107,6 +111,10 @@ def test_files_are_checked_before_any_work(tmp_path: Path) -> None:
     ):
         with pytest.raises(ValueError, match=said):
             check_output("plot", path)
+    check_folder("report", tmp_path / "new")
+    for path, said in (("file", "is a file, must be a folder"), ("file/x", "cannot be written")):
+        with pytest.raises(ValueError, match=f"report = '.*{path}': {said}"):
+            check_folder("report", tmp_path / path)
 
 
 def test_examples_are_paragraphs() -> None:

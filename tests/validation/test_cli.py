@@ -20,6 +20,7 @@ CONTRADICTED, NOT_APPLICABLE = Verdict.CONTRADICTED, Verdict.NOT_APPLICABLE
 def test_unknown_claim() -> None:
     with pytest.raises(ValueError, match=r"claim = 'Q99': must be one of"):
         find("Q99")
+    assert find("m06") is find("M06")
     assert {"D02", "M06", "Z01", "K11", "S04"} <= set(ledger())
 
 
@@ -87,9 +88,10 @@ def test_lists(tmp_path: Path, monkeypatch, arguments: list[str]) -> None:
         ),
         (ValueError("high_threshold = 30: too many"), [], "high_threshold = 30: too many"),
         (ValueError("x; unit_check=False allows it"), [], "x; --no-unit-check allows it"),
+        (ValueError("path = a.toml: cannot be read"), ["a.toml"], "a.toml: cannot be read"),
         (FileNotFoundError(2, "No such file", "a.toml"), ["a.toml"], "a.toml: No such file"),
     ],
-    ids=["option", "default", "switch", "file"],
+    ids=["option", "default", "switch", "path", "file"],
 )
 def test_messages_speak_of_options(error, words: list[str], said: str) -> None:
     assert cli.in_the_shell(error, words) == said

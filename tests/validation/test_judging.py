@@ -65,7 +65,7 @@ def test_a_seed_less_is_measured_anew_and_leaves_no_trace() -> None:
     [
         ({"thresholds": {"margn": 0.1}}, "threshold = 'margn': must be one of"),
         ({"thresholds": {"tolerance": 0.0}}, "threshold tolerance = 0.*> 0"),
-        ({"reading": "nobody's"}, "reading"),
+        ({"reading": "nobody's"}, "reading = .*: the claim has no reading but the default one"),
     ],
 )
 def test_what_is_not_there_is_refused(change, message) -> None:

@@ -43,14 +43,14 @@ def ledger() -> dict[str, Claim]:
 
 
 def find(id: str) -> Claim:
-    """Return the claim with this id.
+    """Return the claim with this id, in capitals or not.
 
     Raises
     ------
     ValueError
         For an unknown id; the message lists those known.
     """
-    return ledger()[choice("claim", id, ledger())]
+    return ledger()[choice("claim", str(id).upper(), ledger())]
 
 
 def claims_of_figure(name: str) -> list[Claim]:

@@ -27,6 +27,12 @@ def _cases(incomplete: str) -> list[str]:
     return [case for case in evidence.cases() if case.startswith(incomplete)]
 
 
+def _papers(incomplete: str) -> list[str]:
+    """Complete the name of a paper."""
+    papers = sorted({case.partition("/")[0] for case in evidence.cases()})
+    return [paper for paper in papers if paper.startswith(incomplete)]
+
+
 Case = Annotated[
     str, typer.Argument(help="PAPER/CASE, as in `hopflow data list`.", autocompletion=_cases)
 ]
@@ -34,7 +40,10 @@ Case = Annotated[
 
 @commands.command("list", epilog=examples("hopflow data list", "hopflow data list yang2001 --json"))
 def list_cases(
-    paper: Annotated[str | None, typer.Argument(help="Only the cases of this paper.")] = None,
+    paper: Annotated[
+        str | None,
+        typer.Argument(help="Only the cases of this paper.", autocompletion=_papers),
+    ] = None,
     json: AsJson = False,
 ) -> None:
     """List the cases paper by paper: titles, runs, seeds, CPU seconds and sizes."""
@@ -148,7 +157,9 @@ def regenerate_case(
     if json:
         typer.echo(as_json({"case": case, "manifest_sha256": sha256, "as_recorded": same}))
     else:
-        said = "the same files as recorded" if same else f"the files changed: manifest {sha256}"
+        said = "the same files as recorded"
+        if not same:
+            said = f"the files changed and are refused until they are restored, or {sha256} is set as MANIFEST_SHA256"
         Console().print(f"{case}: {said}", highlight=False)
 
 

@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.markup import escape as _escaped
 from rich.table import Table
 
-from hopflow.command_line import AsJson, as_json, examples
+from hopflow.command_line import AsJson, as_json, beginning, examples
 from validation.judging import Rejudged, rejudge
 from validation.records import entries
 from validation.texts import plain
@@ -22,7 +22,7 @@ commands = typer.Typer()
 
 def _claims(incomplete: str) -> list[str]:
     """Complete the id of a claim."""
-    return [id for id in entries() if id.startswith(incomplete.upper())]
+    return beginning(incomplete, entries())
 
 
 def _threshold(text: str) -> tuple[str, float]:

@@ -16,7 +16,7 @@ import lzma
 import resource
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures import as_completed
 from dataclasses import dataclass
 from multiprocessing import get_context
 from pathlib import Path
@@ -123,13 +123,18 @@ def execute_shard(case: Case, run: Run) -> None:
 
 
 def generate(case: Case, jobs: int = 2) -> None:
-    """Execute the missing runs of ``case`` in ``jobs`` processes, then write its files."""
+    """Execute the missing runs of ``case`` in ``jobs`` processes, then write its files.
+
+    Ctrl-C keeps the runs that are done.
+    """
+    from validation.running import processes
+
     missing = [run for run in case.runs if not case.shard(run).exists()]
     if jobs == 1:
         for run in tqdm(missing, desc=case.name, unit="run"):
             execute_shard(case, run)
     else:
-        with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
+        with processes(jobs, get_context("spawn")) as pool:
             futures = [pool.submit(execute_shard, case, run) for run in missing]
             done = as_completed(futures)
             for future in tqdm(done, total=len(futures), desc=case.name, unit="run"):
@@ -163,10 +168,19 @@ def write(case: Case) -> None:
         }
     cpu = round(sum(shard["cpu_seconds"] for shard in shards), 1)
     record = {**describe(case), "cpu_seconds": cpu, "files": files}
-    (folder / "provenance.json").write_text(json.dumps(record, indent=1) + "\n")
+    _write_provenance(folder / "provenance.json", record)
     for path in folder.iterdir():  # such as the CSV of a table that is now compressed
         if path.name not in files and path.name != "provenance.json":
             path.unlink()
+
+
+def _write_provenance(path: Path, record: dict[str, Any]) -> None:
+    """Write a record, unless only day and CPU time differ: what comes out the same stays as it is."""
+    if path.is_file():
+        before = json.loads(path.read_text(encoding="utf-8"))
+        if record == before | {name: record[name] for name in ("date", "cpu_seconds")}:
+            return
+    path.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
 
 
 def _write_table(folder: Path, name: str, text: bytes) -> Path:

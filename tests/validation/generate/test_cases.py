@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -135,3 +137,21 @@ def test_sealing_lists_what_is_there(toy: Case, tmp_path: Path) -> None:
         "paper/toy/provenance.json",
         "paper/toy/rows.csv",
     ]
+
+
+def test_what_comes_out_the_same_another_day_leaves_the_files_as_they_are(
+    toy: Case, tmp_path: Path
+) -> None:
+    """Else all bundled data would count as damaged."""
+    (tmp_path / "allowed").touch()
+    generate(toy, jobs=1)
+    place = tmp_path / "data/paper/toy/provenance.json"
+    before = json.dumps(
+        dict(reversed((json.loads(place.read_text()) | {"date": "2001-01-01"}).items()))
+    )
+    place.write_text(before)
+    generate(toy, jobs=1)
+    assert place.read_text() == before
+    generate(dataclasses.replace(toy, title="another"), jobs=1)
+    assert json.loads(place.read_text())["title"] == "another"
+    assert "2001" not in place.read_text()
