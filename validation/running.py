@@ -10,13 +10,12 @@ models that do not use it (`validation.keeping`).
 from __future__ import annotations
 
 import concurrent.futures
-import contextlib
 import functools
 import gc
 import hashlib
 import multiprocessing
 import multiprocessing.context
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from multiprocessing import forkserver
 from pathlib import Path
@@ -24,6 +23,7 @@ from typing import TYPE_CHECKING
 
 from hopflow.executing import completed, cores
 from hopflow.kernels.loading import folder as cache_folder
+from hopflow.worker_processes import processes
 from validation import keeping, pickles
 from validation.checks import subjects
 from validation.claims import find, ledger
@@ -36,7 +36,7 @@ from validation.verdicts import Claim, Finding
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["checked", "key_of", "processes"]
+__all__ = ["checked", "key_of"]
 
 HERE = Path(__file__).parent
 NOT_USED = ("verdicts.csv", "thresholds.csv", "without_packet_level.csv", "without_explanation.csv")
@@ -84,24 +84,6 @@ def checked(
         return
     with processes(jobs, _context(), _begin_worker) as pool:
         yield from _found(rest, pool)
-
-
-@contextlib.contextmanager
-def processes(
-    jobs: int,
-    context: multiprocessing.context.BaseContext,
-    initializer: Callable[[], None] | None = None,
-) -> Iterator[concurrent.futures.Executor]:
-    """Return processes side by side that end at once, with all that waits, on an error or Ctrl-C."""
-    others = set(multiprocessing.active_children())
-    with concurrent.futures.ProcessPoolExecutor(jobs, context, initializer) as pool:
-        try:
-            yield pool
-        except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
-            for worker in set(multiprocessing.active_children()) - others:
-                worker.terminate()  # what a worker computes has no use any more
-            raise
 
 
 IMPORTED = ("numba", "matplotlib.backends.backend_svg", "validation.svg")

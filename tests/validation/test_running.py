@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import inspect
-import signal
 import sys
-import time
 from concurrent.futures import ThreadPoolExecutor
-from multiprocessing import get_context
 from pathlib import Path
 from types import FrameType
 
@@ -108,21 +105,3 @@ def test_claims_are_checked_side_by_side_in_forked_workers(
     for claim in claims:
         sides = Sides(found[claim].model, found[claim].simulation)
         assert sides == recorded_verdicts()[claim.id]
-
-
-def test_processes_end_at_once_on_ctrl_c() -> None:
-    """Neither what they do nor what waits goes on: each sleep is a minute."""
-    waiting, workers = [], []
-
-    def interrupted() -> None:
-        with running.processes(1, get_context("spawn")) as pool:
-            waiting.extend(pool.submit(time.sleep, 60.0) for _ in range(4))
-            workers.extend(pool._processes.values())
-            raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        interrupted()
-    (worker,) = workers
-    worker.join()
-    assert worker.exitcode == -signal.SIGTERM
-    assert all(each.cancelled() or each.exception() for each in waiting)

@@ -25,6 +25,7 @@ from typing import Any
 import pandas as pd
 from tqdm import tqdm
 
+from hopflow.worker_processes import processes
 from validation import manifest
 from validation.generate.programs import BUILD, Program, hashes
 
@@ -127,8 +128,6 @@ def generate(case: Case, jobs: int = 2) -> None:
 
     Ctrl-C keeps the runs that are done.
     """
-    from validation.running import processes
-
     missing = [run for run in case.runs if not case.shard(run).exists()]
     if jobs == 1:
         for run in tqdm(missing, desc=case.name, unit="run"):

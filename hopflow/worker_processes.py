@@ -1,0 +1,32 @@
+"""Processes that work side by side, and end at once when there is no use for them any more."""
+
+from __future__ import annotations
+
+import contextlib
+import multiprocessing
+from collections.abc import Callable, Iterator
+from concurrent.futures import Executor, ProcessPoolExecutor
+from multiprocessing.context import BaseContext
+
+__all__ = ["processes"]
+
+
+@contextlib.contextmanager
+def processes(
+    jobs: int, context: BaseContext, initializer: Callable[[], None] | None = None
+) -> Iterator[Executor]:
+    """Return processes side by side that end at once, with all that waits, on an error or Ctrl-C.
+
+    >>> with processes(1, multiprocessing.get_context("spawn")) as pool:
+    ...     pool.submit(abs, -3).result()
+    3
+    """
+    others = set(multiprocessing.active_children())
+    with ProcessPoolExecutor(jobs, context, initializer) as pool:
+        try:
+            yield pool
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            for worker in set(multiprocessing.active_children()) - others:
+                worker.terminate()  # what a worker computes has no use any more
+            raise
