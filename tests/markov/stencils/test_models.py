@@ -24,6 +24,27 @@ class Served(Batches):
             yield s._replace(n=s.n - 1), 0.1 * (s.n + 2) ** 1.5
 
 
+class Shared(ChainModel):
+    """Two classes of packets in one buffer."""
+
+    class State(NamedTuple):
+        high: int
+        low: int
+
+    def space(self):
+        return {"high": range(20), "low": range(20)}
+
+    @staticmethod
+    def rules(s):
+        if s.high + s.low < 19:
+            yield s._replace(high=s.high + 1), 0.4
+            yield s._replace(low=s.low + 1), 0.5
+        if s.high > 0:
+            yield s._replace(high=s.high - 1), 1.0
+        elif s.low > 0:
+            yield s._replace(low=s.low - 1), 1.0
+
+
 class Named(ChainModel):
     """A component with names."""
 
@@ -38,10 +59,11 @@ class Named(ChainModel):
     ("model", "why"),
     [
         (Served(), "not alike on few boxes"),
+        (Shared(), "a condition on a sum"),
         (Named(), "no space.. of whole numbers"),
         (Cluster(), "not alike on few boxes"),
     ],
-    ids=["rates by count", "names", "counts"],
+    ids=["rates by count", "one buffer", "names", "counts"],
 )
 def test_what_cannot_be_laid_out_is_refused_with_a_reason(model, why, monkeypatch):
     monkeypatch.setattr("markov.stencils.models.REGIONS", (10, 10))
