@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import subprocess
+import sys
 from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
@@ -244,3 +246,13 @@ def test_nothing_has_the_name_of_its_module() -> None:
 )
 def test_an_import_upwards_would_be_noticed(name: str, target: str) -> None:
     assert not may_import(name, target)
+
+
+@pytest.mark.parametrize("package", ["hopflow", "dfcmodel", "markov", "responsefn", "validation"])
+def test_an_import_loads_nothing_heavy(package):
+    heavy = ("jax", "matplotlib", "sympy", "numba", "xarray", "pandas", "networkx")
+    code = f"import sys, {package}\nprint([name for name in {heavy} if name in sys.modules])"
+    out = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT
+    )
+    assert out.stdout.strip() == "[]"

@@ -10,9 +10,9 @@ from __future__ import annotations
 import itertools
 from typing import TYPE_CHECKING
 
-import networkx as nx
-
 if TYPE_CHECKING:
+    import networkx as nx
+
     from dfcmodel.packets.plans import Plan
 
 __all__ = ["independent_parts", "what_couples"]
@@ -20,6 +20,8 @@ __all__ = ["independent_parts", "what_couples"]
 
 def independent_parts(plan: Plan, ports: list[int]) -> list[list[int]]:
     """Return ports in groups of those that are coupled, in their order."""
+    import networkx as nx
+
     graph = _couplings(plan)
     found: dict[int, list[int]] = {}
     of = {p: n for n, part in enumerate(nx.connected_components(graph)) for p in part}
@@ -30,6 +32,8 @@ def independent_parts(plan: Plan, ports: list[int]) -> list[list[int]]:
 
 def what_couples(plan: Plan, one: int, other: int) -> str:
     """Return what leads from a port to another of its group, in words."""
+    import networkx as nx
+
     graph = _couplings(plan)
     steps = itertools.pairwise(nx.shortest_path(graph, one, other))
     return ", ".join(dict.fromkeys(graph.edges[step]["by"] for step in steps))
@@ -37,6 +41,8 @@ def what_couples(plan: Plan, one: int, other: int) -> str:
 
 def _couplings(plan: Plan) -> nx.Graph[int]:
     """Return the graph of the ports of a plan, with what each edge stands for."""
+    import networkx as nx
+
     graph: nx.Graph[int] = nx.Graph()
     graph.add_nodes_from(range(len(plan.ports)))
     edges = [
