@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import math
 import time
 import traceback
 from typing import Annotated
@@ -78,6 +79,9 @@ def table(suite: str, rows: list[Row]) -> Table:
     """Return the rows of a suite as a table."""
     made = Table("task", "alternative", "median", "range", "ratio", "note", title=suite)
     for row in rows:
+        if math.isnan(row.seconds):  # what follows from other rows
+            made.add_row(row.task, row.name)
+            continue
         times = f"{row.fastest:.4f} to {row.slowest:.4f} s"
         made.add_row(
             row.task, row.name, f"{row.seconds:.4f} s", times, f"{row.ratio:.2f}", row.note

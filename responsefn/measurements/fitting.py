@@ -76,7 +76,10 @@ class Fit(Result):
         fitted = np.asarray(self.rule.rate(self.p, self.rtt, unit_check=False))
         axes.semilogx(self.p, self.rate / fitted, "o")
         axes.axhline(1.0, color="0.7", zorder=0)
-        axes.set(xlabel="loss event rate p", ylabel="measured / fitted rate", title=repr(self.rule))
+        values = self.rule.params._asdict()
+        fitted_ones = ", ".join(f"{name} = {values[name]:.4g}" for name in self.intervals)
+        title = f"{type(self.rule).__name__}: {fitted_ones}"
+        axes.set(xlabel="loss event rate p", ylabel="measured / fitted rate", title=title)
         return axes
 
 
