@@ -25,6 +25,7 @@ from dfcmodel.lossless.paused_links import (
 from dfcmodel.lossless.worst_cases import largest_burst
 from hopflow.checks import instance, random_generator, whole
 from hopflow.kernels import build
+from hopflow.progress import progress_bar
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -202,7 +203,7 @@ def search_worst(link: PausedLink, tries: int = 300, rng: int = 0) -> int:
         raise ValueError(f"small_packets = {link.small_packets!r}: must be 0 or 1 for the search")
     random = random_generator("rng", rng)
     best, found = _random_scenario(link, random), 0
-    for k in range(tries):
+    for k in progress_bar(range(tries), desc="search_worst"):
         new = _random_scenario(link, random) if k < tries // 10 else _changed(best, random)
         excess = new.run().peak - new.threshold
         if excess >= found:

@@ -15,6 +15,7 @@ import numpy as np
 
 from dfcmodel.lossless.quantities import duration
 from hopflow.checks import instance, one_number, random_generator, whole
+from hopflow.progress import progress_bar
 
 if TYPE_CHECKING:
     from dfcmodel.lossless.quantities import Given
@@ -131,7 +132,7 @@ def simulate_watchdog(
     spent = np.diff(np.interp(watchdog.period * np.arange(count + 1), times, paused))
     bad = spent >= watchdog.period * watchdog.fraction - 1e-9 * watchdog.period
     alarms, dropped, run, dropping = 0, 0, 0, False
-    for is_bad in bad.tolist():
+    for is_bad in progress_bar(bad.tolist(), desc="polls"):
         dropped += dropping
         run = run + 1 if is_bad != dropping else 0
         if run == (watchdog.good_polls if dropping else watchdog.polls):

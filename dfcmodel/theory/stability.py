@@ -32,6 +32,7 @@ from dfcmodel.network.networks import Scenario
 from dfcmodel.theory.clocks import Clocks, clocks_of
 from dfcmodel.theory.law import Law, Loop, advance, law_of
 from hopflow.checks import choice, instance, number, one_number, random_generator, whole
+from hopflow.progress import progress_bar
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -313,7 +314,7 @@ def stability_map(
         "diffusion": np.atleast_1d(number("diffusion", diffusion, above=0.0)),
     }
     radius = np.empty(tuple(map(len, grids.values())))
-    for at in np.ndindex(radius.shape):
+    for at in progress_bar(np.ndindex(radius.shape), total=radius.size, desc="stability_map"):
         b, alpha, D = (grid[k] for grid, k in zip(grids.values(), at, strict=True))
         radius[at] = _radius(chain_matrix(int(b), float(D), float(alpha)))
     return xr.DataArray(radius, coords=grids, dims=list(grids), name="radius")

@@ -14,6 +14,7 @@ import numpy as np
 
 from hopflow.kernels import shape_of
 from markov.computing.compilation import compiled
+from markov.computing.progress import Counter
 from markov.methods import gth_numpy as dense
 from markov.methods import linear_multigrid_kernels as kernels
 
@@ -239,16 +240,18 @@ class LinearMultigrid:
                 return x.copy()
         steps = _Steps(x.copy(), rest, weights**-2.0)
         least, since = np.inf, 0
-        while since < MAX_STAGNANT_CYCLES and steps.count < MAX_CYCLES:
-            self.start(steps.rest)
-            cycles = 2 if steps.whole else 1  # which is cheaper than two steps, and gains as much
-            for _ in range(cycles):
-                step = self.cycle()
-            step = step.copy()
-            size = steps.add(step, self.product(step), cycles)
-            if not np.isfinite(size) or enough(steps.rest):
-                break
-            least, since = (size, 0) if size < 0.5 * least else (least, since + 1)
+        with Counter("cycles") as counter:
+            while since < MAX_STAGNANT_CYCLES and steps.count < MAX_CYCLES:
+                self.start(steps.rest)
+                cycles = 2 if steps.whole else 1  # cheaper than two steps, and gains as much
+                for _ in range(cycles):
+                    step = self.cycle()
+                step = step.copy()
+                size = steps.add(step, self.product(step), cycles)
+                counter.show(steps.count)
+                if not np.isfinite(size) or enough(steps.rest):
+                    break
+                least, since = (size, 0) if size < 0.5 * least else (least, since + 1)
         return steps.x
 
 

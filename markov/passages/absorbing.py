@@ -8,6 +8,7 @@ its residual evaluated in double-double, so that cancellation does not spoil the
 
 from __future__ import annotations
 
+import itertools
 from contextlib import suppress
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -18,6 +19,7 @@ from scipy.sparse.linalg import LinearOperator, bicgstab, spilu, splu
 
 from markov.computing.costs import has_numba, loading
 from markov.computing.double_double import DoubleDouble, sum_error
+from markov.computing.progress import Counter
 from markov.passages.multigrid import multigrid_solver
 
 if TYPE_CHECKING:
@@ -247,7 +249,16 @@ class Absorbing:
         preconditioner = LinearOperator(self.A.shape, ilu.solve)
 
         def solve(b: NDArray[np.float64], gain: float) -> NDArray[np.float64]:
-            x, _ = bicgstab(self.A, b, rtol=gain, maxiter=MAX_ITERATIONS, M=preconditioner)
+            numbers = itertools.count(1)
+            with Counter("iterations") as counter:
+                x, _ = bicgstab(
+                    self.A,
+                    b,
+                    rtol=gain,
+                    maxiter=MAX_ITERATIONS,
+                    M=preconditioner,
+                    callback=lambda _: counter.show(next(numbers)),
+                )
             return np.asarray(x)
 
         return solve

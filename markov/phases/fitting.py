@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from hopflow.checks import number, one_number, whole
+from hopflow.progress import progress_bar
 from markov.phases.phase_types import PhaseType
 
 if TYPE_CHECKING:
@@ -148,7 +149,8 @@ def fit_phase_type(times: ArrayLike, *, phases: int = 4) -> PhaseFit:
         )
     count = whole("phases", phases, 1, 12)
     scale = float(given.mean())
-    fits = (_em(given / scale, orders) for orders in _divisions(count))
+    divisions = progress_bar(list(_divisions(count)), desc="EM algorithm")
+    fits = (_em(given / scale, orders) for orders in divisions)
     found = max(fits, key=lambda each: each.log_likelihood)
     likelihood = found.log_likelihood - len(given) * math.log(scale)
     return PhaseFit(found.distribution.scaled(scale), likelihood, found.branches)

@@ -17,6 +17,7 @@ import numpy as np
 
 from dfcmodel.lossless.pools.headroom_pools import HeadroomPool
 from hopflow.checks import instance, one_number, random_generator, whole
+from hopflow.progress import progress_bar
 from hopflow.results import Result, figure
 
 if TYPE_CHECKING:
@@ -189,7 +190,8 @@ def split_overflow(
     first = min(p * pool.demand, 0.9 * pool.size)
     step = float(pool.headroom.max())
     levels = np.append(np.arange(first, pool.size - 0.5 * step, step), pool.size)
-    found = [_one_estimate(episodes, levels, within, paths, draw) for _ in range(replications)]
+    bar = progress_bar(range(replications), desc="replications")
+    found = [_one_estimate(episodes, levels, within, paths, draw) for _ in bar]
     return OverflowEstimate(np.array(found), levels, within)
 
 
