@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import multiprocessing
+import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, ProcessPoolExecutor
 from multiprocessing.context import BaseContext
@@ -22,7 +24,7 @@ def processes(
     3
     """
     others = set(multiprocessing.active_children())
-    with ProcessPoolExecutor(jobs, context, initializer) as pool:
+    with ProcessPoolExecutor(jobs, context, functools.partial(_begin, initializer)) as pool:
         try:
             yield pool
         except BaseException:
@@ -30,3 +32,12 @@ def processes(
             for worker in set(multiprocessing.active_children()) - others:
                 worker.terminate()  # what a worker computes has no use any more
             raise
+
+
+def _begin(initializer: Callable[[], None] | None) -> None:
+    """Give tqdm a lock of this process alone: one for several would outlive a process that is ended."""
+    from tqdm import tqdm
+
+    tqdm.set_lock(threading.RLock())
+    if initializer is not None:
+        initializer()
