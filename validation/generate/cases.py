@@ -23,8 +23,8 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
-from tqdm import tqdm
 
+from hopflow.progress import progress_bar
 from hopflow.worker_processes import processes
 from validation import manifest
 from validation.generate.programs import BUILD, Program, hashes
@@ -130,13 +130,13 @@ def generate(case: Case, jobs: int = 2) -> None:
     """
     missing = [run for run in case.runs if not case.shard(run).exists()]
     if jobs == 1:
-        for run in tqdm(missing, desc=case.name, unit="run"):
+        for run in progress_bar(missing, desc=case.name, unit="run"):
             execute_shard(case, run)
     else:
         with processes(jobs, get_context("spawn")) as pool:
             futures = [pool.submit(execute_shard, case, run) for run in missing]
             done = as_completed(futures)
-            for future in tqdm(done, total=len(futures), desc=case.name, unit="run"):
+            for future in progress_bar(done, total=len(futures), desc=case.name, unit="run"):
                 future.result()
     write(case)
 
