@@ -6,6 +6,7 @@ import os
 import sys
 import threading
 import warnings
+from functools import cache
 from multiprocessing import parent_process
 from typing import Any
 
@@ -13,6 +14,7 @@ __all__ = ["alone", "in_notebook", "progress_bar", "shown"]
 
 PATIENCE = 1.0
 """Time in s before a bar is shown."""
+_importing = threading.Lock()
 
 
 def progress_bar(iterable: Any = None, **settings: Any) -> Any:
@@ -28,12 +30,18 @@ def progress_bar(iterable: Any = None, **settings: Any) -> Any:
     >>> list(progress_bar(range(3), desc="runs"))
     [0, 1, 2]
     """
-    with warnings.catch_warnings():
+    given = {"delay": PATIENCE, "leave": False, "disable": not shown(), **settings}
+    return _tqdm()(iterable, **given)
+
+
+@cache
+def _tqdm() -> Any:
+    """Return tqdm's class of bars. Filters of warnings are those of all threads: they are changed for one import only."""
+    with _importing, warnings.catch_warnings():
         warnings.simplefilter("ignore")  # without ipywidgets a notebook has a bar of text
         from tqdm.auto import tqdm
 
-    given = {"delay": PATIENCE, "leave": False, "disable": not shown(), **settings}
-    return tqdm(iterable, **given)
+    return tqdm
 
 
 def alone() -> bool:

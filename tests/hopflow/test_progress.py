@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import warnings
 from types import SimpleNamespace
 
 import pytest
@@ -43,3 +44,10 @@ def test_a_notebook_shows_a_bar_although_it_is_no_terminal(switched_on) -> None:
         shell = SimpleNamespace(config=config)
         switched_on.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=lambda s=shell: s))
         assert progress.shown() is known
+
+
+def test_filters_of_warnings_are_changed_for_the_first_import_only(monkeypatch):
+    """They are those of all threads."""
+    list(progress_bar(range(2)))
+    monkeypatch.setattr(warnings, "catch_warnings", None)
+    assert list(progress_bar(range(2))) == [0, 1]
