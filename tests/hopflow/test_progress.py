@@ -48,6 +48,6 @@ def test_a_notebook_shows_a_bar_although_it_is_no_terminal(switched_on) -> None:
 
 def test_filters_of_warnings_are_changed_for_the_first_import_only(monkeypatch):
     """They are those of all threads."""
-    list(progress_bar(range(2)))
+    list(progress.progress_bar(range(2)))
     monkeypatch.setattr(warnings, "catch_warnings", None)
-    assert list(progress_bar(range(2))) == [0, 1]
+    assert list(progress.progress_bar(range(2))) == [0, 1]
