@@ -2,34 +2,33 @@
 
 from __future__ import annotations
 
-import itertools
 import math
-from bisect import bisect_left, bisect_right
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.csgraph import breadth_first_order
 
+from markov.stencils.moves import Moves, products
+
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
     from markov.generators.regions import Region
 
     Cell = tuple[int, ...]
+    Numbers = NDArray[np.int64]
 
 __all__ = [
     "Boxes",
-    "Move",
     "Unsuitable",
-    "box_at",
+    "boxes_at",
     "covered",
     "disjoint",
     "divided",
     "first_of",
-    "moves_of",
 ]
 
 MIN_VALUES = (
@@ -46,17 +45,6 @@ class Unsuitable(ValueError):
     """The model's rules or its space are not those of a grid; the message says why."""
 
 
-class Move(NamedTuple):
-    """Transitions out of a box of cells, ``low`` up to but not ``high``, by one step at one rate."""
-
-    low: Cell
-    high: Cell
-    step: Cell
-    sources: NDArray[np.int64]
-    targets: NDArray[np.int64]
-    rate: float
-
-
 class Boxes:
     """The boxes of cells with the same transitions, and which states of them may be reached.
 
@@ -69,7 +57,7 @@ class Boxes:
     """
 
     def __init__(
-        self, moves: Sequence[Move], ends: Cell, width: int, first: tuple[Cell, int] | None
+        self, moves: Moves, ends: Cell, width: int, first: tuple[Cell, int] | None
     ) -> None:
         self.moves, self.ends, self.width, self.first = moves, ends, width, first
         self.cuts = [_cuts(moves, n, end) for n, end in enumerate(ends)]
@@ -86,19 +74,11 @@ class Boxes:
 
     def shifted(self, n: int, shift: NDArray[np.int64]) -> Boxes:
         """Return the same with states moved along an axis, each combination by its own distance."""
-        moves = []
-        for move in self.moves:
-            pairs = np.stack([shift[move.sources], shift[move.targets]])
-            for a, b in sorted(set(zip(*pairs.tolist(), strict=True))):
-                these = (pairs[0] == a) & (pairs[1] == b)
-                step = _added(move.step, n, b - a)
-                cells = _added(move.low, n, a), _added(move.high, n, a), step
-                moves.append(Move(*cells, move.sources[these], move.targets[these], move.rate))
         first = self.first
         if first is not None:
             first = _added(first[0], n, int(shift[first[1]])), first[1]
         ends = _added(self.ends, n, int(shift.max()))
-        return Boxes(moves, ends, self.width, first)
+        return Boxes(self.moves.shifted(n, shift), ends, self.width, first)
 
 
 def _added(cell: Cell, n: int, by: int) -> Cell:
@@ -111,7 +91,7 @@ def disjoint(boxes: Boxes, n: int) -> NDArray[np.int64]:
     Those that occupy the same interval stay together.
     """
     shift = np.zeros(boxes.width, dtype=np.int64)
-    cut, end = boxes.cuts[n], boxes.ends[n]
+    cut, end = boxes.cuts[n].tolist(), boxes.ends[n]
     first: NDArray[np.bool_] = np.moveaxis(boxes.occupied, n, 0)
     along: NDArray[np.bool_] = np.asarray(first.reshape(len(cut), -1, boxes.width).any(axis=1))
     beyond = [*cut[1:], end]
@@ -157,47 +137,29 @@ def _long_rows(regions: Sequence[Region], shape: Sequence[int], axes: Cell) -> C
     return (*(n for n in axes if n != long[-1]), long[-1])
 
 
-def moves_of(
-    regions: Sequence[Region], low: Sequence[int], axes: Cell, inner: Cell, inner_shape: Cell
-) -> Iterator[Move]:
-    """Yield the transitions of regions that change the state."""
-    number = np.arange(math.prod(inner_shape)).reshape(inner_shape)
-    for region in regions:
-        a = [v - least for v, least in zip(region.low, low, strict=True)]
-        b = [v - least + 1 for v, least in zip(region.high, low, strict=True)]
-        sources = number[tuple(slice(a[n], b[n]) for n in inner)].ravel()
-        for changes, rate in region.moves or ():
-            if not any(changes):
-                continue
-            moved = tuple(slice(a[n] + changes[n], b[n] + changes[n]) for n in inner)
-            step = tuple(int(changes[n]) for n in axes)
-            cells = tuple(a[n] for n in axes), tuple(b[n] for n in axes)
-            yield Move(*cells, step, sources, number[moved].ravel(), rate)
-
-
-def _cuts(moves: Sequence[Move], n: int, end: int) -> list[int]:
+def _cuts(moves: Moves, n: int, end: int) -> Numbers:
     """Return where boxes with the same transitions, in and out, begin along an axis."""
-    ends = {0}
-    for move in moves:
-        a, b, step = move.low[n], move.high[n], move.step[n]
-        ends |= {a, b, a + step, b + step}
-    return sorted(cut for cut in ends if 0 <= cut < end)
+    a, b, step = moves.low[:, n], moves.high[:, n], moves.step[:, n]
+    ends = np.unique(np.concatenate([[0], a, b, a + step, b + step]))
+    return ends[(ends >= 0) & (ends < end)]
 
 
-def covered(cuts: Sequence[list[int]], low: Sequence[int], high: Sequence[int]) -> list[int]:
-    """Return the numbers of the boxes that meet some cells."""
-    found = [0]
-    for cut, a, b in zip(cuts, low, high, strict=True):
-        places = range(max(bisect_right(cut, a) - 1, 0), bisect_left(cut, b))
-        found = [number * len(cut) + place for number in found for place in places]
-    return found
+def covered(cuts: Sequence[Numbers], low: Numbers, high: Numbers) -> tuple[Numbers, Numbers]:
+    """Return the numbers of the boxes that meet some ranges of cells, and which range each meets.
+
+    ``low`` and ``high`` have shape (ranges, axes).
+    """
+    pairs = [(cut, low[:, n], high[:, n]) for n, cut in enumerate(cuts)]
+    begin = [np.maximum(np.searchsorted(cut, a, "right") - 1, 0) for cut, a, _ in pairs]
+    end = [np.searchsorted(cut, b, "left") for cut, _, b in pairs]
+    return products(np.stack(begin, axis=1), np.stack(end, axis=1), [len(cut) for cut in cuts])
 
 
-def box_at(cuts: Sequence[list[int]], cell: Sequence[int], step: Sequence[int]) -> int:
-    """Return the number of the box that a step from a cell leads to."""
-    found = 0
-    for cut, at, by in zip(cuts, cell, step, strict=True):
-        found = found * len(cut) + bisect_right(cut, at + by) - 1
+def boxes_at(cuts: Sequence[Numbers], cells: Numbers) -> Numbers:
+    """Return the numbers of the boxes that cells are in, shape (cells,) for (cells, axes)."""
+    found = np.zeros(len(cells), dtype=np.int64)
+    for n, cut in enumerate(cuts):
+        found = found * len(cut) + np.searchsorted(cut, cells[:, n], "right") - 1
     return found
 
 
@@ -215,30 +177,25 @@ def first_of(
 
 
 def _occupied(
-    moves: Sequence[Move],
-    cuts: Sequence[list[int]],
-    ends: Cell,
-    width: int,
-    first: tuple[Cell, int] | None,
+    moves: Moves, cuts: list[Numbers], ends: Cell, width: int, first: tuple[Cell, int] | None
 ) -> NDArray[np.bool_]:
     """Return which states of a cell may be reached in each box, shape (*boxes, width)."""
     shape = tuple(map(len, cuts))
     if first is None:
         return np.ones((*shape, width), dtype=bool)
     n = math.prod(shape) * width
-    lows = list(itertools.product(*cuts))
-    highs = list(itertools.product(*([*cut[1:], end] for cut, end in zip(cuts, ends, strict=True))))
-    sources, targets = [], []
-    for move in moves:
-        for box in covered(cuts, move.low, move.high):
-            low = [a + d for a, d in zip(lows[box], move.step, strict=True)]
-            high = [b + d for b, d in zip(highs[box], move.step, strict=True)]
-            for other in covered(cuts, low, high):
-                sources.append(box * width + move.sources)
-                targets.append(other * width + move.targets)
-    pairs = np.concatenate(sources), np.concatenate(targets)
-    graph = sp.csr_matrix((np.ones(len(pairs[0]), dtype=np.int8), pairs), shape=(n, n))
-    begin = covered(cuts, first[0], [v + 1 for v in first[0]])[0] * width + first[1]
+    which, box = covered(cuts, moves.low, moves.high)
+    places = list(enumerate(np.unravel_index(box, shape)))
+    beyond = [np.append(cut[1:], end) for cut, end in zip(cuts, ends, strict=True)]
+    step = moves.step[which]
+    low = np.stack([cuts[n][at] for n, at in places], axis=1) + step
+    high = np.stack([beyond[n][at] for n, at in places], axis=1) + step
+    each, other = covered(cuts, low, high)
+    which, box = which[each], box[each]
+    pairs = box * width + moves.source[which], other * width + moves.target[which]
+    graph = sp.csr_matrix((np.ones(len(box), dtype=np.int8), pairs), shape=(n, n))
+    cell = np.array([first[0]])
+    begin = int(boxes_at(cuts, cell)[0]) * width + first[1]
     found = np.zeros(n, dtype=bool)
     found[breadth_first_order(graph, begin, return_predecessors=False)] = True
     return found.reshape(*shape, width)

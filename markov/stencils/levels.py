@@ -219,9 +219,8 @@ class Level:
 
     def strong(self, carried: Vector) -> tuple[bool, ...]:
         """Return along which axes the entries carry most, of those that have several cells."""
-        steps = [e.step for kind in self.grid.kinds for slot in kind for e in slot]
         wide = np.array(self.grid.shape) > 1
-        moved = (np.array(steps).reshape(len(carried), -1) != 0) & wide
+        moved = (self.grid.steps != 0) & wide
         along = carried @ moved
         return tuple((along >= STRONG * along.max()) & wide)
 
