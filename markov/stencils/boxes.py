@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -45,44 +47,51 @@ class Unsuitable(ValueError):
     """The model's rules or its space are not those of a grid; the message says why."""
 
 
+@dataclass(frozen=True)
 class Boxes:
     """The boxes of cells with the same transitions, and which states of them may be reached.
 
     Attributes
     ----------
-    cuts
-        Where boxes begin along each axis.
+    moves
+        All transitions.
+    ends
+        Cells along each axis.
     occupied
         Which states of a cell may be reached in each box, shape (*boxes, states of a cell).
     """
 
-    def __init__(
-        self, moves: Moves, ends: Cell, width: int, first: tuple[Cell, int] | None
-    ) -> None:
-        self.moves, self.ends, self.width, self.first = moves, ends, width, first
-        self.cuts = [_cuts(moves, n, end) for n, end in enumerate(ends)]
-        count = math.prod(map(len, self.cuts))
-        if count * width > MAX_BOXES:
-            msg = f"{count} boxes of cells with different transitions"
-            raise Unsuitable(f"{msg}: at most {MAX_BOXES // width} are allowed")
-        self.occupied = _occupied(moves, self.cuts, ends, width, first)
+    moves: Moves
+    ends: Cell
+    occupied: NDArray[np.bool_]
+
+    @cached_property
+    def cuts(self) -> list[Numbers]:
+        """Where boxes begin along each axis."""
+        return cuts_of(self.moves, self.ends)
+
+    @property
+    def width(self) -> int:
+        """Combinations, which are the states of a cell if all are reached."""
+        return int(self.occupied.shape[-1])
 
     @property
     def states(self) -> int:
         """States of the grid, with room for as many in each cell as any has."""
         return math.prod(self.ends) * int(self.occupied.sum(axis=-1).max())
 
-    def shifted(self, n: int, shift: NDArray[np.int64]) -> Boxes:
+    def shifted(self, n: int, shift: Numbers) -> Boxes:
         """Return the same with states moved along an axis, each combination by its own distance."""
-        first = self.first
-        if first is not None:
-            first = _added(first[0], n, int(shift[first[1]])), first[1]
-        ends = _added(self.ends, n, int(shift.max()))
-        return Boxes(self.moves.shifted(n, shift), ends, self.width, first)
-
-
-def _added(cell: Cell, n: int, by: int) -> Cell:
-    return (*cell[:n], cell[n] + by, *cell[n + 1 :])
+        ends = *self.ends[:n], self.ends[n] + int(shift.max()), *self.ends[n + 1 :]
+        moves = self.moves.shifted(n, shift)
+        cut, old = cuts_of(moves, ends)[n], self.cuts[n]
+        before: NDArray[np.bool_] = np.moveaxis(self.occupied, n, 0)
+        found = np.zeros((len(cut), *before.shape[1:]), dtype=bool)
+        for by in np.unique(shift).tolist():
+            low, high = cut - by, np.append(cut[1:], ends[n]) - by
+            meet = (low[:, None] < np.append(old[1:], self.ends[n])) & (high[:, None] > old)
+            found[..., shift == by] = np.tensordot(meet, before[..., shift == by], 1)
+        return Boxes(moves, ends, np.moveaxis(found, 0, n))
 
 
 def disjoint(boxes: Boxes, n: int) -> NDArray[np.int64]:
@@ -137,11 +146,12 @@ def _long_rows(regions: Sequence[Region], shape: Sequence[int], axes: Cell) -> C
     return (*(n for n in axes if n != long[-1]), long[-1])
 
 
-def _cuts(moves: Moves, n: int, end: int) -> Numbers:
-    """Return where boxes with the same transitions, in and out, begin along an axis."""
-    a, b, step = moves.low[:, n], moves.high[:, n], moves.step[:, n]
-    ends = np.unique(np.concatenate([[0], a, b, a + step, b + step]))
-    return ends[(ends >= 0) & (ends < end)]
+def cuts_of(moves: Moves, ends: Cell) -> list[Numbers]:
+    """Return where boxes with the same transitions, in and out, begin along each axis."""
+    beyond = moves.low + moves.step, moves.high + moves.step
+    every = np.concatenate([moves.low, moves.high, *beyond])
+    found = (np.unique(np.append(0, along)) for along in every.T)
+    return [cut[(cut >= 0) & (cut < end)] for cut, end in zip(found, ends, strict=True)]
 
 
 def covered(cuts: Sequence[Numbers], low: Numbers, high: Numbers) -> tuple[Numbers, Numbers]:
@@ -176,26 +186,26 @@ def first_of(
     return tuple(at[n] for n in axes), place
 
 
-def _occupied(
-    moves: Moves, cuts: list[Numbers], ends: Cell, width: int, first: tuple[Cell, int] | None
-) -> NDArray[np.bool_]:
-    """Return which states of a cell may be reached in each box, shape (*boxes, width)."""
+def boxes_of(moves: Moves, ends: Cell, width: int, first: tuple[Cell, int] | None) -> Boxes:
+    """Return boxes, and what of them may be reached from a state, given by its cell and combination.
+
+    None: all states count.
+    """
+    cuts = cuts_of(moves, ends)
     shape = tuple(map(len, cuts))
     if first is None:
-        return np.ones((*shape, width), dtype=bool)
-    n = math.prod(shape) * width
+        return Boxes(moves, ends, np.ones((*shape, width), dtype=bool))
+    size = math.prod(shape) * width
     which, box = covered(cuts, moves.low, moves.high)
-    places = list(enumerate(np.unravel_index(box, shape)))
-    beyond = [np.append(cut[1:], end) for cut, end in zip(cuts, ends, strict=True)]
+    corner = list(zip(cuts, np.unravel_index(box, shape), ends, strict=True))
     step = moves.step[which]
-    low = np.stack([cuts[n][at] for n, at in places], axis=1) + step
-    high = np.stack([beyond[n][at] for n, at in places], axis=1) + step
+    low = np.stack([cut[at] for cut, at, _ in corner], axis=1) + step
+    high = np.stack([np.append(cut[1:], end)[at] for cut, at, end in corner], axis=1) + step
     each, other = covered(cuts, low, high)
     which, box = which[each], box[each]
     pairs = box * width + moves.source[which], other * width + moves.target[which]
-    graph = sp.csr_matrix((np.ones(len(box), dtype=np.int8), pairs), shape=(n, n))
-    cell = np.array([first[0]])
-    begin = int(boxes_at(cuts, cell)[0]) * width + first[1]
-    found = np.zeros(n, dtype=bool)
+    graph = sp.csr_matrix((np.ones(len(box), dtype=np.int8), pairs), shape=(size, size))
+    begin = int(boxes_at(cuts, np.array([first[0]]))[0]) * width + first[1]
+    found = np.zeros(size, dtype=bool)
     found[breadth_first_order(graph, begin, return_predecessors=False)] = True
-    return found.reshape(*shape, width)
+    return Boxes(moves, ends, found.reshape(*shape, width))

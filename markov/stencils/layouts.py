@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from markov.stencils.boxes import Boxes, disjoint, divided, first_of
+from markov.stencils.boxes import Boxes, boxes_of, disjoint, divided, first_of
 from markov.stencils.entries import Entries, entries_of
 from markov.stencils.grids import Grid
 from markov.stencils.moves import moves_of
@@ -95,7 +95,7 @@ def laid_out(
     ends = tuple(shape[n] for n in axes)
     first = first_of(start, low, axes, inner, inner_shape)
     shift = np.zeros((width, len(axes)), dtype=np.int64)
-    boxes = Boxes(moves, ends, width, first)
+    boxes = boxes_of(moves, ends, width, first)
     for n in range(len(axes)):
         trial = disjoint(boxes, n)
         if trial.any():
