@@ -27,7 +27,10 @@ __all__ = [
     "Boxes",
     "Unsuitable",
     "boxes_at",
+    "boxes_of",
+    "check_cost",
     "covered",
+    "cuts_of",
     "disjoint",
     "divided",
     "first_of",
@@ -40,7 +43,9 @@ MIN_VALUES = (
 MAX_STEP = 64  # by which transitions change it
 ALIKE = 2  # cells in each box of a row, on average: those of an axis that may become the last
 MAX_WIDTH = 64  # states of a cell
-MAX_BOXES = 60_000  # boxes of cells times states of a cell
+SECONDS = 5e-7  # that the transition of a move takes in a box, with all its tables
+ALLOWED_SECONDS = 1.0, 5.0  # that a layout may take: for small grids, and at most
+STATE_SECONDS = 5e-7  # as much for each state, in between
 
 
 class Unsuitable(ValueError):
@@ -154,15 +159,32 @@ def cuts_of(moves: Moves, ends: Cell) -> list[Numbers]:
     return [cut[(cut >= 0) & (cut < end)] for cut, end in zip(found, ends, strict=True)]
 
 
+def check_cost(moves: Moves, cuts: Sequence[Numbers], states: int) -> None:
+    """Raise Unsuitable where boxes would take too long to lay out, for a grid of so many states."""
+    begin, end = _ranges(cuts, moves.low, moves.high)
+    seconds = SECONDS * float(np.prod(end - begin, axis=1, dtype=np.float64).sum())
+    least, most = ALLOWED_SECONDS
+    allowed = min(max(STATE_SECONDS * states, least), most)
+    if seconds > allowed:
+        count = math.prod(map(len, cuts))
+        msg = f"{count} boxes of cells with different transitions would take {seconds:.3g} s to lay out"
+        raise Unsuitable(f"{msg}: with {states} states at most {allowed:.3g} s are allowed")
+
+
+def _ranges(cuts: Sequence[Numbers], low: Numbers, high: Numbers) -> tuple[Numbers, Numbers]:
+    """Return which boxes some ranges of cells meet along each axis: from the first up to the second."""
+    pairs = [(cut, low[:, n], high[:, n]) for n, cut in enumerate(cuts)]
+    begin = [np.maximum(np.searchsorted(cut, a, "right") - 1, 0) for cut, a, _ in pairs]
+    end = [np.searchsorted(cut, b, "left") for cut, _, b in pairs]
+    return np.stack(begin, axis=1), np.stack(end, axis=1)
+
+
 def covered(cuts: Sequence[Numbers], low: Numbers, high: Numbers) -> tuple[Numbers, Numbers]:
     """Return the numbers of the boxes that meet some ranges of cells, and which range each meets.
 
     ``low`` and ``high`` have shape (ranges, axes).
     """
-    pairs = [(cut, low[:, n], high[:, n]) for n, cut in enumerate(cuts)]
-    begin = [np.maximum(np.searchsorted(cut, a, "right") - 1, 0) for cut, a, _ in pairs]
-    end = [np.searchsorted(cut, b, "left") for cut, _, b in pairs]
-    return products(np.stack(begin, axis=1), np.stack(end, axis=1), [len(cut) for cut in cuts])
+    return products(*_ranges(cuts, low, high), [len(cut) for cut in cuts])
 
 
 def boxes_at(cuts: Sequence[Numbers], cells: Numbers) -> Numbers:
@@ -192,6 +214,7 @@ def boxes_of(moves: Moves, ends: Cell, width: int, first: tuple[Cell, int] | Non
     None: all states count.
     """
     cuts = cuts_of(moves, ends)
+    check_cost(moves, cuts, math.prod(ends) * width)
     shape = tuple(map(len, cuts))
     if first is None:
         return Boxes(moves, ends, np.ones((*shape, width), dtype=bool))

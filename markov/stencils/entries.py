@@ -61,8 +61,8 @@ class Entries(NamedTuple):
         end = np.searchsorted(self.place, (boxes + 1) * self.width)
         which, some = products(begin[:, None], end[:, None], (1,))
         place = which * self.width + self.place[some] % self.width
-        rest = (each[some] for each in (self.step, self.other, self.rate, self.first))
-        return Entries(place, *rest, self.width)
+        step, other, first = self.step[some], self.other[some], self.first[some]
+        return Entries(place, step, other, self.rate[some], first, self.width)
 
 
 def entries_of(cuts: Sequence[Numbers], slot: Numbers, width: int, moves: Moves) -> Entries:
@@ -91,6 +91,6 @@ def entries_of(cuts: Sequence[Numbers], slot: Numbers, width: int, moves: Moves)
     steps, number = np.unique(moves.step, axis=0, return_inverse=True)
     key = ((box * width + own) * len(steps) + number.ravel()[which]) * width + other
     _, first, inverse = np.unique(key, return_index=True, return_inverse=True)
-    rate = np.bincount(inverse.ravel(), moves.rate[which], minlength=len(first))
+    rate = np.bincount(inverse.ravel(), moves.rate[which]).astype(np.float64)
     place, step = box[first] * width + own[first], moves.step[which[first]]
     return Entries(place, step, other[first], rate, first, width)

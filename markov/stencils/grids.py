@@ -88,9 +88,8 @@ class Grid:
         """Share of the cells that are of each kind."""
         rows = np.bincount(self.row_kind, minlength=len(self.rows)).astype(np.float64)
         each = np.repeat(rows, self.rows.shape[1])
-        cells: NDArray[np.float64] = np.bincount(self.rows.ravel(), each, minlength=self.kinds)
-        cells /= cells.sum()
-        return cells
+        cells = np.bincount(self.rows.ravel(), each, minlength=self.kinds)
+        return np.asarray(cells / cells.sum(), dtype=np.float64)
 
     @cached_property
     def cyclic(self) -> NDArray[np.bool_]:
@@ -99,10 +98,10 @@ class Grid:
         kind = np.repeat(np.arange(self.kinds), self.counts)
         leads = np.zeros((self.kinds, self.width, self.width), dtype=bool)
         leads[kind[within], self.slots[within], self.others[within]] = True
-        left = leads.any(axis=2)
+        left: NDArray[np.bool_] = np.asarray(leads.any(axis=2))
         for _ in range(self.width):  # slots that lead to none of those left are not in a circle
             left &= (leads & left[:, None]).any(axis=2)
-        return left.any(axis=1)
+        return np.asarray(left.any(axis=1))
 
     @cached_property
     def segments(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from markov.stencils.boxes import Boxes, boxes_of, disjoint, divided, first_of
+from markov.stencils.boxes import Boxes, boxes_of, check_cost, disjoint, divided, first_of
 from markov.stencils.entries import Entries, entries_of
 from markov.stencils.grids import Grid
 from markov.stencils.moves import moves_of
@@ -129,6 +129,7 @@ def _gathered(
 ) -> Layout:
     """Return the layout: kinds of cells are those with different transitions."""
     moves, ends, cuts = boxes.moves, boxes.ends, _refined(boxes)
+    check_cost(moves, cuts, boxes.states)
     pairs = zip(boxes.cuts, cuts, strict=True)
     occupied = boxes.occupied[np.ix_(*(np.searchsorted(a, b, "right") - 1 for a, b in pairs))]
     flat = occupied.reshape(-1, boxes.width)
@@ -166,7 +167,7 @@ def _kinds(into: Entries, out: Entries, flat: NDArray[np.bool_]) -> tuple[Number
 def _exits(out: Entries, slots: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the sum of the rates out of each slot, in the order of the rules, and what it lacks."""
     order = np.argsort(out.first)
-    total = np.bincount(out.place[order], out.rate[order], minlength=slots)
+    total = np.bincount(out.place[order], out.rate[order], minlength=slots).astype(np.float64)
     ends = np.searchsorted(out.place, np.arange(slots + 1)).tolist()
     rates = out.rate.tolist()
     pairs = zip(itertools.pairwise(ends), total.tolist(), strict=True)

@@ -28,7 +28,8 @@ if TYPE_CHECKING:
 __all__ = ["GridModel", "is_numbered"]
 
 SAMPLE = 120  # states in which the transitions are compared with plain Python
-REGIONS = 2_000, 5_000  # boxes with alike rules: of a small space, and at most
+REGIONS = (2_000, 5_000, 20), (5_000, 20_000, 200)
+"""Boxes with alike rules: so many and at most so many, one for so many states; whichever are more."""
 LIMIT = 2**31  # states of a space
 SOLUTION_BYTES = 9.0  # per state: x, and marks
 COPY_BYTES = 8.0  # pi, where its states have another order than those of the grid
@@ -74,8 +75,7 @@ class GridModel:
             raise ValueError(_beyond(model.name, self.space.size))
         calls = Calls(model, self.space)
         start = self._start(calls)
-        few, most = REGIONS
-        allowed = min(max(self.space.size // 20, few), most)
+        allowed = max(min(max(self.space.size // n, few), most) for few, most, n in REGIONS)
         probed = predicted_count(calls, self.space) <= allowed
         regions = find_regions(calls, self.space, allowed) if probed else None
         if regions is None:

@@ -74,8 +74,8 @@ def moves_of(
     which, source = products(begin[:, inner], end[:, inner], inner_shape)
     weights = [math.prod(inner_shape[n + 1 :]) for n in range(len(inner_shape))]
     target = source + (changes[:, inner] @ np.array(weights, dtype=np.int64))[which]
-    cells = (each[np.ix_(which, axes)] for each in (begin, end, changes))
-    return Moves(*cells, source, target, rates[which])
+    low_cells, high_cells, steps = (each[which][:, axes] for each in (begin, end, changes))
+    return Moves(low_cells, high_cells, steps, source, target, rates[which])
 
 
 def products(low: Numbers, high: Numbers, shape: Sequence[int]) -> tuple[Numbers, Numbers]:
