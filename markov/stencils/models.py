@@ -28,8 +28,11 @@ if TYPE_CHECKING:
 __all__ = ["GridModel", "is_numbered"]
 
 SAMPLE = 120  # states in which the transitions are compared with plain Python
-REGIONS = (2_000, 5_000, 20), (5_000, 20_000, 200)
-"""Boxes with alike rules: so many and at most so many, one for so many states; whichever are more."""
+REGIONS = (
+    5_000,
+    20_000,
+)  # boxes with alike rules: of a small space, and at most (60 microseconds each)
+NOISE = 2.0  # times the predicted number of regions may be too large
 LIMIT = 2**31  # states of a space
 SOLUTION_BYTES = 9.0  # per state: x, and marks
 COPY_BYTES = 8.0  # pi, where its states have another order than those of the grid
@@ -75,8 +78,9 @@ class GridModel:
             raise ValueError(_beyond(model.name, self.space.size))
         calls = Calls(model, self.space)
         start = self._start(calls)
-        allowed = max(min(max(self.space.size // n, few), most) for few, most, n in REGIONS)
-        probed = predicted_count(calls, self.space) <= allowed
+        few, most = REGIONS
+        allowed = min(max(self.space.size // 20, few), most)
+        probed = predicted_count(calls, self.space) <= NOISE * allowed
         regions = find_regions(calls, self.space, allowed) if probed else None
         if regions is None:
             msg = (

@@ -66,7 +66,7 @@ class Named(ChainModel):
     ids=["rates by count", "one buffer", "names", "counts"],
 )
 def test_what_cannot_be_laid_out_is_refused_with_a_reason(model, why, monkeypatch):
-    monkeypatch.setattr("markov.stencils.models.REGIONS", ((10, 10, 20),))
+    monkeypatch.setattr("markov.stencils.models.REGIONS", (10, 10))
     with pytest.raises(Unsuitable, match=why):
         GridModel(model)
     with pytest.raises(ValueError, match=rf"write Multilevel\(\): .*{why}"):
