@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -119,18 +120,23 @@ class GridModel:
 
     def predicted(self, *, proof: bool) -> float:
         """Return the bytes that a solution takes: the most that its steps hold, one after the other."""
-        grid, axes = self.layout.into[0], [n > 1 for n in self.layout.into[0].shape]
-        coarse, _ = coarsened(grid, factors_along(axes, wide=True))
-        flows = float(coarse.value_begin[-1])
+        grid, (size, flows) = self.layout.into[0], self._coarse
+        axes = [n > 1 for n in grid.shape]
         below, wide = (math.prod(factors_along(axes, wide=each)) for each in (False, True))
-        levels = 8.0 * flows + SOLVED_BYTES * coarse.size  # of the first coarse level
+        levels = 8.0 * flows + SOLVED_BYTES * size  # of the first coarse level
         levels *= 1.0 + below / (below - 1.0) / wide  # the second one is as much smaller
         found = [SOLUTION_BYTES * grid.size + levels, (SOLUTION_BYTES + COPY_BYTES) * grid.size]
         if proof:
-            below = math.prod(factors_along(axes, wide=True))
-            levels = (4.0 * flows + BOUND_BYTES * coarse.size) * below / (below - 1.0)
+            levels = (4.0 * flows + BOUND_BYTES * size) * wide / (wide - 1.0)
             found.append((SOLUTION_BYTES + PROOF_BYTES) * grid.size + levels)
         return max(found)
+
+    @cached_property
+    def _coarse(self) -> tuple[int, int]:
+        """States and flows of the first coarse level."""
+        grid = self.layout.into[0]
+        coarse, _ = coarsened(grid, factors_along([n > 1 for n in grid.shape], wide=True))
+        return coarse.size, int(coarse.value_begin[-1])
 
     def _compare(self, calls: Calls) -> None:
         """Compare the transitions out of some states with what plain Python gives."""

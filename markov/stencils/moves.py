@@ -64,11 +64,10 @@ def moves_of(
     inner_shape: Sequence[int],
 ) -> Moves:
     """Return the transitions of regions that change the state, in the order of the regions."""
-    of = [(n, *move) for n, region in enumerate(regions) for move in region.moves or ()]
-    of = [(n, changes, rate) for n, changes, rate in of if any(changes)]
-    region = np.array([n for n, _, _ in of], dtype=np.int64)
-    changes = np.array([changes for _, changes, _ in of], dtype=np.int64)
-    rates = np.array([rate for *_, rate in of], dtype=np.float64)
+    moves = [[move for move in region.moves or () if any(move[0])] for region in regions]
+    region = np.repeat(np.arange(len(moves)), list(map(len, moves)))
+    changes = np.array([changes for own in moves for changes, _ in own], dtype=np.int64)
+    rates = np.array([rate for own in moves for _, rate in own], dtype=np.float64)
     begin = (np.array([r.low for r in regions]) - np.array(low))[region]
     end = (np.array([r.high for r in regions]) - np.array(low))[region] + 1
     which, source = products(begin[:, inner], end[:, inner], inner_shape)
