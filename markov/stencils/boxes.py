@@ -11,6 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.csgraph import breadth_first_order
 
+from markov.computing.memory import check_room
 from markov.stencils.moves import Moves, products
 
 if TYPE_CHECKING:
@@ -43,8 +44,8 @@ MIN_VALUES = (
 MAX_STEP = 64  # by which transitions change it
 ALIKE = 2  # cells in each box of a row, on average: those of an axis that may become the last
 MAX_WIDTH = 64  # states of a cell
-SECONDS = 5e-7  # that the transition of a move takes in a box, with all its tables
-ALLOWED_SECONDS = 1.0, 5.0  # that a layout may take: for small grids, and at most
+SECONDS, BYTES = 7e-7, 250.0  # that a move takes in each of its boxes to be laid out
+ALLOWED_SECONDS = 2.0, 5.0  # for all of them: on small grids, and at most
 STATE_SECONDS = 5e-7  # as much for each state, in between
 
 
@@ -160,15 +161,19 @@ def cuts_of(moves: Moves, ends: Cell) -> list[Numbers]:
 
 
 def check_cost(moves: Moves, cuts: Sequence[Numbers], states: int) -> None:
-    """Raise Unsuitable where boxes would take too long to lay out, for a grid of so many states."""
+    """Raise Unsuitable where boxes would take too long to lay out, for a grid of so many states.
+
+    TooLargeError where what that takes meanwhile would not fit into memory.
+    """
     begin, end = _ranges(cuts, moves.low, moves.high)
-    seconds = SECONDS * float(np.prod(end - begin, axis=1, dtype=np.float64).sum())
+    pairs = float(np.prod(end - begin, axis=1, dtype=np.float64).sum())
     least, most = ALLOWED_SECONDS
     allowed = min(max(STATE_SECONDS * states, least), most)
-    if seconds > allowed:
-        count = math.prod(map(len, cuts))
-        msg = f"{count} boxes of cells with different transitions would take {seconds:.3g} s to lay out"
-        raise Unsuitable(f"{msg}: with {states} states at most {allowed:.3g} s are allowed")
+    said = f"{math.prod(map(len, cuts))} boxes of cells with different transitions"
+    if SECONDS * pairs > allowed:
+        said = f"{said} would take {SECONDS * pairs:.3g} s to lay out"
+        raise Unsuitable(f"{said}: with {states} states at most {allowed:.3g} s are allowed")
+    check_room(said, BYTES * pairs)
 
 
 def _ranges(cuts: Sequence[Numbers], low: Numbers, high: Numbers) -> tuple[Numbers, Numbers]:

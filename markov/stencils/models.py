@@ -85,8 +85,8 @@ class GridModel:
         regions = find_regions(calls, self.space, allowed) if probed else None
         if regions is None:
             msg = (
-                "its rules are not alike on few boxes of the space (a rate in proportion to a count, or "
-                "a condition on a sum or difference of components?)"
+                f"its rules are not alike on few boxes of the space, {allowed} at most (a rate in proportion to a "
+                "count, a condition on a sum or difference of components, or many thresholds?)"
             )
             raise Unsuitable(msg)
         moves = [region for region in regions if region.moves is not None]
