@@ -134,6 +134,8 @@ def _moves(
 def _inside(changes: tuple[int, ...], space: Space, spans: list[Span]) -> bool:
     """Narrow spans to the states for which a target is inside of the space, or all are outside."""
     for change, span, component in zip(changes, spans, space.components, strict=True):
+        if not change:
+            continue
         first, last = component.values[0], component.values[-1]
         if span.value + change > last:
             span.low = max(span.low, last - change + 1)

@@ -2,34 +2,39 @@
 
 from __future__ import annotations
 
-import itertools
 import math
-from bisect import bisect_left, bisect_right
-from typing import TYPE_CHECKING, NamedTuple
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.csgraph import breadth_first_order
 
+from markov.computing.memory import check_room
+from markov.stencils.moves import Moves, products
+
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
     from markov.generators.regions import Region
 
     Cell = tuple[int, ...]
+    Numbers = NDArray[np.int64]
 
 __all__ = [
     "Boxes",
-    "Move",
     "Unsuitable",
-    "box_at",
+    "boxes_at",
+    "boxes_of",
+    "check_cost",
     "covered",
+    "cuts_of",
     "disjoint",
     "divided",
     "first_of",
-    "moves_of",
 ]
 
 MIN_VALUES = (
@@ -39,70 +44,60 @@ MIN_VALUES = (
 MAX_STEP = 64  # by which transitions change it
 ALIKE = 2  # cells in each box of a row, on average: those of an axis that may become the last
 MAX_WIDTH = 64  # states of a cell
-MAX_BOXES = 60_000  # boxes of cells times states of a cell
+SECONDS, BYTES = 7e-7, 250.0  # that a move takes in each of its boxes to be laid out
+ALLOWED_SECONDS = 2.0, 5.0  # for all of them: on small grids, and at most
+STATE_SECONDS = 5e-7  # as much for each state, in between
 
 
 class Unsuitable(ValueError):
     """The model's rules or its space are not those of a grid; the message says why."""
 
 
-class Move(NamedTuple):
-    """Transitions out of a box of cells, ``low`` up to but not ``high``, by one step at one rate."""
-
-    low: Cell
-    high: Cell
-    step: Cell
-    sources: NDArray[np.int64]
-    targets: NDArray[np.int64]
-    rate: float
-
-
+@dataclass(frozen=True)
 class Boxes:
     """The boxes of cells with the same transitions, and which states of them may be reached.
 
     Attributes
     ----------
-    cuts
-        Where boxes begin along each axis.
+    moves
+        All transitions.
+    ends
+        Cells along each axis.
     occupied
         Which states of a cell may be reached in each box, shape (*boxes, states of a cell).
     """
 
-    def __init__(
-        self, moves: Sequence[Move], ends: Cell, width: int, first: tuple[Cell, int] | None
-    ) -> None:
-        self.moves, self.ends, self.width, self.first = moves, ends, width, first
-        self.cuts = [_cuts(moves, n, end) for n, end in enumerate(ends)]
-        count = math.prod(map(len, self.cuts))
-        if count * width > MAX_BOXES:
-            msg = f"{count} boxes of cells with different transitions"
-            raise Unsuitable(f"{msg}: at most {MAX_BOXES // width} are allowed")
-        self.occupied = _occupied(moves, self.cuts, ends, width, first)
+    moves: Moves
+    ends: Cell
+    occupied: NDArray[np.bool_]
+
+    @cached_property
+    def cuts(self) -> list[Numbers]:
+        """Where boxes begin along each axis."""
+        return cuts_of(self.moves, self.ends)
+
+    @property
+    def width(self) -> int:
+        """Combinations, which are the states of a cell if all are reached."""
+        return int(self.occupied.shape[-1])
 
     @property
     def states(self) -> int:
         """States of the grid, with room for as many in each cell as any has."""
         return math.prod(self.ends) * int(self.occupied.sum(axis=-1).max())
 
-    def shifted(self, n: int, shift: NDArray[np.int64]) -> Boxes:
+    def shifted(self, n: int, shift: Numbers) -> Boxes:
         """Return the same with states moved along an axis, each combination by its own distance."""
-        moves = []
-        for move in self.moves:
-            pairs = np.stack([shift[move.sources], shift[move.targets]])
-            for a, b in sorted(set(zip(*pairs.tolist(), strict=True))):
-                these = (pairs[0] == a) & (pairs[1] == b)
-                step = _added(move.step, n, b - a)
-                cells = _added(move.low, n, a), _added(move.high, n, a), step
-                moves.append(Move(*cells, move.sources[these], move.targets[these], move.rate))
-        first = self.first
-        if first is not None:
-            first = _added(first[0], n, int(shift[first[1]])), first[1]
-        ends = _added(self.ends, n, int(shift.max()))
-        return Boxes(moves, ends, self.width, first)
-
-
-def _added(cell: Cell, n: int, by: int) -> Cell:
-    return (*cell[:n], cell[n] + by, *cell[n + 1 :])
+        ends = *self.ends[:n], self.ends[n] + int(shift.max()), *self.ends[n + 1 :]
+        moves = self.moves.shifted(n, shift)
+        cut, old = cuts_of(moves, ends)[n], self.cuts[n]
+        before: NDArray[np.bool_] = np.moveaxis(self.occupied, n, 0)
+        found = np.zeros((len(cut), *before.shape[1:]), dtype=bool)
+        for by in np.unique(shift).tolist():
+            low, high = cut - by, np.append(cut[1:], ends[n]) - by
+            meet = (low[:, None] < np.append(old[1:], self.ends[n])) & (high[:, None] > old)
+            found[..., shift == by] = np.tensordot(meet, before[..., shift == by], 1)
+        return Boxes(moves, ends, np.moveaxis(found, 0, n))
 
 
 def disjoint(boxes: Boxes, n: int) -> NDArray[np.int64]:
@@ -111,7 +106,7 @@ def disjoint(boxes: Boxes, n: int) -> NDArray[np.int64]:
     Those that occupy the same interval stay together.
     """
     shift = np.zeros(boxes.width, dtype=np.int64)
-    cut, end = boxes.cuts[n], boxes.ends[n]
+    cut, end = boxes.cuts[n].tolist(), boxes.ends[n]
     first: NDArray[np.bool_] = np.moveaxis(boxes.occupied, n, 0)
     along: NDArray[np.bool_] = np.asarray(first.reshape(len(cut), -1, boxes.width).any(axis=1))
     beyond = [*cut[1:], end]
@@ -157,47 +152,51 @@ def _long_rows(regions: Sequence[Region], shape: Sequence[int], axes: Cell) -> C
     return (*(n for n in axes if n != long[-1]), long[-1])
 
 
-def moves_of(
-    regions: Sequence[Region], low: Sequence[int], axes: Cell, inner: Cell, inner_shape: Cell
-) -> Iterator[Move]:
-    """Yield the transitions of regions that change the state."""
-    number = np.arange(math.prod(inner_shape)).reshape(inner_shape)
-    for region in regions:
-        a = [v - least for v, least in zip(region.low, low, strict=True)]
-        b = [v - least + 1 for v, least in zip(region.high, low, strict=True)]
-        sources = number[tuple(slice(a[n], b[n]) for n in inner)].ravel()
-        for changes, rate in region.moves or ():
-            if not any(changes):
-                continue
-            moved = tuple(slice(a[n] + changes[n], b[n] + changes[n]) for n in inner)
-            step = tuple(int(changes[n]) for n in axes)
-            cells = tuple(a[n] for n in axes), tuple(b[n] for n in axes)
-            yield Move(*cells, step, sources, number[moved].ravel(), rate)
+def cuts_of(moves: Moves, ends: Cell) -> list[Numbers]:
+    """Return where boxes with the same transitions, in and out, begin along each axis."""
+    beyond = moves.low + moves.step, moves.high + moves.step
+    every = np.concatenate([moves.low, moves.high, *beyond])
+    found = (np.unique(np.append(0, along)) for along in every.T)
+    return [cut[(cut >= 0) & (cut < end)] for cut, end in zip(found, ends, strict=True)]
 
 
-def _cuts(moves: Sequence[Move], n: int, end: int) -> list[int]:
-    """Return where boxes with the same transitions, in and out, begin along an axis."""
-    ends = {0}
-    for move in moves:
-        a, b, step = move.low[n], move.high[n], move.step[n]
-        ends |= {a, b, a + step, b + step}
-    return sorted(cut for cut in ends if 0 <= cut < end)
+def check_cost(moves: Moves, cuts: Sequence[Numbers], states: int) -> None:
+    """Raise Unsuitable where boxes would take too long to lay out, for a grid of so many states.
+
+    TooLargeError where what that takes meanwhile would not fit into memory.
+    """
+    begin, end = _ranges(cuts, moves.low, moves.high)
+    pairs = float(np.prod(end - begin, axis=1, dtype=np.float64).sum())
+    least, most = ALLOWED_SECONDS
+    allowed = min(max(STATE_SECONDS * states, least), most)
+    said = f"{math.prod(map(len, cuts))} boxes of cells with different transitions"
+    if SECONDS * pairs > allowed:
+        said = f"{said} would take {SECONDS * pairs:.3g} s to lay out"
+        raise Unsuitable(f"{said}: with {states} states at most {allowed:.3g} s are allowed")
+    check_room(said, BYTES * pairs)
 
 
-def covered(cuts: Sequence[list[int]], low: Sequence[int], high: Sequence[int]) -> list[int]:
-    """Return the numbers of the boxes that meet some cells."""
-    found = [0]
-    for cut, a, b in zip(cuts, low, high, strict=True):
-        places = range(max(bisect_right(cut, a) - 1, 0), bisect_left(cut, b))
-        found = [number * len(cut) + place for number in found for place in places]
-    return found
+def _ranges(cuts: Sequence[Numbers], low: Numbers, high: Numbers) -> tuple[Numbers, Numbers]:
+    """Return which boxes some ranges of cells meet along each axis: from the first up to the second."""
+    pairs = [(cut, low[:, n], high[:, n]) for n, cut in enumerate(cuts)]
+    begin = [np.maximum(np.searchsorted(cut, a, "right") - 1, 0) for cut, a, _ in pairs]
+    end = [np.searchsorted(cut, b, "left") for cut, _, b in pairs]
+    return np.stack(begin, axis=1), np.stack(end, axis=1)
 
 
-def box_at(cuts: Sequence[list[int]], cell: Sequence[int], step: Sequence[int]) -> int:
-    """Return the number of the box that a step from a cell leads to."""
-    found = 0
-    for cut, at, by in zip(cuts, cell, step, strict=True):
-        found = found * len(cut) + bisect_right(cut, at + by) - 1
+def covered(cuts: Sequence[Numbers], low: Numbers, high: Numbers) -> tuple[Numbers, Numbers]:
+    """Return the numbers of the boxes that meet some ranges of cells, and which range each meets.
+
+    ``low`` and ``high`` have shape (ranges, axes).
+    """
+    return products(*_ranges(cuts, low, high), [len(cut) for cut in cuts])
+
+
+def boxes_at(cuts: Sequence[Numbers], cells: Numbers) -> Numbers:
+    """Return the numbers of the boxes that cells are in, shape (cells,) for (cells, axes)."""
+    found = np.zeros(len(cells), dtype=np.int64)
+    for n, cut in enumerate(cuts):
+        found = found * len(cut) + np.searchsorted(cut, cells[:, n], "right") - 1
     return found
 
 
@@ -214,31 +213,27 @@ def first_of(
     return tuple(at[n] for n in axes), place
 
 
-def _occupied(
-    moves: Sequence[Move],
-    cuts: Sequence[list[int]],
-    ends: Cell,
-    width: int,
-    first: tuple[Cell, int] | None,
-) -> NDArray[np.bool_]:
-    """Return which states of a cell may be reached in each box, shape (*boxes, width)."""
+def boxes_of(moves: Moves, ends: Cell, width: int, first: tuple[Cell, int] | None) -> Boxes:
+    """Return boxes, and what of them may be reached from a state, given by its cell and combination.
+
+    None: all states count.
+    """
+    cuts = cuts_of(moves, ends)
+    check_cost(moves, cuts, math.prod(ends) * width)
     shape = tuple(map(len, cuts))
     if first is None:
-        return np.ones((*shape, width), dtype=bool)
-    n = math.prod(shape) * width
-    lows = list(itertools.product(*cuts))
-    highs = list(itertools.product(*([*cut[1:], end] for cut, end in zip(cuts, ends, strict=True))))
-    sources, targets = [], []
-    for move in moves:
-        for box in covered(cuts, move.low, move.high):
-            low = [a + d for a, d in zip(lows[box], move.step, strict=True)]
-            high = [b + d for b, d in zip(highs[box], move.step, strict=True)]
-            for other in covered(cuts, low, high):
-                sources.append(box * width + move.sources)
-                targets.append(other * width + move.targets)
-    pairs = np.concatenate(sources), np.concatenate(targets)
-    graph = sp.csr_matrix((np.ones(len(pairs[0]), dtype=np.int8), pairs), shape=(n, n))
-    begin = covered(cuts, first[0], [v + 1 for v in first[0]])[0] * width + first[1]
-    found = np.zeros(n, dtype=bool)
+        return Boxes(moves, ends, np.ones((*shape, width), dtype=bool))
+    size = math.prod(shape) * width
+    which, box = covered(cuts, moves.low, moves.high)
+    corner = list(zip(cuts, np.unravel_index(box, shape), ends, strict=True))
+    step = moves.step[which]
+    low = np.stack([cut[at] for cut, at, _ in corner], axis=1) + step
+    high = np.stack([np.append(cut[1:], end)[at] for cut, at, end in corner], axis=1) + step
+    each, other = covered(cuts, low, high)
+    which, box = which[each], box[each]
+    pairs = box * width + moves.source[which], other * width + moves.target[which]
+    graph = sp.csr_matrix((np.ones(len(box), dtype=np.int8), pairs), shape=(size, size))
+    begin = int(boxes_at(cuts, np.array([first[0]]))[0]) * width + first[1]
+    found = np.zeros(size, dtype=bool)
     found[breadth_first_order(graph, begin, return_predecessors=False)] = True
-    return found.reshape(*shape, width)
+    return Boxes(moves, ends, found.reshape(*shape, width))

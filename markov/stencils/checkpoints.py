@@ -151,8 +151,9 @@ def _key(grid: GridModel) -> str:
     layout = grid.layout
     found = hashlib.sha256(repr((layout.axes, layout.inner, layout.low)).encode())
     for side, rates in (layout.into, layout.out):
-        found.update(repr((side.shape, side.width, side.kinds)).encode())
-        for array in (side.rows, side.row_kind, rates.rate, rates.exit_rate):
+        found.update(repr((side.shape, side.width)).encode())
+        entries = side.begin, side.steps, side.others
+        for array in (*entries, side.rows, side.row_kind, rates.rate, rates.exit_rate):
             found.update(np.ascontiguousarray(array).tobytes())
     for array in (layout.place, layout.shift):
         found.update(np.ascontiguousarray(array).tobytes())

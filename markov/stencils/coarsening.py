@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from markov.stencils.grids import Entry, Grid
+from markov.stencils.grids import Grid
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -101,8 +101,8 @@ def coarsened(grid: Grid, factors: Sequence[int]) -> tuple[Grid, Aggregation]:
     positions = np.array(
         [(*row, p) for row in np.ndindex(*factor[:-1].tolist()) for p in range(last)]
     )
-    joined, parts = _joined(grid, children, positions, factor)
-    coarse = Grid(shape, grid.width, joined, rows, row_kind.ravel())
+    entries, parts = _joined(grid, children, positions, factor)
+    coarse = Grid(shape, grid.width, *entries, rows, row_kind.ravel())
     return coarse, Aggregation(tuple(factors), child_rows, children, parts)
 
 
@@ -127,27 +127,37 @@ def _joined(
     children: NDArray[np.int64],
     positions: NDArray[np.int64],
     factor: NDArray[np.int64],
-) -> tuple[list[list[list[Entry]]], JoinedFlows]:
+) -> tuple[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]], JoinedFlows]:
     """Return the entries of cells made of some kinds of cells each, and the parts of these."""
-    own, other = grid.slots
     coarse, cell = np.nonzero(children >= 0)
     kinds = children[coarse, cell]
     counts = grid.counts[kinds]
     each = np.repeat(np.arange(len(kinds)), counts)
     entry = np.arange(len(each)) - np.repeat(np.cumsum(counts) - counts, counts)
     number = grid.begin[:: grid.width][kinds][each] + entry
-    coarse, cell, slot = coarse[each], cell[each], own[number]
+    cell, slot, other = cell[each], grid.slots[number], grid.others[number]
+    place = coarse[each] * grid.width + slot
     step = (positions[cell] + grid.steps[number]) // factor
-    keys = np.column_stack([coarse, slot, step, other[number]])
-    kept = np.flatnonzero((slot != other[number]) | step.any(axis=1))
-    order = kept[np.lexsort(keys[kept].T[::-1])]
-    keys = keys[order]
-    new = np.append(True, (keys[1:] != keys[:-1]).any(axis=1))[: len(keys)]
-    entries: list[list[list[Entry]]] = [[[] for _ in range(grid.width)] for _ in children]
-    for kind, place, *steps, there in keys[new].tolist():
-        entries[kind][place].append(Entry(tuple(steps), there))
+    kept = np.flatnonzero((slot != other) | step.any(axis=1))
+    key = _keys(place[kept], step[kept], other[kept], grid.width)
+    order = np.argsort(key, kind="stable")
+    new = np.flatnonzero(np.diff(key[order], prepend=-1))
+    order = kept[order]
+    own = order[new]
+    begin = np.searchsorted(place[own], np.arange(len(children) * grid.width + 1))
     state = positions[cell] @ grid.strides + slot
-    first = np.searchsorted(keys[new, 0], np.arange(len(children) + 1))
-    begin = np.append(np.flatnonzero(new), len(keys))
+    ends = np.append(new, len(order))
     columns = cell, kinds[each], entry, state
-    return entries, JoinedFlows(first, begin, *(column[order] for column in columns))
+    parts = JoinedFlows(begin[:: grid.width], ends, *(column[order] for column in columns))
+    return (begin, step[own], other[own]), parts
+
+
+def _keys(
+    place: NDArray[np.int64], step: NDArray[np.int64], other: NDArray[np.int64], width: int
+) -> NDArray[np.int64]:
+    """Return numbers in the order of places, steps along each axis in turn, and other slots."""
+    key = place
+    for along in step.T:
+        least = along.min(initial=0)
+        key = key * (along.max(initial=0) - least + 1) + along - least
+    return key * width + other

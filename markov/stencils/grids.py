@@ -10,29 +10,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Entry", "Grid", "segmented"]
-
-
-class Entry(NamedTuple):
-    """A transition between a state of a cell and one of another, or of the same cell.
-
-    Attributes
-    ----------
-    step
-        From this cell to the other one, along each axis.
-    slot
-        Of the other state.
-    """
-
-    step: tuple[int, ...]
-    slot: int
+__all__ = ["Grid", "segmented"]
 
 
 @dataclass(frozen=True)
@@ -45,9 +30,13 @@ class Grid:
         Cells along each axis.
     width
         Slots of a cell.
-    kinds
-        For each kind and each slot of a cell, its transitions: those into it, each with the place of
-        the source, or those out of it, each with the place of the target.
+    begin
+        First entry of each slot of each kind of cell, and one more, shape (kinds * width + 1,). Entries are
+        transitions into the slot, each with the place of the source, or out of it, with that of the target.
+    steps
+        From the cell of each entry to the other one, along each axis, shape (entries, axes).
+    others
+        Slot of the other state of each entry, shape (entries,).
     rows
         For each kind of row, the kind of each of its cells, shape (kinds of rows, shape[-1]).
     row_kind
@@ -56,7 +45,9 @@ class Grid:
 
     shape: tuple[int, ...]
     width: int
-    kinds: list[list[list[Entry]]]
+    begin: NDArray[np.int64]
+    steps: NDArray[np.int64]
+    others: NDArray[np.int64]
     rows: NDArray[np.int64]
     row_kind: NDArray[np.int64]
 
@@ -71,30 +62,21 @@ class Grid:
         ends = np.array([*self.shape[1:], self.width], dtype=np.int64)
         return np.cumprod(ends[::-1])[::-1]
 
-    @cached_property
-    def begin(self) -> NDArray[np.int64]:
-        """First entry of each slot of each kind, and one more, shape (kinds * width + 1,)."""
-        counts = [len(entries) for kind in self.kinds for entries in kind]
-        return np.append(0, np.cumsum(counts, dtype=np.int64))
+    @property
+    def kinds(self) -> int:
+        """Kinds of cells."""
+        return (len(self.begin) - 1) // self.width
 
     @cached_property
-    def steps(self) -> NDArray[np.int64]:
-        """From the cell of each entry to the other one, shape (entries, axes)."""
-        found = [e.step for kind in self.kinds for entries in kind for e in entries]
-        return np.array(found, dtype=np.int64).reshape(-1, len(self.shape))
-
-    @cached_property
-    def slots(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """The slot of each entry, and that of the other state."""
-        own = np.tile(np.arange(self.width), len(self.kinds)).repeat(np.diff(self.begin))
-        other = [e.slot for kind in self.kinds for entries in kind for e in entries]
-        return own, np.array(other, dtype=np.int64)
+    def slots(self) -> NDArray[np.int64]:
+        """The slot of each entry, shape (entries,)."""
+        every = np.tile(np.arange(self.width), self.kinds)
+        return every.repeat(np.diff(self.begin))
 
     @cached_property
     def step(self) -> NDArray[np.int64]:
         """Number of the other state less that of this one, for each entry."""
-        own, other = self.slots
-        return np.asarray(self.steps @ self.strides + other - own)
+        return np.asarray(self.steps @ self.strides + self.others - self.slots)
 
     @cached_property
     def counts(self) -> NDArray[np.int64]:
@@ -105,16 +87,21 @@ class Grid:
     def shares(self) -> NDArray[np.float64]:
         """Share of the cells that are of each kind."""
         rows = np.bincount(self.row_kind, minlength=len(self.rows)).astype(np.float64)
-        cells: NDArray[np.float64] = np.zeros(len(self.kinds))
-        for row, count in zip(self.rows, rows, strict=True):
-            cells += count * np.bincount(row, minlength=len(cells))
-        cells /= cells.sum()
-        return cells
+        each = np.repeat(rows, self.rows.shape[1])
+        cells = np.bincount(self.rows.ravel(), each, minlength=self.kinds)
+        return np.asarray(cells / cells.sum(), dtype=np.float64)
 
     @cached_property
     def cyclic(self) -> NDArray[np.bool_]:
         """Whether a cell of each kind has transitions in a circle among its own slots."""
-        return np.array([_has_circle(kind) for kind in self.kinds], dtype=bool)
+        within = (self.slots != self.others) & ~self.steps.any(axis=1)
+        kind = np.repeat(np.arange(self.kinds), self.counts)
+        leads = np.zeros((self.kinds, self.width, self.width), dtype=bool)
+        leads[kind[within], self.slots[within], self.others[within]] = True
+        left: NDArray[np.bool_] = np.asarray(leads.any(axis=2))
+        for _ in range(self.width):  # slots that lead to none of those left are not in a circle
+            left &= (leads & left[:, None]).any(axis=2)
+        return np.asarray(left.any(axis=1))
 
     @cached_property
     def segments(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
@@ -149,18 +136,3 @@ def segmented(
         numbers += row[starts].tolist()
         first.append(len(begins))
     return np.array(first), np.array(begins, dtype=np.int64), np.array(numbers, dtype=np.int64)
-
-
-def _has_circle(kind: list[list[Entry]]) -> bool:
-    """Whether the transitions within a cell form a circle: no order of the slots follows them all."""
-    left = {
-        slot: {e.slot for e in entries if e.slot != slot and not any(e.step)}
-        for slot, entries in enumerate(kind)
-    }
-    while left:
-        done = [slot for slot, others in left.items() if not others & left.keys()]
-        if not done:
-            return True
-        for slot in done:
-            del left[slot]
-    return False

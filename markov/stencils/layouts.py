@@ -8,17 +8,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from markov.stencils.boxes import (
-    Boxes,
-    Move,
-    box_at,
-    covered,
-    disjoint,
-    divided,
-    first_of,
-    moves_of,
-)
-from markov.stencils.grids import Entry, Grid
+from markov.stencils.boxes import Boxes, boxes_of, check_cost, disjoint, divided, first_of
+from markov.stencils.entries import Entries, entries_of
+from markov.stencils.grids import Grid
+from markov.stencils.moves import moves_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -27,6 +20,8 @@ if TYPE_CHECKING:
 
     from markov.generators.regions import Region
     from markov.stencils.boxes import Cell
+
+    Numbers = NDArray[np.int64]
 
 __all__ = ["Layout", "Rates", "laid_out"]
 
@@ -96,11 +91,11 @@ def laid_out(
     axes, inner = divided(regions, shape)
     inner_shape = tuple(shape[n] for n in inner)
     width = math.prod(inner_shape)
-    moves = list(moves_of(regions, low, axes, inner, inner_shape))
+    moves = moves_of(regions, low, axes, inner, inner_shape)
     ends = tuple(shape[n] for n in axes)
     first = first_of(start, low, axes, inner, inner_shape)
     shift = np.zeros((width, len(axes)), dtype=np.int64)
-    boxes = Boxes(moves, ends, width, first)
+    boxes = boxes_of(moves, ends, width, first)
     for n in range(len(axes)):
         trial = disjoint(boxes, n)
         if trial.any():
@@ -111,15 +106,16 @@ def laid_out(
     return _gathered(boxes, axes, inner, shift, tuple(low), inner_shape)
 
 
-def _refined(boxes: Boxes) -> list[list[int]]:
+def _refined(boxes: Boxes) -> list[Numbers]:
     """Return finer cuts: cells a step away from those of a box have the same slots."""
     found = []
     for n, (cut, end) in enumerate(zip(boxes.cuts, boxes.ends, strict=True)):
         along = np.moveaxis(boxes.occupied, n, 0).reshape(len(cut), -1)
-        other = np.flatnonzero((along[1:] != along[:-1]).any(axis=1)) + 1
-        steps = {step for move in boxes.moves for step in (move.step[n], -move.step[n])}
-        every = {*cut, *(cut[place] + step for place in other.tolist() for step in steps)}
-        found.append(sorted(each for each in every if 0 <= each < end))
+        other = cut[np.flatnonzero((along[1:] != along[:-1]).any(axis=1)) + 1]
+        steps = np.unique(boxes.moves.step[:, n])
+        every = (other[:, None] + np.concatenate([steps, -steps])).ravel()
+        inside = every[(every >= 0) & (every < end)]
+        found.append(np.union1d(cut, inside))
     return found
 
 
@@ -127,75 +123,58 @@ def _gathered(
     boxes: Boxes,
     axes: Cell,
     inner: Cell,
-    shift: NDArray[np.int64],
+    shift: Numbers,
     low: Cell,
     inner_shape: Cell,
 ) -> Layout:
     """Return the layout: kinds of cells are those with different transitions."""
     moves, ends, cuts = boxes.moves, boxes.ends, _refined(boxes)
+    check_cost(moves, cuts, boxes.states)
     pairs = zip(boxes.cuts, cuts, strict=True)
     occupied = boxes.occupied[np.ix_(*(np.searchsorted(a, b, "right") - 1 for a, b in pairs))]
-    shape, total = occupied.shape[:-1], boxes.width
-    flat = occupied.reshape(-1, total)
+    flat = occupied.reshape(-1, boxes.width)
     width = int(flat.sum(axis=1).max())
     slot = np.where(flat, np.cumsum(flat, axis=1) - 1, -1)
-    into: list[list[dict[Entry, float]]] = [[{} for _ in range(width)] for _ in flat]
-    out: list[list[dict[Entry, float]]] = [[{} for _ in range(width)] for _ in flat]
-    origin = list(itertools.product(*cuts))
-    for move in moves:
-        for here in covered(cuts, move.low, move.high):
-            there = box_at(cuts, origin[here], move.step)
-            _add(out[here], slot[here][move.sources], slot[there][move.targets], move.step, move)
-        back = tuple(-d for d in move.step)
-        shifted = [a + d for a, d in zip(move.low, move.step, strict=True)]
-        beyond = [b + d for b, d in zip(move.high, move.step, strict=True)]
-        for here in covered(cuts, shifted, beyond):
-            there = box_at(cuts, origin[here], back)
-            _add(into[here], slot[here][move.targets], slot[there][move.sources], back, move)
-    places = [np.flatnonzero(row).tolist() for row in flat]
-    known: dict[object, int] = {}
-    numbers = np.empty(len(flat), dtype=np.int64)
-    kept = []
-    for box, (a, b, place) in enumerate(zip(into, out, places, strict=True)):
-        key = tuple(tuple(sorted(s.items())) for s in (*a, *b)), tuple(place)
-        if key not in known:
-            known[key] = len(known)
-            kept.append(box)
-        numbers[box] = known[key]
-    slots_out = [s.values() for box in kept for s in out[box]]
-    exit_rate = np.array([float(sum(values)) for values in slots_out])
-    rests = [
-        math.fsum((*values, -total)) for values, total in zip(slots_out, exit_rate, strict=True)
-    ]
-    rows, row_kind = _rows(numbers.reshape(shape), cuts, ends)
+    into, out = (entries_of(cuts, slot, width, each) for each in (moves.back, moves))
+    numbers, kept = _kinds(into, out, flat)
+    exits = _exits(out.of_boxes(kept), len(kept) * width)
+    rows, row_kind = _rows(numbers.reshape(occupied.shape[:-1]), cuts, ends)
 
-    def table(side: list[list[dict[Entry, float]]]) -> tuple[Grid, Rates]:
-        ordered = [[sorted(s.items()) for s in side[box]] for box in kept]
-        kinds = [[[e for e, _ in s] for s in kind] for kind in ordered]
-        rate = np.array([r for kind in ordered for s in kind for _, r in s])
-        return Grid(ends, width, kinds, rows, row_kind), Rates(rate, exit_rate, np.array(rests))
+    def table(side: Entries) -> tuple[Grid, Rates]:
+        own = side.of_boxes(kept)
+        begin = np.searchsorted(own.place, np.arange(len(kept) * width + 1))
+        grid = Grid(ends, width, begin, own.step, own.other, rows, row_kind)
+        return grid, Rates(own.rate, *exits)
 
-    slots = np.array([places[box] + [-1] * (width - len(places[box])) for box in kept])
+    slots = np.argsort(~flat[kept], axis=1, kind="stable")[:, :width]
+    slots[~np.take_along_axis(flat[kept], slots, axis=1)] = -1
     return Layout(table(into), table(out), axes, inner, slots, shift, low, inner_shape)
 
 
-def _add(
-    slots: list[dict[Entry, float]],
-    own: NDArray[np.int64],
-    others: NDArray[np.int64],
-    step: Cell,
-    move: Move,
-) -> None:
-    """Add the transitions of a move at the states that are occupied."""
-    for a, b in zip(own.tolist(), others.tolist(), strict=True):
-        if a >= 0 and b >= 0:
-            entry = Entry(step, b)
-            slots[a][entry] = slots[a].get(entry, 0.0) + move.rate
+def _kinds(into: Entries, out: Entries, flat: NDArray[np.bool_]) -> tuple[Numbers, Numbers]:
+    """Return the kind of each box, and the first box of each kind.
+
+    ``flat`` says which combinations each box has, shape (boxes, combinations).
+    """
+    sides = [side.by_box(len(flat)) for side in (into, out)]
+    known: dict[object, int] = {}
+    numbers = np.empty(len(flat), dtype=np.int64)
+    for box, (a, b, place) in enumerate(zip(*sides, flat, strict=True)):
+        numbers[box] = known.setdefault((a, b, place.tobytes()), len(known))
+    return numbers, np.unique(numbers, return_index=True)[1]
 
 
-def _rows(
-    numbers: NDArray[np.int64], cuts: list[list[int]], ends: Cell
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _exits(out: Entries, slots: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the sum of the rates out of each slot, in the order of the rules, and what it lacks."""
+    order = np.argsort(out.first)
+    total = np.bincount(out.place[order], out.rate[order], minlength=slots).astype(np.float64)
+    ends = np.searchsorted(out.place, np.arange(slots + 1)).tolist()
+    rates = out.rate.tolist()
+    pairs = zip(itertools.pairwise(ends), total.tolist(), strict=True)
+    return total, np.array([math.fsum((*rates[a:b], -own)) for (a, b), own in pairs])
+
+
+def _rows(numbers: Numbers, cuts: list[Numbers], ends: Cell) -> tuple[Numbers, Numbers]:
     """Return the kinds of the cells of each kind of row, and the kind of each row."""
     lines = numbers.reshape(-1, numbers.shape[-1])
     last = np.searchsorted(cuts[-1], np.arange(ends[-1]), "right") - 1

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import math
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
 
 __all__ = ["LARGE", "Coarse", "Finest", "Level"]
 
+MANY_CELLS = 4  # that become one: where more do, corrections fall short
 STRONG = 0.5  # of the largest flow: axes along which cells are joined
 LARGE = 1_000_000
 """States of a grid from which on statements are written out for its most frequent kind of cells."""
@@ -219,9 +221,8 @@ class Level:
 
     def strong(self, carried: Vector) -> tuple[bool, ...]:
         """Return along which axes the entries carry most, of those that have several cells."""
-        steps = [e.step for kind in self.grid.kinds for slot in kind for e in slot]
         wide = np.array(self.grid.shape) > 1
-        moved = (np.array(steps).reshape(len(carried), -1) != 0) & wide
+        moved = (self.grid.steps != 0) & wide
         along = carried @ moved
         return tuple((along >= STRONG * along.max()) & wide)
 
@@ -302,7 +303,8 @@ class Coarse(Level):
         self._begin_anew = self.on_states(vector_kernels.begin_anew, self.scale, self.x)
         self._invert = self.on_states(vector_kernels.invert, self.scale)
         self._overcorrect = self.on_states(vector_kernels.overcorrect, self.x)
-        self._wide = max(aggregation.factors) > 2
+        factors = aggregation.factors
+        self._wide = max(factors) > 2 or math.prod(factors) > MANY_CELLS
         self._prolong = self.by_rows(
             flow_kernels.prolong,
             np.uint64(aggregation.child_rows.shape[1]),
@@ -339,9 +341,10 @@ class Coarse(Level):
     def prolong(self) -> None:
         """Multiply each state of the finer level by the factor of its cell.
 
-        Where more than two cells became one the factor is raised to the power 1.25: corrections that
-        are constant on wide cells fall short (Braess, Computing 55, 1995, nearly doubles those of
-        V-cycles; in W-cycles with three cells 1.25 takes the fewest cycles, measured).
+        Where more than two cells along an axis became one, or more than four, the factor is raised to
+        the power 1.25: corrections that are constant on wide cells fall short (Braess, Computing 55, 1995,
+        nearly doubles those of V-cycles; in W-cycles with three cells along an axis 1.25 takes the fewest
+        cycles, measured).
         """
         if self._wide:
             self._overcorrect()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -28,7 +29,11 @@ if TYPE_CHECKING:
 __all__ = ["GridModel", "is_numbered"]
 
 SAMPLE = 120  # states in which the transitions are compared with plain Python
-REGIONS = 2_000, 5_000  # boxes with alike rules: of a small space, and at most
+REGIONS = (
+    5_000,
+    20_000,
+)  # boxes with alike rules: of a small space, and at most (60 microseconds each)
+NOISE = 2.0  # times the predicted number of regions may be too large
 LIMIT = 2**31  # states of a space
 SOLUTION_BYTES = 9.0  # per state: x, and marks
 COPY_BYTES = 8.0  # pi, where its states have another order than those of the grid
@@ -76,12 +81,12 @@ class GridModel:
         start = self._start(calls)
         few, most = REGIONS
         allowed = min(max(self.space.size // 20, few), most)
-        probed = predicted_count(calls, self.space) <= allowed
+        probed = predicted_count(calls, self.space) <= NOISE * allowed
         regions = find_regions(calls, self.space, allowed) if probed else None
         if regions is None:
             msg = (
-                "its rules are not alike on few boxes of the space (a rate in proportion to a count, or "
-                "a condition on a sum or difference of components?)"
+                f"its rules are not alike on few boxes of the space, {allowed} at most (a rate in proportion to a "
+                "count, a condition on a sum or difference of components, or many thresholds?)"
             )
             raise Unsuitable(msg)
         moves = [region for region in regions if region.moves is not None]
@@ -115,18 +120,23 @@ class GridModel:
 
     def predicted(self, *, proof: bool) -> float:
         """Return the bytes that a solution takes: the most that its steps hold, one after the other."""
-        grid, axes = self.layout.into[0], [n > 1 for n in self.layout.into[0].shape]
-        coarse, _ = coarsened(grid, factors_along(axes, wide=True))
-        flows = float(coarse.value_begin[-1])
+        grid, (size, flows) = self.layout.into[0], self._coarse
+        axes = [n > 1 for n in grid.shape]
         below, wide = (math.prod(factors_along(axes, wide=each)) for each in (False, True))
-        levels = 8.0 * flows + SOLVED_BYTES * coarse.size  # of the first coarse level
+        levels = 8.0 * flows + SOLVED_BYTES * size  # of the first coarse level
         levels *= 1.0 + below / (below - 1.0) / wide  # the second one is as much smaller
         found = [SOLUTION_BYTES * grid.size + levels, (SOLUTION_BYTES + COPY_BYTES) * grid.size]
         if proof:
-            below = math.prod(factors_along(axes, wide=True))
-            levels = (4.0 * flows + BOUND_BYTES * coarse.size) * below / (below - 1.0)
+            levels = (4.0 * flows + BOUND_BYTES * size) * wide / (wide - 1.0)
             found.append((SOLUTION_BYTES + PROOF_BYTES) * grid.size + levels)
         return max(found)
+
+    @cached_property
+    def _coarse(self) -> tuple[int, int]:
+        """States and flows of the first coarse level."""
+        grid = self.layout.into[0]
+        coarse, _ = coarsened(grid, factors_along([n > 1 for n in grid.shape], wide=True))
+        return coarse.size, int(coarse.value_begin[-1])
 
     def _compare(self, calls: Calls) -> None:
         """Compare the transitions out of some states with what plain Python gives."""

@@ -145,11 +145,13 @@ class Places:
     ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         layout, grid = self.layout, self.layout.out[0]
         shape = np.array(self.space.shape)
-        weight = np.zeros(len(shape), dtype=np.int64)
+        weight, ahead = np.zeros((2, len(shape)), dtype=np.int64)
         tail = 1
         for n, size in zip(reversed(layout.inner), reversed(layout.inner_shape), strict=True):
             weight[n] = tail
             tail *= size
+        strides = grid.strides[:-1] // (grid.shape[-1] * grid.width)  # rows from one to the next
+        ahead[list(layout.axes[:-1])] = strides
         digits = self.space.unnumbered(np.array([begin]))[:, 0] - np.array(self.space.low)
         numbers, indices = np.empty((2, count), dtype=np.int64)
         arguments = (
@@ -158,9 +160,11 @@ class Places:
             digits,
             shape,
             weight,
-            np.array(layout.axes),
-            layout.shift,
-            np.array(grid.shape),
+            ahead,
+            layout.axes[-1],
+            layout.shift[:, :-1] @ strides,
+            np.ascontiguousarray(layout.shift[:, -1]),
+            grid.shape[-1],
             grid.row_kind,
             grid.rows,
             grid.width,

@@ -7,19 +7,21 @@ serves all parameters of a model, and models alike.
 from __future__ import annotations
 
 import itertools
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterable, Sequence
+    from collections.abc import Hashable
 
     from numpy.typing import NDArray
 
     from markov.stencils.coarsening import Aggregation
     from markov.stencils.grids import Grid
 
-__all__ = ["Pattern", "Sums", "Term", "frequent", "of_grid", "of_sums"]
+    Numbers = NDArray[np.int64]
+
+__all__ = ["Candidates", "Pattern", "Sums", "Term", "frequent", "of_grid", "of_sums"]
 
 MOST_TERMS = 100  # of a cell that is written out: more take minutes to compile
 MOST_PATTERNS = 2
@@ -76,32 +78,67 @@ class Pattern(NamedTuple):
         return sum(map(len, self.sums))
 
 
-def of_grid(grid: Grid) -> list[Pattern]:
-    """Return the pattern of each kind of cell: the other states of its transitions."""
-    width = grid.width
-    return [
-        Pattern(
-            tuple(
-                tuple(Term(e.step[:-1], e.step[-1] * width + e.slot) for e in entries)
-                for entries in kind
-            ),
-            width,
-        )
-        for kind in grid.kinds
-    ]
+class Candidates(NamedTuple):
+    """The terms of all sums of the kinds of cells, of which frequent ones may be written out.
+
+    Attributes
+    ----------
+    terms
+        Offset, line, flow and lead of each term, shape (terms, 3 + axes - 1).
+    begin
+        First term of each sum, and one more.
+    first
+        First sum of each kind, and one more.
+    spans
+        Flows in each row of the cells that make up a coarse one, for each kind.
+    width
+        Slots of a cell.
+    """
+
+    terms: Numbers
+    begin: Numbers
+    first: Numbers
+    spans: Numbers
+    width: int
+
+    @property
+    def sizes(self) -> Numbers:
+        """Terms of each kind."""
+        return np.diff(self.begin[self.first])
+
+    def key(self, kind: int) -> Hashable:
+        """Return what tells the pattern of a kind from others."""
+        ends = self.begin[self.first[kind] : self.first[kind + 1] + 1]
+        table = self.terms[ends[0] : ends[-1]]
+        return table.tobytes(), (ends - ends[0]).tobytes(), self.spans[kind].tobytes()
+
+    def pattern(self, kind: int) -> Pattern:
+        """Return the pattern of a kind."""
+        ends = self.begin[self.first[kind] : self.first[kind + 1] + 1].tolist()
+        sums = (self.terms[a:b].tolist() for a, b in itertools.pairwise(ends))
+        each = tuple(tuple(Term(tuple(t[3:]), *t[:3]) for t in rows) for rows in sums)
+        return Pattern(each, self.width, tuple(self.spans[kind].tolist()))
+
+
+def of_grid(grid: Grid) -> Candidates:
+    """Return the patterns of the kinds of cells: the other states of their transitions."""
+    offset = grid.steps[:, -1] * grid.width + grid.others
+    terms = np.column_stack([offset, 0 * offset, 0 * offset, grid.steps[:, :-1]])
+    first, none = np.arange(grid.kinds + 1) * grid.width, np.empty((grid.kinds, 0), dtype=np.int64)
+    return Candidates(terms, grid.begin, first, none, grid.width)
 
 
 class Sums(NamedTuple):
     """For each part of a flow of a coarser grid its entry, row and flow, and the flows of each row."""
 
-    entry: NDArray[np.int64]
-    line: NDArray[np.int64]
-    flow: NDArray[np.int64]
-    spans: NDArray[np.int64]
+    entry: Numbers
+    line: Numbers
+    flow: Numbers
+    spans: Numbers
 
 
-def of_sums(grid: Grid, aggregation: Aggregation, sums: Sums, *, by_source: bool) -> list[Pattern]:
-    """Return the pattern of each kind of coarse cell: what its flows are sums of.
+def of_sums(grid: Grid, aggregation: Aggregation, sums: Sums, *, by_source: bool) -> Candidates:
+    """Return the patterns of the kinds of coarse cells: what their flows are sums of.
 
     Parameters
     ----------
@@ -112,49 +149,40 @@ def of_sums(grid: Grid, aggregation: Aggregation, sums: Sums, *, by_source: bool
     by_source
         Whether a flow is weighted by the state that it belongs to, or by the other one.
     """
-    parts, (own, other) = aggregation.parts, grid.slots
+    parts = aggregation.parts
     lines = list(np.ndindex(*aggregation.factors[:-1]))
     lead = np.array(lines, dtype=np.int64).reshape(len(lines), len(lines[0]))[sums.line]
-    cell, slot = parts.cell % aggregation.last, own[sums.entry]
+    cell, slot = parts.cell % aggregation.last, grid.slots[sums.entry]
     if not by_source:
         step = grid.steps[sums.entry]
-        lead, cell, slot = lead + step[:, :-1], cell + step[:, -1], other[sums.entry]
-    table = np.column_stack([cell * grid.width + slot, sums.line, sums.flow, lead])
-    known: dict[Hashable, Pattern] = {}
-    found = []
-    for kind, spans in enumerate(sums.spans):
-        begin = parts.begin[parts.first[kind] : parts.first[kind + 1] + 1]
-        rows = table[begin[0] : begin[-1]]
-        key = rows.tobytes(), (begin - begin[0]).tobytes(), spans.tobytes()
-        if key not in known:
-            terms = [Term(tuple(row[3:]), *row[:3]) for row in rows.tolist()]
-            ends = (begin - begin[0]).tolist()
-            each = tuple(tuple(terms[a:b]) for a, b in itertools.pairwise(ends))
-            known[key] = Pattern(each, grid.width, tuple(spans.tolist()))
-        found.append(known[key])
-    return found
+        lead, cell, slot = lead + step[:, :-1], cell + step[:, -1], grid.others[sums.entry]
+    terms = np.column_stack([cell * grid.width + slot, sums.line, sums.flow, lead])
+    return Candidates(terms, parts.begin, parts.first, sums.spans, grid.width)
 
 
 def frequent(
-    patterns: Sequence[Pattern], shares: Iterable[float]
+    candidates: Candidates, shares: NDArray[np.float64]
 ) -> tuple[list[Pattern], NDArray[np.uint64]]:
     """Return the patterns that many cells have, and which of them each kind has, from 1 on; 0: none.
 
     Parameters
     ----------
-    patterns
+    candidates
         Of each kind.
     shares
         Of the cells that are of each kind; zero for kinds that may not be chosen.
     """
-    found: dict[Hashable, float] = {}
-    for pattern, share in zip(patterns, shares, strict=True):
-        if share > 0.0 and pattern.size <= MOST_TERMS:
-            found[pattern] = found.get(pattern, 0.0) + share
-    chosen: list[Any] = sorted(found, key=lambda p: -found[p])[:MOST_PATTERNS]
-    chosen = [p for n, p in enumerate(chosen) if n == 0 or found[p] >= LEAST_SHARE]
-    kept = [share > 0.0 for share in shares]
-    numbers = [
-        chosen.index(p) + 1 if k and p in chosen else 0 for p, k in zip(patterns, kept, strict=True)
+    alike: dict[Hashable, list[int]] = {}
+    for kind in np.flatnonzero((shares > 0.0) & (candidates.sizes <= MOST_TERMS)).tolist():
+        alike.setdefault(candidates.key(kind), []).append(kind)
+    sums = [float(shares[kinds].sum()) for kinds in alike.values()]
+    order = sorted(zip(sums, alike.values(), strict=True), key=lambda each: -each[0])
+    chosen = [
+        kinds
+        for n, (share, kinds) in enumerate(order[:MOST_PATTERNS])
+        if not n or share >= LEAST_SHARE
     ]
-    return chosen, np.array(numbers, dtype=np.uint64)
+    special = np.zeros(len(shares), dtype=np.uint64)
+    for number, kinds in enumerate(chosen, 1):
+        special[kinds] = number
+    return [candidates.pattern(kinds[0]) for kinds in chosen], special

@@ -95,7 +95,9 @@ def survey(
     digits,
     size,
     weight,
-    component,
+    ahead,
+    along,
+    lead,
     shift,
     ends,
     row_kind,
@@ -109,21 +111,23 @@ def survey(
 ):
     """Find the states with a mark among ``count`` numbers of the space; return how many.
 
-    ``digits`` are the values of the components of the first number, each counted from its least.
+    ``digits`` are the values of the components of the first number, each counted from its least; with
+    each value the combination's number grows by ``weight``, and that of the row by ``ahead``. Rows lie
+    along the component ``along``. States of a combination are moved by ``lead`` rows, and by ``shift``
+    cells of a row, which has ``ends``.
     """
     found = 0
-    axes = len(component)
+    place = 0
+    here = 0
+    for c in range(len(digits)):
+        place += digits[c] * weight[c]
+        here += digits[c] * ahead[c]
     for n in range(count):
-        place = 0
-        for c in range(len(digits)):
-            place += digits[c] * weight[c]
-        row = 0
-        for d in range(axes - 1):
-            row = row * ends[d] + digits[component[d]] + shift[place, d]
-        last = digits[component[axes - 1]] + shift[place, axes - 1]
+        row = here + lead[place]
+        last = digits[along] + shift[place]
         r = slot[rows[row_kind[row], last], place]
         if r >= 0:
-            s = (row * ends[axes - 1] + last) * width + r
+            s = (row * ends + last) * width + r
             if marks[s] & bit:
                 numbers[found] = begin + n
                 indices[found] = s
@@ -131,8 +135,12 @@ def survey(
         c = len(digits) - 1
         while c >= 0:
             digits[c] += 1
+            place += weight[c]
+            here += ahead[c]
             if digits[c] < size[c]:
                 break
+            place -= digits[c] * weight[c]
+            here -= digits[c] * ahead[c]
             digits[c] = 0
             c -= 1
     return found

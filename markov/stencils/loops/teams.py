@@ -49,8 +49,7 @@ def row_blocks(grid: Grid) -> RowBlocks:
     """Return the blocks of a grid's rows: one, if it is small or its transitions lead far."""
     rows, row = len(grid.row_kind), grid.shape[-1] * grid.width
     ahead = (grid.strides[:-1] // row).astype(np.int64)
-    steps = {entry.step[:-1] for kind in grid.kinds for slot in kind for entry in slot}
-    gap = 2 * max((abs(int(np.dot(ahead, step))) for step in steps), default=0)
+    gap = 2 * int(np.abs(grid.steps[:, :-1] @ ahead).max(initial=0))
     if grid.size < LARGE or rows < BLOCKS * (1 + WIDE) * max(gap, 1):
         return RowBlocks(((np.uint64(0), np.uint64(rows)),), ())
     ends = [rows * n // BLOCKS for n in range(1, BLOCKS)]

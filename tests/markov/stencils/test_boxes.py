@@ -45,6 +45,16 @@ def test_a_cell_of_many_states_is_refused():
         grid_layout(Wide())
 
 
+def test_boxes_that_take_too_long_are_refused(monkeypatch):
+    model = PauseTandem(buffers=(20, 30), high_threshold=15)
+    monkeypatch.setattr("markov.stencils.boxes.ALLOWED_SECONDS", (1e-4, 5.0))
+    monkeypatch.setattr("markov.stencils.boxes.STATE_SECONDS", 1e-9)
+    with pytest.raises(
+        Unsuitable, match=r"45 boxes of cells .* s to lay out: with .* states at most 0.0001 s"
+    ):
+        grid_layout.__wrapped__(model)
+
+
 @pytest.mark.parametrize(
     ("levels", "buffers", "axes"),
     [(2, (20, 30), (0, 1)), (8, (20, 30), (0, 3, 1)), (32, (20, 30), (0, 3, 1))],

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from markov.stencils.grids import Entry, Grid, segmented
+from markov.stencils.grids import Grid, segmented
 
 
 def grid():
     """Two rows of three cells of two slots; the last cell of each row is of another kind."""
-    inner = [[Entry((0, 1), 0), Entry((0, 0), 1)], [Entry((1, 0), 0), Entry((0, 0), 0)]]
-    last = [[Entry((0, 0), 1)], []]
-    rows = np.array([[0, 0, 1]])
-    return Grid((2, 3), 2, [inner, last], rows, np.array([0, 0]))
+    steps, others = np.array([[0, 1], [0, 0], [1, 0], [0, 0], [0, 0]]), np.array([0, 1, 0, 0, 1])
+    begin, rows = np.array([0, 2, 4, 5, 5]), np.array([[0, 0, 1]])
+    return Grid((2, 3), 2, begin, steps, others, rows, np.array([0, 0]))
 
 
 def test_steps_are_differences_of_numbers_of_states():

@@ -31,6 +31,23 @@ def test_an_answer_is_that_of_elimination_with_a_bound(small):
     assert answer.throughput == pytest.approx(stationary(chain).throughput, rel=1e-11)
 
 
+@pytest.mark.parametrize(
+    "model",
+    [
+        PauseChain(hops=3, buffers=(3, 3, 3, 3), high_threshold=2),
+        PauseChain(hops=3, buffers=(3, 4, 3, 4), high_threshold=3, low_threshold=2),
+    ],
+    ids=["one threshold", "two"],
+)
+def test_three_hops_are_those_of_elimination(model):
+    """Four axes, and three links whose states are moved apart along one each."""
+    answer = stationary(model, MatrixFree())
+    pi, chain = exact(model)
+    assert answer.chain.size == chain.size
+    assert 0.5 * np.abs(answer.pi - pi).sum() <= answer.error_bound < 1e-9
+    assert answer["loss_rate"] == pytest.approx(stationary(chain)["loss_rate"], rel=1e-9)
+
+
 def test_transient_states_have_probability_zero(small):
     model = Batches(ends=True)
     answer = stationary(model, MatrixFree(), proof=False)

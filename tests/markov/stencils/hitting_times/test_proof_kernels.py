@@ -31,7 +31,7 @@ def test_the_drift_of_exact_hitting_times_is_minus_one(plain):
     places = grid_of(TANDEM).places
     reference = np.uint64(next(places.blocks())[1][0])
     span, own, _ = table(grid_of(TANDEM).layout.out)
-    special = np.zeros(len(grid_of(TANDEM).layout.out[0].kinds), dtype=np.uint64)
+    special = np.zeros(grid_of(TANDEM).layout.out[0].kinds, dtype=np.uint64)
     failing = np.zeros(3, dtype=np.uint64)
     given = special, ONE, reference, -1.5, ONE, RECURRENT, places.marks
     worst, count = kernels.drift(*span, failing, *own, *given, on_grid(h))

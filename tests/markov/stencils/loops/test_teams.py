@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from hopflow.executing import cores
-from markov.stencils.grids import Entry, Grid
+from markov.stencils.grids import Grid
 from markov.stencils.loops import teams
 from markov.stencils.loops.teams import Team
 from tests.markov.stencils.conftest import TANDEM, finest, grid_layout, matrix_of
@@ -18,9 +18,9 @@ from tests.markov.stencils.conftest import TANDEM, finest, grid_layout, matrix_o
 def three_axes():
     """Return a grid whose transitions lead to other rows along both of its first axes."""
     steps = [(1, -1, 0), (-1, 0, 1), (0, 1, -2), (0, 0, 1)]
-    kind = [[Entry(step, 0) for step in steps]]
-    rows = np.zeros((1, 4), dtype=np.int64)
-    return Grid((9, 5, 4), 1, [kind], rows, np.zeros(45, dtype=np.int64))
+    others, rows = np.zeros(4, dtype=np.int64), np.zeros((1, 4), dtype=np.int64)
+    begin = np.array([0, 4])
+    return Grid((9, 5, 4), 1, begin, np.array(steps), others, rows, np.zeros(45, dtype=np.int64))
 
 
 @pytest.mark.parametrize("grid", [grid_layout(TANDEM).into[0], three_axes()], ids=["two", "three"])
@@ -29,7 +29,7 @@ def test_no_state_is_reached_from_two_blocks(blocks, grid):
     assert len(found.apart) == 2
     row = grid.shape[-1] * grid.width
     owners = np.repeat(np.arange(len(grid.row_kind)), row)
-    ahead = {int(grid.strides[:-1] @ e.step[:-1]) for k in grid.kinds for s in k for e in s}
+    ahead = set((grid.steps[:, :-1] @ grid.strides[:-1]).tolist())
     reached = []
     for span in found.apart:
         own = np.flatnonzero(np.isin(owners, range(*map(int, span))))

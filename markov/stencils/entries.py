@@ -1,0 +1,96 @@
+"""The transitions of each box of cells, slot by slot."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from markov.stencils.boxes import boxes_at, covered
+from markov.stencils.moves import products
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from markov.stencils.moves import Moves
+
+    Numbers = NDArray[np.int64]
+
+__all__ = ["Entries", "entries_of"]
+
+
+class Entries(NamedTuple):
+    """Transitions of the slots of boxes of cells, in the order of boxes, slots, steps and other slots.
+
+    Attributes
+    ----------
+    place
+        Number of the box times slots of a cell, plus the slot, ascending, shape (entries,).
+    step
+        From the cell to the other one, shape (entries, axes).
+    other
+        Slot of the other state.
+    rate
+        Sum of the rates of the moves that are this transition.
+    first
+        Number of the first of these, in the order of the moves.
+    width
+        Slots of a cell.
+    """
+
+    place: Numbers
+    step: Numbers
+    other: Numbers
+    rate: NDArray[np.float64]
+    first: Numbers
+    width: int
+
+    def by_box(self, boxes: int) -> list[bytes]:
+        """Return for each box what tells its transitions from those of others."""
+        slot = self.place % self.width
+        table = np.column_stack([slot, self.other, self.step, self.rate.view(np.int64)])
+        ends = np.searchsorted(self.place, np.arange(boxes + 1) * self.width) * table[0].nbytes
+        text = table.tobytes()
+        return [text[a:b] for a, b in zip(ends[:-1].tolist(), ends[1:].tolist(), strict=True)]
+
+    def of_boxes(self, boxes: Numbers) -> Entries:
+        """Return those of some boxes, which are numbered anew."""
+        begin = np.searchsorted(self.place, boxes * self.width)
+        end = np.searchsorted(self.place, (boxes + 1) * self.width)
+        which, some = products(begin[:, None], end[:, None], (1,))
+        place = which * self.width + self.place[some] % self.width
+        step, other, first = self.step[some], self.other[some], self.first[some]
+        return Entries(place, step, other, self.rate[some], first, self.width)
+
+
+def entries_of(cuts: Sequence[Numbers], slot: Numbers, width: int, moves: Moves) -> Entries:
+    """Return the transitions of boxes of cells.
+
+    Parameters
+    ----------
+    cuts
+        Where boxes begin along each axis; they are alike in the moves and in the slots of the cells that
+        these lead to.
+    slot
+        Of each combination in the cells of each box, -1: none; shape (boxes, combinations).
+    width
+        Slots of a cell.
+    moves
+        Out of the cells, or into them seen from there.
+    """
+    which, box = covered(cuts, moves.low, moves.high)
+    own = slot[box, moves.source[which]]
+    which, box, own = (each[own >= 0] for each in (which, box, own))
+    corner = np.unravel_index(box, [len(cut) for cut in cuts])
+    cells = np.stack([cut[at] for cut, at in zip(cuts, corner, strict=True)], axis=1)
+    there = boxes_at(cuts, cells + moves.step[which])
+    other = slot[there, moves.target[which]]
+    which, box, own, other = (each[other >= 0] for each in (which, box, own, other))
+    steps, number = np.unique(moves.step, axis=0, return_inverse=True)
+    key = ((box * width + own) * len(steps) + number.ravel()[which]) * width + other
+    _, first, inverse = np.unique(key, return_index=True, return_inverse=True)
+    rate = np.bincount(inverse.ravel(), moves.rate[which]).astype(np.float64)
+    place, step = box[first] * width + own[first], moves.step[which[first]]
+    return Entries(place, step, other[first], rate, first, width)
