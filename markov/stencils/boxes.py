@@ -11,6 +11,8 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.csgraph import breadth_first_order
 
+from markov.stencils.counts import Varying, by_count
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
@@ -47,14 +49,17 @@ class Unsuitable(ValueError):
 
 
 class Move(NamedTuple):
-    """Transitions out of a box of cells, ``low`` up to but not ``high``, by one step at one rate."""
+    """Transitions out of a box of cells, ``low`` up to but not ``high``, by one step at one rate.
+
+    Or at one that depends on the coordinates of the source.
+    """
 
     low: Cell
     high: Cell
     step: Cell
     sources: NDArray[np.int64]
     targets: NDArray[np.int64]
-    rate: float
+    rate: float | Varying
 
 
 class Boxes:
@@ -93,7 +98,8 @@ class Boxes:
                 these = (pairs[0] == a) & (pairs[1] == b)
                 step = _added(move.step, n, b - a)
                 cells = _added(move.low, n, a), _added(move.high, n, a), step
-                moves.append(Move(*cells, move.sources[these], move.targets[these], move.rate))
+                rate = move.rate.moved(n, a) if isinstance(move.rate, Varying) else move.rate
+                moves.append(Move(*cells, move.sources[these], move.targets[these], rate))
         first = self.first
         if first is not None:
             first = _added(first[0], n, int(shift[first[1]])), first[1]
@@ -165,14 +171,18 @@ def moves_of(
     for region in regions:
         a = [v - least for v, least in zip(region.low, low, strict=True)]
         b = [v - least + 1 for v, least in zip(region.high, low, strict=True)]
-        sources = number[tuple(slice(a[n], b[n]) for n in inner)].ravel()
+        cells = tuple(a[n] for n in axes), tuple(b[n] for n in axes)
         for changes, rate in region.moves or ():
             if not any(changes):
                 continue
-            moved = tuple(slice(a[n] + changes[n], b[n] + changes[n]) for n in inner)
             step = tuple(int(changes[n]) for n in axes)
-            cells = tuple(a[n] for n in axes), tuple(b[n] for n in axes)
-            yield Move(*cells, step, sources, number[moved].ravel(), rate)
+            for component, value, each in by_count(rate, region.low, region.high, axes):
+                spans = {n: range(a[n], b[n]) for n in inner}
+                if component is not None:
+                    spans[component] = range(value - low[component], value - low[component] + 1)
+                sources = number[np.ix_(*spans.values())].ravel()
+                moved = [[v + changes[n] for v in span] for n, span in spans.items()]
+                yield Move(*cells, step, sources, number[np.ix_(*moved)].ravel(), each)
 
 
 def _cuts(moves: Sequence[Move], n: int, end: int) -> list[int]:

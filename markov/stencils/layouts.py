@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from markov.stencils.boxes import (
     first_of,
     moves_of,
 )
+from markov.stencils.counts import Counts, Varying, terms_of
 from markov.stencils.grids import Entry, Grid
 
 if TYPE_CHECKING:
@@ -34,12 +35,28 @@ __all__ = ["Layout", "Rates", "laid_out"]
 class Rates(NamedTuple):
     """The rate of each entry of a grid, and the total rate out of each slot of each kind.
 
-    ``exit_rest`` is what that lacks of the sum, by rounding.
+    ``exit_rest`` is what that lacks of the sum, by rounding. Those that depend on counts are not a number:
+    ``counts`` says what they are.
     """
 
     rate: NDArray[np.float64]
     exit_rate: NDArray[np.float64]
     exit_rest: NDArray[np.float64]
+    counts: Counts | None = None
+
+    def at(self, coordinates: Sequence[int]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return the rates of entries and slots at a cell, by its place along each axis."""
+        if self.counts is None:
+            return self.rate, self.exit_rate
+        curves, *terms = self.counts
+        rate, exit_rate = (each.at(curves, coordinates) for each in terms)
+        return rate, exit_rate
+
+    def typical(self, shape: Sequence[int]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return rates as they are in the middle of a grid of some shape: about what is exchanged."""
+        found = self.at([n // 2 for n in shape])
+        rate, exit_rate = (np.where(np.isfinite(v), np.maximum(v, 0.0), 0.0) for v in found)
+        return rate, exit_rate
 
 
 class Layout(NamedTuple):
@@ -139,8 +156,8 @@ def _gathered(
     flat = occupied.reshape(-1, total)
     width = int(flat.sum(axis=1).max())
     slot = np.where(flat, np.cumsum(flat, axis=1) - 1, -1)
-    into: list[list[dict[Entry, float]]] = [[{} for _ in range(width)] for _ in flat]
-    out: list[list[dict[Entry, float]]] = [[{} for _ in range(width)] for _ in flat]
+    into: list[list[dict[Entry, Any]]] = [[{} for _ in range(width)] for _ in flat]
+    out: list[list[dict[Entry, Any]]] = [[{} for _ in range(width)] for _ in flat]
     origin = list(itertools.product(*cuts))
     for move in moves:
         for here in covered(cuts, move.low, move.high):
@@ -163,24 +180,41 @@ def _gathered(
             kept.append(box)
         numbers[box] = known[key]
     slots_out = [s.values() for box in kept for s in out[box]]
-    exit_rate = np.array([float(sum(values)) for values in slots_out])
+    exits = [sum(values, 0.0) for values in slots_out]
     rests = [
-        math.fsum((*values, -total)) for values, total in zip(slots_out, exit_rate, strict=True)
+        0.0 if isinstance(total, Varying) else math.fsum((*values, -total))
+        for values, total in zip(slots_out, exits, strict=True)
     ]
     rows, row_kind = _rows(numbers.reshape(shape), cuts, ends)
 
-    def table(side: list[list[dict[Entry, float]]]) -> tuple[Grid, Rates]:
+    def table(side: list[list[dict[Entry, Any]]], sign: int) -> tuple[Grid, Rates]:
         ordered = [[sorted(s.items()) for s in side[box]] for box in kept]
         kinds = [[[e for e, _ in s] for s in kind] for kind in ordered]
-        rate = np.array([r for kind in ordered for s in kind for _, r in s])
-        return Grid(ends, width, kinds, rows, row_kind), Rates(rate, exit_rate, np.array(rests))
+        grid = Grid(ends, width, kinds, rows, row_kind)
+        each = [r for kind in ordered for s in kind for _, r in s]
+        return grid, _rates(each, sign * grid.steps, exits, np.array(rests))
 
     slots = np.array([places[box] + [-1] * (width - len(places[box])) for box in kept])
-    return Layout(table(into), table(out), axes, inner, slots, shift, low, inner_shape)
+    return Layout(table(into, 1), table(out, 0), axes, inner, slots, shift, low, inner_shape)
+
+
+def _rates(
+    each: list[Any], sources: NDArray[np.int64], exits: list[Any], rests: NDArray[np.float64]
+) -> Rates:
+    """Return the rates of entries whose sources are so many cells away, and those out of slots."""
+    curves: dict[bytes, int] = {}
+    every = [c.values for r in (*each, *exits) if isinstance(r, Varying) for c in r.curves]
+    length = max(map(len, every), default=0) // 8
+    rate, own = terms_of(each, sources, curves, length)
+    exit_rate, out = terms_of(exits, np.zeros((len(exits), sources.shape[1]), int), curves, length)
+    if not curves:
+        return Rates(rate, exit_rate, rests)
+    table = [np.pad(np.frombuffer(curve), (0, length - len(curve) // 8)) for curve in curves]
+    return Rates(rate, exit_rate, rests, Counts(np.concatenate(table), own, out))
 
 
 def _add(
-    slots: list[dict[Entry, float]],
+    slots: list[dict[Entry, Any]],
     own: NDArray[np.int64],
     others: NDArray[np.int64],
     step: Cell,
