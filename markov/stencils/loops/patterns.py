@@ -100,8 +100,10 @@ class Sums(NamedTuple):
     spans: NDArray[np.int64]
 
 
-def of_sums(grid: Grid, aggregation: Aggregation, sums: Sums, *, by_source: bool) -> list[Pattern]:
-    """Return the pattern of each kind of coarse cell: what its flows are sums of.
+def of_sums(
+    grid: Grid, aggregation: Aggregation, sums: Sums, *, by_source: bool
+) -> list[Pattern | None]:
+    """Return the pattern of each kind of coarse cell: what its flows are sums of; None: too many terms.
 
     Parameters
     ----------
@@ -121,9 +123,12 @@ def of_sums(grid: Grid, aggregation: Aggregation, sums: Sums, *, by_source: bool
         lead, cell, slot = lead + step[:, :-1], cell + step[:, -1], other[sums.entry]
     table = np.column_stack([cell * grid.width + slot, sums.line, sums.flow, lead])
     known: dict[Hashable, Pattern] = {}
-    found = []
+    found: list[Pattern | None] = []
     for kind, spans in enumerate(sums.spans):
         begin = parts.begin[parts.first[kind] : parts.first[kind + 1] + 1]
+        if begin[-1] - begin[0] > MOST_TERMS:
+            found.append(None)
+            continue
         rows = table[begin[0] : begin[-1]]
         key = rows.tobytes(), (begin - begin[0]).tobytes(), spans.tobytes()
         if key not in known:
@@ -136,20 +141,20 @@ def of_sums(grid: Grid, aggregation: Aggregation, sums: Sums, *, by_source: bool
 
 
 def frequent(
-    patterns: Sequence[Pattern], shares: Iterable[float]
+    patterns: Sequence[Pattern | None], shares: Iterable[float]
 ) -> tuple[list[Pattern], NDArray[np.uint64]]:
     """Return the patterns that many cells have, and which of them each kind has, from 1 on; 0: none.
 
     Parameters
     ----------
     patterns
-        Of each kind.
+        Of each kind; None: it may not be chosen.
     shares
         Of the cells that are of each kind; zero for kinds that may not be chosen.
     """
     found: dict[Hashable, float] = {}
     for pattern, share in zip(patterns, shares, strict=True):
-        if share > 0.0 and pattern.size <= MOST_TERMS:
+        if pattern is not None and share > 0.0 and pattern.size <= MOST_TERMS:
             found[pattern] = found.get(pattern, 0.0) + share
     chosen: list[Any] = sorted(found, key=lambda p: -found[p])[:MOST_PATTERNS]
     chosen = [p for n, p in enumerate(chosen) if n == 0 or found[p] >= LEAST_SHARE]
