@@ -75,11 +75,12 @@ def cells_by_counts(
         for turn in range(zero, repeats[kind]):
             for m in range(zero, width):
                 r = width - one - m if backward and turn == zero else m
+                out = exit_rate[base + r]
+                scale = 1.0 / out if out > 0.0 else 0.0  # does not wait for the state before
                 total = source[base + r]
                 for e in range(begin[base + r], begin[base + r + one]):
                     total += x[s + r + step[e]] * rate[e]
-                out = exit_rate[base + r]
-                x[s + r] = total / out if out > 0.0 else 0.0
+                x[s + r] = total * scale
 
 
 def cells_by_counted_costs(
@@ -97,10 +98,11 @@ def cells_by_counted_costs(
         at_cell(counts, kind, cell, one)
         for m in range(zero, width):
             r = width - one - m if backward else m
-            total = 1.0 * costs[levels[s + r]]
-            for e in range(begin[base + r], begin[base + r + one]):
-                total += h[s + r + step[e]] * rate[e]
             out = exit_rate[base + r]
             if s + r == reference:
                 out = 2.0 * out
-            h[s + r] = total / out if out > 0.0 else 0.0
+            scale = 1.0 / out if out > 0.0 else 0.0
+            total = 1.0 * costs[levels[s + r]]
+            for e in range(begin[base + r], begin[base + r + one]):
+                total += h[s + r + step[e]] * rate[e]
+            h[s + r] = total * scale
