@@ -11,6 +11,7 @@ import numpy as np
 from hopflow.checks import choice
 from hopflow.status import OnFailure, Status, deliver
 from markov.chains import MarkovChain
+from markov.computing.memory import available
 from markov.computing.progress import watched
 from markov.methods.choice import choose
 from markov.models.rules import ChainModel
@@ -29,7 +30,8 @@ Proof = bool | Literal["tight"]
 TOLERANCE = 1e-12
 USEFUL = 1e-3
 """A larger bound on the total-variation distance proves nothing that one would want to know."""
-FEW_STATES = 1_000_000  # whose matrix is made where no bound was found without it
+FEW_STATES = 4_000_000  # whose matrix is made where no bound was found without it
+MATRIX_BYTES = 500.0  # per state, to find a bound with a matrix
 ELIMINATED_STATES = 1500  # states that are eliminated whatever their components
 
 
@@ -141,7 +143,8 @@ def _without_matrix(model: ChainModel, method: Method | None, proof: Proof) -> S
         found = solve_on_grid(grid, used, proof=bool(proof), tight=proof == "tight")
     met = bool(np.isfinite(found.residual)) and found.residual <= used.tolerance
     bound, certificate = found.error_bound, None
-    if met and proof and bound > USEFUL and found.chain.size <= FEW_STATES:
+    few = found.chain.size <= FEW_STATES and MATRIX_BYTES * found.chain.size < available()
+    if met and proof and bound > USEFUL and few:
         chain, states = found.chain, found.chain.recurrent_classes[0]
         Q, components = chain.irreducible(0), chain.components_of(states)
         certificate = Certificate(Q, found.pi[states], components, tight=proof == "tight")

@@ -28,7 +28,7 @@ def compiled(
     if not costs.has_numba():
         return (
             build(template, helpers=helpers, snippets=snippets, compiled=False)
-            if snippets
+            if snippets or helpers
             else template
         )
     return build(template, helpers=helpers, snippets=snippets, salt=types)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from markov.generators.curves import Counted, kept, now
 from markov.generators.edges import Edges
 from markov.generators.tracing import Span, Traced, shift
 
@@ -30,18 +31,19 @@ __all__ = ["Region", "edges_by_regions", "find_regions", "predicted_count", "ste
 STATES_PER_RUN = 20  # that plain Python does in the time of a run on stand-ins
 PROBED = 48  # states at random by which the number of regions is predicted
 SECONDS_PER_REGION, SECONDS_PER_STATE = 1e-4, 1e-7  # to make a matrix of them
+STAND_INS = Traced, Counted
 DEFERRED = 0.3  # of the states: more are not left to plain Python
 
 
 class Region(NamedTuple):
     """A box of states, ``low`` to ``high`` in each component, with the same ``(changes, rate)``.
 
-    No moves but None: plain Python is to say what they are, or what is wrong.
+    A rate may be a `Curve`. No moves but None: plain Python is to say what they are, or what is wrong.
     """
 
     low: tuple[int, ...]
     high: tuple[int, ...]
-    moves: list[tuple[tuple[int, ...], float]] | None
+    moves: list[tuple[tuple[int, ...], Any]] | None
 
     @property
     def size(self) -> int:
@@ -56,8 +58,8 @@ def seconds_by_regions(calls: Calls, space: Space) -> float:
     return count * each + space.size * SECONDS_PER_STATE
 
 
-def predicted_count(calls: Calls, space: Space) -> float:
-    """Return about how many regions a space has; inf where there are none.
+def predicted_count(calls: Calls, space: Space, *, counts: bool = False) -> float:
+    """Return about how many regions a space has, as `find_regions` would find them; inf where there are none.
 
     Of states at random, the mean of one over the size of the region around each is the number of
     regions per state.
@@ -69,18 +71,24 @@ def predicted_count(calls: Calls, space: Space) -> float:
     for code in space.unnumbered(numbers).T.tolist():
         ends = zip(code, space.low, space.shape, strict=True)
         spans = [Span(value, low, low + n - 1) for value, low, n in ends]
-        _moves(calls, space, spans)
+        _moves(calls, space, spans, counts=counts)
         share += 1.0 / math.prod(span.high - span.low + 1 for span in spans) / PROBED
     return share * space.size
 
 
 def find_regions(
-    calls: Calls, space: Space, most: int | None = None, read: Callable[[Any], float] = float
+    calls: Calls,
+    space: Space,
+    most: int | None = None,
+    read: Callable[[Any], float] = float,
+    *,
+    counts: bool = False,
 ) -> list[Region] | None:
     """Return boxes that fill a space of whole numbers, in each of which the rules are alike.
 
     None where more than ``most`` boxes are needed (None: one for 20 states), or too many states would
-    be left to plain Python. ``read`` gives the number that is kept of a rate.
+    be left to plain Python. ``read`` gives the number that is kept of a rate; where ``counts`` is set,
+    what depends on one component is kept as a curve.
     """
     if not space.whole:
         return None
@@ -92,7 +100,7 @@ def find_regions(
     while left:
         _, bounds = heappop(left)  # the largest: where values are read, it shows soon
         spans = [Span(low, low, high) for low, high in bounds]
-        moves = _moves(calls, space, spans, read)
+        moves = _moves(calls, space, spans, read, counts=counts)
         used = [high - low + 1 for (low, high), s in zip(bounds, spans, strict=True) if s.read]
         region = Region(tuple(s.low for s in spans), tuple(s.high for s in spans), moves)
         found.append(region)
@@ -108,15 +116,25 @@ def find_regions(
 
 
 def _moves(
-    calls: Calls, space: Space, spans: list[Span], read: Callable[[Any], float] = float
-) -> list[tuple[tuple[int, ...], float]] | None:
+    calls: Calls,
+    space: Space,
+    spans: list[Span],
+    read: Callable[[Any], float] = float,
+    *,
+    counts: bool = False,
+) -> list[tuple[tuple[int, ...], Any]] | None:
     """Return the transitions out of the lowest state of some spans, and narrow these."""
-    state = calls.with_names(space.joined(list(map(Traced, spans))))
+    places: list[Any] = list(map(Traced, spans))
+    if counts:
+        ranges: list[Any] = [component.values for component in space.components]
+        pairs = zip(spans, ranges, strict=True)
+        places, read = [Counted(span, n, own) for n, (span, own) in enumerate(pairs)], kept
+    state = calls.with_names(space.joined(places))
     moves = []
     try:
         for target, rate in calls.rules(state, calls.q):
             values = space.flat(space.checked(target))
-            if any(type(value) is not Traced and value != int(value) for value in values):
+            if any(type(value) not in STAND_INS and value != int(value) for value in values):
                 return None
             rate = int(rate) if type(rate) is Traced else rate
             if isinstance(rate, (str, bytes)) or not 0.0 <= rate < math.inf:
@@ -125,7 +143,7 @@ def _moves(
                 moves.append((tuple(map(shift, values, spans)), read(rate)))
     except Exception:  # noqa: BLE001  # plain Python is to say what is wrong
         return None
-    if not math.isfinite(sum(rate for _, rate in moves)):
+    if not math.isfinite(sum(map(now, (rate for _, rate in moves)))):
         return None
     outside = [_inside(changes, space, spans) for changes, _ in moves]
     return None if False in outside else moves

@@ -152,8 +152,11 @@ def _key(grid: GridModel) -> str:
     found = hashlib.sha256(repr((layout.axes, layout.inner, layout.low)).encode())
     for side, rates in (layout.into, layout.out):
         found.update(repr((side.shape, side.width)).encode())
-        entries = side.begin, side.steps, side.others
-        for array in (*entries, side.rows, side.row_kind, rates.rate, rates.exit_rate):
+        arrays = [side.begin, side.steps, side.others, side.rows, side.row_kind]
+        arrays += [rates.rate, rates.exit_rate]
+        if rates.counts is not None:
+            arrays += [rates.counts.curves, *rates.counts.rates, *rates.counts.exits]
+        for array in arrays:
             found.update(np.ascontiguousarray(array).tobytes())
     for array in (layout.place, layout.shift):
         found.update(np.ascontiguousarray(array).tobytes())

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from markov.stencils.counts import Varying
     from markov.stencils.moves import Moves
 
     Numbers = NDArray[np.int64]
@@ -33,11 +34,15 @@ class Entries(NamedTuple):
     other
         Slot of the other state.
     rate
-        Sum of the rates of the moves that are this transition.
+        Sum of the rates of the moves that are this transition, without those that depend on counts.
     first
         Number of the first of these, in the order of the moves.
+    varying
+        Which of ``variants`` is the sum of those; -1: there are none.
     width
         Slots of a cell.
+    variants
+        Different sums of rates that depend on counts.
     """
 
     place: Numbers
@@ -45,12 +50,21 @@ class Entries(NamedTuple):
     other: Numbers
     rate: NDArray[np.float64]
     first: Numbers
+    varying: Numbers
     width: int
+    variants: tuple[Varying, ...]
+
+    @property
+    def rates(self) -> list[float | Varying]:
+        """The rate of each, a number or one that depends on counts."""
+        pairs = zip(self.rate.tolist(), self.varying.tolist(), strict=True)
+        return [self.variants[n] + rate if n >= 0 else rate for rate, n in pairs]
 
     def by_box(self, boxes: int) -> list[bytes]:
         """Return for each box what tells its transitions from those of others."""
         slot = self.place % self.width
-        table = np.column_stack([slot, self.other, self.step, self.rate.view(np.int64)])
+        rate = self.rate.view(np.int64), self.varying
+        table = np.column_stack([slot, self.other, self.step, *rate])
         ends = np.searchsorted(self.place, np.arange(boxes + 1) * self.width) * table[0].nbytes
         text = table.tobytes()
         return [text[a:b] for a, b in zip(ends[:-1].tolist(), ends[1:].tolist(), strict=True)]
@@ -61,8 +75,8 @@ class Entries(NamedTuple):
         end = np.searchsorted(self.place, (boxes + 1) * self.width)
         which, some = products(begin[:, None], end[:, None], (1,))
         place = which * self.width + self.place[some] % self.width
-        step, other, first = self.step[some], self.other[some], self.first[some]
-        return Entries(place, step, other, self.rate[some], first, self.width)
+        arrays = (self.step, self.other, self.rate, self.first, self.varying)
+        return Entries(place, *(each[some] for each in arrays), self.width, self.variants)
 
 
 def entries_of(cuts: Sequence[Numbers], slot: Numbers, width: int, moves: Moves) -> Entries:
@@ -93,4 +107,12 @@ def entries_of(cuts: Sequence[Numbers], slot: Numbers, width: int, moves: Moves)
     _, first, inverse = np.unique(key, return_index=True, return_inverse=True)
     rate = np.bincount(inverse.ravel(), moves.rate[which]).astype(np.float64)
     place, step = box[first] * width + own[first], moves.step[which[first]]
-    return Entries(place, step, other[first], rate, first, width)
+    sums: dict[int, Varying] = {}
+    for row in np.flatnonzero(moves.varying[which] >= 0).tolist():
+        n, each = int(inverse.ravel()[row]), moves.variants[moves.varying[which[row]]]
+        sums[n] = sums[n] + each if n in sums else each
+    known: dict[Varying, int] = {}
+    varying = np.full(len(first), -1, dtype=np.int64)
+    for n, each in sums.items():
+        varying[n] = known.setdefault(each, len(known))
+    return Entries(place, step, other[first], rate, first, varying, width, tuple(known))

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from markov.stencils.boxes import Boxes, boxes_of, check_cost, disjoint, divided, first_of
+from markov.stencils.counts import Counts, Varying, terms_of
 from markov.stencils.entries import Entries, entries_of
 from markov.stencils.grids import Grid
 from markov.stencils.moves import moves_of
@@ -29,12 +30,28 @@ __all__ = ["Layout", "Rates", "laid_out"]
 class Rates(NamedTuple):
     """The rate of each entry of a grid, and the total rate out of each slot of each kind.
 
-    ``exit_rest`` is what that lacks of the sum, by rounding.
+    ``exit_rest`` is what that lacks of the sum, by rounding. Those that depend on counts are not a number:
+    ``counts`` says what they are.
     """
 
     rate: NDArray[np.float64]
     exit_rate: NDArray[np.float64]
     exit_rest: NDArray[np.float64]
+    counts: Counts | None = None
+
+    def at(self, coordinates: Sequence[int]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return the rates of entries and slots at a cell, by its place along each axis."""
+        if self.counts is None:
+            return self.rate, self.exit_rate
+        curves, *terms = self.counts
+        rate, exit_rate = (each.at(curves, coordinates) for each in terms)
+        return rate, exit_rate
+
+    def typical(self, shape: Sequence[int]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return rates as they are in the middle of a grid of some shape: about what is exchanged."""
+        found = self.at([n // 2 for n in shape])
+        rate, exit_rate = (np.where(np.isfinite(v), np.maximum(v, 0.0), 0.0) for v in found)
+        return rate, exit_rate
 
 
 class Layout(NamedTuple):
@@ -137,18 +154,18 @@ def _gathered(
     slot = np.where(flat, np.cumsum(flat, axis=1) - 1, -1)
     into, out = (entries_of(cuts, slot, width, each) for each in (moves.back, moves))
     numbers, kept = _kinds(into, out, flat)
-    exits = _exits(out.of_boxes(kept), len(kept) * width)
+    exits, rests = _exits(out.of_boxes(kept), len(kept) * width)
     rows, row_kind = _rows(numbers.reshape(occupied.shape[:-1]), cuts, ends)
 
-    def table(side: Entries) -> tuple[Grid, Rates]:
+    def table(side: Entries, sign: int) -> tuple[Grid, Rates]:
         own = side.of_boxes(kept)
         begin = np.searchsorted(own.place, np.arange(len(kept) * width + 1))
         grid = Grid(ends, width, begin, own.step, own.other, rows, row_kind)
-        return grid, Rates(own.rate, *exits)
+        return grid, _rates(own, sign * own.step, exits, rests)
 
     slots = np.argsort(~flat[kept], axis=1, kind="stable")[:, :width]
     slots[~np.take_along_axis(flat[kept], slots, axis=1)] = -1
-    return Layout(table(into), table(out), axes, inner, slots, shift, low, inner_shape)
+    return Layout(table(into, 1), table(out, 0), axes, inner, slots, shift, low, inner_shape)
 
 
 def _kinds(into: Entries, out: Entries, flat: NDArray[np.bool_]) -> tuple[Numbers, Numbers]:
@@ -164,14 +181,38 @@ def _kinds(into: Entries, out: Entries, flat: NDArray[np.bool_]) -> tuple[Number
     return numbers, np.unique(numbers, return_index=True)[1]
 
 
-def _exits(out: Entries, slots: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the sum of the rates out of each slot, in the order of the rules, and what it lacks."""
+def _exits(out: Entries, slots: int) -> tuple[list[float | Varying], NDArray[np.float64]]:
+    """Return the sum of the rates out of each slot, in the order of the rules, and what it lacks.
+
+    Nothing is said to be missing where rates depend on counts.
+    """
     order = np.argsort(out.first)
     total = np.bincount(out.place[order], out.rate[order], minlength=slots).astype(np.float64)
     ends = np.searchsorted(out.place, np.arange(slots + 1)).tolist()
     rates = out.rate.tolist()
     pairs = zip(itertools.pairwise(ends), total.tolist(), strict=True)
-    return total, np.array([math.fsum((*rates[a:b], -own)) for (a, b), own in pairs])
+    rests = np.array([math.fsum((*rates[a:b], -own)) for (a, b), own in pairs])
+    sums: list[float | Varying] = total.tolist()
+    for n in order[out.varying[order] >= 0].tolist():
+        sums[out.place[n]] = out.variants[out.varying[n]] + sums[out.place[n]]
+        rests[out.place[n]] = 0.0
+    return sums, rests
+
+
+def _rates(
+    own: Entries, sources: Numbers, exits: list[float | Varying], rests: NDArray[np.float64]
+) -> Rates:
+    """Return the rates of entries whose sources are so many cells away, and those out of slots."""
+    if not own.variants:
+        return Rates(own.rate, np.array(exits), rests)
+    curves: dict[bytes, int] = {}
+    each = own.rates
+    every = [c.values for r in (*each, *exits) if isinstance(r, Varying) for c in r.curves]
+    length = max(map(len, every), default=0) // 8
+    rate, entries = terms_of(each, sources, curves, length)
+    exit_rate, out = terms_of(exits, np.zeros((len(exits), sources.shape[1]), int), curves, length)
+    table = [np.pad(np.frombuffer(curve), (0, length - len(curve) // 8)) for curve in curves]
+    return Rates(rate, exit_rate, rests, Counts(np.concatenate(table), entries, out))
 
 
 def _rows(numbers: Numbers, cuts: list[Numbers], ends: Cell) -> tuple[Numbers, Numbers]:

@@ -13,6 +13,7 @@ import numpy as np
 
 from markov.stencils.loops import (
     balance_kernels,
+    count_kernels,
     flow_kernels,
     sweep_kernels,
     unrolled,
@@ -23,9 +24,10 @@ from markov.stencils.loops.kernel_calls import ONE, bound_kernel, unsigned
 from markov.stencils.loops.patterns import frequent, of_grid
 from markov.stencils.loops.teams import ALONE, Team, row_blocks
 from markov.stencils.parts import Parts
+from markov.stencils.rate_tables import RateTable, parts_table, rate_table
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
@@ -65,10 +67,19 @@ class Level:
         Sweeps of a cell with transitions in a circle, where few have them.
     team
         Threads for loops over blocks of its rows.
+    rates
+        Of the finest grid: where they depend on counts, no statements are written out.
     """
 
     def __init__(
-        self, grid: Grid, x: Numbers, *, fast: bool, repeats: int = 1, team: Team = ALONE
+        self,
+        grid: Grid,
+        x: Numbers,
+        *,
+        fast: bool,
+        repeats: int = 1,
+        team: Team = ALONE,
+        rates: Rates | None = None,
     ) -> None:
         self.grid, self.x, self.fast, self.team = grid, x, fast, team
         self.blocks = row_blocks(grid)
@@ -83,7 +94,9 @@ class Level:
         self.entries = unsigned(grid.begin), unsigned(grid.step)
         often = grid.cyclic & (grid.shares <= MANY) & (repeats > 1)
         self.repeats = unsigned(np.where(often, repeats, 1))
-        self.patterns, self.special = frequent(of_grid(grid), grid.shares * (~often & fast))
+        constant = rates is None or rates.counts is None
+        written_out = ~often & (fast and constant)
+        self.patterns, self.special = frequent(of_grid(grid), grid.shares * written_out)
         lag = max((pattern.lag for pattern in self.patterns), default=1)
         self.together = np.uint64(unrolled_sweeps.TOGETHER if fast else 1), np.uint64(lag)
 
@@ -92,14 +105,29 @@ class Level:
         kernel: Callable[..., Any],
         *arguments: Any,
         own: Callable[[], tuple[Any, ...]] = tuple,
+        table: RateTable | None = None,
+        helpers: Sequence[Callable[..., Any]] = (),
         **options: Any,
     ) -> Callable[[], list[Any]]:
         """Return a call of a kernel for all rows, whose first arguments say which it is to do.
 
-        Those that each block has of its ``own`` come next. It returns the results by block.
+        Those that each block has of its ``own`` come next, and of what is written to in a ``table`` of
+        rates each block has a copy. It returns the results by block.
         """
+        if table is not None:
+            helpers = *table.helpers, *helpers
         apart, between = (
-            [bound_kernel(kernel, *span, *own(), *arguments, **options) for span in spans]
+            [
+                bound_kernel(
+                    kernel,
+                    *span,
+                    *own(),
+                    *(arguments if table is None else table.own(arguments)),
+                    helpers=helpers,
+                    **options,
+                )
+                for span in spans
+            ]
             for spans in self.blocks
         )
         do = (
@@ -112,7 +140,11 @@ class Level:
         return self.by_rows(kernel, self.cells * self.width, *arguments)
 
     def sweeps(
-        self, cells: Callable[..., Any], own: tuple[Any, ...], alone: np.uint64 | None = None
+        self,
+        cells: Callable[..., Any],
+        own: tuple[Any, ...],
+        alone: np.uint64 | None = None,
+        rates: RateTable | None = None,
     ) -> list[Callable[[], Any]]:
         """Return a sweep forward and one backward.
 
@@ -124,11 +156,14 @@ class Level:
             What it calls own.
         alone
             A row whose cells are all swept by it; None: none.
+        rates
+            Of the finest grid, where they depend on counts.
         """
         place = *self.lines, self.cells, self.width, *self.entries, self.repeats
         row = np.uint64(len(self.row_kind)) if alone is None else alone
         table: tuple[Any, ...] = (*place, self.special, row, own, *self.together, ONE)
-        run: Any = partial(self.by_rows, helpers=(sweep_kernels.rows_alike, cells))
+        helpers = sweep_kernels.rows_alike, cells
+        run: Any = partial(self.by_rows, helpers=helpers, table=rates)
         text = unrolled_sweeps.sweeps(self.patterns, cells.__name__)
         return [run(sweep_kernels.sweep, *table, back, self.x, **text) for back in (False, True)]
 
@@ -138,7 +173,7 @@ class Level:
         coarse: Level,
         values: Vector,
         parts: Parts,
-        rates: Vector,
+        rates: Rates,
         x: Numbers,
         weight: Callable[..., Any] = flow_kernels.weight,
         least: float = 0.0,
@@ -149,11 +184,13 @@ class Level:
         """
         child = unsigned(np.maximum(aggregation.child_rows, 0))
         place = child, self.width, np.uint64(aggregation.last), self.cells
-        special, text = parts.unrolled(coarse.grid.shares * coarse.fast, unrolled.sums_of_rates)
-        table = *coarse.lines, special, *parts.table, rates[parts.entry]
+        own = parts_table(self.grid, rates, parts, aggregation, coarse.grid.shape)
+        shares = coarse.grid.shares * (coarse.fast and not own.counts)
+        special, text = parts.unrolled(shares, unrolled.sums_of_rates)
+        table = *coarse.lines, special, *parts.table, own.rate, own.counts
         run = *place, *table, least, coarse.value_begin, ONE, x, values
         kernel = flow_kernels.restrict_rates
-        return coarse.by_rows(kernel, *run, helpers=(weight,), unrolled=text)
+        return coarse.by_rows(kernel, *run, table=own, helpers=(weight,), unrolled=text)
 
     def sum_flows(
         self,
@@ -184,14 +221,20 @@ class Level:
         indices = np.concatenate(steps) + np.repeat(np.arange(grid.size), counts)
         return np.append(0, np.cumsum(counts)), indices
 
-    def spelt_out(self, rate: Vector, exit_rate: Vector) -> tuple[Vector, Vector]:
+    def spelt_out(self, rates: Rates) -> tuple[Vector, Vector]:
         """Return the rate of each entry, and 1 / the total rate of each state, zero where none is."""
-        grid = self.grid
-        kinds = grid.rows[grid.row_kind].ravel()
-        exits = self.spread(exit_rate)
+        grid, width = self.grid, self.grid.width
+        found, exits = [], []
+        for kind, cell in zip(
+            grid.rows[grid.row_kind].ravel(), np.ndindex(*grid.shape), strict=True
+        ):
+            rate, exit_rate = rates.at(cell)
+            found.append(rate[self._of(kind)])
+            exits.append(exit_rate[kind * width : (kind + 1) * width])
+        total = np.concatenate(exits)
         with np.errstate(divide="ignore"):
-            scale = np.where(exits > 0.0, 1.0 / exits, 0.0)
-        return np.concatenate([rate[self._of(kind)] for kind in kinds]), scale
+            scale = np.where(total > 0.0, 1.0 / total, 0.0)
+        return np.concatenate(found), scale
 
     def _of(self, kind: Any) -> slice:
         begin, width = self.grid.begin, self.grid.width
@@ -240,29 +283,31 @@ class Finest(Level):
         fast: bool,
         team: Team = ALONE,
     ) -> None:
-        super().__init__(grid, x, fast=fast, repeats=REPEATS, team=team)
-        self.rates = rates
-        with np.errstate(divide="ignore"):
-            scale = np.where(rates.exit_rate > 0.0, 1.0 / rates.exit_rate, 0.0)
+        super().__init__(grid, x, fast=fast, repeats=REPEATS, team=team, rates=rates)
+        self.rates, own = rates, rate_table(grid, rates)
         self.sources: Vector = np.where(occupied.ravel(), SOURCE, 0.0)
-        jumps = rates.rate * np.repeat(scale, np.diff(grid.begin))
-        self.forward, self.backward = self.sweeps(
-            sweep_kernels.cells_by_rates, (jumps, self.sources * scale)
-        )
-        self._table = (
-            *self.lines,
-            self.cells,
-            self.width,
-            *self.entries,
-            rates.rate,
-            rates.exit_rate,
-        )
+        if own.counts:
+            equations = own.rate, own.exit_rate, self.sources, own.counts
+            self.forward, self.backward = self.sweeps(
+                count_kernels.cells_by_counts, equations, rates=own
+            )
+        else:
+            with np.errstate(divide="ignore"):
+                scale = np.where(rates.exit_rate > 0.0, 1.0 / rates.exit_rate, 0.0)
+            jumps = rates.rate * np.repeat(scale, np.diff(grid.begin))
+            self.forward, self.backward = self.sweeps(
+                sweep_kernels.cells_by_rates, (jumps, self.sources * scale)
+            )
+        place = *self.lines, self.cells, self.width, *self.entries
+        self._table = *place, own.rate, own.exit_rate, own.counts
+        self._own = own
         text, balance = unrolled.balance(self.patterns), balance_kernels.balance
-        self._balance = self.by_rows(balance, *self._table, self.special, ONE, x, unrolled=text)
+        arguments = *self._table, self.special, ONE, x
+        self._balance = self.by_rows(balance, *arguments, table=own, unrolled=text)
 
     def strong_axes(self) -> tuple[bool, ...]:
         """Return along which axes states exchange most, as x is now."""
-        return self.strong(self.carried(False, self.rates.rate))
+        return self.strong(self.carried(False, self.rates.typical(self.grid.shape)[0]))
 
     def residual(self) -> tuple[float, float]:
         """Return ||x Q||_1 / ||x |Q| ||_1, and the sum of x."""
@@ -271,12 +316,14 @@ class Finest(Level):
 
     def imbalance(self, bit: int, marks: NDArray[np.uint8]) -> float:
         """Return the largest quotient of what flows into a state with a mark and what flows out."""
-        run = self.by_rows(balance_kernels.imbalance, *self._table, ONE, bit, marks, self.x)
+        arguments = *self._table, ONE, bit, marks, self.x
+        run = self.by_rows(balance_kernels.imbalance, *arguments, table=self._own)
         return float(max(run()))
 
     def compare(self, y: Vector, z: Vector) -> Vector:
         """Return products of residuals, see `balance_kernels.compare`."""
-        run = self.by_rows(balance_kernels.compare, *self._table, ONE, self.x, y, z)
+        arguments = *self._table, ONE, self.x, y, z
+        run = self.by_rows(balance_kernels.compare, *arguments, table=self._own)
         return np.asarray(np.sum(run(), axis=0))
 
     def multiply(self, factor: float) -> None:
@@ -288,7 +335,7 @@ class Finest(Level):
     ) -> Callable[[], Any]:
         """Return what sums the flows between the cells of the next level."""
         parts = Parts(self.grid, aggregation)
-        return self.sum_rates(aggregation, coarse, values, parts, self.rates.rate, self.x)
+        return self.sum_rates(aggregation, coarse, values, parts, self.rates, self.x)
 
 
 class Coarse(Level):

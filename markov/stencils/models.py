@@ -81,12 +81,12 @@ class GridModel:
         start = self._start(calls)
         few, most = REGIONS
         allowed = min(max(self.space.size // 20, few), most)
-        probed = predicted_count(calls, self.space) <= NOISE * allowed
-        regions = find_regions(calls, self.space, allowed) if probed else None
+        probed = predicted_count(calls, self.space, counts=True) <= NOISE * allowed
+        regions = find_regions(calls, self.space, allowed, counts=True) if probed else None
         if regions is None:
             msg = (
-                f"its rules are not alike on few boxes of the space, {allowed} at most (a rate in proportion to a "
-                "count, a condition on a sum or difference of components, or many thresholds?)"
+                f"its rules are not alike on few boxes of the space, {allowed} at most (a condition on a sum or "
+                "difference of components, a rate that depends on two of them or on a power of one, or many thresholds?)"
             )
             raise Unsuitable(msg)
         moves = [region for region in regions if region.moves is not None]
@@ -157,7 +157,7 @@ class GridModel:
             ends = self.places.codes_at(place + grid.step[entries])
             targets.append(self.space.numbers(ends))
             sources.append(np.full(len(targets[-1]), number))
-            values.append(rates.rate[entries])
+            values.append(rates.at(self.places.cells_at(place).tolist())[0][entries])
         edges = tuple(map(np.concatenate, (sources, targets, values)))
         given = by_source(edges, numbers)
         expected = by_source(edges_by_python(calls, self.space, numbers), numbers)

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from markov.stencils.counts import Varying, by_count
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -20,7 +22,7 @@ __all__ = ["Moves", "moves_of", "products"]
 
 
 class Moves(NamedTuple):
-    """Transitions out of boxes of cells, each by one step at one rate.
+    """Transitions out of boxes of cells, each by one step at one rate, or at one that depends on counts.
 
     Attributes
     ----------
@@ -31,7 +33,11 @@ class Moves(NamedTuple):
     source, target
         Combinations of the values of the components that are no axes, before and after, shape (moves,).
     rate
-        Shape (moves,).
+        Shape (moves,); zero where it depends on counts.
+    varying
+        Where it does, which of ``variants`` it is; -1: none.
+    variants
+        Different rates that depend on counts.
     """
 
     low: Numbers
@@ -40,12 +46,16 @@ class Moves(NamedTuple):
     source: Numbers
     target: Numbers
     rate: NDArray[np.float64]
+    varying: Numbers
+    variants: tuple[Varying, ...]
 
     @property
     def back(self) -> Moves:
         """The same seen from where they lead."""
         ends = self.low + self.step, self.high + self.step
-        return Moves(*ends, -self.step, self.target, self.source, self.rate)
+        return self._replace(
+            low=ends[0], high=ends[1], step=-self.step, source=self.target, target=self.source
+        )
 
     def shifted(self, n: int, shift: Numbers) -> Moves:
         """Return the same with states moved along axis ``n``, each combination by its own distance."""
@@ -53,7 +63,11 @@ class Moves(NamedTuple):
         low[:, n] += shift[self.source]
         high[:, n] += shift[self.source]
         step[:, n] += shift[self.target] - shift[self.source]
-        return self._replace(low=low, high=high, step=step)
+        varying, found = self.varying.copy(), {}
+        for row in np.flatnonzero(varying >= 0).tolist():
+            moved = self.variants[varying[row]].moved(n, int(shift[self.source[row]]))
+            varying[row] = found.setdefault(moved, len(found))
+        return self._replace(low=low, high=high, step=step, varying=varying, variants=tuple(found))
 
 
 def moves_of(
@@ -64,17 +78,30 @@ def moves_of(
     inner_shape: Sequence[int],
 ) -> Moves:
     """Return the transitions of regions that change the state, in the order of the regions."""
-    moves = [[move for move in region.moves or () if any(move[0])] for region in regions]
-    region = np.repeat(np.arange(len(moves)), list(map(len, moves)))
-    changes = np.array([changes for own in moves for changes, _ in own], dtype=np.int64)
-    rates = np.array([rate for own in moves for _, rate in own], dtype=np.float64)
+    cells = [
+        (n, changes, *each)
+        for n, region in enumerate(regions)
+        for changes, rate in region.moves or ()
+        if any(changes)
+        for each in by_count(rate, region.low, region.high, axes)
+    ]
+    numbers, every, components, values, rates = zip(*cells, strict=True)
+    changes = np.array(every, dtype=np.int64)
+    region = np.array(numbers)
     begin = (np.array([r.low for r in regions]) - np.array(low))[region]
     end = (np.array([r.high for r in regions]) - np.array(low))[region] + 1
+    for row, (n, value) in enumerate(zip(components, values, strict=True)):
+        if n is not None:  # a part of the region, with one value of a component
+            begin[row, n], end[row, n] = value - low[n], value - low[n] + 1
     which, source = products(begin[:, inner], end[:, inner], inner_shape)
     weights = [math.prod(inner_shape[n + 1 :]) for n in range(len(inner_shape))]
     target = source + (changes[:, inner] @ np.array(weights, dtype=np.int64))[which]
     low_cells, high_cells, steps = (each[which][:, axes] for each in (begin, end, changes))
-    return Moves(low_cells, high_cells, steps, source, target, rates[which])
+    found: dict[Varying, int] = {}
+    varying = [found.setdefault(r, len(found)) if isinstance(r, Varying) else -1 for r in rates]
+    rate = np.array([0.0 if isinstance(r, Varying) else r for r in rates])[which]
+    kinds = np.array(varying, dtype=np.int64)[which]
+    return Moves(low_cells, high_cells, steps, source, target, rate, kinds, tuple(found))
 
 
 def products(low: Numbers, high: Numbers, shape: Sequence[int]) -> tuple[Numbers, Numbers]:

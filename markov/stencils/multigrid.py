@@ -212,7 +212,7 @@ class _Rest:
         if isinstance(level, Coarse):
             self._values, self._scale = level.values, level.scale
         else:
-            self._values, scale = level.spelt_out(level.rates.rate, level.rates.exit_rate)
+            self._values, scale = level.spelt_out(level.rates)
             self._scale = np.where(scale > 0.0, scale, 1.0)
         self._sources = level.spread(level.sources)
         x = np.maximum(level.x, TINY)

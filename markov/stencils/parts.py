@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -33,7 +34,7 @@ class Parts:
         self.flow = before[kinds, parts.cell] + parts.entry
         self.line = parts.cell // aggregation.last
         sums = Sums(self.entry, self.line, self.flow, self.spans)
-        self._patterns = of_sums(grid, aggregation, sums, by_source=by_source)
+        self._patterns = partial(of_sums, grid, aggregation, sums, by_source=by_source)
 
     def unrolled(
         self, shares: NDArray[np.float64], written: Callable[[Sequence[Pattern]], str]
@@ -42,7 +43,9 @@ class Parts:
 
         ``shares`` are those of the coarse cells that are of each kind; zero: not written out.
         """
-        chosen, special = frequent(self._patterns, shares)
+        if not shares.any():
+            return np.zeros(len(shares), dtype=np.uint64), written([])
+        chosen, special = frequent(self._patterns(), shares)
         return special, written(chosen)
 
 

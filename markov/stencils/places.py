@@ -205,7 +205,7 @@ class Places:
         """Return the codes of states by their places in the grid, shape (components, places)."""
         layout, grid = self.layout, self.layout.out[0]
         cells, slots = np.divmod(indices, grid.width)
-        coordinates = np.stack(np.unravel_index(cells, grid.shape))
+        coordinates = self.cells_at(indices)
         kinds = grid.rows[grid.row_kind[cells // grid.shape[-1]], coordinates[-1]]
         place = layout.place[kinds, slots]
         codes = np.empty((len(layout.low), len(indices)), dtype=np.int64)
@@ -214,6 +214,11 @@ class Places:
             codes[list(layout.inner)] = np.stack(np.unravel_index(place, layout.inner_shape))
         codes += np.array(layout.low)[:, None]
         return codes
+
+    def cells_at(self, indices: NDArray[np.int64] | int) -> NDArray[np.int64]:
+        """Return the coordinates of the cells of states by their places in the grid, shape (axes, places)."""
+        grid = self.layout.out[0]
+        return np.stack(np.unravel_index(np.asarray(indices) // grid.width, grid.shape))
 
     def kinds_at(self, indices: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return kind * width + slot of states by their places in the grid."""

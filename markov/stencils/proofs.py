@@ -23,6 +23,7 @@ from markov.stencils.levels import Level
 from markov.stencils.loops.kernel_calls import ONE
 from markov.stencils.loops.teams import ALONE, Team
 from markov.stencils.places import RECURRENT
+from markov.stencils.rate_tables import rate_table
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -115,13 +116,14 @@ def _misfit(
     times: HittingTimes, layout: Layout, marks: NDArray[np.uint8], x: Vector, exact: bool
 ) -> tuple[float, float, float]:
     """Return sum |(x Q)(s)| h(s) over recurrent states, and the sum of x in two parts."""
-    team, rates = times.finest.team, layout.into[1]
-    level = Level(layout.into[0], x, fast=False, team=team)
-    table = *level.lines, level.cells, level.width, *level.entries, rates.rate, rates.exit_rate
+    team, (grid, rates) = times.finest.team, layout.into
+    level, own = Level(grid, x, fast=False, team=team), rate_table(grid, rates)
+    table = *level.lines, level.cells, level.width, *level.entries, own.rate, own.exit_rate
     least = float(times.h[times.reference])
     vectors = least, ONE, RECURRENT, marks, times.h, x
-    off, mass, low = zip(*level.by_rows(proof_kernels.misfit, *table, *vectors)(), strict=True)
-    if exact:
+    run = level.by_rows(proof_kernels.misfit, *table, own.counts, *vectors, table=own)
+    off, mass, low = zip(*run(), strict=True)
+    if exact and not own.counts:
         kernel, helpers = proof_kernels.misfit_exactly, (two_sum, two_product)
         off = tuple(level.by_rows(kernel, *table, rates.exit_rest, *vectors, helpers=helpers)())
     total = math.fsum((*mass, *low))

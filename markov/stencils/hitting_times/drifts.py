@@ -48,11 +48,14 @@ class Drift:
         self._states: list[NDArray[np.uint64]] = []
         self._counts: tuple[int, ...] = ()
         self._most = 1000 + int(4.0 * level.grid.size ** (2.0 / 3.0))  # of what lies along lines
-        table = *level.lines, level.cells, level.width, *level.entries, level.rates.rate
+        rates = self._rates = level.table
+        table = *level.lines, level.cells, level.width, *level.entries, rates.rate, rates.counts
         here = self._reference, LIMIT, ONE, RECURRENT, marks, times.h
         text = unrolled.drifts(level.patterns, proof_kernels.ROUNDINGS, proof_kernels.U)
         run = *table, level.special, level.alone, *here
-        self._run = level.by_rows(proof_kernels.drift, *run, own=self._room, unrolled=text)
+        self._run = level.by_rows(
+            proof_kernels.drift, *run, own=self._room, table=rates, unrolled=text
+        )
 
     def _room(self) -> tuple[NDArray[np.uint64]]:
         """Return room for the numbers of states of a block of rows."""
@@ -83,9 +86,11 @@ class Drift:
         most = max(MOST * level.grid.size, self._most)
         sizes = map(np.uint64, (count, len(queue), 2 * self._most, most))
         table = level.row_kind, level.rows, level.cells, level.width, *level.entries
-        rates = level.rates.rate, level.rates.exit_rate
+        own = self._rates
+        rates = own.rate, own.exit_rate, own.counts
         before = into.row_kind, into.rows, *into.entries
         rule = LIMIT, AIM, self._reference, ONE, RECURRENT, QUEUED
         vectors = level.weights.costs, level.weights.levels, self._marks, level.x
         run = queue, *sizes, *table, *rates, *before, *rule, *vectors
-        return int(bound_kernel(proof_kernels.raise_failing, *run)()) == 0
+        raised = bound_kernel(proof_kernels.raise_failing, *run, helpers=own.helpers)
+        return int(raised()) == 0

@@ -17,10 +17,11 @@ from markov.stencils.cycles import SMALL, cycle
 from markov.stencils.hitting_times import coarse_kernels, finest_kernels
 from markov.stencils.hitting_times.weights import Weights, weights_of
 from markov.stencils.levels import LARGE, Level
-from markov.stencils.loops import unrolled
+from markov.stencils.loops import count_kernels, unrolled
 from markov.stencils.loops.kernel_calls import ONE, unsigned
 from markov.stencils.loops.teams import ALONE, Team
 from markov.stencils.parts import Parts
+from markov.stencils.rate_tables import rate_table
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -115,17 +116,24 @@ class Finest(Level):
         h: Vector,
         team: Team = ALONE,
     ) -> None:
-        super().__init__(grid, h, fast=grid.size >= LARGE, team=team)
-        self.rates, self.reference = rates, reference
+        super().__init__(grid, h, fast=grid.size >= LARGE, team=team, rates=rates)
+        self.rates, self.reference, self.table = rates, reference, rate_table(grid, rates)
         cell, slot = divmod(reference, grid.width)
         kind = grid.rows[grid.row_kind[cell // grid.shape[-1]], cell % grid.shape[-1]]
-        self.leak = float(rates.exit_rate[kind * grid.width + slot])
+        at = np.unravel_index(cell, grid.shape)
+        self.leak = float(rates.at([int(n) for n in at])[1][kind * grid.width + slot])
+        rate, exit_rate = rates.typical(grid.shape)
         with np.errstate(divide="ignore"):
-            scale = np.where(rates.exit_rate > 0.0, 1.0 / rates.exit_rate, 0.0)
-        self.jumps = rates.rate * np.repeat(scale, np.diff(grid.begin))
-        own = self.jumps, scale, weights.costs, weights.levels, np.uint64(reference)
+            scale = np.where(exit_rate > 0.0, 1.0 / exit_rate, 0.0)
+        self.jumps = rate * np.repeat(scale, np.diff(grid.begin))
         self.alone = np.uint64(cell // grid.shape[-1])
-        self.forward, self.backward = self.sweeps(finest_kernels.cells_by_costs, own, self.alone)
+        costs = weights.costs, weights.levels, np.uint64(reference)
+        own: tuple[Any, ...] = self.jumps, scale, *costs
+        loop: Callable[..., Any] = finest_kernels.cells_by_costs
+        if counts := self.table.counts:
+            own = self.table.rate, self.table.exit_rate, counts, *costs
+            loop = count_kernels.cells_by_counted_costs
+        self.forward, self.backward = self.sweeps(loop, own, self.alone, self.table)
         self.weights = weights
 
     def strong_axes(self) -> tuple[bool, ...]:
@@ -139,19 +147,27 @@ class Finest(Level):
     ) -> Callable[[], Any]:
         """Return what sums the flows between the cells of the next level."""
         parts = Parts(self.grid, aggregation, by_source=True)
-        own = values, parts, self.rates.rate, self.weights.pi
+        own = values, parts, self.rates, self.weights.pi
         return self.sum_rates(aggregation, coarse, *own, finest_kernels.weight, self.weights.least)
 
     def entering(self, aggregation: Aggregation, coarse: Coarse) -> Callable[[], Any]:
         """Return what sums what is left of the equations."""
         pi, least, costs, levels = self.weights
-        table = *self.lines, self.cells, self.width, *self.entries, self.rates.rate
+        table = (
+            *self.lines,
+            self.cells,
+            self.width,
+            *self.entries,
+            self.table.rate,
+            self.table.counts,
+        )
         place = _under(aggregation, self.grid), coarse.cells, np.uint64(self.reference), self.leak
         vectors = least, ONE, pi, costs, levels, self.x, coarse.out, coarse.right
         run = *_children(aggregation), *table, self.special, self.alone, *place, *vectors
         text, weight = unrolled.remainders(self.patterns), finest_kernels.weight
         kernel = finest_kernels.leave_rates
-        return coarse.by_rows(kernel, *run, own=coarse.room, helpers=(weight,), unrolled=text)
+        given: dict[str, Any] = {"table": self.table, "helpers": (weight,), "unrolled": text}
+        return coarse.by_rows(kernel, *run, own=coarse.room, **given)
 
 
 class Coarse(Level):
@@ -231,7 +247,7 @@ class _Direct:
         if isinstance(level, Coarse):
             values, self.scale = level.values.astype(np.float64), np.ones(grid.size)
         else:
-            values, self.scale = level.spelt_out(level.rates.rate, level.rates.exit_rate)
+            values, self.scale = level.spelt_out(level.rates)
             self.scale[level.reference] = 0.5 / level.leak
         jumps = sp.csr_matrix((values, indices, indptr), shape=(grid.size, grid.size))
         own = np.ones(grid.size)

@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import math
 
+from markov.stencils.loops.rate_kernels import at_cell, at_row
+
 __all__ = ["cells_by_costs", "cost_levels", "leave_rates", "weight"]
 
 
@@ -66,6 +68,7 @@ def leave_rates(
     begin,
     step,
     rate,
+    counts,
     special,
     alone,
     under,
@@ -101,7 +104,9 @@ def leave_rates(
                 if special[numbers[k]] > zero and row != alone:
                     unrolled()  # type: ignore[name-defined]  # noqa: F821
                     continue
+                at_row(counts, numbers[k], row, one)
                 for cell in range(starts[k], ends[k]):
+                    at_cell(counts, numbers[k], cell, one)
                     t = under[cell]
                     for m in range(zero, width):
                         own = 1.0 * h[s]  # float64

@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 
 from markov.computing.double_double_kernels import two_product, two_sum
+from markov.stencils.loops.rate_kernels import at_cell, at_row
 
 __all__ = ["ROUNDINGS", "U", "drift", "misfit", "misfit_exactly", "raise_failing"]
 
@@ -36,6 +37,7 @@ def drift(
     begin,
     step,
     rate,
+    counts,
     special,
     alone,
     reference,
@@ -62,7 +64,9 @@ def drift(
             if special[numbers[k]] > zero and row != alone:
                 unrolled()  # type: ignore[name-defined]  # noqa: F821
                 continue
-            for _ in range(zero, ends[k] - starts[k]):
+            at_row(counts, numbers[k], row, one)
+            for cell in range(starts[k], ends[k]):
+                at_cell(counts, numbers[k], cell, one)
                 for r in range(base, base + width):
                     total = 0.0
                     size = 0.0
@@ -99,6 +103,7 @@ def misfit(
     step,
     rate,
     exit_rate,
+    counts,
     least,
     one,
     bit,
@@ -118,7 +123,9 @@ def misfit(
         s = row * cells * width
         for k in range(first[kind], first[kind + one]):
             base = numbers[k] * width
-            for _ in range(ends[k] - starts[k]):
+            at_row(counts, numbers[k], row, one)
+            for cell in range(starts[k], ends[k]):
+                at_cell(counts, numbers[k], cell, one)
                 for r in range(base, base + width):
                     total = 0.0
                     count = 6.0
@@ -209,6 +216,7 @@ def raise_failing(
     step,
     rate,
     exit_rate,
+    counts,
     row_kind_into,
     rows_into,
     begin_into,
@@ -248,7 +256,10 @@ def raise_failing(
         row = cell // cells
         slot = s - cell * width
         cell -= row * cells
-        r = rows[row_kind[row], cell] * width + slot
+        kind = rows[row_kind[row], cell]
+        at_row(counts, kind, row, one)
+        at_cell(counts, kind, cell, one)
+        r = kind * width + slot
         own = 1.0 * h[s]  # float64
         total = 0.0
         above = 1.0 * ROUNDINGS

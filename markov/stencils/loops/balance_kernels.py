@@ -7,6 +7,8 @@ Tables, and the rows that a call does, as in `markov.stencils.loops.flow_kernels
 
 from __future__ import annotations
 
+from markov.stencils.loops.rate_kernels import at_cell, at_row
+
 __all__ = ["balance", "compare", "imbalance"]
 
 TINY = 1e-300
@@ -26,6 +28,7 @@ def balance(
     step,
     rate,
     exit_rate,
+    counts,
     special,
     one,
     x,
@@ -43,7 +46,9 @@ def balance(
             if special[numbers[k]] > zero:
                 unrolled()  # type: ignore[name-defined]  # noqa: F821
                 continue
-            for _ in range(zero, ends[k] - starts[k]):
+            at_row(counts, numbers[k], row, one)
+            for cell in range(starts[k], ends[k]):
+                at_cell(counts, numbers[k], cell, one)
                 for r in range(base, base + width):
                     total = 0.0
                     for e in range(begin[r], begin[r + one]):
@@ -70,6 +75,7 @@ def imbalance(
     step,
     rate,
     exit_rate,
+    counts,
     one,
     bit,
     marks,
@@ -82,7 +88,9 @@ def imbalance(
         s = row * cells * width
         for k in range(first[kind], first[kind + one]):
             base = numbers[k] * width
-            for _ in range(ends[k] - starts[k]):
+            at_row(counts, numbers[k], row, one)
+            for cell in range(starts[k], ends[k]):
+                at_cell(counts, numbers[k], cell, one)
                 for r in range(base, base + width):
                     total = 0.0
                     for e in range(begin[r], begin[r + one]):
@@ -107,6 +115,7 @@ def compare(
     step,
     rate,
     exit_rate,
+    counts,
     one,
     x,
     y,
@@ -119,7 +128,9 @@ def compare(
         s = row * cells * width
         for k in range(first[kind], first[kind + one]):
             base = numbers[k] * width
-            for _ in range(ends[k] - starts[k]):
+            at_row(counts, numbers[k], row, one)
+            for cell in range(starts[k], ends[k]):
+                at_cell(counts, numbers[k], cell, one)
                 for r in range(base, base + width):
                     out = exit_rate[r]
                     rest = -x[s] * out

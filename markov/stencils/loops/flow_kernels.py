@@ -13,6 +13,8 @@ own, one after the other from ``values[value_begin[row]]`` on. A call does the r
 
 from __future__ import annotations
 
+from markov.stencils.loops.rate_kernels import at_cell, at_row
+
 __all__ = [
     "entry_flows",
     "outflows",
@@ -45,6 +47,7 @@ def restrict_rates(
     part_begin,
     source,
     rate,
+    counts,
     least,
     value_begin,
     one,
@@ -63,11 +66,12 @@ def restrict_rates(
         s = child[coarse, zero] * fine_cells * width
         for i in range(first[row_kind[coarse]], first[row_kind[coarse] + one]):
             kind = numbers[i]
-            count = ends[i] - starts[i]
             if special[kind] > zero:
                 unrolled()  # type: ignore[name-defined]  # noqa: F821
                 continue
-            for _ in range(count):
+            at_row(counts, kind, coarse, one)
+            for cell in range(starts[i], ends[i]):
+                at_cell(counts, kind, cell, one)
                 for e in range(begins[kind], begins[kind + one]):
                     total = 0.0
                     for p in range(part_begin[e], part_begin[e + one]):
@@ -119,11 +123,10 @@ def restrict(
             places[coarse, c] = fine_begin[child[coarse, c]] if present[coarse, c] else zero
         for i in range(first[row_kind[coarse]], first[row_kind[coarse] + one]):
             kind = numbers[i]
-            count = ends[i] - starts[i]
             if special[kind] > zero:
                 unrolled()  # type: ignore[name-defined]  # noqa: F821
                 continue
-            for _ in range(count):
+            for _ in range(starts[i], ends[i]):
                 for e in range(begins[kind], begins[kind + one]):
                     total = 0.0
                     for p in range(part_begin[e], part_begin[e + one]):

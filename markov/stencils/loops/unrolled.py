@@ -167,7 +167,7 @@ def _sums(
         body.append(f"values[v + _k{e}] = {added(own)}")
         number += len(terms)
     body += [f"v += _k{len(pattern.sums)}", f"s += last * _k{pattern.width}", *on]
-    return ["for _ in range(zero, count):", *(f"    {line}" for line in body)]
+    return ["for _ in range(starts[i], ends[i]):", *(f"    {line}" for line in body)]
 
 
 def prolong(width: int, last: int) -> str:

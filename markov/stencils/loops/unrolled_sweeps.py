@@ -76,6 +76,8 @@ EQUATIONS = {
 
 def sweeps(patterns: Sequence[Pattern], cells: str) -> dict[str, str]:
     """Return the statements of a sweep by name; ``cells`` is the name of the loop over cells."""
+    if not patterns:
+        return {"unrolled": "pass", "one_by_one": f"{cells}({CELLS})", "side_by_side": "pass"}
     return {
         "unrolled": _runs(patterns, EQUATIONS[cells]),
         "one_by_one": f"{cells}({CELLS})",

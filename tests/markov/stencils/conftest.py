@@ -62,10 +62,47 @@ def on_grid(pi, model=TANDEM):
     return x
 
 
-def finest(x):
-    """Return the finest level of the tandem, for numbers over its grid."""
-    layout = grid_of(TANDEM).layout
+def finest(x, model=TANDEM):
+    """Return the finest level of a model, for numbers over its grid."""
+    layout = grid_of(model).layout
     return Finest(*layout.into, layout.place >= 0, x, fast=False)
+
+
+class Machines(ChainModel):
+    """Machines that fail and are repaired, what they make, and a shop that is open or not: all rates by counts."""
+
+    class State(NamedTuple):
+        open: int
+        up: int
+        made: int
+
+    class Params(NamedTuple):
+        machines: int = 9
+        room: int = 11
+
+    def space(self):
+        return {"open": range(2), "up": range(self.machines + 1), "made": range(self.room + 1)}
+
+    def start(self):
+        return self.State(1, 0, 0)
+
+    @staticmethod
+    def rules(s, q):
+        if s.up < q.machines:
+            yield s._replace(up=s.up + 1), (q.machines - s.up) * 0.7
+            yield s._replace(up=s.up + 1), 0.1
+        if s.up > 0:
+            yield s._replace(up=s.up - 1), 0.11 * s.up
+        if s.made < q.room:
+            yield s._replace(made=s.made + 1), s.up / 3 + 0.2
+        if s.made > 0 and s.open == 1:
+            yield s._replace(made=s.made - 1), min(s.made, 4) * 0.8
+            yield s._replace(open=0), 0.3 / (1 + s.made)
+        if s.open == 0:
+            yield s._replace(open=1), 0.05 * s.made * (s.made + 1) + 0.1
+
+
+MACHINES = Machines()
 
 
 @pytest.fixture
@@ -135,14 +172,15 @@ def matrix_of(grid, rates=None):
     """Return the entries of a grid as a matrix: one row for each state."""
     kinds = grid.rows[grid.row_kind].ravel()
     rows, columns, values = [], [], []
-    for cell, kind in enumerate(kinds.tolist()):
+    for cell, (kind, place) in enumerate(zip(kinds.tolist(), np.ndindex(*grid.shape), strict=True)):
+        rate = None if rates is None else rates.at(place)[0]
         for slot in range(grid.width):
             k = kind * grid.width + slot
             s = cell * grid.width + slot
             for e in range(grid.begin[k], grid.begin[k + 1]):
                 rows.append(s)
                 columns.append(s + int(grid.step[e]))
-                values.append(1.0 if rates is None else rates.rate[e])
+                values.append(1.0 if rate is None else rate[e])
     return sp.csr_matrix((values, (rows, columns)), shape=(grid.size, grid.size))
 
 

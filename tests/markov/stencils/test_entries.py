@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from markov.stencils.counts import Along, Varying
 from markov.stencils.entries import entries_of
 from markov.stencils.moves import Moves
 
@@ -14,7 +15,9 @@ def test_moves_between_the_same_slots_are_one_entry():
     rows = [(*arrival, 0.1), (*arrival, 0.2), ([[1], [6], [-1]], 0, 0, 3.0), (*arrival[:2], 1, 7.0)]
     cells = np.array([row[0] for row in rows]).transpose(1, 0, 2)
     rest = (np.array(column) for column in list(zip(*rows, strict=True))[1:])
-    moves, cuts = Moves(*cells, *rest), [np.array([0, 1, 5])]
+    count = Varying(0.0, (Along(0, 0, np.arange(6.0).tobytes()),))
+    some = np.array([-1, 0, -1, -1]), (count,)  # the second sort arrives at a rate that grows, too
+    moves, cuts = Moves(*cells, *rest, *some), [np.array([0, 1, 5])]
     slot = np.array([[0, -1]] * 3)
     found = entries_of(cuts, slot, 1, moves)
     assert found.place.tolist() == [0, 1, 1, 2]
@@ -24,3 +27,5 @@ def test_moves_between_the_same_slots_are_one_entry():
     same = found.by_box(3)
     assert len(set(same)) == 3
     assert found.of_boxes(np.array([2, 0])).step.ravel().tolist() == [-1, 1]
+    assert found.varying.tolist() == [0, -1, 0, -1]
+    assert found.rates == [count + (0.1 + 0.2), 3.0, count + (0.1 + 0.2), 3.0]

@@ -7,6 +7,7 @@ import pytest
 
 from hopflow import NotSolvedError, Status
 from markov import (
+    Cluster,
     MatrixFree,
     Multilevel,
     PauseChain,
@@ -16,7 +17,7 @@ from markov import (
     stationary_by_class,
 )
 from markov.stencils.matrix_free import grid_model
-from tests.markov.stencils.conftest import TANDEM, Batches, exact, random_tandem
+from tests.markov.stencils.conftest import MACHINES, TANDEM, Batches, Machines, exact, random_tandem
 from tests.markov.stencils.test_places import Forks
 
 
@@ -48,6 +49,15 @@ def test_three_hops_are_those_of_elimination(model):
     assert answer["loss_rate"] == pytest.approx(stationary(chain)["loss_rate"], rel=1e-9)
 
 
+def test_rates_by_counts_are_those_of_elimination_with_a_bound(small):
+    answer = stationary(MACHINES, MatrixFree())
+    pi, chain = exact(MACHINES)
+    assert answer.status is Status.CONVERGED
+    assert 0.5 * np.abs(answer.pi - pi).sum() <= answer.error_bound < 1e-8
+    assert answer.chain.size == chain.size
+    assert answer.iterations <= 40
+
+
 def test_transient_states_have_probability_zero(small):
     model = Batches(ends=True)
     answer = stationary(model, MatrixFree(), proof=False)
@@ -55,9 +65,10 @@ def test_transient_states_have_probability_zero(small):
     assert answer.pi == pytest.approx(exact(model)[0], rel=1e-9)
 
 
-def test_threads_do_not_change_a_bit(small, blocks, monkeypatch):
+@pytest.mark.parametrize("model", [TANDEM, MACHINES], ids=["tandem", "counts"])
+def test_threads_do_not_change_a_bit(model, small, blocks, monkeypatch):
     monkeypatch.setattr("markov.stencils.loops.teams.cores", lambda: 2)
-    alone, both = (stationary(TANDEM, MatrixFree(1e-5, threads=n)) for n in (1, 2))
+    alone, both = (stationary(model, MatrixFree(1e-5, threads=n)) for n in (1, 2))
     assert np.array_equal(alone.pi, both.pi)
     assert alone.error_bound == both.error_bound < 1e-2
 
@@ -107,6 +118,8 @@ def test_small_models_are_left_to_other_methods():
         PauseChain(hops=2, buffers=(20, 30, 25), high_threshold=17),
         PauseTandem(buffers=(60, 61), high_threshold=40, arrival_rates=tuple(range(12, 0, -1))),
         PauseTandem(buffers=(40, 80), high_threshold=60, arrival_rates=tuple(range(32, 0, -1))),
+        Cluster(workstations=40),
+        Machines(machines=150, room=200),
     ],
     ids=repr,
 )

@@ -6,7 +6,10 @@ import itertools
 
 import numpy as np
 
+from markov.generators.curves import Curve
 from markov.generators.regions import Region
+from markov.generators.tracing import Span
+from markov.stencils.counts import Along, Varying
 from markov.stencils.moves import moves_of, products
 
 
@@ -43,3 +46,20 @@ def test_moves_are_rows_for_each_combination_of_a_region():
     shifted = moves.shifted(0, np.array([0, 0, 10, 10, 20, 20]))
     assert shifted.low.ravel().tolist() == [2, 2, 12, 12]
     assert shifted.step.ravel().tolist() == [9, 9, 9, 9]
+
+
+def test_rates_that_depend_on_counts_move_with_their_states():
+    """Along the axis they are one rate; of a component within the cells each value has its own."""
+    values = np.arange(9.0)
+    along = Curve(Span(1, 5, 8), 1, 0, values)
+    within = Curve(Span(0, 1, 2), 0, 0, values)
+    regions = [Region((1, 5), (2, 8), [((0, -1), along), ((0, 1), within)])]
+    moves = moves_of(regions, (1, 3), [1], [0], [3])
+    curve = Varying(0.0, (Along(0, 0, values.tobytes()),))
+    assert moves.variants == (curve,)
+    assert moves.varying.tolist() == [0, 0, -1, -1]
+    assert moves.source.tolist() == [0, 1, 0, 1]
+    assert moves.rate.tolist() == [0.0, 0.0, 1.0, 2.0]
+    shifted = moves.shifted(0, np.array([0, 10, 20]))
+    assert shifted.variants == (curve, curve.moved(0, 10))
+    assert shifted.varying.tolist() == [0, 1, -1, -1]

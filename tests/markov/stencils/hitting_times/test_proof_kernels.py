@@ -33,7 +33,7 @@ def test_the_drift_of_exact_hitting_times_is_minus_one(plain):
     span, own, _ = table(grid_of(TANDEM).layout.out)
     special = np.zeros(grid_of(TANDEM).layout.out[0].kinds, dtype=np.uint64)
     failing = np.zeros(3, dtype=np.uint64)
-    given = special, ONE, reference, -1.5, ONE, RECURRENT, places.marks
+    given = (), special, ONE, reference, -1.5, ONE, RECURRENT, places.marks
     worst, count = kernels.drift(*span, failing, *own, *given, on_grid(h))
     assert worst == pytest.approx(-1.0, abs=1e-9)
     assert count == chain.size - 1
@@ -51,7 +51,7 @@ def test_the_misfit_is_not_less_than_what_the_matrix_gives(plain):
     pi, h = rng.random(chain.size), rng.random(chain.size)
     places = grid_of(TANDEM).places
     span, own, rates = table(grid_of(TANDEM).layout.into)
-    given = rates.exit_rate, 0.0, ONE, RECURRENT, places.marks, on_grid(h), on_grid(pi)
+    given = rates.exit_rate, (), 0.0, ONE, RECURRENT, places.marks, on_grid(h), on_grid(pi)
     off, mass, low = kernels.misfit(*span, *own, *given)
     expected = np.abs(chain.Q.T @ pi) @ h
     assert expected <= off <= expected * (1.0 + 1e-12)
@@ -73,5 +73,5 @@ def test_the_misfit_in_double_double_is_that_of_fractions(plain):
             net[j] += flow
     expected = float(sum(abs(r) * Fraction(float(w)) for r, w in zip(net, h, strict=True)))
     assert expected <= off <= expected * (1.0 + 1e-9)
-    below = kernels.misfit(*span, *own, given[0], *given[2:], on_grid(h), on_grid(pi))[0]
+    below = kernels.misfit(*span, *own, given[0], (), *given[2:], on_grid(h), on_grid(pi))[0]
     assert off < 0.1 * below  # most of that is the bound on its own rounding
