@@ -152,7 +152,7 @@ def _key(grid: GridModel) -> str:
     found = hashlib.sha256(repr((layout.axes, layout.inner, layout.low)).encode())
     for side, rates in (layout.into, layout.out):
         found.update(repr((side.shape, side.width)).encode())
-        arrays = [side.begin, side.steps, side.others, side.rows, side.row_kind]
+        arrays: list[Any] = [side.begin, side.steps, side.others, side.rows, side.row_kind]
         arrays += [rates.rate, rates.exit_rate]
         if rates.counts is not None:
             arrays += [rates.counts.curves, *rates.counts.rates, *rates.counts.exits]

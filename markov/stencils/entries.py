@@ -75,8 +75,14 @@ class Entries(NamedTuple):
         end = np.searchsorted(self.place, (boxes + 1) * self.width)
         which, some = products(begin[:, None], end[:, None], (1,))
         place = which * self.width + self.place[some] % self.width
-        arrays = (self.step, self.other, self.rate, self.first, self.varying)
-        return Entries(place, *(each[some] for each in arrays), self.width, self.variants)
+        return self._replace(
+            place=place,
+            step=self.step[some],
+            other=self.other[some],
+            rate=self.rate[some],
+            first=self.first[some],
+            varying=self.varying[some],
+        )
 
 
 def entries_of(cuts: Sequence[Numbers], slot: Numbers, width: int, moves: Moves) -> Entries:

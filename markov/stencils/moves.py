@@ -63,7 +63,7 @@ class Moves(NamedTuple):
         low[:, n] += shift[self.source]
         high[:, n] += shift[self.source]
         step[:, n] += shift[self.target] - shift[self.source]
-        varying, found = self.varying.copy(), {}
+        varying, found = self.varying.copy(), dict[Varying, int]()
         for row in np.flatnonzero(varying >= 0).tolist():
             moved = self.variants[varying[row]].moved(n, int(shift[self.source[row]]))
             varying[row] = found.setdefault(moved, len(found))
