@@ -8,8 +8,9 @@ import weakref
 import numpy as np
 import pytest
 
+from markov import PauseTandem
 from markov.stencils.coarsening import coarsened
-from markov.stencils.levels import Coarse
+from markov.stencils.levels import Coarse, Finest
 from tests.markov.stencils.conftest import (
     TANDEM,
     finest,
@@ -60,6 +61,20 @@ def test_corrections_multiply_each_state_by_the_factor_of_its_cell(plain):
     level.x[:] = np.random.default_rng(7).random(len(level.x))
     level.prolong()
     assert np.array_equal(x, before * level.x[labels])
+
+
+@pytest.mark.parametrize(
+    ("factors", "power"), [((2, 2, 2), 1.25), ((3, 1, 1), 1.25), ((2, 1, 2), 1.0)]
+)
+def test_corrections_of_wide_cells_are_raised(plain, factors, power):
+    model = PauseTandem(buffers=(7, 8), high_threshold=6, arrival_rates=tuple(range(8, 0, -1)))
+    layout = grid_layout(model)
+    x = np.ones(layout.into[0].size)
+    fine = Finest(*layout.into, layout.place >= 0, x, fast=False)
+    level = Coarse(*coarsened(fine.grid, factors), fine)
+    level.x[:] = 2.0
+    level.prolong()
+    assert x == pytest.approx(2.0**power)
 
 
 def test_axes_along_which_states_exchange_most_are_joined(plain):
