@@ -220,14 +220,15 @@ for _name in ("mul", "truediv"):
 Counted.__rsub__ = Curve.__rsub__  # type: ignore[attr-defined]
 for _name in ("lt", "le", "gt", "ge", "eq", "ne"):
     setattr(Curve, f"__{_name}__", _compared(getattr(operator, _name)))
-for _name in ("floordiv", "mod", "pow", "and", "or", "xor", "lshift", "rshift"):
-    _operation = getattr(operator, f"__{_name}__")
+for _name in ("floordiv", "mod", "divmod", "pow", "and", "or", "xor", "lshift", "rshift"):
+    _operation = divmod if _name == "divmod" else getattr(operator, f"__{_name}__")
     setattr(Curve, f"__{_name}__", _read(_operation))
     setattr(Curve, f"__r{_name}__", _read(_operation, reverse=True))
 _ONE_SIDED: dict[str, Callable[..., Any]] = {
     "neg": operator.neg,
     "pos": operator.pos,
     "abs": abs,
+    "trunc": math.trunc,
     "int": int,
     "float": float,
     "repr": repr,

@@ -93,6 +93,8 @@ class GridModel:
         self._left = [region for region in regions if region.moves is None]
         codes = None if start is None else start.tolist()
         self.layout = laid_out(moves, self.space.low, self.space.shape, codes)
+        if not len(self.layout.out[0].step):
+            raise Unsuitable("the chain does not leave the state that it starts in")
         self.how = f"the rules on {len(regions)} regions of the space, without a matrix"
         self.check_room(proof=False)
         self.places = Places(self.layout, self.space, start)

@@ -12,7 +12,7 @@ from markov.stencils.loops import place_kernels
 from markov.stencils.loops.kernel_calls import ONE, bound_kernel, unsigned
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from numpy.typing import NDArray
 
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 __all__ = ["Places", "SeveralClassesError"]
 
 PRESENT, REACHED, RECURRENT, SEEN, BACK, QUEUED = 1, 2, 4, 8, 16, 32
+RUNS = 16  # over all states, before they are followed one by one
+FOLLOWED = 1 << 16  # states that are kept to be followed
 BLOCK = 1 << 20  # numbers of the space that are looked up at once
 
 
@@ -128,6 +130,15 @@ class Places:
         number = 0
         while left and (found := runs[number % 2]()):  # a run that finds nothing was the last
             left, number = left - found, number + 1
+            if number == RUNS:
+                runs = [self._follower(grid, old, new)] * 2
+
+    def _follower(self, grid: Grid, old: int, new: int) -> Callable[[], int]:
+        """Return what marks states one after another: where transitions lead to and fro, runs take a step each."""
+        place = self._lines[0], unsigned(grid.rows), np.uint64(grid.shape[-1]), self._width
+        table = *place, unsigned(grid.begin), unsigned(grid.step), ONE
+        stack = np.empty(FOLLOWED, dtype=np.uint64)
+        return bound_kernel(place_kernels.follow, *table, stack, old, new, self.marks)
 
     def _clear(self, bits: int) -> None:
         self.marks &= np.uint8(255 ^ bits)

@@ -7,7 +7,7 @@ Tables as in `markov.stencils.loops.flow_kernels`.
 
 from __future__ import annotations
 
-__all__ = ["count_entries", "fill", "keep", "spread", "survey"]
+__all__ = ["count_entries", "fill", "follow", "keep", "spread", "survey"]
 
 
 def spread(
@@ -50,6 +50,35 @@ def spread(
                     s -= width
                 else:
                     s += width
+    return found
+
+
+def follow(row_kind, rows, cells, width, begin, step, one, stack, old, new, marks):
+    """Do what `spread` does state by state: from each that has the bit on, as far as transitions lead.
+
+    ``stack`` is room for states that are yet to be followed; where it is full they are left to another run.
+    """
+    zero = one - one
+    found = 0
+    for s in range(zero, zero + len(marks)):
+        if not marks[s] & new:
+            continue
+        stack[zero] = s
+        count = one
+        while count > zero:
+            count -= one
+            here = stack[count]
+            cell = here // width
+            row = cell // cells
+            r = rows[row_kind[row], cell - row * cells] * width + (here - cell * width)
+            for e in range(begin[r], begin[r + one]):
+                there = here + step[e]
+                if marks[there] & old and not marks[there] & new:
+                    marks[there] |= new
+                    found += 1
+                    if count < len(stack):
+                        stack[count] = there
+                        count += one
     return found
 
 

@@ -73,6 +73,20 @@ def test_what_cannot_be_laid_out_is_refused_with_a_reason(model, why, monkeypatc
         stationary(model, MatrixFree())
 
 
+def test_a_chain_that_stays_where_it_starts_is_refused():
+    class Still(Batches):
+        @staticmethod
+        def rules(s):
+            if s.n < 13:
+                yield s._replace(n=s.n + 1), 0.5 * (s.n + 2)
+
+        def start(self):
+            return self.State(0, -2)
+
+    with pytest.raises(Unsuitable, match="does not leave the state that it starts in"):
+        GridModel(Still())
+
+
 def test_a_start_outside_of_the_space_is_refused():
     class Outside(Batches):
         def start(self):

@@ -23,6 +23,14 @@ def test_states_and_classes_are_those_of_the_search(model, plain):
     assert np.array_equal(np.searchsorted(numbers, recurrent), chain.recurrent_classes[0])
 
 
+@pytest.mark.parametrize("room", [1, 100])
+def test_states_that_are_followed_one_by_one_are_the_same(room, plain, monkeypatch):
+    expected = grid_of(MODELS[0]).places.marks
+    monkeypatch.setattr("markov.stencils.places.RUNS", 1)
+    monkeypatch.setattr("markov.stencils.places.FOLLOWED", room)
+    assert np.array_equal(GridModel(MODELS[0]).places.marks, expected)
+
+
 def test_a_state_in_the_grid_is_found_by_its_number_and_back(plain):
     places = grid_of(MODELS[1]).places
     numbers, indices = next(places.blocks())

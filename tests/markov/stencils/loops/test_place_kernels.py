@@ -29,6 +29,14 @@ def test_marks_spread_along_transitions_in_one_run_forward(plain):
     assert (states, int(transitions)) == (3, 2)
 
 
+def test_marks_follow_transitions_state_by_state(plain):
+    lines, begin, step, marks = row(1)
+    marks[1] |= 2
+    table = lines[0], unsigned([[0, 0, 0, 1]]), np.uint64(4), ONE, begin, step, ONE
+    assert kernels.follow(*table, np.zeros(1, dtype=np.uint64), 1, 2, marks) == 2
+    assert marks.tolist() == [1, 3, 3, 3]
+
+
 def test_numbers_of_states_without_a_mark_are_zero():
     x, marks = np.ones(3), np.array([1, 2, 3], dtype=np.uint8)
     kernels.keep(0, 1, 3, 2, marks, x)
