@@ -65,7 +65,7 @@ class Entries(NamedTuple):
         slot = self.place % self.width
         rate = self.rate.view(np.int64), self.varying
         table = np.column_stack([slot, self.other, self.step, *rate])
-        ends = np.searchsorted(self.place, np.arange(boxes + 1) * self.width) * table[0].nbytes
+        ends = np.searchsorted(self.place, np.arange(boxes + 1) * self.width) * 8 * table.shape[1]
         text = table.tobytes()
         return [text[a:b] for a, b in zip(ends[:-1].tolist(), ends[1:].tolist(), strict=True)]
 
