@@ -98,6 +98,8 @@ class GridModel:
         self.how = f"the rules on {len(regions)} regions of the space, without a matrix"
         self.check_room(proof=False)
         self.places = Places(self.layout, self.space, start)
+        if self.places.recurrent == 1:
+            raise Unsuitable("the chain ends in one state")
         self._compare(calls)
 
     def _start(self, calls: Calls) -> NDArray[np.int64] | None:

@@ -87,6 +87,20 @@ def test_a_chain_that_stays_where_it_starts_is_refused():
         GridModel(Still())
 
 
+def test_a_chain_that_ends_in_one_state_is_refused(plain):
+    class Growing(Batches):
+        @staticmethod
+        def rules(s):
+            if s.n < 13:
+                yield s._replace(n=s.n + 1), 0.5
+
+        def start(self):
+            return self.State(0, -2)
+
+    with pytest.raises(Unsuitable, match="ends in one state"):
+        GridModel(Growing())
+
+
 def test_a_start_outside_of_the_space_is_refused():
     class Outside(Batches):
         def start(self):
