@@ -35,7 +35,7 @@ from markov import (
 )
 
 METHODS = ("default", "MatrixFree")
-SEARCHED = (CoxTandem, Kanban, Polling)
+SEARCHED = (Kanban, Polling)
 """Models whose states are found from the start by default: most of the product space is never entered."""
 
 
