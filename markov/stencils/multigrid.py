@@ -19,9 +19,10 @@ from markov.computing.progress import report
 from markov.methods import multilevel_kernels
 from markov.methods.hierarchy import Hierarchy, build_hierarchy
 from markov.stencils.checkpoints import UNKEPT, Unkept
+from markov.stencils.coarse_levels import Coarse
 from markov.stencils.coarsening import coarsened, factors_along
 from markov.stencils.cycles import SMALL, cycle
-from markov.stencils.levels import LARGE, Coarse, Finest
+from markov.stencils.levels import LARGE, Finest
 from markov.stencils.loops import vector_kernels
 from markov.stencils.loops.teams import ALONE, Team
 from markov.stencils.places import RECURRENT

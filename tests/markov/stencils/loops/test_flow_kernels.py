@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from markov.stencils.coarse_levels import Coarse
 from markov.stencils.coarsening import coarsened
-from markov.stencils.levels import Coarse
 from tests.markov.stencils.conftest import TANDEM, finest, grid_of, on_grid
 
 

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from markov import MatrixFree, PauseTandem, stationary
+from markov.stencils.coarse_levels import Coarse
 from markov.stencils.coarsening import coarsened, factors_along
-from markov.stencils.levels import Coarse, Finest
+from markov.stencils.levels import Finest
 from markov.stencils.loops.patterns import Pattern, Term
 from markov.stencils.loops.unrolled_sweeps import sweeps
 from tests.markov.stencils.conftest import grid_layout
