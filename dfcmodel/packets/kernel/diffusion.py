@@ -29,6 +29,7 @@ __all__ = [
     "proportional_share",
     "read_count",
     "settle",
+    "take_rated",
     "tell",
     "want",
 ]
@@ -199,9 +200,8 @@ def largest_credit(unit, lane, diffusive, p, time):
 
 
 @inlined
-def leave_rated(element, unit, lane, diffusive, sizes, p, time):
-    """Remove the next packet from the lanes of a port and return it."""
-    c = largest_credit(unit, lane, diffusive, p, time)
+def take_rated(element, unit, lane, diffusive, sizes, p, c, time):
+    """Remove the first packet from a lane of a port and return it."""
     it = lane[c]
     e = np.int64(it.head)
     it.head = element[e].next
@@ -213,3 +213,10 @@ def leave_rated(element, unit, lane, diffusive, sizes, p, time):
     unit[p].waiting -= 1
     unit[p].bytes -= sizes[element[e].size]
     return e
+
+
+@inlined
+def leave_rated(element, unit, lane, diffusive, sizes, p, time):
+    """Remove the next packet from the lanes of a port and return it."""
+    c = largest_credit(unit, lane, diffusive, p, time)
+    return take_rated(element, unit, lane, diffusive, sizes, p, c, time)
