@@ -59,10 +59,15 @@ def pass_rated(
         b, e = next_arrival(element, slot, port, b, past, end)
         came = element[e].time if e >= 0 else end
         while port.waiting > 0 and port.free < came:
-            time = begin_of(unit, lane, diffusive, u)
+            c = np.int64(port.lane)
+            if port.lanes == 1:
+                time = max(port.free, diffusive[c].ready)
+            else:
+                time = begin_of(unit, lane, diffusive, u)
             if time >= came:
                 break
-            c = largest_credit(unit, lane, diffusive, u, time)
+            if port.lanes > 1:
+                c = largest_credit(unit, lane, diffusive, u, time)
             sent = np.int64(lane[c].head)
             it = element[sent]
             h = np.int64(it.hop)
