@@ -11,7 +11,7 @@ import numpy as np
 
 from .boxes import push
 from .diffusion import begin_of, enter_rated, largest_credit, take_rated
-from .jit import inlined
+from .jit import inlined, prefetch
 from .lanes import BY_RATE
 from .layout import CLASSES
 from .pauses import PAUSE
@@ -90,7 +90,10 @@ def pass_rated(
             did = True
         if e < 0 or element[e].number <= PAUSE or port.waiting >= port.room:
             return b, did
-        slot[port.at + (b & port.mask)].head = element[e].next
+        following = np.int64(element[e].next)
+        if following >= 0:
+            prefetch(element, following)
+        slot[port.at + (b & port.mask)].head = following
         port.count -= 1
         enter_rated(element, unit, lane, diffusive, sizes, u, np.int64(hop[np.int64(element[e].hop)].lane), e)
         if int(came * scale) < rows:
