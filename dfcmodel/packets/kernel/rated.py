@@ -7,10 +7,12 @@ calendar queue, or to the end of their flow, are left to `dfcmodel.packets.kerne
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from .boxes import push
-from .diffusion import begin_of, enter_rated, largest_credit, take_rated
+from .diffusion import enter_rated, largest_credit, take_rated
 from .jit import inlined, prefetch
 from .lanes import BY_RATE
 from .layout import CLASSES
@@ -45,6 +47,26 @@ def has_plain_rates(port):
 
 
 @inlined
+def next_leaving(lane, diffusive, port):
+    """Return the lane of the next packet to leave, -1 if packets wait in several, and when it leaves."""
+    c = np.int64(port.lane)
+    if port.lanes == 1:
+        return c, max(port.free, diffusive[c].ready)
+    past = c + port.lanes
+    found = -1
+    busy = 0
+    least = math.inf
+    while c < past:
+        if lane[c].count > 0:
+            busy += 1
+            found = c
+            if diffusive[c].ready < least:
+                least = diffusive[c].ready
+        c += 1
+    return (found if busy == 1 else -1), max(port.free, least)
+
+
+@inlined
 def pass_rated(
     element, unit, slot, hop, lane, diffusive, times, sizes, started, waited, waiting, scale, rows, u,
     b, past, end,
@@ -59,14 +81,10 @@ def pass_rated(
         b, e = next_arrival(element, slot, port, b, past, end)
         came = element[e].time if e >= 0 else end
         while port.waiting > 0 and port.free < came:
-            c = np.int64(port.lane)
-            if port.lanes == 1:
-                time = max(port.free, diffusive[c].ready)
-            else:
-                time = begin_of(unit, lane, diffusive, u)
+            c, time = next_leaving(lane, diffusive, port)
             if time >= came:
                 break
-            if port.lanes > 1:
+            if c < 0:
                 c = largest_credit(unit, lane, diffusive, u, time)
             sent = np.int64(lane[c].head)
             it = element[sent]
@@ -95,7 +113,16 @@ def pass_rated(
             prefetch(element, following)
         slot[port.at + (b & port.mask)].head = following
         port.count -= 1
-        enter_rated(element, unit, lane, diffusive, sizes, u, np.int64(hop[np.int64(element[e].hop)].lane), e)
+        enter_rated(
+            element,
+            unit,
+            lane,
+            diffusive,
+            sizes,
+            u,
+            np.int64(hop[np.int64(element[e].hop)].lane),
+            e,
+        )
         if int(came * scale) < rows:
             port.peak = max(port.peak, port.waiting + port.held)
         did = True
