@@ -28,7 +28,9 @@ __all__ = [
     "listen",
     "proportional_share",
     "read_count",
+    "ready_at",
     "settle",
+    "take_rated",
     "tell",
     "want",
 ]
@@ -52,16 +54,23 @@ def proportional_share(capacity, wanted):
 
 
 @inlined
+def ready_at(credit, rate, time):
+    """Return when a packet may leave for a credit of some time."""
+    if credit >= 1.0:
+        return time
+    return time + (1.0 - credit) / rate if rate > 0.0 else math.inf
+
+
+@inlined
 def settle(lane, diffusive, c, time):
     """Add to the credit of a lane what has grown, and say when its next packet may leave."""
     d = diffusive[c]
-    d.credit += (time - d.settled) * d.rate
-    d.settled = time
+    credit = d.credit + (time - d.settled) * d.rate
     if lane[c].count == 0:
-        d.credit = min(d.credit, 1.0)
-    d.ready = time
-    if d.credit < 1.0:
-        d.ready = time + (1.0 - d.credit) / d.rate if d.rate > 0.0 else math.inf
+        credit = min(credit, 1.0)
+    d.credit = credit
+    d.settled = time
+    d.ready = ready_at(credit, d.rate, time)
 
 
 @inlined
@@ -199,17 +208,30 @@ def largest_credit(unit, lane, diffusive, p, time):
 
 
 @inlined
-def leave_rated(element, unit, lane, diffusive, sizes, p, time):
-    """Remove the next packet from the lanes of a port and return it."""
-    c = largest_credit(unit, lane, diffusive, p, time)
+def take_rated(element, unit, lane, diffusive, sizes, p, c, time):
+    """Remove the first packet from a lane of a port and return it.
+
+    When the next one may leave is not said where there is none: that is known when it comes.
+    """
     it = lane[c]
     e = np.int64(it.head)
     it.head = element[e].next
-    d = diffusive[c]
-    d.credit += (time - d.settled) * d.rate - 1.0
-    d.settled = time
     it.count -= 1
-    settle(lane, diffusive, c, time)
+    d = diffusive[c]
+    credit = d.credit + ((time - d.settled) * d.rate - 1.0)
+    d.settled = time
+    if it.count > 0:
+        d.ready = ready_at(credit, d.rate, time)
+    else:
+        credit = min(credit, 1.0)
+    d.credit = credit
     unit[p].waiting -= 1
     unit[p].bytes -= sizes[element[e].size]
     return e
+
+
+@inlined
+def leave_rated(element, unit, lane, diffusive, sizes, p, time):
+    """Remove the next packet from the lanes of a port and return it."""
+    c = largest_credit(unit, lane, diffusive, p, time)
+    return take_rated(element, unit, lane, diffusive, sizes, p, c, time)

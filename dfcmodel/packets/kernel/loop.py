@@ -40,6 +40,7 @@ from .managers import (
 from .pauses import ENDS, PAUSE, RENEW, count_class, obey, renew, watch
 from .ports import LANES, count_starts, drop, is_markable, is_scalable, keep_packet, travel
 from .random_numbers import uniform
+from .rated import has_plain_rates, next_arrival, pass_rated
 from .receivers import DUE, answer_late
 from .senders import receive
 from .sources import CONSTANT, RATED, feed_back, look_at_timers, rest, wake
@@ -52,7 +53,6 @@ __all__ = [
     "handle",
     "look",
     "new_packet",
-    "next_arrival",
     "next_of_switch",
     "run",
     "turn_of",
@@ -162,17 +162,6 @@ def handle(
 
 
 @inlined
-def next_arrival(element, slot, port, b, past, end):
-    """Return the slot from ``b`` on that has the next arrival of a window and its element; -1: none."""
-    while port.count > 0 and b <= past:
-        e = np.int64(slot[port.at + (b & port.mask)].head)
-        if e >= 0 and element[e].time < end:
-            return b, e
-        b += 1
-    return b, -1
-
-
-@inlined
 def enqueue(
     managers, element, unit, slot, flow, hop, lane, diffusive, feeder, block, trace, sizes, early,
     control, called, stream, tally, waiting, lost, switches, scale, rows, u, e,
@@ -268,6 +257,12 @@ def turn_of(
     past = int(end * port.inverse)
     did = False
     while True:
+        if has_plain_rates(port) and not once:
+            b, passed = pass_rated(
+                element, unit, slot, hop, lane, diffusive, times, sizes, started, waited, waiting, scale,
+                rows, u, b, past, end,
+            )  # fmt: skip
+            did = did or passed
         b, e = next_arrival(element, slot, port, b, past, end)
         time = element[e].time if e >= 0 else end
         queued = port.waiting > 0 and port.paused == 0 and port.free < time
