@@ -147,7 +147,8 @@ def _costs(ways: Ways) -> dict[_Way, Callable[[float], float]]:
     return {
         ways.by_regions: _constant(seconds_by_regions(ways.calls, ways.space)),
         ways.by_sets: _constant(SET_SECONDS * ways.space.size),
-        ways.by_compiler: lambda spent: GAIN * PATIENCE * _compiling(ways, spent),
+        # of which nobody knows how long they last: compiled when that takes as long as they have so far
+        ways.by_compiler: lambda spent: PATIENCE * _compiling(ways, spent),
     }
 
 
