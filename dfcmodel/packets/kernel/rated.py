@@ -74,7 +74,7 @@ def pass_rated(
     """Queue and send packets in the order of their times up to an event of another kind, or the end of the window.
 
     Return the slot of the next arrival, and whether there was any event. A call: inlined, NewReno's permutation under
-    PFC takes 1.06 times as long.
+    PFC takes 1.05 to 1.11 times as long.
     """
     port = unit[u]
     did = False
