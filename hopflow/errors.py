@@ -108,7 +108,9 @@ def place_of(function: Callable[..., Any]) -> tuple[str, int] | None:
     return code.co_filename, line
 
 
-def failed_rule(error: Exception, rule: Callable[..., Any], said: str) -> RuleError:
+def failed_rule(
+    error: Exception, rule: Callable[..., Any], said: str, remedy: str | None = None
+) -> RuleError:
     """Return the `RuleError` for an exception raised inside a rule.
 
     Parameters
@@ -119,6 +121,8 @@ def failed_rule(error: Exception, rule: Callable[..., Any], said: str) -> RuleEr
         The user's function; the error names the innermost line in its file.
     said
         Name of the rule and the state.
+    remedy
+        What to write instead; None: by the class of the exception.
     """
     if isinstance(error, RuleError):
         return error
@@ -128,7 +132,8 @@ def failed_rule(error: Exception, rule: Callable[..., Any], said: str) -> RuleEr
         if place is None or trace.tb_frame.f_code.co_filename == place[0]:
             place = trace.tb_frame.f_code.co_filename, trace.tb_lineno
         trace = trace.tb_next
-    hint = next((text for kind, text in _HINTS.items() if isinstance(error, kind)), "")
+    known = (text for kind, text in _HINTS.items() if isinstance(error, kind))
+    hint = next(known, "") if remedy is None else remedy
     met = f"{said}: {type(error).__name__}: {error}".removesuffix(": ")
     found = _kind(type(error)).at(place, met, hint)  # type: ignore[arg-type]
     found.__cause__ = error

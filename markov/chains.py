@@ -17,6 +17,7 @@ from markov.generators.assembly import with_diagonal
 from markov.generators.building import build_chain
 from markov.generators.ways import Built
 from markov.models.rules import ChainModel
+from markov.models.state_tables import StateBlocks, StateTable
 from markov.structure import absorption, closed_classes, period
 
 if TYPE_CHECKING:
@@ -137,6 +138,13 @@ class MarkovChain:
             return self._space.columns(self._codes)
         return range(self.size) if self._names is None else self._names
 
+    @cached_property
+    def table(self) -> StateTable:
+        """The states as functions of the state take them; names count as states."""
+        if self._space is not None and self._codes is not None:
+            return StateTable(self._space, self._codes)
+        return StateTable.of(self.states)
+
     @property
     def space(self) -> Space | None:
         """What the states of a model are made of; None where the chain is given by its generator."""
@@ -217,9 +225,9 @@ class MarkovChain:
             found[component.name] = values, sums
         return found
 
-    def state_blocks(self) -> Any:
+    def state_blocks(self) -> StateTable | StateBlocks:
         """Return the states as measures take them: see `states`."""
-        return self.states
+        return self.table
 
     def _joins_as(self, other: MarkovChain) -> bool:
         starts = [None if c.model is None else c.model.start() for c in (self, other)]

@@ -77,7 +77,7 @@ class Lumped:
             When it differs between states of one block.
         """
         chain = self.original
-        values = chosen(measure, chain.model, chain.states, np.arange(chain.size)).of
+        values = chosen(measure, chain.model, chain.table, np.arange(chain.size)).of
         first = np.unique(self.blocks, return_index=True)[1]
         found = np.asarray(values[..., first])
         if not np.array_equal(found[..., self.blocks], values):
@@ -144,7 +144,7 @@ def lump(model: Any, *, keep: Iterable[Any] | None = None) -> Lumped:
 
 def _first_blocks(chain: MarkovChain, keep: Iterable[Any] | None) -> NDArray[np.int64]:
     if keep is None:
-        found = {} if chain.model is None else functionals(chain.model, chain.states)
+        found = {} if chain.model is None else functionals(chain.model, chain.table)
         if not found:
             raise ValueError("keep: the model has no labels and no rewards; name functions to keep")
         means = list(found.values())
@@ -166,7 +166,7 @@ def _first_blocks(chain: MarkovChain, keep: Iterable[Any] | None) -> NDArray[np.
 
 def _kept(n: int, measure: Any, chain: MarkovChain, everywhere: NDArray[np.int64]) -> Mean:
     try:
-        return chosen(measure, chain.model, chain.states, everywhere)
+        return chosen(measure, chain.model, chain.table, everywhere)
     except ValueError as error:
         raise ValueError(f"keep[{n}]: {error}") from None
 

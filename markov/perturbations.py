@@ -115,7 +115,7 @@ class Perturbation:
         if (of, shift) not in self._rows:
             model = self._models[shift]
             model = model if hasattr(model, "labels") else self._chain_at(shift).model  # of a file
-            found = chosen(of, model, self._chain.states, self._states)
+            found = chosen(of, model, self._chain.table, self._states)
             self._rows[of, shift] = [Mean(*numbers) for numbers in rows_of(found)]
         return self._rows[of, shift]
 

@@ -67,7 +67,7 @@ def autocovariance(answer: Stationary, measure: str | ArrayLike, lags: ArrayLike
     instance("answer", answer, Stationary)
     moments = ascending("lags", lags)
     chain, states = answer.chain, answer.chain.recurrent_classes[answer._class]
-    mean = chosen(measure, chain.model, chain.states, states)
+    mean = chosen(measure, chain.model, chain.table, states)
     if mean.over is not None or mean.of.ndim != 1:
         raise ValueError(f"measure = {measure!r}: must be one number for each state")
     pi = answer.pi[states]

@@ -170,7 +170,7 @@ class Stationary(Solved):
         3.0
         """
         one_number("tolerance", tolerance, at_least=0.0)
-        mean = chosen(measure, self.chain.model, self.chain.states, self._recurrent)
+        mean = chosen(measure, self.chain.model, self.chain.table, self._recurrent)
         return bounded(self._certificate, mean, tolerance)
 
     def input_error(self, measure: str | ArrayLike | tuple[ArrayLike, ArrayLike]) -> Any:
@@ -190,7 +190,7 @@ class Stationary(Solved):
         float or list of float
             In the measure's unit; NaN where Poisson's equation could not be solved.
         """
-        mean = chosen(measure, self.chain.model, self.chain.states, self._recurrent)
+        mean = chosen(measure, self.chain.model, self.chain.table, self._recurrent)
         return input_error(self._certificate, mean)
 
     def variance(self, measure: str | ArrayLike | tuple[ArrayLike, ArrayLike]) -> Any:
@@ -218,7 +218,7 @@ class Stationary(Solved):
         >>> round(found.value, 12), found.error < 1e-14
         (0.09375, True)
         """
-        mean = chosen(measure, self.chain.model, self.chain.states, self._recurrent)
+        mean = chosen(measure, self.chain.model, self.chain.table, self._recurrent)
         found = asymptotic_variance(self._certificate, mean, TOLERANCE)
         return found if mean.of.ndim > 1 else found[0]
 
@@ -236,7 +236,7 @@ class Stationary(Solved):
             Shape (states,), in the reward's unit times s, pi-mean zero; NaN in states that are not
             recurrent.
         """
-        mean = chosen(measure, self.chain.model, self.chain.states, self._recurrent)
+        mean = chosen(measure, self.chain.model, self.chain.table, self._recurrent)
         if mean.over is not None or mean.of.ndim != 1:
             raise ValueError(f"measure = {measure!r}: must be one number for each state")
         found = deviation(self._certificate, mean.of, TOLERANCE).values

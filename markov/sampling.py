@@ -92,7 +92,7 @@ class Paths(Result):
         ``measure`` is the name of a label or reward, or numbers of shape (states,). The variance of
         these means is nearly ``stationary(model).variance(measure) / horizon``.
         """
-        mean = chosen(measure, self.chain.model, self.chain.states, np.arange(self.chain.size))
+        mean = chosen(measure, self.chain.model, self.chain.table, np.arange(self.chain.size))
         if mean.over is not None or mean.of.ndim != 1:
             raise ValueError(f"measure = {measure!r}: must be one number for each state")
         ends = np.append(self.times[1:], self.horizon)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from hopflow.checks import choice, shown
-from hopflow.errors import failed_rule
 from markov.chains import MarkovChain
+from markov.models.evaluation import called, members_of
 from markov.models.measures import Mean, functionals
 from markov.models.rules import ChainModel
 
@@ -19,6 +20,8 @@ __all__ = ["as_chain", "distribution", "selected"]
 
 MASS = 1e-12
 """How far the sum of a distribution may be from one."""
+MAX_LISTED = 20
+"""States that a message lists."""
 
 
 def as_chain(model: Any) -> MarkovChain:
@@ -42,8 +45,8 @@ def selected(chain: MarkovChain, states: Any, name: str) -> NDArray[np.bool_]:
     chain
         The states.
     states
-        The name of a label of the model; a function of the states (a ``State`` of arrays) that
-        returns truth values of shape (n,); truth values themselves; one state; or a list of states.
+        A function of a state that returns whether it is in the set, as Python reads conditions; the
+        name of a label of the model; truth values of shape (n,); one state; or a list or set of states.
     name
         Of the parameter, in messages.
 
@@ -54,28 +57,25 @@ def selected(chain: MarkovChain, states: Any, name: str) -> NDArray[np.bool_]:
     """
     found = _members(chain, states, name)
     if not found.any():
-        raise ValueError(f"{name} = {states!r}: no state of the chain is in it")
+        raise ValueError(f"{name} = {_written(states)}: no state of the chain is in it")
     return found
 
 
 def _members(chain: MarkovChain, states: Any, name: str) -> NDArray[np.bool_]:
-    if isinstance(states, str) and states not in _names(chain):
-        named = {} if chain.model is None else functionals(chain.model, chain.states)
-        labels = {key: np.asarray(mean.of) for key, mean in named.items() if _is_set(mean)}
-        choice(name, states, tuple(labels))
-        return np.asarray(labels[states] != 0.0)
-    if callable(states):
-        try:
-            states = np.asarray(states(chain.states))
-        except Exception as error:
-            raise failed_rule(error, states, f"{name} = {shown(states)}, of all states") from error
+    if callable(states) and not _is_state(chain, states):
+        return members_of(states, chain.table, f"{name} = {called(states)}")
+    if isinstance(states, str):
+        return _named(chain, states, name)
     if isinstance(states, np.ndarray) and states.dtype == bool:
         if states.shape != (chain.size,):
             raise ValueError(f"{name} has shape {states.shape}: must have shape ({chain.size},)")
         return states
     if isinstance(states, np.ndarray):
         states = states.tolist()
-    members = states if isinstance(states, (list, set)) else [states]
+    listed = isinstance(states, (list, set))
+    if isinstance(states, (tuple, frozenset)):
+        listed = not _is_state(chain, states) and all(_is_state(chain, each) for each in states)
+    members = states if listed else [states]
     found = np.zeros(chain.size, dtype=bool)
     for state in members:
         try:
@@ -85,15 +85,50 @@ def _members(chain: MarkovChain, states: Any, name: str) -> NDArray[np.bool_]:
     return found
 
 
+def _named(chain: MarkovChain, text: str, name: str) -> NDArray[np.bool_]:
+    """Return the states in a label, or the state of that name."""
+    known = {} if chain.model is None else functionals(chain.model, chain.table)
+    one = np.zeros(chain.size, dtype=bool)
+    if _is_state(chain, text):
+        one[chain.number_of(text)] = True
+    if text not in known and one.any():
+        return one
+    if text not in known or not _is_set(known[text]):
+        labels = tuple(key for key, mean in known.items() if _is_set(mean))
+        texts = () if text in known else _texts(chain)
+        if not labels and not texts:
+            said = "there are no labels; give a state, a list of states, or a function of the state"
+            raise ValueError(f"{name} = {text!r}: {said}")
+        choice(name, text, (*labels, *texts))
+    members = np.asarray(known[text].of != 0.0)
+    if one.any() and not np.array_equal(one, members):
+        said = "a label and a state"
+        raise ValueError(f"{name} = {text!r}: is {said}; write {name}=[{text!r}] for the state")
+    return members
+
+
+def _texts(chain: MarkovChain) -> tuple[str, ...]:
+    """Return the first states that are strings."""
+    texts = (state for state in chain.table.plain() if isinstance(state, str))
+    return tuple(itertools.islice(texts, MAX_LISTED))
+
+
+def _is_state(chain: MarkovChain, value: Any) -> bool:
+    try:
+        chain.number_of(value)
+    except (KeyError, TypeError, ValueError):
+        return False
+    return True
+
+
 def _is_set(mean: Mean) -> bool:
     """Whether a measure is a probability: rewards in other numbers are no sets of states."""
     values = np.asarray(mean.of)
     return mean.over is None and values.ndim == 1 and bool(np.isin(values, (0.0, 1.0)).all())
 
 
-def _names(chain: MarkovChain) -> tuple[Any, ...]:
-    states = chain.states
-    return states if chain.model is None and isinstance(states, tuple) else ()
+def _written(states: Any) -> str:
+    return called(states) if callable(states) else repr(states)
 
 
 def distribution(chain: MarkovChain, start: Any) -> NDArray[np.float64]:
@@ -104,12 +139,13 @@ def distribution(chain: MarkovChain, start: Any) -> NDArray[np.float64]:
     chain
         The states.
     start
-        None: the start of the model. A state; or probabilities of shape (n,).
+        None: the start of the model. A state; a function or a label that selects one state; or
+        probabilities of shape (n,).
 
     Raises
     ------
     ValueError
-        When there is no such state, or the numbers are no probabilities.
+        When there is no such state, or there are several, or the numbers are no probabilities.
     """
     if start is None:
         start = None if chain.model is None else chain.model.start()
@@ -124,9 +160,21 @@ def distribution(chain: MarkovChain, start: Any) -> NDArray[np.float64]:
         if not (given.min() >= 0.0 and abs(given.sum() - 1.0) <= MASS):
             raise ValueError("start: probabilities must be >= 0 and sum to one")
         return given
+    if not _is_state(chain, start) and (callable(start) or _is_label(chain, start)):
+        members = selected(chain, start, "start")
+        if (count := int(members.sum())) > 1:
+            said = f"selects {count} states: must be one, or probabilities of shape ({chain.size},)"
+            raise ValueError(f"start = {_written(start)}: {said}")
+        return members.astype(np.float64)
     found = np.zeros(chain.size)
     try:
         found[chain.number_of(start)] = 1.0
     except KeyError:
         raise ValueError(f"start: {start!r} is no state of the chain") from None
     return found
+
+
+def _is_label(chain: MarkovChain, start: Any) -> bool:
+    if not isinstance(start, str) or chain.model is None:
+        return False
+    return start in functionals(chain.model, chain.table)

@@ -102,7 +102,7 @@ def sensitivity_of(
     if chain.model is None:
         raise ValueError("parameter: the chain is given by its matrix and has no parameters")
     near = Perturbation(chain, states, parameter, known.setdefault("rates", {}))
-    mean = chosen(of, chain.model, chain.states, states)
+    mean = chosen(of, chain.model, chain.table, states)
     found = [
         _one(proof, near, of, row, Mean(*numbers), tolerance, known)
         for row, numbers in enumerate(rows_of(mean))

@@ -254,7 +254,7 @@ def write_explicit(model: Any, path: str | Path) -> None:
 
 def _of_model(chain: MarkovChain) -> dict[str, NDArray[np.bool_]]:
     """Return measures that are zero or one in every state."""
-    found = {} if chain.model is None else functionals(chain.model, chain.states)
+    found = {} if chain.model is None else functionals(chain.model, chain.table)
     means = {name: m.of for name, m in found.items() if m.over is None and m.of.ndim == 1}
     return {name: of != 0.0 for name, of in means.items() if np.isin(of, (0.0, 1.0)).all()}
 

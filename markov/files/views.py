@@ -14,6 +14,7 @@ import numpy as np
 
 from markov.chains import MarkovChain
 from markov.generators.ways import Built
+from markov.models.evaluation import elementwise
 from markov.models.rules import ChainModel
 from markov.models.spaces import Space
 
@@ -108,11 +109,13 @@ class FileChain(ChainModel):
         """Return the model of the file with other values of some constants."""
         return self.source.replaced(changes)
 
+    @elementwise
     def labels(self, s: Any) -> Mapping[str, Any]:
         """Return whether states are in the sets that the file names."""
         places = self._places(s)
         return {name: values[places] for name, values in self._labels.items()}
 
+    @elementwise
     def rewards(self, s: Any) -> Mapping[str, Any]:
         """Return the rewards per second of the file, those on transitions among them."""
         places = self._places(s)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,9 +15,8 @@ if TYPE_CHECKING:
     from markov.generators.calls import Calls
     from markov.models.spaces import Space
 
-__all__ = ["by_source", "difference", "disagreement", "ends_of", "sample_of"]
+__all__ = ["by_source", "difference", "disagreement"]
 
-SAMPLE = 120  # states that are compared, beside the ends of each component
 ROUNDING = 1e-13  # relative: elementary functions of another library, sums in another order
 
 
@@ -68,22 +66,3 @@ def difference(given: dict[int, float], expected: dict[int, float]) -> str | Non
         if not (given[number] == rate or abs(given[number] - rate) <= ROUNDING * rate):
             return f"the rate {given[number]!r} where plain Python gives {rate!r}"
     return None
-
-
-def sample_of(space: Space, codes: NDArray[np.int64]) -> list[int]:
-    """Return the places of some states: at the ends of every component, corners, and at random."""
-    n = codes.shape[1]
-    if n <= SAMPLE:
-        return list(range(n))
-    chosen = ends_of(codes)
-    ends = zip(codes.min(axis=1), codes.max(axis=1), strict=True)
-    corners = np.array(list(itertools.islice(itertools.product(*ends), SAMPLE // 2))).T
-    near = np.searchsorted(space.numbers(codes), space.numbers(corners))
-    chosen |= set(np.minimum(near, n - 1).tolist())
-    return sorted(chosen | set(np.random.default_rng(2).integers(n, size=SAMPLE).tolist()))
-
-
-def ends_of(codes: NDArray[np.int64]) -> set[int]:
-    """Return the places of the first and last state, and of the least and largest of each component."""
-    found = {0, codes.shape[1] - 1}
-    return found.union(*({int(np.argmin(code)), int(np.argmax(code))} for code in codes))

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from markov.generators.columns import Column, UnsupportedError
+from markov.computing.columns import Column, UnsupportedError
+from markov.computing.selections import Selection
 from markov.generators.edges import Edges
-from markov.generators.selections import Selection
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -71,6 +71,7 @@ def edges_of(
         places = left.pop()
         run = _Run(calls, space, codes[:, places])
         moves = run.moves()
+        run.selection.closed = True
         left.add(places[others] for others in run.selection.left)
         here = places[run.selection.states]
         runs += 1

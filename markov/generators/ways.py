@@ -20,7 +20,7 @@ from hopflow.errors import RuleError, RuleWarning, place_of, shown_place
 from markov.computing.memory import TooLargeError, check_room
 from markov.computing.progress import Counter
 from markov.generators import compiled
-from markov.generators.agreement import disagreement, ends_of, sample_of
+from markov.generators.agreement import disagreement
 from markov.generators.assembly import Pattern, from_edges, generator_of, rank_of
 from markov.generators.blocks import copied
 from markov.generators.calls import Calls
@@ -29,6 +29,7 @@ from markov.generators.edges import Edges, edges_by_python
 from markov.generators.enumeration import Enumeration, Rows
 from markov.generators.regions import edges_by_regions, find_regions
 from markov.generators.sets import edges_by_sets
+from markov.models.samples import ends_of, sample_of
 from markov.models.spaces import Space
 
 if TYPE_CHECKING:

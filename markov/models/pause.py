@@ -14,6 +14,7 @@ import numpy as np
 from hopflow.checks import choice, whole
 from hopflow.functions import minimum, where
 from hopflow.units import Dimension
+from markov.models.evaluation import elementwise
 from markov.models.measures import Mean, Measure
 from markov.models.pause_control import DOWN, UP, check_control, control_symbols
 from markov.models.rules import ChainModel
@@ -192,6 +193,7 @@ class PauseTandem(ChainModel):
         else:
             yield s._replace(a=after_loss), q.rates[s.a - 1]  # 2, 3
 
+    @elementwise
     def rewards(self, s: Any) -> dict[str, Mean]:
         """Return the measures of Sect. III.B over states ``s``.
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from hopflow.checks import whole
 from markov.computing.vectors import add_at
+from markov.models.evaluation import elementwise
 from markov.models.measures import Mean
 from markov.models.pause_control import DOWN, UP, check_control, control_symbols
 from markov.models.rules import ChainModel
@@ -155,6 +156,7 @@ class PauseChain(ChainModel):
         if s.a > 1:
             yield s._replace(a=s.a - 1), q.recovery_rate
 
+    @elementwise
     def rewards(self, s: Any) -> dict[str, Mean]:
         """Return the measures over states ``s``.
 

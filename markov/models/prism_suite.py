@@ -13,6 +13,7 @@ import numpy as np
 
 from hopflow.checks import whole
 from hopflow.functions import where
+from markov.models.evaluation import elementwise
 from markov.models.rules import ChainModel
 
 if TYPE_CHECKING:
@@ -78,6 +79,7 @@ class Cluster(ChainModel):
             if working[n] < installed[n] and s.busy == n + 1:
                 yield _repaired(s, n, 1, 0), _REPAIRING[n]
 
+    @elementwise
     def rewards(self, s: Any) -> dict[str, NDArray[np.float64]]:
         """Return, over states ``s``, ``premium_steady``: whether so many as on one side are connected."""
         left, right = s.left * s.left_switch, s.right * s.right_switch
@@ -171,6 +173,7 @@ class Kanban(ChainModel):
         if s.d4 > 0:
             yield s._replace(d4=s.d4 - 1), 0.9
 
+    @elementwise
     def rewards(self, s: Any) -> dict[str, NDArray[np.float64]]:
         """Return, over states ``s``, ``throughput``: the rate at which new parts come in."""
         return {"throughput": (s.m1 + s.b1 + s.d1 < self.tickets).astype(float)}
@@ -249,6 +252,7 @@ class CoxTandem(ChainModel):
         if s.second > 0:
             yield s._replace(second=s.second - 1), 4.0
 
+    @elementwise
     def rewards(self, s: Any) -> dict[str, NDArray[np.float64]]:
         """Return, over states ``s``, ``customers``: how many there are in both queues."""
         return {"customers": np.asarray(s.first + s.second, dtype=float)}
@@ -306,6 +310,7 @@ class Polling(ChainModel):
         else:
             yield s._replace(at=(s.at + 1) % q.stations), 200.0
 
+    @elementwise
     def rewards(self, s: Any) -> dict[str, NDArray[np.float64]]:
         """Return, over states ``s``, ``s1``: whether the first station waits for the server."""
         return {"s1": ((s.full % 2 == 1) & ~((s.at == 0) & (s.serving == 1))).astype(float)}

@@ -126,6 +126,11 @@ class Space:
         columns = zip(*states, strict=True)
         return cls(make, {name: _values_of(c) for name, c in zip(names, columns, strict=True)})
 
+    @classmethod
+    def of_single(cls, values: Any) -> Space:
+        """Return the space of states that are one value each, whatever it is."""
+        return cls(_single, {"state": values})
+
     @property
     def names(self) -> tuple[str, ...]:
         """Names of the components."""
@@ -201,6 +206,18 @@ class Space:
             if width is not None and not isinstance(value, tuple):
                 raise ValueError(f"{value!r} must be a tuple of {width} values")
         return state
+
+    def from_columns(self, columns: Sequence[Sequence[Any]]) -> Iterator[Any]:
+        """Return states from the values of their components, a list over the states for each."""
+        if self.make is _single:
+            return iter(columns[0])
+        left = iter(columns)
+        fields = (
+            next(left) if width is None else zip(*itertools.islice(left, width), strict=True)
+            for width in self._widths
+        )
+        rows = zip(*fields, strict=True)
+        return rows if self.make is _tuple else itertools.starmap(self.make, rows)
 
     def admits(self) -> Callable[[Any], bool]:
         """Return a quick test for tuples that are states of this space as they stand."""

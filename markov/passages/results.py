@@ -110,7 +110,7 @@ class Passage(Result):
         ValueError
             For another name or shape.
         """
-        mean = chosen(rewards, self.chain.model, self.chain.states, np.arange(self.chain.size))
+        mean = chosen(rewards, self.chain.model, self.chain.table, np.arange(self.chain.size))
         if mean.over is not None or np.ndim(mean.of) != 1:
             raise ValueError(f"rewards = {rewards!r}: must be one number for each state")
         return self.moments.reward(np.asarray(mean.of, dtype=np.float64), self.start)

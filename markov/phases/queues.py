@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from hopflow.checks import whole
+from markov.models.evaluation import elementwise
 from markov.models.measures import Mean
 from markov.models.rules import NO_END, ChainModel
 from markov.phases.arrivals import MAP
@@ -142,6 +143,7 @@ class PhaseQueue(ChainModel):
             if s.n == 1:
                 yield s._replace(n=0, b=0), q.leave[s.b]
 
+    @elementwise
     def rewards(self, s: Any) -> dict[str, Mean]:
         """Return ``mean_customers``, ``throughput`` (1/s), ``loss_probability``, ``time_in_system`` (s)."""
         q = self.symbols()

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from hopflow.checks import number, whole
+from markov.models.evaluation import elementwise
 from markov.models.measures import Mean
 from markov.models.rules import ChainModel
 from markov.phases.phase_types import ROW_SUM, PhaseType
@@ -126,6 +127,7 @@ class SemiMarkov(ChainModel):
                 rate = q.leave[here] * q.jump[s.state * q.states + other]
                 yield s._replace(state=other, phase=k), rate * q.begin[other * q.phases + k]
 
+    @elementwise
     def rewards(self, s: Any) -> dict[str, Mean]:
         """Return ``fraction`` of the time in each state, and ``jump_rate`` (1/s)."""
         q = self.symbols()

@@ -18,6 +18,7 @@ from markov.answers import Solved
 from markov.methods.block_reduction import Reduction, Rows, Segment
 from markov.models.measures import measures_of
 from markov.models.rules import NO_END, ChainModel
+from markov.models.state_tables import StateTable
 from markov.quasi_birth_death.chains import QuasiBirthDeath
 from markov.quasi_birth_death.level_kinds import Repeating
 
@@ -192,7 +193,7 @@ class StationaryByLevel(Solved):
             places += [run.low + low, run.low + high]
         space, codes = self.chain.space, np.tile(self.chain.codes, len(places))
         codes[space.names.index(component)] = np.concatenate(places).astype(np.int64)
-        return measures_of(model, np.concatenate(weights), space.columns(codes))
+        return measures_of(model, np.concatenate(weights), StateTable(space, codes))
 
     def to_xarray(self) -> Any:
         """Return the probabilities of the levels that `plot` shows, and the measures."""

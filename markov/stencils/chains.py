@@ -10,7 +10,7 @@ import numpy as np
 from markov.chains import MarkovChain
 from markov.computing.memory import check_room
 from markov.generators.building import build_chain
-from markov.models.measures import StateBlocks
+from markov.models.state_tables import StateBlocks, StateTable
 from markov.stencils.places import REACHED, RECURRENT
 
 if TYPE_CHECKING:
@@ -100,9 +100,9 @@ class GridChain(MarkovChain):
         """Return the states in blocks, by which measures take little memory."""
         space = self.grid_model.space
 
-        def blocks() -> Iterator[Any]:
+        def blocks() -> Iterator[StateTable]:
             for numbers, _ in self._places.blocks():
                 if len(numbers):
-                    yield space.columns(space.unnumbered(numbers))
+                    yield StateTable(space, space.unnumbered(numbers))
 
-        return StateBlocks(self.size, blocks, lambda: self.states)
+        return StateBlocks(self.size, blocks, lambda: self.table)

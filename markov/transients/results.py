@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -128,7 +129,7 @@ class Transient(Result):
         import xarray as xr
 
         model = self.chain.model
-        given = {} if model is None else functionals(model, self.chain.states)
+        given = {} if model is None else functionals(model, self.chain.table)
         found = {
             name: (("time", *mean.dims), np.array([mean.value(row) for row in self.occupancy]))
             for name, mean in given.items()
@@ -158,7 +159,9 @@ class Transient(Result):
         model = self.chain.model
         if model is None:
             return [{} for _ in self.times]
-        return [dict(measures_of(model, row, self.chain.states)) for row in self.pi]
+        table = copy(self.chain.table)
+        table.known = {}  # the same functions at all times
+        return [dict(measures_of(model, row, table)) for row in self.pi]
 
     def summary(self) -> dict[str, object]:
         """Return status, chain, the scalar measures at the last time, the bound and the cost."""

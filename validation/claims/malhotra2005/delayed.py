@@ -10,6 +10,7 @@ import numpy as np
 from hopflow.checks import one_number, whole
 from hopflow.functions import minimum, where
 from markov import ChainModel, Mean, stationary
+from markov.models.evaluation import elementwise
 from validation.keeping import kept
 
 __all__ = ["DelayedPause", "throughput"]
@@ -152,6 +153,7 @@ class DelayedPause(ChainModel):
         else:
             yield s._replace(a=minimum(2 * s.a, 2)), rate
 
+    @elementwise
     def rewards(self, s: Any) -> dict[str, Mean]:
         """Return the throughput and the rate of OFF messages over states ``s``."""
         q = self.symbols()

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from markov.generators.columns import Column, UnsupportedError
-from markov.generators.selections import Selection
+from markov.computing.columns import Column, UnsupportedError
+from markov.computing.selections import Selection
 
 A, B = np.meshgrid(np.arange(-3, 9), np.arange(0, 6), indexing="ij")
 A, B = A.ravel(), B.ravel()

@@ -18,7 +18,7 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from markov.generators.selections import Selection
+    from markov.computing.selections import Selection
 
 __all__ = ["Column", "UnsupportedError"]
 
@@ -119,6 +119,8 @@ class Column:
             raise UnsupportedError
         if ufunc in _OPERATORS:  # an operator with a scalar of NumPy's on the left
             return _OPERATORS[ufunc](*(_plain(value) for value in inputs))
+        if not self.selection.arrays:
+            raise UnsupportedError
         if len(inputs) == 1:
             return self._tabulated(lambda value: ufunc(value).item())
         return self._elementwise(lambda *values: ufunc(*values).item(), *inputs)
@@ -287,7 +289,9 @@ class Column:
     # ------------------------------------------------------------------ comparisons
 
     def _compared(self, operation: Callable[..., Any], other: Any) -> Any:
-        if not _is_number(other):
+        if self.selection.closed or not _is_number(other):
+            return NotImplemented
+        if type(other) is Column and other.selection is not self.selection:
             return NotImplemented
         if _is_whole(self) and _is_whole(other) and (type(other) is Column or abs(other) < SAFE):
             return self._made(operation(_integers(self), _integers(other)))

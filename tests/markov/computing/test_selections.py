@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from markov.generators.selections import Selection
+from markov.computing.selections import Selection
 
 
 def test_most_states_decide_and_the_others_leave():

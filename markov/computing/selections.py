@@ -26,9 +26,15 @@ class Selection:
         Which of them are left, as places, shape (count,).
     left
         The places of those that left, one array per decision.
+    arrays
+        Whether functions of NumPy may be called with its columns, which is slow: state by state.
+    closed
+        Whether the run has ended: a column that outlives it, in a cache of the function, equals
+        nothing.
     """
 
-    def __init__(self, count: int) -> None:
+    def __init__(self, count: int, *, arrays: bool = True) -> None:
+        self.arrays, self.closed = arrays, False
         self.states = np.arange(count)
         self.left: list[NDArray[np.int64]] = []
         self.kept: list[NDArray[np.int64]] = []

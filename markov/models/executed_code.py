@@ -1,0 +1,145 @@
+"""Whether a function that ran on stand-ins for numbers did something that tells them from numbers.
+
+Stand-ins (columns, arrays) behave as numbers do in arithmetic and comparisons. They cannot do so for
+``is``, for ``type`` and ``id``: what a function does there is found in the code that it runs.
+"""
+
+from __future__ import annotations
+
+import dis
+import enum
+import functools
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import CodeType, FrameType
+from typing import Any
+
+import numpy as np
+
+from markov.computing import columns, selections
+
+__all__ = ["Execution", "recorded"]
+
+OWN = {columns.__file__, selections.__file__, enum.__file__}
+NUMPY = str(Path(np.__file__).parent)
+REVEALING = {"type", "id"}
+"""Functions that tell any stand-in from a number."""
+REVEALING_ARRAYS = {
+    *("str", "repr", "format", "ascii", "print", "isinstance", "issubclass", "callable", "hasattr"),
+    *("len", "iter", "any", "all"),
+}
+"""Functions that may take an array for something else without an error."""
+NUMBERS = (bool, int, float, complex)
+
+
+class Execution:
+    """What the code that a function ran may have told apart.
+
+    Attributes
+    ----------
+    columns, arrays
+        Whether the result holds where columns, or arrays, stood for numbers.
+    """
+
+    def __init__(self) -> None:
+        self.columns = self.arrays = True
+        self._seen: set[CodeType] = set()
+
+    def look_at(self, frame: FrameType, event: str, _argument: Any) -> None:
+        """Take note of a function that is called, as `sys.setprofile` reports it."""
+        if event != "call":
+            return
+        code = frame.f_code
+        if code.co_filename in OWN or code.co_filename.startswith(NUMPY):
+            return
+        operands = _compared_by_identity(code)
+        if operands:
+            self.arrays = False
+            if self.columns:
+                self.columns = all(_is_no_number(operand, frame) for operand in operands)
+        if code in self._seen:
+            return
+        self._seen.add(code)
+        names = set(code.co_names)
+        if names & REVEALING or _catches_all(code, names):
+            self.columns = self.arrays = False
+        if names & REVEALING_ARRAYS or _hides_errors_or_writes(code):
+            self.arrays = False
+
+
+@contextmanager
+def recorded() -> Iterator[Execution]:
+    """Record the code that runs in a ``with`` block of this thread."""
+    found, before = Execution(), sys.getprofile()
+    sys.setprofile(found.look_at)
+    try:
+        yield found
+    finally:
+        sys.setprofile(before)
+
+
+@functools.lru_cache(maxsize=1024)
+def _compared_by_identity(code: CodeType) -> list[tuple[str, ...] | None]:
+    """Return the right operands of each ``is`` (names to look up, in order; None: unknown)."""
+    found: list[tuple[str, ...] | None] = []
+    instructions = list(dis.get_instructions(code))
+    for place, instruction in enumerate(instructions):
+        if instruction.opname == "IS_OP":
+            found.append(_operand(instructions[:place]))
+    return found
+
+
+def _operand(before: list[dis.Instruction]) -> tuple[str, ...] | None:
+    attributes: list[str] = []
+    for instruction in reversed(before):
+        if instruction.opname == "LOAD_ATTR":
+            attributes.append(instruction.argval)
+        elif instruction.opname in ("LOAD_GLOBAL", "LOAD_DEREF", "LOAD_NAME"):
+            return (instruction.argval, *reversed(attributes))
+        elif instruction.opname == "LOAD_CONST" and not attributes:
+            return None if type(instruction.argval) in NUMBERS else ("None",)
+        else:
+            return None
+    return None
+
+
+def _is_no_number(operand: tuple[str, ...] | None, frame: FrameType) -> bool:
+    """Whether what stands on the right of an ``is`` is known, and no number."""
+    if operand is None:
+        return False
+    name, *attributes = operand
+    if name == "None":
+        return True
+    for scope in (frame.f_locals, frame.f_globals, frame.f_builtins):
+        if name in scope:
+            value = scope[name]
+            break
+    else:
+        return False
+    for attribute in attributes:
+        try:
+            value = getattr(value, attribute)
+        except AttributeError:
+            return False
+    return type(value) not in (columns.Column, *NUMBERS) and not isinstance(value, np.generic)
+
+
+@functools.lru_cache(maxsize=1024)
+def _operations(code: CodeType) -> frozenset[str]:
+    return frozenset(instruction.opname for instruction in dis.get_instructions(code))
+
+
+def _hides_errors_or_writes(code: CodeType) -> bool:
+    """Whether code catches exceptions, or writes values as text."""
+    hides = {"PUSH_EXC_INFO", "FORMAT_VALUE", "FORMAT_SIMPLE", "FORMAT_WITH_SPEC", "MATCH_CLASS"}
+    return not hides.isdisjoint(_operations(code))
+
+
+def _catches_all(code: CodeType, names: set[str]) -> bool:
+    """Whether code may catch the error by which stand-ins say that they cannot do something."""
+    found = _operations(code)
+    if "PUSH_EXC_INFO" not in found:
+        return False
+    return "CHECK_EXC_MATCH" not in found or "BaseException" in names

@@ -1,0 +1,217 @@
+"""The states of a chain in order: as arrays, and as the plain Python objects that rules see."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from markov.models.samples import sample_of
+from markov.models.spaces import Space
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from markov.models.means import Mean
+
+__all__ = ["StateBlocks", "StateTable"]
+
+PART = 1 << 17  # states that are made at a time
+LARGEST_NUMBER = 2**62  # of states in a product that can be numbered
+
+
+class StateTable:
+    """The states of a chain, or part of them, in order.
+
+    Parameters
+    ----------
+    space
+        What a state is made of.
+    codes
+        The states, shape (components, states).
+
+    Attributes
+    ----------
+    known
+        Labels and rewards of models by their ``id``, for work on one answer; None keeps none.
+    """
+
+    def __init__(self, space: Space, codes: NDArray[np.int64]) -> None:
+        self.space, self.codes = space, codes
+        self.known: dict[int, dict[str, Mean]] | None = None
+
+    @classmethod
+    def of(cls, s: Any) -> StateTable:
+        """Return the table of states that are given as a table, as arrays, or as a list of names.
+
+        Arrays from `arrays` bring their table along; others are taken apart into values.
+        """
+        if isinstance(s, StateTable):
+            return s
+        if isinstance(s, StateBlocks):
+            return s.table
+        table = getattr(s, "_table", None)
+        if isinstance(table, StateTable):
+            return table
+        if isinstance(s, (range, list)) or (isinstance(s, tuple) and not _is_columns(s)):
+            return cls._of_names(s)
+        fields = list(s) if isinstance(s, tuple) else [s]
+        names = getattr(s, "_fields", None) or [f"state[{k}]" for k in range(len(fields))]
+        values: dict[str, Any] = {}
+        codes: list[NDArray[np.int64]] = []
+        for name, field in zip(names, fields, strict=True):
+            parts = [_coded(part) for part in (field if isinstance(field, tuple) else (field,))]
+            codes += [code for _, code in parts]
+            vector = isinstance(field, tuple)
+            values[name] = tuple(listed for listed, _ in parts) if vector else parts[0][0]
+        if not isinstance(s, tuple):
+            return cls(Space.of_single(values["state[0]"]), np.array(codes))
+        make = type(s)._make if hasattr(s, "_make") else None
+        space = Space(None if make is None else type(s), values)
+        return cls(space, np.array(codes, dtype=np.int64))
+
+    @classmethod
+    def _of_names(cls, names: Sequence[Any]) -> StateTable:
+        if isinstance(names, range) and names.step == 1:
+            return cls(Space.of_single(names), np.arange(names.start, names.stop)[None])
+        listed = list(names)
+        return cls(Space.of_single(listed), np.arange(len(listed))[None])
+
+    @property
+    def count(self) -> int:
+        """Number of states."""
+        return int(self.codes.shape[1])
+
+    @property
+    def arrays(self) -> Any:
+        """The states as one ``State`` of arrays, from which `of` finds this table again."""
+        found = self.space.columns(self.codes)
+        if isinstance(found, tuple):
+            made = _listed(type(found))(*found) if hasattr(found, "_make") else _Listed(found)
+        else:
+            made = found.view(_ListedArray)
+        made._table = self
+        return made
+
+    def plain(self, places: Sequence[int] | NDArray[Any] | None = None) -> Iterator[Any]:
+        """Yield the states, or those at some places, as the rules see them."""
+        count = self.count if places is None else len(places)
+        for first in range(0, count, PART):
+            part = slice(first, first + PART)
+            codes = self.codes[:, part] if places is None else self.codes[:, places[part]]
+            yield from self._states(codes)
+
+    def _states(self, codes: NDArray[np.int64]) -> Iterator[Any]:
+        values = [
+            code.tolist()
+            if isinstance(component.values, range)
+            else list(map(component.values.__getitem__, code.tolist()))
+            for component, code in zip(self.space.components, codes, strict=True)
+        ]
+        return self.space.from_columns(values)
+
+    def part(self, places: NDArray[Any] | slice) -> StateTable:
+        """Return some of the states."""
+        return StateTable(self.space, self.codes[:, places])
+
+    def sample(self) -> list[int]:
+        """Return the places of some states: ends of components, corners, and at random."""
+        if self.space.size < LARGEST_NUMBER:
+            return sample_of(self.space, self.codes)
+        small = Space.of_single(range(self.count))
+        return sample_of(small, np.arange(self.count)[None])
+
+    def alike(self, most: int) -> list[NDArray[np.int64]] | None:
+        """Return the places of the states, together where all but their whole numbers agree.
+
+        None where that makes more than ``most`` parts.
+        """
+        listed = [
+            (component.count, code)
+            for component, code in zip(self.space.components, self.codes, strict=True)
+            if not isinstance(component.values, range)
+        ]
+        if not listed:
+            return [np.arange(self.count)]
+        number, size = np.zeros(self.count, dtype=np.int64), 1
+        for count, code in listed:
+            number, size = number * count + code, size * count
+            if size > np.iinfo(np.int16).max:
+                found, number = np.unique(number, return_inverse=True)
+                number, size = number.ravel(), len(found)
+        if size <= np.iinfo(np.int16).max:
+            number = number.astype(np.int16)  # sorted in linear time
+        order = np.argsort(number, kind="stable")
+        cuts = np.flatnonzero(np.diff(number[order])) + 1
+        return None if len(cuts) >= most else np.split(order, cuts)
+
+
+class StateBlocks:
+    """The states of a large chain, in blocks that fit into memory together with their measures.
+
+    It stands for a ``State`` of arrays over all states: those are made when a field is asked for.
+
+    Parameters
+    ----------
+    count
+        Number of states.
+    blocks
+        Yields them as `StateTable`, in order.
+    whole
+        Returns all of them as one.
+    """
+
+    def __init__(
+        self,
+        count: int,
+        blocks: Callable[[], Iterator[StateTable]],
+        whole: Callable[[], StateTable],
+    ) -> None:
+        self.count, self.blocks, self._whole = count, blocks, whole
+
+    @property
+    def table(self) -> StateTable:
+        """All states as one table."""
+        return self._whole()
+
+    def __getattr__(self, name: str) -> Any:
+        """Return a field of all states."""
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return getattr(self._whole().arrays, name)
+
+
+class _Listed(tuple):  # type: ignore[type-arg]  # it carries its table
+    """The arrays of states without names."""
+
+    _table: StateTable
+
+
+class _ListedArray(np.ndarray):
+    """The values of states that are no tuples."""
+
+    _table: StateTable
+
+
+@cache
+def _listed(state: Any) -> Any:
+    """Return a ``State`` that can carry its table."""
+    return type(state.__name__, (state,), {"__module__": state.__module__})
+
+
+def _is_columns(s: tuple[Any, ...]) -> bool:
+    """Whether a tuple is a ``State`` of arrays, not names of states."""
+    parts = [part for field in s for part in (field if isinstance(field, tuple) else (field,))]
+    return bool(parts) and all(isinstance(part, np.ndarray) for part in parts)
+
+
+def _coded(values: NDArray[Any]) -> tuple[Any, NDArray[np.int64]]:
+    """Return the values that occur, and which of them each state has."""
+    if values.dtype.kind in "iu" and values.size:
+        codes = values.astype(np.int64)
+        return range(int(codes.min()), int(codes.max()) + 1), codes
+    places: dict[Any, int] = {}
+    codes = np.array([places.setdefault(v, len(places)) for v in values.tolist()], dtype=np.int64)
+    return list(places), codes
