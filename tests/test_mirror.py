@@ -33,6 +33,7 @@ MORE = {
 """Folders of tests that are no packages, or not yet mirrored: bundled data, published tables."""
 JOURNEYS = {
     "methods/test_every_method.py": "all methods on the same chains, against each other",
+    "test_functions_of_states.py": "functions of a state in every form, of eight kinds of states, in every place",
     "test_fresh_process.py": "what importing loads, and what runs without optional packages",
     "test_gallery_scripts.py": "the scripts of the documentation's gallery, each in a process",
     "test_hostile_calls.py": "arguments of every wrong kind for every public function",

@@ -45,8 +45,10 @@ class Calls:
     def __init__(self, model: ChainModel, space: Space | None) -> None:
         self.model, self.space = model, space
         self.name = model.name
-        self.rules: Callable[[Any, Any], Any] = two_arguments(model.rules, f"{self.name}.rules")
         self.q = model.symbols()
+        self.rules: Callable[[Any, Any], Any] = two_arguments(
+            model.rules, f"{self.name}.rules", self.q
+        )
         state: Any = model.State
         self.make = None if state is None else quick(state)
 
@@ -149,12 +151,12 @@ class Calls:
 
 @functools.cache
 def quick(state: Any) -> Any:
-    """Return a NamedTuple class with the same fields and a ``_replace`` that builds no dict.
+    """Return a NamedTuple class whose ``_replace`` builds no dict.
 
-    A subclass of the given one, under its name: what it does, it does as before. A class that brings
-    a ``_replace`` of its own is returned as it is.
+    It is the given class: rules that ask for the type of a state see their own. What was generated for
+    it is exchanged for a quicker one that does the same; a ``_replace`` of its own stays.
     """
-    if state.__mro__[1] is not tuple:
+    if state.__mro__[1] is not tuple or state._replace.__module__ != "collections":
         return state
     fields = state._fields
     arguments = "".join(f", {field}=_same" for field in fields)
@@ -162,14 +164,13 @@ def quick(state: Any) -> Any:
     text = (
         f"def _replace(_self, /, *{arguments or ', _none=_same'}, **_unknown):\n"
         f" if _unknown: raise ValueError(f'Got unexpected field names: {{list(_unknown)!r}}')\n"
-        f" return _new(_class, ({values}))\n"
+        f" return _new(_class(_self), ({values}))\n"
     )
-    made = type(state.__name__, (state,), {"__slots__": (), "__doc__": state.__doc__})
-    made.__module__, made.__qualname__ = state.__module__, state.__qualname__
-    scope: dict[str, Any] = {"_same": object(), "_new": tuple.__new__, "_class": made}
+    scope: dict[str, Any] = {"_same": object(), "_new": tuple.__new__, "_class": type}
     exec(text, scope)  # noqa: S102  # of the names of fields only
-    made._replace = scope["_replace"]  # type: ignore[attr-defined]
-    return made
+    scope["_replace"].__doc__ = state._replace.__doc__
+    state._replace = scope["_replace"]
+    return state
 
 
 def _line_of(items: Any) -> tuple[str, int] | None:

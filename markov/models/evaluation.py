@@ -37,7 +37,9 @@ ROUNDING = 1e-13
 """Relative: elementary functions of another library."""
 ONE_STATE = "it is called with one state, as rules are: plain Python values, no arrays"
 RETURN_NUMBERS = "return a number or a truth value"
-RETURN_TRUTH = "return True or False; states themselves are given as values or lists, not by a function"
+RETURN_TRUTH = (
+    "return True or False; states themselves are given as values or lists, not by a function"
+)
 SAME = "no random numbers, no time, no counters: the same state has the same value"
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -112,7 +114,7 @@ def values_of(
     RuleError
         Naming the function, the state, the file and the line where it goes wrong.
     """
-    asked = two_arguments(function, name)
+    asked = two_arguments(function, name, q)
     if getattr(function, "__elementwise__", False):
         found = asked(table.arrays, q)
         return {key: as_mean(value, table.count) for key, value in found.items()}
@@ -133,6 +135,7 @@ def members_of(function: Callable[..., Any], table: StateTable, name: str) -> ND
     RuleError
         Where a value is no truth value and no number: a string, None, a state, a collection.
     """
+
     def call(state: Any) -> Mapping[str, Any]:
         return {"": function(state)}
 

@@ -176,8 +176,10 @@ class ChainModel(Parametrized):
 
     def transitions(self, state: Any) -> list[tuple[Any, float]]:
         """Return the transitions out of one state by running the rules as plain Python."""
-        rules: Callable[..., Any] = two_arguments(self.rules, f"{self.name}.rules")
-        return list(rules(self.State(*state), self.symbols()))
+        rules: Callable[..., Any] = two_arguments(
+            self.rules, f"{self.name}.rules", q := self.symbols()
+        )
+        return list(rules(self.State(*state), q))
 
 
 @lru_cache(maxsize=16)

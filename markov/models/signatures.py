@@ -13,18 +13,37 @@ from hopflow.errors import RuleError, place_of
 __all__ = ["two_arguments"]
 
 
-def two_arguments(function: Callable[..., Any], name: str) -> Callable[[Any, Any], Any]:
+def two_arguments(
+    function: Callable[..., Any], name: str, q: Any = ...
+) -> Callable[[Any, Any], Any]:
     """Return a function of (state, parameters) as that, also where it takes the state alone.
+
+    A second argument with a default, which is not called ``q``, keeps its default: in a loop,
+    ``lambda s, k=k: ...`` is a function of the state.
+
+    Parameters
+    ----------
+    function, name
+        What the user wrote, and its name for messages.
+    q
+        The parameters, where they are known.
 
     Raises
     ------
     RuleError
-        When it takes neither one nor two arguments.
+        When it takes neither one nor two arguments; when a second argument has a default, and there
+        are parameters that might be meant.
     """
     if not callable(function):
         raise RuleError(f"{name} = {function!r}: a function of the state is expected")
     bound = inspect.ismethod(function)
     count = _arguments(getattr(function, "__func__", function), bound)
+    if count == 2 and (second := _default(function)) and second != "q":
+        if not (q is None or (isinstance(q, tuple) and not q)):
+            said = f"{name} takes {inspect.signature(function)}: {second} would be the parameters"
+            hint = f"write (s, q, {second}=...), or call it q if it is the parameters"
+            raise RuleError.at(place_of(function), said, hint)
+        count = 1
     if count == 2:
         return function
     if count == 1:
@@ -32,6 +51,18 @@ def two_arguments(function: Callable[..., Any], name: str) -> Callable[[Any, Any
     hint = "write (s, q) below @staticmethod, (self, s, q), or (self, s)"
     said = f"{name} takes {inspect.signature(function)}"
     raise RuleError.at(place_of(function), said, hint)
+
+
+def _default(function: Callable[..., Any]) -> str | None:
+    """Return the name of the second argument where it has a default."""
+    try:
+        given = list(inspect.signature(function).parameters.values())
+    except (TypeError, ValueError):  # built in
+        return None
+    second = given[1] if len(given) > 1 else None
+    if second is None or second.default is inspect.Parameter.empty:
+        return None
+    return None if second.kind is inspect.Parameter.KEYWORD_ONLY else second.name
 
 
 @functools.lru_cache(maxsize=256)

@@ -117,9 +117,10 @@ class Space:
         """Return the smallest space that has some states, of which a model declared none.
 
         Whole numbers become a range; other values are numbered in the order of their discovery, as
-        are tuples of different lengths. A state that is no tuple is one component called ``state``.
+        are tuples of different lengths. A state that is no tuple, or a plain tuple where these have
+        different lengths, is one component called ``state``.
         """
-        if make is None and not isinstance(states[0], tuple):
+        if make is None and (not isinstance(states[0], tuple) or len(set(map(len, states))) > 1):
             return cls(_single, {"state": _values_of(states)})
         width = len(states[0])
         names = getattr(make, "_fields", None) or tuple(f"state[{k}]" for k in range(width))
