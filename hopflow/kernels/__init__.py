@@ -88,8 +88,9 @@ def build(
     salt
         Text that distinguishes argument types (see `shape_of`): one signature per module.
     checked
-        Whether a division by zero raises ZeroDivisionError, as in Python; otherwise IEEE arithmetic
-        applies.
+        Whether rules do as plain Python does or raise an exception (`hopflow.kernels.checking`), where
+        a whole number, function or index of theirs may be none to a compiler; otherwise IEEE arithmetic and
+        64-bit integers apply. Whole numbers among the fields of states and parameters are below 2^52.
     signature
         Numba's C signature of the template, to return a C callback: an object with ``address``, which
         compiled packages call (`hopflow.kernels.jit.call_on_array`), instead of a function.
@@ -206,7 +207,7 @@ class _Parts(NamedTuple):
     def module(self) -> Module:
         """Return the module to be compiled."""
         named = {self.template.__name__, *(helper.__name__ for helper in self.helpers)}
-        module = Module(self.tuples, named)
+        module = Module(self.tuples, named, checked=self.checked)
         for name, function in self.functions.items():
             module.add(name, function, _owner(name, self.tuples))
         for name, of in self.changes.items():
@@ -219,7 +220,6 @@ class _Parts(NamedTuple):
             tree = module.rewrite(splice.visit(parse(part)), part, None)
             decorator = entry if part is self.template else TEMPLATE
             module.add_tree(Fields.first(tree), decorator)
-        module.checked = self.checked
         return module
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -27,7 +27,19 @@ SAFE = 2**62  # and up to here they fit into 64 bits, as do their sums
 
 
 class UnsupportedError(BaseException):
-    """Something that columns do not do as Python does; no error of a rule, which might catch it."""
+    """Something that columns do not do as Python does; no error of a rule, which might catch it.
+
+    Attributes
+    ----------
+    raised
+        How often: a rule may catch everything.
+    """
+
+    raised: ClassVar[int] = 0
+
+    def __init__(self) -> None:
+        super().__init__()
+        UnsupportedError.raised += 1
 
 
 class Column:
@@ -173,7 +185,8 @@ class Column:
         if not whole:
             if not (_is_exact(left) and _is_exact(right)):
                 return self._elementwise(operation, left, right)
-            return self._made(operation(_floats(left), _floats(right)))
+            with np.errstate(all="ignore"):  # Python's floats overflow without a warning
+                return self._made(operation(_floats(left), _floats(right)))
         ends = [operation(a, b) for a in _ends(left) for b in _ends(right)]
         low, high = min(ends), max(ends)
         if operation is operator.sub:
@@ -192,7 +205,8 @@ class Column:
         if type(right) is not Column and right == 0:
             return operation(left.one(), right)
         if operation is operator.truediv and _is_exact(left) and _is_exact(right):
-            return self._made(_floats(left) / _floats(right))
+            with np.errstate(all="ignore"):
+                return self._made(_floats(left) / _floats(right))
         if _is_whole(left) and _is_whole(right) and operation is not operator.truediv:
             values = operation(_integers(left), _integers(right))
             if _is_exact(left) and _is_exact(right):

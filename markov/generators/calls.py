@@ -9,15 +9,18 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from hopflow.errors import RuleError, failed_rule, place_of
+from markov.generators.identity import asks_for_identity
+from markov.models.rules import ChainModel
 from markov.models.signatures import two_arguments
+from markov.models.spaces import fields_of
 
 if TYPE_CHECKING:
-    from markov.models.rules import ChainModel
     from markov.models.spaces import Space
 
-__all__ = ["Calls"]
+__all__ = ["CHANGED", "Calls", "written"]
 
 PAIRS = "yield (target, rate) pairs"
+CHANGED = "rules give another answer when asked again"
 RATE = "a rate must be finite and >= 0"
 
 
@@ -45,12 +48,22 @@ class Calls:
     def __init__(self, model: ChainModel, space: Space | None) -> None:
         self.model, self.space = model, space
         self.name = model.name
+        if model.rules is ChainModel.rules:
+            msg = f"write rules(s, q) below @staticmethod: {PAIRS}"
+            raise RuleError(f"{self.name} declares no rules: {msg}")
         self.q = model.symbols()
         self.rules: Callable[[Any, Any], Any] = two_arguments(
             model.rules, f"{self.name}.rules", self.q
         )
         state: Any = model.State
+        if state is not None:
+            fields_of(state, self.name)
         self.make = None if state is None else quick(state)
+
+    @functools.cached_property
+    def takes_stand_ins(self) -> bool:
+        """Whether the rules may run on stand-ins for whole numbers: they never ask for identity or type."""
+        return not asks_for_identity(self.model.rules, self.q)
 
     def transitions(self, state: Any) -> list[tuple[Any, float]]:
         """Return (state, rate) for each transition out of one state, checked.
@@ -74,14 +87,14 @@ class Calls:
         except OverflowError:
             total = math.inf
         if not math.isfinite(total):
-            said = f"{self.name}: {_written(state)}: the sum of the rates overflows"
+            said = f"{self.name}: {written(state)}: the sum of the rates overflows"
             return RuleError.at(place_of(self.rules), said)
-        changing = f"{self.name}: {_written(state)}: called twice, the rules do not do the same"
+        changing = f"{self.name}: {written(state)}: {CHANGED}"
         return failed_rule(error, self.rules, changing)
 
     def _checked(self, state: Any) -> Iterator[tuple[Any, float]]:
         """Yield the transitions out of a state one by one, each looked at closely."""
-        where = f"{self.name}: {_written(state)}"
+        where = f"{self.name}: {written(state)}"
         try:
             found = self.rules(state, self.q)
             if found is None:
@@ -106,7 +119,7 @@ class Calls:
     def _transition(
         self, state: Any, target: Any, rate: Any, place: tuple[str, int] | None
     ) -> tuple[Any, float]:
-        said = f"{self.name}: {_written(state)} -> {_written(target)} at rate {rate}"
+        said = f"{self.name}: {written(state)} -> {written(target)} at rate {rate}"
         value = _number(rate)
         if value is None or not 0.0 <= value < math.inf:
             raise RuleError.at(place, f"{said}: {RATE}")
@@ -191,6 +204,6 @@ def _number(rate: Any) -> float | None:
         return None
 
 
-def _written(state: Any) -> str:
+def written(state: Any) -> str:
     """Return a state as text, without the noise of NumPy's scalars."""
     return str(state) if isinstance(state, tuple) else repr(state)

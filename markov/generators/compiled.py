@@ -15,6 +15,7 @@ from markov.computing.memory import TooLargeError, check_room
 from markov.generators.enumeration import Rows
 from markov.generators.guards import uncompilable
 from markov.generators.splicing import is_cached, spliced
+from markov.models.spaces import NO_END
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -28,6 +29,7 @@ FIRST_ROOM = 1 << 12
 PER_ROW = 8  # entries that there is room for at first
 DIRECT = 1 << 26  # states of a space that a table has a place for each of
 DONE, FULL, FAILED = 0, 1, 2
+RAISED = ArithmeticError, LookupError, ValueError, AssertionError
 COLD, WARM = 0.25, 0.5  # seconds per transition and component; seconds to load a kernel
 
 
@@ -37,11 +39,14 @@ class Failed(Exception):
     Attributes
     ----------
     state
-        The codes of the state, or None where that is not known.
+        The codes of the state.
+    error
+        The exception that they raised there, which may be more careful than Python; None: a
+        transition that is not allowed.
     """
 
-    def __init__(self, state: NDArray[np.int64] | None) -> None:
-        self.state = state
+    def __init__(self, state: NDArray[np.int64], error: Exception | None = None) -> None:
+        self.state, self.error = state, error
         super().__init__(state)
 
 
@@ -50,10 +55,25 @@ def compilable(calls: Calls, space: Space) -> bool:
     kinds = space.plain and space.size < 2**63 and hasattr(calls.q, "_fields")
     if not kinds or find_spec("numba") is None:
         return False
+    ends = [end for low, n in zip(space.low, space.shape, strict=True) for end in (low, low + n)]
+    if not (max(map(abs, ends)) <= NO_END and all(map(_is_exact, calls.q))):
+        return False
     try:
         return uncompilable(calls.model.rules) is None
     except KernelError:  # without a text
         return False
+
+
+def _is_exact(value: Any) -> bool:
+    """Whether compiled arithmetic with a parameter is that of Python: whole numbers below 2^52, 64-bit floats."""
+    if isinstance(value, tuple):
+        return all(map(_is_exact, value))
+    if isinstance(value, np.ndarray):
+        kind = value.dtype
+        return kind == np.float64 or (kind == np.int64 and bool(np.all(abs(value) < NO_END)))
+    if isinstance(value, np.generic):
+        return type(value) is np.float64
+    return not isinstance(value, int) or abs(value) < NO_END
 
 
 def seconds_to_compile(calls: Calls, space: Space, template: Callable[..., Any]) -> float:
@@ -86,14 +106,14 @@ def rows_of_space(calls: Calls, space: Space) -> Rows:
     """
     q, states = tuple(calls.q), space.size
     room, done, full = PER_ROW * states, 0, True
-    indptr = np.zeros(states + 1, dtype=np.int64)
+    indptr = _unwritten(states + 1)
     targets, rates = np.empty(room, dtype=np.int64), np.empty(room)
     run = spliced(fill, calls.model)
     while full:
         try:
             done, full = run(q, space.low, space.shape, done, indptr, targets, rates)
-        except ArithmeticError:
-            raise Failed(None) from None
+        except RAISED as error:
+            raise Failed(space.unnumbered(_written(indptr))[:, 0], error) from None
         if full:
             check_room(f"{calls.name}: a matrix on {states} states", 32.0 * len(rates))
             targets, rates = doubled(targets), doubled(rates)
@@ -120,7 +140,7 @@ def reached(
     """
     name, q = calls.name, tuple(calls.q)
     run = spliced(reach, calls.model)
-    found, indptr = np.empty(FIRST_ROOM, dtype=np.int64), np.zeros(FIRST_ROOM + 1, dtype=np.int64)
+    found, indptr = np.empty(FIRST_ROOM, dtype=np.int64), _unwritten(FIRST_ROOM + 1)
     targets, rates = np.empty(4 * FIRST_ROOM, dtype=np.int32), np.empty(4 * FIRST_ROOM)
     found[0], count, done, known, outcome = space.numbers(start[:, None])[0], 1, 0, 0, FULL
     place, table = _table(space.size, len(found))
@@ -128,8 +148,8 @@ def reached(
         arrays = found, place, table, known, count, done, indptr, targets, rates
         try:
             count, done, outcome = run(q, space.low, space.shape, *arrays)
-        except ArithmeticError:
-            raise Failed(None) from None
+        except RAISED as error:
+            raise Failed(space.unnumbered(found[_written(indptr)])[:, 0], error) from None
         known = count
         if outcome == FAILED:
             raise Failed(space.unnumbered(found[done : done + 1])[:, 0])
@@ -142,13 +162,26 @@ def reached(
             grown = (32.0 if many else 0.0) * len(found) + (0.0 if many else 24.0) * len(targets)
             check_room(f"{name}: more than {count} reachable states", grown)
             if many:
-                found, indptr = doubled(found), doubled(indptr)
+                found = doubled(found)
+                indptr = np.append(indptr, _unwritten(len(found) + 1 - len(indptr)))
                 if place[0] > 1:
                     (place, table), known = _table(space.size, len(found)), 0
             else:
                 targets, rates = doubled(targets), doubled(rates)
     edges = int(indptr[count])
     return found[:count], Rows(indptr[: count + 1], targets[:edges].astype(np.int64), rates[:edges])
+
+
+def _unwritten(count: int) -> NDArray[np.int64]:
+    """Return the beginnings of rows, of which the first one is known."""
+    found = np.full(count, -1, dtype=np.int64)
+    found[0] = 0
+    return found
+
+
+def _written(indptr: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the number of rows of which the end is known, shape (1,)."""
+    return np.array([int(np.argmax(indptr < 0)) - 1])
 
 
 def _table(space: int, room: int) -> tuple[tuple[int, int], NDArray[np.int32]]:

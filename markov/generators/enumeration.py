@@ -146,6 +146,13 @@ class Enumeration:
             raise TooLargeError(said, room, room)
         check_room(f"{name}: more than {count} reachable states", room)
 
+    def answers(self, places: Iterable[int]) -> Iterator[tuple[Any, list[tuple[Any, float]]]]:
+        """Yield some of the states that are done, with the transitions found."""
+        for k in places:
+            row = slice(self._ends[k], self._ends[k + 1])
+            targets = [self.states[number] for number in self._targets[row]]
+            yield self.states[k], list(zip(targets, self._rates[row], strict=True))
+
     def rows(self) -> Rows:
         """Return the rates out of the states that are done."""
         ends = np.frombuffer(self._ends, dtype=np.int64)

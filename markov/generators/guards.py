@@ -1,11 +1,12 @@
-"""Constructs in the source of rules whose compiled behaviour would differ from Python's."""
+"""Variables of rules that may have no value where they are read: compiled, they would have some value."""
 
 from __future__ import annotations
 
 import ast
+import contextlib
 import functools
 import inspect
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 __all__ = ["uncompilable"]
@@ -17,10 +18,9 @@ LEAVING = (ast.Return, ast.Raise, ast.Continue, ast.Break)
 def uncompilable(rules: Callable[..., Any]) -> str | None:
     """Return why some rules are left to Python although a compiler would take them; None: nothing.
 
-    Compiled, whole numbers have 64 bits, a negative whole power is zero, and a variable that was not
-    assigned has some value. So these are left to Python: powers other than by a constant >= 0,
-    products that grow in a loop, and variables that some way through the rules leaves unassigned.
-    Functions that the rules call are looked at too.
+    Compiled, a variable that was not assigned has some value, and Python raises an exception. So rules
+    are left to Python of which some way leaves a variable unassigned. Functions that the rules call are
+    looked at too. For the operations of rules see `hopflow.kernels.checking`.
 
     Raises
     ------
@@ -36,41 +36,23 @@ def uncompilable(rules: Callable[..., Any]) -> str | None:
         seen.add(function)
         if (why := _why_not(function)) is not None:
             return f"{function.__name__}: {why}"
-        known = (function.__globals__.get(name) for name in function.__code__.co_names)
-        left += [inspect.unwrap(value) for value in known if inspect.isfunction(value)]
+        left += [inspect.unwrap(value) for value in _used(function) if inspect.isfunction(value)]
     return None
+
+
+def _used(function: Any) -> Iterator[Any]:
+    """Yield what the names of a function refer to that are not its own."""
+    yield from map(function.__globals__.get, function.__code__.co_names)
+    for cell in function.__closure__ or ():
+        with contextlib.suppress(ValueError):  # not assigned yet
+            yield cell.cell_contents
 
 
 @functools.lru_cache(maxsize=256)
 def _why_not(function: Callable[..., Any]) -> str | None:
     from hopflow.kernels.source import parse
 
-    tree = parse(function)
-    return _power(tree) or _growing(tree) or _unassigned(tree)
-
-
-def _power(tree: ast.FunctionDef) -> str | None:
-    for node in ast.walk(tree):
-        if isinstance(node, (ast.BinOp, ast.AugAssign)) and isinstance(node.op, ast.Pow):
-            by = node.right if isinstance(node, ast.BinOp) else node.value
-            if not (isinstance(by, ast.Constant) and isinstance(by.value, int) and by.value >= 0):
-                return f"{ast.unparse(node)} is a power"
-    return None
-
-
-def _growing(tree: ast.FunctionDef) -> str | None:
-    """Return a product of a variable with itself in a loop."""
-    loops = [node for node in ast.walk(tree) if isinstance(node, LOOPS)]
-    for node in (inner for loop in loops for inner in ast.walk(loop)):
-        if isinstance(node, ast.AugAssign) and isinstance(node.op, (ast.Mult, ast.LShift)):
-            return f"{ast.unparse(node)} in a loop"
-        if isinstance(node, ast.Assign):
-            targets = {n.id for t in node.targets for n in ast.walk(t) if isinstance(n, ast.Name)}
-            products = (n for n in ast.walk(node.value) if isinstance(n, ast.BinOp))
-            grows = (p for p in products if isinstance(p.op, (ast.Mult, ast.LShift)))
-            if any(_names(product) & targets for product in grows):
-                return f"{ast.unparse(node)} in a loop"
-    return None
+    return _unassigned(parse(function))
 
 
 def _names(node: ast.AST) -> set[str]:

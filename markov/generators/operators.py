@@ -12,7 +12,7 @@ from scipy.sparse.linalg import LinearOperator
 from hopflow.errors import RuleError
 from markov.computing.memory import check_room
 from markov.generators.calls import Calls
-from markov.generators.compiled import compilable
+from markov.generators.compiled import RAISED, compilable
 from markov.generators.edges import Edges, edges_by_python
 from markov.generators.regions import Region, find_regions
 from markov.generators.sets import CHUNK, edges_of
@@ -150,7 +150,7 @@ class _Compiled:
         run = spliced(multiply, self.calls.model)
         try:
             done = run(tuple(self.calls.q), space.low, space.shape, kind, vector, product)
-        except (ArithmeticError, LookupError, ValueError):
+        except RAISED:
             return _Sets(self.calls, space)(kind, vector)
         if done < space.size:
             state = space.state(space.unnumbered(np.array([done]))[:, 0])

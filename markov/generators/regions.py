@@ -64,7 +64,7 @@ def predicted_count(calls: Calls, space: Space, *, counts: bool = False) -> floa
     Of states at random, the mean of one over the size of the region around each is the number of
     regions per state.
     """
-    if not space.whole:
+    if not (space.whole and calls.takes_stand_ins):
         return math.inf
     share = 0.0
     numbers = np.random.default_rng(5).integers(space.size, size=PROBED)
@@ -90,7 +90,7 @@ def find_regions(
     be left to plain Python. ``read`` gives the number that is kept of a rate; where ``counts`` is set,
     what depends on one component is kept as a curve.
     """
-    if not space.whole:
+    if not (space.whole and calls.takes_stand_ins):
         return None
     most = space.size // STATES_PER_RUN if most is None else most
     found: list[Region] = []

@@ -62,6 +62,8 @@ def edges_of(
 
     None where sets have fewer than ``per_run`` states in the mean, or too many are left to Python.
     """
+    if not calls.takes_stand_ins:
+        return None
     codes = space.unnumbered(numbers)
     found: list[tuple[Any, ...]] = []
     deferred: list[NDArray[np.int64]] = []
@@ -156,11 +158,13 @@ class _Run:
     def moves(self) -> list[_Move] | None:
         """Return the transitions of the states that are left in the end; None: Python is to say."""
         state = self.calls.with_names(self.space.joined(self.values))
+        before = UnsupportedError.raised
         try:
             found = [(target, rate) for target, rate in self.calls.rules(state, self.calls.q)]
-            return [self._move(target, rate) for target, rate in found]
+            moves = [self._move(target, rate) for target, rate in found]
         except (UnsupportedError, Exception):  # noqa: BLE001  # plain Python is to say
             return None
+        return moves if UnsupportedError.raised == before else None  # a rule may have caught it
 
     def _move(self, target: Any, rate: Any) -> _Move:
         count = len(self.selection.states)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+import numbers
 import operator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -69,22 +71,31 @@ class Traced:
         if isinstance(other, Traced):
             alike = other.span is self.span
             return self.offset < other.offset if alike else int(self) < int(other)
-        return self.span.below(other - self.offset)
+        if not _is_real(other):
+            return int(self) < other  # type: ignore[no-any-return]
+        if not math.isfinite(other):
+            return self.span.value < other  # type: ignore[no-any-return]
+        return self.span.below(math.ceil(other) - self.offset)
 
     def __ge__(self, other: Any) -> bool:
-        return not self < other
+        return not self < other if _is_ordered(other) else int(self) >= other
 
     def __le__(self, other: Any) -> bool:
         if isinstance(other, Traced):
             alike = other.span is self.span
             return self.offset <= other.offset if alike else int(self) <= int(other)
-        bound = math.floor(other) + 1 if math.isfinite(other) else other
-        return self.span.below(bound - self.offset)
+        if not _is_real(other):
+            return int(self) <= other  # type: ignore[no-any-return]
+        if not math.isfinite(other):
+            return self.span.value <= other  # type: ignore[no-any-return]
+        return self.span.below(math.floor(other) + 1 - self.offset)
 
     def __gt__(self, other: Any) -> bool:
-        return not self <= other
+        return not self <= other if _is_ordered(other) else int(self) > other
 
     def __eq__(self, other: object) -> bool:
+        if not _is_ordered(other):
+            return int(self) == other
         return self <= other and self >= other
 
     def __int__(self) -> int:
@@ -115,6 +126,15 @@ class Traced:
         return self != 0
 
 
+def _is_real(other: Any) -> bool:
+    return type(other) in (int, float, bool) or isinstance(other, numbers.Real)
+
+
+def _is_ordered(other: Any) -> bool:
+    """Whether a number is either below another one or at least that: not for NaN, nor for other values."""
+    return isinstance(other, Traced) or (_is_real(other) and not math.isnan(other))
+
+
 def _by_value(operation: Any, *, reverse: bool = False) -> Any:
     def operate(self: Traced, *others: Any) -> Any:
         values = [int(self), *(int(o) if isinstance(o, Traced) else o for o in others)]
@@ -124,8 +144,18 @@ def _by_value(operation: Any, *, reverse: bool = False) -> Any:
 
 
 _TWO_SIDED = ["mul", "truediv", "floordiv", "mod", "pow", "and", "or", "xor", "lshift", "rshift"]
-for _name in (*_TWO_SIDED, "neg", "pos", "abs"):
+for _name in (*_TWO_SIDED, "neg", "pos", "abs", "invert"):
     setattr(Traced, f"__{_name}__", _by_value(getattr(operator, f"__{_name}__")))
+_BUILTIN: dict[str, Callable[..., Any]] = {
+    "round": round,
+    "floor": math.floor,
+    "ceil": math.ceil,
+    "trunc": math.trunc,
+    "divmod": divmod,
+}
+for _name, _operation in _BUILTIN.items():
+    setattr(Traced, f"__{_name}__", _by_value(_operation))
+setattr(Traced, "__rdivmod__", _by_value(divmod, reverse=True))  # noqa: B010
 for _name in (*_TWO_SIDED, "sub"):
     setattr(Traced, f"__r{_name}__", _by_value(getattr(operator, f"__{_name}__"), reverse=True))
 

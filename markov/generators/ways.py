@@ -28,6 +28,7 @@ from markov.generators.closures import NUMBERED, ascending, closed_part, led_to
 from markov.generators.edges import Edges, edges_by_python
 from markov.generators.enumeration import Enumeration, Rows
 from markov.generators.regions import edges_by_regions, find_regions
+from markov.generators.repetition import refuse_changed, refuse_changing, some_of
 from markov.generators.sets import edges_by_sets
 from markov.models.samples import ends_of, sample_of
 from markov.models.spaces import Space
@@ -169,6 +170,7 @@ class Ways:
 
     def listed(self, search: Enumeration) -> Built:
         """Return the chain on the states that a search has found, in ascending order."""
+        refuse_changed(self.calls, search.answers(some_of(search.done)))
         space = self.declared or Space.found(self.model.State, search.states)
         rows, codes = search.rows(), space.codes(search.states)
         order = ascending(space, codes)
@@ -220,9 +222,9 @@ class Ways:
         except (RuleError, TooLargeError):
             raise
         except compiled.Failed as failed:
-            if failed.state is not None:
-                state = self.space.state(failed.state)
-                self.calls.transitions(self.calls.known(state))
+            state = self.space.state(failed.state)
+            self.calls.transitions(self.calls.known(state))
+            if failed.error is None:
                 self._warn(f"{state}: compiled, the rules fail there")
             return None
         except Exception:  # noqa: BLE001  # what a compiler cannot do is left to Python
@@ -287,6 +289,7 @@ class Ways:
         found = disagreement(self.calls, self.space, built.codes, built.Q, places)
         if found is None:
             return built
+        refuse_changing(self.calls, map(self.space.state, built.codes[:, places].T.tolist()))
         x, difference = found
         self._warn(f"{self.space.state(built.codes[:, x])}: {built.how} give {difference}")
         return None

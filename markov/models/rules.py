@@ -30,6 +30,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from hopflow.errors import RuleError
 from hopflow.parameters import Parametrized
 from markov.models.measures import Measure, measured
 from markov.models.signatures import two_arguments
@@ -41,6 +42,16 @@ if TYPE_CHECKING:
 __all__ = ["NO_END", "ChainModel"]
 
 KEPT = 50_000  # states of a space whose values are remembered
+
+
+class _Undeclared:
+    """Stands where a subclass declares ``State``."""
+
+    def __get__(self, model: ChainModel | None, owner: type[Any]) -> Any:
+        if model is None:
+            return self
+        msg = "write class State(NamedTuple) with the components of a state, rules(s, q), and start() or space()"
+        raise RuleError(f"{model.name} declares no State: {msg}")
 
 
 class ChainModel(Parametrized):
@@ -77,7 +88,7 @@ class ChainModel(Parametrized):
     [0.0006, 0.0129, 0.1287, 0.8578]
     """
 
-    State: ClassVar[type[Any]]
+    State: ClassVar[Any] = _Undeclared()
 
     def space(self) -> Mapping[str, Any]:
         """Return the values of each component of the state, in the order of ``State``.

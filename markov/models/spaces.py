@@ -22,12 +22,14 @@ from hopflow.errors import RuleError
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["NO_END", "Component", "Space"]
+__all__ = ["NO_END", "Component", "Space", "fields_of"]
 
 NO_END = 2**52
 """Where the values of a component end that has no last one."""
+MAX_CODE = 2**62
+"""Whole numbers below are codes of 64 bits, as are differences of two of them."""
 ALLOWED = (
-    "a range with step 1, not empty; a list of different values, such as an Enum; or, for a vector, "
+    "a range with step 1, not empty, below 2^62; a list of different values, such as an Enum; or, for a vector, "
     "a tuple of such ranges"
 )
 
@@ -103,7 +105,7 @@ class Space:
         if not isinstance(given, Mapping):
             msg = f"{owner}.space() returns {given!r}: must be a dict of the fields of State"
             raise RuleError(msg)
-        if tuple(given) != tuple(make._fields):
+        if tuple(given) != fields_of(make, owner):
             fields = ", ".join(make._fields)
             raise RuleError(f"{owner}.space() has {', '.join(given)}: must be {fields}")
         for name, values in given.items():
@@ -116,13 +118,14 @@ class Space:
     def found(cls, make: Any, states: Sequence[Any]) -> Space:
         """Return the smallest space that has some states, of which a model declared none.
 
-        Whole numbers become a range; other values are numbered in the order of their discovery, as
-        are tuples of different lengths. A state that is no tuple, or a plain tuple where these have
-        different lengths, is one component called ``state``.
+        Whole numbers become a range; other values, and whole numbers beyond 62 bits, are numbered in the
+        order of their discovery. States that are not all tuples of the same length have one component,
+        called ``state``.
         """
-        if make is None and (not isinstance(states[0], tuple) or len(set(map(len, states))) > 1):
+        width = len(states[0]) if isinstance(states[0], tuple) else 0
+        tuples = (isinstance(state, tuple) and len(state) == width for state in states)
+        if make is None and not (width and all(tuples)):
             return cls(_single, {"state": _values_of(states)})
-        width = len(states[0])
         names = getattr(make, "_fields", None) or tuple(f"state[{k}]" for k in range(width))
         columns = zip(*states, strict=True)
         return cls(make, {name: _values_of(c) for name, c in zip(names, columns, strict=True)})
@@ -240,10 +243,7 @@ class Space:
         count, width = len(states), len(self.components)
         if self.whole:
             rows = states if self.plain else map(self.flat, states)
-            try:
-                flat = np.fromiter(itertools.chain.from_iterable(rows), np.int64, count * width)
-            except OverflowError:
-                raise ValueError("start: a component of a state is beyond 64 bits") from None
+            flat = np.fromiter(itertools.chain.from_iterable(rows), np.int64, count * width)
             return np.ascontiguousarray(flat.reshape(count, width).T)
         columns = zip(*map(self.flat, states), strict=True)
         return np.array([_coded(c, v) for c, v in zip(self.components, columns, strict=True)])
@@ -273,7 +273,8 @@ class Space:
             values = code
             if not isinstance(component.values, range):
                 table = np.empty(len(component.values), dtype=object)
-                table[:] = component.values
+                for place, value in enumerate(component.values):
+                    table[place] = value  # all at once, tuples of one length would be rows
                 values = (np.array(component.values) if _is_text(table) else table)[code]
             view = values.view()
             view.flags.writeable = False
@@ -295,6 +296,14 @@ class Space:
         return itertools.starmap(self.make, parts) if self.plain else map(self.joined, parts)
 
 
+def fields_of(make: Any, owner: str) -> tuple[str, ...]:
+    """Return the names of the components of a model's states; RuleError unless ``State`` is a NamedTuple."""
+    if not (isinstance(make, type) and issubclass(make, tuple) and hasattr(make, "_fields")):
+        msg = "must be a NamedTuple class with the components of a state"
+        raise RuleError(f"{owner}.State = {make!r}: {msg}")
+    return tuple(make._fields)
+
+
 @lru_cache(maxsize=64)
 def _defined(text: str) -> Callable[[Any], bool]:
     scope: dict[str, Any] = {}
@@ -313,12 +322,17 @@ def _single(value: Any) -> Any:
 
 def _values_of(column: Sequence[Any]) -> Any:
     """Return the values of a field that were found: a range, a tuple of ranges, or a list."""
-    if all(type(value) is int for value in column):
+    if _are_codes(column):
         return range(min(column), max(column) + 1)
-    vectors = all(type(v) is tuple and all(type(part) is int for part in v) for v in column)
+    vectors = all(type(v) is tuple and _are_codes(v) for v in column)
     if vectors and len({len(value) for value in column}) == 1 and column[0]:
         return tuple(map(_values_of, zip(*column, strict=True)))
     return list(dict.fromkeys(column))
+
+
+def _are_codes(values: Sequence[Any]) -> bool:
+    """Whether values are whole numbers that are codes of 64 bits."""
+    return set(map(type, values)) == {int} and -MAX_CODE < min(values) <= max(values) < MAX_CODE
 
 
 def _is_vector(values: Any) -> bool:
@@ -332,7 +346,8 @@ def _is_vector(values: Any) -> bool:
 def _is_finite(values: Any) -> bool:
     """Whether these may be the values of a component."""
     if isinstance(values, range):
-        return values.step == 1 and values.stop > values.start
+        inside = -MAX_CODE < values.start < values.stop < MAX_CODE
+        return values.step == 1 and inside
     if isinstance(values, (str, bytes, Mapping)) or not isinstance(
         values, (Sequence, enum.EnumMeta)
     ):

@@ -1,0 +1,157 @@
+"""Rules that ask what a number is, and not only how large: a stand-in for it gives another answer.
+
+Rules run on stand-ins for whole numbers (`regions`, `sets`), which answer comparisons, arithmetic and
+``isinstance`` as numbers do. ``is`` and ``type`` cannot be answered, nor noticed: they are looked for in the
+bytecode, so that rules without a source text are covered.
+"""
+
+from __future__ import annotations
+
+import dis
+import functools
+import inspect
+import sys
+import types
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+__all__ = ["asks_for_identity", "used_by"]
+
+NUMBERS = (int, float, bool, complex)
+_UNKNOWN = object()
+_CALLS = {"PRECALL", "CALL", "CALL_KW", "KW_NAMES", "PUSH_NULL"}
+
+
+def asks_for_identity(rules: Callable[..., Any], q: Any = None) -> bool:
+    """Whether rules, or functions that they call, may compare numbers by ``is`` or ask for their ``type``.
+
+    Comparisons with what is no number, such as None or a member of an Enum, count for nothing.
+    """
+    seen: set[int] = set()
+    left = [(_plain(rules), True)]
+    while left:
+        function, is_rule = left.pop()
+        if function is None or id(function) in seen:
+            continue
+        seen.add(id(function))
+        if _asks(function, is_rule):
+            return True
+        owners = (type(getattr(rules, "__self__", None)), type(q))
+        left += [(_plain(value), False) for value in used_by(function, owners)]
+    return False
+
+
+def used_by(function: types.FunctionType, owners: Iterable[type] = ()) -> Iterator[Any]:
+    """Yield functions that the names of a function refer to, in containers and modules of users too."""
+    values = [
+        value
+        for name in _names(function.__code__)
+        if (value := _named(function, name)) is not _UNKNOWN
+    ]
+    names = set(_names(function.__code__))
+    for value in values:
+        if isinstance(value, types.ModuleType) and _is_of_user(value):
+            yield from (found for name in names if callable(found := getattr(value, name, None)))
+        elif isinstance(value, dict):
+            yield from filter(callable, value.values())
+        elif isinstance(value, (list, tuple)):
+            yield from filter(callable, value)
+        elif callable(value):
+            yield value
+    for owner in owners:
+        yield from (found for name in names if callable(found := getattr(owner, name, None)))
+
+
+def _plain(value: Any) -> types.FunctionType | None:
+    """Return the Python function behind a method, a partial or a decorator; None: there is none."""
+    while isinstance(value, functools.partial):
+        value = value.func
+    value = getattr(value, "__func__", value)
+    try:
+        value = inspect.unwrap(value)
+    except (ValueError, TypeError):
+        return None
+    return value if isinstance(value, types.FunctionType) else None
+
+
+def _is_of_user(module: types.ModuleType) -> bool:
+    top = module.__name__.partition(".")[0]
+    return top not in sys.stdlib_module_names and top not in {"numpy", "scipy"}
+
+
+@functools.lru_cache(maxsize=256)
+def _names(code: types.CodeType) -> tuple[str, ...]:
+    """Return the names that a code object and those within refer to, beside its own variables."""
+    inner = [_names(c) for c in code.co_consts if isinstance(c, types.CodeType)]
+    return tuple({*code.co_names, *code.co_freevars, *(name for names in inner for name in names)})
+
+
+def _named(function: types.FunctionType, name: str) -> Any:
+    """Return what a name that is not a local variable refers to."""
+    cells = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
+    if name in cells:
+        try:
+            return cells[name].cell_contents
+        except ValueError:  # not assigned yet
+            return _UNKNOWN
+    if name in function.__globals__:
+        return function.__globals__[name]
+    builtins: Any = function.__globals__.get("__builtins__", {})
+    return (builtins if isinstance(builtins, dict) else vars(builtins)).get(name, _UNKNOWN)
+
+
+def _asks(function: types.FunctionType, is_rule: bool) -> bool:
+    return any(_asks_in(code, function, is_rule) for code in _codes(function.__code__))
+
+
+def _codes(code: types.CodeType) -> Iterator[types.CodeType]:
+    yield code
+    for inner in code.co_consts:
+        if isinstance(inner, types.CodeType):
+            yield from _codes(inner)
+
+
+def _asks_in(code: types.CodeType, function: types.FunctionType, is_rule: bool) -> bool:
+    steps = [step for step in dis.get_instructions(code) if step.opname not in {"CACHE", "RESUME"}]
+    state = (
+        code.co_varnames[: code.co_argcount][:2] if is_rule and code is function.__code__ else ()
+    )
+    for k, step in enumerate(steps):
+        if step.opname == "IS_OP":
+            right, begin = _operand(steps, k, function)
+            left, _ = _operand(steps, begin, function)
+            if not (_is_no_number(left) or _is_no_number(right)):
+                return True
+        elif step.argval == "type" and step.opname.startswith(("LOAD_GLOBAL", "LOAD_NAME")):
+            after = [s for s in steps[k + 1 : k + 4] if s.opname != "PUSH_NULL"]
+            if len(after) < 2 or after[1].opname not in _CALLS or after[0].argval not in state:
+                return True
+    return False
+
+
+def _operand(
+    steps: list[dis.Instruction], end: int, function: types.FunctionType
+) -> tuple[Any, int]:
+    """Return the value pushed by the steps before ``end``, if it is known, and where they begin."""
+    k = end - 1
+    attributes: list[str] = []
+    while k >= 0 and steps[k].opname == "LOAD_ATTR":
+        attributes.append(steps[k].argval)
+        k -= 1
+    if k < 0:
+        return _UNKNOWN, 0
+    step = steps[k]
+    if step.opname in {"LOAD_CONST", "LOAD_SMALL_INT"}:
+        value = step.argval
+    elif step.opname in {"LOAD_GLOBAL", "LOAD_NAME", "LOAD_DEREF"}:
+        value = _named(function, step.argval)
+    else:
+        return _UNKNOWN, k
+    for name in reversed(attributes):
+        value = getattr(value, name, _UNKNOWN)
+    return value, k
+
+
+def _is_no_number(value: Any) -> bool:
+    """Whether no number, and no stand-in for one, is this object."""
+    return value is not _UNKNOWN and type(value) not in NUMBERS and not isinstance(value, type)
