@@ -11,7 +11,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 from hopflow.errors import RuleError, RuleWarning
-from hopflow.status import ConvergenceError
+from hopflow.status import ConvergenceError, UndecidedError
 from markov.answer_comparisons import AnswerComparison
 from markov.chains import MarkovChain
 from markov.computing.memory import TooLargeError
@@ -125,6 +125,7 @@ __all__ = [
     "ThresholdAdvice",
     "TooLargeError",
     "Transient",
+    "UndecidedError",
     "add_at",
     "autocovariance",
     "best",
