@@ -88,6 +88,11 @@ class Result:
 
     FOLDED: ClassVar[tuple[str, ...]] = ()
 
+    @property
+    def advice(self) -> str:
+        """What to try next where the status alone does not say."""
+        return ""
+
     def summary(self) -> dict[str, object]:
         """Return the rows of the result's table, by name."""
         raise NotImplementedError

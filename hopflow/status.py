@@ -7,7 +7,15 @@ from typing import Any, Literal
 
 from hopflow.checks import choice
 
-__all__ = ["ConvergenceError", "Interrupted", "NotSolvedError", "OnFailure", "Status", "deliver"]
+__all__ = [
+    "ConvergenceError",
+    "Interrupted",
+    "NotSolvedError",
+    "OnFailure",
+    "Status",
+    "UndecidedError",
+    "deliver",
+]
 
 OnFailure = Literal["raise", "return"]
 
@@ -35,8 +43,9 @@ class Status(enum.Enum):
     )
     INACCURATE = (
         "inaccurate",
-        "the tolerance was not reached: markov's GTH() is the most accurate; a fluid takes finer steps",
+        "the tolerance was not reached",
     )
+    UNDECIDED = "undecided", "a number lies within its error of the threshold: ask for it with =?"
     NEGATIVE = "negative entries", "rounding made probabilities negative: use method=GTH()"
     NOT_FINITE = "not finite", "the result overflowed: check the magnitudes of the rates"
     NOT_MEASURED = "nothing measured", "nothing arrived in the measured time: simulate longer"
@@ -88,7 +97,8 @@ class NotSolvedError(ArithmeticError):
 
     def __init__(self, result: Any) -> None:
         self.result = result
-        super().__init__(f"{type(result).__name__}: {result.status}")
+        advice = getattr(result, "advice", "")
+        super().__init__(f"{type(result).__name__}: {result.status}{advice and f': {advice}'}")
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Let an error come back from another process."""
@@ -107,6 +117,32 @@ class ConvergenceError(NotSolvedError):
     ...     print(error.result.status.label)
     inaccurate
     """
+
+
+class UndecidedError(NotSolvedError):
+    """A property is neither true nor false: a number lies within its error of the threshold.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> from markov import UndecidedError, read_prism
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder, "light.sm")
+    ...     text = "ctmc module m x : [0..1] init 0; [] x = 0 -> 3 : (x' = 1); endmodule"
+    ...     _ = path.write_text(text)
+    ...     model = read_prism(path)
+    >>> exact = model.property("P=? [ F<=1 x=1 ]").value
+    >>> try:
+    ...     model.property(f"P>={exact!r} [ F<=1 x=1 ]")
+    ... except UndecidedError as error:
+    ...     print(error.result.value, error.result.status.label)
+    None undecided
+    """
+
+    def __init__(self, result: Any) -> None:
+        super().__init__(result)
+        self.args = (f"{result.text}: undecided ({result.reason})",)
 
 
 class Interrupted(KeyboardInterrupt):
@@ -145,10 +181,13 @@ def deliver(result: Any, on_failure: OnFailure) -> Any:
     ------
     ConvergenceError
         If the tolerance was not reached.
+    UndecidedError
+        If a property is neither true nor false.
     NotSolvedError
         For any other status that is not ok.
     """
     choice("on_failure", on_failure, ("raise", "return"))
     if on_failure == "raise" and not result.status.ok:
-        raise (ConvergenceError if result.status is Status.INACCURATE else NotSolvedError)(result)
+        errors = {Status.INACCURATE: ConvergenceError, Status.UNDECIDED: UndecidedError}
+        raise errors.get(result.status, NotSolvedError)(result)
     return result

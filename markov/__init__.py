@@ -11,7 +11,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 from hopflow.errors import RuleError, RuleWarning
-from hopflow.status import ConvergenceError
+from hopflow.status import ConvergenceError, UndecidedError
 from markov.answer_comparisons import AnswerComparison
 from markov.chains import MarkovChain
 from markov.computing.memory import TooLargeError
@@ -64,7 +64,7 @@ if TYPE_CHECKING:
     from markov.phases.traces import MapFit, fit_map
     from markov.relaxation import autocovariance, mixing_time
     from markov.sampling import Paths, paths
-    from markov.sensitivities import Sensitivity
+    from markov.sensitivities import NoDerivativeError, Sensitivity
     from markov.sharding import stationary_sharded
     from markov.steps import DiscreteChain, Steps
     from markov.thresholds import ThresholdAdvice, pause_thresholds
@@ -100,6 +100,7 @@ __all__ = [
     "Mean",
     "Method",
     "Multilevel",
+    "NoDerivativeError",
     "Passage",
     "Paths",
     "PauseChain",
@@ -125,6 +126,7 @@ __all__ = [
     "ThresholdAdvice",
     "TooLargeError",
     "Transient",
+    "UndecidedError",
     "add_at",
     "autocovariance",
     "best",
@@ -181,7 +183,7 @@ _LOADED_ON_USE = {
     "phases.traces": ("MapFit", "fit_map"),
     "relaxation": ("autocovariance", "mixing_time"),
     "sampling": ("Paths", "paths"),
-    "sensitivities": ("Sensitivity",),
+    "sensitivities": ("NoDerivativeError", "Sensitivity"),
     "sharding": ("stationary_sharded",),
     "steps": ("DiscreteChain", "Steps"),
     "thresholds": ("ThresholdAdvice", "pause_thresholds"),

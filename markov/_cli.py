@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer.core import TyperGroup
 
+from hopflow.checks import choice
 from hopflow.command_line import AsJson, as_json, check_output, examples, save_figure
+from hopflow.status import Status
 from hopflow.units import quantity
 
 if TYPE_CHECKING:
@@ -30,6 +32,9 @@ class FilesToo(TyperGroup):
 
 PRISM, JANI, PYTHON = (".prism", ".sm", ".pm", ".ctmc"), (".jani",), (".py",)
 SUFFIXES = PRISM + JANI + PYTHON
+PROOFS: dict[str, Any] = {"on": True, "tight": "tight", "off": False}
+UNDECIDED = 3
+"""Exit status for properties without a truth value; 2 is that of a wrong call."""
 commands = typer.Typer()
 solve = typer.Typer(
     cls=FilesToo,
@@ -131,17 +136,22 @@ def file(
     ] = None,
     properties: Annotated[Path | None, typer.Option(help="A PRISM file of properties.")] = None,
     const: Annotated[str, typer.Option(help="Constants: N=5,rate=0.1")] = "",
+    proof: Annotated[
+        str, typer.Option(help="Bound of stationary distributions: on, tight, or off.")
+    ] = "on",
     plot: Annotated[Path | None, typer.Option(help="Draw the stationary marginals here.")] = None,
     json: AsJson = False,
 ) -> None:
     """Solve a model in a file, or evaluate properties of it; `hopflow solve FILE` does the same.
 
     A .py file is run as Python: its variable `model`, or the one ChainModel that it defines.
+    Exit status 3: a property is undecided, its number within the error of the threshold (null in JSON).
     """
     from markov.driver import stationary
 
     check_output("plot", plot)
     constants = constants_of(const)
+    choice("proof", proof, PROOFS)
     if path.suffix in PYTHON:
         for name, given in (("property", property), ("properties", properties), ("const", const)):
             if given:
@@ -152,16 +162,25 @@ def file(
         if properties is not None:
             model = model.with_properties(properties)
         names = property or (list(model.properties.properties) if properties is not None else [])
-        found = [model.property(text, on_failure="return") for text in names]
-        if json and found:
-            fields = ("text", "value", "error_bound", "status", "reason", "seconds")
-            typer.echo(as_json([{name: getattr(each, name) for name in fields} for each in found]))
-        else:
-            for each in found:
-                typer.echo(each)
-        if found:
+        if names:
+            if proof == "off":
+                raise ValueError("proof = 'off': must be on or tight, a property has a bound")
+            _evaluate(model, names, PROOFS[proof], json)
             return
-    _show(stationary(model), plot, json)
+    _show(stationary(model, proof=PROOFS[proof]), plot, json)
+
+
+def _evaluate(model: FileModel, names: list[str], proof: Any, json: bool) -> None:
+    """Print the values of properties; exit status 3 where one of them is undecided."""
+    found = [model.property(text, proof=proof, on_failure="return") for text in names]
+    if json:
+        fields = ("text", "value", "error_bound", "status", "reason", "seconds")
+        typer.echo(as_json([{name: getattr(each, name) for name in fields} for each in found]))
+    else:
+        for each in found:
+            typer.echo(each)
+    if any(each.status is Status.UNDECIDED for each in found):
+        raise typer.Exit(UNDECIDED)
 
 
 def file_model(path: Path, constants: dict[str, Any]) -> FileModel:

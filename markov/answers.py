@@ -69,6 +69,11 @@ class Solved(Result):
             raise AttributeError(f"{type(self).__name__}: the chain has no throughput")
         return float(self["throughput"])
 
+    @property
+    def advice(self) -> str:
+        """Another method, where iterations did not reach the tolerance."""
+        return "GTH() is the most accurate method" if self.status is Status.INACCURATE else ""
+
     def _about(self) -> dict[str, object]:
         """Return the rows of the table that describe the chain."""
         raise NotImplementedError
@@ -85,7 +90,7 @@ class Solved(Result):
             if not dims
         }
         return {
-            "status": self.status,
+            "status": f"{self.status}{self.advice and f': {self.advice}'}",
             **self._about(),
             **measures,
             **self._proof(),

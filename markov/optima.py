@@ -21,6 +21,7 @@ from hopflow.results import Result, figure
 from markov.driver import stationary
 from markov.perturbations import parameters_of
 from markov.selections import as_chain
+from markov.sensitivities import NoDerivativeError
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -302,9 +303,14 @@ def _searched(
         return tried[value]
 
     def slope(x: Any, name: str) -> float:
+        """Return a direction of search: at a kink the mean of both sides."""
         measure, entry = _entry(name)
-        found = point(x).answer.sensitivity(parameter, of=measure)
-        return width * (found[entry or 0] if isinstance(found, list) else found).derivative
+        try:
+            sides = [point(x).answer.sensitivity(parameter, of=measure)]
+        except NoDerivativeError as error:
+            sides = [found for found in (error.left, error.right) if found is not None]
+        each = [found[entry or 0] if isinstance(found, list) else found for found in sides]
+        return width * sum(found.derivative for found in each) / max(len(each), 1)
 
     def condition(k: int, name: str, side: float, end: float) -> dict[str, Any]:
         """Return that a measure is within a limit, by a little."""

@@ -1,29 +1,29 @@
 """How rates and measures of a model change with one of its parameters.
 
 Rates are differentiated exactly by the symbols that rules see, where the rules allow it
-(`markov.generators.slopes`), and these symbols by the parameter by central differences, extrapolated
-twice; other rates, and the measures, by such differences themselves.
+(`markov.generators.slopes`), and these symbols by the parameter by differences (`markov.differences`);
+other rates, and the measures, by such differences themselves.
 """
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable
-from functools import cached_property
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import scipy.sparse as sp
 
+from markov.differences import HALVES, STEPS, Side, derivative
 from markov.generators.closures import NUMBERED
-from markov.generators.slopes import RateSlopes, flat_numbers, rate_slopes
+from markov.generators.slopes import Comparison, RateSlopes, flat_numbers, rate_slopes
 from markov.models.measures import Mean, chosen
 from markov.models.rules import ChainModel
 from markov.proofs.means import rows_of
 from markov.selections import as_chain
 
 if TYPE_CHECKING:
-    import scipy.sparse as sp
     from numpy.typing import NDArray
 
     from markov.chains import MarkovChain
@@ -32,9 +32,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Perturbation", "parameters_of"]
 
-STEP = 2.0**-8  # of the first difference, relative to the parameter
-UNIT = 2.0**-53
-LEVELS = tuple(STEP / 2**level for level in range(3))
+LEAK = 1e-12  # of the exit rate of a state: less is rounding
+STATES_CHANGE = "the states change with it: no derivative"
 
 
 class Perturbation:
@@ -55,11 +54,13 @@ class Perturbation:
     ----------
     at
         The parameter's value.
+    counted
+        Whether it is a whole number, of which there are differences only.
 
     Raises
     ------
     ValueError
-        For an unknown name; for a parameter that is no number, is zero, or changes the states.
+        For an unknown name; for a parameter that is no number, or zero and no whole number.
     """
 
     def __init__(
@@ -67,104 +68,145 @@ class Perturbation:
     ) -> None:
         self.parameter, self._chain, self._states, self._known = parameter, chain, states, known
         model: Any = chain.model
-        name, index, whole = _entry(parameters_of(model), parameter)
-        at = whole if index is None else whole[index]
-        if isinstance(at, bool) or not isinstance(at, (int, float, np.number)) or at == 0:
+        self._name, self._index, self._whole = _entry(parameters_of(model), parameter)
+        at = self._whole if self._index is None else self._whole[self._index]
+        number = isinstance(at, (int, float, np.number)) and not isinstance(at, (bool, complex))
+        self.counted = isinstance(at, (int, np.integer)) and not _is_real(model, self._name)
+        if not number or not math.isfinite(at) or (at == 0 and not self.counted):
             said = "must be a number other than zero, which may change a little"
             raise ValueError(f"parameter = {parameter!r} is {at!r}: {said}")
-        self.at = float(at)
+        self.at = int(at) if self.counted else float(at)
+        self._unit = 0.0 if self.at == 0 else 2.0 ** math.floor(math.log2(abs(self.at)))
+        self._scales = len(STEPS)
         self._models, self._chains = {0.0: model}, {0.0: chain}
         self._rows: dict[tuple[str, float], list[Mean]] = {}
-        for shift in (sign * step for step in LEVELS for sign in (1.0, -1.0)):
-            value: Any = self.at * (1.0 + shift)
-            if index is not None:
-                parts = [value if k == index else x for k, x in enumerate(whole)]
-                value = tuple(parts) if isinstance(whole, tuple) else parts
+
+    @property
+    def smallest_step(self) -> float:
+        """The smallest shift by which derivatives are tried."""
+        return self._unit * STEPS[self._scales - 1] * HALVES[-1]
+
+    def model_at(self, shift: float) -> Any:
+        """Return the model with the parameter changed by a shift, in its unit.
+
+        Raises
+        ------
+        ValueError
+            Where the model refuses it.
+        """
+        if shift not in self._models:
+            value: Any = self.at + shift
+            if self._index is not None:
+                parts = [value if k == self._index else x for k, x in enumerate(self._whole)]
+                value = tuple(parts) if isinstance(self._whole, tuple) else parts
             try:
-                self._models[shift] = model.replace(**{name: value})
+                self._models[shift] = self._chain.model.replace(**{self._name: value})  # type: ignore[union-attr]
             except ValueError as error:
-                said = f"the model refuses {name} = {value!r}: {error}"
-                raise ValueError(f"parameter = {parameter!r}: {said}") from error
+                said = f"the model refuses {self._name} = {value!r}: {error}"
+                raise ValueError(f"parameter = {self.parameter!r}: {said}") from error
+        return self._models[shift]
 
-    @cached_property
-    def generator(self) -> tuple[sp.csr_matrix, sp.csr_matrix]:
-        """Q' between the states and an estimate of the error of its entries, shape (n, n) each."""
-        return self._by_symbols() or self._difference(
-            lambda shift: self._chain_at(shift).Q[self._states][:, self._states]
-        )
+    def generator(self, side: Side | None = None) -> tuple[sp.csr_matrix, sp.csr_matrix]:
+        """Return Q' between the states and an estimate of the error of its entries, shape (n, n) each.
 
-    def measure(self, of: str, row: int, here: Mean, ratio: float | None) -> tuple[Vector, Vector]:
+        Raises
+        ------
+        Kinked, Jump, Irregular
+            Where rates have no derivative (see `markov.differences`).
+        ValueError
+            Where the states change with the parameter.
+        """
+        found = self._by_symbols(side)
+        if found is not None:
+            return found
+        n, last = len(self._states), np.zeros(0, dtype=np.int64)
+
+        def values(shifts: Sequence[float]) -> list[Vector]:
+            nonlocal last
+            parts = [self._between_states(shift) for shift in shifts]
+            last = np.unique(np.concatenate([keys for keys, _ in parts]))
+            return [_aligned(last, keys, rates) for keys, rates in parts]
+
+        change = derivative(values, self._unit, side, self._scales)
+        rows, columns = np.divmod(last, n)
+        made = [sp.csr_matrix((part, (rows, columns)), shape=(n, n)) for part in change]
+        return made[0], made[1]
+
+    def _between_states(self, shift: float) -> tuple[NDArray[np.int64], Vector]:
+        """Return the rates between the states by the numbers of their pairs, ascending."""
+        Q = self._chain_at(shift).Q[self._states].tocsr()
+        inside = sp.coo_matrix(Q[:, self._states])
+        if len(self._states) < Q.shape[1]:
+            left = np.asarray(abs(Q).sum(axis=1) - abs(inside).sum(axis=1)).ravel()
+            if (left > LEAK * np.asarray(abs(Q).sum(axis=1)).ravel()).any():
+                raise ValueError(f"parameter = {self.parameter!r}: {STATES_CHANGE}")
+        keys = inside.row.astype(np.int64) * inside.shape[1] + inside.col
+        order = np.argsort(keys)
+        return keys[order], inside.data[order]
+
+    def measure(
+        self, of: str, row: int, here: Mean, ratio: float | None, side: Side | None = None
+    ) -> tuple[Vector, Vector]:
         """Return (top - ratio bottom)' in each state and its error, shape (n,) each.
 
         ``here`` has the measure's values at the parameter; its ratio is None where it is none.
         """
-        near = {shift: self._measured(of, shift)[row] for shift in (STEP, -STEP)}
-        if all(_same(here, mean) for mean in near.values()):
+        signs = {"left": (-1.0,), "right": (1.0,), None: (-1.0, 1.0)}[side]
+        shifts = [sign * self._unit * STEPS[0] * half for sign in signs for half in HALVES]
+        if all(_same(here, self._measured(of, shift)[row]) for shift in shifts):
             none = np.zeros(len(self._states))
             return none, none
 
-        def at(shift: float) -> Vector:
-            mean = self._measured(of, shift)[row]
-            found: Vector = mean.of if ratio is None else mean.of - ratio * mean.over
-            return found
+        def values(shifts: Sequence[float]) -> list[Vector]:
+            means = [self._measured(of, shift)[row] for shift in shifts]
+            return [mean.of if ratio is None else mean.of - ratio * mean.over for mean in means]
 
-        return self._difference(at)
+        return derivative(values, self._unit, side, self._scales)
 
     def _measured(self, of: str, shift: float) -> list[Mean]:
         """Return the rows of a measure at a parameter close by, which are asked for one by one."""
         if (of, shift) not in self._rows:
-            model = self._models[shift]
+            model = self.model_at(shift)
             model = model if hasattr(model, "labels") else self._chain_at(shift).model  # of a file
             found = chosen(of, model, self._chain.table, self._states)
             self._rows[of, shift] = [Mean(*numbers) for numbers in rows_of(found)]
         return self._rows[of, shift]
 
-    def _difference(self, of: Callable[[float], Any]) -> tuple[Any, Any]:
-        """Return the derivative of an array or matrix, and an estimate of its error."""
-        pairs = [(of(step), of(-step)) for step in LEVELS]
-        steps = zip(pairs, LEVELS, strict=True)
-        D = [(above - below) / (2.0 * step * self.at) for (above, below), step in steps]
-        once = [(4.0 * D[k + 1] - D[k]) / 3.0 for k in range(2)]
-        twice = (16.0 * once[1] - once[0]) / 15.0
-        rounding = 16.0 * UNIT / (LEVELS[2] * abs(self.at)) * abs(pairs[0][0])
-        return twice, abs(twice - once[1]) + rounding
-
-    def _by_symbols(self) -> tuple[sp.csr_matrix, sp.csr_matrix] | None:
+    def _by_symbols(self, side: Side | None) -> tuple[sp.csr_matrix, sp.csr_matrix] | None:
         """Return Q' by way of the symbols that rules see, where these may be differentiated by them."""
-        symbols = {shift: self._symbols_at(shift) for shift in self._models}
-        numbers = symbols[0.0]
-        if numbers is None or any(
-            other is None or len(other) != len(numbers) for other in symbols.values()
-        ):
+        numbers = self._symbols_at(0.0)
+        if numbers is None:
             return None
-        changing = [any(other[k] != x for other in symbols.values()) for k, x in enumerate(numbers)]
-        if (
-            any(
-                not _is_number(other[k])
-                for k in np.flatnonzero(changing)
-                for other in symbols.values()
-            )
-            or self._moved_space()
-        ):
+        signs = {"left": (-1.0,), "right": (1.0,), None: (-1.0, 1.0)}[side]
+        shifts = [sign * self._unit * STEPS[0] * half for sign in signs for half in HALVES]
+        others = [self._symbols_at(shift) for shift in shifts]
+        if any(other is None or len(other) != len(numbers) for other in others):
             return None
-        needed = frozenset(np.flatnonzero(changing).tolist())
-        slopes = self._slopes(needed, numbers)
+        needed = [k for k, x in enumerate(numbers) if any(other[k] != x for other in others)]
+        numeric = all(_is_number(row[k]) for k in needed for row in (numbers, *others))
+        if not numeric or self._moved_space(side):
+            return None
+        slopes = self._slopes(frozenset(needed), numbers)
         if slopes is None:
             return None
-        rows = {
-            shift: np.array([float(x) if k in needed else 0.0 for k, x in enumerate(values)])
-            for shift, values in symbols.items()
-        }
-        change, error = self._difference(rows.__getitem__)
-        return slopes.along(change), abs(slopes.along(error))
+
+        def values(shifts: Sequence[float]) -> list[Vector]:
+            rows = [self._symbols_at(shift) for shift in shifts]
+            return [np.array([float(row[k]) for k in needed]) for row in rows]
+
+        change, error = np.zeros(len(numbers)), np.zeros(len(numbers))
+        change[needed], error[needed] = derivative(values, self._unit, side, self._scales)
+        return slopes.along(change), slopes.spread(error)
 
     def _symbols_at(self, shift: float) -> Any:
-        found = getattr(self._models[shift], "symbols", None)
+        found = getattr(self.model_at(shift), "symbols", None)
         return None if found is None else flat_numbers(found())
 
-    def _moved_space(self) -> bool:
+    def _moved_space(self, side: Side | None) -> bool:
         """Whether a small change moves the start, or the values that components may have."""
-        models = [self._models[shift] for shift in (0.0, STEP, -STEP)]
+        step = self._unit * STEPS[0]
+        near = {"left": (-step,), "right": (step,), None: (step, -step)}[side]
+        models = [self.model_at(shift) for shift in (0.0, *near)]
         starts = [model.start() for model in models]
         spaces = [model.space() if model.has_space else None for model in models]
         return any(start != starts[0] for start in starts) or any(s != spaces[0] for s in spaces)
@@ -175,11 +217,13 @@ class Perturbation:
         for varied in (every, needed):
             if varied not in self._known:
                 self._known[varied] = self._slopes_by(varied)
-            if self._known[varied] is not None:
+            if isinstance(self._known[varied], RateSlopes):
                 return self._known[varied]  # type: ignore[no-any-return]
+        if self._known[needed] is Comparison.EQUAL:
+            self._scales = 2  # the kink is here, and not close by
         return None
 
-    def _slopes_by(self, varied: frozenset[int]) -> RateSlopes | None:
+    def _slopes_by(self, varied: frozenset[int]) -> RateSlopes | Comparison | None:
         chain, states = self._chain, self._states
         components = chain.components_of(states)
         if chain.space is None or components is None or not isinstance(chain.model, ChainModel):
@@ -193,16 +237,28 @@ class Perturbation:
     def _chain_at(self, shift: float) -> MarkovChain:
         if shift in self._chains:
             return self._chains[shift]
-        chain, there = self._chain, as_chain(self._models[shift])
+        chain, there = self._chain, as_chain(self.model_at(shift))
         same = there.size == chain.size and (there.components is None) == (chain.components is None)
         if same and chain.components is not None and there.components is not None:
             pairs = zip(chain.components.values(), there.components.values(), strict=True)
             same = all(np.array_equal(a, b) for a, b in pairs)
         if not same:
-            said = "the states change with it: no derivative"
-            raise ValueError(f"parameter = {self.parameter!r}: {said}")
+            raise ValueError(f"parameter = {self.parameter!r}: {STATES_CHANGE}")
         self._chains[shift] = there
         return there
+
+
+def _aligned(keys: NDArray[np.int64], own: NDArray[np.int64], values: Vector) -> Vector:
+    """Return values by their keys, zero where there is none."""
+    found = np.zeros(len(keys))
+    found[np.searchsorted(keys, own)] = values
+    return found
+
+
+def _is_real(model: Any, name: str) -> bool:
+    """Whether a model declares a parameter as a real number, so that 1 stands for 1.0."""
+    declared = getattr(type(getattr(model, "params", None)), "__annotations__", {})
+    return "float" in str(declared.get(name, ""))
 
 
 def _entry(known: dict[str, Any], parameter: str) -> tuple[str, int | None, Any]:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
-from hopflow.checks import one_number
+from hopflow.checks import choice, one_number
 from hopflow.status import Status
 from markov.answers import Solved
 from markov.computing.double_double import U
@@ -18,7 +18,7 @@ from markov.plots import draw_convergence, draw_marginals
 from markov.proofs.certificates import Certificate
 from markov.proofs.deviations import asymptotic_variance, deviation
 from markov.proofs.means import bounded, input_error
-from markov.sensitivities import Sensitivity, sensitivity_of
+from markov.sensitivities import Sensitivity, Solutions, sensitivity_of
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -245,9 +245,17 @@ class Stationary(Solved):
         return values
 
     def sensitivity(
-        self, parameter: str, of: str, tolerance: float = 1e-8
+        self,
+        parameter: str,
+        of: str,
+        tolerance: float = 1e-8,
+        *,
+        side: Literal["left", "right"] | None = None,
     ) -> Sensitivity | list[Sensitivity]:
         """Return the derivative and the elasticity of a measure by a parameter of the model.
+
+        A whole number (``servers=3``, not 3.0, unless the model declares it as a float) has no
+        derivative: the result is the difference to one more, and its ``kind`` says so.
 
         Parameters
         ----------
@@ -258,6 +266,9 @@ class Stationary(Solved):
         tolerance
             At which iterations end, relative to the derivative or to measure / parameter; the
             error that was reached is in the result.
+        side
+            ``"left"`` or ``"right"``: the derivative from below or above, at a kink; the difference to
+            one less or to one more.
 
         Returns
         -------
@@ -266,6 +277,8 @@ class Stationary(Solved):
 
         Raises
         ------
+        NoDerivativeError
+            Where the derivatives from both sides differ, or the measure jumps; it states both.
         ValueError
             For an unknown name; for a parameter that is no number, is zero, or changes the states.
 
@@ -277,9 +290,10 @@ class Stationary(Solved):
         >>> 0.0 < found.derivative < 1.0, found.error < 1e-8
         (True, True)
         """
-        where = self.chain, self._certificate, self._recurrent
+        solved = Solutions(self.chain, self._certificate, self._recurrent, self._deviations)
         tolerance = one_number("tolerance", tolerance, above=0.0, below=1.0)
-        return sensitivity_of(*where, parameter, of, tolerance, self._deviations)
+        choice("side", side, (None, "left", "right"))
+        return sensitivity_of(solved, parameter, of, tolerance, side)
 
     @cached_property
     def _deviations(self) -> dict[Any, Any]:

@@ -152,6 +152,12 @@ class Records(Recorded):
             return Status.INACCURATE
         return Status.COMPLETED if np.all(self.imbalance <= 1e-12) else Status.UNBALANCED
 
+    @property
+    def advice(self) -> str:
+        """Finer steps, where the error from the step exceeds the accuracy asked for."""
+        coarse = self.status is Status.INACCURATE
+        return "take finer steps, Fluid(steps_per_delay=...)" if coarse else ""
+
     @cached_property
     def _data(self) -> xr.Dataset:
         import xarray as xr

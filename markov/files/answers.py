@@ -9,15 +9,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hopflow.results import Result
-from hopflow.status import Status
-from markov.files.filters import filtered
+from hopflow.status import Status, UndecidedError
+from markov.files.enclosures import Truth
 from markov.files.queries import Filter, Operator
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from markov.files.checking import Evaluation
-    from markov.files.views import FileStates
 
 __all__ = ["PropertyResult", "answered"]
 
@@ -31,16 +30,18 @@ class PropertyResult(Result):
     text
         The property.
     value
-        A number or a truth value: in the initial state, or as its filter says.
+        A number or a truth value: in the initial state, or as its filter says. None where it is
+        undecided: the number lies within its error of the threshold.
     error_bound
-        Rigorous bound on the absolute error of a number; 0 of a truth value; inf where none is known,
-        as for arithmetic on several operators.
-    values, errors
-        In each state, shape (states,).
+        Rigorous bound on the absolute error of a number; 0 of a truth value that is decided; the error
+        of what is compared where it is undecided; inf where no bound is known.
+    values, errors, undecided
+        In each state, shape (states,): numbers with their errors; or where a property surely holds, and
+        where that is undecided.
     status
-        CONVERGED; INACCURATE where an error bound does not decide a threshold, or is infinite.
+        CONVERGED; UNDECIDED; INACCURATE where the error bound is infinite.
     reason
-        What is not decided.
+        How close the threshold is, and in how many states.
     seconds
         Wall-clock time, in s.
 
@@ -56,6 +57,15 @@ class PropertyResult(Result):
     ...     found = read_prism(path).property("P=? [ F<=1 x=1 ]")
     >>> round(found.value, 12), found.error_bound < 1e-12  # 1 - exp(-3)
     (0.950212931632, True)
+
+    The truth value of a result is that of a property with a threshold:
+
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder, "light.sm")
+    ...     _ = path.write_text(text)
+    ...     found = read_prism(path).property("P>=0.95 [ F<=1 x=1 ]")
+    >>> bool(found)
+    True
     """
 
     text: str
@@ -63,19 +73,37 @@ class PropertyResult(Result):
     error_bound: float
     values: NDArray[Any]
     errors: NDArray[np.float64]
+    undecided: NDArray[np.bool_]
     status: Status
     reason: str = ""
     seconds: float = 0.0
-    states: FileStates | None = None
+
+    def __bool__(self) -> bool:
+        """Return the truth value of the property.
+
+        Raises
+        ------
+        UndecidedError
+            Where it is undecided.
+        TypeError
+            For a property whose value is a number or a list.
+        """
+        if self.status is Status.UNDECIDED:
+            raise UndecidedError(self)
+        if not isinstance(self.value, bool):
+            said = "has no truth value: compare its value"
+            raise TypeError(f"{self.text}: {type(self.value).__name__} {said}")
+        return self.value
 
     def summary(self) -> dict[str, object]:
         """Return the property, its value with the bound, and the cost."""
-        about: dict[str, object] = {
-            "status": f"{self.status}{f' ({self.reason})' if self.reason else ''}",
-            "property": self.text,
-            "value": self.value,
-        }
-        if not isinstance(self.value, (bool, list)):
+        undecided = self.status is Status.UNDECIDED
+        shown: Any = f"undecided ({self.reason})" if undecided else self.value
+        if undecided and isinstance(self.value, list):
+            shown = f"{['undecided' if each is None else each for each in self.value]}, {shown}"
+        told = f" ({self.reason})" if self.reason and not undecided else ""
+        about = {"status": f"{self.status}{told}", "property": self.text, "value": shown}
+        if not undecided and not isinstance(self.value, (bool, list)):
             about["error bound"] = f"{self.error_bound:.1e}"
         return {**about, "states": len(self.values), "time": f"{self.seconds:.3f} s"}
 
@@ -95,44 +123,32 @@ def answered(evaluation: Evaluation, query: Any, text: str) -> PropertyResult:
     how, states, inner = "default", None, query
     if isinstance(query, Filter):
         how, states, inner = query.how, query.states, query.of
-    operator = isinstance(inner, Operator)
-    if operator and (inner.start is not None or inner.how):
+    if isinstance(inner, Operator) and (inner.start is not None or inner.how):
         how, states = (inner.how or ("state",))[0], inner.start
-    if operator and inner.sign is None:
-        known = evaluation.known_values(inner)
-        values, errors = known.values, known.error
-    else:
-        values = evaluation.over_states(inner, "a property")
-        exact = values.dtype == bool or not _has_operator(inner)
-        errors = np.zeros(len(values)) if exact else np.full(len(values), math.inf)
-    chosen = None if states is None else evaluation.truth(states, "the states of a filter")
-    line = getattr(query, "line", 1)
-    value, error = filtered(
-        how, values, errors, chosen, evaluation.explored.initial, (evaluation.file, line)
-    )
-    reason = "; ".join(evaluation.undecided)
-    good = not reason and math.isfinite(error)
+    found = evaluation.enclosed(inner)
+    value, error, why = evaluation.filtered(Filter(how, inner, states, getattr(query, "line", 1)))
+    open_ = value is None or (isinstance(value, list) and None in value)
+    n, notes = evaluation.n, evaluation.undecided
+    reason = "" if math.isfinite(error) else "no bound was found"
+    if open_:
+        several = len(notes) > 1
+        said = [f"{note.operator}: {note.text(n)}" if several else note.text(n) for note in notes]
+        reason = "; ".join([why, *said] if why else said)
+        error = max([error, *(note.error for note in notes)])
+    good = not open_ and math.isfinite(error)
     return PropertyResult(
         text=text,
         value=value,
         error_bound=error,
-        values=values,
-        errors=errors,
-        status=Status.CONVERGED if good else Status.INACCURATE,
-        reason=reason or ("" if good else "no bound was found"),
+        values=found.surely if isinstance(found, Truth) else found.values,
+        errors=np.zeros(n) if isinstance(found, Truth) else found.error,
+        undecided=found.undecided if isinstance(found, Truth) else np.zeros(n, dtype=bool),
+        status=_status(open_=open_, good=good),
+        reason=reason,
     )
 
 
-def _has_operator(expression: Any) -> bool:
-    """Whether P, S, R or a name in quotes, which may stand for them, is part of an expression."""
-    if isinstance(expression, Operator) or type(expression).__name__ == "Label":
-        return True
-    fields = getattr(expression, "__dataclass_fields__", {})
-    parts: list[Any] = [getattr(expression, name) for name in fields]
-    while parts:
-        part = parts.pop()
-        if isinstance(part, tuple):
-            parts.extend(part)
-        elif hasattr(part, "__dataclass_fields__") and _has_operator(part):
-            return True
-    return False
+def _status(*, open_: bool, good: bool) -> Status:
+    if open_:
+        return Status.UNDECIDED
+    return Status.CONVERGED if good else Status.INACCURATE

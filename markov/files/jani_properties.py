@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 from markov.files.errors import FileError
@@ -60,9 +61,9 @@ class JaniProperties(JaniReader):
         if operator in COMPARED:
             inner = self._query(value.get("left"), where)
             limit = self.expression(value.get("right"), where)
-            return Operator(
-                inner.kind, COMPARED[operator], limit, inner.of, 1, inner.reward, None, ()
-            )
+            written = json.dumps(value.get("right"))
+            about = inner.of, 1, inner.reward, None, (), written
+            return Operator(inner.kind, COMPARED[operator], limit, *about)
         if operator in ("Pmin", "Pmax"):
             return Operator("P", None, None, self._path(value.get("exp"), where), 1)
         if operator in ("Smin", "Smax"):

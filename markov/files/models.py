@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path as File
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from hopflow.status import OnFailure, deliver
 from markov.chains import MarkovChain
 from markov.files.answers import PropertyResult, answered
 from markov.files.binding import Bound, bound, constants_of
-from markov.files.checking import Evaluation
+from markov.files.checking import Definitions, Evaluation
 from markov.files.csl import Checker
 from markov.files.errors import FileError
 from markov.files.prism_parsing import parse_prism
@@ -26,7 +26,7 @@ from markov.files.queries import Properties
 from markov.files.resets import explored_with_resets
 from markov.files.rewards import rewards_of
 from markov.files.states.state_space import MAX_STATES, Explored, explored
-from markov.files.values import Value, boolean, constant
+from markov.files.values import Value, constant
 from markov.files.views import chain_of
 from markov.transients.timed_jumps import TimedJump
 
@@ -178,10 +178,12 @@ class FileModel:
             said = "events at given times: only transient, from the model's start, takes them"
             raise FileError((self.name, None), said)
 
-    @cached_property
-    def checker(self) -> Checker:
-        """Evaluator of CSL operators on the chain."""
-        return Checker(self.explored.Q, self.explored.loops)
+    def checker(self, proof: Literal[True, "tight"] = True) -> Checker:
+        """Return the evaluator of CSL operators on the chain, which keeps its solutions."""
+        known: dict[Any, Checker] = self.__dict__.setdefault("_checkers", {})
+        if proof not in known:
+            known[proof] = Checker(self.explored.Q, self.explored.loops, proof)
+        return known[proof]
 
     def replaced(self, changes: Mapping[str, Any]) -> FileModel:
         """Return the model with other values of some constants."""
@@ -199,6 +201,7 @@ class FileModel:
         text: str,
         *,
         constants: Mapping[str, Any] | None = None,
+        proof: Literal[True, "tight"] = True,
         on_failure: OnFailure = "raise",
     ) -> PropertyResult:
         """Return the value of a property, with a bound on its error.
@@ -206,17 +209,25 @@ class FileModel:
         Parameters
         ----------
         text
-            The property, ``'S=? [ x > 3 ]'``, or its name in the file of properties.
+            The property, ``'S=? [ x > 3 ]'`` or ``'"often": S=? [ x > 3 ]'``, or its name in the file
+            of properties. Names in quotes stand for other properties of that file.
         constants
             Values of the properties' constants, by name.
+        proof
+            Of stationary distributions, as for `stationary`: ``"tight"`` bounds them sharply for methods
+            that iterate too. The bound of the value is that of the measure either way.
         on_failure
-            ``"raise"`` or ``"return"``: what to do where an error bound does not decide.
+            ``"raise"`` or ``"return"``: what to do where the property is undecided, or without a bound.
 
         Raises
         ------
         FileError
             With the reason, where it is no property of CSL on this model.
+        UndecidedError
+            Where a number lies within its error of the threshold. ``on_failure="return"`` gives the
+            result, whose value is None.
         """
+        choice("proof", proof, (True, "tight"))
         begin = time.perf_counter()
         self._check_no_resets()
         if self.program.kind != "ctmc":
@@ -228,13 +239,15 @@ class FileModel:
         query = given.properties[text] if named else parse_property(text)
         if isinstance(query, FileError):
             raise query
-        evaluation = self._evaluation(given, constants)
+        evaluation = self._evaluation(given, constants, proof)
         result = answered(evaluation, query, text)
         result = replace(result, seconds=time.perf_counter() - begin)
         deliver(result, on_failure)
         return result
 
-    def _evaluation(self, given: Properties, constants: Mapping[str, Any] | None) -> Evaluation:
+    def _evaluation(
+        self, given: Properties, constants: Mapping[str, Any] | None, proof: Literal[True, "tight"]
+    ) -> Evaluation:
         self._check_names({} if constants is None else constants)
         values = {**self.given, **(constants or {})}
         declared = constants_of(
@@ -244,18 +257,9 @@ class FileModel:
             self.bound.scope.known,
         )
         known: dict[str, Value] = {name: constant(v) for name, v in declared.items()}
-
-        def labels(name: str) -> Value | None:
-            found: Value | None = self.bound_labels(name)
-            if found is None and name in given.labels:
-                found = evaluation.value(given.labels[name])
-                boolean(found, (given.file, given.labels[name].line), f'"{name}"')
-            return found
-
-        evaluation = Evaluation(
-            self.explored, self.checker, self.rewards, known, given.file, given.properties, labels
-        )
-        return evaluation
+        defined = Definitions(given.file, given.labels, given.properties)
+        checker = self.checker(proof)
+        return Evaluation(self.explored, checker, self.rewards, known, defined, self.bound_labels)
 
     def bound_labels(self, name: str) -> Value | None:
         """Return the values of a label of the file in the states; None if it is not defined."""

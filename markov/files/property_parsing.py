@@ -24,7 +24,7 @@ LTL = "a path formula beyond CSL (LTL): X, F, G, U, W or R of sets of states is 
 
 
 def parse_property(text: str, name: str = "property") -> Any:
-    """Return one property.
+    """Return one property, with or without a name: ``S=? [ up ]`` or ``"avail": S=? [ up ]``.
 
     Raises
     ------
@@ -32,6 +32,7 @@ def parse_property(text: str, name: str = "property") -> Any:
         With the reason, where it is no property.
     """
     parser = _Parser(Cursor(tokens_of(text, name), name))
+    parser.name_of_property()
     found = parser.expression()
     parser.cursor.accept(";")
     if parser.cursor.token.kind != "end":
@@ -81,11 +82,8 @@ class _Parser(ExpressionParser):
 
     def _property(self, found: Properties) -> None:
         cursor = self.cursor
-        name = f"#{len(found.properties) + 1}"
         line = cursor.token.line
-        if cursor.token.kind == "text" and cursor.peek().text == ":":
-            name = cursor.take().text[1:-1]
-            cursor.expect(":")
+        name = self.name_of_property() or f"#{len(found.properties) + 1}"
         if name in found.properties:
             raise FileError((cursor.file, line), f'property "{name}" is defined twice')
         found.lines[name] = line
@@ -95,6 +93,15 @@ class _Parser(ExpressionParser):
             found.properties[name] = error
             self._skip(line)
         cursor.accept(";")
+
+    def name_of_property(self) -> str | None:
+        """Read the name in front of a property, if it has one."""
+        cursor = self.cursor
+        if cursor.token.kind != "text" or cursor.peek().text != ":":
+            return None
+        name = cursor.take().text[1:-1]
+        cursor.expect(":")
+        return name
 
     def _skip(self, line: int) -> None:
         """Go on to the next property: after ;, or on another line outside of brackets."""
@@ -144,10 +151,12 @@ class _Parser(ExpressionParser):
             given = cursor.take()
             reward = given.text[1:-1] if given.kind == "text" else self._index(given.text)
             cursor.expect("}")
-        sign, threshold = None, None
+        sign, threshold, written = None, None, ""
         if cursor.at(*COMPARED):
             sign = cursor.take().text
+            begin = cursor.place
             threshold = self._ranked(RANKS.index(("+", "-")))
+            written = "".join(token.text for token in cursor.tokens[begin : cursor.place])
         else:
             cursor.expect("=")
             cursor.expect("?")
@@ -171,7 +180,8 @@ class _Parser(ExpressionParser):
                 LTL if token.text == "P" else f"{cursor.token.text!r} where ']' is expected"
             )
         cursor.take()
-        return Operator(token.text, sign, threshold, of, token.line, reward, start, tuple(how))
+        about = token.line, reward, start, tuple(how), written
+        return Operator(token.text, sign, threshold, of, *about)
 
     def _index(self, text: str) -> int:
         if not text.isdigit():

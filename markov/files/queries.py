@@ -69,6 +69,8 @@ class Operator:
         states or None, and the name of what transitions earn or None.
     start, how
         An older way to write a filter: ``{states}{min}``.
+    written
+        The threshold as it stands in the property, in messages.
     """
 
     kind: str
@@ -79,6 +81,7 @@ class Operator:
     reward: Any = None
     start: Any = None
     how: tuple[str, ...] = ()
+    written: str = ""
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from enum import Enum
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 
     Vector = NDArray[np.float64]
 
-__all__ = ["RateSlopes", "Varying", "flat_numbers", "rate_slopes"]
+__all__ = ["Comparison", "KinkError", "RateSlopes", "Varying", "flat_numbers", "rate_slopes"]
 
 SPREAD = 20  # times the states: a space beyond is not cut into regions for them
 MOST_BY_PYTHON = 20_000  # states that the rules run on one by one
@@ -41,6 +42,16 @@ def _comparison(ask: Any) -> Any:
         return bool(ask(*self._against(other)))
 
     return compare
+
+
+class Comparison(Enum):
+    """What numbers with derivatives cannot be compared with."""
+
+    EQUAL = "a number equal to them"
+
+
+class KinkError(ArithmeticError):
+    """A number is compared with its equal, from which it differs after a small change."""
 
 
 class Varying:
@@ -55,7 +66,7 @@ class Varying:
 
     Raises
     ------
-    ArithmeticError
+    KinkError
         When it is compared with an equal number of other derivatives: there is a kink.
     TypeError
         When it is used as an integer, or in a function that asks for a `float`.
@@ -126,7 +137,7 @@ class Varying:
         if self.value == value:
             slopes = other.slopes if isinstance(other, Varying) else {}
             if any(self.slopes.get(k, 0.0) != slopes.get(k, 0.0) for k in {*self.slopes, *slopes}):
-                raise ArithmeticError(f"a comparison of {value} with its equal has no derivative")
+                raise KinkError(f"a comparison of {value} with its equal has no derivative")
         return self.value, value
 
 
@@ -188,6 +199,14 @@ class RateSlopes:
         moves = sp.csr_matrix((rates[kept], ends), shape=shape)
         return (moves - sp.diags(np.asarray(moves.sum(axis=1)).ravel())).tocsr()
 
+    def spread(self, error: Vector) -> sp.csr_matrix:
+        """Return the error of Q', shape (size, size), for given errors of the derivatives."""
+        rates = np.asarray(abs(self.slopes) @ error).ravel()[self.kinds]
+        kept = (rates != 0.0) & (self.sources != self.targets)
+        shape = self.size, self.size
+        moves = sp.csr_matrix((rates[kept], (self.sources[kept], self.targets[kept])), shape=shape)
+        return (moves + sp.diags(np.asarray(moves.sum(axis=1)).ravel())).tocsr()
+
 
 def flat_numbers(q: Any) -> list[Any] | None:
     """Return the values in the symbols of the rules, in order; None unless these are plain tuples.
@@ -216,7 +235,7 @@ def rate_slopes(
     places: NDArray[np.int64],
     Q: sp.csr_matrix,
     varied: frozenset[int],
-) -> RateSlopes | None:
+) -> RateSlopes | Comparison | None:
     """Return the derivatives of the rates between states of a closed class by symbols of the rules.
 
     Parameters
@@ -232,8 +251,9 @@ def rate_slopes(
 
     Returns
     -------
-    RateSlopes or None
-        None where the rules do not allow it: they are to be differentiated by differences.
+    RateSlopes, Comparison or None
+        The latter where rules do not allow it, by a comparison with an equal number or by anything
+        else: they are to be differentiated by differences.
     """
     if hasattr(model.rules, "__self__"):
         return None  # a method may look at the model itself
@@ -247,6 +267,8 @@ def rate_slopes(
     )
     try:
         edges = _edges(calls, space, places, read)
+    except KinkError:
+        return Comparison.EQUAL
     except Exception:  # noqa: BLE001  # whatever the rules did that cannot be differentiated
         return None
     if edges is None:

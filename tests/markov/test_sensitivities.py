@@ -78,7 +78,6 @@ def test_constants_of_a_file_are_parameters(tmp_path: Path) -> None:
         ("speed", "throughput", "parameter = 'speed': must be one of"),
         ("arrival_rates", "throughput", r"must be one of arrival_rates\[0\], arrival_rates\[1\]"),
         ("recovery", "throughput", "is 'always': must be a number"),
-        ("high_threshold", "throughput", "refuses high_threshold"),
         ("rtt", "speed", "measure = 'speed'"),
     ],
 )
@@ -86,6 +85,12 @@ def test_bad_input_is_named(parameter: str, of: str, message: str) -> None:
     answer = stationary(PauseTandem(buffers=(3, 4), high_threshold=2))
     with pytest.raises(ValueError, match=message):
         answer.sensitivity(parameter, of=of)
+
+
+def test_a_whole_number_that_the_model_refuses_is_named() -> None:
+    answer = stationary(PauseTandem(buffers=(3, 4), high_threshold=4))
+    with pytest.raises(ValueError, match="refuses high_threshold = 5"):
+        answer.sensitivity("high_threshold", of="throughput")
 
 
 def test_a_matrix_has_no_parameters_and_one_state_does_not_vary() -> None:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import math
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import pytest
 
 from hopflow import Status
-from hopflow.status import ConvergenceError
+from hopflow.status import UndecidedError
 
 RHO = 0.7
 FULL = RHO**10 / sum(RHO**k for k in range(11))
@@ -28,18 +28,31 @@ def test_an_answer_has_the_values_in_every_state(queue: Any) -> None:
 def test_a_threshold_within_the_error_is_not_decided(queue: Any) -> None:
     exact = queue.property('S=? [ "full" ]').value
     near = queue.property(f'S<{exact!r} [ "full" ]', on_failure="return")
-    assert near.status is Status.INACCURATE
-    assert near.reason
-    with pytest.raises(ConvergenceError):
+    assert near.status is Status.UNDECIDED
+    assert near.value is None
+    assert near.undecided.all()
+    assert f"undecided (within {near.error_bound:.2g} of the threshold in 11 of 11 states)" in repr(
+        near
+    )
+    with pytest.raises(UndecidedError, match=r"undecided \(within"):
+        bool(near)
+    with pytest.raises(UndecidedError) as caught:
         queue.property(f'S<{exact!r} [ "full" ]')
+    assert caught.value.result.value is None
     assert queue.property(f'S<{1.001 * FULL!r} [ "full" ]').value is True
 
 
-def test_arithmetic_on_operators_has_no_bound_and_says_so(queue: Any) -> None:
-    found = queue.property('S=? [ "full" ] + S=? [ n = 0 ]', on_failure="return")
-    assert found.value == pytest.approx(FULL * (1.0 + RHO**-10), rel=1e-12)
-    assert found.error_bound == math.inf
-    assert not found.status.ok
+def test_the_truth_value_of_a_result_is_that_of_its_property(queue: Any) -> None:
+    assert not queue.property('S>0.5 [ "full" ]')
+    with pytest.raises(TypeError, match="compare its value"):
+        bool(queue.property('S=? [ "full" ]'))
+
+
+def test_arithmetic_on_operators_has_a_bound(queue: Any) -> None:
+    found = queue.property('S=? [ "full" ] + S=? [ n = 0 ]')
+    exact = Fraction(7, 10) ** 10 / sum(Fraction(7, 10) ** k for k in range(11))
+    exact *= 1 + Fraction(10, 7) ** 10
+    assert abs(Fraction(found.value) - exact) <= found.error_bound < 1e-15
     assert queue.property("n + 2").error_bound == 0.0  # no operator in it
 
 

@@ -23,7 +23,7 @@ def number(value: Any) -> Literal:
     ("text", "expected"),
     [
         ("P=? [ F n ]", Operator("P", None, None, Path("F", right=N), 1)),
-        ("P>0.5 [ X n ]", Operator("P", ">", number(0.5), Path("X", right=N), 1)),
+        ("P>0.5 [ X n ]", Operator("P", ">", number(0.5), Path("X", right=N), 1, written="0.5")),
         ("P=? [ n U<=2 m ]", Operator("P", None, None, Path("U", N, M, Interval(high=number(2))), 1)),
         ("P=? [ G>=2 m ]", Operator("P", None, None, Path("G", None, M, Interval(number(2))), 1)),
         ("P=? [ F[1,2] m ]",

@@ -1,0 +1,198 @@
+"""Values in each state that are known to an error: intervals of numbers, and truth with a third value.
+
+Truth values combine by Kleene's strong three-valued logic (S. C. Kleene, Introduction to Metamathematics,
+1952, section 64): a set of states is enclosed by the states where it surely holds and those where it may.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import reduce
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Vector = NDArray[np.float64]
+    Marks = NDArray[np.bool_]
+
+__all__ = ["Enclosure", "Known", "Truth", "calculated", "compared", "probability", "selected"]
+
+UNIT = 2.0**-53
+ROUNDED_UP = 1.0 + 8.0 * UNIT
+ORDERS: dict[str, Any] = {
+    "<": np.less,
+    "<=": np.less_equal,
+    ">": np.greater,
+    ">=": np.greater_equal,
+    "=": np.equal,
+    "!=": np.not_equal,
+}
+
+
+@dataclass(frozen=True)
+class Truth:
+    """A set of states: those where it surely holds, and those where it may, shape (n,) both."""
+
+    surely: Marks
+    possibly: Marks
+
+    @classmethod
+    def exactly(cls, marks: Marks) -> Truth:
+        """Return a set that is known."""
+        return cls(marks, marks)
+
+    @property
+    def undecided(self) -> Marks:
+        """The states where it is open, shape (n,)."""
+        return self.possibly & ~self.surely
+
+    @property
+    def decided(self) -> bool:
+        """Whether it is known in every state."""
+        return not self.undecided.any()
+
+    def map(self, change: Callable[[Marks], Marks]) -> Truth:
+        """Return the result of a function that grows with the set."""
+        least = change(self.surely)
+        return Truth(least, least if self.decided else change(self.possibly))
+
+    def __invert__(self) -> Truth:
+        return Truth(~self.possibly, ~self.surely)
+
+    def __and__(self, other: Truth) -> Truth:
+        return Truth(self.surely & other.surely, self.possibly & other.possibly)
+
+    def __or__(self, other: Truth) -> Truth:
+        return Truth(self.surely | other.surely, self.possibly | other.possibly)
+
+    def same_as(self, other: Truth) -> Truth:
+        """Return where both have the same truth value."""
+        return (self & other) | (~self & ~other)
+
+
+@dataclass(frozen=True)
+class Known:
+    """Numbers in each state with a bound on the error of each, shape (n,) both.
+
+    Attributes
+    ----------
+    values, error
+        An infinite value with the error zero is infinite.
+    positive, partial
+        Of probabilities: where they are above zero and below one, by the graph of the chain.
+    """
+
+    values: Vector
+    error: Vector
+    positive: Truth | None = None
+    partial: Truth | None = None
+
+    def negated(self) -> Known:
+        """Return one minus them."""
+        error = self.error + np.where(self.error > 0.0, UNIT, 0.0)
+        return Known(1.0 - self.values, error, self.partial, self.positive)
+
+    @classmethod
+    def between(cls, low: Known, high: Known) -> Known:
+        """Return numbers that are at least the first and at most the second ones."""
+        with np.errstate(invalid="ignore"):
+            same = (low.values == high.values) & (low.error == high.error)
+            lower, upper = low.values - low.error, high.values + high.error
+            middle = np.where(np.isfinite(upper), 0.5 * (lower + upper), low.values)
+            half = np.maximum(upper - middle, middle - lower) * ROUNDED_UP
+        values, error = np.where(same, low.values, middle), np.where(same, low.error, half)
+        positive = partial = None
+        if low.positive is not None and high.positive is not None:
+            positive = Truth(low.positive.surely, high.positive.possibly)
+        if low.partial is not None and high.partial is not None:
+            partial = Truth(high.partial.surely, low.partial.possibly)
+        return cls(values, error, positive, partial)
+
+
+Enclosure = Known | Truth
+
+
+def probability(values: Vector, error: Vector, positive: Truth, partial: Truth) -> Known:
+    """Return probabilities, exactly zero and one where the graph says so."""
+    zero, one = ~positive.possibly, ~partial.possibly
+    values = np.where(one, 1.0, np.where(zero, 0.0, values))
+    return Known(values, np.where(zero | one, 0.0, error), positive, partial)
+
+
+def compared(sign: str, a: Known, b: Known) -> Truth:
+    """Return where ``a < b`` and the like hold."""
+    with np.errstate(invalid="ignore"):
+        holds = np.asarray(ORDERS[sign](a.values, b.values))
+        room = (a.error + b.error) * ROUNDED_UP
+        apart = np.abs(a.values - b.values) * (1.0 - 4.0 * UNIT) > room
+    sure = apart | ((a.error == 0.0) & (b.error == 0.0))
+    return Truth(holds & sure, holds | ~sure)
+
+
+def _sum(a: Known, b: Known) -> Known:
+    return _rounded(a.values + b.values, a.error + b.error)
+
+
+def _difference(a: Known, b: Known) -> Known:
+    return _rounded(a.values - b.values, a.error + b.error)
+
+
+def _product(a: Known, b: Known) -> Known:
+    error = np.abs(a.values) * b.error + np.abs(b.values) * a.error + a.error * b.error
+    return _rounded(a.values * b.values, error)
+
+
+def _quotient(a: Known, b: Known) -> Known:
+    found = a.values / b.values
+    least = np.abs(b.values) - b.error
+    exact = (a.error == 0.0) & (b.error == 0.0)
+    error = np.where(exact, 0.0, (a.error + np.abs(found) * b.error) / np.maximum(least, 0.0))
+    return _rounded(found, np.where(exact | (least > 0.0), error, np.inf))
+
+
+def _rounded(values: Vector, error: Vector) -> Known:
+    """Return the result of an operation of floating-point numbers, with the error of its operands."""
+    error = np.where(np.isnan(error), np.inf, error) * ROUNDED_UP
+    finite = np.isfinite(values)
+    return Known(values, error + np.where(finite, UNIT * np.abs(values), 0.0))
+
+
+def _extreme(pick: Any) -> Callable[..., Known]:
+    def chosen(*of: Known) -> Known:
+        values, error = [part.values for part in of], [part.error for part in of]
+        return Known(reduce(pick, values), reduce(np.maximum, error))
+
+    return chosen
+
+
+_CALCULATED: dict[str, Callable[..., Known]] = {
+    "+": _sum,
+    "-": _difference,
+    "*": _product,
+    "/": _quotient,
+    "min": _extreme(np.minimum),
+    "max": _extreme(np.maximum),
+}
+
+
+def calculated(name: str, *of: Known) -> Known | None:
+    """Return the result of an operator or a function with its error; None if it is not among these."""
+    if name not in _CALCULATED:
+        return None
+    with np.errstate(all="ignore"):
+        return _CALCULATED[name](*of)
+
+
+def selected(condition: Truth, yes: Enclosure, no: Enclosure) -> Enclosure:
+    """Return one value where a condition holds and another where it does not."""
+    if isinstance(yes, Truth) and isinstance(no, Truth):
+        return (condition & yes) | (~condition & no) | (yes & no)
+    assert isinstance(yes, Known)
+    assert isinstance(no, Known)
+    values = np.where(condition.surely, yes.values, no.values)
+    error = np.where(condition.surely, yes.error, no.error)
+    return Known(values, np.where(condition.undecided, np.inf, error))
