@@ -17,7 +17,8 @@ import numpy as np
 from hopflow.checks import choice, instance, number, one_number, random_generator, shown, whole
 from hopflow.kernels import build, loop_of
 from responsefn.responses import rule_kernels as templates
-from responsefn.responses.cycles import KERNEL, begin_at_peak
+from responsefn.responses.cycle_loops import KERNEL
+from responsefn.responses.cycle_starts import begin_at_peak
 from responsefn.responses.dynamics import Event
 from responsefn.responses.equations import formula_of
 from responsefn.responses.input_checks import capacity, round_trip
