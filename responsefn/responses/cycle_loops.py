@@ -62,8 +62,8 @@ __all__ = [
 ]
 
 KERNEL = "responsefn.responses.kernel"
-AGREE = 1e-9
-"""Relative difference of two windows that are the same."""
+RTT, AGREE = 0.1, 1e-9
+"""Round-trip time in s of the states that are compared, and the relative difference of windows that are the same."""
 PLAIN_CASES, PLAIN_SOLUTIONS, PLAIN_BLOCKS, PLAIN_ACKS = 1, 3, 30_000, 20_000
 """Cycles that plain Python solves in one call while a rule is not compiled, how many in all, and the
 blocks of ACKs and the ACKs that each may take: a quarter of a second, where the compiler takes more than one."""
@@ -258,11 +258,10 @@ def check(cases: Cases, found: Found, runner: Runner, limits: Limits) -> Floats:
     blocks = acks if limits.acks else _step(rule, runner, False)
     out = np.zeros((len(cases.packets), 3))
     rows = np.zeros((CHECK_ROWS, found.ends.shape[1]))
-    periods = found.columns[:, 6].copy()
     compare = loop_of(KERNEL, "checks", compiled=runner.loop)
     with np.errstate(all="ignore"):
         compare(
-            cases.packets, cases.rtts, cases.service, found.ends, periods, blocks, acks, loss, one, table,
+            cases.packets, cases.rtts, cases.service, found.ends, found.columns, blocks, acks, loss, one, table,
             rows, out, wrong,
         )  # fmt: skip
     return np.where(np.isnan(out), np.inf, out)
@@ -292,12 +291,14 @@ def compare_compiled(rule: Dynamics, *, loop: bool = True) -> None:
     """
     states = sample_states(rule)
     starts = np.array(states, dtype=np.float64)
-    rtts = np.full(len(states), 0.1)
+    rtts = np.full(len(states), RTT)
     cases = Cases(rule, np.ones(len(states)), rtts, 0.0, starts)
     out = run(cases, Runner(True, loop), Limits(1, 1)).columns
     for state, found in zip(states, out, strict=True):
-        after = rule.on_loss(state, rule.params, Event(0.0, 0.1))
-        new = rule.on_ack(after, rule.params, Event(0.0, 0.1)).cwnd
+        after = rule.on_loss(state, rule.params, Event(0.0, RTT))
+        slow = after.cwnd < getattr(after, "ssthresh", 0.0)
+        lag = templates.doubling(after.cwnd, RTT) if slow else RTT
+        new = rule.on_ack(after, rule.params, Event(lag / after.cwnd, RTT)).cwnd
         if not abs(found[3] - new) <= AGREE * abs(new):
             raise RuleError(
                 f"{type(rule).__name__}: compiled, a loss and an ACK make cwnd = {found[3]!r} of "

@@ -23,7 +23,11 @@ from .rows import (
     WRONG,
 )
 
-__all__ = ["advance", "compare", "later", "load", "repeats_later", "run", "slope"]
+__all__ = ["advance", "compare", "error", "later", "load", "repeats_later", "run", "slope"]
+
+SLOPE = 0.95
+"""Largest slope by which an error is estimated: of rules that come to rest in 100 cycles, or of whose slope a
+single cycle says nothing."""
 
 
 @compiled
@@ -56,10 +60,37 @@ def advance(one, steps, loss, row, packets, carry, rtt, service, limits, wrong):
 
 
 @compiled
+def compare(one, blocks, acks, loss, rows, packets, cycles, rtt, service, limits, wrong):
+    """Return the time of some cycles ACK by ACK, and how far the windows of blocks are from theirs.
+
+    The latter is the largest relative difference after any of the cycles, each from the state that the one before
+    left ACK by ACK. Infinite where a window cannot be.
+    """
+    time = 0.0
+    windows = 0.0
+    for n in range(len(rows[0])):
+        rows[CHECK_C, n] = rows[CHECK_START, n]
+    for _ in range(cycles):
+        if not advance(one, acks, loss, rows[CHECK_C], packets, 0.0, rtt, service, limits, wrong):
+            return math.inf, math.inf
+        time += one[TIME]
+        alone = one[TIME]
+        keep(one, rows[CHECK_A])
+        if not advance(one, blocks, loss, rows[CHECK_C], packets, 0.0, rtt, service, limits, wrong):
+            return math.inf, math.inf
+        keep(one, rows[CHECK_B])
+        windows = max(windows, abs(rows[CHECK_A, 2] / rows[CHECK_B, 2] - 1.0))
+        windows = max(windows, abs(alone / one[TIME] - 1.0))
+        for n in range(len(rows[0])):
+            rows[CHECK_C, n] = rows[CHECK_A, n]
+    return time, windows
+
+
+@compiled
 def slope(one, blocks, loss, rows, packets, rtt, service, limits, wrong):
     """Return by how much two windows that the cycle before left differ after the next one, in blocks.
 
-    Relative to how much they differed.
+    Relative to how much they differed; 0 where they do not.
     """
     before = abs(rows[CHECK_A, 2] - rows[CHECK_B, 2])
     if before <= 1e-9 * rows[CHECK_B, 2]:
@@ -73,39 +104,40 @@ def slope(one, blocks, loss, rows, packets, rtt, service, limits, wrong):
 
 
 @compiled
-def compare(one, blocks, acks, loss, rows, packets, cycles, rtt, service, limits, wrong):
-    """Return the relative difference of the rates of some cycles, and that of the windows at their ends.
+def error(one, blocks, acks, loss, rows, case, rtt, service, limits, wrong):
+    """Return the estimated relative error of the rate of a cycle in blocks.
 
-    Each cycle begins where the one before ended ACK by ACK. Infinite where a window cannot be.
+    A cycle whose error is e settles e / (1 - slope) away, where the window after the next one changes by slope times the
+    window after this one. Several cycles are followed where they are short; their mean rate is compared as well.
     """
-    time_a = 0.0
-    time_b = 0.0
-    windows = 0.0
-    for n in range(len(rows[0])):
-        rows[CHECK_C, n] = rows[CHECK_START, n]
-    for _ in range(cycles):
-        if not advance(one, acks, loss, rows[CHECK_C], packets, 0.0, rtt, service, limits, wrong):
-            return math.inf, math.inf
-        time_a += one[TIME]
-        keep(one, rows[CHECK_A])
-        if not advance(one, blocks, loss, rows[CHECK_C], packets, 0.0, rtt, service, limits, wrong):
-            return math.inf, math.inf
-        time_b += one[TIME]
-        keep(one, rows[CHECK_B])
-        windows = max(windows, abs(rows[CHECK_A, 2] / rows[CHECK_B, 2] - 1.0))
-        for n in range(len(rows[0])):
-            rows[CHECK_C, n] = rows[CHECK_A, n]
-    return abs(time_a / time_b - 1.0), windows
+    seen, cycles, packets, period, rate = case
+    time, windows = compare(
+        one, blocks, acks, loss, rows, seen, cycles, rtt, service, limits, wrong
+    )
+    ratio = SLOPE
+    if seen >= packets:
+        ratio = min(SLOPE, slope(one, blocks, loss, rows, seen, rtt, service, limits, wrong))
+    found = windows * max(1.0, packets / seen) / (1.0 - ratio)
+    if period > 0.0 and cycles >= period and seen >= packets:
+        whole = cycles - cycles % int(period)
+        if whole == cycles:
+            found = max(found, abs(cycles * seen / time / rate - 1.0))
+    return found
 
 
 @compiled
-def later(rows, cycles):
-    """Move the state in ``CHECK_START`` on by as many times what happened up to that in ``CHECK_B``."""
+def later(rows, passed, cycles):
+    """Move the state in ``CHECK_START`` on by as many times what happened up to that in ``CHECK_B``.
+
+    Times move with the clock, counters by whole numbers; all else stays.
+    """
     for n in range(len(rows[0])):
         start = rows[CHECK_START, n]
         change = rows[CHECK_B, n] - start
         rows[CHECK_A, n] = start
-        if n != 1 and abs(change) > 1e-9 * max(abs(start), abs(rows[CHECK_B, n])) and abs(change) < math.inf:
+        if n != 1 and abs(change - passed) <= 1e-6 * passed:
+            rows[CHECK_A, n] = start + cycles * passed
+        elif n > 2 and abs(change) >= 1.0 and change == math.floor(change):
             rows[CHECK_A, n] = start + cycles * change
 
 
@@ -127,10 +159,12 @@ def repeats_later(one, steps, loss, rows, packets, carry, period, rtt, service, 
     window = rows[CHECK_B, 2]
     change = 0.0
     for cycles in (256.0, 1048576.0):
-        later(rows, cycles)
+        later(rows, time, cycles)
         again = 0.0
         for _ in range(period):
-            if not advance(one, steps, loss, rows[CHECK_A], packets, carry, rtt, service, limits, wrong):
+            if not advance(
+                one, steps, loss, rows[CHECK_A], packets, carry, rtt, service, limits, wrong
+            ):
                 return math.inf
             again += one[TIME]
             keep(one, rows[CHECK_A])
@@ -139,15 +173,19 @@ def repeats_later(one, steps, loss, rows, packets, carry, period, rtt, service, 
 
 
 @entry
-def run(packets, rtts, service, ends, periods, blocks, acks, loss, one, limits, rows, out, wrong):
+def run(
+    packets, rtts, service, ends, columns, blocks, acks, loss, one, limits, rows, out, wrong
+):
     """Compare blocks with ACKs from each row of ``ends``, kept by `cycles.keep` just before a loss.
 
     ``limits.most`` ACKs of a cycle are followed, ``limits.budget`` in several cycles where they are
-    shorter. ``out`` has columns for the estimated relative error of the rate, the part of a cycle that was followed,
-    and the change of a period much later. With ``limits.acks`` 0 there is only the latter, of the steps in ``blocks``.
+    shorter, and as many as the search took. ``out`` has columns for the estimated relative error of the
+    rate, the part of a cycle that was followed, and the change of a period much later. With ``limits.acks`` 0 there
+    is only the latter, of the steps in ``blocks``.
     """
     for i in range(len(packets)):
-        if periods[i] < 0.0:
+        period = columns[i, 6]
+        if period < 0.0:
             continue
         one[MOVES] = 0.0
         for n in range(len(rows[0])):
@@ -155,18 +193,20 @@ def run(packets, rtts, service, ends, periods, blocks, acks, loss, one, limits, 
         seen = min(math.ceil(packets[i] - 1e-6), limits[0].most)
         out[i, 1] = min(1.0, seen / packets[i])
         if limits[0].acks > 0.0:
-            cycles = int(max(1.0, min(max(3.0, periods[i]), limits[0].budget // seen)))
-            times, windows = compare(
-                one, blocks[0], acks[0], loss[0], rows, seen, cycles, rtts[i], service, limits[0], wrong
-            )  # fmt: skip
-            if periods[i] == 1.0 and seen >= packets[i]:
-                ratio = slope(
-                    one, blocks[0], loss[0], rows, seen, rtts[i], service, limits[0], wrong
-                )
-                windows = windows / (1.0 - ratio) if ratio < 1.0 else math.inf
-            out[i, 0] = times + windows / out[i, 1]
-        if periods[i] >= 1.0:
+            budget = max(limits[0].budget, 4.0 * columns[i, 9])
+            most = 16.0
+            if period != 1.0:
+                budget = 20.0 * budget
+                most = max(16.0, period)
+            cycles = int(max(1.0, min(most, budget // seen)))
+            if period > 1.0 and cycles > period:
+                cycles -= cycles % int(period)
+            case = (seen, cycles, packets[i], period, columns[i, 0])
+            out[i, 0] = error(
+                one, blocks[0], acks[0], loss[0], rows, case, rtts[i], service, limits[0], wrong
+            )
+        if period >= 1.0:
             out[i, 2] = repeats_later(
-                one, blocks[0], loss[0], rows, packets[i], 1.0 - limits[0].acks, int(periods[i]), rtts[i], service, limits[0],
-                wrong,
+                one, blocks[0], loss[0], rows, packets[i], 1.0 - limits[0].acks, int(period), rtts[i],
+                service, limits[0], wrong,
             )  # fmt: skip

@@ -211,10 +211,11 @@ def run(
             c, one, steps[0], loss[0], packets[i], rtts[i], service, limits[0], anchor, wrong
         ):
             write(out[i], c, packets[i], limits[0].acks)
+            out[i, 9] = one[MOVES]
         elif limits[0].acks > 0.0 or wrong[0] == 0.0:
             return
         else:
-            out[i, 6] = -1.0
+            out[i, 6] = -1.0  # whether the rule is wrong is for single ACKs to say
             wrong[0] = 0.0
             one[WRONG] = 0.0
         keep(one, ends[i])

@@ -68,8 +68,8 @@ LIMITS = np.dtype(
     [(name, np.float64) for name in ("tolerance", "same", "most", "budget", "steps", "acks")]
 )
 """See the constants of `responsefn.responses.cycles`; acks: 1 where each step is an ACK."""
-CYCLE_COLUMNS = 9
-"""Those of `responsefn.responses.dynamics.Cycle`, and the mean rates up to the last two powers of two."""
+CYCLE_COLUMNS = 10
+"""Those of `responsefn.responses.dynamics.Cycle`, the mean rates up to the last two powers of two, and steps made."""
 CHECK_START, CHECK_A, CHECK_B, CHECK_C, CHECK_ROWS = 0, 1, 2, 3, 4
 """States that a check keeps: where it begins, after a cycle ACK by ACK, after one in blocks, and before both."""
 PATH = np.dtype(
