@@ -1,35 +1,32 @@
 """The deterministic loss cycle of any rule, solved numerically: one packet in 1/p is lost.
 
 The rule's own functions, compiled, advance the window by blocks of ACKs (an eighth of a window at a
-time, by the midpoint rule; single ACKs in slow start) until one cycle is like the one before. This
-is the response of rules that have no closed form, derived here and not published.
+time, by the midpoint rule; single ACKs in slow start) until one cycle is like the one before. What is found is
+compared with cycles ACK by ACK, and where they differ, as they do for rules that act at some ACKs only, the
+cycle is solved ACK by ACK. This is the response of rules that have no closed form, derived here and not
+published.
 """
 
 from __future__ import annotations
 
-import itertools
-import sys
-from collections import Counter
-from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from hopflow.kernels import is_compiled_package, loop_of
-from responsefn.responses import rule_kernels as templates
-from responsefn.responses.dynamics import Cycle, Event
-from responsefn.responses.errors import RuleError
-from responsefn.responses.kernel.rows import LIMITS, RECORD, ROWS, SEARCH
-from responsefn.responses.rule_checks import raise_wrong, sample_states
-from responsefn.responses.rule_compilation import (
-    Kind,
-    addresses,
-    as_function,
-    compile_step,
-    is_compiled,
-    kind_of,
-    parameters_in,
+from responsefn.responses.cycle_loops import (
+    COMPILED,
+    Cases,
+    Found,
+    Limits,
+    Runner,
+    UnfinishedError,
+    approach,
+    check,
+    run,
+    runners,
 )
+from responsefn.responses.cycle_starts import begin_at_peak
+from responsefn.responses.dynamics import Cycle
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -37,32 +34,41 @@ if TYPE_CHECKING:
     from responsefn.responses.dynamics import Dynamics
 
     Floats = NDArray[np.float64]
+    Bools = NDArray[np.bool_]
 
-__all__ = ["solve"]
+__all__ = ["ACCURACY", "follows_blocks", "solve"]
 
-TOLERANCE = 1e-11
-"""Relative change of the peak over two cycles below which it goes on only as long as that falls."""
-SAME = 1e-13
-"""Relative difference of peaks and durations between which several cycles are taken to repeat."""
-MOST = 4096
-"""Cycles after which the mean over the last half stands for the cycle; a power of two."""
-BUDGET = 2_000_000
-"""Blocks of ACKs after which the same is done at the next power of two."""
+MOST, BUDGET = 4096, 2_000_000
+"""Cycles, and blocks of ACKs, after which the mean over the last half stands for the cycle; a power of two."""
+PLAIN_BUDGET = 30_000
+"""The same in plain Python: a quarter of a second."""
 DRIFT = 1e-3
 """Relative change of the rate from one mean to that over twice the cycles, twice one way, that is taken for a drift."""
 LONG, LONG_BUDGET = 2**22, 100_000_000
 """Cycles and blocks of ACKs that a window which drifts may take to come to rest."""
-AGREE = 1e-9
-"""Relative difference of two windows that are the same."""
-FEW, OFTEN, SHORT_BUDGET = 1, 3, 30_000
-"""Cycles that plain Python solves at once while a rule is not compiled, how many in all, and the
-blocks of ACKs that each may take: a quarter of a second, where the compiler takes more than one."""
-SOME, SEVERAL, SHORT = 64, 256, 8_000
-"""As many and as many in all of a rule that is new on this machine are solved with compiled steps while the loop over cycles is
-not compiled, which takes the compiler another second; the calls of steps that they may take then, half a second."""
-_solved: Counter[Kind] = Counter()
-_by_steps: Counter[Kind] = Counter()
-KERNEL = "responsefn.responses.kernel"
+ACCURACY = 0.005
+"""Relative error of the rate that is stated."""
+ERROR = 0.004
+"""Estimated relative error of a cycle in blocks from which on it is solved ACK by ACK."""
+CHANGE = 1e-4
+"""Relative change of a period much later from which on it does not repeat."""
+FOLLOWED, SEVERAL = 10_000_000, 20_000
+"""ACKs of a cycle that are followed in a check; ACKs up to which it follows several cycles."""
+ACKS, LONG_ACKS = 20_000_000, 1_000_000_000
+"""ACKs after which the mean over the last half stands for the cycle, and those of a window that drifts."""
+LONGEST = 1e8
+"""ACKs of the longest cycle that is solved ACK by ACK."""
+SLOW, NEAR = 10_000, 0.01
+"""Loss events from which on it is said how many a connection needs; how near the rate it is then."""
+
+
+class _Answer(NamedTuple):
+    """What was found; by ACKs or blocks, the part of a cycle that was followed, and which are limits of drifts."""
+
+    found: Found
+    by_acks: Bools
+    followed: Floats
+    slow: Bools
 
 
 def solve(
@@ -77,219 +83,152 @@ def solve(
     It begins at the peaks of `begin_at_peak`, or at those given, in packets, in the common shape.
     """
     shape = np.broadcast_shapes(p.shape, rtt.shape)
+    cases = _cases(rule, p, rtt, bandwidth, peaks)
+    for runner in runners(rule, cases.packets):
+        try:
+            answer = _solved(cases, runner)
+        except UnfinishedError:
+            continue
+        break
+    columns = answer.found.columns
+    events = np.full(len(cases.packets), np.nan)
+    for acks in (False, True):
+        slow = (answer.slow | (columns[:, 5] > SLOW)) & (answer.by_acks == acks)
+        if slow.any():
+            limits = Limits(LONG_ACKS if acks else LONG_BUDGET, LONG, acks, same=NEAR)
+            events[slow] = approach(cases.some(slow), columns[slow, 0].copy(), limits)
+    events[events <= SLOW] = np.nan
+    every = [columns[:, n] for n in range(7)] + [answer.by_acks, answer.followed, events]
+    return Cycle(*(each.reshape(shape) for each in every))  # type: ignore[arg-type]
+
+
+def _cases(
+    rule: Dynamics, p: Floats, rtt: Floats, bandwidth: float | None, peaks: Floats | None = None
+) -> Cases:
+    shape = np.broadcast_shapes(p.shape, rtt.shape)
     packets = np.broadcast_to(1.0 / p, shape).ravel().copy()
     rtts = np.broadcast_to(rtt, shape).ravel().copy()
-    starts = begin_at_peak(rule, p, rtt, bandwidth, peaks)
     service = 0.0 if bandwidth is None else 1.0 / bandwidth
-    out = None
-    if _plain_python_will_do(rule, len(rtts)):
-        out = _run(rule, packets, rtts, service, starts, SHORT_BUDGET, compiled=False)
-    if out is None and _steps_will_do(rule, len(rtts)):
-        compare_compiled(rule, loop=False)
-        out = _run(rule, packets, rtts, service, starts, BUDGET, loop=False)
-    if out is None:
-        compare_compiled(rule)
-        out = _run(rule, packets, rtts, service, starts, BUDGET)
-    assert out is not None
-    open_ = out[:, 6] == 0.0
+    return Cases(rule, packets, rtts, service, begin_at_peak(rule, p, rtt, bandwidth, peaks))
+
+
+def follows_blocks(rule: Dynamics, p: Floats, rtt: Floats, bandwidth: float | None) -> Bools:
+    """Return where blocks of ACKs give the cycle of a rule that single ACKs give, shape of p."""
+    cycle = solve(rule, p, rtt, bandwidth)
+    return ~cycle.by_acks
+
+
+def _solved(cases: Cases, runner: Runner) -> _Answer:
+    """Solve by blocks and check; solve ACK by ACK what differs."""
+    count = len(cases.packets)
+    if cases.rule.counts_acks:
+        every = np.ones(count, dtype=np.bool_)
+        return _Answer(_by_acks(cases, runner), every, np.ones(count), ~every)
+    found = run(cases, runner, Limits(BUDGET if runner.compiled else PLAIN_BUDGET, MOST))
+    differs, followed = _differs(cases, found, runner)
+    slow = np.zeros(count, dtype=np.bool_)
+    open_ = (found.columns[:, 6] == 0.0) & ~differs
     if open_.any():
-        out[open_] = _at_rest(rule, out[open_], packets[open_], rtts[open_], service, starts[open_])
-    columns = [out[:, n].reshape(shape) for n in range(7)]
-    return Cycle(*columns)
+        rest, slow[open_], lost = _at_rest(cases.some(open_), _chosen(found, open_))
+        moved = slow[open_] & ~lost
+        if moved.any():
+            lost[moved], _ = _differs(cases.some(open_).some(moved), _chosen(rest, moved), COMPILED)
+        for array, new in zip(found, rest, strict=True):
+            array[open_] = new
+        differs[open_] |= lost
+    if differs.any():
+        acks = _by_acks(cases.some(differs), runner)
+        for array, new in zip(found, acks, strict=True):
+            array[differs] = new
+        followed[differs] = 1.0
+    return _Answer(found, differs, followed, slow)
 
 
-def _at_rest(
-    rule: Dynamics, out: Floats, packets: Floats, rtts: Floats, service: float, starts: Floats
-) -> Floats:
-    """Return the columns of cycles that do not repeat; where the window drifts those in which it comes to rest.
+def _chosen(found: Found, chosen: Bools) -> Found:
+    return Found(found.columns[chosen], found.ends[chosen])
 
-    Where it climbs these are the cycles in which a window of twice what the path holds comes to rest, if it does.
+
+def _differs(cases: Cases, found: Found, runner: Runner) -> tuple[Bools, Floats]:
+    """Return which solutions by blocks differ from ACKs, and the part of a cycle that was followed."""
+    wrong = found.columns[:, 6] < 0.0
+    seen = check(cases, found, runner, Limits(SEVERAL, FOLLOWED))
+    return wrong | (seen[:, 0] > ERROR) | (seen[:, 2] > CHANGE), seen[:, 1].copy()
+
+
+def _by_acks(cases: Cases, runner: Runner) -> Found:
+    """Return cycles ACK by ACK.
 
     Raises
     ------
     ArithmeticError
-        Where it drifts for longer than `LONG` cycles.
+        Where one has too many ACKs, or the window drifts for too many.
     """
-    compare_compiled(rule)
-    quarter, half = (
-        _run(rule, packets, rtts, service, starts, BUDGET, most=MOST // part) for part in (4, 2)
-    )
-    assert quarter is not None
-    assert half is not None
-    steps = np.log([half[:, 0] / quarter[:, 0], out[:, 0] / half[:, 0]])
-    drifts = (abs(steps) > DRIFT).all(axis=0) & (steps[0] * steps[1] > 0.0)
-    if not drifts.any():
-        return out
-    if service > 0.0:
-        tops = 2.0 * rtts / service
-        starts = begin_at_peak(rule, 1.0 / packets, rtts, 1.0 / service, tops)
-        above = _run(rule, packets, rtts, service, starts, BUDGET)
-        assert above is not None
-        climbs = drifts & (steps[0] > 0.0) & (above[:, 6] > 0.0) & (above[:, 0] > out[:, 0])
-        out[climbs] = above[climbs]
-        drifts &= ~climbs
-        if not drifts.any():
-            return out
-    chosen = packets[drifts], rtts[drifts], service, starts[drifts]
-    found = _run(rule, *chosen, LONG_BUDGET, most=LONG)
-    assert found is not None
-    wrong = (found[:, 6] == 0.0) & (abs(found[:, 0] / out[drifts, 0] - 1.0) > DRIFT)
-    if wrong.any():
-        p, rtt = 1.0 / chosen[0][wrong][0], chosen[1][wrong][0]
+    if (long := cases.packets > LONGEST).any():
+        p, rtt = 1.0 / cases.packets[long][0], cases.rtts[long][0]
         raise ArithmeticError(
-            f"{rule!r}: p = {p:g}, rtt = {rtt:g}: the window still drifts after {LONG} loss events: it has no rate; "
-            "simulate_rule says how it moves"
+            f"{cases.rule!r}: p = {p:g}, rtt = {rtt:g}: must be at least {1.0 / LONGEST:g} for a rule that acts at "
+            "some ACKs only, whose cycle is solved ACK by ACK"
         )
-    out[drifts] = found
-    return out
+    limits = Limits(ACKS, MOST, True, same=1e-11)
+    if not runner.compiled:
+        raise UnfinishedError
+    found = run(cases, runner, limits)
+    later = check(cases, found, runner, limits)[:, 2] > CHANGE
+    if later.any():
+        again = run(cases.some(later), runner, limits._replace(same=-1.0))
+        for array, new in zip(found, again, strict=True):
+            array[later] = new
+    drifts = _drifts(found)
+    if drifts.any():
+        again = run(cases.some(drifts), COMPILED, Limits(LONG_ACKS, LONG, True, same=1e-11))
+        if (still := _drifts(again)).any():
+            raise _drift(cases.some(drifts).some(still), again.columns[still][0, 5])
+        for array, new in zip(found, again, strict=True):
+            array[drifts] = new
+    return found
 
 
-def _plain_python_will_do(rule: Dynamics, points: int) -> bool:
-    """Return whether a few cycles are wanted of a rule that was hardly used and is not compiled.
+def _drifts(found: Found) -> Bools:
+    """Return where means of the rate over twice the cycles change, twice one way."""
+    rate, before, earlier = found.columns[:, [0, 7, 8]].T
+    with np.errstate(divide="ignore", invalid="ignore"):
+        steps = np.log([before / earlier, rate / before])
+    moves = (abs(steps) > DRIFT).all(axis=0) & (steps[0] * steps[1] > 0.0)
+    return np.asarray(moves & (found.columns[:, 6] == 0.0))
 
-    Or whose machine code is there, where Numba, which loads it, is not loaded yet.
+
+def _drift(cases: Cases, events: float) -> ArithmeticError:
+    p, rtt = 1.0 / cases.packets[0], cases.rtts[0]
+    return ArithmeticError(
+        f"{cases.rule!r}: p = {p:g}, rtt = {rtt:g}: the window still drifts after {events:.0f} loss events: it has no rate; "
+        "simulate_rule says how it moves"
+    )
+
+
+def _at_rest(cases: Cases, found: Found) -> tuple[Found, Bools, Bools]:
+    """Return cycles that do not repeat; where the window drifts those in which it comes to rest.
+
+    Where it climbs these are the cycles in which a window of twice what the path holds comes to rest, if it does.
+    Also return which drifted, and which of these came to no rest.
     """
-    kind = kind_of(rule)
-    if points > FEW or _solved[kind] > OFTEN:
-        return False
-    if "numba" in sys.modules and is_compiled(templates.alone, rule):
-        return False
-    _solved[kind] += points
-    return True
-
-
-def _steps_will_do(rule: Dynamics, points: int) -> bool:
-    """Return whether some cycles of a rule are wanted that is new on this machine, where the loop is not compiled."""
-    kind = kind_of(rule)
-    if points > SOME or _by_steps[kind] > SEVERAL or is_compiled_package(KERNEL, "cycles.run"):
-        return False
-    if kind not in _by_steps and is_compiled(templates.alone, rule):
-        return False
-    _by_steps[kind] += points
-    return True
-
-
-class _TooManyCyclesError(Exception):
-    """A loop in plain Python that has called compiled steps too often."""
-
-
-def _counted(step: Any) -> Any:
-    """Return a compiled step as a Python function that may be called so often."""
-    calls, call = itertools.count(), as_function(step)
-
-    def counted(run: Floats, *numbers: float) -> None:
-        if next(calls) > SHORT:
-            raise _TooManyCyclesError
-        call(run, *numbers)
-
-    return counted
-
-
-def _run(
-    rule: Dynamics,
-    packets: Floats,
-    rtts: Floats,
-    service: float,
-    starts: Floats,
-    budget: int,
-    *,
-    most: int = MOST,
-    compiled: bool = True,
-    loop: bool | None = None,
-) -> Floats | None:
-    """Return the columns of `Cycle`; None where plain Python did not come to an end.
-
-    Without a compiled ``loop`` (None: as ``compiled``) it calls the compiled steps from plain Python.
-
-    Raises
-    ------
-    RuleError
-        For a window that cannot be.
-    """
-    loop = compiled if loop is None else loop
-    repeat = loop_of(KERNEL, "cycles", compiled=loop)
-    step = compile_step(templates.alone, rule, compiled=compiled)
-    steps = addresses(_counted(step) if compiled and not loop else step)
-    loss = addresses(compile_step(templates.loss, rule, compiled=loop))
-    one, limits = np.zeros(ROWS), np.zeros(1, LIMITS)
-    parameters_in(one, rule)
-    limits[0] = TOLERANCE, SAME, most, budget, np.inf if compiled else budget
-    out, wrong = np.zeros((len(rtts), 7)), np.zeros(RECORD + starts.shape[1])
-    searches = np.zeros(len(rtts), SEARCH)
-    if not loop:
-        searches, limits = (array.view(np.recarray) for array in (searches, limits))
-    try:
-        with np.errstate(all="ignore"):
-            repeat(
-                packets, rtts, service, starts, steps, loss, one, searches, limits, out, wrong
-            )  # fmt: skip
-    except (ArithmeticError, ValueError):  # where hardware goes on with inf or NaN
-        if loop:
-            raise
-        return None
-    except _TooManyCyclesError:
-        return None
-    raise_wrong((rule,), wrong)
-    return out if compiled or out[:, 6].all() else None
-
-
-@lru_cache(maxsize=256)
-def compare_compiled(rule: Dynamics, *, loop: bool = True) -> None:
-    """Compare a compiled rule with plain Python: a loss and an ACK from each of some states.
-
-    The loop that calls it is compiled, too, or plain Python.
-
-    Raises
-    ------
-    RuleError
-        Naming the state for which they differ.
-    """
-    states = sample_states(rule)
-    starts = np.array(states, dtype=np.float64)
-    rtts = np.full(len(states), 0.1)
-    out = _run(rule, np.ones(len(states)), rtts, 0.0, starts, 1, most=1, loop=loop)
-    assert out is not None
-    for state, found in zip(states, out, strict=True):
-        after = rule.on_loss(state, rule.params, Event(0.0, 0.1))
-        new = rule.on_ack(after, rule.params, Event(0.0, 0.1)).cwnd
-        if not abs(found[3] - new) <= AGREE * abs(new):
-            raise RuleError(
-                f"{type(rule).__name__}: compiled, a loss and an ACK make cwnd = {found[3]!r} of "
-                f"{state}, where plain Python makes {new!r}"
-            )
-
-
-def begin_at_peak(
-    rule: Dynamics, p: Floats, rtt: Floats, bandwidth: float | None, given: Floats | None = None
-) -> Floats:
-    """Return states just before a loss near where it is expected, shape (entries, fields).
-
-    That is at the peaks given, in packets, or else at `_expected_peaks`.
-    Estimates of the rate are what it is there: from 0 they would hold the window at its least for some cycles,
-    which are alike although nothing is at rest.
-    """
-    peaks = _expected_peaks(rule, p, rtt, bandwidth) if given is None else given
-    rtts = np.broadcast_to(rtt, peaks.shape).ravel()
-    starts = np.array([tuple(rule.start(float(r), bandwidth)) for r in rtts], dtype=np.float64)
-    fields = rule.State._fields
-    starts = starts.reshape(len(rtts), len(fields))
-    starts[:, fields.index("cwnd")] = np.maximum(1.0, peaks.ravel())
-    for n in (fields.index(name) for name in rule.rate_estimates):
-        starts[:, n] = starts[:, fields.index("cwnd")] / rtts
-    if "ssthresh" in fields:
-        starts[:, fields.index("ssthresh")] = 2.0
-    return starts
-
-
-def _expected_peaks(rule: Dynamics, p: Floats, rtt: Floats, bandwidth: float | None) -> Floats:
-    """Return the peak of the closed form, or that of Reno, and not above twice what the path holds."""
-    from responsefn.responses.equations import formula_of
-
-    formula = formula_of(rule)
-    if formula is None:
-        peaks = np.sqrt(8 / (3 * p)) + 0.0 * rtt
-    elif formula.peak_window is None:
-        peaks = rule.value_of(formula.mean_window, p=p, R=rtt) + 0.0 * p * rtt
-    else:
-        peaks = rule.value_of(formula.peak_window, p=p, R=rtt) + 0.0 * p * rtt
-    return peaks if bandwidth is None else np.minimum(peaks, 2 * bandwidth * rtt)
+    drifts = _drifts(found)
+    lost = np.zeros(len(drifts), dtype=np.bool_)
+    slow = drifts.copy()
+    if drifts.any() and cases.service > 0.0:
+        tops = 2.0 * cases.rtts / cases.service
+        bandwidth = 1.0 / cases.service
+        starts = begin_at_peak(cases.rule, 1.0 / cases.packets, cases.rtts, bandwidth, tops)
+        above = run(cases._replace(starts=starts), COMPILED, Limits(BUDGET, MOST))
+        rises = found.columns[:, 0] > found.columns[:, 7]
+        higher = above.columns[:, 0] > found.columns[:, 0]
+        climbs = drifts & rises & (above.columns[:, 6] > 0.0) & higher
+        for array, new in zip(found, above, strict=True):
+            array[climbs] = new[climbs]
+        drifts &= ~climbs
+    if drifts.any():
+        long = run(cases.some(drifts), COMPILED, Limits(LONG_BUDGET, LONG))
+        moved = abs(long.columns[:, 0] / found.columns[drifts, 0] - 1.0) > DRIFT
+        lost[drifts] = (long.columns[:, 6] == 0.0) & moved
+        for array, new in zip(found, long, strict=True):
+            array[drifts] = new
+    return found, slow, lost

@@ -60,10 +60,11 @@ def block(s, q, now, rtt, service, left):
     start = s
     r = max(rtt, s.cwnd * service)
     if s.cwnd < s.ssthresh:
-        s = on_ack(s, q, Event(now, r))
-        return s, 1.0, start.cwnd, doubling(start.cwnd, r)
+        lag = doubling(s.cwnd, r)
+        s = on_ack(s, q, Event(now + lag / s.cwnd, r))
+        return s, 1.0, start.cwnd, lag
     whole = min(max(1.0, s.cwnd / 8.0), left)
-    event = Event(now, r)
+    event = Event(now + r / s.cwnd, r)
     first = on_ack(s, q, event)
     if whole <= 1.0:
         k = whole
@@ -73,7 +74,8 @@ def block(s, q, now, rtt, service, left):
         return s, k, start.cwnd, r
     new = first
     s = first
-    later = Event(now + r / start.cwnd, max(rtt, s.cwnd * service))
+    later = max(rtt, s.cwnd * service)
+    later = Event(event.time + later / s.cwnd, later)
     new = on_ack(s, q, later)
     more = change(s, q, later)
     k = max(
@@ -81,7 +83,7 @@ def block(s, q, now, rtt, service, left):
     )  # ACKs 1 to whole - 1 find the state of ACK whole / 2 on average
     advance()
     r = max(rtt, s.cwnd * service)
-    later = Event(now + (1.0 + k) * r / s.cwnd, r)
+    later = Event(now + (2.0 + k) * r / s.cwnd, r)
     new = on_ack(s, q, later)
     if new == s:
         k += 1.0

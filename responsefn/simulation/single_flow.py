@@ -9,23 +9,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from hopflow.checks import choice, instance, number, one_number, random_generator, shown, whole
-from hopflow.kernels import build, loop_of
+from hopflow.kernels import build
 from responsefn.responses import rule_kernels as templates
-from responsefn.responses.cycles import KERNEL, begin_at_peak
+from responsefn.responses.cycle_starts import begin_at_peak
 from responsefn.responses.dynamics import Event
 from responsefn.responses.equations import formula_of
 from responsefn.responses.input_checks import capacity, round_trip
-from responsefn.responses.kernel.rows import PATH, PLACE, RECORD, ROWS
-from responsefn.responses.rule_checks import check_dynamics, raise_wrong
-from responsefn.responses.rule_compilation import addresses, compile_step, parameters_in
+from responsefn.responses.rule_checks import check_dynamics
 from responsefn.rules.base import WindowRule
 from responsefn.simulation.losses import Deterministic, Gilbert, Losses
+from responsefn.simulation.single_flow_runs import Path, Run, blocks_follow, by_blocks_or_acks
 from responsefn.simulation.single_flow_results import SimulatedResponse, measured
 
 if TYPE_CHECKING:
@@ -44,8 +42,6 @@ BLOCKS_BELOW = 1e-4
 """Loss rates below this one are simulated in blocks of ACKs unless told otherwise."""
 RUNS, EVENTS_OF_A_RUN = 16, 1000
 """How many independent runs go side by side at most, and how many losses each has at least."""
-LANES = 16
-"""Runs that go side by side, where these are as many and of like length; else one by one."""
 
 
 def simulate_rule(
@@ -82,7 +78,7 @@ def simulate_rule(
         Packets that the queue takes; a window beyond ``bandwidth * rtt + buffer`` loses a packet.
     method
         ``"acks"``, ``"blocks"`` (an eighth of a window at a time), or ``"auto"``: blocks for
-        p < 1e-4. ``"cycles"`` takes a whole cycle at a time, for rules whose window grows by a power
+        p < 1e-4, where the first cycles agree with single ACKs. ``"cycles"`` takes a whole cycle at a time, for rules whose window grows by a power
         law (`responsefn.responses.closed_forms.symbolic.PowerGrowth`) at a fixed round-trip time.
     rng
         Seed or generator.
@@ -182,22 +178,24 @@ def simulate_curve(
     for n, loss in enumerate(at):
         how = ("blocks" if loss < BLOCKS_BELOW else "acks") if method == "auto" else method
         parts = _gaps(losses, float(loss), drawn[n % len(drawn)], rng)
-        runs += [_Run(n, how, part, starts[n]) for part in parts]
-    done: dict[_Run, Floats] = {}
-    for how in sorted({run.method for run in runs}):
-        some = [run for run in runs if run.method == how]
-        if how == "cycles":
-            done |= {run: _by_cycles(rule, losses, run, rtt, bandwidth) for run in some}
-        else:
-            done |= _side_by_side(rule, losses, some, rtt, service, limit)
+        runs += [Run(n, how, part, starts[n]) for part in parts]
+    path = Path(rtt, service, limit, isinstance(losses, Gilbert))
+    if method == "blocks" and not all(blocks_follow(rule, run, path) for run in runs):
+        raise ValueError(
+            f"method = 'blocks': must be 'acks' or 'auto' for {rule!r}, which acts at some ACKs only"
+        )
+    cycles = {
+        run: _by_cycles(rule, losses, run, rtt, bandwidth) for run in runs if run.method == "cycles"
+    }
+    done = cycles | by_blocks_or_acks(rule, [run for run in runs if run not in cycles], path)
     return tuple(
         measured(
             rule,
             losses,
             float(loss),
             rtt,
-            next(run.method for run in runs if run.at == n),
-            [done[run] for run in runs if run.at == n],
+            next(run.method for run in done if run.at == n),
+            [rows for run, rows in done.items() if run.at == n],
         )
         for n, loss in enumerate(at)
     )
@@ -218,63 +216,10 @@ def _after_loss(rule: WindowRule, start: Floats, rtt: float, service: float) -> 
     return tuple(rule.on_loss(state, rule.params, Event(0.0, max(rtt, state[0] * service))))
 
 
-@dataclass(frozen=True, eq=False)
-class _Run:
-    """One run at the loss rate ``at``: packets from loss to loss, and the state to begin with."""
-
-    at: int
-    method: str
-    gaps: Ints
-    start: Floats
-
-
-def _side_by_side(
-    rule: WindowRule,
-    losses: Losses,
-    runs: list[_Run],
-    rtt: float,
-    service: float,
-    limit: float,
-    *,
-    compiled: bool = True,
-) -> dict[_Run, Floats]:
-    """Return the rows of the kernel's `runs` of each run; the longest begins first."""
-    runs = sorted(runs, key=lambda run: -int(run.gaps.sum()))
-    move = templates.block if runs[0].method == "blocks" else templates.ack
-    packets = [int(run.gaps.sum()) for run in runs]
-    width = LANES if sum(packets) >= LANES // 2 * packets[0] else 1  # else most lanes would idle
-    step = templates.alone if width == 1 else templates.abreast
-    steps = addresses(compile_step(step, rule, move=move, width=width, compiled=compiled))
-    loss = addresses(compile_step(templates.loss, rule, compiled=compiled))
-    lengths = np.array([len(run.gaps) for run in runs])
-    first = np.concatenate([[0], np.cumsum(lengths)])
-    starts = np.array([run.start for run in runs])
-    gaps = np.concatenate([run.gaps for run in runs]).astype(np.float64)
-    path = np.zeros(1, PATH)
-    path[0] = rtt, service, limit, move is templates.ack, isinstance(losses, Gilbert)
-    rows, full = first, True
-    while full:  # a buffer may lose more than was drawn
-        if limit < math.inf:
-            rows = np.concatenate([[0], np.cumsum(2 * np.diff(rows) + 64)])
-        lanes, one = np.zeros(ROWS * width), np.zeros(ROWS)
-        for array, columns in ((lanes, width), (one, 1)):
-            parameters_in(array, rule, columns)
-        places = np.full(width, -1, dtype=PLACE)
-        if not compiled:
-            path, places = (array.view(np.recarray) for array in (path, places))
-        out, counts = np.empty((rows[-1], 5)), np.zeros(len(runs), dtype=np.int64)
-        wrong, begun = np.zeros(RECORD + starts.shape[1]), np.zeros(1, dtype=np.int64)
-        full = not loop_of(KERNEL, "runs", compiled=compiled)(
-            gaps, first, starts, rows, path, steps, loss, lanes, places, one, begun, out, counts, wrong
-        )  # fmt: skip
-        raise_wrong((rule,), wrong)
-    return {run: out[rows[j] : rows[j] + counts[j]] for j, run in enumerate(runs)}
-
-
 def _by_cycles(
     rule: WindowRule,
     losses: Losses,
-    run: _Run,
+    run: Run,
     rtt: float,
     bandwidth: float | None,
 ) -> Floats:

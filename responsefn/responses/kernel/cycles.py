@@ -1,4 +1,4 @@
-"""Cycles from loss to loss, one packet in so many lost, until they repeat."""
+"""Cycles from loss to loss, one packet in so many lost, until they repeat: by blocks of ACKs or ACK by ACK."""
 # mypy: disable-error-code="no-untyped-def, no-untyped-call"
 
 from __future__ import annotations
@@ -15,13 +15,16 @@ from .rows import (
     ON_ACK,
     OVER_PACKETS,
     OVER_TIME,
+    PACKETS,
     RECORD,
     STATE,
     TIME,
     WRONG,
 )
 
-__all__ = ["accelerate", "add", "advance", "forget", "repeat", "run", "settled", "write"]
+__all__ = [
+    "accelerate", "add", "advance", "forget", "keep", "recurs", "repeat", "run", "settled", "write",
+]  # fmt: skip
 
 EARLY = 32
 """Cycles after which peaks are no longer taken to where they tend."""
@@ -31,6 +34,7 @@ EARLY = 32
 def forget(c):
     """Begin the sums anew."""
     c.count = 0.0
+    c.packets = 0.0
     c.total_time = 0.0
     c.over_time = 0.0
     c.over_packets = 0.0
@@ -43,12 +47,39 @@ def add(c, run):
     c.peak = run[STATE]
     c.time = run[TIME]
     c.count += 1.0
+    c.packets += run[PACKETS]
     c.total_time += run[TIME]
     c.over_time += run[OVER_TIME]
     c.over_packets += run[OVER_PACKETS]
     c.peaks += run[STATE]
     # two in a row, so that no slow drift passes
     c.change = max(abs(c.peak - c.last), abs(c.last - c.before))
+
+
+@compiled
+def recurs(run, anchor, same):
+    """Return whether the whole state is that of the anchor; fields that moved with the clock are times."""
+    now = run[BEGUN] + run[TIME]
+    passed = now - anchor[0]
+    if abs(run[LEFT] - anchor[1]) > same * run[PACKETS]:
+        return False
+    for n in range(len(anchor) - 2):
+        value = run[STATE + n]
+        old = anchor[n + 2]
+        if value == old or abs(value - old) <= same * max(abs(value), abs(old)):
+            continue
+        if not abs(value - old - passed) <= same * now:
+            return False
+    return True
+
+
+@compiled
+def keep(run, anchor):
+    """Keep the time, the packets left and the state just before a loss."""
+    anchor[0] = run[BEGUN] + run[TIME]
+    anchor[1] = run[LEFT]
+    for n in range(len(anchor) - 2):
+        anchor[n + 2] = run[STATE + n]
 
 
 @compiled
@@ -87,11 +118,14 @@ def accelerate(c, run, limits):
 
 @compiled
 def advance(run, steps, packets, now, rtt, service, limits, wrong):
-    """Run from a loss to just before the next one; return False for a wrong window or too many steps."""
+    """Run from a loss to just before the next one; return False for a wrong window or too many steps.
+
+    Where each step is an ACK, the part of a packet by which the last cycle was too long is left out.
+    """
     for n in range(OVER_PACKETS + 1):
         run[n] = 0.0
     run[BEGUN] = now
-    run[LEFT] = packets
+    run[LEFT] = packets + limits.acks * run[LEFT]
     call_on_array(steps, run, rtt, service, LARGEST, limits.steps)
     if run[WRONG] == 0.0:
         return run[MOVES] < limits.steps
@@ -102,10 +136,10 @@ def advance(run, steps, packets, now, rtt, service, limits, wrong):
 
 
 @compiled
-def repeat(c, run, steps, loss, packets, rtt, service, limits, wrong):
+def repeat(c, run, steps, loss, packets, rtt, service, limits, anchor, wrong):
     """Go from cycle to cycle until they repeat, or for as long as the limits allow.
 
-    Return False for a wrong window or too many steps.
+    Return False for a wrong window or too many steps. The run is left just before a loss.
     """
     now = 0.0
     if not lose(run, loss, now, rtt, wrong):
@@ -115,46 +149,73 @@ def repeat(c, run, steps, loss, packets, rtt, service, limits, wrong):
         if not advance(run, steps, packets, now, rtt, service, limits, wrong):
             return False
         add(c, run)
-        if settled(c, run, limits):
-            return True
-        accelerate(c, run, limits)
+        if limits.acks > 0.0:
+            if c.n > 1 and recurs(run, anchor, limits.same):
+                c.period = int(c.count)
+                return True
+        else:
+            if settled(c, run, limits):
+                return True
+            accelerate(c, run, limits)
         c.before = c.last
         c.last = c.peak
         now += c.time
-        if not lose(run, loss, now, max(rtt, run[STATE] * service), wrong):
-            return False
         if c.n & (c.n - 1) == 0:
             if run[MOVES] > limits.budget or c.n >= limits.most:
                 return True
+            c.rate_earlier = c.rate_before
+            c.rate_before = c.packets / c.total_time
             forget(c)
             c.anchor = c.peak
             c.anchor_time = c.time
+            keep(run, anchor)
+        if not lose(run, loss, now, max(rtt, run[STATE] * service), wrong):
+            return False
 
 
 @compiled
-def write(out, c, packets):
-    """Write the columns of `Cycle`."""
-    out[0] = c.count * packets / c.total_time
+def write(out, c, packets, acks):
+    """Write the columns of `Cycle`, and the mean rates of earlier cycles."""
+    total = c.count * packets
+    if acks > 0.0:
+        total = c.packets
+    out[0] = total / c.total_time
     out[1] = c.over_time / c.total_time
-    out[2] = c.over_packets / (c.count * packets)
+    out[2] = c.over_packets / total
     out[3] = c.peaks / c.count
     out[4] = c.total_time / c.count
     out[5] = c.n
     out[6] = c.period
+    out[7] = c.rate_before
+    out[8] = c.rate_earlier
 
 
 @entry
-def run(packets, rtts, service, starts, steps, loss, one, searches, limits, out, wrong):
+def run(
+    packets, rtts, service, starts, steps, loss, one, searches, limits, anchor, ends, out, wrong
+):
     """Find the cycle of each row of ``starts``.
 
-    End at a wrong window, which is in ``wrong`` then, or where the steps do not suffice.
+    ``ends`` is the time of the last loss, packets left, and the state before it. Blocks of ACKs that end
+    at a wrong window leave a period of -1: the window may be theirs, not the rule's. A single ACK that does so ends
+    the search, and is in ``wrong`` then.
     """
     for i in range(len(packets)):
         c = searches[i]
         c.nearest = math.inf
         one[MOVES] = 0.0
+        one[LEFT] = 0.0
         for n in range(starts.shape[1]):
             one[STATE + n] = starts[i, n]
-        if not repeat(c, one, steps[0], loss[0], packets[i], rtts[i], service, limits[0], wrong):
+        if repeat(
+            c, one, steps[0], loss[0], packets[i], rtts[i], service, limits[0], anchor, wrong
+        ):
+            write(out[i], c, packets[i], limits[0].acks)
+            out[i, 9] = one[MOVES]
+        elif limits[0].acks > 0.0 or wrong[0] == 0.0:
             return
-        write(out[i], c, packets[i])
+        else:
+            out[i, 6] = -1.0  # whether the rule is wrong is for single ACKs to say
+            wrong[0] = 0.0
+            one[WRONG] = 0.0
+        keep(one, ends[i])

@@ -6,6 +6,12 @@ import numpy as np
 
 __all__ = [
     "BEGUN",
+    "CHECK_A",
+    "CHECK_B",
+    "CHECK_C",
+    "CHECK_ROWS",
+    "CHECK_START",
+    "CYCLE_COLUMNS",
     "LARGEST",
     "LEAST",
     "LEFT",
@@ -41,8 +47,11 @@ RECORD = 5
 LEAST, LARGEST = 1.0 - 1e-9, 1e15
 """Of a window in packets, the lower one with room for rounding."""
 
-_SUMS = ("count", "total_time", "over_time", "over_packets", "peaks")
-_SEEN = ("peak", "time", "change", "before", "last", "nearest", "anchor", "anchor_time")
+_SUMS = ("count", "packets", "total_time", "over_time", "over_packets", "peaks")
+_SEEN = (
+    "peak", "time", "change", "before", "last", "nearest", "anchor", "anchor_time", "rate_before",
+    "rate_earlier",
+)  # fmt: skip
 SEARCH = np.dtype(
     [(name, np.int64) for name in ("n", "taken", "period")]
     + [(name, np.float64) for name in (*_SEEN, *_SUMS)]
@@ -52,10 +61,17 @@ SEARCH = np.dtype(
 n: cycles so far; taken: the one after which the window was taken further; period: cycles that repeat
 together; peak, time: of this cycle, packets and s; change: of the peak over two cycles; before, last:
 peaks of the two cycles before; nearest: least change within the tolerance; anchor, anchor_time: peak and
-duration of the cycle that is a power of two; then the sums over the cycles that count.
+duration of the cycle that is a power of two; rate_before, rate_earlier: mean rates up to the last two
+powers of two, packets/s; then the sums over the cycles that count.
 """
-LIMITS = np.dtype([(name, np.float64) for name in ("tolerance", "same", "most", "budget", "steps")])
-"""See the constants of `responsefn.responses.cycles`."""
+LIMITS = np.dtype(
+    [(name, np.float64) for name in ("tolerance", "same", "most", "budget", "steps", "acks")]
+)
+"""See the constants of `responsefn.responses.cycles`; acks: 1 where each step is an ACK."""
+CYCLE_COLUMNS = 10
+"""Those of `responsefn.responses.dynamics.Cycle`, the mean rates up to the last two powers of two, and steps made."""
+CHECK_START, CHECK_A, CHECK_B, CHECK_C, CHECK_ROWS = 0, 1, 2, 3, 4
+"""States that a check keeps: where it begins, after a cycle ACK by ACK, after one in blocks, and before both."""
 PATH = np.dtype(
     [(name, np.float64) for name in ("rtt", "service", "limit")]
     + [(name, np.bool_) for name in ("together", "merge")]

@@ -21,7 +21,7 @@ from responsefn import (
     catalogue,
     simulate_rule,
 )
-from responsefn.responses import cycles, rule_checks
+from responsefn.responses import cycle_loops, cycles, rule_checks
 from responsefn.responses.kernel.rows import MOVES
 from responsefn.simulation.ratio_checks import RTT
 
@@ -38,7 +38,7 @@ def test_cycle_of_a_rule_with_a_formula_is_the_formula():
 
 def test_plain_python_gives_up_within_a_long_cycle(monkeypatch):
     """A loss to a window of 1 and one packet lost in 5e8: 3e5 blocks of ACKs, of which few are made."""
-    addresses, made = cycles.addresses, []
+    addresses, made = cycle_loops.addresses, []
 
     def counted(step):
         def call(run, *more):
@@ -47,12 +47,14 @@ def test_plain_python_gives_up_within_a_long_cycle(monkeypatch):
 
         return addresses(call)
 
-    monkeypatch.setattr(cycles, "addresses", counted)
-    rule, budget = AIMD(2.0, 1.0), 500
+    monkeypatch.setattr(cycle_loops, "addresses", counted)
+    rule, limits = AIMD(2.0, 1.0), cycle_loops.Limits(500, cycles.MOST)
     one, start = np.ones(1), np.array([rule.State(cwnd=4e4)])
-    assert cycles._run(rule, 5e8 * one, one, 0.0, start, budget, compiled=False) is None
-    assert max(made) == budget
-    assert cycles._run(rule, 50.0 * one, one, 0.0, start, budget, compiled=False) is not None
+    long, short = (cycle_loops.Cases(rule, n * one, one, 0.0, start) for n in (5e8, 50.0))
+    with pytest.raises(cycle_loops.UnfinishedError):
+        cycle_loops.run(long, cycle_loops.PLAIN, limits)
+    assert max(made) == limits.budget
+    assert cycle_loops.run(short, cycle_loops.PLAIN, limits).columns[0, 6] > 0.0
 
 
 class Stamped(WindowRule):
@@ -82,21 +84,21 @@ def test_compiled_steps_in_a_loop_of_plain_python_give_the_same_answer(monkeypat
     fields = [field.name for field in dataclasses.fields(cycles.Cycle)]
     expected = [getattr(rule.cycle(p, RTT), name) for name in fields]
     asked = []
-    monkeypatch.setattr(cycles, "is_compiled_package", lambda *names: asked.append(names) or False)
-    monkeypatch.setattr(cycles, "_by_steps", Counter({cycles.kind_of(rule): 1}))
-    for short in (cycles.SHORT, 20):
-        monkeypatch.setattr(cycles, "SHORT", short)
+    monkeypatch.setattr(cycle_loops, "is_compiled_package", lambda *names: asked.append(names) or False)
+    monkeypatch.setattr(cycle_loops, "_by_steps", Counter({cycle_loops.kind_of(rule): 1}))
+    for short in (cycle_loops.STEPS_CALLS, 20):
+        monkeypatch.setattr(cycle_loops, "STEPS_CALLS", short)
         found = rule.cycle(p, RTT)
         for name, values in zip(fields, expected, strict=True):
             np.testing.assert_array_equal(getattr(found, name), values, err_msg=name)
-    assert asked == 2 * [(cycles.KERNEL, "cycles.run")]
+    assert asked == 2 * [(cycle_loops.KERNEL, "cycles.run")]
 
 
 def test_a_window_that_cannot_be_is_met_by_compiled_steps(monkeypatch):
     """In a state that no sample has."""
-    monkeypatch.setattr(cycles, "is_compiled_package", lambda *_: False)
-    monkeypatch.setattr(cycles, "_by_steps", Counter({cycles.kind_of(Stamped()): 1}))
-    monkeypatch.setattr(cycles, "sample_states", lambda rule: [rule.State(cwnd=40.0)])
+    monkeypatch.setattr(cycle_loops, "is_compiled_package", lambda *_: False)
+    monkeypatch.setattr(cycle_loops, "_by_steps", Counter({cycle_loops.kind_of(Stamped()): 1}))
+    monkeypatch.setattr(cycle_loops, "sample_states", lambda rule: [rule.State(cwnd=40.0)])
     monkeypatch.setattr(rule_checks, "WINDOWS", (40.0,))
     with pytest.raises(RuleError, match=r"Stamped\.on_loss returns cwnd = -\d+.*: must be 1"):
         Stamped(cut=2.0).rate(np.geomspace(1e-4, 1e-3, 7), RTT)

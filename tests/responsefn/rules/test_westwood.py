@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from responsefn import Westwood, WestwoodPlus
-from responsefn.responses import cycles
+from responsefn.responses import cycle_loops, cycles
+from responsefn.responses.cycle_starts import begin_at_peak
 from responsefn.responses.dynamics import Event
 
 
@@ -39,10 +40,10 @@ def test_random_loss_hardly_reduces_the_rate():
 def test_a_slow_climb_ends_where_the_cycle_says(rule, p):
     """Between two losses the window grows by less than a packet: 4096 cycles end far below the capacity."""
     rtt, capacity = np.array([0.08]), 8333.0
-    start = cycles.begin_at_peak(rule, np.array([p]), rtt, capacity)
-    climb = cycles._run(
-        rule, np.array([1 / p]), rtt, 1 / capacity, start, cycles.LONG_BUDGET, most=cycles.LONG
-    )[0]
+    start = begin_at_peak(rule, np.array([p]), rtt, capacity)
+    cases = cycle_loops.Cases(rule, np.array([1 / p]), rtt, 1 / capacity, start)
+    limits = cycle_loops.Limits(cycles.LONG_BUDGET, cycles.LONG)
+    climb = cycle_loops.run(cases, cycle_loops.COMPILED, limits).columns[0]
     assert climb[0] == pytest.approx(capacity, rel=1e-4)
     assert rule.rate(p, 0.08, bandwidth=capacity) == pytest.approx(climb[0], rel=1e-6)
     if rule == Westwood():  # (1/(4 p W))^2 packets from loss to loss, summed up to the capacity

@@ -21,7 +21,7 @@ from responsefn import (
     simulate_curve,
     simulate_rule,
 )
-from responsefn.simulation import single_flow
+from responsefn.simulation import single_flow, single_flow_runs
 from responsefn.simulation.ratio_checks import EXACT, RTT
 
 
@@ -92,7 +92,7 @@ def test_plain_python_does_the_same(p, losses, events, options, monkeypatch):
     monkeypatch.setattr(single_flow, "EVENTS_OF_A_RUN", 20)  # as many runs as there are lanes
     ask = functools.partial(simulate_rule, AIMD(0.7, 0.4), p, RTT, losses, events=events, **options)
     compiled = ask()
-    plain = functools.partial(single_flow._side_by_side, compiled=False)
-    monkeypatch.setattr(single_flow, "_side_by_side", plain)
+    plain = functools.partial(single_flow_runs.side_by_side, compiled=False)
+    monkeypatch.setattr(single_flow_runs, "side_by_side", plain)
     for name in ("rate", "mean_window", "packet_mean_window", "loss_event_rate"):
         assert getattr(ask(), name) == getattr(compiled, name), name

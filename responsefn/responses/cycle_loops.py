@@ -1,0 +1,306 @@
+"""The loops over the cycles of a rule, and what runs them: machine code, or plain Python.
+
+Plain Python solves a few short cycles faster than the compiler compiles the rule.
+"""
+
+from __future__ import annotations
+
+import itertools
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from hopflow.kernels import is_compiled_package, loop_of
+from responsefn.responses import rule_kernels as templates
+from responsefn.responses.dynamics import Event
+from responsefn.responses.errors import RuleError
+from responsefn.responses.kernel.rows import (
+    CHECK_ROWS,
+    CYCLE_COLUMNS,
+    LIMITS,
+    RECORD,
+    ROWS,
+    SEARCH,
+)
+from responsefn.responses.rule_checks import raise_wrong, sample_states
+from responsefn.responses.rule_compilation import (
+    Kind,
+    addresses,
+    as_function,
+    compile_step,
+    is_compiled,
+    kind_of,
+    parameters_in,
+)
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from responsefn.responses.dynamics import Dynamics
+
+    Floats = NDArray[np.float64]
+
+__all__ = [
+    "COMPILED",
+    "KERNEL",
+    "PLAIN",
+    "STEPS",
+    "Cases",
+    "Found",
+    "Limits",
+    "Runner",
+    "UnfinishedError",
+    "approach",
+    "check",
+    "compare_compiled",
+    "run",
+    "runners",
+]
+
+KERNEL = "responsefn.responses.kernel"
+RTT, AGREE = 0.1, 1e-9
+"""Round-trip time in s of the states that are compared, and the relative difference of windows that are the same."""
+PLAIN_CASES, PLAIN_SOLUTIONS, PLAIN_BLOCKS, PLAIN_ACKS = 1, 3, 30_000, 20_000
+"""Cycles that plain Python solves in one call while a rule is not compiled, how many in all, and the
+blocks of ACKs and the ACKs that each may take: a quarter of a second, where the compiler takes more than one."""
+STEPS_CASES, STEPS_SOLUTIONS, STEPS_CALLS = 64, 256, 8_000
+"""The same of a rule that is new on this machine, with compiled steps while the loop over cycles is
+not compiled, which takes the compiler another second; the calls of steps that they may take, half a second."""
+_solved: Counter[Kind] = Counter()
+_by_steps: Counter[Kind] = Counter()
+
+
+class Cases(NamedTuple):
+    """A rule at n loss event rates and round-trip times.
+
+    ``packets`` from loss to loss and ``rtts`` in s have shape (n,), ``starts`` before a loss (n, fields);
+    ``service`` is the time per packet in s, 0 without a capacity.
+    """
+
+    rule: Dynamics
+    packets: Floats
+    rtts: Floats
+    service: float
+    starts: Floats
+
+    def some(self, chosen: NDArray[np.bool_]) -> Cases:
+        """Return the chosen ones of them."""
+        return self._replace(
+            packets=self.packets[chosen], rtts=self.rtts[chosen], starts=self.starts[chosen]
+        )
+
+
+class Runner(NamedTuple):
+    """What runs the steps and the loop over them, as machine code or not; MOST moves of each case."""
+
+    compiled: bool
+    loop: bool
+
+
+PLAIN, STEPS, COMPILED = Runner(False, False), Runner(True, False), Runner(True, True)
+
+
+class Limits(NamedTuple):
+    """Of a search for cycles that repeat; see the constants of `responsefn.responses.cycles`.
+
+    ``acks`` goes ACK by ACK, otherwise in blocks of ACKs; ``same`` < 0 never finds that cycles repeat.
+    """
+
+    budget: float
+    most: float
+    acks: bool = False
+    tolerance: float = 1e-11
+    same: float = 1e-13
+
+
+class Found(NamedTuple):
+    """Columns of `kernel.cycles.write`, shape (n, CYCLE_COLUMNS), and states before a loss, (n, 2 + fields).
+
+    The first two columns of ``ends`` are the time in s and the packets left.
+    """
+
+    columns: Floats
+    ends: Floats
+
+
+class UnfinishedError(Exception):
+    """A loop in plain Python that has made too many steps."""
+
+
+def runners(rule: Dynamics, packets: Floats) -> Iterator[Runner]:
+    """Yield what may solve cycles of ``packets``, fastest answer first; the last one always does."""
+    if _plain_python_will_do(rule, packets):
+        yield PLAIN
+    if _steps_will_do(rule, len(packets)):
+        compare_compiled(rule, loop=False)
+        yield STEPS
+    compare_compiled(rule)
+    yield COMPILED
+
+
+def _plain_python_will_do(rule: Dynamics, packets: Floats) -> bool:
+    """Return whether a few cycles are wanted of a rule that was hardly used and is not compiled.
+
+    Or whose machine code is there, where Numba, which loads it, is not loaded yet.
+    """
+    kind = kind_of(rule)
+    if len(packets) > PLAIN_CASES or _solved[kind] > PLAIN_SOLUTIONS:
+        return False
+    if packets.max(initial=0.0) > PLAIN_ACKS:
+        return False
+    if "numba" in sys.modules and is_compiled(templates.alone, rule):
+        return False
+    _solved[kind] += len(packets)
+    return True
+
+
+def _steps_will_do(rule: Dynamics, points: int) -> bool:
+    """Return whether some cycles of a rule are wanted that is new on this machine, where the loop is not compiled."""
+    kind = kind_of(rule)
+    if points > STEPS_CASES or _by_steps[kind] > STEPS_SOLUTIONS:
+        return False
+    if is_compiled_package(KERNEL, "cycles.run"):
+        return False
+    if kind not in _by_steps and is_compiled(templates.alone, rule):
+        return False
+    _by_steps[kind] += points
+    return True
+
+
+def _counted(step: Any) -> Any:
+    """Return a compiled step as a Python function that may be called so often."""
+    calls, call = itertools.count(), as_function(step)
+
+    def counted(run: Floats, *numbers: float) -> None:
+        if next(calls) > STEPS_CALLS:
+            raise UnfinishedError
+        call(run, *numbers)
+
+    return counted
+
+
+def _step(rule: Dynamics, runner: Runner, acks: bool) -> NDArray[Any]:
+    move = templates.ack if acks else templates.block
+    step = compile_step(templates.alone, rule, move=move, compiled=runner.compiled)
+    return addresses(_counted(step) if runner.compiled and not runner.loop else step)
+
+
+class _Call(NamedTuple):
+    """Arguments that all loops take."""
+
+    loss: NDArray[Any]
+    one: Floats
+    limits: Any
+    wrong: Floats
+
+
+def _call(cases: Cases, runner: Runner, limits: Limits) -> _Call:
+    loss = addresses(compile_step(templates.loss, cases.rule, compiled=runner.loop))
+    one, table = np.zeros(ROWS), np.zeros(1, LIMITS)
+    parameters_in(one, cases.rule)
+    steps = np.inf if runner.compiled else limits.budget
+    table[0] = limits.tolerance, limits.same, limits.most, limits.budget, steps, limits.acks
+    if not runner.loop:
+        table = table.view(np.recarray)
+    return _Call(loss, one, table, np.zeros(RECORD + cases.starts.shape[1]))
+
+
+def run(cases: Cases, runner: Runner, limits: Limits) -> Found:
+    """Return the cycle of each case; its period is -1 where a block of ACKs ends at a wrong window.
+
+    Raises
+    ------
+    RuleError
+        For a wrong window that a single ACK or a loss makes.
+    UnfinishedError
+        Where plain Python makes too many steps.
+    """
+    loss, one, table, wrong = _call(cases, runner, limits)
+    step = _step(cases.rule, runner, limits.acks)
+    count, fields = cases.starts.shape
+    out, ends = np.zeros((count, CYCLE_COLUMNS)), np.zeros((count, 2 + fields))
+    searches = np.zeros(count, SEARCH)
+    if not runner.loop:
+        searches = searches.view(np.recarray)
+    repeat = loop_of(KERNEL, "cycles", compiled=runner.loop)
+    try:
+        with np.errstate(all="ignore"):
+            repeat(
+                cases.packets, cases.rtts, cases.service, cases.starts, step, loss, one, searches, table,
+                np.zeros(2 + fields), ends, out, wrong,
+            )  # fmt: skip
+    except (ArithmeticError, ValueError):  # where hardware goes on with inf or NaN
+        if runner.loop:
+            raise
+        raise UnfinishedError from None
+    raise_wrong((cases.rule,), wrong)
+    if not runner.compiled and not out[:, 6].all():
+        raise UnfinishedError
+    return Found(out, ends)
+
+
+def check(cases: Cases, found: Found, runner: Runner, limits: Limits) -> Floats:
+    """Return how far blocks of ACKs are from single ones in each case, shape (n, 3).
+
+    The estimated relative error of the rate, the part of a cycle that was followed, and by how much the period
+    differs much later, which says that it does not repeat. ``limits.most`` ACKs of a cycle are followed.
+    With ``limits.acks`` the cycles are ACK by ACK, and only the last column is filled.
+    """
+    rule = cases.rule
+    loss, one, table, wrong = _call(cases, runner, limits._replace(acks=not limits.acks))
+    steps = np.inf if runner.compiled else 20.0 * PLAIN_ACKS
+    table["steps"][:] = steps
+    acks = _step(rule, runner, True)
+    blocks = acks if limits.acks else _step(rule, runner, False)
+    out = np.zeros((len(cases.packets), 3))
+    rows = np.zeros((CHECK_ROWS, found.ends.shape[1]))
+    compare = loop_of(KERNEL, "checks", compiled=runner.loop)
+    with np.errstate(all="ignore"):
+        compare(
+            cases.packets, cases.rtts, cases.service, found.ends, found.columns, blocks, acks, loss, one, table,
+            rows, out, wrong,
+        )  # fmt: skip
+    return np.where(np.isnan(out), np.inf, out)
+
+
+def approach(cases: Cases, rates: Floats, limits: Limits) -> Floats:
+    """Return after how many loss events each case is within ``limits.same`` of its rate; infinite for too many."""
+    loss, one, table, wrong = _call(cases, COMPILED, limits)
+    out = np.empty(len(rates))
+    loop_of(KERNEL, "approach")(
+        cases.packets, cases.rtts, cases.service, cases.starts,
+        _step(cases.rule, COMPILED, limits.acks), loss, one, table, rates, out, wrong,
+    )  # fmt: skip
+    return out
+
+
+@lru_cache(maxsize=256)
+def compare_compiled(rule: Dynamics, *, loop: bool = True) -> None:
+    """Compare a compiled rule with plain Python: a loss and an ACK from each of some states.
+
+    The loop that calls it is compiled, too, or plain Python.
+
+    Raises
+    ------
+    RuleError
+        Naming the state for which they differ.
+    """
+    states = sample_states(rule)
+    starts = np.array(states, dtype=np.float64)
+    rtts = np.full(len(states), RTT)
+    cases = Cases(rule, np.ones(len(states)), rtts, 0.0, starts)
+    out = run(cases, Runner(True, loop), Limits(1, 1)).columns
+    for state, found in zip(states, out, strict=True):
+        after = rule.on_loss(state, rule.params, Event(0.0, RTT))
+        slow = after.cwnd < getattr(after, "ssthresh", 0.0)
+        lag = templates.doubling(after.cwnd, RTT) if slow else RTT
+        new = rule.on_ack(after, rule.params, Event(lag / after.cwnd, RTT)).cwnd
+        if not abs(found[3] - new) <= AGREE * abs(new):
+            raise RuleError(
+                f"{type(rule).__name__}: compiled, a loss and an ACK make cwnd = {found[3]!r} of "
+                f"{state}, where plain Python makes {new!r}"
+            )

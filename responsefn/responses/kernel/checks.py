@@ -1,0 +1,212 @@
+"""Cycles ACK by ACK beside the same cycles in blocks of ACKs, and the cycle as it would be much later."""
+# mypy: disable-error-code="no-untyped-def, no-untyped-call"
+
+from __future__ import annotations
+
+import math
+
+from .cycles import keep
+from .jit import call_on_array, compiled, entry
+from .losses import lose
+from .rows import (
+    BEGUN,
+    CHECK_A,
+    CHECK_B,
+    CHECK_C,
+    CHECK_START,
+    LARGEST,
+    LEFT,
+    MOVES,
+    OVER_PACKETS,
+    STATE,
+    TIME,
+    WRONG,
+)
+
+__all__ = ["advance", "compare", "error", "later", "load", "repeats_later", "run", "slope"]
+
+SLOPE = 0.95
+"""Largest slope by which an error is estimated: of rules that come to rest in 100 cycles, or of whose slope a
+single cycle says nothing."""
+
+
+@compiled
+def load(one, row):
+    """Set the state of the run to one that `cycles.keep` kept."""
+    for n in range(len(row) - 2):
+        one[STATE + n] = row[n + 2]
+
+
+@compiled
+def advance(one, steps, loss, row, packets, carry, rtt, service, limits, wrong):
+    """Go from just before a loss in ``row`` to the next one; False for a window that cannot be.
+
+    With a ``carry`` of 1 by as many packets less as the row says that the cycle before was too long.
+    """
+    load(one, row)
+    now = row[0]
+    if not lose(one, loss, now, max(rtt, one[STATE] * service), wrong):
+        wrong[0] = 0.0
+        return False
+    for n in range(OVER_PACKETS + 1):
+        one[n] = 0.0
+    one[BEGUN] = now
+    one[LEFT] = packets + carry * row[1]
+    call_on_array(steps, one, rtt, service, LARGEST, limits.steps)
+    if one[WRONG] == 0.0:
+        return one[MOVES] < limits.steps
+    one[WRONG] = 0.0
+    return False
+
+
+@compiled
+def compare(one, blocks, acks, loss, rows, packets, cycles, rtt, service, limits, wrong):
+    """Return the time of some cycles ACK by ACK, and how far the windows of blocks are from theirs.
+
+    The latter is the largest relative difference after any of the cycles, each from the state that the one before
+    left ACK by ACK. Infinite where a window cannot be.
+    """
+    time = 0.0
+    windows = 0.0
+    for n in range(len(rows[0])):
+        rows[CHECK_C, n] = rows[CHECK_START, n]
+    for _ in range(cycles):
+        if not advance(one, acks, loss, rows[CHECK_C], packets, 0.0, rtt, service, limits, wrong):
+            return math.inf, math.inf
+        time += one[TIME]
+        alone = one[TIME]
+        keep(one, rows[CHECK_A])
+        if not advance(one, blocks, loss, rows[CHECK_C], packets, 0.0, rtt, service, limits, wrong):
+            return math.inf, math.inf
+        keep(one, rows[CHECK_B])
+        windows = max(windows, abs(rows[CHECK_A, 2] / rows[CHECK_B, 2] - 1.0))
+        windows = max(windows, abs(alone / one[TIME] - 1.0))
+        for n in range(len(rows[0])):
+            rows[CHECK_C, n] = rows[CHECK_A, n]
+    return time, windows
+
+
+@compiled
+def slope(one, blocks, loss, rows, packets, rtt, service, limits, wrong):
+    """Return by how much two windows that the cycle before left differ after the next one, in blocks.
+
+    Relative to how much they differed; 0 where they do not.
+    """
+    before = abs(rows[CHECK_A, 2] - rows[CHECK_B, 2])
+    if before <= 1e-9 * rows[CHECK_B, 2]:
+        return 0.0
+    if not advance(one, blocks, loss, rows[CHECK_A], packets, 0.0, rtt, service, limits, wrong):
+        return math.inf
+    after = one[STATE]
+    if not advance(one, blocks, loss, rows[CHECK_B], packets, 0.0, rtt, service, limits, wrong):
+        return math.inf
+    return abs(after - one[STATE]) / before
+
+
+@compiled
+def error(one, blocks, acks, loss, rows, case, rtt, service, limits, wrong):
+    """Return the estimated relative error of the rate of a cycle in blocks.
+
+    A cycle whose error is e settles e / (1 - slope) away, where the window after the next one changes by slope times the
+    window after this one. Several cycles are followed where they are short; their mean rate is compared as well.
+    """
+    seen, cycles, packets, period, rate = case
+    time, windows = compare(
+        one, blocks, acks, loss, rows, seen, cycles, rtt, service, limits, wrong
+    )
+    ratio = SLOPE
+    if seen >= packets:
+        ratio = min(SLOPE, slope(one, blocks, loss, rows, seen, rtt, service, limits, wrong))
+    found = windows * max(1.0, packets / seen) / (1.0 - ratio)
+    if period > 0.0 and cycles >= period and seen >= packets:
+        whole = cycles - cycles % int(period)
+        if whole == cycles:
+            found = max(found, abs(cycles * seen / time / rate - 1.0))
+    return found
+
+
+@compiled
+def later(rows, passed, cycles):
+    """Move the state in ``CHECK_START`` on by as many times what happened up to that in ``CHECK_B``.
+
+    Times move with the clock, counters by whole numbers; all else stays.
+    """
+    for n in range(len(rows[0])):
+        start = rows[CHECK_START, n]
+        change = rows[CHECK_B, n] - start
+        rows[CHECK_A, n] = start
+        if n != 1 and abs(change - passed) <= 1e-6 * passed:
+            rows[CHECK_A, n] = start + cycles * passed
+        elif n > 2 and abs(change) >= 1.0 and change == math.floor(change):
+            rows[CHECK_A, n] = start + cycles * change
+
+
+@compiled
+def repeats_later(one, steps, loss, rows, packets, carry, period, rtt, service, limits, wrong):
+    """Return the relative change of time and window when the period comes again much later.
+
+    Fields that moved with the clock, or count, are moved on; those that did not stay. So a timer that has
+    not run out yet does.
+    """
+    time = 0.0
+    for n in range(len(rows[0])):
+        rows[CHECK_B, n] = rows[CHECK_START, n]
+    for _ in range(period):
+        if not advance(one, steps, loss, rows[CHECK_B], packets, carry, rtt, service, limits, wrong):
+            return math.inf
+        time += one[TIME]
+        keep(one, rows[CHECK_B])
+    window = rows[CHECK_B, 2]
+    change = 0.0
+    for cycles in (256.0, 1048576.0):
+        later(rows, time, cycles)
+        again = 0.0
+        for _ in range(period):
+            if not advance(
+                one, steps, loss, rows[CHECK_A], packets, carry, rtt, service, limits, wrong
+            ):
+                return math.inf
+            again += one[TIME]
+            keep(one, rows[CHECK_A])
+        change = max(change, abs(again / time - 1.0), abs(rows[CHECK_A, 2] / window - 1.0))
+    return change
+
+
+@entry
+def run(
+    packets, rtts, service, ends, columns, blocks, acks, loss, one, limits, rows, out, wrong
+):
+    """Compare blocks with ACKs from each row of ``ends``, kept by `cycles.keep` just before a loss.
+
+    ``limits.most`` ACKs of a cycle are followed, ``limits.budget`` in several cycles where they are
+    shorter, and as many as the search took. ``out`` has columns for the estimated relative error of the
+    rate, the part of a cycle that was followed, and the change of a period much later. With ``limits.acks`` 0 there
+    is only the latter, of the steps in ``blocks``.
+    """
+    for i in range(len(packets)):
+        period = columns[i, 6]
+        if period < 0.0:
+            continue
+        one[MOVES] = 0.0
+        for n in range(len(rows[0])):
+            rows[CHECK_START, n] = ends[i, n]
+        seen = min(math.ceil(packets[i] - 1e-6), limits[0].most)
+        out[i, 1] = min(1.0, seen / packets[i])
+        if limits[0].acks > 0.0:
+            budget = max(limits[0].budget, 4.0 * columns[i, 9])
+            most = 16.0
+            if period != 1.0:
+                budget = 20.0 * budget
+                most = max(16.0, period)
+            cycles = int(max(1.0, min(most, budget // seen)))
+            if period > 1.0 and cycles > period:
+                cycles -= cycles % int(period)
+            case = (seen, cycles, packets[i], period, columns[i, 0])
+            out[i, 0] = error(
+                one, blocks[0], acks[0], loss[0], rows, case, rtts[i], service, limits[0], wrong
+            )
+        if period >= 1.0:
+            out[i, 2] = repeats_later(
+                one, blocks[0], loss[0], rows, packets[i], 1.0 - limits[0].acks, int(period), rtts[i],
+                service, limits[0], wrong,
+            )  # fmt: skip

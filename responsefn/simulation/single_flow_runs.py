@@ -1,0 +1,147 @@
+"""Runs of a rule under given losses, side by side; in blocks of ACKs only where these follow single ACKs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from hopflow.kernels import loop_of
+from responsefn.responses import rule_kernels as templates
+from responsefn.responses.cycle_loops import KERNEL
+from responsefn.responses.kernel.rows import PATH, PLACE, RECORD, ROWS
+from responsefn.responses.rule_checks import raise_wrong
+from responsefn.responses.rule_compilation import addresses, compile_step, parameters_in
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from responsefn.rules.base import WindowRule
+
+    Floats = NDArray[np.float64]
+    Ints = NDArray[np.int64]
+
+__all__ = ["Path", "Run", "blocks_follow", "by_blocks_or_acks", "side_by_side"]
+
+LANES = 16
+"""Runs that go side by side, where these are as many and of like length; else one by one."""
+FOLLOWED, FOLLOWED_CYCLES, FOLLOWED_LONG = 2_000_000, 4, 10_000_000
+"""ACKs of a run that are followed both ways; cycles that are, where these have up to the last number of ACKs."""
+ERROR = 0.004
+"""Relative difference of rates, or of windows before a loss, from which on a run goes ACK by ACK."""
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """One run at the loss rate ``at``: packets from loss to loss, and the state to begin with."""
+
+    at: int
+    method: str
+    gaps: Ints
+    start: Floats
+
+
+class Path(NamedTuple):
+    """Round-trip time and time per packet in s, the window that loses a packet, and whether losses of a window merge."""
+
+    rtt: float
+    service: float
+    limit: float
+    merge: bool
+
+
+class WrongBlockError(Exception):
+    """A block of ACKs ends at a window that cannot be, which single ACKs may not."""
+
+
+def by_blocks_or_acks(rule: WindowRule, runs: Sequence[Run], path: Path) -> dict[Run, Floats]:
+    """Return the rows of the kernel's `runs` of each run; runs that blocks do not follow go ACK by ACK."""
+    first: dict[int, bool] = {}
+    for run in runs:
+        if run.method == "blocks" and run.at not in first:
+            first[run.at] = blocks_follow(rule, run, path)
+    done: dict[Run, Floats] = {}
+    single = [run for run in runs if run.method == "acks"]
+    blocks = [run for run in runs if run.method == "blocks" and first[run.at]]
+    if blocks:
+        try:
+            done |= side_by_side(rule, blocks, path)
+        except WrongBlockError:
+            first = dict.fromkeys(first, False)
+    single += [
+        replace(run, method="acks")
+        for run in runs
+        if run.method == "blocks" and not first[run.at]
+    ]
+    return done | (side_by_side(rule, single, path) if single else {})
+
+
+def blocks_follow(rule: WindowRule, run: Run, path: Path) -> bool:
+    """Return whether the first losses of a run come at the same times and windows in blocks and ACK by ACK."""
+    if rule.counts_acks:
+        return False
+    sums = np.cumsum(run.gaps)
+    enough = max(FOLLOWED, min(FOLLOWED_LONG, int(sums[: FOLLOWED_CYCLES].max())))
+    count = max(1, int(np.searchsorted(sums, enough, side="right")))
+    gaps = np.minimum(run.gaps[:count], FOLLOWED_LONG)
+    times, windows = [], []
+    for method in ("blocks", "acks"):
+        short = replace(run, method=method, gaps=gaps)
+        try:
+            (rows,) = side_by_side(rule, [short], path).values()
+        except WrongBlockError:
+            return False
+        last = rows[len(rows) // 2 :]
+        times.append(last[:, 0].sum() / last[:, 1].sum())
+        windows.append(last[:, 4].mean())
+    apart = max(abs(math.log(one / two)) for one, two in (times, windows))
+    return bool(apart <= ERROR)
+
+
+def side_by_side(
+    rule: WindowRule, runs: Sequence[Run], path: Path, *, compiled: bool = True
+) -> dict[Run, Floats]:
+    """Return the rows of the kernel's `runs` of each run, all of one method; the longest begins first.
+
+    Raises
+    ------
+    RuleError
+        For a window that cannot be.
+    WrongBlockError
+        For one that a block of ACKs makes.
+    """
+    runs = sorted(runs, key=lambda run: -int(run.gaps.sum()))
+    move = templates.block if runs[0].method == "blocks" else templates.ack
+    packets = [int(run.gaps.sum()) for run in runs]
+    width = LANES if sum(packets) >= LANES // 2 * packets[0] else 1  # else most lanes would idle
+    step = templates.alone if width == 1 else templates.abreast
+    steps = addresses(compile_step(step, rule, move=move, width=width, compiled=compiled))
+    loss = addresses(compile_step(templates.loss, rule, compiled=compiled))
+    lengths = np.array([len(run.gaps) for run in runs])
+    first = np.concatenate([[0], np.cumsum(lengths)])
+    starts = np.array([run.start for run in runs])
+    gaps = np.concatenate([run.gaps for run in runs]).astype(np.float64)
+    table = np.zeros(1, PATH)
+    table[0] = path.rtt, path.service, path.limit, move is templates.ack, path.merge
+    rows, full = first, True
+    while full:  # a buffer may lose more than was drawn
+        if path.limit < math.inf:
+            rows = np.concatenate([[0], np.cumsum(2 * np.diff(rows) + 64)])
+        lanes, one = np.zeros(ROWS * width), np.zeros(ROWS)
+        for array, columns in ((lanes, width), (one, 1)):
+            parameters_in(array, rule, columns)
+        places = np.full(width, -1, dtype=PLACE)
+        if not compiled:
+            table, places = (array.view(np.recarray) for array in (table, places))
+        out, counts = np.empty((rows[-1], 5)), np.zeros(len(runs), dtype=np.int64)
+        wrong, begun = np.zeros(RECORD + starts.shape[1]), np.zeros(1, dtype=np.int64)
+        full = not loop_of(KERNEL, "runs", compiled=compiled)(
+            gaps, first, starts, rows, table, steps, loss, lanes, places, one, begun, out, counts, wrong
+        )  # fmt: skip
+        if wrong[0] and move is templates.block:
+            raise WrongBlockError
+        raise_wrong((rule,), wrong)
+    return {run: out[rows[j] : rows[j] + counts[j]] for j, run in enumerate(runs)}
