@@ -142,7 +142,10 @@ def simulate(
         Path | None, typer.Option(help="Write an animation of the queues: .gif, .mp4 or .html.")
     ] = None,
     netcdf: Annotated[Path | None, typer.Option(help="Write all records as netCDF here.")] = None,
-    save: Annotated[Path | None, typer.Option(help="Write the scenario as simulated, --duration included, as TOML here.")] = None,
+    save: Annotated[
+        Path | None,
+        typer.Option(help="Write the scenario as simulated, --duration included, as TOML here."),
+    ] = None,
     json: AsJson = False,
 ) -> None:
     """Simulate a network as a fluid, or packet by packet, and print a summary."""
