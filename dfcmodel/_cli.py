@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -141,7 +142,10 @@ def simulate(
         Path | None, typer.Option(help="Write an animation of the queues: .gif, .mp4 or .html.")
     ] = None,
     netcdf: Annotated[Path | None, typer.Option(help="Write all records as netCDF here.")] = None,
-    save: Annotated[Path | None, typer.Option(help="Write the scenario as TOML here.")] = None,
+    save: Annotated[
+        Path | None,
+        typer.Option(help="Write the scenario as simulated, --duration included, as TOML here."),
+    ] = None,
     json: AsJson = False,
 ) -> None:
     """Simulate a network as a fluid, or packet by packet, and print a summary."""
@@ -162,16 +166,18 @@ def simulate(
     for option, path in (("animation", animation), ("netcdf", netcdf), ("save", save)):
         check_output(option, path, ())
     chosen = _scenario(scenario, dfc, tcp, host)
-    end = None if duration is None else quantity("duration", duration, "time", bare=True)
+    if duration is not None:
+        end = quantity("duration", duration, "time", bare=True)
+        chosen = replace(chosen, duration=end)
     if save is not None:
         typer.echo(f"scenario: {save_scenario(chosen, save)}", err=json)
     if runs != 1:
-        many = ensemble(chosen, runs, seed=seed, duration=end, method=method)
+        many = ensemble(chosen, runs, seed=seed, method=method)
         typer.echo(as_json(_of_ensemble(many)) if json else many)
         if plot is not None:
             save_figure(many.plot(), plot, quiet=json)
         return
-    found = run_once(chosen, method, duration=end, rng=seed)
+    found = run_once(chosen, method, rng=seed)
     typer.echo(as_json(_of_run(found)) if json else found)
     if plot is not None:
         save_figure(found.plot(), plot, quiet=json)

@@ -25,7 +25,7 @@ _HINTS = {
 
 
 class RuleError(ValueError):
-    """An error in a user-defined rule.
+    """An error in a user-defined rule, of a chain or of a congestion window.
 
     The message names the rule, the state, the problem, the file and the line, and suggests a remedy.
     If Python raised an exception inside the rule, the error is also an instance of that exception's
@@ -44,6 +44,18 @@ class RuleError(ValueError):
     ... except RuleError as error:
     ...     print("-1.0" in str(error))
     True
+
+    >>> from responsefn import WindowRule
+    >>> class Shrinking(WindowRule):
+    ...     @staticmethod
+    ...     def on_ack(s, q, e): return s._replace(cwnd=s.cwnd + 1.0 / s.cwnd)
+    ...     @staticmethod
+    ...     def on_loss(s, q, e): return s._replace(cwnd=s.cwnd - 50.0)
+    >>> try:
+    ...     Shrinking().rate(2e-3, 0.1)
+    ... except RuleError as error:
+    ...     print(str(error).partition(": ")[2].partition("; ")[0])
+    Shrinking.on_loss returns cwnd = -48: must be 1 to 1e+15 packets
     """
 
     file: str | None = None

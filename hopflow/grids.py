@@ -39,6 +39,8 @@ class Grid(Generic[T]):
         The values by name.
     task
         Makes the task of a point from its values by name, whenever it is asked for.
+    units
+        Units by name, of the values that have one.
 
     Raises
     ------
@@ -47,7 +49,10 @@ class Grid(Generic[T]):
     """
 
     def __init__(
-        self, values: Mapping[str, Iterable[Any]], task: Callable[[dict[str, Any]], T]
+        self,
+        values: Mapping[str, Iterable[Any]],
+        task: Callable[[dict[str, Any]], T],
+        units: Mapping[str, str] | None = None,
     ) -> None:
         for name, given in values.items():
             if isinstance(given, (str, bytes)) or not hasattr(given, "__iter__"):
@@ -58,6 +63,7 @@ class Grid(Generic[T]):
             if not listed:
                 raise ValueError(f"{name} = {listed!r}: at least one value is expected")
         self.task = task
+        self.units = dict(units or {})
         self.shape = tuple(map(len, self.values.values()))
 
     def __len__(self) -> int:
@@ -73,19 +79,26 @@ class Grid(Generic[T]):
 
     def coords(self) -> dict[str, Any]:
         """Return the values as coordinates of a Dataset."""
-        return {name: (name, axis(listed)) for name, listed in self.values.items()}
+        return {
+            name: (name, axis(listed), self.attrs(name)) for name, listed in self.values.items()
+        }
+
+    def attrs(self, name: str) -> dict[str, str]:
+        """Return the attributes of a coordinate: its ``units``, if it has them."""
+        return {"units": self.units[name]} if name in self.units else {}
 
 
 def axis(values: list[Any]) -> Any:
-    """Return values as a coordinate: numbers and text as they are, tuples and None as objects.
+    """Return values as a coordinate: numbers, or strings, as they are; a mixture, tuples and None as objects.
 
     Examples
     --------
-    >>> axis([1, 2]), axis([None, (1, 2)]).tolist()
-    ([1, 2], [None, (1, 2)])
+    >>> axis([1, 2]), axis([None, (1, 2)]).tolist(), axis([1.0, "all"]).tolist()
+    ([1, 2], [None, (1, 2)], [1.0, 'all'])
     """
-    if all(isinstance(value, (int, float, str, np.number)) for value in values):
-        return values
+    for kinds in ((int, float, np.number), str):
+        if all(isinstance(value, kinds) for value in values):
+            return values
     found = np.empty(len(values), dtype=object)
     found[:] = values
     return found

@@ -15,14 +15,14 @@ A class declares its parameters once, in an inner ``NamedTuple``::
 from __future__ import annotations
 
 import inspect
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any, ClassVar, NamedTuple, NoReturn, Self, TypeVar
 
 import numpy as np
 
-from hopflow.units import Dimension, quantity
+from hopflow.units import BARE, Dimension, quantity
 
-__all__ = ["Parametrized", "canonical_text"]
+__all__ = ["Parametrized", "Swept", "canonical_text", "swept"]
 
 
 P = TypeVar("P", bound="Parametrized")
@@ -180,6 +180,29 @@ def _text(value: Parametrized, given: Collection[str]) -> str:
         if name in given or name not in defaults or _key(part) != _key(_frozen(defaults[name]))
     ]
     return f"{type(value).__name__}({', '.join(shown)})"
+
+
+class Swept(NamedTuple):
+    """Values of one parameter as models hold them, and their unit: ``packets/s``, ``s``, ``packets`` or none."""
+
+    values: list[Any]
+    unit: str | None
+
+
+def swept(model: object, name: str, values: Iterable[Any]) -> Swept:
+    """Return the values of a parameter that is swept, strings such as ``"40ms"`` in the parameter's unit.
+
+    Examples
+    --------
+    >>> from markov import PauseTandem
+    >>> swept(PauseTandem(), "rtt", ["500ms", 2]), swept(PauseTandem(), "recovery", ["up"])
+    (Swept(values=[0.5, 2], unit='s'), Swept(values=['up'], unit=None))
+    """
+    dimension = getattr(model, "UNITS", {}).get(name)
+    if dimension is None:
+        return Swept(list(values), None)
+    frozen = [tuple(value) if type(value) is list else value for value in values]
+    return Swept([_in_units(name, value, dimension) for value in frozen], BARE[dimension])
 
 
 def _made(kind: type[P], params: Mapping[str, Any], given: set[str]) -> P:

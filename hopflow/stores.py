@@ -91,7 +91,10 @@ class Store:
         import zarr
 
         if not self.folder.exists():
-            coords = {name: (name, _stored(values)) for name, values in self.grid.values.items()}
+            coords = {
+                name: (name, _stored(values), self.grid.attrs(name))
+                for name, values in self.grid.values.items()
+            }
             attrs = {**self.about, OF: json.dumps(self.of)}
             scratch = self.folder.with_name(f"{self.folder.name}.new")
             empty = xr.Dataset(coords=coords, attrs=attrs)

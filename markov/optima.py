@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from hopflow.checks import number, shown, unboxed
+from hopflow.grids import axis
+from hopflow.parameters import swept
 from hopflow.progress import progress_bar
 from hopflow.results import Result, figure
 from markov.driver import stationary
@@ -150,7 +152,7 @@ def best(
     parameter
         Name of one of them.
     among
-        The values to try, each of them.
+        The values to try, each of them; strings such as ``"40ms"`` for a parameter with a unit.
     between
         In place of them, the ends of an interval of a parameter that does not change the states. A
         local optimum is found: the best of two searches that begin at the best of nine points.
@@ -206,9 +208,12 @@ def best(
     if among is not None:
         points = [at(value) for value in progress_bar(_values(base, parameter, among), desc="best")]
     else:
-        assert between is not None
-        points = _searched(at, parameter, of, sign, limits, _interval(between))
-    return _result(points, parameter, of, sign, limits, enumerated=among is not None)
+        ends = _interval(base, parameter, between)
+        points = _searched(at, parameter, of, sign, limits, ends)
+    found = _result(points, parameter, of, sign, limits, enumerated=among is not None)
+    if unit := swept(base, parameter, ()).unit:
+        found.table[parameter].attrs["units"] = unit
+    return found
 
 
 def _values(base: Any, parameter: str, among: Any) -> list[Any]:
@@ -223,7 +228,7 @@ def _values(base: Any, parameter: str, among: Any) -> list[Any]:
             base.replace(**{parameter: value})
         except (ValueError, TypeError) as error:
             raise type(error)(f"among[{n}] = {shown(value)}: {error}") from None
-    return values
+    return swept(base, parameter, values).values
 
 
 def _result(
@@ -275,7 +280,8 @@ def _table(points: list[_Point], parameter: str, of: str, limits: Limits) -> xr.
             about = points[0].answer.measures[_entry(name)[0]].attrs
             columns[name] = parameter, [point.limited[k].value for point in points], about
     columns["allowed"] = parameter, [point.allowed for point in points]
-    return xr.Dataset(columns, coords={parameter: [point.value for point in points]})
+    values = axis([point.value for point in points])
+    return xr.Dataset(columns, coords={parameter: (parameter, values)})
 
 
 def _searched(
@@ -368,10 +374,11 @@ def _limits(subject_to: Any) -> Limits:
     return dict(subject_to)
 
 
-def _interval(between: Any) -> tuple[float, float]:
-    if not isinstance(between, Sequence) or len(between) != 2:
+def _interval(base: Any, parameter: str, between: Any) -> tuple[float, float]:
+    if not isinstance(between, Sequence) or isinstance(between, str) or len(between) != 2:
         raise ValueError(f"between = {between!r}: must be the two ends of an interval")
-    low, high = (float(number("between", end)) for end in between)
+    ends = swept(base, parameter, between).values
+    low, high = (float(number("between", end)) for end in ends)
     if not low < high:
         raise ValueError(f"between = {between!r}: the first end must be below the second")
     return low, high

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hopflow.grids import Grid, Row, source_of
-from hopflow.parameters import canonical_text
+from hopflow.parameters import canonical_text, swept
 from hopflow.sweeping import over_grid
 from markov.chains import MarkovChain
 from markov.driver import stationary
@@ -52,7 +52,8 @@ def sweep(
         A ``.zarr`` folder or a ``.nc`` file (with ``pip install hopflow[scale]``): results stream into
         it, and the same call after an interruption computes what is missing.
     **parameters
-        The values of each parameter, one dimension of the result each, in the given order.
+        The values of each parameter, one dimension of the result each, in the given order. Strings such as
+        ``"40ms"`` are numbers in the parameter's unit there.
 
     Returns
     -------
@@ -81,11 +82,7 @@ def sweep(
     if not isinstance(model, ChainModel):
         msg = "must be a ChainModel, whose parameters are swept"
         raise ValueError(f"model = {model!r}: {msg}")  # noqa: TRY004
-    grid = Grid(parameters, lambda point: model.replace(**point))
-    for name in grid.values:
-        if name not in model.params._fields:
-            known = ", ".join(model.params._fields)
-            raise ValueError(f"{name}: {type(model).__name__} has no such parameter, but {known}")
+    grid = _grid(model, Grid(parameters, dict).values)
     for _ in grid:  # each model checks its parameters
         pass
     about = {"model": canonical_text(model)}
@@ -93,6 +90,20 @@ def sweep(
         about |= {"method": repr(method), "rules": source_of(type(model))}
     rows = functools.partial(_rows, method=method)
     return over_grid(rows, grid, about=about, executor=executor, store=store)
+
+
+def _grid(model: ChainModel, parameters: Mapping[str, list[Any]]) -> Grid[ChainModel]:
+    """Return the models at all combinations of values, with units."""
+    for name in parameters:
+        if name not in model.params._fields:
+            known = ", ".join(model.params._fields)
+            raise ValueError(f"{name}: {type(model).__name__} has no such parameter, but {known}")
+    each = {name: swept(model, name, values) for name, values in parameters.items()}
+    return Grid(
+        {name: given.values for name, given in each.items()},
+        lambda point: model.replace(**point),
+        {name: given.unit for name, given in each.items() if given.unit},
+    )
 
 
 def _rows(models: Sequence[ChainModel], method: Method | None) -> Iterator[Row]:

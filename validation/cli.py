@@ -43,6 +43,7 @@ app = typer.Typer(
     help="Hop-by-hop flow control and end-to-end TCP: models, checked against packet simulators.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
+    rich_markup_mode="markdown",  # Rich's own markup takes [explore] for a style
 )
 for package in (dfcmodel, markov, responsefn, hopflow):
     app.add_typer(package._cli.commands)

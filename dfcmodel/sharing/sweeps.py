@@ -135,7 +135,7 @@ def coexist_sweep(
         run = point.pop("run")
         return Bottleneck(**common, **point), first + run
 
-    grid = Grid(several, task)
+    grid = Grid(several, task, UNITS)
     for _ in grid:  # each path checks its parameters
         pass
     about = {"rules": ", ".join(map(canonical_text, flows)), "seed": repr(first)}
@@ -143,12 +143,9 @@ def coexist_sweep(
     if store is not None:
         about["source"] = ", ".join(source_of(kind) for kind in dict.fromkeys(map(type, flows)))
     rows = functools.partial(_rows, flows)
-    data = over_grid(
+    return over_grid(
         rows, grid, about=about, executor=executor, store=store, desc="coexist", unit="run"
     )
-    for name in set(UNITS) & set(several):
-        data[name].attrs["units"] = UNITS[name]
-    return data
 
 
 def _values(name: str, given: Any, dimension: Any) -> Any:

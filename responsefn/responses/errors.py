@@ -1,6 +1,8 @@
-"""Errors: of rates without a loss event rate, and of rules that cannot be run."""
+"""Errors: of rates without a loss event rate, and (from `hopflow.errors`) of rules that cannot be run."""
 
 from __future__ import annotations
+
+from hopflow.errors import RuleError
 
 __all__ = ["AmbiguousRateError", "RuleError", "UnreachableRateError"]
 
@@ -55,22 +57,3 @@ class AmbiguousRateError(ValueError):
     def __init__(self, message: str, unique: tuple[float, float]) -> None:
         super().__init__(message)
         self.unique = unique
-
-
-class RuleError(ValueError):
-    """A window rule cannot be run; the message names the rule, its line and the state.
-
-    Examples
-    --------
-    >>> from responsefn import RuleError, WindowRule
-    >>> class Shrinking(WindowRule):
-    ...     @staticmethod
-    ...     def on_ack(s, q, e): return s._replace(cwnd=s.cwnd + 1.0 / s.cwnd)
-    ...     @staticmethod
-    ...     def on_loss(s, q, e): return s._replace(cwnd=s.cwnd - 50.0)
-    >>> try:
-    ...     Shrinking().rate(2e-3, 0.1)
-    ... except RuleError as error:
-    ...     print(str(error).partition(": ")[2].partition("; ")[0])
-    Shrinking.on_loss returns cwnd = -48: must be 1 to 1e+15 packets
-    """

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 import xarray as xr
@@ -30,11 +31,23 @@ def test_scenario_by_name_with_all_outputs(tmp_path) -> None:
         assert picture.width > 500
     with xr.open_dataset(out["netcdf"]) as data:
         assert data["efficiency"].sizes["time"] == 20
-    assert load_scenario(out["save"]) == takano2006("1", tcp="newreno")
-    again = call(out["save"], "--duration", 0.02)
+    saved = load_scenario(out["save"])
+    assert saved == replace(takano2006("1", tcp="newreno"), duration=0.02)
+    again = call(out["save"])
     line = "target         NewReno"
     told = [next(x for x in r.output.splitlines() if line in x) for r in (result, again)]
     assert told[0] == told[1]
+
+
+def test_every_option_of_the_scenario_is_saved(tmp_path) -> None:
+    file = tmp_path / "my.toml"
+    options = ["--no-dfc", "--tcp", "vegas", "--host", "unshaped", "--duration", "20ms"]
+    assert call("takano2006/2", *options, "--save", file).exit_code == 0
+    given = takano2006("2", dfc=False, tcp="vegas", host="unshaped")
+    assert load_scenario(file) == replace(given, duration=0.02)
+    shorter = tmp_path / "shorter.toml"
+    assert call(file, "--duration", "10ms", "--runs", 2, "--save", shorter).exit_code == 0
+    assert load_scenario(shorter) == replace(given, duration=0.01)
 
 
 @pytest.mark.parametrize(("level", "said"), [("packets", "step"), ("auto", "level")])

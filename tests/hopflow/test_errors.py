@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import inspect
 import pickle
 
@@ -75,3 +76,16 @@ def test_errors_come_back_from_other_processes() -> None:
     assert (str(again), again.line, type(again)) == (str(found), found.line, type(found))
     plain = pickle.loads(pickle.dumps(RuleError.at(("file.py", 3), "no")))
     assert (type(plain), plain.line) == (RuleError, 3)
+
+
+def test_errors_with_one_name_are_one_class() -> None:
+    """So that ``except hopflow.RuleError`` catches an error in a rule of any package."""
+    kinds: dict[str, set[type]] = {}
+    for name in ("hopflow", "markov", "responsefn", "dfcmodel", "dfcmodel.lossless"):
+        package = importlib.import_module(name)
+        for each in package.__all__:
+            found = getattr(package, each)
+            if isinstance(found, type) and issubclass(found, (Exception, Warning)):
+                kinds.setdefault(each, set()).add(found)
+    assert {"RuleError", "UnreachableRateError"} <= set(kinds)
+    assert {name: found for name, found in kinds.items() if len(found) > 1} == {}

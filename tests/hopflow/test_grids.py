@@ -32,6 +32,9 @@ def test_coordinates():
     assert axis([1, 2.5]) == [1, 2.5]
     assert axis(["a"]) == ["a"]
     assert axis([(1, 2), None]).dtype == object
+    assert axis([1, "all"]).tolist() == [1, "all"]  # no numbers as strings
+    units = Grid({"a": [1.0], "b": [2]}, dict, {"a": "s"}).coords()
+    assert units == {"a": ("a", [1.0], {"units": "s"}), "b": ("b", [2], {})}
 
 
 def test_a_changed_class_has_another_source():

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from hopflow.checks import one_number
-from hopflow.parameters import Parametrized, canonical_text
+from hopflow.parameters import Parametrized, canonical_text, swept
 
 
 class Point(Parametrized):
@@ -139,3 +139,23 @@ def test_parameters_with_units_may_be_texts() -> None:
     with pytest.raises(ValueError, match=r"^rtt = '40 bit': must be a number and a unit of s, ms"):
         Queue(rtt="40 bit")
     assert Queue(rtt="soon").rtt == "soon", "no quantity: for the check of the class"
+
+
+def test_values_of_a_sweep_are_those_that_an_object_holds() -> None:
+    class Timed(Parametrized):
+        UNITS: ClassVar = {"wait": "time", "sizes": "amount"}
+
+        class Params(NamedTuple):
+            wait: float = 1.0
+            sizes: tuple[int, ...] = (1,)
+            name: str = ""
+
+    for name, values, unit in (
+        ("wait", ["20ms", 3], "s"),
+        ("sizes", [["9kB", 2], (1,)], "packets"),
+        ("name", ["20ms"], None),
+    ):
+        found = swept(Timed(), name, values)
+        assert found.unit == unit
+        assert found.values == [getattr(Timed(**{name: value}), name) for value in values]
+    assert swept(object(), "wait", ["20ms"]) == (["20ms"], None)

@@ -58,6 +58,16 @@ def test_the_best_of_given_values_is_that_of_a_sweep():
     assert found.answer.throughput == pytest.approx(found.objective.value, rel=1e-14)
 
 
+def test_strings_are_numbers_in_the_unit_of_the_parameter() -> None:
+    texts = best(PauseTandem(), "rtt", among=["1s", "2s", "500ms"], maximize="throughput")
+    numbers = best(PauseTandem(), "rtt", among=[1.0, 2.0, 0.5], maximize="throughput")
+    assert (texts.value, texts.objective) == (numbers.value, numbers.objective)
+    assert texts.table.rtt.values.tolist() == [1.0, 2.0, 0.5]
+    assert texts.table.rtt.attrs == {"units": "s"}
+    inside = best(PauseTandem(), "rtt", between=("500ms", "2s"), maximize="throughput")
+    assert inside.value == best(PauseTandem(), "rtt", between=(0.5, 2), maximize="throughput").value
+
+
 def test_a_limit_excludes_values():
     limit = {"pause_fraction": (None, 0.4), "loss_rate[0]": (0.1, None)}
     found = best(

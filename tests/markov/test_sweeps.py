@@ -42,9 +42,26 @@ def test_sweep_of_other_values():
     assert none.throughput.shape == (2,)
 
 
+def test_strings_are_swept_in_the_unit_of_their_parameter() -> None:
+    """A number of s by which to interpolate and select, the same as each call with the string."""
+    data = sweep(PauseTandem(), rtt=["500ms", "2s", 10], link_rate=["1.2Mbps", "200 packets/s"])
+    assert data.rtt.dtype == data.link_rate.dtype == np.float64
+    assert data.rtt.values.tolist() == [0.5, 2.0, 10.0]
+    assert data.link_rate.values.tolist() == [100.0, 200.0]
+    assert (data.rtt.attrs["units"], data.link_rate.attrs["units"]) == ("s", "packets/s")
+    for text, rtt in (("500ms", 0.5), ("2s", 2.0), (10, 10.0)):
+        one = stationary(PauseTandem(rtt=text, link_rate="1.2Mbps")).throughput
+        assert float(data.throughput.sel(rtt=rtt, link_rate=100.0)) == one
+    assert data.throughput.interp(rtt=1.0).notnull().all()
+    amounts = sweep(PauseTandem(), buffers=[("5pkt", "20pkt"), [10, 20]], recovery=["up"])
+    assert amounts.buffers.values.tolist() == [(5, 20), (10, 20)]
+    assert amounts.recovery.values.tolist() == ["up"]
+
+
 @pytest.mark.parametrize(
     ("parameters", "said"),
     [
+        ({"rtt": ["2 packets"]}, r"^rtt = '2 packets': must be a number and a unit of s, ms"),
         ({"threshold": [1]}, "^threshold: PauseTandem has no such parameter, but buffers, high_"),
         ({"rtt": []}, r"^rtt = \[\]: at least one value is expected"),
         ({"high_threshold": [21]}, "^high_threshold = 21: must be"),

@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
+import tomllib
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+import typer.main
+from typer.testing import CliRunner
 
 from validation import cli
 from validation.claims import find, ledger
@@ -49,8 +55,6 @@ def test_command_refuses_an_unknown_claim_before_any_work(tmp_path: Path) -> Non
 
 
 def test_command_exits_with_1_when_a_verdict_differs(tmp_path: Path, monkeypatch) -> None:
-    from typer.testing import CliRunner
-
     monkeypatch.chdir(tmp_path)
     recorded = {"Z01": Sides(CONTRADICTED, NOT_APPLICABLE)}
     monkeypatch.setattr(folders, "recorded_verdicts", lambda: recorded)
@@ -71,8 +75,6 @@ def test_command_exits_with_1_when_a_verdict_differs(tmp_path: Path, monkeypatch
     ids=" ".join,
 )
 def test_lists(tmp_path: Path, monkeypatch, arguments: list[str]) -> None:
-    from typer.testing import CliRunner
-
     monkeypatch.chdir(tmp_path)
     done = CliRunner().invoke(cli.app, arguments)
     assert done.exit_code == 0, done.output
@@ -95,3 +97,59 @@ def test_lists(tmp_path: Path, monkeypatch, arguments: list[str]) -> None:
 )
 def test_messages_speak_of_options(error, words: list[str], said: str) -> None:
     assert cli.in_the_shell(error, words) == said
+
+
+ROOT = Path(__file__).parents[2]
+
+
+def commands_of(command: Any, *names: str) -> Iterator[tuple[tuple[str, ...], Any]]:
+    """Yield all commands below one, with the words that call them."""
+    yield names, command
+    for name, each in getattr(command, "commands", {}).items():
+        yield from commands_of(each, *names, name)
+
+
+COMMANDS = dict(commands_of(typer.main.get_command(cli.app)))
+
+
+def plain_words(text: str) -> str:
+    """Return text without the frames, code marks and line breaks of a help page."""
+    return " ".join(re.sub("[│╭╮╰╯─\n]", " ", text.replace("`", "")).split())
+
+
+@pytest.mark.parametrize("names", COMMANDS, ids=lambda names: " ".join(names) or "hopflow")
+def test_help_prints_all_that_was_written(names: tuple[str, ...]) -> None:
+    """Markup in square brackets, ``hopflow[explore]``, was removed, and the advice was another one."""
+    command = COMMANDS[names]
+    done = CliRunner().invoke(cli.app, [*names, "--help"], env={"COLUMNS": "400"})
+    printed = plain_words(done.output)
+    assert done.exit_code == 0
+    for text in (
+        command.help,
+        command.epilog,
+        *(each.help for each in command.params if each.help),
+    ):
+        for paragraph in (text or "").split("\n\n"):
+            assert plain_words(paragraph) in printed
+    for line in re.findall(r"pip install (\S+)", printed):
+        assert line in {f"'hopflow[{extra}]'" for extra in extras()}
+
+
+def extras() -> set[str]:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    return set(project["optional-dependencies"])
+
+
+def test_every_extra_that_a_text_names_is_one_of_the_project() -> None:
+    """In error messages, docstrings and docs."""
+    texts = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").glob("*.md")]
+    for package in ("hopflow", "markov", "responsefn", "dfcmodel", "validation"):
+        texts += (ROOT / package).rglob("*.py")
+    named = {
+        (extra.strip(), path.name)
+        for path in texts
+        for found in re.findall(r"hopflow\[([a-z, ]+)\]", path.read_text(encoding="utf-8"))
+        for extra in found.split(",")
+    }
+    assert {extra for extra, _ in named} >= {"explore", "scale", "capture", "test"}
+    assert {pair for pair in named if pair[0] not in extras()} == set()
