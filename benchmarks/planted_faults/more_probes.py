@@ -155,8 +155,22 @@ def packets(_: str) -> Answers:
     """Packet runs of random networks with every discipline and recovery."""
     from dfcmodel import Packets, simulate
 
+    kinds = (Packets(), Packets(recovery="sack"), Packets(recovery="tahoe"))
+    for name, scenario in _senders():
+        for method in (
+            Packets(seed=1),
+            Packets(recovery="prr", ack_transmission=False, ack_delay=0.04),
+        ):
+            yield (
+                f"{name} {method!r}",
+                attempt(
+                    lambda x=scenario, w=method: _records(
+                        simulate(x, method=w, duration=1.5, sample=0.05, packet_jitter=1e-4)
+                    )
+                ),
+            )
     for name, scenario in _random_networks():
-        for method in (Packets(), Packets(recovery="sack"), Packets(recovery="tahoe")):
+        for method in kinds:
             yield (
                 f"{name} {method!r}",
                 attempt(
@@ -165,6 +179,39 @@ def packets(_: str) -> Answers:
                     )
                 ),
             )
+
+
+def _senders() -> Iterator[tuple[str, Any]]:
+    """Yield two flows over one bottleneck, with every kind of sender and receiver, and losses on the way."""
+    import responsefn as r
+    from dfcmodel import CBR, DualPI2, Flow, Link, OnOff, Scenario
+
+    rules = (
+        r.BBR(), r.BBRv1(), r.Copa(), r.LEDBAT(), r.Prague(), r.Swift(base_target=0.03), r.CUBIC(), r.NS2Vegas(),
+        r.DCQCN(notification=4e-3, alpha_timer=5e-3, timer=6e-3, counter=20.0), r.TIMELY(t_low=0.02, t_high=0.05),
+        r.hystart(r.Reno()), OnOff(900.0, 0.05, 0.04, random=True), CBR(700.0), r.DCTCP(),
+    )  # fmt: skip
+    for n, rule in enumerate(rules):
+        for kind in (None, DualPI2()):
+            more = {} if kind is None else {"discipline": kind}
+            links = (
+                Link("a", "b", 1000.0, 5e-3, 15.0, **more), Link("b", "c", 4000.0, 3e-3, 30.0),
+                Link("c", "a", 800.0, 2e-3, 12.0),
+            )  # fmt: skip
+            window = isinstance(rule, r.WindowRule)
+            extra = (
+                {"delayed_acks": True, "pacing": n % 2 == 0, "size": 120.0, "idle": 0.1}
+                if window
+                else {}
+            )
+            if isinstance(rule, r.DeliveryRule):
+                extra = {"delayed_acks": n % 2 == 0}
+            flows = (
+                Flow("one", ("a", "b", "c"), rule, 60.0, **extra),
+                Flow("two", ("b", "c", "a"), r.NewReno(), 60.0, 0.03, delayed_acks=True),
+                Flow("three", ("a", "b", "c"), rule, 60.0, 0.01),
+            )
+            yield f"{rule!r} {kind!r}", Scenario("senders", links, flows, duration=2.0)
 
 
 def _random_networks() -> Iterator[tuple[str, Any]]:

@@ -77,13 +77,13 @@ PARTS: dict[str, tuple[Group, ...]] = {
             "fluid kernel",
             ("dfcmodel/engine/kernel/*.py",),
             4.0,
-            ("tests/dfcmodel/engine/reference", "tests/dfcmodel/engine"),
+            ("tests/dfcmodel/engine",),
         ),
         Group(
             "packet kernel",
             ("dfcmodel/packets/kernel/*.py",),
             4.0,
-            ("tests/dfcmodel/packets/test_reference.py", "tests/dfcmodel/packets"),
+            ("tests/dfcmodel/packets",),
         ),
         Group(
             "queue managers",
