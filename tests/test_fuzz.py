@@ -17,6 +17,8 @@ import numpy as np
 import pytest
 
 from benchmarks.fuzz import judging
+from benchmarks.fuzz.__main__ import arguments, tasks
+from benchmarks.fuzz.contradictions import Answers, Pair, Question, contradiction, questions
 from benchmarks.fuzz.judging import fault_of_error, numbers_of
 from benchmarks.fuzz.runs import answer, fresh, fuzz, fuzz_apart, plan
 from benchmarks.fuzz.targets import (
@@ -87,9 +89,54 @@ def test_a_silent_nan_would_be_noticed() -> None:
 
 @pytest.mark.slow
 def test_twelve_thousand_calls() -> None:
-    found = fuzz_apart(12_000, seed=0)
+    given = ["--calls", "12000", "--questions", "0"]
+    found = fuzz_apart(tasks(arguments(given)), given)
     assert not found.faults, str(found)
     assert found.ended.total() == 12_000
+
+
+@pytest.mark.slow
+def test_a_thousand_questions_in_two_ways() -> None:
+    given = ["--calls", "0", "--questions", "1000"]
+    found = fuzz_apart(tasks(arguments(given)), given)
+    assert not found.faults, str(found)
+    assert found.ended["compared"] > 800
+    assert found.ended.total() == 1000
+
+
+QUICK_PAIRS = ("label against set", "reward against array", "function against array and list")
+
+
+def test_some_questions_in_two_ways() -> None:
+    found = fuzz([question for name in QUICK_PAIRS for question in questions(4, 1, name)])
+    assert not found.faults, str(found)
+    assert found.ended["compared"] > 6
+
+
+def answers_of(one: Any, other: Any, within: float = 0.0) -> Question:
+    """Return a question with two given answers."""
+    return Question(Pair("a pair", lambda _: Answers("a question", one, other, within)), 0)
+
+
+@pytest.mark.parametrize(
+    ("question", "said"),
+    [
+        (answers_of([1.0, 2.0], [1.0, 2.0]), None),
+        (answers_of(np.inf, np.inf), None),
+        (answers_of(1.0, 1.1, 0.2), None),
+        (answers_of([1.0, 2.0], [1.0, 2.1], 0.05), "2.0) and np.float64(2.1"),
+        (answers_of(np.nan, np.nan), "NaN"),
+        (answers_of([1.0], [1.0, 1.0]), "shapes"),
+        (Question(Pair("a pair", lambda _: {}["x"]), 0), "not raised by hopflow: KeyError"),
+        (Question(Pair("a pair", lambda _: np.zeros(3).reshape(2)), 0), "ValueError"),
+        (Question(Pair("a pair", lambda _: one_number("x", "a")), 0), None),
+    ],
+    ids=["equal", "infinite", "near", "far", "NaN", "shapes", "of Python", "of NumPy", "ours"],
+)
+def test_two_answers_are_compared(question: Question, said: str | None) -> None:
+    fault = contradiction(question)[1]
+    assert (fault is None) == (said is None)
+    assert said is None or said in str(fault)
 
 
 @pytest.mark.slow

@@ -46,6 +46,13 @@ def _raises(file: str) -> frozenset[int]:
     )
 
 
+def raised_by_hopflow(error: BaseException) -> bool:
+    """Whether an error comes from a ``raise`` of hopflow, or is that of a user's rule."""
+    last = traceback.extract_tb(error.__traceback__)[-1]
+    ours = last.filename.startswith(PACKAGES) and last.lineno in _raises(last.filename)
+    return ours or isinstance(error, RuleError)
+
+
 def fault_of_error(error: BaseException, parameter: str) -> str | None:
     """Return what is wrong with an error, or None."""
     last = traceback.extract_tb(error.__traceback__)[-1]
@@ -55,8 +62,7 @@ def fault_of_error(error: BaseException, parameter: str) -> str | None:
         return None  # the system's words, and the path
     if not isinstance(error, TYPED):
         return f"not a typed error: {said}"
-    ours = last.filename.startswith(PACKAGES) and last.lineno in _raises(last.filename)
-    if not ours and not isinstance(error, RuleError):
+    if not raised_by_hopflow(error):
         return f"not raised by hopflow: {said}"
     if isinstance(error, (*ANSWERS, RuleError)):
         return None

@@ -16,12 +16,13 @@ import tempfile
 import time
 import warnings
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
+from benchmarks.fuzz.contradictions import Question, contradiction
 from benchmarks.fuzz.judging import fault_of_error, has_nan, same_answer
 from benchmarks.fuzz.targets import Target, targets
 from benchmarks.fuzz.values import HOSTILE, NEVER, equivalents
@@ -94,8 +95,10 @@ def fresh(value: Any) -> Any:
     return copy.deepcopy(value) if isinstance(value, (list, dict, np.random.Generator)) else value
 
 
-def judge(call: Call) -> tuple[str, str | None]:
-    """Make one call; return how it ended, and the fault or None."""
+def judge(call: Call | Question) -> tuple[str, str | None]:
+    """Make one call, or ask one question in two ways; return how it ended, and the fault or None."""
+    if isinstance(call, Question):
+        return contradiction(call)
     valid = call.target.parameters[call.parameter]
     value = HOSTILE[call.value]() if call.hostile else equivalents(valid)[call.value]
     try:
@@ -116,8 +119,8 @@ def judge(call: Call) -> tuple[str, str | None]:
     return "accepted", None
 
 
-def fuzz(calls: list[Call]) -> Outcome:
-    """Make the calls in this process."""
+def fuzz(calls: Sequence[Call | Question]) -> Outcome:
+    """Make the calls, and ask the questions, in this process."""
     outcome = Outcome()
     for call in calls:
         start = time.perf_counter()
@@ -125,22 +128,23 @@ def fuzz(calls: list[Call]) -> Outcome:
     return outcome
 
 
-def fuzz_apart(count: int, seed: int, only: str = "", limit: float = 120.0) -> Outcome:
-    """Make the calls in another process, begun again when it crashes, or is killed after ``limit`` seconds."""
-    calls = plan(seed, only)[:count]
+def fuzz_apart(
+    calls: Sequence[Call | Question], arguments: Sequence[str], limit: float = 120.0
+) -> Outcome:
+    """Make the calls in another process, begun again when it crashes, or is killed after ``limit`` seconds.
+
+    Parameters
+    ----------
+    calls
+        What to call, and to ask in two ways.
+    arguments
+        Of the command line for which `benchmarks.fuzz.__main__.tasks` returns the same calls.
+    limit
+        Seconds for one of them.
+    """
     outcome, done = Outcome(), 0
     while done < len(calls):
-        command = [sys.executable, "-m", "benchmarks.fuzz", "--from", str(done)]
-        command += [
-            "--calls",
-            str(count),
-            "--seed",
-            str(seed),
-            "--only",
-            only,
-            "--limit",
-            str(limit),
-        ]
+        command = [sys.executable, "-m", "benchmarks.fuzz", "--from", str(done), *arguments]
         with subprocess.Popen(command, stdout=subprocess.PIPE) as worker:
             for line in _lines(worker, limit):
                 ended, fault, seconds = json.loads(line)
@@ -174,7 +178,7 @@ def _lines(worker: subprocess.Popen[bytes], limit: float) -> Iterator[bytes]:
             yield from lines
 
 
-def work(calls: list[Call]) -> None:
+def work(calls: Sequence[Call | Question]) -> None:
     """Make the calls, and print a line of JSON after each: how it ended, the fault, seconds."""
     os.chdir(tempfile.mkdtemp())  # for functions that write the file that they are told
     out = os.fdopen(os.dup(1), "w", buffering=1)

@@ -1,0 +1,175 @@
+"""The parts of the code in which faults are planted, and which tests belong to a file."""
+
+from __future__ import annotations
+
+import ast
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks.planted_faults.faults import Fault, faults_of, with_fault
+
+__all__ = ["PARTS", "Group", "draw_fault", "files_of", "group_of", "test_stages"]
+
+KINDS = {
+    "constant": 0.35, "comparison": 0.2, "sign": 0.2, "product": 0.1, "extremum": 0.05,
+    "range": 0.03, "and/or": 0.05, "not": 0.02,
+}  # fmt: skip
+"""How often each kind of fault is drawn, where a group has it."""
+MOST_FILES = 12
+"""Test files beside a module's own that are run because they mention its names."""
+
+
+@dataclass(frozen=True)
+class Group:
+    """Files in which faults are planted, and their tests.
+
+    Attributes
+    ----------
+    name
+        Of the group; its reference answers are `benchmarks.planted_faults.probes.PROBES` of this name.
+    sources
+        Patterns of files.
+    weight
+        How often it is drawn, relative to the others of its part.
+    tests
+        Files and folders that hold the group's tests where a module has no test file of its name.
+    functions
+        Pattern of the functions that count, by their name or what they return; all without one.
+    """
+
+    name: str
+    sources: tuple[str, ...]
+    weight: float
+    tests: tuple[str, ...] = ()
+    functions: str = ""
+
+
+PARTS: dict[str, tuple[Group, ...]] = {
+    "responsefn": (
+        Group("rules", ("responsefn/rules/**/*.py",), 5.0, ("tests/responsefn/rules",)),
+        Group(
+            "laws",
+            ("responsefn/responses/laws.py", "responsefn/metrics/*.py"),
+            2.0,
+            ("tests/responsefn/responses", "tests/responsefn/metrics"),
+        ),
+        Group(
+            "responsefn kernels",
+            ("responsefn/responses/kernel/*.py", "responsefn/simulation/kernel/*.py"),
+            2.0,
+            ("tests/responsefn/simulation", "tests/responsefn/responses"),
+        ),
+    ),
+    "markov": (
+        Group("proofs", ("markov/proofs/*.py",), 5.0, ("tests/markov/proofs",)),
+        Group(
+            "methods",
+            ("markov/methods/*.py", "markov/transients/*.py", "markov/passages/*.py"),
+            4.0,
+            ("tests/markov/methods",),
+        ),
+    ),
+    "dfcmodel": (
+        Group(
+            "fluid kernel",
+            ("dfcmodel/engine/kernel/*.py",),
+            4.0,
+            ("tests/dfcmodel/engine",),
+        ),
+        Group(
+            "packet kernel",
+            ("dfcmodel/packets/kernel/*.py",),
+            4.0,
+            ("tests/dfcmodel/packets",),
+        ),
+        Group(
+            "queue managers",
+            tuple(f"dfcmodel/network/{name}.py" for name in ("managers", "marking", "coupled")),
+            2.0,
+            ("tests/dfcmodel/network",),
+        ),
+    ),
+    "validation": (
+        Group("statistics", ("validation/statistics/*.py",), 4.0, ("tests/validation/statistics",)),
+        Group(
+            "judges",
+            ("validation/claims/**/*.py", "validation/judging.py", "validation/verdicts.py"),
+            3.0,
+            ("tests/validation/claims", "tests/validation"),
+            r"^_?judge|Judgement|Verdict",
+        ),
+    ),
+}  # fmt: skip
+
+
+def group_of(name: str) -> Group:
+    """Return the group with a name."""
+    return next(group for groups in PARTS.values() for group in groups if group.name == name)
+
+
+def files_of(root: Path, group: Group) -> list[str]:
+    """Return the files of a group, relative to the checkout."""
+    paths = {path for pattern in group.sources for path in root.glob(pattern)}
+    kept = (path.relative_to(root).as_posix() for path in paths if path.name != "jit.py")
+    return sorted(kept)
+
+
+def draw_fault(root: Path, part: str, number: int, seed: int) -> tuple[Group, Fault]:
+    """Return fault ``number`` of a part: the same one for the same files and seed."""
+    rng = np.random.default_rng([seed, number, sorted(PARTS).index(part)])
+    groups = PARTS[part]
+    weights = np.array([group.weight for group in groups])
+    group = groups[rng.choice(len(groups), p=weights / weights.sum())]
+    faults = [
+        fault
+        for path in files_of(root, group)
+        for fault in faults_of(path, (root / path).read_text(encoding="utf-8"), group.functions)
+    ]
+    by_kind = {kind: [fault for fault in faults if fault.kind == kind] for kind in KINDS}
+    kinds = [kind for kind in KINDS if by_kind[kind]]
+    chances = np.array([KINDS[kind] for kind in kinds])
+    while True:
+        found = by_kind[kinds[rng.choice(len(kinds), p=chances / chances.sum())]]
+        fault = found[rng.integers(len(found))]
+        try:
+            with_fault((root / fault.path).read_text(encoding="utf-8"), fault)
+        except SyntaxError:
+            continue
+        return group, fault
+
+
+def test_stages(root: Path, group: Group, path: str) -> list[list[str]]:
+    """Return lists of test files, to be run one after the other until a test fails.
+
+    The module's own tests; those of other files that mention its names, most mentions first; the group's.
+    """
+    module = Path(path)
+    own = root / "tests" / module.parent / f"test_{module.name.lstrip('_')}"
+    first = [own.relative_to(root).as_posix()] if own.is_file() else []
+    mentions = _mentioning(root, path)
+    beside = [test for test in mentions if test not in first][:MOST_FILES]
+    stages = [first, beside] if first else []
+    stages += [[test] for test in group.tests]
+    return [stage for stage in stages if stage]
+
+
+def _mentioning(root: Path, path: str) -> list[str]:
+    """Return the test files that mention public names of a module, those with most mentions per line first."""
+    tree = ast.parse((root / path).read_text(encoding="utf-8"))
+    names = [
+        node.name
+        for node in tree.body
+        if isinstance(node, (ast.ClassDef, ast.FunctionDef)) and not node.name.startswith("_")
+    ]
+    if not names:
+        return []
+    pattern = re.compile(rf"\b({'|'.join(names)})\b")
+    counted = []
+    for test in (root / "tests" / path.split("/")[0]).rglob("test_*.py"):
+        text = test.read_text(encoding="utf-8")
+        if count := len(pattern.findall(text)):
+            counted.append((-count / (20 + text.count("\n")), test.relative_to(root).as_posix()))
+    return [test for _, test in sorted(counted)]

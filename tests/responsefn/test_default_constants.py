@@ -1,0 +1,97 @@
+"""Default constants against the numbers of their sources: a table of every default, with where it is from."""
+
+from __future__ import annotations
+
+import csv
+import importlib
+import inspect
+import math
+import pkgutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import responsefn
+
+TABLE = Path(__file__).with_name("default_constants.csv")
+NO_CONSTANTS = {
+    "rng", "unit_check", "rtt", "window", "p", "seconds", "events", "rounds", "least_packets",
+}  # fmt: skip
+"""Parameters of functions that say where, and for how long: not constants of an algorithm."""
+CODES = {
+    "STARTUP", "DRAIN", "DOWN", "CRUISE", "REFILL", "UP", "PROBE_RTT", "PROBE_BW", "INIT", "REFILLING",
+    "STARTING", "FEEDBACK", "STOPPING",
+}  # fmt: skip
+"""Names of states: any numbers that differ."""
+NUMERICAL = {
+    "responsefn.rules.base:MANY", "responsefn.rules.base:STARTS", "responsefn.rules.base:SAME_RATE",
+    "responsefn.rules.rates.dcqcn:GRID", "responsefn.rules.rates.dcqcn:BISECTIONS",
+    "responsefn.rules.rates.dcqcn:LEAST", "responsefn.rules.rates.dcqcn:LARGEST",
+    "responsefn.rules.deliveries.swift:UNPACED",
+}  # fmt: skip
+"""How equations are solved; no paper has them."""
+
+
+def rows() -> list[dict[str, str]]:
+    """Return the rows of the table."""
+    with TABLE.open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def value_of(text: str) -> Any:
+    """Return the value of an expression of the table, such as ``819/1024``."""
+    return eval(text, {"__builtins__": {}, "log": math.log, "inf": math.inf})
+
+
+def defaults() -> dict[str, Any]:
+    """Return all defaults by name: parameters of rules and laws, of functions, constants of modules."""
+    found: dict[str, Any] = {}
+    for name in responsefn.__all__:
+        value = getattr(responsefn, name)
+        if hasattr(value, "Params"):
+            listed = value.Params._field_defaults
+        elif inspect.isfunction(value) or name == "LossHistory":
+            listed = {
+                k: p.default
+                for k, p in inspect.signature(value).parameters.items()
+                if isinstance(p.default, (int, float)) and k not in NO_CONSTANTS
+            }
+        else:
+            continue
+        found |= {f"{name}.{field}": default for field, default in listed.items()}
+    package = importlib.import_module("responsefn.rules")
+    for info in pkgutil.walk_packages(package.__path__, "responsefn.rules."):
+        module = importlib.import_module(info.name)
+        own = {k for k in vars(module) if k.isupper() and k not in CODES | {"TYPE_CHECKING"}}
+        if info.name.endswith(".bbr"):
+            own.discard("INITIAL")  # of bbr_model
+        found |= {
+            f"{info.name}:{k}": getattr(module, k)
+            for k in own
+            if isinstance(getattr(module, k), (int, float))
+        }
+    return {name: value for name, value in found.items() if name not in NUMERICAL}
+
+
+def test_every_default_has_a_row_and_every_row_a_source() -> None:
+    listed = [row["name"] for row in rows()]
+    assert len(set(listed)) == len(listed)
+    elsewhere = {name for name in listed if name.startswith("responsefn.simulation.")}
+    assert set(defaults()) == set(listed) - elsewhere
+    assert all(len(row["source"]) > 10 or row["source"].startswith("as ") for row in rows())
+
+
+@pytest.mark.parametrize("row", rows(), ids=lambda row: row["name"])
+def test_a_default_is_that_of_its_source(row: dict[str, str]) -> None:
+    name = row["name"]
+    if ":" in name:
+        module, constant = name.split(":")
+        value = getattr(importlib.import_module(module), constant)
+    else:
+        value = defaults()[name]
+    expected = value_of(row["value"])
+    if isinstance(expected, float):
+        assert value == pytest.approx(expected, rel=1e-15)  # quotients of integers: rounded once
+    else:
+        assert value == expected
