@@ -274,7 +274,7 @@ def _bounded_at(near: Perturbation, of: str, shift: float) -> list[Bounded]:
     method, _ = choose(Q, components)
     solution = method.solve(Q, components)
     proof = Certificate(Q, solution.pi, components, solution)
-    found = bounded(proof, chosen(of, chain.model, chain.states, states), EXACT)
+    found = bounded(proof, chosen(of, chain.model, chain.table, states), EXACT)
     return found if isinstance(found, list) else [found]
 
 
