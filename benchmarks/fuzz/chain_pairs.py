@@ -33,7 +33,7 @@ class Walk(NamedTuple):
         width, height, every = self.width, self.height, self.every
         right, left, up, down, reset = self.rates
 
-        def rules(s: Any, q: Any) -> Iterator[tuple[Any, float]]:
+        def rules(s: Any, q: Any) -> Iterator[tuple[Any, float]]:  # noqa: ARG001
             if s.x < width:
                 yield s._replace(x=s.x + 1), right * (1 + s.y)
             if s.x > 0:

@@ -11,7 +11,7 @@ import numpy as np
 
 from benchmarks.planted_faults.faults import Fault, faults_of, with_fault
 
-__all__ = ["PARTS", "Group", "draw_fault", "files_of", "group_of", "test_stages"]
+__all__ = ["PARTS", "PART_TESTS", "Group", "draw_fault", "files_of", "group_of", "stages_of"]
 
 KINDS = {
     "constant": 0.35, "comparison": 0.2, "sign": 0.2, "product": 0.1, "extremum": 0.05,
@@ -105,6 +105,20 @@ PARTS: dict[str, tuple[Group, ...]] = {
 }  # fmt: skip
 
 
+PART_TESTS = {
+    "responsefn": ("tests/responsefn",),
+    "markov": ("tests/markov",),
+    "dfcmodel": ("tests/dfcmodel",),
+    "validation": (
+        "tests/validation/statistics", "tests/validation/test_judging.py", "tests/validation/test_verdicts.py",
+        "tests/validation/test_checks.py", "tests/validation/claims/test_effect_claims.py",
+        "tests/validation/claims/test_effect_statements.py",
+    ),
+}  # fmt: skip
+"""What runs before a fault is said to survive. Of ``validation`` without the other claims' tests, which a fault in what they
+share makes simulate everything again."""
+
+
 def group_of(name: str) -> Group:
     """Return the group with a name."""
     return next(group for groups in PARTS.values() for group in groups if group.name == name)
@@ -141,7 +155,7 @@ def draw_fault(root: Path, part: str, number: int, seed: int) -> tuple[Group, Fa
         return group, fault
 
 
-def test_stages(root: Path, group: Group, path: str) -> list[list[str]]:
+def stages_of(root: Path, group: Group, path: str) -> list[list[str]]:
     """Return lists of test files, to be run one after the other until a test fails.
 
     The module's own tests; those of other files that mention its names, most mentions first; the group's.

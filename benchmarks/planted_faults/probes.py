@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["PROBES"]
+__all__ = ["PROBES", "public_calls"]
 
 Answers = Iterator[tuple[str, Any]]
 EVENTS = 24
@@ -45,6 +45,17 @@ def attempt(call: Callable[[], Any]) -> Any:
         return f"{type(error).__name__}: {error}"
 
 
+def public_calls(package: str) -> Answers:
+    """All public functions of a package with the valid arguments of the fuzz."""
+    from benchmarks.fuzz.judging import numbers_of
+    from benchmarks.fuzz.runs import answer
+    from benchmarks.fuzz.targets import targets
+
+    for target in targets():
+        if target.call.__module__.startswith(package):
+            yield f"call of {target.name}", attempt(lambda t=target: numbers_of(answer(t)))
+
+
 def rules(path: str) -> Answers:
     """All functions of all rules at random states; rates, peaks and domains; slow starts."""
     import responsefn as r
@@ -66,18 +77,24 @@ def rules(path: str) -> Answers:
                     name = f"{entry!r} at p = {p:g}, rtt = {rtt:g}, bandwidth = {bandwidth}"
                     yield (
                         f"rate of {name}",
-                        attempt(lambda p=p, t=rtt, b=bandwidth: entry.rate(p, t, b)),
+                        attempt(lambda p=p, t=rtt, b=bandwidth: entry.rate(p, t, b)),  # noqa: B023
                     )
                     if hasattr(entry, "peak_window"):
                         yield (
                             f"peak of {name}",
-                            attempt(lambda p=p, t=rtt, b=bandwidth: entry.peak_window(p, t, b)),
+                            attempt(lambda p=p, t=rtt, b=bandwidth: entry.peak_window(p, t, b)),  # noqa: B023
                         )
+        for rate in (30.0, 400.0, 1900.0):
+            more = {"bandwidth": 2000.0} if entry.capacity == "needed" else {}
+            yield (
+                f"inverse of {entry!r} at {rate:g}",
+                attempt(lambda e=entry, x=rate, m=more: r.invert(e, x, 0.1, **m)),
+            )
         for changed in entry.params._fields:
             for value in (-1.0, 0.0, 0.5, 1.0, 2.0):
                 yield (
                     f"{entry!r} {changed}={value}",
-                    attempt(lambda n=changed, v=value: (entry.replace(**{n: v}), 0)[1]),
+                    attempt(lambda n=changed, v=value: (entry.replace(**{n: v}), 0)[1]),  # noqa: B023
                 )
 
 
@@ -126,8 +143,6 @@ def laws(_: str) -> Answers:
     """Rates, inverses and checks of the laws; metrics."""
     import responsefn as r
     from benchmarks.fuzz.judging import numbers_of
-    from benchmarks.fuzz.runs import answer
-    from benchmarks.fuzz.targets import targets
 
     for law in (
         r.TFRC(),
@@ -139,10 +154,8 @@ def laws(_: str) -> Answers:
         for p in (0.3, 0.05, 2e-3, 1e-6):
             for rtt in (0.01, 0.3):
                 yield f"{law!r} {p:g} {rtt:g}", attempt(lambda l=law, p=p, t=rtt: l.rate(p, t))
-        yield (
-            f"{law!r} inverse",
-            attempt(lambda l=law: [r.invert(l, x, 0.1) for x in (5.0, 80.0, 4e3)]),
-        )
+        for rate in (5.0, 80.0, 4e3):
+            yield f"{law!r} inverse at {rate:g}", attempt(lambda l=law, x=rate: r.invert(l, x, 0.1))
         yield f"{law!r} parameters", str(law.params) + str(law.domain)
         for name in law.params._fields:
             for value in (-1.0, 0.0, 1.0, 3.0):
@@ -150,9 +163,7 @@ def laws(_: str) -> Answers:
                     f"{law!r} {name}={value}",
                     attempt(lambda l=law, n=name, v=value: (l.replace(**{n: v}), 0)[1]),
                 )
-    for target in targets():
-        if target.call.__module__.startswith("responsefn.metrics"):
-            yield target.name, attempt(lambda t=target: numbers_of(answer(t)))
+    yield from public_calls("responsefn")
     p, rng = np.geomspace(1e-5, 1e-2, 7), np.random.default_rng(2)
     amounts, lost = rng.random(60), np.sort(rng.choice(900, 40, replace=False))
     sent = np.cumsum(rng.random(40))
@@ -177,7 +188,7 @@ def laws(_: str) -> Answers:
         yield name, attempt(call)
     history = r.LossHistory()
     for event in (10.0, 30.0, 35.0, 80.0, 95.0, 300.0):
-        yield f"history {event}", attempt(lambda e=event: numbers_of(history))
+        yield f"history {event}", attempt(lambda: numbers_of(history))
 
 
 def response_kernels(_: str) -> Answers:
@@ -237,12 +248,14 @@ def response_kernels(_: str) -> Answers:
 
 def main() -> None:
     """Print the answers of the group named on the command line."""
-    from benchmarks.planted_faults import more_probes
+    from benchmarks.planted_faults import chain_probes, judge_probes, network_probes
 
     group, path = sys.argv[1], sys.argv[2] if len(sys.argv) > 2 else ""
     warnings.simplefilter("ignore")
     with np.errstate(all="ignore"):
-        found = dict({**PROBES, **more_probes.PROBES}[group](path))
+        homes = (chain_probes, network_probes, judge_probes)
+        known = {**PROBES, **{k: v for home in homes for k, v in home.PROBES.items()}}
+        found = dict(known[group](path))
     print(json.dumps(found))
 
 

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.planted_faults.faults import Fault, with_fault
-from benchmarks.planted_faults.parts import Group, test_stages
+from benchmarks.planted_faults.parts import PART_TESTS, Group, stages_of
 from hopflow.kernels.loading import folder as kernel_folder
 
 __all__ = ["Outcome", "Tree", "changed_answers"]
@@ -172,7 +172,7 @@ class Tree:
 
     def try_fault(self, group: Group, part: str, fault: Fault) -> Outcome:
         """Plant a fault, run its tests, and say what became of it."""
-        first, *others = test_stages(self.root, group, fault.path)
+        first, *others = stages_of(self.root, group, fault.path)
         reference = self.reference(group.name, fault.path)
         changed: list[str] = []
         with self.changed(fault):
@@ -181,7 +181,7 @@ class Tree:
                 after = self.answers(group.name, fault.path)
                 if not (changed := changed_answers(reference, after)):
                     return Outcome(fault, group.name, "no answer changed", f"{len(after)} answers")
-            for stage in (*others, [f"tests/{part}"]):
+            for stage in (*others, list(PART_TESTS[part])):
                 caught = caught or self.failing(stage)
         if not caught:
             return Outcome(fault, group.name, "survived", "; ".join(changed[:3]))
