@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from markov.models.executed_code import recorded
+from markov.models.executed_code import Execution
 from markov.models.means import Mean, as_mean
 from markov.models.set_evaluation import MIN_RUNS, STATES_PER_RUN, Partial
 
@@ -33,8 +33,9 @@ def values_on_arrays(
     partial = Partial(table.count)
     for places in groups:
         try:
-            with np.errstate(all="raise", under="ignore"), recorded() as execution:
-                found = call(_state(table, places))
+            state = _state(table, places)
+            with np.errstate(all="raise", under="ignore"), Execution() as execution:
+                found = call(state)
             if not execution.arrays:
                 return None
             row = {key: _mean(each, value, len(places)) for key, each in found.items()}

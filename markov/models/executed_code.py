@@ -10,8 +10,6 @@ import dis
 import enum
 import functools
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from types import CodeType, FrameType
 from typing import Any
@@ -20,9 +18,9 @@ import numpy as np
 
 from markov.computing import columns, selections
 
-__all__ = ["Execution", "recorded"]
+__all__ = ["Execution"]
 
-OWN = {columns.__file__, selections.__file__, enum.__file__}
+OWN = {__file__, columns.__file__, selections.__file__, enum.__file__}
 NUMPY = str(Path(np.__file__).parent)
 REVEALING = {"type", "id"}
 """Functions that tell any stand-in from a number."""
@@ -35,7 +33,7 @@ NUMBERS = (bool, int, float, complex)
 
 
 class Execution:
-    """What the code that a function ran may have told apart.
+    """What the code that runs in a ``with`` block, in this thread, may tell from a number.
 
     Attributes
     ----------
@@ -46,6 +44,17 @@ class Execution:
     def __init__(self) -> None:
         self.columns = self.arrays = True
         self._seen: set[CodeType] = set()
+        self._before: Any = None
+
+    def __enter__(self) -> Execution:
+        """Record what is called from now on."""
+        self._before = sys.getprofile()
+        sys.setprofile(self.look_at)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Record no more."""
+        sys.setprofile(self._before)
 
     def look_at(self, frame: FrameType, event: str, _argument: Any) -> None:
         """Take note of a function that is called, as `sys.setprofile` reports it."""
@@ -67,17 +76,6 @@ class Execution:
             self.columns = self.arrays = False
         if names & REVEALING_ARRAYS or _hides_errors_or_writes(code):
             self.arrays = False
-
-
-@contextmanager
-def recorded() -> Iterator[Execution]:
-    """Record the code that runs in a ``with`` block of this thread."""
-    found, before = Execution(), sys.getprofile()
-    sys.setprofile(found.look_at)
-    try:
-        yield found
-    finally:
-        sys.setprofile(before)
 
 
 @functools.lru_cache(maxsize=1024)

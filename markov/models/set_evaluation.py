@@ -14,7 +14,7 @@ import numpy as np
 
 from markov.computing.columns import Column, UnsupportedError
 from markov.computing.selections import Selection
-from markov.models.executed_code import recorded
+from markov.models.executed_code import Execution
 from markov.models.means import Mean, as_mean
 
 if TYPE_CHECKING:
@@ -154,7 +154,7 @@ class _Run:
     ) -> dict[str, Mean] | None:
         """Return the values in the states that stay in the end; None: plain Python is to say."""
         try:
-            with recorded() as execution:
+            with Execution() as execution:
                 found = call(self.state)
             self.sound = execution.columns
             return {key: self._mean(each, value) for key, each in found.items()}
