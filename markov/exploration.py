@@ -105,8 +105,8 @@ def explore(
         model = FunctionModel(model, start, params, space=space, labels=labels, rewards=rewards)
     state = model.start()
     if state is None:
-        msg = "exploring needs a state to start in, any value that can be hashed except None"
-        raise RuleError(f"{model.name}: start is None, no state: {msg}")
+        msg = "exploring needs a state to start in, which may be any value that can be hashed except None"
+        raise RuleError(f"{model.name}: start is None: {msg}")
     parts = state if isinstance(state, tuple) else (state,)
     if any(isinstance(value, float) and math.isnan(value) for value in parts):
         raise RuleError(f"{model.name}: start = {state!r}: NaN equals no state, not even itself")

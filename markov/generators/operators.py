@@ -15,6 +15,7 @@ from markov.generators.calls import Calls
 from markov.generators.compiled import RAISED, compilable
 from markov.generators.edges import Edges, edges_by_python
 from markov.generators.regions import Region, find_regions
+from markov.generators.repetition import refuse_changing
 from markov.generators.sets import CHUNK, edges_of
 from markov.generators.splicing import spliced
 from markov.models.rules import ChainModel
@@ -29,6 +30,7 @@ __all__ = ["GeneratorOperator"]
 
 DRIFT, NET_FLOW, EXIT_RATES = range(3)
 SAMPLE = 100  # states on which compiled products are compared with plain Python
+AGAIN = 8  # states that are asked twice
 ROUNDING = 1e-12
 
 
@@ -85,6 +87,8 @@ class GeneratorOperator(LinearOperator):
     def _product(self) -> Callable[[int, NDArray[np.float64]], NDArray[np.float64]]:
         """Return the function that computes a product, given its kind and the vector."""
         calls = Calls(self.model, self._space)
+        numbers = np.random.default_rng(3).integers(self._space.size, size=AGAIN)
+        refuse_changing(calls, map(self._space.state, self._space.unnumbered(numbers).T))
         found = find_regions(calls, self._space)
         if found is not None and all(region.moves is not None for region in found):
             return _Boxes(found, self._space)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -47,14 +48,14 @@ def refuse_changed(calls: Calls, asked: Iterable[tuple[Any, Answer]]) -> None:
     """
     for state, first in asked:
         try:
-            second = [pair for pair in calls.rules(state, calls.q) if pair[1] != 0.0]
-            if second == first:
+            found = [pair for pair in calls.rules(state, calls.q) if pair[1] != 0.0]
+            if found == first:
                 continue
-            second = _answer(calls, state)
+            second = _as_answer(calls, found)
         except Exception as error:  # noqa: BLE001  # a rule may raise anything
             said = f"{calls.name}: {written(state)}: {CHANGED}: first {_shown(first)}"
-            found = failed_rule(error, calls.rules, f"{said}, then it raises")
-            raise found from found.__cause__
+            raised = failed_rule(error, calls.rules, f"{said}, then it raises")
+            raise raised from raised.__cause__
         if Counter(first) != Counter(second):
             answers = f"first {_shown(first)}, then {_shown(second)}"
             said = f"{calls.name}: {written(state)}: {CHANGED}: {answers}"
@@ -62,13 +63,15 @@ def refuse_changed(calls: Calls, asked: Iterable[tuple[Any, Answer]]) -> None:
 
 
 def refuse_changing(calls: Calls, states: Iterable[Any]) -> None:
-    """Raise RuleError where rules give two answers for one of some states; they go wrong in none of them."""
-    found = [(state, _answer(calls, state)) for state in map(calls.known, states)]
-    refuse_changed(calls, found)
+    """Raise RuleError where rules give two answers for one of some states in which they do not go wrong."""
+    found = []
+    for state in map(calls.known, states):
+        with suppress(Exception):  # what is wrong with a state is said where it counts
+            found.append((state, _as_answer(calls, calls.rules(state, calls.q))))
+    refuse_changed(calls, found[:1] + found)
 
 
-def _answer(calls: Calls, state: Any) -> Answer:
-    pairs = calls.rules(state, calls.q)
+def _as_answer(calls: Calls, pairs: Iterable[tuple[Any, Any]]) -> Answer:
     return [(calls.known(target), float(rate)) for target, rate in pairs if rate != 0.0]
 
 

@@ -171,7 +171,9 @@ class Ways:
     def listed(self, search: Enumeration) -> Built:
         """Return the chain on the states that a search has found, in ascending order."""
         refuse_changed(self.calls, search.answers(some_of(search.done)))
-        space = self.declared or Space.found(self.model.State, search.states)
+        space = self.declared
+        if space is None or not space.coded:
+            space = Space.found(self.model.State, search.states)
         rows, codes = search.rows(), space.codes(search.states)
         order = ascending(space, codes)
         Q = generator_of(rows, None if order is None else rank_of(order))

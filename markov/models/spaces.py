@@ -29,7 +29,7 @@ NO_END = 2**52
 MAX_CODE = 2**62
 """Whole numbers below are codes of 64 bits, as are differences of two of them."""
 ALLOWED = (
-    "a range with step 1, not empty, below 2^62; a list of different values, such as an Enum; or, for a vector, "
+    "a range with step 1, not empty; a list of different values, such as an Enum; or, for a vector, "
     "a tuple of such ranges"
 )
 
@@ -144,6 +144,12 @@ class Space:
     def whole(self) -> bool:
         """Whether the values of every component are a range of whole numbers."""
         return all(isinstance(c.values, range) for c in self.components)
+
+    @cached_property
+    def coded(self) -> bool:
+        """Whether every code has 64 bits."""
+        ends = zip(self.low, self.shape, strict=True)
+        return all(-MAX_CODE < low <= low + count < MAX_CODE for low, count in ends)
 
     @cached_property
     def plain(self) -> bool:
@@ -346,8 +352,7 @@ def _is_vector(values: Any) -> bool:
 def _is_finite(values: Any) -> bool:
     """Whether these may be the values of a component."""
     if isinstance(values, range):
-        inside = -MAX_CODE < values.start < values.stop < MAX_CODE
-        return values.step == 1 and inside
+        return values.step == 1 and values.stop > values.start
     if isinstance(values, (str, bytes, Mapping)) or not isinstance(
         values, (Sequence, enum.EnumMeta)
     ):

@@ -8,8 +8,9 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.csgraph import breadth_first_order
 
-from hopflow.errors import RuleError
+from hopflow.errors import RuleError, place_of
 from markov.generators.calls import Calls
+from markov.generators.repetition import refuse_changing, some_of
 from markov.generators.tracing import Span, Traced, shift
 from markov.methods.block_reduction import Rows
 from markov.models.spaces import NO_END, Space
@@ -92,7 +93,11 @@ def repeating(
     if not isinstance(space.components[axis].values, range):
         msg = "its values are no range, and count no levels"
         raise ValueError(f"component = {component!r}: {msg}")  # noqa: TRY004
-    level = _Levels(Calls(model, space), space, axis)
+    calls = Calls(model, space)
+    if not calls.takes_stand_ins:
+        msg = "for levels the rules may not compare numbers by `is`, nor ask for their type: write == or isinstance"
+        raise RuleError.at(place_of(model.rules), f"{model.name}: {msg}")
+    level = _Levels(calls, space, axis)
     n = level.phases.size
     found: list[tuple[Span, list[_Edge]]] = []
     low, top = space.components[axis].values[0], space.components[axis].values[-1]
@@ -104,6 +109,7 @@ def repeating(
         if predicted > MEMORY:
             msg = f"at least {len(found)} levels of {n} states differ: {predicted:.2g} bytes"
             raise ValueError(f"component = {component!r}: {msg}, must be at most {MEMORY:.2g}")
+    refuse_changing(calls, (level.state(phase, found[0][0].low) for phase in some_of(n)))
     states = level.entered([edge for _, edges in found for edge in edges])
     level.refuse(states)
     place = np.full(n, -1)
@@ -146,7 +152,8 @@ class _Levels:
             span.high = top - 1  # nothing asked for the end: it is tried by itself, and refused
         return found
 
-    def _state(self, phase: int, level: Any) -> Any:
+    def state(self, phase: int, level: Any) -> Any:
+        """Return the state of a phase and a level."""
         values = [
             code if isinstance(c.values, range) else c.values[code]
             for c, code in zip(self.phases.components, self.codes[:, phase].tolist(), strict=True)
@@ -158,7 +165,7 @@ class _Levels:
     def _edges(self, phase: int, span: Span) -> list[_Edge]:
         found = []
         levels = self.space.components[self.axis].values
-        for target, rate in self.calls.rules(self._state(phase, Traced(span)), self.calls.q):
+        for target, rate in self.calls.rules(self.state(phase, Traced(span)), self.calls.q):
             if isinstance(rate, (str, bytes)) or not 0.0 <= float(rate) < np.inf:
                 raise ValueError("a rate must be finite and >= 0")
             if float(rate) == 0.0:
@@ -176,7 +183,7 @@ class _Levels:
 
     def _named(self, phase: int, level: int, error: Exception) -> Exception:
         """Return the error of a state as plain Python meets it."""
-        state = self._state(phase, level)
+        state = self.state(phase, level)
         try:
             self.calls.transitions(state)
         except RuleError as found:

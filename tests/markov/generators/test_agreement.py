@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 from markov import ChainModel, RuleError, RuleWarning
-from markov.generators import building, compiled
+from markov.generators import building, splicing
 from markov.generators.building import build_chain
 
 
 def test_compiled_rules_that_differ_are_not_taken(monkeypatch):
-    """Here because nothing guards them: a sample of states shows it, and a warning says so."""
+    """Here because nothing checks their operations: a sample of states shows it, and a warning says so."""
 
     class Wrapping(ChainModel):
         class State(NamedTuple):
@@ -30,7 +30,8 @@ def test_compiled_rules_that_differ_are_not_taken(monkeypatch):
         def rules(s, q):
             yield s._replace(n=(s.n + 1) % q.most), 1.0 + q.base ** (s.n // 4) % 5
 
-    monkeypatch.setattr(compiled, "uncompilable", lambda _rules: None)
+    parts = splicing._parts
+    monkeypatch.setattr(splicing, "_parts", lambda model: parts(model) | {"checked": False})
     said = (
         r"Wrapping: State\(n=.*\): the rules compiled give the rate .* where plain Python gives .*"
     )

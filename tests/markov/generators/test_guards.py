@@ -1,4 +1,4 @@
-"""What a compiler would do differently from Python is seen in the text of the rules."""
+"""Variables without a value are seen in the text of the rules; powers and products are checked as they run."""
 
 from __future__ import annotations
 
@@ -81,11 +81,6 @@ def test_a_variable_that_was_not_assigned_is_an_error(size):
 @pytest.mark.parametrize(
     ("text", "why"),
     [
-        ("c = 10 ** -s.n", "10 ** (-s.n) is a power"),
-        ("c = q.b ** s.n", "q.b ** s.n is a power"),
-        ("c = 1\n for i in range(s.n):\n  c = c * 3", "c = c * 3 in a loop"),
-        ("c = 1\n for i in range(s.n):\n  c *= 3", "c *= 3 in a loop"),
-        ("c = 1\n while c < s.n:\n  c = (c << 1) + 1", "c = (c << 1) + 1 in a loop"),
         ("if s.n: c = 1", "c may have no value"),
         ("for i in range(s.n): c = i", "c may have no value"),
         ("for i in range(s.n): pass\n c = i", "i may have no value"),
@@ -95,12 +90,12 @@ def test_a_variable_that_was_not_assigned_is_an_error(size):
         ("c = s.n ** 2", None),
         ("for i in range(3):\n  if i > 1: continue\n  c = 1\n c = 2", None),
         ("c = [i for i in range(3)][0]", None),
-        ("c = helper(s)", "helper: s ** s.n is a power"),
+        ("c = helper(s)", "helper: x may have no value"),
     ],
 )
 def test_what_is_not_compiled(text, why, tmp_path):
     path = tmp_path / "rules_of_a_user.py"
-    helper = "def helper(s):\n return s ** s.n\n\n"
+    helper = "def helper(s):\n if s.n:\n  x = 2\n return x\n\n"
     path.write_text(f"{helper}def rules(s, q):\n {text}\n yield s, c\n", encoding="utf-8")
     scope: dict[str, Any] = {}
     exec(compile(path.read_text(encoding="utf-8"), str(path), "exec"), scope)  # noqa: S102
