@@ -18,8 +18,8 @@ __all__ = [
     "exact",
     "generator_of",
     "mean",
-    "poisson",
     "passage_moments",
+    "poisson",
     "snapped",
     "solved",
     "stationary_vector",
@@ -259,7 +259,9 @@ def reaching(Q: Any, target: Any, within: Any) -> Any:
 def snapped(probabilities: Exact) -> Exact:
     """Return probabilities that are exactly zero or one where they differ by rounding alone."""
     zero, one = Decimal(0), Decimal(1)
-    found = [zero if abs(p) < ROUNDING else one if abs(p - 1) < ROUNDING else p for p in probabilities]
+    found = [
+        zero if abs(p) < ROUNDING else one if abs(p - 1) < ROUNDING else p for p in probabilities
+    ]
     return np.array(found, dtype=object)
 
 

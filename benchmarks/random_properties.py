@@ -107,7 +107,7 @@ def property_checks(model: Any, Q: Any, rng: Any) -> Iterator[tuple[str, float, 
             yield about, float(error), bound, error <= Decimal(bound)
         for threshold in _thresholds(answer, exact, rng):
             yield _threshold_check(model, text, exact, threshold, answer, rng)
-    yield from _nested(model, Q, found, texts, times, rng)
+    yield from _nested(model, Q, found, times, rng)
 
 
 def _operator(path: str) -> str:
@@ -139,7 +139,7 @@ def _threshold_check(
 
 
 def _nested(
-    model: Any, Q: Any, found: list[Case], texts: Any, times: Any, rng: Any
+    model: Any, Q: Any, found: list[Case], times: Any, rng: Any
 ) -> Iterator[tuple[str, float, float, bool]]:
     """Yield checks of properties about sets that are defined by others with thresholds."""
     for _ in range(6):

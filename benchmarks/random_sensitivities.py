@@ -40,8 +40,8 @@ def _smooth(value: Callable[[Any], Any], slope: Callable[[Decimal], Decimal]) ->
 
 
 SMOOTH = (
-    _smooth(lambda a: 2.5, lambda a: Decimal(0)),
-    _smooth(lambda a: a, lambda a: Decimal(1)),
+    _smooth(lambda a: 2.5 + 0.0 * a, lambda a: 0 * a),
+    _smooth(lambda a: a, lambda a: a / a),
     _smooth(lambda a: a * a, lambda a: 2 * a),
     _smooth(lambda a: 1.0 / a, lambda a: -1 / a**2),
     _smooth(

@@ -5,8 +5,9 @@
 2. An entry is smooth where both sides agree to their errors and the differences converge as they should.
 3. Others are tried at steps 2^9 times smaller, as their kink may only be close by. The finer derivative is
    accepted once its error is an eighth of the difference between the sides that was seen before.
+   A kink that is closer than rounding resolves counts as one at the point itself.
 4. One that is not smooth at any step has a kink. A derivative from one side is accepted where two steps in
-   a row agree; where the function moves as much at the smallest step as at the largest, it has a step.
+   a row agree; where the function moves as much at the smallest step as at the one before, it has a step.
 """
 
 from __future__ import annotations
@@ -134,7 +135,7 @@ def _from_one(values: Values, steps: list[float], sign: float) -> Estimate:
             open_ = open_ & ~taken
         if tried and not open_.any():
             return Estimate(value, error)
-    ends = [sign * HALVES[-1] * step for step in (steps[0], steps[-1])]
+    ends = [sign * HALVES[-1] * step for step in steps[-2:]]
     far, near = (np.abs(known[shift] - known[0.0])[open_] for shift in ends)
     size = MOVED * np.abs(known[0.0])[open_]
     raise Jump if ((near > 0.5 * far) & (near > size)).any() else Irregular

@@ -17,7 +17,7 @@ import scipy.sparse as sp
 
 from markov.differences import HALVES, STEPS, Side, derivative
 from markov.generators.closures import NUMBERED
-from markov.generators.slopes import Comparison, RateSlopes, flat_numbers, rate_slopes
+from markov.generators.slopes import Comparison, RateSlopes, flat_numbers, plain_rates, rate_slopes
 from markov.models.measures import Mean, chosen
 from markov.models.rules import ChainModel
 from markov.proofs.means import rows_of
@@ -32,6 +32,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Perturbation", "parameters_of"]
 
+SAMPLE = 120  # states in which derivatives by symbols are compared with the rules
+CHECK = 2.0**-20  # relative change of the parameter for this comparison
+CONFIRMED = 1e-4  # relative: the rates may be curved
 LEAK = 1e-12  # of the exit rate of a state: less is rounding
 STATES_CHANGE = "the states change with it: no derivative"
 
@@ -196,7 +199,36 @@ class Perturbation:
 
         change, error = np.zeros(len(numbers)), np.zeros(len(numbers))
         change[needed], error[needed] = derivative(values, self._unit, side, self._scales)
-        return slopes.along(change), slopes.spread(error)
+        found = slopes.along(change)
+        return (found, slopes.spread(error)) if self._confirmed(found, signs) else None
+
+    def _confirmed(self, change: sp.csr_matrix, signs: tuple[float, ...]) -> bool:
+        """Whether the rules in plain Python, in some states, change with the parameter as Q' says.
+
+        Rules may tell the numbers that carry derivatives from others, by their type for one.
+        """
+        chain, places = self._chain, self._places()
+        n = len(self._states)
+        some = np.unique(np.linspace(0, n - 1, min(n, SAMPLE)).astype(np.int64))
+        here = plain_rates(chain.model, chain.space, places, some)  # type: ignore[arg-type]
+        for shift in (sign * self._unit * CHECK for sign in signs):
+            there = plain_rates(self.model_at(shift), chain.space, places, some)  # type: ignore[arg-type]
+            if here is None or there is None:
+                return False
+            expected = change[some].tolil()
+            expected[np.arange(len(some)), some] = 0.0
+            apart = abs((there - here) / shift - expected)
+            size = abs(expected) + here / abs(self.at) + there / abs(self.at)
+            if (apart > CONFIRMED * size).nnz:
+                return False
+        return True
+
+    def _places(self) -> NDArray[np.int64]:
+        """Return the numbers of the recurrent states in their space, shape (n,)."""
+        components = self._chain.components_of(self._states)
+        assert self._chain.space is not None
+        assert components is not None
+        return self._chain.space.numbers(np.array(list(components.values())))
 
     def _symbols_at(self, shift: float) -> Any:
         found = getattr(self.model_at(shift), "symbols", None)
@@ -230,9 +262,8 @@ class Perturbation:
             return None
         if chain.space.size >= NUMBERED:
             return None
-        places = chain.space.numbers(np.array(list(components.values())))
         Q = chain.Q[states][:, states]
-        return rate_slopes(chain.model, chain.space, places, Q, varied)
+        return rate_slopes(chain.model, chain.space, self._places(), Q, varied)
 
     def _chain_at(self, shift: float) -> MarkovChain:
         if shift in self._chains:

@@ -55,7 +55,7 @@ MADE_BY_THE_LIBRARY = {
     "Elapsed", "Feedback", "HeadroomPool",
     "ExplicitModel", "FileModel", "Claim", "Finding",
     # errors, warnings, statuses
-    "Interrupted", "NotSolvedError", "ConvergenceError", "TooLargeError", "FileError", "RuleError", "RuleWarning",
+    "Interrupted", "NotSolvedError", "ConvergenceError", "UndecidedError", "NoDerivativeError", "TooLargeError", "FileError", "RuleError", "RuleWarning",
     "AmbiguousRateError", "UnreachableRateError", "ScenarioFileError", "DamagedDataError", "Status",
     "Verdict",
     # bases to subclass

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from markov.files.enclosures import ROUNDED_UP, Enclosure, Truth
+from markov.files.enclosures import ROUNDED_UP, UNIT, Enclosure, Truth
 from markov.files.errors import FileError
 
 if TYPE_CHECKING:
@@ -115,9 +115,9 @@ def _reduced(how: str, values: Known, places: NDArray[np.int64], place: Any) -> 
         case "default" | "state" | "first":
             return Filtered(inside[0].item(), float(wrong[0]))
         case "min":
-            return Filtered(float(inside.min()), float(wrong.max()))
+            return Filtered(float(inside.min()), _largest_error(-inside, wrong))
         case "max":
-            return Filtered(float(inside.max()), float(wrong.max()))
+            return Filtered(float(inside.max()), _largest_error(inside, wrong))
         case "sum":
             rounding = 2.0**-53 * math.fsum(np.abs(inside))
             return Filtered(math.fsum(inside), math.fsum(wrong) * ROUNDED_UP + rounding)
@@ -129,6 +129,14 @@ def _reduced(how: str, values: Known, places: NDArray[np.int64], place: Any) -> 
         case "argmin" | "argmax":
             return _best(inside if how == "argmin" else -inside, wrong, places)
     return Filtered(inside.tolist(), float(wrong.max()))  # print, printall
+
+
+def _largest_error(sizes: Any, wrong: Any) -> float:
+    """Return the error of the largest number: others may exceed it, and it may be smaller."""
+    if not np.isfinite(sizes).all():
+        return float(wrong.max())
+    below = (sizes.max() - sizes) * (1.0 - 8.0 * UNIT)
+    return float(max((wrong - below).max(), (below + wrong).min(), 0.0)) * ROUNDED_UP
 
 
 def _best(sizes: Any, wrong: Any, places: Any) -> Filtered:

@@ -30,7 +30,15 @@ if TYPE_CHECKING:
 
     Vector = NDArray[np.float64]
 
-__all__ = ["Comparison", "KinkError", "RateSlopes", "Varying", "flat_numbers", "rate_slopes"]
+__all__ = [
+    "Comparison",
+    "KinkError",
+    "RateSlopes",
+    "Varying",
+    "flat_numbers",
+    "plain_rates",
+    "rate_slopes",
+]
 
 SPREAD = 20  # times the states: a space beyond is not cut into regions for them
 MOST_BY_PYTHON = 20_000  # states that the rules run on one by one
@@ -283,6 +291,35 @@ def rate_slopes(
     values, slopes = read.tables(len(symbols))
     made = RateSlopes(varied, sources, targets, kinds, slopes, len(places))
     return made if _agree(made, values, Q) else None
+
+
+def plain_rates(
+    model: ChainModel, space: Space, places: NDArray[np.int64], some: NDArray[np.int64]
+) -> sp.csr_matrix | None:
+    """Return the rates out of some states of a closed class by the rules as they stand.
+
+    Parameters
+    ----------
+    space, places
+        What states are made of, and the numbers of those of the class in it, shape (n,).
+    some
+        Places of the states among these, shape (m,).
+
+    Returns
+    -------
+    scipy.sparse.csr_matrix or None
+        Shape (m, n); None where they lead out of the class.
+    """
+    found = edges_by_python(Calls(model, space), space, places[some])
+    if not np.isin(found.targets, places).all():
+        return None
+    order = np.argsort(places)
+    columns = order[np.searchsorted(places, found.targets, sorter=order)]
+    own = np.argsort(places[some])
+    rows = own[np.searchsorted(places[some], found.sources, sorter=own)]
+    moved = columns != some[rows]
+    ends = rows[moved], columns[moved]
+    return sp.csr_matrix((found.rates[moved], ends), shape=(len(some), len(places)))
 
 
 def _edges(calls: Calls, space: Space, numbers: NDArray[np.int64], read: _Rates) -> Edges | None:

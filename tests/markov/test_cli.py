@@ -171,3 +171,71 @@ def test_json_of_an_answer_and_of_a_property(machine: Path) -> None:
         call(machine, "--property", "S=? [ up ]", "--const", "fails=0.25", "--json")
     )
     assert value["value"] == pytest.approx(0.8, abs=value["error_bound"] + 1e-15)
+
+
+TANDEM = """ctmc
+const int c = 5;
+module serverC
+  sc : [0..c];
+  ph : [1..2];
+  [] (sc<c) -> 4*c : (sc'=sc+1);
+  [route] (sc>0) & (ph=1) -> 1.8 : (sc'=sc-1);
+  [] (sc>0) & (ph=1) -> 0.2 : (ph'=2);
+  [route] (sc>0) & (ph=2) -> 2 : (ph'=1) & (sc'=sc-1);
+endmodule
+module serverM
+  sm : [0..c];
+  [route] (sm<c) -> 1 : (sm'=sm+1);
+  [] (sm>0) -> 4 : (sm'=sm-1);
+endmodule
+"""
+
+
+def ended(*arguments: object) -> tuple[int, str]:
+    """Return exit status and output."""
+    found = CliRunner().invoke(commands, ["solve", *map(str, arguments)], catch_exceptions=False)
+    return found.exit_code, found.output
+
+
+def test_an_undecided_property_is_null_and_ends_with_status_3(machine: Path) -> None:
+    """In the long run the machine is up for 0.8 of the time; 0.8 is no floating-point number."""
+    const = "--const", "fails=0.25"
+    status, said = ended(machine, "--property", "S>=0.80000000000000000 [ up ]", *const)
+    assert status == 3
+    line = r"value +undecided \(within \d\S* of the threshold in 2 of 2 states\)\n"
+    assert re.search(line, said)
+    status, said = ended(
+        machine, "--property", "S>=0.8 [ up ]", "--property", "S>=0.7 [ up ]", *const, "--json"
+    )
+    assert status == 3
+    found = json.loads(said)
+    assert [each["value"] for each in found] == [None, True]
+    assert [each["status"] for each in found] == ["undecided", "converged"]
+    assert found[0]["reason"].startswith("within ")
+    assert ended(machine, "--property", "S>=0.7 [ up ]", *const)[0] == 0
+
+
+def test_a_probability_below_one_at_any_finite_time_is_below_one(tmp_path: Path) -> None:
+    path = tmp_path / "tandem5.sm"
+    path.write_text(TANDEM)
+    text = "filter(forall, P>=1 [F<=3.11 sc!=1], sc=1)"
+    status, said = ended(path, "--property", text)
+    assert status == 0
+    assert re.search(r"value +False\n", said)
+    assert "converged" in said
+
+
+def test_a_property_may_have_a_name_as_in_a_file(machine: Path) -> None:
+    said = call(machine, "--property", '"avail": S=? [ up ]', "--const", "fails=0.25")
+    assert re.search(r"value +0\.8\n", said)
+
+
+def test_a_tight_proof_is_an_option(machine: Path) -> None:
+    const = "--const", "fails=0.25"
+    assert "0.8" in call(machine, "--property", "S=? [ up ]", "--proof", "tight", *const)
+    assert "converged" in call(machine, "--proof", "tight", *const)
+    assert "not computed" in call(machine, "--proof", "off", *const)
+    with pytest.raises(ValueError, match="proof = 'off': must be on or tight"):
+        ended(machine, "--property", "S=? [ up ]", "--proof", "off", *const)
+    with pytest.raises(ValueError, match="proof = 'none': must be one of"):
+        ended(machine, "--proof", "none", *const)

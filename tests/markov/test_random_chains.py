@@ -8,6 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from benchmarks.random_chains import Check, chain_checks
+from benchmarks.random_sensitivities import kink_checks, point_checks
 from hopflow import Status
 from markov import (
     GTH,
@@ -394,3 +396,32 @@ def test_time_has_no_unit_and_states_have_no_order(method, kind):
     if answer.status.ok and relabelled.status.ok:
         apart = 0.5 * np.abs(relabelled.pi - answer.pi[order]).sum()
         assert apart <= answer.error_bound + relabelled.error_bound
+
+
+# --------------------------------------------------------------------------- all kinds of bounds
+
+
+def violated(checks, numbers):
+    return [
+        (number, each)
+        for number in numbers
+        for each in map(Check._make, checks(number))
+        if not each.holds
+    ]
+
+
+def test_no_bound_of_any_kind_is_violated():
+    """All that `python -m benchmarks.random_chains` compares, on its first chains, and two in a file."""
+    assert not violated(chain_checks, range(20))
+
+
+def test_derivatives_at_random_points_and_at_kinks_are_within_their_errors():
+    assert not violated(point_checks, range(20))
+    assert not violated(kink_checks, range(10))
+
+
+@pytest.mark.slow
+def test_no_bound_is_violated_on_two_thousand_chains():
+    assert not violated(chain_checks, range(20, 2000))
+    assert not violated(point_checks, range(500))
+    assert not violated(kink_checks, range(100))

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from markov import MM1K, MarkovChain
-from markov.generators.slopes import Varying, flat_numbers, rate_slopes
+from markov import MM1K, MarkovChain, PauseTandem
+from markov.generators.slopes import Varying, flat_numbers, plain_rates, rate_slopes
 
 
 @pytest.mark.parametrize(
@@ -70,3 +70,15 @@ def test_slopes_of_a_queue_and_rates_that_are_not_its_own() -> None:
         found.along(np.eye(len(names))[by]).toarray(), [[-1, 1, 0], [0, -1, 1], [0, 0, 0]]
     )
     assert rate_slopes(chain.model, chain.space, places, 2.0 * chain.Q, frozenset([by])) is None
+
+
+def test_plain_rates_are_rows_of_the_generator() -> None:
+    chain = PauseTandem(buffers=(3, 4), high_threshold=2)
+    made = MarkovChain(chain)
+    states = made.recurrent_classes[0]
+    places = made.space.numbers(np.array(list(made.components_of(states).values())))
+    some = np.array([0, 7, 3])
+    found = plain_rates(chain, made.space, places, some).toarray()
+    expected = made.Q[states][:, states].toarray()[some]
+    expected[np.arange(3), some] = 0.0
+    np.testing.assert_allclose(found, expected, rtol=1e-15)
