@@ -39,8 +39,6 @@ def check_disciplines(scenario: Scenario) -> None:
             raise ValueError(f"discipline of link {link.name}: {msg}")
     for flow in scenario.flows:
         what = "pacing" if flow.pacing else ""
-        if isinstance(flow.source, WindowRule) and flow.source.counts_acks:
-            what = "a rule that counts ACKs"
         if isinstance(flow.source, DeliveryRule):
             what = "a rule of deliveries"
         if what:

@@ -20,8 +20,9 @@ from dfcmodel.engine.kernel.records import (
     TAHOE,
     WINDOW,
 )
-from dfcmodel.network.flows import CBR, OnOff
+from dfcmodel.network.flows import CBR, Flow, OnOff
 from responsefn import RateRule, WindowRule
+from responsefn.responses.event_checks import acts_on_single_acks
 from responsefn.responses.rule_compilation import numbers_of
 from responsefn.responses.rule_events import RuleSignature, signature_of
 
@@ -85,6 +86,7 @@ def flow_records(
         row["acks_each"] = 0.5 if flow.delayed_acks else 1.0
         row["offset"] = np.nan
         row["max_window"] = flow.max_window
+        row["single_acks"] = _needs_single_acks(flow, scenario, layout.round_trip(f) * h)
         row["rule"] = rules.index(signature_of(flow.source))
         row["recovery"] = RECOVERY[fluid.recovery or flow.source.recovery]
         row["lost_in_pipe"] = fluid.pipe == "fall1996"
@@ -96,6 +98,14 @@ def flow_records(
         begin = _set_state(row, flow.source, flow.source.start(layout.round_trip(f) * h))
         row["inflation"] = (1.0 - start % 1.0) * min(begin[0], flow.max_window) - begin[0]
     return flows, np.zeros(logs, dtype=STRETCH), np.zeros(holes, dtype=HOLE)
+
+
+def _needs_single_acks(flow: Flow, scenario: Scenario, rtt: float) -> bool:
+    """Return whether a flow's rule must see each ACK, within the windows that its path has room for."""
+    path = scenario.path(flow)
+    rate = min(link.rate for link in path)
+    room = rate * rtt + sum(link.buffer for link in path[1:])
+    return acts_on_single_acks(flow.source, rtt, rate, float(min(flow.max_window, room)))
 
 
 def _set_state(row: Any, rule: Any, state: Any) -> list[float]:

@@ -12,10 +12,12 @@ import numpy as np
 
 from dfcmodel.engine.kernel.records import (
     EVENTS,
+    ON_ACK,
     ON_FEEDBACK,
     ON_LOSS,
     ON_MARK,
     ON_MARKED_WINDOW,
+    ON_SINGLE_ACK,
     ON_TIME,
 )
 from responsefn import Elapsed, Feedback, RateRule
@@ -51,6 +53,7 @@ def source_events_of(signatures: tuple[RuleSignature, ...], *, compiled: bool = 
             continue
         row[:ON_MARK] = events_of((signature,), compiled=compiled)[0]
         row[ON_MARKED_WINDOW] = row[ON_LOSS]
+        row[ON_SINGLE_ACK] = events_of((signature,), several=False, compiled=compiled)[0, ON_ACK]
         if rule.signal == "mark":
             row[ON_LOSS] = event_of(signature, rule.on_drop, Feedback._fields, compiled)
         if answers_marks(rule):

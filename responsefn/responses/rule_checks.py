@@ -110,7 +110,9 @@ def wrong_window(cwnd: float) -> str:
 
 
 def raise_wrong(rules: Sequence[Dynamics], record: Any) -> None:
-    """Raise RuleError for a fault that a kernel has recorded.
+    """Raise RuleError for a wrong window that a single ACK, a loss or a timeout has made in a kernel.
+
+    It is the error of the rule where plain Python makes the same, otherwise one that states both windows.
 
     Parameters
     ----------
@@ -126,11 +128,10 @@ def raise_wrong(rules: Sequence[Dynamics], record: Any) -> None:
     event = EVENTS[int(record[0]) - 1]
     state = rule.State(*map(float, record[5 : 5 + len(rule.State._fields)]))
     at = Event(float(record[2]), float(record[3]))
-    call(rule, event, state, at)  # says more, where plain Python does the same
-    place = _place(getattr(rule, event))
-    when = f" at {at.time:g} s" if math.isfinite(at.time) else ""
+    new = call(rule, event, state, at)  # raises the rule's own error
     raise RuleError(
-        f"{place}: {type(rule).__name__}.{event} {wrong_window(float(record[4]))}, after {state}{when}"
+        f"{_place(getattr(rule, event))}: compiled, {type(rule).__name__}.{event} makes cwnd = "
+        f"{float(record[4]):g} of {state}, where plain Python makes {new.cwnd:g}"
     )
 
 

@@ -15,9 +15,9 @@ TAHOE, RENO, NEWRENO, SACK = 0, 1, 2, 3
 """How a sender recovers from a loss."""
 NO_FEEDBACK, WINDOW, RATE_RULE = 0, 1, 2
 """Sources: a schedule of rates, a TCP sender with a window rule, a sender with a rate rule."""
-ON_ACK, ON_LOSS, ON_TIMEOUT, ON_MARK, ON_MARKED_WINDOW = 0, 1, 2, 3, 4
+ON_ACK, ON_LOSS, ON_TIMEOUT, ON_MARK, ON_MARKED_WINDOW, ON_SINGLE_ACK = 0, 1, 2, 3, 4, 5
 ON_FEEDBACK, ON_TIME = 0, 1
-EVENTS = 5
+EVENTS = 6
 """Events of a window rule and of a rate rule: columns of `Transport.events`, 0 where a rule has none. A rule
 without `on_mark` reacts to the first mark of a window of data."""
 PER_FLOW_RATE, SHARED_FIFO, FAIR_SHARES, PER_INPUT = 0, 1, 2, 3
@@ -46,9 +46,10 @@ def _record(**fields: str) -> np.dtype[Any]:
 FLOW = np.dtype(
     [
         *_record(
-            wholes="start source exit ack_lag pending in_recovery sent_before rule log_first log_end whole_packets",
+            wholes="start source exit ack_lag pending in_recovery sent_before rule log_first log_end whole_packets "
+            "single_acks",
             reals="delivered entered rcv_nxt rcv_max rcv_position offset snd_una snd_nxt snd_max emitted "
-            "deadline rtt timed_seq timed_at rto backoff max_window flow_size acks_each jitter dup_acks",
+            "deadline rtt timed_seq timed_at rto backoff max_window flow_size acks_each ack_part jitter dup_acks",
         ).descr,
         ("cwnd", np.float64),
         ("ssthresh", np.float64),

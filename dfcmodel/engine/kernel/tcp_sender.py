@@ -17,7 +17,7 @@ from typing import Any
 
 from .jit import call_event, compiled, inlined
 from .quantum import TINY, quantize
-from .records import ON_ACK, ON_LOSS, ON_MARK, ON_MARKED_WINDOW, RENO, SACK, TAHOE
+from .records import ON_ACK, ON_LOSS, ON_MARK, ON_MARKED_WINDOW, ON_SINGLE_ACK, RENO, SACK, TAHOE
 from .retransmission_timer import expire_timer, restart_timer, sample_timed_packet
 from .sack import advance_sack, first_is_lost, start_sack
 
@@ -47,8 +47,14 @@ def emit(flow: Any, log: Any, sequence: float, amount: float) -> bool:
 
 @inlined
 def grow_window(flow: Any, events: Any, now: float, acks: float) -> None:
-    """Let the window rule see ``acks`` ACKs of new data."""
+    """Let the window rule see ``acks`` ACKs of new data, one by one if it must (`event_checks`)."""
     left = acks * flow.acks_each  # RFC 5681, 4.2: every second packet is answered, or each
+    if flow.single_acks == 1:
+        flow.ack_part += left
+        while flow.ack_part >= 1.0 - TINY:
+            call_event(events[flow.rule, ON_SINGLE_ACK], flow, now, flow.rtt, 1.0, 0.0)
+            flow.ack_part -= 1.0
+        return
     while left > 0.0:
         amount = min(left, max(1.0, LARGEST_GROWTH * flow.cwnd))
         call_event(events[flow.rule, ON_ACK], flow, now, flow.rtt, amount, 0.0)

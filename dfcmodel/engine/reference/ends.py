@@ -159,7 +159,12 @@ class TcpEnds(AckedEnds):
         recovery = names[int(record["recovery"])]
         self.receiver = Receiver(float(record["fractional_loss"]), self.quantum)
         self.sender = SENDERS[recovery](
-            Window(self.source, plan.layout.round_trip(f) * self.h, self.most),
+            Window(
+                self.source,
+                plan.layout.round_trip(f) * self.h,
+                self.most,
+                single=bool(record["single_acks"]),
+            ),
             Timer(plan.min_rto, float(record["rto"])),
             self.size,
             self.h,

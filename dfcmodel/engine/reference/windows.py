@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from dfcmodel.engine.kernel.quantum import TINY
 from responsefn import Feedback
 from responsefn.rules.base import Event, answers_marks
 
@@ -17,10 +18,13 @@ LARGEST_GROWTH = 0.125
 
 
 class Window:
-    """A rule and its state; ``most`` is the receiver's window in packets."""
+    """A rule and its state; ``most`` is the receiver's window in packets; ``single`` shows it ACK by ACK."""
 
-    def __init__(self, rule: WindowRule, rtt: float, most: float) -> None:
-        self.rule, self.most = rule, most
+    def __init__(
+        self, rule: WindowRule, rtt: float, most: float, *, single: bool = False
+    ) -> None:
+        self.rule, self.most, self.single = rule, most, single
+        self.part = 0.0
         self.state: Any = rule.start(rtt)
         self.answers_marks = answers_marks(type(rule))
 
@@ -31,6 +35,12 @@ class Window:
 
     def grow(self, now: float, rtt: float, acks: float) -> None:
         """Let the rule see so many ACKs: they move its state by that multiple of what one does."""
+        if self.single:
+            self.part += acks
+            while self.part >= 1.0 - TINY:
+                self.state = self.rule.on_ack(self.state, self.rule.params, Event(now, rtt))
+                self.part -= 1.0
+            return
         left = acks
         while left > 0.0:
             amount = min(left, max(1.0, LARGEST_GROWTH * self.cwnd))
