@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import cached_property
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hopflow.checks import choice, instance, whole
+from hopflow.kernels.stopwatch import Stopwatch
 from hopflow.status import OnFailure, deliver
 from markov.chains import MarkovChain
 from markov.files.answers import PropertyResult, answered
@@ -217,7 +217,7 @@ class FileModel:
         FileError
             With the reason, where it is no property of CSL on this model.
         """
-        begin = time.perf_counter()
+        watch = Stopwatch()
         self._check_no_resets()
         if self.program.kind != "ctmc":
             raise FileError(
@@ -230,7 +230,7 @@ class FileModel:
             raise query
         evaluation = self._evaluation(given, constants)
         result = answered(evaluation, query, text)
-        result = replace(result, seconds=time.perf_counter() - begin)
+        result = replace(result, seconds=watch.seconds())
         deliver(result, on_failure)
         return result
 
