@@ -77,11 +77,11 @@ def watch_numba() -> None:
     """Count as loading what Numba does under its compiler lock: reading its cache, and compilation."""
     from numba.core import event
 
-    class Lock(event.Listener):  # type: ignore[misc]
+    class Lock(event.Listener):
         def on_start(self, event: Any) -> None:  # noqa: ARG002
             _intervals.begin()
 
         def on_end(self, event: Any) -> None:  # noqa: ARG002
             _intervals.end()
 
-    event.register("numba:compiler_lock", Lock())
+    event.register("numba:compiler_lock", Lock())  # type: ignore[no-untyped-call]

@@ -55,9 +55,14 @@ def test_threads_that_load_at_the_same_time_count_once(clock) -> None:
 
 def test_an_error_ends_the_loading(clock) -> None:
     watch = Stopwatch()
-    with pytest.raises(ZeroDivisionError), loading():
+
+    @loading()
+    def fails() -> None:
         clock[0] = 1.0
         raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        fails()
     clock[0] = 2.0
     assert watch.seconds() == 1.0
 
