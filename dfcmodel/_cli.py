@@ -210,7 +210,7 @@ def _of_run(run: Trajectory) -> dict[str, object]:
         name: dict(zip(flows, getattr(run, name), strict=True))
         for name in ("lost", "loss_events", "timeouts")
     }
-    about = {name: getattr(run, name) for name in ("status", "step", "seconds")}
+    about = {"status": run.status, "step": run.step or None, "seconds": run.seconds}
     said = {"scenario": run.scenario.name, **about, "simulated_seconds": run.time[-1]}
     return {**said, **counts, "measures": run.measures}
 

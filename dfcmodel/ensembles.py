@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Executor
 from typing import TYPE_CHECKING, Any
@@ -15,6 +14,7 @@ from dfcmodel.results.ensembles import Ensemble
 from dfcmodel.simulation import simulate
 from hopflow.checks import instance, one_number, whole
 from hopflow.executing import check_executor, completed
+from hopflow.kernels.stopwatch import Stopwatch
 from hopflow.status import Interrupted
 from hopflow.units import in_units
 
@@ -85,14 +85,14 @@ def ensemble(
         "jitter": jitter, "duration": duration, "sample": sample,
         "packet_jitter": packet_jitter, "method": method,
     }  # fmt: skip
-    began = time.perf_counter()
+    watch = Stopwatch()
     seeds = np.random.SeedSequence(seed).spawn(runs)
     some = functools.partial(_runs, scenario, settings)
     waits = one_number("packet_jitter", in_units("packet_jitter", packet_jitter, "time"))
     done: dict[int, Trajectory] = {}
 
     def found() -> Ensemble:
-        seconds = time.perf_counter() - began
+        seconds = watch.seconds()
         complete = tuple(done[run] for run in sorted(done))
         return Ensemble(scenario, complete, jitter, seed, seconds, waits, method)
 

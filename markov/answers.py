@@ -30,7 +30,7 @@ class Solved(Result):
     residual
         Flow that does not balance, relative to twice the flow; each subclass says over what.
     seconds
-        Wall-clock time of the solution, in s.
+        Wall time of the solution in s, without the loading and compilation of kernels.
     memory
         Bytes that the method held, by the size of its arrays.
     """

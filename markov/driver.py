@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-import time
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from hopflow.checks import choice
+from hopflow.kernels.stopwatch import Stopwatch
 from hopflow.status import OnFailure, Status, deliver
 from markov.chains import MarkovChain
 from markov.computing.memory import available
@@ -131,7 +131,7 @@ def _without_matrix(model: ChainModel, method: Method | None, proof: Proof) -> S
     requested = isinstance(method, MatrixFree)
     if method is not None and not requested:
         return None
-    start = time.perf_counter()
+    watch = Stopwatch()
     grid = grid_model(model, requested)
     if grid is None:
         return None
@@ -158,7 +158,7 @@ def _without_matrix(model: ChainModel, method: Method | None, proof: Proof) -> S
         residual=found.residual,
         error_bound=bound,
         certificate=certificate,
-        seconds=time.perf_counter() - start,
+        seconds=watch.seconds(),
         iterations=found.iterations,
         memory=found.memory,
         history=tuple(history),
@@ -169,7 +169,7 @@ def _without_matrix(model: ChainModel, method: Method | None, proof: Proof) -> S
 def _solve(
     chain: MarkovChain, number: int, method: Method | None, proof: Proof, on_failure: OnFailure
 ) -> Stationary:
-    start = time.perf_counter()
+    watch = Stopwatch()
     states, Q = chain.recurrent_classes[number], chain.irreducible(number)
     components = (
         chain.components_of(states)
@@ -202,7 +202,7 @@ def _solve(
         error_bound=bound,
         entry_error=solution.entry_error if met else math.inf,
         certificate=certificate,
-        seconds=time.perf_counter() - start,
+        seconds=watch.seconds(),
         iterations=solution.iterations,
         memory=solution.memory,
         history=tuple(history),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
@@ -19,6 +18,7 @@ from dfcmodel.network.networks import Scenario
 from dfcmodel.simulation import simulate
 from hopflow.checks import instance, listed, whole
 from hopflow.executing import check_executor, completed
+from hopflow.kernels.stopwatch import Stopwatch
 
 if TYPE_CHECKING:
     from hopflow.status import Status
@@ -86,7 +86,7 @@ def explain(
     ('unexplained', 'packet phases', 'queued ACKs')
     """
     instance("scenario", scenario, Scenario)
-    began = time.perf_counter()
+    watch = Stopwatch()
     fluid = Fluid() if fluid is None else instance("fluid", fluid, Fluid)
     packets = Packets() if packets is None else instance("packets", packets, Packets)
     refuse_one_level(scenario, packets)
@@ -119,7 +119,7 @@ def explain(
         statuses=tuple(status for _, status in found),
         seed=asked.seed,
         jitter=asked.jitter,
-        seconds=time.perf_counter() - began,
+        seconds=watch.seconds(),
     )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -17,6 +16,7 @@ from dfcmodel.methods import Fluid, Packets
 from dfcmodel.network.networks import Scenario
 from dfcmodel.simulation import simulate
 from hopflow.checks import instance, number
+from hopflow.kernels.stopwatch import Stopwatch
 from hopflow.progress import progress_bar
 from hopflow.results import Result, figure
 from hopflow.status import Status
@@ -216,7 +216,7 @@ def packet_limit(
     True
     """
     instance("scenario", scenario, Scenario)
-    began = time.perf_counter()
+    watch = Stopwatch()
     fluid = Fluid() if fluid is None else instance("fluid", fluid, Fluid)
     usual = Packets(ack_transmission=False)
     packets = usual if packets is None else instance("packets", packets, Packets)
@@ -255,7 +255,7 @@ def packet_limit(
         packets=of_packets,
         statuses=tuple(statuses),
         seed=asked.seed,
-        seconds=time.perf_counter() - began,
+        seconds=watch.seconds(),
     )
 
 

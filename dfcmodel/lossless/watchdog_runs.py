@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import time as clock
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -19,6 +18,7 @@ from dfcmodel.packets.methods import Packets
 from dfcmodel.packets.reference import Simulation
 from dfcmodel.packets.simulation import plan_scenario, trajectory
 from hopflow.checks import choice, instance, listed, number, one_number
+from hopflow.kernels.stopwatch import Stopwatch
 from hopflow.results import Result, figure
 
 if TYPE_CHECKING:
@@ -163,7 +163,7 @@ def watch_packets(
     faults = _checked_storms(scenario, {} if storms is None else storms)
     plan = plan_scenario(scenario, method, duration=end, sample=end / 100.0)
     watched = _watched(plan, links)
-    began = clock.perf_counter()
+    watch = Stopwatch()
     simulation = Simulation(plan)
     pauses = [
         (q, c, begin + way, last + way)
@@ -180,7 +180,7 @@ def watch_packets(
         for (q, c), phase in zip(watched, phases, strict=True)
     ]
     simulation.run()
-    run = trajectory(plan, simulation.records, clock.perf_counter() - began)
+    run = trajectory(plan, simulation.records, watch.seconds())
     alarms = [alarm for guard in guards for alarm in guard.alarms([*pauses, *endless])]
     missed = [each for guard in guards for each in guard.missed(pauses)]
     return WatchdogRun(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time as clock
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,6 +13,7 @@ from dfcmodel.packets.planning import plan_packets
 from dfcmodel.packets.reference import run_reference
 from dfcmodel.results.pauses import intervals_of
 from dfcmodel.results.trajectories import Trajectory
+from hopflow.kernels.stopwatch import Stopwatch
 
 if TYPE_CHECKING:
     from dfcmodel.network.networks import Scenario
@@ -34,13 +34,13 @@ def simulate_packets(
     packet_jitter: float = 0.0,
 ) -> Trajectory:
     """Simulate a scenario packet by packet: see `dfcmodel.simulate` for the parameters."""
-    began = clock.perf_counter()
+    watch = Stopwatch()
     plan = plan_scenario(
         scenario, method, duration=duration, sample=sample, jitter=jitter,
         packet_jitter=packet_jitter,
     )  # fmt: skip
     run = run_reference if method.backend == "reference" else run_engine
-    return trajectory(plan, run(plan), clock.perf_counter() - began)
+    return trajectory(plan, run(plan), watch.seconds())
 
 
 def plan_scenario(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time as clock
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -16,6 +15,7 @@ from dfcmodel.packets.methods import Packets
 from dfcmodel.packets.reference import trace_reference
 from dfcmodel.packets.simulation import plan_scenario, trajectory
 from hopflow.checks import choice, instance, listed, one_number
+from hopflow.kernels.stopwatch import Stopwatch
 from hopflow.results import Result, figure
 
 if TYPE_CHECKING:
@@ -234,10 +234,10 @@ def trace_packets(
         names = list(listed("links", given, str, "the name of a link"))
     for name in names:
         choice("links", name, list(known))
-    began, ports = clock.perf_counter(), [known[name] for name in names]
+    watch, ports = Stopwatch(), [known[name] for name in names]
     trace = trace_reference if method.backend == "reference" else trace_engine
     records, rows = trace(plan, ports)
-    run = trajectory(plan, records, clock.perf_counter() - began)
+    run = trajectory(plan, records, watch.seconds())
     return PacketTrace(links=tuple(names), events=_events(plan, rows, ports), run=run)
 
 

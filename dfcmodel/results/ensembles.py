@@ -74,7 +74,7 @@ class Ensemble(Recorded, Result):
     seed
         Seed from which those of the runs are spawned.
     seconds
-        Wall-clock time of the ensemble in s.
+        Wall time of the ensemble in s, without the loading and compilation of kernels in this process.
     packet_jitter
         Upper end of the random time before each packet, in s.
     method
@@ -237,6 +237,7 @@ class Ensemble(Recorded, Result):
         )
         worst = max(run.imbalance.max() for run in self.runs)
         rows["imbalance"] = f"{worst:.1e} of the packets emitted"
-        rows["step"] = f"{self.runs[0].step:g} s, {self.time[-1]:g} s simulated"
+        step, took = self.runs[0].step, f"{self.time[-1]:g} s simulated"
+        rows |= {"step": f"{step:g} s, {took}"} if step else {"packet by packet": took}
         rows["time"] = f"{self.seconds:.2f} s"
         return rows

@@ -85,7 +85,7 @@ class Records(Recorded):
     imbalance
         Packets not accounted for, relative to those emitted, shape (F,): rounding errors.
     seconds
-        Wall-clock time of the run in s.
+        Wall time of the run in s, without the loading and compilation of kernels.
     first_loss
         Time of the first loss of each flow, s, shape (F,); nan: no loss.
     finished

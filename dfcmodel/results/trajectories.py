@@ -247,7 +247,8 @@ class Trajectory(Records, Result):
             f"{self.peak_queue[node]:.0f} packets at node {scenario.senders[node]}"
         )
         rows["imbalance"] = f"{self.imbalance.max():.1e} of the packets emitted"
-        rows["step"] = f"{self.step:g} s, {self.time[-1]:g} s simulated in {self.seconds:.2f} s"
+        took = f"{self.time[-1]:g} s simulated in {self.seconds:.2f} s"
+        rows |= {"step": f"{self.step:g} s, {took}"} if self.step else {"packet by packet": took}
         if self.step_error is not None:
             rows["error from the step"] = f"{self.step_error:.2g} of the path's rate, estimated"
         return rows | self._about_resolution()
@@ -279,6 +280,6 @@ class Trajectory(Records, Result):
         rows |= {} if self.storm is None else {"storm": self.storm}
         links, spread = len(set(self.paused["link"].tolist())), chain_of_pauses(self)
         rows["pauses"] = (
-            f"{len(self.paused)} of {links} links; longest chain at a time: {', '.join(spread)}"
+            f"{len(self.paused)}, on {_counted(links, 'link')}; longest chain at a time: {', '.join(spread)}"
         )
         return rows

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["Bottleneck", "Shared", "checked_rules", "mean_of"]
+__all__ = ["Bottleneck", "Shared", "checked_rules", "mean_of", "within_limits"]
 
 FASTER = 10.0
 """Rate of the access links over that of the bottleneck."""
@@ -244,6 +244,18 @@ def _marks(discipline: Discipline | None) -> bool:
     if isinstance(manager, RED):
         return manager.ecn
     return manager is not None and not isinstance(manager, (CoDel, PIE))
+
+
+def within_limits(mean: Any, half_width: Any, low: Any, high: Any) -> NDArray[np.float64]:
+    """Return the ends of an interval in the possible range, shape (2, ...); NaN without a half width.
+
+    What is beyond the range cannot be the truth, so that the rest holds it as often.
+
+    >>> within_limits(0.64, 0.84, 0.0, 1.0)
+    array([0., 1.])
+    """
+    ends = np.array([mean - np.asarray(half_width), mean + np.asarray(half_width)])
+    return np.asarray(np.clip(ends, np.minimum(low, mean), np.maximum(high, mean)))
 
 
 def mean_of(runs: Sequence[float]) -> tuple[float, float]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dfcmodel.network.disciplines import FIFO, Discipline
-from dfcmodel.sharing.bottlenecks import Bottleneck, checked_rules, mean_of
+from dfcmodel.sharing.bottlenecks import Bottleneck, checked_rules, mean_of, within_limits
 from hopflow.checks import instance, listed, one_number, whole
 from hopflow.progress import progress_bar
 from hopflow.results import Result, figure
@@ -34,7 +34,7 @@ CAVEATS = (
         "smaller differences between rules say nothing of a real path"
     ),
     "rules that measure delay depend on timestamps and their resolution most",
-    "± is half a 95 % interval over the seeds, of the simulation alone",
+    "± and the numbers in brackets are 95 % intervals over the seeds, of the simulation alone, and end where the measure does",
 )
 LONGER = 2.0
 """Ratio of the round-trip times from which the exponent of the unfairness is taken."""
@@ -56,14 +56,15 @@ class Comparison(Result):
         Seeds per setting.
     share, share_half_width
         Share of the row's rule against one flow of the column's rule, shape (R, R); on the diagonal the
-        larger share of two flows of the rule.
+        larger share of two flows of the rule. The half width is Student's over the seeds; `share_interval` ends at 0
+        and 1.
     rate, rate_half_width
         Packets/s of one flow alone, shape (R,).
     delay, loss
         Mean queueing delay in s and loss ratio of one flow alone, shape (R,).
     jain
         Jain's index of two flows of the rule, shape (R,).
-    rtt_exponent
+    rtt_exponent, rtt_exponent_half_width
         k in T_1/T_2 = (R_2/R_1)^k of two flows of the rule, one with twice the round-trip time of
         the path, shape (R,).
 
@@ -87,6 +88,22 @@ class Comparison(Result):
     loss: Floats
     jain: Floats
     rtt_exponent: Floats
+    rtt_exponent_half_width: Floats
+
+    @property
+    def share_interval(self) -> Floats:
+        """95 % intervals of the shares, lower and upper ends, shape (2, R, R); NaN of one seed.
+
+        Between 0 and 1, on the diagonal between 1/2 and 1.
+        """
+        return within_limits(self.share, self.share_half_width, 0.5 * np.eye(len(self.share)), 1.0)
+
+    @property
+    def undecided(self) -> NDArray[np.bool_]:
+        """Whether a share's interval includes one half, or there is none, shape (R, R); False on the diagonal."""
+        low, high = self.share_interval
+        decided = (low > 0.5) | (high < 0.5) | np.eye(len(self.share), dtype=bool)
+        return np.asarray(~decided)
 
     @property
     def caveats(self) -> tuple[str, ...]:
@@ -103,13 +120,17 @@ class Comparison(Result):
         import xarray as xr
 
         names = [repr(rule) for rule in self.rules]
-        pairs = ("share", "share_half_width")
+        low, high = self.share_interval
+        pairs = {
+            "share": self.share, "share_half_width": self.share_half_width,
+            "share_low": low, "share_high": high,
+        }  # fmt: skip
         units = {
             "rate": "packets/s", "rate_half_width": "packets/s", "delay": "s", "loss": "1",
-            "jain": "1", "rtt_exponent": "1", "against_others": "1",
+            "jain": "1", "rtt_exponent": "1", "rtt_exponent_half_width": "1", "against_others": "1",
         }  # fmt: skip
         variables: dict[str, Any] = {
-            name: (("rule", "against"), getattr(self, name), {"units": "1"}) for name in pairs
+            name: (("rule", "against"), values, {"units": "1"}) for name, values in pairs.items()
         }
         variables |= {
             name: ("rule", getattr(self, name), {"units": u}) for name, u in units.items()
@@ -130,8 +151,7 @@ class Comparison(Result):
         }
         for n, rule in enumerate(self.rules):
             others = [
-                f"{100 * self.share[n, m]:.0f}{_within(100 * self.share_half_width[n, m], '.0f')} % "
-                f"against {other!r}"
+                f"{self._share_text(n, m)} against {other!r}"
                 for m, other in enumerate(self.rules)
                 if m != n
             ]
@@ -140,23 +160,36 @@ class Comparison(Result):
                 + f"alone {self.rate[n]:.5g}{_within(self.rate_half_width[n], '.2g')} packets/s, "
                 f"queueing delay {1e3 * self.delay[n]:.3g} ms, loss {self.loss[n]:.2g}; two of it: Jain "
                 f"{self.jain[n]:.3f}, RTT exponent {self.rtt_exponent[n]:.2f}"
+                f"{_within(self.rtt_exponent_half_width[n], '.2g')}"
             )  # fmt: skip
         return rows | {f"caveat {n}": text for n, text in enumerate(self.caveats, 1)}
 
+    def _share_text(self, n: int, m: int, gap: str = " ") -> str:
+        """Return a share with its interval, as text."""
+        low, high = 100 * self.share_interval[:, n, m]
+        ends = f"{gap}({low:.0f} .. {high:.0f})" if np.isfinite(low) else ""
+        return f"{100 * self.share[n, m]:.0f} %{ends}"
+
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw the share of each row's rule against each column's; return the Axes."""
-        axes: Axes = figure(6.4, 4.8)[1] if ax is None else ax
-        axes.imshow(self.share, vmin=0.0, vmax=1.0, cmap="RdBu")
+        """Draw the share of each row's rule against each column's, with its interval; return the Axes.
+
+        Cells whose interval includes one half are grey: who has more is not decided by these seeds.
+        """
+        axes: Axes = figure(6.4, 5.2)[1] if ax is None else ax
+        axes.set_facecolor("0.85")
+        shown = np.ma.masked_array(self.share, self.undecided)
+        axes.imshow(shown, vmin=0.0, vmax=1.0, cmap="RdBu")
         for n, m in np.ndindex(self.share.shape):
-            dark = abs(self.share[n, m] - 0.5) > 0.3
+            dark = abs(self.share[n, m] - 0.5) > 0.3 and not self.undecided[n, m]
             axes.text(
-                m, n, f"{100 * self.share[n, m]:.0f} %", ha="center", va="center",
+                m, n, self._share_text(n, m, "\n"), ha="center", va="center", fontsize=9,
                 color="white" if dark else "black",
             )  # fmt: skip
         names = [repr(rule) for rule in self.rules]
         axes.set_xticks(range(len(names)), names, rotation=30, ha="right")
         axes.set_yticks(range(len(names)), names)
-        axes.set(xlabel="against one flow of", title="share of the bottleneck")
+        note = "in brackets 95 % intervals; grey: undecided"
+        axes.set(xlabel=f"against one flow of\n({note})", title="share of the bottleneck")
         return axes
 
 
@@ -238,7 +271,7 @@ def compare_rules(
     )  # fmt: skip
     R = len(chosen)
     share, half = np.empty((R, R)), np.empty((R, R))
-    alone, alone_half, delay, lost, jain, exponent = np.empty((6, R))
+    alone, alone_half, delay, lost, jain, exponent, exponent_half = np.empty((7, R))
     tasks = [*((n,) for n in range(R)), *itertools.combinations_with_replacement(range(R), 2)]
     for who in progress_bar(tasks, desc="compare", unit="setting"):
         flows = [chosen[n] for n in who]
@@ -253,7 +286,7 @@ def compare_rules(
         elif n == m:
             share[n, n], half[n, n] = mean_of([float(run.share.max()) for run in found])
             jain[n] = np.mean([run.jain for run in found])
-            exponent[n] = _exponent(path, chosen, n, seeds)
+            exponent[n], exponent_half[n] = _exponent(path, chosen, n, seeds)
         else:
             share[n, m], half[n, m] = mean_of([float(run.share[0]) for run in found])
             share[m, n], half[m, n] = 1.0 - share[n, m], half[n, m]
@@ -263,6 +296,7 @@ def compare_rules(
         share=share[np.ix_(order, order)], share_half_width=half[np.ix_(order, order)],
         rate=alone[order], rate_half_width=alone_half[order], delay=delay[order],
         loss=lost[order], jain=jain[order], rtt_exponent=exponent[order],
+        rtt_exponent_half_width=exponent_half[order],
     )  # fmt: skip
 
 
@@ -273,15 +307,15 @@ def _within(half_width: float, form: str) -> str:
 
 def _exponent(
     path: Bottleneck, chosen: tuple[WindowRule, ...], n: int, seeds: Iterable[int]
-) -> float:
-    """Return the mean exponent of two flows with the path's round trip and twice it."""
+) -> tuple[float, float]:
+    """Return mean and half width of the exponent of two flows with the path's round trip and twice it."""
     rtts = [path.rtt, LONGER * path.rtt]
     rates = [path.run([chosen[n]] * 2, seed=s, rtts=rtts).rate for s in seeds]
     if not np.all(rates):
         raise ValueError(
             f"seconds = {path.seconds:g}, loss = {path.loss:g}: a flow delivered nothing after the warm-up"
         )
-    return float(np.mean([np.log(short / long) / np.log(LONGER) for short, long in rates]))
+    return mean_of([float(np.log(short / long) / np.log(LONGER)) for short, long in rates])
 
 
 def _against_others(share: Floats) -> Floats:

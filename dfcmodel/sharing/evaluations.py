@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from dfcmodel.network.disciplines import FIFO, Discipline
-from dfcmodel.sharing.bottlenecks import Bottleneck, checked_rules, mean_of
-from dfcmodel.sharing.rfc9743_measures import MEASURES, Bench
+from dfcmodel.sharing.bottlenecks import Bottleneck, checked_rules, mean_of, within_limits
+from dfcmodel.sharing.rfc9743_measures import MEASURES, Bench, limits_of
 from hopflow.checks import instance, listed, one_number, whole
 from hopflow.progress import progress_bar
 from hopflow.results import Result, figure
@@ -37,6 +37,8 @@ NOT_COVERED = {
     "7.11 Data Centers": "only a path of 1 ms with drop-tail, no incast and no marks",
 }
 """Sections of the RFC of which nothing or only a part can be had here, and why."""
+FURTHEST = 1e3
+"""Factor from a value at which its interval ends in the picture."""
 TRIPS = 500.0
 """Round trips that a run lasts at least."""
 
@@ -85,7 +87,7 @@ class Evaluation(Result):
         What was evaluated.
     table
         One row per section, measure and path: section, measure, path, unit, value, half_width (95 %, over
-        the seeds) and newreno.
+        the seeds), low and high (the interval, within what the measure can be; NaN of one seed) and newreno.
     not_covered
         Sections of which nothing or only a part can be had here, and why.
     runs
@@ -110,28 +112,63 @@ class Evaluation(Result):
 
     def summary(self) -> dict[str, object]:
         """Return each section's measures, on all paths, and what is not covered."""
-        rows: dict[str, object] = {"rule": f"{self.rule!r}, {self.runs} seeds; NewReno in brackets"}
+        about = f"{self.rule!r}, {self.runs} seeds; 95 % intervals over them in [], NewReno in ()"
+        rows: dict[str, object] = {"rule": about}
         for (section, measure), part in self.table.groupby(["section", "measure"], sort=False):
             texts = (
-                f"{row.value:.3g} ({row.newreno:.3g}) {row.unit} at {row.path}"
+                f"{row.value:.3g}{_ends(row.low, row.high)} ({row.newreno:.3g}) {row.unit} at {row.path}"
                 for row in part.itertuples()
             )
             rows[f"{section}: {measure}"] = "; ".join(texts)
         return rows | {f"not covered: {name}": why for name, why in self.not_covered.items()}
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw each value over NewReno's, a row per measure and path; return the Axes."""
+        """Draw each value with its interval over NewReno's, a row per measure and path; return the Axes.
+
+        Points are open where the interval includes NewReno's value, or there is none.
+        """
         axes: Axes = figure(8.0, 0.22 * len(self.table) + 1.0)[1] if ax is None else ax
         with np.errstate(divide="ignore", invalid="ignore"):
-            ratio = (self.table["value"] / self.table["newreno"]).to_numpy(dtype=float)
+            ratio, low, high = (
+                (self.table[name] / self.table["newreno"]).to_numpy(dtype=float)
+                for name in ("value", "low", "high")
+            )
         places = np.arange(len(ratio))
-        axes.plot(np.where((ratio > 0.0) & np.isfinite(ratio), ratio, np.nan), places, "o")
+        ratio = np.where((ratio > 0.0) & np.isfinite(ratio), ratio, np.nan)
+        differs = (low > 1.0) | (high < 1.0)
+        axes.hlines(
+            places,
+            np.maximum(low, ratio / FURTHEST),
+            np.minimum(high, ratio * FURTHEST),
+            color="0.6",
+        )
+        axes.plot(
+            ratio[differs],
+            places[differs],
+            "o",
+            color="C0",
+            label="interval without NewReno's value",
+        )
+        axes.plot(
+            ratio[~differs],
+            places[~differs],
+            "o",
+            color="C0",
+            mfc="white",
+            label="with it, or none",
+        )
+        axes.legend(fontsize=6)
         axes.axvline(1.0, color="0.5", linewidth=0.8)
         names = self.table["section"].str.split().str[0] + " " + self.table["measure"]
         axes.set_yticks(places, names + ", " + self.table["path"], fontsize=6)
         axes.invert_yaxis()
         axes.set(xscale="log", xlabel="value over that of NewReno", title=repr(self.rule))
         return axes
+
+
+def _ends(low: Any, high: Any) -> str:
+    """Return an interval as text; nothing where one run has none."""
+    return f" [{low:.3g} .. {high:.3g}]" if np.isfinite(low) and np.isfinite(high) else ""
 
 
 def evaluate_rfc9743(
@@ -198,7 +235,20 @@ def evaluate_rfc9743(
             found = [function(Bench(link, each), own) for each in seeds]
             same = [function(Bench(link, each), NewReno()) for each in seeds]
             value, half = mean_of(found)
-            rows.append((section, measure, path.name, unit, value, half, float(np.mean(same))))
-    columns = ["section", "measure", "path", "unit", "value", "half_width", "newreno"]
+            ends = within_limits(value, half, *limits_of(measure)).tolist()
+            rows.append(
+                (section, measure, path.name, unit, value, half, *ends, float(np.mean(same)))
+            )
+    columns = [
+        "section",
+        "measure",
+        "path",
+        "unit",
+        "value",
+        "half_width",
+        "low",
+        "high",
+        "newreno",
+    ]
     table = pd.DataFrame(rows, columns=columns).sort_values("section", kind="stable")
     return Evaluation(own, table.reset_index(drop=True), dict(NOT_COVERED), runs)

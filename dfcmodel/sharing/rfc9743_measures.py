@@ -12,7 +12,7 @@ from dfcmodel.network.managers import PIE, RED, CoDel
 from dfcmodel.sharing.bottlenecks import Bottleneck
 from responsefn import CUBIC, NewReno, WindowRule
 
-__all__ = ["MEASURES", "QUEUES", "Bench"]
+__all__ = ["MEASURES", "QUEUES", "Bench", "limits_of"]
 
 REAL_TIME = 0.05
 """Share of the bandwidth that the constant-rate flow sends."""
@@ -115,6 +115,21 @@ QUEUES: dict[str, Callable[[int], Discipline]] = {
     "PIE": lambda _: PIE(),
 }
 """Of 7.1, by the buffer in packets."""
+
+
+def limits_of(measure: str) -> tuple[float, float]:
+    """Return the smallest and the largest value that a measure can have, by its name in `MEASURES`.
+
+    >>> limits_of("Jain's index of 8 flows"), limits_of("queueing delay of one flow")
+    ((0.125, 1.0), (0.0, inf))
+    """
+    if measure.startswith("Jain"):
+        return 1.0 / int(measure.split()[-2]), 1.0
+    if measure.startswith("RTT exponent"):
+        return -math.inf, math.inf
+    return 0.0, 1.0 if measure.startswith(("losses", "utilisation")) else math.inf
+
+
 MEASURES: tuple[tuple[str, str, str, Callable[[Bench, WindowRule], float]], ...] = (
     ("5.1.1 congestion collapse", "rate at 10 % random loss", "packets per RTT", _heavy_loss),
     ("5.1.2 bufferbloat", "queueing delay of one flow", "ms", _queueing),

@@ -22,10 +22,12 @@ from typing import Any
 from hopflow.kernels.module import Module
 from hopflow.kernels.numba_start import start_numba
 from hopflow.kernels.source import KernelError
+from hopflow.kernels.stopwatch import loading
 
 __all__ = ["folder", "import_text", "interpret", "is_compiled", "load"]
 
 
+@loading()
 def load(module: Module, name: str, salt: str) -> Callable[..., Any]:
     """Write the module's file unless it exists, import it, and return its kernel."""
     text = module.text()
@@ -64,6 +66,7 @@ def _interpreted(module: Module) -> types.SimpleNamespace:
     return types.SimpleNamespace(**scope)
 
 
+@loading()
 def import_text(module: Module, *, compiled: bool = True) -> Any:
     """Return a module whose functions compile when it is imported, or else run as plain Python."""
     if not compiled:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import sys
 import threading
 
+from hopflow.kernels.stopwatch import loading, watch_numba
+
 __all__ = ["start_numba"]
 
 _lock = threading.Lock()
@@ -16,7 +18,7 @@ def start_numba() -> None:
     Numba loads `scipy.linalg`, and that all of NumPy with `numpy.f2py`, only to see whether there is a BLAS. There
     is one, since SciPy is required; Numba's functions that call it check it again.
     """
-    with _lock:
+    with _lock, loading():
         if "numba.np.arraymath" in sys.modules:
             return
         from numba.np import linalg
@@ -28,3 +30,4 @@ def start_numba() -> None:
         finally:
             if check is not None:
                 linalg.ensure_blas = check
+        watch_numba()

@@ -25,6 +25,7 @@ from typing import Any
 
 from hopflow.kernels.loading import folder
 from hopflow.kernels.numba_start import start_numba
+from hopflow.kernels.stopwatch import loading
 
 __all__ = ["compiled_package", "is_compiled_package", "loop_of"]
 
@@ -70,7 +71,7 @@ def loop_of(name: str, module: str = "loop", *, compiled: bool = True) -> Callab
     if not compiled:
         plain: Callable[..., Any] = importlib.import_module(f"{name}.{module}").run
         return plain
-    with _lock:
+    with _lock, loading():
         start_numba()
         package = compiled_package(name)
         loop: Any = importlib.import_module(f"{package.__name__}.{module}").run

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import cached_property
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from hopflow.checks import choice, instance, whole
+from hopflow.kernels.stopwatch import Stopwatch
 from hopflow.status import OnFailure, deliver
 from markov.chains import MarkovChain
 from markov.files.answers import PropertyResult, answered
@@ -228,7 +228,7 @@ class FileModel:
             result, whose value is None.
         """
         choice("proof", proof, (True, "tight"))
-        begin = time.perf_counter()
+        watch = Stopwatch()
         self._check_no_resets()
         if self.program.kind != "ctmc":
             raise FileError(
@@ -241,7 +241,7 @@ class FileModel:
             raise query
         evaluation = self._evaluation(given, constants, proof)
         result = answered(evaluation, query, text)
-        result = replace(result, seconds=time.perf_counter() - begin)
+        result = replace(result, seconds=watch.seconds())
         deliver(result, on_failure)
         return result
 

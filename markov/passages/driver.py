@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-import time as clock
 from typing import Any
 
+from hopflow.kernels.stopwatch import Stopwatch
 from hopflow.status import OnFailure, Status, deliver
 from markov.passages.moments import Moments
 from markov.passages.results import Passage
@@ -66,7 +66,7 @@ def passage(model: Any, to: Any, *, start: Any = None, on_failure: OnFailure = "
     >>> round(found.mean, 6)  # (3 * 0.1 + 1) / (2 * 0.1**2)
     65.0
     """
-    begin = clock.perf_counter()
+    watch = Stopwatch()
     chain = as_chain(model)
     target = selected(chain, to, "to")
     first = distribution(chain, start)
@@ -81,7 +81,7 @@ def passage(model: Any, to: Any, *, start: Any = None, on_failure: OnFailure = "
         start=first,
         moments=moments,
         status=Status.CONVERGED if good else Status.INACCURATE,
-        seconds=clock.perf_counter() - begin,
+        seconds=watch.seconds(),
         **found,
     )
     deliver(result, on_failure)

@@ -10,7 +10,6 @@ iterates positive, and converge quadratically (T. Noda, Numerische Mathematik 17
 from __future__ import annotations
 
 import math
-import time as clock
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +18,7 @@ import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import splu
 
+from hopflow.kernels.stopwatch import Stopwatch
 from hopflow.results import Result, figure
 from hopflow.status import OnFailure, Status, deliver
 from markov.passages.absorbing import Absorbing
@@ -133,7 +133,7 @@ def quasi_stationary(
     >>> found.decay_rate.error < 1e-9 * found.decay_rate.value, float(found.pi[0])
     (True, 0.0)
     """
-    begin = clock.perf_counter()
+    watch = Stopwatch()
     chain = as_chain(model)
     inside = _not_absorbing(chain, to)
     system = Absorbing(chain.Q, inside)
@@ -153,7 +153,7 @@ def quasi_stationary(
         decay_rate=Bounded(middle, *interval),
         status=Status.CONVERGED if good else Status.INACCURATE,
         steps=steps,
-        seconds=clock.perf_counter() - begin,
+        seconds=watch.seconds(),
     )
     deliver(result, on_failure)
     return result

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hopflow.checks import shown, whole
+from hopflow.kernels.stopwatch import Stopwatch
 from hopflow.results import figure
 from hopflow.status import OnFailure, Status, deliver
 from markov.answers import Solved
@@ -64,7 +64,7 @@ def stationary_by_level(
     >>> round(stationary_by_level(queue).mean_level, 12)
     2.333333333333
     """
-    start = time.perf_counter()
+    watch = Stopwatch()
     if not isinstance(chain, QuasiBirthDeath):
         given: Any = chain
         if not isinstance(given, ChainModel):
@@ -81,7 +81,7 @@ def stationary_by_level(
         status=status if reduction.finite else Status.NOT_FINITE,
         residual=residual,
         checked=checked,
-        seconds=time.perf_counter() - start,
+        seconds=watch.seconds(),
         memory=reduction.memory,
     )
     deliver(result, on_failure)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import time as clock
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from hopflow.checks import ascending, one_number
+from hopflow.kernels.stopwatch import Stopwatch
 from hopflow.status import OnFailure, Status, deliver
 from markov.chains import MarkovChain
 from markov.driver import stationary
@@ -80,7 +80,7 @@ def transient(
     >>> found.pi[:, 0].round(6).tolist()  # e^-1, e^-2
     [0.367879, 0.135335]
     """
-    begin = clock.perf_counter()
+    watch = Stopwatch()
     moments = ascending("times", times)
     tolerance = one_number("tolerance", tolerance, above=0.0, below=1.0)
     timed: tuple[TimedJump, ...] = getattr(model, "timed_jumps", ())
@@ -106,7 +106,7 @@ def transient(
         steps=steps,
         method=method,
         timed=bool(timed),
-        seconds=clock.perf_counter() - begin,
+        seconds=watch.seconds(),
     )
     deliver(result, on_failure)
     return result

@@ -30,6 +30,10 @@ __all__ = ["Fit", "fit"]
 
 ALIKE = 1e-6
 """Ratio of the smallest to the largest singular value below which parameters cannot be told apart."""
+SMALLEST_PARAMETER, LARGEST_PARAMETER = 1e-9, 1e9
+"""Factors from a parameter's value within which its limits are looked for; without one there, it has none."""
+LIMIT_PRECISION = 1e-12
+"""Relative distance between a value that is taken and one that is not."""
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -41,7 +45,7 @@ class Fit(Result):
     rule
         The fitted rule or law.
     intervals
-        95 % interval of each fitted parameter, by name.
+        95 % interval of each fitted parameter, by name, within what the rule allows.
     spread
         Standard deviation of log rate about the fit: 0.1 is 10 %.
     p, rtt, rate
@@ -95,8 +99,9 @@ def fit(
 ) -> Fit:
     """Return a rule or law with the parameters that come nearest to measured rates.
 
-    Least squares in log rate over the logarithms of the parameters; intervals from the curvature and
-    the spread, Student's t with n less the number of parameters.
+    Least squares in log rate over the logarithms of the parameters. Intervals are from the curvature and
+    the spread, Student's t with n less the number of parameters, and end at the limits of what the rule allows: the truth
+    is never beyond, so that they hold it as often as without.
 
     Parameters
     ----------
@@ -116,7 +121,7 @@ def fit(
     TypeError
         When ``rule`` is no rule or law.
     ValueError
-        Naming the parameter, its value and what is allowed; for fewer points than parameters and one;
+        Naming the parameter, its value and what is allowed; for a rule without a response function; for fewer points than parameters and one;
         for parameters that the data cannot tell apart.
 
     Examples
@@ -161,6 +166,7 @@ def fit(
             return np.full(len(p), 1e3)
         return np.log(rates) - log_rate
 
+    start.rate(p, rtt, bandwidth, unit_check=False)  # a rule without a response says so
     begin = np.log([start.params._asdict()[name] for name in names])
     found = least_squares(residual, begin, x_scale="jac", xtol=1e-12, ftol=1e-12)
     slopes = np.asarray(found.jac)
@@ -173,9 +179,37 @@ def fit(
     spread = math.sqrt(2.0 * found.cost / free)
     errors = spread * np.sqrt(np.diag(np.linalg.inv(slopes.T @ slopes)))
     reach = stats.t.ppf(0.975, free) * errors
-    ends = np.exp([found.x - reach, found.x + reach]).T
-    intervals = {name: (float(a), float(b)) for name, (a, b) in zip(names, ends, strict=True)}
-    return Fit(changed(found.x), intervals, spread, p, rtt, rate)
+    fitted = changed(found.x)
+    intervals = {
+        name: tuple(np.clip(np.exp([x - each, x + each]), *_limits(fitted, name)).tolist())
+        for name, x, each in zip(names, found.x, reach, strict=True)
+    }
+    return Fit(fitted, intervals, spread, p, rtt, rate)
+
+
+def _limits(rule: Response, name: str) -> tuple[float, float]:
+    """Return between which values a rule takes a parameter, 0 and inf where it is not limited.
+
+    Rules state their limits by refusing what is outside of them: they are found by bisection.
+    """
+    inside = float(rule.params._asdict()[name])
+
+    def takes(value: float) -> bool:
+        try:
+            rule.replace(**{name: value})
+        except ValueError:
+            return False
+        return True
+
+    def limit(far: float) -> float:
+        near = inside
+        while abs(far / near - 1.0) > LIMIT_PRECISION:
+            middle = math.sqrt(near * far)
+            near, far = (middle, far) if takes(middle) else (near, middle)
+        return float(f"{far:.9g}")
+
+    low, high = inside * SMALLEST_PARAMETER, inside * LARGEST_PARAMETER
+    return 0.0 if takes(low) else limit(low), math.inf if takes(high) else limit(high)
 
 
 def _names(start: Response, by: str | Iterable[str] | None) -> list[str]:
@@ -193,6 +227,13 @@ def _names(start: Response, by: str | Iterable[str] | None) -> list[str]:
         given: Any = by
         many = isinstance(given, Iterable) and not isinstance(given, str)
         names = list(given) if many else [given]
+        for name in names:
+            if name in start.params._fields and name not in numbers:
+                value, kind = start.params._asdict()[name], type(start).__name__
+                raise ValueError(
+                    f"by = {name!r}: {name} = {value!r} in {start!r}: must be a number above 0 to begin with, "
+                    f"such as fit({kind}({name}=0.5), ...)"
+                )
     if not names or not all(isinstance(each, str) and each in numbers for each in names):
         raise ValueError(f"by = {shown(by)}: must be one or more of {', '.join(numbers)}")
     return names

@@ -50,7 +50,7 @@ def test_every_option_of_the_scenario_is_saved(tmp_path) -> None:
     assert load_scenario(shorter) == replace(given, duration=0.01)
 
 
-@pytest.mark.parametrize(("level", "said"), [("packets", "step"), ("auto", "level")])
+@pytest.mark.parametrize(("level", "said"), [("packets", "packet by packet"), ("auto", "level")])
 def test_the_level_can_be_chosen(level: str, said: str) -> None:
     result = call("takano2006/1", "--no-dfc", "--duration", 0.02, "--level", level)
     assert result.exit_code == 0

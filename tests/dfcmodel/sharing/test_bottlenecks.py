@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dfcmodel.sharing.bottlenecks import Bottleneck, checked_rules, mean_of
+from dfcmodel.sharing.bottlenecks import Bottleneck, checked_rules, mean_of, within_limits
 from responsefn import (
     BIC,
     CTCP,
@@ -71,6 +71,22 @@ def test_half_width_is_students() -> None:
     mean, half = mean_of([1.0, 2.0, 3.0])
     assert (mean, half) == (2.0, pytest.approx(4.3027 / np.sqrt(3), rel=1e-4))
     assert np.isnan(mean_of([1.0])[1])
+
+
+def test_intervals_within_limits_hold_the_truth_as_often() -> None:
+    """Of 2000 means of three shares near 1, as of those that are not cut: in a part of them what is beyond 1 is cut."""
+    rng, truth = np.random.default_rng(1), 0.9
+    held = cut = 0
+    for _ in range(2000):
+        mean, half = mean_of(rng.beta(45.0, 5.0, 3))
+        low, high = within_limits(mean, half, 0.0, 1.0)
+        assert 0.0 <= low <= mean <= high <= 1.0
+        held += low < truth < high
+        assert (low < truth < high) == (abs(mean - truth) < half)
+        cut += high == 1.0
+    assert 1860 <= held <= 1940  # binomial: 1900 +- 4 standard deviations
+    assert cut > 200
+    assert np.isnan(within_limits(0.7, np.nan, 0.0, 1.0)).all()
 
 
 @pytest.mark.slow

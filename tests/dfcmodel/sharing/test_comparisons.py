@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -96,3 +98,28 @@ def test_one_run_has_no_interval_and_shows_none() -> None:
     assert np.isnan(alone.rate_half_width).all()
     assert "nan" not in repr(alone)
     assert "±" not in repr(alone).partition("caveat")[0]
+
+
+def test_shares_are_between_none_and_all_and_undecided_ones_are_grey() -> None:
+    """Two seeds have one degree of freedom: half an interval is 12.7 standard errors."""
+    found = compare_rules([NewReno(), CUBIC()], runs=2, **(PATH | {"seconds": 5.0}))
+    wide = replace(found, share_half_width=np.array([[0.1, 0.84], [0.84, 0.1]]))
+    low, high = wide.share_interval
+    assert (low >= 0.0).all()
+    assert (high <= 1.0).all()
+    assert np.diag(low).min() >= 0.5  # the larger of two
+    np.testing.assert_array_equal(low[0, 1], 1.0 - high[1, 0])
+    np.testing.assert_array_equal(wide.undecided, [[False, True], [True, False]])
+    texts = [text.get_text() for text in wide.plot().texts]
+    assert texts[1].endswith("(0 .. 100)")
+    narrow = replace(
+        found, share=np.array([[0.6, 0.7], [0.3, 0.6]]), share_half_width=0.01 * np.ones((2, 2))
+    )
+    assert not narrow.undecided.any()
+    image = narrow.plot().images[0].get_array()
+    assert not np.ma.getmaskarray(image).any()
+    assert np.ma.getmaskarray(wide.plot().images[0].get_array()).sum() == 2
+    assert np.isfinite(found.rtt_exponent_half_width).all()
+    data = wide.to_xarray()
+    assert (data.share_low >= 0.0).all()
+    assert "rtt_exponent_half_width" in data

@@ -48,3 +48,20 @@ def test_other_queues_and_senders(rule: WindowRule) -> None:
             evaluate_rfc9743(rule, paths=ONE, seconds=5.0, runs=1)
     with pytest.raises(TypeError, match="discipline = 'codel': must be a discipline"):
         evaluate_rfc9743(rule, paths=ONE, discipline="codel")  # type: ignore[arg-type]
+
+
+def test_intervals_end_where_a_measure_does() -> None:
+    found = evaluate_rfc9743(CUBIC(), paths=ONE, seconds=5.0, runs=2).table
+    shares = found.query(
+        "measure.str.startswith('losses') or measure.str.startswith('utilisation')"
+    )
+    assert (shares["half_width"] > shares["value"]).any()  # which would reach below 0
+    assert (shares["low"] >= 0.0).all()
+    assert (shares["high"] <= np.maximum(1.0, shares["value"])).all()
+    jain = found.query('measure == "Jain\'s index of 8 flows"')
+    assert jain["low"].item() >= 1 / 8
+    assert (found["low"] <= found["value"]).all()
+    assert (found["value"] <= found["high"]).all()
+    assert (
+        found.query("measure.str.startswith('RTT exponent')")["low"].item() < 0.0
+    )  # it may be anything

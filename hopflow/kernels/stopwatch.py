@@ -1,0 +1,87 @@
+"""Times of computations without the loading and compilation of kernels, which only the first of a process has."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+__all__ = ["Stopwatch", "loading", "watch_numba"]
+
+
+class _Intervals:
+    """Wall time in which at least one thread loads or compiles."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._depth = 0
+        self._since = self._total = 0.0
+
+    def begin(self) -> None:
+        with self._lock:
+            if self._depth == 0:
+                self._since = time.perf_counter()
+            self._depth += 1
+
+    def end(self) -> None:
+        with self._lock:
+            self._depth -= 1
+            if self._depth == 0:
+                self._total += time.perf_counter() - self._since
+
+    def seconds(self) -> float:
+        with self._lock:
+            return self._total + (time.perf_counter() - self._since if self._depth else 0.0)
+
+
+_intervals = _Intervals()
+
+
+@contextmanager
+def loading() -> Iterator[None]:
+    """Count what is done inside as loading."""
+    _intervals.begin()
+    try:
+        yield
+    finally:
+        _intervals.end()
+
+
+class Stopwatch:
+    """Wall time since it was made, less that in which this process loaded or compiled kernels.
+
+    Examples
+    --------
+    >>> watch = Stopwatch()
+    >>> with loading():
+    ...     time.sleep(0.05)
+    >>> watch.seconds() < 0.05 <= watch.loading()
+    True
+    """
+
+    def __init__(self) -> None:
+        self._began, self._loaded = time.perf_counter(), _intervals.seconds()
+
+    def seconds(self) -> float:
+        """Return the seconds in which kernels were neither loaded nor compiled."""
+        return max(0.0, time.perf_counter() - self._began - self.loading())
+
+    def loading(self) -> float:
+        """Return the seconds in which they were."""
+        return _intervals.seconds() - self._loaded
+
+
+def watch_numba() -> None:
+    """Count as loading what Numba does under its compiler lock: reading its cache, and compilation."""
+    from numba.core import event
+
+    class Lock(event.Listener):
+        def on_start(self, event: Any) -> None:  # noqa: ARG002
+            _intervals.begin()
+
+        def on_end(self, event: Any) -> None:  # noqa: ARG002
+            _intervals.end()
+
+    event.register("numba:compiler_lock", Lock())  # type: ignore[no-untyped-call]
