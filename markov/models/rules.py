@@ -31,6 +31,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from hopflow.parameters import Parametrized
+from markov.models.evaluation import elementwise
 from markov.models.measures import Measure, measured
 from markov.models.signatures import two_arguments
 from markov.models.spaces import NO_END, Space
@@ -109,14 +110,16 @@ class ChainModel(Parametrized):
         """
         raise NotImplementedError
 
+    @elementwise
     def labels(self, s: Any) -> Mapping[str, Any]:  # noqa: ARG002
         """Return sets of states by name: whether each state ``s`` belongs to them.
 
-        ``s`` is one state, or a ``State`` of arrays over many, for quicker answers. A subclass may
+        ``s`` is one state, as for `rules`, and the labels mean what they mean in Python. A subclass may
         take the parameters too, ``labels(self, s, q)``.
         """
         return {}
 
+    @elementwise
     def rewards(self, s: Any) -> Mapping[str, Any]:  # noqa: ARG002
         """Return rewards per second by name, as ``labels``: numbers, or a `markov.models.measures.Mean`."""
         return {}
