@@ -121,7 +121,7 @@ class ChainModel(Parametrized):
 
     @elementwise
     def rewards(self, s: Any) -> Mapping[str, Any]:  # noqa: ARG002
-        """Return rewards per second by name, as ``labels``: numbers, or a `markov.models.measures.Mean`."""
+        """Return rewards per second by name, as ``labels``: numbers, or a `markov.Mean`."""
         return {}
 
     def measures(self, pi: NDArray[np.float64], s: Any = None) -> dict[str, Measure]:
