@@ -78,7 +78,11 @@ FUNCTIONS: dict[str, Callable[[Any], Any]] = {
     "maximum": lambda s: max(s.n, s.m) > 100,
     "NumPy": lambda s: np.maximum(s.n, s.m) > 100,
 }
-REWARDS: Callable[[Any], Any] = lambda s: {"customers": s.n + s.m, "cost": 0.5 * s.n, "idle": s.n == 0}  # noqa: E731
+REWARDS: Callable[[Any], Any] = lambda s: {
+    "customers": s.n + s.m,
+    "cost": 0.5 * s.n,
+    "idle": s.n == 0,
+}
 
 
 def cpu(call: Callable[[], Any]) -> float:
@@ -113,7 +117,9 @@ def main(side: int = 500) -> int:
     members = np.asarray(chain.states.n) == 0
     passage(chain, to=members, start=(START, 0, Mode.BUSY), on_failure="return")
     time_to_passage = time.process_time() - begin
-    print(f"{chain.size} states; stationary {solution:.1f} s, passage {time_to_passage:.1f} s of CPU")
+    print(
+        f"{chain.size} states; stationary {solution:.1f} s, passage {time_to_passage:.1f} s of CPU"
+    )
     rows: dict[str, Callable[[], Any]] = {}
     for name, function in FUNCTIONS.items():
         rows[f"label: {name}"] = lambda f=function: functionals(  # type: ignore[misc]
@@ -126,7 +132,9 @@ def main(side: int = 500) -> int:
         taken = cpu(call)
         shares = taken / solution, taken / time_to_passage
         worst = max(worst, shares[name.startswith("to")])
-        print(f"{name:32} {taken:7.3f} s {shares[0]:7.1%} of stationary {shares[1]:7.1%} of passage")
+        print(
+            f"{name:32} {taken:7.3f} s {shares[0]:7.1%} of stationary {shares[1]:7.1%} of passage"
+        )
     print(f"largest share {worst:.1%}, allowed {MOST:.0%}")
     return int(worst > MOST)
 

@@ -176,13 +176,18 @@ def _joined(sign: str, a: Value, b: Value, place: Any) -> Value:
         return _made("bool", [a, b], lambda c: compare(a.run(c), b.run(c)))
     _numbers([a, b], place, sign)
     if sign == "/":
-        return _made("double", [a, b], lambda c: np.true_divide(_real(a.run(c)), _real(b.run(c))))
+        return _made("double", [a, b], lambda c: _quotient(_real(a.run(c)), _real(b.run(c))))
     if sign == "^":
         return function("pow", [a, b], place)
     if "double" in (a.kind, b.kind):
         real = {"+": np.add, "-": np.subtract, "*": np.multiply}[sign]
         return _made("double", [a, b], lambda c: real(_real(a.run(c)), _real(b.run(c))))
     return _whole(sign, a, b, place)
+
+
+def _quotient(a: Any, b: Any) -> Any:
+    with np.errstate(divide="ignore", invalid="ignore"):  # 1/0 is infinite
+        return np.true_divide(a, b)
 
 
 def _real(value: Any) -> Any:

@@ -45,7 +45,7 @@ def values_on_arrays(
                 partial.put(places, row)  # type: ignore[arg-type]
         except Exception:  # noqa: BLE001  # plain Python is to say
             return None
-    return partial if partial.values else None
+    return partial if partial.begun else None
 
 
 def _state(table: StateTable, places: NDArray[np.int64]) -> Any:

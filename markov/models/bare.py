@@ -29,7 +29,7 @@ class FunctionModel(ChainModel):
     space
         As `ChainModel.space` returns it, or None.
     labels, rewards
-        As the methods of `ChainModel`: functions of the state that return mappings.
+        As the methods of `ChainModel`: functions of a state that return mappings.
     """
 
     def __init__(

@@ -9,14 +9,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from hopflow.errors import RuleError, failed_rule, place_of
+from hopflow.errors import RuleError, place_of
 from markov.models.array_evaluation import values_on_arrays
-from markov.models.means import Mean, as_mean, number_of, stacked
+from markov.models.executed_code import Execution
+from markov.models.means import Mean, as_mean, at_places, first_difference, number_of
+from markov.models.plain_evaluation import Function, ask_again, in_each
 from markov.models.set_evaluation import Partial, values_on_sets
 from markov.models.signatures import two_arguments
 
@@ -25,58 +27,28 @@ if TYPE_CHECKING:
 
     from markov.models.state_tables import StateTable
 
-__all__ = ["PLAIN_STATES", "called", "elementwise", "members_of", "numbers_of", "values_of"]
+__all__ = [
+    "PLAIN_STATES",
+    "called",
+    "check_on_arrays",
+    "elementwise",
+    "members_of",
+    "numbers_of",
+    "values_of",
+]
 
 PLAIN_STATES = 10_000
 """States up to which a function is called with each of them."""
-CALLS_ASKED_AGAIN = 32
-"""Calls that are repeated at least, to see whether the answers stay."""
 MAX_CONSTANT_CHECKS = 2_000
 """States in which an array that is the same everywhere is compared besides the sample."""
+FOR_ARRAYS = "use arithmetic, comparisons, & and |, or functions of arrays"
 ROUNDING = 1e-13
 """Relative: elementary functions of another library."""
-ONE_STATE = "it is called with one state, as rules are: plain Python values, no arrays"
 RETURN_NUMBERS = "return a number or a truth value"
 RETURN_TRUTH = (
     "return True or False; states themselves are given as values or lists, not by a function"
 )
-SAME = "no random numbers, no time, no counters: the same state has the same value"
-
 F = TypeVar("F", bound=Callable[..., Any])
-
-
-class Function(NamedTuple):
-    """A function of the state.
-
-    Attributes
-    ----------
-    call
-        Gives its values in one state, by name.
-    source
-        What the user wrote, for the place in messages.
-    name
-        For messages.
-    value
-        Makes a number or a `Mean` of a value in one state.
-    remedy
-        What to return, where it returns something else.
-    """
-
-    call: Callable[[Any], Mapping[str, Any]]
-    source: Callable[..., Any]
-    name: str
-    value: Callable[[Any], float | Mean]
-    remedy: str
-
-    def failed(self, error: Exception, state: Any) -> RuleError:
-        """Return the error with the function, the state, the file and the line."""
-        kinds = (AttributeError, TypeError, ValueError)
-        remedy = ONE_STATE if type(error) in kinds else None
-        return failed_rule(error, self.source, f"{self.name}: {_shown(state)}", remedy)
-
-    def refused(self, state: Any, said: str, hint: str) -> RuleError:
-        """Return the error for a value, with the function, the state and its file."""
-        return RuleError.at(place_of(self.source), f"{self.name}: {_shown(state)}: {said}", hint)
 
 
 def called(function: Callable[..., Any]) -> str:
@@ -163,6 +135,47 @@ def numbers_of(function: Callable[..., Any], table: StateTable, name: str) -> Me
     return _evaluated(Function(call, function, name, _value, RETURN_NUMBERS), table)[""]
 
 
+def check_on_arrays(
+    function: Callable[..., Any], table: StateTable, arrays: Any, name: str
+) -> None:
+    """Refuse a function that is to run on arrays where they give other values than single states.
+
+    Parameters
+    ----------
+    function
+        Of the state.
+    table
+        States to compare it in, no more than plain Python has time for.
+    arrays
+        These states as the arrays that it will be called with.
+    name
+        For messages.
+
+    Raises
+    ------
+    RuleError
+        Naming the function, a state, the file and the line.
+    """
+
+    def call(state: Any) -> Mapping[str, Any]:
+        return {"": function(state)}
+
+    subject = Function(call, function, name, number_of, RETURN_NUMBERS)
+    expected = in_each(subject, table, None)
+    ask_again(subject, table, expected)
+    try:
+        with Execution() as execution:
+            found = function(arrays)
+        given = as_mean(np.asarray(found), table.count)
+    except Exception as error:
+        said = f"{name} fails for arrays: {type(error).__name__}: {error}"
+        raise RuleError.at(place_of(function), said, FOR_ARRAYS) from error
+    x = first_difference(given, expected[""], ROUNDING)
+    if x is not None or not execution.arrays:
+        state = next(table.plain([x or 0]))
+        raise subject.refused(state, "arrays may give another value than one state", FOR_ARRAYS)
+
+
 def _value(value: Any) -> float | Mean:
     """Return a label or reward of one state."""
     return as_mean(value, 1) if isinstance(value, (Mean, np.ndarray)) else number_of(value)
@@ -181,97 +194,26 @@ def _truth(value: Any) -> float:
 def _evaluated(function: Function, table: StateTable) -> dict[str, Mean]:
     """Return the values in all states."""
     if table.count <= PLAIN_STATES:
-        found = _in_each(function, table, None)
-        _ask_again(function, table, found)
+        found = in_each(function, table, None)
+        ask_again(function, table, found)
         return found
     sample = table.sample()
-    expected = _in_each(function, table, sample)
-    _ask_again(function, table, expected, sample)
+    expected = in_each(function, table, sample)
+    ask_again(function, table, expected, sample)
     partial, uses_numpy = values_on_sets(function.call, function.value, table)
     checks = [sample]
     if uses_numpy:
         partial = values_on_arrays(function.call, function.value, table)
         checks += [] if partial is None else [_for_constants(partial, table)]
     if partial is None:
-        return _in_each(function, table, None)
+        return in_each(function, table, None)
     for places in filter(None, checks):
-        plain = expected if places is sample else _in_each(function, table, places)
+        plain = expected if places is sample else in_each(function, table, places)
         if not _agrees(partial, plain, places):
-            return _in_each(function, table, None)
+            return in_each(function, table, None)
     if len(partial.left):
-        partial.fill(_in_each(function, table, partial.left))
+        partial.fill(in_each(function, table, partial.left))
     return partial.values
-
-
-def _in_each(
-    function: Function, table: StateTable, places: Iterable[int] | None
-) -> dict[str, Mean]:
-    """Return the values in some states, or in all of them, by plain Python."""
-    where = None if places is None else np.asarray(places)
-    columns: dict[str, list[Any]] | None = None
-    state: Any = None
-    call = function.call
-    try:
-        for state in table.plain(where):
-            found = call(state)
-            if columns is None:
-                columns = {key: [] for key in found}
-                names = columns.keys()
-            if found.keys() != names:
-                said = "other names in other states"
-                raise RuleError.at(
-                    place_of(function.source),
-                    f"{function.name}: {said}",
-                    "give every name in every state",
-                )
-            for key, value in found.items():
-                columns[key].append(value)
-    except Exception as error:
-        raise function.failed(error, state) from error
-    assert columns is not None, "a chain has states"
-    return {key: _column(function, table, where, values) for key, values in columns.items()}
-
-
-def _column(
-    function: Function, table: StateTable, where: NDArray[Any] | None, values: list[Any]
-) -> Mean:
-    """Return the values of one name in some states as arrays."""
-    kinds = set(map(type, values))
-    if kinds <= {bool, float}:
-        return Mean(np.array(values, dtype=np.float64))
-    convert, found = function.value, []
-    try:
-        for value in values:
-            found.append(convert(value))  # how many there are is used below
-        if not any(isinstance(value, Mean) for value in found):
-            return Mean(np.array(found, dtype=np.float64))
-        return stacked([v if isinstance(v, Mean) else as_mean(v, 1) for v in found])
-    except Exception as error:
-        x = min(len(found), len(values) - 1)
-        state = next(table.plain([x if where is None else int(where[x])]))
-        raise function.refused(state, str(error), function.remedy) from error
-
-
-def _ask_again(
-    function: Function,
-    table: StateTable,
-    found: dict[str, Mean],
-    places: list[int] | None = None,
-) -> None:
-    """Refuse a function whose values are others when it is called again."""
-    sample = table.sample() if places is None else places
-    for _ in range(-(-CALLS_ASKED_AGAIN // len(sample))):
-        again = _in_each(function, table, sample)
-        for key, mean in found.items():
-            other = again.get(key, Mean(np.zeros(0)))
-            mine = mean if places is not None else _at(mean, sample)
-            if (x := _first_difference(mine, other, 0.0)) is None:
-                continue
-            state = next(table.plain([sample[x]]))
-            was, now = (_text(m, x) for m in (mine, other))
-            label = f" {key!r}" if key else ""
-            said = f"gives{label} {was} and, called again, {now}"
-            raise function.refused(state, said, SAME)
 
 
 def _for_constants(partial: Partial, table: StateTable) -> list[int]:
@@ -297,37 +239,7 @@ def _agrees(partial: Partial, plain: dict[str, Mean], places: list[int]) -> bool
     if partial.values.keys() != plain.keys():
         return False
     return all(
-        _first_difference(_at(mean, where[known]), _at(plain[key], known), ROUNDING) is None
+        first_difference(at_places(mean, where[known]), at_places(plain[key], known), ROUNDING)
+        is None
         for key, mean in partial.values.items()
     )
-
-
-def _at(mean: Mean, places: Any) -> Mean:
-    over = None if mean.over is None else mean.over[..., places]
-    return mean._replace(of=mean.of[..., places], over=over)
-
-
-def _first_difference(one: Mean, other: Mean, rounding: float) -> int | None:
-    """Return the first place at which two measures differ, or None."""
-    if (one.over is None) != (other.over is None) or one.dims != other.dims:
-        return 0
-    for a, b in zip(one.parts(), other.parts(), strict=True):
-        if a.shape != b.shape:
-            return 0
-        with np.errstate(invalid="ignore"):
-            near = np.abs(a - b) <= rounding * np.abs(b)
-        same = (a == b) | near | (np.isnan(a) & np.isnan(b))
-        wrong = ~same.reshape(-1, a.shape[-1]).all(axis=0)
-        if wrong.any():
-            return int(np.argmax(wrong))
-    return None
-
-
-def _text(mean: Mean, x: int) -> str:
-    if mean.of.shape[-1] <= x:
-        return "other names"
-    return ", ".join(f"{value:.17g}" for value in np.ravel(mean.of[..., x]))
-
-
-def _shown(state: Any) -> str:
-    return str(state) if isinstance(state, tuple) else repr(state)

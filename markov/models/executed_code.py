@@ -12,7 +12,7 @@ import functools
 import sys
 from pathlib import Path
 from types import CodeType, FrameType
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -21,7 +21,7 @@ from markov.computing import columns, selections
 __all__ = ["Execution"]
 
 OWN = {__file__, columns.__file__, selections.__file__, enum.__file__}
-NUMPY = str(Path(np.__file__).parent)
+ARRAY_PACKAGES = (str(Path(np.__file__).parent), str(Path(np.__file__).parents[1] / "jax"))
 REVEALING = {"type", "id"}
 """Functions that tell any stand-in from a number."""
 REVEALING_ARRAYS = {
@@ -29,6 +29,8 @@ REVEALING_ARRAYS = {
     *("len", "iter", "any", "all"),
 }
 """Functions that may take an array for something else without an error."""
+MAX_DEPTH = 40
+"""Calls in each other through which a package is looked for."""
 NUMBERS = (bool, int, float, complex)
 
 
@@ -43,10 +45,9 @@ class Execution:
 
     def __init__(self) -> None:
         self.columns = self.arrays = True
-        self._seen: set[CodeType] = set()
         self._before: Any = None
 
-    def __enter__(self) -> Execution:
+    def __enter__(self) -> Self:
         """Record what is called from now on."""
         self._before = sys.getprofile()
         sys.setprofile(self.look_at)
@@ -61,21 +62,27 @@ class Execution:
         if event != "call":
             return
         code = frame.f_code
-        if code.co_filename in OWN or code.co_filename.startswith(NUMPY):
+        operands, names = _compared_by_identity(code), set(code.co_names)
+        columns = not (names & REVEALING or _catches_all(code, names))
+        arrays = columns and not (
+            operands or names & REVEALING_ARRAYS or _hides_errors_or_writes(code)
+        )
+        if (arrays and columns and not operands) or _called_by_packages(frame):
             return
-        operands = _compared_by_identity(code)
-        if operands:
-            self.arrays = False
-            if self.columns:
-                self.columns = all(_is_no_number(operand, frame) for operand in operands)
-        if code in self._seen:
-            return
-        self._seen.add(code)
-        names = set(code.co_names)
-        if names & REVEALING or _catches_all(code, names):
-            self.columns = self.arrays = False
-        if names & REVEALING_ARRAYS or _hides_errors_or_writes(code):
-            self.arrays = False
+        self.arrays &= arrays
+        self.columns &= columns and all(_is_no_number(operand, frame) for operand in operands)
+
+
+def _called_by_packages(frame: FrameType | None) -> bool:
+    """Whether a function is one of the packages that do arithmetic, or called by one."""
+    for _ in range(MAX_DEPTH):
+        if frame is None:
+            return False
+        file = frame.f_code.co_filename
+        if file in OWN or file.startswith(ARRAY_PACKAGES):
+            return True
+        frame = frame.f_back
+    return False
 
 
 @functools.lru_cache(maxsize=1024)

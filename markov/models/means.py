@@ -11,7 +11,7 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Mean", "as_mean", "number_of", "stacked"]
+__all__ = ["Mean", "as_mean", "at_places", "first_difference", "number_of", "stacked", "text_of"]
 
 
 class Mean(NamedTuple):
@@ -70,8 +70,8 @@ def number_of(value: Any) -> float:
         isinstance(value, np.complexfloating)
     ):
         return float(value)
-    if isinstance(value, np.ndarray) and value.ndim == 0 and value.dtype.kind in "biuf":
-        return float(value)
+    if getattr(value, "ndim", None) == 0 and getattr(value.dtype, "kind", "") in "biuf":
+        return float(value)  # an array of NumPy or of JAX
     raise TypeError(f"{value!r} is no number and no truth value")
 
 
@@ -117,3 +117,32 @@ def stacked(means: list[Mean]) -> Mean:
             raise TypeError("a ratio, or another shape, in some states only")
     over = None if first.over is None else np.concatenate([m.over for m in means], axis=-1)
     return first._replace(of=np.concatenate([m.of for m in means], axis=-1), over=over)
+
+
+def at_places(mean: Mean, places: Any) -> Mean:
+    """Return the values at some places."""
+    over = None if mean.over is None else mean.over[..., places]
+    return mean._replace(of=mean.of[..., places], over=over)
+
+
+def first_difference(one: Mean, other: Mean, rounding: float) -> int | None:
+    """Return the first place at which two measures differ, or None."""
+    if (one.over is None) != (other.over is None) or one.dims != other.dims:
+        return 0
+    for a, b in zip(one.parts(), other.parts(), strict=True):
+        if a.shape != b.shape:
+            return 0
+        with np.errstate(invalid="ignore"):
+            near = np.abs(a - b) <= rounding * np.abs(b)
+        same = (a == b) | near | (np.isnan(a) & np.isnan(b))
+        wrong = ~same.reshape(-1, a.shape[-1]).all(axis=0)
+        if wrong.any():
+            return int(np.argmax(wrong))
+    return None
+
+
+def text_of(mean: Mean, x: int) -> str:
+    """Return the values in one state for a message."""
+    if mean.of.shape[-1] <= x:
+        return "other names"
+    return ", ".join(f"{value:.17g}" for value in np.ravel(mean.of[..., x]))

@@ -85,7 +85,7 @@ class Cluster(ChainModel):
         left, right = s.left * s.left_switch, s.right * s.right_switch
         joined = (s.left + s.right) * s.left_switch * s.backbone * s.right_switch
         enough = np.maximum(np.maximum(left, right), joined) >= self.workstations
-        return {"premium_steady": enough.astype(float)}
+        return {"premium_steady": np.asarray(enough, dtype=float)}
 
 
 _FAILING = (1 / 500, 1 / 500, 1 / 4000, 1 / 4000, 1 / 5000)
@@ -176,7 +176,7 @@ class Kanban(ChainModel):
     @elementwise
     def rewards(self, s: Any) -> dict[str, NDArray[np.float64]]:
         """Return, over states ``s``, ``throughput``: the rate at which new parts come in."""
-        return {"throughput": (s.m1 + s.b1 + s.d1 < self.tickets).astype(float)}
+        return {"throughput": np.asarray(s.m1 + s.b1 + s.d1 < self.tickets, dtype=float)}
 
 
 _AGAIN = (0.36, 0.42, 0.39, 0.33)
@@ -313,4 +313,5 @@ class Polling(ChainModel):
     @elementwise
     def rewards(self, s: Any) -> dict[str, NDArray[np.float64]]:
         """Return, over states ``s``, ``s1``: whether the first station waits for the server."""
-        return {"s1": ((s.full % 2 == 1) & ~((s.at == 0) & (s.serving == 1))).astype(float)}
+        waits = (s.full % 2 == 1) & ((s.at != 0) | (s.serving != 1))
+        return {"s1": np.asarray(waits, dtype=float)}

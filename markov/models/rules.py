@@ -32,6 +32,7 @@ import numpy as np
 
 from hopflow.errors import RuleError
 from hopflow.parameters import Parametrized
+from markov.models.evaluation import elementwise
 from markov.models.measures import Measure, measured
 from markov.models.signatures import two_arguments
 from markov.models.spaces import NO_END, Space
@@ -120,16 +121,18 @@ class ChainModel(Parametrized):
         """
         raise NotImplementedError
 
+    @elementwise
     def labels(self, s: Any) -> Mapping[str, Any]:  # noqa: ARG002
         """Return sets of states by name: whether each state ``s`` belongs to them.
 
-        ``s`` is one state, or a ``State`` of arrays over many, for quicker answers. A subclass may
+        ``s`` is one state, as for `rules`, and the labels mean what they mean in Python. A subclass may
         take the parameters too, ``labels(self, s, q)``.
         """
         return {}
 
+    @elementwise
     def rewards(self, s: Any) -> Mapping[str, Any]:  # noqa: ARG002
-        """Return rewards per second by name, as ``labels``: numbers, or a `markov.models.measures.Mean`."""
+        """Return rewards per second by name, as ``labels``: numbers, or a `markov.Mean`."""
         return {}
 
     def measures(self, pi: NDArray[np.float64], s: Any = None) -> dict[str, Measure]:

@@ -39,11 +39,14 @@ class Partial:
         Number of states.
     values
         By name, each a `Mean` of arrays of shape (..., count).
+    begun
+        Whether some state has values, if only none by any name.
     """
 
     def __init__(self, count: int) -> None:
         self.count = count
         self.values: dict[str, Mean] = {}
+        self.begun = False
         self._left: list[NDArray[np.int64]] = []
 
     @property
@@ -63,7 +66,8 @@ class Partial:
         TypeError
             Where their names or shapes are not those of others.
         """
-        if not self.values:
+        if not self.begun:
+            self.begun = True
             self.values = {key: self._room(mean) for key, mean in row.items()}
         if row.keys() != self.values.keys():
             raise TypeError("other names in other states")
@@ -123,7 +127,7 @@ def values_on_sets(
             too_small = runs > most and bool(heap)
             if not run.sound or too_small or left_out > max(LEFT_OUT * table.count, MIN_RUNS):
                 return None, False
-    return (partial if partial.values else None), False
+    return (partial if partial.begun else None), False
 
 
 def _kept(partial: Partial, places: NDArray[np.int64], row: Mapping[str, Mean]) -> bool:

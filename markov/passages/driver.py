@@ -25,10 +25,11 @@ def passage(model: Any, to: Any, *, start: Any = None, on_failure: OnFailure = "
         A `ChainModel`, a `MarkovChain`, what `explore` found, a model read from a file, or a
         generator matrix.
     to
-        The set: a state; a list of states; the name of a label of the model; a function of the states
-        (a ``State`` of arrays) or an array of truth values, shape (states,).
+        The set: a function of a state that returns whether it is in the set, as Python reads conditions;
+        a state; a list of states; the name of a label of the model; or truth values of shape (states,).
     start
-        The state at time 0, or a distribution of shape (states,); None: the start of the model.
+        The state at time 0; a function or label that selects one state; or a distribution of shape
+        (states,); None: the start of the model.
     on_failure
         ``"raise"`` or ``"return"``: what to do with a result whose bounds are infinite, or above a
         millionth of the mean.

@@ -11,7 +11,9 @@ import numpy as np
 
 from hopflow.results import Result
 from hopflow.status import Status
+from markov.models.evaluation import called, check_on_arrays
 from markov.models.rules import ChainModel
+from markov.models.state_tables import StateTable
 
 if TYPE_CHECKING:
     from jax import Array
@@ -22,6 +24,8 @@ if TYPE_CHECKING:
     from markov.sharding.proofs import ShardedBound
 
 __all__ = ["ShardedStationary"]
+
+SAMPLE = 120  # states in which a function is compared with plain Python
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -116,8 +120,13 @@ class ShardedStationary(Result):
         Parameters
         ----------
         reward
-            Takes the model's ``State`` of arrays, one for each component, and uses only arithmetic and
-            comparisons (or `jax.numpy`).
+            Takes a state, and uses only arithmetic and comparisons (or `jax.numpy`): it is called with
+            arrays for the components, after a comparison with plain Python in a sample of states.
+
+        Raises
+        ------
+        RuleError
+            Where arrays give another value than a state.
         """
         import jax
         import jax.numpy as jnp
@@ -132,9 +141,25 @@ class ShardedStationary(Result):
             return (values * reward(self._space.joined(grids))).sum()
 
         with jax.enable_x64(True):
+            self._compare(reward)
             sharding: Any = self.values.sharding
             everywhere = NamedSharding(sharding.mesh, P())
             return float(jax.jit(weighted, out_shardings=everywhere)(self.values))
+
+    def _compare(self, reward: Callable[[Any], Any]) -> None:
+        """Refuse a function that arrays would give other values than states."""
+        import jax.numpy as jnp
+
+        random = np.random.default_rng(3)
+        bounds = zip(self._space.low, self._space.shape, strict=True)
+        rows = [
+            np.concatenate([[low, low + n - 1], random.integers(low, low + n, SAMPLE)])
+            for low, n in bounds
+        ]
+        table = StateTable(self._space, np.array(rows))
+
+        arrays = self._space.joined([jnp.asarray(code) for code in table.codes])
+        check_on_arrays(reward, table, arrays, f"reward = {called(reward)}")
 
     def summary(self) -> dict[str, object]:
         """Return status, states, devices, cycles, residual, memory and time."""

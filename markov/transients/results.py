@@ -93,7 +93,7 @@ class Transient(Result):
         """Return the probability of a state or a set of states at each time, shape (times,).
 
         ``states`` is the name of a label, a state, a list of states, truth values of shape
-        (states,), or a function of the states. Of the states in which a system works it is the
+        (states,), or a function of a state. Of the states in which a system works it is the
         availability A(t).
         """
         return np.asarray(self.pi @ selected(self.chain, states, "states").astype(float))
