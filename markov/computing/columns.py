@@ -365,7 +365,8 @@ def _is_number(value: Any) -> bool:
     """Whether a value is a column, or a number that counts as Python's do."""
     if type(value) in (Column, int, float, bool, np.float64):
         return True
-    if isinstance(value, (int, float, np.generic, np.ndarray)) or hasattr(value, "__float__"):
+    other = isinstance(value, (int, float, complex, np.generic, np.ndarray))
+    if other or hasattr(value, "__float__"):
         raise UnsupportedError  # NumPy's integers, members of an IntEnum, fractions
     return False
 

@@ -6,21 +6,103 @@ import random
 
 __all__ = ["expression", "rate_of"]
 
-LEAVES = ["s.n", "s.m", "s.n", "s.m", "q.a", "q.b", "q.k", "0", "1", "2", "3", "7", "-1", "0.5", "1.5", "-2.5"]
-LEAVES += ["37", "1e-9", "1e300", "True", "q.table[s.n % 3]", "q.table[s.m - 2]", "CONSTANT"]
-BINARY = ["{} + {}", "{} - {}", "{} * {}", "{} / {}", "{} // {}", "{} % {}", "max({}, {})", "min({}, {})"]
-BINARY += ["{} + {}", "{} - {}", "{} * {}", "{} ** {}", "pow({}, {})", "math.pow({}, {})", "math.fmod({}, {})"]
-BINARY += ["math.hypot({}, {})", "{} & {}", "{} | {}", "{} ^ {}", "{} << {}", "{} >> {}", "divmod({}, {})[0]"]
-BINARY += ["math.comb({}, {})", "halved({}, {})", "maximum({}, {})", "minimum({}, {})", "math.atan2({}, {})"]
-BINARY += ["divmod({}, {})[1]", "({} and {})", "({} or {})", "sum(({}, {}))", "math.copysign({}, {})"]
+LEAVES = [
+    "s.n",
+    "s.m",
+    "s.n",
+    "s.m",
+    "q.a",
+    "q.b",
+    "q.k",
+    "0",
+    "1",
+    "2",
+    "3",
+    "7",
+    "-1",
+    "0.5",
+    "1.5",
+    "-2.5",
+]
+LEAVES += ["37", "1e-9", "1e300", "True", "q.table[s.n % 2]", "q.table[s.m - 2]", "CONSTANT"]
+BINARY = [
+    "{} + {}",
+    "{} - {}",
+    "{} * {}",
+    "{} / {}",
+    "{} // {}",
+    "{} % {}",
+    "max({}, {})",
+    "min({}, {})",
+]
+BINARY += [
+    "{} + {}",
+    "{} - {}",
+    "{} * {}",
+    "{} ** {}",
+    "pow({}, {})",
+    "math.pow({}, {})",
+    "math.fmod({}, {})",
+]
+BINARY += [
+    "math.hypot({}, {})",
+    "{} & {}",
+    "{} | {}",
+    "{} ^ {}",
+    "{} << {}",
+    "{} >> {}",
+    "divmod({}, {})[0]",
+]
+BINARY += [
+    "math.comb({}, {})",
+    "halved({}, {})",
+    "maximum({}, {})",
+    "minimum({}, {})",
+    "math.atan2({}, {})",
+]
+BINARY += [
+    "divmod({}, {})[1]",
+    "({} and {})",
+    "({} or {})",
+    "sum(({}, {}))",
+    "math.copysign({}, {})",
+]
 UNARY = [f"math.{name}({{}})" for name in (
     "log", "log2", "log10", "log1p", "sqrt", "acos", "asin", "acosh", "atanh", "exp", "expm1", "sinh", "cosh",
     "gamma", "lgamma", "factorial", "floor", "ceil", "tan", "fabs", "isqrt", "cos", "tanh", "erf",
 )]  # fmt: skip
-UNARY += ["-{}", "+{}", "abs({})", "~{}", "int({})", "float({})", "round({})", "bool({})", "(not {})", "{} ** 2"]
-UNARY += ["{} ** 3", "{} ** -1", "{} ** 0.5", "shifted({})", "round({}, 1)", "hidden({})", "[0.5, 1, 2][{}]"]
+UNARY += [
+    "-{}",
+    "+{}",
+    "abs({})",
+    "~{}",
+    "int({})",
+    "float({})",
+    "round({})",
+    "bool({})",
+    "(not {})",
+    "{} ** 2",
+]
+UNARY += [
+    "{} ** 3",
+    "{} ** -1",
+    "{} ** 0.5",
+    "shifted({})",
+    "round({}, 1)",
+    "concealed({})",
+    "[0.5, 1, 2][{}]",
+]
 UNARY += ["{{0: 1, 1: 2.5}}[{}]", "{} ** 7", "(1, 2, 3)[{}]"]
-TESTS = ["{} < {}", "{} <= {}", "{} == {}", "{} != {}", "{} > {}", "{} in (1, 2, 5)", "{} < {} < 3", "not {}"]
+TESTS = [
+    "{} < {}",
+    "{} <= {}",
+    "{} == {}",
+    "{} != {}",
+    "{} > {}",
+    "{} in (1, 2, 5)",
+    "{} < {} < 3",
+    "not {}",
+]
 HELPERS = """
 CONSTANT = 4
 
@@ -35,7 +117,7 @@ def shifted(x):
     return y
 
 
-def hidden(x):
+def concealed(x):
     return max(0.5, math.log(x)) if x != 3 else 1 // (x - 2)
 """
 
@@ -51,7 +133,11 @@ def expression(rng: random.Random, depth: int) -> str:
     if kind < 0.85:
         return rng.choice(UNARY).format(*below)
     test = rng.choice(TESTS).format(*below)
-    return f"{below[2]} if {test} else {below[0]}" if rng.random() < 0.6 else f"where({test}, {below[1]}, {below[2]})"
+    return (
+        f"{below[2]} if {test} else {below[0]}"
+        if rng.random() < 0.6
+        else f"where({test}, {below[1]}, {below[2]})"
+    )
 
 
 def rate_of(rng: random.Random) -> str:

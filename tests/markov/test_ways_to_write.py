@@ -1,7 +1,8 @@
 """One queue, written in every way that people write rules: each is run, and means the same.
 
 The queue has arrivals at rate 2 below its capacity and departures at rate 3 above zero. What is put
-into its rules is given as text; each variant is a module of its own, as a user's file is.
+into its rules is given as text; each variant is a module of its own, as a user's file is. A second model has
+rates that go wrong, or are hard to get right, in one of its states: plain Python says what they are.
 """
 
 from __future__ import annotations
@@ -16,7 +17,10 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from hopflow.errors import RuleError
+from markov.generators import regions, sets
 from markov.generators.building import build_chain
+from markov.generators.ways import Ways
 from markov.models.rules import ChainModel
 
 HEAD = """
@@ -277,18 +281,18 @@ def variants() -> dict[str, str]:
 VARIANTS = variants()
 
 
-def model_of(text: str, folder: Path, number: int) -> Any:
-    """Import the module of a variant, as a user's file is imported, and return its class."""
+def model_of(text: str, folder: Path, number: int, head: str = HEAD) -> Any:
+    """Import the module of a variant, as a user's file is imported."""
     name = f"written_{number}"
     path = folder / f"{name}.py"
-    path.write_text(HEAD + indent(text, "    "), encoding="utf-8")
+    path.write_text(head + indent(text, "    "), encoding="utf-8")
     spec = importlib.util.spec_from_file_location(name, path)
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
     spec.loader.exec_module(module)
-    return module.Queue
+    return module
 
 
 def check(found: Any, capacity: int) -> None:
@@ -306,7 +310,7 @@ def test_there_are_150_of_them():
 @pytest.mark.parametrize("number", range(len(VARIANTS)), ids=list(VARIANTS))
 def test_each_means_the_same_at_every_size(number, tmp_path):
     text = list(VARIANTS.values())[number]
-    queue: type[ChainModel] = model_of(text, tmp_path, number)
+    queue: type[ChainModel] = model_of(text, tmp_path, number).Queue
     for capacity in (12, 2400):
         found = build_chain(queue(capacity=capacity))
         check(found.Q, capacity)
@@ -318,10 +322,193 @@ def test_each_means_the_same_at_every_size(number, tmp_path):
 @pytest.mark.parametrize("way", ["regions", "sets", "compiled"])
 def test_each_means_the_same_in_every_way_that_it_can_go(number, way, tmp_path):
     text = list(VARIANTS.values())[number]
-    queue: type[ChainModel] = model_of(text, tmp_path, 1000 + number)
+    queue: type[ChainModel] = model_of(text, tmp_path, 1000 + number).Queue
     try:
         found = build_chain(queue(capacity=2400), by=way)
     except ValueError as error:
         assert f"cannot be run by {way}" in str(error)  # noqa: PT017
         return
     check(found.Q, 2400)
+
+
+GRID = (
+    HEAD.replace("from markov import ChainModel", "from markov import ChainModel\n")
+    + """
+def logarithm(x):
+    return max(0.5, math.log(x))
+
+
+def hidden(x):
+    return logarithm(x) if x < 1000 else 0.5
+
+
+def enclosed():
+    def inner(x):
+        return min(1.0, 1 / x)
+    return inner
+
+
+def alternating(x, depth=2):
+    return x if depth == 0 else alternating(x, depth - 1)
+
+
+closure = enclosed()
+CALLS = {"log": lambda x: max(0.5, math.log(x))}
+THREE = 3
+
+
+class Parameters(NamedTuple):
+    width: int
+    height: int
+    x: int
+    y: int
+    a: float = 0.5
+    b: float = -1.5
+    k: int = 2
+    nan: float = math.nan
+    table: tuple = (2.0, 3.0)
+    matrix: np.ndarray = np.array([[1.0, 2.0], [3.0, 4.0]])
+
+    def logarithm(self, x):
+        return max(self.a, math.log(x))
+
+
+class Place(NamedTuple):
+    n: int
+    m: int
+
+
+class Grid(ChainModel):
+    State = Place
+    Params = Parameters
+
+    def space(self):
+        return {"n": range(self.width), "m": range(self.height)}
+
+    @staticmethod
+    def rules(s, q):
+        d = abs(s.n - q.x) + abs(s.m - q.y)
+        r = <rate>
+        if s.n < q.width - 1:
+            yield s._replace(n=s.n + 1), r
+        if s.n > 0:
+            yield s._replace(n=s.n - 1), 1.0
+        if s.m < q.height - 1:
+            yield s._replace(m=s.m + 1), 1.5
+        if s.m > 0:
+            yield s._replace(m=s.m - 1), 2.0
+"""
+)
+# d is 0 in one state only
+WRONG = [
+    "max(0.5, math.log(d))", "max(0.5, math.log2(d))", "max(0.5, math.log10(d))", "max(0.5, math.log1p(d - 1))",
+    "1.0 if math.sqrt(d - 1) >= 0 else 2.0", "min(1.0, 2 + math.acos(1 + (d == 0)))",
+    "min(1.0, 2 + math.asin(1 + (d == 0)))", "1.0 + (math.acosh(d) > 1)", "max(1.0, math.atanh(1 - (d > 0) / 2))",
+    "1.0 if math.pow(-1.0, 0.5 * (d == 0)) > 0 else 2.0", "min(1.0, 1 + math.pow(0.0, 1 - 2 * (d == 0)))",
+    "min(1.0, 0.0 ** (1 - 2 * (d == 0)) + 1)", "1.0 + ((d - 1) ** 0.5 < 3)", "1.0 + (math.fmod(3, d) < 2)",
+    "1.0 + (math.fmod(math.inf if d == 0 else 1.0, 2) < 1)", "min(1.0, math.gamma(d))", "1.0 + (math.lgamma(d) > 0)",
+    "min(1.0, math.exp(710 * (d == 0)))", "min(1.0, 1 + math.expm1(710 * (d == 0)))",
+    "min(1.0, 1 + math.sinh(711 * (d == 0)))", "min(1.0, math.cosh(711 * (d == 0)))",
+    "min(1.0, math.factorial(min(d, 20) - 1))", "min(1.0, 1 + math.comb(5, d - 1))", "min(1.0, 1 + math.perm(5, d - 1))",
+    "1.0 + (int(math.nan if d == 0 else d) > 3)", "1.0 + (int(math.inf if d == 0 else d) > 3)",
+    "1.0 + (round(math.nan if d == 0 else d) > 3)", "1.0 + (math.floor(math.inf if d == 0 else 1.5) > 3)",
+    "1.0 + (math.ceil(q.nan if d == 0 else 1.5) > 3)", "1.0 + (7 // d > 2)", "1.0 + (7 % d == 1)", "1.0 + (7.0 // d > 2)",
+    "1.0 + (7.5 % d > 2)", "min(1.0, 1 / d)", "1.0 + (divmod(7, d)[0] > 2)", "1.0 + (1 << (min(d, 20) - 1) > 4)",
+    "1.0 + (1 >> (d - 1) > 4)", "max(0.5, LIST[3 * (d == 0)])", "max(0.5, [1.0, 2.0][-3 * (d == 0)])",
+    "max(0.5, q.table[2 * (d == 0)])", "max(0.5, q.table[-3 * (d == 0)])", "max(0.5, q.matrix[0, 7 * (d == 0)])",
+    "max(0.5, q.matrix[7 * (d == 0)][1])", "max(0.5, ARRAY[99 * (d == 0)])", "max(0.5, {0: 1.0, 1: 2.0}[min(d, 1) or 5])",
+    "max(0.5, {True: 1.0}[d > 0])", "1.0 if 10 ** (400 * (d == 0)) * 1.0 > 2 else 2.0",
+    "1.0 + (2.0 ** (2000 * (d == 0)) > 3)", "1.0 + 0.1 * where(d > 0, 1 / d, 0.5)", "maximum(0.5, math.log(d))",
+    "minimum(1.0, 1 / d)", "hidden(d)", "logarithm(d)", "closure(d)", "CALLS['log'](d)", "q.logarithm(d)",
+    "1.0 + (abs(math.log(d)) < 2)", "1.0 + bool(math.sqrt(d - 1))", "1.0 + (math.log(d) != 0)", "1.0 + (not math.log(d) > 2)",
+    "(d == 0 and math.log(d)) or 1.0", "sorted([0.5, math.log(d)])[-1]", "1.0 + any(math.log(x) > 3 for x in (d, 2))",
+    "[math.log(d), 1.0][1]", "1.0 if (r := math.log(d)) < 2 else 2.0", "1.0 + (math.isqrt(d - 1) > 1)",
+    "1.0 + (math.log(d, 2) > 1)", "1.0 + (math.log(3, 1 + (d > 0)) > 1)", "min(1.0, math.ldexp(1.0, 5000 * (d == 0)))",
+    "1.0 + (math.sin(math.inf if d == 0 else 1.0) > 0)", "1.0 + (int('x' if d == 0 else '3') > 2)",
+    "1.0 + (Fraction(1, d) > Fraction(1, 3))", "1.0 + (len(chr(d - 1)) > 3)", "1.0 + (range(3)[3 * (d == 0)] > 1)",
+    "1.0 + ('abc'[3 * (d == 0)] == 'b')", "1.0 + next(iter(() if d == 0 else (1.0,)))", "1.0 + (1.0, 2.0).index(1.0 + 2 * (d == 0))",
+    "alternating(max(0.5, math.log(d)))", "0.0 - (d == 0)", "1.0 * (-1) ** (d == 0)", "math.nan if d == 0 else 1.0",
+    "math.inf if d == 0 else 1.0", "10 ** (310 * (d == 0))", "None if d == 0 else 1.0", "(1 if d else '1') * 1", "[1.0][0] if d else q.absent",
+]  # fmt: skip
+RIGHT = [
+    "1.0 + (s.n ** 40 % 7 > 3)", "1.0 + (s.n * 10 ** 9 * s.n * 10 ** 9 % 7 > 2)", "1.0 + ((1 << (2 * s.n)) % 5)",
+    "1.0 + ((1 << 3 * s.m) % 7 > 1)", "1.0 + (3 ** s.n % 5)", "min(1.0, (math.inf - math.inf) if d == 0 else 2.0)",
+    "max(1.0, q.nan)", "1.0 + (s.n > q.nan)", "1.0 + (s.n >= q.nan)", "1.0 + (q.nan != s.n)", "1.0 + (s.n - 1 < 1e-17)",
+    "1.0 + (s.n + 1 < 1 + 1e-16)", "1.0 + (s.n < 10 ** 400)", "1.0 + (s.n == None)", "1.0 + (s.n == 'a')",
+    "1.0 + (s.n is THREE)", "1.0 + (type(s.n) is int and d == 0)", "1.0 + ((s.n > 3) is True)", "1.0 + (s.n == 3 + 0j)",
+    "1.0 + (~s.n < -3)", "1.0 + (round(s.n / 2) == 2)", "1.0 + (round(s.n * 0.285, 2) == 0.57)", "1.0 + (-s.n // 2 == -2)",
+    "1.0 + (-s.n % 3 == 2)", "1.0 + (s.n * -0.5 // 1 == -2)", "1.0 + ((0.1 * s.n) ** 2 > 0.09)", "1.0 + ((0.1 * s.n) ** 3 > 0.027)",
+    "1.0 + (math.hypot(s.n, s.m) > 5)", "1.0 + (math.atan2(-0.0 * s.n, -1.0) > 0)", "1.0 + (sum((0.1,) * 3) * s.n > 0.3 * s.n)",
+    "max(0.5, float(np.exp(-d)))", "1.0 + (s.n in (1, q.nan, 3))", "1.0 + (hash(s.n) % 3)", "1.0 + len(str(s.n))",
+    "1.0 + (s.n / 3 == 1)", "1.0 + isinstance(s.n, int)", "1.0 + (s.n & 3 | 4 ^ s.m)", "2.0 - bool(s.n)", "1.0 + divmod(s.n, 4)[1]",
+]  # fmt: skip
+GRIDS = [(7, 6, 3, 2), (47, 43, 37, 5)]
+"""Sizes, and where it goes wrong; plain Python alone does fewer than 2,000 states."""
+
+
+def grid_of(rate: str, folder: Path, number: int, helpers: str = "") -> Any:
+    text = GRID.replace("<rate>", rate).replace("<helpers>", helpers)
+    return model_of("", folder, number, text).Grid
+
+
+def outcome(model: ChainModel, by: str | None) -> Any:
+    """Return the matrix, or the exception."""
+    try:
+        return build_chain(model, by=by).Q
+    except RuleError as error:
+        return error
+
+
+def agree(found: Any, expected: Any) -> bool:
+    """Whether a way gives the matrix of plain Python, or its exception in the same state and line."""
+    if not isinstance(found, RuleError):
+        same_kind = not isinstance(expected, RuleError) and found.shape == expected.shape
+        return same_kind and bool(abs(found - expected).max() <= 1e-13 * abs(expected).max())
+    given = type(found.__cause__), str(found), found.line
+    return isinstance(expected, RuleError) and given == (
+        type(expected.__cause__), str(expected), expected.line
+    )  # fmt: skip
+
+
+def test_there_are_60_rates_that_go_wrong():
+    assert len(set(WRONG)) >= 60
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("number", range(len(WRONG + RIGHT)), ids=WRONG + RIGHT)
+def test_where_python_raises_so_does_every_size(number, tmp_path):
+    rate = (WRONG + RIGHT)[number]
+    grid = grid_of(rate, tmp_path, 2000 + number)
+    for width, height, x, y in GRIDS:
+        model = grid(width=width, height=height, x=x, y=y)
+        found = outcome(model, None)
+        assert isinstance(found, RuleError) == (rate in WRONG)
+        if rate in WRONG:
+            assert f"Place(n={x}, m={y})" in str(found)
+            assert Path(found.file).parent == tmp_path
+            assert f"line {found.line}" in str(found)
+    assert agree(found, outcome(model, "python"))
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::RuntimeWarning", "ignore::hopflow.errors.RuleWarning")
+@pytest.mark.parametrize("number", range(len(WRONG + RIGHT)), ids=WRONG + RIGHT)
+def test_where_python_raises_so_does_every_way(number, tmp_path, monkeypatch):
+    """Each way by itself, however small the regions and sets, and without the comparison on a sample."""
+    each_way_alone(monkeypatch)
+    grid = grid_of((WRONG + RIGHT)[number], tmp_path, 3000 + number)
+    for width, height, x, y in GRIDS:
+        model = grid(width=width, height=height, x=x, y=y)
+        expected = outcome(model, "python")
+        for way in ("regions", "sets", "compiled"):
+            found = outcome(model, way)
+            assert "cannot be run by" in str(found) or agree(found, expected), (way, found)
+
+
+def each_way_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let every way run, whatever it costs, and believe it."""
+    for module in (regions, sets):
+        monkeypatch.setattr(module, "STATES_PER_RUN", 1)
+        monkeypatch.setattr(module, "DEFERRED", 1.0)
+    monkeypatch.setattr(sets, "PROBED", 10**9)
+    monkeypatch.setattr(Ways, "_compared", lambda _ways, built: built)

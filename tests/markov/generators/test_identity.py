@@ -52,7 +52,9 @@ def test_what_counts_as_asking_for_identity(test):
     assert asks_for_identity(rules_with(test)) == (test in ASKING)
 
 
-@pytest.mark.parametrize("test", ["s.n is THREE", "type(s.n) is int", "s.n == 3 and type(s.n) is int"])
+@pytest.mark.parametrize(
+    "test", ["s.n is THREE", "type(s.n) is int", "s.n == 3 and type(s.n) is int"]
+)
 def test_such_rules_mean_what_they_mean_in_python(test):
     size = 3000
     model = one_component(range(size), rules_with(test), {"size": size})

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from markov import GeneratorOperator, RuleError, Status, explore, generator, stationary, stationary_by_level
+from hopflow.status import Status
+from markov import GeneratorOperator, RuleError, explore, generator, stationary, stationary_by_level
 from markov.generators.repetition import some_of
 from tests.markov.generators.conftest import one_component
 
@@ -110,7 +111,9 @@ def test_an_iterator_that_ends_is_refused():
     def rules(n: int) -> Any:
         yield (n + 1) % 3, next(rates)
 
-    with pytest.raises(RuleError, match=r"^rules: 0: .* asked again: first \[1 at rate 1.0\], then it raises"):
+    with pytest.raises(
+        RuleError, match=r"^rules: 0: .* asked again: first \[1 at rate 1.0\], then it raises"
+    ):
         explore(rules, start=0)
 
 
