@@ -32,6 +32,10 @@ from responsefn.responses.curves import Curve, curve
 from responsefn.responses.errors import AmbiguousRateError, RuleError, UnreachableRateError
 from responsefn.responses.inverse import invert
 from responsefn.responses.laws import PFTK, TFRC, Law, Mathis
+from responsefn.responses.response_warnings import (
+    SeveralAttractorsWarning,
+    SlowApproachWarning,
+)
 from responsefn.rule_catalogue import Catalogue, catalogue
 from responsefn.rules.adaptive_reno import ARENO
 from responsefn.rules.base import WindowRule
@@ -127,7 +131,9 @@ __all__ = [
     "RuleTwin",
     "Samples",
     "Scalable",
+    "SeveralAttractorsWarning",
     "SimulatedResponse",
+    "SlowApproachWarning",
     "Swift",
     "Tahoe",
     "UnfairnessExponents",

@@ -19,6 +19,7 @@ from responsefn.responses.input_checks import (
     round_trip,
     same_shape,
 )
+from responsefn.responses.response_warnings import quiet
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -74,6 +75,7 @@ class Fit(Result):
         rows["spread"] = f"{100 * self.spread:.2g} % of the rate"
         return rows
 
+    @quiet()
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw measured over fitted rates against p; return the Axes."""
         axes: Axes = figure()[1] if ax is None else ax
@@ -87,6 +89,7 @@ class Fit(Result):
         return axes
 
 
+@quiet()
 def fit(
     rule: type[Response] | Response,
     p: ArrayLike,

@@ -11,6 +11,7 @@ from hopflow.checks import choice, instance, number, one_number
 from responsefn.responses.base import Response
 from responsefn.responses.input_checks import plain
 from responsefn.responses.labels import keeps_labels
+from responsefn.responses.response_warnings import quiet
 from responsefn.rules.base import WindowRule
 
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ __all__ = ["friendliness", "jain_index", "match", "smoothness"]
 A_RULE = "a rule or law, such as Reno() or TFRC()"
 
 
+@quiet()
 @keeps_labels
 def friendliness(
     rule: Response,
@@ -115,6 +117,7 @@ def jain_index(rates: ArrayLike) -> float:
     return float(scaled.sum() ** 2 / (x.size * (scaled**2).sum()))
 
 
+@quiet()
 def match(
     rule: WindowRule,
     to: Response,

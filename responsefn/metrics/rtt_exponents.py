@@ -9,6 +9,7 @@ import numpy as np
 from hopflow.checks import instance, one_number
 from responsefn.responses.base import Response
 from responsefn.responses.input_checks import capacity, loss_rate, round_trip
+from responsefn.responses.response_warnings import quiet
 
 __all__ = ["UnfairnessExponents", "rtt_unfairness"]
 
@@ -33,6 +34,7 @@ class UnfairnessExponents(NamedTuple):
     synchronized: float
 
 
+@quiet()
 def rtt_unfairness(
     rule: Response,
     p: float,

@@ -17,6 +17,7 @@ from responsefn.responses.input_checks import (
     spread,
 )
 from responsefn.responses.labels import keeps_labels
+from responsefn.responses.response_warnings import quiet
 
 if TYPE_CHECKING:
     import sympy
@@ -135,6 +136,7 @@ class Response(Parametrized):
         shape = same_shape(p=losses.values, rtt=rtt)
         return plain(spread(self.value_at(self.expression, losses, rtt), shape))
 
+    @quiet()
     @keeps_labels
     def elasticity(
         self,

@@ -11,6 +11,7 @@ from responsefn.responses.base import Response
 from responsefn.responses.dynamics import Event
 from responsefn.responses.input_checks import loss_rate, plain, round_trip, same_shape
 from responsefn.responses.labels import keeps_labels
+from responsefn.responses.response_warnings import quiet
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -97,6 +98,7 @@ class Corrected(Response):
         """Return False: rates are computed from those of the rule."""
         return False
 
+    @quiet()
     @keeps_labels
     def rate(
         self,

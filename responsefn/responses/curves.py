@@ -11,8 +11,10 @@ import numpy as np
 from hopflow.checks import dimensions, listed, number, one_number, shown
 from hopflow.results import Result, figure
 from hopflow.units import in_units
+from responsefn.responses.attractors import remarks_of
 from responsefn.responses.base import Response
 from responsefn.responses.input_checks import round_trip
+from responsefn.responses.response_warnings import collected
 
 if TYPE_CHECKING:
     import xarray
@@ -41,6 +43,12 @@ class Curve(Result):
         Rates in packets/s, shape (n, m).
     bandwidth
         Capacity in packets/s that rules saw which see the queue; None where none was given.
+    attractors
+        Rates in packets/s to which a rule comes from different windows, largest first and NaN for none, shape
+        (n, m, 3): ``rate`` is one of them.
+    loss_events
+        Where a connection needs more than 10,000 loss events to come within 1 % of the rate, how many; NaN
+        elsewhere; shape (n, m).
 
     Examples
     --------
@@ -54,6 +62,8 @@ class Curve(Result):
     rtt: float
     rate: NDArray[np.float64]
     bandwidth: float | None = None
+    attractors: NDArray[np.float64] | None = None
+    loss_events: NDArray[np.float64] | None = None
 
     @property
     def mean_window(self) -> NDArray[np.float64]:
@@ -65,8 +75,17 @@ class Curve(Result):
         import xarray as xr
 
         dims = ("rule", "p")
+        more = {
+            name: (each, values)
+            for name, each, values in (
+                ("attractors", (*dims, "attractor"), self.attractors),
+                ("loss_events", dims, self.loss_events),
+            )
+            if values is not None
+        }
         return xr.Dataset(
-            {
+            more
+            | {
                 "rate": (dims, self.rate, {"units": "packets/s", "long_name": "rate"}),
                 "mean_window": (
                     dims,
@@ -89,7 +108,20 @@ class Curve(Result):
         }
         for rule, rate in zip(self.rules, self.rate, strict=True):
             ranges[repr(rule)] = f"{rate.min():.4g} .. {rate.max():.4g} packets/s"
+        ranges |= self._remarks()
         return ranges
+
+    def _remarks(self) -> dict[str, object]:
+        """Return at how many p each rule has several attractors, or needs many loss events."""
+        remarks: dict[str, object] = {}
+        for n, rule in enumerate(self.rules):
+            several = 0 if self.attractors is None else int((self.attractors[n, :, 1] > 0.0).sum())
+            slow = 0 if self.loss_events is None else int((self.loss_events[n] > 0.0).sum())
+            if several:
+                remarks[f"several attractors, {rule!r}"] = f"at {several} of {self.p.size} values"
+            if slow:
+                remarks[f"over 10,000 loss events, {rule!r}"] = f"at {slow} of {self.p.size} values"
+        return remarks
 
     def plot(
         self,
@@ -186,7 +218,12 @@ def curve(
         raise ValueError(f"rtt = {shown(rtt)}: must be one number")
     rtt = one_number("rtt", round_trip(rtt, unit_check))
     bandwidth = in_units("bandwidth", bandwidth, "rate")
-    rates = [rule.rate(p, rtt, bandwidth, unit_check=unit_check) for rule in chosen]
-    rate = np.stack([np.asarray(each) for each in rates])
+    rates, remarks = [], []
+    for rule in chosen:
+        with collected() as said:
+            rates.append(np.asarray(rule.rate(p, rtt, bandwidth, unit_check=unit_check)))
+        remarks.append(said)
+    rate = np.stack(rates)
+    attractors, loss_events = remarks_of(p, rate, remarks)
     p.flags.writeable = rate.flags.writeable = False
-    return Curve(chosen, p, rtt, rate, bandwidth)
+    return Curve(chosen, p, rtt, rate, bandwidth, attractors, loss_events)

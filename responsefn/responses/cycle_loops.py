@@ -267,13 +267,16 @@ def check(cases: Cases, found: Found, runner: Runner, limits: Limits) -> Floats:
     return np.where(np.isnan(out), np.inf, out)
 
 
-def approach(cases: Cases, rates: Floats, limits: Limits) -> Floats:
-    """Return after how many loss events each case is within ``limits.same`` of its rate; infinite for too many."""
+def approach(cases: Cases, rates: Floats, limits: Limits, events: NDArray[np.int64]) -> Floats:
+    """Return after how many loss events each case is within ``limits.same`` of its rate; infinite for too many.
+
+    ``events`` are the loss events of each over which its rate is averaged.
+    """
     loss, one, table, wrong = _call(cases, COMPILED, limits)
     out = np.empty(len(rates))
     loop_of(KERNEL, "approach")(
         cases.packets, cases.rtts, cases.service, cases.starts,
-        _step(cases.rule, COMPILED, limits.acks), loss, one, table, rates, out, wrong,
+        _step(cases.rule, COMPILED, limits.acks), loss, one, table, rates, events, out, wrong,
     )  # fmt: skip
     return out
 
@@ -297,7 +300,7 @@ def compare_compiled(rule: Dynamics, *, loop: bool = True) -> None:
     for state, found in zip(states, out, strict=True):
         after = rule.on_loss(state, rule.params, Event(0.0, RTT))
         slow = after.cwnd < getattr(after, "ssthresh", 0.0)
-        lag = templates.doubling(after.cwnd, RTT) if slow else RTT
+        lag = float(templates.doubling(after.cwnd, RTT)) if slow else RTT  # type: ignore[no-untyped-call]
         new = rule.on_ack(after, rule.params, Event(lag / after.cwnd, RTT)).cwnd
         if not abs(found[3] - new) <= AGREE * abs(new):
             raise RuleError(

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Bools = NDArray[np.bool_]
 
-__all__ = ["ACCURACY", "follows_blocks", "solve"]
+__all__ = ["ACCURACY", "cases_of", "solve"]
 
 MOST, BUDGET = 4096, 2_000_000
 """Cycles, and blocks of ACKs, after which the mean over the last half stands for the cycle; a power of two."""
@@ -44,6 +44,8 @@ PLAIN_BUDGET = 30_000
 """The same in plain Python: a quarter of a second."""
 DRIFT = 1e-3
 """Relative change of the rate from one mean to that over twice the cycles, twice one way, that is taken for a drift."""
+ACK_DRIFT = 0.0025
+"""The same ACK by ACK, where cycles that do not repeat are fewer."""
 LONG, LONG_BUDGET = 2**22, 100_000_000
 """Cycles and blocks of ACKs that a window which drifts may take to come to rest."""
 ACCURACY = 0.005
@@ -58,8 +60,9 @@ ACKS, LONG_ACKS = 20_000_000, 1_000_000_000
 """ACKs after which the mean over the last half stands for the cycle, and those of a window that drifts."""
 LONGEST = 1e8
 """ACKs of the longest cycle that is solved ACK by ACK."""
-SLOW, NEAR = 10_000, 0.01
-"""Loss events from which on it is said how many a connection needs; how near the rate it is then."""
+SLOW, NEAR, MEAN = 10_000, 0.01, 64
+"""Loss events from which on it is said how many a connection needs; how near the rate it is then, averaged over
+the last number."""
 
 
 class _Answer(NamedTuple):
@@ -83,7 +86,7 @@ def solve(
     It begins at the peaks of `begin_at_peak`, or at those given, in packets, in the common shape.
     """
     shape = np.broadcast_shapes(p.shape, rtt.shape)
-    cases = _cases(rule, p, rtt, bandwidth, peaks)
+    cases = cases_of(rule, p, rtt, bandwidth, peaks)
     for runner in runners(rule, cases.packets):
         try:
             answer = _solved(cases, runner)
@@ -96,26 +99,22 @@ def solve(
         slow = (answer.slow | (columns[:, 5] > SLOW)) & (answer.by_acks == acks)
         if slow.any():
             limits = Limits(LONG_ACKS if acks else LONG_BUDGET, LONG, acks, same=NEAR)
-            events[slow] = approach(cases.some(slow), columns[slow, 0].copy(), limits)
+            mean = np.full(int(slow.sum()), MEAN)
+            events[slow] = approach(cases.some(slow), columns[slow, 0].copy(), limits, mean)
     events[events <= SLOW] = np.nan
     every = [columns[:, n] for n in range(7)] + [answer.by_acks, answer.followed, events]
     return Cycle(*(each.reshape(shape) for each in every))  # type: ignore[arg-type]
 
 
-def _cases(
+def cases_of(
     rule: Dynamics, p: Floats, rtt: Floats, bandwidth: float | None, peaks: Floats | None = None
 ) -> Cases:
+    """Return the cases of checked arrays that broadcast, from the states of `begin_at_peak`."""
     shape = np.broadcast_shapes(p.shape, rtt.shape)
     packets = np.broadcast_to(1.0 / p, shape).ravel().copy()
     rtts = np.broadcast_to(rtt, shape).ravel().copy()
     service = 0.0 if bandwidth is None else 1.0 / bandwidth
     return Cases(rule, packets, rtts, service, begin_at_peak(rule, p, rtt, bandwidth, peaks))
-
-
-def follows_blocks(rule: Dynamics, p: Floats, rtt: Floats, bandwidth: float | None) -> Bools:
-    """Return where blocks of ACKs give the cycle of a rule that single ACKs give, shape of p."""
-    cycle = solve(rule, p, rtt, bandwidth)
-    return ~cycle.by_acks
 
 
 def _solved(cases: Cases, runner: Runner) -> _Answer:
@@ -178,22 +177,26 @@ def _by_acks(cases: Cases, runner: Runner) -> Found:
         again = run(cases.some(later), runner, limits._replace(same=-1.0))
         for array, new in zip(found, again, strict=True):
             array[later] = new
-    drifts = _drifts(found)
-    if drifts.any():
-        again = run(cases.some(drifts), COMPILED, Limits(LONG_ACKS, LONG, True, same=1e-11))
-        if (still := _drifts(again)).any():
-            raise _drift(cases.some(drifts).some(still), again.columns[still][0, 5])
+    for further in (16, 256, LONG // MOST):
+        drifts = _drifts(found, ACK_DRIFT)
+        if not drifts.any():
+            return found
+        budget = min(LONG_ACKS, further * ACKS)
+        more = limits._replace(budget=budget, most=further * MOST)
+        again = run(cases.some(drifts), runner, more)
         for array, new in zip(found, again, strict=True):
             array[drifts] = new
+    if (drifts := _drifts(found, ACK_DRIFT)).any():
+        raise _drift(cases.some(drifts), found.columns[drifts][0, 5])
     return found
 
 
-def _drifts(found: Found) -> Bools:
+def _drifts(found: Found, least: float = DRIFT) -> Bools:
     """Return where means of the rate over twice the cycles change, twice one way."""
     rate, before, earlier = found.columns[:, [0, 7, 8]].T
     with np.errstate(divide="ignore", invalid="ignore"):
         steps = np.log([before / earlier, rate / before])
-    moves = (abs(steps) > DRIFT).all(axis=0) & (steps[0] * steps[1] > 0.0)
+    moves = (abs(steps) > least).all(axis=0) & (steps[0] * steps[1] > 0.0)
     return np.asarray(moves & (found.columns[:, 6] == 0.0))
 
 

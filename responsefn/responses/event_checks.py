@@ -89,7 +89,9 @@ def _samples(
         values = list(numbers_of(rule).values())
         numbers[first : first + len(values)] = values
         rounds = min(MAX_ACKS, max(MIN_ACKS, ROUNDS * state.cwnd))
-        for pause, count in zip((0.0, *PAUSES), (rounds, *len(PAUSES) * (state.cwnd,)), strict=True):
+        for pause, count in zip(
+            (0.0, *PAUSES), (rounds, *len(PAUSES) * (state.cwnd,)), strict=True
+        ):
             states.append(numbers)
             times.append(BEGIN + pause)
             counts.append(count)

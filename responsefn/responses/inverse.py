@@ -12,6 +12,7 @@ from responsefn.responses.cycle_inverse import SMALLEST_P, cycle_root
 from responsefn.responses.errors import AmbiguousRateError, UnreachableRateError
 from responsefn.responses.input_checks import packet_rate, plain, round_trip, same_shape, spread
 from responsefn.responses.labels import keeps_labels
+from responsefn.responses.response_warnings import quiet
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -33,6 +34,7 @@ NEAR = 1e-6
 """Change of log p below which round-off would spoil a secant, and the last one is taken again."""
 
 
+@quiet()
 @keeps_labels
 def invert(
     rule: Response,

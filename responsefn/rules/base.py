@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -23,6 +24,7 @@ from responsefn.responses.input_checks import (
     spread,
 )
 from responsefn.responses.labels import keeps_labels
+from responsefn.responses.response_warnings import warns
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -34,8 +36,8 @@ __all__ = ["Event", "WindowRule", "answers_marks", "cut", "grow"]
 
 MANY = 64
 """Entries from which it pays to look at the ends of a range first."""
-STARTS, SAME_RATE = 9, 0.03
-"""Windows from which `WindowRule.attractors` starts; relative difference of rates that are one."""
+STARTS = 9
+"""Windows from which `WindowRule.attractors` starts."""
 FULL = "it holds nearly the whole capacity over wide ranges of p, where its rate tells nothing of p"
 """Why rules that estimate the capacity have no inverse."""
 
@@ -93,7 +95,10 @@ class WindowRule(Response, ABC):
         no meaning without a capacity, ``"optional"`` where the round-trip time may also be fixed.
     counts_acks
         Whether what an ACK does depends on how many came before, so that many cannot be taken at once: such
-        a rule runs packet by packet, and the fluid refuses it.
+        a rule is solved and simulated ACK by ACK everywhere. Others are where blocks of ACKs turn out to
+        give another answer; the flag spares that comparison.
+    single_below
+        Loss event rates from which on the closed form is one of several responses, which `rate` says there.
 
     Examples
     --------
@@ -124,6 +129,7 @@ class WindowRule(Response, ABC):
     recovery: ClassVar[str] = "newreno"
     signal: ClassVar[str] = "loss"
     counts_acks: ClassVar[bool] = False
+    single_below: ClassVar[float] = math.inf
 
     @staticmethod
     @abstractmethod
@@ -241,6 +247,7 @@ class WindowRule(Response, ABC):
         >>> [round(rate) for rate in Illinois().attractors(0.02, 0.1)], Reno().attractors(0.02, 0.1)
         ([612, 87], (86.5...,))
         """
+        from responsefn.responses.attractors import distinct
         from responsefn.responses.cycles import solve
 
         p, rtt = one_number("p", loss_rate(p)), one_number("rtt", round_trip(rtt, unit_check))
@@ -248,11 +255,7 @@ class WindowRule(Response, ABC):
         peaks = np.geomspace(2.0, 4.0 * max(peak, 2.0), STARTS)
         losses, rtts = np.full(STARTS, p), np.full(STARTS, rtt)
         found = solve(self, losses, rtts, self._capacity(bandwidth, unit_check), peaks=peaks)
-        rates: list[float] = []
-        for rate in sorted(map(float, found.rate), reverse=True):
-            if not rates or rate < (1.0 - SAME_RATE) * rates[-1]:
-                rates.append(rate)
-        return tuple(rates)
+        return distinct(found.rate)
 
     def _capacity(self, bandwidth: float | None, unit_check: bool = True) -> float | None:
         """Check the bandwidth; None unless the rule sees the queue."""
@@ -312,7 +315,7 @@ class WindowRule(Response, ABC):
         formula = formula_of(self) if self.uses_closed_form(bandwidth) else None
         expression = None if formula is None else getattr(formula, name)
         if formula is None or expression is None:
-            return plain(getattr(self.cycle(p, rtt, bandwidth, unit_check=False), name))
+            return plain(self._numerical(name, p, rtt, bandwidth))
         values = self.value_at(expression, losses, rtt)
         if not formula.everywhere:
             holds = _holds_at_ends(self, losses, rtt) or self.closed_form_holds(p, rtt)
@@ -320,9 +323,36 @@ class WindowRule(Response, ABC):
                 values = np.broadcast_to(values, shape).copy()
                 other = ~holds
                 at_p, at_rtt = (np.broadcast_to(each, shape)[other] for each in (p, rtt))
-                found = self.cycle(at_p, at_rtt, bandwidth, unit_check=False)
-                values[other] = getattr(found, name)
+                values[other] = self._numerical(name, at_p, at_rtt, bandwidth)
+        if name == "rate" and losses.ends[1] >= self.single_below and warns():
+            at, rtts = np.broadcast_arrays(p, rtt)
+            self._comment_closed(at, rtts, bandwidth)
         return plain(spread(values, shape))
+
+    def _comment_closed(self, p: Any, rtt: Any, bandwidth: float | None) -> None:
+        """Say which other rates there are where the closed form is one of several."""
+        some = np.flatnonzero(
+            (p.ravel() >= self.single_below) & self.closed_form_holds(p, rtt).ravel()
+        )
+        if len(some) > MANY:
+            some = some[[np.argmax(p.ravel()[some])]]
+        if len(some):
+            at = p.ravel()[some], rtt.ravel()[some], bandwidth
+            self._comment(*at, self.cycle(*at, unit_check=False))
+
+    def _numerical(self, name: str, p: Any, rtt: Any, bandwidth: float | None) -> Any:
+        """Return a field of the numerical cycle; with the rate say what else there is to know of it."""
+        cycle = self.cycle(p, rtt, bandwidth, unit_check=False)
+        if name == "rate" and warns():
+            self._comment(p, rtt, bandwidth, cycle)
+        return getattr(cycle, name)
+
+    def _comment(self, p: Any, rtt: Any, bandwidth: float | None, known: Cycle) -> None:
+        from responsefn.responses.attractors import comment
+
+        p, rtt = (np.ascontiguousarray(each) for each in np.broadcast_arrays(p, rtt))
+        flat = {field.name: getattr(known, field.name).ravel() for field in fields(known)}
+        comment(self, p.ravel(), rtt.ravel(), bandwidth, replace(known, **flat))
 
     @keeps_labels
     def mean_window(

@@ -58,6 +58,7 @@ class Illinois(WindowRule):
     recovery: ClassVar[str] = "sack"
     reference = references.ILLINOIS
     domain = (0.0, 0.02)
+    single_below: ClassVar[float] = 8.0 / (3.0 * 15.0**2)
 
     @staticmethod
     def on_ack(s: Any, q: Any, e: Any) -> Any:

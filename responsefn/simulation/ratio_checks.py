@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hopflow.results import Result, figure
+from responsefn.responses.response_warnings import quiet
 from responsefn.rules.base import WindowRule
 from responsefn.rules.bic import BIC
 from responsefn.rules.classic import AIMD, Reno, Tahoe
@@ -122,6 +123,7 @@ class RatioTable(Result):
         return axes
 
 
+@quiet()
 def ratios(
     rules: tuple[WindowRule, ...] | None = None,
     p: tuple[float, ...] = LOSS_RATES,

@@ -23,8 +23,8 @@ from responsefn.responses.input_checks import capacity, round_trip
 from responsefn.responses.rule_checks import check_dynamics
 from responsefn.rules.base import WindowRule
 from responsefn.simulation.losses import Deterministic, Gilbert, Losses
-from responsefn.simulation.single_flow_runs import Path, Run, blocks_follow, by_blocks_or_acks
 from responsefn.simulation.single_flow_results import SimulatedResponse, measured
+from responsefn.simulation.single_flow_runs import Path, Run, blocks_follow, by_blocks_or_acks
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

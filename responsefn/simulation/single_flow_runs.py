@@ -72,9 +72,7 @@ def by_blocks_or_acks(rule: WindowRule, runs: Sequence[Run], path: Path) -> dict
         except WrongBlockError:
             first = dict.fromkeys(first, False)
     single += [
-        replace(run, method="acks")
-        for run in runs
-        if run.method == "blocks" and not first[run.at]
+        replace(run, method="acks") for run in runs if run.method == "blocks" and not first[run.at]
     ]
     return done | (side_by_side(rule, single, path) if single else {})
 
@@ -84,7 +82,7 @@ def blocks_follow(rule: WindowRule, run: Run, path: Path) -> bool:
     if rule.counts_acks:
         return False
     sums = np.cumsum(run.gaps)
-    enough = max(FOLLOWED, min(FOLLOWED_LONG, int(sums[: FOLLOWED_CYCLES].max())))
+    enough = max(FOLLOWED, min(FOLLOWED_LONG, int(sums[:FOLLOWED_CYCLES].max())))
     count = max(1, int(np.searchsorted(sums, enough, side="right")))
     gaps = np.minimum(run.gaps[:count], FOLLOWED_LONG)
     times, windows = [], []

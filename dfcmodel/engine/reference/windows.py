@@ -20,9 +20,7 @@ LARGEST_GROWTH = 0.125
 class Window:
     """A rule and its state; ``most`` is the receiver's window in packets; ``single`` shows it ACK by ACK."""
 
-    def __init__(
-        self, rule: WindowRule, rtt: float, most: float, *, single: bool = False
-    ) -> None:
+    def __init__(self, rule: WindowRule, rtt: float, most: float, *, single: bool = False) -> None:
         self.rule, self.most, self.single = rule, most, single
         self.part = 0.0
         self.state: Any = rule.start(rtt)

@@ -152,7 +152,9 @@ def repeats_later(one, steps, loss, rows, packets, carry, period, rtt, service, 
     for n in range(len(rows[0])):
         rows[CHECK_B, n] = rows[CHECK_START, n]
     for _ in range(period):
-        if not advance(one, steps, loss, rows[CHECK_B], packets, carry, rtt, service, limits, wrong):
+        if not advance(
+            one, steps, loss, rows[CHECK_B], packets, carry, rtt, service, limits, wrong
+        ):
             return math.inf
         time += one[TIME]
         keep(one, rows[CHECK_B])
@@ -173,9 +175,7 @@ def repeats_later(one, steps, loss, rows, packets, carry, period, rtt, service, 
 
 
 @entry
-def run(
-    packets, rtts, service, ends, columns, blocks, acks, loss, one, limits, rows, out, wrong
-):
+def run(packets, rtts, service, ends, columns, blocks, acks, loss, one, limits, rows, out, wrong):
     """Compare blocks with ACKs from each row of ``ends``, kept by `cycles.keep` just before a loss.
 
     ``limits.most`` ACKs of a cycle are followed, ``limits.budget`` in several cycles where they are

@@ -84,7 +84,9 @@ def test_compiled_steps_in_a_loop_of_plain_python_give_the_same_answer(monkeypat
     fields = [field.name for field in dataclasses.fields(cycles.Cycle)]
     expected = [getattr(rule.cycle(p, RTT), name) for name in fields]
     asked = []
-    monkeypatch.setattr(cycle_loops, "is_compiled_package", lambda *names: asked.append(names) or False)
+    monkeypatch.setattr(
+        cycle_loops, "is_compiled_package", lambda *names: asked.append(names) or False
+    )
     monkeypatch.setattr(cycle_loops, "_by_steps", Counter({cycle_loops.kind_of(rule): 1}))
     for short in (cycle_loops.STEPS_CALLS, 20):
         monkeypatch.setattr(cycle_loops, "STEPS_CALLS", short)
