@@ -107,7 +107,8 @@ def response(
     table = curve(chosen, at, trip, capacity, unit_check=unit_check)
     if json:
         rates = {repr(rule): table.rate[n] for n, rule in enumerate(chosen)}
-        typer.echo(as_json({"rtt": trip, "p": at, "rate": rates}))
+        inside = {repr(rule): table.in_domain[n] for n, rule in enumerate(chosen)}
+        typer.echo(as_json({"rtt": trip, "p": at, "rate": rates, "in_domain": inside}))
     else:
         _print(table, packet_size)
     if plot is not None:
@@ -119,6 +120,7 @@ def response(
 def _invert(
     name: str, rate: float, rtt: float, capacity: float | None, unit_check: bool, json: bool
 ) -> None:
+    from responsefn.responses.equations import domain_of
     from responsefn.responses.inverse import invert
     from responsefn.rule_catalogue import rule_named
 
@@ -128,9 +130,12 @@ def _invert(
     except TypeError as error:  # a rule without an inverse says why
         raise ValueError(f"invert: {error}") from None
     if json:
-        typer.echo(as_json({"rule": repr(rule), "p": found, "rate": rate, "rtt": rtt}))
+        inside = bool(rule.in_domain(found))
+        answer = {"rule": repr(rule), "p": found, "rate": rate, "rtt": rtt, "in_domain": inside}
+        typer.echo(as_json(answer))
     else:
-        typer.echo(f"{rule!r}: p = {float(found):.6g} for {rate:.6g} packets/s at {rtt:g} s")
+        mark = "" if rule.in_domain(found) else f" (outside of its domain, {domain_of(rule)})"
+        typer.echo(f"{rule!r}: p = {float(found):.6g} for {rate:.6g} packets/s at {rtt:g} s{mark}")
 
 
 def _list(json: bool) -> None:
@@ -145,18 +150,34 @@ def _list(json: bool) -> None:
 
 
 def _print(table: Curve, packet_size: float) -> None:
-    """Print a row for each loss event rate; for more than three rules a row for each rule."""
+    """Print a row for each loss event rate; for more than three rules a row for each rule.
+
+    What is outside of a rule's domain has a star, and a line below says so.
+    """
+    from responsefn.responses.equations import domain_of
+
+    _print_rates(table, packet_size)
+    for rule, inside in zip(table.rules, table.in_domain, strict=True):
+        if not inside.all():
+            typer.echo(f"* outside of the domain of {rule!r}, {domain_of(rule)}")
+
+
+def _print_rates(table: Curve, packet_size: float) -> None:
+    import numpy as np
+
     from hopflow.units import to_mbps
 
+    stars = np.where(table.in_domain, "", "*")
     if len(table.rules) <= MOST_COLUMNS:
         typer.echo("p".ljust(12) + "".join(f"{rule!r}".rjust(28) for rule in table.rules))
         for n, loss in enumerate(table.p):
             cells = (
-                f"{rate:.5g} /s = {to_mbps(float(rate), packet_size):.4g} Mb/s".rjust(28)
-                for rate in table.rate[:, n]
+                f"{rate:.5g} /s = {to_mbps(float(rate), packet_size):.4g} Mb/s{star}".rjust(28)
+                for rate, star in zip(table.rate[:, n], stars[:, n], strict=True)
             )
             typer.echo(f"{loss:<12.4g}" + "".join(cells))
         return
     typer.echo("packets/s at p =".ljust(20) + "".join(f"{loss:.4g}".rjust(10) for loss in table.p))
-    for rule, rates in zip(table.rules, table.rate, strict=True):
-        typer.echo(f"{rule!r}".ljust(20) + "".join(f"{rate:.4g}".rjust(10) for rate in rates))
+    for rule, rates, marks in zip(table.rules, table.rate, stars, strict=True):
+        cells = (f"{rate:.4g}{star}".rjust(10) for rate, star in zip(rates, marks, strict=True))
+        typer.echo(f"{rule!r}".ljust(20) + "".join(cells))

@@ -29,6 +29,10 @@ if TYPE_CHECKING:
 __all__ = ["Response"]
 
 
+AT_END = 1e-12
+"""Relative rounding of a loss event rate at an end of a domain."""
+
+
 class Response(Parametrized):
     """A rate in packets/s as a function of the loss event rate p and the round-trip time.
 
@@ -40,7 +44,7 @@ class Response(Parametrized):
     reference
         Where it comes from; `cite` prints it.
     domain
-        The loss event rates (smallest, largest) for which the response is meant.
+        The loss event rates (smallest, largest) for which the response is meant; see `in_domain`.
     monotone
         Whether the rate falls with p everywhere, so that there is an inverse.
     why_no_inverse
@@ -69,6 +73,21 @@ class Response(Parametrized):
 
     def _repr_html_(self) -> str:
         return table_of([self])
+
+    def in_domain(self, p: ArrayLike) -> NDArray[np.bool_]:
+        """Return for which loss event rates the response is meant: those within ``domain``.
+
+        `rate` answers elsewhere too; curves, tables and plots mark it.
+
+        Examples
+        --------
+        >>> from responsefn import Reno
+        >>> Reno().in_domain([0.01, 0.1])
+        array([ True, False])
+        """
+        low, high = self.domain
+        p = np.asarray(p, dtype=np.float64)
+        return (p >= low * (1.0 - AT_END)) & (p <= high * (1.0 + AT_END))
 
     def formula(self) -> Formula | None:
         """Return the closed forms in the symbols of `responsefn.responses.closed_forms.symbolic`, None without one."""

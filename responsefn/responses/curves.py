@@ -13,6 +13,7 @@ from hopflow.results import Result, figure
 from hopflow.units import in_units
 from responsefn.responses.attractors import remarks_of
 from responsefn.responses.base import Response
+from responsefn.responses.equations import domain_of
 from responsefn.responses.input_checks import round_trip
 from responsefn.responses.response_warnings import collected
 
@@ -25,6 +26,7 @@ __all__ = ["Curve", "curve"]
 
 LINES = ("-", "--", "-.", ":")
 MARKERS = "osD^vPX"
+FADED = "faded: outside of the rule's domain"
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -66,6 +68,11 @@ class Curve(Result):
     loss_events: NDArray[np.float64] | None = None
 
     @property
+    def in_domain(self) -> NDArray[np.bool_]:
+        """Whether p is within the domain of the rule or law, shape (n, m)."""
+        return np.stack([rule.in_domain(self.p) for rule in self.rules])
+
+    @property
     def mean_window(self) -> NDArray[np.float64]:
         """Mean windows in packets, ``rate * rtt``, shape (n, m)."""
         return self.rate * self.rtt
@@ -92,6 +99,7 @@ class Curve(Result):
                     self.mean_window,
                     {"units": "packets", "long_name": "mean window"},
                 ),
+                "in_domain": (dims, self.in_domain, {"long_name": "p is within the rule's domain"}),
             },
             coords={
                 "rule": [repr(rule) for rule in self.rules],
@@ -106,8 +114,11 @@ class Curve(Result):
             "p": f"{self.p.min():g} .. {self.p.max():g} ({self.p.size} values)",
             "rtt": f"{self.rtt:g} s",
         }
-        for rule, rate in zip(self.rules, self.rate, strict=True):
-            ranges[repr(rule)] = f"{rate.min():.4g} .. {rate.max():.4g} packets/s"
+        for rule, rate, inside in zip(self.rules, self.rate, self.in_domain, strict=True):
+            beyond = f"; {(~inside).sum()} values outside of {domain_of(rule)}"
+            ranges[repr(rule)] = (
+                f"{rate.min():.4g} .. {rate.max():.4g} packets/s{'' if inside.all() else beyond}"
+            )
         ranges |= self._remarks()
         return ranges
 
@@ -128,7 +139,7 @@ class Curve(Result):
         ax: Axes | None = None,
         points: Mapping[str, tuple[ArrayLike, ArrayLike]] | None = None,
     ) -> Axes:
-        """Draw rate against p on logarithmic axes, faded outside each rule's domain.
+        """Draw rate against p on logarithmic axes, faded outside each rule's domain, as the legend says.
 
         Parameters
         ----------
@@ -147,13 +158,15 @@ class Curve(Result):
             p, sorted_rate = self.p[order], rate[order]
             style = LINES[index % len(LINES)]
             (line,) = axes.loglog(p, sorted_rate, style, label=repr(rule))
-            outside = (p < rule.domain[0]) | (p > rule.domain[1])
+            outside = ~rule.in_domain(p)
             if outside.any():
                 line.set_ydata(np.where(outside, np.nan, sorted_rate))
                 # the neighbours inside join the two parts
                 near = outside | np.roll(outside, 1) | np.roll(outside, -1)
                 faded = np.where(near, sorted_rate, np.nan)
                 axes.loglog(p, faded, style, color=line.get_color(), alpha=0.25)
+        if not self.in_domain.all():
+            axes.plot([], [], color="0.3", alpha=0.25, label=FADED)
         for index, (label, (at, rates)) in enumerate((points or {}).items()):
             axes.loglog(at, rates, MARKERS[index % len(MARKERS)], markersize=4, label=label)
         axes.set(
@@ -203,7 +216,7 @@ def curve(
     Curve
       p       0.0001 .. 0.1 (31 values)
       rtt     0.04 s
-      Reno()  96.82 .. 3062 packets/s
+      Reno()  96.82 .. 3062 packets/s; 7 values outside of p <= 0.02
       TFRC()  44.25 .. 3059 packets/s
     """
     given = (rules,) if isinstance(rules, Response) else rules

@@ -60,9 +60,29 @@ def test_json() -> None:
     rows = json.loads(call("--json").output)
     assert {"Reno()", "CUBIC()"} <= {row["name"] for row in rows}
     found = json.loads(call("reno", "--p", 1e-3, "--rtt", "40ms", "--json").output)
-    assert found == {"rtt": 0.04, "p": [1e-3], "rate": {"Reno()": [Reno().rate(1e-3, 0.04)]}}
+    rate = {"Reno()": [Reno().rate(1e-3, 0.04)]}
+    inside = {"Reno()": [True]}
+    assert found == {"rtt": 0.04, "p": [1e-3], "rate": rate, "in_domain": inside}
     inverse = json.loads(call("--invert", "reno", "--rate", "1Mbps", "--json").output)
     assert inverse["p"] == invert(Reno(), mbps(1), 0.1)
+
+
+def test_what_is_outside_of_a_domain_has_a_star() -> None:
+    """Reno's is p <= 0.02; in columns, in rows, in JSON and for the inverse."""
+    for rules in (["reno"], ["reno", "tfrc", "cubic", "bic"]):
+        output = call(*rules, "--p", 0.01, "--p", 0.1).output
+        assert "* outside of the domain of Reno(), p <= 0.02" in output
+        rows = [line for line in output.splitlines() if not line.startswith("*")]
+        at_star = [row for row in rows if "*" in row]
+        assert at_star
+        assert all(f"{Reno().rate(0.1, 0.1):.4g}" in row for row in at_star)
+        assert f"{Reno().rate(0.01, 0.1):.4g}*" not in output
+    assert "*" not in call("reno", "--p", 0.01).output
+    found = json.loads(call("reno", "--p", 0.01, "--p", 0.1, "--json").output)
+    assert found["in_domain"] == {"Reno()": [True, False]}
+    far = call("--invert", "reno", "--rate", 30, "--rtt", "100ms")
+    assert "outside of its domain, p <= 0.02" in far.output
+    assert json.loads(call("--invert", "reno", "--rate", 30, "--json").output)["in_domain"] is False
 
 
 def test_many_rules_are_rows() -> None:

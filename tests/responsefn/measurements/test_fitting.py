@@ -54,7 +54,9 @@ def test_intervals_end_where_the_rule_does() -> None:
         limited += high == 1.0
     assert 89 <= held <= 99  # binomial: 95 +- 2.7 standard deviations
     assert limited >= 10
-    low, high = fit(TFRC, p, 0.1, TFRC(1.0).rate(p, 0.1), by="packets_per_ack").intervals["packets_per_ack"]
+    low, high = fit(TFRC, p, 0.1, TFRC(1.0).rate(p, 0.1), by="packets_per_ack").intervals[
+        "packets_per_ack"
+    ]
     assert 1.0 <= low <= high
 
 
