@@ -113,24 +113,25 @@ class Space:
         return cls(make, given)
 
     @classmethod
-    def found(cls, make: Any, states: Sequence[Any]) -> Space:
-        """Return the smallest space that has some states, of which a model declared none.
-
-        Whole numbers become a range; other values are numbered in the order of their discovery, as
-        are tuples of different lengths. A state that is no tuple, or a plain tuple where these have
-        different lengths, is one component called ``state``.
-        """
-        if make is None and (not isinstance(states[0], tuple) or len(set(map(len, states))) > 1):
-            return cls(_single, {"state": _values_of(states)})
-        width = len(states[0])
-        names = getattr(make, "_fields", None) or tuple(f"state[{k}]" for k in range(width))
-        columns = zip(*states, strict=True)
-        return cls(make, {name: _values_of(c) for name, c in zip(names, columns, strict=True)})
-
-    @classmethod
     def of_single(cls, values: Any) -> Space:
         """Return the space of states that are one value each, whatever it is."""
         return cls(_single, {"state": values})
+
+    @classmethod
+    def found(cls, make: Any, states: Sequence[Any]) -> Space:
+        """Return the smallest space that has some states, of which a model declared none.
+
+        Whole numbers become a range; other values, and whole numbers beyond 62 bits, are numbered in the
+        order of their discovery. States that are not all tuples of the same length have one component,
+        called ``state``.
+        """
+        width = len(states[0]) if isinstance(states[0], tuple) else 0
+        tuples = (isinstance(state, tuple) and len(state) == width for state in states)
+        if make is None and not (width and all(tuples)):
+            return cls(_single, {"state": _values_of(states)})
+        names = getattr(make, "_fields", None) or tuple(f"state[{k}]" for k in range(width))
+        columns = zip(*states, strict=True)
+        return cls(make, {name: _values_of(c) for name, c in zip(names, columns, strict=True)})
 
     @property
     def names(self) -> tuple[str, ...]:
