@@ -72,6 +72,8 @@ def _members(chain: MarkovChain, states: Any, name: str) -> NDArray[np.bool_]:
         return states
     if isinstance(states, np.ndarray):
         states = states.tolist()
+    if _are_truths(chain, states):
+        return _members(chain, np.array(states), name)
     listed = isinstance(states, (list, set))
     if isinstance(states, (tuple, frozenset)):
         listed = not _is_state(chain, states) and all(_is_state(chain, each) for each in states)
@@ -83,6 +85,13 @@ def _members(chain: MarkovChain, states: Any, name: str) -> NDArray[np.bool_]:
         except KeyError:
             raise ValueError(f"{name}: {state!r} is no state of the chain") from None
     return found
+
+
+def _are_truths(chain: MarkovChain, states: Any) -> bool:
+    """Whether a list has truth values and not states, which may be truth values too."""
+    if not isinstance(states, list) or not states or any(type(each) is not bool for each in states):
+        return False
+    return not any(isinstance(state, bool) for state in chain.table.plain([0, chain.size - 1]))
 
 
 def _named(chain: MarkovChain, text: str, name: str) -> NDArray[np.bool_]:
@@ -99,7 +108,7 @@ def _named(chain: MarkovChain, text: str, name: str) -> NDArray[np.bool_]:
         if not labels and not texts:
             said = "there are no labels; give a state, a list of states, or a function of the state"
             raise ValueError(f"{name} = {text!r}: {said}")
-        choice(name, text, (*labels, *texts))
+        choice(name, text, tuple(dict.fromkeys((*labels, *texts))))
     members = np.asarray(known[text].of != 0.0)
     if one.any() and not np.array_equal(one, members):
         said = "a label and a state"

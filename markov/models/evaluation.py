@@ -183,9 +183,10 @@ def _value(value: Any) -> float | Mean:
 
 def _truth(value: Any) -> float:
     """Return a number that is zero where a value is false."""
-    if isinstance(value, int) and not -2 <= value <= 1:
-        return 1.0  # of any size
-    return number_of(value)
+    try:
+        return number_of(value)
+    except OverflowError:  # a whole number that is no float
+        return 1.0
 
 
 # ---------------------------------------------------------------------- the ways

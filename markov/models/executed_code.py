@@ -45,17 +45,21 @@ class Execution:
 
     def __init__(self) -> None:
         self.columns = self.arrays = True
-        self._before: Any = None
+        self._records = False
 
     def __enter__(self) -> Self:
-        """Record what is called from now on."""
-        self._before = sys.getprofile()
-        sys.setprofile(self.look_at)
+        """Record what is called from now on; where another profiler does, nothing is known."""
+        self._records = sys.getprofile() is None
+        if self._records:
+            sys.setprofile(self.look_at)
+        else:
+            self.columns = self.arrays = False
         return self
 
     def __exit__(self, *_: object) -> None:
         """Record no more."""
-        sys.setprofile(self._before)
+        if self._records:
+            sys.setprofile(None)
 
     def look_at(self, frame: FrameType, event: str, _argument: Any) -> None:
         """Take note of a function that is called, as `sys.setprofile` reports it."""

@@ -115,6 +115,11 @@ class Space:
         return cls(make, given)
 
     @classmethod
+    def of_single(cls, values: Any) -> Space:
+        """Return the space of states that are one value each, whatever it is."""
+        return cls(_single, {"state": values})
+
+    @classmethod
     def found(cls, make: Any, states: Sequence[Any]) -> Space:
         """Return the smallest space that has some states, of which a model declared none.
 
@@ -129,11 +134,6 @@ class Space:
         names = getattr(make, "_fields", None) or tuple(f"state[{k}]" for k in range(width))
         columns = zip(*states, strict=True)
         return cls(make, {name: _values_of(c) for name, c in zip(names, columns, strict=True)})
-
-    @classmethod
-    def of_single(cls, values: Any) -> Space:
-        """Return the space of states that are one value each, whatever it is."""
-        return cls(_single, {"state": values})
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -126,6 +126,22 @@ def by_kind(x: Any) -> int:
             return 0
 
 
+def by_structure(s: Any) -> int:
+    match s:
+        case Pair(n=2, m=m) if m > 0:
+            return 1
+        case Packet(n=n, lost=True) if n != 1:
+            return 2
+        case Mixed(up=True, queue=(1, *_)) | Disk(st=St.SLEEP):
+            return 3
+        case (0, 3) | ("a", *_):
+            return 4
+        case frozenset() | "up:2" | 5:
+            return 5
+        case _:
+            return 0
+
+
 def guarded(n: Any) -> float:
     try:
         return 1 / (n - 2)
@@ -214,7 +230,7 @@ COMMON = (
     "{x} == X", "{x} != X", "{x} is X", "{x} is not X", "{x} in (X, Y)", "{x} in [Y]", "{x} == X or {n} > 2",
     "{x} is X and {n} > 1", "same({x}, X)", "by_kind({x})", "hash({x}) == hash(X)", "{{X: 2, Y: 1}}.get({x}, 0)",
     "(3 if {x} is X else {n})", "[X, Y].count({x})", "True", "False", "1.5",
-    "bool(repr({x}))", "s == START", "s in (START,)", "s != START and {n} > 1", "hash(s) == hash(START)", "s in {{START}}",
+    "bool(repr({x}))", "s == START", "s in (START,)", "s != START and {n} > 1", "hash(s) == hash(START)", "s in {{START}}", "by_structure(s)",
 )  # fmt: skip
 REFUSED = ("None", "str({n})", "s", "[{n}]", "{n}.missing", "1 / ({n} - 1)", "[][{n}]", "unknown({n})", "{{}}[{n}]", "complex({n})")  # fmt: skip
 """What is no truth value and no number, in some state at least."""

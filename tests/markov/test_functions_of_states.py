@@ -125,7 +125,7 @@ class Watched:
 
 @kinds
 def test_state_by_state(kind: Kind) -> None:
-    check_measures(kind, small(kind), 3)
+    check_measures(kind, small(kind), 6)
 
 
 @pytest.mark.slow
@@ -146,7 +146,7 @@ def at_once(patch: pytest.MonkeyPatch) -> None:
 @kinds
 def test_at_once(kind: Kind, monkeypatch: pytest.MonkeyPatch) -> None:
     at_once(monkeypatch)
-    check_measures(kind, small(kind), 2)
+    check_measures(kind, small(kind), 3)
 
 
 @pytest.mark.slow
@@ -199,7 +199,7 @@ def check_answers(kind: Kind, step: int) -> None:
 
 @kinds
 def test_answers_passages_and_transients(kind: Kind) -> None:
-    check_answers(kind, 7)
+    check_answers(kind, 11)
 
 
 @pytest.mark.slow
@@ -242,7 +242,7 @@ def decay_rate(chain: MarkovChain, to: Any) -> Any:
 def test_best_and_its_limits(kind: Kind) -> None:
     """The largest label under a limit, over three speeds of one transition."""
     functions = list(kind.functions().values())
-    for function in functions[5::40]:
+    for function in functions[5::60]:
 
         def rules(s: Any, q: Any) -> Any:
             for number, (target, rate) in enumerate(kind.rules(s, kind.sizes[0])):
@@ -284,7 +284,7 @@ def check_rates(kind: Kind, step: int) -> None:
 
 @kinds
 def test_rates_of_rules(kind: Kind) -> None:
-    check_rates(kind, 4)
+    check_rates(kind, 7)
 
 
 @pytest.mark.slow
@@ -321,7 +321,7 @@ def test_large_chains(kind: Kind) -> None:
     table = StateTable(space, codes[:, np.argsort(space.numbers(codes), kind="stable")])
     assert table.count > evaluation.PLAIN_STATES
     listed = list(table.plain())
-    for text, function in kind.functions(20).items():
+    for text, function in kind.functions(40).items():
         wanted = np.array([float(function(s)) for s in listed])
         assert members_of(function, table, text).tolist() == (wanted != 0.0).tolist(), text
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import numpy as np
@@ -22,7 +23,14 @@ NAMED = MarkovChain([[-1.0, 1.0], [1.0, -1.0]], states=["up", "down"])
         ([(0,), (4,)], [0, 4]),
         (lambda s: s.n > 2, [3, 4]),
         (np.array([True, False, False, True, False]), [0, 3]),
+        ([True, False, False, True, False], [0, 3]),
+        (((1,), (4,)), [1, 4]),
+        (frozenset({(2,)}), [2]),
+        (lambda s: s.n % 2, [1, 3]),
+        (lambda s: s.n in (0, 3), [0, 3]),
+        (lambda s: s == (2,), [2]),
     ],
+    ids=itertools.count(),
 )
 def test_a_set_of_states_is_found_as_it_is_written(states: Any, members: list[int]) -> None:
     assert np.flatnonzero(selected(QUEUE, states, "to")).tolist() == members
@@ -44,12 +52,37 @@ def test_labels_and_names_of_states() -> None:
         (QUEUE, [], r"^to = \[\]: no state of the chain is in it"),
         (QUEUE, lambda s: s.n > 9, "no state of the chain is in it"),
         (QUEUE, np.array([True]), r"^to has shape \(1,\): must have shape \(5,\)"),
-        (NAMED, "broken", "to = 'broken'"),
+        (NAMED, "broken", "to = 'broken': must be one of 'up', 'down'"),
+        (QUEUE, [True, False], r"^to has shape \(2,\): must have shape \(5,\)"),
     ],
 )
 def test_what_is_no_set_is_refused(chain: MarkovChain, states: Any, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         selected(chain, states, "to")
+
+
+def switch(s: str) -> Any:
+    yield ("down" if s == "idle" else "idle"), 1.0
+
+
+def test_a_string_is_a_state_or_a_label() -> None:
+    chain = explore(switch, start="idle", labels=lambda s: {"off": s != "idle", "idle": True}).chain
+    for text in ("down", "off", ["down"]):
+        assert selected(chain, text, "to").tolist() == [s == "down" for s in chain.table.plain()]
+    with pytest.raises(ValueError, match=r"'idle': is a label and a state; write to=\['idle'\]"):
+        selected(chain, "idle", "to")
+    with pytest.raises(ValueError, match=r"^to = 'on': must be one of 'off', 'idle', 'down'"):
+        selected(chain, "on", "to")
+
+
+def test_a_start_may_be_selected() -> None:
+    assert distribution(QUEUE, lambda s: s.n == 3).tolist() == [0.0, 0.0, 0.0, 1.0, 0.0]
+    chain = explore(switch, start="idle", labels=lambda s: {"off": s != "idle", "any": True}).chain
+    assert distribution(chain, "off").tolist() == distribution(chain, "down").tolist()
+    with pytest.raises(ValueError, match=r"^start = 'any': selects 2 states: must be one"):
+        distribution(chain, "any")
+    with pytest.raises(ValueError, match=r"^start = <lambda>: selects 2 states: must be one"):
+        distribution(QUEUE, lambda s: s.n > 2)
 
 
 def test_a_start_is_a_state_probabilities_or_the_models_own() -> None:

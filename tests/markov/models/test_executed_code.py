@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import cProfile
 import enum
 import itertools
+import pstats
 from collections.abc import Callable
 from typing import Any
 
@@ -107,3 +109,15 @@ def test_what_arrays_hide_is_noticed(function: Callable[[Any], Any]) -> None:
 
 def test_functions_of_numpy_pass() -> None:
     assert called(lambda n: np.where(np.maximum(n, 2) > 2, 1.0, 0.0)).arrays
+
+
+def test_a_profiler_of_the_user_stays() -> None:
+    profile = cProfile.Profile()
+    profile.enable()
+    found = called(lambda n: n > 2)
+    sorted([3, 1])
+    profile.disable()
+    assert not found.columns
+    assert not found.arrays
+    names = {code for _, _, code in pstats.Stats(profile).stats}  # type: ignore[attr-defined]
+    assert "<built-in method builtins.sorted>" in names
