@@ -48,6 +48,9 @@ class Calls:
     def __init__(self, model: ChainModel, space: Space | None) -> None:
         self.model, self.space = model, space
         self.name = model.name
+        state: Any = model.State
+        if state is not None:
+            fields_of(state, self.name)
         if model.rules is ChainModel.rules:
             msg = f"write rules(s, q) below @staticmethod: {PAIRS}"
             raise RuleError(f"{self.name} declares no rules: {msg}")
@@ -55,9 +58,6 @@ class Calls:
         self.rules: Callable[[Any, Any], Any] = two_arguments(
             model.rules, f"{self.name}.rules", self.q
         )
-        state: Any = model.State
-        if state is not None:
-            fields_of(state, self.name)
         self.make = None if state is None else quick(state)
 
     @functools.cached_property

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any, NamedTuple
+
 import numpy as np
 import pytest
 
-from markov import generator, stationary
+from markov import ChainModel, RuleError, explore, generator, stationary
 from markov.generators.building import build_chain
 from tests.markov.conftest import Machine, Mode, Queue
 
@@ -60,3 +62,100 @@ def test_names_of_components_and_states():
     with pytest.raises(KeyError):
         answer.probability((Mode.BUSY, "tepid", (0, 3)))
     assert "n[1]" in [text.get_text() for text in answer.plot().get_legend().get_texts()]
+
+
+def line(states: int) -> Any:
+    """Return rules of a queue of classes: a tuple of varying length, as a line of that many states."""
+
+    def rules(queue: Any) -> Any:
+        if len(queue) < states - 1:
+            yield (*queue, "ab"[len(queue) % 2]), 2.0
+        if queue:
+            yield queue[:-1], 3.0
+
+    return rules
+
+
+@pytest.mark.parametrize("states", [4, 2500, 10_500])
+@pytest.mark.parametrize("deep", [False, True])
+def test_tuples_of_varying_length_are_states(states, deep):
+    rules, depth = line(min(states, 40)), max(1, states // 40)
+
+    def several(s: Any) -> Any:  # a counter beside the tuple, to reach many states
+        for target, rate in rules(s[0] if deep else s[1:]):
+            yield ((target, s[1]) if deep else (s[0], *target)), rate
+        count = s[1] if deep else s[0]
+        after = (count + 1) % depth
+        yield ((s[0], after) if deep else (after, *s[1:])), 1.0
+
+    found = explore(several, start=((), 0) if deep else (0,))
+    assert found.chain.Q.shape[0] == min(states, 40) * depth
+    assert stationary(found).error_bound < 1e-8
+    kept = set(found.states[0] if deep else found.states)
+    assert all(isinstance(state, tuple) for state in kept)
+    assert {len(state) for state in kept} == {k + (not deep) for k in range(min(states, 40))}
+
+
+def test_states_of_several_kinds_keep_their_values():
+    """The text "bc" is no pair of letters, and () is a state."""
+    following = {
+        (): ("a", 1),
+        ("a", 1): "bc",
+        "bc": frozenset({1}),
+        frozenset({1}): 2**70,
+        2**70: (),
+    }
+
+    def rules(s: Any) -> Any:
+        yield following[s], 2.0 if s == () else 1.0
+
+    found = explore(rules, start=())
+    assert found.states.tolist() == list(following)
+    pi = stationary(found).pi
+    np.testing.assert_allclose(pi, np.array([0.5, 1.0, 1.0, 1.0, 1.0]) / 4.5, rtol=1e-14)
+
+
+@pytest.mark.parametrize("named", [False, True])
+def test_whole_numbers_beyond_64_bits_are_states(named):
+    def rules(s: Any) -> Any:
+        n = s.n if named else s
+        more, one = (s._replace(n=4 * n), s._replace(n=1)) if named else (4 * n, 1)
+        if n < 2**70:
+            yield more, 1.0
+        if n > 1:
+            yield one, 1.0
+
+    found = explore(rules, start={"n": 1} if named else 1)
+    values = (found.states.n if named else found.states).tolist()
+    assert values == [4**k for k in range(36)]
+    np.testing.assert_allclose(stationary(found).pi[:-1], 0.5 ** np.arange(1, 36), rtol=1e-13)
+
+
+def test_a_range_that_goes_beyond_64_bits_is_a_component():
+    def rules(s: Any) -> Any:
+        yield s._replace(n=2**80 if s.n == 0 else 0), 1.0
+
+    found = explore(rules, start={"n": 0}, space={"n": range(2**90)})
+    assert found.states.n.tolist() == [0, 2**80]
+
+
+def test_models_that_declare_too_little_say_what_to_write():
+    class NoRules(ChainModel):
+        class State(NamedTuple):
+            n: int
+
+        def start(self):
+            return self.State(0)
+
+    class NoTuple(NoRules):
+        State = int
+        rules = staticmethod(lambda s, _q: [(s, 1.0)])
+
+    for model, said in (
+        (ChainModel(), r"^ChainModel declares no State: write class State\(NamedTuple\)"),
+        (NoRules(), r"^NoRules declares no rules: write rules\(s, q\)"),
+        (NoTuple(), r"^NoTuple.State = <class 'int'>: must be a NamedTuple class"),
+    ):
+        with pytest.raises(RuleError, match=said):
+            stationary(model)
+    assert ChainModel.State is not None  # for tools that look at the class
