@@ -131,6 +131,9 @@ def passage_checks(chain: MarkovChain, states: Any, rng: Any) -> Iterator[Check]
     target[rng.permutation(states)[: rng.integers(1, len(states))]] = True
     start = int(rng.permutation(np.flatnonzero(~target))[0])
     found = passage(chain, to=np.flatnonzero(target), start=start, on_failure="return")
+    if not found.status.ok:
+        yield Check("passage: refused", 0.0, 0.0, True)
+        return
     first, second = truth.passage_moments(Q, target)
     yield check("passage: mean", abs(Decimal(found.mean) - first[start]), found.mean_error)
     variance = second[start] - first[start] ** 2

@@ -24,6 +24,8 @@ FAMILIES = (
     truth.dense, truth.sparse, truth.nearly_decomposable, truth.nearly_absorbing, truth.birth_death,
     truth.rare_events,
 )  # fmt: skip
+SIDES_FROM = -12.0
+"""Decades: with a side given, a kink that is closer than rounding resolves counts as one at the point."""
 Checked = tuple[str, float, float, bool]
 
 
@@ -136,7 +138,8 @@ def point_checks(number: int) -> Iterator[Checked]:
     factors: tuple[Factor, ...] = SMOOTH
     kind = "derivative"
     if number % 3 == 0:
-        c = at * (1.0 + float(rng.choice([-1.0, 1.0])) * 10.0 ** float(rng.uniform(-15.0, -1.0)))
+        nearest = -15.0 if number % 4 < 2 else SIDES_FROM
+        c = at * (1.0 + float(rng.choice([-1.0, 1.0])) * 10.0 ** float(rng.uniform(nearest, -1.0)))
         if c != at:
             factors, kind = (*SMOOTH[:3], *kinked(c)), "derivative close to a kink"
     model = random_model(rng, at, factors)

@@ -7,11 +7,11 @@ parameters together cost about as much as the measure.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
-from hopflow.checks import instance, one_number
+from hopflow.checks import choice, instance, one_number
 from markov.driver import stationary
 from markov.perturbations import parameters_of
 from markov.selections import as_chain
@@ -20,7 +20,11 @@ __all__ = ["differentiable"]
 
 
 def differentiable(
-    model: Any, of: str, *, tolerance: float = 1e-8
+    model: Any,
+    of: str,
+    *,
+    tolerance: float = 1e-8,
+    side: Literal["left", "right"] | None = None,
 ) -> Callable[[Mapping[str, Any]], Any]:
     """Return a measure of a model as a function of its parameters, for `jax.grad`.
 
@@ -32,6 +36,8 @@ def differentiable(
         Name of a label or reward of the model.
     tolerance
         Of the derivatives, as for `Stationary.sensitivity`.
+    side
+        ``"left"`` or ``"right"``: derivatives from below or above, which exist at kinks too.
 
     Returns
     -------
@@ -45,7 +51,8 @@ def differentiable(
     ------
     ValueError
         For an unknown measure or parameter, an array of another length; and, when derivatives are
-        asked for, as `Stationary.sensitivity` does.
+        asked for, as `Stationary.sensitivity` does: `NoDerivativeError` at a kink. Under `jax.jit` JAX
+        raises an error of its own that quotes it.
 
     Notes
     -----
@@ -64,6 +71,8 @@ def differentiable(
 
     tolerance = one_number("tolerance", tolerance, above=0.0, below=1.0)
     instance("of", of, str, "the name of a label or reward")
+    choice("side", side, (None, "left", "right"))
+    how = {"of": of, "tolerance": tolerance, "side": side}
     chain = as_chain(model)
     model = chain.model
     if model is None:
@@ -83,8 +92,7 @@ def differentiable(
     def value_and_slopes(parameters: Mapping[str, Any]) -> Any:
         answer = stationary(_changed(model, parameters))
         slopes = {
-            name: _slopes(answer, name, np.shape(at), of, tolerance, shape)
-            for name, at in parameters.items()
+            name: _slopes(answer, name, np.shape(at), how, shape) for name, at in parameters.items()
         }
         return np.asarray(answer[of], dtype=np.float64), slopes
 
@@ -145,15 +153,14 @@ def _slopes(
     answer: Any,
     name: str,
     entries: tuple[int, ...],
-    of: str,
-    tolerance: float,
+    how: Mapping[str, Any],
     shape: tuple[int, ...],
 ) -> Any:
     """Return the derivatives by one parameter, of shape ``shape + entries``."""
     names = [f"{name}[{k}]" for k in range(entries[0])] if entries else [name]
     found = []
     for each in names:
-        slopes = answer.sensitivity(each, of=of, tolerance=tolerance)
+        slopes = answer.sensitivity(each, **how)
         rows = slopes if isinstance(slopes, list) else [slopes]
         found.append([row.derivative for row in rows])
     return np.array(found).T.reshape(shape + entries)

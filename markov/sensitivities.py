@@ -207,7 +207,7 @@ def _derivatives(
         if isinstance(unsure, ValueError):
             raise unsure
         raise NoDerivativeError(
-            f"no derivative at {near.parameter} = {near.at:.10g}: {left}; {right}"
+            f"no derivative at {near.parameter} = {_shortest(near.at)}: {left}; {right}"
         )
     if not isinstance(left, str) and not isinstance(right, str):
         joined = [_joined(a, b) for a, b in zip(left, right, strict=True)]
@@ -227,11 +227,16 @@ def _no_derivative(near: Perturbation, left: Any, right: Any, *, single: bool) -
             parts.append(f"{numbers if len(found) == 1 else f'[{numbers}]'} {where}")
     names: dict[str, Any] = {"left": left, "right": right}
     there = [f'side="{name}"' for name, found in names.items() if not isinstance(found, str)]
-    said = f"no derivative at {near.parameter} = {near.at:.10g}: {', '.join(parts)}"
+    said = f"no derivative at {near.parameter} = {_shortest(near.at)}: {', '.join(parts)}"
     given = [None if isinstance(found, str) else found for found in (left, right)]
     if single:
         given = [None if found is None else found[0] for found in given]
     return NoDerivativeError(f"{said}; write {' or '.join(there)}", *given)
+
+
+def _shortest(number: float) -> str:
+    """Return a number in the fewest digits that give it back."""
+    return f"{number:g}" if float(f"{number:g}") == number else repr(number)
 
 
 def _joined(a: Sensitivity, b: Sensitivity) -> Sensitivity | None:
@@ -260,7 +265,7 @@ def _from_one_side(
         said = f"{of} jumps from {at} to {beyond} {WHERE[side]}"
     except Irregular:
         said = f"differences do not converge {WHERE[side]}"
-    raise NoDerivativeError(f"no derivative at {near.parameter} = {near.at:.10g}: {said}")
+    raise NoDerivativeError(f"no derivative at {near.parameter} = {_shortest(near.at)}: {said}")
 
 
 def _bounded_at(near: Perturbation, of: str, shift: float) -> list[Bounded]:

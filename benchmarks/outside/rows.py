@@ -101,6 +101,8 @@ def answered(question: Question, most_states: int) -> Row:
 def compared(question: Question, value: Any, bound: float) -> tuple[str, str]:
     """Return the status and a note."""
     low, high = question.low, question.high
+    if value is None:
+        return "undecided", f"within {bound:.1e} of the threshold"
     if isinstance(low, (bool, str)) or isinstance(value, bool):
         return ("agrees" if value == low else "differs"), ""
     if math.isinf(value) or math.isinf(low):

@@ -9,7 +9,14 @@ import jax
 import numpy as np
 import pytest
 
-from markov import PauseTandem, differentiable, explore, read_prism, stationary
+from markov import (
+    NoDerivativeError,
+    PauseTandem,
+    differentiable,
+    explore,
+    read_prism,
+    stationary,
+)
 
 MODEL = PauseTandem(buffers=(4, 5), high_threshold=3)
 
@@ -84,3 +91,17 @@ def test_constants_of_a_file_are_parameters_and_a_matrix_has_none(tmp_path: Path
     assert float(slope["fails"]) == pytest.approx(-1 / 1.25**2, rel=1e-8)
     with pytest.raises(ValueError, match="has no parameters"):
         differentiable([[-1.0, 1.0], [1.0, -1.0]], of="works")
+
+
+def test_at_a_kink_a_side_is_asked_for() -> None:
+    """A rate max(a, 2) between two states: the share a / (a + 1) has the derivative 1 / 9 from above."""
+
+    def rules(up: bool, q: Any) -> Any:
+        yield not up, 1.0 if up else max(q.a, 2.0)
+
+    model = explore(rules, start=True, params={"a": 2.0}, labels=lambda up: {"up": up})
+    with pytest.raises(NoDerivativeError, match=r"0 from below, 0\.1111 from above"):
+        jax.grad(differentiable(model, of="up"))({"a": 2.0})
+    for side, exact in (("left", 0.0), ("right", 1 / 9)):
+        slope = jax.grad(differentiable(model, of="up", side=side))({"a": 2.0})["a"]  # type: ignore[arg-type]
+        assert float(slope) == pytest.approx(exact, abs=1e-9)
