@@ -231,7 +231,7 @@ def run(cases: Cases, runner: Runner, limits: Limits) -> Found:
         with np.errstate(all="ignore"):
             repeat(
                 cases.packets, cases.rtts, cases.service, cases.starts, step, loss, one, searches, table,
-                np.zeros(2 + fields), ends, out, wrong,
+                np.zeros(2 + fields), np.zeros(2 + fields), ends, out, wrong,
             )  # fmt: skip
     except (ArithmeticError, ValueError):  # where hardware goes on with inf or NaN
         if runner.loop:

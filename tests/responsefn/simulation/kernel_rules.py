@@ -119,7 +119,7 @@ class PerRound(Halving):
 
 
 class VegasRounds(Halving):
-    """tcp_vegas: one packet more or less per round trip, by the shortest round trip of it."""
+    """tcp_vegas: one packet more or less per round trip of ACKs (beg_snd_nxt), by the shortest round-trip time."""
 
     @staticmethod
     def on_ack(s, q, e):
@@ -127,11 +127,11 @@ class VegasRounds(Halving):
         s = s._replace(other=base)
         if s.cwnd < s.ssthresh:
             return slow(s)
-        if e.time - s.last < e.rtt:
-            return s
+        if s.cnt + 1.0 < s.value:
+            return s._replace(cnt=s.cnt + 1.0)
         behind = s.cwnd * (e.rtt - base) / e.rtt
-        step = 1.0 if behind < 2.0 else (-1.0 if behind > 4.0 else 0.0)
-        return s._replace(cwnd=max(2.0, s.cwnd + step), last=e.time)
+        w = max(2.0, s.cwnd + (1.0 if behind < 2.0 else (-1.0 if behind > 4.0 else 0.0)))
+        return s._replace(cwnd=w, cnt=0.0, value=math.floor(w))
 
 
 class WestwoodRounds(Halving):
@@ -143,7 +143,9 @@ class WestwoodRounds(Halving):
         if e.time - s.last >= max(e.rtt, 0.05):
             rate = s.cnt / (e.time - s.last)
             filtered = (7.0 * s.other + rate) / 8.0
-            s = s._replace(other=filtered, value=(7.0 * s.value + filtered) / 8.0, last=e.time, cnt=0.0)
+            s = s._replace(
+                other=filtered, value=(7.0 * s.value + filtered) / 8.0, last=e.time, cnt=0.0
+            )
         return s._replace(cwnd=s.cwnd + (1.0 if s.cwnd < s.ssthresh else 1.0 / s.cwnd))
 
     @staticmethod
