@@ -131,7 +131,7 @@ class VegasRounds(Halving):
             return s._replace(cnt=s.cnt + 1.0)
         behind = s.cwnd * (e.rtt - base) / e.rtt
         w = max(2.0, s.cwnd + (1.0 if behind < 2.0 else (-1.0 if behind > 4.0 else 0.0)))
-        return s._replace(cwnd=w, cnt=0.0, value=math.floor(w))
+        return s._replace(cwnd=w, cnt=0.0, value=float(math.floor(w)))
 
 
 class WestwoodRounds(Halving):
