@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from responsefn import WindowRule
 from responsefn.rules.base import Event
 
-__all__ = ["RULES", "CountedReno", "Halving", "PerRound", "Timer", "ack_by_ack"]
+__all__ = ["RULES", "CountedReno", "Halving", "PerRound", "ScalableCount", "Timer", "ack_by_ack"]
 
 
 class Halving(WindowRule):
