@@ -167,8 +167,8 @@ class Response(Parametrized):
     ) -> float | NDArray[np.float64]:
         """Return d log T / d log p: -1/2 for a square-root law, -3/4 for CUBIC's.
 
-        By SymPy where there is a closed form, else a central difference of the numerical cycle
-        over 1 % in p to either side. Parameters and shapes as for `rate`.
+        By SymPy where there is a closed form, else, and where its derivative is beyond the range of numbers, a
+        central difference of the rate over 1 % in p to either side. Parameters and shapes as for `rate`.
         """
         p, rtt = loss_rate(p), round_trip(rtt, unit_check)
         p, rtt = np.broadcast_arrays(p, rtt) if same_shape(p=p, rtt=rtt) != p.shape else (p, rtt)
@@ -178,7 +178,11 @@ class Response(Parametrized):
             from responsefn.responses.closed_forms.symbolic import log_slope
 
             closed = np.broadcast_to(self.closed_form_holds(p, rtt), p.shape)
-            slope[...] = self.value_of(log_slope(self.expression), p=p, R=rtt)
+            try:
+                slope[...] = self.value_of(log_slope(self.expression), p=p, R=rtt)
+            except ArithmeticError:  # a power of p beyond the range of numbers
+                slope[...] = np.nan
+            closed = closed & np.isfinite(slope)
         if not closed.all():
             rtts = np.broadcast_to(rtt, p.shape)[~closed]
             up, down = np.minimum(p[~closed] * 1.01, 1.0), p[~closed] / 1.01

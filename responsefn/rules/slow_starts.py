@@ -72,7 +72,7 @@ def hystart(
     begins: the window grows at a quarter of the pace. If the round-trip time falls below what it was
     then, slow start goes on; after ``css_rounds`` rounds it is over, ``ssthresh`` is the window.
 
-    A rule that counts ACKs: it runs at packet level, and the fluid refuses it. `rate` and what follows from it are
+    A rule that counts ACKs: the fluid shows it single ones, without the delays of single packets. `rate` and what follows from it are
     those of the rule without it. Of CUBIC's adjustments on leaving slow start without a loss (RFC 9438, 4.10)
     W_max, K and the epoch are made; its Reno-friendly window still grows by alpha < 1 up to W_max / beta.
 

@@ -23,8 +23,20 @@ from .rows import (
     WRONG,
 )
 
-__all__ = ["advance", "compare", "error", "later", "load", "repeats_later", "run", "slope"]
+__all__ = [
+    "advance",
+    "compare",
+    "differ",
+    "error",
+    "later",
+    "load",
+    "repeats_later",
+    "run",
+    "slope",
+]
 
+FIELD = 0.02
+"""Part of another field of the state by which it may differ after a cycle, or of the time of the cycle."""
 SLOPE = 0.95
 """Largest slope by which an error is estimated: of rules that come to rest in 100 cycles, or of whose slope a
 single cycle says nothing."""
@@ -60,6 +72,18 @@ def advance(one, steps, loss, row, packets, carry, rtt, service, limits, wrong):
 
 
 @compiled
+def differ(one, two, part, time):
+    """Return whether other fields than the window differ: counts, filters, flags; times by a part of ``time``."""
+    for n in range(3, len(one)):
+        if one[n] == two[n]:
+            continue
+        apart = abs(one[n] - two[n])
+        if not apart <= part * max(abs(one[n]), abs(two[n]), time):
+            return True
+    return False
+
+
+@compiled
 def compare(one, blocks, acks, loss, rows, packets, cycles, rtt, service, limits, wrong):
     """Return the time of some cycles ACK by ACK, and how far the windows of blocks are from theirs.
 
@@ -81,6 +105,8 @@ def compare(one, blocks, acks, loss, rows, packets, cycles, rtt, service, limits
         keep(one, rows[CHECK_B])
         windows = max(windows, abs(rows[CHECK_A, 2] / rows[CHECK_B, 2] - 1.0))
         windows = max(windows, abs(alone / one[TIME] - 1.0))
+        if differ(rows[CHECK_A], rows[CHECK_B], FIELD, alone):
+            return math.inf, math.inf
         for n in range(len(rows[0])):
             rows[CHECK_C, n] = rows[CHECK_A, n]
     return time, windows

@@ -26,6 +26,8 @@ __all__ = [
     "accelerate", "add", "advance", "forget", "keep", "recurs", "repeat", "run", "settled", "write",
 ]  # fmt: skip
 
+FIELDS = 1e-6
+"""Relative change of the other fields of the state over cycles whose peaks repeat."""
 EARLY = 32
 """Cycles after which peaks are no longer taken to where they tend."""
 
@@ -57,8 +59,11 @@ def add(c, run):
 
 
 @compiled
-def recurs(run, anchor, same):
-    """Return whether the whole state is that of the anchor; fields that moved with the clock are times."""
+def recurs(run, anchor, same, counts):
+    """Return whether the whole state is that of the anchor; fields that moved with the clock are times.
+
+    With ``counts`` fields may also have changed by whole numbers.
+    """
     now = run[BEGUN] + run[TIME]
     passed = now - anchor[0]
     if abs(run[LEFT] - anchor[1]) > same * run[PACKETS]:
@@ -68,7 +73,10 @@ def recurs(run, anchor, same):
         old = anchor[n + 2]
         if value == old or abs(value - old) <= same * max(abs(value), abs(old)):
             continue
-        if not abs(value - old - passed) <= same * now:
+        if abs(value - old - passed) <= same * now:
+            continue
+        change = value - old
+        if not (counts and abs(change) >= 1.0 and change == math.floor(change)):
             return False
     return True
 
@@ -93,8 +101,6 @@ def settled(c, run, limits):
         if c.change < c.nearest:
             c.nearest = c.change
             return False
-        forget(c)
-        add(c, run)
         c.period = 1
         return True
     alike = abs(c.peak - c.anchor) <= limits.same * c.peak
@@ -136,7 +142,7 @@ def advance(run, steps, packets, now, rtt, service, limits, wrong):
 
 
 @compiled
-def repeat(c, run, steps, loss, packets, rtt, service, limits, anchor, wrong):
+def repeat(c, run, steps, loss, packets, rtt, service, limits, anchor, previous, wrong):
     """Go from cycle to cycle until they repeat, or for as long as the limits allow.
 
     Return False for a wrong window or too many steps. The run is left just before a loss.
@@ -150,12 +156,21 @@ def repeat(c, run, steps, loss, packets, rtt, service, limits, anchor, wrong):
             return False
         add(c, run)
         if limits.acks > 0.0:
-            if c.n > 1 and recurs(run, anchor, limits.same):
+            if c.n > 1 and recurs(run, anchor, limits.same, False):
                 c.period = int(c.count)
                 return True
         else:
             if settled(c, run, limits):
-                return True
+                begun = previous
+                if c.period > 1:
+                    begun = anchor
+                if c.n > 1 and recurs(run, begun, FIELDS, True):
+                    if c.period == 1:
+                        forget(c)
+                        add(c, run)
+                    return True
+                c.period = 0
+            keep(run, previous)
             accelerate(c, run, limits)
         c.before = c.last
         c.last = c.peak
@@ -192,7 +207,20 @@ def write(out, c, packets, acks):
 
 @entry
 def run(
-    packets, rtts, service, starts, steps, loss, one, searches, limits, anchor, ends, out, wrong
+    packets,
+    rtts,
+    service,
+    starts,
+    steps,
+    loss,
+    one,
+    searches,
+    limits,
+    anchor,
+    previous,
+    ends,
+    out,
+    wrong,
 ):
     """Find the cycle of each row of ``starts``.
 
@@ -208,7 +236,17 @@ def run(
         for n in range(starts.shape[1]):
             one[STATE + n] = starts[i, n]
         if repeat(
-            c, one, steps[0], loss[0], packets[i], rtts[i], service, limits[0], anchor, wrong
+            c,
+            one,
+            steps[0],
+            loss[0],
+            packets[i],
+            rtts[i],
+            service,
+            limits[0],
+            anchor,
+            previous,
+            wrong,
         ):
             write(out[i], c, packets[i], limits[0].acks)
             out[i, 9] = one[MOVES]

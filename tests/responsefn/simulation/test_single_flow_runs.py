@@ -1,0 +1,107 @@
+"""Rules as modules of kernels are: rate and simulation ACK by ACK, whichever way they are computed."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from responsefn import Reno, RuleError, WindowRule, simulate_rule
+from tests.responsefn.simulation.kernel_rules import (
+    RULES,
+    CountedReno,
+    PerRound,
+    ScalableCount,
+    Timer,
+    ack_by_ack,
+)
+
+ACCURACY = 0.005
+"""The stated one of rates."""
+QUICK = (RULES[0], RULES[2], RULES[5], RULES[7], RULES[10], RULES[16])
+
+
+def check(rule: WindowRule, p: float, rtt: float) -> None:
+    cycles = max(40, min(4000, int(4e7 * p)))
+    if isinstance(rule, ScalableCount):  # comes an eighth nearer per cycle
+        cycles = max(cycles, 300)
+    truth = simulate_rule(rule, p, rtt, method="acks", events=max(50, cycles)).rate
+    assert rule.rate(p, rtt) == pytest.approx(truth, rel=ACCURACY)
+    assert simulate_rule(rule, p, rtt, events=max(50, cycles)).rate == pytest.approx(
+        truth, rel=ACCURACY
+    )
+
+
+@pytest.mark.parametrize("rule", QUICK, ids=lambda rule: type(rule).__name__)
+def test_rates_are_those_of_single_acks(rule):
+    for p, rtt in ((1e-2, 0.01), (1e-3, 0.1), (1e-4, 0.6)):
+        check(rule, p, rtt)
+    with np.errstate(all="raise"):
+        peak = float(rule.cycle(1e-2, 0.1).peak_window)
+        plain = ack_by_ack(rule, 1e-2, 0.1, 100, peak)
+    assert rule.rate(1e-2, 0.1) == pytest.approx(plain, rel=ACCURACY)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("rtt", [1e-3, 1e-2, 0.1, 0.6])
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: type(rule).__name__)
+def test_rates_are_those_of_single_acks_at_every_loss_rate(rule, rtt):
+    for p in (1e-2, 1e-3, 1e-4, 1e-5, 1e-6):
+        check(rule, p, rtt)
+
+
+class Flagged(CountedReno):
+    counts_acks = True
+
+
+def test_a_rule_that_counts_acks_is_solved_ack_by_ack():
+    cycle = Flagged().cycle([1e-2, 1e-3], 0.1)
+    assert cycle.by_acks.all()
+    np.testing.assert_array_equal(cycle.rate, CountedReno().cycle([1e-2, 1e-3], 0.1).rate)
+    assert simulate_rule(Flagged(), 1e-5, 0.1, events=50).method == "acks"
+
+
+@pytest.mark.parametrize(
+    "rule", [CountedReno(), PerRound(), Timer()], ids=lambda r: type(r).__name__
+)
+def test_blocks_are_not_taken_where_they_do_not_follow(rule):
+    assert simulate_rule(rule, 1e-5, 0.1, events=50).method == "acks"
+    with pytest.raises(ValueError, match="must be 'acks' or 'auto'"):
+        simulate_rule(rule, 1e-5, 0.1, events=50, method="blocks")
+
+
+def test_a_smooth_rule_keeps_its_blocks():
+    assert simulate_rule(Reno(), 1e-5, 0.1, events=50).method == "blocks"
+    assert not Reno().cycle(1e-5, 0.1).by_acks
+
+
+class BacksOff(WindowRule):
+    """AIMD that gives up a tenth once per round trip above 10 ms of queue; never less than two packets."""
+
+    State = PerRound.State
+    assigned = ("last", "value", "other")
+    capacity = "optional"
+
+    @staticmethod
+    def on_ack(s, q, e):
+        base = e.rtt if s.other <= 0.0 else min(s.other, e.rtt)
+        s = s._replace(other=base)
+        if e.rtt - base > 0.01 and e.time - s.last > e.rtt:
+            w = max(2.0, 0.9 * s.cwnd)
+            return s._replace(cwnd=w, ssthresh=w, last=e.time)
+        return s._replace(cwnd=s.cwnd + (1.0 if s.cwnd < s.ssthresh else 1.0 / s.cwnd))
+
+    @staticmethod
+    def on_loss(s, q, e):
+        w = max(2.0, 0.7 * s.cwnd)
+        return s._replace(cwnd=w, ssthresh=w, last=e.time)
+
+
+def test_no_rule_is_accused_of_what_a_block_of_acks_makes():
+    """Blocks of ACKs multiply the cut, to windows below 0."""
+    try:
+        rate = BacksOff().rate(1e-4, 0.05, bandwidth=2000.0)
+    except RuleError as error:  # pragma: no cover - the assertion says more
+        pytest.fail(str(error))
+    truth = simulate_rule(BacksOff(), 1e-4, 0.05, bandwidth=2000.0, method="acks", events=200).rate
+    assert rate == pytest.approx(truth, rel=ACCURACY)
+    assert len(BacksOff().attractors(1e-3, 0.05, 2000.0)) >= 1
