@@ -2,7 +2,7 @@
 # isort: skip_file
 from dfcmodel import *
 from markov import *  # type: ignore[assignment] # from_networkx is dfcmodel's
-from responsefn import *  # type: ignore[assignment] # RuleError is markov's
+from responsefn import *
 from dfcmodel import from_networkx as from_networkx
 from markov import RuleError as RuleError
 import dfcmodel as dfcmodel, markov as markov, responsefn as responsefn
