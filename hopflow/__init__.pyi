@@ -2,9 +2,8 @@
 # isort: skip_file
 from dfcmodel import *
 from markov import *  # type: ignore[assignment] # from_networkx is dfcmodel's
-from responsefn import *  # type: ignore[assignment] # RuleError is markov's
+from responsefn import *
 from dfcmodel import from_networkx as from_networkx
-from markov import RuleError as RuleError
 import dfcmodel as dfcmodel, markov as markov, responsefn as responsefn
 
 from hopflow.functions import maximum as maximum, minimum as minimum, where as where

@@ -37,7 +37,9 @@ def test_elasticity():
     np.testing.assert_allclose(Reno().elasticity(p, 0.1), -0.5, rtol=1e-12)
     cubic = CUBIC(friendly=0, form="published")
     np.testing.assert_allclose(cubic.elasticity(p, 0.1), -0.75, rtol=1e-12)
-    rounds = (0.1 / p * 4 * 0.3 / (0.4 * 3.7)) ** 0.25 / 0.1  # K in round trips, with C = 0.4 and beta = 0.7
+    rounds = (
+        0.1 / p * 4 * 0.3 / (0.4 * 3.7)
+    ) ** 0.25 / 0.1  # K in round trips, with C = 0.4 and beta = 0.7
     late = 0.59607 * 2.7 / 3.7  # by which a cycle is longer than K
     slope = -1 + 0.25 * rounds / (rounds + late)
     np.testing.assert_allclose(CUBIC(friendly=0).elasticity(p, 0.1), slope, rtol=1e-6)
