@@ -18,6 +18,8 @@ KINDS = {
     "range": 0.03, "and/or": 0.05, "not": 0.02,
 }  # fmt: skip
 """How often each kind of fault is drawn, where a group has it."""
+COMMON_NAMES = {"measure", "judge", "judged", "draw", "readings", "at_packet_level", "run", "rate"}
+"""Names of functions in many modules, which tell nothing of whose tests a file has."""
 MOST_FILES = 12
 """Test files beside a module's own that are run because they mention its names."""
 
@@ -98,7 +100,10 @@ PARTS: dict[str, tuple[Group, ...]] = {
             "judges",
             ("validation/claims/**/*.py", "validation/judging.py", "validation/verdicts.py"),
             3.0,
-            ("tests/validation/claims", "tests/validation"),
+            (
+                "tests/validation/claims/test_effect_claims.py",
+                "tests/validation/claims/test_effect_statements.py",
+            ),
             r"^_?judge|Judgement|Verdict",
         ),
     ),
@@ -176,7 +181,9 @@ def _mentioning(root: Path, path: str) -> list[str]:
     names = [
         node.name
         for node in tree.body
-        if isinstance(node, (ast.ClassDef, ast.FunctionDef)) and not node.name.startswith("_")
+        if isinstance(node, (ast.ClassDef, ast.FunctionDef))
+        and not node.name.startswith("_")
+        and node.name not in COMMON_NAMES
     ]
     if not names:
         return []
