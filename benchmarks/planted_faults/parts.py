@@ -20,6 +20,8 @@ KINDS = {
 """How often each kind of fault is drawn, where a group has it."""
 COMMON_NAMES = {"measure", "judge", "judged", "draw", "readings", "at_packet_level", "run", "rate"}
 """Names of functions in many modules, which tell nothing of whose tests a file has."""
+OF_ALL_MODULES = ("test_default_constants.py", "test_published_steps.py")
+"""Tests of a part that hold constants, and steps, of many modules."""
 MOST_FILES = 12
 """Test files beside a module's own that are run because they mention its names."""
 
@@ -169,9 +171,14 @@ def stages_of(root: Path, group: Group, path: str) -> list[list[str]]:
     own = root / "tests" / module.parent / f"test_{module.name.lstrip('_')}"
     first = [own.relative_to(root).as_posix()] if own.is_file() else []
     mentions = _mentioning(root, path)
-    beside = [test for test in mentions if test not in first][:MOST_FILES]
-    stages = [first, beside] if first else []
-    stages += [[test] for test in group.tests]
+    of_all = [f"tests/{module.parts[0]}/{name}" for name in OF_ALL_MODULES]
+    beside = [test for test in of_all if (root / test).is_file()]
+    beside += [test for test in mentions if test not in [*first, *beside]][:MOST_FILES]
+    if not first:  # a kernel: whatever the group has
+        return (
+            [[*beside[:1], *group.tests], beside[1:]] if beside[1:] else [[*beside, *group.tests]]
+        )
+    stages = [first, beside, *([test] for test in group.tests)]
     return [stage for stage in stages if stage]
 
 
