@@ -123,7 +123,9 @@ def test_the_tests_of_a_module_are_first() -> None:
     assert "tests/responsefn/rules/linux/test_cubic.py" in stages[1]
     assert stages[2] == ["tests/responsefn/rules"]
     kernel = stages_of(ROOT, group_of("fluid kernel"), "dfcmodel/engine/kernel/loop.py")
-    assert kernel == [["tests/dfcmodel/engine"]]
+    assert kernel[0] == ["tests/dfcmodel/test_default_constants.py", "tests/dfcmodel/engine"]
+    constants = "tests/responsefn/test_default_constants.py"
+    assert stages[1][:2] == [constants, "tests/responsefn/test_published_steps.py"]
 
 
 def test_answers_differ_beyond_rounding_and_bounds_by_a_factor() -> None:

@@ -18,6 +18,10 @@ KINDS = {
     "range": 0.03, "and/or": 0.05, "not": 0.02,
 }  # fmt: skip
 """How often each kind of fault is drawn, where a group has it."""
+COMMON_NAMES = {"measure", "judge", "judged", "draw", "readings", "at_packet_level", "run", "rate"}
+"""Names of functions in many modules, which tell nothing of whose tests a file has."""
+OF_ALL_MODULES = ("test_default_constants.py", "test_published_steps.py")
+"""Tests of a part that hold constants, and steps, of many modules."""
 MOST_FILES = 12
 """Test files beside a module's own that are run because they mention its names."""
 
@@ -98,7 +102,10 @@ PARTS: dict[str, tuple[Group, ...]] = {
             "judges",
             ("validation/claims/**/*.py", "validation/judging.py", "validation/verdicts.py"),
             3.0,
-            ("tests/validation/claims", "tests/validation"),
+            (
+                "tests/validation/claims/test_effect_claims.py",
+                "tests/validation/claims/test_effect_statements.py",
+            ),
             r"^_?judge|Judgement|Verdict",
         ),
     ),
@@ -164,9 +171,14 @@ def stages_of(root: Path, group: Group, path: str) -> list[list[str]]:
     own = root / "tests" / module.parent / f"test_{module.name.lstrip('_')}"
     first = [own.relative_to(root).as_posix()] if own.is_file() else []
     mentions = _mentioning(root, path)
-    beside = [test for test in mentions if test not in first][:MOST_FILES]
-    stages = [first, beside] if first else []
-    stages += [[test] for test in group.tests]
+    of_all = [f"tests/{module.parts[0]}/{name}" for name in OF_ALL_MODULES]
+    beside = [test for test in of_all if (root / test).is_file()]
+    beside += [test for test in mentions if test not in [*first, *beside]][:MOST_FILES]
+    if not first:  # a kernel: whatever the group has
+        return (
+            [[*beside[:1], *group.tests], beside[1:]] if beside[1:] else [[*beside, *group.tests]]
+        )
+    stages = [first, beside, *([test] for test in group.tests)]
     return [stage for stage in stages if stage]
 
 
@@ -176,7 +188,9 @@ def _mentioning(root: Path, path: str) -> list[str]:
     names = [
         node.name
         for node in tree.body
-        if isinstance(node, (ast.ClassDef, ast.FunctionDef)) and not node.name.startswith("_")
+        if isinstance(node, (ast.ClassDef, ast.FunctionDef))
+        and not node.name.startswith("_")
+        and node.name not in COMMON_NAMES
     ]
     if not names:
         return []

@@ -99,11 +99,11 @@ class Tree:
         place = self.root / fault.path
         source = place.read_text(encoding="utf-8")
         known = set(self.cache.rglob("*"))
-        place.write_text(with_fault(source, fault), encoding="utf-8")
+        _write(place, with_fault(source, fault))
         try:
             yield
         finally:
-            place.write_text(source, encoding="utf-8")
+            _write(place, source)
             for made in sorted(set(self.cache.rglob("*")) - known, reverse=True):
                 made.rmdir() if made.is_dir() else made.unlink(missing_ok=True)
 
@@ -119,7 +119,6 @@ class Tree:
             **os.environ,
             "PYTHONPATH": str(self.root),
             "HOPFLOW_CACHE_DIR": str(self.cache),
-            "PYTHONDONTWRITEBYTECODE": "1",
         }
         return subprocess.run(
             [sys.executable, "-m", *arguments],
@@ -188,6 +187,13 @@ class Tree:
         if self.fails_without_fault(caught):
             raise RuntimeError(f"{caught} fails without a fault")
         return Outcome(fault, group.name, "caught", caught)
+
+
+def _write(place: Path, source: str) -> None:
+    """Write a module; Python would take the bytecode of before for that of a file of equal size and time."""
+    place.write_text(source, encoding="utf-8")
+    for compiled in (place.parent / "__pycache__").glob(f"{place.stem}.*.pyc"):
+        compiled.unlink()
 
 
 def changed_answers(before: dict[str, Any], after: dict[str, Any]) -> list[str]:

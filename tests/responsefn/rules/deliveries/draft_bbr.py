@@ -19,7 +19,10 @@ class DraftBBR:
 
     def __init__(self, state: dict[str, float]) -> None:
         vars(self).update(state)
-        self.inf_bw = inf
+
+    @property
+    def paced_before(self) -> float:
+        return self.__dict__.get("_paced_before", self.pacing_rate)
 
     # Sect. 5.5, model of the path
 
@@ -35,8 +38,9 @@ class DraftBBR:
         return 10.0 if self.min_rtt == inf else gain * self.bw * self.min_rtt
 
     def max_inflight(self, gain: float) -> float:  # BBRInflight, BBRQuantizationBudget
-        # SendQuantum: 1 ms of pacing, at least 2 packets and at most 64 KB
-        quantum = max(min(self.pacing_rate * 0.001, 43.0), 2.0)
+        # SendQuantum: 1 ms of pacing, at least 2 packets and at most 64 KB. The draft takes the rate that this ACK sets,
+        # the rule that of the ACK before.
+        quantum = max(min(self.paced_before * 0.001, 43.0), 2.0)
         found = max(self.bdp_multiple(gain), quantum, 4.0)
         return found + 2.0 if self.mode == UP else found
 
@@ -339,6 +343,7 @@ class DraftBBR:
         self.check_probe_rtt(e, self.update_min_rtt(e))
         if self.loss_round_start:  # AdvanceLatestDeliverySignals
             self.bw_latest, self.inflight_latest = rate, e.delivered - e.prior_delivered
+        self._paced_before = self.pacing_rate
         self.set_pacing_rate()
         self.set_cwnd(e)
-        return {name: float(value) for name, value in vars(self).items() if name != "inf_bw"}
+        return {name: float(value) for name, value in vars(self).items() if name[0] != "_"}

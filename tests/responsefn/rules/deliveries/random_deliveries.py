@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator
+from math import inf
+from typing import Any
 
 from responsefn import Delivery
 
-__all__ = ["random_deliveries"]
+__all__ = ["disturbed", "random_deliveries"]
 
 
 def random_deliveries(seed: int, count: int) -> Iterator[Delivery]:
@@ -41,3 +43,35 @@ def random_deliveries(seed: int, count: int) -> Iterator[Delivery]:
             lost_in_flight=draw.choice((1.0, 50.0, 150.0)), lost_with=float(draw.choice((1, 2, 4))),
             recovering=recovering, random=draw.random(),
         )  # fmt: skip
+
+
+CORNERS: dict[str, tuple[float, ...]] = {
+    "cwnd": (1.0, 4.0, 9.5, 20.3, 64.0, 400.5), "pacing_rate": (100.0, 3e3, 3e4, 6e4), "prior_cwnd": (0.0, 30.0, 200.0),
+    "bw_now": (0.0, 50.0, 1000.0, 9e4), "bw_before": (0.0, 50.0, 1000.0), "bw_shortterm": (inf, 40.0, 700.0),
+    "bw_latest": (0.0, 500.0), "inflight_latest": (0.0, 45.0), "inflight_shortterm": (inf, 3.0, 50.0),
+    "inflight_longterm": (inf, 5.0, 12.0, 40.0, 150.0), "min_rtt": (inf, 0.02, 0.05), "mode": (0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0),
+    "full_bw": (0.0, 60.0, 1e3), "full_bw_count": (0.0, 2.0), "full_bw_now": (0.0, 1.0), "full_bw_reached": (0.0, 1.0),
+    "bw_probe_up_rounds": (0.0, 1.0, 4.0, 29.0, 30.0), "bw_probe_up_acked": (0.0, 2.0, 9.0), "round_lost": (0.0, 4.0, 5.0, 6.0, 20.0),
+    "probe_up_acked_per_inc": (1.0, 2.5, 6.0), "rounds_since_probe_up": (0.0, 61.0, 62.0, 63.0), "ack_phase": (0.0, 1.0, 2.0, 3.0, 4.0),
+    "is_bw_probe_sample": (0.0, 1.0), "prev_probe_too_high": (0.0, 1.0), "prev_probe_precautionary": (0.0, 1.0),
+    "is_loss_in_round": (0.0, 1.0), "probe_rtt_round_done": (0.0, 1.0), "recovering": (0.0, 1.0),
+    "best": (0.0, 80.0, 1250.0), "second": (0.0, 70.0), "third": (0.0, 60.0), "filled_pipe": (0.0, 1.0),
+    "cycle_index": (0.0, 1.0, 2.0, 7.0), "conserving": (0.0, 1.0),
+}  # fmt: skip
+"""Values on both sides of what BBR compares with, by field."""
+
+
+def disturbed(state: Any, draw: random.Random, modes: int) -> Any:
+    """Return a state with some fields changed, so that what is rare comes up as well."""
+    if draw.random() < 0.3:
+        return state
+    known = [name for name in state._fields if name in CORNERS]
+    changed = {name: draw.choice(CORNERS[name]) for name in draw.sample(known, draw.randint(1, 8))}
+    if "mode" in changed:
+        changed["mode"] %= modes
+    made = state._replace(**changed)
+    if (
+        modes == 7 and made.mode == 4.0
+    ):  # ProbeBW_REFILL sets it, and nothing else does until it ends
+        made = made._replace(ack_phase=1.0)
+    return made

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+import random
 
 import pytest
 
 from responsefn import BBR, Delivery, RuleError, coexist, curve, invert, simulate_rule
 from tests.responsefn.rules.deliveries.draft_bbr import DraftBBR
-from tests.responsefn.rules.deliveries.random_deliveries import random_deliveries
+from tests.responsefn.rules.deliveries.random_deliveries import disturbed, random_deliveries
 
 RULE = BBR()
 RATE, TRIP = 1000.0, 0.05
@@ -87,8 +88,9 @@ def test_every_state_changes_as_the_pseudocode_of_the_draft_says() -> None:
     """Each delivery by itself, so that no difference hides another; rounding of a product in another order aside."""
     modes = set()
     for seed in range(3):
-        state = RULE.State()
+        state, draw = RULE.State(), random.Random(seed)
         for seen in random_deliveries(seed, 2500):
+            state = disturbed(state, draw, 7)
             expected = DraftBBR(state._asdict()).on_ack(seen)
             before, state = state, BBR.on_delivery(state, RULE.params, seen)
             if state.mode != 6.0:  # the end of ProbeRTT's first round is only for ProbeRTT
@@ -101,3 +103,18 @@ def test_every_state_changes_as_the_pseudocode_of_the_draft_says() -> None:
             assert not different, (before, seen)
             modes.add(state.mode)
     assert modes == {0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0}
+
+
+def test_a_new_connection_and_a_timeout_are_those_of_the_draft() -> None:
+    """Sect. 5.2.1, BBROnInit: InitialCwnd, 2.77 of it per ms, no bounds; Sect. 5.6.4.4: a window of one packet."""
+    unbounded = {"ssthresh", "bw_shortterm", "inflight_shortterm", "inflight_longterm", "min_rtt"}
+    unbounded |= {"probe_rtt_min_delay", "probe_up_acked_per_inc"}
+    first = RULE.State()._asdict()
+    others = {"cwnd": 10.0, "pacing_rate": pytest.approx(2.77 * 10.0 / 1e-3), "limited_until": -1.0}
+    assert first == {
+        name: math.inf if name in unbounded else others.get(name, 0.0) for name in first
+    }
+    for prior, cwnd in ((5.0, 80.0), (90.0, 80.0)):
+        state = RULE.State()._replace(cwnd=cwnd, prior_cwnd=prior)
+        after = BBR.on_timeout(state, RULE.params, None)
+        assert after == state._replace(cwnd=1.0, prior_cwnd=max(prior, cwnd), recovering=1.0)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+import random
 
 import pytest
 
 from responsefn import BBRv1, Delivery
 from responsefn.rules.deliveries import bbr_v1
 from tests.responsefn.rules.deliveries.draft_bbr_v1 import DraftBBRv1
-from tests.responsefn.rules.deliveries.random_deliveries import random_deliveries
+from tests.responsefn.rules.deliveries.random_deliveries import disturbed, random_deliveries
 
 RULE = BBRv1()
 
@@ -62,8 +63,9 @@ def test_every_state_changes_as_the_draft_and_linux_say() -> None:
     """Each delivery by itself, so that no difference hides another; rounding of a product in another order aside."""
     modes = set()
     for seed in range(3):
-        state = RULE.State()
+        state, draw = RULE.State(), random.Random(seed)
         for seen in random_deliveries(seed, 2500):
+            state = disturbed(state, draw, 4)
             expected = DraftBBRv1(state._asdict()).on_ack(seen)
             before, state = state, BBRv1.on_delivery(state, RULE.params, seen)
             if state.mode != 3.0:  # the end of ProbeRTT's first round is only for ProbeRTT
@@ -76,3 +78,15 @@ def test_every_state_changes_as_the_draft_and_linux_say() -> None:
             assert not different, (before, seen)
             modes.add(state.mode)
     assert modes == {0.0, 1.0, 2.0, 3.0}
+
+
+def test_a_new_connection_and_a_timeout_are_those_of_the_draft() -> None:
+    """Sect. 4.2.1: ten packets, 2/ln 2 of them per ms; Sect. 4.2.3.4: the window is saved, and one packet sent."""
+    first = RULE.State()._asdict()
+    others = {"cwnd": 10.0, "pacing_rate": pytest.approx(2.0 / math.log(2.0) * 10.0 / 1e-3)}
+    others |= {"ssthresh": math.inf, "min_rtt": math.inf, "limited_until": -1.0}
+    assert first == {name: others.get(name, 0.0) for name in first}
+    for recovering, prior, saved in ((0.0, 90.0, 80.0), (1.0, 90.0, 90.0), (1.0, 5.0, 80.0)):
+        state = RULE.State()._replace(cwnd=80.0, prior_cwnd=prior, recovering=recovering)
+        after = BBRv1.on_timeout(state, RULE.params, None)
+        assert after == state._replace(cwnd=1.0, prior_cwnd=saved, recovering=1.0)

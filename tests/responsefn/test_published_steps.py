@@ -1,0 +1,77 @@
+"""Every window rule of the papers and RFCs, step by step at random states, against its source in plain Python."""
+
+from __future__ import annotations
+
+import math
+import random
+from typing import Any
+
+import pytest
+
+from responsefn import NS2Vegas, catalogue
+from responsefn.responses.dynamics import Event
+from tests.responsefn.rules.published_steps import ACKS, LOSSES, TIMEOUTS
+
+RULES = {repr(rule): rule for rule in (*catalogue("rule").entries, NS2Vegas())}
+STEPS = {"on_ack": ACKS, "on_loss": LOSSES, "on_timeout": TIMEOUTS}
+BORDERS = (1.0, 2.0, 14.0, 15.0, 15.9, 16.1, 38.0, 118.0, 221.0, 84035.0, 89053.0, 2e5)
+"""Windows at which rules begin to do something else, in packets, and rows of RFC 3649's table."""
+STATES = 500
+"""Random states of each function: enough for windows on both sides of every threshold."""
+ELSEWHERE = ("Linux", "WestwoodPlus", "AIMD(form", "HSTCP()", "Scalable(form")
+"""Modules of Linux, which tests/responsefn/rules/linux compares with their files, and other responses of one rule."""
+
+
+def random_state(rule: Any, draw: random.Random) -> tuple[Any, Event]:
+    """Return a state and an event: windows over four decades, queues from none to as long as the path."""
+    cwnd = draw.choice(
+        (
+            10 ** draw.uniform(0.0, 4.0),
+            10 ** draw.uniform(0.0, 4.0),
+            draw.choice(BORDERS),
+            draw.uniform(1.0, 4.0),
+        )
+    )
+    rtt = 10 ** draw.uniform(-2.0, -0.5)
+    base = rtt * draw.choice((1.0, 1.0, draw.uniform(0.2, 1.0), draw.uniform(0.97, 1.0)))
+    part = draw.choice(
+        (1.0, draw.random(), draw.choice((0.0098, 0.0102, 0.098, 0.102, 0.79, 0.81)))
+    )
+    queue = cwnd * (rtt - base) / rtt  # a third of it is what Fusion compares with
+    time = draw.uniform(0.5, 20.0)
+    drawn = {
+        "cwnd": cwnd, "ssthresh": cwnd * draw.choice((0.5, 0.9, 1.0, 2.0, math.inf)),
+        "peak": cwnd * draw.choice((0.5, 0.999, 1.0, 1.001, 1.3, 4.0)), "plateau": draw.uniform(0.0, 5.0),
+        "since": time - draw.choice((0.3, 0.999, 1.5, 6.0)), "reno": cwnd * draw.choice((0.3, 0.9, 1.2)),
+        "base_rtt": base, "top_rtt": base + (rtt - base) / max(part, 1e-9), "kept": draw.uniform(0.5, 0.8),
+        "estimate": draw.choice((cwnd / rtt * draw.uniform(0.2, 1.5), queue * draw.uniform(0.9, 1.1) / 3e-3)), "top_rate": cwnd / rtt * draw.uniform(0.5, 3.0),
+        "mean_rtt": draw.choice((0.0, rtt * draw.uniform(0.7, 1.3))),
+        "turn": time + rtt * draw.choice((-1.0, 0.5, 0.87, 0.88, 1.5)),
+        "loss_rtt": draw.choice((0.0, rtt * draw.uniform(0.9, 3.0))), "alpha": draw.choice((1.0, draw.random())),
+        "loss_window": cwnd * draw.uniform(0.2, 1.0), "base_window": cwnd * draw.uniform(0.2, 1.0),
+    }  # fmt: skip
+    if rule.State._fields[-1] == "since":  # DCTCP's counts ACKs
+        drawn["since"] = cwnd * draw.choice((0.5, 1.0, 2.0))
+    state = rule.State(**{name: drawn[name] for name in rule.State._fields})
+    return state, Event(time, rtt)
+
+
+@pytest.mark.parametrize("function", STEPS)
+@pytest.mark.parametrize("name", ACKS)
+def test_a_step_is_that_of_the_source(name: str, function: str) -> None:
+    """To rounding: sums and powers in another order, of differences that are up to a thousandth of the window."""
+    rule, draw = RULES[name], random.Random(f"{name} {function}")
+    for _ in range(STATES):
+        state, event = random_state(rule, draw)
+        found = getattr(rule, function)(state, rule.params, event)
+        expected = {**state._asdict(), **STEPS[function][name](state, event.time, event.rtt)}
+        different = {
+            field: (float(value), expected[field])
+            for field, value in found._asdict().items()
+            if not math.isclose(value, expected[field], rel_tol=1e-11, abs_tol=1e-13)
+        }
+        assert not different, (state, event)
+
+
+def test_every_rule_has_steps() -> None:
+    assert {name for name in RULES if not name.startswith(ELSEWHERE)} == set(ACKS) == set(LOSSES)
