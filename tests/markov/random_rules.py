@@ -90,9 +90,9 @@ UNARY += [
     "shifted({})",
     "round({}, 1)",
     "concealed({})",
-    "[0.5, 1, 2][{}]",
+    "NUMBERS[{}]",
 ]
-UNARY += ["{{0: 1, 1: 2.5}}[{}]", "{} ** 7", "(1, 2, 3)[{}]"]
+UNARY += ["{{0: 1, 1: 2.5}}[{}]", "{} ** 7", "TRIPLE[{}]"]
 TESTS = [
     "{} < {}",
     "{} <= {}",
@@ -104,7 +104,7 @@ TESTS = [
     "not {}",
 ]
 HELPERS = """
-CONSTANT = 4
+CONSTANT, NUMBERS, TRIPLE = 4, (0.5, 1, 2), (1, 2, 3)
 
 
 def halved(x, y):
