@@ -56,6 +56,7 @@ LOOSE = {
     "HSTCP()": 0.045,  # the RFC's line, 4 % below the cycle of its own a(w) and b(w) at 1e-3
     "Scalable(form='published')": 0.07,  # the peak in the place of the mean
     "CUBIC(form='published')": 0.042,  # the larger of two responses, and no lag
+    "DCTCP()": 0.01,  # stated of its form: within 1 % of its cycle up to 0.015
     "CUBIC(fast_convergence=1)": 0.08,  # 0.85/sqrt(n) after n cycles, from below
     "BIC()": 0.06,  # fast convergence as well
     "Tahoe()": 0.03,  # whole packets of slow start
