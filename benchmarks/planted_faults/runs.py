@@ -142,10 +142,10 @@ class Tree:
         return failed[1] if failed else f"{tests[0]}: ended with status {done.returncode}"
 
     def fails_without_fault(self, test: str) -> bool:
-        """Whether a test fails in the copy as it is; to be asked while no fault is planted."""
+        """Whether a test, or the file that could not be run, fails as it is; to be asked while no fault is planted."""
         if test in self._reliable:
             return False
-        if "::" in test and self.failing([test]):
+        if self.failing([test if "::" in test else test.split(": ")[0]]):
             return True
         self._reliable.add(test)
         return False
