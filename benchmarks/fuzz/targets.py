@@ -57,6 +57,7 @@ MADE_BY_THE_LIBRARY = {
     # errors, warnings, statuses
     "Interrupted", "NotSolvedError", "ConvergenceError", "UndecidedError", "NoDerivativeError", "TooLargeError", "FileError", "RuleError", "RuleWarning",
     "AmbiguousRateError", "UnreachableRateError", "ScenarioFileError", "DamagedDataError", "Status",
+    "SeveralAttractorsWarning", "SlowApproachWarning",
     "Verdict",
     # bases to subclass
     "DeliveryRule",

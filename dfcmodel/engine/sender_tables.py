@@ -86,7 +86,7 @@ def flow_records(
         row["acks_each"] = 0.5 if flow.delayed_acks else 1.0
         row["offset"] = np.nan
         row["max_window"] = flow.max_window
-        row["single_acks"] = _needs_single_acks(flow, scenario, layout.round_trip(f) * h)
+        row["single_acks"] = _needs_single_acks(flow, scenario, layout.round_trip(f), h)
         row["rule"] = rules.index(signature_of(flow.source))
         row["recovery"] = RECOVERY[fluid.recovery or flow.source.recovery]
         row["lost_in_pipe"] = fluid.pipe == "fall1996"
@@ -100,12 +100,16 @@ def flow_records(
     return flows, np.zeros(logs, dtype=STRETCH), np.zeros(holes, dtype=HOLE)
 
 
-def _needs_single_acks(flow: Flow, scenario: Scenario, rtt: float) -> bool:
-    """Return whether a flow's rule must see each ACK, within the windows that its path has room for."""
+def _needs_single_acks(flow: Flow, scenario: Scenario, steps: float, h: float) -> bool:
+    """Return whether a flow's rule must see each ACK, within the windows that its path has room for.
+
+    A round trip has so many ``steps`` of ``h`` seconds.
+    """
     path = scenario.path(flow)
     rate = min(link.rate for link in path)
-    room = rate * rtt + sum(link.buffer for link in path[1:])
-    return acts_on_single_acks(flow.source, rtt, rate, float(min(flow.max_window, room)))
+    room = rate * steps * h + sum(link.buffer for link in path[1:])
+    largest = float(min(flow.max_window, room))
+    return acts_on_single_acks(flow.source, steps * h, rate, largest, float(steps))
 
 
 def _set_state(row: Any, rule: Any, state: Any) -> list[float]:

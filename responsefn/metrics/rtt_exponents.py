@@ -69,7 +69,7 @@ def rtt_unfairness(
     ...     same, together = rtt_unfairness(rule, 1e-5)
     ...     print(f"{rule!r}: {same:.2f}, {together:.2f}")
     AIMD(): 1.00, 2.00
-    CUBIC(friendly=0): 0.25, 1.00
+    CUBIC(friendly=0): 0.25, 1.02
     HSTCP(): 1.00, 6.05
     Scalable(): 1.00, inf
     """

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
 __all__ = ["acts_on_single_acks"]
 
-PARTS = (8.0, 0.25)
-"""An eighth of a window at once, and an ACK in quarters: the largest and the usual amounts of a fluid."""
+FEWEST_STEPS, PIECE = 8.0, 0.25
+"""A fluid takes an eighth of a window at once at most; in short steps pieces of an ACK, here quarters."""
 WINDOWS, SMALLEST = 6, 16.0
 """How many, from this one, in packets, to the largest one of a path. In smaller ones a piece of an ACK is a part of the window."""
 ROUNDS, MIN_ACKS, MAX_ACKS = 8.0, 4000.0, 100_000.0
@@ -41,7 +41,7 @@ by half in a round trip."""
 
 @lru_cache(maxsize=512)
 def acts_on_single_acks(
-    rule: Dynamics, rtt: float, bandwidth: float | None, largest: float
+    rule: Dynamics, rtt: float, bandwidth: float | None, largest: float, steps: float
 ) -> bool:
     """Return whether a rule must see each ACK: it says so, or several ACKs at once give another window.
 
@@ -55,6 +55,8 @@ def acts_on_single_acks(
         Round-trip time without queue in s, and packets/s, None for a path that never queues.
     largest
         In packets.
+    steps
+        Of the fluid in a round trip: each takes this part of a window at once.
     """
     if rule.counts_acks:
         return True
@@ -63,11 +65,12 @@ def acts_on_single_acks(
     single, several = (
         events_of(signature, several=many)[0, :1].astype(np.uint64) for many in (False, True)
     )
-    out = np.zeros((len(states), len(PARTS)))
+    parts = np.array([max(FEWEST_STEPS, steps), PIECE])
+    out = np.zeros((len(states), len(parts)))
     one, many = np.zeros(states.shape[1]), np.zeros(states.shape[1])
     service = 0.0 if bandwidth is None else 1.0 / bandwidth
     loop_of(KERNEL, "events")(
-        states, times, rtt, service, counts, np.array(PARTS), single, several, one, many, out
+        states, times, rtt, service, counts, parts, single, several, one, many, out
     )
     most = np.tile(DIFFERENCES, WINDOWS)[:, None]
     return not bool((out <= most).all())
