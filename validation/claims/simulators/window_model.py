@@ -136,7 +136,6 @@ def model_rate(rule: WindowRule, p: float) -> tuple[float, float]:
         events=EVENTS,
         bandwidth=CAPACITY,
         buffer=BUFFER,
-        method="blocks",
         rng=1,
     )
     return run.rate, run.half_width
