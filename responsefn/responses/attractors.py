@@ -33,6 +33,8 @@ SMALLEST, LARGEST = 2.0, 4.0
 """Windows from which other rates are looked for: packets, and times the peak."""
 NEAR, EVENTS, BUDGET = 0.015, 256, 50_000
 """How near a rate a run must come, in how many loss events and steps; otherwise the cycle is solved from there."""
+SMALLEST_P = 1e-7
+"""Loss event rate below which no other rates are looked for."""
 MEAN = 64
 """Loss events over which the rate is averaged where cycles do not repeat."""
 
@@ -49,14 +51,18 @@ def rates_beside(
     for n, peaks in enumerate((np.full(len(p), SMALLEST), LARGEST * known.peak_window)):
         cases = cases_of(rule, p, rtt, bandwidth)
         cases = cases._replace(starts=begin_at_peak(rule, p, rtt, bandwidth, peaks))
-        other = np.ones(len(p), dtype=np.bool_)
+        searched = p >= SMALLEST_P
+        other = searched.copy()
         for acks in (False, True):
-            some = known.by_acks == acks
+            some = searched & (known.by_acks == acks)
             if some.any():
                 other[some] = _stays_away(cases.some(some), known.rate[some], means[some], acks)
         if other.any():
-            with quiet():
-                rates = solve(rule, p[other], rtt[other], bandwidth, peaks[other]).rate
+            try:
+                with quiet():
+                    rates = solve(rule, p[other], rtt[other], bandwidth, peaks[other]).rate
+            except ArithmeticError:  # it comes to none from there
+                continue
             apart = abs(rates / known.rate[other] - 1.0) > SAME_RATE
             found[other, n] = np.where(apart, rates, np.nan)
     return found

@@ -27,6 +27,7 @@ from responsefn.responses.cycle_loops import (
 )
 from responsefn.responses.cycle_starts import begin_at_peak
 from responsefn.responses.dynamics import Cycle
+from responsefn.responses.response_warnings import warns
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -52,10 +53,13 @@ ACCURACY = 0.005
 """Relative error of the rate that is stated."""
 ERROR = 0.004
 """Estimated relative error of a cycle in blocks from which on it is solved ACK by ACK."""
+FEW_PACKETS, SHORT_ERROR = 99.5, 0.05
+"""Cycles of fewer packets may differ by this: blocks count parts of packets, and their rate is continuous in p."""
 CHANGE = 1e-4
 """Relative change of a period much later from which on it does not repeat."""
-FOLLOWED, SEVERAL = 10_000_000, 20_000
-"""ACKs of a cycle that are followed in a check; ACKs up to which it follows several cycles."""
+FOLLOWED, SCANNED, SEVERAL = 10_000_000, 200_000, 20_000
+"""ACKs of a cycle that are followed in a check, and where an inverse, a fit or a slope solves many on its way; ACKs up to
+which it follows several cycles."""
 ACKS, LONG_ACKS = 20_000_000, 1_000_000_000
 """ACKs after which the mean over the last half stands for the cycle, and those of a window that drifts."""
 LONGEST = 1e8
@@ -150,8 +154,9 @@ def _chosen(found: Found, chosen: Bools) -> Found:
 def _differs(cases: Cases, found: Found, runner: Runner) -> tuple[Bools, Floats]:
     """Return which solutions by blocks differ from ACKs, and the part of a cycle that was followed."""
     wrong = found.columns[:, 6] < 0.0
-    seen = check(cases, found, runner, Limits(SEVERAL, FOLLOWED))
-    return wrong | (seen[:, 0] > ERROR) | (seen[:, 2] > CHANGE), seen[:, 1].copy()
+    seen = check(cases, found, runner, Limits(SEVERAL, FOLLOWED if warns() else SCANNED))
+    most = np.where(cases.packets < FEW_PACKETS, SHORT_ERROR, ERROR)
+    return wrong | (seen[:, 0] > most) | (seen[:, 2] > CHANGE), seen[:, 1].copy()
 
 
 def _by_acks(cases: Cases, runner: Runner) -> Found:
@@ -196,7 +201,7 @@ def _drifts(found: Found, least: float = DRIFT) -> Bools:
     rate, before, earlier = found.columns[:, [0, 7, 8]].T
     with np.errstate(divide="ignore", invalid="ignore"):
         steps = np.log([before / earlier, rate / before])
-    moves = (abs(steps) > least).all(axis=0) & (steps[0] * steps[1] > 0.0)
+        moves = (abs(steps) > least).all(axis=0) & (steps[0] * steps[1] > 0.0)
     return np.asarray(moves & (found.columns[:, 6] == 0.0))
 
 

@@ -20,7 +20,8 @@ _remarks: ContextVar[list[Any] | None] = ContextVar("remarks", default=None)
 class SeveralAttractorsWarning(UserWarning):
     """A rule comes to several rates, from different windows; `rate` is one of them.
 
-    Which one a connection has follows from the window with which it comes out of slow start.
+    Which one a connection has follows from the window with which it comes out of slow start. They are looked for from
+    2 packets and from four times the peak, for p >= 1e-7 where the rate is that of the numerical cycle.
 
     Attributes
     ----------

@@ -35,6 +35,8 @@ __all__ = [
     "slope",
 ]
 
+ENOUGH = 0.002
+"""Estimated error at which a cycle of one packet fewer is not asked for."""
 FIELD = 0.02
 """Part of another field of the state by which it may differ after a cycle, or of the time of the cycle."""
 SLOPE = 0.95
@@ -140,11 +142,13 @@ def error(one, blocks, acks, loss, rows, case, rtt, service, limits, wrong):
     time, windows = compare(
         one, blocks, acks, loss, rows, seen, cycles, rtt, service, limits, wrong
     )
-    ratio = SLOPE
-    if seen >= packets:
+    ratio = 0.5  # only the beginning of the cycle was followed
+    if seen < packets and min(rows[CHECK_A, 2], rows[CHECK_B, 2]) * service >= rtt:
+        windows = abs(time * rate / (cycles * seen) - 1.0)  # both have the capacity
+    if seen >= packets - 1.0:
         ratio = min(SLOPE, slope(one, blocks, loss, rows, seen, rtt, service, limits, wrong))
-    found = windows * max(1.0, packets / seen) / (1.0 - ratio)
-    if period > 0.0 and cycles >= period and seen >= packets:
+    found = windows / (1.0 - ratio)
+    if period > 0.0 and cycles >= period and abs(seen - packets) <= 1e-3 * packets:
         whole = cycles - cycles % int(period)
         if whole == cycles:
             found = max(found, abs(cycles * seen / time / rate - 1.0))
@@ -227,10 +231,16 @@ def run(packets, rtts, service, ends, columns, blocks, acks, loss, one, limits, 
             cycles = int(max(1.0, min(most, budget // seen)))
             if period > 1.0 and cycles > period:
                 cycles -= cycles % int(period)
-            case = (seen, cycles, packets[i], period, columns[i, 0])
-            out[i, 0] = error(
-                one, blocks[0], acks[0], loss[0], rows, case, rtts[i], service, limits[0], wrong
-            )
+            out[i, 0] = math.inf
+            for packet in range(
+                2
+            ):  # whole packets, more or fewer than the cycle has: it may jump between them
+                if packet == 0 or (out[i, 0] > ENOUGH and max(1.0, packets[i] - 1.0) < seen - 1.0):
+                    case = (seen - packet, cycles, packets[i], period, columns[i, 0])
+                    found = error(
+                        one, blocks[0], acks[0], loss[0], rows, case, rtts[i], service, limits[0], wrong
+                    )  # fmt: skip
+                    out[i, 0] = min(out[i, 0], found)
         if period >= 1.0:
             out[i, 2] = repeats_later(
                 one, blocks[0], loss[0], rows, packets[i], 1.0 - limits[0].acks, int(period), rtts[i],

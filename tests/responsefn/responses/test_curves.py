@@ -28,7 +28,7 @@ def result():
 
 def test_data(result):
     data = result.to_xarray()
-    assert dict(data.sizes) == {"rule": 5, "p": 41}
+    assert dict(data.sizes) == {"rule": 5, "p": 41, "attractor": 3}
     assert data.rate.dims == ("rule", "p")
     np.testing.assert_array_equal(data.rate.sel(rule="TFRC()"), TFRC().rate(P, 0.04))
     np.testing.assert_array_equal(data.p, P)
