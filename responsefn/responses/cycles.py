@@ -101,7 +101,7 @@ def solve(
     events = np.full(len(cases.packets), np.nan)
     for acks in (False, True):
         slow = (answer.slow | (columns[:, 5] > SLOW)) & (answer.by_acks == acks)
-        if slow.any():
+        if slow.any() and warns():
             limits = Limits(LONG_ACKS if acks else LONG_BUDGET, LONG, acks, same=NEAR)
             mean = np.full(int(slow.sum()), MEAN)
             events[slow] = approach(cases.some(slow), columns[slow, 0].copy(), limits, mean)
@@ -133,14 +133,17 @@ def _solved(cases: Cases, runner: Runner) -> _Answer:
     open_ = (found.columns[:, 6] == 0.0) & ~differs
     if open_.any():
         rest, slow[open_], lost = _at_rest(cases.some(open_), _chosen(found, open_))
-        moved = slow[open_] & ~lost
+        moved = ((rest.columns[:, 5] > MOST) | slow[open_]) & ~lost
         if moved.any():
             lost[moved], _ = _differs(cases.some(open_).some(moved), _chosen(rest, moved), COMPILED)
         for array, new in zip(found, rest, strict=True):
             array[open_] = new
         differs[open_] |= lost
     if differs.any():
-        acks = _by_acks(cases.some(differs), runner)
+        short = (cases.packets < FEW_PACKETS) & (found.columns[:, 6] > 0.0)  # not those that drift
+        acks = _by_acks(cases.some(differs), runner, short[differs])
+        differs[differs] = drifts_not = ~np.isnan(acks.columns[:, 0])
+        acks = _chosen(acks, drifts_not)
         for array, new in zip(found, acks, strict=True):
             array[differs] = new
         followed[differs] = 1.0
@@ -159,8 +162,8 @@ def _differs(cases: Cases, found: Found, runner: Runner) -> tuple[Bools, Floats]
     return wrong | (seen[:, 0] > most) | (seen[:, 2] > CHANGE), seen[:, 1].copy()
 
 
-def _by_acks(cases: Cases, runner: Runner) -> Found:
-    """Return cycles ACK by ACK.
+def _by_acks(cases: Cases, runner: Runner, optional: Bools | None = None) -> Found:
+    """Return cycles ACK by ACK; NaN for ``optional`` ones of which the window drifts.
 
     Raises
     ------
@@ -184,6 +187,9 @@ def _by_acks(cases: Cases, runner: Runner) -> Found:
             array[later] = new
     for further in (16, 256, LONG // MOST):
         drifts = _drifts(found, ACK_DRIFT)
+        if optional is not None:
+            found.columns[drifts & optional] = np.nan
+            drifts &= ~optional
         if not drifts.any():
             return found
         budget = min(LONG_ACKS, further * ACKS)
@@ -221,22 +227,26 @@ def _at_rest(cases: Cases, found: Found) -> tuple[Found, Bools, Bools]:
     """
     drifts = _drifts(found)
     lost = np.zeros(len(drifts), dtype=np.bool_)
-    slow = drifts.copy()
+    before = found.columns[:, 0].copy()
     if drifts.any() and cases.service > 0.0:
         tops = 2.0 * cases.rtts / cases.service
         bandwidth = 1.0 / cases.service
         starts = begin_at_peak(cases.rule, 1.0 / cases.packets, cases.rtts, bandwidth, tops)
-        above = run(cases._replace(starts=starts), COMPILED, Limits(BUDGET, MOST))
+        above = run(cases._replace(starts=starts), COMPILED, Limits(BUDGET, 64 * MOST))
         rises = found.columns[:, 0] > found.columns[:, 7]
         higher = above.columns[:, 0] > found.columns[:, 0]
         climbs = drifts & rises & (above.columns[:, 6] > 0.0) & higher
         for array, new in zip(found, above, strict=True):
             array[climbs] = new[climbs]
         drifts &= ~climbs
-    if drifts.any():
-        long = run(cases.some(drifts), COMPILED, Limits(LONG_BUDGET, LONG))
+    for further in (16, 256, LONG // MOST):
+        if not drifts.any():
+            break
+        limits = Limits(min(LONG_BUDGET, further * BUDGET), further * MOST)
+        long = run(cases.some(drifts), COMPILED, limits)
         moved = abs(long.columns[:, 0] / found.columns[drifts, 0] - 1.0) > DRIFT
-        lost[drifts] = (long.columns[:, 6] == 0.0) & moved
         for array, new in zip(found, long, strict=True):
             array[drifts] = new
-    return found, slow, lost
+        drifts[drifts] = (long.columns[:, 6] == 0.0) & moved
+    lost[drifts] = True
+    return found, abs(found.columns[:, 0] / before - 1.0) > NEAR, lost

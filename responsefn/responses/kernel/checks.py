@@ -87,31 +87,32 @@ def differ(one, two, part, time):
 
 @compiled
 def compare(one, blocks, acks, loss, rows, packets, cycles, rtt, service, limits, wrong):
-    """Return the time of some cycles ACK by ACK, and how far the windows of blocks are from theirs.
+    """Return the time of some cycles ACK by ACK, and how far windows and times of blocks are from theirs.
 
-    The latter is the largest relative difference after any of the cycles, each from the state that the one before
+    The latter are the largest relative differences over any of the cycles, each from the state that the one before
     left ACK by ACK. Infinite where a window cannot be.
     """
     time = 0.0
     windows = 0.0
+    times = 0.0
     for n in range(len(rows[0])):
         rows[CHECK_C, n] = rows[CHECK_START, n]
     for _ in range(cycles):
         if not advance(one, acks, loss, rows[CHECK_C], packets, 0.0, rtt, service, limits, wrong):
-            return math.inf, math.inf
+            return math.inf, math.inf, math.inf
         time += one[TIME]
         alone = one[TIME]
         keep(one, rows[CHECK_A])
         if not advance(one, blocks, loss, rows[CHECK_C], packets, 0.0, rtt, service, limits, wrong):
-            return math.inf, math.inf
+            return math.inf, math.inf, math.inf
         keep(one, rows[CHECK_B])
         windows = max(windows, abs(rows[CHECK_A, 2] / rows[CHECK_B, 2] - 1.0))
-        windows = max(windows, abs(alone / one[TIME] - 1.0))
+        times = max(times, abs(alone / one[TIME] - 1.0))
         if differ(rows[CHECK_A], rows[CHECK_B], FIELD, alone):
-            return math.inf, math.inf
+            return math.inf, math.inf, math.inf
         for n in range(len(rows[0])):
             rows[CHECK_C, n] = rows[CHECK_A, n]
-    return time, windows
+    return time, windows, times
 
 
 @compiled
@@ -139,15 +140,15 @@ def error(one, blocks, acks, loss, rows, case, rtt, service, limits, wrong):
     window after this one. Several cycles are followed where they are short; their mean rate is compared as well.
     """
     seen, cycles, packets, period, rate = case
-    time, windows = compare(
+    time, windows, times = compare(
         one, blocks, acks, loss, rows, seen, cycles, rtt, service, limits, wrong
     )
-    ratio = 0.5  # only the beginning of the cycle was followed
-    if seen < packets and min(rows[CHECK_A, 2], rows[CHECK_B, 2]) * service >= rtt:
-        windows = abs(time * rate / (cycles * seen) - 1.0)  # both have the capacity
-    if seen >= packets - 1.0:
-        ratio = min(SLOPE, slope(one, blocks, loss, rows, seen, rtt, service, limits, wrong))
-    found = windows / (1.0 - ratio)
+    if seen < packets - 1.0:  # only the beginning of the cycle was followed
+        if min(rows[CHECK_A, 2], rows[CHECK_B, 2]) * service >= rtt:
+            windows = 0.0  # both have the capacity
+        return 2.0 * windows + times * seen / packets
+    ratio = min(SLOPE, slope(one, blocks, loss, rows, seen, rtt, service, limits, wrong))
+    found = max(windows, times) / (1.0 - ratio)
     if period > 0.0 and cycles >= period and abs(seen - packets) <= 1e-3 * packets:
         whole = cycles - cycles % int(period)
         if whole == cycles:

@@ -26,7 +26,7 @@ __all__ = [
     "accelerate", "add", "advance", "forget", "keep", "recurs", "repeat", "run", "settled", "write",
 ]  # fmt: skip
 
-FIELDS = 1e-6
+FIELDS = 1e-3
 """Relative change of the other fields of the state over cycles whose peaks repeat."""
 EARLY = 32
 """Cycles after which peaks are no longer taken to where they tend."""
