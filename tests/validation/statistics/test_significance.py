@@ -63,6 +63,14 @@ def test_scores_that_are_not_standard_normal_are_seen(
     assert not normality([*scores, 4.1]).holds(4.0, 6)
 
 
+def test_squares_of_two_scores_have_the_exponential_law() -> None:
+    """Chi-square with two degrees of freedom: P(X > x) = exp(-x/2)."""
+    found = normality([3.0, 0.5])
+    assert found.squares == 9.25
+    assert found.p_squares == pytest.approx(2.0 * np.exp(-9.25 / 2.0), rel=1e-12)  # rounding
+    assert normality([0.1, 0.2]).p_squares == pytest.approx(-2.0 * np.expm1(-0.025), rel=1e-12)
+
+
 def test_variance_test_has_its_level() -> None:
     rng = np.random.default_rng(8)
     draws = rng.normal(size=(500, 10)), rng.normal(size=(500, 91))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from validation.claims.takano2006 import vegas_runs, vegas_small_buffers
-from validation.verdicts import Verdict
+from validation.verdicts import Sides, Verdict
 
 R, C, N = Verdict.REPRODUCED, Verdict.CONTRADICTED, Verdict.NOT_REPRODUCED
 
@@ -13,6 +13,11 @@ R, C, N = Verdict.REPRODUCED, Verdict.CONTRADICTED, Verdict.NOT_REPRODUCED
 def test_losses_are_noticed(doctor, judged) -> None:
     doctor(vegas_runs.SMALL, lambda d: d.assign(dropped=1), "flows")
     assert judged("D17")["lossy"].packets is R
+
+
+def test_with_dfc_nothing_is_lost_and_the_window_is_that_of_large_buffers(judged) -> None:
+    """ns-3's runs with DFC drop no packet, and their means are the same as in 4V."""
+    assert judged("D17")["dfc_same"] == Sides(R, R)
 
 
 def test_the_pattern_of_the_paper_is_losses_with_the_small_buffer_only() -> None:
