@@ -31,7 +31,7 @@ class HTCP(WindowRule):
     --------
     >>> from responsefn import HTCP
     >>> round(HTCP().rate(1e-3, rtt=0.1), 1)
-    615.9
+    616.3
     """
 
     class State(NamedTuple):

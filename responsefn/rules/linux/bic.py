@@ -42,7 +42,7 @@ class LinuxBIC(WindowRule):
     Examples
     --------
     >>> round(float(LinuxBIC().rate(1e-3, 0.04)))
-    1178
+    1177
     """
 
     class State(NamedTuple):

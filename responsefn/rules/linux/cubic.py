@@ -37,7 +37,7 @@ class LinuxCUBIC(WindowRule):
     Examples
     --------
     >>> round(float(LinuxCUBIC().rate(1e-3, 0.04)))
-    972
+    968
     """
 
     class State(NamedTuple):
