@@ -57,7 +57,7 @@ FEW_PACKETS, SHORT_ERROR = 99.5, 0.05
 """Cycles of fewer packets may differ by this: blocks count parts of packets, and their rate is continuous in p."""
 CHANGE = 1e-4
 """Relative change of a period much later from which on it does not repeat."""
-FOLLOWED, SCANNED, SEVERAL = 10_000_000, 200_000, 20_000
+FOLLOWED, SCANNED, SEVERAL = 2_000_000, 200_000, 20_000
 """ACKs of a cycle that are followed in a check, and where an inverse, a fit or a slope solves many on its way; ACKs up to
 which it follows several cycles."""
 ACKS, LONG_ACKS = 20_000_000, 1_000_000_000

@@ -50,7 +50,7 @@ class Cycle:
         another rate, as they do for a rule that acts at some ACKs only (once per round trip, by a timer, by a
         count).
     followed
-        The part of a cycle that was followed ACK by ACK, from its beginning: 1 up to 1e7 packets.
+        The part of a cycle that was followed ACK by ACK, from its beginning: 1 up to 2e6 packets.
     loss_events
         Where a connection needs more than 10,000 loss events to come within 1 % of the rate, how many, from the
         window with which the search begins; infinite for more than four million; NaN elsewhere.

@@ -28,6 +28,9 @@ __all__ = [
 
 FIELDS = 1e-3
 """Relative change of the other fields of the state over cycles whose peaks repeat."""
+ENOUGH, ENOUGH_ACKS = 64, 2e6
+"""Cycles ACK by ACK, or ACKs, before which none is taken to repeat: a window that halves its distance to where a rule
+jumps comes there to the last bit only then."""
 EARLY = 32
 """Cycles after which peaks are no longer taken to where they tend."""
 
@@ -156,7 +159,8 @@ def repeat(c, run, steps, loss, packets, rtt, service, limits, anchor, previous,
             return False
         add(c, run)
         if limits.acks > 0.0:
-            if c.n > 1 and recurs(run, anchor, limits.same, False):
+            certain = c.n > ENOUGH or run[MOVES] > ENOUGH_ACKS
+            if c.n > 1 and certain and recurs(run, anchor, limits.same, False):
                 c.period = int(c.count)
                 return True
         else:

@@ -26,7 +26,7 @@ def cases(p: float, rtt: float) -> Cases:
 @pytest.mark.parametrize("acks", [False, True])
 def test_plain_python_and_machine_code_find_the_same_cycle(acks):
     """To the last bit: both do the same additions."""
-    limits = Limits(2e4, 64, acks)
+    limits = Limits(2e4, 128, acks)
     one, two = (run(cases(0.01, 0.1), runner, limits) for runner in (PLAIN, COMPILED))
     np.testing.assert_array_equal(one.columns, two.columns)
     np.testing.assert_array_equal(one.ends, two.ends)
