@@ -37,10 +37,12 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Bools = NDArray[np.bool_]
 
-__all__ = ["ACCURACY", "cases_of", "solve"]
+__all__ = ["ACCURACY", "cases_of", "follows_blocks", "solve"]
 
 MOST, BUDGET = 4096, 2_000_000
 """Cycles, and blocks of ACKs, after which the mean over the last half stands for the cycle; a power of two."""
+SHORT, SHORT_BUDGET = 256, 200_000
+"""The same where only the check matters, before a simulation."""
 PLAIN_BUDGET = 30_000
 """The same in plain Python: a quarter of a second."""
 DRIFT = 1e-3
@@ -119,6 +121,13 @@ def cases_of(
     rtts = np.broadcast_to(rtt, shape).ravel().copy()
     service = 0.0 if bandwidth is None else 1.0 / bandwidth
     return Cases(rule, packets, rtts, service, begin_at_peak(rule, p, rtt, bandwidth, peaks))
+
+
+def follows_blocks(rule: Dynamics, p: float, rtt: float, bandwidth: float | None) -> bool:
+    """Return whether a cycle in blocks of ACKs, from some cycles on, is the one ACK by ACK."""
+    cases = cases_of(rule, np.array([p]), np.array([rtt]), bandwidth)
+    found = run(cases, COMPILED, Limits(SHORT_BUDGET, SHORT))
+    return not bool(_differs(cases, found, COMPILED)[0].any())
 
 
 def _solved(cases: Cases, runner: Runner) -> _Answer:

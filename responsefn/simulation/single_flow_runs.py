@@ -12,6 +12,7 @@ import numpy as np
 from hopflow.kernels import loop_of
 from responsefn.responses import rule_kernels as templates
 from responsefn.responses.cycle_loops import KERNEL
+from responsefn.responses.cycles import follows_blocks
 from responsefn.responses.kernel.rows import PATH, PLACE, RECORD, ROWS
 from responsefn.responses.rule_checks import raise_wrong
 from responsefn.responses.rule_compilation import addresses, compile_step, parameters_in
@@ -80,6 +81,9 @@ def by_blocks_or_acks(rule: WindowRule, runs: Sequence[Run], path: Path) -> dict
 def blocks_follow(rule: WindowRule, run: Run, path: Path) -> bool:
     """Return whether the first losses of a run come at the same times and windows in blocks and ACK by ACK."""
     if rule.counts_acks:
+        return False
+    p, bandwidth = len(run.gaps) / run.gaps.sum(), 1.0 / path.service if path.service else None
+    if path.limit == math.inf and not follows_blocks(rule, p, path.rtt, bandwidth):
         return False
     sums = np.cumsum(run.gaps)
     enough = max(FOLLOWED, min(FOLLOWED_LONG, int(sums[:FOLLOWED_CYCLES].max())))
