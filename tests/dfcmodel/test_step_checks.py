@@ -15,7 +15,7 @@ def test_first_loss_in_a_fifo_network_does_not_depend_on_the_step() -> None:
     """The moment when the buffer is full is found inside the step."""
     times = [
         simulate(
-            takano2006("4", dfc=False),
+            takano2006("4", dfc=False, tcp="newreno"),
             Fluid(steps_per_delay=m, store_and_forward=False),
             duration=0.08,
         ).first_loss[0]

@@ -83,7 +83,9 @@ def advance_tcp(
     acks, events = transport.acks, transport.events
     ack = acks[k & (acks.shape[0] - 1), f]
     if ack.acks > 0.0:
-        flow.rtt = (k - ack.sent) * h
+        sample = (k - ack.sent) * h
+        flow.rtt_before = flow.rtt if flow.rtt > 0.0 else sample
+        flow.rtt = sample
     if new > 0.0:
         receive_packets(flow, f, k, new, net, transport, quantum)
         if flow.rcv_nxt >= flow.flow_size:

@@ -25,6 +25,8 @@ __all__ = ["send", "send_fast_path"]
 
 DUPLICATE_THRESHOLD = 3.0  # RFC 5681, 3.2
 FIRST_TIMEOUT = 3.0  # s, before the first sample of the round-trip time
+CLOCK = 1.0 - 1e-9
+"""Factor of the round-trip time of a single ACK: rounding never makes a round shorter than it."""
 LARGEST_GROWTH = 0.125
 """Part of a window by which it grows, at most, between two calls of its rule."""
 
@@ -46,14 +48,21 @@ def emit(flow: Any, log: Any, sequence: float, amount: float) -> bool:
 
 
 @inlined
-def grow_window(flow: Any, events: Any, now: float, acks: float) -> None:
-    """Let the window rule see ``acks`` ACKs of new data, one by one if it must (`event_checks`)."""
+def grow_window(flow: Any, events: Any, now: float, h: float, acks: float) -> None:
+    """Let the window rule see ``acks`` ACKs of new data, one by one if it must (`event_checks`).
+
+    Single ACKs arrive evenly in the step, whose round-trip times at its ends are ``rtt_before`` and ``rtt``.
+    """
     left = acks * flow.acks_each  # RFC 5681, 4.2: every second packet is answered, or each
     if flow.single_acks == 1:
         flow.ack_part += left
         while flow.ack_part >= 1.0 - TINY:
-            call_event(events[flow.rule, ON_SINGLE_ACK], flow, now, flow.rtt, 1.0, 0.0)
             flow.ack_part -= 1.0
+            early = min(1.0, max(0.0, flow.ack_part / left))  # part of the step after this ACK
+            rtt = flow.rtt + early * (flow.rtt_before - flow.rtt)
+            call_event(
+                events[flow.rule, ON_SINGLE_ACK], flow, now - early * h, rtt * CLOCK, 1.0, 0.0
+            )
         return
     while left > 0.0:
         amount = min(left, max(1.0, LARGEST_GROWTH * flow.cwnd))
@@ -82,7 +91,7 @@ def send_fast_path(
     sample_timed_packet(flow, ack.rcv_nxt, now, h, min_rto)
     flow.snd_una = ack.rcv_nxt
     flow.dup_acks = 0.0
-    grow_window(flow, events, now, ack.acks)
+    grow_window(flow, events, now, h, ack.acks)
     restart_timer(flow, now)
     room = sendable(flow, min(flow.cwnd, flow.max_window), quantum)
     if room > 0.0:
@@ -106,7 +115,7 @@ def acknowledge(
     flow.dup_acks = 0.0
     flow.snd_nxt = max(flow.snd_nxt, acked)
     if flow.in_recovery == 0:
-        grow_window(flow, events, now, new_acks)  # RFC 5681, 3.1
+        grow_window(flow, events, now, h, new_acks)  # RFC 5681, 3.1
     elif flow.recovery == RENO or acked >= flow.recover - TINY:
         # RFC 5681, 3.2, step 6: the first new ACK deflates; RFC 6582, 3.2, step 3: a full one
         flow.in_recovery = 0
@@ -145,16 +154,19 @@ def answer_marks(flow: Any, events: Any, now: float, acks: float, marked: float)
             flow.loss_events += 1
     elif flow.snd_una > flow.recover + TINY:
         reduce_window(flow, events[flow.rule, ON_MARKED_WINDOW], now, acks, marked)
+        flow.loss_last = 0
 
 
 @compiled
 def enter_recovery(flow: Any, holes: Any, events: Any, now: float, ack: Any) -> bool:
     """Start fast retransmit at the third duplicate ACK; return whether it resends the first hole.
 
-    RFC 5681, 3.2, steps 2 and 3; RFC 6582, 3.2, step 2. Tahoe goes back to snd_una instead. With SACK
-    the first hole is resent at once, whatever is in flight (RFC 6675, 5, step 4.3).
+    RFC 5681, 3.2, steps 2 and 3; RFC 6582, 3.2, step 2. Reno enters it for each lost packet of a window, unless a
+    timeout or a mark came last. Tahoe goes back to snd_una instead. With SACK the first hole is resent
+    at once, whatever is in flight (RFC 6675, 5, step 4.3).
     """
     reduce_window(flow, events[flow.rule, ON_LOSS], now, 0.0, 0.0)
+    flow.loss_last = 1
     flow.timed_seq = -1.0
     restart_timer(flow, now)
     if flow.recovery == TAHOE:
@@ -240,7 +252,9 @@ def send(
             flow.dup_acks += duplicates
             if flow.dup_acks < DUPLICATE_THRESHOLD:
                 limited = math.floor(flow.dup_acks + TINY)
-            elif flow.snd_una > flow.recover + TINY:  # else of losses that were acted on
+            elif flow.snd_una > flow.recover + TINY or (
+                flow.recovery == RENO and flow.loss_last == 1
+            ):
                 resend = enter_recovery(flow, holes, events, now, ack)
         if flow.recovery == SACK and flow.in_recovery == 0 and first_is_lost(flow, holes, ack):
             resend = enter_recovery(flow, holes, events, now, ack)

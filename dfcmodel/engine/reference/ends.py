@@ -201,7 +201,9 @@ class TcpEnds(AckedEnds):
         answered = self.sent_at(receiver.position)
         self.acks.append(Ack(acks, advancing, marked, receiver.rcv_nxt, receiver.rcv_max, answered))
         self.rcv_nxt = receiver.rcv_nxt
-        self.sender.rtt = self.rtt
+        if ack.acks > 0.0:
+            self.sender.rtt_before = self.sender.rtt or self.rtt
+            self.sender.rtt = self.rtt
         due = k * self.h >= self.sender.timer.deadline
         if ack.acks > 0.0 or due or k <= self.start + 1:
             self.sender.send(k * self.h, ack, receiver)

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Window"]
 
+CLOCK = 1.0 - 1e-9
+"""Factor of the round-trip time of a single ACK: rounding never makes a round shorter than it."""
 LARGEST_GROWTH = 0.125
 """Part of a window by which it grows, at most, between two calls of its rule."""
 
@@ -31,13 +33,19 @@ class Window:
         """The congestion window in packets."""
         return float(self.state.cwnd)
 
-    def grow(self, now: float, rtt: float, acks: float) -> None:
-        """Let the rule see so many ACKs: they move its state by that multiple of what one does."""
+    def grow(self, now: float, h: float, rtts: tuple[float, float], acks: float) -> None:
+        """Show the rule the ACKs of a step of ``h`` s that ends ``now``: they move its state by that multiple of one's.
+
+        ``rtts`` are the round-trip times in s at both ends of the step. Single ACKs arrive evenly in it.
+        """
+        rtt = rtts[1]
         if self.single:
             self.part += acks
             while self.part >= 1.0 - TINY:
-                self.state = self.rule.on_ack(self.state, self.rule.params, Event(now, rtt))
                 self.part -= 1.0
+                early = min(1.0, max(0.0, self.part / acks))
+                seen = Event(now - early * h, (rtt + early * (rtts[0] - rtt)) * CLOCK)
+                self.state = self.rule.on_ack(self.state, self.rule.params, seen)
             return
         left = acks
         while left > 0.0:

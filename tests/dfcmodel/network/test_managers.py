@@ -127,6 +127,18 @@ def test_pie_raises_its_probability_by_the_delay_beyond_the_target() -> None:
     assert after.p == pytest.approx(0.2 + 0.125 * (0.035 - 0.015) + 1.25 * (0.035 - 0.03))
 
 
+@pytest.mark.parametrize(
+    ("p", "divisor"),
+    [(0.05, 2.0), (5e-3, 8.0), (5e-4, 32.0), (5e-5, 128.0), (5e-6, 512.0), (5e-7, 2048.0)],
+)
+def test_pie_scales_small_probabilities_as_the_rfc_does(p: float, divisor: float) -> None:
+    """RFC 8033, 4.2: the table of p below 0.1, 0.01, ... 0.000001."""
+    q = parameters(PIE())
+    after = PIE.on_step(PIE.State(p=p, delay=0.03), q, seen(1.0, 35.0, time=1.0))
+    change = 0.125 * (0.035 - 0.015) + 1.25 * (0.035 - 0.03)
+    assert after.p == pytest.approx(p + change / divisor)
+
+
 @dataclass(frozen=True)
 class Rarely(QueueManager):
     """Drops whole packets, one in a hundred."""

@@ -58,6 +58,10 @@ def test_intervals_on_one_side_of_a_level_decide() -> None:
     low, high = np.array([0.1, 0.2, 0.15]), np.array([0.8, 0.9, 0.85])
     assert above(high, low) is R
     assert above(low, high) is C
+    assert above(high, low, margin=0.1) is R
+    narrow = np.array([-1e-3, 0.0, 1e-3])
+    assert above(2.0 + narrow, 1.85 + narrow, margin=0.1) is N  # less than two margins apart
+    assert above(1.85 + narrow, 2.0 + narrow, margin=0.1) is N
     assert above(high, low, margin=0.5) is N
 
 

@@ -43,6 +43,13 @@ def test_welch_of_two_is_the_t_test() -> None:
     assert test.p == pytest.approx(stats.ttest_ind(a, b, equal_var=False).pvalue)
 
 
+def test_welch_of_three_is_scipys() -> None:
+    rng = np.random.default_rng(5)
+    samples = np.array([1.0, 2.0, 4.0])[:, None] * rng.normal(size=(3, 6)) + [[0.0], [1.0], [2.0]]
+    expected = stats.f_oneway(*samples, equal_var=False).pvalue
+    assert welch_test(estimates_of(samples)).p == pytest.approx(expected)
+
+
 def test_welch_of_four_has_its_level() -> None:
     rng = np.random.default_rng(4)
     scale = np.array([1.0, 2.0, 3.0, 4.0])[:, None]

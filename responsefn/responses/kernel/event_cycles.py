@@ -1,0 +1,69 @@
+"""Loss cycles in which a rule sees the ACKs of a step of a fluid at once, beside the same cycles ACK by ACK."""
+# mypy: disable-error-code="no-untyped-def, no-untyped-call"
+
+from __future__ import annotations
+
+import math
+
+from .jit import call_on_array, compiled, entry
+from .rows import LARGEST, LEAST
+
+__all__ = ["follow", "run", "send"]
+
+SMALLEST_AMOUNT = 0.25
+"""ACKs: the smallest piece of one that is compared. Shorter steps give smaller pieces, and more calls."""
+
+
+@compiled
+def send(event, state, now, rtt, service, count, part):
+    """Call a rule for ``count`` ACKs; return the time afterwards, infinite for a wrong window.
+
+    Each call is for the window divided by ``part``, or for one ACK where ``part`` is 0.
+    """
+    left = count
+    while left > 0.0:
+        amount = 1.0
+        if part > 0.0:
+            amount = max(SMALLEST_AMOUNT, state[0] / part)
+        amount = min(left, amount)
+        r = max(rtt, state[0] * service)
+        now += amount * r / state[0]
+        call_on_array(event, state, now, r, amount, 0.0)
+        if not LEAST <= state[0] <= LARGEST:
+            return math.inf
+        left -= amount
+    return now
+
+
+@compiled
+def follow(single, several, loss, one, many, begin, rtt, service, count, cycles, part):
+    """Return the relative difference of the times of some cycles of ``count`` ACKs, each ended by a loss.
+
+    ``one`` sees each ACK, ``many`` those of the window divided by ``part``. Infinite for a wrong window.
+    """
+    now = begin
+    other = begin
+    for _ in range(cycles):
+        now = send(single, one, now, rtt, service, count, 0.0)
+        other = send(several, many, other, rtt, service, count, part)
+        if not max(now, other) < math.inf:
+            return math.inf
+        call_on_array(loss, one, now, max(rtt, one[0] * service), 0.0, 0.0)
+        call_on_array(loss, many, other, max(rtt, many[0] * service), 0.0, 0.0)
+    return abs((other - begin) / (now - begin) - 1.0)
+
+
+@entry
+def run(states, begin, rtt, service, counts, cycles, part, events, one, many, out):
+    """Write the relative difference of the times from each of n states; ``counts``, ``cycles``, ``out`` have shape (n,).
+
+    ``events`` are the addresses for single ACKs, for several, and for a loss.
+    """
+    for i in range(len(states)):
+        for n in range(states.shape[1]):
+            one[n] = states[i, n]
+            many[n] = states[i, n]
+        out[i] = follow(
+            events[0], events[1], events[2], one, many, begin, rtt, service, counts[i], cycles[i],
+            part,
+        )  # fmt: skip
