@@ -13,9 +13,9 @@ import pytest
 
 import dfcmodel
 from dfcmodel import FIFO, takano2006
-from dfcmodel.network.disciplines import Discipline
 from dfcmodel.engine.kernel import retransmission_timer
 from dfcmodel.engine.reference import timers as fluid_timers
+from dfcmodel.network.disciplines import Discipline
 from dfcmodel.packets import reference_senders
 from dfcmodel.packets.kernel import reductions
 from dfcmodel.packets.kernel import timers as packet_timers
