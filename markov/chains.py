@@ -15,7 +15,7 @@ from hopflow.checks import choice, shown
 from hopflow.errors import RuleError
 from markov.generators.assembly import with_diagonal
 from markov.generators.building import build_chain
-from markov.generators.ways import Built
+from markov.generators.built_chains import Built
 from markov.models.rules import ChainModel
 from markov.models.state_tables import StateBlocks, StateTable
 from markov.structure import absorption, closed_classes, period
