@@ -24,7 +24,7 @@ class Sensitivity:
         In the measure's unit over the parameter's.
     error
         Of the derivative: a bound on what the solutions leave, and an estimate of what differences
-        do where derivatives are not exact (zero but for rounding for polynomials in the parameter up
+        do where derivatives are not exact (only rounding for polynomials in the parameter up
         to the sixth degree). Of a difference: a bound.
     elasticity
         Relative change of the measure for one of the parameter: parameter / measure * derivative.

@@ -122,12 +122,16 @@ class Layout:
             flows = end - first if together else 1
             for c in range(first, end, flows):
                 ways = self.ways(c, c + flows)
-                alike = flows if flows <= 2 and len(ways) == 1 else 0
+                one_lag_flows = flows if flows <= 2 and len(ways) == 1 else 0
                 last = rows[-1] if rows else [0, 0, 0, 1, 0]
-                if alike and last[4] == alike and ways == self.ways(last[0], last[0] + 1):
+                if (
+                    one_lag_flows
+                    and last[4] == one_lag_flows
+                    and ways == self.ways(last[0], last[0] + 1)
+                ):
                     last[1] = c + flows
                 else:
-                    rows.append([c, c + flows, flows, 1, alike])
+                    rows.append([c, c + flows, flows, 1, one_lag_flows])
         return np.array([tuple(row) for row in rows], dtype=BLOCK)
 
 

@@ -60,7 +60,7 @@ def build_chain(
         ``"python"``, ``"regions"``, ``"sets"`` or ``"compiled"``: only this way; None: what is
         predicted to be the quickest.
     most
-        Give up beyond so many states.
+        Largest number of states; with more, TooLargeError.
 
     Raises
     ------
@@ -78,7 +78,7 @@ def build_chain(
 
 
 def build_chains(models: Sequence[ChainModel]) -> Iterator[Built]:
-    """Yield the chain of each of many models with the same rules, in the quickest way for so many."""
+    """Yield the chain of each of many models with the same rules, in the way that is fastest for their number."""
     series, each, cost = Series(), np.inf, np.inf
     for done, model in enumerate(models):
         compile_them = done > 1 and each * (len(models) - done) > GAIN * cost

@@ -1,7 +1,7 @@
 """The ways from rules to the states of a model and the rates between them, and why each is right.
 
 What the rules mean is what plain Python does with them, state by state (`enumeration`). Three ways are
-quicker for many states: regions where the rules are alike (`regions`), sets of states (`sets`), and
+quicker for many states: regions with the same transitions (`regions`), sets of states (`sets`), and
 compiled rules (`compiled`). Their rows are compared with plain Python on a sample of states that
 includes the corners of the space; where one differs, or cannot do as Python does, there is a warning and
 no chain. The states and their order are the same in each case.
@@ -57,7 +57,7 @@ class Ways:
     reachable
         Whether only the states count that its start leads to.
     most
-        Give up beyond so many states.
+        Largest number of states; with more, TooLargeError.
     series
         What it shares with other chains of the same rules, or None.
     """
@@ -143,7 +143,7 @@ class Ways:
         )
 
     def by_regions(self, _seconds: float = np.inf) -> Built | None:
-        """Run the rules once for each region of states in which they are alike."""
+        """Run the rules once for each region of states with the same transitions."""
         if not self._fits():
             return None
         found = find_regions(self.calls, self.space)

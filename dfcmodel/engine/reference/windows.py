@@ -32,7 +32,7 @@ class Window:
         return float(self.state.cwnd)
 
     def grow(self, now: float, rtt: float, acks: float) -> None:
-        """Let the rule see so many ACKs: they move its state by that multiple of what one does."""
+        """Apply ``acks`` ACKs: the change of the rule's state by one ACK, times their number."""
         if self.single:
             self.part += acks
             while self.part >= 1.0 - TINY:
