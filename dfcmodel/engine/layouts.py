@@ -62,7 +62,7 @@ class Layout:
         Whole steps from a queue to the next or the receiver, and the part of a step's departures that
         arrives after them (the rest comes a step later), shape (C,).
     ack_lag
-        Steps from each receiver back to its sender, shape (F,); what is left of a step is on the way there.
+        Steps from each receiver back to its sender, shape (F,); the remaining part of a step belongs to the way there.
     link_of, flow_of
         Shape (C,); -1 for a host that is not shaped.
     path, path_at

@@ -146,7 +146,7 @@ def wake_all(plan: Plan, arrays: dict[str, Any]) -> None:
 
 
 def redraw_periods(arrays: dict[str, Any], now: float, rng: np.random.Generator) -> None:
-    """Draw what is left of exponential on, off and idle periods anew: they have no memory, the law is the same.
+    """Draw the rest of exponential on, off and idle periods again: they have no memory, the law is the same.
 
     A source whose next packet is due in more than a gap is off: at least until a gap from now, by what its state
     tells, and then for an exponential time. The event of the old time finds nothing due.
