@@ -1,6 +1,6 @@
 """``python -m benchmarks.random_chains [--chains 2000] [--points 500] [--kinks 100]``: no bound may be violated.
 
-Random chains of ten families, with their quantities to 60 digits (`benchmarks.exact_chains`): every kind of
+Random chains of ten families (`benchmarks.chain_families`), with their quantities to 60 digits (`benchmarks.exact_chains`): every kind of
 bound that `markov` states is compared with the true error, and properties of the same chain as a file with
 their truth. Then derivatives by parameters, at random points and at kinks (`benchmarks.random_sensitivities`). Prints
 violations by kind, and the median of the bound over the true error. Exit status 1 where one is violated.
@@ -20,6 +20,7 @@ import numpy as np
 import typer
 
 from benchmarks import exact_chains as truth
+from benchmarks.chain_families import FAMILIES, generator_of
 from benchmarks.random_properties import property_checks
 from benchmarks.random_sensitivities import kink_checks, point_checks
 from markov import (
@@ -76,7 +77,7 @@ def bounded(kind: str, found: Any, exact: Decimal) -> Check:
 def chain_checks(number: int) -> Iterator[Check]:
     """Yield the checks of one random chain."""
     rng = np.random.default_rng([42, number])
-    Q = truth.generator_of(truth.FAMILIES[number % len(truth.FAMILIES)](rng))
+    Q = generator_of(FAMILIES[number % len(FAMILIES)](rng))
     chain = MarkovChain(Q)
     states = chain.recurrent_classes[0]
     Q = chain.Q.toarray()

@@ -15,14 +15,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from benchmarks import chain_families as families
 from benchmarks import exact_chains as truth
 from markov import NoDerivativeError, Stationary, explore, stationary
 
 __all__ = ["kink_checks", "point_checks"]
 
 FAMILIES = (
-    truth.dense, truth.sparse, truth.nearly_decomposable, truth.nearly_absorbing, truth.birth_death,
-    truth.rare_events,
+    families.dense, families.sparse, families.nearly_decomposable, families.nearly_absorbing,
+    families.birth_death, families.rare_events,
 )  # fmt: skip
 SIDES_FROM = -12.0
 """Decades: with a side given, a kink that is closer than rounding resolves counts as one at the point."""

@@ -40,7 +40,7 @@ DONE, ORDER = "_done", "_order"
 
 
 class Store:
-    """What was found at the points of a grid, on disk; writes what is left when its ``with`` ends.
+    """Results at the points of a grid, on disk; writes the remaining ones when its ``with`` ends.
 
     Parameters
     ----------

@@ -64,7 +64,7 @@ if TYPE_CHECKING:
     from markov.phases.traces import MapFit, fit_map
     from markov.relaxation import autocovariance, mixing_time
     from markov.sampling import Paths, paths
-    from markov.sensitivities import NoDerivativeError, Sensitivity
+    from markov.sensitivity_results import NoDerivativeError, Sensitivity
     from markov.sharding import stationary_sharded
     from markov.steps import DiscreteChain, Steps
     from markov.thresholds import ThresholdAdvice, pause_thresholds
@@ -183,7 +183,7 @@ _LOADED_ON_USE = {
     "phases.traces": ("MapFit", "fit_map"),
     "relaxation": ("autocovariance", "mixing_time"),
     "sampling": ("Paths", "paths"),
-    "sensitivities": ("NoDerivativeError", "Sensitivity"),
+    "sensitivity_results": ("NoDerivativeError", "Sensitivity"),
     "sharding": ("stationary_sharded",),
     "steps": ("DiscreteChain", "Steps"),
     "thresholds": ("ThresholdAdvice", "pause_thresholds"),

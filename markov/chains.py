@@ -15,7 +15,7 @@ from hopflow.checks import choice, shown
 from hopflow.errors import RuleError
 from markov.generators.assembly import with_diagonal
 from markov.generators.building import build_chain
-from markov.generators.ways import Built
+from markov.generators.built_chains import Built
 from markov.models.rules import ChainModel
 from markov.models.state_tables import StateBlocks, StateTable
 from markov.structure import absorption, closed_classes, period
@@ -277,7 +277,7 @@ class MarkovChain:
         if len(self.recurrent_classes[number]) == self.size:
             return self.Q
         entries, pattern = self._parts[number]
-        part = copy(pattern)  # shallow: chains that are alike share it
+        part = copy(pattern)  # shallow: chains with the same pattern share it
         part.data = self.Q.data[entries]
         return part
 
@@ -311,7 +311,7 @@ class MarkovChain:
     def absorption_probabilities(self) -> NDArray[np.float64]:
         """Probability to end in each recurrent class, shape (states, classes).
 
-        Rows sum to one, but for states that the model's start does not lead to: they may end in
+        Rows sum to one, except those of states that the model's start does not lead to: these may end in
         classes that do not count.
         """
         closed = self.closed_classes

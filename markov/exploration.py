@@ -71,7 +71,7 @@ def explore(
     labels, rewards
         Functions of the state that return mappings, as the methods of `ChainModel`.
     most
-        Give up beyond so many states.
+        Largest number of states; with more, TooLargeError.
     compiled
         False runs the rules state by state as they stand, whatever the number of states.
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from hopflow.checks import choice, instance, one_number
 from markov.driver import stationary
-from markov.perturbations import parameters_of
+from markov.model_parameters import parameters_of
 from markov.selections import as_chain
 
 __all__ = ["differentiable"]

@@ -21,9 +21,9 @@ from hopflow.parameters import swept
 from hopflow.progress import progress_bar
 from hopflow.results import Result, figure
 from markov.driver import stationary
-from markov.perturbations import parameters_of
+from markov.model_parameters import parameters_of
 from markov.selections import as_chain
-from markov.sensitivities import NoDerivativeError
+from markov.sensitivity_results import NoDerivativeError
 
 if TYPE_CHECKING:
     import xarray as xr

@@ -8,7 +8,6 @@ other rates, and the measures, by such differences themselves.
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +17,7 @@ import scipy.sparse as sp
 from markov.differences import HALVES, STEPS, Side, derivative
 from markov.generators.closures import NUMBERED
 from markov.generators.slopes import Comparison, RateSlopes, flat_numbers, plain_rates, rate_slopes
+from markov.model_parameters import entry_of, is_real, parameters_of
 from markov.models.measures import Mean, chosen
 from markov.models.rules import ChainModel
 from markov.proofs.means import rows_of
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     Vector = NDArray[np.float64]
 
-__all__ = ["Perturbation", "parameters_of"]
+__all__ = ["STATES_CHANGE", "Perturbation"]
 
 SAMPLE = 120  # states in which derivatives by symbols are compared with the rules
 CHECK = 2.0**-20  # relative change of the parameter for this comparison
@@ -71,10 +71,10 @@ class Perturbation:
     ) -> None:
         self.parameter, self._chain, self._states, self._known = parameter, chain, states, known
         model: Any = chain.model
-        self._name, self._index, self._whole = _entry(parameters_of(model), parameter)
+        self._name, self._index, self._whole = entry_of(parameters_of(model), parameter)
         at = self._whole if self._index is None else self._whole[self._index]
         number = isinstance(at, (int, float, np.number)) and not isinstance(at, (bool, complex))
-        self.counted = isinstance(at, (int, np.integer)) and not _is_real(model, self._name)
+        self.counted = isinstance(at, (int, np.integer)) and not is_real(model, self._name)
         if not number or not math.isfinite(at) or (at == 0 and not self.counted):
             said = "must be a number other than zero, which may change a little"
             raise ValueError(f"parameter = {parameter!r} is {at!r}: {said}")
@@ -286,26 +286,6 @@ def _aligned(keys: NDArray[np.int64], own: NDArray[np.int64], values: Vector) ->
     return found
 
 
-def _is_real(model: Any, name: str) -> bool:
-    """Whether a model declares a parameter as a real number, so that 1 stands for 1.0."""
-    declared = getattr(type(getattr(model, "params", None)), "__annotations__", {})
-    return "float" in str(declared.get(name, ""))
-
-
-def _entry(known: dict[str, Any], parameter: str) -> tuple[str, int | None, Any]:
-    """Return the name of a parameter, the number of its entry, and its whole value."""
-    match = re.fullmatch(r"(\w+)(?:\[(\d+)\])?", parameter)
-    name, index = (match[1], match[2]) if match else (parameter, None)
-    if name not in known:
-        names = ", ".join(known) or "none"
-        raise ValueError(f"parameter = {parameter!r}: must be one of {names}")
-    whole = known[name]
-    if isinstance(whole, (tuple, list)) and (index is None or int(index) >= len(whole)):
-        entries = ", ".join(f"{name}[{k}]" for k in range(len(whole)))
-        raise ValueError(f"parameter = {parameter!r}: must be one of {entries}")
-    return name, None if index is None else int(index), whole
-
-
 def _is_number(value: Any) -> bool:
     numeric = isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
     return numeric and math.isfinite(value)
@@ -314,12 +294,3 @@ def _is_number(value: Any) -> bool:
 def _same(mean: Mean, other: Mean) -> bool:
     over = mean.over is other.over is None or np.array_equal(mean.over, other.over)
     return over and np.array_equal(mean.of, other.of)
-
-
-def parameters_of(model: Any) -> dict[str, Any]:
-    """Return a model's parameters, or a file's constants, by name."""
-    constants = getattr(model, "constants", None)
-    if constants is not None:
-        return dict(constants)
-    fields = getattr(model.params, "_asdict", None)
-    return dict(fields()) if fields is not None else {}

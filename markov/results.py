@@ -18,7 +18,8 @@ from markov.plots import draw_convergence, draw_marginals
 from markov.proofs.certificates import Certificate
 from markov.proofs.deviations import asymptotic_variance, deviation
 from markov.proofs.means import bounded, input_error
-from markov.sensitivities import Sensitivity, Solutions, sensitivity_of
+from markov.sensitivities import Solutions, sensitivity_of
+from markov.sensitivity_results import Sensitivity
 
 if TYPE_CHECKING:
     import xarray as xr

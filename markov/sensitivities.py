@@ -9,19 +9,25 @@ At a kink of the rates the formula holds from each side. Whole numbers have diff
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from markov.differences import Irregular, Jump, Kinked, Side
 from markov.methods.choice import choose
 from markov.models.measures import Mean, chosen
-from markov.perturbations import STATES_CHANGE, Perturbation, parameters_of
+from markov.perturbations import STATES_CHANGE, Perturbation
 from markov.proofs.certificates import Certificate
 from markov.proofs.deviations import deviation
 from markov.proofs.means import bounded, bounded_mean, rows_of
 from markov.selections import as_chain
+from markov.sensitivity_results import (
+    NoDerivativeError,
+    Sensitivity,
+    joined,
+    no_derivative,
+    shortest,
+)
 
 if TYPE_CHECKING:
     import scipy.sparse as sp
@@ -32,91 +38,13 @@ if TYPE_CHECKING:
 
     Vector = NDArray[np.float64]
 
-__all__ = ["NoDerivativeError", "Sensitivity", "Solutions", "parameters_of", "sensitivity_of"]
+__all__ = ["Solutions", "sensitivity_of"]
 
 UNIT = 2.0**-53
 EXACT = 2e-13  # relative error at which iterations for the ends of a difference stop
 SIDES: tuple[Side, Side] = ("left", "right")
 WHERE: dict[Side, str] = {"left": "below it", "right": "above it"}
 MORE: dict[Side, str] = {"left": "less", "right": "more"}
-
-
-@dataclass(frozen=True)
-class Sensitivity:
-    """The derivative of a measure by a parameter, or its difference for one more of a whole number.
-
-    Attributes
-    ----------
-    parameter, of
-        Names of the parameter and of the measure.
-    value
-        The measure, in its unit.
-    derivative
-        In the measure's unit over the parameter's.
-    error
-        Of the derivative: a bound on what the solutions leave, and an estimate of what differences
-        do where derivatives are not exact (zero but for rounding for polynomials in the parameter up
-        to the sixth degree). Of a difference: a bound.
-    elasticity
-        Relative change of the measure for one of the parameter: parameter / measure * derivative.
-    kind
-        ``"derivative"``; of a whole number ``"difference"``: the change of the measure for one more, or
-        from one less.
-    side
-        ``"left"``: from below, from one less; ``"right"``: from above, to one more; None: both agree.
-
-    Examples
-    --------
-    >>> from markov import explore, stationary
-    >>> def rules(up, q):
-    ...     yield not up, q.fails if up else q.repair
-    >>> model = explore(
-    ...     rules, start=True, params={"fails": 0.25, "repair": 1.0}, labels=lambda up: {"up": up}
-    ... )
-    >>> found = stationary(model).sensitivity("repair", of="up")
-    >>> round(found.value, 12), round(found.derivative, 12)  # 0.25 / 1.25^2
-    (0.8, 0.16)
-    """
-
-    parameter: str
-    of: str
-    value: float
-    derivative: float
-    error: float
-    elasticity: float
-    kind: Literal["derivative", "difference"] = "derivative"
-    side: Side | None = None
-
-
-class NoDerivativeError(ValueError):
-    """A measure has no derivative by a parameter: those from both sides differ, or it jumps.
-
-    Attributes
-    ----------
-    left, right
-        The `Sensitivity` from each side, a list of them for a measure of each queue; None where there
-        is none.
-
-    Examples
-    --------
-    >>> from markov import NoDerivativeError, explore, stationary
-    >>> def rules(up, q):
-    ...     yield not up, 1.0 if up else max(q.repair, 2.0)
-    >>> model = explore(rules, start=True, params={"repair": 2.0}, labels=lambda up: {"up": up})
-    >>> try:
-    ...     stationary(model).sensitivity("repair", of="up")
-    ... except NoDerivativeError as error:
-    ...     print(error)
-    no derivative at repair = 2: 0 from below, 0.1111 from above; write side="left" or side="right"
-    """
-
-    def __init__(self, message: str, left: Any = None, right: Any = None) -> None:
-        super().__init__(message)
-        self.left, self.right = left, right
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        """Let an error come back from another process."""
-        return type(self), (str(self), self.left, self.right)
 
 
 class Solutions(NamedTuple):
@@ -207,46 +135,13 @@ def _derivatives(
         if isinstance(unsure, ValueError):
             raise unsure
         raise NoDerivativeError(
-            f"no derivative at {near.parameter} = {_shortest(near.at)}: {left}; {right}"
+            f"no derivative at {near.parameter} = {shortest(near.at)}: {left}; {right}"
         )
     if not isinstance(left, str) and not isinstance(right, str):
-        joined = [_joined(a, b) for a, b in zip(left, right, strict=True)]
-        if None not in joined:
-            return [each for each in joined if each is not None]
-    raise _no_derivative(near, left, right, single=len(rows) == 1)
-
-
-def _no_derivative(near: Perturbation, left: Any, right: Any, *, single: bool) -> NoDerivativeError:
-    """Return the error that states what there is on both sides."""
-    parts = []
-    for found, where in ((left, "from below"), (right, "from above")):
-        if isinstance(found, str):
-            parts.append(found)
-        else:
-            numbers = ", ".join(f"{each.derivative:.4g}" for each in found)
-            parts.append(f"{numbers if len(found) == 1 else f'[{numbers}]'} {where}")
-    names: dict[str, Any] = {"left": left, "right": right}
-    there = [f'side="{name}"' for name, found in names.items() if not isinstance(found, str)]
-    said = f"no derivative at {near.parameter} = {_shortest(near.at)}: {', '.join(parts)}"
-    given = [None if isinstance(found, str) else found for found in (left, right)]
-    if single:
-        given = [None if found is None else found[0] for found in given]
-    return NoDerivativeError(f"{said}; write {' or '.join(there)}", *given)
-
-
-def _shortest(number: float) -> str:
-    """Return a number in the fewest digits that give it back."""
-    return f"{number:g}" if float(f"{number:g}") == number else repr(number)
-
-
-def _joined(a: Sensitivity, b: Sensitivity) -> Sensitivity | None:
-    """Return the derivative that both sides agree on, or None."""
-    apart = abs(a.derivative - b.derivative)
-    if not apart <= a.error + b.error:
-        return None
-    error = max(a.error, b.error) + 0.5 * apart
-    derivative, elasticity = (a.derivative + b.derivative) / 2, (a.elasticity + b.elasticity) / 2
-    return replace(a, derivative=derivative, error=error, elasticity=elasticity, side=None)
+        agreed = [joined(a, b) for a, b in zip(left, right, strict=True)]
+        if None not in agreed:
+            return [each for each in agreed if each is not None]
+    raise no_derivative(near.parameter, near.at, left, right, single=len(rows) == 1)
 
 
 def _from_one_side(
@@ -265,7 +160,7 @@ def _from_one_side(
         said = f"{of} jumps from {at} to {beyond} {WHERE[side]}"
     except Irregular:
         said = f"differences do not converge {WHERE[side]}"
-    raise NoDerivativeError(f"no derivative at {near.parameter} = {_shortest(near.at)}: {said}")
+    raise NoDerivativeError(f"no derivative at {near.parameter} = {shortest(near.at)}: {said}")
 
 
 def _bounded_at(near: Perturbation, of: str, shift: float) -> list[Bounded]:

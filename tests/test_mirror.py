@@ -32,6 +32,7 @@ MORE = {
 }
 """Folders of tests that are no packages, or not yet mirrored: bundled data, published tables."""
 JOURNEYS = {
+    "test_default_constants.py": "default parameters of models, against the papers they are from",
     "files/test_functions_of_states.py": "expressions of files against functions of a state in Python",
     "methods/test_every_method.py": "all methods on the same chains, against each other",
     "test_functions_of_states.py": "functions of a state in every form, of eight kinds of states, in every place",

@@ -62,7 +62,7 @@ class Layout:
         Whole steps from a queue to the next or the receiver, and the part of a step's departures that
         arrives after them (the rest comes a step later), shape (C,).
     ack_lag
-        Steps from each receiver back to its sender, shape (F,); what is left of a step is on the way there.
+        Steps from each receiver back to its sender, shape (F,); the remaining part of a step belongs to the way there.
     link_of, flow_of
         Shape (C,); -1 for a host that is not shaped.
     path, path_at
@@ -122,12 +122,16 @@ class Layout:
             flows = end - first if together else 1
             for c in range(first, end, flows):
                 ways = self.ways(c, c + flows)
-                alike = flows if flows <= 2 and len(ways) == 1 else 0
+                one_lag_flows = flows if flows <= 2 and len(ways) == 1 else 0
                 last = rows[-1] if rows else [0, 0, 0, 1, 0]
-                if alike and last[4] == alike and ways == self.ways(last[0], last[0] + 1):
+                if (
+                    one_lag_flows
+                    and last[4] == one_lag_flows
+                    and ways == self.ways(last[0], last[0] + 1)
+                ):
                     last[1] = c + flows
                 else:
-                    rows.append([c, c + flows, flows, 1, alike])
+                    rows.append([c, c + flows, flows, 1, one_lag_flows])
         return np.array([tuple(row) for row in rows], dtype=BLOCK)
 
 

@@ -103,7 +103,7 @@ def flow_records(
 def _needs_single_acks(flow: Flow, scenario: Scenario, steps: float, h: float) -> bool:
     """Return whether a flow's rule must see each ACK, within the windows that its path has room for.
 
-    A round trip has so many ``steps`` of ``h`` seconds.
+    ``steps``: of ``h`` seconds, in a round trip.
     """
     path = scenario.path(flow)
     rate = min(link.rate for link in path)

@@ -22,7 +22,7 @@ def shapley_values(values: Floats) -> Floats:
     .. math:: \phi_i = \sum_{S \not\ni i} \frac{|S|!\,(n-|S|-1)!}{n!} (v(S \cup i) - v(S)),
 
     the mean, over all n! orders, of what changes when i is switched on (Shapley 1953). They add up to
-    v(all) - v(none) whatever the interactions, refinements that act alike get the same, and one
+    v(all) - v(none) whatever the interactions, refinements with equal effects get the same, and one
     that changes nothing gets 0.
 
     Parameters

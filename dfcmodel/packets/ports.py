@@ -81,7 +81,7 @@ class Ports:
 
     def __init__(self, scenario: Scenario, method: Packets) -> None:
         self.scenario, self.method = scenario, method
-        kinds: dict[Any, tuple[float, float, int, Discipline]] = {}  # links are alike
+        kinds: dict[Any, tuple[float, float, int, Discipline]] = {}  # most links are identical
         self.all = []
         for n, link in enumerate(scenario.links):
             key = link.rate, link.delay, link.buffer, id(link.discipline)

@@ -57,11 +57,15 @@ SHARED_PROOF, OWN_PROOF = 0.25, 0.6  # of the time of a solution by multigrid
 PLAIN_ENTRY = 1e-6
 
 
-def loading() -> float:
-    """Return the seconds until a compiled kernel runs; inf without Numba."""
+def loading(loaded: bool = False) -> float:
+    """Return the seconds until a compiled kernel runs, ``loaded`` or not; inf without Numba.
+
+    They differ between processes. With ``loaded=True``, here and below, costs are those of a process that has
+    loaded the kernels.
+    """
     if not has_numba():
         return float("inf")
-    return 0.0 if "numba" in sys.modules else LOADING
+    return 0.0 if loaded or "numba" in sys.modules else LOADING
 
 
 @cache
@@ -71,28 +75,28 @@ def has_numba() -> bool:
 
 
 def plain_elimination(n: int, work: float, blocked: bool) -> float:
-    """Return the seconds that NumPy takes to eliminate n states with so many multiplications."""
+    """Return the seconds that NumPy takes to eliminate n states by ``work`` multiplications."""
     if blocked:
         return n * PLAIN_STATE_BLOCKED + work * PLAIN_PRODUCT_BLOCKED
     return n * PLAIN_STATE + work * PLAIN_PRODUCT
 
 
-def elimination(n: int, work: float, blocked: bool) -> float:
-    """Return the seconds of the same by NumPy or by compiled kernels, whichever is sooner done."""
+def elimination(n: int, work: float, blocked: bool, loaded: bool = False) -> float:
+    """Return the seconds of the same by NumPy or by compiled kernels, whichever is faster."""
     if blocked:
         kernels = n * PER_STATE_BLOCKED + work * PER_PRODUCT_BLOCKED
     else:
         kernels = n * PER_STATE + work * PER_PRODUCT
-    return min(plain_elimination(n, work, blocked), loading() + kernels)
+    return min(plain_elimination(n, work, blocked), loading(loaded) + kernels)
 
 
-def levels(count: int, work: float) -> float:
-    """Return the seconds of a level reduction with so many multiplications."""
-    return loading() + count * PER_LEVEL + work * PER_LEVEL_PRODUCT
+def levels(count: int, work: float, loaded: bool = False) -> float:
+    """Return the seconds of a level reduction of ``count`` levels by ``work`` multiplications."""
+    return loading(loaded) + count * PER_LEVEL + work * PER_LEVEL_PRODUCT
 
 
 def levels_work(seconds: float) -> float:
-    """Return how many multiplications a level reduction makes in so many seconds."""
+    """Return how many multiplications a level reduction makes in a time in s."""
     return seconds / PER_LEVEL_PRODUCT
 
 
@@ -117,7 +121,7 @@ def plain_symbolic(entries: int) -> float:
 
 
 def sparse_lu(fill: float, work: float) -> float:
-    """Return the seconds of a sparse factorization with so many entries and multiplications."""
+    """Return the seconds of a sparse factorization with ``fill`` entries by ``work`` multiplications."""
     return fill * PER_FACTOR_ENTRY + work * PER_FACTOR_PRODUCT
 
 
@@ -126,14 +130,14 @@ def substitutions(entries: float) -> float:
     return entries * PER_SUBSTITUTION
 
 
-def multigrid(n: int, entries: int) -> float:
+def multigrid(n: int, entries: int, loaded: bool = False) -> float:
     """Return the seconds of multigrid for pi, some thirty cycles."""
-    return loading() + MULTIGRID + n * MULTIGRID_STATE + entries * MULTIGRID_ENTRY
+    return loading(loaded) + MULTIGRID + n * MULTIGRID_STATE + entries * MULTIGRID_ENTRY
 
 
-def multigrid_proof(n: int, entries: int, shared: bool) -> float:
+def multigrid_proof(n: int, entries: int, shared: bool, loaded: bool = False) -> float:
     """Return the seconds of multigrid for a bound, with the levels of the solution or others."""
-    return (SHARED_PROOF if shared else OWN_PROOF) * multigrid(n, entries)
+    return (SHARED_PROOF if shared else OWN_PROOF) * multigrid(n, entries, loaded)
 
 
 def plain_products(entries: int) -> float:

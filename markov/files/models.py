@@ -48,7 +48,7 @@ def read_prism(
     constants
         Values of constants by name: of those that the file leaves open, and in place of others.
     most
-        Give up beyond so many states.
+        Largest number of states; with more, TooLargeError.
 
     Raises
     ------
@@ -93,7 +93,7 @@ class FileModel:
     constants
         Values of constants by name.
     most
-        Give up beyond so many states.
+        Largest number of states; with more, TooLargeError.
 
     Examples
     --------

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from markov.chains import MarkovChain
-from markov.generators.ways import Built
+from markov.generators.built_chains import Built
 from markov.models.evaluation import elementwise
 from markov.models.rules import ChainModel
 from markov.models.spaces import Space

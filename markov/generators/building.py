@@ -16,10 +16,11 @@ import numpy as np
 from hopflow.errors import RuleError
 from markov.computing.progress import Counter
 from markov.generators import compiled
+from markov.generators.built_chains import Built, Series
 from markov.generators.closures import NUMBERED
 from markov.generators.enumeration import Enumeration
 from markov.generators.regions import seconds_by_regions
-from markov.generators.ways import SAMPLE, Built, Series, Ways
+from markov.generators.ways import SAMPLE, Ways
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -59,7 +60,7 @@ def build_chain(
         ``"python"``, ``"regions"``, ``"sets"`` or ``"compiled"``: only this way; None: what is
         predicted to be the quickest.
     most
-        Give up beyond so many states.
+        Largest number of states; with more, TooLargeError.
 
     Raises
     ------
@@ -77,7 +78,7 @@ def build_chain(
 
 
 def build_chains(models: Sequence[ChainModel]) -> Iterator[Built]:
-    """Yield the chain of each of many models with the same rules, in the quickest way for so many."""
+    """Yield the chain of each of many models with the same rules, in the way that is fastest for their number."""
     series, each, cost = Series(), np.inf, np.inf
     for done, model in enumerate(models):
         compile_them = done > 1 and each * (len(models) - done) > GAIN * cost

@@ -52,7 +52,7 @@ class Enumeration:
     closed
         Whether no other states are allowed.
     most
-        Give up beyond so many states.
+        Largest number of states; with more, TooLargeError.
 
     Attributes
     ----------
@@ -73,7 +73,7 @@ class Enumeration:
         self._add = self._refuse if closed else self._adder(calls.space)
 
     def run(self, count: int) -> bool:
-        """Run the rules for at most so many states more; return whether all are done.
+        """Run the rules for at most ``count`` more states; return whether all are done.
 
         Raises
         ------

@@ -15,10 +15,10 @@ import types
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
+from markov.models.identity_operands import UNKNOWN, identity_comparisons, is_no_number
+
 __all__ = ["asks_for_identity", "used_by"]
 
-NUMBERS = (int, float, bool, complex)
-_UNKNOWN = object()
 _CALLS = {"PRECALL", "CALL", "CALL_KW", "KW_NAMES", "PUSH_NULL"}
 
 
@@ -46,7 +46,7 @@ def used_by(function: types.FunctionType, owners: Iterable[type] = ()) -> Iterat
     values = [
         value
         for name in _names(function.__code__)
-        if (value := _named(function, name)) is not _UNKNOWN
+        if (value := _named(function, name)) is not UNKNOWN
     ]
     names = set(_names(function.__code__))
     for value in values:
@@ -93,11 +93,11 @@ def _named(function: types.FunctionType, name: str) -> Any:
         try:
             return cells[name].cell_contents
         except ValueError:  # not assigned yet
-            return _UNKNOWN
+            return UNKNOWN
     if name in function.__globals__:
         return function.__globals__[name]
     builtins: Any = function.__globals__.get("__builtins__", {})
-    return (builtins if isinstance(builtins, dict) else vars(builtins)).get(name, _UNKNOWN)
+    return (builtins if isinstance(builtins, dict) else vars(builtins)).get(name, UNKNOWN)
 
 
 def _asks(function: types.FunctionType, is_rule: bool) -> bool:
@@ -112,46 +112,17 @@ def _codes(code: types.CodeType) -> Iterator[types.CodeType]:
 
 
 def _asks_in(code: types.CodeType, function: types.FunctionType, is_rule: bool) -> bool:
+    for operands in identity_comparisons(code):
+        values = [operand.value(functools.partial(_named, function)) for operand in operands]
+        if not any(map(is_no_number, values)):
+            return True
     steps = [step for step in dis.get_instructions(code) if step.opname not in {"CACHE", "RESUME"}]
     state = (
         code.co_varnames[: code.co_argcount][:2] if is_rule and code is function.__code__ else ()
     )
     for k, step in enumerate(steps):
-        if step.opname == "IS_OP":
-            right, begin = _operand(steps, k, function)
-            left, _ = _operand(steps, begin, function)
-            if not (_is_no_number(left) or _is_no_number(right)):
-                return True
-        elif step.argval == "type" and step.opname.startswith(("LOAD_GLOBAL", "LOAD_NAME")):
+        if step.argval == "type" and step.opname.startswith(("LOAD_GLOBAL", "LOAD_NAME")):
             after = [s for s in steps[k + 1 : k + 4] if s.opname != "PUSH_NULL"]
             if len(after) < 2 or after[1].opname not in _CALLS or after[0].argval not in state:
                 return True
     return False
-
-
-def _operand(
-    steps: list[dis.Instruction], end: int, function: types.FunctionType
-) -> tuple[Any, int]:
-    """Return the value pushed by the steps before ``end``, if it is known, and where they begin."""
-    k = end - 1
-    attributes: list[str] = []
-    while k >= 0 and steps[k].opname == "LOAD_ATTR":
-        attributes.append(steps[k].argval)
-        k -= 1
-    if k < 0:
-        return _UNKNOWN, 0
-    step = steps[k]
-    if step.opname in {"LOAD_CONST", "LOAD_SMALL_INT"}:
-        value = step.argval
-    elif step.opname in {"LOAD_GLOBAL", "LOAD_NAME", "LOAD_DEREF"}:
-        value = _named(function, step.argval)
-    else:
-        return _UNKNOWN, k
-    for name in reversed(attributes):
-        value = getattr(value, name, _UNKNOWN)
-    return value, k
-
-
-def _is_no_number(value: Any) -> bool:
-    """Whether no number, and no stand-in for one, is this object."""
-    return value is not _UNKNOWN and type(value) not in NUMBERS and not isinstance(value, type)

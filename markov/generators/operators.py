@@ -38,8 +38,8 @@ class GeneratorOperator(LinearOperator):
     """The generator Q of a model over its whole space; the rules run at every product.
 
     ``operator @ h`` is Q h, ``operator.T @ pi`` is pi Q, each in memory for two vectors: box by box
-    where the rules are alike on few regions of the space, else compiled, where that does as plain
-    Python does, else on sets of states.
+    where the space has few regions with the same transitions, otherwise compiled, where that does as
+    plain Python does, otherwise on sets of states.
 
     Parameters
     ----------
@@ -97,7 +97,7 @@ class GeneratorOperator(LinearOperator):
 
 
 class _Boxes:
-    """Products by regions on which the rules are alike: sums over boxes, moved by a step."""
+    """Products by regions with the same transitions: sums over boxes, moved by a step."""
 
     def __init__(self, found: list[Region], space: Space) -> None:
         self.regions, self.low, self.shape = found, space.low, space.shape

@@ -1,4 +1,4 @@
-"""Boxes of states on which the rules are alike, found by running them on stand-ins for the state.
+"""Boxes of states with the same transitions, found by running the rules on stand-ins for the state.
 
 The rules run as plain Python on objects in place of the state (`markov.generators.tracing`), which keep
 for each component the values with the same answers to all that the rules asked: in that box of states
@@ -84,7 +84,7 @@ def find_regions(
     *,
     counts: bool = False,
 ) -> list[Region] | None:
-    """Return boxes that fill a space of whole numbers, in each of which the rules are alike.
+    """Return boxes that fill a space of whole numbers, in each of which the transitions are the same.
 
     None where more than ``most`` boxes are needed (None: one for 20 states), or too many states would
     be left to plain Python. ``read`` gives the number that is kept of a rate; where ``counts`` is set,

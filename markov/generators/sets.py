@@ -31,13 +31,13 @@ DEFERRED = 0.3  # of the states: more are not left to plain Python
 def edges_by_sets(calls: Calls, space: Space, seconds: float = math.inf) -> Edges | None:
     """Return the transitions out of all states of a space by running the rules on sets of them.
 
-    None where the sets would be so small, or so many states be left to plain Python, that nothing
-    is won: a few states at random are tried first.
+    None where the sets would be too small, or leave too many states to plain Python, to be faster: a few
+    random states are tried first.
 
     Raises
     ------
     TimeoutError
-        After so many seconds.
+        After ``seconds``.
     """
     deadline = time.perf_counter() + seconds
     if space.size > PROBED:

@@ -69,8 +69,8 @@ class Traced:
 
     def __lt__(self, other: Any) -> bool:
         if isinstance(other, Traced):
-            alike = other.span is self.span
-            return self.offset < other.offset if alike else int(self) < int(other)
+            same = other.span is self.span
+            return self.offset < other.offset if same else int(self) < int(other)
         if not _is_real(other):
             return int(self) < other  # type: ignore[no-any-return]
         if not math.isfinite(other):
@@ -82,8 +82,8 @@ class Traced:
 
     def __le__(self, other: Any) -> bool:
         if isinstance(other, Traced):
-            alike = other.span is self.span
-            return self.offset <= other.offset if alike else int(self) <= int(other)
+            same = other.span is self.span
+            return self.offset <= other.offset if same else int(self) <= int(other)
         if not _is_real(other):
             return int(self) <= other  # type: ignore[no-any-return]
         if not math.isfinite(other):

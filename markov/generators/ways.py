@@ -1,7 +1,7 @@
 """The ways from rules to the states of a model and the rates between them, and why each is right.
 
 What the rules mean is what plain Python does with them, state by state (`enumeration`). Three ways are
-quicker for many states: regions where the rules are alike (`regions`), sets of states (`sets`), and
+quicker for many states: regions with the same transitions (`regions`), sets of states (`sets`), and
 compiled rules (`compiled`). Their rows are compared with plain Python on a sample of states that
 includes the corners of the space; where one differs, or cannot do as Python does, there is a warning and
 no chain. The states and their order are the same in each case.
@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import warnings
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -21,16 +21,17 @@ from markov.computing.memory import TooLargeError, check_room
 from markov.computing.progress import Counter
 from markov.generators import compiled
 from markov.generators.agreement import disagreement
-from markov.generators.assembly import Pattern, from_edges, generator_of, rank_of
+from markov.generators.assembly import from_edges, generator_of, rank_of
 from markov.generators.blocks import copied
+from markov.generators.built_chains import Built, Series
 from markov.generators.calls import Calls
 from markov.generators.closures import NUMBERED, ascending, closed_part, led_to
 from markov.generators.edges import Edges, edges_by_python
-from markov.generators.enumeration import Enumeration, Rows
+from markov.generators.enumeration import Enumeration
 from markov.generators.regions import edges_by_regions, find_regions
 from markov.generators.repetition import refuse_changed, refuse_changing, some_of
 from markov.generators.sets import edges_by_sets
-from markov.models.samples import ends_of, sample_of
+from markov.models.samples import sample_of
 from markov.models.spaces import Space
 
 if TYPE_CHECKING:
@@ -38,52 +39,12 @@ if TYPE_CHECKING:
 
     from markov.models.rules import ChainModel
 
-__all__ = ["Built", "Series", "Ways"]
+__all__ = ["Ways"]
 
 LARGE = 250_000  # states from which on rows are copied by compiled code
 EDGE_BYTES = 150.0  # per state of a space whose transitions are listed
 ROUNDS = 10  # in which plain Python completes what another way has left
 SAMPLE = 120  # states by which the cost of plain Python is predicted
-
-
-class Built(NamedTuple):
-    """The states of a chain and its generator.
-
-    Attributes
-    ----------
-    space
-        What a state is made of.
-    codes
-        The states, ascending in the product of their components, shape (components, states).
-    Q
-        The generator, rates in 1/s.
-    how
-        How it was found, in words.
-    """
-
-    space: Space
-    codes: NDArray[np.int64]
-    Q: sp.csr_matrix
-    how: str
-
-
-class Series:
-    """Data shared by chains with the same transitions."""
-
-    def __init__(self) -> None:
-        self.pattern: Pattern | None = None
-        self.codes = np.zeros((0, 0), dtype=np.int64)
-        self.places: list[int] = []  # of the states on which chains after the first are compared
-
-    def generator(
-        self, space: Space, numbers: NDArray[np.int64], rows: Rows
-    ) -> tuple[NDArray[np.int64], sp.csr_matrix]:
-        """Return the codes of the states in ascending order, and the generator on them."""
-        if self.pattern is None or not self.pattern.fits(numbers, rows):
-            self.pattern = Pattern(numbers, rows)
-            self.codes = space.unnumbered(numbers[self.pattern.order])
-            self.places = sorted(ends_of(self.codes))
-        return self.codes, self.pattern.generator(rows.rates)
 
 
 class Ways:
@@ -96,7 +57,7 @@ class Ways:
     reachable
         Whether only the states count that its start leads to.
     most
-        Give up beyond so many states.
+        Largest number of states; with more, TooLargeError.
     series
         What it shares with other chains of the same rules, or None.
     """
@@ -182,7 +143,7 @@ class Ways:
         )
 
     def by_regions(self, _seconds: float = np.inf) -> Built | None:
-        """Run the rules once for each region of states in which they are alike."""
+        """Run the rules once for each region of states with the same transitions."""
         if not self._fits():
             return None
         found = find_regions(self.calls, self.space)

@@ -30,8 +30,12 @@ FEW_CYCLES = 1.1  # pairs of states with transitions between them, per state
 
 class _Option(NamedTuple):
     seconds: float
+    loaded_seconds: float
     method: Method
     why: str
+
+    def __str__(self) -> str:
+        return f"{self.why}, {_predicted(self.loaded_seconds)}"
 
 
 def choose(
@@ -41,7 +45,8 @@ def choose(
 
     The predicted seconds of a solution with its bound decide (see `markov.computing.costs`). Methods with factors
     are preferred to multigrid at up to 1.25 times its cost, and where they take some milliseconds: they are
-    right to rounding.
+    right to rounding. What loads compiled kernels first takes longer; the times that are stated do not include
+    that, so that the text is the same in every process.
 
     Parameters
     ----------
@@ -53,15 +58,18 @@ def choose(
     n, entries = Q.shape[0], Q.nnz
     cycles = costs.multigrid(n, entries) + costs.multigrid_proof(n, entries, shared=True)
     allowed = max(costs.LENIENT * cycles, costs.GRACE)
-    beside = f"multigrid {_seconds(cycles)}" if np.isfinite(cycles) else "multigrid needs Numba"
+    beside = "multigrid needs Numba"
+    if np.isfinite(cycles):
+        loaded = costs.multigrid(n, entries, loaded=True)
+        loaded += costs.multigrid_proof(n, entries, shared=True, loaded=True)
+        beside = f"multigrid {_predicted(loaded)}"
     option = min(_eliminations(Q, components, allowed), default=None, key=_cost)
     if option is None or option.seconds > allowed:
         found = [option, _sparse_lu(Q, cycles)]
         option = min((each for each in found if each is not None), default=None, key=_cost)
     if option is not None and option.seconds <= allowed:
-        return option.method, f"{n} states: {option.why}, {_seconds(option.seconds)}; {beside}"
-    fastest = "" if option is None else f"; {option.why}, {_seconds(option.seconds)}"
-    return Multilevel(), f"{n} states: {beside}{fastest or '; elimination would fill in'}"
+        return option.method, f"{n} states: {option}; {beside}"
+    return Multilevel(), f"{n} states: {beside}; {option or 'elimination would fill in'}"
 
 
 def _eliminations(
@@ -69,24 +77,26 @@ def _eliminations(
 ) -> list[_Option]:
     """Return the options of elimination, of single states and of levels, with predicted costs."""
     form = band(Q)
-    seconds = form.seconds + costs.substitutions(form.n_values)
+    solves = costs.substitutions(form.n_values)
+    seconds = form.seconds + solves
     options = []
     if form.memory <= costs.MEMORY:
         why = f"elimination in an order where none leads further than {form.span}"
-        options.append(_Option(seconds, GTH(), why))
+        options.append(_Option(seconds, form.loaded_seconds + solves, GTH(), why))
     if allowed < seconds <= SHALLOW * allowed:
         levels = partition(Q, components, most=costs.levels_work(allowed))
         if levels.memory <= costs.MEMORY:
-            seconds = costs.levels(len(levels.sizes), levels.work)
-            shape = f"{len(levels.sizes)} levels of at most {levels.sizes.max()}"
-            options.append(_Option(seconds, Levels(), f"{shape} by {levels.origin}"))
+            count, work = len(levels.sizes), levels.work
+            seconds, loaded = costs.levels(count, work), costs.levels(count, work, loaded=True)
+            shape = f"{count} levels of at most {levels.sizes.max()}"
+            options.append(_Option(seconds, loaded, Levels(), f"{shape} by {levels.origin}"))
     return options
 
 
 def _sparse_lu(Q: sp.csr_matrix, cycles: float) -> _Option | None:
     """Return the option of sparse LU with its predicted cost, if the cost is cheap to predict.
 
-    On a graph that is a tree, but for few transitions, the order is found at once and fills in little.
+    On a graph that is a tree, apart from few transitions, the order is found at once and fills in little.
     """
     n, entries = Q.shape[0], Q.nnz
     tree = entries - n <= 2.0 * FEW_CYCLES * n
@@ -96,12 +106,12 @@ def _sparse_lu(Q: sp.csr_matrix, cycles: float) -> _Option | None:
     if order.nbytes > costs.MEMORY:
         return None
     seconds = order.seconds + costs.substitutions(order.fill)
-    return _Option(seconds, SparseLU(), f"sparse factors with {order.fill:.2g} entries")
+    return _Option(seconds, seconds, SparseLU(), f"sparse factors with {order.fill:.2g} entries")
 
 
 def _cost(option: _Option) -> float:
     return option.seconds
 
 
-def _seconds(value: float) -> str:
+def _predicted(value: float) -> str:
     return f"{value:.2g} s predicted"

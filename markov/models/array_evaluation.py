@@ -27,7 +27,7 @@ def values_on_arrays(
     States in which the function gives one number for all are left to plain Python: a comparison that
     NumPy does not spread over the states looks the same.
     """
-    groups = table.alike(max(MIN_RUNS, table.count // STATES_PER_RUN))
+    groups = table.equal_groups(max(MIN_RUNS, table.count // STATES_PER_RUN))
     if groups is None:
         return None
     partial = Partial(table.count)

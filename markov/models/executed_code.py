@@ -17,6 +17,12 @@ from typing import Any, Self
 import numpy as np
 
 from markov.computing import columns, selections
+from markov.models.identity_operands import (
+    UNKNOWN,
+    Operand,
+    identity_comparisons,
+    is_no_number,
+)
 
 __all__ = ["Execution"]
 
@@ -31,7 +37,6 @@ REVEALING_ARRAYS = {
 """Functions that may take an array for something else without an error."""
 MAX_DEPTH = 40
 """Calls in each other through which a package is looked for."""
-NUMBERS = (bool, int, float, complex)
 
 
 class Execution:
@@ -74,7 +79,7 @@ class Execution:
         if (arrays and columns and not operands) or _called_by_packages(frame):
             return
         self.arrays &= arrays
-        self.columns &= columns and all(_is_no_number(operand, frame) for operand in operands)
+        self.columns &= columns and not any(_may_be_numbers(pair, frame) for pair in operands)
 
 
 def _called_by_packages(frame: FrameType | None) -> bool:
@@ -89,50 +94,21 @@ def _called_by_packages(frame: FrameType | None) -> bool:
     return False
 
 
-@functools.lru_cache(maxsize=1024)
-def _compared_by_identity(code: CodeType) -> list[tuple[str, ...] | None]:
-    """Return the right operands of each ``is`` (names to look up, in order; None: unknown)."""
-    found: list[tuple[str, ...] | None] = []
-    instructions = list(dis.get_instructions(code))
-    for place, instruction in enumerate(instructions):
-        if instruction.opname == "IS_OP":
-            found.append(_operand(instructions[:place]))
-    return found
+_compared_by_identity = functools.lru_cache(maxsize=1024)(identity_comparisons)
 
 
-def _operand(before: list[dis.Instruction]) -> tuple[str, ...] | None:
-    attributes: list[str] = []
-    for instruction in reversed(before):
-        if instruction.opname == "LOAD_ATTR":
-            attributes.append(instruction.argval)
-        elif instruction.opname in ("LOAD_GLOBAL", "LOAD_DEREF", "LOAD_NAME"):
-            return (instruction.argval, *reversed(attributes))
-        elif instruction.opname == "LOAD_CONST" and not attributes:
-            return None if type(instruction.argval) in NUMBERS else ("None",)
-        else:
-            return None
-    return None
+def _may_be_numbers(operands: tuple[Operand, Operand], frame: FrameType) -> bool:
+    """Return whether both operands of an ``is`` may be numbers, or stand-ins for them."""
+    values = [operand.value(functools.partial(_named, frame)) for operand in operands]
+    return all(isinstance(value, columns.Column) or not is_no_number(value) for value in values)
 
 
-def _is_no_number(operand: tuple[str, ...] | None, frame: FrameType) -> bool:
-    """Whether what stands on the right of an ``is`` is known, and no number."""
-    if operand is None:
-        return False
-    name, *attributes = operand
-    if name == "None":
-        return True
+def _named(frame: FrameType, name: str) -> Any:
+    """Return what a name refers to in a frame."""
     for scope in (frame.f_locals, frame.f_globals, frame.f_builtins):
         if name in scope:
-            value = scope[name]
-            break
-    else:
-        return False
-    for attribute in attributes:
-        try:
-            value = getattr(value, attribute)
-        except AttributeError:
-            return False
-    return type(value) not in (columns.Column, *NUMBERS) and not isinstance(value, np.generic)
+            return scope[name]
+    return UNKNOWN
 
 
 @functools.lru_cache(maxsize=1024)

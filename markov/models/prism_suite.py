@@ -81,7 +81,7 @@ class Cluster(ChainModel):
 
     @elementwise
     def rewards(self, s: Any) -> dict[str, NDArray[np.float64]]:
-        """Return, over states ``s``, ``premium_steady``: whether so many as on one side are connected."""
+        """Return, over states ``s``, ``premium_steady``: whether one side's number of workstations is connected."""
         left, right = s.left * s.left_switch, s.right * s.right_switch
         joined = (s.left + s.right) * s.left_switch * s.backbone * s.right_switch
         enough = np.maximum(np.maximum(left, right), joined) >= self.workstations

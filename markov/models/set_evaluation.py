@@ -31,7 +31,7 @@ LEFT_OUT = 0.3  # of the states: more are not left to plain Python
 
 
 class Partial:
-    """The values of a function in many states, but for some that are left to plain Python.
+    """The values of a function in many states, except some that are left to plain Python.
 
     Attributes
     ----------
@@ -103,7 +103,7 @@ def values_on_sets(
     for first in range(0, table.count, CHUNK):
         part = table.part(slice(first, first + CHUNK))
         most = max(MIN_RUNS, part.count // STATES_PER_RUN)
-        groups = part.alike(most)
+        groups = part.equal_groups(most)
         if groups is None:
             return None, False
         heap = [(-len(places), number, places) for number, places in enumerate(groups)]

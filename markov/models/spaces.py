@@ -6,66 +6,37 @@ Enum), or a vector of components: a tuple of ranges, such as the queue lengths o
 
 from __future__ import annotations
 
-import enum
 import itertools
 import math
-import numbers
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from hopflow.errors import RuleError
+from markov.models.components import (
+    ALLOWED,
+    MAX_CODE,
+    NO_END,
+    Component,
+    codes_of,
+    is_finite,
+    is_vector,
+    known_value,
+    values_of,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 __all__ = ["NO_END", "Component", "Space", "fields_of"]
 
-NO_END = 2**52
-"""Where the values of a component end that has no last one."""
-MAX_CODE = 2**62
-"""Whole numbers below are codes of 64 bits, as are differences of two of them."""
-ALLOWED = (
-    "a range with step 1, not empty; a list of different values, such as an Enum; or, for a vector, "
-    "a tuple of such ranges"
-)
-
-
-@dataclass(frozen=True)
-class Component:
-    """One number or label of the state.
-
-    Attributes
-    ----------
-    name
-        The field of ``State``; with its place for one of a vector: ``n[2]``.
-    values
-        A range with step 1, or different values in the order that numbers them.
-    """
-
-    name: str
-    values: Sequence[Any]
-
-    @property
-    def low(self) -> int:
-        """The least code: the least value of a range, 0 for values of any other kind."""
-        return self.values.start if isinstance(self.values, range) else 0
-
-    @property
-    def count(self) -> int:
-        """How many values there are: of a range it may be more than ``len`` can say."""
-        values = self.values
-        return values.stop - values.start if isinstance(values, range) else len(values)
-
 
 class Space:
     """The product of some components, and how its states are written and numbered.
 
-    The code of a component is its value where that is a whole number of a range, else the place of
-    the value in the list. States are numbered with the last component varying fastest.
+    Codes are those of `markov.models.components`. States are numbered with the last component varying fastest.
 
     Parameters
     ----------
@@ -81,7 +52,7 @@ class Space:
         self._widths: list[int | None] = []
         components: list[Component] = []
         for name, values in fields.items():
-            if _is_vector(values):
+            if is_vector(values):
                 self._widths.append(len(values))
                 components += [Component(f"{name}[{k}]", part) for k, part in enumerate(values)]
             else:
@@ -109,8 +80,8 @@ class Space:
             fields = ", ".join(make._fields)
             raise RuleError(f"{owner}.space() has {', '.join(given)}: must be {fields}")
         for name, values in given.items():
-            parts = values if _is_vector(values) else [values]
-            if not all(map(_is_finite, parts)):
+            parts = values if is_vector(values) else [values]
+            if not all(map(is_finite, parts)):
                 raise RuleError(f"{owner}.space(): {name} = {values!r}: must be {ALLOWED}")
         return cls(make, given)
 
@@ -130,10 +101,10 @@ class Space:
         width = len(states[0]) if isinstance(states[0], tuple) else 0
         tuples = (isinstance(state, tuple) and len(state) == width for state in states)
         if make is None and not (width and all(tuples)):
-            return cls(_single, {"state": _values_of(states)})
+            return cls(_single, {"state": values_of(states)})
         names = getattr(make, "_fields", None) or tuple(f"state[{k}]" for k in range(width))
         columns = zip(*states, strict=True)
-        return cls(make, {name: _values_of(c) for name, c in zip(names, columns, strict=True)})
+        return cls(make, {name: values_of(c) for name, c in zip(names, columns, strict=True)})
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -197,7 +168,9 @@ class Space:
         values = self.flat(self.checked(state))
         if len(values) != len(self.components):
             raise ValueError(_shape_of(state, self._widths))
-        return self.joined([_known(c, v) for c, v in zip(self.components, values, strict=True)])
+        return self.joined(
+            [known_value(c, v) for c, v in zip(self.components, values, strict=True)]
+        )
 
     def checked(self, state: Any) -> Any:
         """Return a target as a tuple of the values of the fields; ValueError when it is none."""
@@ -252,7 +225,7 @@ class Space:
             flat = np.fromiter(itertools.chain.from_iterable(rows), np.int64, count * width)
             return np.ascontiguousarray(flat.reshape(count, width).T)
         columns = zip(*map(self.flat, states), strict=True)
-        return np.array([_coded(c, v) for c, v in zip(self.components, columns, strict=True)])
+        return np.array([codes_of(c, v) for c, v in zip(self.components, columns, strict=True)])
 
     def numbers(self, codes: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the numbers of states in the product, from their codes; the space below 2^63."""
@@ -276,13 +249,7 @@ class Space:
         """
         arrays = []
         for component, code in zip(self.components, codes, strict=True):
-            values = code
-            if not isinstance(component.values, range):
-                table = np.empty(len(component.values), dtype=object)
-                for place, value in enumerate(component.values):
-                    table[place] = value  # all at once, tuples of one length would be rows
-                values = (np.array(component.values) if _is_text(table) else table)[code]
-            view = values.view()
+            view = component.values_at(code).view()
             view.flags.writeable = False
             arrays.append(view)
         return self.joined(arrays)
@@ -324,67 +291,6 @@ def _tuple(*values: Any) -> tuple[Any, ...]:
 
 def _single(value: Any) -> Any:
     return value
-
-
-def _values_of(column: Sequence[Any]) -> Any:
-    """Return the values of a field that were found: a range, a tuple of ranges, or a list."""
-    if _are_codes(column):
-        return range(min(column), max(column) + 1)
-    vectors = all(type(v) is tuple and _are_codes(v) for v in column)
-    if vectors and len({len(value) for value in column}) == 1 and column[0]:
-        return tuple(map(_values_of, zip(*column, strict=True)))
-    return list(dict.fromkeys(column))
-
-
-def _are_codes(values: Sequence[Any]) -> bool:
-    """Whether values are whole numbers that are codes of 64 bits."""
-    return set(map(type, values)) == {int} and -MAX_CODE < min(values) <= max(values) < MAX_CODE
-
-
-def _is_vector(values: Any) -> bool:
-    return (
-        isinstance(values, (tuple, list))
-        and len(values) > 0
-        and all(isinstance(part, range) for part in values)
-    )
-
-
-def _is_finite(values: Any) -> bool:
-    """Whether these may be the values of a component."""
-    if isinstance(values, range):
-        return values.step == 1 and values.stop > values.start
-    if isinstance(values, (str, bytes, Mapping)) or not isinstance(
-        values, (Sequence, enum.EnumMeta)
-    ):
-        return False
-    given = list(values)
-    try:
-        return 0 < len(given) == len(set(given))
-    except TypeError:  # values that cannot be told apart by hash
-        return False
-
-
-def _is_text(table: NDArray[Any]) -> bool:
-    return all(isinstance(value, str) for value in table)
-
-
-def _known(component: Component, value: Any) -> Any:
-    """Return the component's value that equals this one."""
-    if not isinstance(component.values, range):
-        if value not in component.values:
-            raise ValueError(f"{component.name} = {value!r}: the target is outside the space")
-        return component.values[component.values.index(value)]
-    real = isinstance(value, numbers.Real)
-    if not (real and value in component.values):
-        raise ValueError("the target is outside the space")
-    return int(value)
-
-
-def _coded(component: Component, values: Sequence[Any]) -> NDArray[np.int64]:
-    if isinstance(component.values, range):
-        return np.fromiter(values, np.int64, len(values))
-    place = {value: k for k, value in enumerate(component.values)}
-    return np.fromiter((place[value] for value in values), np.int64, len(values))
 
 
 def _shape_of(state: Any, widths: Sequence[int | None]) -> str:

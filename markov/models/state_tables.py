@@ -123,8 +123,8 @@ class StateTable:
         small = Space.of_single(range(self.count))
         return sample_of(small, np.arange(self.count)[None])
 
-    def alike(self, most: int) -> list[NDArray[np.int64]] | None:
-        """Return the places of the states, together where all but their whole numbers agree.
+    def equal_groups(self, most: int) -> list[NDArray[np.int64]] | None:
+        """Return the places of the states, in groups with equal values of all components but whole numbers.
 
         None where that makes more than ``most`` parts.
         """

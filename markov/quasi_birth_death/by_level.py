@@ -174,7 +174,7 @@ class StationaryByLevel(Solved):
         far, near = (self._measured(model, component, spread) for spread in (True, False))
         for name, (_, value, _) in far.items():
             if not np.allclose(value, near[name][1], rtol=1e-9, atol=0.0, equal_nan=True):
-                msg = "is not linear in the level where the rules are alike: use pi by level"
+                msg = "is not linear in the level where the transitions repeat: use pi by level"
                 raise ValueError(f"measure {name} of {model!r} {msg}")
         return far
 

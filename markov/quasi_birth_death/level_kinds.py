@@ -1,4 +1,4 @@
-"""The kinds of levels of a model: runs of values of one component on which its rules are alike."""
+"""The kinds of levels of a model: runs of values of one component with the same transitions."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ MEMORY = 4e9
 
 
 class Repeating(NamedTuple):
-    """Levels of a model whose rules are alike.
+    """Levels of a model with the same transitions.
 
     Attributes
     ----------
@@ -62,7 +62,7 @@ def repeating(
 
     The rules run as plain Python with an object in place of the component's value. It answers
     comparisons for one level and keeps the range of levels with the same answers: for these the
-    rules are alike, since they saw nothing else. The next level tried is the one after that range.
+    transitions are the same, since the rules depend on nothing else. The next level tried is the one after that range.
 
     Parameters
     ----------

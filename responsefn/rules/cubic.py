@@ -213,7 +213,7 @@ def _cubic(friendly: bool, published: bool) -> Formula:
 
 @cache
 def _symbols() -> _Symbols:
-    """Return RFC 9438's mean window, from the cubic, with the condition that K is so many round trips."""
+    """Return RFC 9438's mean window, from the cubic, with the condition that K is at least `FEWEST_ROUNDS` round trips."""
     import sympy as sp
 
     from responsefn.responses.closed_forms.symbolic import R, p

@@ -83,7 +83,7 @@ def hystart(
     min_rtt_thresh, max_rtt_thresh
         Least and largest increase of the round-trip time that ends slow start, s.
     min_rtt_divisor
-        Part of the round-trip time that does, in between: one in so many.
+        Between these two: the round-trip time divided by this ends slow start.
     n_rtt_sample
         ACKs of a round that must have come.
     css_growth_divisor

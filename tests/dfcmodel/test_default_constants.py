@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
-import csv
 import dataclasses
-import importlib
 import inspect
-import math
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 import dfcmodel
 from dfcmodel import FIFO, takano2006
+from dfcmodel.engine.kernel import retransmission_timer
+from dfcmodel.engine.reference import timers as fluid_timers
 from dfcmodel.network.disciplines import Discipline
+from dfcmodel.packets import reference_senders
+from dfcmodel.packets.kernel import reductions
+from dfcmodel.packets.kernel import timers as packet_timers
 from hopflow import mbps
+from tests.default_constants import check_row, check_sources, names, rows
 
 TABLE = Path(__file__).with_name("default_constants.csv")
 OTHERS = ("Link", "Flow", "Scenario", "OnOff", "Packets", "Fluid")
@@ -28,16 +33,70 @@ NUMERICAL = {
 """How a level computes, and what it is asked for; no paper has them."""
 
 
-def rows() -> list[dict[str, str]]:
-    """Return the rows of the table."""
-    with TABLE.open(encoding="utf-8", newline="") as file:
-        return list(csv.DictReader(file))
+def rtt_samples(first: float, second: float) -> dict[str, tuple[float, float, float]]:
+    """Return srtt, rttvar and the timeout after two round-trip times, by implementation of RFC 6298."""
+    found = {}
+    clock = reference_senders.Clock(ticks=False, phase=0.0, least=0.0)
+    for sample in (first, second):
+        clock.measure(sample, 0.0)
+    found["dfcmodel.packets.reference_senders"] = clock.srtt, clock.variance, clock.timeout()
+    s = SimpleNamespace(srtt=0.0, variance=0.0, current=1.0, backoff=1.0, timed_at=0.0)
+    for sample in (first, second):
+        packet_timers.measure([s], [sample, *[0.0] * 7], 0)
+    timeout = packet_timers.timeout_span([s], [0.0] * 8, 0)
+    found["dfcmodel.packets.kernel.timers"] = s.srtt, s.variance, timeout
+    s = SimpleNamespace(srtt=0.0)
+    for sample in (first, second):
+        retransmission_timer.sample_rtt(s, sample, 0.0)
+    found["dfcmodel.engine.kernel.retransmission_timer"] = s.srtt, s.rttvar, s.rto
+    timer = fluid_timers.Timer(0.0, 0.0)
+    for sample in (first, second):
+        timer.time(0.0, 0.0)
+        timer.hear(0.0, 1.0, sample, 0.0)
+    found["dfcmodel.engine.reference.timers"] = timer.srtt, timer.rttvar, timer.rto
+    return found
 
 
-def value_of(text: str) -> Any:
-    """Return the value of an expression of the table, such as ``80/256``."""
-    names = {"__builtins__": {}, "inf": math.inf, "FIFO": FIFO}
-    return eval(text, names)
+def rfc_6298() -> Iterator[tuple[str, Callable[[], float]]]:
+    """Yield alpha, beta and K of each implementation of RFC 6298, from samples of 1 s and 2 s."""
+    for place, (srtt, rttvar, timeout) in rtt_samples(1.0, 2.0).items():
+        yield f"{place}::alpha", lambda srtt=srtt: srtt - 1.0
+        yield f"{place}::beta", lambda rttvar=rttvar: (rttvar - 0.5) / (1.0 - 0.5)
+        yield (
+            f"{place}::K",
+            lambda srtt=srtt, rttvar=rttvar, timeout=timeout: (timeout - srtt) / rttvar,
+        )
+
+
+def first_timeout(ticks: bool) -> float:
+    """Return the timeout of a sender before its first sample, s."""
+    return reference_senders.Clock(ticks, phase=0.0, least=0.0).timeout()
+
+
+def smallest_ns2_timeout() -> float:
+    """Return the timeout in ns-2's convention when the estimate is zero, s."""
+    clock = reference_senders.Clock(ticks=True, phase=0.0, least=0.0)
+    clock.current = 0.0
+    return clock.timeout()
+
+
+def extra_segments_of_prr() -> float:
+    """Return what may be sent beyond prr_delivered - prr_out where the flight is below ssthresh, packets."""
+    s = SimpleNamespace(
+        acked=10, sacked=0, top=10, pipe=40, cwnd=80.0, prr_delivered=30, prr_out=24, recover_fs=100
+    )
+    reductions.reduce_on_ack([s], None, 0, 9, 10)
+    return s.prr_limit - s.pipe - (s.prr_delivered - s.prr_out)
+
+
+DERIVED: dict[str, Callable[[], float]] = {
+    **dict(rfc_6298()),
+    "dfcmodel.packets.reference_senders::first_timeout": lambda: first_timeout(False),
+    "dfcmodel.packets.reference_senders::first_ns2_timeout": lambda: first_timeout(True),
+    "dfcmodel.packets.reference_senders::smallest_ns2_timeout": smallest_ns2_timeout,
+    "dfcmodel.packets.kernel.reductions::extra_segments": extra_segments_of_prr,
+}
+"""Constants that stand inside functions, derived from what these return."""
 
 
 def defaults() -> dict[str, Any]:
@@ -56,25 +115,14 @@ def defaults() -> dict[str, Any]:
 
 
 def test_every_default_has_a_row_and_every_row_a_source() -> None:
-    listed = [row["name"] for row in rows()]
-    assert len(set(listed)) == len(listed)
-    assert set(defaults()) == {name for name in listed if ":" not in name}
-    assert all(len(row["source"]) >= 8 for row in rows())
+    assert set(defaults()) == {name for name in names(TABLE) if ":" not in name}
+    assert set(DERIVED) == {name for name in names(TABLE) if "::" in name}
+    check_sources(TABLE)
 
 
-@pytest.mark.parametrize("row", rows(), ids=lambda row: row["name"])
+@pytest.mark.parametrize("row", rows(TABLE), ids=lambda row: row["name"])
 def test_a_default_is_that_of_its_source(row: dict[str, str]) -> None:
-    name = row["name"]
-    if ":" in name:
-        module, constant = name.split(":")
-        value = getattr(importlib.import_module(module), constant)
-    else:
-        value = defaults()[name]
-    expected = value_of(row["value"])
-    if isinstance(expected, float):
-        assert value == pytest.approx(expected, rel=1e-15)  # quotients of integers: rounded once
-    else:
-        assert value == expected
+    check_row(row, defaults(), DERIVED, FIFO=FIFO)
 
 
 TABLE_1 = {"1": 370, "2": 1230, "3": 3700, "4": 12300, "5": 37000, "6": 123000}

@@ -273,7 +273,7 @@ class Kind:
     sizes: tuple[int, int]
 
     def functions(self, step: int = 1) -> dict[str, Callable[[Any], Any]]:
-        """Return each of so many functions, by its text."""
+        """Return every ``step``-th function, by its text."""
         texts = [text.format(n=self.n, m=self.m, x=self.x) for text in COMMON]
         return {text: self.made(text) for text in list(dict.fromkeys((*texts, *self.own)))[::step]}
 

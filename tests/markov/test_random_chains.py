@@ -8,96 +8,50 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from benchmarks.random_chains import Check, chain_checks
+from benchmarks.chain_families import (
+    badly_scaled,
+    cyclic,
+    generator_of,
+    nearly_decomposable,
+    rates_over,
+    ring,
+)
+from benchmarks.random_chains import METHODS, Check, chain_checks
 from benchmarks.random_sensitivities import kink_checks, point_checks
 from hopflow import Status
 from markov import (
     GTH,
-    GaussSeidel,
     Krylov,
     Levels,
     MarkovChain,
     Multilevel,
-    Power,
     SparseLU,
     stationary,
     stationary_by_class,
 )
 from markov.proofs.certificates import error_bound
 
-METHODS = [
-    GTH(),
-    GTH(block=3),
-    SparseLU(),
-    Levels(),
-    Multilevel(),
-    GaussSeidel(max_iterations=3000),
-    Krylov(max_iterations=3000),
-    Krylov(preconditioner="multilevel", max_iterations=3000),
-    Power(max_iterations=3000),
-]
+EVERY_METHOD = (*METHODS, Krylov(preconditioner="multilevel", max_iterations=2000))
 BOUNDED = (None, GTH(block=3), Levels(), SparseLU(), Multilevel())
 ACCURATE = (GTH, Levels)
 """They promise every entry to some n units of rounding, whatever the rates."""
-EVERY = pytest.mark.parametrize("method", METHODS, ids=repr)
+EVERY = pytest.mark.parametrize("method", EVERY_METHOD, ids=repr)
 SEEDS = st.integers(0, 2**32 - 1)
 
 
 # --------------------------------------------------------------------------- the kinds of chains
 
 
-def rates_over(decades, rng, shape):
-    """Return rates over so many decades above and below 1."""
-    return 10.0 ** rng.uniform(-decades, decades, shape)
-
-
-def ring_and_more(rng, n, decades, density=0.3):
-    """Return an irreducible chain: a ring in random order, and rates at random places."""
-    rates = rates_over(decades, rng, (n, n)) * (rng.random((n, n)) < density)
-    order = rng.permutation(n)
-    rates[order, np.roll(order, -1)] += rates_over(decades, rng, n)
-    return rates
-
-
 def irreducible(rng):
-    return ring_and_more(rng, rng.integers(2, 12), 2.0)
+    return ring(rng, rng.integers(2, 12), 2.0, 0.3)
 
 
-def badly_scaled(rng):
-    """Return rates from 1e-12 to 1e12."""
-    return ring_and_more(rng, rng.integers(2, 12), 12.0)
-
-
-def nearly_decomposable(rng):
-    """Return two to four groups that exchange 1e-16 to 1e-1 of what flows inside."""
-    groups = [ring_and_more(rng, rng.integers(1, 5), 0.5) for _ in range(rng.integers(2, 5))]
-    ends = np.cumsum([len(group) for group in groups])
-    n = int(ends[-1])
-    rates = 10.0 ** rng.uniform(-16.0, -1.0) * ring_and_more(rng, n, 0.5, density=0.1)
-    for group, end in zip(groups, ends, strict=True):
-        rates[end - len(group) : end, end - len(group) : end] = group
-    order = rng.permutation(n)
-    return rates[np.ix_(order, order)]
-
-
-def periodic(rng):
-    """Return sets of states that are passed in a circle: the jump chain has their number as period."""
-    period = int(rng.integers(2, 5))
-    groups = np.array_split(rng.permutation(period * 3), period)
-    rates = np.zeros((period * 3, period * 3))
-    for here, there in zip(groups, groups[1:] + groups[:1], strict=True):
-        rates[np.ix_(here, there)] = rates_over(1.0, rng, (len(here), len(there)))
-    return rates
-
-
-KINDS = {kind.__name__: kind for kind in (irreducible, badly_scaled, nearly_decomposable, periodic)}
+KINDS = {kind.__name__: kind for kind in (irreducible, badly_scaled, nearly_decomposable, cyclic)}
 KIND = pytest.mark.parametrize("kind", KINDS)
 
 
 def chain_of(rates):
-    rates = np.array(rates, dtype=float)
-    np.fill_diagonal(rates, 0.0)
-    return MarkovChain(rates - np.diag(rates.sum(axis=1)))
+    return MarkovChain(generator_of(rates))
 
 
 def truth_of(chain):
@@ -318,7 +272,7 @@ def test_every_method_is_right_or_says_so(method, kind, seed):
 @given(seed=SEEDS, classes=st.integers(2, 4), transient=st.integers(0, 4))
 def test_reducible_chains(seed, classes, transient):
     rng = np.random.default_rng(seed)
-    parts = [ring_and_more(rng, rng.integers(1, 5), 6.0) for _ in range(classes)]
+    parts = [ring(rng, rng.integers(1, 5), 6.0, 0.3) for _ in range(classes)]
     ends = np.cumsum([transient, *map(len, parts)])
     rates = np.zeros((ends[-1], ends[-1]))
     for part, start, end in zip(parts, ends, ends[1:], strict=False):
@@ -350,7 +304,7 @@ def test_reducible_chains(seed, classes, transient):
 def test_periods_are_found(seed):
     rng = np.random.default_rng(seed)
     period = int(np.random.default_rng(seed).integers(2, 5))
-    assert chain_of(periodic(rng)).periods == [period]
+    assert chain_of(cyclic(rng)).periods == [period]
 
 
 # --------------------------------------------------------------------------- what may not change

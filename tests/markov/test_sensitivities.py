@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import pickle
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -259,9 +258,3 @@ def test_a_float_that_is_given_as_a_whole_number_has_a_derivative() -> None:
 def test_a_side_is_left_or_right() -> None:
     with pytest.raises(ValueError, match="side = 'below': must be one of"):
         many_servers(2.5).sensitivity("c", of="L", side="below")  # type: ignore[arg-type]
-
-
-def test_the_error_comes_back_from_another_process() -> None:
-    error = NoDerivativeError("no derivative", 1.0, 2.0)
-    again = pickle.loads(pickle.dumps(error))
-    assert (str(again), again.left, again.right) == ("no derivative", 1.0, 2.0)

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import csv
 import importlib
 import inspect
-import math
 import pkgutil
 from pathlib import Path
 from typing import Any
@@ -13,6 +11,7 @@ from typing import Any
 import pytest
 
 import responsefn
+from tests.default_constants import check_row, check_sources, names, rows
 
 TABLE = Path(__file__).with_name("default_constants.csv")
 NO_CONSTANTS = {
@@ -31,17 +30,6 @@ NUMERICAL = {
     "responsefn.rules.deliveries.swift:UNPACED",
 }  # fmt: skip
 """How equations are solved; no paper has them."""
-
-
-def rows() -> list[dict[str, str]]:
-    """Return the rows of the table."""
-    with TABLE.open(encoding="utf-8", newline="") as file:
-        return list(csv.DictReader(file))
-
-
-def value_of(text: str) -> Any:
-    """Return the value of an expression of the table, such as ``819/1024``."""
-    return eval(text, {"__builtins__": {}, "log": math.log, "inf": math.inf})
 
 
 def defaults() -> dict[str, Any]:
@@ -75,23 +63,11 @@ def defaults() -> dict[str, Any]:
 
 
 def test_every_default_has_a_row_and_every_row_a_source() -> None:
-    listed = [row["name"] for row in rows()]
-    assert len(set(listed)) == len(listed)
-    elsewhere = {name for name in listed if name.startswith("responsefn.simulation.")}
-    assert set(defaults()) == set(listed) - elsewhere
-    assert all(len(row["source"]) > 10 or row["source"].startswith("as ") for row in rows())
+    elsewhere = {name for name in names(TABLE) if name.startswith("responsefn.simulation.")}
+    assert set(defaults()) == names(TABLE) - elsewhere
+    check_sources(TABLE)
 
 
-@pytest.mark.parametrize("row", rows(), ids=lambda row: row["name"])
+@pytest.mark.parametrize("row", rows(TABLE), ids=lambda row: row["name"])
 def test_a_default_is_that_of_its_source(row: dict[str, str]) -> None:
-    name = row["name"]
-    if ":" in name:
-        module, constant = name.split(":")
-        value = getattr(importlib.import_module(module), constant)
-    else:
-        value = defaults()[name]
-    expected = value_of(row["value"])
-    if isinstance(expected, float):
-        assert value == pytest.approx(expected, rel=1e-15)  # quotients of integers: rounded once
-    else:
-        assert value == expected
+    check_row(row, defaults())

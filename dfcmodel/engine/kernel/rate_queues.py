@@ -93,9 +93,9 @@ def serve_blocks(k: int, quantum: float, net: Any, blocks: Any, overflowing: Any
     for b in range(blocks.shape[0]):
         block = blocks[b]
         there = wire[(k + queues[block.first].lag) & mask]
-        if block.alike == 1:
+        if block.one_lag_flows == 1:
             exceeded = serve_alone(block, queues, here, there, quantum)
-        elif block.alike == 2:
+        elif block.one_lag_flows == 2:
             exceeded = serve_pairs(block, queues, here, there, quantum)
         else:
             exceeded = serve_buffer(block, k, queues, here, wire, quantum)

@@ -156,9 +156,11 @@ BAND = np.dtype(
 that may leave in this step; stopped: part of the step for which it is paused, most: what that lets leave; rank: bands of a lower one are served first; head, tail: rows of `Order`.
 
 Places of queues are unsigned: loops over them are vectorized, since none can count from the end."""
-BLOCK = np.dtype([(name, np.uint64) for name in ("first", "end", "flows", "next", "alike")])
-"""Queues served at rates of their own, one after the other, ``flows`` of them in one buffer; alike: that
-number where it is 1 or 2 and all lags of the block are equal, else 0 and the block is one buffer."""
+BLOCK = np.dtype([(name, np.uint64) for name in ("first", "end", "flows", "next", "one_lag_flows")])
+"""Queues served at rates of their own, one after the other, ``flows`` of them in one buffer.
+
+one_lag_flows: ``flows`` where it is 1 or 2 and all lags of the block are equal, otherwise 0 and the block is one
+buffer."""
 ACK = np.dtype(
     [(name, np.float64) for name in
      ("acks", "advancing", "rcv_nxt", "rcv_max", "marked", "sent")]

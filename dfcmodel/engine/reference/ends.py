@@ -52,7 +52,7 @@ class Ends:
         self.waits: Any = None
 
     def advance(self, k: int, came: float, budget: float) -> None:
-        """Take in what came in step k, emit, and send what the host may send."""
+        """Process the arrivals of step k, emit, and send what the host may send."""
         before = self.emitted[-1] if self.emitted else 0.0
         if k < self.start:
             self.emitted.append(0.0)
@@ -84,7 +84,7 @@ class Ends:
         return 0.0
 
     def pieces(self, came: float) -> Iterator[tuple[float, float, float]]:
-        """Return what came in this step as `losses.pieces` does."""
+        """Return the arrivals of this step as `losses.pieces` does."""
         until = float(self.traffic.delivered[self.f])
         curves = [self.traffic.curves[c] for c in self.traffic.paths[self.f]]
         return pieces(curves, until - came, until)
@@ -133,7 +133,7 @@ class RateEnds(AckedEnds):
         return float(min(self.state.rate, self.most))
 
     def emit(self, k: int, before: float, came: float) -> float:
-        """Answer what came, let the rule hear and its clocks go on; return what was emitted by step k."""
+        """Acknowledge arrivals, pass feedback to the rule, advance its timers; return the packets emitted by step k."""
         ack, marked = self.hear(k), 0.0
         for _, sent, marks in self.pieces(came):
             self.position += sent
@@ -187,9 +187,9 @@ class TcpEnds(AckedEnds):
         return min(self.sender.window.cwnd, self.most)
 
     def emit(self, k: int, before: float, came: float) -> float:  # noqa: ARG002
-        """Answer what came; let the sender act at its start, on ACKs, and when its timer expires.
+        """Acknowledge arrivals; run the sender at its start, on ACKs, and when its timer expires.
 
-        Returns what was emitted by step k.
+        Returns the packets emitted by step k.
         """
         if k == self.start + 1:
             self.sender.inflation = 0.0

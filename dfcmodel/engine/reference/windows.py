@@ -34,7 +34,7 @@ class Window:
         return float(self.state.cwnd)
 
     def grow(self, now: float, h: float, rtts: tuple[float, float], acks: float) -> None:
-        """Show the rule the ACKs of a step of ``h`` s that ends ``now``: they move its state by that multiple of one's.
+        """Apply the ``acks`` ACKs of a step of ``h`` s that ends ``now``: the change by one ACK, times their number.
 
         ``rtts`` are the round-trip times in s at both ends of the step. Single ACKs arrive evenly in it.
         """

@@ -152,11 +152,11 @@ def headroom_pool(
     size
         Of the pool: bytes, or a string such as ``4 MiB``.
     shared
-        Of the buffer below the thresholds, alike.
+        Of the buffer below the thresholds, broadcast as ``xoff``.
     xoff
         Fixed thresholds in bytes, broadcast to shape (ports, classes), or one string.
     alpha
-        Factor of dynamic thresholds instead, broadcast alike; switches offer powers of two.
+        Factor of dynamic thresholds instead, broadcast as ``xoff``; switches offer powers of two.
     rate
         Line rate, a string such as ``400Gbps``, or a list of one per port.
 

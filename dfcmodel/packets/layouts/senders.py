@@ -36,7 +36,7 @@ def lay_out_flows(
     """Return the rows of the flows, the bit maps, and the number of records of what is in flight."""
     scenario, hops = plan.scenario, plan.hops
     # places of the rows of flows that differ in their routes and starts alone
-    alike: dict[Any, int] = {}
+    number_of: dict[Any, int] = {}
     has_window, has_rate = of_kind(scenario.flows, WindowRule), of_kind(scenario.flows, RateRule)
     rtts = plan.base_rtts.tolist()
     kinds: list[Any] = []
@@ -47,10 +47,10 @@ def lay_out_flows(
         line_rate = scenario.path(given)[0].rate if has_rate[f] else 0.0
         key = (rule, rtt, line_rate, given.size, given.max_window, plan.recoveries[f],
                plan.paced[f], given.idle, given.random_idle)  # fmt: skip
-        if key not in alike:
-            alike[key] = len(kinds)
+        if key not in number_of:
+            number_of[key] = len(kinds)
             kinds.append(_row(plan, f, signatures, rtt, line_rate))
-        chosen.append(alike[key])
+        chosen.append(number_of[key])
     flow = np.array(kinds, dtype=FLOW)[chosen]
     flow["phase"], flow["delayed"] = plan.phases, plan.delayed
     count = np.bincount(hops.flow, minlength=len(flow)) + 2
@@ -146,7 +146,7 @@ def wake_all(plan: Plan, arrays: dict[str, Any]) -> None:
 
 
 def redraw_periods(arrays: dict[str, Any], now: float, rng: np.random.Generator) -> None:
-    """Draw what is left of exponential on, off and idle periods anew: they have no memory, the law is the same.
+    """Draw the rest of exponential on, off and idle periods again: they have no memory, the law is the same.
 
     A source whose next packet is due in more than a gap is off: at least until a gap from now, by what its state
     tells, and then for an exponential time. The event of the old time finds nothing due.

@@ -27,12 +27,12 @@ INITIAL, LEAST = 10.0, 4.0
 
 
 def bandwidth(s: Any) -> Any:
-    """Return bw: the largest rate of two cycles, or the short-term bound (Sect. 5.5.8, BoundBWForModel)."""
+    """Return bw: the largest rate of two cycles, or the short-term bound (Sect. 5.5.10.3, BoundBWForModel)."""
     return min(max(s.bw_now, s.bw_before), s.bw_shortterm)
 
 
 def inflight(s: Any, gain: Any) -> Any:
-    """Return a multiple of the bandwidth-delay product with what is sent at once, packets (Sect. 5.6.4.2)."""
+    """Return a multiple of the bandwidth-delay product, at least one send quantum, packets (Sect. 5.6.4.2)."""
     product = INITIAL
     if s.min_rtt < math.inf:
         product = gain * bandwidth(s) * s.min_rtt
@@ -49,7 +49,7 @@ def with_headroom(s: Any, q: Any) -> Any:
 
 
 def start_down(s: Any, e: Any) -> Any:
-    """Return the state with ProbeBW_DOWN begun, and the wait until the next probe drawn (Sect. 5.3.3.5)."""
+    """Return the state with ProbeBW_DOWN begun, and the wait until the next probe drawn (Sect. 5.3.3.8.3, PickProbeWait)."""
     rounds = 1.0 if e.random < 0.5 else 0.0
     return s._replace(
         mode=DOWN, is_loss_in_round=0.0, bw_latest=0.0, inflight_latest=0.0,
@@ -297,7 +297,7 @@ def control(s: Any, q: Any, e: Any) -> Any:
     elif e.recovering == 0.0 and s.recovering > 0.0:
         cwnd = max(cwnd, prior)
     times = 1.125 * q.cwnd_gain if s.mode == UP else q.cwnd_gain
-    most = inflight(s, times)
+    most = inflight(s._replace(pacing_rate=pacing), times)  # SetSendQuantum follows SetPacingRate
     if s.full_bw_reached > 0.0:
         cwnd = min(cwnd + e.acked, most)
     elif cwnd < most or e.delivered < INITIAL:

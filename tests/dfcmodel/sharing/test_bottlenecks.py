@@ -116,5 +116,5 @@ def test_shares_of_ns2s_pairs() -> None:
 
 
 def test_a_buffer_is_a_plain_whole_number() -> None:
-    """Flows that are alike share a row, and its key has the buffer in it."""
+    """Identical flows share a row, and its key has the buffer in it."""
     assert type(Bottleneck(500.0, 0.03, np.asarray(20)).buffer) is int  # type: ignore[arg-type]

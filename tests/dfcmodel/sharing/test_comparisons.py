@@ -77,7 +77,7 @@ def test_a_managed_queue_keeps_its_delay_for_every_rule(found) -> None:
 
 
 def test_dctcp_runs_where_the_queue_marks() -> None:
-    """Two flows of it share alike, at half the threshold's delay or less, and lose nothing."""
+    """Two flows of it share equally, at half the threshold's delay or less, and lose nothing."""
     marked = compare_rules([DCTCP()], runs=2, discipline=StepMarking(20.0), **PATH)
     assert marked.loss[0] == 0.0
     assert marked.delay[0] < 20.0 / PATH["bandwidth"]

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from markov import passage, stationary
+from markov import Kanban, passage, stationary
 from markov.models import evaluation
 from markov.selections import selected
 from tests.markov.files.conftest import model_of
@@ -96,3 +96,39 @@ def test_rewards(model: Any, text: str) -> None:
     assert answer[f"r{number}"] == pytest.approx(answer.pi @ values, rel=1e-12)
     found = model.property(f'R{{"r{number}"}}=? [ S ]').value
     assert found == pytest.approx(answer.pi @ values, rel=1e-12)
+
+
+def kanban_text() -> str:
+    """Return the model `Kanban` in the PRISM language: a module per cell, synchronized where parts move on."""
+    again, well = (0.36, 0.42, 0.39, 0.33), (0.84, 0.98, 0.91, 0.77)
+    enters = ("[enter]", "[split]", "[split]", "[join]")
+    leaves = ("[split]", "[join]", "[join]", "[]")
+    moves = {"[enter]": 1.0, "[split]": 0.4, "[join]": 0.5, "[]": 0.9}
+    lines = ["ctmc", "const int tickets;"]
+    for n, (into, out) in enumerate(zip(enters, leaves, strict=True), 1):
+        m, b, d = (f"{place}{n}" for place in "mbd")
+        # the first or the last cell of an action has its rate, the others 1
+        rate_in, rate_out = (1.0, 1.0) if n in (2, 3) else (moves[into], moves[out])
+        lines += [
+            f"module cell{n}",
+            *(f"  {place} : [0..tickets] init 0;" for place in (m, b, d)),
+            f"  {into} {m} + {b} + {d} < tickets -> {rate_in} : ({m}' = {m} + 1);",
+            f"  [] {m} > 0 -> {again[n - 1]} : ({m}' = {m} - 1) & ({b}' = {b} + 1);",
+            f"  [] {m} > 0 -> {well[n - 1]} : ({m}' = {m} - 1) & ({d}' = {d} + 1);",
+            f"  [] {b} > 0 -> 0.3 : ({b}' = {b} - 1) & ({m}' = {m} + 1);",
+            f"  {out} {d} > 0 -> {rate_out} : ({d}' = {d} - 1);",
+            "endmodule",
+        ]
+    return "\n".join([*lines, 'rewards "throughput" [enter] true : 1; endrewards', ""])
+
+
+@pytest.mark.parametrize("tickets", [1, 2, pytest.param(3, marks=pytest.mark.slow)])
+def test_kanban_as_a_file_has_the_throughput_and_the_bound_of_python(
+    tickets: int, tmp_path: Path
+) -> None:
+    """The bound of the reward is stated, not that of the whole distribution: 1e-9 with 3 tickets."""
+    found = model_of(tmp_path, kanban_text(), tickets=tickets).property('R{"throughput"}=? [ S ]')
+    bound = stationary(Kanban(tickets=tickets)).bound("throughput")
+    assert abs(found.value - bound.value) <= found.error_bound + bound.error
+    assert found.error_bound < 1e-13
+    assert found.error_bound <= 4.0 * bound.error

@@ -31,13 +31,17 @@ def is_three(n: int) -> bool:
     return n is THREE
 
 
+def given(_: Any) -> int:
+    return THREE
+
+
 TABLE = {"three": lambda n: n is THREE}
 half = functools.partial(lambda n, by: n / by if type(n) is int else n, by=2)
 HARMLESS = ["s.w is Weather.FAIR", "Weather.FAIR is s.w", "q.limit is None", "None is not q.limit",
             "type(s)(n=s.n) == s", "isinstance(s.n, int)", "s.n == 3", "s.n is Level.LOW", "s.w is not Weather.RAIN"]  # fmt: skip
 ASKING = ["s.n is THREE", "s.w is q.weather", "s.n is q.limit", "(s.n > 3) is True", "type(s.n) is int", "type(s.n) == int",
           "type(s.n) in (int, bool)", "is_three(s.n)", "TABLE['three'](s.n)", "half(s.n)", "THREE is s.n",
-          "[type(v) for v in s][0] is int", "s.n is not THREE", "(lambda n: n is THREE)(s.n)"]  # fmt: skip
+          "[type(v) for v in s][0] is int", "s.n is not THREE", "s.n is given(Weather.FAIR)", "(lambda n: n is THREE)(s.n)"]  # fmt: skip
 
 
 def rules_with(test: str) -> Any:

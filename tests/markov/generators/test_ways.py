@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from markov import CoxTandem, RuleError
-from markov.generators.ways import Series, Ways
+from markov.generators.ways import Ways
 from tests.markov.conftest import Queue
 from tests.markov.generators.conftest import Bad, one_component
 
@@ -33,19 +33,6 @@ def test_a_way_gives_the_chain_of_plain_python(way, reachable):
     assert plain.how == "the rules as they stand"
     np.testing.assert_array_equal(found.codes, plain.codes)
     assert abs(found.Q - plain.Q).max() <= 1e-15 * abs(plain.Q).max()
-
-
-def test_chains_of_a_series_share_their_pattern():
-    series = Series()
-    one, other = (
-        Ways(Started(arrival_rate=rate), True, 100, series).by_compiler() for rate in (0.5, 2.0)
-    )
-    assert one.codes is other.codes
-    assert one.Q.indices is other.Q.indices
-    alone = Ways(Started(arrival_rate=2.0), True, 100).by_compiler()
-    assert abs(other.Q - alone.Q).max() <= 1e-15 * abs(alone.Q).max()
-    longer = Ways(Started(capacity=20), True, 100, series).by_compiler()  # begins it anew
-    assert longer.Q.shape == (21, 21)
 
 
 def test_transitions_of_some_states_are_counted():

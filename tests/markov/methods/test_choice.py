@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 
@@ -77,3 +78,28 @@ print("numba" in sys.modules)
 def test_small_chains_are_solved_and_bounded_without_loading_numba():
     done = subprocess.run([sys.executable, "-c", FRESH], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"
+
+
+REASONS = """
+from markov import PauseTandem, stationary
+reason = stationary(PauseTandem()).reason
+import numba
+assert stationary(PauseTandem()).reason == reason
+print(reason)
+"""
+
+
+def test_the_reason_is_the_same_in_every_process():
+    """Whatever the order of sets, and whether Numba is loaded."""
+    reasons = {
+        subprocess.run(
+            [sys.executable, "-c", REASONS],
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for seed in ("1", "2")
+    }
+    assert len(reasons) == 1
+    assert "s predicted; multigrid " in reasons.pop()

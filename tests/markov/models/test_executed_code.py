@@ -64,6 +64,7 @@ def of_closure(value: Any) -> Callable[[Any], bool]:
         lambda n: id(n) == 3,
         lambda n: [hidden(k) for k in (n,)],
         lambda n: n is n,  # noqa: PLR0124
+        lambda n: n.__class__ is int,
         caught,
         of_closure(3),
     ],
@@ -80,6 +81,7 @@ def test_identity_of_numbers_and_types_are_noticed(function: Callable[[Any], Any
         lambda n: n is Mode.BUSY,
         lambda n: n is None,
         lambda n: n is not NAME,
+        lambda n: NAME is not n,
         lambda n: n is Speed.LOW,
         lambda n: isinstance(n, int),
         lambda n: Mode(1) is Mode.BUSY and n > 1,

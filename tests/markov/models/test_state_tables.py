@@ -65,12 +65,12 @@ def test_names_are_states(names: Any) -> None:
 def test_states_that_agree_in_all_but_numbers_are_together() -> None:
     table = MarkovChain(Machine()).table
     listed = list(table.plain())
-    parts = table.alike(6)
+    parts = table.equal_groups(6)
     assert parts is not None
     assert sorted(np.concatenate(parts).tolist()) == list(range(table.count))
     assert len(parts) == len({(s.mode, s.phase) for s in listed})
     assert all(len({(listed[x].mode, listed[x].phase) for x in part}) == 1 for part in parts)
-    assert table.alike(5) is None
+    assert table.equal_groups(5) is None
 
 
 def test_blocks_stand_for_the_whole() -> None:

@@ -19,10 +19,8 @@ class DraftBBR:
 
     def __init__(self, state: dict[str, float]) -> None:
         vars(self).update(state)
-
-    @property
-    def paced_before(self) -> float:
-        return self.__dict__.get("_paced_before", self.pacing_rate)
+        self.variables = tuple(state)
+        self.set_send_quantum()  # of the ACK before
 
     # Sect. 5.5, model of the path
 
@@ -38,10 +36,7 @@ class DraftBBR:
         return 10.0 if self.min_rtt == inf else gain * self.bw * self.min_rtt
 
     def max_inflight(self, gain: float) -> float:  # BBRInflight, BBRQuantizationBudget
-        # SendQuantum: 1 ms of pacing, at least 2 packets and at most 64 KB. The draft takes the rate that this ACK sets,
-        # the rule that of the ACK before.
-        quantum = max(min(self.paced_before * 0.001, 43.0), 2.0)
-        found = max(self.bdp_multiple(gain), quantum, 4.0)
+        found = max(self.bdp_multiple(gain), self.send_quantum, 4.0)
         return found + 2.0 if self.mode == UP else found
 
     def inflight_with_headroom(self) -> float:
@@ -307,6 +302,9 @@ class DraftBBR:
         if rate > 0.0 and (self.full_bw_reached or rate > self.pacing_rate):
             self.pacing_rate = rate
 
+    def set_send_quantum(self) -> None:
+        self.send_quantum = max(min(self.pacing_rate * 0.001, 43.0), 2.0)  # 64 KB
+
     def set_cwnd(self, e: Any) -> None:
         if e.recovering and not self.recovering:
             self.prior_cwnd = self.save_cwnd(0.0)
@@ -343,7 +341,7 @@ class DraftBBR:
         self.check_probe_rtt(e, self.update_min_rtt(e))
         if self.loss_round_start:  # AdvanceLatestDeliverySignals
             self.bw_latest, self.inflight_latest = rate, e.delivered - e.prior_delivered
-        self._paced_before = self.pacing_rate
         self.set_pacing_rate()
+        self.set_send_quantum()
         self.set_cwnd(e)
-        return {name: float(value) for name, value in vars(self).items() if name[0] != "_"}
+        return {name: float(getattr(self, name)) for name in self.variables}

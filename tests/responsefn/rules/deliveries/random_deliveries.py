@@ -1,15 +1,15 @@
-"""Random sequences of deliveries, without a network: every branch of a rule is reached soon."""
+"""Random sequences of deliveries, without a network, that reach every branch of BBR's rules."""
 
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
-from math import inf
+from collections.abc import Callable, Iterator
+from math import inf, isclose
 from typing import Any
 
-from responsefn import Delivery
+from responsefn import Delivery, DeliveryRule
 
-__all__ = ["disturbed", "random_deliveries"]
+__all__ = ["check_every_step", "disturbed", "random_deliveries"]
 
 
 def random_deliveries(seed: int, count: int) -> Iterator[Delivery]:
@@ -75,3 +75,31 @@ def disturbed(state: Any, draw: random.Random, modes: int) -> Any:
     ):  # ProbeBW_REFILL sets it, and nothing else does until it ends
         made = made._replace(ack_phase=1.0)
     return made
+
+
+def check_every_step(
+    rule: DeliveryRule, draft: Callable[[dict[str, float]], Any], modes: int
+) -> None:
+    """Assert that a version of BBR changes its state at each delivery as the pseudocode of its draft does.
+
+    Each delivery is compared by itself, so that no difference hides another. Products are rounded in another
+    order. All modes, of which the last is ProbeRTT, are reached.
+    """
+    reached = set()
+    for seed in range(3):
+        state: Any = rule.State()
+        draw = random.Random(seed)
+        for seen in random_deliveries(seed, 2500):
+            state = disturbed(state, draw, modes)
+            expected = draft(state._asdict()).on_ack(seen)
+            before, state = state, rule.on_delivery(state, rule.params, seen)
+            if state.mode != modes - 1.0:  # the end of ProbeRTT's first round is only for ProbeRTT
+                expected["probe_rtt_round_done"] = state.probe_rtt_round_done
+            different = {
+                name: (value, expected[name])
+                for name, value in state._asdict().items()
+                if not isclose(value, expected[name], rel_tol=1e-12)
+            }
+            assert not different, (before, seen)
+            reached.add(state.mode)
+    assert reached == set(map(float, range(modes)))

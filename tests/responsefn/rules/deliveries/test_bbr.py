@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import math
-import random
 
 import pytest
 
 from responsefn import BBR, Delivery, RuleError, coexist, curve, invert, simulate_rule
 from tests.responsefn.rules.deliveries.draft_bbr import DraftBBR
-from tests.responsefn.rules.deliveries.random_deliveries import disturbed, random_deliveries
+from tests.responsefn.rules.deliveries.random_deliveries import check_every_step
 
 RULE = BBR()
 RATE, TRIP = 1000.0, 0.05
@@ -85,24 +84,7 @@ def test_parameters_out_of_range_are_named(name: str) -> None:
 
 
 def test_every_state_changes_as_the_pseudocode_of_the_draft_says() -> None:
-    """Each delivery by itself, so that no difference hides another; rounding of a product in another order aside."""
-    modes = set()
-    for seed in range(3):
-        state, draw = RULE.State(), random.Random(seed)
-        for seen in random_deliveries(seed, 2500):
-            state = disturbed(state, draw, 7)
-            expected = DraftBBR(state._asdict()).on_ack(seen)
-            before, state = state, BBR.on_delivery(state, RULE.params, seen)
-            if state.mode != 6.0:  # the end of ProbeRTT's first round is only for ProbeRTT
-                expected["probe_rtt_round_done"] = state.probe_rtt_round_done
-            different = {
-                name: (value, expected[name])
-                for name, value in state._asdict().items()
-                if not math.isclose(value, expected[name], rel_tol=1e-12)
-            }
-            assert not different, (before, seen)
-            modes.add(state.mode)
-    assert modes == {0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0}
+    check_every_step(RULE, DraftBBR, 7)
 
 
 def test_a_new_connection_and_a_timeout_are_those_of_the_draft() -> None:

@@ -54,4 +54,4 @@ def test_only_a_delay_like_the_square_of_the_distance_has_the_limit() -> None:
     assert limit.judge(found)["converges"].model is Verdict.REPRODUCED
     (other,) = limit.readings(found).values()
     assert other["converges"].model is Verdict.CONTRADICTED
-    assert found.order_vanished == pytest.approx(1.0, abs=0.2)  # h is the order of what is left
+    assert found.order_vanished == pytest.approx(1.0, abs=0.2)  # the remainder is of order h

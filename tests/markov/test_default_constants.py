@@ -1,0 +1,32 @@
+"""Default parameters of the pause models against the numbers of malhotra2005."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from markov import PauseChain, PauseTandem
+from tests.default_constants import check_row, check_sources, names, rows
+
+TABLE = Path(__file__).with_name("default_constants.csv")
+
+
+def defaults() -> dict[str, Any]:
+    """Return the default parameters of both models, by name."""
+    return {
+        f"{model.__name__}.{field}": value
+        for model in (PauseTandem, PauseChain)
+        for field, value in model.Params._field_defaults.items()
+    }
+
+
+def test_every_default_has_a_row_and_every_row_a_source() -> None:
+    assert set(defaults()) == names(TABLE)
+    check_sources(TABLE)
+
+
+@pytest.mark.parametrize("row", rows(TABLE), ids=lambda row: row["name"])
+def test_a_default_is_that_of_its_source(row: dict[str, str]) -> None:
+    check_row(row, defaults())
