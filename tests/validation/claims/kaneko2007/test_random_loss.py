@@ -32,7 +32,11 @@ def test_fusion_behind_is_noticed(doctor, judged) -> None:
         (share(0.5, 0.01), share(0.9, 0.01), C),
         (share(0.9, 0.01), share(0.903, 0.01), R),  # a full link
         (share(0.9, 0.001), share(0.92, 0.05), N),
-        (share(0.8, 0.05), share(0.9, 0.053), N),  # behind by less than both half-widths and the slack
+        (
+            share(0.8, 0.05),
+            share(0.9, 0.053),
+            N,
+        ),  # behind by less than both half-widths and the slack
         (share(0.8, 0.0), share(0.8035, 0.0), R),  # within the slack alone
         (share(1.0, 0.0), share(0.991, 0.035), R),  # nobody has more than the link
     ],
