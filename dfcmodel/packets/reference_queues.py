@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections import deque
 from functools import partial
 from typing import TYPE_CHECKING
@@ -33,6 +34,7 @@ class Queue:
         self.port = simulation.plan.ports[p]
         self.waiting: deque[tuple[float, Packet]] = deque()
         self.busy = False
+        self.end = self.spent = -1.0  # of the last transmission, s
         self.paused_by: set[tuple[int, int]] = set()  # ports, and classes that they pause
         self.idle_since = 0.0
         self.bytes = 0.0
@@ -86,6 +88,9 @@ class Queue:
     def arrive(self, packet: Packet) -> None:
         """Transmit, queue or drop an arriving packet."""
         simulation, loss = self.simulation, self.simulation.plan.losses[self.p]
+        if self.busy and self.end == simulation.now and self.departs_first(packet):
+            self.end = -1.0
+            self.finish()
         if (
             any(guard.takes(packet) for guard in self.guards)
             or (loss > 0.0 and not packet.is_ack and simulation.draw(self.p) < loss)
@@ -99,6 +104,28 @@ class Queue:
             self.put(packet)
             self.simulation.records.queue(self.p, self.length())
             self.watch()
+
+    def departs_first(self, packet: Packet) -> bool:
+        """Return whether the end of a transmission is processed before a simultaneous arrival: it was scheduled before.
+
+        Ports with lanes process arrivals first.
+        """
+        return not self.simulation.plan.with_lanes[self.p] and self.spent > self.lead(packet)
+
+    def lead(self, packet: Packet) -> float:
+        """Return how long before its arrival a packet's arrival was scheduled, s: its passage of the link before.
+
+        A packet that answers an ACK, or an ACK, is scheduled with what it answers. Infinite for the packets of senders
+        with clocks.
+        """
+        plan, f = self.simulation.plan, packet.flow
+        route = (plan.backward if packet.is_ack else plan.forward)[f]
+        if packet.hop > 0:
+            return float(plan.passage[route[packet.hop - 1], packet.size])
+        if packet.is_ack:
+            return float(plan.passage[plan.forward[f][-1], 0])
+        answers = plan.recoveries[f] and len(plan.backward[f])
+        return float(plan.passage[plan.backward[f][-1], 1]) if answers else math.inf
 
     def drop(self, packet: Packet, came: float | None = None) -> None:
         """Drop a packet that arrived at time ``came``; None: now."""
@@ -116,13 +143,20 @@ class Queue:
         now = simulation.now
         self.busy = True
         simulation.records.transmit(self.p, packet, came, now)
-        simulation.at(now + plan.transmission[self.p, packet.size], ENDS + self.p, self.finish)
+        self.spent = float(plan.transmission[self.p, packet.size])
+        self.end = now + self.spent
+        simulation.at(self.end, ENDS + self.p, partial(self.end_transmission, self.end))
         packet.hop += 1
         simulation.at(
             now + plan.passage[self.p, packet.size],
             int(plan.ranks[self.p]),
             lambda: simulation.arrive(packet),
         )
+
+    def end_transmission(self, end: float) -> None:
+        """End the transmission that ends now, unless a simultaneous arrival came after its end."""
+        if self.end == end:
+            self.finish()
 
     def finish(self) -> None:
         """End a transmission and start the next one."""

@@ -110,7 +110,10 @@ UNIT = np.dtype(
         ("asks", "i4"),  # first of the ports that count packets together: it asks for pauses
         ("managed", "i4"),  # the lane that its manager sees; ALL_LANES, or NO_LANE
         ("levels", "i4"),
-        ("spare", "i8", (4,)),  # up to four cache lines: an index is a shift
+        ("spent", "f8"),  # time of the last scheduled transmission, s
+        ("ahead", "f8"),  # start of the packet before the one that began at ``begun``, s
+        ("base", "f8"),  # start of the packet before ``first``, s
+        ("spare", "i8"),  # up to four cache lines: an index is a shift
     ],
     align=True,
 )

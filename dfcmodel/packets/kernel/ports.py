@@ -19,6 +19,7 @@ __all__ = [
     "admit",
     "count_starts",
     "count_waiting",
+    "departs_first",
     "detect_early",
     "drop",
     "enter_ring",
@@ -89,10 +90,10 @@ def is_scalable(flow, element, e):
 
 
 @inlined
-def detect_early(element, unit, flow, sizes, early, stream, e, p, queued, time):
+def detect_early(element, unit, flow, sizes, early, stream, e, p, queued, ended, time):
     """Return the decision of RED on a packet at a port without lanes: 0 for a drop."""
     idle = -1.0
-    if unit[p].free < time:
+    if ended:
         idle = time - max(0.0, unit[p].free)
     listens = is_markable(flow, element, e)
     verdict = admit_early(early, stream, p, queued, idle, sizes[element[e].size], listens)
@@ -102,35 +103,74 @@ def detect_early(element, unit, flow, sizes, early, stream, e, p, queued, time):
 
 
 @inlined
-def count_waiting(unit, ring, p, time):
-    """Return the packets whose transmission at a port without lanes begins at a time or later.
+def departs_first(element, flow, hop, times, e, h, spent):
+    """Return whether a transmission of ``spent`` s that ends as packet e arrives at hop h is processed first.
 
-    The last one stands in ``begun``, those before it in the ring of start times.
+    Simultaneous events are processed in the order in which they were scheduled: the end of a transmission and the
+    arrival at the next port when the transmission begins. A packet that answers an ACK arrives when the ACK does. The
+    packets of senders with clocks arrive before the end.
+    """
+    it = element[e]
+    s = flow[it.flow]
+    g = h - 1
+    size = np.int64(it.size)
+    if h == s.way and s.recovery >= BLIND:  # its sender has a clock
+        return False
+    if h == s.way:
+        g = np.int64(s.end) - 1
+        size = 1
+    elif hop[g].port < 0:
+        g -= 1
+        size = 0
+    if hop[g].port < 0:
+        return False
+    return spent > times[hop[g].port * CLASSES + size].passage
+
+
+@inlined
+def count_waiting(element, unit, flow, hop, ring, times, p, e, h, time):
+    """Return the packets that wait at a port without lanes when packet e arrives.
+
+    The start of the last one's transmission stands in ``begun``, those before it in the ring of start times.
     """
     port = unit[p]
     if port.begun < time:
         return 0
+    if port.begun == time and departs_first(
+        element, flow, hop, times, e, h, port.begun - port.ahead
+    ):
+        return 0
     n = port.first
+    before = port.base
     while n < port.last and ring[port.ring + (n & port.ring_mask)] < time:
+        before = ring[port.ring + (n & port.ring_mask)]
         n += 1
+    port.base = before
+    if n < port.last and ring[port.ring + (n & port.ring_mask)] == time:
+        if departs_first(element, flow, hop, times, e, h, time - before):
+            port.base = time
+            n += 1
     port.first = n
     return port.last - n + 1
 
 
 @inlined
-def admit(element, unit, flow, ring, sizes, early, stream, p, e, time):
+def admit(element, unit, flow, hop, ring, times, sizes, early, stream, p, e, h, time):
     """Return how many wait before a packet that arrives at a port without lanes; -1: it is dropped."""
     port = unit[p]
     f = np.int64(element[e].flow)
     if port.loss > 0.0 and element[e].hop < flow[f].turn and uniform(stream, p) < port.loss:
         return -1
-    queued = count_waiting(unit, ring, p, time)
+    queued = count_waiting(element, unit, flow, hop, ring, times, p, e, h, time)
+    ended = port.free < time
+    if port.free == time:
+        ended = departs_first(element, flow, hop, times, e, h, port.spent)
     if (
         port.kind == EARLY
-        and detect_early(element, unit, flow, sizes, early, stream, e, p, queued, time) == 0
+        and detect_early(element, unit, flow, sizes, early, stream, e, p, queued, ended, time) == 0
     ):
         return -1
-    return queued if port.free < time or queued < port.room else -1
+    return queued if ended or queued < port.room else -1
 
 
 @inlined
@@ -139,6 +179,8 @@ def enter_ring(unit, ring, waited, waiting, tally, scale, rows, h, p, queued, ti
     port = unit[p]
     start = port.free
     if queued > 0:
+        if port.last == port.first:
+            port.base = port.ahead
         ring[port.ring + (port.last & port.ring_mask)] = port.begun
         port.last += 1
         inside = port.last - port.first
@@ -221,9 +263,13 @@ def travel(
             if row < rows:
                 waited[h] += start - time
                 port.peak = max(np.int64(port.peak), np.int64(busy))
+            port.first = 0
+            port.last = 0
         else:
             it.hop = h
-            queued = admit(element, unit, flow, ring, sizes, early, stream, p, e, time)
+            queued = admit(
+                element, unit, flow, hop, ring, times, sizes, early, stream, p, e, h, time
+            )
             if queued < 0:
                 count_starts(started, row, first, h)
                 drop(
@@ -241,8 +287,11 @@ def travel(
                 first = h
                 row = later
                 until = (row + 1) / scale * LATEST if row < rows else math.inf
+        if busy:
+            port.ahead = port.begun if port.begun > -math.inf else port.free - port.spent
         port.begun = start if busy else -math.inf
         spent = times[p * CLASSES + size]
+        port.spent = spent.transmission
         port.free = start + spent.transmission
         time = start + spent.passage
         h += 1
