@@ -213,6 +213,9 @@ def _phases(scenario: Scenario, method: Packets) -> Floats:
             )
         return np.array(method.phases)
     nodes = {node: n for n, node in enumerate(scenario.nodes)}
-    return ns2_random.tick_phases(
-        [nodes[flow.path[0]] for flow in scenario.flows], len(nodes), method.seed
+    drawn = [f for f, flow in enumerate(scenario.flows) if isinstance(flow.source, WindowRule)]
+    phases = np.zeros(F)  # agents of other sources draw none
+    phases[drawn] = ns2_random.tick_phases(
+        [nodes[scenario.flows[f].path[0]] for f in drawn], len(nodes), method.seed
     )
+    return phases
