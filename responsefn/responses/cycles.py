@@ -24,6 +24,7 @@ from responsefn.responses.cycle_loops import (
     check,
     run,
     runners,
+    steps_kept,
 )
 from responsefn.responses.cycle_starts import begin_at_peak
 from responsefn.responses.dynamics import Cycle
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Bools = NDArray[np.bool_]
 
-__all__ = ["ACCURACY", "cases_of", "follows_blocks", "solve"]
+__all__ = ["ACCURACY", "SLOW", "cases_of", "follows_blocks", "solve"]
 
 MOST, BUDGET = 4096, 2_000_000
 """Cycles, and blocks of ACKs, after which the mean over the last half stands for the cycle; a power of two."""
@@ -59,13 +60,15 @@ FEW_PACKETS, SHORT_ERROR = 99.5, 0.05
 """Cycles of fewer packets may differ by this: blocks count parts of packets, and their rate is continuous in p."""
 CHANGE = 1e-4
 """Relative change of a period much later from which on it does not repeat."""
-FOLLOWED, SCANNED, SEVERAL = 2_000_000, 200_000, 20_000
+FOLLOWED, SCANNED, SEVERAL = 1_000_000, 200_000, 10_000
 """ACKs of a cycle that are followed in a check, and where an inverse, a fit or a slope solves many on its way; ACKs up to
 which it follows several cycles."""
 ACKS, LONG_ACKS = 20_000_000, 1_000_000_000
 """ACKs after which the mean over the last half stands for the cycle, and those of a window that drifts."""
 LONGEST = 1e8
 """ACKs of the longest cycle that is solved ACK by ACK."""
+APPROACH_BLOCKS, APPROACH_ACKS = 2**20, 2**22
+"""Blocks of ACKs, or ACKs, in which it is counted how many loss events a connection needs: about 0.1 s."""
 SLOW, NEAR, MEAN = 10_000, 0.01, 64
 """Loss events from which on it is said how many a connection needs; how near the rate it is then, averaged over
 the last number."""
@@ -91,9 +94,12 @@ def solve(
 
     It begins at the peaks of `begin_at_peak`, or at those given, in packets, in the common shape.
     """
-    shape = np.broadcast_shapes(p.shape, rtt.shape)
-    cases = cases_of(rule, p, rtt, bandwidth, peaks)
-    for runner in runners(rule, cases.packets):
+    with steps_kept():
+        return _solve(cases_of(rule, p, rtt, bandwidth, peaks), np.broadcast_shapes(p.shape, rtt.shape))
+
+
+def _solve(cases: Cases, shape: tuple[int, ...]) -> Cycle:
+    for runner in runners(cases.rule, cases.packets):
         try:
             answer = _solved(cases, runner)
         except UnfinishedError:
@@ -104,11 +110,13 @@ def solve(
     for acks in (False, True):
         slow = (answer.slow | (columns[:, 5] > SLOW)) & (answer.by_acks == acks)
         if slow.any() and warns():
-            limits = Limits(LONG_ACKS if acks else LONG_BUDGET, LONG, acks, same=NEAR)
+            limits = Limits(APPROACH_ACKS if acks else APPROACH_BLOCKS, LONG, acks, same=NEAR)
             mean = np.full(int(slow.sum()), MEAN)
-            events[slow] = approach(cases.some(slow), columns[slow, 0].copy(), limits, mean)
+            events[slow] = approach(
+                cases.some(slow), columns[slow, 0].copy(), limits, mean
+            )[:, 0]
     events[events <= SLOW] = np.nan
-    every = [columns[:, n] for n in range(7)] + [answer.by_acks, answer.followed, events]
+    every = [columns[:, n] for n in range(7)] + [answer.by_acks, answer.followed, events, columns[:, 9]]
     return Cycle(*(each.reshape(shape) for each in every))  # type: ignore[arg-type]
 
 
