@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from responsefn.responses.cycle_loops import Cases, Limits, approach
-from responsefn.responses.cycle_starts import begin_at_peak
+from responsefn.responses.cycle_loops import Limits, approach
 from responsefn.responses.cycles import SLOW, cases_of, solve
 from responsefn.responses.response_warnings import (
     SeveralAttractorsWarning,

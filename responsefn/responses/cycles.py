@@ -95,7 +95,9 @@ def solve(
     It begins at the peaks of `begin_at_peak`, or at those given, in packets, in the common shape.
     """
     with steps_kept():
-        return _solve(cases_of(rule, p, rtt, bandwidth, peaks), np.broadcast_shapes(p.shape, rtt.shape))
+        return _solve(
+            cases_of(rule, p, rtt, bandwidth, peaks), np.broadcast_shapes(p.shape, rtt.shape)
+        )
 
 
 def _solve(cases: Cases, shape: tuple[int, ...]) -> Cycle:
@@ -112,12 +114,11 @@ def _solve(cases: Cases, shape: tuple[int, ...]) -> Cycle:
         if slow.any() and warns():
             limits = Limits(APPROACH_ACKS if acks else APPROACH_BLOCKS, LONG, acks, same=NEAR)
             mean = np.full(int(slow.sum()), MEAN)
-            events[slow] = approach(
-                cases.some(slow), columns[slow, 0].copy(), limits, mean
-            )[:, 0]
+            events[slow] = approach(cases.some(slow), columns[slow, 0].copy(), limits, mean)[:, 0]
     events[events <= SLOW] = np.nan
-    every = [columns[:, n] for n in range(7)] + [answer.by_acks, answer.followed, events, columns[:, 9]]
-    return Cycle(*(each.reshape(shape) for each in every))  # type: ignore[arg-type]
+    more = [answer.by_acks, answer.followed, events, columns[:, 9]]
+    every = [columns[:, n] for n in range(7)] + more
+    return Cycle(*(each.reshape(shape) for each in every))
 
 
 def cases_of(

@@ -269,7 +269,7 @@ def sampled(one, blocks, acks, loss, rows, packets, count, rtt, service, limits,
     if differ(rows[CHECK_A], row, FIELD, coarse):
         return math.inf, 0.0
     differs = max(abs(fine / coarse - 1.0), abs(rows[CHECK_A, 2] / row[2] - 1.0))
-    found = max(found, differs * 2.0)  # an error in proportion to the blocks, which half of them halve
+    found = max(found, 2.0 * differs)  # half the blocks have half the error
     if found > (1.0 - SLOPE) * ENOUGH:
         ratio = slope(one, blocks, loss, rows, packets, rtt, service, limits, wrong)
         found /= 1.0 - min(SLOPE, ratio)
@@ -333,12 +333,12 @@ ACKS_PER_MOVE = 0.5
 
 @entry
 def run(
-    packets, rtts, service, ends, columns, blocks, acks, loss, one, limits, samples, rows, out, wrong
+    packets, rtts, service, ends, columns, blocks, acks, loss, one, limits, sample, rows, out, wrong
 ):
     """Compare blocks with ACKs from each row of ``ends``, kept by `cycles.keep` just before a loss.
 
     ``limits.most`` ACKs of each case are followed, ``limits.budget`` in several cycles where they are shorter, and as
-    many as the search took. A cycle that is longer is sampled first where ``samples`` says so. ``out`` has columns for the
+    many as the search took. A cycle that is longer is sampled first where ``sample`` says so. ``out`` has columns for the
     estimated relative error of the rate, the part of a cycle that was followed, and the change of a period much later.
     With ``limits.acks`` 0 there is only the latter, of the steps in ``blocks``.
     """
@@ -352,7 +352,7 @@ def run(
         whole = math.ceil(packets[i] - 1e-6)
         moves = ACKS_PER_MOVE * columns[i, 9]
         out[i, 0] = math.inf
-        if samples and limits[0].acks > 0.0 and whole > max(limits[0].budget, moves):
+        if sample and limits[0].acks > 0.0 and whole > max(limits[0].budget, moves):
             count = min(limits[0].most, max(limits[0].budget, moves))
             out[i, 0], out[i, 1] = sampled(
                 one, blocks[0], acks[0], loss[0], rows, packets[i], count, rtts[i], service, limits[0], wrong

@@ -9,6 +9,7 @@ from responsefn import Reno, RuleError, WindowRule, simulate_rule
 from tests.responsefn.simulation.kernel_rules import (
     RULES,
     CountedReno,
+    CubicCount,
     PerRound,
     ScalableCount,
     Timer,
@@ -24,6 +25,11 @@ def check(rule: WindowRule, p: float, rtt: float) -> None:
     cycles = max(40, min(4000, int(4e7 * p)))
     if isinstance(rule, ScalableCount):  # comes an eighth nearer per cycle
         cycles = max(cycles, 300)
+    if isinstance(rule, CubicCount) and (p, rtt) == (
+        1e-5,
+        0.6,
+    ):  # 400 are 1.9 % away, 3000 are as 10,000
+        cycles = 3000
     truth = simulate_rule(rule, p, rtt, method="acks", events=max(50, cycles)).rate
     assert rule.rate(p, rtt) == pytest.approx(truth, rel=ACCURACY)
     assert simulate_rule(rule, p, rtt, events=max(50, cycles)).rate == pytest.approx(
