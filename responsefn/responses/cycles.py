@@ -65,6 +65,8 @@ FOLLOWED, SCANNED, SEVERAL = 1_000_000, 200_000, 10_000
 which it follows several cycles."""
 ACKS, LONG_ACKS = 20_000_000, 1_000_000_000
 """ACKs after which the mean over the last half stands for the cycle, and those of a window that drifts."""
+NOISE_FACTOR = 8
+"""How many times as many ACKs are taken where the mean rates over the two last halves differ by more than the accuracy."""
 LONGEST = 1e8
 """ACKs of the longest cycle that is solved ACK by ACK."""
 APPROACH_BLOCKS, APPROACH_ACKS = 2**20, 2**22
@@ -203,6 +205,11 @@ def _by_acks(cases: Cases, runner: Runner, optional: Bools | None = None) -> Fou
         again = run(cases.some(later), runner, limits._replace(same=-1.0))
         for array, new in zip(found, again, strict=True):
             array[later] = new
+    if (noisy := _noisy(found)).any():
+        more = limits._replace(budget=NOISE_FACTOR * ACKS, most=NOISE_FACTOR * MOST, same=-1.0)
+        again = run(cases.some(noisy), runner, more)
+        for array, new in zip(found, again, strict=True):
+            array[noisy] = new
     for further in (16, 256, LONG // MOST):
         drifts = _drifts(found, ACK_DRIFT)
         if optional is not None:
@@ -212,9 +219,12 @@ def _by_acks(cases: Cases, runner: Runner, optional: Bools | None = None) -> Fou
             return found
         budget = min(LONG_ACKS, further * ACKS)
         more = limits._replace(budget=budget, most=further * MOST)
-        again = run(cases.some(drifts), runner, more)
-        for array, new in zip(found, again, strict=True):
-            array[drifts] = new
+        for same, some in ((limits.same, drifts & ~later), (-1.0, drifts & later)):
+            if some.any():
+                starts = _from_peaks(cases.some(some), found.columns[some, 3])
+                again = run(starts, runner, more._replace(same=same))
+                for array, new in zip(found, again, strict=True):
+                    array[some] = new
     if (drifts := _drifts(found, ACK_DRIFT)).any():
         raise _drift(cases.some(drifts), found.columns[drifts][0, 5])
     return found
@@ -227,6 +237,20 @@ def _drifts(found: Found, least: float = DRIFT) -> Bools:
         steps = np.log([before / earlier, rate / before])
         moves = (abs(steps) > least).all(axis=0) & (steps[0] * steps[1] > 0.0)
     return np.asarray(moves & (found.columns[:, 6] == 0.0))
+
+
+def _noisy(found: Found) -> Bools:
+    """Return where cycles do not repeat, and the last two mean rates differ by more than the accuracy, to and fro."""
+    rate, before = found.columns[:, [0, 7]].T
+    with np.errstate(divide="ignore", invalid="ignore"):
+        apart = abs(np.log(rate / before)) > ACCURACY
+    return np.asarray(apart & (found.columns[:, 6] == 0.0) & ~_drifts(found, ACK_DRIFT))
+
+
+def _from_peaks(cases: Cases, peaks: Floats) -> Cases:
+    bandwidth = 1.0 / cases.service if cases.service > 0.0 else None
+    starts = begin_at_peak(cases.rule, 1.0 / cases.packets, cases.rtts, bandwidth, peaks)
+    return cases._replace(starts=starts)
 
 
 def _drift(cases: Cases, events: float) -> ArithmeticError:

@@ -352,11 +352,13 @@ def run(
         whole = math.ceil(packets[i] - 1e-6)
         moves = ACKS_PER_MOVE * columns[i, 9]
         out[i, 0] = math.inf
+        segments = math.inf
         if sample and limits[0].acks > 0.0 and whole > max(limits[0].budget, moves):
             count = min(limits[0].most, max(limits[0].budget, moves))
             out[i, 0], out[i, 1] = sampled(
                 one, blocks[0], acks[0], loss[0], rows, packets[i], count, rtts[i], service, limits[0], wrong
             )  # fmt: skip
+            segments = out[i, 0]
         if limits[0].acks > 0.0 and not out[i, 0] <= ENOUGH:
             seen = min(whole, limits[0].most)
             out[i, 1] = min(1.0, seen / packets[i])
@@ -381,6 +383,8 @@ def run(
                         one, blocks[0], acks[0], loss[0], rows, case, rtts[i], service, limits[0], wrong
                     )  # fmt: skip
                     out[i, 0] = min(out[i, 0], found)
+            if seen < whole and segments < math.inf:
+                out[i, 0] = max(out[i, 0], segments)  # of all of the cycle, not only its beginning
         if period >= 1.0:
             out[i, 2] = repeats_later(
                 one, blocks[0], loss[0], rows, packets[i], 1.0 - limits[0].acks, int(period), rtts[i],
