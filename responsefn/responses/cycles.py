@@ -221,8 +221,10 @@ def _by_acks(cases: Cases, runner: Runner, optional: Bools | None = None) -> Fou
         more = limits._replace(budget=budget, most=further * MOST)
         for same, some in ((limits.same, drifts & ~later), (-1.0, drifts & later)):
             if some.any():
-                starts = _from_peaks(cases.some(some), found.columns[some, 3])
-                again = run(starts, runner, more._replace(same=same))
+                chosen = cases.some(some)
+                if further == LONG // MOST:  # as many ACKs again, from where the last ones came to
+                    chosen = _from_peaks(chosen, found.columns[some, 3])
+                again = run(chosen, runner, more._replace(same=same))
                 for array, new in zip(found, again, strict=True):
                     array[some] = new
     if (drifts := _drifts(found, ACK_DRIFT)).any():
