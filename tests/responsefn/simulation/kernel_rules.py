@@ -15,6 +15,7 @@ __all__ = [
     "Halving",
     "PerRound",
     "ScalableCount",
+    "TimedProbe",
     "Timer",
     "ack_by_ack",
 ]
