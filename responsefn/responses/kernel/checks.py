@@ -185,18 +185,23 @@ def resume(one, steps, row, packets, rtt, service, limits):
 
 
 @compiled
-def finer(one, steps, packets, rtt, service, limits):
-    """Go on for some packets in blocks of a part of a window; False for a window that cannot be."""
+def finer(one, steps, packets, most, rtt, service, limits):
+    """Go on for some packets in blocks of a part of a window; return the packets left after ``most`` blocks.
+
+    Infinite for a window that cannot be.
+    """
     rest = packets
-    while rest > 1e-6:
+    blocks = 0.0
+    while rest > 1e-6 and blocks < most:
+        blocks += 1.0
         part = min(rest, max(1.0, one[STATE] / FINER))
         one[LEFT] = part
         call_on_array(steps, one, rtt, service, LARGEST, limits.steps)
         if one[WRONG] != 0.0:
             one[WRONG] = 0.0
-            return False
+            return math.inf
         rest -= part - one[LEFT]
-    return True
+    return rest
 
 
 @compiled
@@ -204,7 +209,7 @@ def sampled(one, blocks, acks, loss, rows, packets, count, rtt, service, limits,
     """Return the estimated relative error of the rate of a cycle in blocks, from about ``count`` of its ACKs.
 
     Also the part of the cycle that was followed ACK by ACK. The error of windows in the segments is taken to be that
-    everywhere.
+    everywhere, except that of the first one: windows after a loss are smaller than all others.
     """
     row = rows[CHECK_C]
     load(one, rows[CHECK_START])
@@ -224,6 +229,7 @@ def sampled(one, blocks, acks, loss, rows, packets, count, rtt, service, limits,
     apart = math.ceil(packets / segments)
     length = min(math.ceil(count / segments), math.ceil(WINDOWS * largest))
     length = min(length, apart - 1.0)
+    first = 0.0
     windows = 0.0
     late = 0.0
     time = 0.0
@@ -238,7 +244,11 @@ def sampled(one, blocks, acks, loss, rows, packets, count, rtt, service, limits,
             keep(one, rows[CHECK_B])
             if not resume(one, blocks, row, length, rtt, service, limits):
                 return math.inf, 0.0
-            windows += abs(rows[CHECK_B, 2] / one[STATE] - 1.0)
+            apart_by = abs(rows[CHECK_B, 2] / one[STATE] - 1.0)
+            if seen == 0.0:
+                first = apart_by
+            else:
+                windows += apart_by
             late += abs(alone - one[TIME])
             time += alone
             seen += length
@@ -252,15 +262,16 @@ def sampled(one, blocks, acks, loss, rows, packets, count, rtt, service, limits,
                 return math.inf, 0.0
             keep(one, row)
             rest -= part
-    found = max(windows * packets / seen, late / time)
+    found = max(first + windows * packets / max(length, seen - length), late / time)
     if found > ENOUGH:
         return found, seen / packets
     load(one, rows[CHECK_A])
     for n in range(OVER_PACKETS + 1):
         one[n] = 0.0
     one[BEGUN] = now
-    if not finer(one, blocks, packets, rtt, service, limits):
-        return math.inf, 0.0
+    left = finer(one, blocks, packets, count, rtt, service, limits)
+    if left > 1e-6:  # windows that rest are followed by segments alone
+        return (found if left < math.inf else math.inf), seen / packets
     fine = one[TIME]
     keep(one, rows[CHECK_A])
     for n in range(len(row)):
