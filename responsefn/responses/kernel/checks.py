@@ -225,6 +225,7 @@ def sampled(one, blocks, acks, loss, rows, packets, count, rtt, service, limits,
     for n in range(len(row)):
         rows[CHECK_A, n] = row[n]
     largest = max(rows[CHECK_START, 2], one[STATE])
+    full = min(rows[CHECK_START, 2], one[STATE]) * service >= rtt  # all windows have the capacity
     segments = max(FEWEST_SEGMENTS, min(SEGMENTS, int(count / (WINDOWS * largest))))
     apart = math.ceil(packets / segments)
     length = min(math.ceil(count / segments), math.ceil(WINDOWS * largest))
@@ -245,6 +246,8 @@ def sampled(one, blocks, acks, loss, rows, packets, count, rtt, service, limits,
             if not resume(one, blocks, row, length, rtt, service, limits):
                 return math.inf, 0.0
             apart_by = abs(rows[CHECK_B, 2] / one[STATE] - 1.0)
+            if min(rows[CHECK_B, 2], one[STATE]) * service >= rtt:
+                apart_by = 0.0  # both have the capacity
             if seen == 0.0:
                 first = apart_by
             else:
@@ -263,7 +266,7 @@ def sampled(one, blocks, acks, loss, rows, packets, count, rtt, service, limits,
             keep(one, row)
             rest -= part
     found = max(first + windows * packets / max(length, seen - length), late / time)
-    if found > ENOUGH:
+    if found > ENOUGH or full:
         return found, seen / packets
     load(one, rows[CHECK_A])
     for n in range(OVER_PACKETS + 1):
