@@ -55,7 +55,7 @@ def check_disciplines(scenario: Scenario) -> None:
                 raise ValueError(f"discipline of link {link.name} = {link.discipline!r}: {msg}")  # noqa: TRY004
 
 
-def queueing(scenario: Scenario, whole_packets: bool = False) -> tuple[list[bool], list[int]]:
+def queueing(scenario: Scenario) -> tuple[list[bool], list[int]]:
     """Return which links can queue, and the kind of each."""
     links = range(len(scenario.links))
     fed_by_pause = {
@@ -66,13 +66,12 @@ def queueing(scenario: Scenario, whole_packets: bool = False) -> tuple[list[bool
     }
     queues = [bool(scenario.feeders(n)) for n in links]
     for n in links:
-        alone = len(scenario.feeders(n)) == 1  # whole packets of several links may meet
-        if n not in fed_by_pause and (alone or not whole_packets) and passes_at_once(scenario, n):
+        if n not in fed_by_pause and passes_at_once(scenario, n):
             queues[n] = False
     queue_types = []
     for n, link in enumerate(scenario.links):
         kind = PER_FLOW_RATE
-        several = whole_packets or sum(map(len, scenario.feeders(n).values())) > 1
+        several = sum(map(len, scenario.feeders(n).values())) > 1
         if isinstance(link.discipline, (Fair, Priority)):
             kind = FAIR_SHARES
         elif isinstance(link.discipline, DFC):

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dfcmodel.engine.kernel.records import RATE_RULE, WINDOW
-from dfcmodel.engine.reference.hosts import RandomWaits, WholeWaits
+from dfcmodel.engine.reference.hosts import RandomWaits
 from dfcmodel.engine.reference.lines import floor
 from dfcmodel.engine.reference.losses import pieces
 from dfcmodel.engine.reference.receivers import Ack, Receiver
@@ -170,15 +170,12 @@ class TcpEnds(AckedEnds):
             self.h,
             self.quantum,
             acks_each=float(record["acks_each"]),
-            whole=bool(record["whole_packets"]),
         )
         self.sender.inflation = float(record["inflation"])  # holds back a part of the first window
         if isinstance(self.sender, SackSender):
             self.sender.lost_in_pipe = bool(record["lost_in_pipe"])
         jitter, seed = float(record["jitter"]), int(record["seed"])
-        if record["whole_packets"]:
-            self.waits = WholeWaits(jitter, seed)
-        elif jitter > 0.0:
+        if jitter > 0.0:
             self.waits = RandomWaits(self.start, jitter, float(record["ack_lag"]), seed)
 
     @property
