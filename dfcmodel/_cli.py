@@ -212,7 +212,7 @@ def _of_run(run: Trajectory) -> dict[str, object]:
     }
     about = {"status": run.status, "step": run.step or None, "seconds": run.seconds}
     said = {"scenario": run.scenario.name, **about, "simulated_seconds": run.time[-1]}
-    return {**said, **counts, "measures": run.measures}
+    return {**said, **counts, "limits": run.limits, "measures": run.measures}
 
 
 def _of_ensemble(many: Ensemble) -> dict[str, object]:

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dfcmodel.engine import driver
-from dfcmodel.engine.kernel.records import RATE_RULE
+from dfcmodel.engine.kernel.records import RATE_RULE, WINDOW
 from dfcmodel.engine.pause_intervals import times_of_pauses
 from dfcmodel.engine.plans import compile_scenario
+from dfcmodel.engine.sender_tables import RECOVERY_NAMES
 from dfcmodel.engine.step_doubling import double_steps
 from dfcmodel.levels.choices import choose_level
 from dfcmodel.methods import Fluid, Packets
@@ -219,6 +220,10 @@ def _trajectory(plan: Plan, record: Records, starts: Floats, steps: int, every: 
         finished=flows["finished"].copy(),
         started=starts,
         paused=intervals_of(times_of_pauses(plan, record.switches), steps * plan.step),
+        recoveries=tuple(
+            RECOVERY_NAMES[int(flow["recovery"])] if flow["source"] == WINDOW else ""
+            for flow in flows
+        ),
         **_at_nodes(plan, record, steps),
     )
 

@@ -18,11 +18,13 @@ from dfcmodel.levels.measured_tables import measured_rows
 from dfcmodel.methods import Fluid, Packets
 from dfcmodel.network.class_pauses import PFC
 from dfcmodel.network.disciplines import DFC, FIFO
-from dfcmodel.network.flows import CBR, OnOff
+from dfcmodel.network.flows import recovery_of
 from dfcmodel.network.networks import Scenario
+from dfcmodel.network.offered_rates import bottleneck_of, flows_per_link, offered_packets
 from dfcmodel.packets.refusals import check_scenario
+from dfcmodel.results.limits import limits_of_scenario
 from hopflow.checks import instance, one_number
-from responsefn import AIMD, NewReno, Reno, WindowRule
+from responsefn import AIMD, NewReno, Reno
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -85,7 +87,8 @@ def choose_level(
     """Choose between fluid and packets, without running anything.
 
     Packets where they can run the scenario and cost at most a second, or no more than the fluid: they leave
-    nothing out that the fluid has. Otherwise the fluid where its shares were measured to be near those of
+    nothing out that the fluid has. Otherwise packets where a known limit of the fluid applies
+    (`dfcmodel.results.limits`), and the fluid where its shares were measured to be near those of
     packets; packets where they were not, or where nothing was measured: AIMD, Reno and NewReno were over queues under
     FIFO, DFC with the default diffusion and intensity, and PFC that pauses all flows, without a manager.
 
@@ -136,6 +139,11 @@ def choose_level(
     if np.isnan(error):
         why = "the error of the fluid was measured for AIMD, Reno or NewReno under FIFO, DFC or PFC only"
         return LevelChoice(Packets(), f"packets: {why}; {costs}", of_fluid, of_packets, error)
+    recoveries = [recovery_of(flow, fluid.recovery) for flow in scenario.flows]
+    if known := limits_of_scenario(scenario, recoveries, end):
+        return LevelChoice(
+            Packets(), f"packets: {'; '.join(known)}; {costs}", of_fluid, of_packets, error
+        )
     off = f"shares of the fluid were measured to be {error:.2g} off"
     if error <= tolerance:
         return LevelChoice(fluid, f"fluid: {costs}; {off}", of_fluid, of_packets, error)
@@ -179,21 +187,7 @@ def fluid_work(scenario: Scenario, duration: float, fluid: Fluid) -> float:
 
 def packet_work(scenario: Scenario, duration: float) -> float:
     """Return the packets that the flows send at most, at equal shares, and their ACKs."""
-    crowd = _crowd(scenario)
-    total = 0.0
-    for flow in scenario.flows:
-        rate = min(link.rate / crowd[link.name] for link in scenario.path(flow))
-        if isinstance(flow.source, WindowRule):
-            rate = min(rate, flow.max_window / scenario.base_rtt(flow))
-        elif isinstance(flow.source, (CBR, OnOff)):
-            rate = flow.source.rate
-        total += min(flow.all_packets, rate * max(0.0, duration - flow.start))
-    return total
-
-
-def _crowd(scenario: Scenario) -> Counter[str]:
-    """Return the number of flows over each link, by the links' names."""
-    return Counter(link.name for flow in scenario.flows for link in scenario.path(flow))
+    return sum(offered_packets(scenario, duration))
 
 
 def _under(scenario: Scenario) -> str:
@@ -222,13 +216,13 @@ def _error(scenario: Scenario) -> float:
         return np.nan
     if not _under(scenario):
         return np.nan
-    crowd = _crowd(scenario)
+    crowd = flows_per_link(scenario)
     return max(_at(*_bottleneck(scenario, flow, crowd)) for flow in scenario.flows)
 
 
 def _bottleneck(scenario: Scenario, flow: Flow, crowd: Counter[str]) -> tuple[str, float, float]:
     """Return the discipline of a flow's bottleneck, its flows, and bandwidth times delay of each one's share, packets."""
-    link = min(scenario.path(flow), key=lambda each: each.rate / crowd[each.name])
+    link = bottleneck_of(scenario, flow, crowd)
     share = link.rate / crowd[link.name]
     discipline = type(link.discipline).__name__
     return discipline, float(crowd[link.name]), share * scenario.base_rtt(flow)

@@ -10,7 +10,16 @@ from typing import Any
 from hopflow.checks import choice, flag, one_number, shown, unboxed, whole
 from responsefn import RateRule, WindowRule
 
-__all__ = ["CBR", "Flow", "OnOff", "of_kind", "rules_of", "window_rules"]
+__all__ = [
+    "CBR",
+    "Flow",
+    "OnOff",
+    "has_window",
+    "of_kind",
+    "recovery_of",
+    "rules_of",
+    "window_rules",
+]
 
 HOSTS = ("shaped", "unshaped", "direct")
 LARGEST_WINDOW = 2.0**24
@@ -216,6 +225,16 @@ def of_kind(flows: Iterable[Flow], *kinds: type) -> list[bool]:
     flows = tuple(flows)
     chosen = {each for each in {type(flow.source) for flow in flows} if issubclass(each, kinds)}
     return [type(flow.source) in chosen for flow in flows]
+
+
+def has_window(flow: Flow) -> bool:
+    """Return whether the source of a flow is a window rule."""
+    return isinstance(flow.source, WindowRule)
+
+
+def recovery_of(flow: Flow, recovery: str | None) -> str:
+    """Return how a flow repairs losses where a method has this ``recovery`` (None: its rule's); "" without a window."""
+    return (recovery or flow.source.recovery) if isinstance(flow.source, WindowRule) else ""
 
 
 def window_rules(flows: Iterable[Flow]) -> Iterator[WindowRule]:

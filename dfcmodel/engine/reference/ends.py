@@ -17,7 +17,7 @@ from dfcmodel.engine.reference.receivers import Ack, Receiver
 from dfcmodel.engine.reference.recoveries import SENDERS, SackSender
 from dfcmodel.engine.reference.timers import Timer
 from dfcmodel.engine.reference.windows import Window
-from dfcmodel.engine.sender_tables import RECOVERY
+from dfcmodel.engine.sender_tables import RECOVERY_NAMES
 from responsefn import Elapsed, Feedback
 
 if TYPE_CHECKING:
@@ -155,8 +155,8 @@ class TcpEnds(AckedEnds):
 
     def __init__(self, plan: Plan, f: int, traffic: Traffic) -> None:
         super().__init__(plan, f, traffic)
-        record, names = self.record, {place: name for name, place in RECOVERY.items()}
-        recovery = names[int(record["recovery"])]
+        record = self.record
+        recovery = RECOVERY_NAMES[int(record["recovery"])]
         self.receiver = Receiver(float(record["fractional_loss"]), self.quantum)
         self.sender = SENDERS[recovery](
             Window(

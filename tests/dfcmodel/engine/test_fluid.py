@@ -37,7 +37,9 @@ def test_settings_are_checked(refused, change, words) -> None:
 
 
 def test_an_option_that_was_removed_names_what_to_use_instead() -> None:
-    with pytest.raises(TypeError, match=r"Fluid\(whole_packets=\): was removed; use method=Packets"):
+    with pytest.raises(
+        TypeError, match=r"Fluid\(whole_packets=\): was removed; use method=Packets"
+    ):
         Fluid(whole_packets=True)  # type: ignore[call-arg]
     with pytest.raises(TypeError, match="unexpected keyword"):
         Fluid(whole_packet=True)  # type: ignore[call-arg]
