@@ -71,7 +71,8 @@ def simulate(
     packet_jitter
         Upper end of the uniform distribution by which a window-controlled sender delays each packet,
         in s: packets that come during a wait are sent at its end, in order (``overhead_`` in ns-2). A
-        fluid resolves waits of many packets where its step is at most a third of ``packet_jitter``.
+        fluid resolves waits of many packets where its step is at most a third of ``packet_jitter``. With
+        ``Packets(convention="ns2")`` the waits are not those that ns-2 draws: runs agree in distribution.
     rng
         Seed or generator of the feedback phases, the jitters, on/off times, RED, and the rounding of
         fractional losses to whole packets.

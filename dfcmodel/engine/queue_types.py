@@ -10,13 +10,13 @@ from dfcmodel.network.class_pauses import PFC
 from dfcmodel.network.coupled import PI2
 from dfcmodel.network.disciplines import (
     DFC,
-    FIFO,
     Fair,
     Pause,
     Priority,
     QueueManager,
     manager_of,
 )
+from dfcmodel.network.known_disciplines import check_known
 from dfcmodel.network.time_steps import passes_at_once
 from responsefn import DeliveryRule, WindowRule
 from responsefn.rules.base import answers_marks
@@ -26,17 +26,11 @@ if TYPE_CHECKING:
 
 __all__ = ["check_disciplines", "queueing"]
 
-DISCIPLINES = (DFC, FIFO, Fair, Pause, PFC, Priority)
-
 
 def check_disciplines(scenario: Scenario) -> None:
     """Raise ValueError for a discipline that the engine would have to run as another."""
     for link in scenario.links:
-        kind = type(link.discipline)
-        if kind not in DISCIPLINES and not issubclass(kind, QueueManager):
-            names = ", ".join(each.__name__ for each in DISCIPLINES)
-            msg = f"the fluid runs {names} and subclasses of QueueManager, not {kind.__name__}"
-            raise ValueError(f"discipline of link {link.name}: {msg}")
+        check_known(link, "Fluid()")
     for flow in scenario.flows:
         what = "pacing" if flow.pacing else ""
         if isinstance(flow.source, DeliveryRule):
