@@ -16,6 +16,7 @@ from dfcmodel.engine.plans import compile_scenario
 from dfcmodel.engine.sender_tables import RECOVERY_NAMES
 from dfcmodel.engine.step_doubling import double_steps
 from dfcmodel.levels.choices import choose_level
+from dfcmodel.levels.costs import check_cost
 from dfcmodel.methods import Fluid, Packets
 from dfcmodel.network.disciplines import DFC
 from dfcmodel.network.networks import Scenario
@@ -46,6 +47,7 @@ def simulate(
     jitter: float | str = 0.0,
     packet_jitter: float | str = 0.0,
     rng: np.random.Generator | int | None = 0,
+    max_cpu_time: float | str | None = None,
 ) -> Trajectory:
     """Simulate a scenario as a fluid in discrete time, or packet by packet.
 
@@ -76,6 +78,10 @@ def simulate(
     rng
         Seed or generator of the feedback phases, the jitters, on/off times, RED, and the rounding of
         fractional losses to whole packets.
+    max_cpu_time
+        Largest predicted CPU time in s; ``math.inf``: no limit. None: a run that is predicted to take more than a
+        minute warns before it starts, one of more than three hours is refused. Predictions are those of
+        `choose_level`, of the compiled engines.
 
     Returns
     -------
@@ -85,7 +91,7 @@ def simulate(
     Raises
     ------
     ValueError
-        For a parameter out of range.
+        For a parameter out of range, and for a run that is predicted to take too long (``max_cpu_time``).
     ConvergenceError
         When ``Fluid(accuracy=...)`` would take a finer step than allowed; ``result`` is the finest run.
     ArithmeticError
@@ -111,7 +117,7 @@ def simulate(
         chosen = choose_level(scenario, duration=end)
         run = simulate(
             scenario, chosen.method, duration=end, sample=sample, jitter=jitter,
-            packet_jitter=packet_jitter, rng=rng,
+            packet_jitter=packet_jitter, rng=rng, max_cpu_time=max_cpu_time,
         )  # fmt: skip
         return replace(run, choice=chosen.reason)
     method = method or Fluid()
@@ -123,6 +129,7 @@ def simulate(
     if sample is not None:
         every = one_number("sample", in_units("sample", sample, "time"), above=0.0)
     given = (end, every, late, wait)
+    check_cost(scenario, method, end, max_cpu_time)
     if isinstance(method, Packets):
         return _simulate_packets(scenario, method, *given, rng)
     if method.accuracy is not None:

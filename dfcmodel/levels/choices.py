@@ -33,7 +33,14 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-__all__ = ["LevelChoice", "choose_level", "fluid_work", "measured", "packet_work"]
+__all__ = [
+    "LevelChoice",
+    "choose_level",
+    "fluid_work",
+    "measured",
+    "measured_discipline",
+    "packet_work",
+]
 
 AFFORDABLE = 1.0
 """CPU seconds up to which packets are preferred whatever the fluid costs."""
@@ -123,7 +130,7 @@ def choose_level(
     end = scenario.duration if duration is None else one_number("duration", duration, above=0.0)
     one_number("affordable", affordable, at_least=0.0, hint="in s")
     one_number("tolerance", tolerance, at_least=0.0)
-    table = measured(_under(scenario) or "FIFO")
+    table = measured(measured_discipline(scenario) or "FIFO")
     of_fluid = table.fluid_nanoseconds * 1e-9 * fluid_work(scenario, end, fluid)
     try:
         check_scenario(scenario, Packets())
@@ -190,7 +197,7 @@ def packet_work(scenario: Scenario, duration: float) -> float:
     return sum(offered_packets(scenario, duration))
 
 
-def _under(scenario: Scenario) -> str:
+def measured_discipline(scenario: Scenario) -> str:
     """Return under which measured discipline the queues are, beside FIFO; "": none, or others too."""
     ranks = {flow.priority for flow in scenario.flows}
     found = set()
@@ -214,7 +221,7 @@ def _error(scenario: Scenario) -> float:
     endless = all(flow.idle == np.inf for flow in scenario.flows)
     if not (endless and all(isinstance(flow.source, MEASURED_RULES) for flow in scenario.flows)):
         return np.nan
-    if not _under(scenario):
+    if not measured_discipline(scenario):
         return np.nan
     crowd = flows_per_link(scenario)
     return max(_at(*_bottleneck(scenario, flow, crowd)) for flow in scenario.flows)

@@ -108,7 +108,7 @@ class Flow:
     start
         Time of the first packet in s.
     size
-        Packets to transfer; the flow ends when they are delivered. `inf`: a flow without end.
+        Packets to transfer, a whole number; the flow ends when they are delivered. `inf`: a flow without end.
     host
         ``"direct"``: packets enter the buffer of the first node at once, as in a simulator that
         attaches the sender to the node itself. ``"unshaped"``: a host with an unlimited buffer
@@ -181,7 +181,12 @@ class Flow:
         if isinstance(size, float) and size == math.inf:
             object.__setattr__(self, "size", math.inf)
         else:
-            one_number(f"size {of}", self.size, at_least=1.0, hint="in packets")
+            packets = one_number(f"size {of}", self.size, at_least=1.0, hint="in packets")
+            if packets != math.floor(packets):
+                hint = "write math.ceil(size), as the last packet of a transfer need not be full"
+                raise ValueError(
+                    f"size {of} = {shown(self.size)}: must be a whole number of packets, or inf; {hint}"
+                )
         choice(f"host {of}", self.host, HOSTS)
         flag(f"delayed_acks {of}", self.delayed_acks)
         if flag(f"pacing {of}", self.pacing) and not isinstance(self.source, WindowRule):

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dfcmodel.results.loss_summaries import largest_queue, places_of_losses
 from dfcmodel.results.records import Records
 from hopflow.results import Result, figure
 from hopflow.status import Status
@@ -244,7 +245,7 @@ class Trajectory(Records, Result):
         return Animation({title_of(self): self}, since, until, frames, fps)
 
     def summary(self) -> dict[str, object]:
-        """Return status, scenario, each flow's goodput and losses, pauses, largest queue and step.
+        """Return status, scenario, each flow's goodput and losses, pauses, places of losses, largest queue and step.
 
         Of many flows the first ones are listed, and the range of the others.
         """
@@ -259,7 +260,7 @@ class Trajectory(Records, Result):
         for f, flow in enumerate(scenario.flows[:MAX_ROWS]):
             rows[f"{flow.name}"] = (
                 f"{_source(flow, recoveries[f])}: goodput {goodput[f]:.4g} packets/s, efficiency "
-                f"{means[f]:.3f}, lost {self.lost[f].sum():.0f} packets, "
+                f"{means[f]:.3f} of the path's bandwidth-delay product, lost {self.lost[f].sum():.0f} packets, "
                 f"{_counted(self.loss_events[f], 'loss event')}, "
                 f"{_counted(self.timeouts[f], 'timeout')}"
             )
@@ -271,10 +272,9 @@ class Trajectory(Records, Result):
                 f"{self.lost[MAX_ROWS:].sum():.0f} packets, {self.timeouts[MAX_ROWS:].sum()} timeouts"
             )
         rows |= self._about_pauses()
-        node = int(np.argmax(self.peak_queue))
-        rows["largest queue"] = (
-            f"{self.peak_queue[node]:.0f} packets at node {scenario.senders[node]}"
-        )
+        if places := places_of_losses(self):
+            rows["lost at"] = places
+        rows["largest queue"] = largest_queue(self)
         rows["imbalance"] = f"{self.imbalance.max():.1e} of the packets emitted"
         took = f"{self.time[-1]:g} s simulated in {self.seconds:.2f} s"
         rows |= {"step": f"{self.step:g} s, {took}"} if self.step else {"packet by packet": took}
