@@ -26,7 +26,7 @@ TABLE = Path(__file__).with_name("default_constants.csv")
 OTHERS = ("Link", "Flow", "Scenario", "OnOff", "Packets", "Fluid")
 """Classes with defaults that are not disciplines."""
 NUMERICAL = {
-    "Fluid.steps_per_delay", "Fluid.backend", "Fluid.whole_losses", "Fluid.whole_packets", "Fluid.accuracy",
+    "Fluid.steps_per_delay", "Fluid.backend", "Fluid.whole_losses", "Fluid.accuracy",
     "Fluid.most_steps_per_delay", "Fluid.recovery", "Fluid.contracted", "Packets.phases", "Packets.loss",
     "Packets.backend",
 }  # fmt: skip

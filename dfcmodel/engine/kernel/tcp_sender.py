@@ -72,10 +72,7 @@ def grow_window(flow: Any, events: Any, now: float, h: float, acks: float) -> No
 
 @inlined
 def sendable(flow: Any, window: float, quantum: float) -> float:
-    """Return how many packets a window lets go from snd_nxt on: whole ones where the sender sends such."""
-    if flow.whole_packets == 1:
-        end = math.floor(flow.snd_una + TINY) + math.floor(window + TINY)
-        return min(end, flow.flow_size) - flow.snd_nxt
+    """Return how many packets a window lets go from snd_nxt on."""
     return quantize(min(flow.snd_una + window, flow.flow_size) - flow.snd_nxt, quantum)
 
 
@@ -293,8 +290,6 @@ def resend_lost(
         flow.sack_next += 1
     reach = min(flow.flow_size, flow.snd_una + flow.max_window)
     room = quantize(min(window - flow.pipe, reach - flow.snd_nxt), quantum)
-    if flow.whole_packets == 1:
-        room = math.floor(room + quantum)
     if room > 0.0 and flow.snd_nxt >= flow.snd_max - TINY:
         if not emit(flow, log, flow.snd_nxt, room):
             return False

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING
 
 from dfcmodel.engine.reference.senders import THRESHOLD, TINY, Sender
@@ -109,7 +108,6 @@ class SackSender(Sender):
             self.following += 1
         reach = min(self.size, self.una + self.window.most)
         room = self.grid(min(window - self.pipe, reach - self.nxt))
-        room = math.floor(room + self.quantum) if self.whole else room
         if room > 0.0 and self.nxt >= self.max - TINY:
             self.emit(self.nxt, room)
             self.pipe += room

@@ -34,8 +34,6 @@ class Sender:
         s, and packets of which amounts are multiples.
     acks_each
         ACKs per packet: 1/2 where they are delayed.
-    whole
-        Whether it sends whole packets.
     """
 
     def __init__(
@@ -47,10 +45,9 @@ class Sender:
         quantum: float,
         *,
         acks_each: float = 1.0,
-        whole: bool = False,
     ) -> None:
         self.window, self.timer, self.size = window, timer, size
-        self.step, self.quantum, self.acks_each, self.whole = step, quantum, acks_each, whole
+        self.step, self.quantum, self.acks_each = step, quantum, acks_each
         self.una = self.nxt = self.max = self.emitted = self.rtt = self.rtt_before = 0.0
         self.recover = -1.0
         self.duplicates = self.inflation = 0.0
@@ -187,9 +184,6 @@ class Sender:
 
     def sendable(self, window: float) -> float:
         """Return how many packets a window lets go from nxt on."""
-        if self.whole:
-            end = math.floor(self.una + TINY) + math.floor(window + TINY)
-            return min(end, self.size) - self.nxt
         return self.grid(min(self.una + window, self.size) - self.nxt)
 
     def emit(self, sequence: float, amount: float) -> None:
