@@ -58,7 +58,7 @@ FLOW = np.dtype(
         *_record(
             reals="inflation recover srtt rttvar resent_held resent_held_lost fractional_loss scanned_to all_lost "
             "lost_area first_loss finished pipe wait_begin wait_end waited",
-            more_wholes="partial_ack_seen seed lost_in_pipe sack_scanned sack_next recovery timeouts loss_events loss_last "
+            more_wholes="partial_ack_seen seed lost_in_pipe sack_scanned sack_next recovery timeouts loss_events "
             "log_at log_mask holes_at holes_mask path_first path_end schedule_now schedule_end",
         ).descr,
     ],
@@ -77,8 +77,7 @@ sack_next: where it looks for lost packets and for those to resend, lost_in_pipe
 (Fall and Floyd 1996); acks_each: ACKs per packet that
 arrives in order, 1/2 when they are delayed; dup_acks, inflation: RFC 5681 (inflation < 0 holds
 back a first window); timed_seq, timed_at: the packet that is timed, -1 for none; srtt, rttvar, rto,
-backoff, deadline: RFC 6298, s; rtt: of what was acknowledged last, s, rtt_before: in the step before;
-loss_last: 1 where duplicate ACKs, not a timeout or marks, reduced the window last.
+backoff, deadline: RFC 6298, s; rtt: of what was acknowledged last, s, rtt_before: in the step before.
 
 emitted, rcv_position: positions in emission order; offset: sequence number less position in the last
 stretch of the emission log; sent_before: step in which what arrived last was sent; resent_held,

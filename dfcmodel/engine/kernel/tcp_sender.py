@@ -151,19 +151,16 @@ def answer_marks(flow: Any, events: Any, now: float, acks: float, marked: float)
             flow.loss_events += 1
     elif flow.snd_una > flow.recover + TINY:
         reduce_window(flow, events[flow.rule, ON_MARKED_WINDOW], now, acks, marked)
-        flow.loss_last = 0
 
 
 @compiled
 def enter_recovery(flow: Any, holes: Any, events: Any, now: float, ack: Any) -> bool:
     """Start fast retransmit at the third duplicate ACK; return whether it resends the first hole.
 
-    RFC 5681, 3.2, steps 2 and 3; RFC 6582, 3.2, step 2. Reno enters it for each lost packet of a window, unless a
-    timeout or a mark came last. Tahoe goes back to snd_una instead. With SACK the first hole is resent
-    at once, whatever is in flight (RFC 6675, 5, step 4.3).
+    RFC 5681, 3.2, steps 2 and 3; RFC 6582, 3.2, step 2. Tahoe goes back to snd_una instead. With SACK
+    the first hole is resent at once, whatever is in flight (RFC 6675, 5, step 4.3).
     """
     reduce_window(flow, events[flow.rule, ON_LOSS], now, 0.0, 0.0)
-    flow.loss_last = 1
     flow.timed_seq = -1.0
     restart_timer(flow, now)
     if flow.recovery == TAHOE:
@@ -249,9 +246,7 @@ def send(
             flow.dup_acks += duplicates
             if flow.dup_acks < DUPLICATE_THRESHOLD:
                 limited = math.floor(flow.dup_acks + TINY)
-            elif flow.snd_una > flow.recover + TINY or (
-                flow.recovery == RENO and flow.loss_last == 1
-            ):
+            elif flow.snd_una > flow.recover + TINY:  # else of losses that were acted on
                 resend = enter_recovery(flow, holes, events, now, ack)
         if flow.recovery == SACK and flow.in_recovery == 0 and first_is_lost(flow, holes, ack):
             resend = enter_recovery(flow, holes, events, now, ack)

@@ -23,11 +23,7 @@ class TahoeSender(Sender):
 
 
 class RenoSender(Sender):
-    """The first ACK of new data ends a recovery (RFC 5681, 3.2, step 6); each lost packet of a window begins one."""
-
-    def may_recover(self) -> bool:
-        """Return whether three duplicate ACKs begin a recovery: not after a timeout or a mark of the same window."""
-        return self.loss_last or super().may_recover()
+    """The first ACK of new data ends a recovery (RFC 5681, 3.2, step 6)."""
 
     def ends_recovery(self, acked: float) -> bool:  # noqa: ARG002
         """Return True: any does."""
