@@ -12,6 +12,7 @@ import numpy as np
 
 from dfcmodel.network.flows import rules_of
 from dfcmodel.network.manager_events import manager_events_of
+from dfcmodel.packets.kernel import layout as kernel
 from dfcmodel.packets.kernel.boxes import CROWDED, FAULT, SWITCHED, TRACED
 from dfcmodel.packets.kernel.layout import ON_ACK, ON_DELIVERY, ON_LOSS, ON_MARK, ON_TIMEOUT
 from dfcmodel.packets.layouts.arrays import Layout, lay_out, trace_ports
@@ -130,9 +131,8 @@ class PacketRun:
             check_stop()
             first, began = self.done, time.perf_counter()
             self.done = run(
-                self.events, self.managers, *arrays.values(), *records.rows(), self.layout.ahead,
-                records.scale, plan.sample, first, min(first + size, until),
-            )  # fmt: skip
+                *self.groups(), self.layout.ahead, plan.sample, first, min(first + size, until)
+            )
             each = (time.perf_counter() - began) / max(1, self.done - first)
             size = min(max(self.part, int(PART / each)), LONGER * self.part)
             if self.bar is not None:
@@ -153,6 +153,16 @@ class PacketRun:
             if tally[CROWDED]:
                 grow(arrays, self.layout.most)
         return True
+
+    def groups(self) -> tuple[kernel.Network, kernel.Senders, kernel.Records]:
+        """Return the arrays as the kernel takes them; `grow` replaces some between two calls."""
+        given = {**self.layout.arrays, **self.records.rows()}
+        given |= {"events": self.events, "managers": self.managers}
+        net, senders, records = (
+            [given[name] for name in kind._fields]
+            for kind in (kernel.Network, kernel.Senders, kernel.Records)
+        )
+        return kernel.Network(*net), kernel.Senders(*senders), kernel.Records(*records)
 
     def _check_rates(self) -> None:
         """Raise ArithmeticError where a rule has set its rate, or that of its packets, to no number."""

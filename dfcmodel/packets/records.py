@@ -77,12 +77,10 @@ class Records:
         self.total = np.zeros(F)
         self.imbalance = np.zeros(F)
 
-    def rows(self) -> tuple[NDArray[Any], ...]:
-        """Return the arrays that the compiled engine fills, in the order of its arguments."""
-        return (
-            self.window, self.round_trip, self.acked, self.delivered, self.started, self.waiting,
-            self.lost, self.switches,
-        )  # fmt: skip
+    def rows(self) -> dict[str, Any]:
+        """Return what the compiled engine fills and reads, by its names in the kernel."""
+        names = ("window", "round_trip", "acked", "delivered", "started", "waiting", "lost")
+        return {name: getattr(self, name) for name in (*names, "switches", "scale")}
 
     def take_switches(self, count: int) -> None:
         """Keep what the compiled engine wrote in ``switches``; nothing more if it had no room for all."""

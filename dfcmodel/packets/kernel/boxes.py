@@ -16,16 +16,17 @@ PLACE = 31  # and of the place: which bit it is
 
 
 @inlined
-def take(element, tally):
+def take(net):
     """Return the index of a free element; if none, set the fault flag and return the last, which is kept for that."""
+    tally = net.tally
     e = tally[FREE]
     if e >= 0:
-        tally[FREE] = element[e].next
+        tally[FREE] = net.element[e].next
         return e
     e = tally[USED]
     if e >= tally[ALARM]:
         tally[CROWDED] = 1
-    if e + 1 < len(element):
+    if e + 1 < len(net.element):
         tally[USED] = e + 1
     else:
         tally[FAULT] = 1
@@ -33,31 +34,32 @@ def take(element, tally):
 
 
 @inlined
-def release(element, tally, e):
+def release(net, e):
     """Return an element to the free list."""
-    element[e].number = GONE
-    element[e].next = tally[FREE]
-    tally[FREE] = e
+    net.element[e].number = GONE
+    net.element[e].next = net.tally[FREE]
+    net.tally[FREE] = e
 
 
 @inlined
-def push(element, unit, slot, e, u, time, key):
+def push(net, e, u, time, key):
     """Insert an element into the calendar queue of a unit; not the last, which several packets are if none is free.
 
     The run is given up at the end of the window then, and a list with one element twice would lead out of the array.
     """
+    element = net.element
     if e == len(element) - 1:
         return
     it = element[e]
     it.time = time
     it.key = key
     it.next = -1
-    box = unit[u]
+    box = net.unit[u]
     if box.count == 0:
-        unit[box.place >> PLACES].active |= 1 << (box.place & PLACE)
+        net.unit[box.place >> PLACES].active |= 1 << (box.place & PLACE)
     box.count += 1
     b = box.at + (int(time * box.inverse) & box.mask)
-    place = slot[b]
+    place = net.slot[b]
     j = place.head
     if j < 0:
         place.head = e
@@ -106,19 +108,19 @@ def retire(unit, u, k):
 
 
 @inlined
-def least_time(element, unit, slot, now, end):
+def least_time(net, now, end):
     """Return the time of the next arrival or departure at any unit, at most ``end``."""
     least = end
-    for u in range(len(unit)):
-        box = unit[u]
+    for u in range(len(net.unit)):
+        box = net.unit[u]
         if box.waiting > 0 and box.paused == 0:
             least = min(least, max(now, box.free))
         if box.count > 0:
             first = int(now * box.inverse)
             for b in range(first, first + box.mask + 1):
-                e = slot[box.at + (b & box.mask)].head
-                if e >= 0 and element[e].time < least:
-                    least = element[e].time
+                e = net.slot[box.at + (b & box.mask)].head
+                if e >= 0 and net.element[e].time < least:
+                    least = net.element[e].time
                 if b >= int(least * box.inverse):
                     break
     return least

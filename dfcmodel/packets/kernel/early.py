@@ -27,12 +27,12 @@ def chance_of(early, p, size):
 
 
 @compiled
-def admit_early(early, stream, p, queued, idle, size, listens):
+def admit_early(net, p, queued, idle, size, listens):
     """Return the decision on an arriving packet: 1 accept, 2 mark, 0 drop.
 
     ``idle`` is the time since the end of the last transmission, s; negative while the port is busy.
     """
-    rule = early[p]
+    rule = net.early[p]
     missed = 0
     if idle >= 0.0:
         missed = int(rule.pace * idle)
@@ -47,7 +47,7 @@ def admit_early(early, stream, p, queued, idle, size, listens):
     elif rule.above == 0:
         rule.since = 1
         rule.above = 1
-    elif uniform(stream, p) <= chance_of(early, p, size):
+    elif uniform(net.stream, p) <= chance_of(net.early, p, size):
         rule.since = 0
         if rule.ecn == 0 or not listens:
             return 0

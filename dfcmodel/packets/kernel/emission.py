@@ -16,18 +16,19 @@ REDUCED, UNMARKABLE = 1, 2  # flags of a packet: CWR; not ECN-capable
 
 
 @inlined
-def output(element, unit, slot, flow, clock, tally, out, f, number):
+def output(net, senders, f, number):
     """Send a packet; start its RTT measurement and the retransmission timer if needed."""
-    s = flow[f]
+    tally = net.tally
+    s = senders.flow[f]
     idle = s.acked == s.highest
     flags = 0
     if number > s.highest:  # RFC 3168, 6.1.2 and 6.1.5
         flags = s.reduced * REDUCED + s.not_ect * UNMARKABLE
         s.reduced = 0
-    elif s.accurate == 0 and clock[NS2] == 0.0:
+    elif s.accurate == 0 and senders.clock[NS2] == 0.0:
         flags = UNMARKABLE
-    out[tally[OUT], 0] = number
-    out[tally[OUT], 1] = flags
+    senders.out[tally[OUT], 0] = number
+    senders.out[tally[OUT], 1] = flags
     tally[OUT] += 1
     if number > s.highest:
         s.highest = number
@@ -35,6 +36,6 @@ def output(element, unit, slot, flow, clock, tally, out, f, number):
             s.timing = 1
             if number > s.timed:
                 s.timed = number
-                s.timed_at = clock[NOW]
+                s.timed_at = senders.clock[NOW]
     if idle or s.deadline == math.inf:
-        set_timer(element, unit, slot, flow, clock, tally, f)
+        set_timer(net, senders, f)

@@ -22,14 +22,15 @@ BY_FLOW, BY_CLASS, BY_RATE = (
 
 
 @inlined
-def enter_lane(element, unit, lane, p, c, e, sizes):
+def enter_lane(net, p, c, e):
     """Append a packet to a lane."""
-    port = unit[p]
+    lane, element = net.lane, net.element
+    port = net.unit[p]
     it = lane[c]
     element[e].next = -1
     if it.count == 0:
         it.head = e
-        it.deficit = sizes[0]
+        it.deficit = net.sizes[0]
         it.next = -1
         level = lane[port.lane + it.level]
         if level.first < 0:
@@ -45,36 +46,40 @@ def enter_lane(element, unit, lane, p, c, e, sizes):
         port.waiting += 1
     else:
         port.held += 1
-    port.bytes += sizes[element[e].size]
+    port.bytes += net.sizes[element[e].size]
 
 
 @compiled
-def wait_on(element, unit, lane, waiting, scale):
+def wait_on(net, records):
     """Record the packets that are still queued in lanes at the end of the run."""
+    unit = net.unit
+    waiting = records.waiting
     rows = len(waiting) - 1
     for p in range(len(unit) - 1):
         for c in range(unit[p].lane, unit[p].lane + unit[p].lanes):
-            e = np.int64(lane[c].head)
-            for _ in range(lane[c].count):
-                waiting[min(int(element[e].time * scale), rows), p] += 1
+            e = np.int64(net.lane[c].head)
+            for _ in range(net.lane[c].count):
+                waiting[min(int(net.element[e].time * records.scale), rows), p] += 1
                 waiting[rows, p] -= 1
-                e = np.int64(element[e].next)
+                e = np.int64(net.element[e].next)
 
 
 @inlined
-def discard(element, unit, flow, block, trace, waiting, lost, tally, p, e, time, scale, rows):
+def discard(net, senders, records, p, e, time):
     """Drop a packet that was queued."""
-    row = min(int(time * scale), rows)
-    came = element[e].time
-    waiting[min(int(came * scale), rows), p] += 1
-    waiting[row, p] -= 1
-    drop(element, unit, flow, block, trace, lost, tally, p, e, came, row, time)
+    rows = len(records.lost) - 1
+    row = min(int(time * records.scale), rows)
+    came = net.element[e].time
+    records.waiting[min(int(came * records.scale), rows), p] += 1
+    records.waiting[row, p] -= 1
+    drop(net, senders, records, p, e, came, time)
 
 
 @inlined
-def longest_lane(unit, lane, p):
+def longest_lane(net, p):
     """Return the longest lane of the lowest-priority busy level; at ties that of the first flow."""
-    port = unit[p]
+    lane = net.lane
+    port = net.unit[p]
     for level in range(port.levels - 1, -1, -1):
         most = 0
         found = -1
@@ -90,18 +95,17 @@ def longest_lane(unit, lane, p):
 
 
 @inlined
-def overflow(
-    element, unit, flow, lane, block, trace, sizes, waiting, lost, tally, p, time, scale, rows
-):  # fmt: skip
+def overflow(net, senders, records, p, time):
     """Drop the first packet of the longest lane."""
-    port = unit[p]
-    c = longest_lane(unit, lane, p)
+    lane = net.lane
+    port = net.unit[p]
+    c = longest_lane(net, p)
     it = lane[c]
     e = np.int64(it.head)
-    it.head = element[e].next
+    it.head = net.element[e].next
     it.count -= 1
     port.waiting -= 1
-    port.bytes -= sizes[element[e].size]
+    port.bytes -= net.sizes[net.element[e].size]
     if it.count == 0:
         level = lane[port.lane + it.level]
         before = -1
@@ -115,13 +119,14 @@ def overflow(
             lane[before].next = it.next
         if level.last == c:
             level.last = before
-    discard(element, unit, flow, block, trace, waiting, lost, tally, p, e, time, scale, rows)
+    discard(net, senders, records, p, e, time)
 
 
 @inlined
-def leave_lane(element, unit, lane, sizes, p, level):
+def leave_lane(net, p, level):
     """Remove the next packet from the lanes of a port, from a level on, and return it."""
-    port = unit[p]
+    lane, sizes, element = net.lane, net.sizes, net.element
+    port = net.unit[p]
     k = port.lane + level
     while lane[k].first < 0:
         k += 1
@@ -155,44 +160,40 @@ def leave_lane(element, unit, lane, sizes, p, level):
 
 
 @inlined
-def dequeue(
-    element, unit, slot, flow, hop, lane, diffusive, feeder, block, trace, sizes, control, stream,
-    waiting, lost, switches, tally, p, time, scale, rows,
-):  # fmt: skip
+def dequeue(net, senders, records, p, time):
     """Remove the next packet to be sent from a port and return it; managers may drop some before it.
 
     -1: DualPI2 has dropped all that waited.
     """
-    port = unit[p]
+    element, sizes = net.element, net.sizes
+    port = net.unit[p]
     if port.by_turns == BY_RATE:
-        return leave_rated(element, unit, lane, diffusive, sizes, p, time)
+        return leave_rated(net, p, time)
     after = DELIVER
     while True:
         level = 0
         if port.manager == COUPLED:
             if port.waiting == 0:
                 return -1
-            level = choose_queue(control, element, unit, lane, sizes, p)
-        e = leave_lane(element, unit, lane, sizes, p, level)
+            level = choose_queue(net, p)
+        e = leave_lane(net, p, level)
         if port.by_turns == BY_CLASS:
-            count_class(element, unit, slot, flow, hop, feeder, tally, switches, p, e, -1, time)
+            count_class(net, records, p, e, -1, time)
         if port.manager == COUPLED:
             verdict = coupled_verdict(
-                control, stream, p, level == SCALABLE, is_markable(flow, element, e),
-                time - element[e].time, float(lane[port.lane].count) * sizes[0], sizes[0],
+                net, p, level == SCALABLE, is_markable(net, senders, e), time - element[e].time,
+                float(net.lane[port.lane].count) * sizes[0], sizes[0],
             )  # fmt: skip
             if verdict != DROP:
                 if verdict == MARK:
                     element[e].marked = 1
                 return e
-            discard(
-                element, unit, flow, block, trace, waiting, lost, tally, p, e, time, scale, rows
-            )
+            discard(net, senders, records, p, e, time)
             continue
         if port.manager != CODEL:
             return e
         left = port.bytes if port.waiting > 0 else 0.0
-        after = control_delay(control, p, time, element[e].time, left, sizes[0], after)
+        after = control_delay(net.control, p, time, element[e].time, left, sizes[0], after)
         if after == DELIVER:
             return e
-        discard(element, unit, flow, block, trace, waiting, lost, tally, p, e, time, scale, rows)
+        discard(net, senders, records, p, e, time)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any, NamedTuple
+
 import numpy as np
 
 __all__ = [
@@ -32,6 +34,9 @@ __all__ = [
     "TIMES",
     "TRACE",
     "UNIT",
+    "Network",
+    "Records",
+    "Senders",
 ]
 
 ON_ACK, ON_LOSS, ON_TIMEOUT, ON_MARK, ON_DELIVERY = 0, 1, 2, 3, 4
@@ -380,3 +385,57 @@ TRACE = np.dtype(
     align=True,
 )
 """A packet or an ACK that leaves the queue of a traced port."""
+
+
+class Network(NamedTuple):
+    """Ports, what is in their queues, and what is on its way between them; P ports, N elements."""
+
+    element: Any  # ELEMENT (N,)
+    sent_at: Any  # (N,) when the data of each left its sender, s
+    unit: Any  # UNIT (P + 1,) the last is the calendar queue of the senders
+    slot: Any  # SLOT, of all calendar queues
+    hop: Any  # HOP, of all flows
+    lane: Any  # LANE
+    diffusive: Any  # DIFFUSIVE, a row per lane; one row without DFC
+    feeder: Any  # FEEDER
+    feedback: Any  # (K, 2) lanes that are reported about, and those that it is reported to
+    ring: Any  # start times of waiting packets, a ring per port without lanes
+    block: Any  # (N, 6) SACK blocks of ACKs; one row where no sender uses them
+    times: Any  # TIMES (P CLASSES,)
+    sizes: Any  # bytes of the size classes
+    early: Any  # EARLY
+    control: Any  # CONTROL
+    called: Any  # CALLED
+    managers: Any  # addresses of the events of queue managers
+    order: Any  # (P + 1,) rows of `unit` in the order of processing
+    stream: Any  # (P + F,) state of the random numbers of ports, then of flows
+    tally: Any  # counts and flags, see `boxes`
+
+
+class Senders(NamedTuple):
+    """Both ends of F flows."""
+
+    flow: Any  # FLOW (F,)
+    history: Any  # HISTORY, a ring per flow whose rule sees deliveries
+    events: Any  # (rules, 5) addresses of the events of window and rate rules
+    bits: Any  # bit maps of packets received, and of those acknowledged selectively
+    known: Any  # (F, 8) recent SACK blocks of a receiver
+    noted: Any  # (F, 6) SACK blocks of the last ACK of a sender
+    out: Any  # what one event sends: rows of number and flags
+    clock: Any  # (8,) times and options, see `timers`
+
+
+class Records(NamedTuple):
+    """What a run records, in S samples and what is beyond the end."""
+
+    waited: Any  # (H,) sum of queueing delays at each hop, s
+    window: Any  # (S, F)
+    round_trip: Any  # (S, F) s
+    acked: Any  # (S, F)
+    delivered: Any  # (S + 1, F)
+    started: Any  # (S + 1, H)
+    waiting: Any  # (S + 1, P)
+    lost: Any  # (S + 1, H)
+    switches: Any  # (M, 5) pauses and resumes
+    trace: Any  # TRACE, of traced ports
+    scale: float  # samples per second

@@ -103,27 +103,27 @@ def update_probability(control, p, now, queued):
 
 
 @compiled
-def admit_proportional(control, stream, p, waiting):
+def admit_proportional(net, p, waiting):
     """Return PIE's decision on an arriving packet: ACCEPT or DROP (RFC 8033, 4.1 and 4.4)."""
-    c = control[p]
+    c = net.control[p]
     if c.burst > 0.0 or waiting <= 2 or (c.delay < 0.5 * c.target and c.p < 0.2):
         return ACCEPT
-    return DROP if uniform(stream, p) < c.p else ACCEPT
+    return DROP if uniform(net.stream, p) < c.p else ACCEPT
 
 
 @compiled
-def ask(managers, called, stream, p, now, waiting, most, capacity, delay):
+def ask(net, p, now, waiting, most, capacity, delay):
     """Return the decision of a manager called by address: its step is one arriving packet."""
-    m = called[p]
+    m = net.called[p]
     m.seen[0] = now
     m.seen[1] = now - m.last
     m.seen[2] = waiting
     m.seen[3] = 1.0
     m.seen[4] = capacity
     m.seen[5] = delay
-    m.seen[6] = uniform(stream, p)
+    m.seen[6] = uniform(net.stream, p)
     m.last = now
-    call_manager(managers[m.kind], m)
+    call_manager(net.managers[m.kind], m)
     if m.drop == 1.0 or m.mark == 1.0:
         m.due = 0.0
         m.due_marks = 0.0
@@ -140,15 +140,13 @@ def ask(managers, called, stream, p, now, waiting, most, capacity, delay):
 
 
 @compiled
-def admit_lane(
-    managers, element, unit, lane, early, control, called, stream, p, e, now, listens, scalable,
-    size,
-):  # fmt: skip
+def admit_lane(net, p, e, now, listens, scalable, size):
     """Return whether the manager of a port with lanes accepts an arriving packet; it may mark it.
 
     It sees all lanes of the port, or one.
     """
-    port = unit[p]
+    lane = net.lane
+    port = net.unit[p]
     queued = port.waiting + port.held
     first = port.lane
     end = port.lane + port.lanes
@@ -159,22 +157,22 @@ def admit_lane(
     verdict = ACCEPT
     if port.manager == EARLY_DETECTION:
         idle = now - max(0.0, port.free) if port.free < now else -1.0
-        verdict = admit_early(early, stream, p, queued, idle, size, listens)
+        verdict = admit_early(net, p, queued, idle, size, listens)
     elif port.manager == PROPORTIONAL:
-        verdict = admit_proportional(control, stream, p, queued)
+        verdict = admit_proportional(net, p, queued)
     elif port.manager == SQUARED:
-        verdict = coupled_verdict(control, stream, p, scalable, listens, 0.0, 0.0, 0.0)
+        verdict = coupled_verdict(net, p, scalable, listens, 0.0, 0.0, 0.0)
     elif port.manager == BY_ADDRESS:
         since = -1.0  # when the last of what is at the head of a queue came
         for c in range(first, end):
             if lane[c].count > 0:
-                since = max(since, element[lane[c].head].time)
+                since = max(since, net.element[lane[c].head].time)
         delay = now - since if since >= 0.0 else 0.0
-        capacity = called[p].capacity if port.paused == 0 else 0.0
+        capacity = net.called[p].capacity if port.paused == 0 else 0.0
         most = float(port.room) + 1.0
-        verdict = ask(managers, called, stream, p, now, float(queued), most, capacity, delay)
+        verdict = ask(net, p, now, float(queued), most, capacity, delay)
     if verdict == MARK:
         if not listens:
             return False
-        element[e].marked = 1
+        net.element[e].marked = 1
     return verdict != DROP

@@ -23,11 +23,11 @@ __all__ = ["has_plain_rates", "next_arrival", "pass_rated"]
 
 
 @inlined
-def next_arrival(element, slot, port, b, past, end):
+def next_arrival(net, port, b, past, end):
     """Return the slot from ``b`` on that has the next arrival of a window and its element; -1: none."""
     while port.count > 0 and b <= past:
-        e = np.int64(slot[port.at + (b & port.mask)].head)
-        if e >= 0 and element[e].time < end:
+        e = np.int64(net.slot[port.at + (b & port.mask)].head)
+        if e >= 0 and net.element[e].time < end:
             return b, e
         b += 1
     return b, -1
@@ -47,8 +47,9 @@ def has_plain_rates(port):
 
 
 @inlined
-def next_leaving(lane, diffusive, port):
+def next_leaving(net, port):
     """Return the lane of the next packet to leave, -1 if packets wait in several, and when it leaves."""
+    diffusive = net.diffusive
     c = np.int64(port.lane)
     if port.lanes == 1:
         return c, max(port.free, diffusive[c].ready)
@@ -57,7 +58,7 @@ def next_leaving(lane, diffusive, port):
     busy = 0
     least = math.inf
     while c < past:
-        if lane[c].count > 0:
+        if net.lane[c].count > 0:
             busy += 1
             found = c
             if diffusive[c].ready < least:
@@ -67,63 +68,54 @@ def next_leaving(lane, diffusive, port):
 
 
 @compiled
-def pass_rated(
-    element, unit, slot, hop, lane, diffusive, times, sizes, started, waited, waiting, scale, rows, u,
-    b, past, end,
-):  # fmt: skip
+def pass_rated(net, records, u, b, past, end):
     """Queue and send packets in the order of their times up to an event of another kind, or the end of the window.
 
     Return the slot of the next arrival, and whether there was any event. A call: inlined, NewReno's permutation under
     PFC takes 1.05 to 1.11 times as long.
     """
-    port = unit[u]
+    element, hop = net.element, net.hop
+    scale = records.scale
+    rows = len(records.lost) - 1
+    port = net.unit[u]
     did = False
     while True:
-        b, e = next_arrival(element, slot, port, b, past, end)
+        b, e = next_arrival(net, port, b, past, end)
         came = element[e].time if e >= 0 else end
         while port.waiting > 0 and port.free < came:
-            c, time = next_leaving(lane, diffusive, port)
+            c, time = next_leaving(net, port)
             if time >= came:
                 break
             if c < 0:
-                c = largest_credit(unit, lane, diffusive, u, time)
-            sent = np.int64(lane[c].head)
+                c = largest_credit(net, u, time)
+            sent = np.int64(net.lane[c].head)
             it = element[sent]
             h = np.int64(it.hop)
             p = np.int64(hop[h + 1].port)
             if p < 0 or hop[h + 1].inline != 0:
                 return b, did
-            take_rated(element, unit, lane, diffusive, sizes, u, c, time)
+            take_rated(net, u, c, time)
             first = min(int(it.time * scale), rows)
             row = min(int(time * scale), rows)
             if first != row:
-                waiting[first, u] += 1
-                waiting[row, u] -= 1
+                records.waiting[first, u] += 1
+                records.waiting[row, u] -= 1
             if row < rows:
-                waited[h] += time - it.time
-                count_starts(started, row, h, h + 1)
-            spent = times[u * CLASSES + np.int64(it.size)]
+                records.waited[h] += time - it.time
+                count_starts(records.started, row, h, h + 1)
+            spent = net.times[u * CLASSES + np.int64(it.size)]
             port.free = time + spent.transmission
             it.hop = h + 1
-            push(element, unit, slot, sent, p, time + spent.passage, np.int64(port.rank))
+            push(net, sent, p, time + spent.passage, np.int64(port.rank))
             did = True
         if e < 0 or element[e].number <= PAUSE or port.waiting >= port.room:
             return b, did
         following = np.int64(element[e].next)
         if following >= 0:
             prefetch(element, following)
-        slot[port.at + (b & port.mask)].head = following
+        net.slot[port.at + (b & port.mask)].head = following
         port.count -= 1
-        enter_rated(
-            element,
-            unit,
-            lane,
-            diffusive,
-            sizes,
-            u,
-            np.int64(hop[np.int64(element[e].hop)].lane),
-            e,
-        )
+        enter_rated(net, u, np.int64(hop[np.int64(element[e].hop)].lane), e)
         if int(came * scale) < rows:
             port.peak = max(port.peak, port.waiting + port.held)
         did = True

@@ -20,9 +20,10 @@ ARRIVED, DUE = -1, -2  # where `ports.travel` begins, besides at ports and sende
 
 
 @inlined
-def deliver(flow, bits, f, number):
+def deliver(senders, f, number):
     """Deliver a packet to its receiver; return the number of packets now delivered in order."""
-    s = flow[f]
+    bits = senders.bits
+    s = senders.flow[f]
     if number > s.seen:
         s.seen = number
     if number == s.came and s.held == 0:
@@ -50,9 +51,11 @@ def deliver(flow, bits, f, number):
 
 
 @inlined
-def report(flow, bits, known, block, e, f, number):
+def report(net, senders, e, f, number):
     """Write up to three SACK blocks of out-of-order packets into an ACK; return their number."""
-    s = flow[f]
+    block = net.block
+    known = senders.known
+    s = senders.flow[f]
     last = s.came - 1
     if last >= s.seen:
         s.blocks = 0
@@ -64,11 +67,13 @@ def report(flow, bits, known, block, e, f, number):
             left = max(known[f, 0], s.came)
         else:
             left = number
-            while left - 1 > last and bits[s.bits + (((left - 1) & s.bit_mask) >> 3)] & (
+            while left - 1 > last and senders.bits[s.bits + (((left - 1) & s.bit_mask) >> 3)] & (
                 1 << ((left - 1) & 7)
             ):
                 left -= 1
-        while right <= s.seen and bits[s.bits + ((right & s.bit_mask) >> 3)] & (1 << (right & 7)):
+        while right <= s.seen and senders.bits[s.bits + ((right & s.bit_mask) >> 3)] & (
+            1 << (right & 7)
+        ):
             right += 1
     else:
         right = s.came
@@ -108,44 +113,41 @@ def report(flow, bits, known, block, e, f, number):
 
 
 @inlined
-def receive_data(
-    element, unit, slot, flow, bits, known, block, clock, delivered, tally, scale, e, time, key,
-    rows, at,
-):  # fmt: skip
+def receive_data(net, senders, records, e, time, key, at):
     """Deliver a packet to its receiver and turn it into the ACK; return whether that is sent now."""
-    it = element[e]
+    it = net.element[e]
     f = np.int64(it.flow)
-    s = flow[f]
+    s = senders.flow[f]
     if s.delayed == 1 and at >= 0:
-        push(element, unit, slot, e, len(unit) - 1, time, key)
+        push(net, e, len(net.unit) - 1, time, key)
         return False
     if at != DUE:
         s.arrived += 1
         came = 1
         if s.recovery < BLIND:
-            came = deliver(flow, bits, f, it.number)
-        row = int(time * scale)
-        if came > 0 and row < rows:
-            delivered[row, f] += came
+            came = deliver(senders, f, it.number)
+        row = int(time * records.scale)
+        if came > 0 and row < len(records.lost) - 1:
+            records.delivered[row, f] += came
             s.total += came
             if s.total >= s.size and not s.finished >= 0.0:
                 s.finished = time
         if s.recovery == BLIND:
-            release(element, tally, e)
+            release(net, e)
             return False
         if it.ecn & REDUCED != 0:  # RFC 3168, 6.1.3: an echo lasts up to a packet with CWR
             s.echo = 0
         if it.marked == 1:
             s.echo = 1
         if s.delayed == 1:
-            new = it.number > 0 if clock[NS2] == 1.0 else came > 0
+            new = it.number > 0 if senders.clock[NS2] == 1.0 else came > 0
             if new and it.number == s.came - 1 and it.number >= s.seen and s.pending < 0:
                 s.pending = e
-                s.ack_due = time + clock[ACK_DELAY]
-                schedule(element, unit, slot, clock, tally, f, s.ack_due, len(flow) + f)
+                s.ack_due = time + senders.clock[ACK_DELAY]
+                schedule(net, senders, f, s.ack_due, len(senders.flow) + f)
                 return False
             if s.pending >= 0:
-                release(element, tally, np.int64(s.pending))
+                release(net, np.int64(s.pending))
     if s.delayed == 1:
         s.pending = -1
         s.ack_due = math.inf
@@ -153,20 +155,26 @@ def receive_data(
         it.marked = s.echo
     it.size = 1
     if s.recovery == SACK:
-        it.size = 1 + report(flow, bits, known, block, e, f, it.number)
+        it.size = 1 + report(net, senders, e, f, it.number)
     if s.recovery < BLIND:
         it.number = s.came - 1
     return True
 
 
 @inlined
-def answer_late(element, flow, tally, out, f, e):
+def answer_late(net, senders, f, e):
     """Let a packet arrive at a receiver that delays ACKs; list what goes on in ``out``.
 
     Where every mark is echoed, the delayed ACK is sent before a packet that changes the mark (RFC 8257, 3.2).
     """
-    s = flow[f]
-    if s.accurate == 1 and s.pending >= 0 and element[s.pending].marked != element[e].marked:
+    tally = net.tally
+    out = senders.out
+    s = senders.flow[f]
+    if (
+        s.accurate == 1
+        and s.pending >= 0
+        and net.element[s.pending].marked != net.element[e].marked
+    ):
         out[0, 0] = -1 - s.pending
         out[0, 1] = DUE
         tally[OUT] = 1

@@ -25,17 +25,17 @@ def begin_reduction(flow, f):
 
 
 @compiled
-def reduce_on_ack(flow, bits, f, before, top):
+def reduce_on_ack(senders, f, before, top):
     """Set how much may be in flight after an ACK in recovery (RFC 6937, 3, with PRR-SSRB).
 
     ``before`` and ``top`` are what was acknowledged, and the highest packet selectively, before the ACK.
     Holes below the highest packet that arrived are lost: paths keep the order.
     """
-    s = flow[f]
+    s = senders.flow[f]
     delivered = s.acked + s.sacked - before
     lost = 0
     for n in range(max(top, s.acked) + 1, s.top):
-        if not is_held(flow, bits, f, n):
+        if not is_held(senders, f, n):
             lost += 1
     s.pipe -= delivered + lost
     s.prr_delivered += delivered

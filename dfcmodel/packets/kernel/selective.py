@@ -9,51 +9,53 @@ __all__ = ["clear", "hold", "is_held", "next_hole", "note"]
 
 
 @inlined
-def is_held(flow, bits, f, number):
+def is_held(senders, f, number):
     """Return whether a packet was selectively acknowledged."""
-    s = flow[f]
+    s = senders.flow[f]
     at = s.bits + ((s.bit_mask + 1) >> 3) + ((number & s.bit_mask) >> 3)
-    return bits[at] & (1 << (number & 7)) != 0
+    return senders.bits[at] & (1 << (number & 7)) != 0
 
 
 @inlined
-def hold(flow, bits, f, first, past):
+def hold(senders, f, first, past):
     """Mark the packets ``first`` .. ``past`` - 1 as selectively acknowledged."""
-    s = flow[f]
+    s = senders.flow[f]
     half = s.bits + ((s.bit_mask + 1) >> 3)
     for n in range(first, past):
         at = half + ((n & s.bit_mask) >> 3)
         bit = 1 << (n & 7)
-        if bits[at] & bit == 0:
-            bits[at] |= bit
+        if senders.bits[at] & bit == 0:
+            senders.bits[at] |= bit
             s.sacked += 1
     if past - 1 > s.top:
         s.top = past - 1
 
 
 @inlined
-def clear(flow, bits, noted, f):
+def clear(senders, f):
     """Clear the scoreboard of flow f."""
-    s = flow[f]
+    s = senders.flow[f]
     half = s.bits + ((s.bit_mask + 1) >> 3)
     n = s.least
     while s.sacked > 0:
         at = half + ((n & s.bit_mask) >> 3)
         bit = 1 << (n & 7)
-        if bits[at] & bit != 0:
-            bits[at] ^= bit
+        if senders.bits[at] & bit != 0:
+            senders.bits[at] ^= bit
             s.sacked -= 1
         n += 1
     s.top = -1
     s.hole = -1
     for k in range(6):
-        noted[f, k] = -1
+        senders.noted[f, k] = -1
 
 
 @inlined
-def note(flow, bits, noted, block, element, f, e):
+def note(net, senders, f, e):
     """Add the blocks of an ACK to the scoreboard; return whether it changed."""
-    s = flow[f]
+    block = net.block
+    noted = senders.noted
+    s = senders.flow[f]
     before = s.sacked
     new = False
     half = s.bits + ((s.bit_mask + 1) >> 3)
@@ -64,11 +66,11 @@ def note(flow, bits, noted, block, element, f, e):
         while n < s.least and s.sacked > 0:
             at = half + ((n & s.bit_mask) >> 3)
             bit = 1 << (n & 7)
-            if bits[at] & bit != 0:
-                bits[at] ^= bit
+            if senders.bits[at] & bit != 0:
+                senders.bits[at] ^= bit
                 s.sacked -= 1
             n += 1
-    told = element[e].size - 1
+    told = net.element[e].size - 1
     for k in range(told):
         left = block[e, 2 * k]
         right = block[e, 2 * k + 1]
@@ -76,7 +78,7 @@ def note(flow, bits, noted, block, element, f, e):
         for j in range(3):
             if noted[f, 2 * j] <= left < noted[f, 2 * j + 1]:
                 first = max(first, min(noted[f, 2 * j + 1], right))
-        hold(flow, bits, f, max(first, s.least), right)
+        hold(senders, f, max(first, s.least), right)
     for k in range(3):
         noted[f, 2 * k] = block[e, 2 * k] if k < told else -1
         noted[f, 2 * k + 1] = block[e, 2 * k + 1] if k < told else -1
@@ -84,14 +86,14 @@ def note(flow, bits, noted, block, element, f, e):
 
 
 @inlined
-def next_hole(flow, bits, f):
+def next_hole(senders, f):
     """Return the first packet to resend below a selectively acknowledged one; -1: none."""
-    s = flow[f]
+    s = senders.flow[f]
     n = max(s.hole, s.least)
     if s.sacked == 0 or n > s.top:
         s.hole = n
         return -1
-    while n <= s.top and is_held(flow, bits, f, n):
+    while n <= s.top and is_held(senders, f, n):
         n += 1
     s.hole = n
     if n > s.top or n <= 0:

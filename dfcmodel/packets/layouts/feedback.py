@@ -10,6 +10,7 @@ from dfcmodel.network.disciplines import DFC
 from dfcmodel.packets.kernel.diffusion import LISTEN, REPORTS, TELL
 from dfcmodel.packets.kernel.layout import DIFFUSIVE
 from dfcmodel.packets.kernel.pauses import RENEWALS
+from dfcmodel.packets.layouts.units import calendar_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -53,7 +54,7 @@ def begin_clocks(clocks: list[Clock], arrays: dict[str, Any]) -> None:
     """Schedule the first report of each node, and its arrival."""
     from dfcmodel.packets.kernel.boxes import push, take
 
-    element, unit, slot = (arrays[name].view(np.recarray) for name in ("element", "unit", "slot"))
+    net = calendar_of(arrays)
     row = 0
     for clock in clocks:
         end = row + len(clock.keys)
@@ -62,10 +63,10 @@ def begin_clocks(clocks: list[Clock], arrays: dict[str, Any]) -> None:
         if clock.of >= 0:
             events.append((TELL, clock.of, clock.first, RENEWALS + REPORTS + clock.to))
         for number, p, time, key in events:
-            e = take(element, arrays["tally"])  # type: ignore[no-untyped-call]
-            it = element[e]
+            e = take(net)  # type: ignore[no-untyped-call]
+            it = net.element[e]
             it.number, it.marked = number, 0
             it.hop, it.flow = row, end  # what it reports about, from row to row
             arrays["sent_at"][e] = clock.period
-            push(element, unit, slot, e, p, time, key)  # type: ignore[no-untyped-call]
+            push(net, e, p, time, key)  # type: ignore[no-untyped-call]
         row = end

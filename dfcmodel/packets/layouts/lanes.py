@@ -13,6 +13,7 @@ from dfcmodel.packets.kernel.lanes import BY_CLASS, BY_FLOW, BY_RATE
 from dfcmodel.packets.kernel.layout import FEEDER, LANE
 from dfcmodel.packets.kernel.managers import NO_LANE
 from dfcmodel.packets.kernel.ports import LANES
+from dfcmodel.packets.layouts.units import calendar_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -201,10 +202,10 @@ def begin_storms(plan: Plan, arrays: dict[str, Any]) -> None:
     storms = plan.storms()
     if not storms:
         return
-    element, unit, slot = (arrays[name].view(np.recarray) for name in ("element", "unit", "slot"))
+    net = calendar_of(arrays)
     lanes = _class_lanes(plan, arrays["hop"])
     for p, q, priority, time in storms:
-        e = take(element, arrays["tally"])  # type: ignore[no-untyped-call]
-        element[e].number, element[e].flow = PAUSE, 0
-        element[e].hop = lanes.get((q, priority), -1)
-        push(element, unit, slot, e, q, time, -1 - p)  # type: ignore[no-untyped-call]
+        e = take(net)  # type: ignore[no-untyped-call]
+        net.element[e].number, net.element[e].flow = PAUSE, 0
+        net.element[e].hop = lanes.get((q, priority), -1)
+        push(net, e, q, time, -1 - p)  # type: ignore[no-untyped-call]

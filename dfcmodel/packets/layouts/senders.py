@@ -12,6 +12,7 @@ from dfcmodel.packets.kernel.boxes import USED, push, take
 from dfcmodel.packets.kernel.layout import FLOW
 from dfcmodel.packets.kernel.sources import RANDOM, REGULAR
 from dfcmodel.packets.kernel.timers import WAKE, wake_at
+from dfcmodel.packets.layouts.units import Calendar
 from dfcmodel.packets.plans import ENDLESS
 from hopflow.kernels import build
 from responsefn import DeliveryRule, RateRule, WindowRule
@@ -158,11 +159,12 @@ def redraw_periods(arrays: dict[str, Any], now: float, rng: np.random.Generator)
     flow["due"][off] = now + flow["gap"][off] + rng.exponential(flow["off"][off])
     flow["off_at"][rows] = flow["due"][rows] + rng.exponential(flow["on"][rows])
     wake = build(wake_sources, helpers=(take, push, wake_at))
-    wake(*(arrays[name] for name in ("element", "unit", "slot", "tally", "flow")), off)
+    net = Calendar(*(arrays[name] for name in Calendar._fields))
+    wake(net, flow, off)
 
 
-def wake_sources(element, unit, slot, tally, flow, rows):  # type: ignore[no-untyped-def]
+def wake_sources(net, flow, rows):  # type: ignore[no-untyped-def]
     """Template: schedule the next packets of sources."""
     for n in range(len(rows)):
         f = rows[n]
-        wake_at(element, unit, slot, tally, f, flow[f].due, f)  # type: ignore[no-untyped-call]
+        wake_at(net, f, flow[f].due, f)  # type: ignore[no-untyped-call]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from dfcmodel.packets.plans import Plan
 
-__all__ = ["lay_out_units"]
+__all__ = ["Calendar", "calendar_of", "lay_out_units"]
 
 MOST_SLOTS = 1 << 14
 """Largest number of slots per calendar queue."""
@@ -27,6 +27,21 @@ LARGEST = 2.0**62
 """Largest number of samples, and of slots of a calendar queue, up to a time."""
 SLOTS_PER_WINDOW = 256
 """Largest number of slots that a unit looks at in a window."""
+
+
+class Calendar(NamedTuple):
+    """The part of the kernel's `Network` that its calendar queues need, before the rest is laid out."""
+
+    element: Any
+    unit: Any
+    slot: Any
+    tally: Any
+
+
+def calendar_of(arrays: dict[str, Any]) -> Calendar:
+    """Return the calendar queues as the kernel's functions take them in plain Python."""
+    element, unit, slot = (arrays[name].view(np.recarray) for name in ("element", "unit", "slot"))
+    return Calendar(element, unit, slot, arrays["tally"])
 
 
 def lay_out_units(

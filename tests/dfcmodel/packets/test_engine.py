@@ -18,6 +18,7 @@ from dfcmodel.packets import engine, planning
 from dfcmodel.packets.engine import begin_run, run_engine
 from dfcmodel.packets.kernel import boxes
 from dfcmodel.packets.layouts import senders
+from dfcmodel.packets.layouts.units import Calendar
 from dfcmodel.packets.simulation import plan_scenario
 from hopflow.kernels import loop_of
 from responsefn import Feedback, NewReno
@@ -209,15 +210,14 @@ def plain_events(rules: tuple[Any, ...]) -> np.ndarray:
 def test_packets_without_an_element_of_their_own_are_in_no_list(one_link) -> None:
     """They all are the last element, until the run is given up; lists led out of the array (takano2006/4L, random waits)."""
     arrays = begin_run(plan_of(one_link, Packets(seed=1))).layout.arrays
-    element, unit, slot, tally = (
-        counted(arrays[name]) for name in ("element", "unit", "slot", "tally")
-    )
+    net = Calendar(*(counted(arrays[name]) for name in Calendar._fields))
+    element, unit, slot, tally = net
     last = len(element) - 1
     tally[boxes.USED], tally[boxes.FREE] = last - 1, -1
-    assert [boxes.take(element, tally) for _ in range(3)] == [last - 1, last, last]
+    assert [boxes.take(net) for _ in range(3)] == [last - 1, last, last]
     assert tally[boxes.FAULT] == 1
     for e, time in ((0, 2e-6), (last, 3e-6), (last, 1e-6), (1, 2.5e-6), (last, 2e-6), (2, 1e-6)):
-        boxes.push(element, unit, slot, e, 0, time, 1)
+        boxes.push(net, e, 0, time, 1)
     assert unit[0].count == 3
     found, e = [], slot[unit[0].at].head
     while e >= 0:
@@ -247,9 +247,12 @@ def test_no_index_of_the_kernel_is_below_0(name: str, monkeypatch) -> None:
     expected = run_engine(plan)
     plain = loop_of(engine.KERNEL, compiled=False)
 
-    def run(_: Any, managers: Any, *arguments: Any) -> int:
-        guarded = [counted(a) if isinstance(a, np.ndarray) else a for a in arguments]
-        done: int = plain(plain_events((NewReno(),)), managers, *guarded)
+    def guarded(group: Any) -> Any:
+        return group._make(counted(a) if isinstance(a, np.ndarray) else a for a in group)
+
+    def run(net: Any, senders: Any, records: Any, *arguments: Any) -> int:
+        ends = guarded(senders)._replace(events=plain_events((NewReno(),)))
+        done: int = plain(guarded(net), ends, guarded(records), *arguments)
         return done
 
     monkeypatch.setattr(engine, "loop_of", lambda _: run)
