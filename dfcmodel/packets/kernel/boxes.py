@@ -1,7 +1,8 @@
 """Calendar queues (Brown 1988): the future arrivals of each unit, in slots of equal duration."""
-# mypy: ignore-errors
 
 from __future__ import annotations
+
+from typing import Any
 
 from .jit import inlined
 
@@ -16,7 +17,7 @@ PLACE = 31  # and of the place: which bit it is
 
 
 @inlined
-def take(net):
+def take(net: Any) -> int:
     """Return the index of a free element; if none, set the fault flag and return the last, which is kept for that."""
     tally = net.tally
     e = tally[FREE]
@@ -34,7 +35,7 @@ def take(net):
 
 
 @inlined
-def release(net, e):
+def release(net: Any, e: int) -> None:
     """Return an element to the free list."""
     net.element[e].number = GONE
     net.element[e].next = net.tally[FREE]
@@ -42,7 +43,7 @@ def release(net, e):
 
 
 @inlined
-def push(net, e, u, time, key):
+def push(net: Any, e: int, u: int, time: float, key: int) -> None:
     """Insert an element into the calendar queue of a unit; not the last, which several packets are if none is free.
 
     The run is given up at the end of the window then, and a list with one element twice would lead out of the array.
@@ -82,7 +83,7 @@ def push(net, e, u, time, key):
 
 
 @inlined
-def next_place(unit, k, past):
+def next_place(unit: Any, k: int, past: int) -> int:
     """Return the first place from ``k`` on of a unit that has work; ``past``: none."""
     while k < past:
         rest = unit[k >> PLACES].active >> (k & PLACE)
@@ -100,7 +101,7 @@ def next_place(unit, k, past):
 
 
 @inlined
-def retire(unit, u, k):
+def retire(unit: Any, u: int, k: int) -> None:
     """Clear the bit of a unit that has no work until something is pushed to it."""
     box = unit[u]
     if box.count == 0 and (box.waiting == 0 or box.paused > 0):
@@ -108,7 +109,7 @@ def retire(unit, u, k):
 
 
 @inlined
-def least_time(net, now, end):
+def least_time(net: Any, now: float, end: float) -> float:
     """Return the time of the next arrival or departure at any unit, at most ``end``."""
     least = end
     for u in range(len(net.unit)):

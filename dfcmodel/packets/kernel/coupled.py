@@ -1,7 +1,8 @@
 """PI2 and DualPI2: one linear controller, the root for Classic packets, one or two queues (RFC 9332)."""
-# mypy: ignore-errors
 
 from __future__ import annotations
+
+from typing import Any
 
 from .jit import compiled
 from .random_numbers import uniform
@@ -14,7 +15,9 @@ SCALABLE, CLASSIC = 0, 1  # its lanes
 
 
 @compiled
-def coupled_verdict(net, p, scalable, listens, waited, bytes_left, packet):
+def coupled_verdict(
+    net: Any, p: int, scalable: bool, listens: bool, waited: float, bytes_left: float, packet: float
+) -> int:
     """Return the decision on a packet that has waited for so long (RFC 9332, A.2).
 
     ``bytes_left`` wait behind it in the Scalable queue, of ``packet`` bytes each.
@@ -35,7 +38,7 @@ def coupled_verdict(net, p, scalable, listens, waited, bytes_left, packet):
 
 
 @compiled
-def update_coupled(net, p, now):
+def update_coupled(net: Any, p: int, now: float) -> None:
     """Apply the updates of p' that were due before now (RFC 9332, A.1)."""
     c = net.control[p]
     port = net.unit[p]
@@ -54,7 +57,7 @@ def update_coupled(net, p, now):
 
 
 @compiled
-def choose_queue(net, p):
+def choose_queue(net: Any, p: int) -> int:
     """Return which queue of DualPI2 sends: the Scalable one, unless the Classic one is owed its share."""
     lane = net.lane
     c = net.control[p]

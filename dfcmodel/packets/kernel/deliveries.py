@@ -3,9 +3,10 @@
 A ring of records per flow, in the order of sending; paths keep that order. A packet is lost once one that was
 sent later is acknowledged and it is not. The reference is `dfcmodel.packets.reference_deliveries`.
 """
-# mypy: ignore-errors
 
 from __future__ import annotations
+
+from typing import Any
 
 from .boxes import OUT
 from .jit import call_event, compiled
@@ -18,7 +19,7 @@ __all__ = ["forget_sent", "is_lost", "next_lost", "remember", "report_deliveries
 
 
 @compiled
-def remember(senders, f, number):
+def remember(senders: Any, f: int, number: int) -> None:
     """Note that a packet is sent, at the end of the event that sends it (OnPacketSent)."""
     s = senders.flow[f]
     now = senders.clock[NOW]
@@ -41,7 +42,7 @@ def remember(senders, f, number):
 
 
 @compiled
-def forget_sent(flow, f):
+def forget_sent(flow: Any, f: int) -> None:
     """Take all that is in flight for lost, at a timeout."""
     s = flow[f]
     s.lost_total += float(s.sent_last - s.sent_first)
@@ -50,13 +51,13 @@ def forget_sent(flow, f):
 
 
 @compiled
-def is_covered(senders, f, number):
+def is_covered(senders: Any, f: int, number: int) -> bool:
     """Return whether a packet was acknowledged."""
     return number <= senders.flow[f].acked or is_held(senders, f, number)
 
 
 @compiled
-def next_lost(senders, f):
+def next_lost(senders: Any, f: int) -> int:
     """Return the packet to send again that was lost first, and take it from the list; -1: none."""
     s = senders.flow[f]
     while s.again_first < s.again_last:
@@ -68,7 +69,7 @@ def next_lost(senders, f):
 
 
 @compiled
-def is_lost(senders, f, number):
+def is_lost(senders: Any, f: int, number: int) -> bool:
     """Return whether a packet beyond ``number`` waits to be sent again."""
     s = senders.flow[f]
     for k in range(s.again_first, s.again_last):
@@ -78,7 +79,7 @@ def is_lost(senders, f, number):
 
 
 @compiled
-def report_deliveries(net, senders, f, sent, marked):
+def report_deliveries(net: Any, senders: Any, f: int, sent: float, marked: float) -> None:
     """Update what is in flight by an ACK of a packet sent at time ``sent``, and tell the rule."""
     history = senders.history
     s = senders.flow[f]

@@ -3,16 +3,15 @@
 A packet leaves its lane for a credit of 1, which grows at the lane's rate; an empty lane has a credit of 1 at
 most. The law itself is that of `dfcmodel.engine.kernel.law`, which this package cannot import.
 """
-# mypy: ignore-errors
 
 from __future__ import annotations
 
 import math
-
-import numpy as np
+from typing import Any
 
 from .boxes import push
 from .jit import compiled, inlined
+from .layout import int64
 
 __all__ = [
     "LISTEN",
@@ -42,19 +41,21 @@ REPORTS = (
 
 
 @inlined
-def diffusive_rate(intensity, told_rate, gain, told_backlog, backlog):
+def diffusive_rate(
+    intensity: float, told_rate: float, gain: float, told_backlog: float, backlog: float
+) -> float:
     """Return alpha r - D/d (n' - n), takano2006, eq. (2)."""
     return intensity * told_rate - gain * (told_backlog - backlog)
 
 
 @inlined
-def proportional_share(capacity, wanted):
+def proportional_share(capacity: float, wanted: float) -> float:
     """Return the part of what flows want that each gets of a link, takano2006, eq. (13)."""
     return capacity / wanted if wanted > capacity else 1.0
 
 
 @inlined
-def ready_at(credit, rate, time):
+def ready_at(credit: float, rate: float, time: float) -> float:
     """Return when a packet may leave for a credit of some time."""
     if credit >= 1.0:
         return time
@@ -62,7 +63,7 @@ def ready_at(credit, rate, time):
 
 
 @inlined
-def settle(net, c, time):
+def settle(net: Any, c: int, time: float) -> None:
     """Add to the credit of a lane what has grown, and say when its next packet may leave."""
     d = net.diffusive[c]
     credit = d.credit + (time - d.settled) * d.rate
@@ -74,7 +75,7 @@ def settle(net, c, time):
 
 
 @inlined
-def read_count(net, c, time):
+def read_count(net: Any, c: int, time: float) -> None:
     """Update the number of packets that the law reads: as they are, or their average since it was last read."""
     d = net.diffusive[c]
     n = float(net.lane[c].count)
@@ -86,7 +87,7 @@ def read_count(net, c, time):
 
 
 @inlined
-def want(net, p, nominal, time):
+def want(net: Any, p: int, nominal: bool, time: float) -> float:
     """Set what the active lanes of a port would send alone; return the part of it that each gets.
 
     The nominal rates, which nodes report, are those with alpha = 1 (eq. 5).
@@ -107,7 +108,7 @@ def want(net, p, nominal, time):
 
 
 @compiled
-def adjust(net, p, time):
+def adjust(net: Any, p: int, time: float) -> None:
     """Set the rates of the lanes of a port."""
     port = net.unit[p]
     part = want(net, p, False, time)
@@ -118,7 +119,7 @@ def adjust(net, p, time):
 
 
 @inlined
-def tell(net, p, e):
+def tell(net: Any, p: int, e: int) -> None:
     """Report the nominal rates and the packets of the lanes of a port to those lanes that feed them."""
     element = net.element
     part = want(net, p, True, element[e].time)
@@ -135,7 +136,7 @@ def tell(net, p, e):
 
 
 @inlined
-def listen(net, p, e):
+def listen(net: Any, p: int, e: int) -> None:
     """Receive what was reported to the lanes of a port, and set their rates."""
     element = net.element
     for k in range(element[e].hop, element[e].flow):
@@ -148,7 +149,7 @@ def listen(net, p, e):
 
 
 @compiled
-def exchange(net, p, e):
+def exchange(net: Any, p: int, e: int) -> None:
     """Process feedback that port p reports or receives; the next follows after a period.
 
     A report takes a period to arrive, which stands in ``sent_at``: of two places the one is written while the other is read.
@@ -163,7 +164,7 @@ def exchange(net, p, e):
 
 
 @inlined
-def begin_of(net, p):
+def begin_of(net: Any, p: int) -> float:
     """Return when the next packet of a port leaves unless something happens before."""
     port = net.unit[p]
     least = math.inf
@@ -174,7 +175,7 @@ def begin_of(net, p):
 
 
 @inlined
-def enter_rated(net, p, c, e):
+def enter_rated(net: Any, p: int, c: int, e: int) -> None:
     """Append a packet to a lane that has a rate; the first one of a flow makes it active."""
     element = net.element
     time = element[e].time
@@ -195,7 +196,7 @@ def enter_rated(net, p, c, e):
 
 
 @inlined
-def largest_credit(net, p, time):
+def largest_credit(net: Any, p: int, time: float) -> int:
     """Return the lane with the largest credit of those from which a packet may leave, at ties the first."""
     port = net.unit[p]
     found = -1
@@ -211,13 +212,13 @@ def largest_credit(net, p, time):
 
 
 @inlined
-def take_rated(net, p, c, time):
+def take_rated(net: Any, p: int, c: int, time: float) -> int:
     """Remove the first packet from a lane of a port and return it.
 
     When the next one may leave is not said where there is none: that is known when it comes.
     """
     it = net.lane[c]
-    e = np.int64(it.head)
+    e = int64(it.head)
     it.head = net.element[e].next
     it.count -= 1
     d = net.diffusive[c]
@@ -234,7 +235,7 @@ def take_rated(net, p, c, time):
 
 
 @inlined
-def leave_rated(net, p, time):
+def leave_rated(net: Any, p: int, time: float) -> int:
     """Remove the next packet from the lanes of a port and return it."""
     c = largest_credit(net, p, time)
     return take_rated(net, p, c, time)

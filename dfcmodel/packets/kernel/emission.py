@@ -1,9 +1,9 @@
 """A packet that a window sender sends: its flags, its RTT measurement, its timer."""
-# mypy: ignore-errors
 
 from __future__ import annotations
 
 import math
+from typing import Any
 
 from .boxes import OUT
 from .jit import inlined
@@ -16,7 +16,7 @@ REDUCED, UNMARKABLE = 1, 2  # flags of a packet: CWR; not ECN-capable
 
 
 @inlined
-def output(net, senders, f, number):
+def output(net: Any, senders: Any, f: int, number: int) -> None:
     """Send a packet; start its RTT measurement and the retransmission timer if needed."""
     tally = net.tally
     s = senders.flow[f]

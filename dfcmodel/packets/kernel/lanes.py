@@ -1,13 +1,13 @@
 """Ports with lanes: schedulers over several queues, by flow or by class of traffic."""
-# mypy: ignore-errors
 
 from __future__ import annotations
 
-import numpy as np
+from typing import Any
 
 from .coupled import DROP, MARK, SCALABLE, choose_queue, coupled_verdict
 from .diffusion import leave_rated
 from .jit import compiled, inlined, prefetch
+from .layout import int64
 from .managers import CODEL, COUPLED, DELIVER, control_delay
 from .pauses import count_class
 from .ports import drop, is_markable
@@ -22,7 +22,7 @@ BY_FLOW, BY_CLASS, BY_RATE = (
 
 
 @inlined
-def enter_lane(net, p, c, e):
+def enter_lane(net: Any, p: int, c: int, e: int) -> None:
     """Append a packet to a lane."""
     lane, element = net.lane, net.element
     port = net.unit[p]
@@ -50,22 +50,22 @@ def enter_lane(net, p, c, e):
 
 
 @compiled
-def wait_on(net, records):
+def wait_on(net: Any, records: Any) -> None:
     """Record the packets that are still queued in lanes at the end of the run."""
     unit = net.unit
     waiting = records.waiting
     rows = len(waiting) - 1
     for p in range(len(unit) - 1):
         for c in range(unit[p].lane, unit[p].lane + unit[p].lanes):
-            e = np.int64(net.lane[c].head)
+            e = int64(net.lane[c].head)
             for _ in range(net.lane[c].count):
                 waiting[min(int(net.element[e].time * records.scale), rows), p] += 1
                 waiting[rows, p] -= 1
-                e = np.int64(net.element[e].next)
+                e = int64(net.element[e].next)
 
 
 @inlined
-def discard(net, senders, records, p, e, time):
+def discard(net: Any, senders: Any, records: Any, p: int, e: int, time: float) -> None:
     """Drop a packet that was queued."""
     rows = len(records.lost) - 1
     row = min(int(time * records.scale), rows)
@@ -76,7 +76,7 @@ def discard(net, senders, records, p, e, time):
 
 
 @inlined
-def longest_lane(net, p):
+def longest_lane(net: Any, p: int) -> int:
     """Return the longest lane of the lowest-priority busy level; at ties that of the first flow."""
     lane = net.lane
     port = net.unit[p]
@@ -95,13 +95,13 @@ def longest_lane(net, p):
 
 
 @inlined
-def overflow(net, senders, records, p, time):
+def overflow(net: Any, senders: Any, records: Any, p: int, time: float) -> None:
     """Drop the first packet of the longest lane."""
     lane = net.lane
     port = net.unit[p]
     c = longest_lane(net, p)
     it = lane[c]
-    e = np.int64(it.head)
+    e = int64(it.head)
     it.head = net.element[e].next
     it.count -= 1
     port.waiting -= 1
@@ -123,27 +123,27 @@ def overflow(net, senders, records, p, time):
 
 
 @inlined
-def leave_lane(net, p, level):
+def leave_lane(net: Any, p: int, level: int) -> int:
     """Remove the next packet from the lanes of a port, from a level on, and return it."""
     lane, sizes, element = net.lane, net.sizes, net.element
     port = net.unit[p]
     k = port.lane + level
     while lane[k].first < 0:
         k += 1
-    level = lane[k]
-    c = level.first
+    turns = lane[k]
+    c = turns.first
     if port.by_turns != 0:
         while lane[c].paused > 0 or sizes[element[lane[c].head].size] > lane[c].deficit:
             if lane[c].paused == 0:
                 lane[c].deficit += sizes[0]
-            if c != level.last:
-                level.first = lane[c].next
-                lane[level.last].next = c
+            if c != turns.last:
+                turns.first = lane[c].next
+                lane[turns.last].next = c
                 lane[c].next = -1
-                level.last = c
-                c = level.first
+                turns.last = c
+                c = turns.first
     it = lane[c]
-    e = np.int64(it.head)
+    e = int64(it.head)
     it.head = element[e].next
     it.count -= 1
     size = sizes[element[e].size]
@@ -153,14 +153,14 @@ def leave_lane(net, p, level):
     if it.count > 0:
         prefetch(element, it.head)
     else:
-        level.first = it.next
-        if level.first < 0:
-            level.last = -1
+        turns.first = it.next
+        if turns.first < 0:
+            turns.last = -1
     return e
 
 
 @inlined
-def dequeue(net, senders, records, p, time):
+def dequeue(net: Any, senders: Any, records: Any, p: int, time: float) -> int:
     """Remove the next packet to be sent from a port and return it; managers may drop some before it.
 
     -1: DualPI2 has dropped all that waited.

@@ -37,7 +37,11 @@ __all__ = [
     "Network",
     "Records",
     "Senders",
+    "int64",
 ]
+
+int64: Any = np.int64
+"""A number of a record in 64 bits: compiled, a variable that is set from a field of 32 bits has 32."""
 
 ON_ACK, ON_LOSS, ON_TIMEOUT, ON_MARK, ON_DELIVERY = 0, 1, 2, 3, 4
 """Events of a window rule: columns of ``events``. Of a rate rule the first and third are feedback and time."""

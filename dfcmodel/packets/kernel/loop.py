@@ -3,13 +3,11 @@
 Packets and messages that a unit sends in a window reach itself and the units before it in the order
 only after the window. Each unit can therefore process all its arrivals of the window at once.
 """
-# mypy: ignore-errors
 
 from __future__ import annotations
 
 import math
-
-import numpy as np
+from typing import Any
 
 from .boxes import (
     CROWDED,
@@ -27,7 +25,7 @@ from .deliveries import remember
 from .diffusion import TELL, begin_of, enter_rated, exchange
 from .jit import compiled, counting_entry, inlined
 from .lanes import BY_CLASS, BY_FLOW, BY_RATE, dequeue, enter_lane, overflow, wait_on
-from .layout import CLASSES
+from .layout import CLASSES, int64
 from .managers import (
     ALL_LANES,
     CODEL,
@@ -63,7 +61,7 @@ EMPTY_WINDOWS = 8
 
 
 @inlined
-def act(net, senders, f, e, key):
+def act(net: Any, senders: Any, f: int, e: int, key: int) -> None:
     """Process an event at the ends of flow f; list in ``out`` what they send.
 
     Rows are numbers and flags of new packets, or -1 less an element and where it goes on from.
@@ -91,7 +89,7 @@ def act(net, senders, f, e, key):
 
 
 @inlined
-def new_packet(net, senders, f, number, flags):
+def new_packet(net: Any, senders: Any, f: int, number: int, flags: int) -> int:
     """Return the element of a packet that enters the network."""
     s = senders.flow[f]
     e = take(net)
@@ -110,7 +108,7 @@ def new_packet(net, senders, f, number, flags):
 
 
 @inlined
-def handle(net, senders, records, u, now, end):
+def handle(net: Any, senders: Any, records: Any, u: int, now: float, end: float) -> None:
     """Process the arrivals of a window at the ends of the flows, or at a port without lanes."""
     unit, slot, element = net.unit, net.slot, net.element
     ends = len(unit) - 1
@@ -119,13 +117,13 @@ def handle(net, senders, records, u, now, end):
     at = unit[u].at
     for b in range(int(now * inverse), int(end * inverse) + 1):
         place = at + (b & mask)
-        e = np.int64(slot[place].head)
+        e = int64(slot[place].head)
         while e >= 0 and element[e].time < end:
             slot[place].head = element[e].next
             unit[u].count -= 1
             time = element[e].time
-            key = np.int64(element[e].key)
-            f = np.int64(element[e].flow)
+            key = int64(element[e].key)
+            f = int64(element[e].flow)
             packets = 1
             if u == ends:
                 senders.clock[NOW] = time
@@ -134,8 +132,8 @@ def handle(net, senders, records, u, now, end):
             for i in range(packets):
                 begin = u
                 if u == ends:
-                    number = np.int64(senders.out[i, 0])
-                    flags = np.int64(senders.out[i, 1])
+                    number = int64(senders.out[i, 0])
+                    flags = int64(senders.out[i, 1])
                     if number >= 0:
                         e = new_packet(net, senders, f, number, flags)
                         if senders.flow[f].samples == 1:
@@ -144,22 +142,22 @@ def handle(net, senders, records, u, now, end):
                         e = -1 - number
                         begin = flags
                 travel(net, senders, records, e, time, key, begin)
-            e = np.int64(slot[place].head)
+            e = int64(slot[place].head)
 
 
 @inlined
-def enqueue(net, senders, records, u, e):
+def enqueue(net: Any, senders: Any, records: Any, u: int, e: int) -> bool:
     """Drop or queue an arriving packet at a port with lanes; return whether it is sent at once."""
     port = net.unit[u]
     it = net.element[e]
     time = it.time
-    h = np.int64(it.hop)
+    h = int64(it.hop)
     lose = (
         port.loss > 0.0
         and it.hop < senders.flow[it.flow].turn
         and uniform(net.stream, u) < port.loss
     )
-    c = np.int64(net.hop[h].lane)
+    c = int64(net.hop[h].lane)
     if not lose and port.manager != 0 and (port.managed == ALL_LANES or port.managed == c):
         lose = not admit_lane(
             net, u, e, time, is_markable(net, senders, e), is_scalable(net, senders, e),
@@ -206,13 +204,13 @@ def enqueue(net, senders, records, u, e):
 
 
 @inlined
-def depart(net, senders, records, u, e, came, time):
+def depart(net: Any, senders: Any, records: Any, u: int, e: int, came: float, time: float) -> None:
     """Start the transmission of a packet that came to a port with lanes at time ``came``."""
     rows = len(records.lost) - 1
     it = net.element[e]
     if net.unit[u].traced == 1:
         keep_packet(net, senders, records, u, e, came, time, math.nan)
-    h = np.int64(it.hop)
+    h = int64(it.hop)
     first = min(int(came * records.scale), rows)
     row = min(int(time * records.scale), rows)
     if first != row:
@@ -226,7 +224,9 @@ def depart(net, senders, records, u, e, came, time):
 
 
 @inlined
-def turn_of(net, senders, records, u, now, end, once):
+def turn_of(
+    net: Any, senders: Any, records: Any, u: int, now: float, end: float, once: bool
+) -> bool:
     """Process a window at a port with lanes: departures, arrivals, messages; return if any. ``once``: one of them."""
     element = net.element
     port = net.unit[u]
@@ -277,27 +277,27 @@ def turn_of(net, senders, records, u, now, end, once):
             it = element[sent]
             travel(
                 net, senders, records, sent, time + net.times[u * CLASSES + it.size].passage,
-                np.int64(port.rank), len(net.unit) - 1,
+                int64(port.rank), len(net.unit) - 1,
             )  # fmt: skip
         if once:
             return True
 
 
 @compiled
-def next_of_switch(net, u, now, end):
+def next_of_switch(net: Any, u: int, now: float, end: float) -> tuple[int, float]:
     """Return which port has the next event of a window among those that count packets together, and when; -1: none.
 
     Events at equal times come in the order of their keys, departures last, as in the reference engine.
     """
     found = -1
     least = end
-    order = np.int64(0)
+    order = int64(0)
     p = u
     while True:
         port = net.unit[p]
         _, e = next_arrival(net, port, int(now * port.inverse), int(end * port.inverse), end)
         time = net.element[e].time if e >= 0 else end
-        key = np.int64(net.element[e].key) if e >= 0 else np.int64(0)
+        key = int64(net.element[e].key) if e >= 0 else int64(0)
         if port.waiting > 0 and port.paused == 0 and port.free < time:
             time = port.free
             key = ENDS + p
@@ -305,13 +305,13 @@ def next_of_switch(net, u, now, end):
             found = p
             least = time
             order = key
-        p = np.int64(port.mate)
+        p = int64(port.mate)
         if p == u:
             return found, least
 
 
 @inlined
-def look(senders, records, n):
+def look(senders: Any, records: Any, n: int) -> None:
     """Record the state of the senders at the end of sample n."""
     flow = senders.flow
     for f in range(len(flow)):
@@ -322,7 +322,9 @@ def look(senders, records, n):
 
 
 @counting_entry
-def run(net, senders, records, ahead, sample, first, samples):
+def run(
+    net: Any, senders: Any, records: Any, ahead: float, sample: float, first: int, samples: int
+) -> int:
     """Run from sample ``first``; return the number of completed samples, smaller after a fault.
 
     It also returns, to be called again, at the end of a window after which half of ``switches`` or ``trace`` is full

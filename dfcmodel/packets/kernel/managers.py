@@ -2,17 +2,16 @@
 
 Functions that run for managed ports alone are calls, not inlined: they cost nothing elsewhere.
 """
-# mypy: ignore-errors
 
 from __future__ import annotations
 
 import math
-
-import numpy as np
+from typing import Any
 
 from .coupled import coupled_verdict
 from .early import admit_early
 from .jit import call_manager, compiled
+from .layout import int64
 from .random_numbers import uniform
 
 __all__ = [
@@ -40,7 +39,9 @@ DELIVER, KEEP_DROPPING, BEGIN_DROPPING = 0, 1, 2  # what CoDel does with the pac
 
 
 @compiled
-def control_delay(control, p, now, came, left, packet, after):
+def control_delay(
+    control: Any, p: int, now: float, came: float, left: float, packet: float, after: int
+) -> int:
     """Return what CoDel does with a packet that leaves its queue (RFC 8289, 5.3 to 5.6).
 
     ``left`` bytes remain in the queue, ``packet`` are those of a data packet; ``after`` is what was
@@ -74,7 +75,7 @@ def control_delay(control, p, now, came, left, packet, after):
 
 
 @compiled
-def update_probability(control, p, now, queued):
+def update_probability(control: Any, p: int, now: float, queued: float) -> None:
     """Apply PIE's updates due before now while ``queued`` bytes waited (RFC 8033, 4.2 to 4.4)."""
     c = control[p]
     delay = queued * c.pace
@@ -103,7 +104,7 @@ def update_probability(control, p, now, queued):
 
 
 @compiled
-def admit_proportional(net, p, waiting):
+def admit_proportional(net: Any, p: int, waiting: int) -> int:
     """Return PIE's decision on an arriving packet: ACCEPT or DROP (RFC 8033, 4.1 and 4.4)."""
     c = net.control[p]
     if c.burst > 0.0 or waiting <= 2 or (c.delay < 0.5 * c.target and c.p < 0.2):
@@ -112,7 +113,9 @@ def admit_proportional(net, p, waiting):
 
 
 @compiled
-def ask(net, p, now, waiting, most, capacity, delay):
+def ask(
+    net: Any, p: int, now: float, waiting: float, most: float, capacity: float, delay: float
+) -> int:
     """Return the decision of a manager called by address: its step is one arriving packet."""
     m = net.called[p]
     m.seen[0] = now
@@ -140,7 +143,9 @@ def ask(net, p, now, waiting, most, capacity, delay):
 
 
 @compiled
-def admit_lane(net, p, e, now, listens, scalable, size):
+def admit_lane(
+    net: Any, p: int, e: int, now: float, listens: bool, scalable: bool, size: float
+) -> bool:
     """Return whether the manager of a port with lanes accepts an arriving packet; it may mark it.
 
     It sees all lanes of the port, or one.
@@ -151,7 +156,7 @@ def admit_lane(net, p, e, now, listens, scalable, size):
     first = port.lane
     end = port.lane + port.lanes
     if port.managed >= 0:
-        queued = np.int64(lane[port.managed].count)
+        queued = int64(lane[port.managed].count)
         first = port.managed
         end = first + 1
     verdict = ACCEPT

@@ -1,14 +1,14 @@
 """Senders that space their packets in time, and those whose rules see deliveries."""
-# mypy: ignore-errors
 
 from __future__ import annotations
 
-import numpy as np
+from typing import Any
 
 from .boxes import OUT
 from .deliveries import next_lost
 from .emission import NEWRENO, RENO, output
 from .jit import compiled
+from .layout import int64
 from .random_numbers import uniform
 from .selective import next_hole
 from .timers import JITTER, NOW, wake_at
@@ -17,7 +17,7 @@ __all__ = ["must_wait", "pace", "send_paced", "send_paced_selective"]
 
 
 @compiled
-def must_wait(net, senders, f):
+def must_wait(net: Any, senders: Any, f: int) -> bool:
     """Delay the next packet up to when it is due, and by a random time; return False if it goes now."""
     clock = senders.clock
     s = senders.flow[f]
@@ -32,7 +32,7 @@ def must_wait(net, senders, f):
 
 
 @compiled
-def pace(senders, f, forced):
+def pace(senders: Any, f: int, forced: bool) -> bool:
     """Set when the next packet is due, by its rule's rate or by window and RTT; return if it goes as well."""
     s = senders.flow[f]
     if s.paced == 0:
@@ -47,7 +47,7 @@ def pace(senders, f, forced):
 
 
 @compiled
-def send_paced(net, senders, f, most, forced):
+def send_paced(net: Any, senders: Any, f: int, most: int, forced: bool) -> None:
     """Send new packets up to the window, each when it is due."""
     s = senders.flow[f]
     window = int(min(s.cwnd, s.most))
@@ -57,7 +57,7 @@ def send_paced(net, senders, f, most, forced):
     while s.next <= s.acked + window and s.next < s.size:
         if not forced and must_wait(net, senders, f):
             return
-        output(net, senders, f, np.int64(s.next))
+        output(net, senders, f, int64(s.next))
         s.next += 1
         forced = pace(senders, f, forced)
         sent += 1
@@ -66,7 +66,7 @@ def send_paced(net, senders, f, most, forced):
 
 
 @compiled
-def send_paced_selective(net, senders, f, forced):
+def send_paced_selective(net: Any, senders: Any, f: int, forced: bool) -> None:
     """Send packets permitted by the window, or in recovery by what is in flight: lost ones first.
 
     What is sent at this time is not in ``history`` yet.
@@ -75,7 +75,7 @@ def send_paced_selective(net, senders, f, forced):
     window = int(min(s.cwnd, s.most))
     while s.last + 1 < s.size:
         if s.recovering == 1:
-            pipe = np.int64(s.pipe)
+            pipe = int64(s.pipe)
             if s.samples == 1:
                 pipe = s.sent_last - s.sent_first + net.tally[OUT]
             if pipe >= (s.prr_limit if s.prr == 1 else int(s.cwnd)):
@@ -84,7 +84,7 @@ def send_paced_selective(net, senders, f, forced):
             break
         if not forced and must_wait(net, senders, f):
             return
-        number = np.int64(-1)
+        number = int64(-1)
         if s.samples == 0:
             number = next_hole(senders, f)
         elif s.recovering == 1:

@@ -2,14 +2,14 @@
 
 What runs only when a threshold is crossed is a call, not inlined.
 """
-# mypy: ignore-errors
 
 from __future__ import annotations
 
-import numpy as np
+from typing import Any
 
 from .boxes import SWITCHED, push, release, take
 from .jit import compiled, inlined
+from .layout import int64
 
 __all__ = [
     "ENDS",
@@ -28,11 +28,11 @@ ENDS = 1 << 24  # smallest key of ends of transmission
 
 
 @compiled
-def send_message(net, p, k, wanted, time):
+def send_message(net: Any, p: int, k: int, wanted: int, time: float) -> None:
     """Send a pause or resume message of port p to the port in row k of ``feeder``."""
     element = net.element
     to = net.feeder[k]
-    q = np.int64(to.port)
+    q = int64(to.port)
     e = take(net)
     element[e].number = PAUSE if wanted == 1 else RESUME
     element[e].flow = 0
@@ -41,7 +41,9 @@ def send_message(net, p, k, wanted, time):
 
 
 @inlined
-def note_switch(net, records, time, p, wanted, feeder, priority):
+def note_switch(
+    net: Any, records: Any, time: float, p: int, wanted: int, feeder: int, priority: int
+) -> None:
     """Write a row of ``switches``; beyond the last one they are only counted."""
     switches = records.switches
     n = net.tally[SWITCHED]
@@ -55,7 +57,7 @@ def note_switch(net, records, time, p, wanted, feeder, priority):
 
 
 @compiled
-def begin_pauses(net, records, p, time):
+def begin_pauses(net: Any, records: Any, p: int, time: float) -> None:
     """Pause those feeders of a port that are not paused, for the quanta of a message."""
     element = net.element
     port = net.unit[p]
@@ -74,11 +76,11 @@ def begin_pauses(net, records, p, time):
 
 
 @compiled
-def renew(net, records, p, e):
+def renew(net: Any, records: Any, p: int, e: int) -> None:
     """Renew a pause whose quanta end while the queue is above the low threshold; otherwise it ends."""
     port = net.unit[p]
     time = net.element[e].time
-    k = np.int64(net.element[e].hop)
+    k = int64(net.element[e].hop)
     row = net.feeder[k]
     if float(port.waiting) > port.low:
         push(net, e, p, time + row.span, RENEWALS + row.port)
@@ -91,7 +93,7 @@ def renew(net, records, p, e):
 
 
 @inlined
-def watch(net, records, p, time):
+def watch(net: Any, records: Any, p: int, time: float) -> None:
     """Pause or resume the feeders of a port when its queue crosses a threshold."""
     port = net.unit[p]
     if port.feeders == 0:
@@ -109,10 +111,10 @@ def watch(net, records, p, time):
 
 
 @inlined
-def count_class(net, records, p, e, more, time):
+def count_class(net: Any, records: Any, p: int, e: int, more: int, time: float) -> None:
     """Count a packet that enters or leaves the lane of its class; pause or resume where it came from."""
     port = net.unit[p]
-    k = np.int64(net.hop[net.element[e].hop].ingress)
+    k = int64(net.hop[net.element[e].hop].ingress)
     row = net.feeder[k]
     row.count += more
     if row.port < 0:
@@ -125,11 +127,11 @@ def count_class(net, records, p, e, more, time):
 
 
 @inlined
-def obey(net, p, e):
+def obey(net: Any, p: int, e: int) -> None:
     """Process a pause or resume message at the port that it is for."""
     lane = net.lane
     port = net.unit[p]
-    c = np.int64(net.element[e].hop)
+    c = int64(net.element[e].hop)
     more = 1 if net.element[e].number == PAUSE else -1
     release(net, e)
     if c < 0:

@@ -1,17 +1,15 @@
 """Ports without lanes: the path of a packet up to the next unit with a calendar queue."""
-# mypy: ignore-errors
 
 from __future__ import annotations
 
 import math
-
-import numpy as np
+from typing import Any
 
 from .boxes import CROWDED, FAULT, TRACED, push, release
 from .early import admit_early
 from .emission import UNMARKABLE
 from .jit import compiled, inlined, prefetch
-from .layout import CLASSES, SENDER
+from .layout import CLASSES, SENDER, int64
 from .random_numbers import uniform
 from .receivers import receive_data
 
@@ -36,7 +34,9 @@ LATEST = (
 
 
 @compiled
-def keep_packet(net, senders, records, p, e, came, sent, dropped):
+def keep_packet(
+    net: Any, senders: Any, records: Any, p: int, e: int, came: float, sent: float, dropped: float
+) -> None:
     """Write a row of ``trace``; the run returns at the end of the window once half of them are in use."""
     tally = net.tally
     trace = records.trace
@@ -63,7 +63,7 @@ def keep_packet(net, senders, records, p, e, came, sent, dropped):
 
 
 @inlined
-def drop(net, senders, records, p, e, came, time):
+def drop(net: Any, senders: Any, records: Any, p: int, e: int, came: float, time: float) -> None:
     """Drop a packet that came to a port at time ``came``, and record it."""
     it = net.element[e]
     s = senders.flow[it.flow]
@@ -78,7 +78,7 @@ def drop(net, senders, records, p, e, came, time):
 
 
 @inlined
-def is_markable(net, senders, e):
+def is_markable(net: Any, senders: Any, e: int) -> bool:
     """Return whether a packet may be marked instead of dropped (RFC 3168, ECT)."""
     it = net.element[e]
     s = senders.flow[it.flow]
@@ -86,14 +86,14 @@ def is_markable(net, senders, e):
 
 
 @inlined
-def is_scalable(net, senders, e):
+def is_scalable(net: Any, senders: Any, e: int) -> bool:
     """Return whether a packet carries ECT(1): its sender answers each mark (RFC 9331)."""
     s = senders.flow[net.element[e].flow]
     return net.element[e].hop < s.turn and s.accurate == 1
 
 
 @inlined
-def detect_early(net, senders, e, p, queued, time):
+def detect_early(net: Any, senders: Any, e: int, p: int, queued: int, time: float) -> int:
     """Return the decision of RED on a packet at a port without lanes: 0 for a drop."""
     idle = -1.0
     if net.unit[p].free < time:
@@ -106,7 +106,7 @@ def detect_early(net, senders, e, p, queued, time):
 
 
 @inlined
-def count_waiting(net, p, time):
+def count_waiting(net: Any, p: int, time: float) -> int:
     """Return the packets whose transmission at a port without lanes begins at a time or later.
 
     The last one stands in ``begun``, those before it in the ring of start times.
@@ -122,10 +122,10 @@ def count_waiting(net, p, time):
 
 
 @inlined
-def admit(net, senders, p, e, time):
+def admit(net: Any, senders: Any, p: int, e: int, time: float) -> int:
     """Return how many wait before a packet that arrives at a port without lanes; -1: it is dropped."""
     port = net.unit[p]
-    f = np.int64(net.element[e].flow)
+    f = int64(net.element[e].flow)
     if (
         port.loss > 0.0
         and net.element[e].hop < senders.flow[f].turn
@@ -139,7 +139,7 @@ def admit(net, senders, p, e, time):
 
 
 @inlined
-def enter_ring(net, records, h, p, queued, time):
+def enter_ring(net: Any, records: Any, h: int, p: int, queued: int, time: float) -> None:
     """Queue a packet at a port without lanes behind ``queued`` ones that wait."""
     rows = len(records.lost) - 1
     port = net.unit[p]
@@ -167,7 +167,7 @@ def enter_ring(net, records, h, p, queued, time):
 
 
 @inlined
-def count_starts(started, row, first, past):
+def count_starts(started: Any, row: int, first: int, past: int) -> None:
     """Count a packet that started its transmission, in a sample, at the hops from ``first`` to before ``past``.
 
     ``started`` has the changes of the counts from hop to hop.
@@ -180,7 +180,7 @@ def count_starts(started, row, first, past):
 # In one piece of 73 lines: with what enters a queue and what ends a route in functions of their own (58 lines),
 # also inlined, the loop takes 1.02 times as long (takano2006/4, dumbbell), with NewReno's permutation 1.04 to 1.1.
 @inlined
-def travel(net, senders, records, e, time, key, at):
+def travel(net: Any, senders: Any, records: Any, e: int, time: float, key: int, at: int) -> None:
     """Advance an arriving element hop by hop until a calendar queue, a lane, or its end.
 
     ``at`` is the port whose calendar queue it has left, or the number of the senders; ARRIVED at a
@@ -190,13 +190,13 @@ def travel(net, senders, records, e, time, key, at):
     started = records.started
     it = net.element[e]
     rows = len(records.lost) - 1
-    h = np.int64(it.hop)
-    size = np.int64(it.size)
+    h = int64(it.hop)
+    size = int64(it.size)
     first = h  # of the hops that are not counted yet: in the sample ``row``, which lasts until ``until``
-    row = np.int64(0)
+    row = int64(0)
     until = -math.inf
     while True:
-        p = np.int64(net.hop[h].port)
+        p = int64(net.hop[h].port)
         if p < 0:
             count_starts(started, row, first, h)
             it.hop = h
@@ -208,7 +208,7 @@ def travel(net, senders, records, e, time, key, at):
                 return
             h += 1
             first = h
-            size = np.int64(it.size)
+            size = int64(it.size)
             continue
         if net.hop[h].inline == 0 and p != at:
             count_starts(started, row, first, h)
@@ -222,7 +222,7 @@ def travel(net, senders, records, e, time, key, at):
         if port.plain == 1 and port.begun < time and start < until:  # nothing else waits
             if row < rows:
                 records.waited[h] += start - time
-                port.peak = max(np.int64(port.peak), np.int64(busy))
+                port.peak = max(int64(port.peak), int64(busy))
         else:
             it.hop = h
             queued = admit(net, senders, p, e, time)
@@ -245,4 +245,4 @@ def travel(net, senders, records, e, time, key, at):
         port.free = start + spent.transmission
         time = start + spent.passage
         h += 1
-        key = np.int64(port.rank)
+        key = int64(port.rank)

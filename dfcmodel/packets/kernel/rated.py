@@ -3,19 +3,17 @@
 These are nearly all events of such a port. Messages, packets that are dropped and those that go on to a port without a
 calendar queue, or to the end of their flow, are left to `dfcmodel.packets.kernel.loop.turn_of`.
 """
-# mypy: ignore-errors
 
 from __future__ import annotations
 
 import math
-
-import numpy as np
+from typing import Any
 
 from .boxes import push
 from .diffusion import enter_rated, largest_credit, take_rated
 from .jit import compiled, inlined, prefetch
 from .lanes import BY_RATE
-from .layout import CLASSES
+from .layout import CLASSES, int64
 from .pauses import PAUSE
 from .ports import count_starts
 
@@ -23,10 +21,10 @@ __all__ = ["has_plain_rates", "next_arrival", "pass_rated"]
 
 
 @inlined
-def next_arrival(net, port, b, past, end):
+def next_arrival(net: Any, port: Any, b: int, past: int, end: float) -> tuple[int, int]:
     """Return the slot from ``b`` on that has the next arrival of a window and its element; -1: none."""
     while port.count > 0 and b <= past:
-        e = np.int64(net.slot[port.at + (b & port.mask)].head)
+        e = int64(net.slot[port.at + (b & port.mask)].head)
         if e >= 0 and net.element[e].time < end:
             return b, e
         b += 1
@@ -34,7 +32,7 @@ def next_arrival(net, port, b, past, end):
 
 
 @inlined
-def has_plain_rates(port):
+def has_plain_rates(port: Any) -> bool:
     """Return whether packets wait at a port for the rates of their flows and for nothing else."""
     return (
         port.by_turns == BY_RATE
@@ -47,10 +45,10 @@ def has_plain_rates(port):
 
 
 @inlined
-def next_leaving(net, port):
+def next_leaving(net: Any, port: Any) -> tuple[int, float]:
     """Return the lane of the next packet to leave, -1 if packets wait in several, and when it leaves."""
     diffusive = net.diffusive
-    c = np.int64(port.lane)
+    c = int64(port.lane)
     if port.lanes == 1:
         return c, max(port.free, diffusive[c].ready)
     past = c + port.lanes
@@ -68,7 +66,7 @@ def next_leaving(net, port):
 
 
 @compiled
-def pass_rated(net, records, u, b, past, end):
+def pass_rated(net: Any, records: Any, u: int, b: int, past: int, end: float) -> tuple[int, bool]:
     """Queue and send packets in the order of their times up to an event of another kind, or the end of the window.
 
     Return the slot of the next arrival, and whether there was any event. A call: inlined, NewReno's permutation under
@@ -88,10 +86,10 @@ def pass_rated(net, records, u, b, past, end):
                 break
             if c < 0:
                 c = largest_credit(net, u, time)
-            sent = np.int64(net.lane[c].head)
+            sent = int64(net.lane[c].head)
             it = element[sent]
-            h = np.int64(it.hop)
-            p = np.int64(hop[h + 1].port)
+            h = int64(it.hop)
+            p = int64(hop[h + 1].port)
             if p < 0 or hop[h + 1].inline != 0:
                 return b, did
             take_rated(net, u, c, time)
@@ -103,19 +101,19 @@ def pass_rated(net, records, u, b, past, end):
             if row < rows:
                 records.waited[h] += time - it.time
                 count_starts(records.started, row, h, h + 1)
-            spent = net.times[u * CLASSES + np.int64(it.size)]
+            spent = net.times[u * CLASSES + int64(it.size)]
             port.free = time + spent.transmission
             it.hop = h + 1
-            push(net, sent, p, time + spent.passage, np.int64(port.rank))
+            push(net, sent, p, time + spent.passage, int64(port.rank))
             did = True
         if e < 0 or element[e].number <= PAUSE or port.waiting >= port.room:
             return b, did
-        following = np.int64(element[e].next)
+        following = int64(element[e].next)
         if following >= 0:
             prefetch(element, following)
         net.slot[port.at + (b & port.mask)].head = following
         port.count -= 1
-        enter_rated(net, u, np.int64(hop[np.int64(element[e].hop)].lane), e)
+        enter_rated(net, u, int64(hop[int64(element[e].hop)].lane), e)
         if int(came * scale) < rows:
             port.peak = max(port.peak, port.waiting + port.held)
         did = True

@@ -1,15 +1,14 @@
 """Receivers: packets that arrive become ACKs, at once or late."""
-# mypy: ignore-errors
 
 from __future__ import annotations
 
 import math
-
-import numpy as np
+from typing import Any
 
 from .boxes import OUT, push, release
 from .emission import REDUCED
 from .jit import inlined
+from .layout import int64
 from .timers import ACK_DELAY, NS2, schedule
 
 __all__ = ["DUE", "answer_late", "deliver", "receive_data", "report"]
@@ -20,7 +19,7 @@ ARRIVED, DUE = -1, -2  # where `ports.travel` begins, besides at ports and sende
 
 
 @inlined
-def deliver(senders, f, number):
+def deliver(senders: Any, f: int, number: int) -> int:
     """Deliver a packet to its receiver; return the number of packets now delivered in order."""
     bits = senders.bits
     s = senders.flow[f]
@@ -51,7 +50,7 @@ def deliver(senders, f, number):
 
 
 @inlined
-def report(net, senders, e, f, number):
+def report(net: Any, senders: Any, e: int, f: int, number: int) -> int:
     """Write up to three SACK blocks of out-of-order packets into an ACK; return their number."""
     block = net.block
     known = senders.known
@@ -113,10 +112,12 @@ def report(net, senders, e, f, number):
 
 
 @inlined
-def receive_data(net, senders, records, e, time, key, at):
+def receive_data(
+    net: Any, senders: Any, records: Any, e: int, time: float, key: int, at: int
+) -> bool:
     """Deliver a packet to its receiver and turn it into the ACK; return whether that is sent now."""
     it = net.element[e]
-    f = np.int64(it.flow)
+    f = int64(it.flow)
     s = senders.flow[f]
     if s.delayed == 1 and at >= 0:
         push(net, e, len(net.unit) - 1, time, key)
@@ -147,7 +148,7 @@ def receive_data(net, senders, records, e, time, key, at):
                 schedule(net, senders, f, s.ack_due, len(senders.flow) + f)
                 return False
             if s.pending >= 0:
-                release(net, np.int64(s.pending))
+                release(net, int64(s.pending))
     if s.delayed == 1:
         s.pending = -1
         s.ack_due = math.inf
@@ -162,7 +163,7 @@ def receive_data(net, senders, records, e, time, key, at):
 
 
 @inlined
-def answer_late(net, senders, f, e):
+def answer_late(net: Any, senders: Any, f: int, e: int) -> None:
     """Let a packet arrive at a receiver that delays ACKs; list what goes on in ``out``.
 
     Where every mark is echoed, the delayed ACK is sent before a packet that changes the mark (RFC 8257, 3.2).

@@ -2,11 +2,11 @@
 
 The reference is `dfcmodel.packets.reference_reductions`.
 """
-# mypy: ignore-errors
 
 from __future__ import annotations
 
 import math
+from typing import Any
 
 from .jit import compiled
 from .selective import is_held
@@ -15,7 +15,7 @@ __all__ = ["begin_reduction", "reduce_on_ack"]
 
 
 @compiled
-def begin_reduction(flow, f):
+def begin_reduction(flow: Any, f: int) -> None:
     """Begin a recovery with the third duplicate ACK; the first lost packet is about to be sent again."""
     s = flow[f]
     s.pipe = s.prr_limit = s.highest - s.top + 1
@@ -25,7 +25,7 @@ def begin_reduction(flow, f):
 
 
 @compiled
-def reduce_on_ack(senders, f, before, top):
+def reduce_on_ack(senders: Any, f: int, before: int, top: int) -> None:
     """Set how much may be in flight after an ACK in recovery (RFC 6937, 3, with PRR-SSRB).
 
     ``before`` and ``top`` are what was acknowledged, and the highest packet selectively, before the ACK.

@@ -1,7 +1,8 @@
 """Scoreboard of selective acknowledgements at a sender: one bit per packet."""
-# mypy: ignore-errors
 
 from __future__ import annotations
+
+from typing import Any
 
 from .jit import inlined
 
@@ -9,7 +10,7 @@ __all__ = ["clear", "hold", "is_held", "next_hole", "note"]
 
 
 @inlined
-def is_held(senders, f, number):
+def is_held(senders: Any, f: int, number: int) -> bool:
     """Return whether a packet was selectively acknowledged."""
     s = senders.flow[f]
     at = s.bits + ((s.bit_mask + 1) >> 3) + ((number & s.bit_mask) >> 3)
@@ -17,7 +18,7 @@ def is_held(senders, f, number):
 
 
 @inlined
-def hold(senders, f, first, past):
+def hold(senders: Any, f: int, first: int, past: int) -> None:
     """Mark the packets ``first`` .. ``past`` - 1 as selectively acknowledged."""
     s = senders.flow[f]
     half = s.bits + ((s.bit_mask + 1) >> 3)
@@ -32,7 +33,7 @@ def hold(senders, f, first, past):
 
 
 @inlined
-def clear(senders, f):
+def clear(senders: Any, f: int) -> None:
     """Clear the scoreboard of flow f."""
     s = senders.flow[f]
     half = s.bits + ((s.bit_mask + 1) >> 3)
@@ -51,7 +52,7 @@ def clear(senders, f):
 
 
 @inlined
-def note(net, senders, f, e):
+def note(net: Any, senders: Any, f: int, e: int) -> bool:
     """Add the blocks of an ACK to the scoreboard; return whether it changed."""
     block = net.block
     noted = senders.noted
@@ -86,7 +87,7 @@ def note(net, senders, f, e):
 
 
 @inlined
-def next_hole(senders, f):
+def next_hole(senders: Any, f: int) -> int:
     """Return the first packet to resend below a selectively acknowledged one; -1: none."""
     s = senders.flow[f]
     n = max(s.hole, s.least)

@@ -2,18 +2,16 @@
 
 The reference (`dfcmodel.packets.reference_senders`) implements the same functions in plain Python.
 """
-# mypy: ignore-errors
 
 from __future__ import annotations
 
 import math
-
-import numpy as np
+from typing import Any
 
 from .deliveries import forget_sent, is_lost, report_deliveries
 from .emission import NEWRENO, RENO, SACK, TAHOE, output
 from .jit import call_event, inlined
-from .layout import ON_ACK, ON_LOSS, ON_MARK, ON_TIMEOUT
+from .layout import ON_ACK, ON_LOSS, ON_MARK, ON_TIMEOUT, int64
 from .pacing import send_paced, send_paced_selective
 from .random_numbers import uniform
 from .reductions import begin_reduction, reduce_on_ack
@@ -49,7 +47,7 @@ DUPLICATES = 3
 
 
 @inlined
-def send(net, senders, f, most, forced):
+def send(net: Any, senders: Any, f: int, most: int, forced: bool) -> None:
     """Send new packets up to the window, each after a random delay if there is jitter."""
     clock = senders.clock
     s = senders.flow[f]
@@ -67,7 +65,7 @@ def send(net, senders, f, most, forced):
             s.held_until = clock[NOW] + clock[JITTER] * uniform(net.stream, len(net.unit) - 1 + f)
             wake_at(net, f, s.held_until, f)
             return
-        output(net, senders, f, np.int64(s.next))
+        output(net, senders, f, int64(s.next))
         s.next += 1
         sent += 1
         if sent == most:
@@ -75,7 +73,7 @@ def send(net, senders, f, most, forced):
 
 
 @inlined
-def send_selective(net, senders, f, forced):
+def send_selective(net: Any, senders: Any, f: int, forced: bool) -> None:
     """Send packets permitted by the window, or in recovery by the pipe: holes first."""
     clock = senders.clock
     s = senders.flow[f]
@@ -113,7 +111,7 @@ def send_selective(net, senders, f, forced):
 
 
 @inlined
-def grow(senders, f):
+def grow(senders: Any, f: int) -> None:
     """Apply an ACK of new data to the window rule."""
     s = senders.flow[f]
     call_event(senders.events[s.kind, ON_ACK], s, senders.clock[NOW], s.rtt, 1.0, 0.0)
@@ -122,7 +120,7 @@ def grow(senders, f):
 
 
 @inlined
-def forget(net, senders, f, number):
+def forget(net: Any, senders: Any, f: int, number: int) -> None:
     """Release acknowledged data, and update the RTT estimate and the timer."""
     s = senders.flow[f]
     s.duplicates = 0
@@ -140,7 +138,7 @@ def forget(net, senders, f, number):
 
 
 @inlined
-def advance(net, senders, f, number):
+def advance(net: Any, senders: Any, f: int, number: int) -> None:
     """Process an ACK of new data outside recovery, or the ACK that ends recovery."""
     s = senders.flow[f]
     if s.recovery == RENO:
@@ -157,7 +155,7 @@ def advance(net, senders, f, number):
 
 
 @inlined
-def partial_ack(net, senders, f, number):
+def partial_ack(net: Any, senders: Any, f: int, number: int) -> None:
     """Process a partial ACK: resend the next hole and deflate the window (RFC 6582, 3.2 step 3)."""
     s = senders.flow[f]
     if s.partial == 0:
@@ -180,7 +178,7 @@ def partial_ack(net, senders, f, number):
 
 
 @inlined
-def cut_back(senders, f, event):
+def cut_back(senders: Any, f: int, event: int) -> None:
     """Apply a loss or a congestion mark, once per window, to the window rule."""
     s = senders.flow[f]
     s.recover = s.highest
@@ -193,7 +191,7 @@ def cut_back(senders, f, event):
 
 
 @inlined
-def answer_mark(senders, f):
+def answer_mark(senders: Any, f: int) -> None:
     """Apply an ACK with a congestion mark to a rule that answers each of them (RFC 8257)."""
     s = senders.flow[f]
     before = s.cwnd
@@ -204,7 +202,7 @@ def answer_mark(senders, f):
 
 
 @inlined
-def lose(net, senders, f):
+def lose(net: Any, senders: Any, f: int) -> None:
     """Respond to a loss, unless it belongs to a loss event that was already handled."""
     s = senders.flow[f]
     known = s.acked <= s.recover and not (senders.clock[NS2] == 1.0 and s.acked == 0)
@@ -226,13 +224,13 @@ def lose(net, senders, f):
         if s.prr == 1:
             begin_reduction(senders.flow, f)
     if s.samples == 0:
-        output(net, senders, f, np.int64(s.last + 1))
+        output(net, senders, f, int64(s.last + 1))
     if s.recovery != SACK:
         s.inflation = DUPLICATES
 
 
 @inlined
-def duplicate(net, senders, f):
+def duplicate(net: Any, senders: Any, f: int) -> None:
     """Count a duplicate ACK: limited transmit for the first two (RFC 3042), the third is a loss."""
     s = senders.flow[f]
     s.duplicates += 1
@@ -244,12 +242,12 @@ def duplicate(net, senders, f):
     else:
         ahead = min(s.most, s.cwnd + float(s.duplicates))
         if float(s.next) <= float(s.acked) + ahead and s.next < s.size:
-            output(net, senders, f, np.int64(s.next))
+            output(net, senders, f, int64(s.next))
             s.next += 1
 
 
 @inlined
-def receive_selective(net, senders, f, e, number):
+def receive_selective(net: Any, senders: Any, f: int, e: int, number: int) -> int:
     """Process an ACK at a SACK sender; return 1 to send, 2 to increase the window and send."""
     s = senders.flow[f]
     if s.recovering == 1:
@@ -288,11 +286,11 @@ def receive_selective(net, senders, f, e, number):
 
 
 @inlined
-def receive(net, senders, f, e):
+def receive(net: Any, senders: Any, f: int, e: int) -> None:
     """Process an ACK and send the packets it permits."""
     element = net.element
     s = senders.flow[f]
-    number = np.int64(element[e].number)
+    number = int64(element[e].number)
     s.rtt = senders.clock[NOW] - net.sent_at[e]
     marked = element[e].marked == 1
     if marked and s.accurate == 0 and number > s.recover:
@@ -324,7 +322,7 @@ def receive(net, senders, f, e):
 
 
 @inlined
-def expire(net, senders, f):
+def expire(net: Any, senders: Any, f: int) -> bool:
     """Handle a retransmission timeout: resend from the first unacknowledged packet."""
     s = senders.flow[f]
     s.deadline = math.inf

@@ -1,9 +1,9 @@
 """Scheduled actions of senders: starts, delayed packets, timeouts, and sources without a window."""
-# mypy: ignore-errors
 
 from __future__ import annotations
 
 import math
+from typing import Any
 
 from .boxes import OUT
 from .emission import SACK
@@ -22,7 +22,7 @@ ENDLESS = 2**31 - 2  # the most packets of a flow
 
 
 @inlined
-def span(net, senders, f, mean):
+def span(net: Any, senders: Any, f: int, mean: float) -> float:
     """Return the duration of an on, off or idle period, s."""
     if senders.flow[f].onoff == REGULAR:
         return mean
@@ -30,7 +30,7 @@ def span(net, senders, f, mean):
 
 
 @inlined
-def blind(net, senders, f):
+def blind(net: Any, senders: Any, f: int) -> None:
     """Send a packet of a source without congestion control, and schedule the next one."""
     tally = net.tally
     s = senders.flow[f]
@@ -53,7 +53,7 @@ def blind(net, senders, f):
 
 
 @compiled
-def move_clocks(senders, f, now):
+def move_clocks(senders: Any, f: int, now: float) -> None:
     """Let a rate rule see the time that has passed, and what was sent in it."""
     s = senders.flow[f]
     step = now - s.clocked
@@ -63,7 +63,7 @@ def move_clocks(senders, f, now):
 
 
 @compiled
-def feed_back(senders, f, now, sent, marked):
+def feed_back(senders: Any, f: int, now: float, sent: float, marked: float) -> None:
     """Tell a rate rule of an acknowledged packet."""
     s = senders.flow[f]
     s.rtt = now - sent
@@ -72,7 +72,7 @@ def feed_back(senders, f, now, sent, marked):
 
 
 @compiled
-def rated(net, senders, f):
+def rated(net: Any, senders: Any, f: int) -> bool:
     """Send a packet of a rate rule if it is due; return whether the flow goes on, from ``due`` on.
 
     Its clocks are moved on at each of its events, at least every `STEPS` packet times of its first link.
@@ -99,7 +99,7 @@ def rated(net, senders, f):
 
 
 @inlined
-def rest(net, senders, f):
+def rest(net: Any, senders: Any, f: int) -> None:
     """Schedule the next transfer of a window sender once the last one is acknowledged."""
     s = senders.flow[f]
     if s.acked + 1 == s.size and s.due < 0.0:
@@ -108,7 +108,7 @@ def rest(net, senders, f):
 
 
 @inlined
-def wake(net, senders, f):
+def wake(net: Any, senders: Any, f: int) -> None:
     """Process the events due at a sender: start, next transfer, delayed packet, timeout."""
     s = senders.flow[f]
     if s.recovery == BLIND:
@@ -141,7 +141,7 @@ def wake(net, senders, f):
 
 
 @inlined
-def look_at_timers(net, senders, now):
+def look_at_timers(net: Any, senders: Any, now: float) -> None:
     """Schedule the timers that expire in this window, and record the next one after it."""
     flow = senders.flow
     end = senders.clock[END]

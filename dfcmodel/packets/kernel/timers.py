@@ -1,7 +1,8 @@
 """The retransmission timer: RFC 6298, or in ns-2's clock ticks."""
-# mypy: ignore-errors
 
 from __future__ import annotations
+
+from typing import Any
 
 from .boxes import push, take
 from .jit import inlined
@@ -18,7 +19,7 @@ MOST_TIMER = 60.0
 
 
 @inlined
-def timeout_span(senders, f):
+def timeout_span(senders: Any, f: int) -> float:
     """Return the retransmission timeout, s."""
     s = senders.flow[f]
     span = min(max(s.current, senders.clock[LEAST]) * s.backoff, MOST_TIMER)
@@ -26,7 +27,7 @@ def timeout_span(senders, f):
 
 
 @inlined
-def measure(senders, f):
+def measure(senders: Any, f: int) -> None:
     """Update the RTT estimate with the round-trip time of the timed packet."""
     s = senders.flow[f]
     now = senders.clock[NOW]
@@ -57,7 +58,7 @@ def measure(senders, f):
 
 
 @inlined
-def back_off(senders, f):
+def back_off(senders: Any, f: int) -> None:
     """Double the timeout."""
     s = senders.flow[f]
     if s.backoff < 64.0 or timeout_span(senders, f) < MOST_TIMER:
@@ -68,7 +69,7 @@ def back_off(senders, f):
 
 
 @inlined
-def wake_at(net, f, time, agent):
+def wake_at(net: Any, f: int, time: float, agent: int) -> None:
     """Schedule a timer event of flow f: ``agent`` is f for its sender, F + f for its receiver."""
     e = take(net)
     net.element[e].number = WAKE
@@ -77,7 +78,7 @@ def wake_at(net, f, time, agent):
 
 
 @inlined
-def schedule(net, senders, f, time, agent):
+def schedule(net: Any, senders: Any, f: int, time: float, agent: int) -> None:
     """Schedule a timer event if it is in this window; otherwise `look_at_timers` finds it."""
     clock = senders.clock
     if time < clock[END]:
@@ -87,7 +88,7 @@ def schedule(net, senders, f, time, agent):
 
 
 @inlined
-def set_timer(net, senders, f):
+def set_timer(net: Any, senders: Any, f: int) -> None:
     """Restart the retransmission timer."""
     deadline = senders.clock[NOW] + timeout_span(senders, f)
     senders.flow[f].deadline = deadline

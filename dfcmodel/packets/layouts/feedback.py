@@ -63,10 +63,10 @@ def begin_clocks(clocks: list[Clock], arrays: dict[str, Any]) -> None:
         if clock.of >= 0:
             events.append((TELL, clock.of, clock.first, RENEWALS + REPORTS + clock.to))
         for number, p, time, key in events:
-            e = take(net)  # type: ignore[no-untyped-call]
+            e = take(net)
             it = net.element[e]
             it.number, it.marked = number, 0
             it.hop, it.flow = row, end  # what it reports about, from row to row
             arrays["sent_at"][e] = clock.period
-            push(net, e, p, time, key)  # type: ignore[no-untyped-call]
+            push(net, e, p, time, key)
         row = end

@@ -205,7 +205,7 @@ def begin_storms(plan: Plan, arrays: dict[str, Any]) -> None:
     net = calendar_of(arrays)
     lanes = _class_lanes(plan, arrays["hop"])
     for p, q, priority, time in storms:
-        e = take(net)  # type: ignore[no-untyped-call]
+        e = take(net)
         net.element[e].number, net.element[e].flow = PAUSE, 0
         net.element[e].hop = lanes.get((q, priority), -1)
-        push(net, e, q, time, -1 - p)  # type: ignore[no-untyped-call]
+        push(net, e, q, time, -1 - p)

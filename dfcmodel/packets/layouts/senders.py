@@ -167,4 +167,4 @@ def wake_sources(net, flow, rows):  # type: ignore[no-untyped-def]
     """Template: schedule the next packets of sources."""
     for n in range(len(rows)):
         f = rows[n]
-        wake_at(net, f, flow[f].due, f)  # type: ignore[no-untyped-call]
+        wake_at(net, f, flow[f].due, f)
