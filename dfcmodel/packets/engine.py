@@ -13,7 +13,7 @@ import numpy as np
 from dfcmodel.network.flows import rules_of
 from dfcmodel.network.manager_events import manager_events_of
 from dfcmodel.packets.kernel import layout as kernel
-from dfcmodel.packets.kernel.boxes import CROWDED, FAULT, SWITCHED, TRACED
+from dfcmodel.packets.kernel.calendar_queue import CROWDED, FAULT, SWITCHED, TRACED
 from dfcmodel.packets.kernel.layout import ON_ACK, ON_DELIVERY, ON_LOSS, ON_MARK, ON_TIMEOUT
 from dfcmodel.packets.layouts.arrays import Layout, lay_out, trace_ports
 from dfcmodel.packets.layouts.capacities import grow

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .boxes import OUT
+from .calendar_queue import OUT
 from .jit import call_event, compiled
 from .layout import ON_DELIVERY
 from .random_numbers import uniform

@@ -9,14 +9,14 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from .boxes import push
+from .calendar_queue import push
 from .jit import compiled, inlined
 from .layout import int64
 
 __all__ = [
-    "LISTEN",
+    "RECEIVE_FEEDBACK",
     "REPORTS",
-    "TELL",
+    "SEND_FEEDBACK",
     "adjust",
     "begin_of",
     "diffusive_rate",
@@ -24,17 +24,18 @@ __all__ = [
     "exchange",
     "largest_credit",
     "leave_rated",
-    "listen",
     "proportional_share",
     "read_count",
     "ready_at",
-    "settle",
+    "receive_feedback",
+    "send_feedback",
+    "set_unconstrained_rates",
     "take_rated",
-    "tell",
-    "want",
+    "update_credit",
 ]
 
-TELL, LISTEN = -6, -7  # numbers of elements: the clock of a node, the arrival of its feedback
+SEND_FEEDBACK, RECEIVE_FEEDBACK = -6, -7
+"""Numbers of elements: the clock of a node, the arrival of its feedback."""
 REPORTS = (
     1 << 22
 )  # smallest key of reports after `pauses.RENEWALS`: at equal times feedback arrives before
@@ -63,7 +64,7 @@ def ready_at(credit: float, rate: float, time: float) -> float:
 
 
 @inlined
-def settle(net: Any, c: int, time: float) -> None:
+def update_credit(net: Any, c: int, time: float) -> None:
     """Add to the credit of a lane what has grown, and say when its next packet may leave."""
     d = net.diffusive[c]
     credit = d.credit + (time - d.settled) * d.rate
@@ -87,7 +88,7 @@ def read_count(net: Any, c: int, time: float) -> None:
 
 
 @inlined
-def want(net: Any, p: int, nominal: bool, time: float) -> float:
+def set_unconstrained_rates(net: Any, p: int, nominal: bool, time: float) -> float:
     """Set what the active lanes of a port would send alone; return the part of it that each gets.
 
     The nominal rates, which nodes report, are those with alpha = 1 (eq. 5).
@@ -111,18 +112,18 @@ def want(net: Any, p: int, nominal: bool, time: float) -> float:
 def adjust(net: Any, p: int, time: float) -> None:
     """Set the rates of the lanes of a port."""
     port = net.unit[p]
-    part = want(net, p, False, time)
+    part = set_unconstrained_rates(net, p, False, time)
     for c in range(port.lane, port.lane + port.lanes):
-        settle(net, c, time)
+        update_credit(net, c, time)
         net.diffusive[c].rate = part * net.diffusive[c].wanted
-        settle(net, c, time)
+        update_credit(net, c, time)
 
 
 @inlined
-def tell(net: Any, p: int, e: int) -> None:
+def send_feedback(net: Any, p: int, e: int) -> None:
     """Report the nominal rates and the packets of the lanes of a port to those lanes that feed them."""
     element = net.element
-    part = want(net, p, True, element[e].time)
+    part = set_unconstrained_rates(net, p, True, element[e].time)
     for k in range(element[e].hop, element[e].flow):
         d = net.diffusive[net.feedback[k, 0]]
         rate = part * d.wanted if d.active == 1 else math.nan
@@ -136,7 +137,7 @@ def tell(net: Any, p: int, e: int) -> None:
 
 
 @inlined
-def listen(net: Any, p: int, e: int) -> None:
+def receive_feedback(net: Any, p: int, e: int) -> None:
     """Receive what was reported to the lanes of a port, and set their rates."""
     element = net.element
     for k in range(element[e].hop, element[e].flow):
@@ -154,10 +155,10 @@ def exchange(net: Any, p: int, e: int) -> None:
 
     A report takes a period to arrive, which stands in ``sent_at``: of two places the one is written while the other is read.
     """
-    if net.element[e].number == TELL:
-        tell(net, p, e)
+    if net.element[e].number == SEND_FEEDBACK:
+        send_feedback(net, p, e)
     else:
-        listen(net, p, e)
+        receive_feedback(net, p, e)
     it = net.element[e]
     it.marked = 1 - it.marked
     push(net, e, p, it.time + net.sent_at[e], it.key)
@@ -182,7 +183,7 @@ def enter_rated(net: Any, p: int, c: int, e: int) -> None:
     it = net.lane[c]
     element[e].next = -1
     if it.count == 0:
-        settle(net, c, time)
+        update_credit(net, c, time)
         it.head = e
     else:
         element[it.tail].next = e

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from .boxes import OUT
+from .calendar_queue import OUT
 from .jit import inlined
 from .timers import NOW, NS2, set_timer
 

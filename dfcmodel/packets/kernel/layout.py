@@ -413,7 +413,7 @@ class Network(NamedTuple):
     managers: Any  # addresses of the events of queue managers
     order: Any  # (P + 1,) rows of `unit` in the order of processing
     stream: Any  # (P + F,) state of the random numbers of ports, then of flows
-    tally: Any  # counts and flags, see `boxes`
+    tally: Any  # counts and flags, see `calendar_queue`
 
 
 class Senders(NamedTuple):

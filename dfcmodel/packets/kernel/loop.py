@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from .boxes import (
+from .calendar_queue import (
     CROWDED,
     FAULT,
     OUT,
@@ -22,7 +22,7 @@ from .boxes import (
 )
 from .coupled import DROP, MARK, coupled_verdict, update_coupled
 from .deliveries import remember
-from .diffusion import TELL, begin_of, enter_rated, exchange
+from .diffusion import SEND_FEEDBACK, begin_of, enter_rated, exchange
 from .jit import compiled, counting_entry, inlined
 from .lanes import BY_CLASS, BY_FLOW, BY_RATE, dequeue, enter_lane, overflow, wait_on
 from .layout import CLASSES, int64
@@ -41,19 +41,19 @@ from .random_numbers import uniform
 from .rated import has_plain_rates, next_arrival, pass_rated
 from .receivers import DUE, answer_late
 from .senders import receive
-from .sources import CONSTANT, RATED, feed_back, look_at_timers, rest, wake
+from .sources import CONSTANT, RATED, feed_back, on_timer, schedule_due_timers, start_idle_period
 from .timers import CHECK, END, NOW, NS2, WINDOW
 
 __all__ = [
-    "act",
     "depart",
     "enqueue",
     "handle",
-    "look",
     "new_packet",
     "next_of_switch",
+    "process_endpoint_event",
+    "process_port_window",
     "run",
-    "turn_of",
+    "sample_senders",
 ]
 
 EMPTY_WINDOWS = 8
@@ -61,7 +61,7 @@ EMPTY_WINDOWS = 8
 
 
 @inlined
-def act(net: Any, senders: Any, f: int, e: int, key: int) -> None:
+def process_endpoint_event(net: Any, senders: Any, f: int, e: int, key: int) -> None:
     """Process an event at the ends of flow f; list in ``out`` what they send.
 
     Rows are numbers and flags of new packets, or -1 less an element and where it goes on from.
@@ -75,7 +75,7 @@ def act(net: Any, senders: Any, f: int, e: int, key: int) -> None:
             senders.out[0, 1] = DUE
             net.tally[OUT] = 1
     elif key >= ends:
-        wake(net, senders, f)
+        on_timer(net, senders, f)
     elif net.element[e].hop == s.turn:
         answer_late(net, senders, f, e)
         return
@@ -84,7 +84,7 @@ def act(net: Any, senders: Any, f: int, e: int, key: int) -> None:
     else:
         receive(net, senders, f, e)
         if s.onoff != CONSTANT:
-            rest(net, senders, f)
+            start_idle_period(net, senders, f)
     release(net, e)
 
 
@@ -127,7 +127,7 @@ def handle(net: Any, senders: Any, records: Any, u: int, now: float, end: float)
             packets = 1
             if u == ends:
                 senders.clock[NOW] = time
-                act(net, senders, f, e, key)
+                process_endpoint_event(net, senders, f, e, key)
                 packets = net.tally[OUT]
             for i in range(packets):
                 begin = u
@@ -224,7 +224,7 @@ def depart(net: Any, senders: Any, records: Any, u: int, e: int, came: float, ti
 
 
 @inlined
-def turn_of(
+def process_port_window(
     net: Any, senders: Any, records: Any, u: int, now: float, end: float, once: bool
 ) -> bool:
     """Process a window at a port with lanes: departures, arrivals, messages; return if any. ``once``: one of them."""
@@ -257,7 +257,7 @@ def turn_of(
         if not queued:
             net.slot[port.at + (b & port.mask)].head = element[e].next
             port.count -= 1
-            if element[e].number <= TELL:
+            if element[e].number <= SEND_FEEDBACK:
                 exchange(net, u, e)
             elif element[e].number == RENEW:
                 renew(net, records, u, e)
@@ -311,7 +311,7 @@ def next_of_switch(net: Any, u: int, now: float, end: float) -> tuple[int, float
 
 
 @inlined
-def look(senders: Any, records: Any, n: int) -> None:
+def sample_senders(senders: Any, records: Any, n: int) -> None:
     """Record the state of the senders at the end of sample n."""
     flow = senders.flow
     for f in range(len(flow)):
@@ -340,7 +340,7 @@ def run(
         end = min(now + ahead, sample_end)
         clock[END] = end
         if clock[CHECK] < end:
-            look_at_timers(net, senders, now)
+            schedule_due_timers(net, senders, now)
         idle += 1
         k = next_place(unit, 0, len(order))
         while k < len(order):
@@ -354,7 +354,7 @@ def run(
                         p, begin = next_of_switch(net, u, begin, end)
                         if p < 0:
                             break
-                    if (unit[p].waiting > 0 or unit[p].count > 0) and turn_of(
+                    if (unit[p].waiting > 0 or unit[p].count > 0) and process_port_window(
                         net, senders, records, p, begin, end, together
                     ):
                         idle = 0
@@ -371,7 +371,7 @@ def run(
             return n
         now = end
         if end == sample_end:
-            look(senders, records, n)
+            sample_senders(senders, records, n)
             n += 1
             if n == samples:
                 clock[WINDOW] = now

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .boxes import OUT
+from .calendar_queue import OUT
 from .deliveries import next_lost
 from .emission import NEWRENO, RENO, output
 from .jit import compiled

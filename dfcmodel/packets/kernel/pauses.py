@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .boxes import SWITCHED, push, release, take
+from .calendar_queue import SWITCHED, push, release, take
 from .jit import compiled, inlined
 from .layout import int64
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from .boxes import CROWDED, FAULT, TRACED, push, release
+from .calendar_queue import CROWDED, FAULT, TRACED, push, release
 from .early import admit_early
 from .emission import UNMARKABLE
 from .jit import compiled, inlined, prefetch

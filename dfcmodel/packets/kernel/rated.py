@@ -1,7 +1,7 @@
 """What passes a port under diffusion-type flow control on its way between two ports with calendar queues.
 
 These are nearly all events of such a port. Messages, packets that are dropped and those that go on to a port without a
-calendar queue, or to the end of their flow, are left to `dfcmodel.packets.kernel.loop.turn_of`.
+calendar queue, or to the end of their flow, are left to `process_port_window`.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from .boxes import push
+from .calendar_queue import push
 from .diffusion import enter_rated, largest_credit, take_rated
 from .jit import compiled, inlined, prefetch
 from .lanes import BY_RATE

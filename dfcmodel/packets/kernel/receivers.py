@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from .boxes import OUT, push, release
+from .calendar_queue import OUT, push, release
 from .emission import REDUCED
 from .jit import inlined
 from .layout import int64

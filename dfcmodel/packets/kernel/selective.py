@@ -6,7 +6,7 @@ from typing import Any
 
 from .jit import inlined
 
-__all__ = ["clear", "hold", "is_held", "next_hole", "note"]
+__all__ = ["clear", "is_held", "mark_received", "next_hole", "update_scoreboard"]
 
 
 @inlined
@@ -18,7 +18,7 @@ def is_held(senders: Any, f: int, number: int) -> bool:
 
 
 @inlined
-def hold(senders: Any, f: int, first: int, past: int) -> None:
+def mark_received(senders: Any, f: int, first: int, past: int) -> None:
     """Mark the packets ``first`` .. ``past`` - 1 as selectively acknowledged."""
     s = senders.flow[f]
     half = s.bits + ((s.bit_mask + 1) >> 3)
@@ -52,7 +52,7 @@ def clear(senders: Any, f: int) -> None:
 
 
 @inlined
-def note(net: Any, senders: Any, f: int, e: int) -> bool:
+def update_scoreboard(net: Any, senders: Any, f: int, e: int) -> bool:
     """Add the blocks of an ACK to the scoreboard; return whether it changed."""
     block = net.block
     noted = senders.noted
@@ -79,7 +79,7 @@ def note(net: Any, senders: Any, f: int, e: int) -> bool:
         for j in range(3):
             if noted[f, 2 * j] <= left < noted[f, 2 * j + 1]:
                 first = max(first, min(noted[f, 2 * j + 1], right))
-        hold(senders, f, max(first, s.least), right)
+        mark_received(senders, f, max(first, s.least), right)
     for k in range(3):
         noted[f, 2 * k] = block[e, 2 * k] if k < told else -1
         noted[f, 2 * k + 1] = block[e, 2 * k + 1] if k < told else -1

@@ -15,7 +15,7 @@ from .layout import ON_ACK, ON_LOSS, ON_MARK, ON_TIMEOUT, int64
 from .pacing import send_paced, send_paced_selective
 from .random_numbers import uniform
 from .reductions import begin_reduction, reduce_on_ack
-from .selective import clear, next_hole, note
+from .selective import clear, next_hole, update_scoreboard
 from .timers import (
     JITTER,
     NOW,
@@ -30,11 +30,11 @@ __all__ = [
     "advance",
     "answer_mark",
     "cut_back",
+    "discard_acked",
     "duplicate",
     "expire",
-    "forget",
     "grow",
-    "lose",
+    "on_loss",
     "partial_ack",
     "receive",
     "receive_selective",
@@ -120,7 +120,7 @@ def grow(senders: Any, f: int) -> None:
 
 
 @inlined
-def forget(net: Any, senders: Any, f: int, number: int) -> None:
+def discard_acked(net: Any, senders: Any, f: int, number: int) -> None:
     """Release acknowledged data, and update the RTT estimate and the timer."""
     s = senders.flow[f]
     s.duplicates = 0
@@ -151,7 +151,7 @@ def advance(net: Any, senders: Any, f: int, number: int) -> None:
             if s.action == LOSS:
                 s.action = LEFT
         s.partial = 0
-    forget(net, senders, f, number)
+    discard_acked(net, senders, f, number)
 
 
 @inlined
@@ -202,7 +202,7 @@ def answer_mark(senders: Any, f: int) -> None:
 
 
 @inlined
-def lose(net: Any, senders: Any, f: int) -> None:
+def on_loss(net: Any, senders: Any, f: int) -> None:
     """Respond to a loss, unless it belongs to a loss event that was already handled."""
     s = senders.flow[f]
     known = s.acked <= s.recover and not (senders.clock[NS2] == 1.0 and s.acked == 0)
@@ -235,7 +235,7 @@ def duplicate(net: Any, senders: Any, f: int) -> None:
     s = senders.flow[f]
     s.duplicates += 1
     if s.duplicates == DUPLICATES:
-        lose(net, senders, f)
+        on_loss(net, senders, f)
     elif s.duplicates > DUPLICATES:
         if s.action == LOSS and (s.recovery == RENO or s.recovery == NEWRENO):
             s.inflation += 1
@@ -256,16 +256,16 @@ def receive_selective(net: Any, senders: Any, f: int, e: int, number: int) -> in
         if number >= s.recover and not (s.samples == 1 and is_lost(senders, f, number)):
             s.recover = 0 if senders.clock[NS2] == 1.0 else -2
             s.recovering = 0
-            forget(net, senders, f, number)
+            discard_acked(net, senders, f, number)
             s.lost_all = 0
             clear(senders, f)
         elif number > s.acked:
             s.acked = number
-            note(net, senders, f, e)
+            update_scoreboard(net, senders, f, e)
             s.pipe -= 1
             set_timer(net, senders, f)
             s.backoff = 1.0
-        elif s.lost_all == 0 and note(net, senders, f, e) and s.duplicates > 0:
+        elif s.lost_all == 0 and update_scoreboard(net, senders, f, e) and s.duplicates > 0:
             s.duplicates += 1
         if s.prr == 1 and s.recovering == 1:
             s.pipe = pipe
@@ -273,11 +273,11 @@ def receive_selective(net: Any, senders: Any, f: int, e: int, number: int) -> in
         return 1
     if number > s.last:
         s.partial = 0
-        forget(net, senders, f, number)
+        discard_acked(net, senders, f, number)
         s.lost_all = 0
         clear(senders, f)
         return 2
-    if number == s.last and s.lost_all == 0 and note(net, senders, f, e):
+    if number == s.last and s.lost_all == 0 and update_scoreboard(net, senders, f, e):
         s.duplicates += 1
         if s.duplicates <= DUPLICATES:
             s.duplicates -= 1

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from .boxes import OUT
+from .calendar_queue import OUT
 from .emission import SACK
 from .jit import call_event, compiled, inlined
 from .layout import ON_ACK, ON_TIMEOUT
@@ -13,7 +13,16 @@ from .random_numbers import uniform
 from .senders import expire, send, send_selective
 from .timers import CHECK, END, NOW, wake_at
 
-__all__ = ["blind", "feed_back", "look_at_timers", "move_clocks", "rated", "rest", "span", "wake"]
+__all__ = [
+    "blind",
+    "feed_back",
+    "move_clocks",
+    "on_timer",
+    "rated",
+    "schedule_due_timers",
+    "span",
+    "start_idle_period",
+]
 
 BLIND, RATED = 4, 5
 STEPS = 16.0
@@ -99,7 +108,7 @@ def rated(net: Any, senders: Any, f: int) -> bool:
 
 
 @inlined
-def rest(net: Any, senders: Any, f: int) -> None:
+def start_idle_period(net: Any, senders: Any, f: int) -> None:
     """Schedule the next transfer of a window sender once the last one is acknowledged."""
     s = senders.flow[f]
     if s.acked + 1 == s.size and s.due < 0.0:
@@ -108,7 +117,7 @@ def rest(net: Any, senders: Any, f: int) -> None:
 
 
 @inlined
-def wake(net: Any, senders: Any, f: int) -> None:
+def on_timer(net: Any, senders: Any, f: int) -> None:
     """Process the events due at a sender: start, next transfer, delayed packet, timeout."""
     s = senders.flow[f]
     if s.recovery == BLIND:
@@ -141,7 +150,7 @@ def wake(net: Any, senders: Any, f: int) -> None:
 
 
 @inlined
-def look_at_timers(net: Any, senders: Any, now: float) -> None:
+def schedule_due_timers(net: Any, senders: Any, now: float) -> None:
     """Schedule the timers that expire in this window, and record the next one after it."""
     flow = senders.flow
     end = senders.clock[END]

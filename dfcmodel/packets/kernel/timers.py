@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .boxes import push, take
+from .calendar_queue import push, take
 from .jit import inlined
 
 __all__ = ["back_off", "measure", "schedule", "set_timer", "timeout_span", "wake_at"]
@@ -79,7 +79,7 @@ def wake_at(net: Any, f: int, time: float, agent: int) -> None:
 
 @inlined
 def schedule(net: Any, senders: Any, f: int, time: float, agent: int) -> None:
-    """Schedule a timer event if it is in this window; otherwise `look_at_timers` finds it."""
+    """Schedule a timer event if it is in this window; otherwise `schedule_due_timers` finds it."""
     clock = senders.clock
     if time < clock[END]:
         wake_at(net, f, time, agent)

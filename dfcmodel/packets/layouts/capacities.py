@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dfcmodel.network.flows import of_kind
-from dfcmodel.packets.kernel.boxes import ALARM, CROWDED, USED
+from dfcmodel.packets.kernel.calendar_queue import ALARM, CROWDED, USED
 from dfcmodel.packets.plans import HEADER
 from responsefn import WindowRule
 

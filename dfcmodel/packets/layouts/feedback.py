@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dfcmodel.network.disciplines import DFC
-from dfcmodel.packets.kernel.diffusion import LISTEN, REPORTS, TELL
+from dfcmodel.packets.kernel.diffusion import RECEIVE_FEEDBACK, REPORTS, SEND_FEEDBACK
 from dfcmodel.packets.kernel.layout import DIFFUSIVE
 from dfcmodel.packets.kernel.pauses import RENEWALS
 from dfcmodel.packets.layouts.units import calendar_of
@@ -52,16 +52,16 @@ def _lane(plan: Plan, unit: NDArray[Any], p: int, key: tuple[int, bool]) -> int:
 
 def begin_clocks(clocks: list[Clock], arrays: dict[str, Any]) -> None:
     """Schedule the first report of each node, and its arrival."""
-    from dfcmodel.packets.kernel.boxes import push, take
+    from dfcmodel.packets.kernel.calendar_queue import push, take
 
     net = calendar_of(arrays)
     row = 0
     for clock in clocks:
         end = row + len(clock.keys)
         reported = clock.of if clock.of >= 0 else clock.to
-        events = [(LISTEN, clock.to, clock.first + clock.period, RENEWALS + reported)]
+        events = [(RECEIVE_FEEDBACK, clock.to, clock.first + clock.period, RENEWALS + reported)]
         if clock.of >= 0:
-            events.append((TELL, clock.of, clock.first, RENEWALS + REPORTS + clock.to))
+            events.append((SEND_FEEDBACK, clock.of, clock.first, RENEWALS + REPORTS + clock.to))
         for number, p, time, key in events:
             e = take(net)
             it = net.element[e]

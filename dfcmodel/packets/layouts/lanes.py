@@ -196,7 +196,7 @@ def _class_lanes(plan: Plan, hop: NDArray[Any]) -> dict[tuple[int, int], int]:
 
 def begin_storms(plan: Plan, arrays: dict[str, Any]) -> None:
     """Schedule the pauses of ports with a fault, which never end."""
-    from dfcmodel.packets.kernel.boxes import push, take
+    from dfcmodel.packets.kernel.calendar_queue import push, take
     from dfcmodel.packets.kernel.pauses import PAUSE
 
     storms = plan.storms()

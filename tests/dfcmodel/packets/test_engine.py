@@ -16,7 +16,7 @@ from dfcmodel import CBR, PFC, Packets, RampMarking, takano2006
 from dfcmodel.network.disciplines import manager_of
 from dfcmodel.packets import engine, planning
 from dfcmodel.packets.engine import begin_run, run_engine
-from dfcmodel.packets.kernel import boxes
+from dfcmodel.packets.kernel import calendar_queue
 from dfcmodel.packets.layouts import senders
 from dfcmodel.packets.layouts.units import Calendar
 from dfcmodel.packets.simulation import plan_scenario
@@ -213,11 +213,11 @@ def test_packets_without_an_element_of_their_own_are_in_no_list(one_link) -> Non
     net = Calendar(*(counted(arrays[name]) for name in Calendar._fields))
     element, unit, slot, tally = net
     last = len(element) - 1
-    tally[boxes.USED], tally[boxes.FREE] = last - 1, -1
-    assert [boxes.take(net) for _ in range(3)] == [last - 1, last, last]
-    assert tally[boxes.FAULT] == 1
+    tally[calendar_queue.USED], tally[calendar_queue.FREE] = last - 1, -1
+    assert [calendar_queue.take(net) for _ in range(3)] == [last - 1, last, last]
+    assert tally[calendar_queue.FAULT] == 1
     for e, time in ((0, 2e-6), (last, 3e-6), (last, 1e-6), (1, 2.5e-6), (last, 2e-6), (2, 1e-6)):
-        boxes.push(net, e, 0, time, 1)
+        calendar_queue.push(net, e, 0, time, 1)
     assert unit[0].count == 3
     found, e = [], slot[unit[0].at].head
     while e >= 0:

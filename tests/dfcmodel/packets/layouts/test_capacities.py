@@ -7,7 +7,7 @@ import pytest
 
 from dfcmodel import Packets, takano2006
 from dfcmodel.packets.engine import run_engine
-from dfcmodel.packets.kernel.boxes import ALARM, USED
+from dfcmodel.packets.kernel.calendar_queue import ALARM, USED
 from dfcmodel.packets.layouts import capacities
 from dfcmodel.packets.layouts.arrays import lay_out
 from dfcmodel.packets.layouts.capacities import (

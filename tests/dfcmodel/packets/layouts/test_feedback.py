@@ -6,7 +6,7 @@ import numpy as np
 
 from dfcmodel import CBR, DFC, FIFO, Flow, Link, Packets, Scenario
 from dfcmodel.network.flows import window_rules
-from dfcmodel.packets.kernel.diffusion import LISTEN, TELL
+from dfcmodel.packets.kernel.diffusion import RECEIVE_FEEDBACK, SEND_FEEDBACK
 from dfcmodel.packets.layouts.arrays import lay_out
 from dfcmodel.packets.layouts.lookahead import ordered_ports, windows
 from dfcmodel.packets.plans import Plan
@@ -52,8 +52,8 @@ def test_rows_have_the_numbers_of_the_law() -> None:
     assert [row["counts"] for row in (one, two, host)] == [1, 1, 0]
     assert unit["lanes"][[0, 1, 3]].tolist() == [1, 2, 1]
     events = arrays["element"][: arrays["tally"][1]]
-    assert (events["number"] == TELL).sum() == 2
-    assert (events["number"] == LISTEN).sum() == 3
+    assert (events["number"] == SEND_FEEDBACK).sum() == 2
+    assert (events["number"] == RECEIVE_FEEDBACK).sum() == 3
 
 
 def test_a_window_is_not_longer_than_a_period_of_feedback() -> None:
