@@ -126,7 +126,7 @@ class PacketRun:
             When there are more packets in the network than links and windows can hold.
         """
         plan, arrays, records = self.plan, self.layout.arrays, self.records
-        run, tally, size = loop_of(KERNEL), arrays["tally"], self.part
+        run, counters, size = loop_of(KERNEL), arrays["counters"], self.part
         while self.done < until:
             check_stop()
             first, began = self.done, time.perf_counter()
@@ -137,20 +137,20 @@ class PacketRun:
             size = min(max(self.part, int(PART / each)), LONGER * self.part)
             if self.bar is not None:
                 self.bar.update(self.done - first)
-            if tally[FAULT]:
-                if tally[CROWDED] or len(arrays["element"]) < self.layout.most:
+            if counters[FAULT]:
+                if counters[CROWDED] or len(arrays["packet"]) < self.layout.most:
                     return False
                 place = f"{plan.scenario.name}, t = {self.done * plan.sample:g} s"
                 msg = "more packets in the network than links and windows can hold"
                 raise MemoryError(f"{place}: {msg}")
             self._check_rates()
             if self.keeps:
-                records.take_switches(int(tally[SWITCHED]))
-            tally[SWITCHED] = 0
-            if tally[TRACED]:
-                self.kept.append(arrays["trace"][: tally[TRACED]].copy())
-                tally[TRACED] = 0
-            if tally[CROWDED]:
+                records.take_switches(int(counters[SWITCHED]))
+            counters[SWITCHED] = 0
+            if counters[TRACED]:
+                self.kept.append(arrays["trace"][: counters[TRACED]].copy())
+                counters[TRACED] = 0
+            if counters[CROWDED]:
                 grow(arrays, self.layout.most)
         return True
 

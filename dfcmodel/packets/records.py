@@ -105,7 +105,7 @@ class Records:
         """Copy the remaining records from the arrays of the compiled engine."""
         flow, hop, P = arrays["flow"], arrays["hop"], len(self.plan.ports)
         real = hop["port"] >= 0
-        self.peak = arrays["unit"]["peak"][:P].astype(np.int64)
+        self.peak = arrays["port"]["peak"][:P].astype(np.int64)
         self.waited = arrays["waited"].copy()
         self.add_up()
         self.imbalance = self._imbalance(arrays)
@@ -117,7 +117,7 @@ class Records:
 
     def _imbalance(self, arrays: dict[str, Any]) -> NDArray[np.float64]:
         """Return the packets emitted less arrived, dropped and in the network, relative, (F,)."""
-        flow, used = arrays["flow"], arrays["element"][: arrays["tally"][1]]
+        flow, used = arrays["flow"], arrays["packet"][: arrays["counters"][1]]
         inside = used[used["number"] >= 0]
         inside = inside[inside["hop"] <= flow["turn"][inside["flow"]]]
         missing = flow["emitted"].astype(float) - flow["arrived"]

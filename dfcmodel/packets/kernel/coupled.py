@@ -41,13 +41,13 @@ def coupled_verdict(
 def update_coupled(net: Any, p: int, now: float) -> None:
     """Apply the updates of p' that were due before now (RFC 9332, A.1)."""
     c = net.control[p]
-    port = net.unit[p]
+    port = net.port[p]
     while c.next < now:
         delay = 0.0
         if port.manager == COUPLED:
             for k in range(port.lane, port.lane + port.lanes):
                 if net.lane[k].count > 0:
-                    delay = max(delay, c.next - net.element[net.lane[k].head].time)
+                    delay = max(delay, c.next - net.packet[net.lane[k].head].time)
         else:
             delay = port.bytes * c.pace
         c.p += c.alpha * (delay - c.target) + c.beta * (delay - c.delay)
@@ -61,12 +61,12 @@ def choose_queue(net: Any, p: int) -> int:
     """Return which queue of DualPI2 sends: the Scalable one, unless the Classic one is owed its share."""
     lane = net.lane
     c = net.control[p]
-    first = net.unit[p].lane
+    first = net.port[p].lane
     if lane[first].count == 0:
         return CLASSIC
     if lane[first + 1].count == 0:
         return SCALABLE
     chosen = CLASSIC if c.credit > 0.0 else SCALABLE
-    size = net.sizes[net.element[lane[first + chosen].head].size]
+    size = net.sizes[net.packet[lane[first + chosen].head].size]
     c.credit += c.share * size if chosen == SCALABLE else (c.share - 1.0) * size
     return chosen

@@ -113,7 +113,7 @@ def report_deliveries(net: Any, senders: Any, f: int, sent: float, marked: float
     s.sample[1] = s.delivered
     s.sample[2] = s.delivered
     s.sample[3] = 0.0
-    s.sample[4] = float(s.sent_last - s.sent_first + net.tally[OUT])
+    s.sample[4] = float(s.sent_last - s.sent_first + net.counters[OUT])
     s.sample[5] = 0.0
     s.sample[6] = 0.0
     if newest >= 0:
@@ -126,5 +126,5 @@ def report_deliveries(net: Any, senders: Any, f: int, sent: float, marked: float
     if acked > 0.0:
         s.delivered_at = now
     s.sample[9] = 1.0 if s.acked < s.recover else 0.0
-    s.sample[10] = uniform(net.stream, len(net.unit) - 1 + f)
+    s.sample[10] = uniform(net.stream, len(net.port) - 1 + f)
     call_event(senders.events[s.kind, ON_DELIVERY], s, now, s.rtt, acked, lost)

@@ -35,7 +35,7 @@ __all__ = [
 ]
 
 SEND_FEEDBACK, RECEIVE_FEEDBACK = -6, -7
-"""Numbers of elements: the clock of a node, the arrival of its feedback."""
+"""Numbers of packets: the clock of a node, the arrival of its feedback."""
 REPORTS = (
     1 << 22
 )  # smallest key of reports after `pauses.RENEWALS`: at equal times feedback arrives before
@@ -93,7 +93,7 @@ def set_unconstrained_rates(net: Any, p: int, nominal: bool, time: float) -> flo
 
     The nominal rates, which nodes report, are those with alpha = 1 (eq. 5).
     """
-    port = net.unit[p]
+    port = net.port[p]
     total = 0.0
     for c in range(port.lane, port.lane + port.lanes):
         d = net.diffusive[c]
@@ -111,7 +111,7 @@ def set_unconstrained_rates(net: Any, p: int, nominal: bool, time: float) -> flo
 @compiled
 def adjust(net: Any, p: int, time: float) -> None:
     """Set the rates of the lanes of a port."""
-    port = net.unit[p]
+    port = net.port[p]
     part = set_unconstrained_rates(net, p, False, time)
     for c in range(port.lane, port.lane + port.lanes):
         update_credit(net, c, time)
@@ -122,13 +122,13 @@ def adjust(net: Any, p: int, time: float) -> None:
 @inlined
 def send_feedback(net: Any, p: int, e: int) -> None:
     """Report the nominal rates and the packets of the lanes of a port to those lanes that feed them."""
-    element = net.element
-    part = set_unconstrained_rates(net, p, True, element[e].time)
-    for k in range(element[e].hop, element[e].flow):
+    packet = net.packet
+    part = set_unconstrained_rates(net, p, True, packet[e].time)
+    for k in range(packet[e].hop, packet[e].flow):
         d = net.diffusive[net.feedback[k, 0]]
         rate = part * d.wanted if d.active == 1 else math.nan
         to = net.diffusive[net.feedback[k, 1]]
-        if element[e].marked == 0:
+        if packet[e].marked == 0:
             to.rate_0 = rate
             to.backlog_0 = d.counted
         else:
@@ -139,14 +139,14 @@ def send_feedback(net: Any, p: int, e: int) -> None:
 @inlined
 def receive_feedback(net: Any, p: int, e: int) -> None:
     """Receive what was reported to the lanes of a port, and set their rates."""
-    element = net.element
-    for k in range(element[e].hop, element[e].flow):
+    packet = net.packet
+    for k in range(packet[e].hop, packet[e].flow):
         d = net.diffusive[net.feedback[k, 1]]
-        rate = d.rate_0 if element[e].marked == 0 else d.rate_1
+        rate = d.rate_0 if packet[e].marked == 0 else d.rate_1
         if rate >= 0.0:  # of an inactive flow nothing is reported
             d.told_rate = rate
-            d.told_backlog = d.backlog_0 if element[e].marked == 0 else d.backlog_1
-    adjust(net, p, element[e].time)
+            d.told_backlog = d.backlog_0 if packet[e].marked == 0 else d.backlog_1
+    adjust(net, p, packet[e].time)
 
 
 @compiled
@@ -155,11 +155,11 @@ def exchange(net: Any, p: int, e: int) -> None:
 
     A report takes a period to arrive, which stands in ``sent_at``: of two places the one is written while the other is read.
     """
-    if net.element[e].number == SEND_FEEDBACK:
+    if net.packet[e].number == SEND_FEEDBACK:
         send_feedback(net, p, e)
     else:
         receive_feedback(net, p, e)
-    it = net.element[e]
+    it = net.packet[e]
     it.marked = 1 - it.marked
     push(net, e, p, it.time + net.sent_at[e], it.key)
 
@@ -167,7 +167,7 @@ def exchange(net: Any, p: int, e: int) -> None:
 @inlined
 def begin_of(net: Any, p: int) -> float:
     """Return when the next packet of a port leaves unless something happens before."""
-    port = net.unit[p]
+    port = net.port[p]
     least = math.inf
     for c in range(port.lane, port.lane + port.lanes):
         if net.lane[c].count > 0:
@@ -178,19 +178,19 @@ def begin_of(net: Any, p: int) -> float:
 @inlined
 def enter_rated(net: Any, p: int, c: int, e: int) -> None:
     """Append a packet to a lane that has a rate; the first one of a flow makes it active."""
-    element = net.element
-    time = element[e].time
+    packet = net.packet
+    time = packet[e].time
     it = net.lane[c]
-    element[e].next = -1
+    packet[e].next = -1
     if it.count == 0:
         update_credit(net, c, time)
         it.head = e
     else:
-        element[it.tail].next = e
+        packet[it.tail].next = e
     it.tail = e
     it.count += 1
-    net.unit[p].waiting += 1
-    net.unit[p].bytes += net.sizes[element[e].size]
+    net.port[p].waiting += 1
+    net.port[p].bytes += net.sizes[packet[e].size]
     if net.diffusive[c].active == 0:
         net.diffusive[c].active = 1
         adjust(net, p, time)
@@ -199,7 +199,7 @@ def enter_rated(net: Any, p: int, c: int, e: int) -> None:
 @inlined
 def largest_credit(net: Any, p: int, time: float) -> int:
     """Return the lane with the largest credit of those from which a packet may leave, at ties the first."""
-    port = net.unit[p]
+    port = net.port[p]
     found = -1
     most = 0.0
     for c in range(port.lane, port.lane + port.lanes):
@@ -220,7 +220,7 @@ def take_rated(net: Any, p: int, c: int, time: float) -> int:
     """
     it = net.lane[c]
     e = int64(it.head)
-    it.head = net.element[e].next
+    it.head = net.packet[e].next
     it.count -= 1
     d = net.diffusive[c]
     credit = d.credit + ((time - d.settled) * d.rate - 1.0)
@@ -230,8 +230,8 @@ def take_rated(net: Any, p: int, c: int, time: float) -> int:
     else:
         credit = min(credit, 1.0)
     d.credit = credit
-    net.unit[p].waiting -= 1
-    net.unit[p].bytes -= net.sizes[net.element[e].size]
+    net.port[p].waiting -= 1
+    net.port[p].bytes -= net.sizes[net.packet[e].size]
     return e
 
 

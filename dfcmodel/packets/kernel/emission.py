@@ -18,7 +18,7 @@ REDUCED, UNMARKABLE = 1, 2  # flags of a packet: CWR; not ECN-capable
 @inlined
 def output(net: Any, senders: Any, f: int, number: int) -> None:
     """Send a packet; start its RTT measurement and the retransmission timer if needed."""
-    tally = net.tally
+    counters = net.counters
     s = senders.flow[f]
     idle = s.acked == s.highest
     flags = 0
@@ -27,9 +27,9 @@ def output(net: Any, senders: Any, f: int, number: int) -> None:
         s.reduced = 0
     elif s.accurate == 0 and senders.clock[NS2] == 0.0:
         flags = UNMARKABLE
-    senders.out[tally[OUT], 0] = number
-    senders.out[tally[OUT], 1] = flags
-    tally[OUT] += 1
+    senders.out[counters[OUT], 0] = number
+    senders.out[counters[OUT], 1] = flags
+    counters[OUT] += 1
     if number > s.highest:
         s.highest = number
         if s.timing == 0:

@@ -24,10 +24,10 @@ BY_FLOW, BY_CLASS, BY_RATE = (
 @inlined
 def enter_lane(net: Any, p: int, c: int, e: int) -> None:
     """Append a packet to a lane."""
-    lane, element = net.lane, net.element
-    port = net.unit[p]
+    lane, packet = net.lane, net.packet
+    port = net.port[p]
     it = lane[c]
-    element[e].next = -1
+    packet[e].next = -1
     if it.count == 0:
         it.head = e
         it.deficit = net.sizes[0]
@@ -39,29 +39,29 @@ def enter_lane(net: Any, p: int, c: int, e: int) -> None:
             lane[level.last].next = c
         level.last = c
     else:
-        element[it.tail].next = e
+        packet[it.tail].next = e
     it.tail = e
     it.count += 1
     if it.paused == 0:
         port.waiting += 1
     else:
         port.held += 1
-    port.bytes += net.sizes[element[e].size]
+    port.bytes += net.sizes[packet[e].size]
 
 
 @compiled
 def wait_on(net: Any, records: Any) -> None:
     """Record the packets that are still queued in lanes at the end of the run."""
-    unit = net.unit
+    port = net.port
     waiting = records.waiting
     rows = len(waiting) - 1
-    for p in range(len(unit) - 1):
-        for c in range(unit[p].lane, unit[p].lane + unit[p].lanes):
+    for p in range(len(port) - 1):
+        for c in range(port[p].lane, port[p].lane + port[p].lanes):
             e = int64(net.lane[c].head)
             for _ in range(net.lane[c].count):
-                waiting[min(int(net.element[e].time * records.scale), rows), p] += 1
+                waiting[min(int(net.packet[e].time * records.scale), rows), p] += 1
                 waiting[rows, p] -= 1
-                e = int64(net.element[e].next)
+                e = int64(net.packet[e].next)
 
 
 @inlined
@@ -69,7 +69,7 @@ def discard(net: Any, senders: Any, records: Any, p: int, e: int, time: float) -
     """Drop a packet that was queued."""
     rows = len(records.lost) - 1
     row = min(int(time * records.scale), rows)
-    came = net.element[e].time
+    came = net.packet[e].time
     records.waiting[min(int(came * records.scale), rows), p] += 1
     records.waiting[row, p] -= 1
     drop(net, senders, records, p, e, came, time)
@@ -79,7 +79,7 @@ def discard(net: Any, senders: Any, records: Any, p: int, e: int, time: float) -
 def longest_lane(net: Any, p: int) -> int:
     """Return the longest lane of the lowest-priority busy level; at ties that of the first flow."""
     lane = net.lane
-    port = net.unit[p]
+    port = net.port[p]
     for level in range(port.levels - 1, -1, -1):
         most = 0
         found = -1
@@ -98,14 +98,14 @@ def longest_lane(net: Any, p: int) -> int:
 def overflow(net: Any, senders: Any, records: Any, p: int, time: float) -> None:
     """Drop the first packet of the longest lane."""
     lane = net.lane
-    port = net.unit[p]
+    port = net.port[p]
     c = longest_lane(net, p)
     it = lane[c]
     e = int64(it.head)
-    it.head = net.element[e].next
+    it.head = net.packet[e].next
     it.count -= 1
     port.waiting -= 1
-    port.bytes -= net.sizes[net.element[e].size]
+    port.bytes -= net.sizes[net.packet[e].size]
     if it.count == 0:
         level = lane[port.lane + it.level]
         before = -1
@@ -125,15 +125,15 @@ def overflow(net: Any, senders: Any, records: Any, p: int, time: float) -> None:
 @inlined
 def leave_lane(net: Any, p: int, level: int) -> int:
     """Remove the next packet from the lanes of a port, from a level on, and return it."""
-    lane, sizes, element = net.lane, net.sizes, net.element
-    port = net.unit[p]
+    lane, sizes, packet = net.lane, net.sizes, net.packet
+    port = net.port[p]
     k = port.lane + level
     while lane[k].first < 0:
         k += 1
     turns = lane[k]
     c = turns.first
     if port.by_turns != 0:
-        while lane[c].paused > 0 or sizes[element[lane[c].head].size] > lane[c].deficit:
+        while lane[c].paused > 0 or sizes[packet[lane[c].head].size] > lane[c].deficit:
             if lane[c].paused == 0:
                 lane[c].deficit += sizes[0]
             if c != turns.last:
@@ -144,14 +144,14 @@ def leave_lane(net: Any, p: int, level: int) -> int:
                 c = turns.first
     it = lane[c]
     e = int64(it.head)
-    it.head = element[e].next
+    it.head = packet[e].next
     it.count -= 1
-    size = sizes[element[e].size]
+    size = sizes[packet[e].size]
     it.deficit -= size
     port.waiting -= 1
     port.bytes -= size
     if it.count > 0:
-        prefetch(element, it.head)
+        prefetch(packet, it.head)
     else:
         turns.first = it.next
         if turns.first < 0:
@@ -165,8 +165,8 @@ def dequeue(net: Any, senders: Any, records: Any, p: int, time: float) -> int:
 
     -1: DualPI2 has dropped all that waited.
     """
-    element, sizes = net.element, net.sizes
-    port = net.unit[p]
+    packet, sizes = net.packet, net.sizes
+    port = net.port[p]
     if port.by_turns == BY_RATE:
         return leave_rated(net, p, time)
     after = DELIVER
@@ -181,19 +181,19 @@ def dequeue(net: Any, senders: Any, records: Any, p: int, time: float) -> int:
             count_class(net, records, p, e, -1, time)
         if port.manager == COUPLED:
             verdict = coupled_verdict(
-                net, p, level == SCALABLE, is_markable(net, senders, e), time - element[e].time,
+                net, p, level == SCALABLE, is_markable(net, senders, e), time - packet[e].time,
                 float(net.lane[port.lane].count) * sizes[0], sizes[0],
             )  # fmt: skip
             if verdict != DROP:
                 if verdict == MARK:
-                    element[e].marked = 1
+                    packet[e].marked = 1
                 return e
             discard(net, senders, records, p, e, time)
             continue
         if port.manager != CODEL:
             return e
         left = port.bytes if port.waiting > 0 else 0.0
-        after = control_delay(net.control, p, time, element[e].time, left, sizes[0], after)
+        after = control_delay(net.control, p, time, packet[e].time, left, sizes[0], after)
         if after == DELIVER:
             return e
         discard(net, senders, records, p, e, time)

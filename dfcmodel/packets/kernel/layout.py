@@ -7,12 +7,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 __all__ = [
+    "BUCKET",
     "CALLED",
     "CLASSES",
     "CONTROL",
     "DIFFUSIVE",
     "EARLY",
-    "ELEMENT",
     "FEEDER",
     "FLOW",
     "HISTORY",
@@ -26,14 +26,14 @@ __all__ = [
     "ON_LOSS",
     "ON_MARK",
     "ON_TIMEOUT",
+    "PACKET",
+    "PORT",
     "RECEIVER",
     "SAMPLE",
     "SEEN",
     "SENDER",
-    "SLOT",
     "TIMES",
     "TRACE",
-    "UNIT",
     "Network",
     "Records",
     "Senders",
@@ -52,13 +52,13 @@ that a manager sees of an arrival."""
 MORE, SAMPLE = 32, 11
 """Further numbers that a rule of deliveries may have, and those of a sample beside the four of each event."""
 
-ELEMENT = np.dtype(
+PACKET = np.dtype(
     [
         ("time", "f8"),  # when it arrives, s
         ("number", "i4"),  # of the packet, or of the last one acknowledged; WAKE
         ("flow", "i4"),
-        ("next", "i4"),  # next element of its slot, or of the free list; -1: none
-        ("key", "i4"),  # order of elements with equal times
+        ("next", "i4"),  # next packet of its bucket, or of the free list; -1: none
+        ("key", "i4"),  # order of packets with equal times
         ("hop", "i4"),  # row of `HOP`; of a message the lane or feeder that it is for
         ("size", "i1"),  # size class
         ("marked", "i1"),  # 1: congestion was experienced; of an ACK: its echo (RFC 3168, CE, ECE)
@@ -71,21 +71,21 @@ ELEMENT = np.dtype(
 When its data left the sender is in an array of its own, which only the ends of flows read.
 """
 
-SLOT = np.dtype([("head", "i4"), ("tail", "i4")])
-"""First and last element of a slot of a calendar queue; -1: none."""
+BUCKET = np.dtype([("head", "i4"), ("tail", "i4")])
+"""First and last packet of a bucket of a calendar queue; -1: none."""
 
 TIMES = np.dtype([("transmission", "f8"), ("passage", "f8")])
 """Of a size class at a port, s: its transmission, and with the propagation; CLASSES rows per port."""
 CLASSES = 8
 
-UNIT = np.dtype(
+PORT = np.dtype(
     [
         ("free", "f8"),  # end of the last scheduled transmission, s
         ("begun", "f8"),  # its start, s; -inf: it did not wait
-        ("inverse", "f8"),  # slots of the calendar queue per second
-        ("at", "i4"),  # first slot of the calendar queue
-        ("mask", "i4"),  # number of slots minus 1
-        ("count", "i4"),  # elements in the calendar queue
+        ("inverse", "f8"),  # buckets of the calendar queue per second
+        ("at", "i4"),  # first bucket of the calendar queue
+        ("mask", "i4"),  # number of buckets minus 1
+        ("count", "i4"),  # packets in the calendar queue
         ("waiting", "i4"),  # packets in those of its lanes that are not paused
         ("paused", "i4"),  # number of ports that pause it with all its lanes
         ("held", "i4"),  # packets in its other lanes
@@ -115,7 +115,7 @@ UNIT = np.dtype(
         ("first", "i8"),  # first of them
         ("last", "i8"),  # one past the last of them
         ("alarm", "i8"),  # number of queued packets from which the ring should grow
-        ("active", "i8"),  # bits of the 32 units at places from 32 times its row on: what has work
+        ("active", "i8"),  # bits of the 32 ports at places from 32 times its row on: what has work
         ("asks", "i4"),  # first of the ports that count packets together: it asks for pauses
         ("managed", "i4"),  # the lane that its manager sees; ALL_LANES, or NO_LANE
         ("levels", "i4"),
@@ -128,7 +128,7 @@ UNIT = np.dtype(
 LANE = np.dtype(
     [
         ("deficit", "f8"),  # bytes
-        ("head", "i4"),  # first element; -1: none
+        ("head", "i4"),  # first packet; -1: none
         ("tail", "i4"),
         ("count", "i4"),
         ("next", "i4"),  # next lane in the round-robin order
@@ -392,12 +392,12 @@ TRACE = np.dtype(
 
 
 class Network(NamedTuple):
-    """Ports, what is in their queues, and what is on its way between them; P ports, N elements."""
+    """Ports, what is in their queues, and what is on its way between them; P ports, N packets."""
 
-    element: Any  # ELEMENT (N,)
+    packet: Any  # ELEMENT (N,)
     sent_at: Any  # (N,) when the data of each left its sender, s
-    unit: Any  # UNIT (P + 1,) the last is the calendar queue of the senders
-    slot: Any  # SLOT, of all calendar queues
+    port: Any  # UNIT (P + 1,) the last is the calendar queue of the senders
+    bucket: Any  # SLOT, of all calendar queues
     hop: Any  # HOP, of all flows
     lane: Any  # LANE
     diffusive: Any  # DIFFUSIVE, a row per lane; one row without DFC
@@ -411,9 +411,9 @@ class Network(NamedTuple):
     control: Any  # CONTROL
     called: Any  # CALLED
     managers: Any  # addresses of the events of queue managers
-    order: Any  # (P + 1,) rows of `unit` in the order of processing
+    order: Any  # (P + 1,) rows of `port` in the order of processing
     stream: Any  # (P + F,) state of the random numbers of ports, then of flows
-    tally: Any  # counts and flags, see `calendar_queue`
+    counters: Any  # counts and flags, see `calendar_queue`
 
 
 class Senders(NamedTuple):
@@ -423,8 +423,8 @@ class Senders(NamedTuple):
     history: Any  # HISTORY, a ring per flow whose rule sees deliveries
     events: Any  # (rules, 5) addresses of the events of window and rate rules
     bits: Any  # bit maps of packets received, and of those acknowledged selectively
-    known: Any  # (F, 8) recent SACK blocks of a receiver
-    noted: Any  # (F, 6) SACK blocks of the last ACK of a sender
+    received: Any  # (F, 8) recent SACK blocks of a receiver
+    sacked: Any  # (F, 6) SACK blocks of the last ACK of a sender
     out: Any  # what one event sends: rows of number and flags
     clock: Any  # (8,) times and options, see `timers`
 

@@ -1,7 +1,7 @@
 """The loop over windows of time.
 
-Packets and messages that a unit sends in a window reach itself and the units before it in the order
-only after the window. Each unit can therefore process all its arrivals of the window at once.
+Packets and messages that a port sends in a window reach itself and the ports before it in the order
+only after the window. Each port can therefore process all its arrivals of the window at once.
 """
 
 from __future__ import annotations
@@ -64,23 +64,23 @@ EMPTY_WINDOWS = 8
 def process_endpoint_event(net: Any, senders: Any, f: int, e: int, key: int) -> None:
     """Process an event at the ends of flow f; list in ``out`` what they send.
 
-    Rows are numbers and flags of new packets, or -1 less an element and where it goes on from.
+    Rows are numbers and flags of new packets, or -1 less a packet and where it goes on from.
     """
     s = senders.flow[f]
-    ends = len(net.unit) - 1
-    net.tally[OUT] = 0
+    ends = len(net.port) - 1
+    net.counters[OUT] = 0
     if key >= ends + len(senders.flow):
         if s.ack_due == senders.clock[NOW]:
             senders.out[0, 0] = -1 - s.pending
             senders.out[0, 1] = DUE
-            net.tally[OUT] = 1
+            net.counters[OUT] = 1
     elif key >= ends:
         on_timer(net, senders, f)
-    elif net.element[e].hop == s.turn:
+    elif net.packet[e].hop == s.turn:
         answer_late(net, senders, f, e)
         return
     elif s.recovery == RATED:
-        feed_back(senders, f, senders.clock[NOW], net.sent_at[e], float(net.element[e].marked))
+        feed_back(senders, f, senders.clock[NOW], net.sent_at[e], float(net.packet[e].marked))
     else:
         receive(net, senders, f, e)
         if s.onoff != CONSTANT:
@@ -90,10 +90,10 @@ def process_endpoint_event(net: Any, senders: Any, f: int, e: int, key: int) -> 
 
 @inlined
 def new_packet(net: Any, senders: Any, f: int, number: int, flags: int) -> int:
-    """Return the element of a packet that enters the network."""
+    """Return the packet of a packet that enters the network."""
     s = senders.flow[f]
     e = take(net)
-    it = net.element[e]
+    it = net.packet[e]
     it.flow = f
     it.number = number
     it.ecn = flags
@@ -110,25 +110,25 @@ def new_packet(net: Any, senders: Any, f: int, number: int, flags: int) -> int:
 @inlined
 def handle(net: Any, senders: Any, records: Any, u: int, now: float, end: float) -> None:
     """Process the arrivals of a window at the ends of the flows, or at a port without lanes."""
-    unit, slot, element = net.unit, net.slot, net.element
-    ends = len(unit) - 1
-    inverse = unit[u].inverse
-    mask = unit[u].mask
-    at = unit[u].at
+    port, bucket, packet = net.port, net.bucket, net.packet
+    ends = len(port) - 1
+    inverse = port[u].inverse
+    mask = port[u].mask
+    at = port[u].at
     for b in range(int(now * inverse), int(end * inverse) + 1):
         place = at + (b & mask)
-        e = int64(slot[place].head)
-        while e >= 0 and element[e].time < end:
-            slot[place].head = element[e].next
-            unit[u].count -= 1
-            time = element[e].time
-            key = int64(element[e].key)
-            f = int64(element[e].flow)
+        e = int64(bucket[place].head)
+        while e >= 0 and packet[e].time < end:
+            bucket[place].head = packet[e].next
+            port[u].count -= 1
+            time = packet[e].time
+            key = int64(packet[e].key)
+            f = int64(packet[e].flow)
             packets = 1
             if u == ends:
                 senders.clock[NOW] = time
                 process_endpoint_event(net, senders, f, e, key)
-                packets = net.tally[OUT]
+                packets = net.counters[OUT]
             for i in range(packets):
                 begin = u
                 if u == ends:
@@ -142,14 +142,14 @@ def handle(net: Any, senders: Any, records: Any, u: int, now: float, end: float)
                         e = -1 - number
                         begin = flags
                 travel(net, senders, records, e, time, key, begin)
-            e = int64(slot[place].head)
+            e = int64(bucket[place].head)
 
 
 @inlined
 def enqueue(net: Any, senders: Any, records: Any, u: int, e: int) -> bool:
     """Drop or queue an arriving packet at a port with lanes; return whether it is sent at once."""
-    port = net.unit[u]
-    it = net.element[e]
+    port = net.port[u]
+    it = net.packet[e]
     time = it.time
     h = int64(it.hop)
     lose = (
@@ -207,8 +207,8 @@ def enqueue(net: Any, senders: Any, records: Any, u: int, e: int) -> bool:
 def depart(net: Any, senders: Any, records: Any, u: int, e: int, came: float, time: float) -> None:
     """Start the transmission of a packet that came to a port with lanes at time ``came``."""
     rows = len(records.lost) - 1
-    it = net.element[e]
-    if net.unit[u].traced == 1:
+    it = net.packet[e]
+    if net.port[u].traced == 1:
         keep_packet(net, senders, records, u, e, came, time, math.nan)
     h = int64(it.hop)
     first = min(int(came * records.scale), rows)
@@ -219,7 +219,7 @@ def depart(net: Any, senders: Any, records: Any, u: int, e: int, came: float, ti
     if row < rows:
         records.waited[h] += time - came
         count_starts(records.started, row, h, h + 1)
-    net.unit[u].free = time + net.times[u * CLASSES + it.size].transmission
+    net.port[u].free = time + net.times[u * CLASSES + it.size].transmission
     it.hop = h + 1
 
 
@@ -228,8 +228,8 @@ def process_port_window(
     net: Any, senders: Any, records: Any, u: int, now: float, end: float, once: bool
 ) -> bool:
     """Process a window at a port with lanes: departures, arrivals, messages; return if any. ``once``: one of them."""
-    element = net.element
-    port = net.unit[u]
+    packet = net.packet
+    port = net.port[u]
     b = int(now * port.inverse)
     past = int(end * port.inverse)
     did = False
@@ -238,7 +238,7 @@ def process_port_window(
             b, passed = pass_rated(net, records, u, b, past, end)
             did = did or passed
         b, e = next_arrival(net, port, b, past, end)
-        time = element[e].time if e >= 0 else end
+        time = packet[e].time if e >= 0 else end
         queued = port.waiting > 0 and port.paused == 0 and port.free < time
         begin = port.free
         if queued and port.by_turns == BY_RATE:
@@ -255,13 +255,13 @@ def process_port_window(
         sent = -1
         came = time
         if not queued:
-            net.slot[port.at + (b & port.mask)].head = element[e].next
+            net.bucket[port.at + (b & port.mask)].head = packet[e].next
             port.count -= 1
-            if element[e].number <= SEND_FEEDBACK:
+            if packet[e].number <= SEND_FEEDBACK:
                 exchange(net, u, e)
-            elif element[e].number == RENEW:
+            elif packet[e].number == RENEW:
                 renew(net, records, u, e)
-            elif element[e].number <= PAUSE:
+            elif packet[e].number <= PAUSE:
                 obey(net, u, e)
                 queued = port.waiting > 0 and port.paused == 0 and port.free < time
             elif enqueue(net, senders, records, u, e):
@@ -270,14 +270,14 @@ def process_port_window(
         if queued:
             sent = dequeue(net, senders, records, u, time)
             if sent >= 0:
-                came = element[sent].time
+                came = packet[sent].time
             watch(net, records, u, time)
         if sent >= 0:
             depart(net, senders, records, u, sent, came, time)
-            it = element[sent]
+            it = packet[sent]
             travel(
                 net, senders, records, sent, time + net.times[u * CLASSES + it.size].passage,
-                int64(port.rank), len(net.unit) - 1,
+                int64(port.rank), len(net.port) - 1,
             )  # fmt: skip
         if once:
             return True
@@ -294,10 +294,10 @@ def next_of_switch(net: Any, u: int, now: float, end: float) -> tuple[int, float
     order = int64(0)
     p = u
     while True:
-        port = net.unit[p]
+        port = net.port[p]
         _, e = next_arrival(net, port, int(now * port.inverse), int(end * port.inverse), end)
-        time = net.element[e].time if e >= 0 else end
-        key = int64(net.element[e].key) if e >= 0 else int64(0)
+        time = net.packet[e].time if e >= 0 else end
+        key = int64(net.packet[e].key) if e >= 0 else int64(0)
         if port.waiting > 0 and port.paused == 0 and port.free < time:
             time = port.free
             key = ENDS + p
@@ -330,7 +330,7 @@ def run(
     It also returns, to be called again, at the end of a window after which half of ``switches`` or ``trace`` is full
     or other arrays are crowded.
     """
-    unit, order, tally = net.unit, net.order, net.tally
+    port, order, counters = net.port, net.order, net.counters
     clock = senders.clock
     now = clock[WINDOW]
     n = first
@@ -342,32 +342,32 @@ def run(
         if clock[CHECK] < end:
             schedule_due_timers(net, senders, now)
         idle += 1
-        k = next_place(unit, 0, len(order))
+        k = next_place(port, 0, len(order))
         while k < len(order):
             u = order[k]
-            if unit[u].kind == LANES:
+            if port[u].kind == LANES:
                 p = u
                 begin = now
-                together = unit[u].mate != u
+                together = port[u].mate != u
                 while p >= 0:
                     if together:
                         p, begin = next_of_switch(net, u, begin, end)
                         if p < 0:
                             break
-                    if (unit[p].waiting > 0 or unit[p].count > 0) and process_port_window(
+                    if (port[p].waiting > 0 or port[p].count > 0) and process_port_window(
                         net, senders, records, p, begin, end, together
                     ):
                         idle = 0
                     if not together:
                         break
-            elif unit[u].count > 0:
-                before = unit[u].count
+            elif port[u].count > 0:
+                before = port[u].count
                 handle(net, senders, records, u, now, end)
-                if unit[u].count != before:
+                if port[u].count != before:
                     idle = 0
-            retire(unit, u, k)
-            k = next_place(unit, k + 1, len(order))
-        if tally[FAULT] != 0:
+            retire(port, u, k)
+            k = next_place(port, k + 1, len(order))
+        if counters[FAULT] != 0:
             return n
         now = end
         if end == sample_end:
@@ -381,6 +381,6 @@ def run(
         elif idle > EMPTY_WINDOWS:
             now = least_time(net, now, min(sample_end, max(end, clock[CHECK])))
             idle = 0
-        if tally[CROWDED] != 0 or 2 * tally[SWITCHED] > len(records.switches):
+        if counters[CROWDED] != 0 or 2 * counters[SWITCHED] > len(records.switches):
             clock[WINDOW] = now
             return n

@@ -151,7 +151,7 @@ def admit_lane(
     It sees all lanes of the port, or one.
     """
     lane = net.lane
-    port = net.unit[p]
+    port = net.port[p]
     queued = port.waiting + port.held
     first = port.lane
     end = port.lane + port.lanes
@@ -171,7 +171,7 @@ def admit_lane(
         since = -1.0  # when the last of what is at the head of a queue came
         for c in range(first, end):
             if lane[c].count > 0:
-                since = max(since, net.element[lane[c].head].time)
+                since = max(since, net.packet[lane[c].head].time)
         delay = now - since if since >= 0.0 else 0.0
         capacity = net.called[p].capacity if port.paused == 0 else 0.0
         most = float(port.room) + 1.0
@@ -179,5 +179,5 @@ def admit_lane(
     if verdict == MARK:
         if not listens:
             return False
-        net.element[e].marked = 1
+        net.packet[e].marked = 1
     return verdict != DROP

@@ -25,7 +25,7 @@ def must_wait(net: Any, senders: Any, f: int) -> bool:
         return False
     wait = 0.0
     if clock[JITTER] > 0.0:
-        wait = clock[JITTER] * uniform(net.stream, len(net.unit) - 1 + f)
+        wait = clock[JITTER] * uniform(net.stream, len(net.port) - 1 + f)
     s.held_until = max(clock[NOW], s.pace_at) + wait
     wake_at(net, f, s.held_until, f)
     return True
@@ -77,7 +77,7 @@ def send_paced_selective(net: Any, senders: Any, f: int, forced: bool) -> None:
         if s.recovering == 1:
             pipe = int64(s.pipe)
             if s.samples == 1:
-                pipe = s.sent_last - s.sent_first + net.tally[OUT]
+                pipe = s.sent_last - s.sent_first + net.counters[OUT]
             if pipe >= (s.prr_limit if s.prr == 1 else int(s.cwnd)):
                 break
         elif s.next > s.last + window:

@@ -22,7 +22,7 @@ __all__ = [
     "watch",
 ]
 
-PAUSE, RESUME, RENEW = -3, -4, -5  # numbers of elements: messages, the end of the quanta of a pause
+PAUSE, RESUME, RENEW = -3, -4, -5  # numbers of packets: messages, the end of the quanta of a pause
 RENEWALS = 1 << 23  # smallest key of renewals: after arrivals, before ends of transmission
 ENDS = 1 << 24  # smallest key of ends of transmission
 
@@ -30,14 +30,14 @@ ENDS = 1 << 24  # smallest key of ends of transmission
 @compiled
 def send_message(net: Any, p: int, k: int, wanted: int, time: float) -> None:
     """Send a pause or resume message of port p to the port in row k of ``feeder``."""
-    element = net.element
+    packet = net.packet
     to = net.feeder[k]
     q = int64(to.port)
     e = take(net)
-    element[e].number = PAUSE if wanted == 1 else RESUME
-    element[e].flow = 0
-    element[e].hop = to.lane
-    push(net, e, q, time + (net.unit[q].delay + net.unit[p].signalling), -1 - p)
+    packet[e].number = PAUSE if wanted == 1 else RESUME
+    packet[e].flow = 0
+    packet[e].hop = to.lane
+    push(net, e, q, time + (net.port[q].delay + net.port[p].signalling), -1 - p)
 
 
 @inlined
@@ -46,8 +46,8 @@ def note_switch(
 ) -> None:
     """Write a row of ``switches``; beyond the last one they are only counted."""
     switches = records.switches
-    n = net.tally[SWITCHED]
-    net.tally[SWITCHED] = n + 1
+    n = net.counters[SWITCHED]
+    net.counters[SWITCHED] = n + 1
     if n < len(switches):
         switches[n, 0] = time
         switches[n, 1] = p
@@ -59,8 +59,8 @@ def note_switch(
 @compiled
 def begin_pauses(net: Any, records: Any, p: int, time: float) -> None:
     """Pause those feeders of a port that are not paused, for the quanta of a message."""
-    element = net.element
-    port = net.unit[p]
+    packet = net.packet
+    port = net.port[p]
     for k in range(port.feeder, port.feeder + port.feeders):
         row = net.feeder[k]
         if row.pausing == 0:
@@ -69,18 +69,18 @@ def begin_pauses(net: Any, records: Any, p: int, time: float) -> None:
             note_switch(net, records, time, p, 1, row.port, -1)
             send_message(net, p, k, 1, time)
             e = take(net)
-            element[e].number = RENEW
-            element[e].flow = 0
-            element[e].hop = k
+            packet[e].number = RENEW
+            packet[e].flow = 0
+            packet[e].hop = k
             push(net, e, p, time + row.span, RENEWALS + row.port)
 
 
 @compiled
 def renew(net: Any, records: Any, p: int, e: int) -> None:
     """Renew a pause whose quanta end while the queue is above the low threshold; otherwise it ends."""
-    port = net.unit[p]
-    time = net.element[e].time
-    k = int64(net.element[e].hop)
+    port = net.port[p]
+    time = net.packet[e].time
+    k = int64(net.packet[e].hop)
     row = net.feeder[k]
     if float(port.waiting) > port.low:
         push(net, e, p, time + row.span, RENEWALS + row.port)
@@ -95,7 +95,7 @@ def renew(net: Any, records: Any, p: int, e: int) -> None:
 @inlined
 def watch(net: Any, records: Any, p: int, time: float) -> None:
     """Pause or resume the feeders of a port when its queue crosses a threshold."""
-    port = net.unit[p]
+    port = net.port[p]
     if port.feeders == 0:
         return
     if net.feeder[port.feeder].span > 0.0:
@@ -113,8 +113,8 @@ def watch(net: Any, records: Any, p: int, time: float) -> None:
 @inlined
 def count_class(net: Any, records: Any, p: int, e: int, more: int, time: float) -> None:
     """Count a packet that enters or leaves the lane of its class; pause or resume where it came from."""
-    port = net.unit[p]
-    k = int64(net.hop[net.element[e].hop].ingress)
+    port = net.port[p]
+    k = int64(net.hop[net.packet[e].hop].ingress)
     row = net.feeder[k]
     row.count += more
     if row.port < 0:
@@ -130,9 +130,9 @@ def count_class(net: Any, records: Any, p: int, e: int, more: int, time: float) 
 def obey(net: Any, p: int, e: int) -> None:
     """Process a pause or resume message at the port that it is for."""
     lane = net.lane
-    port = net.unit[p]
-    c = int64(net.element[e].hop)
-    more = 1 if net.element[e].number == PAUSE else -1
+    port = net.port[p]
+    c = int64(net.packet[e].hop)
+    more = 1 if net.packet[e].number == PAUSE else -1
     release(net, e)
     if c < 0:
         port.paused += more

@@ -1,4 +1,4 @@
-"""Ports without lanes: the path of a packet up to the next unit with a calendar queue."""
+"""Ports without lanes: the path of a packet up to the next port with a calendar queue."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ __all__ = [
 ]
 
 BLIND = 4
-FIFO, EARLY, LANES = 0, 1, 2  # kinds of units
+FIFO, EARLY, LANES = 0, 1, 2  # kinds of ports
 LATEST = (
     1.0 - 2.0**-48
 )  # of the end of a sample: times before it are in the sample whatever was rounded
@@ -38,16 +38,16 @@ def keep_packet(
     net: Any, senders: Any, records: Any, p: int, e: int, came: float, sent: float, dropped: float
 ) -> None:
     """Write a row of ``trace``; the run returns at the end of the window once half of them are in use."""
-    tally = net.tally
+    counters = net.counters
     trace = records.trace
-    n = tally[TRACED]
+    n = counters[TRACED]
     if 2 * n >= len(trace):
-        tally[CROWDED] = 1
+        counters[CROWDED] = 1
     if n == len(trace):
-        tally[FAULT] = 1
+        counters[FAULT] = 1
         return
-    tally[TRACED] = n + 1
-    it = net.element[e]
+    counters[TRACED] = n + 1
+    it = net.packet[e]
     row = trace[n]
     row.arrived = came
     row.sent = sent
@@ -65,9 +65,9 @@ def keep_packet(
 @inlined
 def drop(net: Any, senders: Any, records: Any, p: int, e: int, came: float, time: float) -> None:
     """Drop a packet that came to a port at time ``came``, and record it."""
-    it = net.element[e]
+    it = net.packet[e]
     s = senders.flow[it.flow]
-    if net.unit[p].traced == 1:
+    if net.port[p].traced == 1:
         keep_packet(net, senders, records, p, e, came, math.nan, time)
     rows = len(records.lost) - 1
     row = min(int(time * records.scale), rows)
@@ -80,7 +80,7 @@ def drop(net: Any, senders: Any, records: Any, p: int, e: int, came: float, time
 @inlined
 def is_markable(net: Any, senders: Any, e: int) -> bool:
     """Return whether a packet may be marked instead of dropped (RFC 3168, ECT)."""
-    it = net.element[e]
+    it = net.packet[e]
     s = senders.flow[it.flow]
     return it.hop < s.turn and s.recovery != BLIND and it.ecn & UNMARKABLE == 0
 
@@ -88,20 +88,20 @@ def is_markable(net: Any, senders: Any, e: int) -> bool:
 @inlined
 def is_scalable(net: Any, senders: Any, e: int) -> bool:
     """Return whether a packet carries ECT(1): its sender answers each mark (RFC 9331)."""
-    s = senders.flow[net.element[e].flow]
-    return net.element[e].hop < s.turn and s.accurate == 1
+    s = senders.flow[net.packet[e].flow]
+    return net.packet[e].hop < s.turn and s.accurate == 1
 
 
 @inlined
 def detect_early(net: Any, senders: Any, e: int, p: int, queued: int, time: float) -> int:
     """Return the decision of RED on a packet at a port without lanes: 0 for a drop."""
     idle = -1.0
-    if net.unit[p].free < time:
-        idle = time - max(0.0, net.unit[p].free)
+    if net.port[p].free < time:
+        idle = time - max(0.0, net.port[p].free)
     listens = is_markable(net, senders, e)
-    verdict = admit_early(net, p, queued, idle, net.sizes[net.element[e].size], listens)
+    verdict = admit_early(net, p, queued, idle, net.sizes[net.packet[e].size], listens)
     if verdict == 2:
-        net.element[e].marked = 1
+        net.packet[e].marked = 1
     return verdict
 
 
@@ -111,7 +111,7 @@ def count_waiting(net: Any, p: int, time: float) -> int:
 
     The last one stands in ``begun``, those before it in the ring of start times.
     """
-    port = net.unit[p]
+    port = net.port[p]
     if port.begun < time:
         return 0
     n = port.first
@@ -124,11 +124,11 @@ def count_waiting(net: Any, p: int, time: float) -> int:
 @inlined
 def admit(net: Any, senders: Any, p: int, e: int, time: float) -> int:
     """Return how many wait before a packet that arrives at a port without lanes; -1: it is dropped."""
-    port = net.unit[p]
-    f = int64(net.element[e].flow)
+    port = net.port[p]
+    f = int64(net.packet[e].flow)
     if (
         port.loss > 0.0
-        and net.element[e].hop < senders.flow[f].turn
+        and net.packet[e].hop < senders.flow[f].turn
         and uniform(net.stream, p) < port.loss
     ):
         return -1
@@ -142,16 +142,16 @@ def admit(net: Any, senders: Any, p: int, e: int, time: float) -> int:
 def enter_ring(net: Any, records: Any, h: int, p: int, queued: int, time: float) -> None:
     """Queue a packet at a port without lanes behind ``queued`` ones that wait."""
     rows = len(records.lost) - 1
-    port = net.unit[p]
+    port = net.port[p]
     start = port.free
     if queued > 0:
         net.ring[port.ring + (port.last & port.ring_mask)] = port.begun
         port.last += 1
         inside = port.last - port.first
         if inside > port.alarm:
-            net.tally[CROWDED] = 1
+            net.counters[CROWDED] = 1
             if inside > port.ring_mask + 1:
-                net.tally[FAULT] = 1
+                net.counters[FAULT] = 1
     else:
         port.first = 0
         port.last = 0
@@ -181,14 +181,13 @@ def count_starts(started: Any, row: int, first: int, past: int) -> None:
 # also inlined, the loop takes 1.02 times as long (takano2006/4, dumbbell), with NewReno's permutation 1.04 to 1.1.
 @inlined
 def travel(net: Any, senders: Any, records: Any, e: int, time: float, key: int, at: int) -> None:
-    """Advance an arriving element hop by hop until a calendar queue, a lane, or its end.
+    """Advance an arriving packet hop by hop until a calendar queue, a lane, or its end.
 
     ``at`` is the port whose calendar queue it has left, or the number of the senders; ARRIVED at a
     receiver that delays ACKs, which share the calendar queue of the senders; DUE for a delayed ACK.
     """
-    unit = net.unit
     started = records.started
-    it = net.element[e]
+    it = net.packet[e]
     rows = len(records.lost) - 1
     h = int64(it.hop)
     size = int64(it.size)
@@ -201,7 +200,7 @@ def travel(net: Any, senders: Any, records: Any, e: int, time: float, key: int, 
             count_starts(started, row, first, h)
             it.hop = h
             if p == SENDER:
-                push(net, e, len(unit) - 1, time, key)
+                push(net, e, len(net.port) - 1, time, key)
                 prefetch(net.sent_at, e)
                 return
             if not receive_data(net, senders, records, e, time, key, at):
@@ -215,8 +214,8 @@ def travel(net: Any, senders: Any, records: Any, e: int, time: float, key: int, 
             it.hop = h
             push(net, e, p, time, key)
             return
-        at = len(unit) - 1
-        port = unit[p]
+        at = len(net.port) - 1
+        port = net.port[p]
         busy = port.free >= time
         start = max(time, port.free)
         if port.plain == 1 and port.begun < time and start < until:  # nothing else waits

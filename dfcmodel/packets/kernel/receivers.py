@@ -53,7 +53,7 @@ def deliver(senders: Any, f: int, number: int) -> int:
 def report(net: Any, senders: Any, e: int, f: int, number: int) -> int:
     """Write up to three SACK blocks of out-of-order packets into an ACK; return their number."""
     block = net.block
-    known = senders.known
+    received = senders.received
     s = senders.flow[f]
     last = s.came - 1
     if last >= s.seen:
@@ -62,8 +62,8 @@ def report(net: Any, senders: Any, e: int, f: int, number: int) -> int:
     left = 0
     right = number + 1
     if number > last:
-        if s.blocks > 0 and known[f, 1] == number:
-            left = max(known[f, 0], s.came)
+        if s.blocks > 0 and received[f, 1] == number:
+            left = max(received[f, 0], s.came)
         else:
             left = number
             while left - 1 > last and senders.bits[s.bits + (((left - 1) & s.bit_mask) >> 3)] & (
@@ -83,29 +83,29 @@ def report(net: Any, senders: Any, e: int, f: int, number: int) -> int:
         told = 1
     kept = 0
     n = 0
-    while n < s.blocks and told < MOST_BLOCKS and known[f, 2 * n + 1] <= s.seen + 1:
-        a = known[f, 2 * n]
-        b = known[f, 2 * n + 1]
+    while n < s.blocks and told < MOST_BLOCKS and received[f, 2 * n + 1] <= s.seen + 1:
+        a = received[f, 2 * n]
+        b = received[f, 2 * n + 1]
         if not (left <= a and right >= b):
             block[e, 2 * told] = a
             block[e, 2 * told + 1] = b
             told += 1
-            known[f, 2 * kept] = a
-            known[f, 2 * kept + 1] = b
+            received[f, 2 * kept] = a
+            received[f, 2 * kept + 1] = b
             kept += 1
         n += 1
     while n < s.blocks:
-        known[f, 2 * kept] = known[f, 2 * n]
-        known[f, 2 * kept + 1] = known[f, 2 * n + 1]
+        received[f, 2 * kept] = received[f, 2 * n]
+        received[f, 2 * kept + 1] = received[f, 2 * n + 1]
         kept += 1
         n += 1
     if number > last:
         kept = min(kept, MOST_BLOCKS - 1)
         for k in range(kept, 0, -1):
-            known[f, 2 * k] = known[f, 2 * k - 2]
-            known[f, 2 * k + 1] = known[f, 2 * k - 1]
-        known[f, 0] = left
-        known[f, 1] = right
+            received[f, 2 * k] = received[f, 2 * k - 2]
+            received[f, 2 * k + 1] = received[f, 2 * k - 1]
+        received[f, 0] = left
+        received[f, 1] = right
         kept += 1
     s.blocks = kept
     return told
@@ -116,11 +116,11 @@ def receive_data(
     net: Any, senders: Any, records: Any, e: int, time: float, key: int, at: int
 ) -> bool:
     """Deliver a packet to its receiver and turn it into the ACK; return whether that is sent now."""
-    it = net.element[e]
+    it = net.packet[e]
     f = int64(it.flow)
     s = senders.flow[f]
     if s.delayed == 1 and at >= 0:
-        push(net, e, len(net.unit) - 1, time, key)
+        push(net, e, len(net.port) - 1, time, key)
         return False
     if at != DUE:
         s.arrived += 1
@@ -168,17 +168,13 @@ def answer_late(net: Any, senders: Any, f: int, e: int) -> None:
 
     Where every mark is echoed, the delayed ACK is sent before a packet that changes the mark (RFC 8257, 3.2).
     """
-    tally = net.tally
+    counters = net.counters
     out = senders.out
     s = senders.flow[f]
-    if (
-        s.accurate == 1
-        and s.pending >= 0
-        and net.element[s.pending].marked != net.element[e].marked
-    ):
+    if s.accurate == 1 and s.pending >= 0 and net.packet[s.pending].marked != net.packet[e].marked:
         out[0, 0] = -1 - s.pending
         out[0, 1] = DUE
-        tally[OUT] = 1
-    out[tally[OUT], 0] = -1 - e
-    out[tally[OUT], 1] = ARRIVED
-    tally[OUT] += 1
+        counters[OUT] = 1
+    out[counters[OUT], 0] = -1 - e
+    out[counters[OUT], 1] = ARRIVED
+    counters[OUT] += 1

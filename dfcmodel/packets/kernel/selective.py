@@ -48,14 +48,14 @@ def clear(senders: Any, f: int) -> None:
     s.top = -1
     s.hole = -1
     for k in range(6):
-        senders.noted[f, k] = -1
+        senders.sacked[f, k] = -1
 
 
 @inlined
 def update_scoreboard(net: Any, senders: Any, f: int, e: int) -> bool:
     """Add the blocks of an ACK to the scoreboard; return whether it changed."""
     block = net.block
-    noted = senders.noted
+    sacked = senders.sacked
     s = senders.flow[f]
     before = s.sacked
     new = False
@@ -71,18 +71,18 @@ def update_scoreboard(net: Any, senders: Any, f: int, e: int) -> bool:
                 senders.bits[at] ^= bit
                 s.sacked -= 1
             n += 1
-    told = net.element[e].size - 1
+    told = net.packet[e].size - 1
     for k in range(told):
         left = block[e, 2 * k]
         right = block[e, 2 * k + 1]
         first = left
         for j in range(3):
-            if noted[f, 2 * j] <= left < noted[f, 2 * j + 1]:
-                first = max(first, min(noted[f, 2 * j + 1], right))
+            if sacked[f, 2 * j] <= left < sacked[f, 2 * j + 1]:
+                first = max(first, min(sacked[f, 2 * j + 1], right))
         mark_received(senders, f, max(first, s.least), right)
     for k in range(3):
-        noted[f, 2 * k] = block[e, 2 * k] if k < told else -1
-        noted[f, 2 * k + 1] = block[e, 2 * k + 1] if k < told else -1
+        sacked[f, 2 * k] = block[e, 2 * k] if k < told else -1
+        sacked[f, 2 * k + 1] = block[e, 2 * k + 1] if k < told else -1
     return new or s.sacked != before
 
 

@@ -62,7 +62,7 @@ def send(net: Any, senders: Any, f: int, most: int, forced: bool) -> None:
     sent = 0
     while s.next <= s.acked + window and s.next < s.size:
         if not forced and clock[JITTER] > 0.0:
-            s.held_until = clock[NOW] + clock[JITTER] * uniform(net.stream, len(net.unit) - 1 + f)
+            s.held_until = clock[NOW] + clock[JITTER] * uniform(net.stream, len(net.port) - 1 + f)
             wake_at(net, f, s.held_until, f)
             return
         output(net, senders, f, int64(s.next))
@@ -90,7 +90,7 @@ def send_selective(net: Any, senders: Any, f: int, forced: bool) -> None:
         elif s.next > s.last + window:
             break
         if not forced and clock[JITTER] > 0.0:
-            s.held_until = clock[NOW] + clock[JITTER] * uniform(net.stream, len(net.unit) - 1 + f)
+            s.held_until = clock[NOW] + clock[JITTER] * uniform(net.stream, len(net.port) - 1 + f)
             wake_at(net, f, s.held_until, f)
             return
         number = next_hole(senders, f)
@@ -205,8 +205,8 @@ def answer_mark(senders: Any, f: int) -> None:
 def on_loss(net: Any, senders: Any, f: int) -> None:
     """Respond to a loss, unless it belongs to a loss event that was already handled."""
     s = senders.flow[f]
-    known = s.acked <= s.recover and not (senders.clock[NS2] == 1.0 and s.acked == 0)
-    if known and not (s.recovery == RENO and s.action == LOSS):
+    handled = s.acked <= s.recover and not (senders.clock[NS2] == 1.0 and s.acked == 0)
+    if handled and not (s.recovery == RENO and s.action == LOSS):
         return
     s.action = LOSS
     if s.recovery == RENO or s.recovery == NEWRENO:
@@ -288,11 +288,11 @@ def receive_selective(net: Any, senders: Any, f: int, e: int, number: int) -> in
 @inlined
 def receive(net: Any, senders: Any, f: int, e: int) -> None:
     """Process an ACK and send the packets it permits."""
-    element = net.element
+    packet = net.packet
     s = senders.flow[f]
-    number = int64(element[e].number)
+    number = int64(packet[e].number)
     s.rtt = senders.clock[NOW] - net.sent_at[e]
-    marked = element[e].marked == 1
+    marked = packet[e].marked == 1
     if marked and s.accurate == 0 and number > s.recover:
         cut_back(senders, f, ON_MARK)
     if s.recovery == SACK:
@@ -313,7 +313,7 @@ def receive(net: Any, senders: Any, f: int, e: int) -> None:
         answer_mark(senders, f)
     if s.recovery == SACK:
         if s.samples == 1:
-            report_deliveries(net, senders, f, net.sent_at[e], float(element[e].marked))
+            report_deliveries(net, senders, f, net.sent_at[e], float(packet[e].marked))
         if act > 0:
             send_selective(net, senders, f, False)
     elif s.duplicates == 0 or s.duplicates >= DUPLICATES or s.recovery == TAHOE:

@@ -35,13 +35,13 @@ def span(net: Any, senders: Any, f: int, mean: float) -> float:
     """Return the duration of an on, off or idle period, s."""
     if senders.flow[f].onoff == REGULAR:
         return mean
-    return -mean * math.log(1.0 - uniform(net.stream, len(net.unit) - 1 + f))
+    return -mean * math.log(1.0 - uniform(net.stream, len(net.port) - 1 + f))
 
 
 @inlined
 def blind(net: Any, senders: Any, f: int) -> None:
     """Send a packet of a source without congestion control, and schedule the next one."""
-    tally = net.tally
+    counters = net.counters
     s = senders.flow[f]
     now = senders.clock[NOW]
     if s.due < 0.0:
@@ -50,9 +50,9 @@ def blind(net: Any, senders: Any, f: int) -> None:
             s.off_at = now + span(net, senders, f, s.on)
     if now != s.due or s.sent >= s.size:
         return
-    senders.out[tally[OUT], 0] = s.sent
-    senders.out[tally[OUT], 1] = 0
-    tally[OUT] += 1
+    senders.out[counters[OUT], 0] = s.sent
+    senders.out[counters[OUT], 1] = 0
+    counters[OUT] += 1
     s.sent += 1
     s.due += s.gap
     while s.due >= s.off_at:
@@ -86,7 +86,7 @@ def rated(net: Any, senders: Any, f: int) -> bool:
 
     Its clocks are moved on at each of its events, at least every `STEPS` packet times of its first link.
     """
-    tally = net.tally
+    counters = net.counters
     s = senders.flow[f]
     now = senders.clock[NOW]
     if s.due < 0.0:
@@ -97,9 +97,9 @@ def rated(net: Any, senders: Any, f: int) -> bool:
     move_clocks(senders, f, now)
     gap = max(s.line_gap, 1.0 / max(s.cwnd, 1e-9))
     if now >= s.pace_at + gap:
-        senders.out[tally[OUT], 0] = s.sent
-        senders.out[tally[OUT], 1] = 0
-        tally[OUT] += 1
+        senders.out[counters[OUT], 0] = s.sent
+        senders.out[counters[OUT], 1] = 0
+        counters[OUT] += 1
         s.sent += 1
         s.since += 1
         s.pace_at = now

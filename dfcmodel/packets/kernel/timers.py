@@ -72,9 +72,9 @@ def back_off(senders: Any, f: int) -> None:
 def wake_at(net: Any, f: int, time: float, agent: int) -> None:
     """Schedule a timer event of flow f: ``agent`` is f for its sender, F + f for its receiver."""
     e = take(net)
-    net.element[e].number = WAKE
-    net.element[e].flow = f
-    push(net, e, len(net.unit) - 1, time, len(net.unit) - 1 + agent)
+    net.packet[e].number = WAKE
+    net.packet[e].flow = f
+    push(net, e, len(net.port) - 1, time, len(net.port) - 1 + agent)
 
 
 @inlined

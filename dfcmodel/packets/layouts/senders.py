@@ -127,23 +127,23 @@ def _set_numbers(row: Any, rule: Any, begin: Any) -> None:
 
 def wake_all(plan: Plan, arrays: dict[str, Any]) -> None:
     """Schedule the starts of all flows, in a calendar queue that is empty."""
-    element, slot, box = arrays["element"], arrays["slot"], arrays["unit"][-1]
+    packet, bucket, queue = arrays["packet"], arrays["bucket"], arrays["port"][-1]
     F = len(plan.starts)
-    first, senders = int(arrays["tally"][USED]), len(plan.ports)
+    first, senders = int(arrays["counters"][USED]), len(plan.ports)
     rows = first + np.arange(F)
-    first_slots = np.minimum(plan.starts * box["inverse"], 2.0**62).astype(np.int64)
-    places = box["at"] + (first_slots & box["mask"])
+    first_buckets = np.minimum(plan.starts * queue["inverse"], 2.0**62).astype(np.int64)
+    places = queue["at"] + (first_buckets & queue["mask"])
     order = np.lexsort((np.arange(F), plan.starts, places))
     same = places[order[1:]] == places[order[:-1]]
     for name, values in (("time", plan.starts), ("number", WAKE), ("flow", np.arange(F)),
                          ("key", senders + np.arange(F)), ("next", -1)):  # fmt: skip
-        element[name][rows] = values
-    element["next"][rows[order[:-1]][same]] = rows[order[1:]][same]
-    slot["tail"][places[order]] = rows[order]  # the last one of each slot stays
-    slot["head"][places[order[::-1]]] = rows[order[::-1]]
-    box["count"] += F
-    arrays["unit"]["active"][0] = 1  # the senders are the first of the units
-    arrays["tally"][USED] += F
+        packet[name][rows] = values
+    packet["next"][rows[order[:-1]][same]] = rows[order[1:]][same]
+    bucket["tail"][places[order]] = rows[order]  # the last one of each bucket stays
+    bucket["head"][places[order[::-1]]] = rows[order[::-1]]
+    queue["count"] += F
+    arrays["port"]["active"][0] = 1  # the senders are the first of the ports
+    arrays["counters"][USED] += F
 
 
 def redraw_periods(arrays: dict[str, Any], now: float, rng: np.random.Generator) -> None:

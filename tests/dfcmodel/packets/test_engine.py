@@ -211,18 +211,18 @@ def test_packets_without_an_element_of_their_own_are_in_no_list(one_link) -> Non
     """They all are the last element, until the run is given up; lists led out of the array (takano2006/4L, random waits)."""
     arrays = begin_run(plan_of(one_link, Packets(seed=1))).layout.arrays
     net = Calendar(*(counted(arrays[name]) for name in Calendar._fields))
-    element, unit, slot, tally = net
-    last = len(element) - 1
-    tally[calendar_queue.USED], tally[calendar_queue.FREE] = last - 1, -1
+    packet, port, bucket, counters = net
+    last = len(packet) - 1
+    counters[calendar_queue.USED], counters[calendar_queue.FREE] = last - 1, -1
     assert [calendar_queue.take(net) for _ in range(3)] == [last - 1, last, last]
-    assert tally[calendar_queue.FAULT] == 1
+    assert counters[calendar_queue.FAULT] == 1
     for e, time in ((0, 2e-6), (last, 3e-6), (last, 1e-6), (1, 2.5e-6), (last, 2e-6), (2, 1e-6)):
         calendar_queue.push(net, e, 0, time, 1)
-    assert unit[0].count == 3
-    found, e = [], slot[unit[0].at].head
+    assert port[0].count == 3
+    found, e = [], bucket[port[0].at].head
     while e >= 0:
         found.append(e)
-        e = element[e].next
+        e = packet[e].next
     assert found == [2, 0, 1], "in the order of their times"
 
 
