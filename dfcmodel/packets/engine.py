@@ -248,7 +248,7 @@ def _whole_run(plan: Plan, traced: Sequence[int]) -> PacketRun:
         run.layout.arrays["flow"],
         np.array([each.all_packets for each in plan.scenario.flows]),
     )
-    used_up = np.maximum(flow["next"], flow["sent"]) >= ENDLESS
+    used_up = np.maximum(flow["snd_nxt"], flow["sent"]) >= ENDLESS
     check_numbers(plan.scenario, used_up & (sizes > ENDLESS), plan.end)
     for row, f in np.argwhere(~(run.records.window <= LARGEST))[:1].tolist():
         now = (row + 1) * plan.sample

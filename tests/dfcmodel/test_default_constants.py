@@ -83,9 +83,16 @@ def smallest_ns2_timeout() -> float:
 def extra_segments_of_prr() -> float:
     """Return what may be sent beyond prr_delivered - prr_out where the flight is below ssthresh, packets."""
     s = SimpleNamespace(
-        acked=10, sacked=0, top=10, pipe=40, cwnd=80.0, prr_delivered=30, prr_out=24, recover_fs=100
+        snd_una=11,
+        sacked=0,
+        top=10,
+        pipe=40,
+        cwnd=80.0,
+        prr_delivered=30,
+        prr_out=24,
+        recover_fs=100,
     )
-    reductions.reduce_on_ack(SimpleNamespace(flow=[s]), 0, 9, 10)
+    reductions.reduce_on_ack(SimpleNamespace(flow=[s]), 0, 10, 10)
     return s.prr_limit - s.pipe - (s.prr_delivered - s.prr_out)
 
 

@@ -53,7 +53,7 @@ def forget_sent(flow: Any, f: int) -> None:
 @compiled
 def is_covered(senders: Any, f: int, number: int) -> bool:
     """Return whether a packet was acknowledged."""
-    return number <= senders.flow[f].acked or is_held(senders, f, number)
+    return number < senders.flow[f].snd_una or is_held(senders, f, number)
 
 
 @compiled
@@ -125,6 +125,6 @@ def report_deliveries(net: Any, senders: Any, f: int, sent: float, marked: float
         s.first_sent = r.sent
     if acked > 0.0:
         s.delivered_at = now
-    s.sample[9] = 1.0 if s.acked < s.recover else 0.0
+    s.sample[9] = 1.0 if s.snd_una <= s.recover else 0.0
     s.sample[10] = uniform(net.stream, len(net.port) - 1 + f)
     call_event(senders.events[s.kind, ON_DELIVERY], s, now, s.rtt, acked, lost)

@@ -20,9 +20,9 @@ def output(net: Any, senders: Any, f: int, number: int) -> None:
     """Send a packet; start its RTT measurement and the retransmission timer if needed."""
     counters = net.counters
     s = senders.flow[f]
-    idle = s.acked == s.highest
+    idle = s.snd_una == s.snd_max
     flags = 0
-    if number > s.highest:  # RFC 3168, 6.1.2 and 6.1.5
+    if number >= s.snd_max:  # RFC 3168, 6.1.2 and 6.1.5
         flags = s.reduced * REDUCED + s.not_ect * UNMARKABLE
         s.reduced = 0
     elif s.accurate == 0 and senders.clock[NS2] == 0.0:
@@ -30,8 +30,8 @@ def output(net: Any, senders: Any, f: int, number: int) -> None:
     senders.out[counters[OUT], 0] = number
     senders.out[counters[OUT], 1] = flags
     counters[OUT] += 1
-    if number > s.highest:
-        s.highest = number
+    if number >= s.snd_max:
+        s.snd_max = number + 1
         if s.timing == 0:
             s.timing = 1
             if number > s.timed:

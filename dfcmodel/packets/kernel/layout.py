@@ -267,10 +267,10 @@ FLOW = np.dtype(
         ("srtt", "f8"),
         ("variance", "f8"),
         ("backoff", "f8"),
-        ("next", "i4"),
-        ("acked", "i4"),
+        ("snd_nxt", "i4"),  # RFC 9293, in packets
+        ("snd_una", "i4"),
         ("last", "i4"),
-        ("highest", "i4"),
+        ("snd_max", "i4"),  # one past the highest packet sent
         ("recover", "i4"),
         ("duplicates", "i4"),
         ("inflation", "i4"),
@@ -435,7 +435,7 @@ class Records(NamedTuple):
     waited: Any  # (H,) sum of queueing delays at each hop, s
     window: Any  # (S, F)
     round_trip: Any  # (S, F) s
-    acked: Any  # (S, F)
+    acked: Any  # (S, F) highest acknowledged packets; -1: none
     delivered: Any  # (S + 1, F)
     started: Any  # (S + 1, H)
     waiting: Any  # (S + 1, P)

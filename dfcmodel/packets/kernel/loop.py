@@ -317,7 +317,7 @@ def sample_senders(senders: Any, records: Any, n: int) -> None:
     for f in range(len(flow)):
         if flow[f].recovery < 4:  # window senders
             records.window[n, f] = flow[f].cwnd
-            records.acked[n, f] = flow[f].acked
+            records.acked[n, f] = flow[f].snd_una - 1
             records.round_trip[n, f] = flow[f].rtt if flow[f].rtt > 0.0 else math.nan
 
 

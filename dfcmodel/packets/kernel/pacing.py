@@ -54,11 +54,11 @@ def send_paced(net: Any, senders: Any, f: int, most: int, forced: bool) -> None:
     if s.recovery == RENO or s.recovery == NEWRENO:
         window = min(int(s.cwnd) + s.inflation, int(s.most))
     sent = 0
-    while s.next <= s.acked + window and s.next < s.size:
+    while s.snd_nxt < s.snd_una + window and s.snd_nxt < s.size:
         if not forced and must_wait(net, senders, f):
             return
-        output(net, senders, f, int64(s.next))
-        s.next += 1
+        output(net, senders, f, int64(s.snd_nxt))
+        s.snd_nxt += 1
         forced = pace(senders, f, forced)
         sent += 1
         if sent == most:
@@ -80,7 +80,7 @@ def send_paced_selective(net: Any, senders: Any, f: int, forced: bool) -> None:
                 pipe = s.sent_last - s.sent_first + net.counters[OUT]
             if pipe >= (s.prr_limit if s.prr == 1 else int(s.cwnd)):
                 break
-        elif s.next > s.last + window:
+        elif s.snd_nxt > s.last + window:
             break
         if not forced and must_wait(net, senders, f):
             return
@@ -91,16 +91,16 @@ def send_paced_selective(net: Any, senders: Any, f: int, forced: bool) -> None:
             number = next_lost(senders, f)
         if number == -1:
             reach = int(s.most) if s.recovering == 1 else window
-            if s.next > s.acked + reach or s.next >= s.size:
+            if s.snd_nxt >= s.snd_una + reach or s.snd_nxt >= s.size:
                 break
-            number = s.next
-            s.next += 1
-        elif s.recover > 0 and number <= s.acked + int(s.most):
+            number = s.snd_nxt
+            s.snd_nxt += 1
+        elif s.recover > 0 and number < s.snd_una + int(s.most):
             s.hole = max(s.hole, number + 1)
         else:
             break
         output(net, senders, f, number)
-        s.next = max(s.next, number + 1)
+        s.snd_nxt = max(s.snd_nxt, number + 1)
         s.pipe += 1
         s.prr_out += 1
         forced = pace(senders, f, forced)

@@ -60,9 +60,9 @@ def update_scoreboard(net: Any, senders: Any, f: int, e: int) -> bool:
     before = s.sacked
     new = False
     half = s.bits + ((s.bit_mask + 1) >> 3)
-    if s.least <= s.acked:
+    if s.least < s.snd_una:
         n = s.least
-        s.least = s.acked + 1
+        s.least = s.snd_una
         new = s.sacked > 0
         while n < s.least and s.sacked > 0:
             at = half + ((n & s.bit_mask) >> 3)

@@ -60,13 +60,13 @@ def send(net: Any, senders: Any, f: int, most: int, forced: bool) -> None:
     if s.recovery == RENO or s.recovery == NEWRENO:
         window = min(int(s.cwnd) + s.inflation, int(s.most))
     sent = 0
-    while s.next <= s.acked + window and s.next < s.size:
+    while s.snd_nxt < s.snd_una + window and s.snd_nxt < s.size:
         if not forced and clock[JITTER] > 0.0:
             s.held_until = clock[NOW] + clock[JITTER] * uniform(net.stream, len(net.port) - 1 + f)
             wake_at(net, f, s.held_until, f)
             return
-        output(net, senders, f, int64(s.next))
-        s.next += 1
+        output(net, senders, f, int64(s.snd_nxt))
+        s.snd_nxt += 1
         sent += 1
         if sent == most:
             break
@@ -87,7 +87,7 @@ def send_selective(net: Any, senders: Any, f: int, forced: bool) -> None:
         if s.recovering == 1:
             if s.pipe >= (s.prr_limit if s.prr == 1 else int(s.cwnd)):
                 break
-        elif s.next > s.last + window:
+        elif s.snd_nxt > s.last + window:
             break
         if not forced and clock[JITTER] > 0.0:
             s.held_until = clock[NOW] + clock[JITTER] * uniform(net.stream, len(net.port) - 1 + f)
@@ -96,16 +96,16 @@ def send_selective(net: Any, senders: Any, f: int, forced: bool) -> None:
         number = next_hole(senders, f)
         if number == -1:
             reach = int(s.most) if s.recovering == 1 else window
-            if s.next > s.acked + reach or s.next >= s.size:
+            if s.snd_nxt >= s.snd_una + reach or s.snd_nxt >= s.size:
                 break
-            number = s.next
-            s.next += 1
-        elif s.recover > 0 and number <= s.acked + int(s.most):
+            number = s.snd_nxt
+            s.snd_nxt += 1
+        elif s.recover > 0 and number < s.snd_una + int(s.most):
             s.hole = max(s.hole, number + 1)
         else:
             break
         output(net, senders, f, number)
-        s.next = max(s.next, number + 1)
+        s.snd_nxt = max(s.snd_nxt, number + 1)
         s.pipe += 1
         s.prr_out += 1
 
@@ -125,13 +125,13 @@ def discard_acked(net: Any, senders: Any, f: int, number: int) -> None:
     s = senders.flow[f]
     s.duplicates = 0
     s.last = number
-    s.acked = number
-    s.next = max(s.next, number + 1)
+    s.snd_una = number + 1
+    s.snd_nxt = max(s.snd_nxt, number + 1)
     if s.timing == 1 and number >= s.timed:
         s.backoff = 1.0
         s.timing = 0
         measure(senders, f)
-    if s.acked < s.highest or s.next < s.size:
+    if s.snd_una < s.snd_max or s.snd_nxt < s.size:
         set_timer(net, senders, f)
     else:
         s.deadline = math.inf
@@ -169,8 +169,8 @@ def partial_ack(net: Any, senders: Any, f: int, number: int) -> None:
         s.inflation = 1
     s.cwnd = max(1.0, s.cwnd)
     s.last = number
-    s.acked = number
-    s.next = max(s.next, number + 1)
+    s.snd_una = number + 1
+    s.snd_nxt = max(s.snd_nxt, number + 1)
     if s.timing == 1 and number >= s.timed:
         s.timing = 0
         s.backoff = 1.0
@@ -181,7 +181,7 @@ def partial_ack(net: Any, senders: Any, f: int, number: int) -> None:
 def cut_back(senders: Any, f: int, event: int) -> None:
     """Apply a loss or a congestion mark, once per window, to the window rule."""
     s = senders.flow[f]
-    s.recover = s.highest
+    s.recover = s.snd_max - 1
     s.reduced = 1
     s.cwnd = min(s.cwnd, s.most)
     call_event(senders.events[s.kind, event], s, senders.clock[NOW], s.rtt, 1.0, 0.0)
@@ -205,7 +205,7 @@ def answer_mark(senders: Any, f: int) -> None:
 def on_loss(net: Any, senders: Any, f: int) -> None:
     """Respond to a loss, unless it belongs to a loss event that was already handled."""
     s = senders.flow[f]
-    handled = s.acked <= s.recover and not (senders.clock[NS2] == 1.0 and s.acked == 0)
+    handled = s.snd_una - 1 <= s.recover and not (senders.clock[NS2] == 1.0 and s.snd_una == 1)
     if handled and not (s.recovery == RENO and s.action == LOSS):
         return
     s.action = LOSS
@@ -215,12 +215,12 @@ def on_loss(net: Any, senders: Any, f: int) -> None:
     set_timer(net, senders, f)
     s.timing = 0
     if s.recovery == TAHOE:
-        s.next = s.acked + 1
+        s.snd_nxt = s.snd_una
         return
     if s.recovery == SACK:
-        s.pipe = s.highest - s.acked - DUPLICATES
+        s.pipe = s.snd_max - s.snd_una - DUPLICATES
         s.recovering = 1
-        s.hole = max(s.hole, s.acked + 2)
+        s.hole = max(s.hole, s.snd_una + 1)
         if s.prr == 1:
             begin_reduction(senders.flow, f)
     if s.samples == 0:
@@ -241,9 +241,9 @@ def duplicate(net: Any, senders: Any, f: int) -> None:
             s.inflation += 1
     else:
         ahead = min(s.most, s.cwnd + float(s.duplicates))
-        if float(s.next) <= float(s.acked) + ahead and s.next < s.size:
-            output(net, senders, f, int64(s.next))
-            s.next += 1
+        if float(s.snd_nxt) <= float(s.snd_una - 1) + ahead and s.snd_nxt < s.size:
+            output(net, senders, f, int64(s.snd_nxt))
+            s.snd_nxt += 1
 
 
 @inlined
@@ -251,7 +251,7 @@ def receive_selective(net: Any, senders: Any, f: int, e: int, number: int) -> in
     """Process an ACK at a SACK sender; return 1 to send, 2 to increase the window and send."""
     s = senders.flow[f]
     if s.recovering == 1:
-        pipe, before, top = s.pipe, s.acked + s.sacked, s.top
+        pipe, before, top = s.pipe, s.snd_una + s.sacked, s.top
         s.pipe -= 1
         if number >= s.recover and not (s.samples == 1 and is_lost(senders, f, number)):
             s.recover = 0 if senders.clock[NS2] == 1.0 else -2
@@ -259,8 +259,8 @@ def receive_selective(net: Any, senders: Any, f: int, e: int, number: int) -> in
             discard_acked(net, senders, f, number)
             s.lost_all = 0
             clear(senders, f)
-        elif number > s.acked:
-            s.acked = number
+        elif number >= s.snd_una:
+            s.snd_una = number + 1
             update_scoreboard(net, senders, f, e)
             s.pipe -= 1
             set_timer(net, senders, f)
@@ -332,15 +332,15 @@ def expire(net: Any, senders: Any, f: int) -> bool:
     if s.recovery == SACK:
         s.recovering = 0
         s.lost_all = 1
-        s.last = max(s.last, s.acked)
-        s.recover = s.highest
+        s.last = max(s.last, s.snd_una - 1)
+        s.recover = s.snd_max - 1
         clear(senders, f)
     if s.samples == 1:
         forget_sent(senders.flow, f)
-    if s.acked == s.highest:
+    if s.snd_una == s.snd_max:
         return False
-    s.recover = s.highest
-    if s.acked == -1:
+    s.recover = s.snd_max - 1
+    if s.snd_una == 0:
         s.first_window = 1.0
     s.timeouts += 1
     s.cwnd = min(max(1.0, s.cwnd), s.most)
@@ -351,7 +351,7 @@ def expire(net: Any, senders: Any, f: int) -> bool:
     s.reduced = 1
     back_off(senders, f)
     set_timer(net, senders, f)
-    s.next = s.acked + 1
+    s.snd_nxt = s.snd_una
     s.timing = 0
     s.action = EXPIRED
     return True

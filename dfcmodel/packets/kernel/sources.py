@@ -111,7 +111,7 @@ def rated(net: Any, senders: Any, f: int) -> bool:
 def start_idle_period(net: Any, senders: Any, f: int) -> None:
     """Schedule the next transfer of a window sender once the last one is acknowledged."""
     s = senders.flow[f]
-    if s.acked + 1 == s.size and s.due < 0.0:
+    if s.snd_una == s.size and s.due < 0.0:
         s.due = senders.clock[NOW] + span(net, senders, f, s.off)
         wake_at(net, f, s.due, f)
 
@@ -134,7 +134,7 @@ def on_timer(net: Any, senders: Any, f: int) -> None:
         s.held_until = math.inf
     elif sending:
         s.due = -1.0
-        if s.onoff != CONSTANT and s.acked + 1 == s.size:
+        if s.onoff != CONSTANT and s.snd_una == s.size:
             s.size = min(s.size + int(s.on), ENDLESS)
     for turn in range(2):
         if turn == 1:

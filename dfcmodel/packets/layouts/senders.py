@@ -74,7 +74,7 @@ def _row(
     """Return the row of a flow, without its route, its start and its places in other arrays."""
     ns2, given = plan.method.is_ns2, plan.scenario.flows[f]
     row = np.zeros(1, FLOW)[0]
-    for name, value in (("acked", -1), ("last", -1), ("highest", -1), ("timed", -1), ("hole", -1),
+    for name, value in (("last", -1), ("timed", -1), ("hole", -1),
                         ("least", -1), ("top", -1), ("pipe", -1), ("first_window", 2.0),
                         ("recover", 0 if ns2 else -2), ("backoff", 1.0),
                         ("deadline", math.inf), ("ack_due", math.inf), ("pending", -1), ("held_until", math.inf), ("off_at", math.inf),
@@ -153,7 +153,7 @@ def redraw_periods(arrays: dict[str, Any], now: float, rng: np.random.Generator)
     tells, and then for an exponential time. The event of the old time finds nothing due.
     """
     flow = arrays["flow"]
-    begun = (flow["recovery"] == RECOVERY[""]) | (flow["acked"] >= 0)
+    begun = (flow["recovery"] == RECOVERY[""]) | (flow["snd_una"] > 0)
     rows = np.flatnonzero((flow["onoff"] == RANDOM) & (flow["due"] >= 0.0) & begun)
     off = rows[flow["due"][rows] > now + flow["gap"][rows]]
     flow["due"][off] = now + flow["gap"][off] + rng.exponential(flow["off"][off])

@@ -278,7 +278,7 @@ def test_a_run_that_is_stopped_and_copied_goes_on_as_it_would(seed: int) -> None
     )
     copy = replace(pieces, layout=layout, keeps=False)
     assert copy.advance(plan.samples)
-    for name in ("next", "sent", "arrived", "timeouts", "cwnd"):
+    for name in ("snd_nxt", "sent", "arrived", "timeouts", "cwnd"):
         np.testing.assert_array_equal(
             copy.layout.arrays["flow"][name], run.layout.arrays["flow"][name]
         )
