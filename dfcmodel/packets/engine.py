@@ -6,6 +6,7 @@ import dataclasses
 import time
 from dataclasses import dataclass, field
 from functools import cached_property
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -53,6 +54,11 @@ LONGER = 8
 """Times as many samples as of busy links that a part has then at most."""
 CONSTANT = ("transmission", "passage", "sizes", "order", "out")
 """Arrays that copies of a run share: not changed, or nothing kept in them between two calls."""
+
+GROUPS = tuple(
+    itemgetter(*each._fields) for each in (kernel.Network, kernel.Senders, kernel.Records)
+)
+"""Functions that return the fields of each group of arrays from a dictionary of all."""
 
 
 def sender_events(signatures: tuple[RuleSignature, ...]) -> Any:
@@ -154,15 +160,11 @@ class PacketRun:
                 grow(arrays, self.layout.most)
         return True
 
-    def groups(self) -> tuple[kernel.Network, kernel.Senders, kernel.Records]:
-        """Return the arrays as the kernel takes them; `grow` replaces some between two calls."""
+    def groups(self) -> tuple[tuple[Any, ...], ...]:
+        """Return the fields of the kernel's three groups; `grow` replaces some arrays between two calls."""
         given = {**self.layout.arrays, **self.records.rows()}
-        given |= {"events": self.events, "managers": self.managers}
-        net, senders, records = (
-            [given[name] for name in kind._fields]
-            for kind in (kernel.Network, kernel.Senders, kernel.Records)
-        )
-        return kernel.Network(*net), kernel.Senders(*senders), kernel.Records(*records)
+        given["events"], given["managers"] = self.events, self.managers
+        return tuple(fields(given) for fields in GROUPS)
 
     def _check_rates(self) -> None:
         """Raise ArithmeticError where a rule has set its rate, or that of its packets, to no number."""

@@ -79,8 +79,11 @@ class Records:
 
     def rows(self) -> dict[str, Any]:
         """Return what the compiled engine fills and reads, by its names in the kernel."""
-        names = ("window", "round_trip", "acked", "delivered", "started", "waiting", "lost")
-        return {name: getattr(self, name) for name in (*names, "switches", "scale")}
+        return {
+            "window": self.window, "round_trip": self.round_trip, "acked": self.acked,
+            "delivered": self.delivered, "started": self.started, "waiting": self.waiting,
+            "lost": self.lost, "switches": self.switches, "scale": self.scale,
+        }  # fmt: skip
 
     def take_switches(self, count: int) -> None:
         """Keep what the compiled engine wrote in ``switches``; nothing more if it had no room for all."""

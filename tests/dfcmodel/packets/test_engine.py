@@ -17,6 +17,7 @@ from dfcmodel.network.disciplines import manager_of
 from dfcmodel.packets import engine, planning
 from dfcmodel.packets.engine import begin_run, run_engine
 from dfcmodel.packets.kernel import calendar_queue
+from dfcmodel.packets.kernel.layout import Senders
 from dfcmodel.packets.layouts import senders
 from dfcmodel.packets.layouts.units import Calendar
 from dfcmodel.packets.simulation import plan_scenario
@@ -247,12 +248,12 @@ def test_no_index_of_the_kernel_is_below_0(name: str, monkeypatch) -> None:
     expected = run_engine(plan)
     plain = loop_of(engine.KERNEL, compiled=False)
 
-    def guarded(group: Any) -> Any:
-        return group._make(counted(a) if isinstance(a, np.ndarray) else a for a in group)
+    def guarded(group: Any) -> list[Any]:
+        return [counted(a) if isinstance(a, np.ndarray) else a for a in group]
 
-    def run(net: Any, senders: Any, records: Any, *arguments: Any) -> int:
-        ends = guarded(senders)._replace(events=plain_events((NewReno(),)))
-        done: int = plain(guarded(net), ends, guarded(records), *arguments)
+    def run(network: Any, ends: Any, recorded: Any, *arguments: Any) -> int:
+        senders = Senders(*guarded(ends))._replace(events=plain_events((NewReno(),)))
+        done: int = plain(guarded(network), senders, guarded(recorded), *arguments)
         return done
 
     monkeypatch.setattr(engine, "loop_of", lambda _: run)
