@@ -16,7 +16,13 @@ SCALABLE, CLASSIC = 0, 1  # its lanes
 
 @compiled
 def coupled_verdict(
-    net: Any, p: int, scalable: bool, listens: bool, waited: float, bytes_left: float, packet: float
+    net: Any,
+    p: int,
+    scalable: bool,
+    markable: bool,
+    waited: float,
+    bytes_left: float,
+    packet: float,
 ) -> int:
     """Return the decision on a packet that has waited for so long (RFC 9332, A.2).
 
@@ -34,7 +40,7 @@ def coupled_verdict(
         return DROP if uniform(stream, p) < chance else MARK
     if uniform(stream, p) >= chance:
         return ACCEPT
-    return MARK if c.ecn == 1 and listens and c.p * c.coupling < 1.0 else DROP
+    return MARK if c.ecn == 1 and markable and c.p * c.coupling < 1.0 else DROP
 
 
 @compiled

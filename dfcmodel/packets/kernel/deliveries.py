@@ -15,12 +15,12 @@ from .random_numbers import uniform
 from .selective import is_held
 from .timers import NOW
 
-__all__ = ["forget_sent", "is_lost", "next_lost", "remember", "report_deliveries"]
+__all__ = ["discard_sent", "is_lost", "next_lost", "on_packet_sent", "report_deliveries"]
 
 
 @compiled
-def remember(senders: Any, f: int, number: int) -> None:
-    """Note that a packet is sent, at the end of the event that sends it (OnPacketSent)."""
+def on_packet_sent(senders: Any, f: int, number: int) -> None:
+    """Record that a packet is sent, at the end of the event that sends it (OnPacketSent)."""
     s = senders.flow[f]
     now = senders.clock[NOW]
     inside = s.sent_last - s.sent_first
@@ -42,7 +42,7 @@ def remember(senders: Any, f: int, number: int) -> None:
 
 
 @compiled
-def forget_sent(flow: Any, f: int) -> None:
+def discard_sent(flow: Any, f: int) -> None:
     """Take all that is in flight for lost, at a timeout."""
     s = flow[f]
     s.lost_total += float(s.sent_last - s.sent_first)

@@ -28,7 +28,7 @@ def chance_of(early: Any, p: int, size: float) -> float:
 
 
 @compiled
-def admit_early(net: Any, p: int, queued: int, idle: float, size: float, listens: bool) -> int:
+def admit_early(net: Any, p: int, queued: int, idle: float, size: float, markable: bool) -> int:
     """Return the decision on an arriving packet: 1 accept, 2 mark, 0 drop.
 
     ``idle`` is the time since the end of the last transmission, s; negative while the port is busy.
@@ -50,7 +50,7 @@ def admit_early(net: Any, p: int, queued: int, idle: float, size: float, listens
         rule.above = 1
     elif uniform(net.stream, p) <= chance_of(net.early, p, size):
         rule.since = 0
-        if rule.ecn == 0 or not listens:
+        if rule.ecn == 0 or not markable:
             return 0
         return 2
     return 1

@@ -21,7 +21,7 @@ from .calendar_queue import (
     take,
 )
 from .coupled import DROP, MARK, coupled_verdict, update_coupled
-from .deliveries import remember
+from .deliveries import on_packet_sent
 from .diffusion import SEND_FEEDBACK, begin_of, enter_rated, exchange
 from .jit import compiled, counting_entry, inlined
 from .lanes import BY_CLASS, BY_FLOW, BY_RATE, dequeue, enter_lane, overflow, wait_on
@@ -137,7 +137,7 @@ def handle(net: Any, senders: Any, records: Any, u: int, now: float, end: float)
                     if number >= 0:
                         e = new_packet(net, senders, f, number, flags)
                         if senders.flow[f].samples == 1:
-                            remember(senders, f, number)
+                            on_packet_sent(senders, f, number)
                     else:
                         e = -1 - number
                         begin = flags

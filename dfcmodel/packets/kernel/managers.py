@@ -144,7 +144,7 @@ def ask(
 
 @compiled
 def admit_lane(
-    net: Any, p: int, e: int, now: float, listens: bool, scalable: bool, size: float
+    net: Any, p: int, e: int, now: float, markable: bool, scalable: bool, size: float
 ) -> bool:
     """Return whether the manager of a port with lanes accepts an arriving packet; it may mark it.
 
@@ -162,11 +162,11 @@ def admit_lane(
     verdict = ACCEPT
     if port.manager == EARLY_DETECTION:
         idle = now - max(0.0, port.free) if port.free < now else -1.0
-        verdict = admit_early(net, p, queued, idle, size, listens)
+        verdict = admit_early(net, p, queued, idle, size, markable)
     elif port.manager == PROPORTIONAL:
         verdict = admit_proportional(net, p, queued)
     elif port.manager == SQUARED:
-        verdict = coupled_verdict(net, p, scalable, listens, 0.0, 0.0, 0.0)
+        verdict = coupled_verdict(net, p, scalable, markable, 0.0, 0.0, 0.0)
     elif port.manager == BY_ADDRESS:
         since = -1.0  # when the last of what is at the head of a queue came
         for c in range(first, end):
@@ -177,7 +177,7 @@ def admit_lane(
         most = float(port.room) + 1.0
         verdict = ask(net, p, now, float(queued), most, capacity, delay)
     if verdict == MARK:
-        if not listens:
+        if not markable:
             return False
         net.packet[e].marked = 1
     return verdict != DROP

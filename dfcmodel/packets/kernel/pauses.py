@@ -15,8 +15,8 @@ __all__ = [
     "ENDS",
     "begin_pauses",
     "count_class",
-    "note_switch",
     "obey",
+    "record_switch",
     "renew",
     "send_message",
     "watch",
@@ -41,7 +41,7 @@ def send_message(net: Any, p: int, k: int, wanted: int, time: float) -> None:
 
 
 @inlined
-def note_switch(
+def record_switch(
     net: Any, records: Any, time: float, p: int, wanted: int, feeder: int, priority: int
 ) -> None:
     """Write a row of ``switches``; beyond the last one they are only counted."""
@@ -66,7 +66,7 @@ def begin_pauses(net: Any, records: Any, p: int, time: float) -> None:
         if row.pausing == 0:
             row.pausing = 1
             port.pausing += 1
-            note_switch(net, records, time, p, 1, row.port, -1)
+            record_switch(net, records, time, p, 1, row.port, -1)
             send_message(net, p, k, 1, time)
             e = take(net)
             packet[e].number = RENEW
@@ -88,7 +88,7 @@ def renew(net: Any, records: Any, p: int, e: int) -> None:
     release(net, e)
     row.pausing = 0
     port.pausing -= 1
-    note_switch(net, records, time, p, 0, row.port, -1)
+    record_switch(net, records, time, p, 0, row.port, -1)
     send_message(net, p, k, 0, time)
 
 
@@ -105,7 +105,7 @@ def watch(net: Any, records: Any, p: int, time: float) -> None:
     wanted = 1 if float(port.waiting) > (port.low if port.pausing == 1 else port.high) else 0
     if wanted != port.pausing:
         port.pausing = wanted
-        note_switch(net, records, time, p, wanted, -1, -1)
+        record_switch(net, records, time, p, wanted, -1, -1)
         for k in range(port.feeder, port.feeder + port.feeders):
             send_message(net, p, k, wanted, time)
 
@@ -122,7 +122,7 @@ def count_class(net: Any, records: Any, p: int, e: int, more: int, time: float) 
     wanted = 1 if float(row.count) > (port.low if row.pausing == 1 else port.high) else 0
     if wanted != row.pausing:
         row.pausing = wanted
-        note_switch(net, records, time, port.asks, wanted, row.port, row.priority)
+        record_switch(net, records, time, port.asks, wanted, row.port, row.priority)
         send_message(net, port.asks, k, wanted, time)
 
 

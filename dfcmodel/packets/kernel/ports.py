@@ -98,8 +98,8 @@ def detect_early(net: Any, senders: Any, e: int, p: int, queued: int, time: floa
     idle = -1.0
     if net.port[p].free < time:
         idle = time - max(0.0, net.port[p].free)
-    listens = is_markable(net, senders, e)
-    verdict = admit_early(net, p, queued, idle, net.sizes[net.packet[e].size], listens)
+    markable = is_markable(net, senders, e)
+    verdict = admit_early(net, p, queued, idle, net.sizes[net.packet[e].size], markable)
     if verdict == 2:
         net.packet[e].marked = 1
     return verdict

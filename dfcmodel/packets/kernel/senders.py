@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from .deliveries import forget_sent, is_lost, report_deliveries
+from .deliveries import discard_sent, is_lost, report_deliveries
 from .emission import NEWRENO, RENO, SACK, TAHOE, output
 from .jit import call_event, inlined
 from .layout import ON_ACK, ON_LOSS, ON_MARK, ON_TIMEOUT, int64
@@ -336,7 +336,7 @@ def expire(net: Any, senders: Any, f: int) -> bool:
         s.recover = s.snd_max - 1
         clear(senders, f)
     if s.samples == 1:
-        forget_sent(senders.flow, f)
+        discard_sent(senders.flow, f)
     if s.snd_una == s.snd_max:
         return False
     s.recover = s.snd_max - 1
