@@ -1,8 +1,7 @@
 """``python -m benchmarks.fresh_networks [--networks NAMES] [--conventions]``: fluids and packet level beside ns-2.
 
-The 30 networks `validation.random_networks.FRESH`, 16 seeds each, beside the bundled runs of ns-2: the fluid with whole
-packets (eight steps in a packet's transmission time), the default fluid and the packet level; some five minutes of
-CPU time. Criteria and errors of the models are those of `validation.network_comparison`. It writes
+The 30 networks `validation.random_networks.FRESH`, 16 seeds each, beside the bundled runs of ns-2: the fluid
+and the packet level. Criteria and errors of the models are those of `validation.network_comparison`. It writes
 ``results/fresh_networks.md``, tables of the documentation, unless only some networks run. ``--conventions`` runs all with
 two conventions of ns-2 (`equal_terms`) and writes ``results/fresh_networks_conventions.md``. Every number follows from the
 seeds.
@@ -26,14 +25,13 @@ from responsefn import AIMD, CUBIC, LinuxCUBIC
 from validation import network_comparison as limits
 from validation.claims.simulators.unseen_networks import halving, with_rule
 from validation.network_comparison import Differences, compare, criteria
-from validation.network_runs import LEVELS, as_in_ns2, fluid_of_packets, packet_level
+from validation.network_runs import LEVELS, as_in_ns2, packet_level
 from validation.random_networks import FRESH
 from validation.unseen_networks import Network
 
 RESULT = Path(__file__).parent / "results" / "fresh_networks.md"
 CONVENTIONS = RESULT.with_name("fresh_networks_conventions.md")
 MIXED = "mixed rules"
-WHOLE = "fluid with whole packets"
 LONG, WITH_AIMD, WITH_CUBIC = "chain-2-2", "mixed-rules-2-2", "mixed-rules-2-1"
 """A chain of 76 nodes, on which a full packet takes long; networks with agents that are other rules in ns-2."""
 MODULE = 819 / 1024
@@ -161,8 +159,6 @@ def causes(found: Mapping[str, Differences]) -> str:
     rows = [
         (f"packets lost on {LONG} over ns-2's, packet level", "a first packet of full size",
          lost(long, full), "of 40 bytes, as in ns-2", lost(long, packet_level)),
-        (f"packets lost on {LONG} over ns-2's, {WHOLE}", "a first packet of full size", lost(long, fluid_of_packets),
-         "starts as with 40 bytes", lost(later(long), fluid_of_packets)),
     ]  # fmt: skip
     rows += [
         (f"largest difference on {WITH_AIMD}, {level}", "AIMD at every loss",

@@ -2,13 +2,12 @@
 
 The 24 networks of claim S08 beside ns-2, and the 60 random ones that work on the fluid looked at
 (`validation.random_networks.DEVELOPMENT`) beside the packet level, which itself is compared on the first 24 only. It
-writes ``dfcmodel/levels/accuracies.csv``, which `dfcmodel.share_intervals` reads; eight minutes of CPU time. The
+writes ``dfcmodel/levels/accuracies.csv``, which `dfcmodel.share_intervals` reads. The
 30 fresh networks are not looked at: by them the intervals are judged (``python -m benchmarks.fresh_networks``).
 """
 
 from __future__ import annotations
 
-import math
 from pathlib import Path
 
 import pandas as pd
@@ -21,19 +20,13 @@ from validation.network_runs import LEVELS
 from validation.random_networks import DEVELOPMENT
 from validation.unseen_networks import NETWORKS, Network
 
-FEW = 8
-"""Most flows of the networks on which the fluid with whole packets is compared."""
 TABLE = Path(dfcmodel.levels.accuracies.__file__).with_name("accuracies.csv")
 
 
 def networks_of(level: str) -> list[Network]:
-    """Return the networks on which a level is compared; those of few flows where packets are whole, for the cost."""
+    """Return the networks on which a level is compared."""
     known = list(NETWORKS.values())
-    if level == "packet level":
-        return known
-    most = FEW if level == "fluid with whole packets" else math.inf
-    both = [*known, *DEVELOPMENT.values()]
-    return [network for network in both if len(network.scenario.flows) <= most]
+    return known if level == "packet level" else [*known, *DEVELOPMENT.values()]
 
 
 def accuracy(level: str, found: Differences) -> Accuracy:

@@ -31,7 +31,7 @@ from benchmarks.timing import Row
 from dfcmodel import Packets, Scenario, takano2006, to_ns2
 from dfcmodel.network.flows import window_rules
 from dfcmodel.packets.engine import run_engine
-from dfcmodel.packets.kernel.layout import ELEMENT
+from dfcmodel.packets.kernel.layout import PACKET
 from dfcmodel.packets.layouts.arrays import lay_out
 from dfcmodel.packets.plans import Plan
 from dfcmodel.packets.records import Records
@@ -126,7 +126,7 @@ def _compare(scenario: Scenario, method: Packets) -> list[Row]:
         most = PER_PACKET[len(scenario.flows)]
         note += f"; target {most:g} ns: {'reached' if nanoseconds <= most else 'missed'}"
     name = f"{scenario.name}, {scenario.duration:g} s"
-    size, moved = len(scenario.flows), 2.0 * ELEMENT.itemsize * float(records.carried.sum())
+    size, moved = len(scenario.flows), 2.0 * PACKET.itemsize * float(records.carried.sum())
     own = Row(name, "Packets", ours, min(times), max(times), 1.0, note, size, moved)
     if shutil.which("ns") is None:
         return [own]

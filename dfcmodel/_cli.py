@@ -146,6 +146,10 @@ def simulate(
         Path | None,
         typer.Option(help="Write the scenario as simulated, --duration included, as TOML here."),
     ] = None,
+    max_cpu_time: Annotated[
+        str | None,
+        typer.Option(help="Largest predicted CPU time of a run: 600min (default: 180min)."),
+    ] = None,
     json: AsJson = False,
 ) -> None:
     """Simulate a network as a fluid, or packet by packet, and print a summary."""
@@ -169,15 +173,18 @@ def simulate(
     if duration is not None:
         end = quantity("duration", duration, "time", bare=True)
         chosen = replace(chosen, duration=end)
+    longest = None
+    if max_cpu_time is not None:
+        longest = quantity("max_cpu_time", max_cpu_time, "time", bare=True)
     if save is not None:
         typer.echo(f"scenario: {save_scenario(chosen, save)}", err=json)
     if runs != 1:
-        many = ensemble(chosen, runs, seed=seed, method=method)
+        many = ensemble(chosen, runs, seed=seed, method=method, max_cpu_time=longest)
         typer.echo(as_json(_of_ensemble(many)) if json else many)
         if plot is not None:
             save_figure(many.plot(), plot, quiet=json)
         return
-    found = run_once(chosen, method, rng=seed)
+    found = run_once(chosen, method, rng=seed, max_cpu_time=longest)
     typer.echo(as_json(_of_run(found)) if json else found)
     if plot is not None:
         save_figure(found.plot(), plot, quiet=json)
@@ -212,7 +219,7 @@ def _of_run(run: Trajectory) -> dict[str, object]:
     }
     about = {"status": run.status, "step": run.step or None, "seconds": run.seconds}
     said = {"scenario": run.scenario.name, **about, "simulated_seconds": run.time[-1]}
-    return {**said, **counts, "measures": run.measures}
+    return {**said, **counts, "limits": run.limits, "measures": run.measures}
 
 
 def _of_ensemble(many: Ensemble) -> dict[str, object]:

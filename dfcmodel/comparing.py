@@ -97,7 +97,7 @@ def compare(*compared: Any, **options: Any) -> Result:
     >>> from dfcmodel import compare, simulate, takano2006
     >>> fifo, dfc = (simulate(takano2006("1", dfc=dfc), duration=0.1) for dfc in (False, True))
     >>> compare(without=fifo, dfc=dfc).summary()["goodput of target (packets/s)"]
-    {'without': '1.574e+04', 'dfc': '1.763e+04'}
+    {'without': '1.571e+04', 'dfc': '1.763e+04'}
 
     >>> from responsefn import CUBIC, NewReno
     >>> found = compare(NewReno(), CUBIC(), bandwidth=2000.0, rtt=0.04, buffer=80, seconds=30.0)

@@ -36,6 +36,7 @@ def ensemble(
     sample: float | str = 1e-2,
     packet_jitter: float | str = 0.0,
     method: Fluid | Packets | str | None = None,
+    max_cpu_time: float | str | None = None,
 ) -> Ensemble:
     """Simulate a scenario many times with random flow starts, feedback phases and rounding of losses.
 
@@ -61,6 +62,8 @@ def ensemble(
     packet_jitter, method
         As for `simulate`. Without ``packet_jitter`` the spread between runs is smaller than that of a
         packet network.
+    max_cpu_time
+        As for `simulate`, of each run.
 
     Raises
     ------
@@ -83,7 +86,7 @@ def ensemble(
     check_executor(executor)
     settings = {
         "jitter": jitter, "duration": duration, "sample": sample,
-        "packet_jitter": packet_jitter, "method": method,
+        "packet_jitter": packet_jitter, "method": method, "max_cpu_time": max_cpu_time,
     }  # fmt: skip
     watch = Stopwatch()
     seeds = np.random.SeedSequence(seed).spawn(runs)

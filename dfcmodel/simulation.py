@@ -10,11 +10,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dfcmodel.engine import driver
-from dfcmodel.engine.kernel.records import RATE_RULE
+from dfcmodel.engine.kernel.records import RATE_RULE, WINDOW
 from dfcmodel.engine.pause_intervals import times_of_pauses
 from dfcmodel.engine.plans import compile_scenario
+from dfcmodel.engine.sender_tables import RECOVERY_NAMES
 from dfcmodel.engine.step_doubling import double_steps
 from dfcmodel.levels.choices import choose_level
+from dfcmodel.levels.costs import check_cost
 from dfcmodel.methods import Fluid, Packets
 from dfcmodel.network.disciplines import DFC
 from dfcmodel.network.networks import Scenario
@@ -45,6 +47,7 @@ def simulate(
     jitter: float | str = 0.0,
     packet_jitter: float | str = 0.0,
     rng: np.random.Generator | int | None = 0,
+    max_cpu_time: float | str | None = None,
 ) -> Trajectory:
     """Simulate a scenario as a fluid in discrete time, or packet by packet.
 
@@ -70,10 +73,15 @@ def simulate(
     packet_jitter
         Upper end of the uniform distribution by which a window-controlled sender delays each packet,
         in s: packets that come during a wait are sent at its end, in order (``overhead_`` in ns-2). A
-        fluid resolves waits of many packets where its step is at most a third of ``packet_jitter``.
+        fluid resolves waits of many packets where its step is at most a third of ``packet_jitter``. With
+        ``Packets(convention="ns2")`` the waits are not those that ns-2 draws: runs agree in distribution.
     rng
         Seed or generator of the feedback phases, the jitters, on/off times, RED, and the rounding of
         fractional losses to whole packets.
+    max_cpu_time
+        Largest predicted CPU time in s; ``math.inf``: no limit. None: a run that is predicted to take more than a
+        minute warns before it starts, one of more than three hours is refused. Predictions are those of
+        `choose_level`, of the compiled engines.
 
     Returns
     -------
@@ -83,7 +91,7 @@ def simulate(
     Raises
     ------
     ValueError
-        For a parameter out of range.
+        For a parameter out of range, and for a run that is predicted to take too long (``max_cpu_time``).
     ConvergenceError
         When ``Fluid(accuracy=...)`` would take a finer step than allowed; ``result`` is the finest run.
     ArithmeticError
@@ -109,7 +117,7 @@ def simulate(
         chosen = choose_level(scenario, duration=end)
         run = simulate(
             scenario, chosen.method, duration=end, sample=sample, jitter=jitter,
-            packet_jitter=packet_jitter, rng=rng,
+            packet_jitter=packet_jitter, rng=rng, max_cpu_time=max_cpu_time,
         )  # fmt: skip
         return replace(run, choice=chosen.reason)
     method = method or Fluid()
@@ -121,6 +129,7 @@ def simulate(
     if sample is not None:
         every = one_number("sample", in_units("sample", sample, "time"), above=0.0)
     given = (end, every, late, wait)
+    check_cost(scenario, method, end, max_cpu_time)
     if isinstance(method, Packets):
         return _simulate_packets(scenario, method, *given, rng)
     if method.accuracy is not None:
@@ -219,6 +228,10 @@ def _trajectory(plan: Plan, record: Records, starts: Floats, steps: int, every: 
         finished=flows["finished"].copy(),
         started=starts,
         paused=intervals_of(times_of_pauses(plan, record.switches), steps * plan.step),
+        recoveries=tuple(
+            RECOVERY_NAMES[int(flow["recovery"])] if flow["source"] == WINDOW else ""
+            for flow in flows
+        ),
         **_at_nodes(plan, record, steps),
     )
 

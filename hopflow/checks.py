@@ -6,9 +6,10 @@ An object of a wrong class raises TypeError, alike.
 from __future__ import annotations
 
 import difflib
+import functools
 import numbers
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -37,6 +38,7 @@ __all__ = [
     "one_number",
     "random_generator",
     "random_source",
+    "refuse_removed",
     "seconds",
     "shown",
     "unboxed",
@@ -306,6 +308,38 @@ def random_source(name: str, value: Any) -> Any:
     """
     random_generator(name, value)
     return int(seed) if _is_real(seed := unboxed(value)) else value
+
+
+def refuse_removed(**hints: str) -> Callable[[type[T]], type[T]]:
+    """Return a class decorator: options that a class no longer has raise TypeError with what to write instead.
+
+    The class keeps the signature of its constructor.
+
+    Examples
+    --------
+    >>> @refuse_removed(speed="write rate=")
+    ... class Sender:
+    ...     def __init__(self, rate=1.0):
+    ...         self.rate = rate
+    >>> Sender(speed=2.0)
+    Traceback (most recent call last):
+        ...
+    TypeError: Sender(speed=): was removed; write rate=
+    """
+
+    def decorate(kind: type[T]) -> type[T]:
+        constructor: Any = kind.__init__
+
+        @functools.wraps(constructor)
+        def checked(self: T, *args: Any, **options: Any) -> None:
+            for name in hints.keys() & options.keys():
+                raise TypeError(f"{kind.__name__}({name}=): was removed; {hints[name]}")
+            constructor(self, *args, **options)
+
+        kind.__init__ = checked  # type: ignore[assignment]
+        return kind
+
+    return decorate
 
 
 def file_path(name: str, value: Any) -> Path:

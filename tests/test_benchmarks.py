@@ -209,7 +209,7 @@ def test_what_misses_a_criterion_is_named_with_its_network() -> None:
 def test_accuracies_are_those_of_the_networks_seen_before() -> None:
     """Without the fresh ones; the packet level, to which 60 are compared, has the 24 of ns-2."""
     networks = {level: network_accuracies.networks_of(level) for level in LEVELS}
-    assert [len(each) for each in networks.values()] == [84, 74, 24]
+    assert [len(each) for each in networks.values()] == [84, 24]
     fresh = {network.scenario.links for network in FRESH.values()}
     for each in networks.values():
         assert fresh.isdisjoint(network.scenario.links for network in each)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -11,7 +10,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dfcmodel import Fluid, Packets, simulate
-from dfcmodel.levels.accuracies import STEPS_PER_PACKET
 from responsefn import NewReno, Reno, Tahoe
 from validation import evidence
 from validation.random_networks import FRESH
@@ -32,7 +30,6 @@ __all__ = [
     "as_in_ns2",
     "bundled",
     "fluid",
-    "fluid_of_packets",
     "packet_level",
     "packets_of",
     "recorded",
@@ -146,8 +143,8 @@ def runs_of(network: Network, method: Fluid | Packets, seeds: tuple[int, ...] = 
 def steps_of(network: Network) -> int:
     """Return how many steps the shortest delay has: none is shorter than the time of a packet.
 
-    What a single packet meets in a full queue is beyond the fluid without whole packets, which loses most
-    of what comes in less than a packet's time.
+    The fluid does not resolve what a single packet meets in a full queue: it loses most of what comes in
+    less than a packet's time.
     """
     return max(1, min(STEPS, int(shortest_delay(network) * network.rate)))
 
@@ -160,12 +157,6 @@ def fluid(network: Network, *, store_and_forward: bool = True, whole_losses: boo
     )  # fmt: skip
 
 
-def fluid_of_packets(network: Network) -> Fluid:
-    """Return the fluid with whole packets, `STEPS_PER_PACKET` steps in a packet's time, and SACK as in the packets."""
-    steps = math.ceil(STEPS_PER_PACKET * shortest_delay(network) * network.rate)
-    return Fluid(steps, whole_packets=True, recovery=network.recovery, pipe="fall1996")
-
-
 def shortest_delay(network: Network) -> float:
     """Return the shortest delay of its links, s."""
     return min(link.delay for link in network.scenario.links)
@@ -173,7 +164,6 @@ def shortest_delay(network: Network) -> float:
 
 LEVELS: dict[str, Callable[[Network], Fluid | Packets]] = {
     "fluid": fluid,
-    "fluid with whole packets": fluid_of_packets,
     "packet level": packet_level,
 }
 """Our levels, each as it is judged."""

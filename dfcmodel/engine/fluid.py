@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from dfcmodel.network.time_steps import contracted_delay, shortest_delay
-from hopflow.checks import choice, flag, one_number, whole
+from hopflow.checks import choice, flag, one_number, refuse_removed, whole
 
 if TYPE_CHECKING:
     from dfcmodel.network.networks import Scenario
@@ -17,6 +17,9 @@ PIPES = ("rfc6675", "fall1996")
 RECOVERIES = ("tahoe", "reno", "newreno", "sack")
 
 
+@refuse_removed(
+    whole_packets="use method=Packets(), which is nearer to packet simulators and costs less"
+)
 @dataclass(frozen=True)
 class Fluid:
     """The fluid in discrete time; each refinement beyond windows, queues and delays can be switched off.
@@ -32,7 +35,7 @@ class Fluid:
     contracted
         Whether links at the ends of paths are left out when the delay is chosen (`network.time_steps`): access links
         of 10 us then do not set the step of a path of 40 ms. Links with a discipline other than FIFO, and those
-        that feed them, always count, and with ``whole_packets`` all do.
+        that feed them, always count.
     backend
         ``"numba"``, or ``"python"``: the same code uncompiled, hundreds of times slower.
     store_and_forward
@@ -44,14 +47,6 @@ class Fluid:
         Where packets come at random times (``packet_jitter`` of `simulate`) a full FIFO queue drops
         whole packets, each of a flow drawn in proportion to what came in the step. Otherwise every flow
         loses its part of each overflow, so that flows lose together more often.
-    whole_packets
-        For packets that come at random times to FIFO queues: TCP senders send whole packets, when
-        whole ones were acknowledged; a packet leaves a queue when its end does; and a full queue drops
-        whole packets, drawn from those that begin to come in the step. Which packet meets a full queue is
-        decided within its transmission time: take eight steps in that of the
-        fastest link with a queue, as ``python -m benchmarks.fresh_networks`` does. That costs several
-        times what `Packets` do, which are nearer to packet simulators. `simulate` refuses it without
-        ``packet_jitter``, without a window rule, and with other disciplines.
     accuracy
         Largest error that the step may cause in the goodput of a flow, as a part of the rate of its path's
         slowest link; None: the step is that of ``steps_per_delay``. Otherwise that is the coarsest of at
@@ -86,7 +81,6 @@ class Fluid:
     store_and_forward: bool = True
     timeouts: bool = True
     whole_losses: bool = True
-    whole_packets: bool = False
     accuracy: float | None = None
     most_steps_per_delay: int = 64
     recovery: str | None = None
@@ -103,7 +97,6 @@ class Fluid:
         flag("store_and_forward", self.store_and_forward)
         flag("timeouts", self.timeouts)
         flag("whole_losses", self.whole_losses)
-        flag("whole_packets", self.whole_packets)
         flag("contracted", self.contracted)
         if self.accuracy is not None:
             one_number("accuracy", self.accuracy, above=0.0, below=1.0)
@@ -123,6 +116,6 @@ class Fluid:
         >>> Fluid().step_of(takano2006("1"))
         2.5e-05
         """
-        if self.contracted and not self.whole_packets:
+        if self.contracted:
             return contracted_delay(scenario) / self.steps_per_delay
         return shortest_delay(scenario) / self.steps_per_delay

@@ -139,8 +139,6 @@ def layout_of(
     scenario: Scenario,
     delays: list[float],
     transmissions: list[float] | None = None,
-    *,
-    whole_packets: bool = False,
 ) -> Layout:
     """Return how a scenario's queues are numbered.
 
@@ -148,17 +146,14 @@ def layout_of(
     default).
     """
     check_disciplines(scenario)
-    can_queue, queue_types = queueing(scenario, whole_packets)
+    can_queue, queue_types = queueing(scenario)
     own = [n for n, kind in enumerate(queue_types) if can_queue[n] and kind == PER_FLOW_RATE]
     share = [n for n, kind in enumerate(queue_types) if can_queue[n] and kind != PER_FLOW_RATE]
     order = [
         *own,
         *sorted(share, key=lambda n: max(scenario.feeders(n)) >= 0),
     ]  # hosts' links first
-    forth = back = transmissions or [0.0] * len(delays)
-    if whole_packets:  # whose ends come last; a queue itself takes that long to send one
-        forth = [0.0 if can_queue[n] else 2.0 * half for n, half in enumerate(forth)]
-        back = [0.0] * len(delays)
+    halves = transmissions or [0.0] * len(delays)
     shaped = [f for f, flow in enumerate(scenario.flows) if flow.host == "shaped"]
     queue, queues, bands, bands_at = _numbers(scenario, order, queue_types)
     queues += [(f, f + 1) for f in shaped]
@@ -166,9 +161,7 @@ def layout_of(
     place = {n: i for i, n in enumerate(order)}
     place.update({-1 - f: len(order) + s for s, f in enumerate(shaped)})
     return Layout(
-        delays=tuple(
-            a + b for a, b in zip(delays, transmissions or [0.0] * len(delays), strict=True)
-        ),
+        delays=tuple(a + b for a, b in zip(delays, halves, strict=True)),
         order=tuple(order),
         queue_types=tuple(queue_types[n] for n in order),
         shaped=tuple(shaped),
@@ -176,7 +169,7 @@ def layout_of(
         queues=np.array(queues, dtype=np.int64).reshape(-1, 2),
         bands=np.array(bands, dtype=np.int64).reshape(-1, 4),
         bands_at=np.array(bands_at),
-        **_ways(scenario, queue, place, delays, forth, back, whole_packets),
+        **_ways(scenario, queue, place, delays, halves),
     )
 
 
@@ -212,14 +205,11 @@ def _ways(
     queue: dict[tuple[int, int], int],
     place: dict[int, int],
     delays: list[float],
-    forth: list[float],
-    back: list[float],
-    whole_packets: bool,
+    halves: list[float],
 ) -> dict[str, Any]:
     """Return the ways of the flows from queue to queue, fields of `Layout`.
 
-    Of the way back what is not a whole step is put before the receiver. Whole packets arrive in whole steps:
-    half of one is the most by which the way up to a place is off.
+    Of the way back what is not a whole step is put before the receiver.
     """
     C = len(scenario.flows) + len(queue)
     up, lag = np.arange(C), np.zeros(C)
@@ -227,9 +217,7 @@ def _ways(
     path, path_at, hop_queues, ack_lag = [], [0], [], []
     for f, flow in enumerate(scenario.flows):
         hops = scenario.path_index(flow)
-        reached, there_and_back = _reached(flow.host, hops, delays, forth, back)
-        if whole_packets:
-            reached, there_and_back = np.round(reached), round(there_and_back)
+        reached, there_and_back = _reached(flow.host, hops, delays, halves)
         reached = _apart(reached, [place[n] if (f, n) in queue else -1 for n in hops])
         there_and_back = max(there_and_back, reached[-1] + 1.0)
         returns = float(there_and_back - reached[-1])
@@ -261,7 +249,7 @@ def _ways(
 
 
 def _reached(
-    host: str, hops: tuple[int, ...], delays: list[float], forth: list[float], back: list[float]
+    host: str, hops: tuple[int, ...], delays: list[float], halves: list[float]
 ) -> tuple[Any, float]:
     """Return the steps from a host to each hop of a path and to its end, and those there and back.
 
@@ -271,12 +259,12 @@ def _reached(
     """
     legs = [*([] if host == "direct" else hops[:1]), *hops]
     own = np.array([delays[n] for n in legs])
-    times, later = (np.array([each[n] for n in legs]) for each in (forth, back))
-    short, short_later = (np.where(each <= SHORT, each, 0.0) for each in (times, later))
+    times = np.array([halves[n] for n in legs])
+    short = np.where(times <= SHORT, times, 0.0)
     kept = np.cumsum([0.0, *(own + times - short)])
     rounded = np.cumsum([0.0, *short])
-    returns = float(np.sum(own + later - short_later))
-    both = np.round(rounded[-1] + np.sum(short_later))
+    returns = float(np.sum(own + times - short))
+    both = np.round(rounded[-1] + np.sum(short))
     return kept + np.round(rounded), float(kept[-1] + returns + both)
 
 

@@ -17,7 +17,6 @@ from dfcmodel.engine.kernel.records import (
     LOSS,
     MARKABLE,
     NO_FEEDBACK,
-    SHARED_FIFO,
     SWITCH,
     WINDOW,
     Feedback,
@@ -41,11 +40,10 @@ from dfcmodel.engine.sender_tables import (
     in_steps,
     schedules,
 )
-from dfcmodel.network.disciplines import DFC, FIFO
+from dfcmodel.network.disciplines import DFC
 from dfcmodel.network.flows import CBR, OnOff, rules_of
 from dfcmodel.network.manager_events import ManagerSignature
 from dfcmodel.network.time_steps import nearest_steps
-from responsefn import WindowRule
 from responsefn.responses.rule_events import signatures_of
 
 if TYPE_CHECKING:
@@ -136,10 +134,8 @@ def compile_scenario(
     ------
     ValueError
         Where the delay of a link with DFC, its feedback period, is more than 1 % away from a multiple
-        of the step, or ``whole_packets`` is asked of what `check_whole_packets` refuses.
+        of the step.
     """
-    if fluid.whole_packets:
-        check_whole_packets(scenario, packet_jitter)
     end = scenario.duration if duration is None else duration
     h = fluid.step_of(scenario)
     quantum = finest_quantum(scenario, end)
@@ -147,7 +143,6 @@ def compile_scenario(
         scenario,
         [_in_steps(link, h) for link in scenario.links],
         [_transmission(link, fluid) / h for link in scenario.links],
-        whole_packets=fluid.whole_packets,
     )
     links = link_records(scenario, layout, h, quantum)
     queues = queue_records(scenario, layout, links, h, quantum)
@@ -157,7 +152,7 @@ def compile_scenario(
     if starts is None:
         starts = np.array([flow.start for flow in scenario.flows], dtype=float)
     flows, log, holes = flow_records(scenario, layout, rules, in_steps(starts, h), h, fluid)
-    _begin_waits_and_losses(flows, fluid, packet_jitter / h, rng)
+    _begin_waits_and_losses(flows, packet_jitter / h, rng)
     schedule = schedules(scenario, flows, starts, h, end, quantum, rng)
     if packet_jitter > 0.0:
         flows["seed"] = rng.integers(1, 2**31 - 1, len(flows))
@@ -184,38 +179,18 @@ def compile_scenario(
     )
 
 
-def _begin_waits_and_losses(flows: Any, fluid: Fluid, jitter: float, rng: Any) -> None:
+def _begin_waits_and_losses(flows: Any, jitter: float, rng: Any) -> None:
     """Give window-controlled flows random waits of up to ``jitter`` steps, all a part of a lost packet."""
     window = flows["source"] == WINDOW
     flows["jitter"] = np.where(window, jitter, 0.0)
     flows["fractional_loss"] = rng.random(len(flows))
-    if fluid.whole_packets:
-        flows["fractional_loss"] = 0.5  # losses are whole packets
-        flows["whole_packets"] = window
-        flows["wait_begin"] = np.inf
 
 
 def _draw_losers(links: Any, fluid: Fluid, rng: Any) -> None:
-    """Let links without a manager draw the flows that lose whole packets, and FIFO ones hold such packets."""
-    if fluid.whole_packets or fluid.whole_losses:
+    """Let links without a manager draw the flows that lose whole packets."""
+    if fluid.whole_losses:
         seeds = rng.integers(1, 2**31 - 1, len(links))
         links["loss_seed"] = np.where(links["manager"] < 0, seeds, 0)
-    if fluid.whole_packets:
-        links["whole_packets"] = links["kind"] == SHARED_FIFO
-
-
-def check_whole_packets(scenario: Scenario, packet_jitter: float) -> None:
-    """Raise ValueError unless TCP sends its packets at random times, and to FIFO queues."""
-    asked = "whole_packets = True of Fluid"
-    if packet_jitter == 0.0:
-        msg = "packet_jitter = 0: must be above 0, such as the time of one packet"
-        raise ValueError(f"{msg}, with {asked}")
-    if not any(isinstance(flow.source, WindowRule) for flow in scenario.flows):
-        raise ValueError(f"{asked}: some flow must have a window rule as its source")
-    for link in scenario.links:
-        if type(link.discipline) is not FIFO:
-            msg = f"discipline of link {link.name} = {link.discipline!r}: must be FIFO()"
-            raise ValueError(f"{msg} with {asked}; others are for method=Packets()")
 
 
 def _network(layout: Layout, flows: Any, queues: Any, links: Any) -> Network:

@@ -10,13 +10,13 @@ from dfcmodel.network.class_pauses import PFC
 from dfcmodel.network.coupled import PI2
 from dfcmodel.network.disciplines import (
     DFC,
-    FIFO,
     Fair,
     Pause,
     Priority,
     QueueManager,
     manager_of,
 )
+from dfcmodel.network.known_disciplines import check_known
 from dfcmodel.network.time_steps import passes_at_once
 from responsefn import DeliveryRule, WindowRule
 from responsefn.rules.base import answers_marks
@@ -26,17 +26,11 @@ if TYPE_CHECKING:
 
 __all__ = ["check_disciplines", "queueing"]
 
-DISCIPLINES = (DFC, FIFO, Fair, Pause, PFC, Priority)
-
 
 def check_disciplines(scenario: Scenario) -> None:
     """Raise ValueError for a discipline that the engine would have to run as another."""
     for link in scenario.links:
-        kind = type(link.discipline)
-        if kind not in DISCIPLINES and not issubclass(kind, QueueManager):
-            names = ", ".join(each.__name__ for each in DISCIPLINES)
-            msg = f"the fluid runs {names} and subclasses of QueueManager, not {kind.__name__}"
-            raise ValueError(f"discipline of link {link.name}: {msg}")
+        check_known(link, "Fluid()")
     for flow in scenario.flows:
         what = "pacing" if flow.pacing else ""
         if isinstance(flow.source, DeliveryRule):
@@ -55,7 +49,7 @@ def check_disciplines(scenario: Scenario) -> None:
                 raise ValueError(f"discipline of link {link.name} = {link.discipline!r}: {msg}")  # noqa: TRY004
 
 
-def queueing(scenario: Scenario, whole_packets: bool = False) -> tuple[list[bool], list[int]]:
+def queueing(scenario: Scenario) -> tuple[list[bool], list[int]]:
     """Return which links can queue, and the kind of each."""
     links = range(len(scenario.links))
     fed_by_pause = {
@@ -66,13 +60,12 @@ def queueing(scenario: Scenario, whole_packets: bool = False) -> tuple[list[bool
     }
     queues = [bool(scenario.feeders(n)) for n in links]
     for n in links:
-        alone = len(scenario.feeders(n)) == 1  # whole packets of several links may meet
-        if n not in fed_by_pause and (alone or not whole_packets) and passes_at_once(scenario, n):
+        if n not in fed_by_pause and passes_at_once(scenario, n):
             queues[n] = False
     queue_types = []
     for n, link in enumerate(scenario.links):
         kind = PER_FLOW_RATE
-        several = whole_packets or sum(map(len, scenario.feeders(n).values())) > 1
+        several = sum(map(len, scenario.feeders(n).values())) > 1
         if isinstance(link.discipline, (Fair, Priority)):
             kind = FAIR_SHARES
         elif isinstance(link.discipline, DFC):

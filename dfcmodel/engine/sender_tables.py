@@ -35,9 +35,10 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-__all__ = ["emission_memory", "flow_records", "in_steps", "schedules"]
+__all__ = ["RECOVERY", "RECOVERY_NAMES", "emission_memory", "flow_records", "in_steps", "schedules"]
 
 RECOVERY = {"tahoe": TAHOE, "reno": RENO, "newreno": NEWRENO, "sack": SACK}
+RECOVERY_NAMES = {number: name for name, number in RECOVERY.items()}
 SAME_STEP = 1e-6
 """Part of a step: a start that is this near to the beginning of one is there."""
 LONGEST_MEMORY = 2**16

@@ -23,12 +23,9 @@ from responsefn import WindowRule
 if TYPE_CHECKING:
     import xarray as xr
 
-    from dfcmodel.network.networks import Link, Scenario
+    from dfcmodel.network.networks import Scenario
 
-__all__ = ["STEPS_PER_PACKET", "Accuracy", "measured_accuracies", "share_intervals"]
-
-STEPS_PER_PACKET = 8
-"""Steps in the transmission time of a packet with which the fluid with whole packets was measured."""
+__all__ = ["Accuracy", "measured_accuracies", "share_intervals"]
 
 
 @dataclass(frozen=True)
@@ -38,7 +35,7 @@ class Accuracy:
     Attributes
     ----------
     level
-        ``"fluid"``, ``"fluid with whole packets"`` or ``"packet level"``.
+        ``"fluid"`` or ``"packet level"``.
     networks, shares
         How many were compared; a share is that of a group of like flows, of the rate of the slowest link.
     mean_error, chance
@@ -62,7 +59,7 @@ def measured_accuracies() -> dict[str, Accuracy]:
     Examples
     --------
     >>> list(measured_accuracies())
-    ['fluid', 'fluid with whole packets', 'packet level']
+    ['fluid', 'packet level']
     """
     kinds = {"level": str, "networks": int, "shares": int}
     return {
@@ -176,18 +173,7 @@ def _level(many: Ensemble) -> str:
     for name in ("store_and_forward", "timeouts", "whole_losses"):
         if not getattr(fluid, name):
             raise ValueError(f"{name} = False: the error of the model was measured with True")
-    if not fluid.whole_packets:
-        return "fluid"
-    fastest = max(link.rate for link in _bottlenecks(many.scenario))
-    if run.step * fastest * STEPS_PER_PACKET > 1.0 + 1e-9:
-        need = f"must be at most {1.0 / (STEPS_PER_PACKET * fastest):g} s"
-        raise ValueError(f"step = {run.step:g} s: {need}, {STEPS_PER_PACKET} in a packet's time")
-    return "fluid with whole packets"
-
-
-def _bottlenecks(scenario: Scenario) -> list[Link]:
-    """Return the slowest link of each flow's path."""
-    return [min(scenario.path(flow), key=lambda link: link.rate) for flow in scenario.flows]
+    return "fluid"
 
 
 def _check_measured(scenario: Scenario) -> None:

@@ -18,11 +18,13 @@ from dfcmodel.levels.measured_tables import measured_rows
 from dfcmodel.methods import Fluid, Packets
 from dfcmodel.network.class_pauses import PFC
 from dfcmodel.network.disciplines import DFC, FIFO
-from dfcmodel.network.flows import CBR, OnOff
+from dfcmodel.network.flows import recovery_of
 from dfcmodel.network.networks import Scenario
+from dfcmodel.network.offered_rates import bottleneck_of, flows_per_link, offered_packets
 from dfcmodel.packets.refusals import check_scenario
+from dfcmodel.results.limits import limits_of_scenario
 from hopflow.checks import instance, one_number
-from responsefn import AIMD, NewReno, Reno, WindowRule
+from responsefn import AIMD, NewReno, Reno
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -31,7 +33,14 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-__all__ = ["LevelChoice", "choose_level", "fluid_work", "measured", "packet_work"]
+__all__ = [
+    "LevelChoice",
+    "choose_level",
+    "fluid_work",
+    "measured",
+    "measured_discipline",
+    "packet_work",
+]
 
 AFFORDABLE = 1.0
 """CPU seconds up to which packets are preferred whatever the fluid costs."""
@@ -85,7 +94,8 @@ def choose_level(
     """Choose between fluid and packets, without running anything.
 
     Packets where they can run the scenario and cost at most a second, or no more than the fluid: they leave
-    nothing out that the fluid has. Otherwise the fluid where its shares were measured to be near those of
+    nothing out that the fluid has. Otherwise packets where a known limit of the fluid applies
+    (`dfcmodel.results.limits`), and the fluid where its shares were measured to be near those of
     packets; packets where they were not, or where nothing was measured: AIMD, Reno and NewReno were over queues under
     FIFO, DFC with the default diffusion and intensity, and PFC that pauses all flows, without a manager.
 
@@ -120,7 +130,7 @@ def choose_level(
     end = scenario.duration if duration is None else one_number("duration", duration, above=0.0)
     one_number("affordable", affordable, at_least=0.0, hint="in s")
     one_number("tolerance", tolerance, at_least=0.0)
-    table = measured(_under(scenario) or "FIFO")
+    table = measured(measured_discipline(scenario) or "FIFO")
     of_fluid = table.fluid_nanoseconds * 1e-9 * fluid_work(scenario, end, fluid)
     try:
         check_scenario(scenario, Packets())
@@ -136,6 +146,11 @@ def choose_level(
     if np.isnan(error):
         why = "the error of the fluid was measured for AIMD, Reno or NewReno under FIFO, DFC or PFC only"
         return LevelChoice(Packets(), f"packets: {why}; {costs}", of_fluid, of_packets, error)
+    recoveries = [recovery_of(flow, fluid.recovery) for flow in scenario.flows]
+    if known := limits_of_scenario(scenario, recoveries, end):
+        return LevelChoice(
+            Packets(), f"packets: {'; '.join(known)}; {costs}", of_fluid, of_packets, error
+        )
     off = f"shares of the fluid were measured to be {error:.2g} off"
     if error <= tolerance:
         return LevelChoice(fluid, f"fluid: {costs}; {off}", of_fluid, of_packets, error)
@@ -179,24 +194,10 @@ def fluid_work(scenario: Scenario, duration: float, fluid: Fluid) -> float:
 
 def packet_work(scenario: Scenario, duration: float) -> float:
     """Return the packets that the flows send at most, at equal shares, and their ACKs."""
-    crowd = _crowd(scenario)
-    total = 0.0
-    for flow in scenario.flows:
-        rate = min(link.rate / crowd[link.name] for link in scenario.path(flow))
-        if isinstance(flow.source, WindowRule):
-            rate = min(rate, flow.max_window / scenario.base_rtt(flow))
-        elif isinstance(flow.source, (CBR, OnOff)):
-            rate = flow.source.rate
-        total += min(flow.all_packets, rate * max(0.0, duration - flow.start))
-    return total
+    return sum(offered_packets(scenario, duration))
 
 
-def _crowd(scenario: Scenario) -> Counter[str]:
-    """Return the number of flows over each link, by the links' names."""
-    return Counter(link.name for flow in scenario.flows for link in scenario.path(flow))
-
-
-def _under(scenario: Scenario) -> str:
+def measured_discipline(scenario: Scenario) -> str:
     """Return under which measured discipline the queues are, beside FIFO; "": none, or others too."""
     ranks = {flow.priority for flow in scenario.flows}
     found = set()
@@ -220,15 +221,15 @@ def _error(scenario: Scenario) -> float:
     endless = all(flow.idle == np.inf for flow in scenario.flows)
     if not (endless and all(isinstance(flow.source, MEASURED_RULES) for flow in scenario.flows)):
         return np.nan
-    if not _under(scenario):
+    if not measured_discipline(scenario):
         return np.nan
-    crowd = _crowd(scenario)
+    crowd = flows_per_link(scenario)
     return max(_at(*_bottleneck(scenario, flow, crowd)) for flow in scenario.flows)
 
 
 def _bottleneck(scenario: Scenario, flow: Flow, crowd: Counter[str]) -> tuple[str, float, float]:
     """Return the discipline of a flow's bottleneck, its flows, and bandwidth times delay of each one's share, packets."""
-    link = min(scenario.path(flow), key=lambda each: each.rate / crowd[each.name])
+    link = bottleneck_of(scenario, flow, crowd)
     share = link.rate / crowd[link.name]
     discipline = type(link.discipline).__name__
     return discipline, float(crowd[link.name]), share * scenario.base_rtt(flow)

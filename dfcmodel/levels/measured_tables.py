@@ -14,7 +14,7 @@ def measured_rows(name: str) -> list[dict[str, str]]:
     Examples
     --------
     >>> [row["level"] for row in measured_rows("accuracies.csv")]
-    ['fluid', 'fluid with whole packets', 'packet level']
+    ['fluid', 'packet level']
     """
     text = resources.files("dfcmodel.levels").joinpath(name).read_text(encoding="utf-8")
     lines = (line for line in text.splitlines() if line and not line.startswith("#"))

@@ -10,7 +10,16 @@ from typing import Any
 from hopflow.checks import choice, flag, one_number, shown, unboxed, whole
 from responsefn import RateRule, WindowRule
 
-__all__ = ["CBR", "Flow", "OnOff", "of_kind", "rules_of", "window_rules"]
+__all__ = [
+    "CBR",
+    "Flow",
+    "OnOff",
+    "has_window",
+    "of_kind",
+    "recovery_of",
+    "rules_of",
+    "window_rules",
+]
 
 HOSTS = ("shaped", "unshaped", "direct")
 LARGEST_WINDOW = 2.0**24
@@ -99,7 +108,7 @@ class Flow:
     start
         Time of the first packet in s.
     size
-        Packets to transfer; the flow ends when they are delivered. `inf`: a flow without end.
+        Packets to transfer, a whole number; the flow ends when they are delivered. `inf`: a flow without end.
     host
         ``"direct"``: packets enter the buffer of the first node at once, as in a simulator that
         attaches the sender to the node itself. ``"unshaped"``: a host with an unlimited buffer
@@ -172,7 +181,12 @@ class Flow:
         if isinstance(size, float) and size == math.inf:
             object.__setattr__(self, "size", math.inf)
         else:
-            one_number(f"size {of}", self.size, at_least=1.0, hint="in packets")
+            packets = one_number(f"size {of}", self.size, at_least=1.0, hint="in packets")
+            if packets != math.floor(packets):
+                hint = "write math.ceil(size), as the last packet of a transfer need not be full"
+                raise ValueError(
+                    f"size {of} = {shown(self.size)}: must be a whole number of packets, or inf; {hint}"
+                )
         choice(f"host {of}", self.host, HOSTS)
         flag(f"delayed_acks {of}", self.delayed_acks)
         if flag(f"pacing {of}", self.pacing) and not isinstance(self.source, WindowRule):
@@ -216,6 +230,16 @@ def of_kind(flows: Iterable[Flow], *kinds: type) -> list[bool]:
     flows = tuple(flows)
     chosen = {each for each in {type(flow.source) for flow in flows} if issubclass(each, kinds)}
     return [type(flow.source) in chosen for flow in flows]
+
+
+def has_window(flow: Flow) -> bool:
+    """Return whether the source of a flow is a window rule."""
+    return isinstance(flow.source, WindowRule)
+
+
+def recovery_of(flow: Flow, recovery: str | None) -> str:
+    """Return how a flow repairs losses where a method has this ``recovery`` (None: its rule's); "" without a window."""
+    return (recovery or flow.source.recovery) if isinstance(flow.source, WindowRule) else ""
 
 
 def window_rules(flows: Iterable[Flow]) -> Iterator[WindowRule]:

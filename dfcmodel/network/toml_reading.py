@@ -26,6 +26,7 @@ are converted to packets of ``packet_size`` bytes.
 from __future__ import annotations
 
 import dataclasses
+import math
 import re
 import tomllib
 from collections.abc import Iterable, Mapping
@@ -48,6 +49,8 @@ from responsefn import WindowRule
 
 __all__ = ["ScenarioFileError", "load_scenario", "read_scenario"]
 
+ROUNDING = 1e-12
+"""Part of a size by which the conversion of its unit may be off."""
 Key = tuple[str | int, ...]
 
 
@@ -209,7 +212,10 @@ class _Reader:
             return self.one_of(self.sources, value, key)
         if isinstance(value, str) and name in DIMENSIONS and not issubclass(kind, RULES):
             try:
-                return quantity(name, value, DIMENSIONS[name], self.packet_size)
+                number = quantity(name, value, DIMENSIONS[name], self.packet_size)
+                if kind is Flow and name == "size":  # the last packet of a transfer is not full
+                    return float(math.ceil(number * (1.0 - ROUNDING)))
+                return number
             except ValueError as error:
                 raise _BadKey(key, str(error)) from None
         return _tuples(value)

@@ -6,13 +6,15 @@ import dataclasses
 import time
 from dataclasses import dataclass, field
 from functools import cached_property
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dfcmodel.network.flows import rules_of
 from dfcmodel.network.manager_events import manager_events_of
-from dfcmodel.packets.kernel.boxes import CROWDED, FAULT, SWITCHED, TRACED
+from dfcmodel.packets.kernel import layout as kernel
+from dfcmodel.packets.kernel.calendar_queue import CROWDED, FAULT, SWITCHED, TRACED
 from dfcmodel.packets.kernel.layout import ON_ACK, ON_DELIVERY, ON_LOSS, ON_MARK, ON_TIMEOUT
 from dfcmodel.packets.layouts.arrays import Layout, lay_out, trace_ports
 from dfcmodel.packets.layouts.capacities import grow
@@ -52,6 +54,11 @@ LONGER = 8
 """Times as many samples as of busy links that a part has then at most."""
 CONSTANT = ("transmission", "passage", "sizes", "order", "out")
 """Arrays that copies of a run share: not changed, or nothing kept in them between two calls."""
+
+GROUPS = tuple(
+    itemgetter(*each._fields) for each in (kernel.Network, kernel.Senders, kernel.Records)
+)
+"""Functions that return the fields of each group of arrays from a dictionary of all."""
 
 
 def sender_events(signatures: tuple[RuleSignature, ...]) -> Any:
@@ -125,34 +132,39 @@ class PacketRun:
             When there are more packets in the network than links and windows can hold.
         """
         plan, arrays, records = self.plan, self.layout.arrays, self.records
-        run, tally, size = loop_of(KERNEL), arrays["tally"], self.part
+        run, counters, size = loop_of(KERNEL), arrays["counters"], self.part
         while self.done < until:
             check_stop()
             first, began = self.done, time.perf_counter()
             self.done = run(
-                self.events, self.managers, *arrays.values(), *records.rows(), self.layout.ahead,
-                records.scale, plan.sample, first, min(first + size, until),
-            )  # fmt: skip
+                *self.groups(), self.layout.ahead, plan.sample, first, min(first + size, until)
+            )
             each = (time.perf_counter() - began) / max(1, self.done - first)
             size = min(max(self.part, int(PART / each)), LONGER * self.part)
             if self.bar is not None:
                 self.bar.update(self.done - first)
-            if tally[FAULT]:
-                if tally[CROWDED] or len(arrays["element"]) < self.layout.most:
+            if counters[FAULT]:
+                if counters[CROWDED] or len(arrays["packet"]) < self.layout.most:
                     return False
                 place = f"{plan.scenario.name}, t = {self.done * plan.sample:g} s"
                 msg = "more packets in the network than links and windows can hold"
                 raise MemoryError(f"{place}: {msg}")
             self._check_rates()
             if self.keeps:
-                records.take_switches(int(tally[SWITCHED]))
-            tally[SWITCHED] = 0
-            if tally[TRACED]:
-                self.kept.append(arrays["trace"][: tally[TRACED]].copy())
-                tally[TRACED] = 0
-            if tally[CROWDED]:
+                records.take_switches(int(counters[SWITCHED]))
+            counters[SWITCHED] = 0
+            if counters[TRACED]:
+                self.kept.append(arrays["trace"][: counters[TRACED]].copy())
+                counters[TRACED] = 0
+            if counters[CROWDED]:
                 grow(arrays, self.layout.most)
         return True
+
+    def groups(self) -> tuple[tuple[Any, ...], ...]:
+        """Return the fields of the kernel's three groups; `grow` replaces some arrays between two calls."""
+        given = {**self.layout.arrays, **self.records.rows()}
+        given["events"], given["managers"] = self.events, self.managers
+        return tuple(fields(given) for fields in GROUPS)
 
     def _check_rates(self) -> None:
         """Raise ArithmeticError where a rule has set its rate, or that of its packets, to no number."""
@@ -238,7 +250,7 @@ def _whole_run(plan: Plan, traced: Sequence[int]) -> PacketRun:
         run.layout.arrays["flow"],
         np.array([each.all_packets for each in plan.scenario.flows]),
     )
-    used_up = np.maximum(flow["next"], flow["sent"]) >= ENDLESS
+    used_up = np.maximum(flow["snd_nxt"], flow["sent"]) >= ENDLESS
     check_numbers(plan.scenario, used_up & (sizes > ENDLESS), plan.end)
     for row, f in np.argwhere(~(run.records.window <= LARGEST))[:1].tolist():
         now = (row + 1) * plan.sample

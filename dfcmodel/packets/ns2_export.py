@@ -24,6 +24,9 @@ HEAD = """\
 # nrexmit_, ndatapack_ of each) and links.txt (from, to, drops) into the working folder.
 set ns [new Simulator]
 """
+DRAWN_WAITS = (
+    "# overhead_: ns-2 draws these waits itself; runs agree with Packets in distribution only"
+)
 TAIL = """\
 proc sample {{k}} {{
     global ns tcp listening samples
@@ -60,6 +63,7 @@ def to_ns2(
     method: Packets | None = None,
     duration: float | None = None,
     sample: float = 0.01,
+    packet_jitter: float = 0.0,
 ) -> str:
     """Return a Tcl program that runs in ns-2 the same model as ``Packets(convention="ns2")``.
 
@@ -72,6 +76,9 @@ def to_ns2(
         ``Packets(convention="ns2")``.
     duration, sample
         Simulated time (None: the scenario's) and sampling interval, s.
+    packet_jitter
+        As for `simulate`, in s: ``overhead_`` of the agents. ns-2 draws these waits from its own generator, so that
+        with them the two runs agree in distribution only, and the program says so.
 
     Raises
     ------
@@ -95,9 +102,12 @@ def to_ns2(
     duration = one_number("duration", asked, above=0.0, at_most=1e5, hint="in s")
     sample = one_number("sample", sample, above=0.0, at_most=duration, hint="the duration, in s")
     _check(scenario)
-    plan = plan_scenario(scenario, method, duration=duration, sample=sample)
+    wait = one_number("packet_jitter", packet_jitter, at_least=0.0, at_most=duration, hint="in s")
+    plan = plan_scenario(scenario, method, duration=duration, sample=sample, packet_jitter=wait)
     samples = math.ceil(round(duration / sample, 6))
     lines = [HEAD.format(name=scenario.name)]
+    if wait > 0.0:
+        lines.append(DRAWN_WAITS)
     if method.seed is not None:
         lines.append(f"$defaultRNG seed {method.seed}")
     nodes = {node: n for n, node in enumerate(scenario.nodes)}

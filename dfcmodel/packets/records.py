@@ -77,12 +77,13 @@ class Records:
         self.total = np.zeros(F)
         self.imbalance = np.zeros(F)
 
-    def rows(self) -> tuple[NDArray[Any], ...]:
-        """Return the arrays that the compiled engine fills, in the order of its arguments."""
-        return (
-            self.window, self.round_trip, self.acked, self.delivered, self.started, self.waiting,
-            self.lost, self.switches,
-        )  # fmt: skip
+    def rows(self) -> dict[str, Any]:
+        """Return what the compiled engine fills and reads, by its names in the kernel."""
+        return {
+            "window": self.window, "round_trip": self.round_trip, "acked": self.acked,
+            "delivered": self.delivered, "started": self.started, "waiting": self.waiting,
+            "lost": self.lost, "switches": self.switches, "scale": self.scale,
+        }  # fmt: skip
 
     def take_switches(self, count: int) -> None:
         """Keep what the compiled engine wrote in ``switches``; nothing more if it had no room for all."""
@@ -107,7 +108,7 @@ class Records:
         """Copy the remaining records from the arrays of the compiled engine."""
         flow, hop, P = arrays["flow"], arrays["hop"], len(self.plan.ports)
         real = hop["port"] >= 0
-        self.peak = arrays["unit"]["peak"][:P].astype(np.int64)
+        self.peak = arrays["port"]["peak"][:P].astype(np.int64)
         self.waited = arrays["waited"].copy()
         self.add_up()
         self.imbalance = self._imbalance(arrays)
@@ -119,7 +120,7 @@ class Records:
 
     def _imbalance(self, arrays: dict[str, Any]) -> NDArray[np.float64]:
         """Return the packets emitted less arrived, dropped and in the network, relative, (F,)."""
-        flow, used = arrays["flow"], arrays["element"][: arrays["tally"][1]]
+        flow, used = arrays["flow"], arrays["packet"][: arrays["counters"][1]]
         inside = used[used["number"] >= 0]
         inside = inside[inside["hop"] <= flow["turn"][inside["flow"]]]
         missing = flow["emitted"].astype(float) - flow["arrived"]

@@ -6,15 +6,13 @@ import math
 from typing import TYPE_CHECKING
 
 from dfcmodel.network.class_pauses import PFC
-from dfcmodel.network.coupled import PI2, DualPI2
+from dfcmodel.network.coupled import PI2
 from dfcmodel.network.disciplines import (
     DFC,
     FIFO,
-    Fair,
     Pause,
-    Priority,
-    QueueManager,
 )
+from dfcmodel.network.known_disciplines import check_known
 from dfcmodel.network.managers import PIE, RED, CoDel
 from dfcmodel.packets.methods import SELECTIVE
 from hopflow.checks import choice
@@ -27,7 +25,13 @@ if TYPE_CHECKING:
 
 __all__ = ["check_scenario"]
 
-KINDS = (FIFO, DFC, Pause, PFC, Fair, Priority, DualPI2)
+NS2_RULES = {
+    "tahoe": (Tahoe,),
+    "reno": (Reno, NewReno),
+    "newreno": (Reno, NewReno),
+    "sack": (Reno, NewReno),
+}
+"""Window rules of ns-2's agents by their recovery: Tahoe restarts from one packet, the others halve the window."""
 
 
 def check_scenario(scenario: Scenario, method: Packets) -> None:
@@ -45,11 +49,7 @@ def check_scenario(scenario: Scenario, method: Packets) -> None:
         if key in checked:
             continue
         checked.add(key)
-        kind = type(link.discipline)
-        if kind not in KINDS and not issubclass(kind, QueueManager):
-            names = ", ".join(known.__name__ for known in KINDS) + " and queue managers"
-            msg = f"the packet level supports {names}; for {kind.__name__} use method=Fluid()"
-            raise ValueError(f"discipline of link {link.name}: {msg}")
+        check_known(link, "Packets()")
         if not link.shared:
             msg = "at packet level all flows share the buffer; use shared=True, or method=Fluid()"
             raise ValueError(f"shared of link {link.name} = False: {msg}")
@@ -77,6 +77,25 @@ def check_scenario(scenario: Scenario, method: Packets) -> None:
         ):
             msg = 'ns-2 has Tahoe(), Reno() and NewReno(); use convention="standard"'
             raise ValueError(f"source of flow {flow.name!r} = {rule!r}: {msg}")
+    if method.is_ns2:
+        _check_agents(scenario, method)
+
+
+def _check_agents(scenario: Scenario, method: Packets) -> None:
+    """Raise ValueError for a window rule and a recovery that no agent of ns-2 has together."""
+    for flow, recovery in zip(scenario.flows, method.recovery_of(scenario), strict=True):
+        if not isinstance(flow.source, WindowRule):
+            continue
+        if recovery not in NS2_RULES:
+            msg = f'ns-2 has {", ".join(map(repr, NS2_RULES))}; use convention="standard"'
+            raise ValueError(f"recovery of flow {flow.name!r} = {recovery!r}: {msg}")
+        allowed = NS2_RULES[recovery]
+        if type(flow.source) not in allowed:
+            rules = " or ".join(f"{rule.__name__}()" for rule in allowed)
+            msg = f'its agent with that recovery runs {rules} in ns-2; use convention="standard"'
+            raise ValueError(
+                f"recovery of flow {flow.name!r} with {flow.source!r} = {recovery!r}: {msg}"
+            )
 
 
 def _check_order(flow: Flow) -> None:

@@ -14,6 +14,7 @@ from dfcmodel.packets.reference import run_reference
 from dfcmodel.results.pauses import intervals_of
 from dfcmodel.results.trajectories import Trajectory
 from hopflow.kernels.stopwatch import Stopwatch
+from responsefn import WindowRule
 
 if TYPE_CHECKING:
     from dfcmodel.network.networks import Scenario
@@ -115,6 +116,10 @@ def trajectory(plan: Plan, records: Records, seconds: float) -> Trajectory:
         carried=carried,
         mean_queue=mean_queue,
         started=np.array(plan.starts, dtype=float),
+        recoveries=tuple(
+            kind if isinstance(flow.source, WindowRule) else ""
+            for flow, kind in zip(scenario.flows, plan.recoveries, strict=True)
+        ),
         paused=_paused(plan, records) if records.all_switches else None,
     )
 

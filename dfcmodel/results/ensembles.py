@@ -240,4 +240,7 @@ class Ensemble(Recorded, Result):
         step, took = self.runs[0].step, f"{self.time[-1]:g} s simulated"
         rows |= {"step": f"{step:g} s, {took}"} if step else {"packet by packet": took}
         rows["time"] = f"{self.seconds:.2f} s"
+        topics = {limit.partition(": ")[0]: None for run in self.runs for limit in run.limits}
+        if topics:
+            rows["limits"] = f"{', '.join(topics)}: see `limits` of the runs"
         return rows

@@ -28,6 +28,8 @@ MAX_LABELS = 10
 """Largest number of nodes for which all tick labels are shown."""
 MAX_LINES = 10
 """Flows that have a colour and a label each."""
+ABOVE_RATE = 1.05
+"""Goodput over the rate of the fastest link from which a remark explains it."""
 INTERVALS = 100
 """Of a picture of goodputs: a record may hold too few packets for an average."""
 
@@ -38,7 +40,13 @@ def draw_goodput(run: Records, ax: Any) -> Any:
     ends = ends[ends > 0] - 1
     times = np.concatenate([[0.0], run.time[ends]])
     told = np.concatenate([np.zeros((len(run.delivered), 1)), run.delivered[:, ends]], axis=1)
-    _draw_flows(run, ax, run.time[ends], np.diff(told, axis=1) / np.diff(times))
+    goodput = np.diff(told, axis=1) / np.diff(times)
+    _draw_flows(run, ax, run.time[ends], goodput)
+    if goodput.max() > ABOVE_RATE * max(link.rate for link in run.scenario.links):
+        ax.annotate(
+            "peaks above the link's rate: data in order, complete with a retransmission",
+            (0.02, 0.95), xycoords="axes fraction", va="top", fontsize=7,
+        )  # fmt: skip
     ax.set(xlabel="time (s)", ylabel="goodput (packets/s)", title=title_of(run))
     ax.set_ylim(bottom=0)
     return ax

@@ -102,6 +102,9 @@ class Records(Recorded):
     paused
         The times in which links were paused, a structured array with the fields link, by, priority, begin and end
         (see `dfcmodel.Trajectory.pauses`); None: not recorded.
+    recoveries
+        How each flow repaired losses, ``"tahoe"``, ``"reno"``, ``"newreno"``, ``"sack"`` or ``"prr"``, after
+        ``recovery`` of the method; empty without a window rule. F strings.
     choice
         Which level ``method="auto"`` chose, and why; empty for another method.
 
@@ -139,6 +142,7 @@ class Records(Recorded):
     started: NDArray[np.float64]
     rate: NDArray[np.float64] | None = None
     paused: NDArray[Any] | None = None
+    recoveries: tuple[str, ...] = ()
     choice: str = ""
     step_error: float | None = None
     accuracy: float | None = None

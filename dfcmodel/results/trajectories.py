@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dfcmodel.results.loss_summaries import largest_queue, places_of_losses
 from dfcmodel.results.records import Records
 from hopflow.results import Result, figure
 from hopflow.status import Status
@@ -15,6 +16,7 @@ from hopflow.status import Status
 if TYPE_CHECKING:
     import xarray as xr
 
+    from dfcmodel.network.flows import Flow
     from dfcmodel.results.animations import Animation
     from dfcmodel.results.pauses import PauseDeadlock, PauseStorm
 
@@ -28,6 +30,13 @@ def _counted(count: int, what: str) -> str:
     return f"{count} {what}{'' if count == 1 else 's'}"
 
 
+def _source(flow: Flow, recovery: str) -> str:
+    """Return the class of a flow's source, with the recovery where the method overrides the rule's."""
+    name = type(flow.source).__name__
+    own = getattr(flow.source, "recovery", recovery)
+    return name if recovery in ("", own) else f"{name} with recovery {recovery!r}"
+
+
 @dataclass(frozen=True, repr=False, eq=False)
 class Trajectory(Records, Result):
     """One run of a scenario, sampled at ``time``, as `simulate` returns it.
@@ -35,7 +44,7 @@ class Trajectory(Records, Result):
     The recorded arrays and their shapes are those of `dfcmodel.results.records.Records`: ``time``,
     ``in_transit``, ``delivered``, ``window``, ``backlog``, ``round_trip``, ``lost``, ``queued``,
     ``peak_queue``, ``timeouts``, ``loss_events``, ``imbalance``, ``first_loss``, ``finished``,
-    ``carried``, ``mean_queue``, ``started``, ``paused`` and ``choice``.
+    ``carried``, ``mean_queue``, ``started``, ``paused``, ``recoveries`` and ``choice``.
 
     Examples
     --------
@@ -67,6 +76,26 @@ class Trajectory(Records, Result):
             return Status.STORM
         stuck = status is Status.COMPLETED and self.deadlock is not None
         return Status.DEADLOCKED if stuck else status
+
+    @cached_property
+    def limits(self) -> tuple[str, ...]:
+        """Known limits of the fluid that apply to this run, with what was measured there; empty at packet level.
+
+        Examples
+        --------
+        Between two full directions ACKs queue, which the fluid leaves out:
+
+        >>> from dfcmodel import Flow, Link, Scenario, simulate
+        >>> from responsefn import NewReno
+        >>> links = Link(1, 2, 1000.0, 0.01, 20), Link(2, 1, 1000.0, 0.01, 20)
+        >>> flows = Flow("a", (1, 2), NewReno()), Flow("b", (2, 1), NewReno())
+        >>> run = simulate(Scenario("both ways", links, flows, duration=1.0))
+        >>> [limit.partition(":")[0] for limit in run.limits]
+        ['two-way traffic']
+        """
+        from dfcmodel.results.limits import limits_of_run
+
+        return limits_of_run(self)
 
     @cached_property
     def storm(self) -> PauseStorm | None:
@@ -216,7 +245,7 @@ class Trajectory(Records, Result):
         return Animation({title_of(self): self}, since, until, frames, fps)
 
     def summary(self) -> dict[str, object]:
-        """Return status, scenario, each flow's goodput and losses, pauses, largest queue and step.
+        """Return status, scenario, each flow's goodput and losses, pauses, places of losses, largest queue and step.
 
         Of many flows the first ones are listed, and the range of the others.
         """
@@ -226,11 +255,12 @@ class Trajectory(Records, Result):
             "scenario": f"{scenario.name}, {len(scenario.nodes)} nodes, {len(scenario.flows)} flows",
         }
         rows |= {"level": self.choice} if self.choice else {}
+        recoveries = self.recoveries or [""] * len(scenario.flows)
         goodput, means = self.delivered[:, -1] / self.time[-1], self.mean_efficiency()
         for f, flow in enumerate(scenario.flows[:MAX_ROWS]):
             rows[f"{flow.name}"] = (
-                f"{type(flow.source).__name__}: goodput {goodput[f]:.4g} packets/s, efficiency "
-                f"{means[f]:.3f}, lost {self.lost[f].sum():.0f} packets, "
+                f"{_source(flow, recoveries[f])}: goodput {goodput[f]:.4g} packets/s, efficiency "
+                f"{means[f]:.3f} of the path's bandwidth-delay product, lost {self.lost[f].sum():.0f} packets, "
                 f"{_counted(self.loss_events[f], 'loss event')}, "
                 f"{_counted(self.timeouts[f], 'timeout')}"
             )
@@ -242,33 +272,18 @@ class Trajectory(Records, Result):
                 f"{self.lost[MAX_ROWS:].sum():.0f} packets, {self.timeouts[MAX_ROWS:].sum()} timeouts"
             )
         rows |= self._about_pauses()
-        node = int(np.argmax(self.peak_queue))
-        rows["largest queue"] = (
-            f"{self.peak_queue[node]:.0f} packets at node {scenario.senders[node]}"
-        )
+        if places := places_of_losses(self):
+            rows["lost at"] = places
+        rows["largest queue"] = largest_queue(self)
         rows["imbalance"] = f"{self.imbalance.max():.1e} of the packets emitted"
         took = f"{self.time[-1]:g} s simulated in {self.seconds:.2f} s"
         rows |= {"step": f"{self.step:g} s, {took}"} if self.step else {"packet by packet": took}
         if self.step_error is not None:
             rows["error from the step"] = f"{self.step_error:.2g} of the path's rate, estimated"
-        return rows | self._about_resolution()
-
-    def _about_resolution(self) -> dict[str, object]:
-        """Return a row where timeouts may be an effect of flows with less than a packet per step."""
-        flows, scenario = self.scenario.flows, self.scenario
-        users = np.zeros(len(scenario.links))
-        for flow in flows:
-            users[list(scenario.path_index(flow))] += 1.0
-        rates = np.array([link.rate for link in scenario.links]) / np.maximum(users, 1.0)
-        shares = [self.step * min(rates[n] for n in scenario.path_index(flow)) for flow in flows]
-        few = (np.array(shares) < 1.0) & (self.timeouts > 0)
-        if self.step == 0.0 or not few.any():
-            return {}
-        least = min(share for share, one in zip(shares, few, strict=True) if one)
-        said = (
-            f"{few.sum()} flows with timeouts have less than a packet per step at their equal share"
-        )
-        return {"resolution": f"{said} (from {least:.2g} on): compare with method=Packets()"}
+        for limit in self.limits:
+            topic, _, said = limit.partition(": ")
+            rows[f"limit, {topic}"] = f"{said}; compare with method=Packets()"
+        return rows
 
     def _about_pauses(self) -> dict[str, object]:
         """Return the rows about pauses, if there were any: deadlock, storm, and how far they spread."""

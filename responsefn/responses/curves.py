@@ -48,6 +48,10 @@ class Curve(Result):
     attractors
         Rates in packets/s to which a rule comes from different windows, largest first and NaN for none, shape
         (n, m, 3): ``rate`` is one of them.
+    searched
+        Whether the search for other attractors was finished; False where the rate is a closed form that is known to be
+        the only one, or where a run of the search needs more steps than it is given (`SeveralAttractorsWarning`); shape
+        (n, m).
     loss_events
         Where a connection needs more than 10,000 loss events to come within 1 % of the rate, how many; NaN
         elsewhere; shape (n, m).
@@ -66,6 +70,7 @@ class Curve(Result):
     bandwidth: float | None = None
     attractors: NDArray[np.float64] | None = None
     loss_events: NDArray[np.float64] | None = None
+    searched: NDArray[np.bool_] | None = None
 
     @property
     def in_domain(self) -> NDArray[np.bool_]:
@@ -87,6 +92,7 @@ class Curve(Result):
             for name, each, values in (
                 ("attractors", (*dims, "attractor"), self.attractors),
                 ("loss_events", dims, self.loss_events),
+                ("searched", dims, self.searched),
             )
             if values is not None
         }
@@ -237,6 +243,6 @@ def curve(
             rates.append(np.asarray(rule.rate(p, rtt, bandwidth, unit_check=unit_check)))
         remarks.append(said)
     rate = np.stack(rates)
-    attractors, loss_events = remarks_of(p, rate, remarks)
+    attractors, loss_events, searched = remarks_of(p, rate, remarks)
     p.flags.writeable = rate.flags.writeable = False
-    return Curve(chosen, p, rtt, rate, bandwidth, attractors, loss_events)
+    return Curve(chosen, p, rtt, rate, bandwidth, attractors, loss_events, searched)

@@ -101,12 +101,18 @@ def scan(rule: Dynamics, rtt: float, bandwidth: float | None, up_to: float) -> S
     """Return the cycles of a rule at a round-trip time in s, a decade of p after the other.
 
     They end at the capacity, and with the first decade in which all rates are above ``up_to``, else at
-    1e-12 where the closed form holds there, and at 1e-10 where it does not.
+    1e-12 where the closed form holds there, and at 1e-10 where it does not, or before the first decade with a cycle
+    that is too long to be solved.
     """
     last = SMALLEST_P if _closed_at_the_end(rule, rtt, bandwidth) else SMALLEST_CYCLE_P
     parts: list[Floats] = []
     for decade in range(round(-math.log10(last))):
-        parts.append(_decade(rule, rtt, bandwidth, decade))
+        try:
+            parts.append(_decade(rule, rtt, bandwidth, decade))
+        except ArithmeticError:
+            if not parts:
+                raise
+            break
         least = float(parts[-1][1].min())
         if least > up_to or (bandwidth and least >= bandwidth * (1.0 - FLAT)):
             break

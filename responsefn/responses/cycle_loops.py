@@ -8,7 +8,9 @@ from __future__ import annotations
 import itertools
 import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -59,6 +61,7 @@ __all__ = [
     "compare_compiled",
     "run",
     "runners",
+    "steps_kept",
 ]
 
 KERNEL = "responsefn.responses.kernel"
@@ -70,6 +73,7 @@ blocks of ACKs and the ACKs that each may take: a quarter of a second, where the
 STEPS_CASES, STEPS_SOLUTIONS, STEPS_CALLS = 64, 256, 8_000
 """The same of a rule that is new on this machine, with compiled steps while the loop over cycles is
 not compiled, which takes the compiler another second; the calls of steps that they may take, half a second."""
+_kept: ContextVar[dict[tuple[Any, ...], NDArray[Any]] | None] = ContextVar("kept", default=None)
 _solved: Counter[Kind] = Counter()
 _by_steps: Counter[Kind] = Counter()
 
@@ -183,10 +187,43 @@ def _counted(step: Any) -> Any:
     return counted
 
 
+@contextmanager
+def steps_kept() -> Iterator[None]:
+    """Compile each step of a rule, or find it in the cache, once within this context."""
+    if _kept.get() is not None:
+        yield
+        return
+    token = _kept.set({})
+    try:
+        yield
+    finally:
+        _kept.reset(token)
+
+
+def _once(key: tuple[Any, ...], make: Callable[[], NDArray[Any]]) -> NDArray[Any]:
+    kept = _kept.get()
+    if kept is None:
+        return make()
+    if key not in kept:
+        kept[key] = make()
+    return kept[key]
+
+
 def _step(rule: Dynamics, runner: Runner, acks: bool) -> NDArray[Any]:
     move = templates.ack if acks else templates.block
-    step = compile_step(templates.alone, rule, move=move, compiled=runner.compiled)
-    return addresses(_counted(step) if runner.compiled and not runner.loop else step)
+    counted = runner.compiled and not runner.loop
+
+    def made() -> NDArray[Any]:
+        step = compile_step(templates.alone, rule, move=move, compiled=runner.compiled)
+        return addresses(_counted(step) if counted else step)
+
+    return made() if counted else _once((rule, runner, acks), made)
+
+
+def _loss(rule: Dynamics, runner: Runner) -> NDArray[Any]:
+    return _once(
+        (rule, runner), lambda: addresses(compile_step(templates.loss, rule, compiled=runner.loop))
+    )
 
 
 class _Call(NamedTuple):
@@ -199,7 +236,7 @@ class _Call(NamedTuple):
 
 
 def _call(cases: Cases, runner: Runner, limits: Limits) -> _Call:
-    loss = addresses(compile_step(templates.loss, cases.rule, compiled=runner.loop))
+    loss = _loss(cases.rule, runner)
     one, table = np.zeros(ROWS), np.zeros(1, LIMITS)
     parameters_in(one, cases.rule)
     steps = np.inf if runner.compiled else limits.budget
@@ -247,7 +284,8 @@ def check(cases: Cases, found: Found, runner: Runner, limits: Limits) -> Floats:
     """Return how far blocks of ACKs are from single ones in each case, shape (n, 3).
 
     The estimated relative error of the rate, the part of a cycle that was followed, and by how much the period
-    differs much later, which says that it does not repeat. ``limits.most`` ACKs of a cycle are followed.
+    differs much later, which says that it does not repeat. ``limits.most`` ACKs of a case are followed, fewer where
+    segments of a long cycle agree.
     With ``limits.acks`` the cycles are ACK by ACK, and only the last column is filled.
     """
     rule = cases.rule
@@ -262,21 +300,30 @@ def check(cases: Cases, found: Found, runner: Runner, limits: Limits) -> Floats:
     with np.errstate(all="ignore"):
         compare(
             cases.packets, cases.rtts, cases.service, found.ends, found.columns, blocks, acks, loss, one, table,
-            rows, out, wrong,
+            runner.loop, rows, out, wrong,
         )  # fmt: skip
     return np.where(np.isnan(out), np.inf, out)
 
 
-def approach(cases: Cases, rates: Floats, limits: Limits, events: NDArray[np.int64]) -> Floats:
-    """Return after how many loss events each case is within ``limits.same`` of its rate; infinite for too many.
+def approach(
+    cases: Cases,
+    rates: Floats,
+    limits: Limits,
+    events: NDArray[np.int64],
+    budgets: Floats | None = None,
+) -> Floats:
+    """Return after how many loss events each case is within ``limits.same`` of its rate, and its mean rates.
 
-    ``events`` are the loss events of each over which its rate is averaged.
+    Shape (n, 3): the first column is infinite where the limits do not suffice. The others are mean rates over the last
+    complete interval between powers of two of means, and over the one before. ``events`` are the loss events of each over which its rate
+    is averaged, ``budgets`` the steps of each, ``limits.budget`` otherwise.
     """
     loss, one, table, wrong = _call(cases, COMPILED, limits)
-    out = np.empty(len(rates))
+    out = np.empty((len(rates), 3))
+    budgets = np.full(len(rates), float(limits.budget)) if budgets is None else budgets
     loop_of(KERNEL, "approach")(
-        cases.packets, cases.rtts, cases.service, cases.starts,
-        _step(cases.rule, COMPILED, limits.acks), loss, one, table, rates, events, out, wrong,
+        cases.packets, cases.rtts, cases.service, cases.starts, _step(cases.rule, COMPILED, limits.acks), loss,
+        one, table, rates, events, budgets, out, wrong,
     )  # fmt: skip
     return out
 

@@ -24,6 +24,7 @@ from responsefn.responses.cycle_loops import (
     check,
     run,
     runners,
+    steps_kept,
 )
 from responsefn.responses.cycle_starts import begin_at_peak
 from responsefn.responses.dynamics import Cycle
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Bools = NDArray[np.bool_]
 
-__all__ = ["ACCURACY", "cases_of", "follows_blocks", "solve"]
+__all__ = ["ACCURACY", "SLOW", "cases_of", "follows_blocks", "solve"]
 
 MOST, BUDGET = 4096, 2_000_000
 """Cycles, and blocks of ACKs, after which the mean over the last half stands for the cycle; a power of two."""
@@ -59,13 +60,17 @@ FEW_PACKETS, SHORT_ERROR = 99.5, 0.05
 """Cycles of fewer packets may differ by this: blocks count parts of packets, and their rate is continuous in p."""
 CHANGE = 1e-4
 """Relative change of a period much later from which on it does not repeat."""
-FOLLOWED, SCANNED, SEVERAL = 2_000_000, 200_000, 20_000
+FOLLOWED, SCANNED, SEVERAL = 1_000_000, 200_000, 10_000
 """ACKs of a cycle that are followed in a check, and where an inverse, a fit or a slope solves many on its way; ACKs up to
 which it follows several cycles."""
 ACKS, LONG_ACKS = 20_000_000, 1_000_000_000
 """ACKs after which the mean over the last half stands for the cycle, and those of a window that drifts."""
+NOISE_FACTOR = 8
+"""How many times as many ACKs are taken where the mean rates over the two last halves differ by more than the accuracy."""
 LONGEST = 1e8
 """ACKs of the longest cycle that is solved ACK by ACK."""
+APPROACH_BLOCKS, APPROACH_ACKS = 2**20, 2**22
+"""Blocks of ACKs, or ACKs, in which it is counted how many loss events a connection needs: about 0.1 s."""
 SLOW, NEAR, MEAN = 10_000, 0.01, 64
 """Loss events from which on it is said how many a connection needs; how near the rate it is then, averaged over
 the last number."""
@@ -91,9 +96,14 @@ def solve(
 
     It begins at the peaks of `begin_at_peak`, or at those given, in packets, in the common shape.
     """
-    shape = np.broadcast_shapes(p.shape, rtt.shape)
-    cases = cases_of(rule, p, rtt, bandwidth, peaks)
-    for runner in runners(rule, cases.packets):
+    with steps_kept():
+        return _solve(
+            cases_of(rule, p, rtt, bandwidth, peaks), np.broadcast_shapes(p.shape, rtt.shape)
+        )
+
+
+def _solve(cases: Cases, shape: tuple[int, ...]) -> Cycle:
+    for runner in runners(cases.rule, cases.packets):
         try:
             answer = _solved(cases, runner)
         except UnfinishedError:
@@ -104,12 +114,13 @@ def solve(
     for acks in (False, True):
         slow = (answer.slow | (columns[:, 5] > SLOW)) & (answer.by_acks == acks)
         if slow.any() and warns():
-            limits = Limits(LONG_ACKS if acks else LONG_BUDGET, LONG, acks, same=NEAR)
+            limits = Limits(APPROACH_ACKS if acks else APPROACH_BLOCKS, LONG, acks, same=NEAR)
             mean = np.full(int(slow.sum()), MEAN)
-            events[slow] = approach(cases.some(slow), columns[slow, 0].copy(), limits, mean)
+            events[slow] = approach(cases.some(slow), columns[slow, 0].copy(), limits, mean)[:, 0]
     events[events <= SLOW] = np.nan
-    every = [columns[:, n] for n in range(7)] + [answer.by_acks, answer.followed, events]
-    return Cycle(*(each.reshape(shape) for each in every))  # type: ignore[arg-type]
+    more = [answer.by_acks, answer.followed, events, columns[:, 9]]
+    every = [columns[:, n] for n in range(7)] + more
+    return Cycle(*(each.reshape(shape) for each in every))
 
 
 def cases_of(
@@ -194,6 +205,11 @@ def _by_acks(cases: Cases, runner: Runner, optional: Bools | None = None) -> Fou
         again = run(cases.some(later), runner, limits._replace(same=-1.0))
         for array, new in zip(found, again, strict=True):
             array[later] = new
+    if (noisy := _noisy(found)).any():
+        more = limits._replace(budget=NOISE_FACTOR * ACKS, most=NOISE_FACTOR * MOST, same=-1.0)
+        again = run(cases.some(noisy), runner, more)
+        for array, new in zip(found, again, strict=True):
+            array[noisy] = new
     for further in (16, 256, LONG // MOST):
         drifts = _drifts(found, ACK_DRIFT)
         if optional is not None:
@@ -203,9 +219,14 @@ def _by_acks(cases: Cases, runner: Runner, optional: Bools | None = None) -> Fou
             return found
         budget = min(LONG_ACKS, further * ACKS)
         more = limits._replace(budget=budget, most=further * MOST)
-        again = run(cases.some(drifts), runner, more)
-        for array, new in zip(found, again, strict=True):
-            array[drifts] = new
+        for same, some in ((limits.same, drifts & ~later), (-1.0, drifts & later)):
+            if some.any():
+                chosen = cases.some(some)
+                if further == LONG // MOST:  # as many ACKs again, from where the last ones came to
+                    chosen = _from_peaks(chosen, found.columns[some, 3])
+                again = run(chosen, runner, more._replace(same=same))
+                for array, new in zip(found, again, strict=True):
+                    array[some] = new
     if (drifts := _drifts(found, ACK_DRIFT)).any():
         raise _drift(cases.some(drifts), found.columns[drifts][0, 5])
     return found
@@ -218,6 +239,20 @@ def _drifts(found: Found, least: float = DRIFT) -> Bools:
         steps = np.log([before / earlier, rate / before])
         moves = (abs(steps) > least).all(axis=0) & (steps[0] * steps[1] > 0.0)
     return np.asarray(moves & (found.columns[:, 6] == 0.0))
+
+
+def _noisy(found: Found) -> Bools:
+    """Return where cycles do not repeat, and the last two mean rates differ by more than the accuracy, to and fro."""
+    rate, before = found.columns[:, [0, 7]].T
+    with np.errstate(divide="ignore", invalid="ignore"):
+        apart = abs(np.log(rate / before)) > ACCURACY
+    return np.asarray(apart & (found.columns[:, 6] == 0.0) & ~_drifts(found, ACK_DRIFT))
+
+
+def _from_peaks(cases: Cases, peaks: Floats) -> Cases:
+    bandwidth = 1.0 / cases.service if cases.service > 0.0 else None
+    starts = begin_at_peak(cases.rule, 1.0 / cases.packets, cases.rtts, bandwidth, peaks)
+    return cases._replace(starts=starts)
 
 
 def _drift(cases: Cases, events: float) -> ArithmeticError:

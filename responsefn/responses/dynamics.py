@@ -50,10 +50,14 @@ class Cycle:
         another rate, as they do for a rule that acts at some ACKs only (once per round trip, by a timer, by a
         count).
     followed
-        The part of a cycle that was followed ACK by ACK, from its beginning: 1 up to 2e6 packets.
+        The part of a cycle that was followed ACK by ACK: 1 where it was solved so, or is short beside the steps of its
+        solution. Longer ones are followed in segments spread from loss to loss, and as a whole in blocks half as
+        long; where these differ by more than 0.2 %, ACK by ACK from their beginning up to 1e6 packets.
     loss_events
         Where a connection needs more than 10,000 loss events to come within 1 % of the rate, how many, from the
-        window with which the search begins; infinite for more than four million; NaN elsewhere.
+        window with which the search begins; infinite where these are more than are followed; NaN elsewhere.
+    steps
+        ACKs, or blocks of ACKs, that the solution took, without the checks.
     """
 
     rate: Floats
@@ -66,6 +70,7 @@ class Cycle:
     by_acks: NDArray[np.bool_]
     followed: Floats
     loss_events: Floats
+    steps: Floats
 
 
 class Dynamics(Protocol):

@@ -21,7 +21,10 @@ class SeveralAttractorsWarning(UserWarning):
     """A rule comes to several rates, from different windows; `rate` is one of them.
 
     Which one a connection has follows from the window with which it comes out of slow start. They are looked for from
-    2 packets and from four times the peak, for p >= 1e-7 where the rate is that of the numerical cycle.
+    2 packets and from four times the peak, for p >= 1e-7 where the rate is that of the numerical cycle. Each of these two
+    runs takes at most 0.6 times the steps of the solution, and at most 1e5 blocks of ACKs or 3e5 ACKs: a rule that needs
+    more to come near a rate may have another one without this warning (`Curve.searched` says where). `WindowRule.attractors`
+    has no such limit.
 
     Attributes
     ----------
@@ -50,7 +53,7 @@ class SlowApproachWarning(UserWarning):
     Attributes
     ----------
     loss_events
-        How many; infinite for more than four million.
+        How many; infinite where these are more than `rate` follows, which takes 0.1 s.
 
     Examples
     --------

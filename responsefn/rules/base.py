@@ -342,9 +342,12 @@ class WindowRule(Response, ABC):
 
     def _numerical(self, name: str, p: Any, rtt: Any, bandwidth: float | None) -> Any:
         """Return a field of the numerical cycle; with the rate say what else there is to know of it."""
-        cycle = self.cycle(p, rtt, bandwidth, unit_check=False)
-        if name == "rate" and warns():
-            self._comment(p, rtt, bandwidth, cycle)
+        from responsefn.responses.cycle_loops import steps_kept
+
+        with steps_kept():
+            cycle = self.cycle(p, rtt, bandwidth, unit_check=False)
+            if name == "rate" and warns():
+                self._comment(p, rtt, bandwidth, cycle)
         return getattr(cycle, name)
 
     def _comment(self, p: Any, rtt: Any, bandwidth: float | None, known: Cycle) -> None:

@@ -68,7 +68,9 @@ def simulate_rule(
     rtt
         Round-trip time without queue in s.
     losses
-        `Deterministic` (default), `Independent` or `Gilbert`.
+        `Deterministic` (default), `Independent` or `Gilbert`. All have whole packets from loss to loss. Where 1/p is not
+        a whole number, `Deterministic` alternates between two of them, which moves a rule whose cycle depends on single
+        packets: `BIC()` at p = 3e-4 and 0.1 s by 0.9 % from `rate`, at p = 1/3333 by 0.1 %.
     events
         Losses drawn, for up to 16 independent runs of a thousand or more each; the first fifth of
         each is not measured.

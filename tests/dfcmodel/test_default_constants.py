@@ -26,7 +26,7 @@ TABLE = Path(__file__).with_name("default_constants.csv")
 OTHERS = ("Link", "Flow", "Scenario", "OnOff", "Packets", "Fluid")
 """Classes with defaults that are not disciplines."""
 NUMERICAL = {
-    "Fluid.steps_per_delay", "Fluid.backend", "Fluid.whole_losses", "Fluid.whole_packets", "Fluid.accuracy",
+    "Fluid.steps_per_delay", "Fluid.backend", "Fluid.whole_losses", "Fluid.accuracy",
     "Fluid.most_steps_per_delay", "Fluid.recovery", "Fluid.contracted", "Packets.phases", "Packets.loss",
     "Packets.backend",
 }  # fmt: skip
@@ -42,8 +42,8 @@ def rtt_samples(first: float, second: float) -> dict[str, tuple[float, float, fl
     found["dfcmodel.packets.reference_senders"] = clock.srtt, clock.variance, clock.timeout()
     s = SimpleNamespace(srtt=0.0, variance=0.0, current=1.0, backoff=1.0, timed_at=0.0)
     for sample in (first, second):
-        packet_timers.measure([s], [sample, *[0.0] * 7], 0)
-    timeout = packet_timers.timeout_span([s], [0.0] * 8, 0)
+        packet_timers.measure(SimpleNamespace(flow=[s], clock=[sample, *[0.0] * 7]), 0)
+    timeout = packet_timers.timeout_span(SimpleNamespace(flow=[s], clock=[0.0] * 8), 0)
     found["dfcmodel.packets.kernel.timers"] = s.srtt, s.variance, timeout
     s = SimpleNamespace(srtt=0.0)
     for sample in (first, second):
@@ -83,9 +83,16 @@ def smallest_ns2_timeout() -> float:
 def extra_segments_of_prr() -> float:
     """Return what may be sent beyond prr_delivered - prr_out where the flight is below ssthresh, packets."""
     s = SimpleNamespace(
-        acked=10, sacked=0, top=10, pipe=40, cwnd=80.0, prr_delivered=30, prr_out=24, recover_fs=100
+        snd_una=11,
+        sacked=0,
+        top=10,
+        pipe=40,
+        cwnd=80.0,
+        prr_delivered=30,
+        prr_out=24,
+        recover_fs=100,
     )
-    reductions.reduce_on_ack([s], None, 0, 9, 10)
+    reductions.reduce_on_ack(SimpleNamespace(flow=[s]), 0, 10, 10)
     return s.prr_limit - s.pipe - (s.prr_delivered - s.prr_out)
 
 

@@ -46,14 +46,6 @@ def test_no_step_is_shorter_than_the_time_of_a_packet() -> None:
         assert m == 1 or shortest / m * network.rate >= 1.0
 
 
-def test_of_whole_packets_the_transmission_time_has_eight_steps() -> None:
-    for network in (*NETWORKS.values(), *FRESH.values()):
-        method = network_runs.fluid_of_packets(network)
-        shortest = min(link.delay for link in network.scenario.links)
-        assert method.whole_packets
-        assert shortest / method.steps_per_delay * network.rate <= 1 / 8 + 1e-12
-
-
 def test_the_packet_level_has_ns2s_conventions_where_ns2_has_the_rules() -> None:
     conventions = {
         network.name: network_runs.packet_level(network).convention for network in FRESH.values()

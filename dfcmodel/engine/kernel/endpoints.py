@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 from .jit import call_event, compiled, inlined
@@ -186,32 +185,13 @@ def released(flow: Any, f: int, k: int, emitted: Any) -> float:
 
 
 @inlined
-def release_whole(flow: Any, k: int) -> float:
-    """Return what a sender of whole packets has let go by step k: all, where a random wait ends.
-
-    A sender that may send waits, then sends all that it may by then (``overhead_`` of ns-2).
-    """
-    if flow.emitted > flow.released:
-        if flow.wait_end < flow.wait_begin:
-            flow.wait_begin = float(k)
-            flow.seed = 48271 * flow.seed % 2147483647  # Park and Miller's generator
-            flow.wait_end = k + flow.jitter * (flow.seed / 2147483647.0)
-        if flow.wait_end < k + 0.5:
-            flow.released = flow.emitted
-            flow.wait_begin = math.inf
-    return float(flow.released)
-
-
-@inlined
 def leave_host(
     flow: Any, host: Any, f: int, k: int, quantum: float, wire: Any, emitted: Any
 ) -> None:
     """Let the host send what the source has emitted, as fast as it may."""
     before = host.sent
     ready = flow.emitted
-    if flow.whole_packets == 1:
-        ready = release_whole(flow, k)
-    elif flow.jitter > 0.0:
+    if flow.jitter > 0.0:
         ready = max(before, quantize(released(flow, f, k, emitted), quantum))
     host.sent = min(ready, before + host.service)
     there = (k + host.lag) & (wire.shape[0] - 1)

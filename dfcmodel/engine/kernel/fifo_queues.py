@@ -10,7 +10,6 @@ has two flows callers say so (``first + TWO``): the loops are gone then, which t
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 from .jit import inlined, summing
@@ -132,19 +131,6 @@ def put_apart(
 
 
 @inlined
-def put_whole(
-    first: int, end: int, k: int, now: Any, before: Any, quantum: float, queues: Any, wire: Any
-) -> None:
-    """Do what `put_apart` does with whole packets: each goes when its end has left."""
-    sliver = 8.0 * quantum  # what rounding down may leave of a packet
-    for c in range(first, end):
-        queue = queues[c]
-        there = (k + queue.lag) & (wire.shape[0] - 1)
-        wire[there, c] = math.floor(now[c] + sliver)
-        before[c] = now[c]
-
-
-@inlined
 def leave(
     link: Any,
     first: int,
@@ -157,9 +143,7 @@ def leave(
     wire: Any,
 ) -> None:
     """Put what has left a band on its way; ``before`` is what had left a step ago."""
-    if link.whole_packets == 1:
-        put_whole(first, end, k, now, before, quantum, queues, wire)
-    elif link.lag < 0:
+    if link.lag < 0:
         put_apart(first, end, k, now, before, quantum, queues, wire)
     else:
         there = wire[(k + link.lag) & (wire.shape[0] - 1)]

@@ -46,7 +46,7 @@ def _record(**fields: str) -> np.dtype[Any]:
 FLOW = np.dtype(
     [
         *_record(
-            wholes="start source exit ack_lag pending in_recovery sent_before rule log_first log_end whole_packets "
+            wholes="start source exit ack_lag pending in_recovery sent_before rule log_first log_end "
             "single_acks",
             reals="delivered entered rcv_nxt rcv_max rcv_position offset snd_una snd_nxt snd_max emitted "
             "deadline rtt rtt_before timed_seq timed_at rto backoff max_window flow_size acks_each ack_part jitter dup_acks",
@@ -57,8 +57,8 @@ FLOW = np.dtype(
         ("parameters", np.float64, (MAX_PARAMETERS,)),
         *_record(
             reals="inflation recover srtt rttvar resent_held resent_held_lost fractional_loss scanned_to all_lost "
-            "lost_area first_loss finished pipe wait_begin wait_end waited released",
-            more_wholes="partial_ack_seen seed lost_in_pipe sack_scanned sack_next recovery timeouts loss_events loss_last "
+            "lost_area first_loss finished pipe wait_begin wait_end waited",
+            more_wholes="partial_ack_seen seed lost_in_pipe sack_scanned sack_next recovery timeouts loss_events "
             "log_at log_mask holes_at holes_mask path_first path_end schedule_now schedule_end",
         ).descr,
     ],
@@ -77,8 +77,7 @@ sack_next: where it looks for lost packets and for those to resend, lost_in_pipe
 (Fall and Floyd 1996); acks_each: ACKs per packet that
 arrives in order, 1/2 when they are delayed; dup_acks, inflation: RFC 5681 (inflation < 0 holds
 back a first window); timed_seq, timed_at: the packet that is timed, -1 for none; srtt, rttvar, rto,
-backoff, deadline: RFC 6298, s; rtt: of what was acknowledged last, s, rtt_before: in the step before;
-loss_last: 1 where duplicate ACKs, not a timeout or marks, reduced the window last.
+backoff, deadline: RFC 6298, s; rtt: of what was acknowledged last, s, rtt_before: in the step before.
 
 emitted, rcv_position: positions in emission order; offset: sequence number less position in the last
 stretch of the emission log; sent_before: step in which what arrived last was sent; resent_held,
@@ -87,8 +86,7 @@ fractional_loss: what is missing and has not made a whole packet; scanned_to: pa
 entries of this round in the ring of holes.
 
 jitter: longest random wait of the sender before it sends, steps; seed: of these; wait_begin, wait_end: of
-the present wait, steps; waited: how long the last packet sent had waited, steps; whole_packets: 1 where the
-sender sends whole packets, released: those whose wait is over.
+the present wait, steps; waited: how long the last packet sent had waited, steps.
 
 cwnd, ssthresh, rule_state: the state of the window rule (of a rate rule: cwnd is the rate in packets/s, max_window
 the largest); parameters: of the rule. They stand one after the other: its events get the place of cwnd.
@@ -122,7 +120,7 @@ LINK = np.dtype(
     [(name, np.float64) for name in ["rate", "pace", "limit", "peak", "backlog", "pooled", "reserved", "growth", "arrivals", "total", "due", "due_marks", "owed", "weight"]]
     + [(name, np.int64) for name in
        ["kind", "shared", "lag", "first_band", "end_band", "first_pooled", "first_ingress",
-        "end_ingress", "manager", "first_managed", "end_managed", "loss_seed", "whole_packets"]]
+        "end_ingress", "manager", "first_managed", "end_managed", "loss_seed"]]
     + [(name, np.uint64) for name in ("first", "end", "per_buffer")]
     + [
         ("drop", np.float64),
@@ -144,7 +142,7 @@ manager: which queue manager drops or marks early, -1 for none, and first_manage
 state, parameters: its own; seen: what it sees (`network.managers.Arrivals`); due, due_marks: what it has
 asked for and is not a whole packet yet; owed: whole ones that have not come yet. arrivals: packets that
 came in this step, to the queues that a manager sees; growth: by how much ``pooled`` grew; total: that ever came and were not dropped.
-loss_seed: of the flows that lose whole packets, 0 where all lose their part; whole_packets: 1 where whole ones come and go.
+loss_seed: of the flows that lose whole packets, 0 where all lose their part.
 """
 
 BAND = np.dtype(
@@ -244,9 +242,7 @@ class Order(NamedTuple):
     total: Any  # (Q, B) packets that came, all queues of a band
 
 
-SENT, LOST_HERE, AREA, ARRIVED, PREVIOUS, BEFORE, OWED, OWED_MARKS, MARKABLE, NOW, BEGUN, END = (
-    range(12)
-)
+SENT, LOST_HERE, AREA, ARRIVED, PREVIOUS, BEFORE, OWED, OWED_MARKS, MARKABLE, NOW = range(10)
 """Columns of queues of links that share, as in QUEUE: loops over the flows of a step are vectorized.
 
 ARRIVED: packets that have come and were not dropped here, PREVIOUS the same a step ago; BEFORE: what had been sent a step
@@ -254,7 +250,7 @@ ago, where each flow has a buffer; OWED, OWED_MARKS:
 packets to be dropped (by a manager, or the rest of whole ones) and marked early as they come; MARKABLE: 1 for flows that react to marks; NOW:
 scratch.
 """
-COLUMNS = 12
+COLUMNS = 10
 
 
 class Service(NamedTuple):

@@ -56,7 +56,6 @@ def expire_timer(flow: Any, events: Any, now: float) -> None:
     flow.recover = flow.snd_max  # RFC 6582, 3.2, step 4: a recovery ends here
     flow.snd_nxt = flow.snd_una  # RFC 6298, 5.4
     flow.in_recovery = 0
-    flow.loss_last = 0
     flow.inflation = 0.0
     flow.partial_ack_seen = 0
     flow.dup_acks = 0.0

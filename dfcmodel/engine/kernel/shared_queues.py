@@ -15,7 +15,6 @@ from .managers import manage
 from .overflow import set_backlog
 from .quantum import quantize
 from .records import ARRIVED, BEFORE, PER_INPUT, PREVIOUS, SENT, TWO
-from .whole_packets import drop_whole
 
 __all__ = ["serve_shared"]
 
@@ -128,8 +127,6 @@ def serve_shared(
         link.total -= manage(
             link, manager, k, now, h, left, quantum, net, order, shared, bands, service.seed
         )
-    if link.whole_packets == 1:
-        link.total -= drop_whole(link, bands[link.first_band], k, now, h, left, net, shared)
     if link.end_band == link.first_band + 1:
         band = bands[link.first_band]
         band.arrivals = link.total
@@ -150,7 +147,7 @@ def serve_shared(
     if link.backlog - link.pooled + longest > link.peak:
         held = link.backlog - link.pooled  # in rooms of their own
         link.peak = held + min(longest, link.limit - link.reserved)
-    if longest > link.limit - link.reserved and link.whole_packets == 0:
+    if longest > link.limit - link.reserved:
         service.overflowing[n_overflowing] = i
         n_overflowing += 1
     return n_overflowing

@@ -72,10 +72,7 @@ def grow_window(flow: Any, events: Any, now: float, h: float, acks: float) -> No
 
 @inlined
 def sendable(flow: Any, window: float, quantum: float) -> float:
-    """Return how many packets a window lets go from snd_nxt on: whole ones where the sender sends such."""
-    if flow.whole_packets == 1:
-        end = math.floor(flow.snd_una + TINY) + math.floor(window + TINY)
-        return min(end, flow.flow_size) - flow.snd_nxt
+    """Return how many packets a window lets go from snd_nxt on."""
     return quantize(min(flow.snd_una + window, flow.flow_size) - flow.snd_nxt, quantum)
 
 
@@ -154,19 +151,16 @@ def answer_marks(flow: Any, events: Any, now: float, acks: float, marked: float)
             flow.loss_events += 1
     elif flow.snd_una > flow.recover + TINY:
         reduce_window(flow, events[flow.rule, ON_MARKED_WINDOW], now, acks, marked)
-        flow.loss_last = 0
 
 
 @compiled
 def enter_recovery(flow: Any, holes: Any, events: Any, now: float, ack: Any) -> bool:
     """Start fast retransmit at the third duplicate ACK; return whether it resends the first hole.
 
-    RFC 5681, 3.2, steps 2 and 3; RFC 6582, 3.2, step 2. Reno enters it for each lost packet of a window, unless a
-    timeout or a mark came last. Tahoe goes back to snd_una instead. With SACK the first hole is resent
-    at once, whatever is in flight (RFC 6675, 5, step 4.3).
+    RFC 5681, 3.2, steps 2 and 3; RFC 6582, 3.2, step 2. Tahoe goes back to snd_una instead. With SACK
+    the first hole is resent at once, whatever is in flight (RFC 6675, 5, step 4.3).
     """
     reduce_window(flow, events[flow.rule, ON_LOSS], now, 0.0, 0.0)
-    flow.loss_last = 1
     flow.timed_seq = -1.0
     restart_timer(flow, now)
     if flow.recovery == TAHOE:
@@ -252,9 +246,7 @@ def send(
             flow.dup_acks += duplicates
             if flow.dup_acks < DUPLICATE_THRESHOLD:
                 limited = math.floor(flow.dup_acks + TINY)
-            elif flow.snd_una > flow.recover + TINY or (
-                flow.recovery == RENO and flow.loss_last == 1
-            ):
+            elif flow.snd_una > flow.recover + TINY:  # else of losses that were acted on
                 resend = enter_recovery(flow, holes, events, now, ack)
         if flow.recovery == SACK and flow.in_recovery == 0 and first_is_lost(flow, holes, ack):
             resend = enter_recovery(flow, holes, events, now, ack)
@@ -293,8 +285,6 @@ def resend_lost(
         flow.sack_next += 1
     reach = min(flow.flow_size, flow.snd_una + flow.max_window)
     room = quantize(min(window - flow.pipe, reach - flow.snd_nxt), quantum)
-    if flow.whole_packets == 1:
-        room = math.floor(room + quantum)
     if room > 0.0 and flow.snd_nxt >= flow.snd_max - TINY:
         if not emit(flow, log, flow.snd_nxt, room):
             return False

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dfcmodel.engine.kernel.records import RATE_RULE, WINDOW
-from dfcmodel.engine.reference.hosts import RandomWaits, WholeWaits
+from dfcmodel.engine.reference.hosts import RandomWaits
 from dfcmodel.engine.reference.lines import floor
 from dfcmodel.engine.reference.losses import pieces
 from dfcmodel.engine.reference.receivers import Ack, Receiver
 from dfcmodel.engine.reference.recoveries import SENDERS, SackSender
 from dfcmodel.engine.reference.timers import Timer
 from dfcmodel.engine.reference.windows import Window
-from dfcmodel.engine.sender_tables import RECOVERY
+from dfcmodel.engine.sender_tables import RECOVERY_NAMES
 from responsefn import Elapsed, Feedback
 
 if TYPE_CHECKING:
@@ -155,8 +155,8 @@ class TcpEnds(AckedEnds):
 
     def __init__(self, plan: Plan, f: int, traffic: Traffic) -> None:
         super().__init__(plan, f, traffic)
-        record, names = self.record, {place: name for name, place in RECOVERY.items()}
-        recovery = names[int(record["recovery"])]
+        record = self.record
+        recovery = RECOVERY_NAMES[int(record["recovery"])]
         self.receiver = Receiver(float(record["fractional_loss"]), self.quantum)
         self.sender = SENDERS[recovery](
             Window(
@@ -170,15 +170,12 @@ class TcpEnds(AckedEnds):
             self.h,
             self.quantum,
             acks_each=float(record["acks_each"]),
-            whole=bool(record["whole_packets"]),
         )
         self.sender.inflation = float(record["inflation"])  # holds back a part of the first window
         if isinstance(self.sender, SackSender):
             self.sender.lost_in_pipe = bool(record["lost_in_pipe"])
         jitter, seed = float(record["jitter"]), int(record["seed"])
-        if record["whole_packets"]:
-            self.waits = WholeWaits(jitter, seed)
-        elif jitter > 0.0:
+        if jitter > 0.0:
             self.waits = RandomWaits(self.start, jitter, float(record["ack_lag"]), seed)
 
     @property

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING
 
 from dfcmodel.engine.reference.drops import RandomNumbers
@@ -10,7 +9,7 @@ from dfcmodel.engine.reference.drops import RandomNumbers
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["RandomWaits", "WholeWaits"]
+__all__ = ["RandomWaits"]
 
 
 class RandomWaits:
@@ -49,24 +48,6 @@ class RandomWaits:
         self.waited = (self.end - self.begin) % spacing
         self.begin = self.end + spacing - self.waited
         self.end = self.begin + self.jitter * self.random()
-
-
-class WholeWaits:
-    """The same for whole packets: all that was emitted goes in the step in which a wait ends."""
-
-    def __init__(self, jitter: float, seed: int) -> None:
-        self.jitter, self.random = jitter, RandomNumbers(seed)
-        self.end = math.inf
-        self.gone = 0.0
-
-    def released(self, k: int, emitted: Sequence[float]) -> float:
-        """Return what has been let go by step k."""
-        if emitted[k] > self.gone:
-            if self.end == math.inf:
-                self.end = k + self.jitter * self.random()
-            if self.end < k + 0.5:
-                self.gone, self.end = emitted[k], math.inf
-        return self.gone
 
 
 def _at(emitted: Sequence[float], k: int) -> float:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING
 
 from dfcmodel.engine.reference.senders import THRESHOLD, TINY, Sender
@@ -24,11 +23,7 @@ class TahoeSender(Sender):
 
 
 class RenoSender(Sender):
-    """The first ACK of new data ends a recovery (RFC 5681, 3.2, step 6); each lost packet of a window begins one."""
-
-    def may_recover(self) -> bool:
-        """Return whether three duplicate ACKs begin a recovery: not after a timeout or a mark of the same window."""
-        return self.loss_last or super().may_recover()
+    """The first ACK of new data ends a recovery (RFC 5681, 3.2, step 6)."""
 
     def ends_recovery(self, acked: float) -> bool:  # noqa: ARG002
         """Return True: any does."""
@@ -109,7 +104,6 @@ class SackSender(Sender):
             self.following += 1
         reach = min(self.size, self.una + self.window.most)
         room = self.grid(min(window - self.pipe, reach - self.nxt))
-        room = math.floor(room + self.quantum) if self.whole else room
         if room > 0.0 and self.nxt >= self.max - TINY:
             self.emit(self.nxt, room)
             self.pipe += room

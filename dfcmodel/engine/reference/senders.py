@@ -34,8 +34,6 @@ class Sender:
         s, and packets of which amounts are multiples.
     acks_each
         ACKs per packet: 1/2 where they are delayed.
-    whole
-        Whether it sends whole packets.
     """
 
     def __init__(
@@ -47,14 +45,13 @@ class Sender:
         quantum: float,
         *,
         acks_each: float = 1.0,
-        whole: bool = False,
     ) -> None:
         self.window, self.timer, self.size = window, timer, size
-        self.step, self.quantum, self.acks_each, self.whole = step, quantum, acks_each, whole
+        self.step, self.quantum, self.acks_each = step, quantum, acks_each
         self.una = self.nxt = self.max = self.emitted = self.rtt = self.rtt_before = 0.0
         self.recover = -1.0
         self.duplicates = self.inflation = 0.0
-        self.recovering = self.partial_seen = self.loss_last = False
+        self.recovering = self.partial_seen = False
         self.log: list[tuple[float, float]] = []  # positions in emission order, sequence numbers
         self.loss_events = self.timeouts = 0
 
@@ -74,7 +71,7 @@ class Sender:
                 self.duplicates += more
                 if self.duplicates < THRESHOLD:  # RFC 3042: a packet for each of the first two
                     limited = math.floor(self.duplicates + TINY)
-                elif self.may_recover():
+                elif self.una > self.recover + TINY:
                     resend = self.begin_recovery(now, ack, receiver)
             if not self.recovering and self.tells_of_loss(ack, receiver):
                 resend = self.begin_recovery(now, ack, receiver)
@@ -118,10 +115,6 @@ class Sender:
         self.partial_seen = True
         return True
 
-    def may_recover(self) -> bool:
-        """Return whether three duplicate ACKs are of a new loss event (RFC 6582, 3.2, step 2)."""
-        return self.una > self.recover + TINY
-
     def count_in_recovery(self, duplicates: float) -> None:
         """Inflate the window by duplicate ACKs (RFC 5681, 3.2, step 4)."""
         self.inflation += duplicates
@@ -133,7 +126,6 @@ class Sender:
     def begin_recovery(self, now: float, ack: Ack, receiver: Receiver) -> bool:  # noqa: ARG002
         """Begin fast retransmit; return whether the first packet is sent again (RFC 5681, 3.2, steps 2 and 3)."""
         self.reduce(now)
-        self.loss_last = True
         self.timer.timed = None
         self.timer.restart(now)
         self.recovering = True
@@ -154,13 +146,11 @@ class Sender:
             self.loss_events += self.window.hear_marks(now, self.rtt, ack.acks, ack.marked)
         elif self.una > self.recover + TINY:
             self.reduce(now, marked=True)
-            self.loss_last = False
 
     def time_out(self, now: float) -> None:
         """Go back to the first packet that is not acknowledged (RFC 6298, 5.4; RFC 6582, 3.2, step 4)."""
         self.window.reduce("on_timeout", now, self.rtt)
         self.timeouts += 1
-        self.loss_last = False
         self.recover, self.nxt = self.max, self.una
         self.recovering = self.partial_seen = False
         self.duplicates = self.inflation = 0.0
@@ -187,9 +177,6 @@ class Sender:
 
     def sendable(self, window: float) -> float:
         """Return how many packets a window lets go from nxt on."""
-        if self.whole:
-            end = math.floor(self.una + TINY) + math.floor(window + TINY)
-            return min(end, self.size) - self.nxt
         return self.grid(min(self.una + window, self.size) - self.nxt)
 
     def emit(self, sequence: float, amount: float) -> None:

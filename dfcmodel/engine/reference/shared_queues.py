@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,7 +10,6 @@ from dfcmodel.engine.kernel.records import FAIR_SHARES, PER_INPUT
 from dfcmodel.engine.reference.drops import (
     RandomNumbers,
     common_length,
-    draw,
     drop_part,
     drop_whole,
     time_until_full,
@@ -30,9 +28,6 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 __all__ = ["SharedQueues"]
-
-TINY = 1e-9
-"""Packets: differences below it are rounding."""
 
 
 class SharedQueues:
@@ -84,8 +79,6 @@ class SharedQueues:
         self.new = np.array([self.traffic.arrive(c) for c in self.cells])
         self.came = self.new.copy()
         self.drop_early(k, pace)
-        if self.link["whole_packets"]:
-            self.drop_whole_packets(k, pace)
         self.traffic.queue[self.cells] += self.came
         for own, line in zip(self.bands, self.lines, strict=True):
             line.append(self.came[own])
@@ -93,13 +86,12 @@ class SharedQueues:
         if self.link["kind"] != PER_INPUT:
             waits = np.array([line.waits() for line in self.lines])
             may = paces(waits, self.ranks, stopped, pace, self.q)
-        leave = self.traffic.depart_whole if self.link["whole_packets"] else self.traffic.depart
         left = np.zeros_like(self.came)
         for own, line, amount in zip(self.bands, self.lines, may, strict=True):
             left[own] = line.serve(amount)
         self.traffic.queue[self.cells] -= left
         for c, amount in zip(self.cells, left, strict=True):
-            leave(c, amount)
+            self.traffic.depart(c, amount)
         self.drop_from_rooms(k)
         if self.link["shared"]:
             self.drop_from_pool(k, before)
@@ -128,37 +120,6 @@ class SharedQueues:
             if lost > 0.0 or marked > 0.0:
                 end = self.traffic.came[c]
                 self.traffic.lose(c, lost, k * self.h, end - new, end, marked)
-
-    def drop_whole_packets(self, k: int, pace: float) -> None:
-        """Drop of the packets that begin to come in the step as many as find no room, and what comes of others.
-
-        A packet that finds the buffer full is dropped; which of those that begin do is drawn.
-        """
-        excess = self.lines[0].waits() + self.came.sum() - pace - self.link["limit"]
-        if excess <= 0.0 and not self.owed.any():
-            return
-        end = self.traffic.came[self.cells]
-        rest = np.minimum(self.owed, self.new)
-        self.owed -= rest
-        begun = np.ceil(end - TINY) - np.ceil(end - self.new - TINY)
-        excess -= rest.sum()
-        fits = time_until_full(excess, self.came.sum() - pace)
-        kept = end.copy()
-        while excess > 0.0 and begun.any():
-            n = draw(begun, self.drawn())  # type: ignore[misc]
-            part = kept[n] - (math.ceil(kept[n] - TINY) - 1.0)
-            kept[n] -= part
-            begun[n] -= 1.0
-            self.owed[n] += max(0.0, 1.0 - part)
-            excess -= part
-        for n, c in enumerate(self.cells):
-            begin = end[n] - self.new[n]
-            if rest[n] > 0.0:
-                self.traffic.lose(c, rest[n], k * self.h, begin, begin + rest[n])
-            if end[n] > kept[n]:
-                lost = end[n] - kept[n]
-                self.traffic.lose(c, lost, k * self.h + fits * self.h, kept[n], end[n])
-        self.came -= rest + (end - kept)
 
     def take(self, b: int, lost: Floats, k: int, fits: Floats) -> None:
         """Take losses out of what came last to a FIFO queue, after the parts of the step that fit."""
@@ -209,7 +170,7 @@ class SharedQueues:
     def drop_from_pool(self, k: int, before: float) -> None:
         """Drop what exceeds a buffer that flows share, from the highest rank first."""
         excess = self.pool() - (self.link["limit"] - self.link["reserved"])
-        if excess <= 0.0 or self.link["whole_packets"]:
+        if excess <= 0.0:
             return
         fits = time_until_full(excess, self.pool() - before)
         for rank in np.unique(self.ranks)[::-1]:

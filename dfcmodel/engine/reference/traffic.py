@@ -47,7 +47,6 @@ class Traffic:
         self.late, self.queue, self.came, self.lost = (np.zeros(C) for _ in range(4))
         self.backlog = np.zeros(len(s.order))
         self.delivered, self.first_loss = np.zeros(F), np.full(F, np.nan)
-        self.unfinished = np.zeros(C)  # of whole packets, what has left a queue without the end
         self.curves = [LossCurve(plan.quantum) for _ in range(C)]
         self.paths = [s.path[s.path_at[f] : s.path_at[f + 1]] for f in range(F)]
         sources = plan.network.flows["source"]
@@ -71,13 +70,6 @@ class Traffic:
         part = float(floor(np.array(self.layout.weight[c] * amount), self.quantum))
         self.way[c].append(part + self.late[c])
         self.late[c] = amount - part
-
-    def depart_whole(self, c: int, amount: float) -> None:
-        """Send the packets whose ends leave; what rounding keeps back of one is no packet."""
-        self.unfinished[c] += amount
-        whole = np.floor(self.unfinished[c] + 8.0 * self.quantum)
-        self.way[c].append(float(whole))
-        self.unfinished[c] -= whole
 
     def lose(
         self, c: int, lost: float, when: float, begin: float, end: float, marked: float = 0.0
@@ -109,7 +101,7 @@ class Traffic:
 
     def inside(self, c: int) -> Any:
         """Return what is on the way from a queue to the next or the receiver."""
-        return sum(self.way[c]) + self.late[c] + self.unfinished[c]
+        return sum(self.way[c]) + self.late[c]
 
     def drop_tail(self, c: int, lost: float, new: float, fits: float, when: float) -> None:
         """Drop of what came to a queue in this step, ``new`` in all, after the part of it that ``fits``."""

@@ -27,7 +27,7 @@ class PausedPackets:
 
     def __init__(self, run: PacketRun, ports: list[int]) -> None:
         arrays, plan = run.layout.arrays, run.plan
-        unit, feeder, hop = (arrays[name] for name in ("unit", "feeder", "hop"))
+        port_rows, feeder, hop = (arrays[name] for name in ("port", "feeder", "hop"))
         by_class = np.array([isinstance(plan.ports[p].discipline, PFC) for p in ports])
         counted = np.array(ports)
         whole = counted[~by_class]
@@ -37,13 +37,16 @@ class PausedPackets:
         rows, own = rows[lossless], hop["port"][of_class[place[lossless]]]
         self.port = np.concatenate([whole, own])
         self.row = np.concatenate([np.full(len(whole), -1), rows])
-        self.high = unit["high"][self.port]
-        feeds = [range(unit["feeder"][p], unit["feeder"][p] + unit["feeders"][p]) for p in whole]
+        self.high = port_rows["high"][self.port]
+        feeds = [
+            range(port_rows["feeder"][p], port_rows["feeder"][p] + port_rows["feeders"][p])
+            for p in whole
+        ]
         feeds += [range(row, row + 1) for row in rows]
         pairs = [(n, k) for n, each in enumerate(feeds) for k in each if feeder["port"][k] >= 0]
         self.gauge, self.feed = np.array(pairs, dtype=np.int64).reshape(-1, 2).T.copy()
         before = feeder["port"][self.feed].astype(np.int64)
-        self.response = unit["delay"][self.port] + unit["signalling"][self.port]
+        self.response = port_rows["delay"][self.port] + port_rows["signalling"][self.port]
         self.most = self.response[self.gauge] / plan.transmission[before, 0]
         self.sender, self.of, self.worth = self._senders(run, before)
         self._measure = build(measure)
@@ -82,7 +85,7 @@ class PausedPackets:
     def _levels(self, run: PacketRun) -> tuple[Any, float]:
         """Return the packets above each threshold, and all with what is expected."""
         arrays = run.layout.arrays
-        names, above = ("unit", "lane", "flow", "feeder"), np.empty(len(self.port))
+        names, above = ("port", "lane", "flow", "feeder"), np.empty(len(self.port))
         ahead = self._measure(
             *(arrays[name] for name in names), run.done * run.plan.sample, self.port, self.row, self.high,
             self.gauge, self.feed, self.most, self.sender, self.of, self.worth,
@@ -92,7 +95,7 @@ class PausedPackets:
 
 
 def measure(  # type: ignore[no-untyped-def]
-    unit,
+    port_rows,
     lane,
     flow,
     feeder,
@@ -111,7 +114,7 @@ def measure(  # type: ignore[no-untyped-def]
 ):
     """Template: write the packets above each threshold; return all with what is expected (`PausedPackets.measure`)."""
     for n in range(len(port)):
-        p = unit[port[n]]
+        p = port_rows[port[n]]
         if row[n] < 0:
             level[n] = float(p.waiting + p.held) - high[n]
             above[n] = max(0.0, level[n])
@@ -121,13 +124,13 @@ def measure(  # type: ignore[no-untyped-def]
             above[n] = max(0.0, level[n])
     for k in range(len(gauge)):
         it = feeder[feed[k]]
-        q = unit[it.port]
+        q = port_rows[it.port]
         if q.paused == 0 and (it.lane < 0 or lane[it.lane].paused == 0):
             level[gauge[k]] += min(float(q.waiting), most[k])
     for n in range(len(sender)):
         it = feeder[feed[of[n]]]
         s = flow[sender[n]]
-        if unit[it.port].paused > 0 or (it.lane >= 0 and lane[it.lane].paused > 0):
+        if port_rows[it.port].paused > 0 or (it.lane >= 0 and lane[it.lane].paused > 0):
             continue
         if s.due >= 0.0 and s.due <= now + s.gap and s.sent < s.size:
             level[gauge[of[n]]] += worth[n]

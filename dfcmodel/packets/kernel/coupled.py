@@ -1,7 +1,8 @@
 """PI2 and DualPI2: one linear controller, the root for Classic packets, one or two queues (RFC 9332)."""
-# mypy: ignore-errors
 
 from __future__ import annotations
+
+from typing import Any
 
 from .jit import compiled
 from .random_numbers import uniform
@@ -14,12 +15,21 @@ SCALABLE, CLASSIC = 0, 1  # its lanes
 
 
 @compiled
-def coupled_verdict(control, stream, p, scalable, listens, waited, bytes_left, packet):
+def coupled_verdict(
+    net: Any,
+    p: int,
+    scalable: bool,
+    markable: bool,
+    waited: float,
+    bytes_left: float,
+    packet: float,
+) -> int:
     """Return the decision on a packet that has waited for so long (RFC 9332, A.2).
 
     ``bytes_left`` wait behind it in the Scalable queue, of ``packet`` bytes each.
     """
-    c = control[p]
+    stream = net.stream
+    c = net.control[p]
     chance = c.p * c.p
     if scalable:
         linear = c.coupling * c.p
@@ -30,20 +40,20 @@ def coupled_verdict(control, stream, p, scalable, listens, waited, bytes_left, p
         return DROP if uniform(stream, p) < chance else MARK
     if uniform(stream, p) >= chance:
         return ACCEPT
-    return MARK if c.ecn == 1 and listens and c.p * c.coupling < 1.0 else DROP
+    return MARK if c.ecn == 1 and markable and c.p * c.coupling < 1.0 else DROP
 
 
 @compiled
-def update_coupled(control, element, unit, lane, p, now):
+def update_coupled(net: Any, p: int, now: float) -> None:
     """Apply the updates of p' that were due before now (RFC 9332, A.1)."""
-    c = control[p]
-    port = unit[p]
+    c = net.control[p]
+    port = net.port[p]
     while c.next < now:
         delay = 0.0
         if port.manager == COUPLED:
             for k in range(port.lane, port.lane + port.lanes):
-                if lane[k].count > 0:
-                    delay = max(delay, c.next - element[lane[k].head].time)
+                if net.lane[k].count > 0:
+                    delay = max(delay, c.next - net.packet[net.lane[k].head].time)
         else:
             delay = port.bytes * c.pace
         c.p += c.alpha * (delay - c.target) + c.beta * (delay - c.delay)
@@ -53,15 +63,16 @@ def update_coupled(control, element, unit, lane, p, now):
 
 
 @compiled
-def choose_queue(control, element, unit, lane, sizes, p):
+def choose_queue(net: Any, p: int) -> int:
     """Return which queue of DualPI2 sends: the Scalable one, unless the Classic one is owed its share."""
-    c = control[p]
-    first = unit[p].lane
+    lane = net.lane
+    c = net.control[p]
+    first = net.port[p].lane
     if lane[first].count == 0:
         return CLASSIC
     if lane[first + 1].count == 0:
         return SCALABLE
     chosen = CLASSIC if c.credit > 0.0 else SCALABLE
-    size = sizes[element[lane[first + chosen].head].size]
+    size = net.sizes[net.packet[lane[first + chosen].head].size]
     c.credit += c.share * size if chosen == SCALABLE else (c.share - 1.0) * size
     return chosen

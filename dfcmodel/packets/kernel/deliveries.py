@@ -3,25 +3,26 @@
 A ring of records per flow, in the order of sending; paths keep that order. A packet is lost once one that was
 sent later is acknowledged and it is not. The reference is `dfcmodel.packets.reference_deliveries`.
 """
-# mypy: ignore-errors
 
 from __future__ import annotations
 
-from .boxes import OUT
+from typing import Any
+
+from .calendar_queue import OUT
 from .jit import call_event, compiled
 from .layout import ON_DELIVERY
 from .random_numbers import uniform
 from .selective import is_held
 from .timers import NOW
 
-__all__ = ["forget_sent", "is_lost", "next_lost", "remember", "report_deliveries"]
+__all__ = ["discard_sent", "is_lost", "next_lost", "on_packet_sent", "report_deliveries"]
 
 
 @compiled
-def remember(flow, history, clock, f, number):
-    """Note that a packet is sent, at the end of the event that sends it (OnPacketSent)."""
-    s = flow[f]
-    now = clock[NOW]
+def on_packet_sent(senders: Any, f: int, number: int) -> None:
+    """Record that a packet is sent, at the end of the event that sends it (OnPacketSent)."""
+    s = senders.flow[f]
+    now = senders.clock[NOW]
     inside = s.sent_last - s.sent_first
     if inside == 0:
         s.first_sent = now
@@ -29,7 +30,7 @@ def remember(flow, history, clock, f, number):
     elif inside > s.sent_mask:
         s.sent_first += 1
         s.lost_total += 1.0
-    r = history[s.history + (s.sent_last & s.sent_mask)]
+    r = senders.history[s.history + (s.sent_last & s.sent_mask)]
     r.sent = now
     r.first_sent = s.first_sent
     r.delivered_at = s.delivered_at
@@ -41,7 +42,7 @@ def remember(flow, history, clock, f, number):
 
 
 @compiled
-def forget_sent(flow, f):
+def discard_sent(flow: Any, f: int) -> None:
     """Take all that is in flight for lost, at a timeout."""
     s = flow[f]
     s.lost_total += float(s.sent_last - s.sent_first)
@@ -50,38 +51,39 @@ def forget_sent(flow, f):
 
 
 @compiled
-def is_covered(flow, bits, f, number):
+def is_covered(senders: Any, f: int, number: int) -> bool:
     """Return whether a packet was acknowledged."""
-    return number <= flow[f].acked or is_held(flow, bits, f, number)
+    return number < senders.flow[f].snd_una or is_held(senders, f, number)
 
 
 @compiled
-def next_lost(flow, history, bits, f):
+def next_lost(senders: Any, f: int) -> int:
     """Return the packet to send again that was lost first, and take it from the list; -1: none."""
-    s = flow[f]
+    s = senders.flow[f]
     while s.again_first < s.again_last:
-        number = history[s.history + (s.again_first & s.sent_mask)].again
+        number = senders.history[s.history + (s.again_first & s.sent_mask)].again
         s.again_first += 1
-        if not is_covered(flow, bits, f, number):
+        if not is_covered(senders, f, number):
             return number
     return -1
 
 
 @compiled
-def is_lost(flow, history, bits, f, number):
+def is_lost(senders: Any, f: int, number: int) -> bool:
     """Return whether a packet beyond ``number`` waits to be sent again."""
-    s = flow[f]
+    s = senders.flow[f]
     for k in range(s.again_first, s.again_last):
-        if history[s.history + (k & s.sent_mask)].again > number:
+        if senders.history[s.history + (k & s.sent_mask)].again > number:
             return True
     return False
 
 
 @compiled
-def report_deliveries(events, flow, history, bits, clock, tally, stream, ends, f, sent, marked):
+def report_deliveries(net: Any, senders: Any, f: int, sent: float, marked: float) -> None:
     """Update what is in flight by an ACK of a packet sent at time ``sent``, and tell the rule."""
-    s = flow[f]
-    now = clock[NOW]
+    history = senders.history
+    s = senders.flow[f]
+    now = senders.clock[NOW]
     acked = 0.0
     lost = 0.0
     s.sample[7] = 0.0  # in the order of `Delivery`, from `marks` on
@@ -93,7 +95,7 @@ def report_deliveries(events, flow, history, bits, clock, tally, stream, ends, f
         if r.sent > sent:
             break
         s.sent_first += 1
-        if is_covered(flow, bits, f, r.number):
+        if is_covered(senders, f, r.number):
             acked += 1.0
             if r.sent == sent:
                 newest = at
@@ -111,7 +113,7 @@ def report_deliveries(events, flow, history, bits, clock, tally, stream, ends, f
     s.sample[1] = s.delivered
     s.sample[2] = s.delivered
     s.sample[3] = 0.0
-    s.sample[4] = float(s.sent_last - s.sent_first + tally[OUT])
+    s.sample[4] = float(s.sent_last - s.sent_first + net.counters[OUT])
     s.sample[5] = 0.0
     s.sample[6] = 0.0
     if newest >= 0:
@@ -123,6 +125,6 @@ def report_deliveries(events, flow, history, bits, clock, tally, stream, ends, f
         s.first_sent = r.sent
     if acked > 0.0:
         s.delivered_at = now
-    s.sample[9] = 1.0 if s.acked < s.recover else 0.0
-    s.sample[10] = uniform(stream, ends + f)
-    call_event(events[s.kind, ON_DELIVERY], flow[f], now, s.rtt, acked, lost)
+    s.sample[9] = 1.0 if s.snd_una <= s.recover else 0.0
+    s.sample[10] = uniform(net.stream, len(net.port) - 1 + f)
+    call_event(senders.events[s.kind, ON_DELIVERY], s, now, s.rtt, acked, lost)

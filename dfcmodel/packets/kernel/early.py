@@ -1,7 +1,8 @@
 """Random early detection as implemented in ns-2 (Floyd and Jacobson 1993)."""
-# mypy: ignore-errors
 
 from __future__ import annotations
+
+from typing import Any
 
 from .jit import compiled, inlined
 from .random_numbers import uniform
@@ -10,7 +11,7 @@ __all__ = ["admit_early", "chance_of"]
 
 
 @inlined
-def chance_of(early, p, size):
+def chance_of(early: Any, p: int, size: float) -> float:
     """Return the probability of dropping or marking a packet of ``size`` bytes."""
     rule = early[p]
     if rule.average >= rule.high:
@@ -27,12 +28,12 @@ def chance_of(early, p, size):
 
 
 @compiled
-def admit_early(early, stream, p, queued, idle, size, listens):
+def admit_early(net: Any, p: int, queued: int, idle: float, size: float, markable: bool) -> int:
     """Return the decision on an arriving packet: 1 accept, 2 mark, 0 drop.
 
     ``idle`` is the time since the end of the last transmission, s; negative while the port is busy.
     """
-    rule = early[p]
+    rule = net.early[p]
     missed = 0
     if idle >= 0.0:
         missed = int(rule.pace * idle)
@@ -47,9 +48,9 @@ def admit_early(early, stream, p, queued, idle, size, listens):
     elif rule.above == 0:
         rule.since = 1
         rule.above = 1
-    elif uniform(stream, p) <= chance_of(early, p, size):
+    elif uniform(net.stream, p) <= chance_of(net.early, p, size):
         rule.since = 0
-        if rule.ecn == 0 or not listens:
+        if rule.ecn == 0 or not markable:
             return 0
         return 2
     return 1

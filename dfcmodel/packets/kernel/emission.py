@@ -1,11 +1,11 @@
 """A packet that a window sender sends: its flags, its RTT measurement, its timer."""
-# mypy: ignore-errors
 
 from __future__ import annotations
 
 import math
+from typing import Any
 
-from .boxes import OUT
+from .calendar_queue import OUT
 from .jit import inlined
 from .timers import NOW, NS2, set_timer
 
@@ -16,25 +16,26 @@ REDUCED, UNMARKABLE = 1, 2  # flags of a packet: CWR; not ECN-capable
 
 
 @inlined
-def output(element, unit, slot, flow, clock, tally, out, f, number):
+def output(net: Any, senders: Any, f: int, number: int) -> None:
     """Send a packet; start its RTT measurement and the retransmission timer if needed."""
-    s = flow[f]
-    idle = s.acked == s.highest
+    counters = net.counters
+    s = senders.flow[f]
+    idle = s.snd_una == s.snd_max
     flags = 0
-    if number > s.highest:  # RFC 3168, 6.1.2 and 6.1.5
+    if number >= s.snd_max:  # RFC 3168, 6.1.2 and 6.1.5
         flags = s.reduced * REDUCED + s.not_ect * UNMARKABLE
         s.reduced = 0
-    elif s.accurate == 0 and clock[NS2] == 0.0:
+    elif s.accurate == 0 and senders.clock[NS2] == 0.0:
         flags = UNMARKABLE
-    out[tally[OUT], 0] = number
-    out[tally[OUT], 1] = flags
-    tally[OUT] += 1
-    if number > s.highest:
-        s.highest = number
+    senders.out[counters[OUT], 0] = number
+    senders.out[counters[OUT], 1] = flags
+    counters[OUT] += 1
+    if number >= s.snd_max:
+        s.snd_max = number + 1
         if s.timing == 0:
             s.timing = 1
             if number > s.timed:
                 s.timed = number
-                s.timed_at = clock[NOW]
+                s.timed_at = senders.clock[NOW]
     if idle or s.deadline == math.inf:
-        set_timer(element, unit, slot, flow, clock, tally, f)
+        set_timer(net, senders, f)

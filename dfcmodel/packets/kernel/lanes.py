@@ -1,13 +1,13 @@
 """Ports with lanes: schedulers over several queues, by flow or by class of traffic."""
-# mypy: ignore-errors
 
 from __future__ import annotations
 
-import numpy as np
+from typing import Any
 
 from .coupled import DROP, MARK, SCALABLE, choose_queue, coupled_verdict
 from .diffusion import leave_rated
 from .jit import compiled, inlined, prefetch
+from .layout import int64
 from .managers import CODEL, COUPLED, DELIVER, control_delay
 from .pauses import count_class
 from .ports import drop, is_markable
@@ -22,14 +22,15 @@ BY_FLOW, BY_CLASS, BY_RATE = (
 
 
 @inlined
-def enter_lane(element, unit, lane, p, c, e, sizes):
+def enter_lane(net: Any, p: int, c: int, e: int) -> None:
     """Append a packet to a lane."""
-    port = unit[p]
+    lane, packet = net.lane, net.packet
+    port = net.port[p]
     it = lane[c]
-    element[e].next = -1
+    packet[e].next = -1
     if it.count == 0:
         it.head = e
-        it.deficit = sizes[0]
+        it.deficit = net.sizes[0]
         it.next = -1
         level = lane[port.lane + it.level]
         if level.first < 0:
@@ -38,43 +39,47 @@ def enter_lane(element, unit, lane, p, c, e, sizes):
             lane[level.last].next = c
         level.last = c
     else:
-        element[it.tail].next = e
+        packet[it.tail].next = e
     it.tail = e
     it.count += 1
     if it.paused == 0:
         port.waiting += 1
     else:
         port.held += 1
-    port.bytes += sizes[element[e].size]
+    port.bytes += net.sizes[packet[e].size]
 
 
 @compiled
-def wait_on(element, unit, lane, waiting, scale):
+def wait_on(net: Any, records: Any) -> None:
     """Record the packets that are still queued in lanes at the end of the run."""
+    port = net.port
+    waiting = records.waiting
     rows = len(waiting) - 1
-    for p in range(len(unit) - 1):
-        for c in range(unit[p].lane, unit[p].lane + unit[p].lanes):
-            e = np.int64(lane[c].head)
-            for _ in range(lane[c].count):
-                waiting[min(int(element[e].time * scale), rows), p] += 1
+    for p in range(len(port) - 1):
+        for c in range(port[p].lane, port[p].lane + port[p].lanes):
+            e = int64(net.lane[c].head)
+            for _ in range(net.lane[c].count):
+                waiting[min(int(net.packet[e].time * records.scale), rows), p] += 1
                 waiting[rows, p] -= 1
-                e = np.int64(element[e].next)
+                e = int64(net.packet[e].next)
 
 
 @inlined
-def discard(element, unit, flow, block, trace, waiting, lost, tally, p, e, time, scale, rows):
+def discard(net: Any, senders: Any, records: Any, p: int, e: int, time: float) -> None:
     """Drop a packet that was queued."""
-    row = min(int(time * scale), rows)
-    came = element[e].time
-    waiting[min(int(came * scale), rows), p] += 1
-    waiting[row, p] -= 1
-    drop(element, unit, flow, block, trace, lost, tally, p, e, came, row, time)
+    rows = len(records.lost) - 1
+    row = min(int(time * records.scale), rows)
+    came = net.packet[e].time
+    records.waiting[min(int(came * records.scale), rows), p] += 1
+    records.waiting[row, p] -= 1
+    drop(net, senders, records, p, e, came, time)
 
 
 @inlined
-def longest_lane(unit, lane, p):
+def longest_lane(net: Any, p: int) -> int:
     """Return the longest lane of the lowest-priority busy level; at ties that of the first flow."""
-    port = unit[p]
+    lane = net.lane
+    port = net.port[p]
     for level in range(port.levels - 1, -1, -1):
         most = 0
         found = -1
@@ -90,18 +95,17 @@ def longest_lane(unit, lane, p):
 
 
 @inlined
-def overflow(
-    element, unit, flow, lane, block, trace, sizes, waiting, lost, tally, p, time, scale, rows
-):  # fmt: skip
+def overflow(net: Any, senders: Any, records: Any, p: int, time: float) -> None:
     """Drop the first packet of the longest lane."""
-    port = unit[p]
-    c = longest_lane(unit, lane, p)
+    lane = net.lane
+    port = net.port[p]
+    c = longest_lane(net, p)
     it = lane[c]
-    e = np.int64(it.head)
-    it.head = element[e].next
+    e = int64(it.head)
+    it.head = net.packet[e].next
     it.count -= 1
     port.waiting -= 1
-    port.bytes -= sizes[element[e].size]
+    port.bytes -= net.sizes[net.packet[e].size]
     if it.count == 0:
         level = lane[port.lane + it.level]
         before = -1
@@ -115,84 +119,81 @@ def overflow(
             lane[before].next = it.next
         if level.last == c:
             level.last = before
-    discard(element, unit, flow, block, trace, waiting, lost, tally, p, e, time, scale, rows)
+    discard(net, senders, records, p, e, time)
 
 
 @inlined
-def leave_lane(element, unit, lane, sizes, p, level):
+def leave_lane(net: Any, p: int, level: int) -> int:
     """Remove the next packet from the lanes of a port, from a level on, and return it."""
-    port = unit[p]
+    lane, sizes, packet = net.lane, net.sizes, net.packet
+    port = net.port[p]
     k = port.lane + level
     while lane[k].first < 0:
         k += 1
-    level = lane[k]
-    c = level.first
+    turns = lane[k]
+    c = turns.first
     if port.by_turns != 0:
-        while lane[c].paused > 0 or sizes[element[lane[c].head].size] > lane[c].deficit:
+        while lane[c].paused > 0 or sizes[packet[lane[c].head].size] > lane[c].deficit:
             if lane[c].paused == 0:
                 lane[c].deficit += sizes[0]
-            if c != level.last:
-                level.first = lane[c].next
-                lane[level.last].next = c
+            if c != turns.last:
+                turns.first = lane[c].next
+                lane[turns.last].next = c
                 lane[c].next = -1
-                level.last = c
-                c = level.first
+                turns.last = c
+                c = turns.first
     it = lane[c]
-    e = np.int64(it.head)
-    it.head = element[e].next
+    e = int64(it.head)
+    it.head = packet[e].next
     it.count -= 1
-    size = sizes[element[e].size]
+    size = sizes[packet[e].size]
     it.deficit -= size
     port.waiting -= 1
     port.bytes -= size
     if it.count > 0:
-        prefetch(element, it.head)
+        prefetch(packet, it.head)
     else:
-        level.first = it.next
-        if level.first < 0:
-            level.last = -1
+        turns.first = it.next
+        if turns.first < 0:
+            turns.last = -1
     return e
 
 
 @inlined
-def dequeue(
-    element, unit, slot, flow, hop, lane, diffusive, feeder, block, trace, sizes, control, stream,
-    waiting, lost, switches, tally, p, time, scale, rows,
-):  # fmt: skip
+def dequeue(net: Any, senders: Any, records: Any, p: int, time: float) -> int:
     """Remove the next packet to be sent from a port and return it; managers may drop some before it.
 
     -1: DualPI2 has dropped all that waited.
     """
-    port = unit[p]
+    packet, sizes = net.packet, net.sizes
+    port = net.port[p]
     if port.by_turns == BY_RATE:
-        return leave_rated(element, unit, lane, diffusive, sizes, p, time)
+        return leave_rated(net, p, time)
     after = DELIVER
     while True:
         level = 0
         if port.manager == COUPLED:
             if port.waiting == 0:
                 return -1
-            level = choose_queue(control, element, unit, lane, sizes, p)
-        e = leave_lane(element, unit, lane, sizes, p, level)
+            level = choose_queue(net, p)
+        e = leave_lane(net, p, level)
         if port.by_turns == BY_CLASS:
-            count_class(element, unit, slot, flow, hop, feeder, tally, switches, p, e, -1, time)
+            count_class(net, records, p, e, -1, time)
         if port.manager == COUPLED:
             verdict = coupled_verdict(
-                control, stream, p, level == SCALABLE, is_markable(flow, element, e),
-                time - element[e].time, float(lane[port.lane].count) * sizes[0], sizes[0],
+                net, p, level == SCALABLE, is_markable(net, senders, e), time - packet[e].time,
+                float(net.lane[port.lane].count) * sizes[0], sizes[0],
             )  # fmt: skip
             if verdict != DROP:
                 if verdict == MARK:
-                    element[e].marked = 1
+                    packet[e].marked = 1
                 return e
-            discard(
-                element, unit, flow, block, trace, waiting, lost, tally, p, e, time, scale, rows
-            )
+            discard(net, senders, records, p, e, time)
             continue
         if port.manager != CODEL:
             return e
         left = port.bytes if port.waiting > 0 else 0.0
-        after = control_delay(control, p, time, element[e].time, left, sizes[0], after)
+        after = control_delay(net.control, p, time, packet[e].time, left, sizes[0], after)
         if after == DELIVER:
             return e
-        discard(element, unit, flow, block, trace, waiting, lost, tally, p, e, time, scale, rows)
+        discard(net, senders, records, p, e, time)

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Any, NamedTuple
+
 import numpy as np
 
 __all__ = [
+    "BUCKET",
     "CALLED",
     "CLASSES",
     "CONTROL",
     "DIFFUSIVE",
     "EARLY",
-    "ELEMENT",
     "FEEDER",
     "FLOW",
     "HISTORY",
@@ -24,15 +26,22 @@ __all__ = [
     "ON_LOSS",
     "ON_MARK",
     "ON_TIMEOUT",
+    "PACKET",
+    "PORT",
     "RECEIVER",
     "SAMPLE",
     "SEEN",
     "SENDER",
-    "SLOT",
     "TIMES",
     "TRACE",
-    "UNIT",
+    "Network",
+    "Records",
+    "Senders",
+    "int64",
 ]
+
+int64: Any = np.int64
+"""A number of a record in 64 bits: compiled, a variable that is set from a field of 32 bits has 32."""
 
 ON_ACK, ON_LOSS, ON_TIMEOUT, ON_MARK, ON_DELIVERY = 0, 1, 2, 3, 4
 """Events of a window rule: columns of ``events``. Of a rate rule the first and third are feedback and time."""
@@ -43,13 +52,13 @@ that a manager sees of an arrival."""
 MORE, SAMPLE = 32, 11
 """Further numbers that a rule of deliveries may have, and those of a sample beside the four of each event."""
 
-ELEMENT = np.dtype(
+PACKET = np.dtype(
     [
         ("time", "f8"),  # when it arrives, s
         ("number", "i4"),  # of the packet, or of the last one acknowledged; WAKE
         ("flow", "i4"),
-        ("next", "i4"),  # next element of its slot, or of the free list; -1: none
-        ("key", "i4"),  # order of elements with equal times
+        ("next", "i4"),  # next packet of its bucket, or of the free list; -1: none
+        ("key", "i4"),  # order of packets with equal times
         ("hop", "i4"),  # row of `HOP`; of a message the lane or feeder that it is for
         ("size", "i1"),  # size class
         ("marked", "i1"),  # 1: congestion was experienced; of an ACK: its echo (RFC 3168, CE, ECE)
@@ -62,21 +71,21 @@ ELEMENT = np.dtype(
 When its data left the sender is in an array of its own, which only the ends of flows read.
 """
 
-SLOT = np.dtype([("head", "i4"), ("tail", "i4")])
-"""First and last element of a slot of a calendar queue; -1: none."""
+BUCKET = np.dtype([("head", "i4"), ("tail", "i4")])
+"""First and last packet of a bucket of a calendar queue; -1: none."""
 
 TIMES = np.dtype([("transmission", "f8"), ("passage", "f8")])
 """Of a size class at a port, s: its transmission, and with the propagation; CLASSES rows per port."""
 CLASSES = 8
 
-UNIT = np.dtype(
+PORT = np.dtype(
     [
         ("free", "f8"),  # end of the last scheduled transmission, s
         ("begun", "f8"),  # its start, s; -inf: it did not wait
-        ("inverse", "f8"),  # slots of the calendar queue per second
-        ("at", "i4"),  # first slot of the calendar queue
-        ("mask", "i4"),  # number of slots minus 1
-        ("count", "i4"),  # elements in the calendar queue
+        ("inverse", "f8"),  # buckets of the calendar queue per second
+        ("at", "i4"),  # first bucket of the calendar queue
+        ("mask", "i4"),  # number of buckets minus 1
+        ("count", "i4"),  # packets in the calendar queue
         ("waiting", "i4"),  # packets in those of its lanes that are not paused
         ("paused", "i4"),  # number of ports that pause it with all its lanes
         ("held", "i4"),  # packets in its other lanes
@@ -106,7 +115,7 @@ UNIT = np.dtype(
         ("first", "i8"),  # first of them
         ("last", "i8"),  # one past the last of them
         ("alarm", "i8"),  # number of queued packets from which the ring should grow
-        ("active", "i8"),  # bits of the 32 units at places from 32 times its row on: what has work
+        ("active", "i8"),  # bits of the 32 ports at places from 32 times its row on: what has work
         ("asks", "i4"),  # first of the ports that count packets together: it asks for pauses
         ("managed", "i4"),  # the lane that its manager sees; ALL_LANES, or NO_LANE
         ("levels", "i4"),
@@ -122,7 +131,7 @@ UNIT = np.dtype(
 LANE = np.dtype(
     [
         ("deficit", "f8"),  # bytes
-        ("head", "i4"),  # first element; -1: none
+        ("head", "i4"),  # first packet; -1: none
         ("tail", "i4"),
         ("count", "i4"),
         ("next", "i4"),  # next lane in the round-robin order
@@ -261,10 +270,10 @@ FLOW = np.dtype(
         ("srtt", "f8"),
         ("variance", "f8"),
         ("backoff", "f8"),
-        ("next", "i4"),
-        ("acked", "i4"),
+        ("snd_nxt", "i4"),  # RFC 9293, in packets
+        ("snd_una", "i4"),
         ("last", "i4"),
-        ("highest", "i4"),
+        ("snd_max", "i4"),  # one past the highest packet sent
         ("recover", "i4"),
         ("duplicates", "i4"),
         ("inflation", "i4"),
@@ -383,3 +392,57 @@ TRACE = np.dtype(
     align=True,
 )
 """A packet or an ACK that leaves the queue of a traced port."""
+
+
+class Network(NamedTuple):
+    """Ports, what is in their queues, and what is on its way between them; P ports, N packets."""
+
+    packet: Any  # ELEMENT (N,)
+    sent_at: Any  # (N,) when the data of each left its sender, s
+    port: Any  # UNIT (P + 1,) the last is the calendar queue of the senders
+    bucket: Any  # SLOT, of all calendar queues
+    hop: Any  # HOP, of all flows
+    lane: Any  # LANE
+    diffusive: Any  # DIFFUSIVE, a row per lane; one row without DFC
+    feeder: Any  # FEEDER
+    feedback: Any  # (K, 2) lanes that are reported about, and those that it is reported to
+    ring: Any  # start times of waiting packets, a ring per port without lanes
+    block: Any  # (N, 6) SACK blocks of ACKs; one row where no sender uses them
+    times: Any  # TIMES (P CLASSES,)
+    sizes: Any  # bytes of the size classes
+    early: Any  # EARLY
+    control: Any  # CONTROL
+    called: Any  # CALLED
+    managers: Any  # addresses of the events of queue managers
+    order: Any  # (P + 1,) rows of `port` in the order of processing
+    stream: Any  # (P + F,) state of the random numbers of ports, then of flows
+    counters: Any  # counts and flags, see `calendar_queue`
+
+
+class Senders(NamedTuple):
+    """Both ends of F flows."""
+
+    flow: Any  # FLOW (F,)
+    history: Any  # HISTORY, a ring per flow whose rule sees deliveries
+    events: Any  # (rules, 5) addresses of the events of window and rate rules
+    bits: Any  # bit maps of packets received, and of those acknowledged selectively
+    received: Any  # (F, 8) recent SACK blocks of a receiver
+    sacked: Any  # (F, 6) SACK blocks of the last ACK of a sender
+    out: Any  # what one event sends: rows of number and flags
+    clock: Any  # (8,) times and options, see `timers`
+
+
+class Records(NamedTuple):
+    """What a run records, in S samples and what is beyond the end."""
+
+    waited: Any  # (H,) sum of queueing delays at each hop, s
+    window: Any  # (S, F)
+    round_trip: Any  # (S, F) s
+    acked: Any  # (S, F) highest acknowledged packets; -1: none
+    delivered: Any  # (S + 1, F)
+    started: Any  # (S + 1, H)
+    waiting: Any  # (S + 1, P)
+    lost: Any  # (S + 1, H)
+    switches: Any  # (M, 5) pauses and resumes
+    trace: Any  # TRACE, of traced ports
+    scale: float  # samples per second

@@ -1,17 +1,15 @@
 """The loop over windows of time.
 
-Packets and messages that a unit sends in a window reach itself and the units before it in the order
-only after the window. Each unit can therefore process all its arrivals of the window at once.
+Packets and messages that a port sends in a window reach itself and the ports before it in the order
+only after the window. Each port can therefore process all its arrivals of the window at once.
 """
-# mypy: ignore-errors
 
 from __future__ import annotations
 
 import math
+from typing import Any
 
-import numpy as np
-
-from .boxes import (
+from .calendar_queue import (
     CROWDED,
     FAULT,
     OUT,
@@ -23,11 +21,11 @@ from .boxes import (
     take,
 )
 from .coupled import DROP, MARK, coupled_verdict, update_coupled
-from .deliveries import remember
-from .diffusion import TELL, begin_of, enter_rated, exchange
+from .deliveries import on_packet_sent
+from .diffusion import SEND_FEEDBACK, begin_of, enter_rated, exchange
 from .jit import compiled, counting_entry, inlined
 from .lanes import BY_CLASS, BY_FLOW, BY_RATE, dequeue, enter_lane, overflow, wait_on
-from .layout import CLASSES
+from .layout import CLASSES, Network, Records, Senders, int64
 from .managers import (
     ALL_LANES,
     CODEL,
@@ -43,19 +41,19 @@ from .random_numbers import uniform
 from .rated import has_plain_rates, next_arrival, pass_rated
 from .receivers import DUE, answer_late
 from .senders import receive
-from .sources import CONSTANT, RATED, feed_back, look_at_timers, rest, wake
+from .sources import CONSTANT, RATED, feed_back, on_timer, schedule_due_timers, start_idle_period
 from .timers import CHECK, END, NOW, NS2, WINDOW
 
 __all__ = [
-    "act",
     "depart",
     "enqueue",
     "handle",
-    "look",
     "new_packet",
     "next_of_switch",
+    "process_endpoint_event",
+    "process_port_window",
     "run",
-    "turn_of",
+    "sample_senders",
 ]
 
 EMPTY_WINDOWS = 8
@@ -63,279 +61,243 @@ EMPTY_WINDOWS = 8
 
 
 @inlined
-def act(
-    element, sent_at, unit, slot, flow, history, events, bits, noted, block, clock, tally, stream,
-    out, f, e, key,
-):  # fmt: skip
+def process_endpoint_event(net: Any, senders: Any, f: int, e: int, key: int) -> None:
     """Process an event at the ends of flow f; list in ``out`` what they send.
 
-    Rows are numbers and flags of new packets, or -1 less an element and where it goes on from.
+    Rows are numbers and flags of new packets, or -1 less a packet and where it goes on from.
     """
-    ends = len(unit) - 1
-    tally[OUT] = 0
-    if key >= ends + len(flow):
-        if flow[f].ack_due == clock[NOW]:
-            out[0, 0] = -1 - flow[f].pending
-            out[0, 1] = DUE
-            tally[OUT] = 1
+    s = senders.flow[f]
+    ends = len(net.port) - 1
+    net.counters[OUT] = 0
+    if key >= ends + len(senders.flow):
+        if s.ack_due == senders.clock[NOW]:
+            senders.out[0, 0] = -1 - s.pending
+            senders.out[0, 1] = DUE
+            net.counters[OUT] = 1
     elif key >= ends:
-        wake(element, unit, slot, flow, history, events, bits, noted, clock, tally, stream, out, f)
-    elif element[e].hop == flow[f].turn:
-        answer_late(element, flow, tally, out, f, e)
+        on_timer(net, senders, f)
+    elif net.packet[e].hop == s.turn:
+        answer_late(net, senders, f, e)
         return
-    elif flow[f].recovery == RATED:
-        feed_back(flow, events, f, clock[NOW], sent_at[e], float(element[e].marked))
+    elif s.recovery == RATED:
+        feed_back(senders, f, senders.clock[NOW], net.sent_at[e], float(net.packet[e].marked))
     else:
-        receive(
-            element, sent_at, unit, slot, flow, history, events, bits, noted, block, clock, tally,
-            stream, out, f, e,
-        )  # fmt: skip
-        if flow[f].onoff != CONSTANT:
-            rest(element, unit, slot, flow, clock, tally, stream, f)
-    release(element, tally, e)
+        receive(net, senders, f, e)
+        if s.onoff != CONSTANT:
+            start_idle_period(net, senders, f)
+    release(net, e)
 
 
 @inlined
-def new_packet(element, sent_at, flow, clock, tally, f, number, flags):
-    """Return the element of a packet that enters the network."""
-    e = take(element, tally)
-    it = element[e]
+def new_packet(net: Any, senders: Any, f: int, number: int, flags: int) -> int:
+    """Return the packet of a packet that enters the network."""
+    s = senders.flow[f]
+    e = take(net)
+    it = net.packet[e]
     it.flow = f
     it.number = number
     it.ecn = flags
-    it.hop = flow[f].way
-    sent_at[e] = clock[NOW]
+    it.hop = s.way
+    net.sent_at[e] = senders.clock[NOW]
     it.marked = 0
     it.size = 0
-    if clock[NS2] == 1.0 and number == 0 and flow[f].end > flow[f].turn + 1:
+    if senders.clock[NS2] == 1.0 and number == 0 and s.end > s.turn + 1:
         it.size = 1
-    flow[f].emitted += 1
+    s.emitted += 1
     return e
 
 
 @inlined
-def handle(
-    element, sent_at, unit, slot, flow, history, hop, events, ring, bits, known, noted, block, trace,
-    times, sizes, early, stream, out, clock, tally, delivered, started, waited, waiting, lost, scale,
-    u, now, end,
-):  # fmt: skip
+def handle(net: Any, senders: Any, records: Any, u: int, now: float, end: float) -> None:
     """Process the arrivals of a window at the ends of the flows, or at a port without lanes."""
-    senders = len(unit) - 1
-    inverse = unit[u].inverse
-    mask = unit[u].mask
-    at = unit[u].at
+    port, bucket, packet = net.port, net.bucket, net.packet
+    ends = len(port) - 1
+    inverse = port[u].inverse
+    mask = port[u].mask
+    at = port[u].at
     for b in range(int(now * inverse), int(end * inverse) + 1):
         place = at + (b & mask)
-        e = np.int64(slot[place].head)
-        while e >= 0 and element[e].time < end:
-            slot[place].head = element[e].next
-            unit[u].count -= 1
-            time = element[e].time
-            key = np.int64(element[e].key)
-            f = np.int64(element[e].flow)
+        e = int64(bucket[place].head)
+        while e >= 0 and packet[e].time < end:
+            bucket[place].head = packet[e].next
+            port[u].count -= 1
+            time = packet[e].time
+            key = int64(packet[e].key)
+            f = int64(packet[e].flow)
             packets = 1
-            if u == senders:
-                clock[NOW] = time
-                act(
-                    element, sent_at, unit, slot, flow, history, events, bits, noted, block, clock,
-                    tally, stream, out, f, e, key,
-                )  # fmt: skip
-                packets = tally[OUT]
+            if u == ends:
+                senders.clock[NOW] = time
+                process_endpoint_event(net, senders, f, e, key)
+                packets = net.counters[OUT]
             for i in range(packets):
                 begin = u
-                if u == senders:
-                    number = np.int64(out[i, 0])
-                    flags = np.int64(out[i, 1])
+                if u == ends:
+                    number = int64(senders.out[i, 0])
+                    flags = int64(senders.out[i, 1])
                     if number >= 0:
-                        e = new_packet(element, sent_at, flow, clock, tally, f, number, flags)
-                        if flow[f].samples == 1:
-                            remember(flow, history, clock, f, number)
+                        e = new_packet(net, senders, f, number, flags)
+                        if senders.flow[f].samples == 1:
+                            on_packet_sent(senders, f, number)
                     else:
                         e = -1 - number
                         begin = flags
-                travel(
-                    element, sent_at, unit, slot, flow, hop, ring, bits, known, block, trace, times,
-                    sizes, early, stream, clock, delivered, started, waited, waiting, lost, tally,
-                    scale, e, time, key, begin,
-                )  # fmt: skip
-            e = np.int64(slot[place].head)
+                travel(net, senders, records, e, time, key, begin)
+            e = int64(bucket[place].head)
 
 
 @inlined
-def enqueue(
-    managers, element, unit, slot, flow, hop, lane, diffusive, feeder, block, trace, sizes, early,
-    control, called, stream, tally, waiting, lost, switches, scale, rows, u, e,
-):  # fmt: skip
+def enqueue(net: Any, senders: Any, records: Any, u: int, e: int) -> bool:
     """Drop or queue an arriving packet at a port with lanes; return whether it is sent at once."""
-    port = unit[u]
-    it = element[e]
+    port = net.port[u]
+    it = net.packet[e]
     time = it.time
-    h = np.int64(it.hop)
-    lose = port.loss > 0.0 and it.hop < flow[it.flow].turn and uniform(stream, u) < port.loss
-    c = np.int64(hop[h].lane)
+    h = int64(it.hop)
+    lose = (
+        port.loss > 0.0
+        and it.hop < senders.flow[it.flow].turn
+        and uniform(net.stream, u) < port.loss
+    )
+    c = int64(net.hop[h].lane)
     if not lose and port.manager != 0 and (port.managed == ALL_LANES or port.managed == c):
         lose = not admit_lane(
-            managers, element, unit, lane, early, control, called, stream, u, e, time,
-            is_markable(flow, element, e), is_scalable(flow, element, e), sizes[it.size],
+            net, u, e, time, is_markable(net, senders, e), is_scalable(net, senders, e),
+            net.sizes[it.size],
         )  # fmt: skip
     busy = port.free >= time or port.paused > 0
     if port.by_turns == BY_CLASS:
-        busy = busy or lane[c].paused > 0
-        one = feeder[hop[h].ingress]
+        busy = busy or net.lane[c].paused > 0
+        one = net.feeder[net.hop[h].ingress]
         full = (busy or port.waiting > 0) and float(one.count + 1) > one.room
     else:
         waits = port.by_turns == BY_RATE or (port.by_turns == 0 and busy)
         full = waits and port.waiting >= port.room
     if lose or full:
-        row = min(int(time * scale), rows)
-        drop(element, unit, flow, block, trace, lost, tally, u, e, time, row, time)
+        drop(net, senders, records, u, e, time, time)
         return False
     if port.waiting == 0 and not busy and port.by_turns != BY_RATE:
         if port.manager == CODEL:  # a packet that does not wait is below the target
-            control[u].deadline = 0.0
-            control[u].dropping = 0
+            net.control[u].deadline = 0.0
+            net.control[u].dropping = 0
         elif port.manager == COUPLED:
             verdict = coupled_verdict(
-                control, stream, u, is_scalable(flow, element, e), is_markable(flow, element, e),
-                0.0, 0.0, sizes[0],
+                net, u, is_scalable(net, senders, e), is_markable(net, senders, e), 0.0, 0.0,
+                net.sizes[0],
             )  # fmt: skip
             if verdict == DROP:
-                row = min(int(time * scale), rows)
-                drop(element, unit, flow, block, trace, lost, tally, u, e, time, row, time)
+                drop(net, senders, records, u, e, time, time)
                 return False
             if verdict == MARK:
                 it.marked = 1
         return True
     if port.by_turns == BY_RATE:
-        enter_rated(element, unit, lane, diffusive, sizes, u, c, e)
+        enter_rated(net, u, c, e)
     else:
-        enter_lane(element, unit, lane, u, c, e, sizes)
+        enter_lane(net, u, c, e)
     if port.by_turns == BY_CLASS:
-        count_class(element, unit, slot, flow, hop, feeder, tally, switches, u, e, 1, time)
+        count_class(net, records, u, e, 1, time)
     elif port.waiting > port.room and port.by_turns == BY_FLOW:
-        overflow(
-            element, unit, flow, lane, block, trace, sizes, waiting, lost, tally, u, time, scale, rows
-        )  # fmt: skip
-    if int(time * scale) < rows:
+        overflow(net, senders, records, u, time)
+    if int(time * records.scale) < len(records.lost) - 1:
         port.peak = max(port.peak, port.waiting + port.held)
-    watch(element, unit, slot, feeder, tally, switches, u, time)
+    watch(net, records, u, time)
     return False
 
 
 @inlined
-def depart(
-    element, unit, flow, block, trace, times, started, waited, waiting, tally, scale, rows, u, e, came,
-    time,
-):  # fmt: skip
+def depart(net: Any, senders: Any, records: Any, u: int, e: int, came: float, time: float) -> None:
     """Start the transmission of a packet that came to a port with lanes at time ``came``."""
-    it = element[e]
-    if unit[u].traced == 1:
-        keep_packet(element, flow, block, trace, tally, u, e, came, time, math.nan)
-    h = np.int64(it.hop)
-    first = min(int(came * scale), rows)
-    row = min(int(time * scale), rows)
+    rows = len(records.lost) - 1
+    it = net.packet[e]
+    if net.port[u].traced == 1:
+        keep_packet(net, senders, records, u, e, came, time, math.nan)
+    h = int64(it.hop)
+    first = min(int(came * records.scale), rows)
+    row = min(int(time * records.scale), rows)
     if first != row:
-        waiting[first, u] += 1
-        waiting[row, u] -= 1
+        records.waiting[first, u] += 1
+        records.waiting[row, u] -= 1
     if row < rows:
-        waited[h] += time - came
-        count_starts(started, row, h, h + 1)
-    unit[u].free = time + times[u * CLASSES + it.size].transmission
+        records.waited[h] += time - came
+        count_starts(records.started, row, h, h + 1)
+    net.port[u].free = time + net.times[u * CLASSES + it.size].transmission
     it.hop = h + 1
 
 
 @inlined
-def turn_of(
-    managers, element, sent_at, unit, slot, flow, hop, lane, diffusive, feeder, feedback, ring, bits,
-    known, block, trace, times, sizes, early, control, called, stream, clock, tally, delivered, started,
-    waited, waiting, lost, switches, scale, u, now, end, once,
-):  # fmt: skip
+def process_port_window(
+    net: Any, senders: Any, records: Any, u: int, now: float, end: float, once: bool
+) -> bool:
     """Process a window at a port with lanes: departures, arrivals, messages; return if any. ``once``: one of them."""
-    port = unit[u]
-    rows = len(lost) - 1
+    packet = net.packet
+    port = net.port[u]
     b = int(now * port.inverse)
     past = int(end * port.inverse)
     did = False
     while True:
         if has_plain_rates(port) and not once:
-            b, passed = pass_rated(
-                element, unit, slot, hop, lane, diffusive, times, sizes, started, waited, waiting, scale,
-                rows, u, b, past, end,
-            )  # fmt: skip
+            b, passed = pass_rated(net, records, u, b, past, end)
             did = did or passed
-        b, e = next_arrival(element, slot, port, b, past, end)
-        time = element[e].time if e >= 0 else end
+        b, e = next_arrival(net, port, b, past, end)
+        time = packet[e].time if e >= 0 else end
         queued = port.waiting > 0 and port.paused == 0 and port.free < time
         begin = port.free
         if queued and port.by_turns == BY_RATE:
-            begin = begin_of(unit, lane, diffusive, u)
+            begin = begin_of(net, u)
             queued = begin < time
         if queued:
             time = begin
         elif e < 0:
             return did
         if port.manager == PROPORTIONAL:
-            update_probability(control, u, time, port.bytes)
+            update_probability(net.control, u, time, port.bytes)
         elif port.manager >= SQUARED:
-            update_coupled(control, element, unit, lane, u, time)
+            update_coupled(net, u, time)
         sent = -1
         came = time
         if not queued:
-            slot[port.at + (b & port.mask)].head = element[e].next
+            net.bucket[port.at + (b & port.mask)].head = packet[e].next
             port.count -= 1
-            if element[e].number <= TELL:
-                exchange(element, sent_at, unit, slot, lane, diffusive, feedback, u, e)
-            elif element[e].number == RENEW:
-                renew(element, unit, slot, feeder, tally, switches, u, e)
-            elif element[e].number <= PAUSE:
-                obey(element, unit, lane, tally, u, e)
+            if packet[e].number <= SEND_FEEDBACK:
+                exchange(net, u, e)
+            elif packet[e].number == RENEW:
+                renew(net, records, u, e)
+            elif packet[e].number <= PAUSE:
+                obey(net, u, e)
                 queued = port.waiting > 0 and port.paused == 0 and port.free < time
-            elif enqueue(
-                managers, element, unit, slot, flow, hop, lane, diffusive, feeder, block, trace, sizes,
-                early, control, called, stream, tally, waiting, lost, switches, scale, rows, u, e,
-            ):  # fmt: skip
+            elif enqueue(net, senders, records, u, e):
                 sent = e
         did = True
         if queued:
-            sent = dequeue(
-                element, unit, slot, flow, hop, lane, diffusive, feeder, block, trace, sizes, control,
-                stream, waiting, lost, switches, tally, u, time, scale, rows,
-            )  # fmt: skip
+            sent = dequeue(net, senders, records, u, time)
             if sent >= 0:
-                came = element[sent].time
-            watch(element, unit, slot, feeder, tally, switches, u, time)
+                came = packet[sent].time
+            watch(net, records, u, time)
         if sent >= 0:
-            depart(
-                element, unit, flow, block, trace, times, started, waited, waiting, tally, scale, rows, u,
-                sent, came, time,
-            )  # fmt: skip
-            it = element[sent]
+            depart(net, senders, records, u, sent, came, time)
+            it = packet[sent]
             travel(
-                element, sent_at, unit, slot, flow, hop, ring, bits, known, block, trace, times, sizes,
-                early, stream, clock, delivered, started, waited, waiting, lost, tally, scale, sent,
-                time + times[u * CLASSES + it.size].passage, np.int64(port.rank), len(unit) - 1,
+                net, senders, records, sent, time + net.times[u * CLASSES + it.size].passage,
+                int64(port.rank), len(net.port) - 1,
             )  # fmt: skip
         if once:
             return True
 
 
 @compiled
-def next_of_switch(element, unit, slot, u, now, end):
+def next_of_switch(net: Any, u: int, now: float, end: float) -> tuple[int, float]:
     """Return which port has the next event of a window among those that count packets together, and when; -1: none.
 
     Events at equal times come in the order of their keys, departures last, as in the reference engine.
     """
     found = -1
     least = end
-    order = np.int64(0)
+    order = int64(0)
     p = u
     while True:
-        port = unit[p]
-        _, e = next_arrival(
-            element, slot, port, int(now * port.inverse), int(end * port.inverse), end
-        )
-        time = element[e].time if e >= 0 else end
-        key = np.int64(element[e].key) if e >= 0 else np.int64(0)
+        port = net.port[p]
+        _, e = next_arrival(net, port, int(now * port.inverse), int(end * port.inverse), end)
+        time = net.packet[e].time if e >= 0 else end
+        key = int64(net.packet[e].key) if e >= 0 else int64(0)
         if port.waiting > 0 and port.paused == 0 and port.free < time:
             time = port.free
             key = ENDS + p
@@ -343,33 +305,35 @@ def next_of_switch(element, unit, slot, u, now, end):
             found = p
             least = time
             order = key
-        p = np.int64(port.mate)
+        p = int64(port.mate)
         if p == u:
             return found, least
 
 
 @inlined
-def look(flow, events, window, round_trip, acked, n):
+def sample_senders(senders: Any, records: Any, n: int) -> None:
     """Record the state of the senders at the end of sample n."""
+    flow = senders.flow
     for f in range(len(flow)):
         if flow[f].recovery < 4:  # window senders
-            window[n, f] = flow[f].cwnd
-            acked[n, f] = flow[f].acked
-            round_trip[n, f] = flow[f].rtt if flow[f].rtt > 0.0 else math.nan
+            records.window[n, f] = flow[f].cwnd
+            records.acked[n, f] = flow[f].snd_una - 1
+            records.round_trip[n, f] = flow[f].rtt if flow[f].rtt > 0.0 else math.nan
 
 
 @counting_entry
 def run(
-    events, managers, element, sent_at, unit, slot, flow, history, hop, waited, lane, diffusive,
-    feeder, feedback, ring, bits, known, noted, block, trace, times, sizes, early, control, called,
-    order, stream, out, clock, tally, window, round_trip, acked, delivered, started, waiting, lost,
-    switches, ahead, scale, sample, first, samples,
-):  # fmt: skip
+    network: Any, ends: Any, recorded: Any, ahead: float, sample: float, first: int, samples: int
+) -> int:
     """Run from sample ``first``; return the number of completed samples, smaller after a fault.
 
     It also returns, to be called again, at the end of a window after which half of ``switches`` or ``trace`` is full
-    or other arrays are crowded.
+    or other arrays are crowded. The first three are the fields of `Network`, `Senders` and `Records`. They are plain
+    tuples, because Numba takes about 10 us longer per call to find the types of NamedTuples.
     """
+    net, senders, records = Network(*network), Senders(*ends), Records(*recorded)
+    port, order, counters = net.port, net.order, net.counters
+    clock = senders.clock
     now = clock[WINDOW]
     n = first
     idle = 0
@@ -378,54 +342,47 @@ def run(
         end = min(now + ahead, sample_end)
         clock[END] = end
         if clock[CHECK] < end:
-            look_at_timers(element, unit, slot, flow, clock, tally, now)
+            schedule_due_timers(net, senders, now)
         idle += 1
-        k = next_place(unit, 0, len(order))
+        k = next_place(port, 0, len(order))
         while k < len(order):
             u = order[k]
-            if unit[u].kind == LANES:
+            if port[u].kind == LANES:
                 p = u
                 begin = now
-                together = unit[u].mate != u
+                together = port[u].mate != u
                 while p >= 0:
                     if together:
-                        p, begin = next_of_switch(element, unit, slot, u, begin, end)
+                        p, begin = next_of_switch(net, u, begin, end)
                         if p < 0:
                             break
-                    if (unit[p].waiting > 0 or unit[p].count > 0) and turn_of(
-                        managers, element, sent_at, unit, slot, flow, hop, lane, diffusive, feeder,
-                        feedback, ring, bits, known, block, trace, times, sizes, early, control,
-                        called, stream, clock, tally, delivered, started, waited, waiting, lost,
-                        switches, scale, p, begin, end, together,
-                    ):  # fmt: skip
+                    if (port[p].waiting > 0 or port[p].count > 0) and process_port_window(
+                        net, senders, records, p, begin, end, together
+                    ):
                         idle = 0
                     if not together:
                         break
-            elif unit[u].count > 0:
-                before = unit[u].count
-                handle(
-                    element, sent_at, unit, slot, flow, history, hop, events, ring, bits, known,
-                    noted, block, trace, times, sizes, early, stream, out, clock, tally, delivered,
-                    started, waited, waiting, lost, scale, u, now, end,
-                )  # fmt: skip
-                if unit[u].count != before:
+            elif port[u].count > 0:
+                before = port[u].count
+                handle(net, senders, records, u, now, end)
+                if port[u].count != before:
                     idle = 0
-            retire(unit, u, k)
-            k = next_place(unit, k + 1, len(order))
-        if tally[FAULT] != 0:
+            retire(port, u, k)
+            k = next_place(port, k + 1, len(order))
+        if counters[FAULT] != 0:
             return n
         now = end
         if end == sample_end:
-            look(flow, events, window, round_trip, acked, n)
+            sample_senders(senders, records, n)
             n += 1
             if n == samples:
                 clock[WINDOW] = now
-                if n == len(waiting) - 1:  # the end of the run, not of a part
-                    wait_on(element, unit, lane, waiting, scale)
+                if n == len(records.waiting) - 1:  # the end of the run, not of a part
+                    wait_on(net, records)
                 return n
         elif idle > EMPTY_WINDOWS:
-            now = least_time(element, unit, slot, now, min(sample_end, max(end, clock[CHECK])))
+            now = least_time(net, now, min(sample_end, max(end, clock[CHECK])))
             idle = 0
-        if tally[CROWDED] != 0 or 2 * tally[SWITCHED] > len(switches):
+        if counters[CROWDED] != 0 or 2 * counters[SWITCHED] > len(records.switches):
             clock[WINDOW] = now
             return n

@@ -2,17 +2,16 @@
 
 Functions that run for managed ports alone are calls, not inlined: they cost nothing elsewhere.
 """
-# mypy: ignore-errors
 
 from __future__ import annotations
 
 import math
-
-import numpy as np
+from typing import Any
 
 from .coupled import coupled_verdict
 from .early import admit_early
 from .jit import call_manager, compiled
+from .layout import int64
 from .random_numbers import uniform
 
 __all__ = [
@@ -40,7 +39,9 @@ DELIVER, KEEP_DROPPING, BEGIN_DROPPING = 0, 1, 2  # what CoDel does with the pac
 
 
 @compiled
-def control_delay(control, p, now, came, left, packet, after):
+def control_delay(
+    control: Any, p: int, now: float, came: float, left: float, packet: float, after: int
+) -> int:
     """Return what CoDel does with a packet that leaves its queue (RFC 8289, 5.3 to 5.6).
 
     ``left`` bytes remain in the queue, ``packet`` are those of a data packet; ``after`` is what was
@@ -74,7 +75,7 @@ def control_delay(control, p, now, came, left, packet, after):
 
 
 @compiled
-def update_probability(control, p, now, queued):
+def update_probability(control: Any, p: int, now: float, queued: float) -> None:
     """Apply PIE's updates due before now while ``queued`` bytes waited (RFC 8033, 4.2 to 4.4)."""
     c = control[p]
     delay = queued * c.pace
@@ -103,27 +104,29 @@ def update_probability(control, p, now, queued):
 
 
 @compiled
-def admit_proportional(control, stream, p, waiting):
+def admit_proportional(net: Any, p: int, waiting: int) -> int:
     """Return PIE's decision on an arriving packet: ACCEPT or DROP (RFC 8033, 4.1 and 4.4)."""
-    c = control[p]
+    c = net.control[p]
     if c.burst > 0.0 or waiting <= 2 or (c.delay < 0.5 * c.target and c.p < 0.2):
         return ACCEPT
-    return DROP if uniform(stream, p) < c.p else ACCEPT
+    return DROP if uniform(net.stream, p) < c.p else ACCEPT
 
 
 @compiled
-def ask(managers, called, stream, p, now, waiting, most, capacity, delay):
+def ask(
+    net: Any, p: int, now: float, waiting: float, most: float, capacity: float, delay: float
+) -> int:
     """Return the decision of a manager called by address: its step is one arriving packet."""
-    m = called[p]
+    m = net.called[p]
     m.seen[0] = now
     m.seen[1] = now - m.last
     m.seen[2] = waiting
     m.seen[3] = 1.0
     m.seen[4] = capacity
     m.seen[5] = delay
-    m.seen[6] = uniform(stream, p)
+    m.seen[6] = uniform(net.stream, p)
     m.last = now
-    call_manager(managers[m.kind], m)
+    call_manager(net.managers[m.kind], m)
     if m.drop == 1.0 or m.mark == 1.0:
         m.due = 0.0
         m.due_marks = 0.0
@@ -141,40 +144,40 @@ def ask(managers, called, stream, p, now, waiting, most, capacity, delay):
 
 @compiled
 def admit_lane(
-    managers, element, unit, lane, early, control, called, stream, p, e, now, listens, scalable,
-    size,
-):  # fmt: skip
+    net: Any, p: int, e: int, now: float, markable: bool, scalable: bool, size: float
+) -> bool:
     """Return whether the manager of a port with lanes accepts an arriving packet; it may mark it.
 
     It sees all lanes of the port, or one.
     """
-    port = unit[p]
+    lane = net.lane
+    port = net.port[p]
     queued = port.waiting + port.held
     first = port.lane
     end = port.lane + port.lanes
     if port.managed >= 0:
-        queued = np.int64(lane[port.managed].count)
+        queued = int64(lane[port.managed].count)
         first = port.managed
         end = first + 1
     verdict = ACCEPT
     if port.manager == EARLY_DETECTION:
         idle = now - max(0.0, port.free) if port.free < now else -1.0
-        verdict = admit_early(early, stream, p, queued, idle, size, listens)
+        verdict = admit_early(net, p, queued, idle, size, markable)
     elif port.manager == PROPORTIONAL:
-        verdict = admit_proportional(control, stream, p, queued)
+        verdict = admit_proportional(net, p, queued)
     elif port.manager == SQUARED:
-        verdict = coupled_verdict(control, stream, p, scalable, listens, 0.0, 0.0, 0.0)
+        verdict = coupled_verdict(net, p, scalable, markable, 0.0, 0.0, 0.0)
     elif port.manager == BY_ADDRESS:
         since = -1.0  # when the last of what is at the head of a queue came
         for c in range(first, end):
             if lane[c].count > 0:
-                since = max(since, element[lane[c].head].time)
+                since = max(since, net.packet[lane[c].head].time)
         delay = now - since if since >= 0.0 else 0.0
-        capacity = called[p].capacity if port.paused == 0 else 0.0
+        capacity = net.called[p].capacity if port.paused == 0 else 0.0
         most = float(port.room) + 1.0
-        verdict = ask(managers, called, stream, p, now, float(queued), most, capacity, delay)
+        verdict = ask(net, p, now, float(queued), most, capacity, delay)
     if verdict == MARK:
-        if not listens:
+        if not markable:
             return False
-        element[e].marked = 1
+        net.packet[e].marked = 1
     return verdict != DROP

@@ -1,14 +1,14 @@
 """Senders that space their packets in time, and those whose rules see deliveries."""
-# mypy: ignore-errors
 
 from __future__ import annotations
 
-import numpy as np
+from typing import Any
 
-from .boxes import OUT
+from .calendar_queue import OUT
 from .deliveries import next_lost
 from .emission import NEWRENO, RENO, output
 from .jit import compiled
+from .layout import int64
 from .random_numbers import uniform
 from .selective import next_hole
 from .timers import JITTER, NOW, wake_at
@@ -17,23 +17,24 @@ __all__ = ["must_wait", "pace", "send_paced", "send_paced_selective"]
 
 
 @compiled
-def must_wait(element, unit, slot, flow, clock, tally, stream, f):
+def must_wait(net: Any, senders: Any, f: int) -> bool:
     """Delay the next packet up to when it is due, and by a random time; return False if it goes now."""
-    s = flow[f]
+    clock = senders.clock
+    s = senders.flow[f]
     if clock[JITTER] == 0.0 and s.pace_at <= clock[NOW]:
         return False
     wait = 0.0
     if clock[JITTER] > 0.0:
-        wait = clock[JITTER] * uniform(stream, len(unit) - 1 + f)
+        wait = clock[JITTER] * uniform(net.stream, len(net.port) - 1 + f)
     s.held_until = max(clock[NOW], s.pace_at) + wait
-    wake_at(element, unit, slot, tally, f, s.held_until, f)
+    wake_at(net, f, s.held_until, f)
     return True
 
 
 @compiled
-def pace(flow, clock, f, forced):
+def pace(senders: Any, f: int, forced: bool) -> bool:
     """Set when the next packet is due, by its rule's rate or by window and RTT; return if it goes as well."""
-    s = flow[f]
+    s = senders.flow[f]
     if s.paced == 0:
         return forced
     if s.pace_start == 0.0:
@@ -41,67 +42,65 @@ def pace(flow, clock, f, forced):
     else:
         ratio = s.pace_start if s.cwnd < 0.5 * s.ssthresh else s.pace_after
         gap = s.srtt / (ratio * max(s.cwnd, 1.0))
-    s.pace_at = max(s.pace_at, clock[NOW] - clock[JITTER]) + gap
+    s.pace_at = max(s.pace_at, senders.clock[NOW] - senders.clock[JITTER]) + gap
     return False
 
 
 @compiled
-def send_paced(element, unit, slot, flow, clock, tally, stream, out, f, most, forced):
+def send_paced(net: Any, senders: Any, f: int, most: int, forced: bool) -> None:
     """Send new packets up to the window, each when it is due."""
-    s = flow[f]
+    s = senders.flow[f]
     window = int(min(s.cwnd, s.most))
     if s.recovery == RENO or s.recovery == NEWRENO:
         window = min(int(s.cwnd) + s.inflation, int(s.most))
     sent = 0
-    while s.next <= s.acked + window and s.next < s.size:
-        if not forced and must_wait(element, unit, slot, flow, clock, tally, stream, f):
+    while s.snd_nxt < s.snd_una + window and s.snd_nxt < s.size:
+        if not forced and must_wait(net, senders, f):
             return
-        output(element, unit, slot, flow, clock, tally, out, f, np.int64(s.next))
-        s.next += 1
-        forced = pace(flow, clock, f, forced)
+        output(net, senders, f, int64(s.snd_nxt))
+        s.snd_nxt += 1
+        forced = pace(senders, f, forced)
         sent += 1
         if sent == most:
             break
 
 
 @compiled
-def send_paced_selective(
-    element, unit, slot, flow, history, bits, clock, tally, stream, out, f, forced
-):  # fmt: skip
+def send_paced_selective(net: Any, senders: Any, f: int, forced: bool) -> None:
     """Send packets permitted by the window, or in recovery by what is in flight: lost ones first.
 
     What is sent at this time is not in ``history`` yet.
     """
-    s = flow[f]
+    s = senders.flow[f]
     window = int(min(s.cwnd, s.most))
     while s.last + 1 < s.size:
         if s.recovering == 1:
-            pipe = np.int64(s.pipe)
+            pipe = int64(s.pipe)
             if s.samples == 1:
-                pipe = s.sent_last - s.sent_first + tally[OUT]
+                pipe = s.sent_last - s.sent_first + net.counters[OUT]
             if pipe >= (s.prr_limit if s.prr == 1 else int(s.cwnd)):
                 break
-        elif s.next > s.last + window:
+        elif s.snd_nxt > s.last + window:
             break
-        if not forced and must_wait(element, unit, slot, flow, clock, tally, stream, f):
+        if not forced and must_wait(net, senders, f):
             return
-        number = np.int64(-1)
+        number = int64(-1)
         if s.samples == 0:
-            number = next_hole(flow, bits, f)
+            number = next_hole(senders, f)
         elif s.recovering == 1:
-            number = next_lost(flow, history, bits, f)
+            number = next_lost(senders, f)
         if number == -1:
             reach = int(s.most) if s.recovering == 1 else window
-            if s.next > s.acked + reach or s.next >= s.size:
+            if s.snd_nxt >= s.snd_una + reach or s.snd_nxt >= s.size:
                 break
-            number = s.next
-            s.next += 1
-        elif s.recover > 0 and number <= s.acked + int(s.most):
+            number = s.snd_nxt
+            s.snd_nxt += 1
+        elif s.recover > 0 and number < s.snd_una + int(s.most):
             s.hole = max(s.hole, number + 1)
         else:
             break
-        output(element, unit, slot, flow, clock, tally, out, f, number)
-        s.next = max(s.next, number + 1)
+        output(net, senders, f, number)
+        s.snd_nxt = max(s.snd_nxt, number + 1)
         s.pipe += 1
         s.prr_out += 1
-        forced = pace(flow, clock, f, forced)
+        forced = pace(senders, f, forced)

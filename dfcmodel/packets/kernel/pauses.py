@@ -2,48 +2,52 @@
 
 What runs only when a threshold is crossed is a call, not inlined.
 """
-# mypy: ignore-errors
 
 from __future__ import annotations
 
-import numpy as np
+from typing import Any
 
-from .boxes import SWITCHED, push, release, take
+from .calendar_queue import SWITCHED, push, release, take
 from .jit import compiled, inlined
+from .layout import int64
 
 __all__ = [
     "ENDS",
     "begin_pauses",
     "count_class",
-    "note_switch",
     "obey",
+    "record_switch",
     "renew",
     "send_message",
     "watch",
 ]
 
-PAUSE, RESUME, RENEW = -3, -4, -5  # numbers of elements: messages, the end of the quanta of a pause
+PAUSE, RESUME, RENEW = -3, -4, -5  # numbers of packets: messages, the end of the quanta of a pause
 RENEWALS = 1 << 23  # smallest key of renewals: after arrivals, before ends of transmission
 ENDS = 1 << 24  # smallest key of ends of transmission
 
 
 @compiled
-def send_message(element, unit, slot, feeder, tally, p, k, wanted, time):
+def send_message(net: Any, p: int, k: int, wanted: int, time: float) -> None:
     """Send a pause or resume message of port p to the port in row k of ``feeder``."""
-    to = feeder[k]
-    q = np.int64(to.port)
-    e = take(element, tally)
-    element[e].number = PAUSE if wanted == 1 else RESUME
-    element[e].flow = 0
-    element[e].hop = to.lane
-    push(element, unit, slot, e, q, time + (unit[q].delay + unit[p].signalling), -1 - p)
+    packet = net.packet
+    to = net.feeder[k]
+    q = int64(to.port)
+    e = take(net)
+    packet[e].number = PAUSE if wanted == 1 else RESUME
+    packet[e].flow = 0
+    packet[e].hop = to.lane
+    push(net, e, q, time + (net.port[q].delay + net.port[p].signalling), -1 - p)
 
 
 @inlined
-def note_switch(tally, switches, time, p, wanted, feeder, priority):
+def record_switch(
+    net: Any, records: Any, time: float, p: int, wanted: int, feeder: int, priority: int
+) -> None:
     """Write a row of ``switches``; beyond the last one they are only counted."""
-    n = tally[SWITCHED]
-    tally[SWITCHED] = n + 1
+    switches = records.switches
+    n = net.counters[SWITCHED]
+    net.counters[SWITCHED] = n + 1
     if n < len(switches):
         switches[n, 0] = time
         switches[n, 1] = p
@@ -53,83 +57,83 @@ def note_switch(tally, switches, time, p, wanted, feeder, priority):
 
 
 @compiled
-def begin_pauses(element, unit, slot, feeder, tally, switches, p, time):
+def begin_pauses(net: Any, records: Any, p: int, time: float) -> None:
     """Pause those feeders of a port that are not paused, for the quanta of a message."""
-    port = unit[p]
+    packet = net.packet
+    port = net.port[p]
     for k in range(port.feeder, port.feeder + port.feeders):
-        row = feeder[k]
+        row = net.feeder[k]
         if row.pausing == 0:
             row.pausing = 1
             port.pausing += 1
-            note_switch(tally, switches, time, p, 1, row.port, -1)
-            send_message(element, unit, slot, feeder, tally, p, k, 1, time)
-            e = take(element, tally)
-            element[e].number = RENEW
-            element[e].flow = 0
-            element[e].hop = k
-            push(element, unit, slot, e, p, time + row.span, RENEWALS + row.port)
+            record_switch(net, records, time, p, 1, row.port, -1)
+            send_message(net, p, k, 1, time)
+            e = take(net)
+            packet[e].number = RENEW
+            packet[e].flow = 0
+            packet[e].hop = k
+            push(net, e, p, time + row.span, RENEWALS + row.port)
 
 
 @compiled
-def renew(element, unit, slot, feeder, tally, switches, p, e):
+def renew(net: Any, records: Any, p: int, e: int) -> None:
     """Renew a pause whose quanta end while the queue is above the low threshold; otherwise it ends."""
-    port = unit[p]
-    time = element[e].time
-    k = np.int64(element[e].hop)
-    row = feeder[k]
+    port = net.port[p]
+    time = net.packet[e].time
+    k = int64(net.packet[e].hop)
+    row = net.feeder[k]
     if float(port.waiting) > port.low:
-        push(element, unit, slot, e, p, time + row.span, RENEWALS + row.port)
+        push(net, e, p, time + row.span, RENEWALS + row.port)
         return
-    release(element, tally, e)
+    release(net, e)
     row.pausing = 0
     port.pausing -= 1
-    note_switch(tally, switches, time, p, 0, row.port, -1)
-    send_message(element, unit, slot, feeder, tally, p, k, 0, time)
+    record_switch(net, records, time, p, 0, row.port, -1)
+    send_message(net, p, k, 0, time)
 
 
 @inlined
-def watch(element, unit, slot, feeder, tally, switches, p, time):
+def watch(net: Any, records: Any, p: int, time: float) -> None:
     """Pause or resume the feeders of a port when its queue crosses a threshold."""
-    port = unit[p]
+    port = net.port[p]
     if port.feeders == 0:
         return
-    if feeder[port.feeder].span > 0.0:
+    if net.feeder[port.feeder].span > 0.0:
         if float(port.waiting) > port.high and port.pausing < port.feeders:
-            begin_pauses(element, unit, slot, feeder, tally, switches, p, time)
+            begin_pauses(net, records, p, time)
         return
     wanted = 1 if float(port.waiting) > (port.low if port.pausing == 1 else port.high) else 0
     if wanted != port.pausing:
         port.pausing = wanted
-        note_switch(tally, switches, time, p, wanted, -1, -1)
+        record_switch(net, records, time, p, wanted, -1, -1)
         for k in range(port.feeder, port.feeder + port.feeders):
-            send_message(element, unit, slot, feeder, tally, p, k, wanted, time)
+            send_message(net, p, k, wanted, time)
 
 
 @inlined
-def count_class(
-    element, unit, slot, flow, hop, feeder, tally, switches, p, e, more, time
-):  # fmt: skip
+def count_class(net: Any, records: Any, p: int, e: int, more: int, time: float) -> None:
     """Count a packet that enters or leaves the lane of its class; pause or resume where it came from."""
-    port = unit[p]
-    k = np.int64(hop[element[e].hop].ingress)
-    row = feeder[k]
+    port = net.port[p]
+    k = int64(net.hop[net.packet[e].hop].ingress)
+    row = net.feeder[k]
     row.count += more
     if row.port < 0:
         return
     wanted = 1 if float(row.count) > (port.low if row.pausing == 1 else port.high) else 0
     if wanted != row.pausing:
         row.pausing = wanted
-        note_switch(tally, switches, time, port.asks, wanted, row.port, row.priority)
-        send_message(element, unit, slot, feeder, tally, port.asks, k, wanted, time)
+        record_switch(net, records, time, port.asks, wanted, row.port, row.priority)
+        send_message(net, port.asks, k, wanted, time)
 
 
 @inlined
-def obey(element, unit, lane, tally, p, e):
+def obey(net: Any, p: int, e: int) -> None:
     """Process a pause or resume message at the port that it is for."""
-    port = unit[p]
-    c = np.int64(element[e].hop)
-    more = 1 if element[e].number == PAUSE else -1
-    release(element, tally, e)
+    lane = net.lane
+    port = net.port[p]
+    c = int64(net.packet[e].hop)
+    more = 1 if net.packet[e].number == PAUSE else -1
+    release(net, e)
     if c < 0:
         port.paused += more
         return

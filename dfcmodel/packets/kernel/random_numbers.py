@@ -1,7 +1,8 @@
 """Streams of random numbers, one per port and flow."""
-# mypy: ignore-errors
 
 from __future__ import annotations
+
+from typing import Any
 
 from .jit import inlined
 
@@ -9,7 +10,7 @@ __all__ = ["uniform"]
 
 
 @inlined
-def uniform(stream, n):
+def uniform(stream: Any, n: int) -> float:
     """Return the next number in [0, 1) of a port's or flow's stream (Marsaglia's xorshift, 64 bits)."""
     x = stream[n]
     x ^= x << 13

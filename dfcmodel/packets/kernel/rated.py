@@ -1,21 +1,19 @@
 """What passes a port under diffusion-type flow control on its way between two ports with calendar queues.
 
 These are nearly all events of such a port. Messages, packets that are dropped and those that go on to a port without a
-calendar queue, or to the end of their flow, are left to `dfcmodel.packets.kernel.loop.turn_of`.
+calendar queue, or to the end of their flow, are left to `process_port_window`.
 """
-# mypy: ignore-errors
 
 from __future__ import annotations
 
 import math
+from typing import Any
 
-import numpy as np
-
-from .boxes import push
+from .calendar_queue import push
 from .diffusion import enter_rated, largest_credit, take_rated
 from .jit import compiled, inlined, prefetch
 from .lanes import BY_RATE
-from .layout import CLASSES
+from .layout import CLASSES, int64
 from .pauses import PAUSE
 from .ports import count_starts
 
@@ -23,18 +21,18 @@ __all__ = ["has_plain_rates", "next_arrival", "pass_rated"]
 
 
 @inlined
-def next_arrival(element, slot, port, b, past, end):
-    """Return the slot from ``b`` on that has the next arrival of a window and its element; -1: none."""
+def next_arrival(net: Any, port: Any, b: int, past: int, end: float) -> tuple[int, int]:
+    """Return the bucket from ``b`` on that has the next arrival of a window and its packet; -1: none."""
     while port.count > 0 and b <= past:
-        e = np.int64(slot[port.at + (b & port.mask)].head)
-        if e >= 0 and element[e].time < end:
+        e = int64(net.bucket[port.at + (b & port.mask)].head)
+        if e >= 0 and net.packet[e].time < end:
             return b, e
         b += 1
     return b, -1
 
 
 @inlined
-def has_plain_rates(port):
+def has_plain_rates(port: Any) -> bool:
     """Return whether packets wait at a port for the rates of their flows and for nothing else."""
     return (
         port.by_turns == BY_RATE
@@ -47,9 +45,10 @@ def has_plain_rates(port):
 
 
 @inlined
-def next_leaving(lane, diffusive, port):
+def next_leaving(net: Any, port: Any) -> tuple[int, float]:
     """Return the lane of the next packet to leave, -1 if packets wait in several, and when it leaves."""
-    c = np.int64(port.lane)
+    diffusive = net.diffusive
+    c = int64(port.lane)
     if port.lanes == 1:
         return c, max(port.free, diffusive[c].ready)
     past = c + port.lanes
@@ -57,7 +56,7 @@ def next_leaving(lane, diffusive, port):
     busy = 0
     least = math.inf
     while c < past:
-        if lane[c].count > 0:
+        if net.lane[c].count > 0:
             busy += 1
             found = c
             if diffusive[c].ready < least:
@@ -67,63 +66,54 @@ def next_leaving(lane, diffusive, port):
 
 
 @compiled
-def pass_rated(
-    element, unit, slot, hop, lane, diffusive, times, sizes, started, waited, waiting, scale, rows, u,
-    b, past, end,
-):  # fmt: skip
+def pass_rated(net: Any, records: Any, u: int, b: int, past: int, end: float) -> tuple[int, bool]:
     """Queue and send packets in the order of their times up to an event of another kind, or the end of the window.
 
-    Return the slot of the next arrival, and whether there was any event. A call: inlined, NewReno's permutation under
+    Return the bucket of the next arrival, and whether there was any event. A call: inlined, NewReno's permutation under
     PFC takes 1.05 to 1.11 times as long.
     """
-    port = unit[u]
+    packet, hop = net.packet, net.hop
+    scale = records.scale
+    rows = len(records.lost) - 1
+    port = net.port[u]
     did = False
     while True:
-        b, e = next_arrival(element, slot, port, b, past, end)
-        came = element[e].time if e >= 0 else end
+        b, e = next_arrival(net, port, b, past, end)
+        came = packet[e].time if e >= 0 else end
         while port.waiting > 0 and port.free < came:
-            c, time = next_leaving(lane, diffusive, port)
+            c, time = next_leaving(net, port)
             if time >= came:
                 break
             if c < 0:
-                c = largest_credit(unit, lane, diffusive, u, time)
-            sent = np.int64(lane[c].head)
-            it = element[sent]
-            h = np.int64(it.hop)
-            p = np.int64(hop[h + 1].port)
+                c = largest_credit(net, u, time)
+            sent = int64(net.lane[c].head)
+            it = packet[sent]
+            h = int64(it.hop)
+            p = int64(hop[h + 1].port)
             if p < 0 or hop[h + 1].inline != 0:
                 return b, did
-            take_rated(element, unit, lane, diffusive, sizes, u, c, time)
+            take_rated(net, u, c, time)
             first = min(int(it.time * scale), rows)
             row = min(int(time * scale), rows)
             if first != row:
-                waiting[first, u] += 1
-                waiting[row, u] -= 1
+                records.waiting[first, u] += 1
+                records.waiting[row, u] -= 1
             if row < rows:
-                waited[h] += time - it.time
-                count_starts(started, row, h, h + 1)
-            spent = times[u * CLASSES + np.int64(it.size)]
+                records.waited[h] += time - it.time
+                count_starts(records.started, row, h, h + 1)
+            spent = net.times[u * CLASSES + int64(it.size)]
             port.free = time + spent.transmission
             it.hop = h + 1
-            push(element, unit, slot, sent, p, time + spent.passage, np.int64(port.rank))
+            push(net, sent, p, time + spent.passage, int64(port.rank))
             did = True
-        if e < 0 or element[e].number <= PAUSE or port.waiting >= port.room:
+        if e < 0 or packet[e].number <= PAUSE or port.waiting >= port.room:
             return b, did
-        following = np.int64(element[e].next)
+        following = int64(packet[e].next)
         if following >= 0:
-            prefetch(element, following)
-        slot[port.at + (b & port.mask)].head = following
+            prefetch(packet, following)
+        net.bucket[port.at + (b & port.mask)].head = following
         port.count -= 1
-        enter_rated(
-            element,
-            unit,
-            lane,
-            diffusive,
-            sizes,
-            u,
-            np.int64(hop[np.int64(element[e].hop)].lane),
-            e,
-        )
+        enter_rated(net, u, int64(hop[int64(packet[e].hop)].lane), e)
         if int(came * scale) < rows:
             port.peak = max(port.peak, port.waiting + port.held)
         did = True

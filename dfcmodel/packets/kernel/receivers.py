@@ -1,15 +1,14 @@
 """Receivers: packets that arrive become ACKs, at once or late."""
-# mypy: ignore-errors
 
 from __future__ import annotations
 
 import math
+from typing import Any
 
-import numpy as np
-
-from .boxes import OUT, push, release
+from .calendar_queue import OUT, push, release
 from .emission import REDUCED
 from .jit import inlined
+from .layout import int64
 from .timers import ACK_DELAY, NS2, schedule
 
 __all__ = ["DUE", "answer_late", "deliver", "receive_data", "report"]
@@ -20,9 +19,10 @@ ARRIVED, DUE = -1, -2  # where `ports.travel` begins, besides at ports and sende
 
 
 @inlined
-def deliver(flow, bits, f, number):
+def deliver(senders: Any, f: int, number: int) -> int:
     """Deliver a packet to its receiver; return the number of packets now delivered in order."""
-    s = flow[f]
+    bits = senders.bits
+    s = senders.flow[f]
     if number > s.seen:
         s.seen = number
     if number == s.came and s.held == 0:
@@ -50,9 +50,11 @@ def deliver(flow, bits, f, number):
 
 
 @inlined
-def report(flow, bits, known, block, e, f, number):
+def report(net: Any, senders: Any, e: int, f: int, number: int) -> int:
     """Write up to three SACK blocks of out-of-order packets into an ACK; return their number."""
-    s = flow[f]
+    block = net.block
+    received = senders.received
+    s = senders.flow[f]
     last = s.came - 1
     if last >= s.seen:
         s.blocks = 0
@@ -60,15 +62,17 @@ def report(flow, bits, known, block, e, f, number):
     left = 0
     right = number + 1
     if number > last:
-        if s.blocks > 0 and known[f, 1] == number:
-            left = max(known[f, 0], s.came)
+        if s.blocks > 0 and received[f, 1] == number:
+            left = max(received[f, 0], s.came)
         else:
             left = number
-            while left - 1 > last and bits[s.bits + (((left - 1) & s.bit_mask) >> 3)] & (
+            while left - 1 > last and senders.bits[s.bits + (((left - 1) & s.bit_mask) >> 3)] & (
                 1 << ((left - 1) & 7)
             ):
                 left -= 1
-        while right <= s.seen and bits[s.bits + ((right & s.bit_mask) >> 3)] & (1 << (right & 7)):
+        while right <= s.seen and senders.bits[s.bits + ((right & s.bit_mask) >> 3)] & (
+            1 << (right & 7)
+        ):
             right += 1
     else:
         right = s.came
@@ -79,29 +83,29 @@ def report(flow, bits, known, block, e, f, number):
         told = 1
     kept = 0
     n = 0
-    while n < s.blocks and told < MOST_BLOCKS and known[f, 2 * n + 1] <= s.seen + 1:
-        a = known[f, 2 * n]
-        b = known[f, 2 * n + 1]
+    while n < s.blocks and told < MOST_BLOCKS and received[f, 2 * n + 1] <= s.seen + 1:
+        a = received[f, 2 * n]
+        b = received[f, 2 * n + 1]
         if not (left <= a and right >= b):
             block[e, 2 * told] = a
             block[e, 2 * told + 1] = b
             told += 1
-            known[f, 2 * kept] = a
-            known[f, 2 * kept + 1] = b
+            received[f, 2 * kept] = a
+            received[f, 2 * kept + 1] = b
             kept += 1
         n += 1
     while n < s.blocks:
-        known[f, 2 * kept] = known[f, 2 * n]
-        known[f, 2 * kept + 1] = known[f, 2 * n + 1]
+        received[f, 2 * kept] = received[f, 2 * n]
+        received[f, 2 * kept + 1] = received[f, 2 * n + 1]
         kept += 1
         n += 1
     if number > last:
         kept = min(kept, MOST_BLOCKS - 1)
         for k in range(kept, 0, -1):
-            known[f, 2 * k] = known[f, 2 * k - 2]
-            known[f, 2 * k + 1] = known[f, 2 * k - 1]
-        known[f, 0] = left
-        known[f, 1] = right
+            received[f, 2 * k] = received[f, 2 * k - 2]
+            received[f, 2 * k + 1] = received[f, 2 * k - 1]
+        received[f, 0] = left
+        received[f, 1] = right
         kept += 1
     s.blocks = kept
     return told
@@ -109,43 +113,42 @@ def report(flow, bits, known, block, e, f, number):
 
 @inlined
 def receive_data(
-    element, unit, slot, flow, bits, known, block, clock, delivered, tally, scale, e, time, key,
-    rows, at,
-):  # fmt: skip
+    net: Any, senders: Any, records: Any, e: int, time: float, key: int, at: int
+) -> bool:
     """Deliver a packet to its receiver and turn it into the ACK; return whether that is sent now."""
-    it = element[e]
-    f = np.int64(it.flow)
-    s = flow[f]
+    it = net.packet[e]
+    f = int64(it.flow)
+    s = senders.flow[f]
     if s.delayed == 1 and at >= 0:
-        push(element, unit, slot, e, len(unit) - 1, time, key)
+        push(net, e, len(net.port) - 1, time, key)
         return False
     if at != DUE:
         s.arrived += 1
         came = 1
         if s.recovery < BLIND:
-            came = deliver(flow, bits, f, it.number)
-        row = int(time * scale)
-        if came > 0 and row < rows:
-            delivered[row, f] += came
+            came = deliver(senders, f, it.number)
+        row = int(time * records.scale)
+        if came > 0 and row < len(records.lost) - 1:
+            records.delivered[row, f] += came
             s.total += came
             if s.total >= s.size and not s.finished >= 0.0:
                 s.finished = time
         if s.recovery == BLIND:
-            release(element, tally, e)
+            release(net, e)
             return False
         if it.ecn & REDUCED != 0:  # RFC 3168, 6.1.3: an echo lasts up to a packet with CWR
             s.echo = 0
         if it.marked == 1:
             s.echo = 1
         if s.delayed == 1:
-            new = it.number > 0 if clock[NS2] == 1.0 else came > 0
+            new = it.number > 0 if senders.clock[NS2] == 1.0 else came > 0
             if new and it.number == s.came - 1 and it.number >= s.seen and s.pending < 0:
                 s.pending = e
-                s.ack_due = time + clock[ACK_DELAY]
-                schedule(element, unit, slot, clock, tally, f, s.ack_due, len(flow) + f)
+                s.ack_due = time + senders.clock[ACK_DELAY]
+                schedule(net, senders, f, s.ack_due, len(senders.flow) + f)
                 return False
             if s.pending >= 0:
-                release(element, tally, np.int64(s.pending))
+                release(net, int64(s.pending))
     if s.delayed == 1:
         s.pending = -1
         s.ack_due = math.inf
@@ -153,23 +156,25 @@ def receive_data(
         it.marked = s.echo
     it.size = 1
     if s.recovery == SACK:
-        it.size = 1 + report(flow, bits, known, block, e, f, it.number)
+        it.size = 1 + report(net, senders, e, f, it.number)
     if s.recovery < BLIND:
         it.number = s.came - 1
     return True
 
 
 @inlined
-def answer_late(element, flow, tally, out, f, e):
+def answer_late(net: Any, senders: Any, f: int, e: int) -> None:
     """Let a packet arrive at a receiver that delays ACKs; list what goes on in ``out``.
 
     Where every mark is echoed, the delayed ACK is sent before a packet that changes the mark (RFC 8257, 3.2).
     """
-    s = flow[f]
-    if s.accurate == 1 and s.pending >= 0 and element[s.pending].marked != element[e].marked:
+    counters = net.counters
+    out = senders.out
+    s = senders.flow[f]
+    if s.accurate == 1 and s.pending >= 0 and net.packet[s.pending].marked != net.packet[e].marked:
         out[0, 0] = -1 - s.pending
         out[0, 1] = DUE
-        tally[OUT] = 1
-    out[tally[OUT], 0] = -1 - e
-    out[tally[OUT], 1] = ARRIVED
-    tally[OUT] += 1
+        counters[OUT] = 1
+    out[counters[OUT], 0] = -1 - e
+    out[counters[OUT], 1] = ARRIVED
+    counters[OUT] += 1

@@ -2,11 +2,11 @@
 
 The reference is `dfcmodel.packets.reference_reductions`.
 """
-# mypy: ignore-errors
 
 from __future__ import annotations
 
 import math
+from typing import Any
 
 from .jit import compiled
 from .selective import is_held
@@ -15,27 +15,27 @@ __all__ = ["begin_reduction", "reduce_on_ack"]
 
 
 @compiled
-def begin_reduction(flow, f):
+def begin_reduction(flow: Any, f: int) -> None:
     """Begin a recovery with the third duplicate ACK; the first lost packet is about to be sent again."""
     s = flow[f]
-    s.pipe = s.prr_limit = s.highest - s.top + 1
+    s.pipe = s.prr_limit = s.snd_max - s.top
     s.prr_delivered = 1
     s.prr_out = 1
-    s.recover_fs = s.highest - s.acked
+    s.recover_fs = s.snd_max - s.snd_una
 
 
 @compiled
-def reduce_on_ack(flow, bits, f, before, top):
+def reduce_on_ack(senders: Any, f: int, before: int, top: int) -> None:
     """Set how much may be in flight after an ACK in recovery (RFC 6937, 3, with PRR-SSRB).
 
-    ``before`` and ``top`` are what was acknowledged, and the highest packet selectively, before the ACK.
+    ``before`` is the number of packets acknowledged before the ACK, ``top`` the highest selectively acknowledged one.
     Holes below the highest packet that arrived are lost: paths keep the order.
     """
-    s = flow[f]
-    delivered = s.acked + s.sacked - before
+    s = senders.flow[f]
+    delivered = s.snd_una + s.sacked - before
     lost = 0
-    for n in range(max(top, s.acked) + 1, s.top):
-        if not is_held(flow, bits, f, n):
+    for n in range(max(top + 1, s.snd_una), s.top):
+        if not is_held(senders, f, n):
             lost += 1
     s.pipe -= delivered + lost
     s.prr_delivered += delivered

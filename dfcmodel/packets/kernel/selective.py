@@ -1,97 +1,100 @@
 """Scoreboard of selective acknowledgements at a sender: one bit per packet."""
-# mypy: ignore-errors
 
 from __future__ import annotations
 
+from typing import Any
+
 from .jit import inlined
 
-__all__ = ["clear", "hold", "is_held", "next_hole", "note"]
+__all__ = ["clear", "is_held", "mark_received", "next_hole", "update_scoreboard"]
 
 
 @inlined
-def is_held(flow, bits, f, number):
+def is_held(senders: Any, f: int, number: int) -> bool:
     """Return whether a packet was selectively acknowledged."""
-    s = flow[f]
+    s = senders.flow[f]
     at = s.bits + ((s.bit_mask + 1) >> 3) + ((number & s.bit_mask) >> 3)
-    return bits[at] & (1 << (number & 7)) != 0
+    return senders.bits[at] & (1 << (number & 7)) != 0
 
 
 @inlined
-def hold(flow, bits, f, first, past):
+def mark_received(senders: Any, f: int, first: int, past: int) -> None:
     """Mark the packets ``first`` .. ``past`` - 1 as selectively acknowledged."""
-    s = flow[f]
+    s = senders.flow[f]
     half = s.bits + ((s.bit_mask + 1) >> 3)
     for n in range(first, past):
         at = half + ((n & s.bit_mask) >> 3)
         bit = 1 << (n & 7)
-        if bits[at] & bit == 0:
-            bits[at] |= bit
+        if senders.bits[at] & bit == 0:
+            senders.bits[at] |= bit
             s.sacked += 1
     if past - 1 > s.top:
         s.top = past - 1
 
 
 @inlined
-def clear(flow, bits, noted, f):
+def clear(senders: Any, f: int) -> None:
     """Clear the scoreboard of flow f."""
-    s = flow[f]
+    s = senders.flow[f]
     half = s.bits + ((s.bit_mask + 1) >> 3)
     n = s.least
     while s.sacked > 0:
         at = half + ((n & s.bit_mask) >> 3)
         bit = 1 << (n & 7)
-        if bits[at] & bit != 0:
-            bits[at] ^= bit
+        if senders.bits[at] & bit != 0:
+            senders.bits[at] ^= bit
             s.sacked -= 1
         n += 1
     s.top = -1
     s.hole = -1
     for k in range(6):
-        noted[f, k] = -1
+        senders.sacked[f, k] = -1
 
 
 @inlined
-def note(flow, bits, noted, block, element, f, e):
+def update_scoreboard(net: Any, senders: Any, f: int, e: int) -> bool:
     """Add the blocks of an ACK to the scoreboard; return whether it changed."""
-    s = flow[f]
+    block = net.block
+    sacked = senders.sacked
+    s = senders.flow[f]
     before = s.sacked
     new = False
     half = s.bits + ((s.bit_mask + 1) >> 3)
-    if s.least <= s.acked:
+    if s.least < s.snd_una:
         n = s.least
-        s.least = s.acked + 1
+        s.least = s.snd_una
         new = s.sacked > 0
         while n < s.least and s.sacked > 0:
             at = half + ((n & s.bit_mask) >> 3)
             bit = 1 << (n & 7)
-            if bits[at] & bit != 0:
-                bits[at] ^= bit
+            if senders.bits[at] & bit != 0:
+                senders.bits[at] ^= bit
                 s.sacked -= 1
             n += 1
-    told = element[e].size - 1
+    told = net.packet[e].size - 1
     for k in range(told):
         left = block[e, 2 * k]
         right = block[e, 2 * k + 1]
         first = left
         for j in range(3):
-            if noted[f, 2 * j] <= left < noted[f, 2 * j + 1]:
-                first = max(first, min(noted[f, 2 * j + 1], right))
-        hold(flow, bits, f, max(first, s.least), right)
+            if sacked[f, 2 * j] <= left < sacked[f, 2 * j + 1]:
+                first = max(first, min(sacked[f, 2 * j + 1], right))
+        mark_received(senders, f, max(first, s.least), right)
     for k in range(3):
-        noted[f, 2 * k] = block[e, 2 * k] if k < told else -1
-        noted[f, 2 * k + 1] = block[e, 2 * k + 1] if k < told else -1
+        sacked[f, 2 * k] = block[e, 2 * k] if k < told else -1
+        sacked[f, 2 * k + 1] = block[e, 2 * k + 1] if k < told else -1
     return new or s.sacked != before
 
 
 @inlined
-def next_hole(flow, bits, f):
+def next_hole(senders: Any, f: int) -> int:
     """Return the first packet to resend below a selectively acknowledged one; -1: none."""
-    s = flow[f]
+    s = senders.flow[f]
     n = max(s.hole, s.least)
     if s.sacked == 0 or n > s.top:
         s.hole = n
         return -1
-    while n <= s.top and is_held(flow, bits, f, n):
+    while n <= s.top and is_held(senders, f, n):
         n += 1
     s.hole = n
     if n > s.top or n <= 0:

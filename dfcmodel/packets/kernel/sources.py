@@ -1,11 +1,11 @@
 """Scheduled actions of senders: starts, delayed packets, timeouts, and sources without a window."""
-# mypy: ignore-errors
 
 from __future__ import annotations
 
 import math
+from typing import Any
 
-from .boxes import OUT
+from .calendar_queue import OUT
 from .emission import SACK
 from .jit import call_event, compiled, inlined
 from .layout import ON_ACK, ON_TIMEOUT
@@ -13,7 +13,16 @@ from .random_numbers import uniform
 from .senders import expire, send, send_selective
 from .timers import CHECK, END, NOW, wake_at
 
-__all__ = ["blind", "feed_back", "look_at_timers", "move_clocks", "rated", "rest", "span", "wake"]
+__all__ = [
+    "blind",
+    "feed_back",
+    "move_clocks",
+    "on_timer",
+    "rated",
+    "schedule_due_timers",
+    "span",
+    "start_idle_period",
+]
 
 BLIND, RATED = 4, 5
 STEPS = 16.0
@@ -22,73 +31,75 @@ ENDLESS = 2**31 - 2  # the most packets of a flow
 
 
 @inlined
-def span(unit, flow, stream, f, mean):
+def span(net: Any, senders: Any, f: int, mean: float) -> float:
     """Return the duration of an on, off or idle period, s."""
-    if flow[f].onoff == REGULAR:
+    if senders.flow[f].onoff == REGULAR:
         return mean
-    return -mean * math.log(1.0 - uniform(stream, len(unit) - 1 + f))
+    return -mean * math.log(1.0 - uniform(net.stream, len(net.port) - 1 + f))
 
 
 @inlined
-def blind(element, unit, slot, flow, clock, tally, stream, out, f):
+def blind(net: Any, senders: Any, f: int) -> None:
     """Send a packet of a source without congestion control, and schedule the next one."""
-    s = flow[f]
-    now = clock[NOW]
+    counters = net.counters
+    s = senders.flow[f]
+    now = senders.clock[NOW]
     if s.due < 0.0:
         s.due = now
         if s.onoff != CONSTANT:
-            s.off_at = now + span(unit, flow, stream, f, s.on)
+            s.off_at = now + span(net, senders, f, s.on)
     if now != s.due or s.sent >= s.size:
         return
-    out[tally[OUT], 0] = s.sent
-    out[tally[OUT], 1] = 0
-    tally[OUT] += 1
+    senders.out[counters[OUT], 0] = s.sent
+    senders.out[counters[OUT], 1] = 0
+    counters[OUT] += 1
     s.sent += 1
     s.due += s.gap
     while s.due >= s.off_at:
-        s.due = max(s.due, s.off_at + span(unit, flow, stream, f, s.off))
-        s.off_at = s.due + span(unit, flow, stream, f, s.on)
-    wake_at(element, unit, slot, tally, f, s.due, f)
+        s.due = max(s.due, s.off_at + span(net, senders, f, s.off))
+        s.off_at = s.due + span(net, senders, f, s.on)
+    wake_at(net, f, s.due, f)
 
 
 @compiled
-def move_clocks(flow, events, f, now):
+def move_clocks(senders: Any, f: int, now: float) -> None:
     """Let a rate rule see the time that has passed, and what was sent in it."""
-    s = flow[f]
+    s = senders.flow[f]
     step = now - s.clocked
-    call_event(events[s.kind, ON_TIMEOUT], flow[f], now, step, float(s.since), 0.0)
+    call_event(senders.events[s.kind, ON_TIMEOUT], s, now, step, float(s.since), 0.0)
     s.clocked = now
     s.since = 0
 
 
 @compiled
-def feed_back(flow, events, f, now, sent, marked):
+def feed_back(senders: Any, f: int, now: float, sent: float, marked: float) -> None:
     """Tell a rate rule of an acknowledged packet."""
-    s = flow[f]
+    s = senders.flow[f]
     s.rtt = now - sent
-    call_event(events[s.kind, ON_ACK], flow[f], now, s.rtt, 1.0, marked)
-    move_clocks(flow, events, f, now)
+    call_event(senders.events[s.kind, ON_ACK], s, now, s.rtt, 1.0, marked)
+    move_clocks(senders, f, now)
 
 
 @compiled
-def rated(flow, events, clock, tally, out, f):
+def rated(net: Any, senders: Any, f: int) -> bool:
     """Send a packet of a rate rule if it is due; return whether the flow goes on, from ``due`` on.
 
     Its clocks are moved on at each of its events, at least every `STEPS` packet times of its first link.
     """
-    s = flow[f]
-    now = clock[NOW]
+    counters = net.counters
+    s = senders.flow[f]
+    now = senders.clock[NOW]
     if s.due < 0.0:
         s.due = now
         s.clocked = now
     if now != s.due or s.sent >= s.size:
         return False
-    move_clocks(flow, events, f, now)
+    move_clocks(senders, f, now)
     gap = max(s.line_gap, 1.0 / max(s.cwnd, 1e-9))
     if now >= s.pace_at + gap:
-        out[tally[OUT], 0] = s.sent
-        out[tally[OUT], 1] = 0
-        tally[OUT] += 1
+        senders.out[counters[OUT], 0] = s.sent
+        senders.out[counters[OUT], 1] = 0
+        counters[OUT] += 1
         s.sent += 1
         s.since += 1
         s.pace_at = now
@@ -97,61 +108,59 @@ def rated(flow, events, clock, tally, out, f):
 
 
 @inlined
-def rest(element, unit, slot, flow, clock, tally, stream, f):
+def start_idle_period(net: Any, senders: Any, f: int) -> None:
     """Schedule the next transfer of a window sender once the last one is acknowledged."""
-    s = flow[f]
-    if s.acked + 1 == s.size and s.due < 0.0:
-        s.due = clock[NOW] + span(unit, flow, stream, f, s.off)
-        wake_at(element, unit, slot, tally, f, s.due, f)
+    s = senders.flow[f]
+    if s.snd_una == s.size and s.due < 0.0:
+        s.due = senders.clock[NOW] + span(net, senders, f, s.off)
+        wake_at(net, f, s.due, f)
 
 
 @inlined
-def wake(element, unit, slot, flow, history, events, bits, noted, clock, tally, stream, out, f):
+def on_timer(net: Any, senders: Any, f: int) -> None:
     """Process the events due at a sender: start, next transfer, delayed packet, timeout."""
-    s = flow[f]
+    s = senders.flow[f]
     if s.recovery == BLIND:
-        blind(element, unit, slot, flow, clock, tally, stream, out, f)
+        blind(net, senders, f)
         return
     if s.recovery == RATED:
-        if rated(flow, events, clock, tally, out, f):
-            wake_at(element, unit, slot, tally, f, s.due, f)
+        if rated(net, senders, f):
+            wake_at(net, f, s.due, f)
         return
-    now = clock[NOW]
+    now = senders.clock[NOW]
     held = s.held_until == now
     sending = held or s.due == now
     if held:
         s.held_until = math.inf
     elif sending:
         s.due = -1.0
-        if s.onoff != CONSTANT and s.acked + 1 == s.size:
+        if s.onoff != CONSTANT and s.snd_una == s.size:
             s.size = min(s.size + int(s.on), ENDLESS)
     for turn in range(2):
         if turn == 1:
             if s.deadline != now:
                 return
             held = False
-            sending = expire(element, unit, slot, flow, events, bits, noted, clock, tally, f)
+            sending = expire(net, senders, f)
         if sending:
             if s.recovery == SACK:
-                send_selective(
-                    element, unit, slot, flow, history, events, bits, clock, tally, stream, out, f,
-                    held,
-                )  # fmt: skip
+                send_selective(net, senders, f, held)
             else:
-                send(element, unit, slot, flow, events, clock, tally, stream, out, f, 0, held)
+                send(net, senders, f, 0, held)
 
 
 @inlined
-def look_at_timers(element, unit, slot, flow, clock, tally, now):
+def schedule_due_timers(net: Any, senders: Any, now: float) -> None:
     """Schedule the timers that expire in this window, and record the next one after it."""
-    end = clock[END]
+    flow = senders.flow
+    end = senders.clock[END]
     least = math.inf
     for f in range(len(flow)):
         for agent in range(2):
             deadline = flow[f].deadline if agent == 0 else flow[f].ack_due
             if deadline < end:
                 if deadline >= now:
-                    wake_at(element, unit, slot, tally, f, deadline, f + agent * len(flow))
+                    wake_at(net, f, deadline, f + agent * len(flow))
             elif deadline < least:
                 least = deadline
-    clock[CHECK] = least
+    senders.clock[CHECK] = least

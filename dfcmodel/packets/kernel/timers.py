@@ -1,9 +1,10 @@
 """The retransmission timer: RFC 6298, or in ns-2's clock ticks."""
-# mypy: ignore-errors
 
 from __future__ import annotations
 
-from .boxes import push, take
+from typing import Any
+
+from .calendar_queue import push, take
 from .jit import inlined
 
 __all__ = ["back_off", "measure", "schedule", "set_timer", "timeout_span", "wake_at"]
@@ -18,20 +19,20 @@ MOST_TIMER = 60.0
 
 
 @inlined
-def timeout_span(flow, clock, f):
+def timeout_span(senders: Any, f: int) -> float:
     """Return the retransmission timeout, s."""
-    s = flow[f]
-    span = min(max(s.current, clock[LEAST]) * s.backoff, MOST_TIMER)
-    return max(span, 2.0 * TICK if clock[NS2] == 1.0 else 0.0)
+    s = senders.flow[f]
+    span = min(max(s.current, senders.clock[LEAST]) * s.backoff, MOST_TIMER)
+    return max(span, 2.0 * TICK if senders.clock[NS2] == 1.0 else 0.0)
 
 
 @inlined
-def measure(flow, clock, f):
+def measure(senders: Any, f: int) -> None:
     """Update the RTT estimate with the round-trip time of the timed packet."""
-    s = flow[f]
-    now = clock[NOW]
+    s = senders.flow[f]
+    now = senders.clock[NOW]
     rtt = now - s.timed_at
-    if clock[NS2] == 1.0:
+    if senders.clock[NS2] == 1.0:
         off = (now - rtt + s.phase) % TICK
         ticks = max(1, int((rtt + off) / TICK))
         srtt = int(s.srtt)
@@ -57,37 +58,38 @@ def measure(flow, clock, f):
 
 
 @inlined
-def back_off(flow, clock, f):
+def back_off(senders: Any, f: int) -> None:
     """Double the timeout."""
-    s = flow[f]
-    if s.backoff < 64.0 or timeout_span(flow, clock, f) < MOST_TIMER:
+    s = senders.flow[f]
+    if s.backoff < 64.0 or timeout_span(senders, f) < MOST_TIMER:
         s.backoff *= 2.0
-    if clock[NS2] == 1.0 and s.backoff > 8.0:
+    if senders.clock[NS2] == 1.0 and s.backoff > 8.0:
         s.variance += float(int(s.srtt) >> 3)
         s.srtt = 0.0
 
 
 @inlined
-def wake_at(element, unit, slot, tally, f, time, agent):
+def wake_at(net: Any, f: int, time: float, agent: int) -> None:
     """Schedule a timer event of flow f: ``agent`` is f for its sender, F + f for its receiver."""
-    e = take(element, tally)
-    element[e].number = WAKE
-    element[e].flow = f
-    push(element, unit, slot, e, len(unit) - 1, time, len(unit) - 1 + agent)
+    e = take(net)
+    net.packet[e].number = WAKE
+    net.packet[e].flow = f
+    push(net, e, len(net.port) - 1, time, len(net.port) - 1 + agent)
 
 
 @inlined
-def schedule(element, unit, slot, clock, tally, f, time, agent):
-    """Schedule a timer event if it is in this window; otherwise `look_at_timers` finds it."""
+def schedule(net: Any, senders: Any, f: int, time: float, agent: int) -> None:
+    """Schedule a timer event if it is in this window; otherwise `schedule_due_timers` finds it."""
+    clock = senders.clock
     if time < clock[END]:
-        wake_at(element, unit, slot, tally, f, time, agent)
+        wake_at(net, f, time, agent)
     elif time < clock[CHECK]:
         clock[CHECK] = time
 
 
 @inlined
-def set_timer(element, unit, slot, flow, clock, tally, f):
+def set_timer(net: Any, senders: Any, f: int) -> None:
     """Restart the retransmission timer."""
-    deadline = clock[NOW] + timeout_span(flow, clock, f)
-    flow[f].deadline = deadline
-    schedule(element, unit, slot, clock, tally, f, deadline, f)
+    deadline = senders.clock[NOW] + timeout_span(senders, f)
+    senders.flow[f].deadline = deadline
+    schedule(net, senders, f, deadline, f)

@@ -1,1 +1,1 @@
-"""Arrays of the compiled engine for a plan: units in their order, lanes, managers, senders; how large they are."""
+"""Arrays of the compiled engine for a plan: ports in their order, lanes, managers, senders; how large they are."""

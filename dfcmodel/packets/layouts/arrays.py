@@ -1,4 +1,4 @@
-"""Arrays of the compiled engine for a plan: units, calendar queues, routes, senders."""
+"""Arrays of the compiled engine for a plan: ports, calendar queues, routes, senders."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dfcmodel.packets.kernel.layout import (
+    BUCKET,
     CLASSES,
-    ELEMENT,
     HISTORY,
     HOP,
+    PACKET,
     RECEIVER,
     SENDER,
-    SLOT,
     TIMES,
     TRACE,
 )
@@ -56,7 +56,7 @@ class Layout:
     ahead
         Length of a window, s.
     most
-        Number of elements that are enough for the plan.
+        Number of packets that are enough for the plan.
     """
 
     arrays: dict[str, Any]
@@ -70,36 +70,36 @@ def lay_out(plan: Plan, signatures: tuple[RuleSignature, ...], spare: int = 1) -
     order, ahead = windows(plan, inline)
     flow, bits, sent = lay_out_flows(plan, signatures)
     numbers = manager_numbers(plan)
-    unit, slots, ring = lay_out_units(plan, inline, order, ahead, spare, numbers)
+    port_rows, buckets, ring = lay_out_units(plan, inline, order, ahead, spare, numbers)
     F = len(flow)
     hop = np.zeros(len(plan.hops.port) + 2 * F, HOP)
     hop["port"][flow["turn"]], hop["port"][flow["end"]] = RECEIVER, SENDER
     hop["port"][plan.hops.row] = plan.hops.port
     hop["inline"][plan.hops.row] = inline[plan.hops.port]
-    lane = lay_out_lanes(plan, unit, hop)
-    feeder = lay_out_feeders(plan, unit, hop)
+    lane = lay_out_lanes(plan, port_rows, hop)
+    feeder = lay_out_feeders(plan, port_rows, hop)
     clocks = plan.clocks
     most = most_elements(plan)
     size, alarm = first_elements(plan, spare, most)
     selective = any(kind in SELECTIVE for kind in plan.recoveries)
     window = max((int(f.max_window) for f in plan.scenario.flows), default=1)
     arrays = {
-        "element": aligned(size, ELEMENT),
+        "packet": aligned(size, PACKET),
         "sent_at": np.empty(size),
-        "unit": unit,
-        "slot": np.full(2 * slots, -1, dtype=np.int32).view(SLOT),
+        "port": port_rows,
+        "bucket": np.full(2 * buckets, -1, dtype=np.int32).view(BUCKET),
         "flow": flow,
         "history": np.zeros(max(1, sent), HISTORY),
         "hop": hop,
         "waited": np.zeros(len(hop)),
         "lane": lane,
-        "diffusive": lay_out_rates(plan, unit, lane),
+        "diffusive": lay_out_rates(plan, port_rows, lane),
         "feeder": feeder,
-        "feedback": lay_out_feedback(clocks, plan, unit),
+        "feedback": lay_out_feedback(clocks, plan, port_rows),
         "ring": ring,
         "bits": bits,
-        "known": np.full((F, 8), -1, dtype=np.int32),
-        "noted": np.full((F, 6), -1, dtype=np.int32),
+        "received": np.full((F, 8), -1, dtype=np.int32),
+        "sacked": np.full((F, 6), -1, dtype=np.int32),
         "block": np.empty((size if selective else 1, 6), dtype=np.int32),
         "trace": np.empty(0, TRACE),
         "times": _times(plan),
@@ -116,7 +116,7 @@ def lay_out(plan: Plan, signatures: tuple[RuleSignature, ...], spare: int = 1) -
                 *(plan.jitter, plan.method.ack_delay, 0.0),
             ]
         ),
-        "tally": np.array([-1, 0, 0, 0, 0, 0, 0, alarm, 0], dtype=np.int64),
+        "counters": np.array([-1, 0, 0, 0, 0, 0, 0, alarm, 0], dtype=np.int64),
     }
     wake_all(plan, arrays)
     begin_storms(plan, arrays)
@@ -126,8 +126,8 @@ def lay_out(plan: Plan, signatures: tuple[RuleSignature, ...], spare: int = 1) -
 
 def trace_ports(arrays: dict[str, Any], ports: Sequence[int], spare: int) -> None:
     """Have the packets at some ports kept in ``trace``, which has room for those of a window."""
-    unit, rows = arrays["unit"], list(ports)
-    unit["traced"][rows], unit["plain"][rows] = 1, 0
+    port_rows, rows = arrays["port"], list(ports)
+    port_rows["traced"][rows], port_rows["plain"][rows] = 1, 0
     arrays["trace"] = np.zeros(ROWS * spare, TRACE)
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dfcmodel.network.flows import of_kind
-from dfcmodel.packets.kernel.boxes import ALARM, CROWDED, USED
+from dfcmodel.packets.kernel.calendar_queue import ALARM, CROWDED, USED
 from dfcmodel.packets.plans import HEADER
 from responsefn import WindowRule
 
@@ -24,7 +24,7 @@ ELEMENTS, PLACES = 2048, 8192
 FEWEST = 32
 """Places in the queue of a port without lanes, at first."""
 SPARE = 0.125
-"""Part of the elements that one window may take beyond those in use, but not less than half of the first ones."""
+"""Part of the packets that one window may take beyond those in use, but not less than half of the first ones."""
 NEVER = 2**62
 LINE = 64
 """Bytes of a cache line."""
@@ -55,7 +55,7 @@ def most_elements(plan: Plan) -> int:
 def _most_messages(plan: Plan) -> float:
     """Return the largest number of pause messages under way: one for each packet that comes or leaves.
 
-    Each pause that has quanta has an element for their end.
+    Each pause that has quanta has a packet for their end.
     """
     own, feeder = plan.pauses
     if not own.size:
@@ -82,7 +82,7 @@ def outstanding(plan: Plan) -> NDArray[np.int64]:
 
 
 def first_elements(plan: Plan, spare: int, most: int) -> tuple[int, int]:
-    """Return how many elements there are at first, at most ``most``, and from how many in use on they should grow."""
+    """Return how many packets there are at first, at most ``most``, and from how many in use on they should grow."""
     begin = 8 * len(plan.forward) + 8 * len(plan.clocks) + 4 * len(plan.storms()) + ELEMENTS
     return (most, NEVER) if begin * spare >= most else (begin * spare, begin * spare // 2)
 
@@ -109,26 +109,26 @@ def first_places(
 
 
 def grow(arrays: dict[str, Any], most: int) -> None:
-    """Double the elements if they are crowded, and the rings of crowded ports; nothing else moves.
+    """Double the packets if they are crowded, and the rings of crowded ports; nothing else moves.
 
     Parameters
     ----------
     most
-        The most elements of the plan.
+        The most packets of the plan.
     """
-    tally, unit = arrays["tally"], arrays["unit"]
-    tally[CROWDED] = 0
-    if tally[USED] > tally[ALARM]:
-        old = len(arrays["element"])
+    counters, port_rows = arrays["counters"], arrays["port"]
+    counters[CROWDED] = 0
+    if counters[USED] > counters[ALARM]:
+        old = len(arrays["packet"])
         size = min(2 * old, most)
-        spare = max(old - int(tally[ALARM]), int(size * SPARE))
-        tally[ALARM] = size - spare if size < most else NEVER
-        for name in ("element", "sent_at", "block"):
+        spare = max(old - int(counters[ALARM]), int(size * SPARE))
+        counters[ALARM] = size - spare if size < most else NEVER
+        for name in ("packet", "sent_at", "block"):
             if len(arrays[name]) == old:
                 arrays[name] = _longer(arrays[name], size)
-    queued = unit["last"] - unit["first"]
-    for u in np.flatnonzero(queued > unit["alarm"]):
-        port = unit[u]
+    queued = port_rows["last"] - port_rows["first"]
+    for u in np.flatnonzero(queued > port_rows["alarm"]):
+        port = port_rows[u]
         index = np.arange(port["first"], port["last"])
         kept = arrays["ring"][port["ring"] + (index & port["ring_mask"])]
         size = 4 * (int(port["ring_mask"]) + 1)

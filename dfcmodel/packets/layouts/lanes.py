@@ -13,6 +13,7 @@ from dfcmodel.packets.kernel.lanes import BY_CLASS, BY_FLOW, BY_RATE
 from dfcmodel.packets.kernel.layout import FEEDER, LANE
 from dfcmodel.packets.kernel.managers import NO_LANE
 from dfcmodel.packets.kernel.ports import LANES
+from dfcmodel.packets.layouts.units import calendar_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -28,7 +29,7 @@ TURNS = (BY_FLOW, BY_FLOW, BY_RATE, BY_CLASS, 0, 0)
 """How lanes take turns under `KINDS`, and under others."""
 
 
-def lay_out_lanes(plan: Plan, unit: NDArray[Any], hop: NDArray[Any]) -> NDArray[Any]:
+def lay_out_lanes(plan: Plan, port_rows: NDArray[Any], hop: NDArray[Any]) -> NDArray[Any]:
     """Assign lanes to the ports that need them; return the lanes.
 
     Those of a port stand one after the other: of classes in their order, of flows in theirs, of DualPI2 the
@@ -58,31 +59,31 @@ def lay_out_lanes(plan: Plan, unit: NDArray[Any], hop: NDArray[Any]) -> NDArray[
     ports, begin, count = np.unique(rows // places, return_index=True, return_counts=True)
     for name, values in (("kind", LANES), ("lane", begin), ("lanes", count),
                          ("by_turns", np.array(TURNS)[by[ports]]), ("levels", 1)):  # fmt: skip
-        unit[name][ports] = values
-    _set_managed(plan, unit, hop)
+        port_rows[name][ports] = values
+    _set_managed(plan, port_rows, hop)
     lane = _empty_lanes(len(rows))
     for_flows = np.isin(own, [KINDS.index(kind) for kind in (Fair, Priority, DFC)])
     lane["flow"][at[for_flows]] = flow[for_flows]
-    unit["levels"][coupled] = 2
-    lane["level"][unit["lane"][coupled] + 1] = 1
+    port_rows["levels"][coupled] = 2
+    lane["level"][port_rows["lane"][coupled] + 1] = 1
     ranked = own == KINDS.index(Priority)
     if ranked.any():
         pairs = port[ranked] * places + classes[ranked]
         known, level = np.unique(pairs, return_inverse=True)
         ports, begin, count = np.unique(known // places, return_index=True, return_counts=True)
-        unit["levels"][ports] = count
+        port_rows["levels"][ports] = count
         lane["level"][at[ranked]] = level.reshape(-1) - begin[np.searchsorted(ports, port[ranked])]
     return lane
 
 
-def _set_managed(plan: Plan, unit: NDArray[Any], hop: NDArray[Any]) -> None:
+def _set_managed(plan: Plan, port_rows: NDArray[Any], hop: NDArray[Any]) -> None:
     """Set the lane that a manager of one class sees, where there is one."""
     given = plan.by_discipline(lambda each: getattr(each, "managed", None) is not None)
     chosen = np.flatnonzero(given).tolist()
     lanes = _class_lanes(plan, hop) if chosen else {}
     for p in chosen:
         rule: Any = plan.ports[p].discipline
-        unit["managed"][p] = lanes.get((p, rule.managed), NO_LANE)
+        port_rows["managed"][p] = lanes.get((p, rule.managed), NO_LANE)
 
 
 def _lanes_by(plan: Plan) -> NDArray[np.int64]:
@@ -99,16 +100,16 @@ def _empty_lanes(count: int) -> NDArray[Any]:
     return lane
 
 
-def lay_out_feeders(plan: Plan, unit: NDArray[Any], hop: NDArray[Any]) -> NDArray[Any]:
+def lay_out_feeders(plan: Plan, port_rows: NDArray[Any], hop: NDArray[Any]) -> NDArray[Any]:
     """Set each port's thresholds, and what counts its packets by class; return the rows of feeders."""
     limits = plan.by_discipline(_limits)
     for n, name in enumerate(("high", "low")):
-        unit[name][: len(plan.ports)] = limits[:, n]
-    unit["signalling"][: len(plan.ports)] = plan.signalling
-    whole = _lay_out_pauses(plan, unit)
+        port_rows[name][: len(plan.ports)] = limits[:, n]
+    port_rows["signalling"][: len(plan.ports)] = plan.signalling
+    whole = _lay_out_pauses(plan, port_rows)
     if not plan.under(PFC):
         return whole
-    return np.concatenate([whole, _lay_out_ingresses(plan, unit, hop, len(whole))])
+    return np.concatenate([whole, _lay_out_ingresses(plan, port_rows, hop, len(whole))])
 
 
 def _feeders(count: int, **columns: Any) -> NDArray[Any]:
@@ -119,19 +120,19 @@ def _feeders(count: int, **columns: Any) -> NDArray[Any]:
     return found
 
 
-def _lay_out_pauses(plan: Plan, unit: NDArray[Any]) -> NDArray[Any]:
+def _lay_out_pauses(plan: Plan, port_rows: NDArray[Any]) -> NDArray[Any]:
     """Return the feeders that are paused with all that they carry, after one that is of no port."""
     rows = [(-1, 0.0)]
     for p in plan.under(Pause):
         feeders = plan.pausable(p)
-        unit["feeder"][p], unit["feeders"][p] = len(rows), len(feeders)
+        port_rows["feeder"][p], port_rows["feeders"][p] = len(rows), len(feeders)
         rows += [(q, plan.pause_time(p, q)) for q in feeders]
     port, span = zip(*rows, strict=True)
     return _feeders(len(rows), port=port, span=span)
 
 
 def _lay_out_ingresses(
-    plan: Plan, unit: NDArray[Any], hop: NDArray[Any], first: int
+    plan: Plan, port_rows: NDArray[Any], hop: NDArray[Any], first: int
 ) -> NDArray[Any]:
     """Return the feeders that are counted by class, after what holds the other packets of each port.
 
@@ -141,8 +142,8 @@ def _lay_out_ingresses(
     for p in ports.tolist():
         together = plan.counting[p]
         if len(together) > 1:
-            unit["asks"][p] = together[0]
-            unit["mate"][p] = (*together, *together)[together.index(p) + 1]
+            port_rows["asks"][p] = together[0]
+            port_rows["mate"][p] = (*together, *together)[together.index(p) + 1]
     ranks = np.array([flow.priority for flow in plan.scenario.flows])
     classes, number = np.unique(ranks, return_inverse=True)
     flows, places, own = (
@@ -153,7 +154,7 @@ def _lay_out_ingresses(
     span = flows + len(plan.ports)
 
     def keys(port: Any, before: Any, rank: Any) -> Any:
-        return (unit["asks"][port].astype(np.int64) * span + before + flows) * places + rank
+        return (port_rows["asks"][port].astype(np.int64) * span + before + flows) * places + rank
 
     among = np.searchsorted(classes, table.priority)
     known, at = np.unique(keys(table.port, table.before, among), return_index=True)
@@ -195,16 +196,16 @@ def _class_lanes(plan: Plan, hop: NDArray[Any]) -> dict[tuple[int, int], int]:
 
 def begin_storms(plan: Plan, arrays: dict[str, Any]) -> None:
     """Schedule the pauses of ports with a fault, which never end."""
-    from dfcmodel.packets.kernel.boxes import push, take
+    from dfcmodel.packets.kernel.calendar_queue import push, take
     from dfcmodel.packets.kernel.pauses import PAUSE
 
     storms = plan.storms()
     if not storms:
         return
-    element, unit, slot = (arrays[name].view(np.recarray) for name in ("element", "unit", "slot"))
+    net = calendar_of(arrays)
     lanes = _class_lanes(plan, arrays["hop"])
     for p, q, priority, time in storms:
-        e = take(element, arrays["tally"])  # type: ignore[no-untyped-call]
-        element[e].number, element[e].flow = PAUSE, 0
-        element[e].hop = lanes.get((q, priority), -1)
-        push(element, unit, slot, e, q, time, -1 - p)  # type: ignore[no-untyped-call]
+        e = take(net)
+        net.packet[e].number, net.packet[e].flow = PAUSE, 0
+        net.packet[e].hop = lanes.get((q, priority), -1)
+        push(net, e, q, time, -1 - p)

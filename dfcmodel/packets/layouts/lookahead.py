@@ -1,4 +1,4 @@
-"""Lookahead: which ports need a calendar queue, in which order units are processed, how long a window is."""
+"""Lookahead: which ports need a calendar queue, in which order ports are processed, how long a window is."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def ordered_ports(plan: Plan) -> Integers:
 
 
 class _Stretches(NamedTuple):
-    """Parts of routes from unit to unit: the units at their ends, the first hop, and the one after the last, (N,)."""
+    """Parts of routes from port to port: the ports at their ends, the first hop, and the one after the last, (N,)."""
 
     source: Integers
     target: Integers
@@ -45,7 +45,7 @@ class _Stretches(NamedTuple):
 
 
 def _stretches(plan: Plan, inline: Integers) -> _Stretches:
-    """Return the parts of all routes between units, flow by flow.
+    """Return the parts of all routes between ports, flow by flow.
 
     Receivers that delay ACKs share the calendar queue of the senders.
     """
@@ -76,7 +76,7 @@ def _stretches(plan: Plan, inline: Integers) -> _Stretches:
 
 
 def windows(plan: Plan, inline: Integers) -> tuple[Integers, float]:
-    """Return the processing order of the units and the length of a window in s.
+    """Return the processing order of the ports and the length of a window in s.
 
     Senders come first; ports that count packets of an ingress together follow one another, since they are processed
     as one. The window is the smallest latency of a transfer against this order, and not longer than a period of
@@ -86,10 +86,10 @@ def windows(plan: Plan, inline: Integers) -> tuple[Integers, float]:
     one = np.array([*(together[0] for together in plan.counting), senders])
     a, b, time = _latencies(plan, inline, one)
     boxed = np.concatenate([[senders], np.flatnonzero(inline == 0)])
-    units = boxed[one[boxed] == boxed]
-    units = units if _any_order(a, b, time, senders) else _sorted_units(units, a, b)
+    ports = boxed[one[boxed] == boxed]
+    ports = ports if _any_order(a, b, time, senders) else _sorted_ports(ports, a, b)
     place = np.zeros(senders + 1, dtype=np.int64)
-    place[units] = np.arange(len(units))
+    place[ports] = np.arange(len(ports))
     order = boxed[np.argsort(place[one[boxed]], kind="stable")]
     back = time[place[b] <= place[a]].tolist()
     periods = [clock.period for clock in plan.clocks]
@@ -98,9 +98,9 @@ def windows(plan: Plan, inline: Integers) -> tuple[Integers, float]:
 
 
 def _latencies(plan: Plan, inline: Integers, one: Integers) -> tuple[Integers, Integers, Floats]:
-    """Return from which unit to which something comes, and after what time at least, s.
+    """Return from which port to which something comes, and after what time at least, s.
 
-    ``one`` is the unit that stands for each, (P + 1,).
+    ``one`` is the port that stands for each, (P + 1,).
     """
     senders, hops = len(plan.ports), plan.hops
     parts = _stretches(plan, inline)
@@ -134,8 +134,8 @@ def _any_order(a: Integers, b: Integers, time: Floats, senders: int) -> bool:
     return bool(time[inner].min() >= NEARLY * np.concatenate(against).min(initial=np.inf))
 
 
-def _sorted_units(boxed: Integers, a: Integers, b: Integers) -> Integers:
-    """Return the units in an order with few backward edges; the senders remain first."""
+def _sorted_ports(boxed: Integers, a: Integers, b: Integers) -> Integers:
+    """Return the ports in an order with few backward edges; the senders remain first."""
     into: dict[int, set[int]] = {u: set() for u in boxed.tolist()}
     for source, target in zip(a.tolist(), b.tolist(), strict=True):
         if target != boxed[0] and source != target:
@@ -148,7 +148,7 @@ def _sorted_units(boxed: Integers, a: Integers, b: Integers) -> Integers:
     order: list[int] = []
     heap = [
         (len(into[u]), place[u], u) for u in into
-    ]  # what is left, the fewest units before it first
+    ]  # what is left, the fewest ports before it first
     heapq.heapify(heap)
     while heap:
         count, _, u = heapq.heappop(heap)
@@ -164,7 +164,7 @@ def _sorted_units(boxed: Integers, a: Integers, b: Integers) -> Integers:
 
 
 def horizons(plan: Plan, inline: Integers, queueing: Floats) -> Floats:
-    """Return how long before its time an element is pushed to each unit, s, (P + 1,), besides a window.
+    """Return how long before its time a packet is pushed to each port, s, (P + 1,), besides a window.
 
     ``queueing`` is the longest time in the queue of each port; at ports with lanes packets are pushed
     when they leave. Calendar queues work beyond it too, more slowly.

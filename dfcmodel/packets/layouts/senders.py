@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dfcmodel.network.flows import OnOff, of_kind
-from dfcmodel.packets.kernel.boxes import USED, push, take
+from dfcmodel.packets.kernel.calendar_queue import USED, push, take
 from dfcmodel.packets.kernel.layout import FLOW
 from dfcmodel.packets.kernel.sources import RANDOM, REGULAR
 from dfcmodel.packets.kernel.timers import WAKE, wake_at
+from dfcmodel.packets.layouts.units import Calendar
 from dfcmodel.packets.plans import ENDLESS
 from hopflow.kernels import build
 from responsefn import DeliveryRule, RateRule, WindowRule
@@ -73,7 +74,7 @@ def _row(
     """Return the row of a flow, without its route, its start and its places in other arrays."""
     ns2, given = plan.method.is_ns2, plan.scenario.flows[f]
     row = np.zeros(1, FLOW)[0]
-    for name, value in (("acked", -1), ("last", -1), ("highest", -1), ("timed", -1), ("hole", -1),
+    for name, value in (("last", -1), ("timed", -1), ("hole", -1),
                         ("least", -1), ("top", -1), ("pipe", -1), ("first_window", 2.0),
                         ("recover", 0 if ns2 else -2), ("backoff", 1.0),
                         ("deadline", math.inf), ("ack_due", math.inf), ("pending", -1), ("held_until", math.inf), ("off_at", math.inf),
@@ -126,23 +127,23 @@ def _set_numbers(row: Any, rule: Any, begin: Any) -> None:
 
 def wake_all(plan: Plan, arrays: dict[str, Any]) -> None:
     """Schedule the starts of all flows, in a calendar queue that is empty."""
-    element, slot, box = arrays["element"], arrays["slot"], arrays["unit"][-1]
+    packet, bucket, queue = arrays["packet"], arrays["bucket"], arrays["port"][-1]
     F = len(plan.starts)
-    first, senders = int(arrays["tally"][USED]), len(plan.ports)
+    first, senders = int(arrays["counters"][USED]), len(plan.ports)
     rows = first + np.arange(F)
-    first_slots = np.minimum(plan.starts * box["inverse"], 2.0**62).astype(np.int64)
-    places = box["at"] + (first_slots & box["mask"])
+    first_buckets = np.minimum(plan.starts * queue["inverse"], 2.0**62).astype(np.int64)
+    places = queue["at"] + (first_buckets & queue["mask"])
     order = np.lexsort((np.arange(F), plan.starts, places))
     same = places[order[1:]] == places[order[:-1]]
     for name, values in (("time", plan.starts), ("number", WAKE), ("flow", np.arange(F)),
                          ("key", senders + np.arange(F)), ("next", -1)):  # fmt: skip
-        element[name][rows] = values
-    element["next"][rows[order[:-1]][same]] = rows[order[1:]][same]
-    slot["tail"][places[order]] = rows[order]  # the last one of each slot stays
-    slot["head"][places[order[::-1]]] = rows[order[::-1]]
-    box["count"] += F
-    arrays["unit"]["active"][0] = 1  # the senders are the first of the units
-    arrays["tally"][USED] += F
+        packet[name][rows] = values
+    packet["next"][rows[order[:-1]][same]] = rows[order[1:]][same]
+    bucket["tail"][places[order]] = rows[order]  # the last one of each bucket stays
+    bucket["head"][places[order[::-1]]] = rows[order[::-1]]
+    queue["count"] += F
+    arrays["port"]["active"][0] = 1  # the senders are the first of the ports
+    arrays["counters"][USED] += F
 
 
 def redraw_periods(arrays: dict[str, Any], now: float, rng: np.random.Generator) -> None:
@@ -152,17 +153,18 @@ def redraw_periods(arrays: dict[str, Any], now: float, rng: np.random.Generator)
     tells, and then for an exponential time. The event of the old time finds nothing due.
     """
     flow = arrays["flow"]
-    begun = (flow["recovery"] == RECOVERY[""]) | (flow["acked"] >= 0)
+    begun = (flow["recovery"] == RECOVERY[""]) | (flow["snd_una"] > 0)
     rows = np.flatnonzero((flow["onoff"] == RANDOM) & (flow["due"] >= 0.0) & begun)
     off = rows[flow["due"][rows] > now + flow["gap"][rows]]
     flow["due"][off] = now + flow["gap"][off] + rng.exponential(flow["off"][off])
     flow["off_at"][rows] = flow["due"][rows] + rng.exponential(flow["on"][rows])
     wake = build(wake_sources, helpers=(take, push, wake_at))
-    wake(*(arrays[name] for name in ("element", "unit", "slot", "tally", "flow")), off)
+    net = Calendar(*(arrays[name] for name in Calendar._fields))
+    wake(net, flow, off)
 
 
-def wake_sources(element, unit, slot, tally, flow, rows):  # type: ignore[no-untyped-def]
+def wake_sources(net, flow, rows):  # type: ignore[no-untyped-def]
     """Template: schedule the next packets of sources."""
     for n in range(len(rows)):
         f = rows[n]
-        wake_at(element, unit, slot, tally, f, flow[f].due, f)  # type: ignore[no-untyped-call]
+        wake_at(net, f, flow[f].due, f)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from dfcmodel.network.managers import RED
-from dfcmodel.packets.kernel.layout import UNIT
+from dfcmodel.packets.kernel.layout import PORT
 from dfcmodel.packets.kernel.managers import ALL_LANES
 from dfcmodel.packets.layouts.capacities import aligned, first_places, outstanding
 from dfcmodel.packets.layouts.lookahead import horizons
@@ -19,14 +19,31 @@ if TYPE_CHECKING:
 
     from dfcmodel.packets.plans import Plan
 
-__all__ = ["lay_out_units"]
+__all__ = ["Calendar", "calendar_of", "lay_out_units"]
 
-MOST_SLOTS = 1 << 14
-"""Largest number of slots per calendar queue."""
+MOST_BUCKETS = 1 << 14
+"""Largest number of buckets per calendar queue."""
 LARGEST = 2.0**62
-"""Largest number of samples, and of slots of a calendar queue, up to a time."""
-SLOTS_PER_WINDOW = 256
-"""Largest number of slots that a unit looks at in a window."""
+"""Largest number of samples, and of buckets of a calendar queue, up to a time."""
+BUCKETS_PER_WINDOW = 256
+"""Largest number of buckets that a port looks at in a window."""
+
+
+class Calendar(NamedTuple):
+    """The part of the kernel's `Network` that its calendar queues need, before the rest is laid out."""
+
+    packet: Any
+    port: Any
+    bucket: Any
+    counters: Any
+
+
+def calendar_of(arrays: dict[str, Any]) -> Calendar:
+    """Return the calendar queues as the kernel's functions take them in plain Python."""
+    packet, port_rows, bucket = (
+        arrays[name].view(np.recarray) for name in ("packet", "port", "bucket")
+    )
+    return Calendar(packet, port_rows, bucket, arrays["counters"])
 
 
 def lay_out_units(
@@ -37,7 +54,7 @@ def lay_out_units(
     spare: int,
     numbers: list[int],
 ) -> tuple[NDArray[Any], int, NDArray[np.float64]]:
-    """Return the units, the number of slots of their calendar queues, and the departure ring.
+    """Return the ports, the number of buckets of their calendar queues, and the departure ring.
 
     Raises
     ------
@@ -45,12 +62,12 @@ def lay_out_units(
         For a port that takes longer to empty than 64 bits count in samples.
     """
     P = len(plan.ports)
-    unit = aligned(P + 1, UNIT)
-    unit.view(np.uint8)[:] = 0
-    unit["free"] = unit["begun"] = -math.inf
-    unit["asks"] = unit["mate"] = np.arange(len(unit))
-    unit["managed"] = ALL_LANES
-    ports = unit[:P]
+    port_rows = aligned(P + 1, PORT)
+    port_rows.view(np.uint8)[:] = 0
+    port_rows["free"] = port_rows["begun"] = -math.inf
+    port_rows["asks"] = port_rows["mate"] = np.arange(len(port_rows))
+    port_rows["managed"] = ALL_LANES
+    ports = port_rows[:P]
     places = np.minimum(plan.rooms, outstanding(plan))
     _check_times(plan, places)
     sizes, alarms = first_places(
@@ -65,9 +82,9 @@ def lay_out_units(
     ports["plain"] = (
         (ports["kind"] == 0) & (plan.losses == 0.0) & (ports["room"] >= 1) & ~plan.with_lanes
     )
-    unit["place"][order] = np.arange(len(order))
-    slots = _lay_out_slots(plan, unit, inline, order, window, places)
-    return unit, slots, np.empty(int(sizes.sum()))
+    port_rows["place"][order] = np.arange(len(order))
+    buckets = _lay_out_buckets(plan, port_rows, inline, order, window, places)
+    return port_rows, buckets, np.empty(int(sizes.sum()))
 
 
 def _check_times(plan: Plan, places: NDArray[np.int64]) -> None:
@@ -81,24 +98,24 @@ def _check_times(plan: Plan, places: NDArray[np.int64]) -> None:
         raise ValueError(f"rate of {plan.ports[slowest].name} = {rate:.3g}: {msg}, {hint}")
 
 
-def _lay_out_slots(
+def _lay_out_buckets(
     plan: Plan,
-    unit: NDArray[Any],
+    port_rows: NDArray[Any],
     inline: NDArray[np.int64],
     order: NDArray[np.int64],
     window: float,
     places: NDArray[np.int64],
 ) -> int:
-    """Set the calendar queues of the units; return the number of their slots."""
+    """Set the calendar queues of the ports; return the number of their buckets."""
     P, hops = len(plan.ports), plan.hops
     largest = np.full(P, -1)  # size class: ports without data have ACKs alone
     largest[hops.port[~hops.is_ack]] = 0
     longest = places * plan.transmission[np.arange(P), largest]
     horizon = (window + horizons(plan, inline, longest))[order]
     shortest = np.append(plan.transmission[:, 0], plan.transmission[:, 0].min())[order]
-    width = np.maximum(shortest, window / SLOTS_PER_WINDOW)
-    count = np.minimum(MOST_SLOTS, np.maximum(16.0, 2.0 * horizon / width))
+    width = np.maximum(shortest, window / BUCKETS_PER_WINDOW)
+    count = np.minimum(MOST_BUCKETS, np.maximum(16.0, 2.0 * horizon / width))
     count = 1 << np.ceil(np.log2(count)).astype(np.int64)
-    unit["at"][order], unit["mask"][order] = np.cumsum(count) - count, count - 1
-    unit["inverse"][order] = 1.0 / np.maximum(width, 2.0 * horizon / count)
+    port_rows["at"][order], port_rows["mask"][order] = np.cumsum(count) - count, count - 1
+    port_rows["inverse"][order] = 1.0 / np.maximum(width, 2.0 * horizon / count)
     return int(count.sum())

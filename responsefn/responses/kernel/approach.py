@@ -12,50 +12,73 @@ from .rows import LEFT, MOVES, PACKETS, STATE, TIME
 
 __all__ = ["reach", "run"]
 
-IN_A_ROW = 3
-"""Means that must be near."""
+IN_A_ROW, SINGLE_IN_A_ROW = 3, 2
+"""Means that must be near; where each is over a single loss event, as its cycle repeats."""
 
 
 @compiled
-def reach(one, steps, loss, packets, rtt, service, rate, events, limits, wrong):
-    """Return after how many loss events means of the rate over ``events`` stay near ``rate``; infinite for never."""
+def reach(one, steps, loss, packets, rtt, service, rate, events, budget, limits, out, wrong):
+    """Write after how many loss events means of the rate over ``events`` stay near ``rate``; infinite for never.
+
+    Also the mean rates over the last two intervals between powers of two of means that are complete.
+    """
+    out[0] = math.inf
+    out[1] = math.nan
+    out[2] = math.nan
     now = 0.0
     done = 0.0
+    means = 0
     near = 0
+    half = 0.0
+    half_begun = 0.0
     if not lose(one, loss, now, rtt, wrong):
-        return math.inf
-    while done < limits.most and one[MOVES] < limits.budget:
+        return
+    needed = SINGLE_IN_A_ROW if events == 1 else IN_A_ROW
+    while done < limits.most:
         sent = 0.0
         begun = now
         for _ in range(events):
             if not advance(one, steps, packets, now, rtt, service, limits, wrong):
-                return math.inf
+                return
             sent += one[PACKETS]
             now += one[TIME]
+            if one[MOVES] > budget:
+                return
             if not lose(one, loss, now, max(rtt, one[STATE] * service), wrong):
-                return math.inf
+                return
         done += events
+        means += 1
+        half += sent
         if abs(sent / (now - begun) / rate - 1.0) > limits.same:
             near = 0
         else:
             near += 1
-            if near == IN_A_ROW:
-                return done - (IN_A_ROW - 1) * events
-    return math.inf
+            if near == needed:
+                out[0] = done - (needed - 1) * events
+                return
+        if means & (means - 1) == 0:
+            out[2] = out[1]
+            out[1] = half / (now - half_begun)
+            half = 0.0
+            half_begun = now
 
 
 @entry
-def run(packets, rtts, service, starts, steps, loss, one, limits, rates, events, out, wrong):
+def run(
+    packets, rtts, service, starts, steps, loss, one, limits, rates, events, budgets, out, wrong
+):
     """Write after how many loss events each case is within ``limits.same`` of its entry of ``rates``.
 
-    Each mean is over an entry of ``events``. Infinite where the limits do not suffice.
+    Each mean is over an entry of ``events``. Infinite where ``limits.most`` loss events and the entry of ``budgets``, in
+    steps, do not suffice.
     """
     for i in range(len(packets)):
         one[MOVES] = 0.0
         one[LEFT] = 0.0
         for n in range(starts.shape[1]):
             one[STATE + n] = starts[i, n]
-        out[i] = reach(
-            one, steps[0], loss[0], packets[i], rtts[i], service, rates[i], events[i], limits[0], wrong
+        reach(
+            one, steps[0], loss[0], packets[i], rtts[i], service, rates[i], events[i], budgets[i], limits[0],
+            out[i], wrong,
         )  # fmt: skip
         wrong[0] = 0.0

@@ -1,4 +1,8 @@
-"""Cycles ACK by ACK beside the same cycles in blocks of ACKs, and the cycle as it would be much later."""
+"""Cycles ACK by ACK beside the same cycles in blocks of ACKs, and the cycle as it would be much later.
+
+A cycle that is long beside the work of its solution is sampled first: segments of it, spread from loss to loss, are
+followed ACK by ACK, and all of it in blocks half as long. Only where these differ is it followed as a whole.
+"""
 # mypy: disable-error-code="no-untyped-def, no-untyped-call"
 
 from __future__ import annotations
@@ -28,10 +32,13 @@ __all__ = [
     "compare",
     "differ",
     "error",
+    "finer",
     "later",
     "load",
     "repeats_later",
+    "resume",
     "run",
+    "sampled",
     "slope",
 ]
 
@@ -42,6 +49,12 @@ FIELD = 0.02
 SLOPE = 0.95
 """Largest slope by which an error is estimated: of rules that come to rest in 100 cycles, or of whose slope a
 single cycle says nothing."""
+FEW_CYCLES = 8
+"""Cycles that are compared with those much later; longer periods are at one time only."""
+SEGMENTS, FEWEST_SEGMENTS, WINDOWS = 16, 3, 2.0
+"""Segments of a cycle that are followed ACK by ACK where it is sampled, and their length in windows."""
+FINER = 16.0
+"""Parts of a window in a fine block; other blocks are an eighth of a window."""
 
 
 @compiled
@@ -157,6 +170,127 @@ def error(one, blocks, acks, loss, rows, case, rtt, service, limits, wrong):
 
 
 @compiled
+def resume(one, steps, row, packets, rtt, service, limits):
+    """Go on from the state in ``row`` for some packets, without a loss; False for a window that cannot be."""
+    load(one, row)
+    for n in range(OVER_PACKETS + 1):
+        one[n] = 0.0
+    one[BEGUN] = row[0]
+    one[LEFT] = packets
+    call_on_array(steps, one, rtt, service, LARGEST, limits.steps)
+    if one[WRONG] == 0.0:
+        return True
+    one[WRONG] = 0.0
+    return False
+
+
+@compiled
+def finer(one, steps, packets, most, rtt, service, limits):
+    """Go on for some packets in blocks of a part of a window; return the packets left after ``most`` blocks.
+
+    Infinite for a window that cannot be.
+    """
+    rest = packets
+    blocks = 0.0
+    while rest > 1e-6 and blocks < most:
+        blocks += 1.0
+        part = min(rest, max(1.0, one[STATE] / FINER))
+        one[LEFT] = part
+        call_on_array(steps, one, rtt, service, LARGEST, limits.steps)
+        if one[WRONG] != 0.0:
+            one[WRONG] = 0.0
+            return math.inf
+        rest -= part - one[LEFT]
+    return rest
+
+
+@compiled
+def sampled(one, blocks, acks, loss, rows, packets, count, rtt, service, limits, wrong):
+    """Return the estimated relative error of the rate of a cycle in blocks, from about ``count`` of its ACKs.
+
+    Also the part of the cycle that was followed ACK by ACK. The error of windows in the segments is taken to be that
+    everywhere, except that of the first one: windows after a loss are smaller than all others.
+    """
+    row = rows[CHECK_C]
+    load(one, rows[CHECK_START])
+    now = rows[CHECK_START, 0]
+    if not lose(one, loss, now, max(rtt, one[STATE] * service), wrong):
+        wrong[0] = 0.0
+        return math.inf, 0.0
+    for n in range(OVER_PACKETS + 1):
+        one[n] = 0.0
+    one[BEGUN] = now
+    one[LEFT] = 0.0
+    keep(one, row)
+    for n in range(len(row)):
+        rows[CHECK_A, n] = row[n]
+    largest = max(rows[CHECK_START, 2], one[STATE])
+    full = min(rows[CHECK_START, 2], one[STATE]) * service >= rtt  # all windows have the capacity
+    segments = max(FEWEST_SEGMENTS, min(SEGMENTS, int(count / (WINDOWS * largest))))
+    apart = math.ceil(packets / segments)
+    length = min(math.ceil(count / segments), math.ceil(WINDOWS * largest))
+    length = min(length, apart - 1.0)
+    first = 0.0
+    windows = 0.0
+    late = 0.0
+    time = 0.0
+    seen = 0.0
+    rest = packets
+    while rest > 0.5:
+        part = min(apart, rest)
+        if length <= part:
+            if not resume(one, acks, row, length, rtt, service, limits):
+                return math.inf, 0.0
+            alone = one[TIME]
+            keep(one, rows[CHECK_B])
+            if not resume(one, blocks, row, length, rtt, service, limits):
+                return math.inf, 0.0
+            apart_by = abs(rows[CHECK_B, 2] / one[STATE] - 1.0)
+            if min(rows[CHECK_B, 2], one[STATE]) * service >= rtt:
+                apart_by = 0.0  # both have the capacity
+            if seen == 0.0:
+                first = apart_by
+            else:
+                windows += apart_by
+            late += abs(alone - one[TIME])
+            time += alone
+            seen += length
+            keep(one, row)
+            if differ(rows[CHECK_B], row, FIELD, alone):
+                return math.inf, 0.0
+            part -= length
+            rest -= length
+        if part > 0.0:
+            if not resume(one, blocks, row, part, rtt, service, limits):
+                return math.inf, 0.0
+            keep(one, row)
+            rest -= part
+    found = max(first + windows * packets / max(length, seen - length), late / time)
+    if found > ENOUGH or full:
+        return found, seen / packets
+    load(one, rows[CHECK_A])
+    for n in range(OVER_PACKETS + 1):
+        one[n] = 0.0
+    one[BEGUN] = now
+    left = finer(one, blocks, packets, count, rtt, service, limits)
+    if left > 1e-6:  # windows that rest are followed by segments alone
+        return (found if left < math.inf else math.inf), seen / packets
+    fine = one[TIME]
+    keep(one, rows[CHECK_A])
+    for n in range(len(row)):
+        rows[CHECK_B, n] = row[n]
+    coarse = row[0] - now
+    if differ(rows[CHECK_A], row, FIELD, coarse):
+        return math.inf, 0.0
+    differs = max(abs(fine / coarse - 1.0), abs(rows[CHECK_A, 2] / row[2] - 1.0))
+    found = max(found, 2.0 * differs)  # half the blocks have half the error
+    if found > (1.0 - SLOPE) * ENOUGH:
+        ratio = slope(one, blocks, loss, rows, packets, rtt, service, limits, wrong)
+        found /= 1.0 - min(SLOPE, ratio)
+    return found, seen / packets
+
+
+@compiled
 def later(rows, passed, cycles):
     """Move the state in ``CHECK_START`` on by as many times what happened up to that in ``CHECK_B``.
 
@@ -177,42 +311,55 @@ def repeats_later(one, steps, loss, rows, packets, carry, period, rtt, service, 
     """Return the relative change of time and window when the period comes again much later.
 
     Fields that moved with the clock, or count, are moved on; those that did not stay. So a timer that has
-    not run out yet does.
+    not run out yet does, in the first cycles, which alone are compared.
     """
     time = 0.0
     for n in range(len(rows[0])):
         rows[CHECK_B, n] = rows[CHECK_START, n]
-    for _ in range(period):
+    compared = min(period, FEW_CYCLES)
+    part = 0.0
+    window = 0.0
+    for n in range(period):
         if not advance(
             one, steps, loss, rows[CHECK_B], packets, carry, rtt, service, limits, wrong
         ):
             return math.inf
         time += one[TIME]
         keep(one, rows[CHECK_B])
-    window = rows[CHECK_B, 2]
+        if n == compared - 1:
+            part = time
+            window = rows[CHECK_B, 2]
     change = 0.0
-    for cycles in (256.0, 1048576.0):
+    for cycles in (1048576.0, 256.0):
+        if cycles < 1000.0 and period > FEW_CYCLES:
+            break
         later(rows, time, cycles)
         again = 0.0
-        for _ in range(period):
+        for _ in range(compared):
             if not advance(
                 one, steps, loss, rows[CHECK_A], packets, carry, rtt, service, limits, wrong
             ):
                 return math.inf
             again += one[TIME]
             keep(one, rows[CHECK_A])
-        change = max(change, abs(again / time - 1.0), abs(rows[CHECK_A, 2] / window - 1.0))
+        change = max(change, abs(again / part - 1.0), abs(rows[CHECK_A, 2] / window - 1.0))
     return change
 
 
+ACKS_PER_MOVE = 0.5
+"""ACKs that are followed per step of the solution; a block of ACKs takes about three times as long as an ACK."""
+
+
 @entry
-def run(packets, rtts, service, ends, columns, blocks, acks, loss, one, limits, rows, out, wrong):
+def run(
+    packets, rtts, service, ends, columns, blocks, acks, loss, one, limits, sample, rows, out, wrong
+):
     """Compare blocks with ACKs from each row of ``ends``, kept by `cycles.keep` just before a loss.
 
-    ``limits.most`` ACKs of a cycle are followed, ``limits.budget`` in several cycles where they are
-    shorter, and as many as the search took. ``out`` has columns for the estimated relative error of the
-    rate, the part of a cycle that was followed, and the change of a period much later. With ``limits.acks`` 0 there
-    is only the latter, of the steps in ``blocks``.
+    ``limits.most`` ACKs of each case are followed, ``limits.budget`` in several cycles where they are shorter, and as
+    many as the search took. A cycle that is longer is sampled first where ``sample`` says so. ``out`` has columns for the
+    estimated relative error of the rate, the part of a cycle that was followed, and the change of a period much later.
+    With ``limits.acks`` 0 there is only the latter, of the steps in ``blocks``.
     """
     for i in range(len(packets)):
         period = columns[i, 6]
@@ -221,14 +368,25 @@ def run(packets, rtts, service, ends, columns, blocks, acks, loss, one, limits, 
         one[MOVES] = 0.0
         for n in range(len(rows[0])):
             rows[CHECK_START, n] = ends[i, n]
-        seen = min(math.ceil(packets[i] - 1e-6), limits[0].most)
-        out[i, 1] = min(1.0, seen / packets[i])
-        if limits[0].acks > 0.0:
-            budget = max(limits[0].budget, 4.0 * columns[i, 9])
+        whole = math.ceil(packets[i] - 1e-6)
+        moves = ACKS_PER_MOVE * columns[i, 9]
+        out[i, 0] = math.inf
+        segments = math.inf
+        if sample and limits[0].acks > 0.0 and whole > max(limits[0].budget, moves):
+            count = min(limits[0].most, max(limits[0].budget, moves))
+            out[i, 0], out[i, 1] = sampled(
+                one, blocks[0], acks[0], loss[0], rows, packets[i], count, rtts[i], service, limits[0], wrong
+            )  # fmt: skip
+            segments = out[i, 0]
+        if limits[0].acks > 0.0 and not out[i, 0] <= ENOUGH:
+            seen = min(whole, limits[0].most)
+            out[i, 1] = min(1.0, seen / packets[i])
+            budget = max(limits[0].budget, moves)
             most = 16.0
             if period != 1.0:
-                budget = 20.0 * budget
+                budget = max(20.0 * limits[0].budget, 8.0 * moves)
                 most = max(16.0, period)
+            budget = min(budget, 0.5 * limits[0].most)
             cycles = int(max(1.0, min(most, budget // seen)))
             if period > 1.0 and cycles > period:
                 cycles -= cycles % int(period)
@@ -236,12 +394,16 @@ def run(packets, rtts, service, ends, columns, blocks, acks, loss, one, limits, 
             for packet in range(
                 2
             ):  # whole packets, more or fewer than the cycle has: it may jump between them
-                if packet == 0 or (out[i, 0] > ENOUGH and max(1.0, packets[i] - 1.0) < seen - 1.0):
+                affordable = 2.0 * cycles * seen <= limits[0].most
+                fewer = affordable and max(1.0, packets[i] - 1.0) < seen - 1.0
+                if packet == 0 or (out[i, 0] > ENOUGH and fewer):
                     case = (seen - packet, cycles, packets[i], period, columns[i, 0])
                     found = error(
                         one, blocks[0], acks[0], loss[0], rows, case, rtts[i], service, limits[0], wrong
                     )  # fmt: skip
                     out[i, 0] = min(out[i, 0], found)
+            if seen < whole and segments < math.inf:
+                out[i, 0] = max(out[i, 0], segments)  # of all of the cycle, not only its beginning
         if period >= 1.0:
             out[i, 2] = repeats_later(
                 one, blocks[0], loss[0], rows, packets[i], 1.0 - limits[0].acks, int(period), rtts[i],

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+import inspect
 
 import numpy as np
 import pytest
 from scipy import stats
 
-from dfcmodel import CBR, Flow, Fluid, Link, OnOff, Packets, Scenario, dumbbell, ensemble, simulate
+from dfcmodel import CBR, Flow, Fluid, Link, Packets, Scenario, dumbbell, ensemble, simulate
 from dfcmodel.engine.kernel import tcp_sender
 from hopflow import mbps, ms
 from responsefn import CUBIC, NewReno, Reno
@@ -27,7 +27,6 @@ def one_flow(source=None, window: float = 1e3, buffer: float = 30.0, **more) -> 
     [
         ({"recovery": "vegas"}, ["recovery", "vegas", "sack"]),
         ({"timeouts": "no"}, ["timeouts", "no"]),
-        ({"whole_packets": "no"}, ["whole_packets", "no"]),
         ({"pipe": "vegas"}, ["pipe", "vegas", "fall1996"]),
         ({"store_and_forward": 1}, ["store_and_forward", "1"]),
         ({"whole_losses": "no"}, ["whole_losses", "no"]),
@@ -35,6 +34,16 @@ def one_flow(source=None, window: float = 1e3, buffer: float = 30.0, **more) -> 
 )
 def test_settings_are_checked(refused, change, words) -> None:
     refused(words, lambda: Fluid(**change))
+
+
+def test_an_option_that_was_removed_names_what_to_use_instead() -> None:
+    with pytest.raises(
+        TypeError, match=r"Fluid\(whole_packets=\): was removed; use method=Packets"
+    ):
+        Fluid(whole_packets=True)  # type: ignore[call-arg]
+    with pytest.raises(TypeError, match="unexpected keyword"):
+        Fluid(whole_packet=True)  # type: ignore[call-arg]
+    assert "whole_packets" not in inspect.signature(Fluid).parameters
 
 
 @pytest.mark.parametrize("level", [Fluid, Packets])
@@ -150,26 +159,20 @@ def test_packet_jitter_makes_runs_differ_and_keeps_every_packet() -> None:
     assert (np.diff(late.delivered, axis=1) >= 0.0).all()
 
 
-def test_packet_jitter_delays_a_limited_window_as_in_packets() -> None:
+def test_packet_jitter_delays_a_limited_window() -> None:
     """A window-limited flow: its rate is window over round trip, longer by what packets wait.
 
     Each packet alone waits half of the jitter, those that share a wait less; but a burst that a wait made
-    queues at the bottleneck. Spread evenly, packets wait a third to half; whole ones as in packets, to 0.1 of the
-    jitter: half of that is four standard errors of 700 waits, the rest that packets have RTTs of whole waits.
+    queues at the bottleneck. Spread evenly, packets wait a third to half.
     """
     long = 5e-3
     scenario = one_flow(window=10.0, buffer=1e4)
-    more = {}
-    for method in (Fluid(16, whole_packets=True), Fluid(), Packets()):
-        plain = replace(method, whole_packets=False) if isinstance(method, Fluid) else method
-        rates = [
-            simulate(scenario, each, duration=3.0, packet_jitter=wait, rng=0).delivered[0, -1]
-            for each, wait in ((plain, 0.0), (method, long))
-        ]
-        more[method] = 30.0 / rates[1] - 30.0 / rates[0]
-    whole, even, packets = more.values()
-    assert long / 3 < even < (0.5 + 0.02) * long
-    assert whole == pytest.approx(packets, abs=0.1 * long)
+    rates = [
+        simulate(scenario, duration=3.0, packet_jitter=wait, rng=0).delivered[0, -1]
+        for wait in (0.0, long)
+    ]
+    more = 30.0 / rates[1] - 30.0 / rates[0]
+    assert long / 3 < more < (0.5 + 0.02) * long
 
 
 def constant_rates(*rates: float, duration: float = 2.0) -> Scenario:
@@ -239,58 +242,3 @@ def test_whole_losses_let_flows_halve_their_windows_at_different_times() -> None
         gaps = [np.abs(np.diff(run.window[:, 50:], axis=0)).mean() for run in runs]
         apart[whole] = float(np.mean(gaps))
     assert apart[True] > 1.2 * apart[False]
-
-
-WHOLE = Fluid(whole_packets=True)
-
-
-def sharing(flows: int, duration: float = 5.0, buffer: float = 30.0) -> Scenario:
-    """NewReno flows over one bottleneck, with access links of different delays."""
-    links = [Link(f"s{n}", "b", 1e5, DELAY * (1.0 + 0.01 * n), 1e4) for n in range(flows)]
-    links.append(Link("b", "c", RATE, DELAY, buffer))
-    sources = [Flow(f"{n}", (f"s{n}", "b", "c"), NewReno(), 500.0) for n in range(flows)]
-    return Scenario("sharing", links, sources, duration)
-
-
-@pytest.mark.parametrize("flows", [1, 2, 9])
-def test_whole_packets_are_lost_by_each_flow(flows: int) -> None:
-    """Also of a packet that is still coming when the run ends; every packet is accounted for."""
-    for seed in range(3):
-        run = simulate(sharing(flows), WHOLE, packet_jitter=1 / RATE, rng=seed, sample=0.1)
-        lost = run.lost.sum(axis=(1, 2))
-        assert run.imbalance.max() == 0.0
-        assert lost.sum() > 10
-        np.testing.assert_allclose(lost, lost.round(), atol=1e-6)
-        assert run.peak_queue.max() <= 30.0
-        assert run.queued.max() < 31.0, "more than the buffer: of packets that had begun to come"
-
-
-def test_a_packet_goes_when_a_whole_one_was_acknowledged() -> None:
-    """What senders of whole packets have emitted, and what has been delivered, are whole numbers."""
-    run = simulate(
-        sharing(2), Fluid(40, whole_packets=True), packet_jitter=1 / RATE, rng=1, sample=0.01
-    )
-    part = np.abs(run.delivered - run.delivered.round())
-    assert part.max() < 1e-6
-    smooth = Fluid(steps_per_delay=40, whole_packets=False)
-    run = simulate(sharing(2), smooth, packet_jitter=1 / RATE, rng=1, sample=0.01)
-    assert np.abs(run.delivered - run.delivered.round()).max() > 0.1
-
-
-@pytest.mark.parametrize("source", [CBR(200.0), OnOff(400.0, 0.1, 0.1)])
-def test_constant_rates_share_a_queue_with_whole_packets(source) -> None:
-    """They come evenly and lose whole packets too; all is accounted for."""
-    scenario = sharing(2)
-    flows = (*scenario.flows, Flow("even", ("s0", "b", "c"), source))
-    run = simulate(replace(scenario, flows=flows), WHOLE, packet_jitter=1 / RATE, rng=1)
-    assert run.imbalance.max() < 1e-12
-    assert run.lost[2].sum() > 1.0
-
-
-def test_a_lone_flow_fills_its_link_as_in_packets() -> None:
-    """Whole packets, rounded windows and transmission times: goodput within 1 %, losses within 5 %."""
-    scenario, wait = sharing(1, 20.0), 1 / RATE
-    fluid = simulate(scenario, Fluid(80, whole_packets=True), packet_jitter=wait, rng=1)
-    packets = simulate(scenario, Packets(convention="ns2", seed=1), packet_jitter=wait)
-    assert fluid.delivered[0, -1] == pytest.approx(packets.delivered[0, -1], rel=0.01)
-    assert fluid.lost.sum() == pytest.approx(packets.lost.sum(), rel=0.05)

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from dfcmodel import CBR, Flow, Fluid, Scenario, chain, simulate, takano2006
+from dfcmodel import CBR, Flow, Fluid, Scenario, chain, takano2006
 from dfcmodel.engine.plans import Plan, compile_scenario, finest_quantum, whole_steps
 
 ONE_RATE = Scenario(
@@ -81,16 +81,3 @@ def test_a_link_is_longer_by_half_a_transmission_time_unless_switched_off() -> N
         compile_scenario(takano2006("1"), Fluid(), np.random.default_rng(0)).layout.weight.min()
         == 1.0
     )
-
-
-@pytest.mark.parametrize(
-    ("scenario", "wait", "part"),
-    [
-        (takano2006("1", dfc=False), 0.0, "packet_jitter = 0: must be above 0"),
-        (takano2006("1"), 1e-4, "discipline of link .* = DFC.*: must be FIFO"),
-        (ONE_RATE, 1e-4, "some flow must have a window rule"),
-    ],
-)
-def test_whole_packets_are_refused_where_they_would_change_nothing(scenario, wait, part) -> None:
-    with pytest.raises(ValueError, match=part):
-        simulate(scenario, Fluid(whole_packets=True), duration=0.01, packet_jitter=wait)

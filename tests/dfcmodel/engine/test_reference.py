@@ -289,8 +289,6 @@ OPTIONS = {
     "starts within steps": (Fluid(), {"starts": np.array([0.0013, 0.01027, 0.0201])}),
     "random waits": (Fluid(), {"packet_jitter": 1e-3}),
     "random waits, losses in parts": (Fluid(whole_losses=False), {"packet_jitter": 1e-3}),
-    "whole packets": (Fluid(whole_packets=True), {"packet_jitter": 1e-3}),
-    "whole packets, sack": (Fluid(whole_packets=True, recovery="sack"), {"packet_jitter": 1e-3}),
 }
 
 
@@ -427,7 +425,7 @@ def test_links_that_never_queue_may_be_left_out(case: str, monkeypatch) -> None:
     plain = Fluid(store_and_forward=False)  # parts of steps are interpolated at each queue
     short = simulate(scenario, duration=0.4, method=plain)
     queueing = layouts.queueing
-    monkeypatch.setattr(layouts, "queueing", lambda s, _: ([True] * len(s.links), queueing(s)[1]))
+    monkeypatch.setattr(layouts, "queueing", lambda s: ([True] * len(s.links), queueing(s)[1]))
     full = simulate(scenario, duration=0.4, method=plain)
     assert full.lost.sum() > 0
     assert (full.queued > 0).any(axis=1).sum() < len(scenario.links)

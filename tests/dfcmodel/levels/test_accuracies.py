@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from dfcmodel import CBR, RED, Flow, Fluid, Link, Packets, Scenario, ensemble, share_intervals
-from dfcmodel.levels.accuracies import STEPS_PER_PACKET, measured_accuracies
+from dfcmodel.levels.accuracies import measured_accuracies
 from dfcmodel.results.ensembles import Ensemble, mean_interval
 from responsefn import NewReno
 
@@ -38,13 +38,13 @@ def packets() -> Ensemble:
 
 def test_the_table_has_all_levels_and_the_error_exceeds_chance() -> None:
     table = measured_accuracies()
-    assert list(table) == ["fluid", "fluid with whole packets", "packet level"]
+    assert list(table) == ["fluid", "packet level"]
     for accuracy in table.values():
         assert accuracy.shares >= 60
         assert 0.0 < accuracy.half_width < 0.25
         assert accuracy.chance < 0.03
         assert accuracy.mean_error > accuracy.chance
-    assert table["fluid"].half_width > table["fluid with whole packets"].half_width
+    assert table["fluid"].half_width > table["packet level"].half_width
 
 
 def test_shares_are_goodput_over_the_rate_since_a_time(packets: Ensemble) -> None:
@@ -71,10 +71,8 @@ def test_chance_and_the_error_of_the_model_add_in_quadrature(packets: Ensemble) 
     np.testing.assert_allclose((found["share"] - found["low"])[inside], half[inside])
 
 
-def test_each_level_has_its_own_error() -> None:
-    steps = int(STEPS_PER_PACKET * 2e-3 * RATE)
-    whole = runs(method=Fluid(steps, whole_packets=True))
-    for many, level in ((runs(), "fluid"), (whole, "fluid with whole packets")):
+def test_each_level_has_its_own_error(packets: Ensemble) -> None:
+    for many, level in ((runs(), "fluid"), (packets, "packet level")):
         found = share_intervals(many)
         assert found.attrs["level"] == level
         assert found["model_error"] == measured_accuracies()[level].half_width
@@ -89,7 +87,6 @@ def other_links(**changes) -> Scenario:
     [
         (lambda: runs(packet_jitter=0.0), "packet_jitter = 0"),
         (lambda: runs(method=Fluid(whole_losses=False)), "whole_losses = False"),
-        (lambda: runs(method=Fluid(4, whole_packets=True)), "step = 0.0005 s: must be at most"),
         (lambda: runs(other_links(discipline=RED(5.0, 15.0, 0.1))), "link router->end: RED"),
         (
             lambda: runs(replace(SCENARIO, flows=(replace(SCENARIO.flows[0], source=CBR(500.0)),))),

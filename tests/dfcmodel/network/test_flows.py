@@ -26,6 +26,8 @@ from responsefn import Reno
         ({"max_window": 1e12}, ["max_window", "memory"]),
         ({"start": -1.0}, ["start", "-1"]),
         ({"size": 0.0}, ["size", "0"]),
+        ({"size": 2.5}, ["size", "2.5", "whole number of packets", "math.ceil"]),
+        ({"size": 2.5, "source": CBR(9.0)}, ["size", "2.5", "whole number of packets"]),
         ({"source": "reno"}, ["source", "'reno'", "Reno()"]),
         ({"host": "far"}, ["host", "'far'", "'shaped'"]),
         ({"priority": 0.5}, ["priority", "0.5"]),
@@ -44,6 +46,11 @@ def test_flow_fields(refused, change, parts) -> None:
         [*parts, "of flow 'target'"],
         lambda: replace(scenario, flows=(replace(first, **change),)),
     )
+
+
+@pytest.mark.parametrize("given", [1, 40.0, np.int64(3), np.float32(7.0), 1e15])
+def test_whole_sizes_in_any_type(given) -> None:
+    assert Flow("a", (1, 2), Reno(), size=given).size == given
 
 
 @pytest.mark.parametrize("given", [np.float32(np.inf), np.array(np.inf)])

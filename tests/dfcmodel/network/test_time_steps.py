@@ -90,8 +90,7 @@ def test_links_with_feedback_count() -> None:
     assert contracted_delay(Scenario("dfc", links, [Flow("a", (1, 2, 3), CBR(1e3))])) == 1e-4
 
 
-def test_whole_packets_keep_the_step_of_the_shortest_delay() -> None:
-    assert Fluid(whole_packets=True).step_of(pairs(NewReno())) == 2.5e-6
+def test_contracted_is_a_flag() -> None:
     with pytest.raises(ValueError, match="contracted = 2"):
         Fluid(contracted=2)  # type: ignore[arg-type]
 

@@ -117,6 +117,10 @@ def test_units_and_defaults() -> None:
     assert one.links[1].discipline == Pause(high=6, low=2)
     assert one.flows[0] == Flow("cubic", "abcde", CUBIC(), 1000)
     assert one.flows[1].start == ms(1)
+    sizes = {"10 MB": 6667.0, "3 kB": 2.0, "33 kB": 22.0, "1.6 kB": 2.0, "7pkt": 7.0}
+    for given, packets in sizes.items():  # the last packet of a transfer need not be full
+        text = FIVE.replace("[flow]\n", f'[flow]\nsize = "{given}"\n')
+        assert read_scenario(text).flows[0].size == packets
     small = read_scenario("packet_size = 750\n" + FIVE)
     assert small.links[0].rate == mbps(100, 750)
     assert small.links[0].buffer == 200.0

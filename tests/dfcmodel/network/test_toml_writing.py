@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import NamedTuple
 
 import pytest
@@ -107,7 +106,7 @@ def test_sources_come_back(source) -> None:
 @pytest.mark.parametrize("host", ["direct", "unshaped", "shaped"])
 def test_hosts_and_all_other_fields_come_back(host, tmp_path) -> None:
     one = scenario(
-        DFC(), host=host, max_window=2.5, start=1 / 7, size=math.pi, priority=-3
+        DFC(), host=host, max_window=2.5, start=1 / 7, size=123457.0, priority=-3
     )  # fmt: skip
     file = save_scenario(one, tmp_path / "new" / "one.toml")
     assert load_scenario(file) == one

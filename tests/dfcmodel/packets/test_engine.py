@@ -16,8 +16,10 @@ from dfcmodel import CBR, PFC, Packets, RampMarking, takano2006
 from dfcmodel.network.disciplines import manager_of
 from dfcmodel.packets import engine, planning
 from dfcmodel.packets.engine import begin_run, run_engine
-from dfcmodel.packets.kernel import boxes
+from dfcmodel.packets.kernel import calendar_queue
+from dfcmodel.packets.kernel.layout import Senders
 from dfcmodel.packets.layouts import senders
+from dfcmodel.packets.layouts.units import Calendar
 from dfcmodel.packets.simulation import plan_scenario
 from hopflow.kernels import loop_of
 from responsefn import Feedback, NewReno
@@ -209,20 +211,19 @@ def plain_events(rules: tuple[Any, ...]) -> np.ndarray:
 def test_packets_without_an_element_of_their_own_are_in_no_list(one_link) -> None:
     """They all are the last element, until the run is given up; lists led out of the array (takano2006/4L, random waits)."""
     arrays = begin_run(plan_of(one_link, Packets(seed=1))).layout.arrays
-    element, unit, slot, tally = (
-        counted(arrays[name]) for name in ("element", "unit", "slot", "tally")
-    )
-    last = len(element) - 1
-    tally[boxes.USED], tally[boxes.FREE] = last - 1, -1
-    assert [boxes.take(element, tally) for _ in range(3)] == [last - 1, last, last]
-    assert tally[boxes.FAULT] == 1
+    net = Calendar(*(counted(arrays[name]) for name in Calendar._fields))
+    packet, port, bucket, counters = net
+    last = len(packet) - 1
+    counters[calendar_queue.USED], counters[calendar_queue.FREE] = last - 1, -1
+    assert [calendar_queue.take(net) for _ in range(3)] == [last - 1, last, last]
+    assert counters[calendar_queue.FAULT] == 1
     for e, time in ((0, 2e-6), (last, 3e-6), (last, 1e-6), (1, 2.5e-6), (last, 2e-6), (2, 1e-6)):
-        boxes.push(element, unit, slot, e, 0, time, 1)
-    assert unit[0].count == 3
-    found, e = [], slot[unit[0].at].head
+        calendar_queue.push(net, e, 0, time, 1)
+    assert port[0].count == 3
+    found, e = [], bucket[port[0].at].head
     while e >= 0:
         found.append(e)
-        e = element[e].next
+        e = packet[e].next
     assert found == [2, 0, 1], "in the order of their times"
 
 
@@ -247,9 +248,12 @@ def test_no_index_of_the_kernel_is_below_0(name: str, monkeypatch) -> None:
     expected = run_engine(plan)
     plain = loop_of(engine.KERNEL, compiled=False)
 
-    def run(_: Any, managers: Any, *arguments: Any) -> int:
-        guarded = [counted(a) if isinstance(a, np.ndarray) else a for a in arguments]
-        done: int = plain(plain_events((NewReno(),)), managers, *guarded)
+    def guarded(group: Any) -> list[Any]:
+        return [counted(a) if isinstance(a, np.ndarray) else a for a in group]
+
+    def run(network: Any, ends: Any, recorded: Any, *arguments: Any) -> int:
+        senders = Senders(*guarded(ends))._replace(events=plain_events((NewReno(),)))
+        done: int = plain(guarded(network), senders, guarded(recorded), *arguments)
         return done
 
     monkeypatch.setattr(engine, "loop_of", lambda _: run)
@@ -275,7 +279,7 @@ def test_a_run_that_is_stopped_and_copied_goes_on_as_it_would(seed: int) -> None
     )
     copy = replace(pieces, layout=layout, keeps=False)
     assert copy.advance(plan.samples)
-    for name in ("next", "sent", "arrived", "timeouts", "cwnd"):
+    for name in ("snd_nxt", "sent", "arrived", "timeouts", "cwnd"):
         np.testing.assert_array_equal(
             copy.layout.arrays["flow"][name], run.layout.arrays["flow"][name]
         )

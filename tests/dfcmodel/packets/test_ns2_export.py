@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dfcmodel import CBR, RED, Flow, OnOff, Packets, takano2006
+from dfcmodel import CBR, RED, Flow, OnOff, Packets, simulate, takano2006
 from dfcmodel.packets.engine import run_engine
 from dfcmodel.packets.ns2_export import to_ns2
 from dfcmodel.packets.simulation import plan_scenario
@@ -60,6 +60,34 @@ def test_the_program_names_agents_of_the_recovery(one_link) -> None:
     assert "new Agent/TCP/Sack1" in text
     assert "new Agent/TCPSink/Sack1" in text
     assert "$defaultRNG seed 7" in text
+
+
+def test_random_waits_are_exported_and_the_program_says_who_draws_them(one_link) -> None:
+    plain, drawn = (to_ns2(one_link, packet_jitter=wait) for wait in (0.0, 1e-3))
+    assert "set overhead_ 0\n" in plain
+    assert "set overhead_ 0.001" in drawn
+    assert "agree with Packets in distribution only" in drawn
+    assert "distribution" not in plain
+    with pytest.raises(ValueError, match="packet_jitter"):
+        to_ns2(one_link, packet_jitter=-1.0)
+
+
+@pytest.mark.simulators
+def test_with_random_waits_goodput_and_losses_agree_in_the_mean(one_link, tmp_path) -> None:
+    """Of eight seeds; within four standard errors of the difference."""
+    scenario, found = replace(one_link, duration=20.0), []
+    for seed in range(1, 9):
+        method = Packets(convention="ns2", seed=seed)
+        folder = tmp_path / str(seed)
+        folder.mkdir()
+        samples, links = run_ns2(folder, to_ns2(scenario, method=method, packet_jitter=2e-3))
+        run = simulate(scenario, method, packet_jitter=2e-3)
+        ours = run.delivered[0, -1], run.lost.sum()
+        found.append([ours[0] - samples[-1, 2], ours[1] - links[:, 2].sum(), ours[0], ours[1]])
+    table = np.array(found)
+    error = np.hypot(1e-3 * table[:, 2:].mean(axis=0), table[:, :2].std(axis=0, ddof=1) / 8**0.5)
+    assert (np.abs(table[:, :2].mean(axis=0)) < 4.0 * error).all()
+    assert np.abs(table[:, 0]).max() > 0.0, "not packet for packet"
 
 
 def test_what_ns2_does_not_have_is_refused(one_link) -> None:

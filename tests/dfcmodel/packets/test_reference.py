@@ -12,7 +12,7 @@ from dfcmodel import PI2, RED, CoDel, DualPI2, Flow, Link, Packets, RampMarking,
 from dfcmodel.packets.engine import run_engine
 from dfcmodel.packets.records import Records
 from dfcmodel.packets.reference import run_reference
-from responsefn import CUBIC, DCTCP, NewReno
+from responsefn import CUBIC, DCTCP, NewReno, Tahoe
 from tests.dfcmodel.packets.conftest import (
     DISCIPLINES,
     MANAGED,
@@ -158,7 +158,9 @@ def test_rules_that_answer_marks_run_bit_equal_in_both_engines(
 
 @pytest.mark.parametrize("recovery", ["tahoe", "reno", "newreno", "sack"])
 def test_the_conventions_of_ns2_run_bit_equal_in_both_engines(one_link, recovery: str) -> None:
-    plan = plan_of(one_link, Packets(convention="ns2", recovery=recovery, seed=3))
+    rule = Tahoe() if recovery == "tahoe" else NewReno()
+    scenario = replace(one_link, flows=(replace(one_link.flows[0], source=rule),))
+    plan = plan_of(scenario, Packets(convention="ns2", recovery=recovery, seed=3))
     run = run_engine(plan)
     check_equal(run, run_reference(plan))
     assert run.drops.sum() > 0

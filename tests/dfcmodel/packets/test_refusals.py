@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 import pytest
 
-from dfcmodel import DFC, CoDel, Fluid, Packets, Pause, simulate
-from responsefn import BBR, CUBIC, Reno
+from dfcmodel import DFC, FIFO, CoDel, DualPI2, Fluid, Packets, Pause, simulate, to_ns2
+from responsefn import BBR, CUBIC, NewReno, Reno, Tahoe
 
 
 @pytest.mark.parametrize(
@@ -20,6 +20,23 @@ def test_a_discipline_without_packets_is_refused(one_link, refused, discipline, 
     links = (replace(one_link.links[0], discipline=discipline),)
     scenario = replace(one_link, links=links)
     refused(("link a->b", *parts), lambda: simulate(scenario, method=Packets()))
+
+
+class Trim(FIFO):
+    """A discipline of a user that no level runs."""
+
+
+@pytest.mark.parametrize("method", [Fluid(), Packets()])
+def test_a_discipline_that_no_level_runs_is_not_sent_to_the_other_level(
+    one_link, refused, method
+) -> None:
+    scenario = replace(one_link, links=(replace(one_link.links[0], discipline=Trim()),))
+    refused(("link a->b", "not Trim", "no level runs it"), lambda: simulate(scenario, method))
+
+
+def test_a_discipline_of_packets_alone_names_the_packet_level(one_link, refused) -> None:
+    scenario = replace(one_link, links=(replace(one_link.links[0], discipline=DualPI2()),))
+    refused(("link a->b", "not DualPI2", "use method=Packets()"), lambda: simulate(scenario))
 
 
 def test_buffers_that_flows_do_not_share_are_refused(one_link, refused) -> None:
@@ -35,6 +52,27 @@ def test_ns2_has_its_own_rules_and_disciplines_alone(one_link, refused) -> None:
     )
     refused(("source of flow 'flow'",), lambda: simulate(cubic, method=ns2))
     refused(("discipline of link a->b",), lambda: simulate(pause, method=ns2))
+
+
+@pytest.mark.parametrize(
+    ("rule", "recovery", "words"),
+    [
+        (Tahoe(), "newreno", ["'newreno'", "Tahoe()", "runs Reno() or NewReno()", "standard"]),
+        (Tahoe(), "sack", ["'sack'", "Reno() or NewReno()"]),
+        (NewReno(), "tahoe", ["'tahoe'", "runs Tahoe()"]),
+        (Reno(), "prr", ["'prr'", "'tahoe', 'reno', 'newreno', 'sack'"]),
+    ],
+)
+def test_a_rule_and_a_recovery_of_two_agents_of_ns2_are_refused(
+    one_link, refused, rule, recovery: str, words: list[str]
+) -> None:
+    """The exported program would run the agent of the recovery, without the rule."""
+    scenario = replace(one_link, flows=(replace(one_link.flows[0], source=rule),))
+    for given in (recovery, {"flow": recovery}):
+        method = Packets(convention="ns2", recovery=given)
+        refused(["recovery of flow 'flow'", *words], lambda m=method: simulate(scenario, m))
+        refused(["recovery of flow 'flow'", *words], lambda m=method: to_ns2(scenario, method=m))
+    simulate(scenario, Packets(recovery=recovery), duration=0.01)
 
 
 def test_a_state_in_another_order_is_refused(one_link, refused) -> None:

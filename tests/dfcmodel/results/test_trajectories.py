@@ -32,6 +32,20 @@ def test_one_of_a_kind_is_counted_in_the_singular(run) -> None:
     assert second.endswith("2 loss events, 1 timeout")
 
 
+def test_efficiency_is_stated_relative_to_the_path(run) -> None:
+    first = run.scenario.flows[0].name
+    value = f"efficiency {run.mean_efficiency()[0]:.3f} of the path's bandwidth-delay product"
+    assert value in run.summary()[first]
+
+
+def test_goodput_above_the_rate_of_links_is_explained(run) -> None:
+    assert not run.plot().texts
+    delivered = run.delivered.copy()
+    delivered[:, -1] += 1e9  # as when a retransmission completes what waited at the receiver
+    (remark,) = replace(run, delivered=delivered).plot().texts
+    assert "retransmission" in remark.get_text()
+
+
 def test_one_axes_gets_the_goodput_alone(run) -> None:
     ax = figure()[1]
     assert run.plot(ax) is ax

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from responsefn import (
+    HTCP,
     Illinois,
     LinuxCUBIC,
     Reno,
@@ -47,6 +48,13 @@ def test_a_curve_has_the_attractors_and_warns_of_none():
     )
     assert found.to_xarray()["attractors"].dims == ("rule", "p", "attractor")
     assert "at 1 of 2 values" in repr(found)
+
+
+def test_a_curve_says_where_the_search_was_finished():
+    """LinuxCUBIC takes 50 cycles at p = 1e-4 to repeat, more than a run of the search is given."""
+    found = curve([HTCP(), LinuxCUBIC()], [1e-4, 0.01], rtt=0.1)
+    assert found.searched.tolist() == [[True, True], [False, True]]
+    assert found.to_xarray()["searched"].dims == ("rule", "p")
 
 
 def test_loss_events_that_a_connection_needs():

@@ -1,7 +1,6 @@
 """The fluid engine against packets on 24 networks, and on some of 30 fresh ones (S08).
 
-The default fluid was tuned on the half of the 24 that was not set aside; the fluid with whole packets was
-developed on all of them and on 60 others. Of the fresh networks, which nothing was tuned to, those are run here
+The fluid was tuned on the half of the 24 that was not set aside. Of the fresh networks, which nothing was tuned to, those are run here
 whose cost is small; all of them are run by ``python -m benchmarks.fresh_networks``.
 """
 
@@ -10,7 +9,6 @@ from __future__ import annotations
 import functools
 import hashlib
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -20,7 +18,7 @@ from dfcmodel.levels.accuracies import measured_accuracies
 from hopflow import maximum, where
 from responsefn import AIMD, WindowRule
 from validation.checks import claim
-from validation.drawing import BLUE, COLOURS, GREEN, GREY, RED, errorbars, label, panels
+from validation.drawing import BLUE, GREEN, GREY, RED, errorbars, label, panels
 from validation.network_comparison import (
     FIRST,
     JOINT,
@@ -32,7 +30,7 @@ from validation.network_comparison import (
     compare,
     criteria,
 )
-from validation.network_runs import CASE, FRESH_CASE, LEVELS, fluid
+from validation.network_runs import CASE, FRESH_CASE, fluid
 from validation.random_networks import FRESH
 from validation.unseen_networks import NETWORKS, SEEDS, SET_ASIDE, Network
 from validation.verdicts import Judgement, Verdict, packets_only
@@ -42,7 +40,6 @@ if TYPE_CHECKING:
 
 FLOWS, RUNS = 4, 6
 """Most flows of the fresh networks run here, of which there is one of each topology, and seeds of each."""
-KINDS = {"default": "fluid", "whole": "fluid with whole packets"}
 MIXED = "newreno-cubic"
 """Of NewReno and CUBIC, which repairs losses by SACK, as in ns-2's TCP/Linux."""
 GENTLE = "newreno-aimd"
@@ -65,7 +62,7 @@ class Comparison:
     halving
         The network of NewReno and AIMD, with the AIMD of ns-2's agent.
     fresh
-        Of `KINDS` of fluid: the fresh networks `drawn`, the first `RUNS` seeds.
+        The fresh networks `drawn`, the first `RUNS` seeds.
     """
 
     aside: Differences
@@ -75,7 +72,7 @@ class Comparison:
     plain: Differences
     partial: Differences
     halving: Differences
-    fresh: Mapping[str, Differences]
+    fresh: Differences
 
     def judged(self, network: str) -> Differences:
         """Return what was found on one of the networks set aside, as it is judged."""
@@ -166,9 +163,7 @@ def measure() -> Comparison:
         plain=compare(chains, functools.partial(fluid, store_and_forward=False)),
         partial=compare([replace(NETWORKS[MIXED], recovery="newreno")]),
         halving=compare([halving(NETWORKS[GENTLE])]),
-        fresh={
-            kind: compare(drawn(), LEVELS[level], SEEDS[:RUNS]) for kind, level in KINDS.items()
-        },
+        fresh=compare(drawn(), seeds=SEEDS[:RUNS]),
     )
 
 
@@ -185,9 +180,8 @@ def judge(
     """Judge the networks that were set aside, and fresh ones by what few runs can tell."""
     limits = {"shares": shares, "worst": worst, "losses": losses, "first": first, "ratio": ratio}
     met = criteria(found.aside, **limits)
-    for kind, level in KINDS.items():
-        each = criteria(found.fresh[kind], measured_accuracies()[level].half_width, **limits)
-        met |= {f"{kind}-{key}": each[key] for key in ("worst", "losses", "first", "interval")}
+    fresh = criteria(found.fresh, measured_accuracies()["fluid"].half_width, **limits)
+    met |= {f"fresh-{key}": fresh[key] for key in ("worst", "losses", "first", "interval")}
     return {key: packets_only(Verdict.of(holds)) for key, holds in met.items()}
 
 
@@ -198,9 +192,10 @@ def shares_beside_packets(found: Comparison) -> Figure:
 
     fig, axes = panels(("goodput shares", "losses and first losses"), 9.0, 4.8, sharey=False)
     halves = {
-        "not set aside": (found.other, BLUE), "set aside": (found.aside, RED),
-        "fresh": (found.fresh["default"], GREEN), "fresh, whole packets": (found.fresh["whole"], COLOURS[3]),
-    }  # fmt: skip
+        "not set aside": (found.other, BLUE),
+        "set aside": (found.aside, RED),
+        "fresh": (found.fresh, GREEN),
+    }
     for name, (half, colour) in halves.items():
         rows = half.shares
         style = {"color": colour, "label": name}
@@ -208,7 +203,7 @@ def shares_beside_packets(found: Comparison) -> Figure:
     axes[0].axline((0, 0), slope=1.0, color=GREY, lw=0.8)
     axes[0].legend(fontsize=8)
     label(axes[0], "in ns-2", "in the fluid")
-    marks = {"fresh": " (fresh)", "fresh, whole packets": " (fresh, whole packets)"}
+    marks = {"fresh": " (fresh)"}
     tables = (
         half.networks.assign(network=half.networks["network"] + marks.get(name, ""))
         for name, (half, _) in halves.items()

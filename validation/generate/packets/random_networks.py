@@ -101,9 +101,7 @@ def _two_ways(rng: Any) -> tuple[list[Link], list[tuple[Any, ...]]]:
 def _tree(rng: Any) -> tuple[list[Link], list[tuple[Any, ...]]]:
     n = int(rng.integers(4, 9))
     parent = {k: int(rng.integers(0, k)) for k in range(1, n)}
-    links = [
-        _link(rng, *ends) for k in parent for ends in ((k, parent[k]), (parent[k], k))
-    ]
+    links = [_link(rng, *ends) for k in parent for ends in ((k, parent[k]), (parent[k], k))]
 
     def up(k: int) -> list[int]:
         return [k, *up(parent[k])] if k else [0]

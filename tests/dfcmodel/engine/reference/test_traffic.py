@@ -36,13 +36,6 @@ def test_what_leaves_arrives_after_the_delay_in_two_steps(traffic: Traffic) -> N
     assert traffic.inside(1) == 0.0
 
 
-def test_whole_packets_leave_when_they_are_complete(traffic: Traffic) -> None:
-    for amount in (0.75, 0.5, 0.75):
-        traffic.depart_whole(1, amount)
-    assert list(traffic.way[1])[-3:] == [0.0, 1.0, 1.0]
-    assert traffic.inside(1) == 2.0
-
-
 def test_a_loss_is_noted_where_and_when_it_was(traffic: Traffic) -> None:
     traffic.came[2], traffic.queue[2] = 8.0, 3.0
     traffic.drop_tail(2, 1.0, 2.0, 0.25, 0.5)

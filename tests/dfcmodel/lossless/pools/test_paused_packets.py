@@ -70,7 +70,7 @@ def test_paused_senders_are_not_expected() -> None:
     measured, found = PausedPackets(run, [0]), []
     for n in range(plan.samples):
         assert run.advance(n + 1)
-        paused = run.layout.arrays["unit"]["paused"][measured_feeders(run)].sum()
+        paused = run.layout.arrays["port"]["paused"][measured_feeders(run)].sum()
         found.append((paused, *measured.measure(run)))
     effective = [(above, ahead) for paused, above, ahead in found if paused == 2]
     waiting = [(above, ahead) for paused, above, ahead in found if paused == 0 and above > 0.0]
@@ -84,6 +84,6 @@ def test_paused_senders_are_not_expected() -> None:
 
 def measured_feeders(run: Any) -> Any:
     """Return the ports that the first link pauses."""
-    first = run.layout.arrays["unit"][0]
+    first = run.layout.arrays["port"][0]
     rows = slice(first["feeder"], first["feeder"] + first["feeders"])
     return run.layout.arrays["feeder"]["port"][rows]

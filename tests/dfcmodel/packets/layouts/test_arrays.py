@@ -21,5 +21,5 @@ def test_the_hops_of_a_flow_are_its_packets_its_receiver_and_its_acks() -> None:
         assert rows["port"].tolist() == [*out, RECEIVER, *back, SENDER]
         assert flow["turn"][f] == flow["way"][f] + len(out)
     assert layout.ahead > 0.0
-    assert layout.most >= len(layout.arrays["element"])
+    assert layout.most >= len(layout.arrays["packet"])
     assert np.isfinite(layout.ahead)

@@ -7,7 +7,7 @@ import pytest
 
 from dfcmodel import Packets, takano2006
 from dfcmodel.packets.engine import run_engine
-from dfcmodel.packets.kernel.boxes import ALARM, USED
+from dfcmodel.packets.kernel.calendar_queue import ALARM, USED
 from dfcmodel.packets.layouts import capacities
 from dfcmodel.packets.layouts.arrays import lay_out
 from dfcmodel.packets.layouts.capacities import (
@@ -49,14 +49,14 @@ def test_elements_double_and_always_leave_room_for_a_window() -> None:
     scenario = takano2006("6", dfc=False, tcp="newreno")
     rules = signatures_of(flow.source for flow in scenario.flows)
     arrays = lay_out(plan_of(scenario, Packets(seed=1)), rules).arrays
-    tally, first = arrays["tally"], len(arrays["element"])
+    counters, first = arrays["counters"], len(arrays["packet"])
     for size in (2 * first, 4 * first, 8 * first, 16 * first):
-        arrays["element"]["number"][-1] = size
-        tally[USED] = tally[ALARM] + 1
+        arrays["packet"]["number"][-1] = size
+        counters[USED] = counters[ALARM] + 1
         capacities.grow(arrays, 16 * first)
-        assert len(arrays["element"]) == len(arrays["sent_at"]) == size
-        assert arrays["element"]["number"][size // 2 - 1] == size
-        room = size - tally[ALARM]
+        assert len(arrays["packet"]) == len(arrays["sent_at"]) == size
+        assert arrays["packet"]["number"][size // 2 - 1] == size
+        room = size - counters[ALARM]
         assert room == max(first // 2, size // 8) or (size == 16 * first and room < 0)
 
 
@@ -74,4 +74,4 @@ def test_a_large_window_takes_no_memory_before_it_is_used() -> None:
     scenario = takano2006("6", dfc=False, tcp="newreno")
     rules = signatures_of(flow.source for flow in scenario.flows)
     arrays = lay_out(plan_of(scenario, Packets(seed=1)), rules).arrays
-    assert arrays["element"].nbytes + arrays["ring"].nbytes < 2e5
+    assert arrays["packet"].nbytes + arrays["ring"].nbytes < 2e5

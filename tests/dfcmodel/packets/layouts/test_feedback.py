@@ -6,7 +6,7 @@ import numpy as np
 
 from dfcmodel import CBR, DFC, FIFO, Flow, Link, Packets, Scenario
 from dfcmodel.network.flows import window_rules
-from dfcmodel.packets.kernel.diffusion import LISTEN, TELL
+from dfcmodel.packets.kernel.diffusion import RECEIVE_FEEDBACK, SEND_FEEDBACK
 from dfcmodel.packets.layouts.arrays import lay_out
 from dfcmodel.packets.layouts.lookahead import ordered_ports, windows
 from dfcmodel.packets.plans import Plan
@@ -44,16 +44,16 @@ def test_nodes_report_to_the_ports_that_feed_them_once_per_delay() -> None:
 def test_rows_have_the_numbers_of_the_law() -> None:
     plan = chain_of_three()
     arrays = lay_out(plan, signatures_of(window_rules(plan.scenario.flows))).arrays
-    unit, rows = arrays["unit"], arrays["diffusive"]
-    one, two, host = (rows[unit["lane"][p]] for p in (0, 1, 3))
+    port_rows, rows = arrays["port"], arrays["diffusive"]
+    one, two, host = (rows[port_rows["lane"][p]] for p in (0, 1, 3))
     np.testing.assert_allclose([one["gain"], two["gain"]], [0.2 / 1e-3, 0.2 / 4e-3])
     np.testing.assert_allclose([one["told_rate"], two["told_rate"]], [1e3, 2e3])
     assert [row["intensity"] for row in (one, two, host)] == [1.5] * 3
     assert [row["counts"] for row in (one, two, host)] == [1, 1, 0]
-    assert unit["lanes"][[0, 1, 3]].tolist() == [1, 2, 1]
-    events = arrays["element"][: arrays["tally"][1]]
-    assert (events["number"] == TELL).sum() == 2
-    assert (events["number"] == LISTEN).sum() == 3
+    assert port_rows["lanes"][[0, 1, 3]].tolist() == [1, 2, 1]
+    events = arrays["packet"][: arrays["counters"][1]]
+    assert (events["number"] == SEND_FEEDBACK).sum() == 2
+    assert (events["number"] == RECEIVE_FEEDBACK).sum() == 3
 
 
 def test_a_window_is_not_longer_than_a_period_of_feedback() -> None:

@@ -41,10 +41,10 @@ def arrays_of(plan: Plan) -> dict[str, np.ndarray]:
 def test_a_port_with_pfc_has_a_lane_for_each_class_and_counts_each_ingress() -> None:
     rule = PFC((3,), 20.0, 10.0)
     arrays = arrays_of(two_inputs(rule))
-    unit, hop, feeder = (arrays[name] for name in ("unit", "hop", "feeder"))
-    assert (unit["kind"][:3] == LANES).all()
-    assert unit["by_turns"][:3].tolist() == [BY_CLASS] * 3
-    assert unit["lanes"][:3].tolist() == [1, 2, 2]
+    port_rows, hop, feeder = (arrays[name] for name in ("port", "hop", "feeder"))
+    assert (port_rows["kind"][:3] == LANES).all()
+    assert port_rows["by_turns"][:3].tolist() == [BY_CLASS] * 3
+    assert port_rows["lanes"][:3].tolist() == [1, 2, 2]
     last = feeder[hop["ingress"][hop["port"] == 2]]
     a, b = last[last["port"] == 0], last[last["port"] == 1]
     assert set(a["priority"]) == set(b["priority"]) == {3}
@@ -58,23 +58,23 @@ def test_a_port_with_pfc_has_a_lane_for_each_class_and_counts_each_ingress() -> 
 def test_lanes_by_flow_and_one_lane_for_all() -> None:
     plan = two_inputs(Fair())
     wide = replace(plan.scenario.links[2], discipline=Pause(50.0, 20.0))
-    fair, pause = (arrays_of(two_inputs(each))["unit"][2] for each in (Fair(), wide.discipline))
+    fair, pause = (arrays_of(two_inputs(each))["port"][2] for each in (Fair(), wide.discipline))
     assert (fair["by_turns"], fair["lanes"]) == (BY_FLOW, 3)
     assert (pause["by_turns"], pause["lanes"], pause["feeders"]) == (0, 1, 2)
-    plain = arrays_of(two_inputs(FIFO()))["unit"][2]
+    plain = arrays_of(two_inputs(FIFO()))["port"][2]
     assert plain["kind"] != LANES
 
 
 def test_quanta_are_of_the_paused_link() -> None:
     arrays = arrays_of(two_inputs(Pause(50.0, 20.0, quanta=100)))
-    port = arrays["unit"][2]
+    port = arrays["port"][2]
     rows = arrays["feeder"][port["feeder"] : port["feeder"] + port["feeders"]]
     np.testing.assert_allclose(rows["span"], [100 * QUANTUM / (rate * 12e3) for rate in (1e3, 2e3)])
 
 
 def test_faults_are_messages_to_each_ingress_that_never_end() -> None:
     arrays = arrays_of(two_inputs(PFC((3,), 20.0, 10.0, storm=0.05)))
-    told = arrays["element"][: arrays["tally"][1]]
+    told = arrays["packet"][: arrays["counters"][1]]
     told = told[told["number"] == PAUSE]
     np.testing.assert_allclose(sorted(told["time"]), [0.051, 0.052])
     assert (told["hop"] >= 0).all()  # a lane

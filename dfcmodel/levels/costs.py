@@ -1,0 +1,104 @@
+"""The predicted cost of a run: a warning before a long one, a refusal of one that takes hours."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from typing import TYPE_CHECKING
+
+from dfcmodel.levels.choices import fluid_work, measured, measured_discipline, packet_work
+from dfcmodel.methods import Fluid, Packets
+from dfcmodel.network.flows import CBR, OnOff
+from dfcmodel.packets.refusals import check_scenario
+from hopflow.checks import one_number
+from hopflow.units import in_units
+
+if TYPE_CHECKING:
+    from dfcmodel.network.networks import Scenario
+
+__all__ = ["check_cost", "predicted_seconds"]
+
+LONG_RUN = 60.0
+"""CPU seconds above which a run warns before it starts."""
+LONGEST_RUN = 3.0 * 3600.0
+"""CPU seconds above which a run is refused unless it was asked for."""
+
+
+def predicted_seconds(scenario: Scenario, method: Fluid | Packets, duration: float) -> float:
+    """Return the CPU seconds that a run is predicted to take with the compiled engines.
+
+    Flows are taken to fill their links: measured runs of the fluid took 0.3 to 1.0 times the prediction, those of
+    packets 0.1 to 2.5 times (``python -m benchmarks.levels costs``).
+
+    Examples
+    --------
+    >>> from dfcmodel import Packets, takano2006
+    >>> round(predicted_seconds(takano2006("1"), Packets(), 3.0), 3)
+    0.04
+    """
+    table = measured(measured_discipline(scenario) or "FIFO")
+    if isinstance(method, Fluid):
+        return table.fluid_nanoseconds * 1e-9 * fluid_work(scenario, duration, method)
+    return table.packet_nanoseconds * 1e-9 * packet_work(scenario, duration)
+
+
+def check_cost(
+    scenario: Scenario,
+    method: Fluid | Packets,
+    duration: float,
+    max_cpu_time: float | str | None = None,
+) -> None:
+    """Warn of a run of more than a minute, and raise ValueError for one of more than three hours.
+
+    ``max_cpu_time``, in s, replaces both: ValueError above it, no warning. Runs with random loss, which keeps flows from
+    filling their links, are not predicted.
+    """
+    limit = LONGEST_RUN
+    if max_cpu_time is not None:
+        given = in_units("max_cpu_time", max_cpu_time, "time")
+        limit = math.inf if given == math.inf else one_number("max_cpu_time", given, above=0.0)
+    if limit == math.inf or (isinstance(method, Packets) and method.loss):
+        return
+    smallest = LONG_RUN if max_cpu_time is None else limit
+    if isinstance(method, Packets) and _at_most(scenario, duration) <= smallest:
+        return
+    seconds = predicted_seconds(scenario, method, duration)
+    if seconds <= smallest:
+        return
+    about = f"{scenario.name!r} with {_cause(scenario, method, duration)}"
+    said = f"about {_shown(seconds)} of CPU time predicted for {about}"
+    if seconds > limit:
+        hint = "give max_cpu_time= (math.inf: no limit) to run it"
+        raise ValueError(f"{said}: must be at most {_shown(limit)}; {hint}")
+    warnings.warn(f"{said}; max_cpu_time= sets another limit", stacklevel=4)
+
+
+def _at_most(scenario: Scenario, duration: float) -> float:
+    """Return an upper bound of the prediction for packets, which takes no paths: all links full of other packets."""
+    rates = sum(link.rate for link in scenario.links)
+    for flow in scenario.flows:
+        rates += flow.source.rate if isinstance(flow.source, (CBR, OnOff)) else 0.0
+    table = measured(measured_discipline(scenario) or "FIFO")
+    return table.packet_nanoseconds * 1e-9 * rates * duration
+
+
+def _cause(scenario: Scenario, method: Fluid | Packets, duration: float) -> str:
+    """Return how many steps or packets that is, and what makes the step short."""
+    if isinstance(method, Packets):
+        return f"{packet_work(scenario, duration):.2g} packets"
+    h = method.step_of(scenario)
+    shortest = min(scenario.links, key=lambda link: link.delay)
+    said = f"{duration / h:.2g} steps of {h:.3g} s for each flow (shortest delay: {shortest.delay:.3g} s, link {shortest.name})"
+    try:
+        check_scenario(scenario, Packets())
+    except ValueError:
+        return said
+    packets = _shown(predicted_seconds(scenario, Packets(), duration))
+    return f"{said}, where method=Packets() takes about {packets}"
+
+
+def _shown(seconds: float) -> str:
+    """Return a time in s, minutes or hours."""
+    if seconds >= 3600.0:
+        return f"{seconds / 3600.0:.2g} hours"
+    return f"{seconds / 60.0:.2g} minutes" if seconds >= 60.0 else f"{seconds:.2g} s"

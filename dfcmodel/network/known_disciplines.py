@@ -1,0 +1,36 @@
+"""Which disciplines each level runs, and the refusal of others."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dfcmodel.network.class_pauses import PFC
+from dfcmodel.network.coupled import DualPI2
+from dfcmodel.network.disciplines import DFC, FIFO, Discipline, Fair, Pause, Priority, QueueManager
+
+if TYPE_CHECKING:
+    from dfcmodel.network.networks import Link
+
+__all__ = ["check_known"]
+
+FLUID = (DFC, FIFO, Fair, Pause, PFC, Priority)
+PACKETS = (*FLUID, DualPI2)
+LEVELS = {"Fluid()": FLUID, "Packets()": PACKETS}
+"""Besides subclasses of `QueueManager`, which both levels run. A subclass of another discipline is another one."""
+
+
+def runs(kind: type[Discipline], level: str) -> bool:
+    """Return whether a level runs a class of disciplines."""
+    return kind in LEVELS[level] or issubclass(kind, QueueManager)
+
+
+def check_known(link: Link, level: str) -> None:
+    """Raise ValueError for a discipline that a level would have to run as another; ``level`` as in `LEVELS`."""
+    kind = type(link.discipline)
+    if runs(kind, level):
+        return
+    names = ", ".join(each.__name__ for each in LEVELS[level])
+    msg = f"method={level} runs {names} and subclasses of QueueManager, not {kind.__name__}"
+    others = [other for other in LEVELS if runs(kind, other)]
+    hint = f"use method={others[0]}" if others else "no level runs it"
+    raise ValueError(f"discipline of link {link.name}: {msg}; {hint}")

@@ -1,0 +1,106 @@
+"""Where a run lost packets, and whether a manager or a full buffer dropped them: rows of a summary."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dfcmodel.network.class_pauses import PFC
+from dfcmodel.network.disciplines import Pause, QueueManager, manager_of
+from dfcmodel.network.flows import CBR, OnOff, of_kind
+from dfcmodel.network.marking import RampMarking, StepMarking
+
+if TYPE_CHECKING:
+    from dfcmodel.network.networks import Link
+    from dfcmodel.results.records import Records
+
+__all__ = ["largest_queue", "places_of_losses"]
+
+MAX_PLACES = 6
+"""Nodes listed one by one, those with most losses first."""
+
+
+def places_of_losses(run: Records) -> str:
+    """Return how many packets were lost at which nodes, "" where none were.
+
+    Losses of flows at the first node of their own path, where ``host="direct"`` puts their packets into the buffer at once,
+    are marked as such: they are no losses of the network behind it. So are packets that a manager dropped.
+    """
+    by_flow = run.lost.sum(axis=2)
+    totals = by_flow.sum(axis=0)
+    order = [int(n) for n in np.argsort(-totals, kind="stable") if totals[n] > 0.0]
+    if not order:
+        return ""
+    said = [f"{run.scenario.senders[n]} {totals[n]:.0f}{_cause(run, by_flow, n)}" for n in order]
+    rest = totals[order[MAX_PLACES:]].sum()
+    more = f", {len(order) - MAX_PLACES} other nodes {rest:.0f}" if len(order) > MAX_PLACES else ""
+    return ", ".join(said[:MAX_PLACES]) + more
+
+
+def largest_queue(run: Records) -> str:
+    """Return the largest queue and where it was: the link, or the node where it has several."""
+    n = int(np.argmax(run.peak_queue))
+    links = _links_from(run, n)
+    place = f"of link {links[0].name}" if len(links) == 1 else f"at node {run.scenario.senders[n]}"
+    return f"{run.peak_queue[n]:.0f} packets {place}"
+
+
+def _links_from(run: Records, n: int) -> list[Link]:
+    """Return the links of a sending node."""
+    node = run.scenario.senders[n]
+    return [link for link in run.scenario.links if link.source == node]
+
+
+def _cause(run: Records, by_flow: np.ndarray, n: int) -> str:
+    """Return a remark on the losses at a node, as far as the records tell."""
+    node, links = run.scenario.senders[n], _links_from(run, n)
+    losing = [
+        flow for flow, lost in zip(run.scenario.flows, by_flow[:, n], strict=True) if lost > 0.0
+    ]
+    remarks = []
+    if all(flow.path[0] == node and flow.host == "direct" for flow in losing):
+        remarks.append("at the senders' own link")
+    remarks += [_room(run, link) for link in links if isinstance(link.discipline, Pause)]
+    managers = {manager_of(link.discipline) for link in links} - {None}
+    if managers and not _may_have_overflowed(run, n, links):
+        deaf = all(of_kind(losing, CBR, OnOff)) and all(_marks(manager) for manager in managers)
+        remarks.append(
+            "dropped by the manager, as these flows do not react to marks"
+            if deaf
+            else "dropped by the manager before the buffer was full"
+        )
+    remarks = [remark for remark in remarks if remark]
+    return f" ({'; '.join(remarks)})" if remarks else ""
+
+
+def _room(run: Records, link: Link) -> str:
+    """Return how many packets can arrive before a pause is obeyed, where the buffer has not room for so many.
+
+    Of each link that feeds the paused one: its rate for the time that the pause and the last packet take.
+    """
+    rule = link.discipline
+    assert isinstance(rule, Pause)
+    scenario = run.scenario
+    fed = [scenario.links[u] for u in scenario.feeders(scenario.links.index(link)) if u >= 0]
+    arrive = sum(each.rate * (2.0 * each.delay + rule.signalling) for each in fed)
+    room = link.buffer - rule.high
+    if arrive <= room:
+        return ""
+    return f"Pause(high={rule.high:g}) leaves room for {room:g} packets, up to {arrive:.0f} can arrive until links obey"
+
+
+def _may_have_overflowed(run: Records, n: int, links: list[Link]) -> bool:
+    """Return whether a buffer of a node was full, or the room of a class with PFC, which it has once it pauses."""
+    if run.peak_queue[n] > min(link.buffer for link in links) - 1.0:
+        return True
+    with_rooms = [link for link in links if isinstance(link.discipline, PFC)]
+    if not with_rooms or run.paused is None:
+        return False
+    places = {run.scenario.links.index(link) for link in with_rooms}
+    return not places.isdisjoint(run.paused["by"].tolist())
+
+
+def _marks(manager: QueueManager | None) -> bool:
+    """Return whether a manager marks packets of flows that react to it."""
+    return isinstance(manager, (StepMarking, RampMarking)) or bool(getattr(manager, "ecn", False))
