@@ -96,7 +96,7 @@ def plan_packets(
         ),
         transmission=transmission,
         passage=transmission + delays[:, np.newaxis],
-        ranks=_ranks(method, transmission[:, 0] + delays),
+        ranks=_ranks(transmission + delays[:, np.newaxis]),
         sizes=sizes,
         losses=_losses(scenario, method, P),
         starts=starts,
@@ -193,12 +193,14 @@ def _losses(scenario: Scenario, method: Packets, P: int) -> Floats:
     return found
 
 
-def _ranks(method: Packets, passage: Floats) -> NDArray[np.int64]:
-    """Return the rank of each port among arrivals at equal times, (P,)."""
-    ranks = np.arange(len(passage))
-    if method.is_ns2:
-        ranks[np.argsort(-passage, kind="stable")] = np.arange(len(passage))
-    return ranks
+def _ranks(passage: Floats) -> NDArray[np.int64]:
+    """Return the order of simultaneous arrivals by the link and size class with which they came, (P, C).
+
+    The one that was scheduled first, with the longest passage, is processed first.
+    """
+    ranks = np.empty(passage.size, dtype=np.int64)
+    ranks[np.argsort(-passage, axis=None, kind="stable")] = np.arange(passage.size)
+    return ranks.reshape(passage.shape)
 
 
 def _phases(scenario: Scenario, method: Packets) -> Floats:

@@ -77,8 +77,8 @@ class Plan:
     passage
         Transmission time plus propagation delay in s, shape (P, SIZES).
     ranks
-        Rank of each port among arrivals at equal times, (P,): the order of the ports; for ns-2,
-        which processes simultaneous events in the order of scheduling, the longest passage first.
+        Order of simultaneous arrivals by the link and size class with which they came, shape (P, SIZES): the
+        longest passage first, as it was scheduled first; at equal ones the order of the ports.
     sizes
         Bytes of the size classes, (SIZES,).
     losses

@@ -18,7 +18,7 @@ import numpy as np
 from dfcmodel.network.class_pauses import PFC
 from dfcmodel.network.coupled import DualPI2
 from dfcmodel.network.disciplines import DFC, Discipline, Fair, Pause, Priority
-from dfcmodel.packets.kernel.layout import TRACE
+from dfcmodel.packets.kernel.layout import CLASSES, TRACE
 from dfcmodel.packets.methods import SELECTIVE
 from dfcmodel.packets.records import Records
 from dfcmodel.packets.reference_classes import ClassQueues
@@ -133,7 +133,7 @@ class Simulation:
         self.senders: list[Any] = []
         for f, kind in enumerate(plan.recoveries):
             self.senders.append(self._sender(f, kind))
-            self.at(float(plan.starts[f]), len(self.queues) + f, self.senders[f].start)
+            self.at(float(plan.starts[f]), CLASSES * len(self.queues) + f, self.senders[f].start)
 
         for clock in plan.clocks:
             begin_clock(self, clock)
@@ -169,7 +169,7 @@ class Simulation:
 
     def wake(self, f: int, time: float) -> None:
         """Schedule a check of a sender's timers."""
-        self.at(time, len(self.queues) + f, lambda: self.senders[f].wake())
+        self.at(time, CLASSES * len(self.queues) + f, lambda: self.senders[f].wake())
 
     def emit(self, packet: Packet) -> None:
         """Pass a packet or an ACK to the first port of its path."""
@@ -212,7 +212,7 @@ class Simulation:
         last = packet.number == receiver.next - 1 == receiver.highest
         if self.plan.delayed[f] and new and last and receiver.pending is None:
             receiver.delay(packet, self.now + self.plan.method.ack_delay)
-            key = len(self.queues) + len(self.senders) + f
+            key = CLASSES * len(self.queues) + len(self.senders) + f
             self.at(receiver.due, key, lambda: self.answer_late(f))
         else:
             self.emit(receiver.answer(packet))

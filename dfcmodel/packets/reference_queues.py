@@ -149,7 +149,7 @@ class Queue:
         packet.hop += 1
         simulation.at(
             now + plan.passage[self.p, packet.size],
-            int(plan.ranks[self.p]),
+            int(plan.ranks[self.p, packet.size]),
             lambda: simulation.arrive(packet),
         )
 

@@ -6,6 +6,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from dfcmodel.network.flows import OnOff
+from dfcmodel.packets.kernel.layout import CLASSES
 from dfcmodel.packets.planning import check_rate
 from dfcmodel.packets.reference_receivers import Packet
 from responsefn import Elapsed, Feedback
@@ -33,7 +34,7 @@ def rest(simulation: EventSimulation, f: int) -> None:
         sender.send()
 
     sender.resting = True
-    simulation.at(simulation.now + wait, len(simulation.queues) + f, begin)
+    simulation.at(simulation.now + wait, CLASSES * len(simulation.queues) + f, begin)
 
 
 class Blind:

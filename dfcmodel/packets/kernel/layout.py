@@ -74,7 +74,7 @@ When its data left the sender is in an array of its own, which only the ends of 
 BUCKET = np.dtype([("head", "i4"), ("tail", "i4")])
 """First and last packet of a bucket of a calendar queue; -1: none."""
 
-TIMES = np.dtype([("transmission", "f8"), ("passage", "f8")])
+TIMES = np.dtype([("transmission", "f8"), ("passage", "f8"), ("rank", "i8"), ("spare", "i8")])
 """Of a size class at a port, s: its transmission, and with the propagation; CLASSES rows per port."""
 CLASSES = 8
 
@@ -98,7 +98,6 @@ PORT = np.dtype(
         ("room", "i8"),  # capacity of the queue, packets
         ("feeders", "i4"),
         ("pausing", "i4"),  # 1: it pauses its feeders
-        ("rank", "i4"),  # order of simultaneous arrivals from this port
         ("place", "i4"),  # in the order of processing
         ("kind", "i4"),  # FIFO, EARLY, LANES
         ("mate", "i4"),  # the next of the ports that count an ingress together, in a circle

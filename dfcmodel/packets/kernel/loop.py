@@ -67,7 +67,7 @@ def process_endpoint_event(net: Any, senders: Any, f: int, e: int, key: int) -> 
     Rows are numbers and flags of new packets, or -1 less a packet and where it goes on from.
     """
     s = senders.flow[f]
-    ends = len(net.port) - 1
+    ends = CLASSES * (len(net.port) - 1)  # the first key of timers
     net.counters[OUT] = 0
     if key >= ends + len(senders.flow):
         if s.ack_due == senders.clock[NOW]:
@@ -274,11 +274,16 @@ def process_port_window(
             watch(net, records, u, time)
         if sent >= 0:
             depart(net, senders, records, u, sent, came, time)
-            it = packet[sent]
+            spent = net.times[u * CLASSES + packet[sent].size]
             travel(
-                net, senders, records, sent, time + net.times[u * CLASSES + it.size].passage,
-                int64(port.rank), len(net.port) - 1,
-            )  # fmt: skip
+                net,
+                senders,
+                records,
+                sent,
+                time + spent.passage,
+                int64(spent.rank),
+                len(net.port) - 1,
+            )
         if once:
             return True
 

@@ -298,4 +298,4 @@ def travel(net: Any, senders: Any, records: Any, e: int, time: float, key: int, 
         port.free = start + spent.transmission
         time = start + spent.passage
         h += 1
-        key = int64(port.rank)
+        key = int64(spent.rank)

@@ -104,7 +104,7 @@ def pass_rated(net: Any, records: Any, u: int, b: int, past: int, end: float) ->
             spent = net.times[u * CLASSES + int64(it.size)]
             port.free = time + spent.transmission
             it.hop = h + 1
-            push(net, sent, p, time + spent.passage, int64(port.rank))
+            push(net, sent, p, time + spent.passage, int64(spent.rank))
             did = True
         if e < 0 or packet[e].number <= PAUSE or port.waiting >= port.room:
             return b, did

@@ -6,6 +6,7 @@ from typing import Any
 
 from .calendar_queue import push, take
 from .jit import inlined
+from .layout import CLASSES
 
 __all__ = ["back_off", "measure", "schedule", "set_timer", "timeout_span", "wake_at"]
 
@@ -74,7 +75,8 @@ def wake_at(net: Any, f: int, time: float, agent: int) -> None:
     e = take(net)
     net.packet[e].number = WAKE
     net.packet[e].flow = f
-    push(net, e, len(net.port) - 1, time, len(net.port) - 1 + agent)
+    ports = len(net.port) - 1
+    push(net, e, ports, time, CLASSES * ports + agent)
 
 
 @inlined

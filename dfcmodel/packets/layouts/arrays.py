@@ -134,6 +134,8 @@ def trace_ports(arrays: dict[str, Any], ports: Sequence[int], spare: int) -> Non
 def _times(plan: Plan) -> NDArray[Any]:
     """Return transmission and passage times by port and size class, one after the other."""
     found = aligned(CLASSES * len(plan.ports), TIMES)
-    for name in ("transmission", "passage"):
-        found[name].reshape(-1, CLASSES)[:, : plan.sizes.size] = getattr(plan, name)
+    for name, values in (
+        ("transmission", plan.transmission), ("passage", plan.passage), ("rank", plan.ranks),
+    ):  # fmt: skip
+        found[name].reshape(-1, CLASSES)[:, : plan.sizes.size] = values
     return found

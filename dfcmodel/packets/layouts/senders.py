@@ -9,7 +9,7 @@ import numpy as np
 
 from dfcmodel.network.flows import OnOff, of_kind
 from dfcmodel.packets.kernel.calendar_queue import USED, push, take
-from dfcmodel.packets.kernel.layout import FLOW
+from dfcmodel.packets.kernel.layout import CLASSES, FLOW
 from dfcmodel.packets.kernel.sources import RANDOM, REGULAR
 from dfcmodel.packets.kernel.timers import WAKE, wake_at
 from dfcmodel.packets.layouts.units import Calendar
@@ -136,7 +136,7 @@ def wake_all(plan: Plan, arrays: dict[str, Any]) -> None:
     order = np.lexsort((np.arange(F), plan.starts, places))
     same = places[order[1:]] == places[order[:-1]]
     for name, values in (("time", plan.starts), ("number", WAKE), ("flow", np.arange(F)),
-                         ("key", senders + np.arange(F)), ("next", -1)):  # fmt: skip
+                         ("key", CLASSES * senders + np.arange(F)), ("next", -1)):  # fmt: skip
         packet[name][rows] = values
     packet["next"][rows[order[:-1]][same]] = rows[order[1:]][same]
     bucket["tail"][places[order]] = rows[order]  # the last one of each bucket stays

@@ -74,7 +74,7 @@ def lay_out_units(
         np.where(plan.with_lanes, 0, places), np.bincount(plan.hops.port, minlength=P), spare
     )
     ring = np.cumsum(sizes) - sizes
-    for name, values in (("room", plan.rooms), ("manager", numbers), ("rank", plan.ranks),
+    for name, values in (("room", plan.rooms), ("manager", numbers),
                          ("kind", np.array(numbers) == MANAGERS[RED.on_step]), ("loss", plan.losses),
                          ("delay", plan.delays),
                          ("ring", ring), ("ring_mask", sizes - 1), ("alarm", alarms)):  # fmt: skip

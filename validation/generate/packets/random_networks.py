@@ -7,6 +7,7 @@ the recoveries of ns-2, delayed ACKs, window limits, finite sizes and CBR.
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import numpy as np
@@ -58,7 +59,7 @@ def random_network(seed: int) -> tuple[Scenario, Packets]:
 
 
 def _rate(links: list[Link], path: tuple[Any, ...]) -> list[float]:
-    hops = set(zip(path, path[1:], strict=False))
+    hops = set(itertools.pairwise(path))
     return [link.rate for link in links if (link.source, link.target) in hops]
 
 
