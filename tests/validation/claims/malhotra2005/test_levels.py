@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import pandas as pd
 import pytest
 
-from validation.claims.malhotra2005 import bundled
+from validation.claims.malhotra2005 import bundled, chain, levels
 from validation.verdicts import Verdict
 
 
@@ -32,6 +33,14 @@ def test_n_3_far_below_n_2_is_seen(doctor, process) -> None:
 
     doctor(bundled.GRANULARITY, shrink)
     assert part(process("M07"), 0) is Verdict.REPRODUCED
+
+
+def test_more_is_by_the_factor_asked_for() -> None:
+    found = SimpleNamespace(
+        pairs={(levels.HIGH, chain.RTT): (2.0, 1.5)}, within=lambda near: {1.0: near >= 1.0}
+    )
+    verdicts = [levels.judge(found, times=times)["more"].model for times in (1.0, 1.3, 1.4)]
+    assert verdicts == [Verdict.REPRODUCED, Verdict.REPRODUCED, Verdict.CONTRADICTED]
 
 
 def test_n_4_far_from_n_3_is_seen(doctor, process) -> None:
