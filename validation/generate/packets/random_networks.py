@@ -13,12 +13,14 @@ from typing import Any
 import numpy as np
 
 from dfcmodel import CBR, Flow, Link, Packets, Scenario
-from responsefn import NewReno, Reno, Tahoe
+from responsefn import NewReno, Reno, Tahoe, WindowRule
 
 __all__ = ["TOPOLOGIES", "random_network"]
 
 TOPOLOGIES = ("dumbbell", "parking lot", "two ways", "tree")
-RULES = {"tahoe": Tahoe, "reno": Reno, "newreno": NewReno, "sack": NewReno}
+RULES: dict[str, WindowRule] = {
+    "tahoe": Tahoe(), "reno": Reno(), "newreno": NewReno(), "sack": NewReno(),
+}  # fmt: skip
 PACKET_BITS = 12_000.0
 MAX_PACKETS = 30_000.0
 """Packets that the links of a network send at most in a run, so that ns-2 takes seconds."""
@@ -50,11 +52,13 @@ def random_network(seed: int) -> tuple[Scenario, Packets]:
         size = float(rng.integers(20, 2000)) if rng.random() < 0.4 else np.inf
         delayed = bool(rng.random() < 0.3)
         flows.append(
-            Flow(f"f{f}", path, RULES[recovery](), window, start, size, delayed_acks=delayed)
+            Flow(f"f{f}", path, RULES[recovery], window, start, size, delayed_acks=delayed)
         )
         recoveries[f"f{f}"] = recovery
     min_rto = float(rng.choice([0.2, 1.0]))
-    scenario = Scenario(f"{topology} {seed}", links, flows, duration=duration, min_rto=min_rto)
+    scenario = Scenario(
+        f"{topology} {seed}", tuple(links), tuple(flows), duration=duration, min_rto=min_rto
+    )
     return scenario, Packets(convention="ns2", recovery=recoveries, seed=1 + seed)
 
 
