@@ -56,7 +56,8 @@ def check_cost(
     limit = LONGEST_RUN
     if max_cpu_time is not None:
         given = in_units("max_cpu_time", max_cpu_time, "time")
-        limit = math.inf if given == math.inf else one_number("max_cpu_time", given, above=0.0)
+        no_limit = isinstance(given, float) and given == math.inf
+        limit = math.inf if no_limit else one_number("max_cpu_time", given, above=0.0)
     if limit == math.inf or (isinstance(method, Packets) and method.loss):
         return
     smallest = LONG_RUN if max_cpu_time is None else limit

@@ -231,7 +231,7 @@ def _names(start: Response, by: str | Iterable[str] | None) -> list[str]:
         many = isinstance(given, Iterable) and not isinstance(given, str)
         names = list(given) if many else [given]
         for name in names:
-            if name in start.params._fields and name not in numbers:
+            if isinstance(name, str) and name in start.params._fields and name not in numbers:
                 value, kind = start.params._asdict()[name], type(start).__name__
                 raise ValueError(
                     f"by = {name!r}: {name} = {value!r} in {start!r}: must be a number above 0 to begin with, "

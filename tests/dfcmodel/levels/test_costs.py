@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 import warnings
 
+import numpy as np
+import pandas as pd
 import pytest
 
 from dfcmodel import CBR, Flow, Fluid, Link, Packets, Scenario, ensemble, simulate, takano2006
@@ -73,3 +75,9 @@ def test_what_packets_cannot_run_is_not_advised() -> None:
     with pytest.warns(UserWarning, match="steps") as told:
         check_cost(scenario, Fluid(), 5.0)
     assert "Packets" not in str(told[0].message)
+
+
+@pytest.mark.parametrize("limit", [np.array([]), np.zeros((2, 3)), pd.NA, 0.0, -1.0, math.nan])
+def test_a_limit_must_be_a_number_above_zero(limit) -> None:
+    with pytest.raises(ValueError, match=r"^max_cpu_time = "):
+        simulate(takano2006("1"), duration=0.01, max_cpu_time=limit)

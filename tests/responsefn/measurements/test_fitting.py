@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from responsefn import (
@@ -67,3 +68,8 @@ def test_fit_says_what_the_rule_lacks() -> None:
     with pytest.raises(ValueError, match=r"^by = 'rto': rto = None in TFRC\(\): must be a number"):
         fit(TFRC, p, 0.04, [300.0, 200.0, 100.0], by="rto")
     assert fit(TFRC(rto=0.4), p, 0.04, [300.0, 200.0, 100.0], by="rto").rule.rto > 0.0
+
+
+def test_by_must_be_names() -> None:
+    with pytest.raises(ValueError, match=r"^by = <NA>: must be one or more of a, b"):
+        fit(AIMD(), [1e-3], 0.1, [100.0], by=pd.NA)
