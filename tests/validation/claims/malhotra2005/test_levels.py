@@ -41,6 +41,8 @@ def test_more_is_by_the_factor_asked_for() -> None:
     )
     verdicts = [levels.judge(found, times=times)["more"].model for times in (1.0, 1.3, 1.4)]
     assert verdicts == [Verdict.REPRODUCED, Verdict.REPRODUCED, Verdict.CONTRADICTED]
+    assert levels.judge(found)["close"].model is Verdict.REPRODUCED
+    assert levels.judge(found, near=0.5)["close"].model is Verdict.CONTRADICTED
 
 
 def test_n_4_far_from_n_3_is_seen(doctor, process) -> None:
