@@ -51,7 +51,7 @@ def invert(
     and of p. Where the closed form does not hold the rate is that of the numerical cycle. At the
     border between both the rate may have a step, of up to some percent: rates within it are refused,
     as within any jump of a response. Where the closed form holds at the p that it gives, this p is
-    returned, though a numerical cycle may have the same rate at another (BIC from p = 0.0018 to 0.014).
+    returned, though a numerical cycle may have the same rate at another (BIC from p = 0.0038 to 0.014).
 
     A numerical cycle is inverted over 1e-10..1, to a relative 1e-12 of the rate. Its rate need not
     fall with p: windows of a few packets may alternate (above p = 0.1), and at the capacity p leaves no

@@ -37,9 +37,9 @@ class BIC(WindowRule):
     and is thrown back whenever it passes. Simulated cycles are below the closed form by 0.4 % at
     p = 1e-7, 1.3 % at 1e-6 and 4 to 6 % from 1e-5 to 1e-3; without it they are within 0.5 %.
 
-    The closed form holds while the whole cycle is above ``low_window`` packets, with a mean window of at least 40, or all
-    of it below: p <= 0.0018 or p >= 0.014 by default. Between, whole ACKs make the closed form up to 1 % low, and from
-    0.0038 on the cut leaves Reno's region or not from one cycle to the next: `rate` is the numerical cycle.
+    The closed form holds while the whole cycle is above ``low_window`` packets or all of it below,
+    p <= 0.0038 or p >= 0.014 by default. Between, the cut leaves Reno's region or not from one cycle to
+    the next, and `rate` is the numerical cycle.
 
     Losses are repaired by SACK, with which Linux ran it as its default from 2005 on (RFC 9438, Sect. 1; tcp_bic.c).
 
@@ -134,10 +134,6 @@ class BIC(WindowRule):
         return None if b == 1.0 or 2.0 * s * (2.0 - b) > b else _search(self.params.low_window > 0)
 
 
-SMALLEST_WINDOW = 40.0
-"""Mean window in packets from which the closed form is used: below, whole ACKs make it 0.5 to 1 % low."""
-
-
 @cache
 def _search(reno: bool) -> Formula:
     import sympy as sp
@@ -173,8 +169,7 @@ def _search(reno: bool) -> Formula:
     straight = p <= 1 / near[0].subs(W, 2 * S / b)
     peaks = [(high, straight), (little, sp.Not(straight))]
     windows = [(1 / (p * r), if_) for r, (_, if_) in zip(rounds, peaks, strict=True)]
-    mean = sp.Piecewise(*windows)
-    condition = sp.And((1 - b) * sp.Piecewise(*peaks) >= 2, mean >= SMALLEST_WINDOW)
+    condition = (1 - b) * sp.Piecewise(*peaks) >= 2
     if reno:
         gentle, top = sp.sqrt(3 / (2 * p)), Reno().closed_form().peak_window
         met = [
@@ -185,8 +180,7 @@ def _search(reno: bool) -> Formula:
         kept = (1 - b) * sp.Piecewise(*peaks)
         searching, reno_only = sp.Or(*met), sp.And(top <= low, p <= sp.Rational(1, 6))
         condition = sp.Or(
-            sp.And(searching, kept >= low, kept >= 2, mean >= SMALLEST_WINDOW),
-            sp.And(sp.Not(searching), reno_only),
+            sp.And(searching, kept >= low, kept >= 2), sp.And(sp.Not(searching), reno_only)
         )
         peaks = [*((x, if_) for (x, _), if_ in zip(peaks, met, strict=True)), (top, True)]
     return Formula(sp.Piecewise(*windows) / R, sp.Piecewise(*peaks), condition=condition)
