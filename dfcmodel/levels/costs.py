@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from dfcmodel.levels.choices import fluid_work, measured, measured_discipline, packet_work
 from dfcmodel.methods import Fluid, Packets
@@ -55,7 +55,7 @@ def check_cost(
     """
     limit = LONGEST_RUN
     if max_cpu_time is not None:
-        given = in_units("max_cpu_time", max_cpu_time, "time")
+        given: Any = in_units("max_cpu_time", max_cpu_time, "time")
         no_limit = isinstance(given, float) and given == math.inf
         limit = math.inf if no_limit else one_number("max_cpu_time", given, above=0.0)
     if limit == math.inf or (isinstance(method, Packets) and method.loss):
