@@ -66,37 +66,55 @@ def acts_on_single_acks(
     if rule.counts_acks:
         return True
     part = max(FEWEST_STEPS, steps)
-    service = 0.0 if bandwidth is None else 1.0 / bandwidth
     return not (
-        _windows_agree(rule, rtt, service, largest, part)
-        and _cycles_agree(rule, rtt, service, largest, part)
+        _windows_agree(rule, rtt, bandwidth, largest, part)
+        and _cycles_agree(rule, rtt, bandwidth, largest, part)
     )
 
 
-def _windows_agree(rule: Dynamics, rtt: float, service: float, largest: float, part: float) -> bool:
-    """Return whether windows after a loss, and some time later, grow by the same."""
-    states, times, counts = _samples(rule, rtt, service, largest)
+def _addresses(rule: Dynamics) -> Any:
+    """Return the addresses of a rule's events: a single ACK, several at once, a loss; shape (3,)."""
     signature = (signature_of(rule),)
-    single, several = (
-        events_of(signature, several=many)[0, :1].astype(np.uint64) for many in (False, True)
-    )
+    single, several = (events_of(signature, several=many)[0] for many in (False, True))
+    return np.array([single[0], several[0], single[1]], dtype=np.uint64)
+
+
+def _service(bandwidth: float | None) -> float:
+    """Return the time of a packet in s, 0 for a path that never queues."""
+    return 0.0 if bandwidth is None else 1.0 / bandwidth
+
+
+def _windows_agree(
+    rule: Dynamics, rtt: float, bandwidth: float | None, largest: float, part: float
+) -> bool:
+    """Return whether windows after a loss, and some time later, grow by the same."""
+    states, times, counts = _samples(rule, rtt, bandwidth, largest)
+    events = _addresses(rule)
     parts = np.array([part, PIECE])
     out = np.zeros((len(states), len(parts)))
     one, many = np.zeros(states.shape[1]), np.zeros(states.shape[1])
     loop_of(KERNEL, "events")(
-        states, times, rtt, service, counts, parts, single, several, one, many, out
+        states,
+        times,
+        rtt,
+        _service(bandwidth),
+        counts,
+        parts,
+        events[:1],
+        events[1:2],
+        one,
+        many,
+        out,
     )
     most = np.tile(DIFFERENCES, WINDOWS)[:, None]
     return bool((out <= most).all())
 
 
-def _cycles_agree(rule: Dynamics, rtt: float, service: float, largest: float, part: float) -> bool:
+def _cycles_agree(
+    rule: Dynamics, rtt: float, bandwidth: float | None, largest: float, part: float
+) -> bool:
     """Return whether loss cycles take the same time, of windows up to ``largest`` packets."""
-    signature = (signature_of(rule),)
-    single, several = (events_of(signature, several=many)[0] for many in (False, True))
-    events = np.array([single[0], several[0], single[1]], dtype=np.uint64)
     counts = [count for count in CYCLES if _reno_window(count) <= largest] or [min(CYCLES)]
-    bandwidth = 1.0 / service if service else None
     states = np.array(
         [_after_loss(rule, rtt, bandwidth, _reno_window(count))[0] for count in counts]
     )
@@ -104,8 +122,9 @@ def _cycles_agree(rule: Dynamics, rtt: float, service: float, largest: float, pa
     one, many = np.zeros(states.shape[1]), np.zeros(states.shape[1])
     cycles = np.array([CYCLES[count] for count in counts])
     loop_of(KERNEL, "event_cycles")(
-        states, BEGIN, rtt, service, np.array(counts), cycles, part, events, one, many, out
-    )
+        states, BEGIN, rtt, _service(bandwidth), np.array(counts), cycles, part, _addresses(rule), one,
+        many, out,
+    )  # fmt: skip
     return bool((out <= SAME_TIME).all())
 
 
@@ -130,9 +149,10 @@ def _after_loss(
     return numbers, float(state.cwnd)
 
 
-def _samples(rule: Dynamics, rtt: float, service: float, largest: float) -> tuple[Any, Any, Any]:
+def _samples(
+    rule: Dynamics, rtt: float, bandwidth: float | None, largest: float
+) -> tuple[Any, Any, Any]:
     """Return states with parameters, times in s, and the ACKs that follow."""
-    bandwidth = 1.0 / service if service else None
     states, times, counts = [], [], []
     for window in np.geomspace(SMALLEST, max(2.0 * SMALLEST, largest), WINDOWS):
         numbers, cwnd = _after_loss(rule, rtt, bandwidth, float(window))
