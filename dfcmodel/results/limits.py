@@ -148,7 +148,7 @@ def _classic_reno(scenario: Scenario, recoveries: Sequence[str], losing: Flags) 
     if not names:
         return ()
     return _one(
-        f"classic Reno: losses of {_listed('flow', names)} are repaired one fast retransmit at a time: goodput of one flow "
+        f"classic Reno: a second lost packet in a window of {_listed('flow', names)} waits for a timeout: goodput of one flow "
         "was measured to be up to 23 % low, shares of two flows up to 0.19 off",
     )
 
