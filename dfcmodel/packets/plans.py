@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from dfcmodel.network.class_pauses import ALL, PFC
+from dfcmodel.network.class_pauses import ALL, CONTROL, PFC
 from dfcmodel.network.disciplines import DFC, FIFO, Pause
 from dfcmodel.packets.hops import Hops, Ingresses, arrivals_of, hops_of
 from dfcmodel.packets.ports import UNBOUNDED, has_lanes
@@ -119,6 +119,13 @@ class Plan:
     def hops(self) -> Hops:
         """All hops of the flows, as columns."""
         return hops_of(self.forward, self.backward)
+
+    @cached_property
+    def classes(self) -> NDArray[np.int64]:
+        """Class of traffic at each hop, (H,): its flow's, or `CONTROL` for ACKs where PFC sets them apart."""
+        ranks = np.array([flow.priority for flow in self.scenario.flows])[self.hops.flow]
+        apart = self.by_discipline(lambda each: isinstance(each, PFC) and each.acks == "control")
+        return np.where(self.hops.is_ack & apart[self.hops.port], CONTROL, ranks)
 
     @cached_property
     def base_rtts(self) -> Floats:

@@ -190,7 +190,7 @@ def dequeue(net: Any, senders: Any, records: Any, p: int, time: float) -> int:
                 return e
             discard(net, senders, records, p, e, time)
             continue
-        if port.manager != CODEL:
+        if port.manager != CODEL or net.hop[packet[e].hop].ingress < 0:
             return e
         left = port.bytes if port.waiting > 0 else 0.0
         after = control_delay(net.control, p, time, packet[e].time, left, sizes[0], after)

@@ -105,7 +105,7 @@ PORT = np.dtype(
         ("lanes", "i4"),
         ("feeder", "i4"),  # first of the feeders that it pauses all together
         ("traced", "i4"),  # 1: its packets are kept in `TRACE`
-        ("high", "f8"),
+        ("high", "f8"),  # of Pause packets, of PFC bytes
         ("low", "f8"),
         ("signalling", "f8"),
         ("delay", "f8"),  # propagation, s
@@ -118,6 +118,7 @@ PORT = np.dtype(
         ("asks", "i4"),  # first of the ports that count packets together: it asks for pauses
         ("managed", "i4"),  # the lane that its manager sees; ALL_LANES, or NO_LANE
         ("levels", "i4"),
+        ("control", "i4"),  # 1: its first lane is the control class
         ("spent", "f8"),  # time of the last scheduled transmission, s
         ("ahead", "f8"),  # start of the packet before the one that began at ``begun``, s
         ("base", "f8"),  # start of the packet before ``first``, s
@@ -146,9 +147,9 @@ LANE = np.dtype(
 
 FEEDER = np.dtype(
     [
-        ("room", "f8"),  # packets of it for which there is room
+        ("room", "f8"),  # of a class: bytes of it for which there is room
+        ("count", "f8"),  # bytes of it that wait
         ("span", "f8"),  # for how long a message pauses it, s; 0: until the next message
-        ("count", "i4"),  # packets of it that wait
         ("port", "i4"),  # over which they come; -1: none that can be paused
         ("lane", "i4"),  # which lane of it is paused; -1: all
         ("priority", "i4"),  # class of traffic; -1: all
@@ -252,7 +253,10 @@ HOP = np.dtype(
         ("port", "i4"),  # or RECEIVER, SENDER
         ("inline", "i4"),  # 1: arrivals are already ordered and need no calendar queue
         ("lane", "i4"),  # lane of the flow at the port
-        ("ingress", "i4"),  # row of `feeder` that counts the flow at the port
+        (
+            "ingress",
+            "i4",
+        ),  # row of `feeder` that counts the flow at the port; -1: its control class
     ],
     align=True,
 )

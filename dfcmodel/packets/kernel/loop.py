@@ -158,7 +158,13 @@ def enqueue(net: Any, senders: Any, records: Any, u: int, e: int) -> bool:
         and uniform(net.stream, u) < port.loss
     )
     c = int64(net.hop[h].lane)
-    if not lose and port.manager != 0 and (port.managed == ALL_LANES or port.managed == c):
+    counted = int64(net.hop[h].ingress)
+    if (
+        not lose
+        and port.manager != 0
+        and counted >= 0
+        and (port.managed == ALL_LANES or port.managed == c)
+    ):
         lose = not admit_lane(
             net, u, e, time, is_markable(net, senders, e), is_scalable(net, senders, e),
             net.sizes[it.size],
@@ -166,8 +172,11 @@ def enqueue(net: Any, senders: Any, records: Any, u: int, e: int) -> bool:
     busy = port.free >= time or port.paused > 0
     if port.by_turns == BY_CLASS:
         busy = busy or net.lane[c].paused > 0
-        one = net.feeder[net.hop[h].ingress]
-        full = (busy or port.waiting > 0) and float(one.count + 1) > one.room
+        full = (
+            (busy or port.waiting > 0)
+            and counted >= 0
+            and net.feeder[counted].count + net.sizes[it.size] > net.feeder[counted].room
+        )
     else:
         waits = port.by_turns == BY_RATE or (port.by_turns == 0 and busy)
         full = waits and port.waiting >= port.room

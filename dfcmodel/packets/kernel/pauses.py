@@ -112,14 +112,19 @@ def watch(net: Any, records: Any, p: int, time: float) -> None:
 
 @inlined
 def count_class(net: Any, records: Any, p: int, e: int, more: int, time: float) -> None:
-    """Count a packet that enters or leaves the lane of its class; pause or resume where it came from."""
+    """Count a packet that enters or leaves the lane of its class; pause or resume where it came from.
+
+    Packets of the control class are not counted.
+    """
     port = net.port[p]
     k = int64(net.hop[net.packet[e].hop].ingress)
+    if k < 0:
+        return
     row = net.feeder[k]
-    row.count += more
+    row.count += float(more) * net.sizes[net.packet[e].size]
     if row.port < 0:
         return
-    wanted = 1 if float(row.count) > (port.low if row.pausing == 1 else port.high) else 0
+    wanted = 1 if row.count > (port.low if row.pausing == 1 else port.high) else 0
     if wanted != row.pausing:
         row.pausing = wanted
         record_switch(net, records, time, port.asks, wanted, row.port, row.priority)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dfcmodel.network.class_pauses import ALL, PFC
+from dfcmodel.network.class_pauses import ALL, CONTROL, PFC
 from dfcmodel.network.coupled import DualPI2
 from dfcmodel.network.disciplines import DFC, Fair, Pause, Priority
 from dfcmodel.packets.kernel.lanes import BY_CLASS, BY_FLOW, BY_RATE
@@ -32,8 +32,8 @@ TURNS = (BY_FLOW, BY_FLOW, BY_RATE, BY_CLASS, 0, 0)
 def lay_out_lanes(plan: Plan, port_rows: NDArray[Any], hop: NDArray[Any]) -> NDArray[Any]:
     """Assign lanes to the ports that need them; return the lanes.
 
-    Those of a port stand one after the other: of classes in their order, of flows in theirs, of DualPI2 the
-    Scalable one first. A port without flows has one lane.
+    Those of a port stand one after the other: of classes in their order, the control class first, of flows in theirs,
+    of DualPI2 the Scalable one first. A port without flows has one lane.
     """
     has = plan.with_lanes.copy()
     if not has.any():
@@ -41,12 +41,12 @@ def lay_out_lanes(plan: Plan, port_rows: NDArray[Any], hop: NDArray[Any]) -> NDA
     by = _lanes_by(plan)
     kept = np.flatnonzero(has[plan.hops.port])
     port, flow = plan.hops.port[kept], plan.hops.flow[kept]
-    ranks = np.array([each.priority for each in plan.scenario.flows])
-    classes = np.unique(ranks, return_inverse=True)[1].reshape(-1)[flow]
+    known, classes = np.unique(plan.classes[kept], return_inverse=True)
+    classes = classes.reshape(-1)
     is_scalable = np.array(plan.scalable)[flow] & ~plan.hops.is_ack[kept]
     own, each = by[port], np.arange(len(kept))
     lanes_of = {PFC: classes, Fair: each, Priority: each, DFC: each, DualPI2: ~is_scalable}
-    places = len(kept) + len(ranks) + 2
+    places = len(kept) + len(known) + 2
     number = np.select([own == KINDS.index(kind) for kind in lanes_of], [*lanes_of.values()], 0)
     coupled = np.flatnonzero(has & (by == KINDS.index(DualPI2)))
     has[port] = has[coupled] = False
@@ -66,6 +66,7 @@ def lay_out_lanes(plan: Plan, port_rows: NDArray[Any], hop: NDArray[Any]) -> NDA
     lane["flow"][at[for_flows]] = flow[for_flows]
     port_rows["levels"][coupled] = 2
     lane["level"][port_rows["lane"][coupled] + 1] = 1
+    _set_control_apart(plan, port_rows, lane, kept)
     ranked = own == KINDS.index(Priority)
     if ranked.any():
         pairs = port[ranked] * places + classes[ranked]
@@ -74,6 +75,18 @@ def lay_out_lanes(plan: Plan, port_rows: NDArray[Any], hop: NDArray[Any]) -> NDA
         port_rows["levels"][ports] = count
         lane["level"][at[ranked]] = level.reshape(-1) - begin[np.searchsorted(ports, port[ranked])]
     return lane
+
+
+def _set_control_apart(
+    plan: Plan, port_rows: NDArray[Any], lane: NDArray[Any], kept: NDArray[np.int64]
+) -> None:
+    """Let the control class, the first lane of its ports, be sent before all others."""
+    control = np.unique(plan.hops.port[kept[plan.classes[kept] == CONTROL]])
+    port_rows["control"][control] = 1
+    for p in control[port_rows["lanes"][control] > 1].tolist():
+        port_rows["levels"][p] = 2
+        first = port_rows["lane"][p]
+        lane["level"][first + 1 : first + port_rows["lanes"][p]] = 1
 
 
 def _set_managed(plan: Plan, port_rows: NDArray[Any], hop: NDArray[Any]) -> None:
@@ -103,8 +116,9 @@ def _empty_lanes(count: int) -> NDArray[Any]:
 def lay_out_feeders(plan: Plan, port_rows: NDArray[Any], hop: NDArray[Any]) -> NDArray[Any]:
     """Set each port's thresholds, and what counts its packets by class; return the rows of feeders."""
     limits = plan.by_discipline(_limits)
+    unit = plan.by_discipline(lambda each: plan.sizes[0] if isinstance(each, PFC) else 1.0)
     for n, name in enumerate(("high", "low")):
-        port_rows[name][: len(plan.ports)] = limits[:, n]
+        port_rows[name][: len(plan.ports)] = limits[:, n] * unit
     port_rows["signalling"][: len(plan.ports)] = plan.signalling
     whole = _lay_out_pauses(plan, port_rows)
     if not plan.under(PFC):
@@ -144,13 +158,10 @@ def _lay_out_ingresses(
         if len(together) > 1:
             port_rows["asks"][p] = together[0]
             port_rows["mate"][p] = (*together, *together)[together.index(p) + 1]
-    ranks = np.array([flow.priority for flow in plan.scenario.flows])
-    classes, number = np.unique(ranks, return_inverse=True)
-    flows, places, own = (
-        len(ranks),
-        len(classes),
-        plan.by_discipline(lambda each: type(each) is PFC),
-    )
+    classes, number = np.unique(plan.classes, return_inverse=True)
+    number = number.reshape(-1)
+    flows, places = len(plan.scenario.flows), len(classes)
+    own = plan.by_discipline(lambda each: type(each) is PFC)
     span = flows + len(plan.ports)
 
     def keys(port: Any, before: Any, rank: Any) -> Any:
@@ -163,16 +174,18 @@ def _lay_out_ingresses(
     kept = np.flatnonzero(own[hops.port])
     port = hops.port[kept]
     before = np.where(hops.begins, -1 - hops.flow, hops.before)[kept]
-    wanted = keys(port, before, number.reshape(-1)[hops.flow[kept]])
+    wanted = keys(port, before, number[kept])
     found = np.searchsorted(known, wanted).clip(max=max(0, len(known) - 1))
     counted = known[found] == wanted if len(known) else np.zeros(len(wanted), dtype=np.bool_)
-    hop["ingress"][hops.row[kept]] = np.where(counted, first + len(ports) + found, row[port])
+    ingress = np.where(counted, first + len(ports) + found, row[port])
+    hop["ingress"][hops.row[kept]] = np.where(plan.classes[kept] == CONTROL, -1, ingress)
     lanes = np.full((len(plan.ports) + 1, places), -1)  # the last for those that cannot be paused
-    lanes[port, number.reshape(-1)[hops.flow[kept]]] = hop["lane"][hops.row[kept]]
+    lanes[port, number[kept]] = hop["lane"][hops.row[kept]]
     before = np.maximum(table.before[at], -1)
-    pools = _feeders(len(ports), room=[plan.pool(p) for p in ports.tolist()])
+    packet = plan.sizes[0]
+    pools = _feeders(len(ports), room=[plan.pool(p) * packet for p in ports.tolist()])
     return np.concatenate([pools, _feeders(
-        len(at), room=table.room[at], port=before, lane=lanes[before, among[at]],
+        len(at), room=table.room[at] * packet, port=before, lane=lanes[before, among[at]],
         priority=table.priority[at],
     )])  # fmt: skip
 
@@ -188,8 +201,7 @@ def _class_lanes(plan: Plan, hop: NDArray[Any]) -> dict[tuple[int, int], int]:
     """Return the lanes of classes at the ports that can be paused by class."""
     by_class = plan.by_discipline(lambda each: isinstance(each, PFC))
     kept = np.flatnonzero(by_class[plan.hops.port])
-    ranks = np.array([flow.priority for flow in plan.scenario.flows])
-    ports, ranks = plan.hops.port[kept], ranks[plan.hops.flow[kept]]
+    ports, ranks = plan.hops.port[kept], plan.classes[kept]
     lanes = hop["lane"][plan.hops.row[kept]]
     return dict(zip(zip(ports.tolist(), ranks.tolist(), strict=True), lanes.tolist(), strict=True))
 
