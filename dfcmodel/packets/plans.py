@@ -11,7 +11,7 @@ import numpy as np
 from dfcmodel.network.class_pauses import ALL, CONTROL, PFC
 from dfcmodel.network.disciplines import DFC, FIFO, Pause
 from dfcmodel.packets.hops import Hops, Ingresses, arrivals_of, hops_of
-from dfcmodel.packets.ports import UNBOUNDED, has_lanes
+from dfcmodel.packets.ports import UNBOUNDED, Interface, has_lanes
 from responsefn import DeliveryRule, RateRule, WindowRule
 from responsefn.rules.base import answers_marks
 
@@ -209,6 +209,11 @@ class Plan:
         found = self.by_discipline(has_lanes)
         found[self.pauses[1]] = True
         return found
+
+    @cached_property
+    def at_senders(self) -> NDArray[np.bool_]:
+        """Whether each port is an interface of a host, whose events are among those of the senders, (P,)."""
+        return self.by_discipline(lambda each: isinstance(each, Interface))
 
     def users(self, p: int) -> tuple[tuple[int, bool], ...]:
         """Return the flows at port p, each with whether it is its ACKs that come there."""

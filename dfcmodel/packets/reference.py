@@ -20,11 +20,13 @@ from dfcmodel.network.coupled import DualPI2
 from dfcmodel.network.disciplines import DFC, Discipline, Fair, Pause, Priority
 from dfcmodel.packets.kernel.layout import CLASSES, TRACE
 from dfcmodel.packets.methods import SELECTIVE
+from dfcmodel.packets.ports import Interface
 from dfcmodel.packets.records import Records
 from dfcmodel.packets.reference_classes import ClassQueues
 from dfcmodel.packets.reference_coupled import CoupledQueues
 from dfcmodel.packets.reference_deliveries import DeliverySender
 from dfcmodel.packets.reference_diffusion import Diffusive, begin_clock
+from dfcmodel.packets.reference_interfaces import HostQueues
 from dfcmodel.packets.reference_queues import (
     ByPriority,
     Pausing,
@@ -51,7 +53,7 @@ __all__ = ["Simulation", "queue_of", "run_reference", "trace_reference"]
 
 QUEUES: dict[type, type[Queue]] = {
     DFC: Diffusive, Pause: Pausing, PFC: ClassQueues, Fair: RoundRobin, Priority: ByPriority,
-    DualPI2: CoupledQueues,
+    DualPI2: CoupledQueues, Interface: HostQueues,
 }  # fmt: skip
 """The queue of each discipline; of others, and of links without one, it is FIFO."""
 

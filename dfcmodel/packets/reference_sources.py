@@ -91,6 +91,20 @@ class Rated:
         self.sent = self.since = 0
         self.due = self.clocked = 0.0
         self.last = -math.inf
+        self.blocked = False
+
+    def is_waiting(self) -> bool:
+        """Return whether its last packet waits at the interface of its host."""
+        plan = self.simulation.plan
+        first = plan.forward[self.f][0]
+        return bool(plan.at_senders[first] and self.simulation.queues[first].lines[self.f])
+
+    def go_on(self) -> None:
+        """Go on to send if it has waited for its packet to leave the interface of its host."""
+        if self.blocked:
+            self.blocked = False
+            self.due = self.simulation.now
+            self.simulation.wake(self.f, self.due)
 
     def start(self) -> None:
         """Start to send."""
@@ -112,6 +126,11 @@ class Rated:
             return
         self.move_clocks()
         gap = max(self.least_gap, 1.0 / max(self.state.rate, 1e-9))
+        if now >= self.last + gap and self.is_waiting():
+            self.blocked = True
+            self.due = now + STEPS * self.least_gap
+            self.simulation.wake(self.f, self.due)
+            return
         if now >= self.last + gap:
             self.simulation.emit(Packet(self.f, self.sent, now, listens=True))
             self.sent += 1

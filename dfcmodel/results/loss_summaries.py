@@ -59,7 +59,7 @@ def _cause(run: Records, by_flow: np.ndarray, n: int) -> str:
         flow for flow, lost in zip(run.scenario.flows, by_flow[:, n], strict=True) if lost > 0.0
     ]
     remarks = []
-    if all(flow.path[0] == node and flow.host == "direct" for flow in losing):
+    if all(flow.path[0] == node and run.scenario.host_of(flow) == "direct" for flow in losing):
         remarks.append("at the senders' own link")
     remarks += [_room(run, link) for link in links if isinstance(link.discipline, Pause)]
     managers = {manager_of(link.discipline) for link in links} - {None}

@@ -58,7 +58,7 @@ def wait_on(net: Any, records: Any) -> None:
     for p in range(len(port) - 1):
         for c in range(port[p].lane, port[p].lane + port[p].lanes):
             e = int64(net.lane[c].head)
-            for _ in range(net.lane[c].count):
+            while net.lane[c].count > 0 and e >= 0:
                 waiting[min(int(net.packet[e].time * records.scale), rows), p] += 1
                 waiting[rows, p] -= 1
                 e = int64(net.packet[e].next)

@@ -99,7 +99,11 @@ PORT = np.dtype(
         ("feeders", "i4"),
         ("pausing", "i4"),  # 1: it pauses its feeders
         ("place", "i4"),  # in the order of processing
-        ("kind", "i4"),  # FIFO, EARLY, LANES
+        (
+            "queue",
+            "i4",
+        ),  # whose calendar queue its messages enter: its own, of an interface that of the senders
+        ("kind", "i4"),  # FIFO, EARLY, LANES, INTERFACE
         ("mate", "i4"),  # the next of the ports that count an ingress together, in a circle
         ("lane", "i4"),  # its first lane
         ("lanes", "i4"),
@@ -122,7 +126,11 @@ PORT = np.dtype(
         ("spent", "f8"),  # time of the last scheduled transmission, s
         ("ahead", "f8"),  # start of the packet before the one that began at ``begun``, s
         ("base", "f8"),  # start of the packet before ``first``, s
-        ("spare", "i8"),  # up to four cache lines: an index is a shift
+        ("turn", "i4"),  # of an interface: which of its classes is next
+        (
+            "woken",
+            "i4",
+        ),  # of an interface, 1: the event of its next transmission is scheduled; up to four cache lines: an index is a shift
     ],
     align=True,
 )
@@ -135,7 +143,7 @@ LANE = np.dtype(
         ("tail", "i4"),
         ("count", "i4"),
         ("next", "i4"),  # next lane in the round-robin order
-        ("level", "i4"),
+        ("level", "i4"),  # of a flow at an interface: the lane of its class
         ("first", "i4"),  # head of a level's round-robin list (in the port's first lanes)
         ("last", "i4"),
         ("flow", "i4"),
@@ -251,7 +259,7 @@ RECEIVER, SENDER = -1, -2  # ports of the hops at the ends of a flow
 HOP = np.dtype(
     [
         ("port", "i4"),  # or RECEIVER, SENDER
-        ("inline", "i4"),  # 1: arrivals are already ordered and need no calendar queue
+        ("queue", "i4"),  # whose calendar queue arrivals enter; -1: none, they are already ordered
         ("lane", "i4"),  # lane of the flow at the port
         (
             "ingress",
@@ -355,6 +363,8 @@ FLOW = np.dtype(
         ("prr_delivered", "i4"),
         ("prr_out", "i4"),
         ("recover_fs", "i4"),
+        ("lane", "i4"),  # of a rate rule at an interface; -1: none
+        ("blocked", "i4"),  # 1: it waits until its packet has left the interface
     ],
     align=True,
 )

@@ -35,9 +35,10 @@ def send_message(net: Any, p: int, k: int, wanted: int, time: float) -> None:
     q = int64(to.port)
     e = take(net)
     packet[e].number = PAUSE if wanted == 1 else RESUME
-    packet[e].flow = 0
+    packet[e].flow = q
     packet[e].hop = to.lane
-    push(net, e, q, time + (net.port[q].delay + net.port[p].signalling), -1 - p)
+    span = net.port[q].delay + net.port[p].signalling
+    push(net, e, int64(net.port[q].queue), time + span, -1 - p)
 
 
 @inlined

@@ -84,7 +84,8 @@ def feed_back(senders: Any, f: int, now: float, sent: float, marked: float) -> N
 def rated(net: Any, senders: Any, f: int) -> bool:
     """Send a packet of a rate rule if it is due; return whether the flow goes on, from ``due`` on.
 
-    Its clocks are moved on at each of its events, at least every `STEPS` packet times of its first link.
+    Its clocks are moved on at each of its events, at least every `STEPS` packet times of its first link. It sends
+    nothing while its last packet waits at the interface of its host.
     """
     counters = net.counters
     s = senders.flow[f]
@@ -97,6 +98,10 @@ def rated(net: Any, senders: Any, f: int) -> bool:
     move_clocks(senders, f, now)
     gap = max(s.line_gap, 1.0 / max(s.cwnd, 1e-9))
     if now >= s.pace_at + gap:
+        if s.lane >= 0 and net.lane[s.lane].count > 0:
+            s.blocked = 1
+            s.due = now + STEPS * s.line_gap
+            return True
         senders.out[counters[OUT], 0] = s.sent
         senders.out[counters[OUT], 1] = 0
         counters[OUT] += 1

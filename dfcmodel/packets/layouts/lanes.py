@@ -10,9 +10,10 @@ from dfcmodel.network.class_pauses import ALL, CONTROL, PFC
 from dfcmodel.network.coupled import DualPI2
 from dfcmodel.network.disciplines import DFC, Fair, Pause, Priority
 from dfcmodel.packets.kernel.lanes import BY_CLASS, BY_FLOW, BY_RATE
-from dfcmodel.packets.kernel.layout import FEEDER, LANE
+from dfcmodel.packets.kernel.layout import FEEDER
 from dfcmodel.packets.kernel.managers import NO_LANE
 from dfcmodel.packets.kernel.ports import LANES
+from dfcmodel.packets.layouts.interfaces import empty_lanes
 from dfcmodel.packets.layouts.units import calendar_of
 
 if TYPE_CHECKING:
@@ -35,9 +36,9 @@ def lay_out_lanes(plan: Plan, port_rows: NDArray[Any], hop: NDArray[Any]) -> NDA
     Those of a port stand one after the other: of classes in their order, the control class first, of flows in theirs,
     of DualPI2 the Scalable one first. A port without flows has one lane.
     """
-    has = plan.with_lanes.copy()
+    has = plan.with_lanes & ~plan.at_senders
     if not has.any():
-        return _empty_lanes(1)
+        return empty_lanes(1)
     by = _lanes_by(plan)
     kept = np.flatnonzero(has[plan.hops.port])
     port, flow = plan.hops.port[kept], plan.hops.flow[kept]
@@ -60,8 +61,8 @@ def lay_out_lanes(plan: Plan, port_rows: NDArray[Any], hop: NDArray[Any]) -> NDA
     for name, values in (("kind", LANES), ("lane", begin), ("lanes", count),
                          ("by_turns", np.array(TURNS)[by[ports]]), ("levels", 1)):  # fmt: skip
         port_rows[name][ports] = values
-    _set_managed(plan, port_rows, hop)
-    lane = _empty_lanes(len(rows))
+    lane = empty_lanes(len(rows))
+    _set_managed(plan, port_rows, hop, lane)
     for_flows = np.isin(own, [KINDS.index(kind) for kind in (Fair, Priority, DFC)])
     lane["flow"][at[for_flows]] = flow[for_flows]
     port_rows["levels"][coupled] = 2
@@ -89,11 +90,13 @@ def _set_control_apart(
         lane["level"][first + 1 : first + port_rows["lanes"][p]] = 1
 
 
-def _set_managed(plan: Plan, port_rows: NDArray[Any], hop: NDArray[Any]) -> None:
+def _set_managed(
+    plan: Plan, port_rows: NDArray[Any], hop: NDArray[Any], lane: NDArray[Any]
+) -> None:
     """Set the lane that a manager of one class sees, where there is one."""
     given = plan.by_discipline(lambda each: getattr(each, "managed", None) is not None)
     chosen = np.flatnonzero(given).tolist()
-    lanes = _class_lanes(plan, hop) if chosen else {}
+    lanes = _class_lanes(plan, hop, lane) if chosen else {}
     for p in chosen:
         rule: Any = plan.ports[p].discipline
         port_rows["managed"][p] = lanes.get((p, rule.managed), NO_LANE)
@@ -106,14 +109,9 @@ def _lanes_by(plan: Plan) -> NDArray[np.int64]:
     )
 
 
-def _empty_lanes(count: int) -> NDArray[Any]:
-    lane = np.zeros(count, LANE)
-    for name in ("head", "tail", "next", "first", "last"):
-        lane[name] = -1
-    return lane
-
-
-def lay_out_feeders(plan: Plan, port_rows: NDArray[Any], hop: NDArray[Any]) -> NDArray[Any]:
+def lay_out_feeders(
+    plan: Plan, port_rows: NDArray[Any], hop: NDArray[Any], lane: NDArray[Any]
+) -> NDArray[Any]:
     """Set each port's thresholds, and what counts its packets by class; return the rows of feeders."""
     limits = plan.by_discipline(_limits)
     unit = plan.by_discipline(lambda each: plan.sizes[0] if isinstance(each, PFC) else 1.0)
@@ -123,7 +121,8 @@ def lay_out_feeders(plan: Plan, port_rows: NDArray[Any], hop: NDArray[Any]) -> N
     whole = _lay_out_pauses(plan, port_rows)
     if not plan.under(PFC):
         return whole
-    return np.concatenate([whole, _lay_out_ingresses(plan, port_rows, hop, len(whole))])
+    rows = _class_lanes(plan, hop, lane)
+    return np.concatenate([whole, _lay_out_ingresses(plan, port_rows, hop, rows, len(whole))])
 
 
 def _feeders(count: int, **columns: Any) -> NDArray[Any]:
@@ -146,11 +145,15 @@ def _lay_out_pauses(plan: Plan, port_rows: NDArray[Any]) -> NDArray[Any]:
 
 
 def _lay_out_ingresses(
-    plan: Plan, port_rows: NDArray[Any], hop: NDArray[Any], first: int
+    plan: Plan,
+    port_rows: NDArray[Any],
+    hop: NDArray[Any],
+    lanes: dict[tuple[int, int], int],
+    first: int,
 ) -> NDArray[Any]:
     """Return the feeders that are counted by class, after what holds the other packets of each port.
 
-    ``first`` is the number of rows before them.
+    ``lanes`` are those of classes that can be paused, ``first`` is the number of rows before them.
     """
     ports, hops, table = np.array(plan.under(PFC)), plan.hops, plan.ingresses
     for p in ports.tolist():
@@ -179,14 +182,13 @@ def _lay_out_ingresses(
     counted = known[found] == wanted if len(known) else np.zeros(len(wanted), dtype=np.bool_)
     ingress = np.where(counted, first + len(ports) + found, row[port])
     hop["ingress"][hops.row[kept]] = np.where(plan.classes[kept] == CONTROL, -1, ingress)
-    lanes = np.full((len(plan.ports) + 1, places), -1)  # the last for those that cannot be paused
-    lanes[port, number[kept]] = hop["lane"][hops.row[kept]]
-    before = np.maximum(table.before[at], -1)
+    before, rank = np.maximum(table.before[at], -1), table.priority[at]
+    paused = [lanes.get(key, -1) for key in zip(before.tolist(), rank.tolist(), strict=True)]
     packet = plan.sizes[0]
     pools = _feeders(len(ports), room=[plan.pool(p) * packet for p in ports.tolist()])
     return np.concatenate([pools, _feeders(
-        len(at), room=table.room[at] * packet, port=before, lane=lanes[before, among[at]],
-        priority=table.priority[at],
+        len(at), room=table.room[at] * packet, port=before, lane=paused,
+        priority=rank,
     )])  # fmt: skip
 
 
@@ -197,12 +199,14 @@ def _limits(rule: Discipline) -> tuple[float, float]:
     return (rule.xoff, rule.xon) if isinstance(rule, PFC) else (0.0, 0.0)
 
 
-def _class_lanes(plan: Plan, hop: NDArray[Any]) -> dict[tuple[int, int], int]:
+def _class_lanes(plan: Plan, hop: NDArray[Any], lane: NDArray[Any]) -> dict[tuple[int, int], int]:
     """Return the lanes of classes at the ports that can be paused by class."""
     by_class = plan.by_discipline(lambda each: isinstance(each, PFC))
-    kept = np.flatnonzero(by_class[plan.hops.port])
+    of_host = plan.at_senders[plan.hops.port] & ~plan.hops.is_ack
+    kept = np.flatnonzero(by_class[plan.hops.port] | of_host)
     ports, ranks = plan.hops.port[kept], plan.classes[kept]
     lanes = hop["lane"][plan.hops.row[kept]]
+    lanes = np.where(of_host[kept], lane["level"][lanes], lanes)
     return dict(zip(zip(ports.tolist(), ranks.tolist(), strict=True), lanes.tolist(), strict=True))
 
 
@@ -215,9 +219,9 @@ def begin_storms(plan: Plan, arrays: dict[str, Any]) -> None:
     if not storms:
         return
     net = calendar_of(arrays)
-    lanes = _class_lanes(plan, arrays["hop"])
+    lanes = _class_lanes(plan, arrays["hop"], arrays["lane"])
     for p, q, priority, time in storms:
         e = take(net)
-        net.packet[e].number, net.packet[e].flow = PAUSE, 0
+        net.packet[e].number, net.packet[e].flow = PAUSE, q
         net.packet[e].hop = lanes.get((q, priority), -1)
-        push(net, e, q, time, -1 - p)
+        push(net, e, int(net.port[q].queue), time, -1 - p)

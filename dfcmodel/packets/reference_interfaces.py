@@ -1,0 +1,104 @@
+"""Network interfaces of hosts in the reference engine: a queue per flow, served in turn, and one of ACKs."""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import TYPE_CHECKING
+
+from dfcmodel.network.class_pauses import ALL
+from dfcmodel.packets.reference_queues import Queue
+from dfcmodel.packets.reference_sources import Rated
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from dfcmodel.packets.protocols import EventSimulation
+    from dfcmodel.packets.reference_receivers import Packet
+
+__all__ = ["HostQueues"]
+
+
+class HostQueues(Queue):
+    """Queues without bound: ACKs first, then classes in turn, each flow of a class in turn; a pause stops a class."""
+
+    def __init__(self, simulation: EventSimulation, p: int) -> None:
+        super().__init__(simulation, p)
+        plan = simulation.plan
+        flows = [f for f, is_ack in plan.users(p) if not is_ack]
+        self.priorities = {f: plan.scenario.flows[f].priority for f in flows}
+        self.classes = sorted(set(self.priorities.values()))
+        self.next_class = 0
+        self.acks: deque[tuple[float, Packet]] = deque()
+        self.lines: dict[int, deque[tuple[float, Packet]]] = {f: deque() for f in flows}
+        self.turns: dict[int, deque[int]] = {priority: deque() for priority in self.classes}
+
+    def arrivals(self) -> Iterable[float]:
+        """Return when the packets that wait came."""
+        return (came for line in (self.acks, *self.lines.values()) for came, _ in line)
+
+    def length(self) -> int:
+        """Return how many packets wait."""
+        return len(self.acks) + sum(map(len, self.lines.values()))
+
+    def is_stopped(self) -> bool:
+        """Return whether the port is paused with all that it carries, not by class."""
+        return any(who == ALL for _, who in self.paused_by)
+
+    def may_leave(self, priority: int) -> bool:
+        """Return whether packets of a class may leave."""
+        return not any(who in (ALL, priority) for _, who in self.paused_by)
+
+    def ready(self) -> bool:
+        """Return whether a packet may leave."""
+        if self.busy or self.is_stopped():
+            return False
+        return bool(self.acks) or any(
+            turns and self.may_leave(priority) for priority, turns in self.turns.items()
+        )
+
+    def admit(self, packet: Packet) -> bool:  # noqa: ARG002
+        """Return that there is room."""
+        return True
+
+    def passes(self, packet: Packet) -> bool:
+        """Return whether a packet is sent at once."""
+        if self.busy or self.is_stopped() or self.ready():
+            return False
+        return packet.is_ack or self.may_leave(self.priorities[packet.flow])
+
+    def put(self, packet: Packet) -> None:
+        """Queue a packet."""
+        entry = (self.simulation.now, packet)
+        if packet.is_ack:
+            self.acks.append(entry)
+            return
+        line = self.lines[packet.flow]
+        if not line:
+            self.turns[self.priorities[packet.flow]].append(packet.flow)
+        line.append(entry)
+
+    def pop(self) -> tuple[float, Packet]:
+        """Return the arrival time and the next packet; a sender that waits for it to leave goes on."""
+        if self.acks:
+            return self.acks.popleft()
+        K = len(self.classes)
+        order = [(self.next_class + k) % K for k in range(K)]
+        n = next(
+            n for n in order if self.turns[self.classes[n]] and self.may_leave(self.classes[n])
+        )
+        self.next_class = (n + 1) % K
+        turns = self.turns[self.classes[n]]
+        f = turns.popleft()
+        entry = self.lines[f].popleft()
+        if self.lines[f]:
+            turns.append(f)
+        sender = self.simulation.senders[f]
+        if isinstance(sender, Rated):
+            sender.go_on()
+        return entry
+
+    def send(self, came: float, packet: Packet) -> None:
+        """Start the transmission of a packet; that of a rate rule counts as sent now."""
+        if not packet.is_ack and isinstance(self.simulation.senders[packet.flow], Rated):
+            packet.sent = self.simulation.now
+        super().send(came, packet)
