@@ -312,8 +312,8 @@ class Scenario:
 
         Examples
         --------
-        >>> from dfcmodel import CBR, Flow, PFC, Scenario, chain
-        >>> for rule in (None, PFC()):
+        >>> from dfcmodel import CBR, FIFO, Flow, PFC, Scenario, chain
+        >>> for rule in (FIFO(), PFC()):
         ...     links = chain(3, rate=1e4, delay=1e-3, buffer=500, discipline=rule)
         ...     scenario = Scenario("default", links, [Flow("a", (1, 2, 3), CBR(4e3))])
         ...     print(scenario.host_of(scenario.flows[0]))

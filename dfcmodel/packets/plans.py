@@ -122,9 +122,9 @@ class Plan:
 
     @cached_property
     def classes(self) -> NDArray[np.int64]:
-        """Class of traffic at each hop, (H,): its flow's, or `CONTROL` for ACKs where PFC sets them apart."""
+        """Class of traffic at each hop, (H,): its flow's, or `CONTROL` for ACKs where these are set apart."""
         ranks = np.array([flow.priority for flow in self.scenario.flows])[self.hops.flow]
-        apart = self.by_discipline(lambda each: isinstance(each, PFC) and each.acks == "control")
+        apart = self.by_discipline(lambda each: getattr(each, "acks", "class") == "control")
         return np.where(self.hops.is_ack & apart[self.hops.port], CONTROL, ranks)
 
     @cached_property

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dfcmodel.network.class_pauses import PFC
@@ -16,17 +17,20 @@ if TYPE_CHECKING:
     from dfcmodel.network.networks import Scenario
     from dfcmodel.packets.methods import Packets
 
-__all__ = ["INTERFACE", "UNBOUNDED", "Interface", "Port", "Ports", "bits_of", "has_lanes"]
+__all__ = ["UNBOUNDED", "Interface", "Port", "Ports", "bits_of", "has_lanes"]
 
 UNBOUNDED = 2**40
 """Packets in a queue without bound."""
 
 
+@dataclass(frozen=True)
 class Interface(Discipline):
-    """The queues of a host's network interface, in place of the discipline of its link: see ``host`` of `Flow`."""
+    """The queues of a host's network interface, in place of the discipline of its link: see ``host`` of `Flow`.
 
+    ``acks`` is that of `PFC`.
+    """
 
-INTERFACE = Interface()
+    acks: str = "control"
 
 
 def has_lanes(discipline: Discipline) -> bool:
@@ -77,6 +81,11 @@ class Port(NamedTuple):
         return has_lanes(self.discipline)
 
 
+def _interface(discipline: Discipline) -> Interface:
+    """Return the interface of a host whose first link has a discipline."""
+    return Interface(discipline.acks if isinstance(discipline, PFC) else "control")
+
+
 def bits_of(rate: float, size: float) -> float:
     """Return a rate in bit/s, rounded to a whole number if it differs by rounding errors only."""
     bits = rate * 8.0 * size
@@ -98,7 +107,7 @@ class Ports:
                 kinds[key] = bits, link.delay, room, link.discipline
             port = Port(link.source, link.target, *kinds[key], n)
             if n in scenario.interfaces:
-                port = port._replace(room=UNBOUNDED, discipline=INTERFACE)
+                port = port._replace(room=UNBOUNDED, discipline=_interface(link.discipline))
             self.all.append(port)
         self.at = {(port.source, port.target): p for p, port in enumerate(self.all)}
         self.for_acks: dict[int, int] = {}
@@ -123,8 +132,9 @@ class Ports:
         if self.scenario.host_of(self.scenario.flows[f]) == "nic":
             if n not in self.interfaces:
                 source: Any = ("host", first.source, first.target)
+                own = _interface(first.discipline)
                 self.interfaces[n] = self._add(
-                    Port(source, first.source, first.bits, first.delay, UNBOUNDED, INTERFACE, -1)
+                    Port(source, first.source, first.bits, first.delay, UNBOUNDED, own, -1)
                 )
             return self.interfaces[n]
         host: Any = ("host", self.scenario.flows[f].name)

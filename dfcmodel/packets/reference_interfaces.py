@@ -1,4 +1,4 @@
-"""Network interfaces of hosts in the reference engine: a queue per flow, served in turn, and one of ACKs."""
+"""Network interfaces of hosts in the reference engine: a queue per flow, served in turn, and a control class."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections import deque
 from typing import TYPE_CHECKING
 
 from dfcmodel.network.class_pauses import ALL
+from dfcmodel.packets.ports import Interface
 from dfcmodel.packets.reference_queues import Queue
 from dfcmodel.packets.reference_sources import Rated
 
@@ -17,28 +18,33 @@ if TYPE_CHECKING:
 
 __all__ = ["HostQueues"]
 
+Key = tuple[int, bool]
+"""A flow, and whether it is its ACKs."""
+
 
 class HostQueues(Queue):
-    """Queues without bound: ACKs first, then classes in turn, each flow of a class in turn; a pause stops a class."""
+    """Queues without bound: the control class first, then classes in turn, each flow of a class in turn; a pause stops a class."""
 
     def __init__(self, simulation: EventSimulation, p: int) -> None:
         super().__init__(simulation, p)
         plan = simulation.plan
-        flows = [f for f, is_ack in plan.users(p) if not is_ack]
-        self.priorities = {f: plan.scenario.flows[f].priority for f in flows}
+        assert isinstance(self.port.discipline, Interface)
+        apart = self.port.discipline.acks == "control"
+        users = [key for key in plan.users(p) if not (key[1] and apart)]
+        self.priorities = {key: plan.scenario.flows[key[0]].priority for key in users}
         self.classes = sorted(set(self.priorities.values()))
         self.next_class = 0
-        self.acks: deque[tuple[float, Packet]] = deque()
-        self.lines: dict[int, deque[tuple[float, Packet]]] = {f: deque() for f in flows}
-        self.turns: dict[int, deque[int]] = {priority: deque() for priority in self.classes}
+        self.control: deque[tuple[float, Packet]] = deque()
+        self.lines: dict[Key, deque[tuple[float, Packet]]] = {key: deque() for key in users}
+        self.turns: dict[int, deque[Key]] = {priority: deque() for priority in self.classes}
 
     def arrivals(self) -> Iterable[float]:
         """Return when the packets that wait came."""
-        return (came for line in (self.acks, *self.lines.values()) for came, _ in line)
+        return (came for line in (self.control, *self.lines.values()) for came, _ in line)
 
     def length(self) -> int:
         """Return how many packets wait."""
-        return len(self.acks) + sum(map(len, self.lines.values()))
+        return len(self.control) + sum(map(len, self.lines.values()))
 
     def is_stopped(self) -> bool:
         """Return whether the port is paused with all that it carries, not by class."""
@@ -52,7 +58,7 @@ class HostQueues(Queue):
         """Return whether a packet may leave."""
         if self.busy or self.is_stopped():
             return False
-        return bool(self.acks) or any(
+        return bool(self.control) or any(
             turns and self.may_leave(priority) for priority, turns in self.turns.items()
         )
 
@@ -64,23 +70,24 @@ class HostQueues(Queue):
         """Return whether a packet is sent at once."""
         if self.busy or self.is_stopped() or self.ready():
             return False
-        return packet.is_ack or self.may_leave(self.priorities[packet.flow])
+        key = packet.flow, packet.is_ack
+        return key not in self.priorities or self.may_leave(self.priorities[key])
 
     def put(self, packet: Packet) -> None:
         """Queue a packet."""
-        entry = (self.simulation.now, packet)
-        if packet.is_ack:
-            self.acks.append(entry)
+        entry, key = (self.simulation.now, packet), (packet.flow, packet.is_ack)
+        if key not in self.lines:
+            self.control.append(entry)
             return
-        line = self.lines[packet.flow]
+        line = self.lines[key]
         if not line:
-            self.turns[self.priorities[packet.flow]].append(packet.flow)
+            self.turns[self.priorities[key]].append(key)
         line.append(entry)
 
     def pop(self) -> tuple[float, Packet]:
         """Return the arrival time and the next packet; a sender that waits for it to leave goes on."""
-        if self.acks:
-            return self.acks.popleft()
+        if self.control:
+            return self.control.popleft()
         K = len(self.classes)
         order = [(self.next_class + k) % K for k in range(K)]
         n = next(
@@ -88,12 +95,12 @@ class HostQueues(Queue):
         )
         self.next_class = (n + 1) % K
         turns = self.turns[self.classes[n]]
-        f = turns.popleft()
-        entry = self.lines[f].popleft()
-        if self.lines[f]:
-            turns.append(f)
-        sender = self.simulation.senders[f]
-        if isinstance(sender, Rated):
+        key = turns.popleft()
+        entry = self.lines[key].popleft()
+        if self.lines[key]:
+            turns.append(key)
+        sender = self.simulation.senders[key[0]]
+        if isinstance(sender, Rated) and not key[1]:
             sender.go_on()
         return entry
 

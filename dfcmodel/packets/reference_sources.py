@@ -97,7 +97,7 @@ class Rated:
         """Return whether its last packet waits at the interface of its host."""
         plan = self.simulation.plan
         first = plan.forward[self.f][0]
-        return bool(plan.at_senders[first] and self.simulation.queues[first].lines[self.f])
+        return bool(plan.at_senders[first] and self.simulation.queues[first].lines[self.f, False])
 
     def go_on(self) -> None:
         """Go on to send if it has waited for its packet to leave the interface of its host."""

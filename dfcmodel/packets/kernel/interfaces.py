@@ -1,8 +1,8 @@
-"""Network interfaces of hosts: a queue per flow, served in turn, and one of ACKs, which goes first.
+"""Network interfaces of hosts: a queue per flow, served in turn, and one of the control class, which goes first.
 
 An interface shares the calendar queue of the senders, so that a sender at the rate of a rule makes a packet when the one
-before has begun to leave. Its lanes are, in this order: the ACKs; its classes of traffic, each a list of the flows
-that wait, counted together; its flows.
+before has begun to leave. Its lanes are, in this order: the control class, which is ACKs; its classes of traffic, each a
+list of the flows that wait, counted together; its flows, and the ACKs of flows where these are of their class.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def wake_interface(net: Any, senders: Any, p: int) -> None:
 
 @inlined
 def class_of(net: Any, e: int) -> int:
-    """Return the lane that is paused with a packet: that of its class; of an ACK its own."""
+    """Return the lane that is paused with a packet: that of its class."""
     c = int64(net.hop[net.packet[e].hop].lane)
     return int64(net.lane[c].level) if net.lane[c].level > 0 else c
 
@@ -76,8 +76,12 @@ def enter_interface(net: Any, senders: Any, records: Any, p: int, e: int) -> boo
     it = net.packet[e]
     c = int64(net.hop[it.hop].lane)
     k = class_of(net, e)
-    is_ack = k == c
-    if port.loss > 0.0 and not is_ack and uniform(net.stream, p) < port.loss:
+    is_control = k == c
+    if (
+        port.loss > 0.0
+        and it.hop < senders.flow[it.flow].turn
+        and uniform(net.stream, p) < port.loss
+    ):
         drop(net, senders, records, p, e, it.time, it.time)
         return False
     if port.free < it.time and port.waiting == 0 and port.paused == 0 and lane[k].paused == 0:
@@ -85,7 +89,7 @@ def enter_interface(net: Any, senders: Any, records: Any, p: int, e: int) -> boo
     it.next = -1
     if lane[c].count == 0:
         lane[c].head = e
-        if not is_ack:
+        if not is_control:
             lane[c].next = -1
             if lane[k].first < 0:
                 lane[k].first = c
@@ -96,7 +100,7 @@ def enter_interface(net: Any, senders: Any, records: Any, p: int, e: int) -> boo
         net.packet[lane[c].tail].next = e
     lane[c].tail = e
     lane[c].count += 1
-    if not is_ack:
+    if not is_control:
         lane[k].count += 1
     if lane[k].paused == 0:
         port.waiting += 1
@@ -110,7 +114,7 @@ def enter_interface(net: Any, senders: Any, records: Any, p: int, e: int) -> boo
 
 @inlined
 def next_of_interface(net: Any, senders: Any, p: int, time: float) -> int:
-    """Remove the next packet from an interface: an ACK, or of the next class that is not paused its next flow."""
+    """Remove the next packet of an interface: of the control class, or of the next class in turn that is not paused."""
     lane = net.lane
     port = net.port[p]
     port.waiting -= 1
@@ -139,7 +143,7 @@ def next_of_interface(net: Any, senders: Any, p: int, time: float) -> int:
             lane[lane[k].last].next = c
         lane[k].last = c
     s = senders.flow[it.flow]
-    if s.blocked == 1:
+    if s.blocked == 1 and s.lane == c:
         s.blocked = 0
         s.due = time
         wake_at(net, int64(it.flow), time, int64(it.flow))

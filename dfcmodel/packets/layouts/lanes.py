@@ -202,7 +202,7 @@ def _limits(rule: Discipline) -> tuple[float, float]:
 def _class_lanes(plan: Plan, hop: NDArray[Any], lane: NDArray[Any]) -> dict[tuple[int, int], int]:
     """Return the lanes of classes at the ports that can be paused by class."""
     by_class = plan.by_discipline(lambda each: isinstance(each, PFC))
-    of_host = plan.at_senders[plan.hops.port] & ~plan.hops.is_ack
+    of_host = plan.at_senders[plan.hops.port] & (plan.classes != CONTROL)
     kept = np.flatnonzero(by_class[plan.hops.port] | of_host)
     ports, ranks = plan.hops.port[kept], plan.classes[kept]
     lanes = hop["lane"][plan.hops.row[kept]]
