@@ -101,8 +101,9 @@ class Flow:
         Nodes from the first one to the receiver, at least two.
     source
         A window rule, of `responsefn` or user-defined: a TCP sender with that rule. A rate rule, such as
-        `responsefn.DCQCN`: a sender at that rate, at most that of the path's first link, which does not send
-        again what is lost. `CBR` or `OnOff`: a source without feedback.
+        `responsefn.DCQCN`: a sender at that rate, at most that of the path's first link. At packet level it repairs
+        losses by go-back-N (`Packets`), in the fluid it does not send again what is lost. `CBR` or `OnOff`: a source
+        without feedback.
     max_window
         Largest window in packets, for window rules.
     start

@@ -90,6 +90,7 @@ def plan_packets(
         forward=tuple(forward),
         backward=tuple(backward),
         recoveries=method.recovery_of(scenario),
+        repairs=method.repair_of(scenario),
         delayed=tuple(
             flow.delayed_acks and own
             for flow, own in zip(scenario.flows, of_kind(scenario.flows, WindowRule), strict=True)

@@ -100,6 +100,7 @@ class Plan:
     forward: tuple[tuple[int, ...], ...]
     backward: tuple[tuple[int, ...], ...]
     recoveries: tuple[str, ...]
+    repairs: tuple[str, ...]
     delayed: tuple[bool, ...]
     transmission: Floats
     passage: Floats

@@ -197,4 +197,5 @@ class Records:
                 self.window[n, f] = sender.state.cwnd
                 self.acked[n, f] = sender.acked
                 self.round_trip[n, f] = sender.rtt if sender.rtt > 0.0 else np.nan
+            if hasattr(sender, "timeouts"):
                 self.timeouts[f], self.loss_events[f] = sender.timeouts, sender.loss_events

@@ -201,11 +201,17 @@ class Simulation:
             self.emit(receiver.answer_pending())
         before = receiver.next
         receiver.take(packet)
-        listens = isinstance(self.senders[f], Sender)
+        sender = self.senders[f]
+        listens = isinstance(sender, Sender)
         came = receiver.next - before if listens else 1
+        number, gap = packet.number, False
+        if isinstance(sender, Rated) and sender.repairs:
+            came, gap = sender.take_in_order(packet)
+            number = sender.came - 1
         self.records.deliver(f, came, self.now)
-        if isinstance(self.senders[f], Rated):
-            self.emit(Packet(f, packet.number, packet.sent, 1, is_ack=True, marked=packet.marked))
+        if isinstance(sender, Rated):
+            ack = Packet(f, number, packet.sent, 1, is_ack=True, marked=packet.marked, gap=gap)
+            self.emit(ack)
         if not listens:
             return
         new = (

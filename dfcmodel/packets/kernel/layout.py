@@ -364,6 +364,7 @@ FLOW = np.dtype(
         ("prr_out", "i4"),
         ("recover_fs", "i4"),
         ("lane", "i4"),  # of a rate rule at an interface; -1: none
+        ("repair", "i4"),  # of a rate rule: GO_BACK_N; 0: what is lost is not sent again
         ("blocked", "i4"),  # 1: it waits until its packet has left the interface
     ],
     align=True,

@@ -41,6 +41,7 @@ from .ports import LANES, count_starts, drop, is_markable, is_scalable, keep_pac
 from .random_numbers import uniform
 from .rated import has_plain_rates, next_arrival, pass_rated
 from .receivers import DUE, answer_late
+from .repairs import GO_BACK_N, acknowledge
 from .senders import receive
 from .sources import CONSTANT, RATED, feed_back, on_timer, schedule_due_timers, start_idle_period
 from .timers import CHECK, END, NOW, NS2, WINDOW
@@ -82,6 +83,8 @@ def process_endpoint_event(net: Any, senders: Any, f: int, e: int, key: int) -> 
         return
     elif s.recovery == RATED:
         feed_back(senders, f, senders.clock[NOW], net.sent_at[e], float(net.packet[e].marked))
+        if s.repair == GO_BACK_N:
+            acknowledge(net, senders, f, e)
     else:
         receive(net, senders, f, e)
         if s.onoff != CONSTANT:

@@ -10,6 +10,7 @@ from .emission import SACK
 from .jit import call_event, compiled, inlined
 from .layout import ON_ACK, ON_TIMEOUT
 from .random_numbers import uniform
+from .repairs import GO_BACK_N, expire_rated, watch_progress
 from .senders import expire, send, send_selective
 from .timers import CHECK, END, NOW, wake_at
 
@@ -108,6 +109,10 @@ def rated(net: Any, senders: Any, f: int) -> bool:
         s.sent += 1
         s.since += 1
         s.pace_at = now
+        if s.repair == GO_BACK_N:
+            s.snd_max = max(s.snd_max, s.sent)
+            if s.deadline == math.inf:
+                watch_progress(net, senders, f)
     s.due = min(s.pace_at + gap, now + STEPS * s.line_gap)
     return s.sent < s.size
 
@@ -129,6 +134,8 @@ def on_timer(net: Any, senders: Any, f: int) -> None:
         blind(net, senders, f)
         return
     if s.recovery == RATED:
+        if s.deadline == senders.clock[NOW]:
+            expire_rated(net, senders, f)
         if rated(net, senders, f):
             wake_at(net, f, s.due, f)
         return
