@@ -77,6 +77,9 @@ class QueueManager(Discipline):
         marks). Parts of packets add up from step to step; whole ones are taken from flows drawn in
         proportion to what came, and from what comes next where a step has less than a packet. Just
         as much as came takes all of it.
+    at
+        ``"arrival"``: it decides on what comes. ``"departure"``: on what leaves, of which it sees what waits behind
+        that, and it marks alone; `StepMarking` and `RampMarking` have it as a parameter.
 
     Examples
     --------
@@ -91,6 +94,8 @@ class QueueManager(Discipline):
     >>> Hundredth().numbers(1500.0)
     {'part': 0.01}
     """
+
+    at = "arrival"
 
     class State(NamedTuple):
         """What is dropped and marked of a step's arrivals, packets."""

@@ -7,9 +7,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from dfcmodel.network.disciplines import QueueManager
-from hopflow.checks import one_number
+from hopflow.checks import choice, one_number
 
 __all__ = ["RampMarking", "StepMarking"]
+
+
+PLACES = ("arrival", "departure")
 
 
 @dataclass(frozen=True)
@@ -20,6 +23,8 @@ class StepMarking(QueueManager):
     ----------
     threshold
         K in packets, > 0.
+    at
+        ``"arrival"``, as of RFC 8257, or ``"departure"``: marks what leaves while more waits behind it.
 
     Examples
     --------
@@ -30,9 +35,11 @@ class StepMarking(QueueManager):
     """
 
     threshold: float = 65.0
+    at: str = "arrival"
 
     def __post_init__(self) -> None:
         one_number("threshold", self.threshold, above=0.0)
+        choice("at", self.at, PLACES)
 
     @staticmethod
     def on_step(s: Any, q: Any, e: Any) -> Any:
@@ -53,6 +60,11 @@ class RampMarking(QueueManager):
         K_min and K_max in packets, 0 < low < high.
     max_p
         P_max, 0 < max_p <= 1.
+    at
+        ``"departure"``: marks what leaves, by what waits behind it, as switches of RoCE networks do and the analysis of
+        Zhu et al. (2016) has it; packets that cannot be marked pass. ``"arrival"``: marks what comes, and drops
+        what cannot be marked. With marks at arrival a sender learns of a queue later by the time that packets wait
+        in it, and many senders oscillate.
 
     Examples
     --------
@@ -64,8 +76,10 @@ class RampMarking(QueueManager):
     low: float = 5000.0 / 1500.0
     high: float = 200_000.0 / 1500.0
     max_p: float = 0.01
+    at: str = "departure"
 
     def __post_init__(self) -> None:
+        choice("at", self.at, PLACES)
         one_number("low", self.low, above=0.0)
         one_number("high", self.high, above=self.low, hint="low < high")
         one_number("max_p", self.max_p, above=0.0, at_most=1.0)

@@ -121,12 +121,17 @@ class ClassQueues(Queue):
         """Return whether an accepted packet is sent at once."""
         return not self.busy and not self.is_paused(self.priority(packet)) and not self.ready()
 
+    def sees(self, packet: Packet) -> bool:
+        """Return whether the manager sees a packet: of its class, or of all but the control class."""
+        priority = self.priority(packet)
+        return priority != CONTROL and self.rule.managed in (None, priority)
+
     def admit(self, packet: Packet) -> bool:
         """Return whether the manager accepts it and there is room: of its ingress, or what others share."""
-        priority, size = self.priority(packet), self.size_of(packet)
-        if priority == CONTROL:
+        size = self.size_of(packet)
+        if self.priority(packet) == CONTROL:
             return True
-        if self.rule.managed in (None, priority) and not self.manager.admit(packet):
+        if self.sees(packet) and not self.manager.admit(packet):
             return False
         key = self.ingress(packet)
         if key in self.rooms:

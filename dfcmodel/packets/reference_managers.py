@@ -82,6 +82,9 @@ class Manager:
         """Remove the next packet to send; return its arrival time and the packet."""
         return self.queue.pop()
 
+    def leave(self, packet: Packet) -> None:
+        """Mark a packet that leaves where the manager says so."""
+
     def pass_by(self) -> None:
         """Note that a packet is sent without having waited."""
 
@@ -283,6 +286,15 @@ class Called(Manager):
         self.most = queue.port.room + 1.0
 
     def admit(self, packet: Packet) -> bool:
+        """Decide on a packet that comes, unless the manager marks those that leave."""
+        return self.rule.at == "departure" or self.accepts(packet)
+
+    def leave(self, packet: Packet) -> None:
+        """Mark a packet that leaves where the manager says so."""
+        if self.rule.at == "departure":
+            self.accepts(packet)
+
+    def accepts(self, packet: Packet) -> bool:
         """Apply the function; parts of packets add up."""
         queue, now = self.queue, self.simulation.now
         plan = self.simulation.plan

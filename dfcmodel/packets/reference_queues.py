@@ -58,6 +58,10 @@ class Queue:
         idle = not (self.busy or self.paused_by)
         return self.manager.admit(packet) and (idle or self.length() < self.port.room)
 
+    def sees(self, packet: Packet) -> bool:  # noqa: ARG002
+        """Return whether the manager sees a packet."""
+        return True
+
     def is_stopped(self) -> bool:
         """Return whether the port is paused with all that it carries."""
         return bool(self.paused_by)
@@ -141,6 +145,8 @@ class Queue:
         """Start the transmission of a packet that arrived at time ``came``."""
         simulation, plan = self.simulation, self.simulation.plan
         now = simulation.now
+        if self.sees(packet):
+            self.manager.leave(packet)
         self.busy = True
         simulation.records.transmit(self.p, packet, came, now)
         self.spent = float(plan.transmission[self.p, packet.size])

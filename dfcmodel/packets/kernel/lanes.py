@@ -7,18 +7,12 @@ from typing import Any
 from .coupled import DROP, MARK, SCALABLE, choose_queue, coupled_verdict
 from .diffusion import leave_rated
 from .jit import compiled, inlined, prefetch
-from .layout import int64
+from .layout import BY_CLASS, BY_RATE, int64
 from .managers import CODEL, COUPLED, DELIVER, control_delay
 from .pauses import count_class
 from .ports import drop, is_markable
 
 __all__ = ["dequeue", "discard", "enter_lane", "leave_lane", "longest_lane", "overflow", "wait_on"]
-
-BY_FLOW, BY_CLASS, BY_RATE = (
-    1,
-    2,
-    3,
-)  # ports with several lanes: by flow, by class, by rates of flows
 
 
 @inlined

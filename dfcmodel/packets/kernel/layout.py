@@ -8,6 +8,9 @@ import numpy as np
 
 __all__ = [
     "BUCKET",
+    "BY_CLASS",
+    "BY_FLOW",
+    "BY_RATE",
     "CALLED",
     "CLASSES",
     "CONTROL",
@@ -120,9 +123,9 @@ PORT = np.dtype(
         ("alarm", "i8"),  # number of queued packets from which the ring should grow
         ("active", "i8"),  # bits of the 32 ports at places from 32 times its row on: what has work
         ("asks", "i4"),  # first of the ports that count packets together: it asks for pauses
+        ("late", "i4"),  # 1: its manager marks packets that leave
         ("managed", "i4"),  # the lane that its manager sees; ALL_LANES, or NO_LANE
-        ("levels", "i4"),
-        ("control", "i4"),  # 1: its first lane is the control class
+        ("levels", "i4"),  # of priority; with lanes by class 2: the first lane is the control class
         ("spent", "f8"),  # time of the last scheduled transmission, s
         ("ahead", "f8"),  # start of the packet before the one that began at ``begun``, s
         ("base", "f8"),  # start of the packet before ``first``, s
@@ -255,6 +258,8 @@ CALLED = np.dtype(
 )
 """A queue manager called by address: it gets the place of ``drop`` (`dfcmodel.network.manager_events`)."""
 
+BY_FLOW, BY_CLASS, BY_RATE = 1, 2, 3
+"""How the lanes of a port take turns: by flow, by class, by rates of flows; 0: in their order."""
 RECEIVER, SENDER = -1, -2  # ports of the hops at the ends of a flow
 HOP = np.dtype(
     [

@@ -25,15 +25,16 @@ from .deliveries import on_packet_sent
 from .diffusion import SEND_FEEDBACK, begin_of, enter_rated, exchange
 from .interfaces import is_for_interface, pass_interface, wake_interface
 from .jit import compiled, counting_entry, inlined
-from .lanes import BY_CLASS, BY_FLOW, BY_RATE, dequeue, enter_lane, overflow, wait_on
-from .layout import CLASSES, Network, Records, Senders, int64
+from .lanes import dequeue, enter_lane, overflow, wait_on
+from .layout import BY_CLASS, BY_FLOW, BY_RATE, CLASSES, Network, Records, Senders, int64
 from .managers import (
-    ALL_LANES,
     CODEL,
     COUPLED,
     PROPORTIONAL,
     SQUARED,
     admit_lane,
+    is_managed,
+    mark_leaving,
     update_probability,
 )
 from .pauses import ENDS, PAUSE, RENEW, count_class, obey, renew, watch
@@ -199,12 +200,7 @@ def enqueue(net: Any, senders: Any, records: Any, u: int, e: int) -> bool:
     )
     c = int64(net.hop[h].lane)
     counted = int64(net.hop[h].ingress)
-    if (
-        not lose
-        and port.manager != 0
-        and counted >= 0
-        and (port.managed == ALL_LANES or port.managed == c)
-    ):
+    if not lose and port.manager != 0 and port.late == 0 and is_managed(net, port, e):
         lose = not admit_lane(
             net, u, e, time, is_markable(net, senders, e), is_scalable(net, senders, e),
             net.sizes[it.size],
@@ -302,6 +298,8 @@ def process_port_window(
                 came = packet[sent].time
             watch(net, records, u, time)
         if sent >= 0:
+            if port.late == 1 and is_managed(net, port, sent):
+                mark_leaving(net, u, sent, time, is_markable(net, senders, sent))
             depart(net, senders, records, u, sent, came, time)
             spent = net.times[u * CLASSES + packet[sent].size]
             travel(

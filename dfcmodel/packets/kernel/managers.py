@@ -10,8 +10,8 @@ from typing import Any
 
 from .coupled import coupled_verdict
 from .early import admit_early
-from .jit import call_manager, compiled
-from .layout import int64
+from .jit import call_manager, compiled, inlined
+from .layout import BY_CLASS, int64
 from .random_numbers import uniform
 
 __all__ = [
@@ -29,6 +29,8 @@ __all__ = [
     "admit_proportional",
     "ask",
     "control_delay",
+    "is_managed",
+    "mark_leaving",
     "update_probability",
 ]
 
@@ -143,10 +145,8 @@ def ask(
 
 
 @compiled
-def admit_lane(
-    net: Any, p: int, e: int, now: float, markable: bool, scalable: bool, size: float
-) -> bool:
-    """Return whether the manager of a port with lanes accepts an arriving packet; it may mark it.
+def verdict_of(net: Any, p: int, now: float, markable: bool, scalable: bool, size: float) -> int:
+    """Return what the manager of a port with lanes says of a packet that comes or leaves.
 
     It sees all lanes of the port but that of the control class, or one.
     """
@@ -154,7 +154,7 @@ def admit_lane(
     port = net.port[p]
     queued = port.waiting + port.held
     first = port.lane
-    if port.control == 1:
+    if port.by_turns == BY_CLASS and port.levels == 2:
         queued -= lane[first].count
         first += 1
     end = port.lane + port.lanes
@@ -179,6 +179,30 @@ def admit_lane(
         capacity = net.called[p].capacity if port.paused == 0 else 0.0
         most = float(port.room) + 1.0
         verdict = ask(net, p, now, float(queued), most, capacity, delay)
+    return verdict
+
+
+@inlined
+def is_managed(net: Any, port: Any, e: int) -> bool:
+    """Return whether the manager of a port sees a packet: not those of the control class, or those of one class."""
+    h = int64(net.packet[e].hop)
+    managed = port.managed == ALL_LANES or port.managed == net.hop[h].lane
+    return net.hop[h].ingress >= 0 and managed
+
+
+@compiled
+def mark_leaving(net: Any, p: int, e: int, now: float, markable: bool) -> None:
+    """Mark a packet that leaves where the manager of its port says so, by what waits behind it."""
+    if verdict_of(net, p, now, markable, False, 0.0) == MARK and markable:
+        net.packet[e].marked = 1
+
+
+@compiled
+def admit_lane(
+    net: Any, p: int, e: int, now: float, markable: bool, scalable: bool, size: float
+) -> bool:
+    """Return whether the manager of a port with lanes accepts an arriving packet; it may mark it."""
+    verdict = verdict_of(net, p, now, markable, scalable, size)
     if verdict == MARK:
         if not markable:
             return False

@@ -12,8 +12,7 @@ from typing import Any
 from .calendar_queue import push
 from .diffusion import enter_rated, largest_credit, take_rated
 from .jit import compiled, inlined, prefetch
-from .lanes import BY_RATE
-from .layout import CLASSES, int64
+from .layout import BY_RATE, CLASSES, int64
 from .pauses import PAUSE
 from .ports import count_starts
 

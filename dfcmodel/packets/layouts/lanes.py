@@ -9,8 +9,7 @@ import numpy as np
 from dfcmodel.network.class_pauses import ALL, CONTROL, PFC
 from dfcmodel.network.coupled import DualPI2
 from dfcmodel.network.disciplines import DFC, Fair, Pause, Priority
-from dfcmodel.packets.kernel.lanes import BY_CLASS, BY_FLOW, BY_RATE
-from dfcmodel.packets.kernel.layout import FEEDER
+from dfcmodel.packets.kernel.layout import BY_CLASS, BY_FLOW, BY_RATE, FEEDER
 from dfcmodel.packets.kernel.managers import NO_LANE
 from dfcmodel.packets.kernel.ports import LANES
 from dfcmodel.packets.layouts.interfaces import empty_lanes
@@ -83,7 +82,6 @@ def _set_control_apart(
 ) -> None:
     """Let the control class, the first lane of its ports, be sent before all others."""
     control = np.unique(plan.hops.port[kept[plan.classes[kept] == CONTROL]])
-    port_rows["control"][control] = 1
     for p in control[port_rows["lanes"][control] > 1].tolist():
         port_rows["levels"][p] = 2
         first = port_rows["lane"][p]

@@ -25,6 +25,7 @@ __all__ = [
     "lay_out_control",
     "lay_out_early",
     "manager_numbers",
+    "marks_leaving",
 ]
 
 MANAGERS: dict[Any, int] = {RED.on_step: 1, PIE.on_step: 2, CoDel.on_step: 3, PI2.on_step: 5}
@@ -44,6 +45,12 @@ def _manager_number(discipline: Discipline) -> int:
         return COUPLED
     manager = manager_of(discipline)
     return 0 if manager is None else MANAGERS.get(type(manager).on_step, BY_ADDRESS)
+
+
+def marks_leaving(discipline: Discipline) -> bool:
+    """Return whether the manager of a discipline marks packets that leave."""
+    manager = manager_of(discipline)
+    return manager is not None and manager.at == "departure"
 
 
 def called_managers(plan: Plan) -> tuple[ManagerSignature, ...]:

@@ -12,7 +12,7 @@ from dfcmodel.packets.kernel.layout import PORT
 from dfcmodel.packets.kernel.managers import ALL_LANES
 from dfcmodel.packets.layouts.capacities import aligned, first_places, outstanding
 from dfcmodel.packets.layouts.lookahead import horizons
-from dfcmodel.packets.layouts.managers import MANAGERS
+from dfcmodel.packets.layouts.managers import MANAGERS, marks_leaving
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -76,7 +76,7 @@ def lay_out_units(
     ring = np.cumsum(sizes) - sizes
     for name, values in (("room", plan.rooms), ("manager", numbers),
                          ("kind", np.array(numbers) == MANAGERS[RED.on_step]), ("loss", plan.losses),
-                         ("delay", plan.delays),
+                         ("delay", plan.delays), ("late", plan.by_discipline(marks_leaving)),
                          ("ring", ring), ("ring_mask", sizes - 1), ("alarm", alarms)):  # fmt: skip
         ports[name] = values
     ports["plain"] = (

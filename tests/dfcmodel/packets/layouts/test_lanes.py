@@ -8,7 +8,7 @@ import numpy as np
 
 from dfcmodel import CBR, FIFO, PFC, Fair, Flow, Link, Packets, Pause, Scenario
 from dfcmodel.network.flows import window_rules
-from dfcmodel.packets.kernel.lanes import BY_CLASS, BY_FLOW
+from dfcmodel.packets.kernel.layout import BY_CLASS, BY_FLOW
 from dfcmodel.packets.kernel.pauses import PAUSE
 from dfcmodel.packets.kernel.ports import LANES
 from dfcmodel.packets.layouts.arrays import lay_out
