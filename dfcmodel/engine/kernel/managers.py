@@ -1,8 +1,9 @@
-"""Queue managers: what is dropped or marked of a step's arrivals before a buffer is full.
+"""Queue managers: what is dropped or marked of a step's arrivals before a buffer is full, or marked of what leaves.
 
 A manager sees a link's queue and arrivals, and asks for so many packets to be dropped or marked. Whole
 packets are taken: each from a flow drawn in proportion to what came in the step, as its fluid comes.
-A manager that asks for just as much as came gets all of it.
+A manager that asks for just as much as came gets all of it. One that marks at departure sees what leaves in place
+of what comes, and the queue behind it.
 """
 
 from __future__ import annotations
@@ -15,9 +16,20 @@ from .jit import call_manager, compiled
 from .loss_records import record_loss
 from .overflow import take_from_arrivals
 from .quantum import quantize
-from .records import AREA, ARRIVED, LOST_HERE, MARKABLE, NOW, OWED, OWED_MARKS, PREVIOUS
+from .records import (
+    AREA,
+    ARRIVED,
+    BEFORE,
+    LOST_HERE,
+    MARKABLE,
+    NOW,
+    OWED,
+    OWED_MARKS,
+    PREVIOUS,
+    SENT,
+)
 
-__all__ = ["manage"]
+__all__ = ["manage", "mark_leaving"]
 
 
 @compiled
@@ -52,26 +64,27 @@ def managed_backlog(link: Any, bands: Any) -> float:
 
 
 @compiled
-def draw_victim(link: Any, first: int, end: int, shared: Any, seed: Any) -> int:
-    """Return a queue drawn in proportion to what came to it in this step."""
-    at = link.arrivals * next_random(seed)
+def draw_victim(amount: float, first: int, end: int, now: Any, before: Any, seed: Any) -> int:
+    """Return a queue drawn in proportion to what came to it in this step, or left it: ``amount`` in all."""
+    at = amount * next_random(seed)
     victim = first
     for c in range(first, end):
-        if at >= 0.0 and shared[ARRIVED, c] > shared[PREVIOUS, c]:
+        if at >= 0.0 and now[c] > before[c]:
             victim = c
-        at -= shared[ARRIVED, c] - shared[PREVIOUS, c]
+        at -= now[c] - before[c]
     return victim
 
 
 @compiled
 def draw_victims(link: Any, first: int, end: int, shared: Any, seed: Any) -> None:
     """Assign the whole packets that are due to flows; those that cannot be marked are dropped."""
+    arrived, previous = shared[ARRIVED], shared[PREVIOUS]
     while link.due >= 1.0:
-        shared[OWED, draw_victim(link, first, end, shared, seed)] += 1.0
+        shared[OWED, draw_victim(link.arrivals, first, end, arrived, previous, seed)] += 1.0
         link.due -= 1.0
         link.owed += 1.0
     while link.due_marks >= 1.0:
-        c = draw_victim(link, first, end, shared, seed)
+        c = draw_victim(link.arrivals, first, end, arrived, previous, seed)
         if shared[MARKABLE, c] == 1.0:
             shared[OWED_MARKS, c] += 1.0
         else:
@@ -122,6 +135,64 @@ def settle(
 
 
 @compiled
+def ask(
+    link: Any, manager: Any, amount: float, k: int, now: float, h: float, order: Any, bands: Any,
+    seed: Any,
+) -> None:  # fmt: skip
+    """Show a manager a step in which ``amount`` comes, or leaves."""
+    link.seen[0] = now
+    link.seen[1] = h
+    link.seen[2] = managed_backlog(link, bands)
+    link.seen[3] = amount
+    link.seen[4] = link.pace / h
+    link.seen[5] = head_delay(link, k, h, bands, order)
+    link.seen[6] = next_random(seed)
+    call_manager(manager, link)
+
+
+@compiled
+def note_mark(
+    c: int, left: float, mark: float, now: float, left_steps: int, net: Any, shared: Any
+) -> None:
+    """Note a mark in what left a queue in this step; where losses wait in the queue it is joined to the last."""
+    queue = net.queues[c]
+    end = shared[SENT, c] + shared[LOST_HERE, c]
+    if queue.losses_end > queue.losses_first:
+        last = net.losses[c, (queue.losses_end - 1) & (net.losses.shape[1] - 1)]
+        if last.end > end - left:
+            last.marked = min(last.marked + mark, last.end - last.first - last.lost)
+            return
+    record_loss(c, end - left, end, 0.0, mark, now, left_steps, net, shared)
+
+
+@compiled
+def mark_leaving(
+    link: Any, manager: Any, k: int, now: float, h: float, left: int, net: Any, order: Any,
+    shared: Any, bands: Any, seed: Any,
+) -> None:  # fmt: skip
+    """Let a link's manager mark what left in step k, as far as it can be marked."""
+    first, end = bands[link.first_managed].first, bands[link.end_managed - 1].end
+    sent, before = shared[SENT], shared[BEFORE]
+    amount = sum_of(first, end, sent) - sum_of(first, end, before)
+    ask(link, manager, amount, k, now, h, order, bands, seed)
+    if amount <= 0.0:
+        return
+    every = link.mark == amount
+    link.due_marks = 0.0 if every else min(link.limit + amount, link.due_marks + link.mark)
+    while link.due_marks >= 1.0:
+        c = draw_victim(amount, first, end, sent, before, seed)
+        if shared[MARKABLE, c] == 1.0:
+            shared[OWED_MARKS, c] += 1.0
+        link.due_marks -= 1.0
+    for c in range(first, end):
+        gone = max(0.0, sent[c] - before[c])
+        mark = gone if every and shared[MARKABLE, c] == 1.0 else min(gone, shared[OWED_MARKS, c])
+        if mark > 0.0:
+            note_mark(c, gone, mark, now, left, net, shared)
+        shared[OWED_MARKS, c] = 0.0 if every else shared[OWED_MARKS, c] - mark
+
+
+@compiled
 def manage(
     link: Any, manager: Any, k: int, now: float, h: float, left: int, quantum: float, net: Any,
     order: Any, shared: Any, bands: Any, seed: Any,
@@ -133,14 +204,7 @@ def manage(
     first, end = bands[link.first_managed].first, bands[link.end_managed - 1].end
     if link.end_managed - link.first_managed < link.end_band - link.first_band:
         link.arrivals = sum_of(first, end, shared[ARRIVED]) - sum_of(first, end, shared[PREVIOUS])
-    link.seen[0] = now
-    link.seen[1] = h
-    link.seen[2] = managed_backlog(link, bands)
-    link.seen[3] = link.arrivals
-    link.seen[4] = link.pace / h
-    link.seen[5] = head_delay(link, k, h, bands, order)
-    link.seen[6] = next_random(seed)
-    call_manager(manager, link)
+    ask(link, manager, link.arrivals, k, now, h, order, bands, seed)
     if link.arrivals <= 0.0:
         return 0.0
     if link.drop == link.arrivals or link.mark == link.arrivals:

@@ -120,7 +120,7 @@ LINK = np.dtype(
     [(name, np.float64) for name in ["rate", "pace", "limit", "peak", "backlog", "pooled", "reserved", "growth", "arrivals", "total", "due", "due_marks", "owed", "weight"]]
     + [(name, np.int64) for name in
        ["kind", "shared", "lag", "first_band", "end_band", "first_pooled", "first_ingress",
-        "end_ingress", "manager", "first_managed", "end_managed", "loss_seed"]]
+        "end_ingress", "manager", "late", "first_managed", "end_managed", "loss_seed"]]
     + [(name, np.uint64) for name in ("first", "end", "per_buffer")]
     + [
         ("drop", np.float64),

@@ -11,7 +11,7 @@ from typing import Any
 from .fifo_queues import copy, gather_arrivals, serve_band, sum_of
 from .ingress import limit_ingress
 from .jit import compiled, inlined
-from .managers import manage
+from .managers import manage, mark_leaving
 from .overflow import set_backlog
 from .quantum import quantize
 from .records import ARRIVED, BEFORE, PER_INPUT, PREVIOUS, SENT, TWO
@@ -102,7 +102,7 @@ def longest_backlog(link: Any, bands: Any, shared: Any) -> float:
 def take_in(link: Any, first: int, end: int, here: Any, net: Any, shared: Any) -> float:
     """Set what has arrived at the queues of a link, its first to ``end`` - 1; return the sum."""
     copy(first, end, shared[ARRIVED], shared[PREVIOUS])
-    if link.shared == 0:
+    if link.shared == 0 or link.late == 1:
         copy(first, end, shared[SENT], shared[BEFORE])
     return gather_arrivals(first, end, here, net.origin, shared)
 
@@ -122,7 +122,7 @@ def serve_shared(
         arrivals = take_in(link, link.first, link.end, here, net, shared)
     link.arrivals = arrivals - link.total
     link.total = arrivals
-    if link.manager >= 0:
+    if link.manager >= 0 and link.late == 0:
         manager = service.managers[link.manager]
         link.total -= manage(
             link, manager, k, now, h, left, quantum, net, order, shared, bands, service.seed
@@ -140,6 +140,9 @@ def serve_shared(
             serve_band(link, band, b, band.first, band.first + TWO, k, quantum, net, order, shared)
         else:
             serve_band(link, band, b, band.first, band.end, k, quantum, net, order, shared)
+    if link.manager >= 0 and link.late == 1:
+        manager = service.managers[link.manager]
+        mark_leaving(link, manager, k, now, h, left, net, order, shared, bands, service.seed)
     if link.end_ingress > link.first_ingress:
         limit_ingress(link, k, now, h, left, quantum, net, order, shared, bands, pauses)
     longest = longest_backlog(link, bands, shared)

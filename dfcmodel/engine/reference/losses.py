@@ -67,6 +67,15 @@ class LossCurve:
                 return
         self.append(first, end, lost, marked)
 
+    def mark(self, first: float, end: float, marked: float, read: float) -> None:
+        """Note marks of packets that have left; where losses wait behind them these and the marks are one stretch."""
+        last = self.stretches[-1] if self.stretches else None
+        if last is not None and last.end > first:
+            self.split(last, read)
+            last.marked = min(last.marked + marked, last.leaves)
+        else:
+            self.add(first, end, 0.0, marked, read)
+
     def append(self, first: float, end: float, lost: float, marked: float) -> None:
         """Append a stretch."""
         last = self.stretches[-1] if self.stretches else None

@@ -46,6 +46,7 @@ class ManagedLink:
         quantum: float,
     ) -> None:
         self.manager, self.buffer, self.hears, self.quantum = manager, buffer, hears, quantum
+        self.late = manager.at == "departure"
         self.state: Any = manager.State()
         self.numbers = SimpleNamespace(**manager.numbers(packet_size))
         self.due = {"drop": 0.0, "mark": 0.0}  # asked for, and not a whole packet yet
@@ -60,7 +61,9 @@ class ManagedLink:
             return np.zeros_like(came), np.zeros_like(came)
         if seen.arrivals in (self.state.drop, self.state.mark):
             marks = self.hears & (self.state.drop < seen.arrivals)
-            self.owed["mark"][marks], self.owed["drop"][~marks] = came[marks], came[~marks]
+            self.owed["mark"][marks] = came[marks]
+            if not self.late:
+                self.owed["drop"][~marks] = came[~marks]
             self.due = dict.fromkeys(self.due, 0.0)
         else:
             self.draw(seen.arrivals, came, random)
@@ -78,5 +81,7 @@ class ManagedLink:
         for what in self.due:
             while self.due[what] >= 1.0:
                 n = draw(came, random())
-                self.owed["mark" if what == "mark" and self.hears[n] else "drop"][n] += 1.0
+                marks = what == "mark" and self.hears[n]
+                if marks or not self.late:
+                    self.owed["mark" if marks else "drop"][n] += 1.0
                 self.due[what] -= 1.0

@@ -78,7 +78,8 @@ class SharedQueues:
         before = self.pool()
         self.new = np.array([self.traffic.arrive(c) for c in self.cells])
         self.came = self.new.copy()
-        self.drop_early(k, pace)
+        if self.manager is not None and not self.manager.late:
+            self.drop_early(k, pace)
         self.traffic.queue[self.cells] += self.came
         for own, line in zip(self.bands, self.lines, strict=True):
             line.append(self.came[own])
@@ -92,6 +93,8 @@ class SharedQueues:
         self.traffic.queue[self.cells] -= left
         for c, amount in zip(self.cells, left, strict=True):
             self.traffic.depart(c, amount)
+        if self.manager is not None and self.manager.late:
+            self.mark_leaving(k, pace, left[self.managed])
         self.drop_from_rooms(k)
         if self.link["shared"]:
             self.drop_from_pool(k, before)
@@ -103,17 +106,29 @@ class SharedQueues:
         """Return what shares the buffer, or the part of it that is not reserved."""
         return sum(self.lines[b].waits() for b in self.pooled)
 
-    def drop_early(self, k: int, pace: float) -> None:
-        """Drop and mark what the link's manager asks for."""
-        if self.manager is None:
-            return
-        own = self.managed
+    def seen(self, k: int, pace: float, amount: float) -> Arrivals:
+        """Return what the manager sees of a step in which an amount comes, or leaves."""
         waits = sum(line.waits() for line in self.managed_lines)
         delay = (
             min((line.delay() for line in self.managed_lines if line.steps), default=0.0) * self.h
         )
+        return Arrivals(k * self.h, self.h, waits, amount, pace / self.h, delay, self.random())
+
+    def mark_leaving(self, k: int, pace: float, left: Floats) -> None:
+        """Mark what the link's manager asks for of what left."""
+        assert self.manager is not None
+        _, marks = self.manager.manage(self.seen(k, pace, left.sum()), left, self.random)
+        for c, amount, marked in zip(self.cells[self.managed], left, marks, strict=True):
+            if marked > 0.0:
+                end = self.traffic.came[c] - self.traffic.queue[c]
+                self.traffic.mark(c, end - amount, end, marked)
+
+    def drop_early(self, k: int, pace: float) -> None:
+        """Drop and mark what the link's manager asks for."""
+        assert self.manager is not None
+        own = self.managed
         came = self.came[own].copy()
-        seen = Arrivals(k * self.h, self.h, waits, came.sum(), pace / self.h, delay, self.random())
+        seen = self.seen(k, pace, came.sum())
         drops, marks = self.manager.manage(seen, came, self.random)
         self.came[own] -= drops
         for c, new, lost, marked in zip(self.cells[own], came, drops, marks, strict=True):

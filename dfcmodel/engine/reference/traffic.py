@@ -79,6 +79,11 @@ class Traffic:
         if self.hears[c]:
             self.curves[c].add(begin, end, lost, marked, self.read(c))
 
+    def mark(self, c: int, begin: float, end: float, marked: float) -> None:
+        """Note what is marked of the packets from ``begin`` to ``end``, which have left a queue."""
+        if self.hears[c]:
+            self.curves[c].mark(begin, end, marked, self.read(c))
+
     def count(self, c: int, lost: float, when: float) -> None:
         """Count what is lost at ``when`` s."""
         f = int(self.layout.flow_of[c])
