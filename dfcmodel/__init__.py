@@ -34,7 +34,9 @@ from dfcmodel.network.flows import CBR, Flow, OnOff
 from dfcmodel.network.managers import PIE, RED, CoDel
 from dfcmodel.network.marking import RampMarking, StepMarking
 from dfcmodel.network.networks import Link, Scenario, from_networkx
+from dfcmodel.network.programs import QueuedPacket, SwitchProgram
 from dfcmodel.network.scenarios import chain, dumbbell, parking_lot, ring, takano2006, tree
+from dfcmodel.network.schedulers import FlowQueueCoDel, ShortestRemaining, WeightedFair
 from dfcmodel.network.toml_reading import ScenarioFileError, load_scenario
 from dfcmodel.network.toml_schema import scenario_schema
 from dfcmodel.network.toml_writing import save_scenario
@@ -77,6 +79,7 @@ __all__ = [
     "Fair",
     "FeedbackEquation",
     "Flow",
+    "FlowQueueCoDel",
     "Fluid",
     "FrameScenario",
     "Headroom",
@@ -91,16 +94,20 @@ __all__ = [
     "PausedLink",
     "Priority",
     "QueueManager",
+    "QueuedPacket",
     "RampMarking",
     "Refinement",
     "RunComparison",
     "Scenario",
     "ScenarioFileError",
+    "ShortestRemaining",
     "Spectrum",
     "StepCheck",
     "StepMarking",
+    "SwitchProgram",
     "Trajectory",
     "Twin",
+    "WeightedFair",
     "Witness",
     "bare_law",
     "chain",

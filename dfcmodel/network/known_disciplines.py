@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from dfcmodel.network.class_pauses import PFC
 from dfcmodel.network.coupled import DualPI2
 from dfcmodel.network.disciplines import DFC, FIFO, Discipline, Fair, Pause, Priority, QueueManager
+from dfcmodel.network.programs import SwitchProgram
 
 if TYPE_CHECKING:
     from dfcmodel.network.networks import Link
@@ -16,12 +17,16 @@ __all__ = ["check_known"]
 FLUID = (DFC, FIFO, Fair, Pause, PFC, Priority)
 PACKETS = (*FLUID, DualPI2)
 LEVELS = {"Fluid()": FLUID, "Packets()": PACKETS}
-"""Besides subclasses of `QueueManager`, which both levels run. A subclass of another discipline is another one."""
+"""Besides subclasses of `QueueManager`, which both levels run, and of `SwitchProgram`, for packets.
+
+A subclass of another discipline is another one.
+"""
 
 
 def runs(kind: type[Discipline], level: str) -> bool:
     """Return whether a level runs a class of disciplines."""
-    return kind in LEVELS[level] or issubclass(kind, QueueManager)
+    own = issubclass(kind, SwitchProgram) and level == "Packets()"
+    return own or kind in LEVELS[level] or issubclass(kind, QueueManager)
 
 
 def check_known(link: Link, level: str) -> None:
@@ -29,8 +34,9 @@ def check_known(link: Link, level: str) -> None:
     kind = type(link.discipline)
     if runs(kind, level):
         return
+    own = "QueueManager" if level == "Fluid()" else "QueueManager and SwitchProgram"
     names = ", ".join(each.__name__ for each in LEVELS[level])
-    msg = f"method={level} runs {names} and subclasses of QueueManager, not {kind.__name__}"
+    msg = f"method={level} runs {names} and subclasses of {own}, not {kind.__name__}"
     others = [other for other in LEVELS if runs(kind, other)]
     hint = f"use method={others[0]}" if others else "no level runs it"
     raise ValueError(f"discipline of link {link.name}: {msg}; {hint}")

@@ -61,8 +61,8 @@ class RampMarking(QueueManager):
     max_p
         P_max, 0 < max_p <= 1.
     at
-        ``"departure"``: marks what leaves, by what waits behind it, as switches of RoCE networks do and the analysis of
-        Zhu et al. (2016) has it; packets that cannot be marked pass. ``"arrival"``: marks what comes, and drops
+        ``"departure"``: marks what leaves, by what waits behind it, as the simulator of HPCC does (its function
+        SwitchNotifyDequeue); packets that cannot be marked pass. ``"arrival"``: marks what comes, and drops
         what cannot be marked. With marks at arrival a sender learns of a queue later by the time that packets wait
         in it, and many senders oscillate.
 

@@ -13,12 +13,14 @@ import numpy as np
 
 from dfcmodel.network.flows import rules_of
 from dfcmodel.network.manager_events import manager_events_of
+from dfcmodel.network.program_events import program_events_of
 from dfcmodel.packets.kernel import layout as kernel
 from dfcmodel.packets.kernel.calendar_queue import CROWDED, FAULT, SWITCHED, TRACED
 from dfcmodel.packets.kernel.layout import ON_ACK, ON_DELIVERY, ON_LOSS, ON_MARK, ON_TIMEOUT
 from dfcmodel.packets.layouts.arrays import Layout, lay_out, trace_ports
 from dfcmodel.packets.layouts.capacities import grow
 from dfcmodel.packets.layouts.managers import called_managers
+from dfcmodel.packets.layouts.programs import program_signatures
 from dfcmodel.packets.layouts.senders import RATED, redraw_periods
 from dfcmodel.packets.planning import LARGEST, check_numbers, check_rate, check_window
 from dfcmodel.packets.plans import ENDLESS
@@ -94,8 +96,8 @@ class PacketRun:
     ----------
     plan, layout, records
         What is run, its whole state, and its records.
-    events, managers
-        Addresses of compiled events of rules and of managers.
+    events, managers, programs
+        Addresses of compiled events of rules, of managers and of switch programs.
     done
         Samples that have been completed.
     keeps
@@ -111,6 +113,7 @@ class PacketRun:
     records: Records
     events: Any
     managers: Any
+    programs: Any
     done: int = 0
     keeps: bool = True
     kept: list[NDArray[Any]] = field(default_factory=list)
@@ -164,6 +167,7 @@ class PacketRun:
         """Return the fields of the kernel's three groups; `grow` replaces some arrays between two calls."""
         given = {**self.layout.arrays, **self.records.rows()}
         given["events"], given["managers"] = self.events, self.managers
+        given["programs"] = self.programs
         return tuple(fields(given) for fields in GROUPS)
 
     def _check_rates(self) -> None:
@@ -196,7 +200,9 @@ def begin_run(plan: Plan, spare: int = 1) -> PacketRun:
     signatures = signatures_of(dict.fromkeys(rules_of(plan.scenario.flows)))  # flows share rules
     events = sender_events(signatures)
     managers = manager_events_of(called_managers(plan))
-    return PacketRun(plan, lay_out(plan, signatures, spare), Records(plan), events, managers)
+    programs = program_events_of(program_signatures(plan))
+    layout = lay_out(plan, signatures, spare)
+    return PacketRun(plan, layout, Records(plan), events, managers, programs)
 
 
 def run_engine(plan: Plan) -> Records:

@@ -9,6 +9,7 @@ from dfcmodel.network.class_pauses import PFC
 from dfcmodel.network.coupled import DualPI2
 from dfcmodel.network.disciplines import DFC, FIFO, Discipline, Fair, Pause, Priority, manager_of
 from dfcmodel.network.managers import RED
+from dfcmodel.network.programs import SwitchProgram
 from hopflow.checks import number
 
 if TYPE_CHECKING:
@@ -33,11 +34,14 @@ class Interface(Discipline):
     acks: str = "control"
 
 
+KINDS = (DFC, Pause, PFC, Fair, Priority, DualPI2, SwitchProgram, Interface)
+
+
 def has_lanes(discipline: Discipline) -> bool:
     """Return whether the packets queued under a discipline must be known at the start of each transmission."""
     manager = manager_of(discipline)
     managed = manager is not None and type(manager).on_step is not RED.on_step
-    return managed or isinstance(discipline, (DFC, Pause, PFC, Fair, Priority, DualPI2, Interface))
+    return managed or isinstance(discipline, KINDS)
 
 
 class Port(NamedTuple):

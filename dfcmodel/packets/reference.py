@@ -18,6 +18,7 @@ import numpy as np
 from dfcmodel.network.class_pauses import PFC
 from dfcmodel.network.coupled import DualPI2
 from dfcmodel.network.disciplines import DFC, Discipline, Fair, Pause, Priority
+from dfcmodel.network.programs import SwitchProgram
 from dfcmodel.packets.kernel.layout import CLASSES, TRACE
 from dfcmodel.packets.methods import SELECTIVE
 from dfcmodel.packets.ports import Interface
@@ -27,6 +28,7 @@ from dfcmodel.packets.reference_coupled import CoupledQueues
 from dfcmodel.packets.reference_deliveries import DeliverySender
 from dfcmodel.packets.reference_diffusion import Diffusive, begin_clock
 from dfcmodel.packets.reference_interfaces import HostQueues
+from dfcmodel.packets.reference_programs import RankedQueue
 from dfcmodel.packets.reference_queues import (
     ByPriority,
     Pausing,
@@ -60,6 +62,8 @@ QUEUES: dict[type, type[Queue]] = {
 
 def queue_of(discipline: Discipline) -> type[Queue]:
     """Return the class of the queue of a link with a discipline."""
+    if isinstance(discipline, SwitchProgram):
+        return RankedQueue
     if isinstance(discipline, Pause) and discipline.quanta is not None:
         return PausingByQuanta
     return QUEUES.get(type(discipline), Queue)

@@ -160,7 +160,8 @@ def note_mark(
     if queue.losses_end > queue.losses_first:
         last = net.losses[c, (queue.losses_end - 1) & (net.losses.shape[1] - 1)]
         if last.end > end - left:
-            last.marked = min(last.marked + mark, last.end - last.first - last.lost)
+            room = last.end - max(last.first, queue.cursor) - last.lost
+            last.marked = max(last.marked, min(last.marked + mark, room))
             return
     record_loss(c, end - left, end, 0.0, mark, now, left_steps, net, shared)
 

@@ -7,10 +7,11 @@ from typing import Any
 from .coupled import DROP, MARK, SCALABLE, choose_queue, coupled_verdict
 from .diffusion import leave_rated
 from .jit import compiled, inlined, prefetch
-from .layout import BY_CLASS, BY_RATE, int64
+from .layout import BY_CLASS, BY_RANK, BY_RATE, int64
 from .managers import CODEL, COUPLED, DELIVER, control_delay
 from .pauses import count_class
 from .ports import drop, is_markable
+from .programs import LEAVES, judge, next_ranked
 
 __all__ = ["dequeue", "discard", "enter_lane", "leave_lane", "longest_lane", "overflow", "wait_on"]
 
@@ -157,12 +158,19 @@ def leave_lane(net: Any, p: int, level: int) -> int:
 def dequeue(net: Any, senders: Any, records: Any, p: int, time: float) -> int:
     """Remove the next packet to be sent from a port and return it; managers may drop some before it.
 
-    -1: DualPI2 has dropped all that waited.
+    -1: DualPI2, or a switch program, has dropped all that waited.
     """
     packet, sizes = net.packet, net.sizes
     port = net.port[p]
     if port.by_turns == BY_RATE:
         return leave_rated(net, p, time)
+    if port.by_turns == BY_RANK:
+        while port.waiting > 0:
+            e = next_ranked(net, p)
+            if not judge(net, senders, p, e, time, LEAVES, is_markable(net, senders, e)):
+                return e
+            discard(net, senders, records, p, e, time)
+        return -1
     after = DELIVER
     while True:
         level = 0

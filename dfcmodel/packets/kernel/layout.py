@@ -10,6 +10,7 @@ __all__ = [
     "BUCKET",
     "BY_CLASS",
     "BY_FLOW",
+    "BY_RANK",
     "BY_RATE",
     "CALLED",
     "CLASSES",
@@ -29,8 +30,10 @@ __all__ = [
     "ON_LOSS",
     "ON_MARK",
     "ON_TIMEOUT",
+    "OWN",
     "PACKET",
     "PORT",
+    "PROGRAM",
     "RECEIVER",
     "SAMPLE",
     "SEEN",
@@ -258,8 +261,40 @@ CALLED = np.dtype(
 )
 """A queue manager called by address: it gets the place of ``drop`` (`dfcmodel.network.manager_events`)."""
 
-BY_FLOW, BY_CLASS, BY_RATE = 1, 2, 3
-"""How the lanes of a port take turns: by flow, by class, by rates of flows; 0: in their order."""
+BY_FLOW, BY_CLASS, BY_RATE, BY_RANK = 1, 2, 3, 4
+"""How the lanes of a port take turns: by flow, by class, by rates of flows; 0: in their order.
+
+With ranks there is one lane, in their order.
+"""
+PROGRAM = np.dtype(
+    [
+        ("drop", "f8"),
+        ("mark", "f8"),
+        ("rank", "f8"),
+        ("state", "f8", (MAX_STATE - 3,)),
+        ("parameters", "f8", (MAX_PARAMETERS,)),
+        ("seen", "f8", (16,)),
+        ("capacity", "f8"),  # bytes/s
+        ("kind", "i8"),  # row of its addresses
+        ("first_of_flow", "i8"),  # first number of its state that each flow has for itself
+        ("of_flow", "i8"),  # how many there are
+        ("overflow", "i8"),  # what is dropped where the buffer is full
+    ],
+    align=True,
+)
+"""A switch program: it gets the place of ``drop`` (`dfcmodel.network.program_events`)."""
+
+OWN = np.dtype(
+    [
+        ("state", "f8", (8,)),
+        ("waiting", "f8"),  # packets
+        ("priority", "f8"),
+        ("size", "f8"),  # of the transfer, packets; inf
+    ],
+    align=True,
+)
+"""What a switch program has of a flow, in the row of the flow's hop."""
+
 RECEIVER, SENDER = -1, -2  # ports of the hops at the ends of a flow
 HOP = np.dtype(
     [
@@ -433,6 +468,10 @@ class Network(NamedTuple):
     control: Any  # CONTROL
     called: Any  # CALLED
     managers: Any  # addresses of the events of queue managers
+    program: Any  # PROGRAM, a row per port; one row without programs
+    programs: Any  # (programs, 2) addresses of the events of switch programs
+    own: Any  # OWN, a row per hop; one row without programs
+    rank: Any  # (N,) ranks of packets; one without programs
     order: Any  # (P + 1,) rows of `port` in the order of processing
     stream: Any  # (P + F,) state of the random numbers of ports, then of flows
     counters: Any  # counts and flags, see `calendar_queue`

@@ -25,8 +25,8 @@ from .deliveries import on_packet_sent
 from .diffusion import SEND_FEEDBACK, begin_of, enter_rated, exchange
 from .interfaces import is_for_interface, pass_interface, wake_interface
 from .jit import compiled, counting_entry, inlined
-from .lanes import dequeue, enter_lane, overflow, wait_on
-from .layout import BY_CLASS, BY_FLOW, BY_RATE, CLASSES, Network, Records, Senders, int64
+from .lanes import dequeue, discard, enter_lane, overflow, wait_on
+from .layout import BY_CLASS, BY_FLOW, BY_RANK, BY_RATE, CLASSES, Network, Records, Senders, int64
 from .managers import (
     CODEL,
     COUPLED,
@@ -39,6 +39,7 @@ from .managers import (
 )
 from .pauses import ENDS, PAUSE, RENEW, count_class, obey, renew, watch
 from .ports import LANES, count_starts, drop, is_markable, is_scalable, keep_packet, travel
+from .programs import ARRIVES, LEAVES, judge, put_in_order, take_last
 from .random_numbers import uniform
 from .rated import has_plain_rates, next_arrival, pass_rated
 from .receivers import DUE, answer_late
@@ -50,6 +51,7 @@ from .timers import CHECK, END, NOW, NS2, WINDOW
 __all__ = [
     "depart",
     "enqueue",
+    "enqueue_ranked",
     "handle",
     "new_packet",
     "next_of_switch",
@@ -186,6 +188,32 @@ def handle(net: Any, senders: Any, records: Any, u: int, now: float, end: float)
             e = int64(bucket[place].head)
 
 
+@compiled
+def enqueue_ranked(net: Any, senders: Any, records: Any, u: int, e: int, busy: bool) -> bool:
+    """Let a switch program drop or queue an arriving packet; return whether it is sent at once."""
+    port = net.port[u]
+    time = net.packet[e].time
+    markable = is_markable(net, senders, e)
+    if judge(net, senders, u, e, time, ARRIVES, markable):
+        drop(net, senders, records, u, e, time, time)
+        return False
+    if not busy and port.waiting == 0:
+        if not judge(net, senders, u, e, time, LEAVES, markable):
+            return True
+        drop(net, senders, records, u, e, time, time)
+        return False
+    if port.waiting >= port.room:
+        gone = take_last(net, u, e)
+        if gone == e:
+            drop(net, senders, records, u, e, time, time)
+            return False
+        discard(net, senders, records, u, gone, time)
+    put_in_order(net, u, e)
+    if int(time * records.scale) < len(records.lost) - 1:
+        port.peak = max(port.peak, port.waiting)
+    return False
+
+
 @inlined
 def enqueue(net: Any, senders: Any, records: Any, u: int, e: int) -> bool:
     """Drop or queue an arriving packet at a port with lanes; return whether it is sent at once."""
@@ -206,6 +234,8 @@ def enqueue(net: Any, senders: Any, records: Any, u: int, e: int) -> bool:
             net.sizes[it.size],
         )  # fmt: skip
     busy = port.free >= time or port.paused > 0
+    if port.by_turns == BY_RANK and not lose:
+        return enqueue_ranked(net, senders, records, u, e, busy)
     if port.by_turns == BY_CLASS:
         busy = busy or net.lane[c].paused > 0
         full = (

@@ -30,6 +30,7 @@ from dfcmodel.packets.layouts.managers import (
     lay_out_early,
     manager_numbers,
 )
+from dfcmodel.packets.layouts.programs import lay_out_programs
 from dfcmodel.packets.layouts.senders import lay_out_flows, wake_all
 from dfcmodel.packets.layouts.units import lay_out_units
 from dfcmodel.packets.methods import SELECTIVE
@@ -121,6 +122,7 @@ def lay_out(plan: Plan, signatures: tuple[RuleSignature, ...], spare: int = 1) -
         ),
         "counters": np.array([-1, 0, 0, 0, 0, 0, 0, alarm, 0], dtype=np.int64),
     }
+    arrays.update(lay_out_programs(plan, size, len(hop)))
     wake_all(plan, arrays)
     begin_storms(plan, arrays)
     begin_clocks(clocks, arrays)

@@ -9,7 +9,8 @@ import numpy as np
 from dfcmodel.network.class_pauses import ALL, CONTROL, PFC
 from dfcmodel.network.coupled import DualPI2
 from dfcmodel.network.disciplines import DFC, Fair, Pause, Priority
-from dfcmodel.packets.kernel.layout import BY_CLASS, BY_FLOW, BY_RATE, FEEDER
+from dfcmodel.network.programs import SwitchProgram
+from dfcmodel.packets.kernel.layout import BY_CLASS, BY_FLOW, BY_RANK, BY_RATE, FEEDER
 from dfcmodel.packets.kernel.managers import NO_LANE
 from dfcmodel.packets.kernel.ports import LANES
 from dfcmodel.packets.layouts.interfaces import empty_lanes
@@ -23,9 +24,9 @@ if TYPE_CHECKING:
 
 __all__ = ["begin_storms", "lay_out_feeders", "lay_out_lanes"]
 
-KINDS = (Fair, Priority, DFC, PFC, DualPI2)
-"""Disciplines with several lanes; others have one."""
-TURNS = (BY_FLOW, BY_FLOW, BY_RATE, BY_CLASS, 0, 0)
+KINDS = (Fair, Priority, DFC, PFC, DualPI2, SwitchProgram)
+"""Disciplines with several lanes, or one in order of ranks; others have one."""
+TURNS = (BY_FLOW, BY_FLOW, BY_RATE, BY_CLASS, 0, BY_RANK, 0)
 """How lanes take turns under `KINDS`, and under others."""
 
 

@@ -355,11 +355,14 @@ def test_naive_reference_agrees_on_random_networks(make, seed: int, long_memorie
     assert_agree(make(seed), Fluid(2), 400)
 
 
-def test_a_packet_that_two_queues_mark_has_one_mark(long_memories: None) -> None:
-    """Two links that mark all that comes: DCTCP hears of no more marks than ACKs."""
-    rule = RampMarking(0.1, 0.2, 1.0)
+@pytest.mark.parametrize(("at", "buffer"), [("arrival", 60.0), ("departure", 600.0)])
+def test_a_packet_that_two_queues_mark_has_one_mark(
+    at: str, buffer: float, long_memories: None
+) -> None:
+    """Two links that mark all, and lose nothing: DCTCP hears of no more marks than ACKs."""
+    rule = RampMarking(0.1, 0.2, 1.0, at=at)
     scenario = crossing(FIFO(), SOURCES["udp"])
-    links = [replace(link, discipline=rule, buffer=60.0) for link in scenario.links]
+    links = [replace(link, discipline=rule, buffer=buffer) for link in scenario.links]
     flows = [replace(scenario.flows[0], source=DCTCP(), max_window=60.0), *scenario.flows[1:]]
     scenario = replace(scenario, links=links, flows=flows)
     run = Run(compile_scenario(scenario, Fluid(), np.random.default_rng(2)))

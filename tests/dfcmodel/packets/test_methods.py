@@ -15,7 +15,7 @@ from responsefn import BBR
     ("arguments", "part"),
     [({"seed": -1}, "seed"), ({"seed": 0, "convention": "ns2"}, "seed"),
      ({"convention": "ns3"}, "convention"), ({"recovery": "cubic"}, "recovery"),
-     ({"recovery": {"flow": "none"}}, "recovery of flow 'flow'"), ({"phases": (0.0,)}, "phases"),
+     ({"recovery": {"flow": "cubic"}}, "recovery of flow 'flow'"), ({"phases": (0.0,)}, "phases"),
      ({"phases": (0.01,), "convention": "ns2"}, "phases"), ({"backend": "c"}, "backend"),
      ({"count_smoothing": -1.0}, "count_smoothing"), ({"count_smoothing": np.nan}, "count_smoothing"),
      ({"ack_transmission": 1}, "ack_transmission"),

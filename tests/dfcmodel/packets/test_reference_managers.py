@@ -10,6 +10,7 @@ import pytest
 
 from dfcmodel import (
     CBR,
+    FIFO,
     PIE,
     CoDel,
     Flow,
@@ -70,8 +71,16 @@ def test_pie_spares_a_burst_that_is_shorter_than_its_allowance() -> None:
 
 def test_ramp_marking_drops_what_cannot_be_marked_by_the_queue() -> None:
     """The queue settles where the probability is that of the overload: 10 + 20 * 0.2 / 0.5."""
-    run = overloaded(RampMarking(10.0, 30.0, 0.5))
+    run = overloaded(RampMarking(10.0, 30.0, 0.5, at="arrival"))
     assert run.queued[0, run.time > 5.0].mean() == pytest.approx(18.0, abs=0.5)
+
+
+def test_a_manager_of_what_leaves_drops_nothing() -> None:
+    run = overloaded(RampMarking(10.0, 30.0, 0.5))
+    full = overloaded(FIFO())
+    np.testing.assert_array_equal(
+        run.lost, full.lost
+    )  # by the full buffer, as what cannot be marked passes
 
 
 def test_a_users_manager_drops_the_parts_that_it_asks_for() -> None:

@@ -61,7 +61,7 @@ def test_where_nothing_is_lost_no_place_is_named(method) -> None:
 
 @pytest.mark.parametrize("method", METHODS)
 def test_packets_that_a_marking_manager_drops_are_said_to_be(method) -> None:
-    run = simulate(into_one(RampMarking()), method)
+    run = simulate(into_one(RampMarking(at="arrival")), method)
     assert run.peak_queue.max() < 4999.0
     assert "(dropped by the manager, as these flows do not react to marks)" in places_of_losses(run)
     red = Scenario("red", (Link(1, 2, 1e3, 1e-3, 500, RED()),), [Flow("f", (1, 2), NewReno())], 5.0)
@@ -98,7 +98,7 @@ def test_many_places_are_summed() -> None:
 
 
 def test_the_largest_queue_names_the_link_or_a_node_with_several() -> None:
-    scenario = into_one(RampMarking())
+    scenario = into_one(RampMarking(at="arrival"))
     run = simulate(scenario)
     assert largest_queue(run).endswith("of link s->d")
     more = replace(scenario, links=(*scenario.links, Link("s", "e", 1e3, 1e-3, 5)))

@@ -1,0 +1,166 @@
+"""Switch programs: weighted fair queueing, shortest remaining transfer first, and flow queues with CoDel."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from dfcmodel.network.programs import SwitchProgram
+from hopflow.checks import one_number
+
+__all__ = ["FlowQueueCoDel", "ShortestRemaining", "WeightedFair"]
+
+
+@dataclass(frozen=True)
+class WeightedFair(SwitchProgram):
+    """Start-time fair queueing with a weight per priority (Goyal, Vin and Cheng 1996, Sect. 2).
+
+    Each flow is served in proportion to the weight of its ``priority``, 0 to 3, while it has packets.
+
+    Parameters
+    ----------
+    weight_0, weight_1, weight_2, weight_3
+        Of the flows with priority 0, 1, 2, and 3 or more; > 0.
+
+    Examples
+    --------
+    >>> from dfcmodel import CBR, Flow, Link, Packets, Scenario, simulate
+    >>> links = [Link("a", "s", 1e6, 1e-6, 100), Link("s", "b", 1e5, 1e-6, 1000, WeightedFair(1.0, 3.0))]
+    >>> flows = [Flow(str(n), ("a", "s", "b"), CBR(2e5), priority=n) for n in range(2)]
+    >>> run = simulate(Scenario("one to three", links, flows, duration=1e-3), Packets(seed=1))
+    >>> run.delivered[:, -1].tolist()
+    [25.0, 74.0]
+    """
+
+    weight_0: float = 1.0
+    weight_1: float = 1.0
+    weight_2: float = 1.0
+    weight_3: float = 1.0
+
+    class State(NamedTuple):
+        """The virtual time v, and the finish tag of a flow's last packet."""
+
+        drop: float = 0.0
+        mark: float = 0.0
+        rank: float = 0.0
+        virtual: float = 0.0
+        finish: float = 0.0
+
+    of_flow = ("finish",)
+
+    def __post_init__(self) -> None:
+        for n in range(4):
+            one_number(f"weight_{n}", getattr(self, f"weight_{n}"), above=0.0)
+
+    @staticmethod
+    def on_enqueue(s: Any, q: Any, e: Any) -> Any:
+        """Tag the packet with its virtual start, max(v, finish of the one before)."""
+        weight = q.weight_3
+        if e.priority <= 0.0:
+            weight = q.weight_0
+        elif e.priority == 1.0:
+            weight = q.weight_1
+        elif e.priority == 2.0:
+            weight = q.weight_2
+        start = max(s.virtual, s.finish)
+        return s._replace(rank=start, finish=start + e.size / weight)
+
+    @staticmethod
+    def on_dequeue(s: Any, q: Any, e: Any) -> Any:
+        """Set v to the start tag of the packet in service."""
+        return s._replace(virtual=e.rank)
+
+
+@dataclass(frozen=True)
+class ShortestRemaining(SwitchProgram):
+    """The packet with the least left of its transfer as it is sent first; where the buffer is full the last is dropped.
+
+    These are the priorities of pFabric's switch (Alizadeh et al. 2013, Sect. 4.1 and 4.2), without its search for the
+    earliest packet of the chosen flow. The last packets of a long transfer have the ranks of a short one: senders that
+    fill the queue at once, as `CBR` does, gain less by it than those with windows.
+
+    Examples
+    --------
+    >>> ShortestRemaining().overflow
+    'last'
+    """
+
+    overflow = "last"
+
+    @staticmethod
+    def on_enqueue(s: Any, q: Any, e: Any) -> Any:
+        """Rank by what is left of the transfer."""
+        return s._replace(rank=e.left)
+
+
+@dataclass(frozen=True)
+class FlowQueueCoDel(SwitchProgram):
+    """A queue per flow, each with CoDel (RFC 8290), served by start-time fair queueing instead of deficit round robin.
+
+    Parameters
+    ----------
+    target, interval
+        Of CoDel (RFC 8289, 4.3 and 4.4), s; 0 < target < interval.
+
+    Examples
+    --------
+    >>> FlowQueueCoDel().numbers()
+    {'target': 0.005, 'interval': 0.1}
+    """
+
+    target: float = 0.005
+    interval: float = 0.1
+
+    class State(NamedTuple):
+        """The virtual time; of a flow its finish tag, and the variables of RFC 8289, 5.3, with ``above`` for first_above_time, ``drops`` for count."""
+
+        drop: float = 0.0
+        mark: float = 0.0
+        rank: float = 0.0
+        virtual: float = 0.0
+        finish: float = 0.0
+        above: float = 0.0
+        dropping: float = 0.0
+        drops: float = 0.0
+        last_drops: float = 0.0
+        drop_next: float = 0.0
+
+    of_flow = ("finish", "above", "dropping", "drops", "last_drops", "drop_next")
+
+    def __post_init__(self) -> None:
+        one_number("interval", self.interval, above=0.0, hint="in s")
+        one_number("target", self.target, above=0.0, below=self.interval, hint="in s, < interval")
+
+    @staticmethod
+    def on_enqueue(s: Any, q: Any, e: Any) -> Any:
+        """Tag the packet with its virtual start."""
+        start = max(s.virtual, s.finish)
+        return s._replace(rank=start, finish=start + e.size)
+
+    @staticmethod
+    def on_dequeue(s: Any, q: Any, e: Any) -> Any:
+        """Drop or mark by how long the packet has waited (RFC 8289, 5.6)."""
+        s = s._replace(virtual=max(s.virtual, e.rank))
+        below = e.waited < q.target or e.own == 0.0
+        above = 0.0 if below else (s.above if s.above > 0.0 else e.time + q.interval)
+        ok_to_drop = not below and s.above > 0.0 and e.time >= s.above
+        s = s._replace(above=above)
+        acts = False
+        if s.dropping == 1.0:
+            if not ok_to_drop:
+                return s._replace(dropping=0.0)
+            if e.time >= s.drop_next:
+                acts = True
+                count = s.drops + 1.0
+                s = s._replace(drops=count, drop_next=s.drop_next + q.interval / math.sqrt(count))
+        elif ok_to_drop:
+            acts = True
+            more = s.drops - s.last_drops
+            recent = e.time - s.drop_next < 16.0 * q.interval
+            count = more if more > 1.0 and recent else 1.0
+            at = e.time + q.interval / math.sqrt(count)
+            s = s._replace(dropping=1.0, drops=count, last_drops=count, drop_next=at)
+        if acts and e.ect == 1.0:
+            return s._replace(mark=1.0)
+        return s._replace(drop=1.0) if acts else s
