@@ -155,14 +155,10 @@ class Scenario:
             raise ValueError("flows = (): at least one flow is needed")
         _distinct("links", (link.name for link in self.links))
         _distinct("flows", (flow.name for flow in self.flows))
+        has_any_dfc = any(isinstance(link.discipline, DFC) for link in self.links)
         for flow in self.flows:
-            for hop in flow.hops:
-                if hop not in self._index:
-                    missing = f"{hop[0]}->{hop[1]}"
-                    names = ", ".join(link.name for link in self.links[:12])
-                    msg = f"there is no link {missing}, must go over {names}"
-                    raise ValueError(f"path of flow {flow.name!r}: {msg}")
-            has_dfc = isinstance(self.path(flow)[0].discipline, DFC)
+            self._check_path(flow)
+            has_dfc = has_any_dfc and isinstance(self.path(flow)[0].discipline, DFC)
             if flow.host == "shaped" and not has_dfc:
                 kind = type(self.path(flow)[0].discipline).__name__
                 msg = f"{kind} reports no rate to shape to: use host='unshaped' or 'direct'"
@@ -170,7 +166,7 @@ class Scenario:
             if flow.host == "nic" and has_dfc:
                 msg = "DFC reports a rate to shape to: use host='shaped', 'unshaped' or 'direct'"
                 raise ValueError(f"host of flow {flow.name!r} = 'nic': {msg}")
-            for before, link in itertools.pairwise(self.path(flow)):
+            for before, link in itertools.pairwise(self.path(flow) if has_any_dfc else ()):
                 pausing = isinstance(link.discipline, (Pause, PFC))
                 if pausing and isinstance(before.discipline, DFC):
                     msg = f"DFC cannot feed {link.name}: that link pauses its feeders"
@@ -185,6 +181,16 @@ class Scenario:
             rule = self.links[n].discipline
             if isinstance(rule, PFC):
                 self._check_classes(n, rule)
+
+    def _check_path(self, flow: Flow) -> None:
+        """Raise ValueError where there is no link from a node of a flow's path to the next one."""
+        try:
+            self.path_index(flow)
+        except KeyError as error:
+            missing = "{}->{}".format(*error.args[0])
+            names = ", ".join(link.name for link in self.links[:12])
+            msg = f"there is no link {missing}, must go over {names}"
+            raise ValueError(f"path of flow {flow.name!r}: {msg}") from None
 
     def _check_classes(self, n: int, rule: PFC) -> None:
         """Refuse links that cannot stop one class, and buffers too small for what PFC reserves."""
@@ -322,17 +328,17 @@ class Scenario:
         """
         if flow.host is not None:
             return flow.host
-        pauses = isinstance(self.path(flow)[0].discipline, (Pause, PFC))
-        return "nic" if pauses else "direct"
+        first = self.links[self.path_index(flow)[0]]
+        return "nic" if isinstance(first.discipline, (Pause, PFC)) else "direct"
 
     @cached_property
     def interfaces(self) -> frozenset[int]:
         """The links that are interfaces of hosts: they begin at nodes from which flows only start, all by ``"nic"``."""
-        first = [self._index[flow.hops[0]] for flow in self.flows]
+        first = [self.path_index(flow)[0] for flow in self.flows]
         hosts = [self.host_of(flow) for flow in self.flows]
         if "nic" not in hosts:
             return frozenset()
-        others = {node for flow in self.flows for node in flow.path[1:-1]}
+        others = {node for path in {flow.path for flow in self.flows} for node in path[1:-1]}
         others |= {
             self.links[n].source for n, host in zip(first, hosts, strict=True) if host != "nic"
         }
@@ -373,7 +379,15 @@ class Scenario:
 
     def path_index(self, flow: Flow) -> tuple[int, ...]:
         """Return the indices in `links` of the links that a flow crosses, in order."""
-        return tuple(self._index[hop] for hop in flow.hops)
+        found = self._paths.get(flow.path)
+        if found is None:
+            found = self._paths[flow.path] = tuple(self._index[hop] for hop in flow.hops)
+        return found
+
+    @cached_property
+    def _paths(self) -> dict[tuple[Node, ...], tuple[int, ...]]:
+        """The indices of links by path, as far as they have been asked for."""
+        return {}
 
     def base_rtt(self, flow: Flow) -> float:
         """Return the round-trip propagation delay of a flow in s, its access link included."""

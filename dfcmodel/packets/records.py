@@ -126,20 +126,21 @@ class Records:
         missing = flow["emitted"].astype(float) - flow["arrived"]
         missing -= np.bincount(inside["flow"], minlength=len(flow))
         missing += flow["pending"] >= 0  # it has arrived
-        dropped = self.lost.sum(axis=0)
-        for f, out in enumerate(self.plan.forward):
-            missing[f] -= dropped[self.first_hop[f] : self.first_hop[f] + len(out)].sum()
+        hops, dropped = self.plan.hops, self.lost.sum(axis=0)
+        own = ~hops.is_ack
+        missing -= np.bincount(hops.flow[own], dropped[hops.row[own]], minlength=len(flow))
         return np.asarray(np.abs(missing) / np.maximum(flow["emitted"], 1))
 
     def add_up(self) -> None:
         """Set what follows from the packets started at each hop: those carried, and the time in transit."""
         counts = np.cumsum(self.started[:-1], axis=1, dtype=np.int32)
         self.carried = counts.sum(axis=0, dtype=np.int64)
-        ports = self.plan.ports
-        for f, out in enumerate(self.plan.forward):
-            first = self.first_hop[f]
-            delays = np.array([ports[p].delay * (ports[p].link >= 0) for p in out])
-            self.transit[:-1, f] = counts[:, first : first + len(out)] @ delays
+        hops, ports = self.plan.hops, self.plan.ports
+        delays = np.array([port.delay * (port.link >= 0) for port in ports])
+        own = np.flatnonzero(~hops.is_ack)
+        begins = np.flatnonzero(hops.begins[own])
+        times = counts[:, hops.row[own]] * delays[hops.port[own]]
+        self.transit[:-1, hops.flow[own[begins]]] = np.add.reduceat(times, begins, axis=1)
 
     def bin_of(self, time: float) -> int:
         """Return the index of the sample that contains a time; S for times beyond the end."""

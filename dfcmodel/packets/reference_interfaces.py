@@ -104,6 +104,10 @@ class HostQueues(Queue):
             sender.go_on()
         return entry
 
+    def end_key(self) -> int:
+        """Return the key of ends of transmissions: before all else."""
+        return -1 - len(self.simulation.queues) - self.p
+
     def send(self, came: float, packet: Packet) -> None:
         """Start the transmission of a packet; that of a rate rule counts as sent now."""
         if not packet.is_ack and isinstance(self.simulation.senders[packet.flow], Rated):

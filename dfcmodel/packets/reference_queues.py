@@ -151,13 +151,17 @@ class Queue:
         simulation.records.transmit(self.p, packet, came, now)
         self.spent = float(plan.transmission[self.p, packet.size])
         self.end = now + self.spent
-        simulation.at(self.end, ENDS + self.p, partial(self.end_transmission, self.end))
+        simulation.at(self.end, self.end_key(), partial(self.end_transmission, self.end))
         packet.hop += 1
         simulation.at(
             now + plan.passage[self.p, packet.size],
             int(plan.ranks[self.p, packet.size]),
             lambda: simulation.arrive(packet),
         )
+
+    def end_key(self) -> int:
+        """Return the key of ends of transmissions: after arrivals."""
+        return ENDS + self.p
 
     def end_transmission(self, end: float) -> None:
         """End the transmission that ends now, unless a simultaneous arrival came after its end."""

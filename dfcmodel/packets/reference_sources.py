@@ -69,6 +69,8 @@ class Blind:
             return
         self.simulation.emit(Packet(self.f, self.sent, self.due))
         self.sent += 1
+        if self.sent >= self.size:
+            return
         self.due += self.gap
         while self.due >= self.off_at:
             self.due = max(self.due, self.off_at + self.span(self.source.off))

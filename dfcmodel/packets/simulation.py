@@ -78,20 +78,18 @@ def trajectory(plan: Plan, records: Records, seconds: float) -> Trajectory:
     waiting = np.cumsum(records.waiting[: plan.samples], axis=0)[last].T.astype(float)
     dropped = summed(records.lost)
     queued, peak, backlog = np.zeros((N, S)), np.zeros(N), np.zeros((F, S))
-    for p, port in enumerate(plan.ports):
-        if port.link >= 0:
-            node = places[port.source]
-            queued[node] += waiting[p]
-            peak[node] = max(peak[node], records.peak[p])
-    for f, out in enumerate(plan.forward):
-        for h, p in enumerate(out, start=int(records.first_hop[f])):
-            if plan.ports[p].link < 0:
-                backlog[f] = waiting[p]
-                continue
-            node = places[plan.ports[p].source]
-            lost[f, node] += dropped[:, h]
-            carried[f, node] = records.carried[h]
-            mean_queue[f, node] = records.waited[h] / plan.end
+    node_of = np.array([places[port.source] if port.link >= 0 else -1 for port in plan.ports])
+    for p in np.flatnonzero(node_of >= 0).tolist():
+        queued[node_of[p]] += waiting[p]
+        peak[node_of[p]] = max(peak[node_of[p]], records.peak[p])
+    for p, f in _hosts(plan).items():
+        backlog[f] = waiting[p]
+    kept = np.flatnonzero(~plan.hops.is_ack & (node_of[plan.hops.port] >= 0))
+    flow, node, row = plan.hops.flow[kept], node_of[plan.hops.port[kept]], plan.hops.row[kept]
+    carried[flow, node] = records.carried[row]
+    mean_queue[flow, node] = records.waited[row] / plan.end
+    losing = np.flatnonzero(dropped[:, row].any(axis=0))
+    lost[flow[losing], node[losing]] = dropped[:, row[losing]].T
     opening = 1.0 if plan.method.is_ns2 else 0.0  # ns-2's first packet carries no data
     delivered = np.cumsum(records.delivered[: plan.samples], axis=0)[last].T
     listens = np.array([[bool(back)] for back in plan.backward])
@@ -126,9 +124,16 @@ def trajectory(plan: Plan, records: Records, seconds: float) -> Trajectory:
     )
 
 
+def _hosts(plan: Plan) -> dict[int, int]:
+    """Return the access links of hosts, each with a flow of the host: the first one."""
+    first = [ports[0] for ports in plan.forward]
+    hosts = {p: f for f, p in reversed([*enumerate(first)])}
+    return {p: f for p, f in hosts.items() if plan.ports[p].link < 0}
+
+
 def _paused(plan: Plan, records: Records) -> Any:
     """Return when each link and access link was paused, and by whom."""
-    hosts = {ports[0]: -1 - f for f, ports in enumerate(plan.forward)}
+    hosts = {p: -1 - f for p, f in _hosts(plan).items()}
     rows = records.switched
     rows = rows[np.lexsort(rows[:, [4, 3, 1]].T)]  # those of one pause are in order of time
     keys = rows[:, [1, 3, 4]].astype(int)

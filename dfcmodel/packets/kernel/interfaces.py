@@ -20,7 +20,6 @@ from .timers import WAKE, wake_at
 __all__ = [
     "class_of",
     "enter_interface",
-    "first_key",
     "is_for_interface",
     "next_of_interface",
     "pass_interface",
@@ -31,26 +30,22 @@ READY = -8  # number of the event at which an interface may begin its next trans
 
 
 @inlined
-def first_key(net: Any, senders: Any) -> int:
-    """Return the smallest key of the events of interfaces, after the timers of senders and of receivers."""
-    return CLASSES * (len(net.port) - 1) + 2 * len(senders.flow)
-
-
-@inlined
 def is_for_interface(net: Any, e: int, key: int) -> bool:
     """Return whether an event in the calendar queue of the senders is one of an interface."""
-    number = net.packet[e].number
-    if number == READY or key < 0:
+    if key < 0:
         return True
-    if number == WAKE and key >= CLASSES * (len(net.port) - 1):
+    if net.packet[e].number == WAKE and key >= CLASSES * (len(net.port) - 1):
         return False
     p = int64(net.hop[net.packet[e].hop].port)
     return p >= 0 and net.port[p].kind == INTERFACE
 
 
 @compiled
-def wake_interface(net: Any, senders: Any, p: int) -> None:
-    """Schedule the event at which an interface that is sending may begin its next transmission."""
+def wake_interface(net: Any, p: int) -> None:
+    """Schedule the event at which an interface that is sending may begin its next transmission: before all others then.
+
+    Senders of equal rates are due at such times: events that came after theirs would make long lists of buckets.
+    """
     port = net.port[p]
     if port.woken == 1 or port.waiting == 0 or port.paused > 0:
         return
@@ -58,7 +53,7 @@ def wake_interface(net: Any, senders: Any, p: int) -> None:
     e = take(net)
     net.packet[e].number = READY
     net.packet[e].flow = p
-    push(net, e, len(net.port) - 1, port.free, first_key(net, senders) + p)
+    push(net, e, len(net.port) - 1, port.free, -len(net.port) - p)
 
 
 @inlined
@@ -84,7 +79,7 @@ def enter_interface(net: Any, senders: Any, records: Any, p: int, e: int) -> boo
     ):
         drop(net, senders, records, p, e, it.time, it.time)
         return False
-    if port.free < it.time and port.waiting == 0 and port.paused == 0 and lane[k].paused == 0:
+    if port.free <= it.time and port.waiting == 0 and port.paused == 0 and lane[k].paused == 0:
         return True
     it.next = -1
     if lane[c].count == 0:
@@ -108,7 +103,7 @@ def enter_interface(net: Any, senders: Any, records: Any, p: int, e: int) -> boo
         port.held += 1
     if int(it.time * records.scale) < len(records.lost) - 1:
         port.peak = max(port.peak, port.waiting + port.held)
-    wake_interface(net, senders, p)
+    wake_interface(net, p)
     return False
 
 
@@ -161,20 +156,20 @@ def pass_interface(
     it = net.packet[e]
     time = it.time
     p = int64(it.flow)
-    if key >= 0 and it.number != READY:
+    if key >= 0:
         p = int64(net.hop[it.hop].port)
         if enter_interface(net, senders, records, p, e):
             return p, e, time
         return p, -1, time
     port = net.port[p]
-    if key < 0:
-        obey(net, p, e)
-        if port.free >= time:
-            wake_interface(net, senders, p)
-            return p, -1, time
-    else:
+    if it.number == READY:
         release(net, e)
         port.woken = 0
+    else:
+        obey(net, p, e)
+        if port.free > time:
+            wake_interface(net, p)
+            return p, -1, time
     if port.waiting == 0 or port.paused > 0:
         return p, -1, time
     sent = next_of_interface(net, senders, p, time)

@@ -165,7 +165,7 @@ def handle(net: Any, senders: Any, records: Any, u: int, now: float, end: float)
                         if s.lane >= 0 and packet[e].hop == s.way:
                             net.sent_at[e] = time
                         depart(net, senders, records, p, e, came, time)
-                        wake_interface(net, senders, p)
+                        wake_interface(net, p)
                         spent = net.times[p * CLASSES + packet[e].size]
                         time += spent.passage
                         key = int64(spent.rank)

@@ -55,6 +55,8 @@ def blind(net: Any, senders: Any, f: int) -> None:
     senders.out[counters[OUT], 1] = 0
     counters[OUT] += 1
     s.sent += 1
+    if s.sent >= s.size:
+        return
     s.due += s.gap
     while s.due >= s.off_at:
         s.due = max(s.due, s.off_at + span(net, senders, f, s.off))
