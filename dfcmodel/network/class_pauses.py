@@ -55,7 +55,7 @@ class PFC(Discipline):
         What of an ingress is counted: ``"output"``, the packets for this link, or ``"switch"``, those for all links
         with PFC that leave the same node. These must then have equal ``classes``, ``xoff``, ``xon``, ``headroom``
         and ``signalling``. An ingress has its packets of room once, taken from the links' buffers in
-        proportion to their sizes. In `Trajectory.pauses` the first of these links asks for the pauses, and no deadlock is named.
+        proportion to their sizes. In `Trajectory.pauses` the first of these links asks for the pauses.
     storm
         Time in s from which a fault makes it ask for a pause of its lossless classes for ever, whatever waits
         (a pause storm); None: never. The status of the run is then ``storm``, and `Trajectory.storm` names the port.

@@ -8,11 +8,12 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from dfcmodel.network.class_pauses import ALL, PFC
+from dfcmodel.network.run_tables import BY_WATCHDOG
 from dfcmodel.packets.reference_managers import manager_of_queue
 from dfcmodel.packets.reference_queues import Queue
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from dfcmodel.packets.protocols import EventSimulation
     from dfcmodel.packets.reference_receivers import Packet
@@ -28,11 +29,11 @@ class OneClass:
 
     def length(self) -> int:
         """Return how many packets of the class wait."""
-        return len(self.queue.lines.get(self.priority, ()))
+        return len(self.queue.by_class.get(self.priority, ()))
 
     def arrivals(self) -> Iterable[float]:
         """Return when they came."""
-        return (came for came, _ in self.queue.lines.get(self.priority, ()))
+        return (came for came, _ in self.queue.by_class.get(self.priority, ()))
 
     def heads(self) -> Iterable[float]:
         """Return when the packet at the head of its queue came."""
@@ -52,11 +53,12 @@ class ClassQueues(Queue):
         super().__init__(simulation, p)
         assert isinstance(self.port.discipline, PFC)
         self.rule = self.port.discipline
-        self.lines: dict[int, deque[tuple[float, Packet]]] = {}
+        self.by_class: dict[int, deque[tuple[float, Packet]]] = {}
         self.deficit: dict[int, float] = {}
         self.turns: deque[int] = deque()
         self.counts: Counter[tuple[int, int]] = Counter()  # what waits, by feeding port and class
         self.pausing: set[tuple[int, int]] = set()
+        self.excess: Counter[tuple[int, int]] = Counter()  # without room since the pause began
         self.rooms = simulation.plan.ingress(p)
         self.pooled = 0
         self.pool = simulation.plan.pool(p)
@@ -72,15 +74,15 @@ class ClassQueues(Queue):
 
     def arrivals(self) -> Iterable[float]:
         """Return when the packets that wait came."""
-        return (came for line in self.lines.values() for came, _ in line)
+        return (came for line in self.by_class.values() for came, _ in line)
 
     def heads(self) -> Iterable[float]:
         """Return when the packet at the head of each queue came."""
-        return (line[0][0] for line in self.lines.values() if line)
+        return (line[0][0] for line in self.by_class.values() if line)
 
     def length(self) -> int:
         """Return how many packets wait."""
-        return sum(map(len, self.lines.values()))
+        return sum(map(len, self.by_class.values()))
 
     def priority(self, packet: Packet) -> int:
         """Return the class of a packet."""
@@ -109,11 +111,36 @@ class ClassQueues(Queue):
         """Return whether an accepted packet is sent at once."""
         return not self.busy and not self.is_paused(self.priority(packet)) and not self.ready()
 
-    def admit(self, packet: Packet) -> bool:
-        """Return whether the manager accepts it and there is room: of its ingress, or what others share."""
+    def is_refused(self, packet: Packet) -> bool:
+        """Return whether the manager of all classes, or of that of the packet, drops it."""
         managed = self.rule.managed in (None, self.priority(packet))
-        if managed and not self.manager.admit(packet):
-            return False
+        return managed and not self.manager.admit(packet)
+
+    def lines(self) -> Iterable[tuple[int, Sequence[tuple[float, Packet]]]]:
+        """Yield the queue of each class."""
+        yield from self.by_class.items()
+
+    def line_of(self, packet: Packet) -> int:
+        """Return the class of a packet."""
+        return self.priority(packet)
+
+    def is_held(self, key: int) -> bool:
+        """Return whether a class is paused."""
+        return self.is_paused(key)
+
+    def count_excess(self, packet: Packet) -> None:
+        """Count a packet of an ingress without room since its pause began."""
+        key = self.ingress(packet)
+        if key not in self.rooms:
+            return
+        counter = self.counter
+        counter.excess[key] += 1
+        found = self.simulation.records.excess
+        place = (counter.p, *key)
+        found[place] = max(counter.excess[key], found.get(place, 0))
+
+    def has_room(self, packet: Packet) -> bool:
+        """Return whether there is room: of its ingress, or what others share."""
         key = self.ingress(packet)
         if key in self.rooms:
             return self.passes(packet) or self.counter.counts[key] + 1 <= self.rooms[key]
@@ -122,7 +149,7 @@ class ClassQueues(Queue):
     def put(self, packet: Packet) -> None:
         """Queue a packet."""
         priority = self.priority(packet)
-        line = self.lines.setdefault(priority, deque())
+        line = self.by_class.setdefault(priority, deque())
         if not line:
             self.turns.append(priority)
             self.deficit[priority] = float(self.simulation.plan.sizes[0])
@@ -135,15 +162,15 @@ class ClassQueues(Queue):
         sizes = self.simulation.plan.sizes
         while True:
             priority = self.turns[0]
-            came, packet = self.lines[priority][0]
+            came, packet = self.by_class[priority][0]
             if not self.is_paused(priority):
                 if sizes[packet.size] <= self.deficit[priority]:
                     break
                 self.deficit[priority] += sizes[0]
             self.turns.rotate(-1)
-        self.lines[priority].popleft()
+        self.by_class[priority].popleft()
         self.deficit[priority] -= sizes[packet.size]
-        if not self.lines[priority]:
+        if not self.by_class[priority]:
             self.turns.popleft()
         self.bytes -= self.size_of(packet)
         self.count(packet, -1)
@@ -151,7 +178,7 @@ class ClassQueues(Queue):
 
     def discard(self, priority: int) -> int:
         """Drop what waits of a class; return how many packets."""
-        line = self.lines.get(priority, deque())
+        line = self.by_class.get(priority, deque())
         number = len(line)
         if number:
             self.turns.remove(priority)
@@ -159,7 +186,7 @@ class ClassQueues(Queue):
             came, packet = line.popleft()
             self.bytes -= self.size_of(packet)
             self.count(packet, -1)
-            self.drop_queued(came, packet)
+            self.drop_queued(came, packet, BY_WATCHDOG)
         return number
 
     def count(self, packet: Packet, more: int) -> None:
@@ -175,6 +202,7 @@ class ClassQueues(Queue):
         if wanted == (key in pausing) or key[0] < 0:
             return
         (pausing.add if wanted else pausing.discard)(key)
+        counter.excess[key] = 0
         simulation.records.switch(counter.p, simulation.now, wanted, *key)
         feeder = simulation.queues[key[0]]
         time = simulation.now + (feeder.port.delay + self.rule.signalling)

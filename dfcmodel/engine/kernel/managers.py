@@ -12,10 +12,21 @@ from typing import Any
 
 from .fifo_queues import sum_of
 from .jit import call_manager, compiled
-from .loss_records import record_loss
+from .loss_records import note_first, record_loss
 from .overflow import take_from_arrivals
 from .quantum import quantize
-from .records import AREA, ARRIVED, LOST_HERE, MARKABLE, NOW, OWED, OWED_MARKS, PREVIOUS
+from .records import (
+    AREA,
+    ARRIVED,
+    FIRST_MANAGED,
+    LOST_HERE,
+    MANAGED,
+    MARKABLE,
+    NOW,
+    OWED,
+    OWED_MARKS,
+    PREVIOUS,
+)
 
 __all__ = ["manage"]
 
@@ -109,6 +120,9 @@ def settle(
         dropped += drop
         if drop > 0.0 or mark > 0.0:
             position = shared[ARRIVED, c] + shared[LOST_HERE, c]
+            if drop > 0.0:
+                note_first(net.drops, FIRST_MANAGED, c, now)
+                net.drops[MANAGED, c] += drop
             record_loss(c, position - came, position, drop, mark, now, left, net, shared)
         shared[OWED, c] -= drop
         shared[OWED_MARKS, c] -= mark

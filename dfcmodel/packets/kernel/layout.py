@@ -121,7 +121,11 @@ PORT = np.dtype(
         ("spent", "f8"),  # time of the last scheduled transmission, s
         ("ahead", "f8"),  # start of the packet before the one that began at ``begun``, s
         ("base", "f8"),  # start of the packet before ``first``, s
-        ("spare", "i8"),  # up to four cache lines: an index is a shift
+        ("excess", "i4"),  # packets without room since its pause began
+        (
+            "most_excess",
+            "i4",
+        ),  # the largest number of these; up to four cache lines: an index is a shift
     ],
     align=True,
 )
@@ -139,6 +143,7 @@ LANE = np.dtype(
         ("last", "i4"),
         ("flow", "i4"),
         ("paused", "i4"),  # number of ports that pause it
+        ("left", "f8"),  # when its last packet that waited left, s
     ],
     align=True,
 )
@@ -153,6 +158,8 @@ FEEDER = np.dtype(
         ("lane", "i4"),  # which lane of it is paused; -1: all
         ("priority", "i4"),  # class of traffic; -1: all
         ("pausing", "i4"),  # 1: it is paused
+        ("excess", "i4"),  # packets without room since its pause began
+        ("most_excess", "i4"),  # the largest number of these
     ],
     align=True,
 )
@@ -442,6 +449,9 @@ class Records(NamedTuple):
     started: Any  # (S + 1, H)
     waiting: Any  # (S + 1, P)
     lost: Any  # (S + 1, H)
+    causes: Any  # (H, CAUSES) drops until the end of the run
+    first_drops: Any  # (H, CAUSES) when the first of them was, s; nan: none
+    left: Any  # (H,) packets that wait in lanes at the end of the run
     switches: Any  # (M, 5) pauses and resumes
     trace: Any  # TRACE, of traced ports
     scale: float  # samples per second

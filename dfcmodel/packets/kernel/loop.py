@@ -35,8 +35,19 @@ from .managers import (
     admit_lane,
     update_probability,
 )
-from .pauses import ENDS, PAUSE, RENEW, count_class, obey, renew, watch
-from .ports import LANES, count_starts, drop, is_markable, is_scalable, keep_packet, travel
+from .pauses import ENDS, PAUSE, RENEW, count_class, count_excess, obey, renew, watch
+from .ports import (
+    AT_RANDOM,
+    BUFFER_FULL,
+    BY_MANAGER,
+    LANES,
+    count_starts,
+    drop,
+    is_markable,
+    is_scalable,
+    keep_packet,
+    travel,
+)
 from .random_numbers import uniform
 from .rated import has_plain_rates, next_arrival, pass_rated
 from .receivers import DUE, answer_late
@@ -157,12 +168,14 @@ def enqueue(net: Any, senders: Any, records: Any, u: int, e: int) -> bool:
         and it.hop < senders.flow[it.flow].turn
         and uniform(net.stream, u) < port.loss
     )
+    cause = AT_RANDOM if lose else BUFFER_FULL
     c = int64(net.hop[h].lane)
     if not lose and port.manager != 0 and (port.managed == ALL_LANES or port.managed == c):
         lose = not admit_lane(
             net, u, e, time, is_markable(net, senders, e), is_scalable(net, senders, e),
             net.sizes[it.size],
         )  # fmt: skip
+        cause = BY_MANAGER if lose else BUFFER_FULL
     busy = port.free >= time or port.paused > 0
     if port.by_turns == BY_CLASS:
         busy = busy or net.lane[c].paused > 0
@@ -172,7 +185,9 @@ def enqueue(net: Any, senders: Any, records: Any, u: int, e: int) -> bool:
         waits = port.by_turns == BY_RATE or (port.by_turns == 0 and busy)
         full = waits and port.waiting >= port.room
     if lose or full:
-        drop(net, senders, records, u, e, time, time)
+        if not lose:
+            count_excess(net, u, int64(net.hop[h].ingress))
+        drop(net, senders, records, u, e, time, time, cause)
         return False
     if port.waiting == 0 and not busy and port.by_turns != BY_RATE:
         if port.manager == CODEL:  # a packet that does not wait is below the target
@@ -184,7 +199,7 @@ def enqueue(net: Any, senders: Any, records: Any, u: int, e: int) -> bool:
                 net.sizes[0],
             )  # fmt: skip
             if verdict == DROP:
-                drop(net, senders, records, u, e, time, time)
+                drop(net, senders, records, u, e, time, time, BY_MANAGER)
                 return False
             if verdict == MARK:
                 it.marked = 1

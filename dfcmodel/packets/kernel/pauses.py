@@ -15,6 +15,7 @@ __all__ = [
     "ENDS",
     "begin_pauses",
     "count_class",
+    "count_excess",
     "obey",
     "record_switch",
     "renew",
@@ -98,6 +99,8 @@ def watch(net: Any, records: Any, p: int, time: float) -> None:
     port = net.port[p]
     if port.feeders == 0:
         return
+    if float(port.waiting) <= port.low:
+        port.excess = 0
     if net.feeder[port.feeder].span > 0.0:
         if float(port.waiting) > port.high and port.pausing < port.feeders:
             begin_pauses(net, records, p, time)
@@ -122,8 +125,24 @@ def count_class(net: Any, records: Any, p: int, e: int, more: int, time: float) 
     wanted = 1 if float(row.count) > (port.low if row.pausing == 1 else port.high) else 0
     if wanted != row.pausing:
         row.pausing = wanted
+        row.excess = 0
         record_switch(net, records, time, port.asks, wanted, row.port, row.priority)
         send_message(net, port.asks, k, wanted, time)
+
+
+@compiled
+def count_excess(net: Any, p: int, k: int) -> None:
+    """Count a packet for which a port, or row k of ``feeder``, had no room since its pause began.
+
+    Packets that leave make room for later ones, and with more room the pause would last longer: the largest count is
+    how much more room would have been enough for what came.
+    """
+    port = net.port[p]
+    port.excess += 1
+    port.most_excess = max(port.most_excess, port.excess)
+    row = net.feeder[k]
+    row.excess += 1
+    row.most_excess = max(row.most_excess, row.excess)
 
 
 @inlined
