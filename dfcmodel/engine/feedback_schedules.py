@@ -171,7 +171,7 @@ def _pairs(
     """Return the rows of a link that pauses all that feed it, with all that they carry."""
     found = []
     for u in scenario.feeders(n):
-        if u < 0 and scenario.flows[-1 - u].host == "direct":
+        if u < 0 and scenario.enters_at_once(scenario.flows[-1 - u]):
             continue
         row = _message(scenario, layout, n, u, d.signalling, h)
         fed = scenario.links[u if u >= 0 else n]
@@ -213,7 +213,7 @@ def _ingress(
     rooms = rooms_of(scenario, n, h, quantum)
     for u, priority, _ in scenario.ingress(n):
         row = _message(scenario, layout, n, u, d.signalling, h)
-        direct = u < 0 and scenario.flows[-1 - u].host == "direct"
+        direct = u < 0 and scenario.enters_at_once(scenario.flows[-1 - u])
         row["high"], row["low"] = (math.inf, math.inf) if direct else (d.xoff, d.xon)
         flows = [f for f in scenario.feeders(n)[u] if scenario.flows[f].priority == priority]
         own = [layout.hop_queues[f][scenario.path_index(scenario.flows[f]).index(n)] for f in flows]

@@ -217,7 +217,8 @@ def _ways(
     path, path_at, hop_queues, ack_lag = [], [0], [], []
     for f, flow in enumerate(scenario.flows):
         hops = scenario.path_index(flow)
-        reached, there_and_back = _reached(flow.host, hops, delays, halves)
+        at_once = scenario.enters_at_once(flow)
+        reached, there_and_back = _reached(at_once, hops, delays, halves)
         reached = _apart(reached, [place[n] if (f, n) in queue else -1 for n in hops])
         there_and_back = max(there_and_back, reached[-1] + 1.0)
         returns = float(there_and_back - reached[-1])
@@ -249,7 +250,7 @@ def _ways(
 
 
 def _reached(
-    host: str, hops: tuple[int, ...], delays: list[float], halves: list[float]
+    at_once: bool, hops: tuple[int, ...], delays: list[float], halves: list[float]
 ) -> tuple[Any, float]:
     """Return the steps from a host to each hop of a path and to its end, and those there and back.
 
@@ -257,7 +258,7 @@ def _reached(
     their sum up to each place is rounded to whole steps. Interpolation would mix packets of two steps
     there, and take bursts of a few packets apart.
     """
-    legs = [*([] if host == "direct" else hops[:1]), *hops]
+    legs = [*([] if at_once else hops[:1]), *hops]
     own = np.array([delays[n] for n in legs])
     times = np.array([halves[n] for n in legs])
     short = np.where(times <= SHORT, times, 0.0)

@@ -39,10 +39,9 @@ def link_records(scenario: Scenario, layout: Layout, h: float, quantum: float) -
     links: Any = np.zeros(len(rows), dtype=LINK)
     links["rate"] = [math.floor(link.rate * h / quantum) * quantum for link in rows]
     links["pace"] = links["rate"]
-    links["limit"] = [
-        math.floor(link.buffer / quantum) * quantum if i < L else np.inf
-        for i, link in enumerate(rows)
-    ]
+    rooms = np.array([scenario.room_of(n) for n in layout.order])
+    links["limit"] = np.inf
+    links["limit"][:L] = np.floor(rooms / quantum) * quantum
     links["kind"] = [*layout.queue_types, *([PER_FLOW_RATE] * len(layout.shaped))]
     links["shared"] = [link.shared for link in rows]
     links["first"], links["end"] = layout.queues.T
@@ -80,7 +79,7 @@ def queue_records(scenario: Scenario, layout: Layout, links: Any, h: float, quan
     for f, flow in enumerate(scenario.flows):
         pace = scenario.path(flow)[0].rate * h
         queues["service"][f] = (
-            math.inf if flow.host == "direct" else math.floor(pace / quantum) * quantum
+            math.inf if scenario.enters_at_once(flow) else math.floor(pace / quantum) * quantum
         )
     queues["weight"][:-1] = layout.weight
     for i, (first, end) in enumerate(layout.queues.tolist()):
@@ -114,7 +113,7 @@ def manager_records(scenario: Scenario, layout: Layout, links: Any) -> tuple[Man
     links["manager"] = -1
     for i, n in enumerate(layout.order):
         manager = manager_of(scenario.links[n].discipline)
-        if manager is not None:
+        if manager is not None and n not in scenario.interfaces:
             kind = manager_signature_of(manager)
             if kind not in kinds:
                 kinds.append(kind)

@@ -54,7 +54,7 @@ class WatchdogRun(Result):
     >>> from dfcmodel import CBR, Flow, Pause, Scenario, chain
     >>> from dfcmodel.lossless import Watchdog, watch_packets
     >>> links = chain(3, rate=1e3, delay=1e-3, buffer=200, discipline=Pause(high=50, low=25))
-    >>> one = Scenario("storm", links, [Flow("a", (1, 2, 3), CBR(500.0))], duration=1.5)
+    >>> one = Scenario("storm", links, [Flow("a", (1, 2, 3), CBR(500.0), host="direct")], duration=1.5)
     >>> seen = watch_packets(one, Watchdog(0.05, 0.1, 0.2), storms={"2->3": [(0.2, 0.7)]})
     >>> [(alarm.link, alarm.false) for alarm in seen.alarms], len(seen.missed)
     ([('1->2', False)], 0)
@@ -151,7 +151,7 @@ def watch_packets(
     >>> from dfcmodel import CBR, Flow, Pause, Scenario, chain
     >>> from dfcmodel.lossless import Watchdog, watch_packets
     >>> links = chain(3, rate=1e3, delay=1e-3, buffer=200, discipline=Pause(high=50, low=25))
-    >>> one = Scenario("storm", links, [Flow("a", (1, 2, 3), CBR(500.0))], duration=1.0)
+    >>> one = Scenario("storm", links, [Flow("a", (1, 2, 3), CBR(500.0), host="direct")], duration=1.0)
     >>> watch_packets(one, Watchdog(0.05, 0.1, 0.2), storms={"2->3": [(0.2, 0.24)]}).alarms
     ()
     """
@@ -210,17 +210,18 @@ def _checked_storms(
 
 
 def _watched(plan: Plan, links: Iterable[str] | str | None) -> list[tuple[int, int]]:
-    """Return the ports and classes that have a watchdog."""
+    """Return the ports of switches, and their classes, that have a watchdog."""
     scenario = plan.scenario
     classes: dict[int, set[int]] = {}
     for p in range(len(plan.ports)):
         for q, c, _ in plan.faulty_pauses(p):
-            if plan.ports[q].link >= 0:
+            if plan.ports[q].link >= 0 and not plan.at_senders[q]:
                 by_class = isinstance(plan.ports[q].discipline, PFC)
                 classes.setdefault(q, set()).add(c if by_class else ALL)
     paused = [link.name for q, link in enumerate(scenario.links) if q in classes]
     if not paused:
-        raise ValueError(f"scenario {scenario.name!r}: no link of it is paused by another")
+        msg = "no link from a switch is paused by another; interfaces of hosts have no watchdog"
+        raise ValueError(f"scenario {scenario.name!r}: {msg}")
     given = [links] if isinstance(links, str) else links
     chosen = paused if given is None else listed("links", given, str, "the name of a link")
     names = [link.name for link in scenario.links]

@@ -9,10 +9,13 @@ from typing import Any
 from dfcmodel.network.disciplines import Discipline, QueueManager, check_manager
 from hopflow.checks import choice, one_number, whole
 
-__all__ = ["ALL", "IN_TRANSMISSION", "PFC"]
+__all__ = ["ALL", "CONTROL", "IN_TRANSMISSION", "PFC"]
 
 ALL = -1
 """In place of a class of traffic: a link was paused with all that it carries."""
+
+CONTROL = -2
+"""The class of ACKs and congestion notifications on links with PFC: no flow has it, nothing pauses it."""
 
 IN_TRANSMISSION = 2.0
 """Packets that still come whatever the delay: one that the paused link is sending, and one on its way there."""
@@ -30,7 +33,11 @@ class PFC(Discipline):
 
     Every ingress of a lossless class has ``xoff + headroom`` packets of the link's buffer to itself, and what
     exceeds them is lost. Other classes are never paused; they share what is left of the buffer, first come
-    first served, and lose what exceeds it.
+    first served, and lose what exceeds it. Both are counted in bytes: a packet is one of the scenario's
+    ``packet_size``, and an ACK in a class is what its bytes are of that.
+
+    ACKs and congestion notifications are a control class of their own, as RoCE fabrics have it: it is sent before all
+    others, never paused, neither marked nor dropped by the manager, and has buffer beside that of the link.
 
     Parameters
     ----------
@@ -49,13 +56,17 @@ class PFC(Discipline):
         What drops or marks before the buffer is full, by the packets of the whole link or of one class: ECN marking
         with PFC is every RoCE fabric, ``PFC(classes=(3,), xoff=100, xon=80, manager=RampMarking(), managed=3)``.
     managed
-        The class whose packets the manager sees, drops and marks; None: all, together. A link has one manager, for one
-        class or for all: managers of several classes are refused. The capacity that it sees is that of the link. At packet level not with `CoDel`, `PIE` and `PI2`.
+        The class whose packets the manager sees, drops and marks; None: all but the control class, together. A link
+        has one manager, for one class or for all: managers of several classes are refused. The capacity that it sees
+        is that of the link. At packet level not with `CoDel`, `PIE` and `PI2`.
     counts
         What of an ingress is counted: ``"output"``, the packets for this link, or ``"switch"``, those for all links
         with PFC that leave the same node. These must then have equal ``classes``, ``xoff``, ``xon``, ``headroom``
         and ``signalling``. An ingress has its packets of room once, taken from the links' buffers in
         proportion to their sizes. In `Trajectory.pauses` the first of these links asks for the pauses.
+    acks
+        Where ACKs and congestion notifications go: ``"control"``, or ``"class"``, the class of their flow, with
+        which they are counted, paused and lost. At packet level; the fluid has no ACKs in its queues.
     storm
         Time in s from which a fault makes it ask for a pause of its lossless classes for ever, whatever waits
         (a pause storm); None: never. The status of the run is then ``storm``, and `Trajectory.storm` names the port.
@@ -98,6 +109,7 @@ class PFC(Discipline):
     storm: float | None = None
     counts: str = "output"
     managed: int | None = None
+    acks: str = "control"
 
     def __post_init__(self) -> None:
         given_managers: Any = self.manager
@@ -110,6 +122,7 @@ class PFC(Discipline):
             if self.manager is None:
                 raise ValueError(f"managed = {self.managed}: must be None where manager is None")
         choice("counts", self.counts, ("output", "switch"))
+        choice("acks", self.acks, ("control", "class"))
         if self.storm is not None:
             one_number("storm", self.storm, at_least=0.0, hint="in s")
         given: Any = self.classes

@@ -21,7 +21,7 @@ __all__ = [
     "window_rules",
 ]
 
-HOSTS = ("shaped", "unshaped", "direct")
+HOSTS = ("nic", "shaped", "unshaped", "direct")
 LARGEST_WINDOW = 2.0**24
 """Packets: the receiver's memory is two numbers per packet of the window."""
 LONGEST_TRANSFER = 10**9
@@ -101,8 +101,9 @@ class Flow:
         Nodes from the first one to the receiver, at least two.
     source
         A window rule, of `responsefn` or user-defined: a TCP sender with that rule. A rate rule, such as
-        `responsefn.DCQCN`: a sender at that rate, at most that of the path's first link, which does not send
-        again what is lost. `CBR` or `OnOff`: a source without feedback.
+        `responsefn.DCQCN`: a sender at that rate, at most that of the path's first link. At packet level it repairs
+        losses by go-back-N (`Packets`), in the fluid it does not send again what is lost. `CBR` or `OnOff`: a source
+        without feedback.
     max_window
         Largest window in packets, for window rules.
     start
@@ -110,11 +111,16 @@ class Flow:
     size
         Packets to transfer, a whole number; the flow ends when they are delivered. `inf`: a flow without end.
     host
-        ``"direct"``: packets enter the buffer of the first node at once, as in a simulator that
+        ``"nic"``: a host with a network interface, which has a queue without bound per flow, sends them in turn, ACKs
+        first, and obeys pauses, by class where they are. Where no flow passes through the first node that node is
+        the host, and the path's first link that of its interface, whose own discipline is not used; otherwise the
+        host is attached to the node by a link like that one, which all its flows share. A rate rule makes
+        a packet when the one before has left. ``"direct"``: packets enter the buffer of the first node at once, as in a simulator that
         attaches the sender to the node itself. ``"unshaped"``: a host with an unlimited buffer
         sends them over an access link with the rate and delay of the path's first link.
         ``"shaped"``: that host sends at the rate r_0 reported by the first node (takano2006,
-        eq. 9), which must have DFC.
+        eq. 9), which must have DFC. None: ``"nic"`` where the first link has `PFC` or `Pause`, otherwise ``"direct"``
+        (`Scenario.host_of`).
     priority
         Rank on `Priority` links, the lowest number first; class of traffic on links with `PFC`.
     delayed_acks
@@ -150,7 +156,7 @@ class Flow:
     max_window: float = 10_000.0
     start: float = 0.0
     size: float = math.inf
-    host: str = "direct"
+    host: str | None = None
     priority: int = 0
     delayed_acks: bool = False
     pacing: bool = False
@@ -187,7 +193,8 @@ class Flow:
                 raise ValueError(
                     f"size {of} = {shown(self.size)}: must be a whole number of packets, or inf; {hint}"
                 )
-        choice(f"host {of}", self.host, HOSTS)
+        if self.host is not None:
+            choice(f"host {of}", self.host, HOSTS)
         flag(f"delayed_acks {of}", self.delayed_acks)
         if flag(f"pacing {of}", self.pacing) and not isinstance(self.source, WindowRule):
             raise ValueError(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections import Counter
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass, field, replace
@@ -161,10 +162,14 @@ class Scenario:
                     names = ", ".join(link.name for link in self.links[:12])
                     msg = f"there is no link {missing}, must go over {names}"
                     raise ValueError(f"path of flow {flow.name!r}: {msg}")
-            if flow.host == "shaped" and not isinstance(self.path(flow)[0].discipline, DFC):
+            has_dfc = isinstance(self.path(flow)[0].discipline, DFC)
+            if flow.host == "shaped" and not has_dfc:
                 kind = type(self.path(flow)[0].discipline).__name__
                 msg = f"{kind} reports no rate to shape to: use host='unshaped' or 'direct'"
                 raise ValueError(f"host of flow {flow.name!r} = 'shaped': {msg}")
+            if flow.host == "nic" and has_dfc:
+                msg = "DFC reports a rate to shape to: use host='shaped', 'unshaped' or 'direct'"
+                raise ValueError(f"host of flow {flow.name!r} = 'nic': {msg}")
             for before, link in itertools.pairwise(self.path(flow)):
                 pausing = isinstance(link.discipline, (Pause, PFC))
                 if pausing and isinstance(before.discipline, DFC):
@@ -292,7 +297,7 @@ class Scenario:
 
     def _ingress_of(self, n: int) -> list[tuple[int, int, float]]:
         link = self.links[n]
-        if not isinstance(link.discipline, PFC):
+        if not isinstance(link.discipline, PFC) or n in self.interfaces:
             return []
         found = []
         for u, flows in self.feeders(n).items():
@@ -301,6 +306,46 @@ class Scenario:
             classes = {self.flows[f].priority for f in flows} & set(link.discipline.classes)
             found += [(u, priority, room) for priority in sorted(classes)]
         return found
+
+    def host_of(self, flow: Flow) -> str:
+        """Return how a flow's packets enter the network: its ``host``; where that is None what its first link asks for.
+
+        Examples
+        --------
+        >>> from dfcmodel import CBR, FIFO, Flow, PFC, Scenario, chain
+        >>> for rule in (FIFO(), PFC()):
+        ...     links = chain(3, rate=1e4, delay=1e-3, buffer=500, discipline=rule)
+        ...     scenario = Scenario("default", links, [Flow("a", (1, 2, 3), CBR(4e3))])
+        ...     print(scenario.host_of(scenario.flows[0]))
+        direct
+        nic
+        """
+        if flow.host is not None:
+            return flow.host
+        pauses = isinstance(self.path(flow)[0].discipline, (Pause, PFC))
+        return "nic" if pauses else "direct"
+
+    @cached_property
+    def interfaces(self) -> frozenset[int]:
+        """The links that are interfaces of hosts: they begin at nodes from which flows only start, all by ``"nic"``."""
+        first = [self._index[flow.hops[0]] for flow in self.flows]
+        hosts = [self.host_of(flow) for flow in self.flows]
+        if "nic" not in hosts:
+            return frozenset()
+        others = {node for flow in self.flows for node in flow.path[1:-1]}
+        others |= {
+            self.links[n].source for n, host in zip(first, hosts, strict=True) if host != "nic"
+        }
+        return frozenset(n for n in first if self.links[n].source not in others)
+
+    def enters_at_once(self, flow: Flow) -> bool:
+        """Return whether a flow's packets enter the queue of its first link without an access link before it."""
+        host = self.host_of(flow)
+        return host == "direct" or (host == "nic" and self.path_index(flow)[0] in self.interfaces)
+
+    def room_of(self, n: int) -> float:
+        """Return for how many packets a link has room: its buffer, or as many as come at an interface of a host."""
+        return math.inf if n in self.interfaces else self.links[n].buffer
 
     @cached_property
     def _index(self) -> dict[tuple[Node, Node], int]:
@@ -333,7 +378,7 @@ class Scenario:
     def base_rtt(self, flow: Flow) -> float:
         """Return the round-trip propagation delay of a flow in s, its access link included."""
         links = self.path(flow)
-        access = 0.0 if flow.host == "direct" else links[0].delay
+        access = 0.0 if self.enters_at_once(flow) else links[0].delay
         return 2.0 * (access + sum(link.delay for link in links))
 
     def like_links(self) -> Link:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from hopflow.checks import choice, flag, instance, number, one_number, whole
-from responsefn import DeliveryRule
+from responsefn import DeliveryRule, RateRule
 
 if TYPE_CHECKING:
     from dfcmodel.network.networks import Scenario
@@ -16,6 +16,8 @@ __all__ = ["SELECTIVE", "Packets"]
 
 CONVENTIONS = ("standard", "ns2")
 RECOVERIES = ("tahoe", "reno", "newreno", "sack", "prr")
+REPAIRS = ("go-back-n", "none")
+"""What senders at the rate of a rule do about losses; the first is the default."""
 SELECTIVE = ("sack", "prr")
 """Recoveries with selective acknowledgements."""
 
@@ -45,6 +47,9 @@ class Packets:
         SACK with proportional rate reduction and its slow-start reduction bound (RFC 6937), as Linux sends
         since 3.2; of ns-3 see the documentation of packets. Cuts for congestion marks are at once, and rules of
         deliveries, which set the window in recovery themselves, run with ``"sack"`` under ``"prr"``.
+        Of rate rules ``"go-back-n"``, their default (the receiver takes packets in order alone, and tells of the first
+        one beyond a gap; nothing acknowledged for ``min_rto`` of the scenario is a loss, too), or ``"none"``. A name
+        that is given for all flows is for those that have it.
     phases
         Tick phases of the flows in s, in the flows' order; None: drawn as by ns-2. For
         ``convention="ns2"`` only.
@@ -95,11 +100,11 @@ class Packets:
         choice("convention", self.convention, CONVENTIONS)
         given = self.recovery
         if isinstance(given, str):
-            choice("recovery", given, RECOVERIES)
+            choice("recovery", given, (*RECOVERIES, *REPAIRS))
         elif given is not None:
             instance("recovery", given, Mapping, "a recovery, or a mapping of flows to them")
             for name, kind in given.items():
-                choice(f"recovery of flow {name!r}", kind, RECOVERIES)
+                choice(f"recovery of flow {name!r}", kind, (*RECOVERIES, *REPAIRS))
         loss = {} if self.loss is None else self.loss
         for name, p in instance("loss", loss, Mapping, "a mapping of links, or None").items():
             one_number(f"loss of {name}", p, at_least=0.0, below=1.0)
@@ -132,6 +137,30 @@ class Packets:
         for flow in scenario.flows:
             own = getattr(flow.source, "recovery", "")
             chosen = given.get(flow.name) if isinstance(given, Mapping) else given
+            if isinstance(given, Mapping) and chosen is not None and own:
+                choice(f"recovery of flow {flow.name!r} with {flow.source!r}", chosen, RECOVERIES)
+            chosen = None if chosen in REPAIRS else chosen
             own_window = chosen == "prr" and isinstance(flow.source, DeliveryRule)
             found.append(chosen if own and chosen is not None and not own_window else own)
+        return tuple(found)
+
+    def repair_of(self, scenario: Scenario) -> tuple[str, ...]:
+        """Return what each flow at the rate of a rule does about losses, "" of the others.
+
+        Raises
+        ------
+        ValueError
+            Where a mapping gives such a flow a recovery of windows.
+        """
+        given, found = self.recovery, []
+        for flow in scenario.flows:
+            chosen = REPAIRS[0]
+            if not isinstance(flow.source, RateRule):
+                chosen = ""
+            elif isinstance(given, Mapping) and flow.name in given:
+                name = f"recovery of flow {flow.name!r} with {flow.source!r}"
+                chosen = choice(name, given[flow.name], REPAIRS)
+            elif isinstance(given, str) and given in REPAIRS:
+                chosen = given
+            found.append(chosen)
         return tuple(found)

@@ -112,7 +112,7 @@ def to_ns2(
         lines.append(f"$defaultRNG seed {method.seed}")
     nodes = {node: n for n, node in enumerate(scenario.nodes)}
     for flow in scenario.flows:
-        if flow.host != "direct":
+        if not scenario.enters_at_once(flow):
             nodes["host", flow.name] = len(nodes)
     lines += [f"set node({n}) [$ns node]" for n in nodes.values()]
     lines += _links(plan, nodes)

@@ -79,7 +79,7 @@ def to_ns3(
     plan = plan_scenario(scenario, method, duration=duration, sample=sample)
     nodes: dict[Hashable, int] = {node: n for n, node in enumerate(scenario.nodes)}
     for flow in scenario.flows:
-        if flow.host != "direct":
+        if not scenario.enters_at_once(flow):
             nodes["host", flow.name] = len(nodes)
     parts = {
         "%NAME%": _comment(scenario.name),

@@ -71,7 +71,7 @@ def plan_packets(
     listens = of_kind(scenario.flows, WindowRule, RateRule)
     for f, flow in enumerate(scenario.flows):
         out = list(scenario.path_index(flow))
-        if flow.host != "direct":
+        if not scenario.enters_at_once(flow):
             out.insert(0, ports.access(f, out[0]))
         forward.append(tuple(out))
         back = [ports.reverse(p) for p in reversed(out)] if listens[f] else []
@@ -90,6 +90,7 @@ def plan_packets(
         forward=tuple(forward),
         backward=tuple(backward),
         recoveries=method.recovery_of(scenario),
+        repairs=method.repair_of(scenario),
         delayed=tuple(
             flow.delayed_acks and own
             for flow, own in zip(scenario.flows, of_kind(scenario.flows, WindowRule), strict=True)

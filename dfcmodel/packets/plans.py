@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from dfcmodel.network.class_pauses import ALL, PFC
+from dfcmodel.network.class_pauses import ALL, CONTROL, PFC
 from dfcmodel.network.disciplines import DFC, FIFO, Pause
 from dfcmodel.packets.hops import Hops, Ingresses, arrivals_of, hops_of
-from dfcmodel.packets.ports import UNBOUNDED, has_lanes
+from dfcmodel.packets.ports import UNBOUNDED, Interface, has_lanes
 from responsefn import DeliveryRule, RateRule, WindowRule
 from responsefn.rules.base import answers_marks
 
@@ -100,6 +100,7 @@ class Plan:
     forward: tuple[tuple[int, ...], ...]
     backward: tuple[tuple[int, ...], ...]
     recoveries: tuple[str, ...]
+    repairs: tuple[str, ...]
     delayed: tuple[bool, ...]
     transmission: Floats
     passage: Floats
@@ -119,6 +120,13 @@ class Plan:
     def hops(self) -> Hops:
         """All hops of the flows, as columns."""
         return hops_of(self.forward, self.backward)
+
+    @cached_property
+    def classes(self) -> NDArray[np.int64]:
+        """Class of traffic at each hop, (H,): its flow's, or `CONTROL` for ACKs where these are set apart."""
+        ranks = np.array([flow.priority for flow in self.scenario.flows])[self.hops.flow]
+        apart = self.by_discipline(lambda each: getattr(each, "acks", "class") == "control")
+        return np.where(self.hops.is_ack & apart[self.hops.port], CONTROL, ranks)
 
     @cached_property
     def base_rtts(self) -> Floats:
@@ -202,6 +210,11 @@ class Plan:
         found = self.by_discipline(has_lanes)
         found[self.pauses[1]] = True
         return found
+
+    @cached_property
+    def at_senders(self) -> NDArray[np.bool_]:
+        """Whether each port is an interface of a host, whose events are among those of the senders, (P,)."""
+        return self.by_discipline(lambda each: isinstance(each, Interface))
 
     def users(self, p: int) -> tuple[tuple[int, bool], ...]:
         """Return the flows at port p, each with whether it is its ACKs that come there."""

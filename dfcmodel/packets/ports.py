@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dfcmodel.network.class_pauses import PFC
@@ -16,17 +17,27 @@ if TYPE_CHECKING:
     from dfcmodel.network.networks import Scenario
     from dfcmodel.packets.methods import Packets
 
-__all__ = ["UNBOUNDED", "Port", "Ports", "bits_of", "has_lanes"]
+__all__ = ["UNBOUNDED", "Interface", "Port", "Ports", "bits_of", "has_lanes"]
 
 UNBOUNDED = 2**40
 """Packets in a queue without bound."""
+
+
+@dataclass(frozen=True)
+class Interface(Discipline):
+    """The queues of a host's network interface, in place of the discipline of its link: see ``host`` of `Flow`.
+
+    ``acks`` is that of `PFC`.
+    """
+
+    acks: str = "control"
 
 
 def has_lanes(discipline: Discipline) -> bool:
     """Return whether the packets queued under a discipline must be known at the start of each transmission."""
     manager = manager_of(discipline)
     managed = manager is not None and type(manager).on_step is not RED.on_step
-    return managed or isinstance(discipline, (DFC, Pause, PFC, Fair, Priority, DualPI2))
+    return managed or isinstance(discipline, (DFC, Pause, PFC, Fair, Priority, DualPI2, Interface))
 
 
 class Port(NamedTuple):
@@ -70,6 +81,11 @@ class Port(NamedTuple):
         return has_lanes(self.discipline)
 
 
+def _interface(discipline: Discipline) -> Interface:
+    """Return the interface of a host whose first link has a discipline."""
+    return Interface(discipline.acks if isinstance(discipline, PFC) else "control")
+
+
 def bits_of(rate: float, size: float) -> float:
     """Return a rate in bit/s, rounded to a whole number if it differs by rounding errors only."""
     bits = rate * 8.0 * size
@@ -89,9 +105,15 @@ class Ports:
                 bits = bits_of(link.rate, scenario.packet_size)
                 room = self._room(link.buffer, link.discipline)
                 kinds[key] = bits, link.delay, room, link.discipline
-            self.all.append(Port(link.source, link.target, *kinds[key], n))
+            port = Port(link.source, link.target, *kinds[key], n)
+            if n in scenario.interfaces:
+                port = port._replace(room=UNBOUNDED, discipline=_interface(link.discipline))
+            self.all.append(port)
         self.at = {(port.source, port.target): p for p, port in enumerate(self.all)}
         self.for_acks: dict[int, int] = {}
+        self.interfaces: dict[
+            int, int
+        ] = {}  # access links of hosts that share a node, by first link
 
     def _room(self, buffer: float, discipline: Discipline) -> int:
         places = int(buffer)
@@ -105,8 +127,16 @@ class Ports:
         return len(self.all) - 1
 
     def access(self, f: int, n: int) -> int:
-        """Add the access link of a flow's host, equal to link n, its first one; return the index."""
+        """Return the access link of a flow's host, equal to link n, its first one; interfaces serve all flows over it."""
         first = self.all[n]
+        if self.scenario.host_of(self.scenario.flows[f]) == "nic":
+            if n not in self.interfaces:
+                source: Any = ("host", first.source, first.target)
+                own = _interface(first.discipline)
+                self.interfaces[n] = self._add(
+                    Port(source, first.source, first.bits, first.delay, UNBOUNDED, own, -1)
+                )
+            return self.interfaces[n]
         host: Any = ("host", self.scenario.flows[f].name)
         shaped = self.scenario.flows[f].host == "shaped"
         rule = first.discipline if shaped else FIFO()

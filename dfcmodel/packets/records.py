@@ -92,7 +92,7 @@ class Records:
         self.all_switches = True
         self.switches = np.empty((SWITCHES if plan.pauses[0].size else 0, 5))
         self.total = np.zeros(F)
-        self.excess: dict[tuple[int, int, int], int] = {}
+        self.excess: dict[tuple[int, int, int], float] = {}
         self.remaining = np.zeros(0, dtype=WAITING)
         self.emitted, self.inside = np.zeros(F), np.zeros(F)
         self.imbalance = np.zeros(F)
@@ -231,4 +231,5 @@ class Records:
                 self.window[n, f] = sender.state.cwnd
                 self.acked[n, f] = sender.acked
                 self.round_trip[n, f] = sender.rtt if sender.rtt > 0.0 else np.nan
+            if hasattr(sender, "timeouts"):
                 self.timeouts[f], self.loss_events[f] = sender.timeouts, sender.loss_events

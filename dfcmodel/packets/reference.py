@@ -22,11 +22,13 @@ from dfcmodel.network.disciplines import DFC, Discipline, Fair, Pause, Priority
 from dfcmodel.network.run_tables import LAST_PART
 from dfcmodel.packets.kernel.layout import CLASSES, TRACE
 from dfcmodel.packets.methods import SELECTIVE
+from dfcmodel.packets.ports import Interface
 from dfcmodel.packets.records import Records
 from dfcmodel.packets.reference_classes import ClassQueues
 from dfcmodel.packets.reference_coupled import CoupledQueues
 from dfcmodel.packets.reference_deliveries import DeliverySender
 from dfcmodel.packets.reference_diffusion import Diffusive, begin_clock
+from dfcmodel.packets.reference_interfaces import HostQueues
 from dfcmodel.packets.reference_queues import (
     ByPriority,
     Pausing,
@@ -54,7 +56,7 @@ __all__ = ["Simulation", "queue_of", "run_reference", "trace_reference"]
 
 QUEUES: dict[type, type[Queue]] = {
     DFC: Diffusive, Pause: Pausing, PFC: ClassQueues, Fair: RoundRobin, Priority: ByPriority,
-    DualPI2: CoupledQueues,
+    DualPI2: CoupledQueues, Interface: HostQueues,
 }  # fmt: skip
 """The queue of each discipline; of others, and of links without one, it is FIFO."""
 
@@ -206,11 +208,17 @@ class Simulation:
             self.emit(receiver.answer_pending())
         before = receiver.next
         receiver.take(packet)
-        listens = isinstance(self.senders[f], Sender)
+        sender = self.senders[f]
+        listens = isinstance(sender, Sender)
         came = receiver.next - before if listens else 1
+        number, gap = packet.number, False
+        if isinstance(sender, Rated) and sender.repairs:
+            came, gap = sender.take_in_order(packet)
+            number = sender.came - 1
         self.records.deliver(f, came, self.now)
-        if isinstance(self.senders[f], Rated):
-            self.emit(Packet(f, packet.number, packet.sent, 1, is_ack=True, marked=packet.marked))
+        if isinstance(sender, Rated):
+            ack = Packet(f, number, packet.sent, 1, is_ack=True, marked=packet.marked, gap=gap)
+            self.emit(ack)
         if not listens:
             return
         new = (

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import itertools
-from collections import Counter, deque
+from collections import defaultdict, deque
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from dfcmodel.network.class_pauses import ALL, PFC
+from dfcmodel.network.class_pauses import ALL, CONTROL, PFC
 from dfcmodel.network.run_tables import BY_WATCHDOG
 from dfcmodel.packets.reference_managers import manager_of_queue
 from dfcmodel.packets.reference_queues import Queue
@@ -21,49 +20,59 @@ if TYPE_CHECKING:
 __all__ = ["ClassQueues"]
 
 
-class OneClass:
-    """What the manager of a class sees of a port: the queue of the class, and the port itself."""
+class Managed:
+    """What the manager sees of a port: the queue of its class, or of all but the control class, and the port itself."""
 
-    def __init__(self, queue: ClassQueues, priority: int) -> None:
+    def __init__(self, queue: ClassQueues, priority: int | None) -> None:
         self.queue, self.priority = queue, priority
 
+    def lines(self) -> Iterable[deque[tuple[float, Packet]]]:
+        """Return what waits of the classes that it sees."""
+        one = self.priority
+        known = self.queue.lines.items()
+        return (line for of, line in known if (of != CONTROL if one is None else of == one))
+
     def length(self) -> int:
-        """Return how many packets of the class wait."""
-        return len(self.queue.by_class.get(self.priority, ()))
+        """Return how many packets of them wait."""
+        return sum(map(len, self.lines()))
 
     def arrivals(self) -> Iterable[float]:
         """Return when they came."""
-        return (came for came, _ in self.queue.by_class.get(self.priority, ()))
+        return (came for line in self.lines() for came, _ in line)
 
     def heads(self) -> Iterable[float]:
-        """Return when the packet at the head of its queue came."""
-        return itertools.islice(self.arrivals(), 1)
+        """Return when the packet at the head of each queue came."""
+        return (line[0][0] for line in self.lines() if line)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.queue, name)
 
 
 class ClassQueues(Queue):
-    """A FIFO queue per class, served by deficit round robin; each is paused for itself.
+    """A FIFO queue per class, served by deficit round robin, each paused for itself; the control class goes first.
 
-    ACKs are of the class of their flow.
+    What waits is counted in bytes.
     """
 
     def __init__(self, simulation: EventSimulation, p: int) -> None:
         super().__init__(simulation, p)
         assert isinstance(self.port.discipline, PFC)
         self.rule = self.port.discipline
-        self.by_class: dict[int, deque[tuple[float, Packet]]] = {}
+        self.lines: dict[int, deque[tuple[float, Packet]]] = {}
         self.deficit: dict[int, float] = {}
         self.turns: deque[int] = deque()
-        self.counts: Counter[tuple[int, int]] = Counter()  # what waits, by feeding port and class
+        self.counts: defaultdict[tuple[int, int], float] = defaultdict(
+            float
+        )  # by feeding port and class
         self.pausing: set[tuple[int, int]] = set()
-        self.excess: Counter[tuple[int, int]] = Counter()  # without room since the pause began
-        self.rooms = simulation.plan.ingress(p)
-        self.pooled = 0
-        self.pool = simulation.plan.pool(p)
-        if self.rule.managed is not None:
-            self.manager = manager_of_queue(OneClass(self, self.rule.managed), self.rule)
+        self.excess: defaultdict[tuple[int, int], float] = defaultdict(
+            float
+        )  # without room since the pause began
+        packet = self.packet = float(simulation.plan.sizes[0])
+        self.rooms = {key: room * packet for key, room in simulation.plan.ingress(p).items()}
+        self.pooled = 0.0
+        self.pool = simulation.plan.pool(p) * packet
+        self.manager = manager_of_queue(Managed(self, self.rule.managed), self.rule)
 
     @property
     def counter(self) -> ClassQueues:
@@ -74,18 +83,20 @@ class ClassQueues(Queue):
 
     def arrivals(self) -> Iterable[float]:
         """Return when the packets that wait came."""
-        return (came for line in self.by_class.values() for came, _ in line)
+        return (came for line in self.lines.values() for came, _ in line)
 
     def heads(self) -> Iterable[float]:
         """Return when the packet at the head of each queue came."""
-        return (line[0][0] for line in self.by_class.values() if line)
+        return (line[0][0] for line in self.lines.values() if line)
 
     def length(self) -> int:
         """Return how many packets wait."""
-        return sum(map(len, self.by_class.values()))
+        return sum(map(len, self.lines.values()))
 
     def priority(self, packet: Packet) -> int:
         """Return the class of a packet."""
+        if packet.is_ack and self.rule.acks == "control":
+            return CONTROL
         return self.simulation.plan.scenario.flows[packet.flow].priority
 
     def ingress(self, packet: Packet) -> tuple[int, int]:
@@ -105,22 +116,26 @@ class ClassQueues(Queue):
 
     def ready(self) -> bool:
         """Return whether a packet may leave."""
-        return not self.busy and any(not self.is_paused(priority) for priority in self.turns)
+        if self.busy:
+            return False
+        control = bool(self.lines.get(CONTROL)) and not self.is_stopped()
+        return control or any(not self.is_paused(priority) for priority in self.turns)
 
     def passes(self, packet: Packet) -> bool:
         """Return whether an accepted packet is sent at once."""
         return not self.busy and not self.is_paused(self.priority(packet)) and not self.ready()
 
     def is_refused(self, packet: Packet) -> bool:
-        """Return whether the manager of all classes, or of that of the packet, drops it."""
-        managed = self.rule.managed in (None, self.priority(packet))
+        """Return whether the manager of all classes but the control class, or of that of the packet, drops it."""
+        priority = self.priority(packet)
+        managed = priority != CONTROL and self.rule.managed in (None, priority)
         return managed and not self.manager.admit(packet)
 
-    def lines(self) -> Iterable[tuple[int, Sequence[tuple[float, Packet]]]]:
+    def queues(self) -> Iterable[tuple[int, Sequence[tuple[float, Packet]]]]:
         """Yield the queue of each class."""
-        yield from self.by_class.items()
+        yield from self.lines.items()
 
-    def line_of(self, packet: Packet) -> int:
+    def queue_of(self, packet: Packet) -> int:
         """Return the class of a packet."""
         return self.priority(packet)
 
@@ -134,23 +149,34 @@ class ClassQueues(Queue):
         if key not in self.rooms:
             return
         counter = self.counter
-        counter.excess[key] += 1
+        counter.excess[key] += self.size_of(packet) / self.packet
         found = self.simulation.records.excess
         place = (counter.p, *key)
-        found[place] = max(counter.excess[key], found.get(place, 0))
+        found[place] = max(counter.excess[key], found.get(place, 0.0))
 
     def has_room(self, packet: Packet) -> bool:
-        """Return whether there is room: of its ingress, or what others share."""
+        """Return whether there is room: of its ingress, or what others share; always in the control class."""
+        if self.priority(packet) == CONTROL:
+            return True
+        size = self.size_of(packet)
         key = self.ingress(packet)
         if key in self.rooms:
-            return self.passes(packet) or self.counter.counts[key] + 1 <= self.rooms[key]
-        return self.passes(packet) or self.pooled + 1 <= self.pool
+            return self.passes(packet) or self.counter.counts[key] + size <= self.rooms[key]
+        return self.passes(packet) or self.pooled + size <= self.pool
+
+    def go(self) -> None:
+        """Start the next transmission: of the control class, if something of it waits, without asking the manager."""
+        if self.ready() and self.lines.get(CONTROL):
+            self.send(*self.pop())
+            self.watch()
+        else:
+            super().go()
 
     def put(self, packet: Packet) -> None:
         """Queue a packet."""
         priority = self.priority(packet)
-        line = self.by_class.setdefault(priority, deque())
-        if not line:
+        line = self.lines.setdefault(priority, deque())
+        if not line and priority != CONTROL:
             self.turns.append(priority)
             self.deficit[priority] = float(self.simulation.plan.sizes[0])
         line.append((self.simulation.now, packet))
@@ -159,18 +185,22 @@ class ClassQueues(Queue):
 
     def pop(self) -> tuple[float, Packet]:
         """Return the arrival time and the next packet, by DRR among classes that are not paused."""
+        if self.lines.get(CONTROL):
+            came, packet = self.lines[CONTROL].popleft()
+            self.bytes -= self.size_of(packet)
+            return came, packet
         sizes = self.simulation.plan.sizes
         while True:
             priority = self.turns[0]
-            came, packet = self.by_class[priority][0]
+            came, packet = self.lines[priority][0]
             if not self.is_paused(priority):
                 if sizes[packet.size] <= self.deficit[priority]:
                     break
                 self.deficit[priority] += sizes[0]
             self.turns.rotate(-1)
-        self.by_class[priority].popleft()
+        self.lines[priority].popleft()
         self.deficit[priority] -= sizes[packet.size]
-        if not self.by_class[priority]:
+        if not self.lines[priority]:
             self.turns.popleft()
         self.bytes -= self.size_of(packet)
         self.count(packet, -1)
@@ -178,7 +208,7 @@ class ClassQueues(Queue):
 
     def discard(self, priority: int) -> int:
         """Drop what waits of a class; return how many packets."""
-        line = self.by_class.get(priority, deque())
+        line = self.lines.get(priority, deque())
         number = len(line)
         if number:
             self.turns.remove(priority)
@@ -191,18 +221,21 @@ class ClassQueues(Queue):
 
     def count(self, packet: Packet, more: int) -> None:
         """Count a packet that comes or leaves; pause or resume where a threshold is crossed."""
-        key = self.ingress(packet)
+        key, size = self.ingress(packet), self.size_of(packet)
+        if key[1] == CONTROL:
+            return
         if key not in self.rooms:
-            self.pooled += more
+            self.pooled += more * size
             return
         counter, simulation = self.counter, self.simulation
-        counter.counts[key] += more
+        counter.counts[key] += more * size
         pausing = counter.pausing
-        wanted = counter.counts[key] > (self.rule.xon if key in pausing else self.rule.xoff)
+        limit = self.rule.xon if key in pausing else self.rule.xoff
+        wanted = counter.counts[key] > limit * self.packet
         if wanted == (key in pausing) or key[0] < 0:
             return
         (pausing.add if wanted else pausing.discard)(key)
-        counter.excess[key] = 0
+        counter.excess[key] = 0.0
         simulation.records.switch(counter.p, simulation.now, wanted, *key)
         feeder = simulation.queues[key[0]]
         time = simulation.now + (feeder.port.delay + self.rule.signalling)

@@ -54,7 +54,7 @@ class CoupledQueues(Queue):
         """Return how many packets wait."""
         return sum(map(len, self.lanes))
 
-    def lines(self) -> Iterable[tuple[int, Sequence[tuple[float, Packet]]]]:
+    def queues(self) -> Iterable[tuple[int, Sequence[tuple[float, Packet]]]]:
         """Yield the queues for packets with ECT(1) and for all others."""
         yield from enumerate(self.lanes)
 

@@ -66,11 +66,11 @@ class Queue:
     def count_excess(self, packet: Packet) -> None:
         """Count a packet without room, where a queue that pauses others is to be no shorter."""
 
-    def lines(self) -> Iterable[tuple[int, Sequence[tuple[float, Packet]]]]:
+    def queues(self) -> Iterable[tuple[int, Sequence[tuple[float, Packet]]]]:
         """Yield the key of each line of waiting packets, and when they came with the packets."""
         yield ALL, self.waiting
 
-    def line_of(self, packet: Packet) -> int:  # noqa: ARG002
+    def queue_of(self, packet: Packet) -> int:  # noqa: ARG002
         """Return the key of the line in which a packet waits."""
         return ALL
 
@@ -79,7 +79,7 @@ class Queue:
 
         It does where no packet has left its line since ``until``, in s.
         """
-        for key, line in self.lines():
+        for key, line in self.queues():
             still = bool(line) and line[0][0] <= until and self.left.get(key, 0.0) <= until
             still = still and (self.is_held(key) or self.end <= until)
             for _, packet in line:
@@ -175,7 +175,7 @@ class Queue:
         """Start the transmission of a packet that arrived at time ``came``."""
         simulation, plan = self.simulation, self.simulation.plan
         now = simulation.now
-        self.left[self.line_of(packet)] = now
+        self.left[self.queue_of(packet)] = now
         self.busy = True
         simulation.records.transmit(self.p, packet, came, now)
         self.spent = float(plan.transmission[self.p, packet.size])
@@ -334,11 +334,11 @@ class RoundRobin(Queue):
         """Return how many packets wait."""
         return sum(map(len, self.lanes.values()))
 
-    def lines(self) -> Iterable[tuple[int, Sequence[tuple[float, Packet]]]]:
+    def queues(self) -> Iterable[tuple[int, Sequence[tuple[float, Packet]]]]:
         """Yield the queue of each flow."""
         yield from self.lanes.items()
 
-    def line_of(self, packet: Packet) -> int:
+    def queue_of(self, packet: Packet) -> int:
         """Return the flow of a packet."""
         return packet.flow
 

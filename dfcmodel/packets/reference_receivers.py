@@ -16,7 +16,7 @@ class Packet:
 
     ``sent`` is the time at which the data left the sender, echoed by the ACK; ``size`` is a size
     class. Queues may mark ECN-capable packets (``listens``), of which the ACK tells; with ``reduced``
-    the sender says that it has reduced its window (RFC 3168, CWR).
+    the sender says that it has reduced its window (RFC 3168, CWR). An ACK with ``gap`` tells of a missing packet.
     """
 
     flow: int
@@ -29,6 +29,7 @@ class Packet:
     listens: bool = False
     marked: bool = False
     reduced: bool = False
+    gap: bool = False
 
 
 class Receiver:

@@ -77,7 +77,7 @@ class Blind:
 
 
 class Rated:
-    """Sender at the rate of a rule, which sees every acknowledgement; what is lost is not sent again."""
+    """Sender at the rate of a rule, which sees every acknowledgement; losses are repaired by go-back-N, or not."""
 
     def __init__(self, simulation: EventSimulation, f: int) -> None:
         self.simulation, self.f = simulation, f
@@ -91,6 +91,64 @@ class Rated:
         self.sent = self.since = 0
         self.due = self.clocked = 0.0
         self.last = -math.inf
+        self.blocked = False
+        self.repairs = simulation.plan.repairs[f] == "go-back-n"
+        self.came, self.missing = (
+            0,
+            False,
+        )  # at the receiver: next packet, whether it has told of a gap
+        self.acked = self.most = 0  # one past the last packet acknowledged, and sent
+        self.deadline = math.inf
+        self.timeouts = self.loss_events = 0
+
+    def take_in_order(self, packet: Packet) -> tuple[int, bool]:
+        """Return how many packets a packet delivers, 0 or 1, and whether it is the first one beyond a gap."""
+        if packet.number == self.came:
+            self.came += 1
+            self.missing = False
+            return 1, False
+        gap = packet.number > self.came and not self.missing
+        self.missing = self.missing or gap
+        return 0, gap
+
+    def watch_progress(self) -> None:
+        """Start the timer if something is not acknowledged."""
+        self.deadline = math.inf
+        if self.acked < self.most:
+            self.deadline = self.simulation.now + self.simulation.plan.scenario.min_rto
+            self.simulation.wake(self.f, self.deadline)
+
+    def go_back(self) -> None:
+        """Send again from the first packet that is not acknowledged on."""
+        rests = self.sent >= self.size
+        self.sent = self.acked
+        self.loss_events += 1
+        if rests:
+            gap = max(self.least_gap, 1.0 / max(self.state.rate, 1e-9))
+            self.due = max(self.simulation.now, self.last + gap)
+            self.simulation.wake(self.f, self.due)
+
+    def acknowledge(self, ack: Packet) -> None:
+        """Note what an ACK acknowledges, and go back where it tells of a gap."""
+        if ack.number >= self.acked:
+            self.acked = ack.number + 1
+            self.sent = max(self.sent, self.acked)
+            self.watch_progress()
+        if ack.gap:
+            self.go_back()
+
+    def is_waiting(self) -> bool:
+        """Return whether its last packet waits at the interface of its host."""
+        plan = self.simulation.plan
+        first = plan.forward[self.f][0]
+        return bool(plan.at_senders[first] and self.simulation.queues[first].lines[self.f, False])
+
+    def go_on(self) -> None:
+        """Go on to send if it has waited for its packet to leave the interface of its host."""
+        if self.blocked:
+            self.blocked = False
+            self.due = self.simulation.now
+            self.simulation.wake(self.f, self.due)
 
     def start(self) -> None:
         """Start to send."""
@@ -108,15 +166,27 @@ class Rated:
     def wake(self) -> None:
         """Move the clocks on, send a packet if it is due, and schedule the next time."""
         now = self.simulation.now
+        if self.deadline == now:
+            self.timeouts += 1
+            self.go_back()
+            self.watch_progress()
         if now != self.due or self.sent >= self.size:
             return
         self.move_clocks()
         gap = max(self.least_gap, 1.0 / max(self.state.rate, 1e-9))
+        if now >= self.last + gap and self.is_waiting():
+            self.blocked = True
+            self.due = now + STEPS * self.least_gap
+            self.simulation.wake(self.f, self.due)
+            return
         if now >= self.last + gap:
             self.simulation.emit(Packet(self.f, self.sent, now, listens=True))
             self.sent += 1
             self.since += 1
             self.last = now
+            self.most = max(self.most, self.sent)
+            if self.repairs and self.deadline == math.inf:
+                self.watch_progress()
         self.due = min(self.last + gap, now + STEPS * self.least_gap)
         if self.sent < self.size:
             self.simulation.wake(self.f, self.due)
@@ -128,3 +198,5 @@ class Rated:
         seen = Feedback(now, self.rtt, 1.0, float(ack.marked))
         self.state = self.rule.on_feedback(self.state, self.rule.params, seen)
         self.move_clocks()
+        if self.repairs:
+            self.acknowledge(ack)

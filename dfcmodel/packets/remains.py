@@ -10,6 +10,7 @@ import numpy as np
 from dfcmodel.network.class_pauses import ALL, PFC
 from dfcmodel.network.disciplines import Pause
 from dfcmodel.network.run_tables import DROPPED, EXCESS, LAST_PART, WAITING
+from dfcmodel.packets.kernel.ports import INTERFACE
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -92,8 +93,10 @@ def remaining_packets(plan: Plan, arrays: dict[str, Any], left: NDArray[np.int32
     hops, until = plan.hops, (1.0 - LAST_PART) * plan.end
     places = np.flatnonzero((left[hops.row] > 0) & has_pauses(plan)[hops.port])
     port = arrays["port"][hops.port[places]]
-    lane = arrays["lane"][arrays["hop"]["lane"][hops.row[places]]]
-    still = (lane["left"] <= until) & (arrays["packet"]["time"][lane["head"]] <= until)
+    own = arrays["lane"][arrays["hop"]["lane"][hops.row[places]]]
+    of_class = (port["kind"] == INTERFACE) & (own["level"] > 0)
+    lane = np.where(of_class, arrays["lane"][own["level"]], own)
+    still = (lane["left"] <= until) & (arrays["packet"]["time"][own["head"]] <= until)
     still &= (lane["paused"] > 0) | (port["paused"] > 0) | (port["free"] <= until)
     first = np.maximum.accumulate(np.where(hops.begins, np.arange(len(hops.row)), 0))
     keys = zip(
@@ -103,29 +106,30 @@ def remaining_packets(plan: Plan, arrays: dict[str, Any], left: NDArray[np.int32
     return waiting_rows(plan, dict(zip(keys, left[hops.row[places]].tolist(), strict=True)))
 
 
-def row_excess(plan: Plan, arrays: dict[str, Any]) -> dict[tuple[int, int, int], int]:
+def row_excess(plan: Plan, arrays: dict[str, Any]) -> dict[tuple[int, int, int], float]:
     """Return the most packets without room in one pause, as `Records.excess`."""
-    found: dict[tuple[int, int, int], int] = {}
+    found: dict[tuple[int, int, int], float] = {}
     port, feeder, hop = arrays["port"], arrays["feeder"], arrays["hop"]
     for p in plan.under(Pause):
-        if port["most_excess"][p] > 0:
-            found[p, ALL, ALL] = int(port["most_excess"][p])
+        if port["feeders"][p] > 0:
+            most = float(feeder["most_excess"][port["feeder"][p]])
+            found |= {(p, ALL, ALL): most} if most > 0.0 else {}
     if not feeder["most_excess"].any():
         return found
     hops = plan.hops
     rows = hop["ingress"][hops.row]
     by_class = np.zeros(len(plan.ports), dtype=np.bool_)
     by_class[plan.under(PFC)] = True
-    counted = (feeder["priority"][rows] != ALL) & by_class[hops.port] & ~hops.is_ack
+    counted = (rows >= 0) & (feeder["priority"][rows] != ALL) & by_class[hops.port] & ~hops.is_ack
     before = np.where(hops.begins, -1 - hops.flow, hops.before)
     for h in np.flatnonzero(counted & (feeder["most_excess"][rows] > 0)).tolist():
         counter = plan.counting[int(hops.port[h])][0]
         key = counter, int(before[h]), int(feeder["priority"][rows[h]])
-        found[key] = int(feeder["most_excess"][rows[h]])
+        found[key] = float(feeder["most_excess"][rows[h]])
     return found
 
 
-def excess_rows(plan: Plan, excess: dict[tuple[int, int, int], int]) -> Any:
+def excess_rows(plan: Plan, excess: dict[tuple[int, int, int], float]) -> Any:
     """Return rows of `EXCESS` for the ports of the scenario's links."""
     links = link_numbers(plan)
     rows = []

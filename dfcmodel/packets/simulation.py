@@ -118,8 +118,10 @@ def trajectory(plan: Plan, records: Records, seconds: float) -> Trajectory:
         mean_queue=mean_queue,
         started=np.array(plan.starts, dtype=float),
         recoveries=tuple(
-            kind if isinstance(flow.source, WindowRule) else ""
-            for flow, kind in zip(scenario.flows, plan.recoveries, strict=True)
+            (kind if isinstance(flow.source, WindowRule) else "") or repair
+            for flow, kind, repair in zip(
+                scenario.flows, plan.recoveries, plan.repairs, strict=True
+            )
         ),
         paused=_paused(plan, records) if records.all_switches else None,
         dropped=dropped_packets(plan, records.causes, records.first_drops),

@@ -73,7 +73,7 @@ def at_own_link(run: Records, dropped: Any) -> Any:
     """Return which rows of `DROPPED` are at the first link of a flow whose sender is not paused there, shape (N,)."""
     flows = run.scenario.flows
     first = np.array([run.scenario.path_index(flow)[0] for flow in flows], dtype=np.int64)
-    direct = np.array([flow.host == "direct" for flow in flows], dtype=np.bool_)
+    direct = np.array([run.scenario.host_of(flow) == "direct" for flow in flows], dtype=np.bool_)
     own = direct[dropped["flow"]] & (first[dropped["flow"]] == dropped["link"])
     return own & (dropped["ack"] == 0) & (dropped["cause"] == BUFFER_FULL)
 
@@ -95,7 +95,9 @@ def _declared(run: Records, n: int, f: int, is_ack: bool) -> bool:
     rule, priority = run.scenario.links[n].discipline, run.scenario.flows[f].priority
     if isinstance(rule, PFC):
         counted = {c for _, c, _ in run.scenario.ingress(n)}
-        return priority in rule.classes and (not is_ack or priority in counted)
+        return priority in rule.classes and (
+            not is_ack or (rule.acks == "class" and priority in counted)
+        )
     return isinstance(rule, Pause)
 
 
@@ -196,7 +198,7 @@ def _rooms(run: Records, n: int, priority: int) -> tuple[float, float]:
 
 def _is_deaf(run: Records, u: int) -> bool:
     """Return whether nothing can pause what feeds a link: the buffer of a sender with ``host="direct"``."""
-    return u < 0 and run.scenario.flows[-1 - u].host == "direct"
+    return u < 0 and run.scenario.host_of(run.scenario.flows[-1 - u]) == "direct"
 
 
 def packets_by_cause(run: Records, rows: Any) -> Iterable[tuple[str, float]]:

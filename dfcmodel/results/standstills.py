@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dfcmodel.network.class_pauses import ALL, PFC
+from dfcmodel.network.class_pauses import ALL, CONTROL, PFC
 from dfcmodel.network.run_tables import LAST_PART
 
 if TYPE_CHECKING:
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = ["PauseDeadlock", "deadlock_of", "lanes_of", "link_name", "pausers_of"]
 
+ACK_BYTES = 40.0
 Lane = tuple[int, int]
 """A queue that can be paused for itself: the place of its link (-1 - flow: an access link) and its class; ALL: the
 only queue of the link."""
@@ -95,11 +96,21 @@ def pausers_of(run: Records) -> dict[Lane, list[Any]]:
 def lanes_of(run: Records) -> list[Lane]:
     """Return the queue in which the packets of each row of `Records.remaining` wait."""
     assert run.remaining is not None
-    flows, links = run.scenario.flows, run.scenario.links
+    rows = run.remaining
     return [
-        (n, flows[f].priority if n >= 0 and isinstance(links[n].discipline, PFC) else ALL)
-        for n, f in zip(run.remaining["link"].tolist(), run.remaining["flow"].tolist(), strict=True)
+        (n, _class_of(run, n, f, is_ack == 1))
+        for n, f, is_ack in zip(
+            *(rows[name].tolist() for name in ("link", "flow", "ack")), strict=True
+        )
     ]
+
+
+def _class_of(run: Records, n: int, f: int, is_ack: bool) -> int:
+    """Return the class in which packets or ACKs of a flow wait at a link, ALL where there are none."""
+    rule = run.scenario.links[n].discipline if n >= 0 else None
+    if isinstance(rule, PFC):
+        return CONTROL if is_ack and rule.acks == "control" else run.scenario.flows[f].priority
+    return ALL if n >= 0 else run.scenario.flows[f].priority
 
 
 @dataclass(frozen=True)
@@ -125,11 +136,14 @@ class _Waiting:
             low = rule.xon
             counted = np.isin(self.rows["link"], scenario.counted_together(by))
             counted &= (self.rows["via"] == pause["link"]) & (self.ranks == pause["priority"])
+            counted &= (self.rows["ack"] == 0) | (rule.acks == "class")
         else:
             low = rule.low if rule.paused_rate == 0.0 else np.inf
             counted = self.rows["link"] == by
         own = [n for n in np.flatnonzero(counted).tolist() if self.lanes[n] in stuck]
-        held = float(self.rows["packets"][own].sum())
+        acks = isinstance(rule, PFC) & (self.rows["ack"][own] == 1)  # PFC counts bytes
+        sizes = np.where(acks, ACK_BYTES / scenario.packet_size, 1.0)
+        held = float((self.rows["packets"][own] * sizes).sum())
         return {self.lanes[n] for n in own} if held > low else set()
 
 

@@ -212,7 +212,7 @@ class Trajectory(Records, Result):
         >>> flows = [Flow("a", (1, 2, 3), CBR(8e3)), Flow("b", (2, 3), CBR(8e3))]
         >>> table = simulate(Scenario("pause", links, flows, duration=0.1)).pauses()
         >>> str(table.link[0].values), str(table.by[0].values), round(float(table.begin[0]), 4)
-        ('1->2', '2->3', 0.0103)
+        ('host of b', '2->3', 0.0103)
         """
         from dfcmodel.results.pauses import pause_table
 

@@ -82,7 +82,8 @@ def _reason(run: Records, f: int, paused_by: Sequence[str]) -> str:
     if run.inside is None or run.emitted is None:
         return SENDING
     lost = float(run.lost[f].sum())
-    if not has_window(flow):
+    repairs = has_window(flow) or not set(run.recoveries[f : f + 1]) <= {"", "none"}
+    if not repairs:
         return LOST_FOR_EVER if run.emitted[f] >= flow.size and lost > 0.0 else SENDING
     rest = lost > 0.0 and run.inside[f] < NONE_INSIDE
     return TIMER if rest else SENDING

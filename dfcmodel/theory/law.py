@@ -118,7 +118,7 @@ def law_of(scenario: Scenario, flow: int = 0) -> Law:
         delays=tuple(float(link.delay) for link in path),
         link_rate=float(first.rate),
         buffer=float(first.buffer),
-        host=own.host,
+        host=scenario.host_of(own),
         synchronous=law.phases == "synchronous",
     )
 

@@ -213,6 +213,7 @@ def _dropped(plan: TwinPlan, buffer: Any, smoothing: float, arrivals: Any, queue
         excess = smoothing * jax.nn.softplus(excess / smoothing)
     else:
         excess = jnp.where(excess > 0.0, excess, 0.0)
+    excess = jnp.where(plan.bounded, excess, 0.0)
     total = of_buffer(arrivals)
     part = _smaller(excess / jnp.where(total > 0.0, total, 1.0), 1.0)
     return _smaller(arrivals * part, queue)

@@ -34,6 +34,7 @@ class TwinPlan(NamedTuple):
     before: Ints  # (C,) the queue before on the path, -1: the host
     after: Ints  # (C,) the next queue, -1: the receiver
     buffer_of: Ints  # (C,) a queue of those that share its buffer
+    bounded: NDArray[np.bool_]  # (C,) whether that is the link's: interfaces of hosts drop nothing
     lag: Ints  # (C,) whole steps to the next queue or the receiver
     part: Floats  # (C,) of a step's departures that arrive a step later
     delay: Floats  # (L,) of the links
@@ -136,7 +137,7 @@ def plan_of(
     before, after = np.arange(len(queues)) - 1, np.arange(len(queues)) + 1
     before[first], after[last] = -1, -1
     groups = {n: number_of[f, n] for f, n in reversed(queues)}
-    direct = np.array([flow.host == "direct" for flow in flows])
+    direct = np.array([scenario.enters_at_once(flow) for flow in flows])
     access = np.where(direct, 0.0, delay[link_of[first]])
     there = delay[link_of].astype(float)
     back = np.array([delay[list(path)].sum() for path in paths]) + access
@@ -155,6 +156,7 @@ def plan_of(
         buffer_of=np.array(
             [groups[n] if links[n].shared else c for c, (_, n) in enumerate(queues)]
         ),
+        bounded=np.array([n not in scenario.interfaces for n in link_of.tolist()]),
         lag=lag,
         part=part,
         delay=delay,
@@ -164,7 +166,7 @@ def plan_of(
         access_part=access_part,
         start=np.array([round(flow.start / step) for flow in flows]),
         ack_delay=whole_back,
-        host=np.array([("shaped", "unshaped", "direct").index(flow.host) for flow in flows]),
+        host=np.where(direct, 2, [int(scenario.host_of(flow) != "shaped") for flow in flows]),
         constant=np.array([isinstance(flow.source, CBR) for flow in flows]),
         increase=np.array(
             [float(getattr(getattr(flow.source, "params", None), "a", 1.0)) for flow in flows]
@@ -238,7 +240,7 @@ def _pauses(scenario: Scenario, delay: Floats, step: float) -> dict[str, Any]:
         if not isinstance(link.discipline, Pause):
             continue
         for u in scenario.feeders(n):
-            if u < 0 and scenario.flows[-1 - u].host == "direct":
+            if u < 0 and scenario.enters_at_once(scenario.flows[-1 - u]):
                 continue
             wait = max(1.0, delay[u if u >= 0 else n] + link.discipline.signalling / step)
             rows.append((n, u if u >= 0 else len(scenario.links) - 1 - u, wait))

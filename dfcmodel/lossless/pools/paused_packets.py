@@ -37,7 +37,9 @@ class PausedPackets:
         rows, own = rows[lossless], hop["port"][of_class[place[lossless]]]
         self.port = np.concatenate([whole, own])
         self.row = np.concatenate([np.full(len(whole), -1), rows])
-        self.high = port_rows["high"][self.port]
+        self.unit = float(plan.sizes[0])  # of what PFC counts, bytes
+        units = np.where(self.row < 0, 1.0, self.unit)
+        self.high = port_rows["high"][self.port] / units
         feeds = [
             range(port_rows["feeder"][p], port_rows["feeder"][p] + port_rows["feeders"][p])
             for p in whole
@@ -88,7 +90,7 @@ class PausedPackets:
         names, above = ("port", "lane", "flow", "feeder"), np.empty(len(self.port))
         ahead = self._measure(
             *(arrays[name] for name in names), run.done * run.plan.sample, self.port, self.row, self.high,
-            self.gauge, self.feed, self.most, self.sender, self.of, self.worth,
+            self.gauge, self.feed, self.most, self.sender, self.of, self.worth, self.unit,
             above, np.empty(len(self.port)),
         )  # fmt: skip
         return above, ahead
@@ -109,6 +111,7 @@ def measure(  # type: ignore[no-untyped-def]
     sender,
     of,
     worth,
+    unit,
     above,
     level,
 ):
@@ -120,7 +123,7 @@ def measure(  # type: ignore[no-untyped-def]
             above[n] = max(0.0, level[n])
             level[n] += float(p.count)
         else:
-            level[n] = float(feeder[row[n]].count) - high[n]
+            level[n] = feeder[row[n]].count / unit - high[n]
             above[n] = max(0.0, level[n])
     for k in range(len(gauge)):
         it = feeder[feed[k]]

@@ -58,7 +58,7 @@ def wait_on(net: Any, records: Any) -> None:
     for p in range(len(port) - 1):
         for c in range(port[p].lane, port[p].lane + port[p].lanes):
             e = int64(net.lane[c].head)
-            for _ in range(net.lane[c].count):
+            while net.lane[c].count > 0 and e >= 0:
                 waiting[min(int(net.packet[e].time * records.scale), rows), p] += 1
                 waiting[rows, p] -= 1
                 records.left[net.packet[e].hop] += 1
@@ -192,7 +192,7 @@ def dequeue(net: Any, senders: Any, records: Any, p: int, time: float) -> int:
                 return e
             discard(net, senders, records, p, e, time, BY_MANAGER)
             continue
-        if port.manager != CODEL:
+        if port.manager != CODEL or net.hop[packet[e].hop].ingress < 0:
             return e
         left = port.bytes if port.waiting > 0 else 0.0
         after = control_delay(net.control, p, time, packet[e].time, left, sizes[0], after)

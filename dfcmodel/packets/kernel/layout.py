@@ -99,13 +99,17 @@ PORT = np.dtype(
         ("feeders", "i4"),
         ("pausing", "i4"),  # 1: it pauses its feeders
         ("place", "i4"),  # in the order of processing
-        ("kind", "i4"),  # FIFO, EARLY, LANES
+        (
+            "queue",
+            "i4",
+        ),  # whose calendar queue its messages enter: its own, of an interface that of the senders
+        ("kind", "i4"),  # FIFO, EARLY, LANES, INTERFACE
         ("mate", "i4"),  # the next of the ports that count an ingress together, in a circle
         ("lane", "i4"),  # its first lane
         ("lanes", "i4"),
         ("feeder", "i4"),  # first of the feeders that it pauses all together
         ("traced", "i4"),  # 1: its packets are kept in `TRACE`
-        ("high", "f8"),
+        ("high", "f8"),  # of Pause packets, of PFC bytes
         ("low", "f8"),
         ("signalling", "f8"),
         ("delay", "f8"),  # propagation, s
@@ -118,14 +122,15 @@ PORT = np.dtype(
         ("asks", "i4"),  # first of the ports that count packets together: it asks for pauses
         ("managed", "i4"),  # the lane that its manager sees; ALL_LANES, or NO_LANE
         ("levels", "i4"),
+        ("control", "i4"),  # 1: its first lane is the control class
         ("spent", "f8"),  # time of the last scheduled transmission, s
         ("ahead", "f8"),  # start of the packet before the one that began at ``begun``, s
         ("base", "f8"),  # start of the packet before ``first``, s
-        ("excess", "i4"),  # packets without room since its pause began
+        ("turn", "i4"),  # of an interface: which of its classes is next
         (
-            "most_excess",
+            "woken",
             "i4",
-        ),  # the largest number of these; up to four cache lines: an index is a shift
+        ),  # of an interface, 1: the event of its next transmission is scheduled; up to four cache lines: an index is a shift
     ],
     align=True,
 )
@@ -138,7 +143,7 @@ LANE = np.dtype(
         ("tail", "i4"),
         ("count", "i4"),
         ("next", "i4"),  # next lane in the round-robin order
-        ("level", "i4"),
+        ("level", "i4"),  # of a flow at an interface: the lane of its class
         ("first", "i4"),  # head of a level's round-robin list (in the port's first lanes)
         ("last", "i4"),
         ("flow", "i4"),
@@ -151,15 +156,18 @@ LANE = np.dtype(
 
 FEEDER = np.dtype(
     [
-        ("room", "f8"),  # packets of it for which there is room
+        ("room", "f8"),  # of a class: bytes of it for which there is room
+        ("count", "f8"),  # bytes of it that wait
         ("span", "f8"),  # for how long a message pauses it, s; 0: until the next message
-        ("count", "i4"),  # packets of it that wait
         ("port", "i4"),  # over which they come; -1: none that can be paused
         ("lane", "i4"),  # which lane of it is paused; -1: all
         ("priority", "i4"),  # class of traffic; -1: all
         ("pausing", "i4"),  # 1: it is paused
-        ("excess", "i4"),  # packets without room since its pause began
-        ("most_excess", "i4"),  # the largest number of these
+        (
+            "excess",
+            "f8",
+        ),  # packets without room since its pause began, of a port with Pause in its first row
+        ("most_excess", "f8"),  # the most of these
     ],
     align=True,
 )
@@ -257,9 +265,12 @@ RECEIVER, SENDER = -1, -2  # ports of the hops at the ends of a flow
 HOP = np.dtype(
     [
         ("port", "i4"),  # or RECEIVER, SENDER
-        ("inline", "i4"),  # 1: arrivals are already ordered and need no calendar queue
+        ("queue", "i4"),  # whose calendar queue arrivals enter; -1: none, they are already ordered
         ("lane", "i4"),  # lane of the flow at the port
-        ("ingress", "i4"),  # row of `feeder` that counts the flow at the port
+        (
+            "ingress",
+            "i4",
+        ),  # row of `feeder` that counts the flow at the port; -1: its control class
     ],
     align=True,
 )
@@ -358,6 +369,9 @@ FLOW = np.dtype(
         ("prr_delivered", "i4"),
         ("prr_out", "i4"),
         ("recover_fs", "i4"),
+        ("lane", "i4"),  # of a rate rule at an interface; -1: none
+        ("repair", "i4"),  # of a rate rule: GO_BACK_N; 0: what is lost is not sent again
+        ("blocked", "i4"),  # 1: it waits until its packet has left the interface
     ],
     align=True,
 )

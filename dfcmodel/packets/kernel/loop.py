@@ -23,6 +23,7 @@ from .calendar_queue import (
 from .coupled import DROP, MARK, coupled_verdict, update_coupled
 from .deliveries import on_packet_sent
 from .diffusion import SEND_FEEDBACK, begin_of, enter_rated, exchange
+from .interfaces import is_for_interface, pass_interface, wake_interface
 from .jit import compiled, counting_entry, inlined
 from .lanes import BY_CLASS, BY_FLOW, BY_RATE, dequeue, enter_lane, overflow, wait_on
 from .layout import CLASSES, Network, Records, Senders, int64
@@ -51,6 +52,7 @@ from .ports import (
 from .random_numbers import uniform
 from .rated import has_plain_rates, next_arrival, pass_rated
 from .receivers import DUE, answer_late
+from .repairs import GO_BACK_N, acknowledge
 from .senders import receive
 from .sources import CONSTANT, RATED, feed_back, on_timer, schedule_due_timers, start_idle_period
 from .timers import CHECK, END, NOW, NS2, WINDOW
@@ -92,6 +94,8 @@ def process_endpoint_event(net: Any, senders: Any, f: int, e: int, key: int) -> 
         return
     elif s.recovery == RATED:
         feed_back(senders, f, senders.clock[NOW], net.sent_at[e], float(net.packet[e].marked))
+        if s.repair == GO_BACK_N:
+            acknowledge(net, senders, f, e)
     else:
         receive(net, senders, f, e)
         if s.onoff != CONSTANT:
@@ -119,6 +123,26 @@ def new_packet(net: Any, senders: Any, f: int, number: int, flags: int) -> int:
 
 
 @inlined
+def depart(net: Any, senders: Any, records: Any, u: int, e: int, came: float, time: float) -> None:
+    """Start the transmission of a packet that came to a port with lanes at time ``came``."""
+    rows = len(records.lost) - 1
+    it = net.packet[e]
+    if net.port[u].traced == 1:
+        keep_packet(net, senders, records, u, e, came, time, math.nan)
+    h = int64(it.hop)
+    first = min(int(came * records.scale), rows)
+    row = min(int(time * records.scale), rows)
+    if first != row:
+        records.waiting[first, u] += 1
+        records.waiting[row, u] -= 1
+    if row < rows:
+        records.waited[h] += time - came
+        count_starts(records.started, row, h, h + 1)
+    net.port[u].free = time + net.times[u * CLASSES + it.size].transmission
+    it.hop = h + 1
+
+
+@inlined
 def handle(net: Any, senders: Any, records: Any, u: int, now: float, end: float) -> None:
     """Process the arrivals of a window at the ends of the flows, or at a port without lanes."""
     port, bucket, packet = net.port, net.bucket, net.packet
@@ -136,13 +160,29 @@ def handle(net: Any, senders: Any, records: Any, u: int, now: float, end: float)
             key = int64(packet[e].key)
             f = int64(packet[e].flow)
             packets = 1
-            if u == ends:
+            of_senders = u == ends
+            if of_senders:
                 senders.clock[NOW] = time
-                process_endpoint_event(net, senders, f, e, key)
-                packets = net.counters[OUT]
+                if is_for_interface(net, e, key):
+                    of_senders = False
+                    p, e, came = pass_interface(net, senders, records, e, key)
+                    packets = 0
+                    if e >= 0:
+                        packets = 1
+                        s = senders.flow[packet[e].flow]
+                        if s.lane >= 0 and packet[e].hop == s.way:
+                            net.sent_at[e] = time
+                        depart(net, senders, records, p, e, came, time)
+                        wake_interface(net, senders, p)
+                        spent = net.times[p * CLASSES + packet[e].size]
+                        time += spent.passage
+                        key = int64(spent.rank)
+                else:
+                    process_endpoint_event(net, senders, f, e, key)
+                    packets = net.counters[OUT]
             for i in range(packets):
                 begin = u
-                if u == ends:
+                if of_senders:
                     number = int64(senders.out[i, 0])
                     flags = int64(senders.out[i, 1])
                     if number >= 0:
@@ -170,7 +210,13 @@ def enqueue(net: Any, senders: Any, records: Any, u: int, e: int) -> bool:
     )
     cause = AT_RANDOM if lose else BUFFER_FULL
     c = int64(net.hop[h].lane)
-    if not lose and port.manager != 0 and (port.managed == ALL_LANES or port.managed == c):
+    counted = int64(net.hop[h].ingress)
+    if (
+        not lose
+        and port.manager != 0
+        and counted >= 0
+        and (port.managed == ALL_LANES or port.managed == c)
+    ):
         lose = not admit_lane(
             net, u, e, time, is_markable(net, senders, e), is_scalable(net, senders, e),
             net.sizes[it.size],
@@ -179,14 +225,20 @@ def enqueue(net: Any, senders: Any, records: Any, u: int, e: int) -> bool:
     busy = port.free >= time or port.paused > 0
     if port.by_turns == BY_CLASS:
         busy = busy or net.lane[c].paused > 0
-        one = net.feeder[net.hop[h].ingress]
-        full = (busy or port.waiting > 0) and float(one.count + 1) > one.room
+        full = (
+            (busy or port.waiting > 0)
+            and counted >= 0
+            and net.feeder[counted].count + net.sizes[it.size] > net.feeder[counted].room
+        )
     else:
         waits = port.by_turns == BY_RATE or (port.by_turns == 0 and busy)
         full = waits and port.waiting >= port.room
     if lose or full:
         if not lose:
-            count_excess(net, u, int64(net.hop[h].ingress))
+            if port.by_turns == BY_CLASS:
+                count_excess(net, counted, net.sizes[it.size] / net.sizes[0])
+            elif port.feeders > 0:
+                count_excess(net, int64(port.feeder), 1.0)
         drop(net, senders, records, u, e, time, time, cause)
         return False
     if port.waiting == 0 and not busy and port.by_turns != BY_RATE:
@@ -216,26 +268,6 @@ def enqueue(net: Any, senders: Any, records: Any, u: int, e: int) -> bool:
         port.peak = max(port.peak, port.waiting + port.held)
     watch(net, records, u, time)
     return False
-
-
-@inlined
-def depart(net: Any, senders: Any, records: Any, u: int, e: int, came: float, time: float) -> None:
-    """Start the transmission of a packet that came to a port with lanes at time ``came``."""
-    rows = len(records.lost) - 1
-    it = net.packet[e]
-    if net.port[u].traced == 1:
-        keep_packet(net, senders, records, u, e, came, time, math.nan)
-    h = int64(it.hop)
-    first = min(int(came * records.scale), rows)
-    row = min(int(time * records.scale), rows)
-    if first != row:
-        records.waiting[first, u] += 1
-        records.waiting[row, u] -= 1
-    if row < rows:
-        records.waited[h] += time - came
-        count_starts(records.started, row, h, h + 1)
-    net.port[u].free = time + net.times[u * CLASSES + it.size].transmission
-    it.hop = h + 1
 
 
 @inlined

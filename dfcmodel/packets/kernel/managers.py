@@ -148,12 +148,15 @@ def admit_lane(
 ) -> bool:
     """Return whether the manager of a port with lanes accepts an arriving packet; it may mark it.
 
-    It sees all lanes of the port, or one.
+    It sees all lanes of the port but that of the control class, or one.
     """
     lane = net.lane
     port = net.port[p]
     queued = port.waiting + port.held
     first = port.lane
+    if port.control == 1:
+        queued -= lane[first].count
+        first += 1
     end = port.lane + port.lanes
     if port.managed >= 0:
         queued = int64(lane[port.managed].count)

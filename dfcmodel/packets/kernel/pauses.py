@@ -36,9 +36,10 @@ def send_message(net: Any, p: int, k: int, wanted: int, time: float) -> None:
     q = int64(to.port)
     e = take(net)
     packet[e].number = PAUSE if wanted == 1 else RESUME
-    packet[e].flow = 0
+    packet[e].flow = q
     packet[e].hop = to.lane
-    push(net, e, q, time + (net.port[q].delay + net.port[p].signalling), -1 - p)
+    span = net.port[q].delay + net.port[p].signalling
+    push(net, e, int64(net.port[q].queue), time + span, -1 - p)
 
 
 @inlined
@@ -100,7 +101,7 @@ def watch(net: Any, records: Any, p: int, time: float) -> None:
     if port.feeders == 0:
         return
     if float(port.waiting) <= port.low:
-        port.excess = 0
+        net.feeder[port.feeder].excess = 0.0
     if net.feeder[port.feeder].span > 0.0:
         if float(port.waiting) > port.high and port.pausing < port.feeders:
             begin_pauses(net, records, p, time)
@@ -115,33 +116,35 @@ def watch(net: Any, records: Any, p: int, time: float) -> None:
 
 @inlined
 def count_class(net: Any, records: Any, p: int, e: int, more: int, time: float) -> None:
-    """Count a packet that enters or leaves the lane of its class; pause or resume where it came from."""
+    """Count a packet that enters or leaves the lane of its class; pause or resume where it came from.
+
+    Packets of the control class are not counted.
+    """
     port = net.port[p]
     k = int64(net.hop[net.packet[e].hop].ingress)
+    if k < 0:
+        return
     row = net.feeder[k]
-    row.count += more
+    row.count += float(more) * net.sizes[net.packet[e].size]
     if row.port < 0:
         return
-    wanted = 1 if float(row.count) > (port.low if row.pausing == 1 else port.high) else 0
+    wanted = 1 if row.count > (port.low if row.pausing == 1 else port.high) else 0
     if wanted != row.pausing:
         row.pausing = wanted
-        row.excess = 0
+        row.excess = 0.0
         record_switch(net, records, time, port.asks, wanted, row.port, row.priority)
         send_message(net, port.asks, k, wanted, time)
 
 
 @compiled
-def count_excess(net: Any, p: int, k: int) -> None:
-    """Count a packet for which a port, or row k of ``feeder``, had no room since its pause began.
+def count_excess(net: Any, k: int, packets: float) -> None:
+    """Count what row k of ``feeder`` had no room for since its pause began.
 
     Packets that leave make room for later ones, and with more room the pause would last longer: the largest count is
     how much more room would have been enough for what came.
     """
-    port = net.port[p]
-    port.excess += 1
-    port.most_excess = max(port.most_excess, port.excess)
     row = net.feeder[k]
-    row.excess += 1
+    row.excess += packets
     row.most_excess = max(row.most_excess, row.excess)
 
 

@@ -32,7 +32,7 @@ __all__ = [
 
 BLIND = 4
 BUFFER_FULL, BY_MANAGER, AT_RANDOM = 0, 1, 2  # causes of drops: columns of ``causes``
-FIFO, EARLY, LANES = 0, 1, 2  # kinds of ports
+FIFO, EARLY, LANES, INTERFACE = 0, 1, 2, 3  # kinds of ports
 LATEST = (
     1.0 - 2.0**-48
 )  # of the end of a sample: times before it are in the sample whatever was rounded
@@ -268,10 +268,11 @@ def travel(net: Any, senders: Any, records: Any, e: int, time: float, key: int, 
             first = h
             size = int64(it.size)
             continue
-        if net.hop[h].inline == 0 and p != at:
+        queue = int64(net.hop[h].queue)
+        if queue >= 0 and p != at:
             count_starts(started, row, first, h)
             it.hop = h
-            push(net, e, p, time, key)
+            push(net, e, queue, time, key)
             return
         at = len(net.port) - 1
         port = net.port[p]

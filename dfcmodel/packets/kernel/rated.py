@@ -90,7 +90,7 @@ def pass_rated(net: Any, records: Any, u: int, b: int, past: int, end: float) ->
             it = packet[sent]
             h = int64(it.hop)
             p = int64(hop[h + 1].port)
-            if p < 0 or hop[h + 1].inline != 0:
+            if p < 0 or hop[h + 1].queue < 0:
                 return b, did
             take_rated(net, u, c, time)
             first = min(int(it.time * scale), rows)

@@ -9,6 +9,7 @@ from .calendar_queue import OUT, push, release
 from .emission import REDUCED
 from .jit import inlined
 from .layout import int64
+from .repairs import GO_BACK_N, take_in_order
 from .timers import ACK_DELAY, NS2, schedule
 
 __all__ = ["DUE", "answer_late", "deliver", "receive_data", "report"]
@@ -127,6 +128,8 @@ def receive_data(
         came = 1
         if s.recovery < BLIND:
             came = deliver(senders, f, it.number)
+        elif s.repair == GO_BACK_N:
+            came = take_in_order(senders, net.packet, e, f)
         row = int(time * records.scale)
         if came > 0 and row < len(records.lost) - 1:
             records.delivered[row, f] += came
@@ -157,7 +160,7 @@ def receive_data(
     it.size = 1
     if s.recovery == SACK:
         it.size = 1 + report(net, senders, e, f, it.number)
-    if s.recovery < BLIND:
+    if s.recovery < BLIND or s.repair == GO_BACK_N:
         it.number = s.came - 1
     return True
 

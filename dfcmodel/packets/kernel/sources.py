@@ -10,6 +10,7 @@ from .emission import SACK
 from .jit import call_event, compiled, inlined
 from .layout import ON_ACK, ON_TIMEOUT
 from .random_numbers import uniform
+from .repairs import GO_BACK_N, expire_rated, watch_progress
 from .senders import expire, send, send_selective
 from .timers import CHECK, END, NOW, wake_at
 
@@ -84,7 +85,8 @@ def feed_back(senders: Any, f: int, now: float, sent: float, marked: float) -> N
 def rated(net: Any, senders: Any, f: int) -> bool:
     """Send a packet of a rate rule if it is due; return whether the flow goes on, from ``due`` on.
 
-    Its clocks are moved on at each of its events, at least every `STEPS` packet times of its first link.
+    Its clocks are moved on at each of its events, at least every `STEPS` packet times of its first link. It sends
+    nothing while its last packet waits at the interface of its host.
     """
     counters = net.counters
     s = senders.flow[f]
@@ -97,12 +99,20 @@ def rated(net: Any, senders: Any, f: int) -> bool:
     move_clocks(senders, f, now)
     gap = max(s.line_gap, 1.0 / max(s.cwnd, 1e-9))
     if now >= s.pace_at + gap:
+        if s.lane >= 0 and net.lane[s.lane].count > 0:
+            s.blocked = 1
+            s.due = now + STEPS * s.line_gap
+            return True
         senders.out[counters[OUT], 0] = s.sent
         senders.out[counters[OUT], 1] = 0
         counters[OUT] += 1
         s.sent += 1
         s.since += 1
         s.pace_at = now
+        if s.repair == GO_BACK_N:
+            s.snd_max = max(s.snd_max, s.sent)
+            if s.deadline == math.inf:
+                watch_progress(net, senders, f)
     s.due = min(s.pace_at + gap, now + STEPS * s.line_gap)
     return s.sent < s.size
 
@@ -124,6 +134,8 @@ def on_timer(net: Any, senders: Any, f: int) -> None:
         blind(net, senders, f)
         return
     if s.recovery == RATED:
+        if s.deadline == senders.clock[NOW]:
+            expire_rated(net, senders, f)
         if rated(net, senders, f):
             wake_at(net, f, s.due, f)
         return

@@ -21,6 +21,7 @@ from dfcmodel.packets.kernel.layout import (
 )
 from dfcmodel.packets.layouts.capacities import aligned, first_elements, most_elements
 from dfcmodel.packets.layouts.feedback import begin_clocks, lay_out_feedback, lay_out_rates
+from dfcmodel.packets.layouts.interfaces import lay_out_interfaces
 from dfcmodel.packets.layouts.lanes import begin_storms, lay_out_feeders, lay_out_lanes
 from dfcmodel.packets.layouts.lookahead import ordered_ports, windows
 from dfcmodel.packets.layouts.managers import (
@@ -71,13 +72,15 @@ def lay_out(plan: Plan, signatures: tuple[RuleSignature, ...], spare: int = 1) -
     flow, bits, sent = lay_out_flows(plan, signatures)
     numbers = manager_numbers(plan)
     port_rows, buckets, ring = lay_out_units(plan, inline, order, ahead, spare, numbers)
-    F = len(flow)
+    F, P = len(flow), len(plan.ports)
     hop = np.zeros(len(plan.hops.port) + 2 * F, HOP)
     hop["port"][flow["turn"]], hop["port"][flow["end"]] = RECEIVER, SENDER
     hop["port"][plan.hops.row] = plan.hops.port
-    hop["inline"][plan.hops.row] = inline[plan.hops.port]
+    port_rows["queue"] = np.append(np.where(plan.at_senders, P, np.arange(P)), P)
+    hop["queue"][plan.hops.row] = np.where(inline == 1, -1, port_rows["queue"][:-1])[plan.hops.port]
     lane = lay_out_lanes(plan, port_rows, hop)
-    feeder = lay_out_feeders(plan, port_rows, hop)
+    lane = np.concatenate([lane, lay_out_interfaces(plan, port_rows, hop, flow, len(lane))])
+    feeder = lay_out_feeders(plan, port_rows, hop, lane)
     clocks = plan.clocks
     most = most_elements(plan)
     size, alarm = first_elements(plan, spare, most)

@@ -6,13 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dfcmodel.network.class_pauses import ALL, PFC
+from dfcmodel.network.class_pauses import ALL, CONTROL, PFC
 from dfcmodel.network.coupled import DualPI2
 from dfcmodel.network.disciplines import DFC, Fair, Pause, Priority
 from dfcmodel.packets.kernel.lanes import BY_CLASS, BY_FLOW, BY_RATE
-from dfcmodel.packets.kernel.layout import FEEDER, LANE
+from dfcmodel.packets.kernel.layout import FEEDER
 from dfcmodel.packets.kernel.managers import NO_LANE
 from dfcmodel.packets.kernel.ports import LANES
+from dfcmodel.packets.layouts.interfaces import empty_lanes
 from dfcmodel.packets.layouts.units import calendar_of
 
 if TYPE_CHECKING:
@@ -32,21 +33,21 @@ TURNS = (BY_FLOW, BY_FLOW, BY_RATE, BY_CLASS, 0, 0)
 def lay_out_lanes(plan: Plan, port_rows: NDArray[Any], hop: NDArray[Any]) -> NDArray[Any]:
     """Assign lanes to the ports that need them; return the lanes.
 
-    Those of a port stand one after the other: of classes in their order, of flows in theirs, of DualPI2 the
-    Scalable one first. A port without flows has one lane.
+    Those of a port stand one after the other: of classes in their order, the control class first, of flows in theirs,
+    of DualPI2 the Scalable one first. A port without flows has one lane.
     """
-    has = plan.with_lanes.copy()
+    has = plan.with_lanes & ~plan.at_senders
     if not has.any():
-        return _empty_lanes(1)
+        return empty_lanes(1)
     by = _lanes_by(plan)
     kept = np.flatnonzero(has[plan.hops.port])
     port, flow = plan.hops.port[kept], plan.hops.flow[kept]
-    ranks = np.array([each.priority for each in plan.scenario.flows])
-    classes = np.unique(ranks, return_inverse=True)[1].reshape(-1)[flow]
+    known, classes = np.unique(plan.classes[kept], return_inverse=True)
+    classes = classes.reshape(-1)
     is_scalable = np.array(plan.scalable)[flow] & ~plan.hops.is_ack[kept]
     own, each = by[port], np.arange(len(kept))
     lanes_of = {PFC: classes, Fair: each, Priority: each, DFC: each, DualPI2: ~is_scalable}
-    places = len(kept) + len(ranks) + 2
+    places = len(kept) + len(known) + 2
     number = np.select([own == KINDS.index(kind) for kind in lanes_of], [*lanes_of.values()], 0)
     coupled = np.flatnonzero(has & (by == KINDS.index(DualPI2)))
     has[port] = has[coupled] = False
@@ -60,12 +61,13 @@ def lay_out_lanes(plan: Plan, port_rows: NDArray[Any], hop: NDArray[Any]) -> NDA
     for name, values in (("kind", LANES), ("lane", begin), ("lanes", count),
                          ("by_turns", np.array(TURNS)[by[ports]]), ("levels", 1)):  # fmt: skip
         port_rows[name][ports] = values
-    _set_managed(plan, port_rows, hop)
-    lane = _empty_lanes(len(rows))
+    lane = empty_lanes(len(rows))
+    _set_managed(plan, port_rows, hop, lane)
     for_flows = np.isin(own, [KINDS.index(kind) for kind in (Fair, Priority, DFC)])
     lane["flow"][at[for_flows]] = flow[for_flows]
     port_rows["levels"][coupled] = 2
     lane["level"][port_rows["lane"][coupled] + 1] = 1
+    _set_control_apart(plan, port_rows, lane, kept)
     ranked = own == KINDS.index(Priority)
     if ranked.any():
         pairs = port[ranked] * places + classes[ranked]
@@ -76,11 +78,25 @@ def lay_out_lanes(plan: Plan, port_rows: NDArray[Any], hop: NDArray[Any]) -> NDA
     return lane
 
 
-def _set_managed(plan: Plan, port_rows: NDArray[Any], hop: NDArray[Any]) -> None:
+def _set_control_apart(
+    plan: Plan, port_rows: NDArray[Any], lane: NDArray[Any], kept: NDArray[np.int64]
+) -> None:
+    """Let the control class, the first lane of its ports, be sent before all others."""
+    control = np.unique(plan.hops.port[kept[plan.classes[kept] == CONTROL]])
+    port_rows["control"][control] = 1
+    for p in control[port_rows["lanes"][control] > 1].tolist():
+        port_rows["levels"][p] = 2
+        first = port_rows["lane"][p]
+        lane["level"][first + 1 : first + port_rows["lanes"][p]] = 1
+
+
+def _set_managed(
+    plan: Plan, port_rows: NDArray[Any], hop: NDArray[Any], lane: NDArray[Any]
+) -> None:
     """Set the lane that a manager of one class sees, where there is one."""
     given = plan.by_discipline(lambda each: getattr(each, "managed", None) is not None)
     chosen = np.flatnonzero(given).tolist()
-    lanes = _class_lanes(plan, hop) if chosen else {}
+    lanes = _class_lanes(plan, hop, lane) if chosen else {}
     for p in chosen:
         rule: Any = plan.ports[p].discipline
         port_rows["managed"][p] = lanes.get((p, rule.managed), NO_LANE)
@@ -93,23 +109,20 @@ def _lanes_by(plan: Plan) -> NDArray[np.int64]:
     )
 
 
-def _empty_lanes(count: int) -> NDArray[Any]:
-    lane = np.zeros(count, LANE)
-    for name in ("head", "tail", "next", "first", "last"):
-        lane[name] = -1
-    return lane
-
-
-def lay_out_feeders(plan: Plan, port_rows: NDArray[Any], hop: NDArray[Any]) -> NDArray[Any]:
+def lay_out_feeders(
+    plan: Plan, port_rows: NDArray[Any], hop: NDArray[Any], lane: NDArray[Any]
+) -> NDArray[Any]:
     """Set each port's thresholds, and what counts its packets by class; return the rows of feeders."""
     limits = plan.by_discipline(_limits)
+    unit = plan.by_discipline(lambda each: plan.sizes[0] if isinstance(each, PFC) else 1.0)
     for n, name in enumerate(("high", "low")):
-        port_rows[name][: len(plan.ports)] = limits[:, n]
+        port_rows[name][: len(plan.ports)] = limits[:, n] * unit
     port_rows["signalling"][: len(plan.ports)] = plan.signalling
     whole = _lay_out_pauses(plan, port_rows)
     if not plan.under(PFC):
         return whole
-    return np.concatenate([whole, _lay_out_ingresses(plan, port_rows, hop, len(whole))])
+    rows = _class_lanes(plan, hop, lane)
+    return np.concatenate([whole, _lay_out_ingresses(plan, port_rows, hop, rows, len(whole))])
 
 
 def _feeders(count: int, **columns: Any) -> NDArray[Any]:
@@ -132,11 +145,15 @@ def _lay_out_pauses(plan: Plan, port_rows: NDArray[Any]) -> NDArray[Any]:
 
 
 def _lay_out_ingresses(
-    plan: Plan, port_rows: NDArray[Any], hop: NDArray[Any], first: int
+    plan: Plan,
+    port_rows: NDArray[Any],
+    hop: NDArray[Any],
+    lanes: dict[tuple[int, int], int],
+    first: int,
 ) -> NDArray[Any]:
     """Return the feeders that are counted by class, after what holds the other packets of each port.
 
-    ``first`` is the number of rows before them.
+    ``lanes`` are those of classes that can be paused, ``first`` is the number of rows before them.
     """
     ports, hops, table = np.array(plan.under(PFC)), plan.hops, plan.ingresses
     for p in ports.tolist():
@@ -144,13 +161,10 @@ def _lay_out_ingresses(
         if len(together) > 1:
             port_rows["asks"][p] = together[0]
             port_rows["mate"][p] = (*together, *together)[together.index(p) + 1]
-    ranks = np.array([flow.priority for flow in plan.scenario.flows])
-    classes, number = np.unique(ranks, return_inverse=True)
-    flows, places, own = (
-        len(ranks),
-        len(classes),
-        plan.by_discipline(lambda each: type(each) is PFC),
-    )
+    classes, number = np.unique(plan.classes, return_inverse=True)
+    number = number.reshape(-1)
+    flows, places = len(plan.scenario.flows), len(classes)
+    own = plan.by_discipline(lambda each: type(each) is PFC)
     span = flows + len(plan.ports)
 
     def keys(port: Any, before: Any, rank: Any) -> Any:
@@ -163,17 +177,18 @@ def _lay_out_ingresses(
     kept = np.flatnonzero(own[hops.port])
     port = hops.port[kept]
     before = np.where(hops.begins, -1 - hops.flow, hops.before)[kept]
-    wanted = keys(port, before, number.reshape(-1)[hops.flow[kept]])
+    wanted = keys(port, before, number[kept])
     found = np.searchsorted(known, wanted).clip(max=max(0, len(known) - 1))
     counted = known[found] == wanted if len(known) else np.zeros(len(wanted), dtype=np.bool_)
-    hop["ingress"][hops.row[kept]] = np.where(counted, first + len(ports) + found, row[port])
-    lanes = np.full((len(plan.ports) + 1, places), -1)  # the last for those that cannot be paused
-    lanes[port, number.reshape(-1)[hops.flow[kept]]] = hop["lane"][hops.row[kept]]
-    before = np.maximum(table.before[at], -1)
-    pools = _feeders(len(ports), room=[plan.pool(p) for p in ports.tolist()])
+    ingress = np.where(counted, first + len(ports) + found, row[port])
+    hop["ingress"][hops.row[kept]] = np.where(plan.classes[kept] == CONTROL, -1, ingress)
+    before, rank = np.maximum(table.before[at], -1), table.priority[at]
+    paused = [lanes.get(key, -1) for key in zip(before.tolist(), rank.tolist(), strict=True)]
+    packet = plan.sizes[0]
+    pools = _feeders(len(ports), room=[plan.pool(p) * packet for p in ports.tolist()])
     return np.concatenate([pools, _feeders(
-        len(at), room=table.room[at], port=before, lane=lanes[before, among[at]],
-        priority=table.priority[at],
+        len(at), room=table.room[at] * packet, port=before, lane=paused,
+        priority=rank,
     )])  # fmt: skip
 
 
@@ -184,13 +199,14 @@ def _limits(rule: Discipline) -> tuple[float, float]:
     return (rule.xoff, rule.xon) if isinstance(rule, PFC) else (0.0, 0.0)
 
 
-def _class_lanes(plan: Plan, hop: NDArray[Any]) -> dict[tuple[int, int], int]:
+def _class_lanes(plan: Plan, hop: NDArray[Any], lane: NDArray[Any]) -> dict[tuple[int, int], int]:
     """Return the lanes of classes at the ports that can be paused by class."""
     by_class = plan.by_discipline(lambda each: isinstance(each, PFC))
-    kept = np.flatnonzero(by_class[plan.hops.port])
-    ranks = np.array([flow.priority for flow in plan.scenario.flows])
-    ports, ranks = plan.hops.port[kept], ranks[plan.hops.flow[kept]]
+    of_host = plan.at_senders[plan.hops.port] & (plan.classes != CONTROL)
+    kept = np.flatnonzero(by_class[plan.hops.port] | of_host)
+    ports, ranks = plan.hops.port[kept], plan.classes[kept]
     lanes = hop["lane"][plan.hops.row[kept]]
+    lanes = np.where(of_host[kept], lane["level"][lanes], lanes)
     return dict(zip(zip(ports.tolist(), ranks.tolist(), strict=True), lanes.tolist(), strict=True))
 
 
@@ -203,9 +219,9 @@ def begin_storms(plan: Plan, arrays: dict[str, Any]) -> None:
     if not storms:
         return
     net = calendar_of(arrays)
-    lanes = _class_lanes(plan, arrays["hop"])
+    lanes = _class_lanes(plan, arrays["hop"], arrays["lane"])
     for p, q, priority, time in storms:
         e = take(net)
-        net.packet[e].number, net.packet[e].flow = PAUSE, 0
+        net.packet[e].number, net.packet[e].flow = PAUSE, q
         net.packet[e].hop = lanes.get((q, priority), -1)
-        push(net, e, q, time, -1 - p)
+        push(net, e, int(net.port[q].queue), time, -1 - p)

@@ -26,7 +26,7 @@ NEARLY = 0.9
 def ordered_ports(plan: Plan) -> Integers:
     """Return 1 for ports with a single ordered input, from one port or from senders only, (P,).
 
-    Ports that have lanes or can be paused are processed in every window and get 0.
+    Ports that have lanes or can be paused are processed in every window and get 0, as interfaces of hosts do.
     """
     P, hops = len(plan.ports), plan.hops
     late = np.array(plan.delayed)[hops.flow] & hops.is_ack & hops.begins
@@ -47,11 +47,12 @@ class _Stretches(NamedTuple):
 def _stretches(plan: Plan, inline: Integers) -> _Stretches:
     """Return the parts of all routes between ports, flow by flow.
 
-    Receivers that delay ACKs share the calendar queue of the senders.
+    Receivers that delay ACKs, and interfaces of hosts, share the calendar queue of the senders.
     """
     hops, senders = plan.hops, len(plan.ports)
     H, index = len(hops.port), np.arange(len(hops.port))
     boxed = inline[hops.port] == 0
+    unit = np.where(plan.at_senders, senders, np.arange(senders))[hops.port]
     late = np.array(plan.delayed)[hops.flow] & hops.is_ack & hops.begins
     first = hops.begins & ~hops.is_ack
     box = np.maximum.accumulate(np.where(boxed, index, -1))  # the last one up to here
@@ -62,12 +63,12 @@ def _stretches(plan: Plan, inline: Integers) -> _Stretches:
 
     def of(target: Any, end: Integers, box: Integers, start: Integers) -> tuple[Any, ...]:
         found = box >= start
-        source = np.where(found, hops.port[np.maximum(box, 0)], senders)
+        source = np.where(found, unit[np.maximum(box, 0)], senders)
         return source, np.broadcast_to(target, end.shape), np.where(found, box, start), end
 
     at = np.flatnonzero(boxed)
     parts = [
-        of(hops.port[at], at, before[at], start[at]),
+        of(unit[at], at, before[at], start[at]),
         of(senders, last + 1, box[last], start[last]),
         of(senders, turn, before[turn], start[turn - 1]),
     ]
@@ -84,8 +85,9 @@ def windows(plan: Plan, inline: Integers) -> tuple[Integers, float]:
     """
     senders = len(plan.ports)
     one = np.array([*(together[0] for together in plan.counting), senders])
+    one[:-1][plan.at_senders] = senders
     a, b, time = _latencies(plan, inline, one)
-    boxed = np.concatenate([[senders], np.flatnonzero(inline == 0)])
+    boxed = np.concatenate([[senders], np.flatnonzero((inline == 0) & ~plan.at_senders)])
     ports = boxed[one[boxed] == boxed]
     ports = ports if _any_order(a, b, time, senders) else _sorted_ports(ports, a, b)
     place = np.zeros(senders + 1, dtype=np.int64)
@@ -113,6 +115,10 @@ def _latencies(plan: Plan, inline: Integers, one: Integers) -> tuple[Integers, I
     ways = plan.delays[paused] + plan.signalling[asks]
     time = np.concatenate([(sums[parts.end] - sums[parts.begin])[kept], ways])
     a, b = one[a], one[b]
+    others = (a != senders) | (
+        b != senders
+    )  # among senders there is no window: events come one by one
+    a, b, time = a[others], b[others], time[others]
     by = np.lexsort((time, b, a))
     a, b, time = a[by], b[by], time[by]
     first = np.append(True, (np.diff(a) != 0) | (np.diff(b) != 0))[: len(a)]

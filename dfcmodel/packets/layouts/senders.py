@@ -10,6 +10,7 @@ import numpy as np
 from dfcmodel.network.flows import OnOff, of_kind
 from dfcmodel.packets.kernel.calendar_queue import USED, push, take
 from dfcmodel.packets.kernel.layout import CLASSES, FLOW
+from dfcmodel.packets.kernel.repairs import GO_BACK_N
 from dfcmodel.packets.kernel.sources import RANDOM, REGULAR
 from dfcmodel.packets.kernel.timers import WAKE, wake_at
 from dfcmodel.packets.layouts.units import Calendar
@@ -29,6 +30,7 @@ __all__ = ["RATED", "lay_out_flows", "redraw_periods", "wake_all", "wake_sources
 
 RECOVERY = {"tahoe": 0, "reno": 1, "newreno": 2, "sack": 3, "prr": 3, "": 4}
 SACK, RATED = RECOVERY["sack"], 5
+REPAIR = {"": 0, "none": 0, "go-back-n": GO_BACK_N}
 
 
 def lay_out_flows(
@@ -46,7 +48,7 @@ def lay_out_flows(
         rule = given.source
         rtt = rtts[f] if has_window[f] else 0.0
         line_rate = scenario.path(given)[0].rate if has_rate[f] else 0.0
-        key = (rule, rtt, line_rate, given.size, given.max_window, plan.recoveries[f],
+        key = (rule, rtt, line_rate, given.size, given.max_window, plan.recoveries[f], plan.repairs[f],
                plan.paced[f], given.idle, given.random_idle)  # fmt: skip
         if key not in number_of:
             number_of[key] = len(kinds)
@@ -105,6 +107,7 @@ def _row(
     elif isinstance(source, RateRule):
         row["kind"] = signatures.index(signature_of(source))  # type: ignore[arg-type]
         row["recovery"], row["accurate"] = RATED, 1
+        row["repair"] = REPAIR[plan.repairs[f]]
         row["line_gap"], row["pace_at"] = 1.0 / line_rate, -math.inf
         _set_numbers(row, source, source.start(line_rate))
     else:

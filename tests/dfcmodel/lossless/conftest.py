@@ -17,7 +17,7 @@ DOG = Watchdog(0.05, 0.1, 0.2)
 def short_chain(discipline: Any, *flows: Flow, duration: float = 1.0) -> Scenario:
     """Return two links with a flow of constant rate, or with given flows."""
     links = chain(3, rate=1e3, delay=1e-3, buffer=2000, discipline=discipline)
-    given = flows or (Flow("flow", (1, 2, 3), CBR(100.0)),)
+    given = flows or (Flow("flow", (1, 2, 3), CBR(100.0), host="direct"),)
     return Scenario("chain", links, given, duration=duration)
 
 

@@ -32,7 +32,7 @@ def test_a_storm_is_declared_and_restored_and_packets_are_dropped_in_between() -
 
 
 def test_only_the_class_that_is_paused_is_dropped() -> None:
-    flows = [Flow(f"class {c}", (1, 2, 3), CBR(100.0), priority=c) for c in (0, 3)]
+    flows = [Flow(f"class {c}", (1, 2, 3), CBR(100.0), priority=c, host="direct") for c in (0, 3)]
     scenario = short_chain(PFC((3,), xoff=50, xon=25), *flows)
     seen = watch_packets(scenario, DOG, storms={"2->3": [(0.2, 0.7)]})
     assert [(alarm.link, alarm.priority) for alarm in seen.alarms] == [("1->2", 3)]
@@ -43,7 +43,10 @@ def test_only_the_class_that_is_paused_is_dropped() -> None:
 
 
 def test_pauses_of_a_full_queue_are_false_alarms() -> None:
-    flows = (Flow("a", (1, 2, 3), CBR(600.0)), Flow("b", (2, 3), CBR(900.0)))
+    flows = (
+        Flow("a", (1, 2, 3), CBR(600.0), host="direct"),
+        Flow("b", (2, 3), CBR(900.0), host="direct"),
+    )
     scenario = short_chain(Pause(high=20, low=10), *flows)
     seen = watch_packets(scenario, Watchdog(0.01, 0.02, 0.05, fraction=0.8))
     assert len(seen.alarms) > 3

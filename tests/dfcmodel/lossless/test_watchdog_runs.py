@@ -15,7 +15,10 @@ from tests.dfcmodel.lossless.conftest import DOG, short_chain
 
 
 def test_a_watchdog_that_sees_no_storm_changes_nothing() -> None:
-    flows = (Flow("a", (1, 2, 3), CBR(900.0)), Flow("b", (2, 3), CBR(800.0)))
+    flows = (
+        Flow("a", (1, 2, 3), CBR(900.0), host="direct"),
+        Flow("b", (2, 3), CBR(800.0), host="direct"),
+    )
     scenario = short_chain(Pause(high=20, low=10), *flows)
     plain = simulate(scenario, Packets(seed=1, backend="reference"), sample=0.01)
     seen = watch_packets(scenario, Watchdog(0.5, 0.9, 1.0), method=Packets(seed=1))
@@ -45,7 +48,9 @@ def test_alarms_are_as_frequent_as_the_chain_says() -> None:
     draw = np.random.default_rng(2)
     pairs = [gaps.sample(4000, rng=draw), pauses.sample(4000, rng=draw)]
     times = np.cumsum(np.column_stack(pairs).ravel()).reshape(-1, 2)
-    scenario = short_chain(Pause(high=50, low=25), Flow("few", (1, 2, 3), CBR(1.0)), duration=end)
+    scenario = short_chain(
+        Pause(high=50, low=25), Flow("few", (1, 2, 3), CBR(1.0), host="direct"), duration=end
+    )
     seen = watch_packets(scenario, dog, storms={"2->3": times[times[:, 1] < end].tolist()})
     expected = watchdog_risk(dog, pauses, gaps).alarms
     assert expected is not None
@@ -71,7 +76,7 @@ def test_what_cannot_be_run_is_refused(changed: dict[str, Any], message: str) ->
 
 
 def test_networks_without_pauses_and_other_queues_are_refused() -> None:
-    with pytest.raises(ValueError, match="no link of it is paused"):
+    with pytest.raises(ValueError, match="no link from a switch is paused"):
         watch_packets(short_chain(DualPI2()), DOG)
     mixed = short_chain(Pause(high=50, low=25))
     links = (replace(mixed.links[0], discipline=DualPI2()), *mixed.links[1:])

@@ -21,7 +21,10 @@ DISCIPLINES = [
 @pytest.mark.parametrize("discipline", DISCIPLINES, ids=str)
 def test_drops_by_cause_add_up_to_the_losses(discipline, backend) -> None:
     links = chain(3, rate=1e3, delay=1e-3, buffer=90, discipline=discipline)
-    flows = [Flow("a", (1, 2, 3), CBR(1.5e3)), Flow("b", (2, 3), NewReno(), priority=1)]
+    flows = [
+        Flow("a", (1, 2, 3), CBR(1.5e3), host="direct"),
+        Flow("b", (2, 3), NewReno(), priority=1, host="direct"),
+    ]
     run = simulate(Scenario("two", links, flows, duration=1.0), Packets(seed=1, backend=backend))
     assert run.lost.sum() > 0.0
     for f in range(2):
@@ -42,6 +45,20 @@ def test_packets_inside_are_those_sent_and_neither_lost_nor_delivered(backend) -
     run = simulate(scenario, Packets(seed=1, backend=backend))
     assert run.inside.tolist() == [run.emitted[0] - run.delivered[0, -1], 8.0]
     assert run.emitted[0] == pytest.approx(1e3, abs=1.0)
+
+
+@pytest.mark.parametrize("rule", [PFC(xoff=30, xon=20), Pause(high=30, low=20)], ids=str)
+def test_what_waits_at_interfaces_is_that_of_the_reference(rule) -> None:
+    """Two flows of a host that is a node, and one of a host at a switch."""
+    links = chain(3, rate=1e4, delay=1e-4, buffer=300, discipline=rule)
+    paths = {"a": (1, 2, 3), "b": (1, 2, 3), "c": (2, 3)}
+    flows = [Flow(n, p, CBR(8e3)) for n, p in paths.items()]
+    scenario = Scenario("interfaces", links, flows, duration=0.1)
+    run, slow = (simulate(scenario, Packets(seed=1, backend=b)) for b in ("numba", "reference"))
+    assert set(run.remaining["link"].tolist()) == {-3, 0, 1}
+    np.testing.assert_array_equal(run.remaining, slow.remaining)
+    np.testing.assert_array_equal(run.inside, slow.inside)
+    assert run.remaining["packets"].sum() == run.queued[:, -1].sum() + run.backlog[:, -1].sum()
 
 
 @pytest.mark.parametrize("rule", [PFC(xoff=30, xon=20), Pause(high=30, low=20)], ids=str)

@@ -71,7 +71,7 @@ def test_other_losses_are_no_losses_of_a_lossless_class(method) -> None:
     run = simulate(incast(rule, buffer=20_000), method)
     assert set(causes(run)) == {"manager"}
     assert run.status is Status.COMPLETED
-    two = [Flow(n, ("h", "s", "d"), CBR(3e6)) for n in "ab"]
+    two = [Flow(n, ("h", "s", "d"), CBR(3e6), host="direct") for n in "ab"]
     links = [Link(*ends, 3e6, 1e-6, 100, PFC((0,), 30, 20)) for ends in (("h", "s"), ("s", "d"))]
     run = simulate(Scenario("one NIC", links, two, duration=1e-3), method)
     assert set(causes(run)) == {"own link"}

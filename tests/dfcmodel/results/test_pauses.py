@@ -34,7 +34,10 @@ def overloaded(nodes: int = 4, **changes: object) -> Scenario:
     """Return two flows of 8000 packets/s whose last link carries 10,000."""
     links = chain(nodes, rate=1e4, delay=1e-3, buffer=200.0, discipline=replace(PAUSE, **changes))
     path = tuple(range(1, nodes + 1))
-    flows = [Flow("a", path, CBR(8e3)), Flow("b", path[-2:], CBR(8e3))]
+    flows = [
+        Flow("a", path, CBR(8e3), host="direct"),
+        Flow("b", path[-2:], CBR(8e3), host="direct"),
+    ]
     return Scenario("overloaded", links, flows, duration=0.5)
 
 
@@ -106,7 +109,9 @@ def test_a_circle_of_links_that_still_pass_packets_is_no_deadlock() -> None:
 
 def test_a_ring_without_overload_has_no_pauses() -> None:
     links = ring(4, rate=1e4, delay=1e-3, buffer=200.0, discipline=PAUSE)
-    run = simulate(Scenario("ring", links, [Flow("a", (1, 2, 3), CBR(5e3))], duration=0.1))
+    run = simulate(
+        Scenario("ring", links, [Flow("a", (1, 2, 3), CBR(5e3), host="direct")], duration=0.1)
+    )
     assert run.pauses().sizes["pause"] == 0
     assert run.deadlock is None
     assert "pauses" not in run.summary()

@@ -31,7 +31,10 @@ def test_a_window_grows_as_rfc_5681_says(cwnd: float, acked: float, wanted: floa
 
 
 PLAN: Any = SimpleNamespace(
-    buffer_of=np.zeros(2, dtype=int), link_of=np.zeros(2, dtype=int), delay=np.ones(1)
+    buffer_of=np.zeros(2, dtype=int),
+    bounded=np.ones(2, dtype=bool),
+    link_of=np.zeros(2, dtype=int),
+    delay=np.ones(1),
 )
 
 

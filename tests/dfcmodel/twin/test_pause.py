@@ -27,7 +27,10 @@ def network(high: float, low: float, paused: float = 0.0, **joins) -> Scenario:
     rule = Pause(high=high, low=low, paused_rate=paused)
     links = chain(4, rate=B, delay=d, buffer=90.0, discipline=rule)
     given = {"source": CBR(SECOND), "host": "direct"} | joins
-    flows = (Flow("first", (1, 2, 3, 4), CBR(B)), Flow("joins", (2, 3, 4), **given))
+    flows = (
+        Flow("first", (1, 2, 3, 4), CBR(B), host="direct"),
+        Flow("joins", (2, 3, 4), **{"host": "direct", **given}),
+    )
     return Scenario("two flows", links, flows, duration=0.12)
 
 

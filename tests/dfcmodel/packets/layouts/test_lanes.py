@@ -48,10 +48,10 @@ def test_a_port_with_pfc_has_a_lane_for_each_class_and_counts_each_ingress() -> 
     last = feeder[hop["ingress"][hop["port"] == 2]]
     a, b = last[last["port"] == 0], last[last["port"] == 1]
     assert set(a["priority"]) == set(b["priority"]) == {3}
-    assert a["room"][0] == rule.room(1e3, 1e-3)
-    assert b["room"][0] == rule.room(2e3, 2e-3)
+    assert a["room"][0] == rule.room(1e3, 1e-3) * 1500.0  # bytes
+    assert b["room"][0] == rule.room(2e3, 2e-3) * 1500.0
     pool = last[last["port"] == -1]  # of web, and of receivers' rows that are not used
-    assert pool["room"].max() == 200.0 - a["room"][0] - b["room"][0]
+    assert pool["room"].max() == 200.0 * 1500.0 - a["room"][0] - b["room"][0]
     assert arrays["lane"]["flow"].size >= 5
 
 

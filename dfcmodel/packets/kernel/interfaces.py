@@ -1,0 +1,183 @@
+"""Network interfaces of hosts: a queue per flow, served in turn, and one of the control class, which goes first.
+
+An interface shares the calendar queue of the senders, so that a sender at the rate of a rule makes a packet when the one
+before has begun to leave. Its lanes are, in this order: the control class, which is ACKs; its classes of traffic, each a
+list of the flows that wait, counted together; its flows, and the ACKs of flows where these are of their class.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .calendar_queue import push, release, take
+from .jit import compiled, inlined
+from .layout import CLASSES, int64
+from .pauses import obey
+from .ports import AT_RANDOM, INTERFACE, drop
+from .random_numbers import uniform
+from .timers import WAKE, wake_at
+
+__all__ = [
+    "class_of",
+    "enter_interface",
+    "first_key",
+    "is_for_interface",
+    "next_of_interface",
+    "pass_interface",
+    "wake_interface",
+]
+
+READY = -8  # number of the event at which an interface may begin its next transmission
+
+
+@inlined
+def first_key(net: Any, senders: Any) -> int:
+    """Return the smallest key of the events of interfaces, after the timers of senders and of receivers."""
+    return CLASSES * (len(net.port) - 1) + 2 * len(senders.flow)
+
+
+@inlined
+def is_for_interface(net: Any, e: int, key: int) -> bool:
+    """Return whether an event in the calendar queue of the senders is one of an interface."""
+    number = net.packet[e].number
+    if number == READY or key < 0:
+        return True
+    if number == WAKE and key >= CLASSES * (len(net.port) - 1):
+        return False
+    p = int64(net.hop[net.packet[e].hop].port)
+    return p >= 0 and net.port[p].kind == INTERFACE
+
+
+@compiled
+def wake_interface(net: Any, senders: Any, p: int) -> None:
+    """Schedule the event at which an interface that is sending may begin its next transmission."""
+    port = net.port[p]
+    if port.woken == 1 or port.waiting == 0 or port.paused > 0:
+        return
+    port.woken = 1
+    e = take(net)
+    net.packet[e].number = READY
+    net.packet[e].flow = p
+    push(net, e, len(net.port) - 1, port.free, first_key(net, senders) + p)
+
+
+@inlined
+def class_of(net: Any, e: int) -> int:
+    """Return the lane that is paused with a packet: that of its class."""
+    c = int64(net.hop[net.packet[e].hop].lane)
+    return int64(net.lane[c].level) if net.lane[c].level > 0 else c
+
+
+@inlined
+def enter_interface(net: Any, senders: Any, records: Any, p: int, e: int) -> bool:
+    """Queue a packet or an ACK at an interface; return whether its transmission begins at once."""
+    lane = net.lane
+    port = net.port[p]
+    it = net.packet[e]
+    c = int64(net.hop[it.hop].lane)
+    k = class_of(net, e)
+    is_control = k == c
+    if (
+        port.loss > 0.0
+        and it.hop < senders.flow[it.flow].turn
+        and uniform(net.stream, p) < port.loss
+    ):
+        drop(net, senders, records, p, e, it.time, it.time, AT_RANDOM)
+        return False
+    if port.free < it.time and port.waiting == 0 and port.paused == 0 and lane[k].paused == 0:
+        return True
+    it.next = -1
+    if lane[c].count == 0:
+        lane[c].head = e
+        if not is_control:
+            lane[c].next = -1
+            if lane[k].first < 0:
+                lane[k].first = c
+            else:
+                lane[lane[k].last].next = c
+            lane[k].last = c
+    else:
+        net.packet[lane[c].tail].next = e
+    lane[c].tail = e
+    lane[c].count += 1
+    if not is_control:
+        lane[k].count += 1
+    if lane[k].paused == 0:
+        port.waiting += 1
+    else:
+        port.held += 1
+    if int(it.time * records.scale) < len(records.lost) - 1:
+        port.peak = max(port.peak, port.waiting + port.held)
+    wake_interface(net, senders, p)
+    return False
+
+
+@inlined
+def next_of_interface(net: Any, senders: Any, p: int, time: float) -> int:
+    """Remove the next packet of an interface: of the control class, or of the next class in turn that is not paused."""
+    lane = net.lane
+    port = net.port[p]
+    port.waiting -= 1
+    c = int64(port.lane)
+    if lane[c].count > 0:
+        e = int64(lane[c].head)
+        lane[c].head = net.packet[e].next
+        lane[c].count -= 1
+        lane[c].left = time
+        return e
+    k = c + 1 + port.turn
+    while lane[k].paused > 0 or lane[k].count == 0:
+        k = k + 1 if k < c + port.levels else c + 1
+    port.turn = (k - c) % port.levels
+    c = int64(lane[k].first)
+    it = lane[c]
+    e = int64(it.head)
+    it.head = net.packet[e].next
+    it.count -= 1
+    lane[k].count -= 1
+    lane[k].left = time
+    lane[k].first = it.next
+    if it.count > 0:
+        it.next = -1
+        if lane[k].first < 0:
+            lane[k].first = c
+        else:
+            lane[lane[k].last].next = c
+        lane[k].last = c
+    s = senders.flow[it.flow]
+    if s.blocked == 1 and s.lane == c:
+        s.blocked = 0
+        s.due = time
+        wake_at(net, int64(it.flow), time, int64(it.flow))
+    return e
+
+
+@inlined
+def pass_interface(
+    net: Any, senders: Any, records: Any, e: int, key: int
+) -> tuple[int, int, float]:
+    """Process an event of an interface: a packet, a pause message, the end of a transmission.
+
+    It returns the interface, the packet whose transmission begins now, -1 for none, and when that came.
+    """
+    it = net.packet[e]
+    time = it.time
+    p = int64(it.flow)
+    if key >= 0 and it.number != READY:
+        p = int64(net.hop[it.hop].port)
+        if enter_interface(net, senders, records, p, e):
+            return p, e, time
+        return p, -1, time
+    port = net.port[p]
+    if key < 0:
+        obey(net, p, e)
+        if port.free >= time:
+            wake_interface(net, senders, p)
+            return p, -1, time
+    else:
+        release(net, e)
+        port.woken = 0
+    if port.waiting == 0 or port.paused > 0:
+        return p, -1, time
+    sent = next_of_interface(net, senders, p, time)
+    return p, sent, net.packet[sent].time
