@@ -13,6 +13,13 @@ from dfcmodel.engine import driver
 from dfcmodel.engine.kernel.records import RATE_RULE, WINDOW
 from dfcmodel.engine.pause_intervals import times_of_pauses
 from dfcmodel.engine.plans import compile_scenario
+from dfcmodel.engine.remains import (
+    acks_under_way,
+    dropped_packets,
+    most_excess,
+    packets_inside,
+    remaining_packets,
+)
 from dfcmodel.engine.sender_tables import RECOVERY_NAMES
 from dfcmodel.engine.step_doubling import double_steps
 from dfcmodel.levels.choices import choose_level
@@ -232,6 +239,11 @@ def _trajectory(plan: Plan, record: Records, starts: Floats, steps: int, every: 
             RECOVERY_NAMES[int(flow["recovery"])] if flow["source"] == WINDOW else ""
             for flow in flows
         ),
+        dropped=dropped_packets(plan),
+        excess=most_excess(plan),
+        remaining=remaining_packets(plan, record.sent_before),
+        emitted=flows["emitted"].copy(),
+        inside=packets_inside(plan, steps) + acks_under_way(plan, steps),
         **_at_nodes(plan, record, steps),
     )
 
@@ -320,13 +332,10 @@ def _warn_if_unstable(scenario: Scenario) -> None:
 
 def _imbalance(plan: Plan, steps: int) -> Floats:
     """Packets emitted less those delivered, lost, queued, in transit or waiting; relative, (F,)."""
-    flows, queues, _, wire, *_ = plan.network
-    arrived = wire[(steps - 1) % len(wire)]  # what has come over the way from each queue
+    flows, queues = plan.network.flows, plan.network.queues
     found = np.zeros(len(flows))
-    for f, flow in enumerate(flows):
+    for f, (flow, inside) in enumerate(zip(flows, packets_inside(plan, steps), strict=True)):
         path = [f, *plan.layout.path[flow["path_first"] : flow["path_end"]]]
-        inside = flow["emitted"] - queues["sent"][f]
-        inside += (queues["sent"][path] - arrived[path]).sum() + queues["backlog"][path[1:]].sum()
         known = flow["delivered"] + queues["lost"][path].sum() + inside
         found[f] = abs(flow["emitted"] - known) / max(flow["emitted"], 1.0)
     return found

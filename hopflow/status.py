@@ -25,7 +25,8 @@ class Status(enum.Enum):
 
     Among the statuses that are ``ok``, only ``CONVERGED`` guarantees a small error: if a result has
     an error bound, the bound was requested and is small enough to be useful. ``COMPLETED`` is said of
-    simulations: the run went to its end, and its books balance.
+    simulations: the run went to its end, every packet is accounted for, no lossless class lost packets for want of
+    room, and no packets wait for each other for ever.
 
     >>> from hopflow import Status
     >>> Status.CONVERGED.ok, Status.NEGATIVE.ok
@@ -51,11 +52,15 @@ class Status(enum.Enum):
     NOT_MEASURED = "nothing measured", "nothing arrived in the measured time: simulate longer"
     DEADLOCKED = (
         "deadlocked",
-        "links pause each other in a circle for ever: other routes (dfcmodel.lossless.up_down)",
+        "links pause each other and stand still for ever: other routes (dfcmodel.lossless.up_down)",
     )
     STORM = (
         "storm",
         "a port with a fault pauses others for ever: all that waits for it stands still",
+    )
+    LOST_LOSSLESS = (
+        "lost in a lossless class",
+        "a buffer had too little room above the threshold of its pauses: give it more headroom",
     )
     UNBALANCED = "unbalanced", "more packets than float64 counts exactly: simulate a shorter time"
 
@@ -67,7 +72,8 @@ class Status(enum.Enum):
     def ok(self) -> bool:
         """Whether the result may be used: the equations are met to the tolerance.
 
-        So are those of a network that is deadlocked, or in which a port has failed.
+        So are those of a network that is deadlocked, in which a port has failed, or that loses packets of a lossless
+        class.
         """
         return self in (
             Status.CONVERGED,
@@ -76,6 +82,7 @@ class Status(enum.Enum):
             Status.UNPROVED,
             Status.DEADLOCKED,
             Status.STORM,
+            Status.LOST_LOSSLESS,
         )
 
     def __str__(self) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import itertools
 import math
 import threading
 import time
@@ -11,9 +12,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from dfcmodel.engine.kernel.records import BAD_QUEUE, BAD_WINDOW, SWITCHES_FULL
+from dfcmodel.engine.kernel.records import BAD_QUEUE, BAD_WINDOW, SENT, SWITCHES_FULL
 from dfcmodel.engine.source_events import source_events_of
 from dfcmodel.network.manager_events import manager_events_of
+from dfcmodel.network.run_tables import LAST_PART
 from hopflow.executing import check_stop
 from hopflow.kernels import compiled_package, loop_of
 from hopflow.progress import alone, progress_bar
@@ -41,7 +43,8 @@ class Records(NamedTuple):
 
     flows: shape (T, F, 5), mean packets in transit, rcv_nxt, cwnd, host's backlog, round-trip time;
     queued: (T, C) packets queued at its end; lost: (T, C) packets lost in it; switches: `SWITCH`, the pauses
-    that were turned on and off, in order.
+    that were turned on and off, in order; sent_before: (C,) packets that each queue had sent before the last part of the
+    run, `dfcmodel.network.run_tables.LAST_PART`.
     """
 
     flows: Floats
@@ -49,6 +52,7 @@ class Records(NamedTuple):
     lost: Floats
     seconds: float
     switches: Any
+    sent_before: Any = None
 
 
 def advance(
@@ -84,9 +88,14 @@ def advance(
     fault = np.zeros(2, dtype=np.int64)
     seconds = 0.0
     switches: list[Any] = []
-    for first, end in _parts(plan, steps, every):
+    has_pauses = len(plan.feedback.pauses) > 0
+    last_part = min(steps - 1, math.ceil((1.0 - LAST_PART) * steps)) if has_pauses else 0
+    sent_before = None
+    for first, end in _parts(plan, steps, every, last_part):
         check_stop()
         k = first
+        if k == last_part:
+            sent_before = _sent(plan)
         while k < end:
             began = clock()
             fault[:] = 0
@@ -100,7 +109,17 @@ def advance(
                 raise ArithmeticError(_fault(plan, stopped, *map(int, fault)))
             switches.append(_taken(plan.feedback))
             k = stopped if stopped >= 0 else end
-    return Records(*records, seconds, np.concatenate(switches))
+    return Records(*records, seconds, np.concatenate(switches), sent_before)
+
+
+def _sent(plan: Plan) -> Floats:
+    """Return what each queue has sent so far, packets, (C,)."""
+    sent: Floats = plan.network.queues["sent"][: len(plan.layout.up)].copy()
+    for first, end in plan.layout.queues[
+        plan.layout.per_flow_links : len(plan.layout.order)
+    ].tolist():
+        sent[first:end] = plan.shared[SENT, first:end]
+    return sent
 
 
 def _taken(feedback: Feedback) -> Any:
@@ -155,15 +174,18 @@ def _as(records: Any, group: Any, *, attributes: bool = False) -> Any:
     return getattr(records, type(group).__name__)(*arrays)
 
 
-def _parts(plan: Plan, steps: int, every: int) -> Iterable[tuple[int, int]]:
-    """Return first steps and ends of the parts of a run; a long run has many, and shows progress.
+def _parts(plan: Plan, steps: int, every: int, boundary: int) -> Iterable[tuple[int, int]]:
+    """Return first steps and ends of the parts of a run, one of which begins at ``boundary``.
+
+    A long run has many, and shows progress.
 
     It shows none while other threads or processes, which an ensemble has, may do so.
     """
     work = len(plan.layout.up) + QUEUES_PER_FLOW * len(plan.network.flows)
     size = max(1, BLOCK // (work * every)) * every
-    parts = [(first, min(first + size, steps)) for first in range(0, steps, size)]
-    if len(parts) < 2 or not alone():
+    begins = sorted({*range(0, steps, size), boundary})
+    parts = list(itertools.pairwise([*begins, steps]))
+    if len(parts) < 3 or not alone():
         return parts
     bar: Iterable[tuple[int, int]] = progress_bar(parts, desc=plan.scenario.name, unit="part")
     return bar

@@ -204,6 +204,7 @@ def _network(layout: Layout, flows: Any, queues: Any, links: Any) -> Network:
         losses=np.zeros((len(layout.up), STRETCHES), dtype=LOSS),
         path=layout.path,
         origin=layout.up.astype(np.uint64),
+        drops=np.array([[math.nan], [math.nan], [0.0]]) * np.ones(len(layout.up)),
     )
 
 

@@ -63,7 +63,7 @@ class PFC(Discipline):
         What of an ingress is counted: ``"output"``, the packets for this link, or ``"switch"``, those for all links
         with PFC that leave the same node. These must then have equal ``classes``, ``xoff``, ``xon``, ``headroom``
         and ``signalling``. An ingress has its packets of room once, taken from the links' buffers in
-        proportion to their sizes. In `Trajectory.pauses` the first of these links asks for the pauses, and no deadlock is named.
+        proportion to their sizes. In `Trajectory.pauses` the first of these links asks for the pauses.
     acks
         Where ACKs and congestion notifications go: ``"control"``, or ``"class"``, the class of their flow, with
         which they are counted, paused and lost. At packet level; the fluid has no ACKs in its queues.

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dfcmodel.network.class_pauses import ALL
+from dfcmodel.network.run_tables import CAUSES, WAITING
+from dfcmodel.packets.remains import packets_inside, remaining_packets, row_excess
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -38,6 +40,18 @@ class Records:
         Propagation delays of the transmissions started in each sample over links of the scenario, s, (S + 1, F).
     lost
         Packets dropped at each hop in each sample, (S + 1, H).
+    causes, first_drops
+        Packets dropped at each hop until the end, and the time of the first in s (nan: none), by cause
+        (`dfcmodel.network.run_tables.CAUSES`), (H, CAUSES).
+    left
+        Packets that wait at each hop in a lane at the end, (H,); of the compiled engine.
+    excess
+        Of each port, the class and the port over which they came (-1 - flow: from a sender; both ALL: all of a port
+        with 802.3x) the most packets without room in one pause; only those above 0.
+    remaining
+        What waits at the end at ports that are paused or pause others (`dfcmodel.network.run_tables.WAITING`).
+    emitted, inside
+        Packets that each sender sent, and packets and ACKs in the network at the end, (F,).
     waiting
         Change of the number of queued packets from one end of a sample to the next, (S + 1, P).
     peak, drops
@@ -65,6 +79,9 @@ class Records:
         self.acked = np.full((S, F), -1, dtype=np.int64)
         self.delivered, self.transit = np.zeros((S + 1, F)), np.zeros((S + 1, F))
         self.lost = np.zeros((S + 1, H), dtype=np.int32)
+        self.causes = np.zeros((H, len(CAUSES)), dtype=np.int32)
+        self.first_drops = np.full((H, len(CAUSES)), np.nan)
+        self.left = np.zeros(H, dtype=np.int32)
         self.started = np.zeros((S + 1, H), dtype=np.int32)
         self.waiting = np.zeros((S + 1, P), dtype=np.int32)
         self.peak, self.drops = np.zeros(P, dtype=np.int64), np.zeros(P, dtype=np.int64)
@@ -75,6 +92,9 @@ class Records:
         self.all_switches = True
         self.switches = np.empty((SWITCHES if plan.pauses[0].size else 0, 5))
         self.total = np.zeros(F)
+        self.excess: dict[tuple[int, int, int], float] = {}
+        self.remaining = np.zeros(0, dtype=WAITING)
+        self.emitted, self.inside = np.zeros(F), np.zeros(F)
         self.imbalance = np.zeros(F)
 
     def rows(self) -> dict[str, Any]:
@@ -82,7 +102,8 @@ class Records:
         return {
             "window": self.window, "round_trip": self.round_trip, "acked": self.acked,
             "delivered": self.delivered, "started": self.started, "waiting": self.waiting,
-            "lost": self.lost, "switches": self.switches, "scale": self.scale,
+            "lost": self.lost, "causes": self.causes, "first_drops": self.first_drops,
+            "left": self.left, "switches": self.switches, "scale": self.scale,
         }  # fmt: skip
 
     def take_switches(self, count: int) -> None:
@@ -115,6 +136,14 @@ class Records:
         self.lost[-1] = 0  # drops beyond the end of the simulation
         self.drops = np.zeros(P, dtype=np.int64)
         np.add.at(self.drops, hop["port"][real], self.lost.sum(axis=0)[real])
+        self.excess = row_excess(self.plan, arrays)
+        self.remaining = remaining_packets(self.plan, arrays, self.left)
+        self.emitted = flow["emitted"].astype(float)
+        self.inside = packets_inside(arrays)
+        lost = np.add.reduceat(self.lost.sum(axis=0), self.first_hop[:-1])
+        gone = self.delivered[:-1].sum(axis=0) + lost
+        blind = np.array([not back for back in self.plan.backward])
+        self.inside[blind] = (self.emitted - gone)[blind]  # what arrives after the end is processed
         for name in ("first_loss", "finished", "timeouts", "loss_events", "total"):
             setattr(self, name, flow[name].copy())
 
@@ -151,10 +180,15 @@ class Records:
         turn = len(self.plan.forward[packet.flow]) + 1
         return int(self.first_hop[packet.flow]) + packet.hop + (turn if packet.is_ack else 0)
 
-    def drop(self, p: int, packet: Packet, came: float, now: float) -> None:  # noqa: ARG002
-        """Record the drop of a packet that arrived at time ``came``."""
+    def drop(self, p: int, packet: Packet, came: float, now: float, cause: int) -> None:  # noqa: ARG002
+        """Record the drop of a packet that arrived at time ``came``, with the place of the cause in `CAUSES`."""
         self.drops[p] += 1
-        self.lost[self.bin_of(now), self.hop_of(packet)] += 1
+        h = self.hop_of(packet)
+        self.lost[self.bin_of(now), h] += 1
+        self.inside[packet.flow] -= 1
+        self.causes[h, cause] += 1
+        if np.isnan(self.first_drops[h, cause]):
+            self.first_drops[h, cause] = now
         if not packet.is_ack and np.isnan(self.first_loss[packet.flow]):
             self.first_loss[packet.flow] = now
 

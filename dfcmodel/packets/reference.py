@@ -10,6 +10,7 @@ from __future__ import annotations
 import heapq
 import itertools
 import math
+from collections import Counter
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +20,7 @@ from dfcmodel.network.class_pauses import PFC
 from dfcmodel.network.coupled import DualPI2
 from dfcmodel.network.disciplines import DFC, Discipline, Fair, Pause, Priority
 from dfcmodel.network.programs import SwitchProgram
+from dfcmodel.network.run_tables import LAST_PART
 from dfcmodel.packets.kernel.layout import CLASSES, TRACE
 from dfcmodel.packets.methods import SELECTIVE
 from dfcmodel.packets.ports import Interface
@@ -40,6 +42,7 @@ from dfcmodel.packets.reference_receivers import Packet, Receiver
 from dfcmodel.packets.reference_reductions import ALL_SENDERS
 from dfcmodel.packets.reference_senders import Sender
 from dfcmodel.packets.reference_sources import Blind, Rated, rest
+from dfcmodel.packets.remains import has_pauses, waiting_rows
 from hopflow.progress import progress_bar
 from responsefn import DeliveryRule, RateRule, WindowRule
 from responsefn.rules.base import answers_marks
@@ -105,9 +108,9 @@ class _Recorder(Records):
         super().transmit(p, packet, came, now)
         self._keep(p, packet, came, now, math.nan)
 
-    def drop(self, p: int, packet: Packet, came: float, now: float) -> None:
+    def drop(self, p: int, packet: Packet, came: float, now: float, cause: int) -> None:
         """Record a drop."""
-        super().drop(p, packet, came, now)
+        super().drop(p, packet, came, now, cause)
         self._keep(p, packet, came, math.nan, now)
 
     def look(self, n: int, senders: Any) -> None:
@@ -180,6 +183,8 @@ class Simulation:
     def emit(self, packet: Packet) -> None:
         """Pass a packet or an ACK to the first port of its path."""
         route = self.plan.backward if packet.is_ack else self.plan.forward
+        self.records.inside[packet.flow] += 1
+        self.records.emitted[packet.flow] += not packet.is_ack
         self.queues[route[packet.flow][0]].arrive(packet)
 
     def arrive(self, packet: Packet) -> None:
@@ -189,6 +194,7 @@ class Simulation:
         if packet.hop < len(route):
             self.queues[route[packet.hop]].arrive(packet)
         elif packet.is_ack:
+            self.records.inside[f] -= 1
             sender = self.senders[f]
             sender.receive(packet)
             if isinstance(sender, Sender):
@@ -199,6 +205,7 @@ class Simulation:
     def deliver(self, packet: Packet) -> None:
         """Pass a packet to its receiver and return the ACK, if its source uses ACKs."""
         f = packet.flow
+        self.records.inside[f] -= 1
         receiver = self.receivers[f]
         pending = receiver.pending
         if receiver.accurate and pending and pending.marked != packet.marked:  # RFC 8257, 3.2
@@ -251,3 +258,10 @@ class Simulation:
             for came in queue.arrivals():
                 self.records.wait_on(queue.p, came)
         self.records.add_up()
+        paused = has_pauses(plan)
+        rows = itertools.chain.from_iterable(
+            queue.remaining((1.0 - LAST_PART) * plan.end)
+            for queue in self.queues
+            if paused[queue.p]
+        )
+        self.records.remaining = waiting_rows(plan, Counter(rows))

@@ -7,11 +7,12 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from dfcmodel.network.class_pauses import ALL, CONTROL, PFC
+from dfcmodel.network.run_tables import BY_WATCHDOG
 from dfcmodel.packets.reference_managers import manager_of_queue
 from dfcmodel.packets.reference_queues import Queue
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from dfcmodel.packets.protocols import EventSimulation
     from dfcmodel.packets.reference_receivers import Packet
@@ -64,6 +65,9 @@ class ClassQueues(Queue):
             float
         )  # by feeding port and class
         self.pausing: set[tuple[int, int]] = set()
+        self.excess: defaultdict[tuple[int, int], float] = defaultdict(
+            float
+        )  # without room since the pause began
         packet = self.packet = float(simulation.plan.sizes[0])
         self.rooms = {key: room * packet for key, room in simulation.plan.ingress(p).items()}
         self.pooled = 0.0
@@ -126,13 +130,38 @@ class ClassQueues(Queue):
         priority = self.priority(packet)
         return priority != CONTROL and self.rule.managed in (None, priority)
 
-    def admit(self, packet: Packet) -> bool:
-        """Return whether the manager accepts it and there is room: of its ingress, or what others share."""
-        size = self.size_of(packet)
+    def is_refused(self, packet: Packet) -> bool:
+        """Return whether the manager of all classes but the control class, or of that of the packet, drops it."""
+        return self.sees(packet) and not self.manager.admit(packet)
+
+    def queues(self) -> Iterable[tuple[int, Sequence[tuple[float, Packet]]]]:
+        """Yield the queue of each class."""
+        yield from self.lines.items()
+
+    def queue_of(self, packet: Packet) -> int:
+        """Return the class of a packet."""
+        return self.priority(packet)
+
+    def is_held(self, key: int) -> bool:
+        """Return whether a class is paused."""
+        return self.is_paused(key)
+
+    def count_excess(self, packet: Packet) -> None:
+        """Count a packet of an ingress without room since its pause began."""
+        key = self.ingress(packet)
+        if key not in self.rooms:
+            return
+        counter = self.counter
+        counter.excess[key] += self.size_of(packet) / self.packet
+        found = self.simulation.records.excess
+        place = (counter.p, *key)
+        found[place] = max(counter.excess[key], found.get(place, 0.0))
+
+    def has_room(self, packet: Packet) -> bool:
+        """Return whether there is room: of its ingress, or what others share; always in the control class."""
         if self.priority(packet) == CONTROL:
             return True
-        if self.sees(packet) and not self.manager.admit(packet):
-            return False
+        size = self.size_of(packet)
         key = self.ingress(packet)
         if key in self.rooms:
             return self.passes(packet) or self.counter.counts[key] + size <= self.rooms[key]
@@ -190,7 +219,7 @@ class ClassQueues(Queue):
             came, packet = line.popleft()
             self.bytes -= self.size_of(packet)
             self.count(packet, -1)
-            self.drop_queued(came, packet)
+            self.drop_queued(came, packet, BY_WATCHDOG)
         return number
 
     def count(self, packet: Packet, more: int) -> None:
@@ -209,6 +238,7 @@ class ClassQueues(Queue):
         if wanted == (key in pausing) or key[0] < 0:
             return
         (pausing.add if wanted else pausing.discard)(key)
+        counter.excess[key] = 0.0
         simulation.records.switch(counter.p, simulation.now, wanted, *key)
         feeder = simulation.queues[key[0]]
         time = simulation.now + (feeder.port.delay + self.rule.signalling)

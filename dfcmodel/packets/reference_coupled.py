@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING
 
+from dfcmodel.network.run_tables import BY_MANAGER
 from dfcmodel.packets.reference_managers import Squared
 from dfcmodel.packets.reference_queues import Queue
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from dfcmodel.packets.protocols import EventSimulation
     from dfcmodel.packets.reference_receivers import Packet
@@ -53,6 +54,10 @@ class CoupledQueues(Queue):
         """Return how many packets wait."""
         return sum(map(len, self.lanes))
 
+    def queues(self) -> Iterable[tuple[int, Sequence[tuple[float, Packet]]]]:
+        """Yield the queues for packets with ECT(1) and for all others."""
+        yield from enumerate(self.lanes)
+
     def put(self, packet: Packet) -> None:
         """Queue a packet."""
         lane = SCALABLE if self.controller.is_scalable(packet) else CLASSIC
@@ -72,7 +77,7 @@ class CoupledQueues(Queue):
         if self.controller.decide(packet, 0.0):
             super().send(came, packet)
         else:
-            self.drop(packet)
+            self.drop(packet, cause=BY_MANAGER)
 
     def go(self) -> None:
         """Send the next packet that is not dropped, if the port is idle and not paused."""
@@ -81,4 +86,4 @@ class CoupledQueues(Queue):
             if self.controller.decide(packet, self.simulation.now - came):
                 super().send(came, packet)
             else:
-                self.drop_queued(came, packet)
+                self.drop_queued(came, packet, BY_MANAGER)

@@ -88,7 +88,7 @@ class Diffusive(Queue):
         """Return how many packets wait."""
         return sum(len(lane.waiting) for lane in self.lanes.values())
 
-    def admit(self, packet: Packet) -> bool:  # noqa: ARG002
+    def has_room(self, packet: Packet) -> bool:  # noqa: ARG002
         """Return whether there is room."""
         return self.length() < self.port.room
 

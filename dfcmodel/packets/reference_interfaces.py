@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING
 
-from dfcmodel.network.class_pauses import ALL
+from dfcmodel.network.class_pauses import ALL, CONTROL
 from dfcmodel.packets.ports import Interface
 from dfcmodel.packets.reference_queues import Queue
 from dfcmodel.packets.reference_sources import Rated
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from dfcmodel.packets.protocols import EventSimulation
     from dfcmodel.packets.reference_receivers import Packet
@@ -62,9 +62,27 @@ class HostQueues(Queue):
             turns and self.may_leave(priority) for priority, turns in self.turns.items()
         )
 
-    def admit(self, packet: Packet) -> bool:  # noqa: ARG002
+    def is_refused(self, packet: Packet) -> bool:  # noqa: ARG002
+        """Return False: an interface drops nothing."""
+        return False
+
+    def has_room(self, packet: Packet) -> bool:  # noqa: ARG002
         """Return that there is room."""
         return True
+
+    def queues(self) -> Iterable[tuple[int, Sequence[tuple[float, Packet]]]]:
+        """Yield the queue of the control class, and of each flow with its class."""
+        yield CONTROL, self.control
+        for key, line in self.lines.items():
+            yield self.priorities[key], line
+
+    def queue_of(self, packet: Packet) -> int:
+        """Return the class of a packet."""
+        return self.priorities.get((packet.flow, packet.is_ack), CONTROL)
+
+    def is_held(self, key: int) -> bool:
+        """Return whether a class is paused."""
+        return self.is_stopped() or (key != CONTROL and not self.may_leave(key))
 
     def passes(self, packet: Packet) -> bool:
         """Return whether a packet is sent at once."""

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from dfcmodel.network.coupled import PI2
 from dfcmodel.network.disciplines import Arrivals, Discipline, manager_of
 from dfcmodel.network.managers import PIE, RED, CoDel
+from dfcmodel.network.run_tables import BY_MANAGER
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -51,7 +52,7 @@ class ManagedQueue(Protocol):
     def pop(self) -> tuple[float, Packet]:
         """Remove the next packet; return its arrival time and the packet."""
 
-    def drop_queued(self, came: float, packet: Packet) -> None:
+    def drop_queued(self, came: float, packet: Packet, cause: int) -> None:
         """Drop a packet that was queued."""
 
 
@@ -253,13 +254,13 @@ class ControlledDelay(Manager):
         if self.dropping:
             self.dropping = ok_to_drop
             while self.dropping and now >= self.drop_next:
-                self.queue.drop_queued(came, packet)
+                self.queue.drop_queued(came, packet, BY_MANAGER)
                 self.count += 1
                 came, packet, self.dropping = self.dodequeue()
                 if self.dropping:
                     self.drop_next = self.control_law(self.drop_next)
         elif ok_to_drop:
-            self.queue.drop_queued(came, packet)
+            self.queue.drop_queued(came, packet, BY_MANAGER)
             came, packet, _ = self.dodequeue()
             self.dropping = True
             delta = self.count - self.lastcount

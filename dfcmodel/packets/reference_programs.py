@@ -7,11 +7,13 @@ from collections import Counter
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
+from dfcmodel.network.class_pauses import ALL
 from dfcmodel.network.programs import QueuedPacket, SwitchProgram
+from dfcmodel.network.run_tables import AT_RANDOM, BUFFER_FULL, BY_MANAGER
 from dfcmodel.packets.reference_queues import Queue
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from dfcmodel.packets.protocols import EventSimulation
     from dfcmodel.packets.reference_receivers import Packet
@@ -35,6 +37,10 @@ class RankedQueue(Queue):
     def arrivals(self) -> Iterable[float]:
         """Return when the packets that wait came."""
         return (came for _, came, _ in self.entries)
+
+    def queues(self) -> Iterable[tuple[int, Sequence[tuple[float, Packet]]]]:
+        """Yield what waits, by rank."""
+        yield ALL, [(came, packet) for _, came, packet in self.entries]
 
     def length(self) -> int:
         """Return how many packets wait."""
@@ -67,25 +73,25 @@ class RankedQueue(Queue):
         """Transmit, queue or drop an arriving packet."""
         simulation, loss = self.simulation, self.simulation.plan.losses[self.p]
         if loss > 0.0 and not packet.is_ack and simulation.draw(self.p) < loss:
-            self.drop(packet)
+            self.drop(packet, cause=AT_RANDOM)
             return
         if self.judge(packet):
-            self.drop(packet)
+            self.drop(packet, cause=BY_MANAGER)
             return
         rank = float(self.state.rank)
         if self.passes(packet):
             if self.judge(packet, rank, simulation.now):
-                self.drop(packet)
+                self.drop(packet, cause=BY_MANAGER)
             else:
                 self.send(simulation.now, packet)
             return
         if self.length() >= self.port.room:
             last = self.entries[-1] if self.entries else None
             if self.program.overflow != "last" or last is None or last[0] <= rank:
-                self.drop(packet)
+                self.drop(packet, cause=BUFFER_FULL)
                 return
             self.take(len(self.entries) - 1)
-            self.drop_queued(last[1], last[2])
+            self.drop_queued(last[1], last[2], BUFFER_FULL)
         at = bisect_right(self.entries, rank, key=lambda entry: entry[0])
         self.entries.insert(at, (rank, simulation.now, packet))
         self.bytes += self.size_of(packet)
@@ -104,7 +110,7 @@ class RankedQueue(Queue):
         while self.ready():
             rank, came, packet = self.take(0)
             if self.judge(packet, rank, came):
-                self.drop_queued(came, packet)
+                self.drop_queued(came, packet, BY_MANAGER)
             else:
                 self.send(came, packet)
 

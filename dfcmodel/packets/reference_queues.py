@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING
 
 from dfcmodel.network.class_pauses import ALL
 from dfcmodel.network.disciplines import Pause
+from dfcmodel.network.run_tables import AT_RANDOM, BUFFER_FULL, BY_MANAGER, BY_WATCHDOG
 from dfcmodel.packets.reference_managers import manager_of_queue
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from dfcmodel.packets.protocols import EventSimulation, Guard
     from dfcmodel.packets.reference_receivers import Packet
@@ -40,6 +41,7 @@ class Queue:
         self.bytes = 0.0
         self.manager = manager_of_queue(self, self.port.discipline)
         self.guards: list[Guard] = []
+        self.left: dict[int, float] = {}  # when a packet last left each line, s
 
     def arrivals(self) -> Iterable[float]:
         """Return when the packets that wait came."""
@@ -53,10 +55,39 @@ class Queue:
         """Return how many packets wait."""
         return len(self.waiting)
 
-    def admit(self, packet: Packet) -> bool:
-        """Return whether a packet is accepted: by the manager, and the port is idle or has space."""
-        idle = not (self.busy or self.paused_by)
-        return self.manager.admit(packet) and (idle or self.length() < self.port.room)
+    def is_refused(self, packet: Packet) -> bool:
+        """Return whether the manager drops an arriving packet."""
+        return not self.manager.admit(packet)
+
+    def has_room(self, packet: Packet) -> bool:  # noqa: ARG002
+        """Return whether a packet that the manager accepts finds room: the port is idle or has space."""
+        return not (self.busy or self.paused_by) or self.length() < self.port.room
+
+    def count_excess(self, packet: Packet) -> None:
+        """Count a packet without room, where a queue that pauses others is to be no shorter."""
+
+    def queues(self) -> Iterable[tuple[int, Sequence[tuple[float, Packet]]]]:
+        """Yield the key of each line of waiting packets, and when they came with the packets."""
+        yield ALL, self.waiting
+
+    def queue_of(self, packet: Packet) -> int:  # noqa: ARG002
+        """Return the key of the line in which a packet waits."""
+        return ALL
+
+    def remaining(self, until: float) -> Iterable[tuple[int, int, bool, bool]]:
+        """Yield flow, place in the route, whether it is an ACK, and whether it stands still, of each waiting packet.
+
+        It does where no packet has left its line since ``until``, in s.
+        """
+        for key, line in self.queues():
+            still = bool(line) and line[0][0] <= until and self.left.get(key, 0.0) <= until
+            still = still and (self.is_held(key) or self.end <= until)
+            for _, packet in line:
+                yield packet.flow, packet.hop, packet.is_ack, still
+
+    def is_held(self, key: int) -> bool:  # noqa: ARG002
+        """Return whether a line is paused."""
+        return bool(self.paused_by)
 
     def sees(self, packet: Packet) -> bool:  # noqa: ARG002
         """Return whether the manager sees a packet."""
@@ -95,12 +126,15 @@ class Queue:
         if self.busy and self.end == simulation.now and self.departs_first(packet):
             self.end = -1.0
             self.finish()
-        if (
-            any(guard.takes(packet) for guard in self.guards)
-            or (loss > 0.0 and not packet.is_ack and simulation.draw(self.p) < loss)
-            or not self.admit(packet)
-        ):
-            self.drop(packet)
+        if any(guard.takes(packet) for guard in self.guards):
+            self.drop(packet, cause=BY_WATCHDOG)
+        elif loss > 0.0 and not packet.is_ack and simulation.draw(self.p) < loss:
+            self.drop(packet, cause=AT_RANDOM)
+        elif self.is_refused(packet):
+            self.drop(packet, cause=BY_MANAGER)
+        elif not self.has_room(packet):
+            self.count_excess(packet)
+            self.drop(packet, cause=BUFFER_FULL)
         elif self.passes(packet):
             self.manager.pass_by()
             self.send(self.simulation.now, packet)
@@ -131,15 +165,15 @@ class Queue:
         answers = plan.recoveries[f] and len(plan.backward[f])
         return float(plan.passage[plan.backward[f][-1], 1]) if answers else math.inf
 
-    def drop(self, packet: Packet, came: float | None = None) -> None:
+    def drop(self, packet: Packet, came: float | None = None, *, cause: int) -> None:
         """Drop a packet that arrived at time ``came``; None: now."""
         now = self.simulation.now
-        self.simulation.records.drop(self.p, packet, now if came is None else came, now)
+        self.simulation.records.drop(self.p, packet, now if came is None else came, now, cause)
 
-    def drop_queued(self, came: float, packet: Packet) -> None:
+    def drop_queued(self, came: float, packet: Packet, cause: int) -> None:
         """Drop a packet that was queued since it arrived at time ``came``."""
         self.simulation.records.wait_until(self.p, came, self.simulation.now)
-        self.drop(packet, came)
+        self.drop(packet, came, cause=cause)
 
     def send(self, came: float, packet: Packet) -> None:
         """Start the transmission of a packet that arrived at time ``came``."""
@@ -147,6 +181,7 @@ class Queue:
         now = simulation.now
         if self.sees(packet):
             self.manager.leave(packet)
+        self.left[self.queue_of(packet)] = now
         self.busy = True
         simulation.records.transmit(self.p, packet, came, now)
         self.spent = float(plan.transmission[self.p, packet.size])
@@ -198,7 +233,7 @@ class Queue:
         while self.waiting:
             came, packet = self.waiting.popleft()
             self.bytes -= self.size_of(packet)
-            self.drop_queued(came, packet)
+            self.drop_queued(came, packet, BY_WATCHDOG)
         self.watch()
         return number
 
@@ -210,9 +245,24 @@ class Pausing(Queue):
     """A FIFO queue that pauses the ports feeding its node (IEEE 802.3x)."""
 
     pausing = False
+    excess = 0  # packets without room since the pause began
+
+    def count_excess(self, packet: Packet) -> None:  # noqa: ARG002
+        """Count a packet without room since the queue was last at its low threshold."""
+        self.excess += 1
+        found = self.simulation.records.excess
+        found[self.p, ALL, ALL] = max(self.excess, found.get((self.p, ALL, ALL), 0))
+
+    def begin_anew(self) -> None:
+        """Forget packets without room once the queue is at its low threshold."""
+        rule = self.port.discipline
+        assert isinstance(rule, Pause)
+        if self.length() <= rule.low:
+            self.excess = 0
 
     def watch(self) -> None:
         """Pause or resume the feeders when the queue crosses a threshold."""
+        self.begin_anew()
         rule, feeders = self.port.discipline, self.simulation.plan.pausable(self.p)
         assert isinstance(rule, Pause)
         wanted = self.length() > (rule.low if self.pausing else rule.high)
@@ -241,6 +291,7 @@ class PausingByQuanta(Pausing):
 
     def watch(self) -> None:
         """Pause the feeders that are not paused when the queue is above the high threshold."""
+        self.begin_anew()
         rule, simulation = self.port.discipline, self.simulation
         assert isinstance(rule, Pause)
         if self.length() <= rule.high:
@@ -293,9 +344,17 @@ class RoundRobin(Queue):
         """Return how many packets wait."""
         return sum(map(len, self.lanes.values()))
 
-    def admit(self, packet: Packet) -> bool:
-        """Return what the manager says: the rest is queued, and `put` drops another on overflow."""
-        return self.manager.admit(packet)
+    def queues(self) -> Iterable[tuple[int, Sequence[tuple[float, Packet]]]]:
+        """Yield the queue of each flow."""
+        yield from self.lanes.items()
+
+    def queue_of(self, packet: Packet) -> int:
+        """Return the flow of a packet."""
+        return packet.flow
+
+    def has_room(self, packet: Packet) -> bool:  # noqa: ARG002
+        """Return True: a packet is queued, and `put` drops another on overflow."""
+        return True
 
     def level(self, f: int) -> int:  # noqa: ARG002
         """Return the priority level of a flow: 0 for all."""
@@ -320,7 +379,7 @@ class RoundRobin(Queue):
         if not self.lanes[g]:
             self.turns[last].remove(g)
         self.bytes -= self.size_of(victim)
-        self.drop_queued(came, victim)
+        self.drop_queued(came, victim, BUFFER_FULL)
 
     def pop(self) -> tuple[float, Packet]:
         """Return the arrival time and the next packet, by DRR in the first busy level."""

@@ -11,6 +11,7 @@ from dfcmodel.network.disciplines import Pause
 from dfcmodel.packets.engine import run_engine
 from dfcmodel.packets.planning import plan_packets
 from dfcmodel.packets.reference import run_reference
+from dfcmodel.packets.remains import dropped_packets, excess_rows
 from dfcmodel.results.pauses import intervals_of
 from dfcmodel.results.trajectories import Trajectory
 from hopflow.kernels.stopwatch import Stopwatch
@@ -121,6 +122,11 @@ def trajectory(plan: Plan, records: Records, seconds: float) -> Trajectory:
             )
         ),
         paused=_paused(plan, records) if records.all_switches else None,
+        dropped=dropped_packets(plan, records.causes, records.first_drops),
+        excess=excess_rows(plan, records.excess),
+        remaining=records.remaining,
+        emitted=records.emitted,
+        inside=records.inside,
     )
 
 

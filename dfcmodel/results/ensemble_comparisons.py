@@ -11,7 +11,7 @@ import numpy as np
 
 from dfcmodel.results.ensembles import Ensemble, mean_interval
 from dfcmodel.results.run_comparisons import RunComparison, total_goodput
-from dfcmodel.results.trajectories import MAX_ROWS
+from dfcmodel.results.summaries import MAX_ROWS
 from hopflow.results import figure
 from hopflow.side_by_side import SideBySide, stacked
 

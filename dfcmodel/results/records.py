@@ -104,7 +104,18 @@ class Records(Recorded):
         (see `dfcmodel.Trajectory.pauses`); None: not recorded.
     recoveries
         How each flow repaired losses, ``"tahoe"``, ``"reno"``, ``"newreno"``, ``"sack"`` or ``"prr"``, after
-        ``recovery`` of the method; empty without a window rule. F strings.
+        ``recovery`` of the method; ``"go-back-n"`` of rate rules that repair them; otherwise empty. F strings.
+    dropped
+        The drops of each flow at each link by cause, a structured array (see `dfcmodel.Trajectory.drops`).
+    excess
+        The most packets of each ingress with pauses for which there was no room in one pause, a structured array
+        (`dfcmodel.network.run_tables.EXCESS`).
+    remaining
+        What waits at the end of the run at links that are paused or pause others, a structured array
+        (`dfcmodel.network.run_tables.WAITING`).
+    emitted, inside
+        Packets that each sender sent, with those that it sent again, and packets and ACKs of each flow that are in the
+        network at the end of the run, shape (F,). These five: None where they were not recorded.
     choice
         Which level ``method="auto"`` chose, and why; empty for another method.
 
@@ -144,6 +155,11 @@ class Records(Recorded):
     paused: NDArray[Any] | None = None
     recoveries: tuple[str, ...] = ()
     choice: str = ""
+    dropped: NDArray[Any] | None = None
+    excess: NDArray[Any] | None = None
+    remaining: NDArray[Any] | None = None
+    emitted: NDArray[np.float64] | None = None
+    inside: NDArray[np.float64] | None = None
     step_error: float | None = None
     accuracy: float | None = None
 

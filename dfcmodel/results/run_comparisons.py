@@ -17,7 +17,8 @@ from dfcmodel.results.plots import (
     draw_space_time,
     title_of,
 )
-from dfcmodel.results.trajectories import MAX_ROWS, Trajectory
+from dfcmodel.results.summaries import MAX_ROWS
+from dfcmodel.results.trajectories import Trajectory
 from hopflow.results import figure
 from hopflow.side_by_side import SideBySide, stacked
 

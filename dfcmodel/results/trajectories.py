@@ -6,9 +6,6 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from dfcmodel.results.loss_summaries import largest_queue, places_of_losses
 from dfcmodel.results.records import Records
 from hopflow.results import Result, figure
 from hopflow.status import Status
@@ -16,25 +13,13 @@ from hopflow.status import Status
 if TYPE_CHECKING:
     import xarray as xr
 
-    from dfcmodel.network.flows import Flow
     from dfcmodel.results.animations import Animation
-    from dfcmodel.results.pauses import PauseDeadlock, PauseStorm
+    from dfcmodel.results.drops import LosslessLoss
+    from dfcmodel.results.pauses import PauseStorm
+    from dfcmodel.results.standstills import PauseDeadlock
+    from dfcmodel.results.unfinished import Unfinished
 
 __all__ = ["Trajectory"]
-
-MAX_ROWS = 10
-"""Flows that a table lists one by one."""
-
-
-def _counted(count: int, what: str) -> str:
-    return f"{count} {what}{'' if count == 1 else 's'}"
-
-
-def _source(flow: Flow, recovery: str) -> str:
-    """Return the class of a flow's source, with the recovery where the method overrides the rule's."""
-    name = type(flow.source).__name__
-    own = getattr(flow.source, "recovery", recovery)
-    return name if recovery in ("", own) else f"{name} with recovery {recovery!r}"
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -67,15 +52,20 @@ class Trajectory(Records, Result):
     def status(self) -> Status:
         """COMPLETED when every packet is accounted for to 1e-12 and every number is finite.
 
-        INACCURATE when an accuracy was asked for (`Fluid`) and the error from the step may be larger.
-        STORM when besides a port pauses others for ever by a fault, `storm` names it; else DEADLOCKED when
-        links pause each other in a circle for ever, `deadlock` names them.
+        INACCURATE when an accuracy was asked for (`Fluid`) and the error from the step may be larger. Instead of
+        COMPLETED, the first of these that applies: STORM when a port pauses others for ever by a fault, `storm` names it;
+        DEADLOCKED when packets wait for each other for ever, `deadlock` says where; LOST_LOSSLESS when a buffer that
+        pauses what feeds it had no room for packets of a lossless class, `lossless_losses` says where.
+        Transfers that the end of the run cut short are no failure: see `unfinished`.
         """
         status = super().status
-        if status is Status.COMPLETED and self.storm is not None:
+        if status is not Status.COMPLETED:
+            return status
+        if self.storm is not None:
             return Status.STORM
-        stuck = status is Status.COMPLETED and self.deadlock is not None
-        return Status.DEADLOCKED if stuck else status
+        if self.deadlock is not None:
+            return Status.DEADLOCKED
+        return Status.LOST_LOSSLESS if self.lossless_losses else status
 
     @cached_property
     def limits(self) -> tuple[str, ...]:
@@ -119,7 +109,11 @@ class Trajectory(Records, Result):
 
     @cached_property
     def deadlock(self) -> PauseDeadlock | None:
-        """Links that pause each other in a circle at the end of the run, and so for ever; None: none do.
+        """Links that stand still for ever at the end of the run, as they wait for each other; None: none do.
+
+        Their packets hold the pauses of each other, so that no queue among them can become shorter; ``cycle`` names
+        links that do in a circle. It is empty where progress decides: packets wait, pauses last, and nothing has moved
+        for the last quarter of the run.
 
         Examples
         --------
@@ -129,9 +123,71 @@ class Trajectory(Records, Result):
         >>> run.status.label, run.deadlock.cycle
         ('deadlocked', ('0->1', '1->2', '2->3', '3->0'))
         """
-        from dfcmodel.results.pauses import deadlock_of
+        from dfcmodel.results.standstills import deadlock_of
 
         return deadlock_of(self)
+
+    @cached_property
+    def lossless_losses(self) -> tuple[LosslessLoss, ...]:
+        """What links with `PFC` lost of a lossless class, or links with `Pause`, as they had no room; by link and class.
+
+        Losses at random or by a queue manager are not among them, nor those at the first link of a flow with
+        ``host="direct"``, whose sender is not paused: see `drops`.
+
+        Examples
+        --------
+        >>> from dfcmodel import CBR, PFC, Flow, Packets, Scenario, chain, simulate
+        >>> links = chain(3, rate=1e4, delay=1e-3, buffer=300, discipline=PFC(xoff=50, xon=25, headroom=5))
+        >>> paths = {"a": (1, 2, 3), "b": (2, 3)}
+        >>> flows = [Flow(name, path, CBR(8e3), host="unshaped") for name, path in paths.items()]
+        >>> run = simulate(Scenario("too little", links, flows, duration=0.1), Packets(seed=1))
+        >>> run.status.label, run.lossless_losses[0].link, run.lossless_losses[0].given
+        ('lost in a lossless class', '2->3', 5.0)
+        """
+        from dfcmodel.results.drops import lossless_losses
+
+        return lossless_losses(self)
+
+    @cached_property
+    def unfinished(self) -> tuple[Unfinished, ...]:
+        """Flows of a finite ``size`` that were not complete at the end of the run, and what each waits for.
+
+        Examples
+        --------
+        >>> from dfcmodel import CBR, Flow, Scenario, chain, simulate
+        >>> links = chain(2, rate=1e4, delay=1e-3, buffer=200)
+        >>> flows = [Flow("short", (1, 2), CBR(5e3), size=10.0), Flow("long", (1, 2), CBR(5e3), size=1000.0)]
+        >>> run = simulate(Scenario("transfers", links, flows, duration=0.1))
+        >>> [(each.name, each.waits_for) for each in run.unfinished]
+        [('long', 'still sending')]
+        """
+        from dfcmodel.results.unfinished import unfinished_flows
+
+        return unfinished_flows(self)
+
+    def drops(self) -> xr.Dataset:
+        """Return how many packets each flow lost at each link and why, a table with a row (``drop``) for each.
+
+        Returns
+        -------
+        xarray.Dataset
+            flow; link; cause: ``"buffer"`` (no room), ``"own link"`` (no room at the first link of the flow's path,
+            where a sender with ``host="direct"`` is not paused), ``"manager"``, ``"random"`` or ``"watchdog"``; ack,
+            whether ACKs were lost; packets; first, when the first was dropped (s); lossless, whether it is a loss
+            of a lossless class inside the network.
+
+        Examples
+        --------
+        >>> from dfcmodel import CBR, RED, Flow, Packets, Scenario, chain, simulate
+        >>> links = chain(2, rate=1e3, delay=1e-3, buffer=20, discipline=RED(low=5, high=15, weight=0.1))
+        >>> flow = Flow("a", (1, 2), CBR(1.5e3))
+        >>> run = simulate(Scenario("RED", links, [flow], duration=0.5), Packets(seed=1))
+        >>> run.drops().cause.values.tolist()
+        ['own link', 'manager']
+        """
+        from dfcmodel.results.drops import drop_table
+
+        return drop_table(self)
 
     def pauses(self) -> xr.Dataset:
         """Return when each link was paused and by whom, a table with a row (``pause``) for each time.
@@ -156,7 +212,7 @@ class Trajectory(Records, Result):
         >>> flows = [Flow("a", (1, 2, 3), CBR(8e3)), Flow("b", (2, 3), CBR(8e3))]
         >>> table = simulate(Scenario("pause", links, flows, duration=0.1)).pauses()
         >>> str(table.link[0].values), str(table.by[0].values), round(float(table.begin[0]), 4)
-        ('1->2', '2->3', 0.0103)
+        ('host of b', '2->3', 0.0103)
         """
         from dfcmodel.results.pauses import pause_table
 
@@ -247,54 +303,9 @@ class Trajectory(Records, Result):
     def summary(self) -> dict[str, object]:
         """Return status, scenario, each flow's goodput and losses, pauses, places of losses, largest queue and step.
 
-        Of many flows the first ones are listed, and the range of the others.
+        There are rows for transfers that are not complete and for losses of lossless classes, if there are any. Of many
+        flows the first ones are listed, and the range of the others.
         """
-        scenario = self.scenario
-        rows: dict[str, object] = {
-            "status": self.status,
-            "scenario": f"{scenario.name}, {len(scenario.nodes)} nodes, {len(scenario.flows)} flows",
-        }
-        rows |= {"level": self.choice} if self.choice else {}
-        recoveries = self.recoveries or [""] * len(scenario.flows)
-        goodput, means = self.delivered[:, -1] / self.time[-1], self.mean_efficiency()
-        for f, flow in enumerate(scenario.flows[:MAX_ROWS]):
-            rows[f"{flow.name}"] = (
-                f"{_source(flow, recoveries[f])}: goodput {goodput[f]:.4g} packets/s, efficiency "
-                f"{means[f]:.3f} of the path's bandwidth-delay product, lost {self.lost[f].sum():.0f} packets, "
-                f"{_counted(self.loss_events[f], 'loss event')}, "
-                f"{_counted(self.timeouts[f], 'timeout')}"
-            )
-        if len(scenario.flows) > MAX_ROWS:
-            others = goodput[MAX_ROWS:]
-            least, median, most = np.quantile(others, (0.0, 0.5, 1.0))
-            rows[f"{len(others)} other flows"] = (
-                f"goodput {least:.4g} to {most:.4g}, median {median:.4g} packets/s, lost "
-                f"{self.lost[MAX_ROWS:].sum():.0f} packets, {self.timeouts[MAX_ROWS:].sum()} timeouts"
-            )
-        rows |= self._about_pauses()
-        if places := places_of_losses(self):
-            rows["lost at"] = places
-        rows["largest queue"] = largest_queue(self)
-        rows["imbalance"] = f"{self.imbalance.max():.1e} of the packets emitted"
-        took = f"{self.time[-1]:g} s simulated in {self.seconds:.2f} s"
-        rows |= {"step": f"{self.step:g} s, {took}"} if self.step else {"packet by packet": took}
-        if self.step_error is not None:
-            rows["error from the step"] = f"{self.step_error:.2g} of the path's rate, estimated"
-        for limit in self.limits:
-            topic, _, said = limit.partition(": ")
-            rows[f"limit, {topic}"] = f"{said}; compare with method=Packets()"
-        return rows
+        from dfcmodel.results.summaries import summary_rows
 
-    def _about_pauses(self) -> dict[str, object]:
-        """Return the rows about pauses, if there were any: deadlock, storm, and how far they spread."""
-        from dfcmodel.results.pauses import chain_of_pauses
-
-        if self.paused is None or not len(self.paused):
-            return {}
-        rows: dict[str, object] = {} if self.deadlock is None else {"deadlock": self.deadlock}
-        rows |= {} if self.storm is None else {"storm": self.storm}
-        links, spread = len(set(self.paused["link"].tolist())), chain_of_pauses(self)
-        rows["pauses"] = (
-            f"{len(self.paused)}, on {_counted(links, 'link')}; longest chain at a time: {', '.join(spread)}"
-        )
-        return rows
+        return summary_rows(self)

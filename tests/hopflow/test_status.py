@@ -24,6 +24,7 @@ class TestStatus:
             Status.UNPROVED,
             Status.DEADLOCKED,
             Status.STORM,
+            Status.LOST_LOSSLESS,
         ]
         assert str(Status.CONVERGED) == "converged"
         assert str(Status.SOLVED).startswith("solved, error unknown: ")

@@ -5,6 +5,7 @@ What waits is counted at the end of a step, for the pauses of the next one (`pau
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from .jit import compiled
@@ -13,6 +14,20 @@ from .pause import waiting_elsewhere
 from .records import ARRIVED, SENT
 
 __all__ = ["limit_ingress"]
+
+
+@compiled
+def count_excess(n: int, amount: float, pauses: Any) -> None:
+    """Add what row n had no room for to the row that asks for its pause.
+
+    With more room the pause would last longer: the largest sum is how much more would have been enough for what came.
+    """
+    asking = n
+    while pauses[asking].high == math.inf and pauses[asking].also != n:
+        asking = pauses[asking].also
+    row = pauses[asking]
+    row.excess += amount
+    row.most_excess = max(row.most_excess, row.excess)
 
 
 @compiled
@@ -35,4 +50,5 @@ def limit_ingress(
             )  # fmt: skip
             waits -= amount
             link.total -= amount
+            count_excess(n, amount, pauses)
         row.waits = waits

@@ -15,7 +15,7 @@ from .jit import compiled, inlined
 from .quantum import quantize
 from .records import LOST_HERE, NO_FEEDBACK, PER_FLOW_RATE
 
-__all__ = ["find_losses", "record_loss", "record_pushed_out"]
+__all__ = ["find_losses", "note_first", "record_loss", "record_pushed_out"]
 
 
 @compiled
@@ -42,6 +42,13 @@ def count_loss(flow: Any, amount: float, when: float, left: int) -> None:
         flow.first_loss = when
     flow.all_lost += amount
     flow.lost_area += amount * left
+
+
+@inlined
+def note_first(drops: Any, cause: int, c: int, when: float) -> None:
+    """Set when queue c first dropped packets for a cause, unless it is set."""
+    if not drops[cause, c] <= when:
+        drops[cause, c] = when
 
 
 @compiled

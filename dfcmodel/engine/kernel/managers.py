@@ -13,14 +13,16 @@ from typing import Any
 
 from .fifo_queues import sum_of
 from .jit import call_manager, compiled
-from .loss_records import record_loss
+from .loss_records import note_first, record_loss
 from .overflow import take_from_arrivals
 from .quantum import quantize
 from .records import (
     AREA,
     ARRIVED,
     BEFORE,
+    FIRST_MANAGED,
     LOST_HERE,
+    MANAGED,
     MARKABLE,
     NOW,
     OWED,
@@ -122,6 +124,9 @@ def settle(
         dropped += drop
         if drop > 0.0 or mark > 0.0:
             position = shared[ARRIVED, c] + shared[LOST_HERE, c]
+            if drop > 0.0:
+                note_first(net.drops, FIRST_MANAGED, c, now)
+                net.drops[MANAGED, c] += drop
             record_loss(c, position - came, position, drop, mark, now, left, net, shared)
         shared[OWED, c] -= drop
         shared[OWED_MARKS, c] -= mark

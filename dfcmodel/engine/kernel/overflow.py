@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from .jit import compiled, inlined, summing
-from .loss_records import record_loss
+from .loss_records import note_first, record_loss
 from .pushed_out import push_out
 from .quantum import quantize
 from .records import (
@@ -16,6 +16,7 @@ from .records import (
     ARRIVED,
     BEFORE,
     FAIR_SHARES,
+    FIRST_FULL,
     LOST_HERE,
     NOW,
     PER_FLOW_RATE,
@@ -54,6 +55,7 @@ def record_drop(
     origin, mask = net.queues[c].origin, net.wire.shape[0] - 1
     begin, end = net.wire[(k - 1) & mask, origin], net.wire[k & mask, origin]
     begin = min(begin + quantize(fits * (end - begin), quantum), end - amount)
+    note_first(net.drops, FIRST_FULL, c, now + fits * h)
     record_loss(c, begin, end, amount, 0.0, now + fits * h, left, net, shared)
 
 

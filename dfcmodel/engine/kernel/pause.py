@@ -7,6 +7,7 @@ of it. The message is obeyed one delay later, for that part of a step.
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from .jit import compiled
@@ -107,6 +108,8 @@ def exchange_pauses(
         elif pause.first == pause.end:
             pause.waits = net.links[pause.pausing].backlog
         asked = update_pause(pause, pause.waits + waiting_elsewhere(n, pauses), k)
+        if pause.on == 0 and pause.high < math.inf:
+            pause.excess = 0.0
         if pause.on != before:
             note_switch(k, n, pause.on, asked, feedback)
         pausing[(k - 1) & mask, n] = asked

@@ -9,9 +9,9 @@ from __future__ import annotations
 from typing import Any
 
 from .jit import compiled, inlined
-from .loss_records import record_pushed_out
+from .loss_records import note_first, record_pushed_out
 from .quantum import quantize
-from .records import AREA, ARRIVED, LOST_HERE
+from .records import AREA, ARRIVED, FIRST_FULL, LOST_HERE
 
 __all__ = ["push_out"]
 
@@ -44,6 +44,7 @@ def drop_end(
     c = band.first
     end = net.wire[k & (net.wire.shape[0] - 1), net.queues[c].origin]
     waits = band.arrivals - band.served
+    note_first(net.drops, FIRST_FULL, c, now + fits * h)
     record_pushed_out(c, end, waits, amount, now + fits * h, left, net, shared)
     shared[ARRIVED, c] -= amount
     shared[LOST_HERE, c] += amount

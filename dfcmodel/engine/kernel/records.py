@@ -191,7 +191,7 @@ INPUT_LINK = np.dtype(
 PAUSE = np.dtype(
     [(name, np.float64)
      for name in ("high", "low", "paused_rate", "part", "quanta", "until", "backlog", "waits",
-                  "room")]
+                  "room", "excess", "most_excess")]
     + [(name, np.int64)
        for name in ("pausing", "paused", "band", "wait", "on", "held", "also")]
     + [(name, np.uint64) for name in ("first", "end")]
@@ -203,7 +203,8 @@ steps (0: until told otherwise) and when it ends; the packets that waited a step
 band: which FIFO queue of the paused link stops, WHOLE for all. With PFC, first, end: queues whose packets count, part of
 the FIFO queue ``held``, with room for ``room`` packets; otherwise first = end, and all of the link's count. A port with a fault
 (held: STORM) has a second row: from step ``room`` on it asks for a pause for ever. also: the next of the rows that are counted
-together, all outputs of a switch, in a circle (itself: it is alone); the first of them asks."""
+together, all outputs of a switch, in a circle (itself: it is alone); the first of them asks. excess: packets without room
+since its pause began, in the row that asks; most_excess: the most of them in one pause."""
 
 
 SWITCH = np.dtype([("time", np.float64), ("pause", np.int64), ("on", np.int64)])
@@ -222,6 +223,7 @@ class Network(NamedTuple):
     losses: Any  # LOSS (C, a power of two), a ring per queue
     path: Any  # queues of the flows, hosts left out
     origin: Any  # (C,) the queue before, as in QUEUE
+    drops: Any  # (3, C) FIRST_FULL, FIRST_MANAGED: when a full buffer and a manager dropped first, s; MANAGED: packets
 
 
 class Transport(NamedTuple):
@@ -251,6 +253,8 @@ packets to be dropped (by a manager, or the rest of whole ones) and marked early
 scratch.
 """
 COLUMNS = 10
+FIRST_FULL, FIRST_MANAGED, MANAGED = 0, 1, 2
+"""Rows of drops by cause."""
 
 
 class Service(NamedTuple):

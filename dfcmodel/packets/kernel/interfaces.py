@@ -13,7 +13,7 @@ from .calendar_queue import push, release, take
 from .jit import compiled, inlined
 from .layout import CLASSES, int64
 from .pauses import obey
-from .ports import INTERFACE, drop
+from .ports import AT_RANDOM, INTERFACE, drop
 from .random_numbers import uniform
 from .timers import WAKE, wake_at
 
@@ -77,7 +77,7 @@ def enter_interface(net: Any, senders: Any, records: Any, p: int, e: int) -> boo
         and it.hop < senders.flow[it.flow].turn
         and uniform(net.stream, p) < port.loss
     ):
-        drop(net, senders, records, p, e, it.time, it.time)
+        drop(net, senders, records, p, e, it.time, it.time, AT_RANDOM)
         return False
     if port.free <= it.time and port.waiting == 0 and port.paused == 0 and lane[k].paused == 0:
         return True
@@ -118,6 +118,7 @@ def next_of_interface(net: Any, senders: Any, p: int, time: float) -> int:
         e = int64(lane[c].head)
         lane[c].head = net.packet[e].next
         lane[c].count -= 1
+        lane[c].left = time
         return e
     k = c + 1 + port.turn
     while lane[k].paused > 0 or lane[k].count == 0:
@@ -129,6 +130,7 @@ def next_of_interface(net: Any, senders: Any, p: int, time: float) -> int:
     it.head = net.packet[e].next
     it.count -= 1
     lane[k].count -= 1
+    lane[k].left = time
     lane[k].first = it.next
     if it.count > 0:
         it.next = -1

@@ -10,7 +10,7 @@ from .jit import compiled, inlined, prefetch
 from .layout import BY_CLASS, BY_RANK, BY_RATE, int64
 from .managers import CODEL, COUPLED, DELIVER, control_delay
 from .pauses import count_class
-from .ports import drop, is_markable
+from .ports import BUFFER_FULL, BY_MANAGER, drop, is_markable
 from .programs import LEAVES, judge, next_ranked
 
 __all__ = ["dequeue", "discard", "enter_lane", "leave_lane", "longest_lane", "overflow", "wait_on"]
@@ -56,18 +56,19 @@ def wait_on(net: Any, records: Any) -> None:
             while net.lane[c].count > 0 and e >= 0:
                 waiting[min(int(net.packet[e].time * records.scale), rows), p] += 1
                 waiting[rows, p] -= 1
+                records.left[net.packet[e].hop] += 1
                 e = int64(net.packet[e].next)
 
 
 @inlined
-def discard(net: Any, senders: Any, records: Any, p: int, e: int, time: float) -> None:
+def discard(net: Any, senders: Any, records: Any, p: int, e: int, time: float, cause: int) -> None:
     """Drop a packet that was queued."""
     rows = len(records.lost) - 1
     row = min(int(time * records.scale), rows)
     came = net.packet[e].time
     records.waiting[min(int(came * records.scale), rows), p] += 1
     records.waiting[row, p] -= 1
-    drop(net, senders, records, p, e, came, time)
+    drop(net, senders, records, p, e, came, time, cause)
 
 
 @inlined
@@ -114,11 +115,11 @@ def overflow(net: Any, senders: Any, records: Any, p: int, time: float) -> None:
             lane[before].next = it.next
         if level.last == c:
             level.last = before
-    discard(net, senders, records, p, e, time)
+    discard(net, senders, records, p, e, time, BUFFER_FULL)
 
 
 @inlined
-def leave_lane(net: Any, p: int, level: int) -> int:
+def leave_lane(net: Any, p: int, level: int, time: float) -> int:
     """Remove the next packet from the lanes of a port, from a level on, and return it."""
     lane, sizes, packet = net.lane, net.sizes, net.packet
     port = net.port[p]
@@ -141,6 +142,7 @@ def leave_lane(net: Any, p: int, level: int) -> int:
     e = int64(it.head)
     it.head = packet[e].next
     it.count -= 1
+    it.left = time
     size = sizes[packet[e].size]
     it.deficit -= size
     port.waiting -= 1
@@ -166,10 +168,10 @@ def dequeue(net: Any, senders: Any, records: Any, p: int, time: float) -> int:
         return leave_rated(net, p, time)
     if port.by_turns == BY_RANK:
         while port.waiting > 0:
-            e = next_ranked(net, p)
+            e = next_ranked(net, p, time)
             if not judge(net, senders, p, e, time, LEAVES, is_markable(net, senders, e)):
                 return e
-            discard(net, senders, records, p, e, time)
+            discard(net, senders, records, p, e, time, BY_MANAGER)
         return -1
     after = DELIVER
     while True:
@@ -178,7 +180,7 @@ def dequeue(net: Any, senders: Any, records: Any, p: int, time: float) -> int:
             if port.waiting == 0:
                 return -1
             level = choose_queue(net, p)
-        e = leave_lane(net, p, level)
+        e = leave_lane(net, p, level, time)
         if port.by_turns == BY_CLASS:
             count_class(net, records, p, e, -1, time)
         if port.manager == COUPLED:
@@ -190,7 +192,7 @@ def dequeue(net: Any, senders: Any, records: Any, p: int, time: float) -> int:
                 if verdict == MARK:
                     packet[e].marked = 1
                 return e
-            discard(net, senders, records, p, e, time)
+            discard(net, senders, records, p, e, time, BY_MANAGER)
             continue
         if port.manager != CODEL or net.hop[packet[e].hop].ingress < 0:
             return e
@@ -198,4 +200,4 @@ def dequeue(net: Any, senders: Any, records: Any, p: int, time: float) -> int:
         after = control_delay(net.control, p, time, packet[e].time, left, sizes[0], after)
         if after == DELIVER:
             return e
-        discard(net, senders, records, p, e, time)
+        discard(net, senders, records, p, e, time, BY_MANAGER)

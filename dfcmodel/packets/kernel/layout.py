@@ -154,6 +154,7 @@ LANE = np.dtype(
         ("last", "i4"),
         ("flow", "i4"),
         ("paused", "i4"),  # number of ports that pause it
+        ("left", "f8"),  # when its last packet that waited left, s
     ],
     align=True,
 )
@@ -168,6 +169,11 @@ FEEDER = np.dtype(
         ("lane", "i4"),  # which lane of it is paused; -1: all
         ("priority", "i4"),  # class of traffic; -1: all
         ("pausing", "i4"),  # 1: it is paused
+        (
+            "excess",
+            "f8",
+        ),  # packets without room since its pause began, of a port with Pause in its first row
+        ("most_excess", "f8"),  # the most of these
     ],
     align=True,
 )
@@ -501,6 +507,9 @@ class Records(NamedTuple):
     started: Any  # (S + 1, H)
     waiting: Any  # (S + 1, P)
     lost: Any  # (S + 1, H)
+    causes: Any  # (H, CAUSES) drops until the end of the run
+    first_drops: Any  # (H, CAUSES) when the first of them was, s; nan: none
+    left: Any  # (H,) packets that wait in lanes at the end of the run
     switches: Any  # (M, 5) pauses and resumes
     trace: Any  # TRACE, of traced ports
     scale: float  # samples per second

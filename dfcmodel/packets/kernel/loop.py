@@ -37,8 +37,19 @@ from .managers import (
     mark_leaving,
     update_probability,
 )
-from .pauses import ENDS, PAUSE, RENEW, count_class, obey, renew, watch
-from .ports import LANES, count_starts, drop, is_markable, is_scalable, keep_packet, travel
+from .pauses import ENDS, PAUSE, RENEW, count_class, count_excess, obey, renew, watch
+from .ports import (
+    AT_RANDOM,
+    BUFFER_FULL,
+    BY_MANAGER,
+    LANES,
+    count_starts,
+    drop,
+    is_markable,
+    is_scalable,
+    keep_packet,
+    travel,
+)
 from .programs import ARRIVES, LEAVES, judge, put_in_order, take_last
 from .random_numbers import uniform
 from .rated import has_plain_rates, next_arrival, pass_rated
@@ -195,19 +206,19 @@ def enqueue_ranked(net: Any, senders: Any, records: Any, u: int, e: int, busy: b
     time = net.packet[e].time
     markable = is_markable(net, senders, e)
     if judge(net, senders, u, e, time, ARRIVES, markable):
-        drop(net, senders, records, u, e, time, time)
+        drop(net, senders, records, u, e, time, time, BY_MANAGER)
         return False
     if not busy and port.waiting == 0:
         if not judge(net, senders, u, e, time, LEAVES, markable):
             return True
-        drop(net, senders, records, u, e, time, time)
+        drop(net, senders, records, u, e, time, time, BY_MANAGER)
         return False
     if port.waiting >= port.room:
         gone = take_last(net, u, e)
         if gone == e:
-            drop(net, senders, records, u, e, time, time)
+            drop(net, senders, records, u, e, time, time, BUFFER_FULL)
             return False
-        discard(net, senders, records, u, gone, time)
+        discard(net, senders, records, u, gone, time, BUFFER_FULL)
     put_in_order(net, u, e)
     if int(time * records.scale) < len(records.lost) - 1:
         port.peak = max(port.peak, port.waiting)
@@ -226,6 +237,7 @@ def enqueue(net: Any, senders: Any, records: Any, u: int, e: int) -> bool:
         and it.hop < senders.flow[it.flow].turn
         and uniform(net.stream, u) < port.loss
     )
+    cause = AT_RANDOM if lose else BUFFER_FULL
     c = int64(net.hop[h].lane)
     counted = int64(net.hop[h].ingress)
     if not lose and port.manager != 0 and port.late == 0 and is_managed(net, port, e):
@@ -233,6 +245,7 @@ def enqueue(net: Any, senders: Any, records: Any, u: int, e: int) -> bool:
             net, u, e, time, is_markable(net, senders, e), is_scalable(net, senders, e),
             net.sizes[it.size],
         )  # fmt: skip
+        cause = BY_MANAGER if lose else BUFFER_FULL
     busy = port.free >= time or port.paused > 0
     if port.by_turns == BY_RANK and not lose:
         return enqueue_ranked(net, senders, records, u, e, busy)
@@ -247,7 +260,12 @@ def enqueue(net: Any, senders: Any, records: Any, u: int, e: int) -> bool:
         waits = port.by_turns == BY_RATE or (port.by_turns == 0 and busy)
         full = waits and port.waiting >= port.room
     if lose or full:
-        drop(net, senders, records, u, e, time, time)
+        if not lose:
+            if port.by_turns == BY_CLASS:
+                count_excess(net, counted, net.sizes[it.size] / net.sizes[0])
+            elif port.feeders > 0:
+                count_excess(net, int64(port.feeder), 1.0)
+        drop(net, senders, records, u, e, time, time, cause)
         return False
     if port.waiting == 0 and not busy and port.by_turns != BY_RATE:
         if port.manager == CODEL:  # a packet that does not wait is below the target
@@ -259,7 +277,7 @@ def enqueue(net: Any, senders: Any, records: Any, u: int, e: int) -> bool:
                 net.sizes[0],
             )  # fmt: skip
             if verdict == DROP:
-                drop(net, senders, records, u, e, time, time)
+                drop(net, senders, records, u, e, time, time, BY_MANAGER)
                 return False
             if verdict == MARK:
                 it.marked = 1

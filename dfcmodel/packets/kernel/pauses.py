@@ -15,6 +15,7 @@ __all__ = [
     "ENDS",
     "begin_pauses",
     "count_class",
+    "count_excess",
     "obey",
     "record_switch",
     "renew",
@@ -99,6 +100,8 @@ def watch(net: Any, records: Any, p: int, time: float) -> None:
     port = net.port[p]
     if port.feeders == 0:
         return
+    if float(port.waiting) <= port.low:
+        net.feeder[port.feeder].excess = 0.0
     if net.feeder[port.feeder].span > 0.0:
         if float(port.waiting) > port.high and port.pausing < port.feeders:
             begin_pauses(net, records, p, time)
@@ -128,8 +131,21 @@ def count_class(net: Any, records: Any, p: int, e: int, more: int, time: float) 
     wanted = 1 if row.count > (port.low if row.pausing == 1 else port.high) else 0
     if wanted != row.pausing:
         row.pausing = wanted
+        row.excess = 0.0
         record_switch(net, records, time, port.asks, wanted, row.port, row.priority)
         send_message(net, port.asks, k, wanted, time)
+
+
+@compiled
+def count_excess(net: Any, k: int, packets: float) -> None:
+    """Count what row k of ``feeder`` had no room for since its pause began.
+
+    Packets that leave make room for later ones, and with more room the pause would last longer: the largest count is
+    how much more room would have been enough for what came.
+    """
+    row = net.feeder[k]
+    row.excess += packets
+    row.most_excess = max(row.most_excess, row.excess)
 
 
 @inlined

@@ -14,6 +14,9 @@ from .random_numbers import uniform
 from .receivers import receive_data
 
 __all__ = [
+    "AT_RANDOM",
+    "BUFFER_FULL",
+    "BY_MANAGER",
     "admit",
     "count_starts",
     "count_waiting",
@@ -28,6 +31,7 @@ __all__ = [
 ]
 
 BLIND = 4
+BUFFER_FULL, BY_MANAGER, AT_RANDOM = 0, 1, 2  # causes of drops: columns of ``causes``
 FIFO, EARLY, LANES, INTERFACE = 0, 1, 2, 3  # kinds of ports
 LATEST = (
     1.0 - 2.0**-48
@@ -64,8 +68,10 @@ def keep_packet(
 
 
 @inlined
-def drop(net: Any, senders: Any, records: Any, p: int, e: int, came: float, time: float) -> None:
-    """Drop a packet that came to a port at time ``came``, and record it."""
+def drop(
+    net: Any, senders: Any, records: Any, p: int, e: int, came: float, time: float, cause: int
+) -> None:
+    """Drop a packet that came to a port at time ``came``, and record it with the cause."""
     it = net.packet[e]
     s = senders.flow[it.flow]
     if net.port[p].traced == 1:
@@ -73,6 +79,10 @@ def drop(net: Any, senders: Any, records: Any, p: int, e: int, came: float, time
     rows = len(records.lost) - 1
     row = min(int(time * records.scale), rows)
     records.lost[row, it.hop] += 1
+    if row < rows:
+        records.causes[it.hop, cause] += 1
+        if not records.first_drops[it.hop, cause] <= time:
+            records.first_drops[it.hop, cause] = time
     if row < rows and it.hop < s.turn and not s.first_loss <= time:
         s.first_loss = time
     release(net, e)
@@ -167,7 +177,7 @@ def count_waiting(net: Any, senders: Any, p: int, e: int, time: float) -> int:
 
 @inlined
 def admit(net: Any, senders: Any, p: int, e: int, time: float) -> int:
-    """Return how many wait before a packet that arrives at a port without lanes; -1: it is dropped."""
+    """Return how many wait before a packet that arrives at a port without lanes; -1 less the cause: it is dropped."""
     port = net.port[p]
     f = int64(net.packet[e].flow)
     if (
@@ -175,14 +185,14 @@ def admit(net: Any, senders: Any, p: int, e: int, time: float) -> int:
         and net.packet[e].hop < senders.flow[f].turn
         and uniform(net.stream, p) < port.loss
     ):
-        return -1
+        return -1 - AT_RANDOM
     queued = count_waiting(net, senders, p, e, time)
     ended = port.free < time
     if port.free == time:
         ended = departs_first(net, senders, e, port.spent)
     if port.kind == EARLY and detect_early(net, senders, e, p, queued, ended, time) == 0:
-        return -1
-    return queued if ended or queued < port.room else -1
+        return -1 - BY_MANAGER
+    return queued if ended or queued < port.room else -1 - BUFFER_FULL
 
 
 @inlined
@@ -279,7 +289,7 @@ def travel(net: Any, senders: Any, records: Any, e: int, time: float, key: int, 
             queued = admit(net, senders, p, e, time)
             if queued < 0:
                 count_starts(started, row, first, h)
-                drop(net, senders, records, p, e, time, time)
+                drop(net, senders, records, p, e, time, time, -1 - queued)
                 return
             if port.traced == 1:
                 keep_packet(net, senders, records, p, e, time, start, math.nan)

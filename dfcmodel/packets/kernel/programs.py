@@ -97,11 +97,12 @@ def leave_ranked(net: Any, p: int, e: int) -> None:
 
 
 @compiled
-def next_ranked(net: Any, p: int) -> int:
+def next_ranked(net: Any, p: int, time: float) -> int:
     """Remove the packet with the lowest rank and return it."""
     lane = net.lane[net.port[p].lane]
     e = int64(lane.head)
     lane.head = net.packet[e].next
+    lane.left = time
     leave_ranked(net, p, e)
     return e
 

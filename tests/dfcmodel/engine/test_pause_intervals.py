@@ -23,9 +23,10 @@ def test_an_interval_begins_and_ends_a_message_later() -> None:
     switches = np.array([(2, link, 1), (3, host, 1), (5.25, link, 0), (10, link, 1)], dtype=SWITCH)
     found = intervals_of(times_of_pauses(plan, switches), 3.4e-3)
     h, way = plan.step, 1.1e-3
-    expected = [(0, 1, ALL, 2 * h + way, 5.25 * h + way), (-1, 0, ALL, 3 * h + way, np.inf)]
+    expected = [(0, 1, ALL, 2 * h + way, 5.25 * h + way, 0), (-1, 0, ALL, 3 * h + way, np.inf, 0)]
     np.testing.assert_allclose(found.tolist(), expected, rtol=1e-12)
     # the third has begun, and the first one lasts, depending on when the run ends
     assert len(intervals_of(times_of_pauses(plan, switches), 3.7e-3)) == 3
     assert intervals_of(times_of_pauses(plan, switches), 2.3e-3)["end"].tolist() == [np.inf, np.inf]
+    assert intervals_of(times_of_pauses(plan, switches), 2.3e-3)["resumed"].tolist() == [1, 0]
     assert len(intervals_of(times_of_pauses(plan, switches[:0]), 1.0)) == 0

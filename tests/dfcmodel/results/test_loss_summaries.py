@@ -70,12 +70,21 @@ def test_packets_that_a_marking_manager_drops_are_said_to_be(method) -> None:
     assert "dropped by the manager before the buffer was full" in said
 
 
-def test_drops_of_a_class_that_pauses_are_not_ascribed_to_the_manager() -> None:
-    """The room of a class may have been exceeded."""
-    rule = PFC((0,), xoff=60, xon=30, manager=RampMarking(), managed=0)
-    run = simulate(into_one(rule), Packets(seed=1))
-    assert len(run.paused) > 0
-    assert "manager" not in places_of_losses(run)
+@pytest.mark.parametrize("method", METHODS)
+def test_drops_by_manager_and_for_want_of_room_are_told_apart(method) -> None:
+    """Manager and pauses are of one class: the counts of causes add up to the losses."""
+    rule = PFC((0,), xoff=60, xon=30, headroom=1, manager=RampMarking(100, 5000, 0.5), managed=0)
+    run = simulate(into_one(rule), method)
+    table = run.drops()
+    by_cause = {
+        cause: float(table.packets[(table.cause == cause) & (table.link == "s->d")].sum())
+        for cause in np.unique(table.cause)
+    }
+    assert set(by_cause) == {"buffer", "manager"}
+    assert sum(by_cause.values()) == pytest.approx(run.lost[:, -1].sum(), rel=1e-12)
+    assert float(table.packets.sum()) == pytest.approx(run.lost.sum(), rel=1e-12)
+    assert f"{by_cause['manager']:.0f} dropped by the manager" in places_of_losses(run)
+    assert f"{by_cause['buffer']:.0f} without room" in places_of_losses(run)
 
 
 def test_too_little_room_for_a_pause_is_named() -> None:

@@ -1,0 +1,148 @@
+"""What is left at the end of a packet-level run: packets that wait at links with pauses, and rooms that were too small."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dfcmodel.network.class_pauses import ALL, PFC
+from dfcmodel.network.disciplines import Pause
+from dfcmodel.network.run_tables import DROPPED, EXCESS, LAST_PART, WAITING
+from dfcmodel.packets.kernel.ports import INTERFACE
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from dfcmodel.packets.plans import Plan
+
+__all__ = [
+    "dropped_packets",
+    "excess_rows",
+    "has_pauses",
+    "link_numbers",
+    "packets_inside",
+    "remaining_packets",
+    "row_excess",
+    "waiting_rows",
+]
+
+NO_LINK = np.iinfo(np.int64).min
+"""In place of a link: a mirror of one, for ACKs."""
+
+
+def link_numbers(plan: Plan) -> NDArray[np.int64]:
+    """Return the link of each port, -1 - flow of an access link, NO_LINK of a mirror, (P,)."""
+    found = np.array([p.link if p.link >= 0 else NO_LINK for p in plan.ports], dtype=np.int64)
+    for f, out in enumerate(plan.forward):
+        if plan.ports[out[0]].link < 0:
+            found[out[0]] = -1 - f
+    return found
+
+
+def dropped_packets(plan: Plan, causes: NDArray[np.int32], first_drops: NDArray[np.float64]) -> Any:
+    """Return the drops on the links of the scenario, of `DROPPED`.
+
+    ``causes`` and ``first_drops`` are those of `dfcmodel.packets.records.Records`.
+    """
+    hops, links = plan.hops, link_numbers(plan)
+    place, cause = np.nonzero(causes[hops.row])
+    kept = links[hops.port[place]] >= 0
+    place, cause = place[kept], cause[kept]
+    found = np.zeros(len(place), dtype=DROPPED)
+    found["flow"], found["link"] = hops.flow[place], links[hops.port[place]]
+    found["cause"], found["ack"] = cause, hops.is_ack[place]
+    found["packets"] = causes[hops.row[place], cause]
+    found["first"] = first_drops[hops.row[place], cause]
+    return found
+
+
+def has_pauses(plan: Plan) -> NDArray[np.bool_]:
+    """Return which ports pause others or can be paused, (P,)."""
+    found = np.zeros(len(plan.ports), dtype=np.bool_)
+    found[plan.pauses[1]] = True
+    found[plan.under(Pause, PFC)] = True
+    return found
+
+
+def waiting_rows(plan: Plan, waiting: Mapping[tuple[int, int, bool, bool], int]) -> Any:
+    """Return rows of `WAITING` from counts of packets by flow, place in the route, whether ACKs, and whether still."""
+    links, rows = link_numbers(plan), []
+    for (f, at, is_ack, still), packets in waiting.items():
+        route = (plan.backward if is_ack else plan.forward)[f]
+        before = -1 - f if at == 0 else int(links[route[at - 1]])
+        if is_ack and at == 0:
+            before = int(links[plan.forward[f][-1]])
+        n = int(links[route[at]])
+        if n != NO_LINK:
+            rows.append((n, before, f, int(is_ack), int(still), float(packets)))
+    return np.array(sorted(rows), dtype=WAITING)
+
+
+def remaining_packets(plan: Plan, arrays: dict[str, Any], left: NDArray[np.int32]) -> Any:
+    """Return what waits at ports with pauses at the end of a run of the compiled engine, of `WAITING`.
+
+    Parameters
+    ----------
+    plan, arrays
+        What was run, and the arrays of its layout.
+    left
+        How many packets wait in lanes at each hop, by rows of `HOP`, (H,).
+    """
+    hops, until = plan.hops, (1.0 - LAST_PART) * plan.end
+    places = np.flatnonzero((left[hops.row] > 0) & has_pauses(plan)[hops.port])
+    port = arrays["port"][hops.port[places]]
+    own = arrays["lane"][arrays["hop"]["lane"][hops.row[places]]]
+    of_class = (port["kind"] == INTERFACE) & (own["level"] > 0)
+    lane = np.where(of_class, arrays["lane"][own["level"]], own)
+    still = (lane["left"] <= until) & (arrays["packet"]["time"][own["head"]] <= until)
+    still &= (lane["paused"] > 0) | (port["paused"] > 0) | (port["free"] <= until)
+    first = np.maximum.accumulate(np.where(hops.begins, np.arange(len(hops.row)), 0))
+    keys = zip(
+        hops.flow[places].tolist(), (places - first[places]).tolist(),
+        hops.is_ack[places].tolist(), still.tolist(), strict=True,
+    )  # fmt: skip
+    return waiting_rows(plan, dict(zip(keys, left[hops.row[places]].tolist(), strict=True)))
+
+
+def row_excess(plan: Plan, arrays: dict[str, Any]) -> dict[tuple[int, int, int], float]:
+    """Return the most packets without room in one pause, as `Records.excess`."""
+    found: dict[tuple[int, int, int], float] = {}
+    port, feeder, hop = arrays["port"], arrays["feeder"], arrays["hop"]
+    for p in plan.under(Pause):
+        if port["feeders"][p] > 0:
+            most = float(feeder["most_excess"][port["feeder"][p]])
+            found |= {(p, ALL, ALL): most} if most > 0.0 else {}
+    if not feeder["most_excess"].any():
+        return found
+    hops = plan.hops
+    rows = hop["ingress"][hops.row]
+    by_class = np.zeros(len(plan.ports), dtype=np.bool_)
+    by_class[plan.under(PFC)] = True
+    counted = (rows >= 0) & (feeder["priority"][rows] != ALL) & by_class[hops.port] & ~hops.is_ack
+    before = np.where(hops.begins, -1 - hops.flow, hops.before)
+    for h in np.flatnonzero(counted & (feeder["most_excess"][rows] > 0)).tolist():
+        counter = plan.counting[int(hops.port[h])][0]
+        key = counter, int(before[h]), int(feeder["priority"][rows[h]])
+        found[key] = float(feeder["most_excess"][rows[h]])
+    return found
+
+
+def excess_rows(plan: Plan, excess: dict[tuple[int, int, int], float]) -> Any:
+    """Return rows of `EXCESS` for the ports of the scenario's links."""
+    links = link_numbers(plan)
+    rows = []
+    for (p, before, priority), packets in sorted(excess.items()):
+        via = before
+        if priority != ALL and before >= 0:
+            via = int(links[before])
+        rows.append((int(links[p]), via, priority, float(packets)))
+    return np.array(rows, dtype=EXCESS)
+
+
+def packets_inside(arrays: dict[str, Any]) -> NDArray[np.float64]:
+    """Return the packets and ACKs of each flow in the network at the end of a run of the compiled engine, (F,)."""
+    used = arrays["packet"][: arrays["counters"][1]]
+    held = used["flow"][used["number"] >= 0]
+    return np.bincount(held, minlength=len(arrays["flow"])).astype(np.float64)

@@ -1,0 +1,211 @@
+"""What stands still at the end of a run: queues that wait for each other for ever, or of which nothing has left."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dfcmodel.network.class_pauses import ALL, CONTROL, PFC
+from dfcmodel.network.run_tables import LAST_PART
+
+if TYPE_CHECKING:
+    from collections.abc import Container, Sequence
+
+    from dfcmodel.results.records import Records
+
+__all__ = ["PauseDeadlock", "deadlock_of", "lanes_of", "link_name", "pausers_of"]
+
+ACK_BYTES = 40.0
+Lane = tuple[int, int]
+"""A queue that can be paused for itself: the place of its link (-1 - flow: an access link) and its class; ALL: the
+only queue of the link."""
+
+
+@dataclass(frozen=True)
+class PauseDeadlock:
+    """Links that stand still for ever, because they wait for each other.
+
+    Attributes
+    ----------
+    cycle
+        Names of links that pause each other in a circle, each paused by the next and the last by the first; empty:
+        nothing has moved in the last quarter of the run, and no circle is known.
+    since
+        Time at which the last of them stopped, s.
+    stuck
+        Names of all links that stand still, those of the circle among them.
+    """
+
+    cycle: tuple[str, ...]
+    since: float
+    stuck: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        if not self.cycle:
+            return f"no cycle known: nothing has left {_some(self.stuck)} in the last quarter of the run"
+        said = f"{', '.join(self.cycle)}: each is paused by the next since {self.since:g} s"
+        others = [name for name in self.stuck if name not in self.cycle]
+        return f"{said}; stuck behind them: {_some(others)}" if others else said
+
+
+def deadlock_of(run: Records) -> PauseDeadlock | None:
+    """Return a deadlock that a run ended in, or None.
+
+    A queue is stuck for ever if it is paused, and what keeps it paused consists of packets in stuck queues: more of
+    them than the threshold at which the pause ends. The largest set of such queues is found by removing others. (Coffman et
+    al. 1971, with queues as processes.) Where pauses are too many to be recorded, or where a threshold is not what holds
+    them, progress decides: packets wait at links that are paused, and nothing has left any of them in the last part of
+    the run.
+    """
+    if run.remaining is None or not len(run.remaining):
+        return None
+    pausers = pausers_of(run)
+    waiting = _Waiting.of(run)
+    stuck = pausers
+    while True:
+        kept = {
+            lane: own
+            for lane, by in stuck.items()
+            if (own := [pause for pause in by if waiting.holding(pause, stuck)])
+        }
+        if len(kept) == len(stuck):
+            break
+        stuck = kept
+    return _named(waiting, kept) if kept else _standstill(run, pausers)
+
+
+def pausers_of(run: Records) -> dict[Lane, list[Any]]:
+    """Return the pauses that last at the end of a run, rows of `Records.paused`, by the queue that they stop.
+
+    Queues in which nothing waits are left out.
+    """
+    found: dict[Lane, list[Any]] = {}
+    if run.paused is None or run.remaining is None:
+        return found
+    lanes = dict.fromkeys(lanes_of(run))
+    for pause in run.paused[np.isinf(run.paused["end"]) & (run.paused["resumed"] == 0)]:
+        link, priority = int(pause["link"]), int(pause["priority"])
+        for lane in lanes:
+            if lane[0] == link and (priority == ALL or lane[1] in (ALL, priority)):
+                found.setdefault(lane, []).append(pause)
+    return found
+
+
+def lanes_of(run: Records) -> list[Lane]:
+    """Return the queue in which the packets of each row of `Records.remaining` wait."""
+    assert run.remaining is not None
+    rows = run.remaining
+    return [
+        (n, _class_of(run, n, f, is_ack == 1))
+        for n, f, is_ack in zip(
+            *(rows[name].tolist() for name in ("link", "flow", "ack")), strict=True
+        )
+    ]
+
+
+def _class_of(run: Records, n: int, f: int, is_ack: bool) -> int:
+    """Return the class in which packets or ACKs of a flow wait at a link, ALL where there are none."""
+    rule = run.scenario.links[n].discipline if n >= 0 else None
+    if isinstance(rule, PFC):
+        return CONTROL if is_ack and rule.acks == "control" else run.scenario.flows[f].priority
+    return ALL if n >= 0 else run.scenario.flows[f].priority
+
+
+@dataclass(frozen=True)
+class _Waiting:
+    """What waits at the end of a run: rows of `WAITING`, their queues, and the classes of their flows."""
+
+    run: Records
+    rows: Any
+    lanes: list[Lane]
+    ranks: Any
+
+    @classmethod
+    def of(cls, run: Records) -> _Waiting:
+        assert run.remaining is not None
+        ranks = np.array([flow.priority for flow in run.scenario.flows])
+        return cls(run, run.remaining, lanes_of(run), ranks[run.remaining["flow"]])
+
+    def holding(self, pause: Any, stuck: Container[Lane]) -> set[Lane]:
+        """Return the stuck queues with the packets that hold a pause; none, if they are not more than end it."""
+        by, scenario = int(pause["by"]), self.run.scenario
+        rule: Any = scenario.links[by].discipline
+        if isinstance(rule, PFC):
+            low = rule.xon
+            counted = np.isin(self.rows["link"], scenario.counted_together(by))
+            counted &= (self.rows["via"] == pause["link"]) & (self.ranks == pause["priority"])
+            counted &= (self.rows["ack"] == 0) | (rule.acks == "class")
+        else:
+            low = rule.low if rule.paused_rate == 0.0 else np.inf
+            counted = self.rows["link"] == by
+        own = [n for n in np.flatnonzero(counted).tolist() if self.lanes[n] in stuck]
+        acks = isinstance(rule, PFC) & (self.rows["ack"][own] == 1)  # PFC counts bytes
+        sizes = np.where(acks, ACK_BYTES / scenario.packet_size, 1.0)
+        held = float((self.rows["packets"][own] * sizes).sum())
+        return {self.lanes[n] for n in own} if held > low else set()
+
+
+def _named(waiting: _Waiting, stuck: dict[Lane, list[Any]]) -> PauseDeadlock:
+    """Return the deadlock of queues that are stuck, with the pauses that hold each: there is a circle among them."""
+    import networkx as nx
+
+    run = waiting.run
+    began: dict[tuple[Lane, Lane], float] = {}
+    for lane, pauses in sorted(stuck.items(), key=lambda pair: pair[0]):
+        for pause in pauses:
+            for other in sorted(waiting.holding(pause, stuck)):
+                began[lane, other] = min(float(pause["begin"]), began.get((lane, other), np.inf))
+    cycle = nx.find_cycle(nx.DiGraph(list(began)))
+    first = min(range(len(cycle)), key=lambda n: cycle[n][0])
+    edges = [*cycle[first:], *cycle[:first]]
+    links = sorted({link for link, _ in stuck}, key=_links_first)
+    return PauseDeadlock(
+        tuple(link_name(run, link) for (link, _), _ in edges),
+        max(began[edge] for edge in edges),
+        tuple(link_name(run, link) for link in links),
+    )
+
+
+def _standstill(run: Records, pausers: dict[Lane, list[Any]]) -> PauseDeadlock | None:
+    """Return a standstill without a known circle: nothing moved where packets wait, and some of them are paused."""
+    assert run.remaining is not None
+    delivers = run.delivered[:, -1] > run.delivered[:, _before_last_part(run)]
+    moves = delivers.any() or not (run.remaining["still"] == 1).all()
+    if moves or (run.paused is not None and not pausers):
+        return None
+    if any(_may_end(link.discipline, float(run.time[-1])) for link in run.scenario.links):
+        return None
+    begins = [float(pause["begin"]) for by in pausers.values() for pause in by]
+    since = max(begins, default=(1.0 - LAST_PART) * float(run.time[-1]))
+    links = sorted({n for n, _ in lanes_of(run)}, key=_links_first)
+    return PauseDeadlock((), since, tuple(link_name(run, n) for n in links))
+
+
+def _may_end(rule: Any, end: float) -> bool:
+    """Return whether what a link asks for still lets packets pass, or was asked for by a fault before ``end``, in s."""
+    storm = getattr(rule, "storm", None)
+    return getattr(rule, "paused_rate", 0.0) > 0.0 or (storm is not None and storm < end)
+
+
+def _before_last_part(run: Records) -> int:
+    """Return the last sample before the last part of a run."""
+    until = (1.0 - LAST_PART) * float(run.time[-1])
+    return max(0, int(np.searchsorted(run.time, until * (1.0 + 1e-12), side="right")) - 1)
+
+
+def _links_first(n: int) -> tuple[bool, int]:
+    return n < 0, abs(n)
+
+
+def link_name(run: Records, n: int) -> str:
+    """Return the name of a link, or of the access link of a host (-1 - flow)."""
+    scenario = run.scenario
+    return scenario.links[n].name if n >= 0 else f"host of {scenario.flows[-1 - n].name}"
+
+
+def _some(names: Sequence[str], most: int = 6) -> str:
+    """Return the first names, and how many others there are."""
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more

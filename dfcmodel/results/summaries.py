@@ -1,0 +1,88 @@
+"""The rows of a run's summary."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dfcmodel.results.loss_summaries import largest_queue, places_of_losses
+from dfcmodel.results.unfinished import described
+
+if TYPE_CHECKING:
+    from dfcmodel.network.flows import Flow
+
+__all__ = ["MAX_ROWS", "summary_rows"]
+
+MAX_ROWS = 10
+"""Flows that a table lists one by one."""
+
+
+def _counted(count: int, what: str) -> str:
+    return f"{count} {what}{'' if count == 1 else 's'}"
+
+
+def _source(flow: Flow, recovery: str) -> str:
+    """Return the class of a flow's source, with the recovery where the method overrides the rule's."""
+    name = type(flow.source).__name__
+    own = getattr(flow.source, "recovery", recovery)
+    return name if recovery in ("", own) else f"{name} with recovery {recovery!r}"
+
+
+def summary_rows(run: Any) -> dict[str, object]:
+    """Return the rows of a run, a `Trajectory`, as `Trajectory.summary` says."""
+    scenario = run.scenario
+    rows: dict[str, object] = {
+        "status": run.status,
+        "scenario": f"{scenario.name}, {len(scenario.nodes)} nodes, {len(scenario.flows)} flows",
+    }
+    rows |= {"level": run.choice} if run.choice else {}
+    recoveries = run.recoveries or [""] * len(scenario.flows)
+    goodput, means = run.delivered[:, -1] / run.time[-1], run.mean_efficiency()
+    for f, flow in enumerate(scenario.flows[:MAX_ROWS]):
+        rows[f"{flow.name}"] = (
+            f"{_source(flow, recoveries[f])}: goodput {goodput[f]:.4g} packets/s, efficiency "
+            f"{means[f]:.3f} of the path's bandwidth-delay product, lost {run.lost[f].sum():.0f} packets, "
+            f"{_counted(run.loss_events[f], 'loss event')}, "
+            f"{_counted(run.timeouts[f], 'timeout')}"
+        )
+    if len(scenario.flows) > MAX_ROWS:
+        others = goodput[MAX_ROWS:]
+        least, median, most = np.quantile(others, (0.0, 0.5, 1.0))
+        rows[f"{len(others)} other flows"] = (
+            f"goodput {least:.4g} to {most:.4g}, median {median:.4g} packets/s, lost "
+            f"{run.lost[MAX_ROWS:].sum():.0f} packets, {run.timeouts[MAX_ROWS:].sum()} timeouts"
+        )
+    if line := described(run, run.unfinished):
+        rows["unfinished"] = line
+    rows |= _about_pauses(run)
+    if losses := run.lossless_losses:
+        more = f"; and at {_counted(len(losses) - 1, 'other place')}" if len(losses) > 1 else ""
+        rows["lost in a lossless class"] = f"{losses[0]}{more}"
+    if places := places_of_losses(run):
+        rows["lost at"] = places
+    rows["largest queue"] = largest_queue(run)
+    rows["imbalance"] = f"{run.imbalance.max():.1e} of the packets emitted"
+    took = f"{run.time[-1]:g} s simulated in {run.seconds:.2f} s"
+    rows |= {"step": f"{run.step:g} s, {took}"} if run.step else {"packet by packet": took}
+    if run.step_error is not None:
+        rows["error from the step"] = f"{run.step_error:.2g} of the path's rate, estimated"
+    for limit in run.limits:
+        topic, _, said = limit.partition(": ")
+        rows[f"limit, {topic}"] = f"{said}; compare with method=Packets()"
+    return rows
+
+
+def _about_pauses(run: Any) -> dict[str, object]:
+    """Return the rows about pauses, if there were any: deadlock, storm, and how far they spread."""
+    from dfcmodel.results.pauses import chain_of_pauses
+
+    if run.paused is None or not len(run.paused):
+        return {}
+    rows: dict[str, object] = {} if run.deadlock is None else {"deadlock": run.deadlock}
+    rows |= {} if run.storm is None else {"storm": run.storm}
+    links, spread = len(set(run.paused["link"].tolist())), chain_of_pauses(run)
+    rows["pauses"] = (
+        f"{len(run.paused)}, on {_counted(links, 'link')}; longest chain at a time: {', '.join(spread)}"
+    )
+    return rows

@@ -1,0 +1,74 @@
+"""What is left at the end of a packet-level run adds up."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from dfcmodel import CBR, PFC, RED, Fair, Flow, Packets, Pause, Priority, Scenario, chain, simulate
+from responsefn import NewReno
+
+DISCIPLINES = [
+    RED(low=5, high=15),
+    Fair(),
+    Priority(),
+    PFC(xoff=30, xon=20),
+    Pause(high=30, low=20),
+]
+
+
+@pytest.mark.parametrize("backend", ["numba", "reference"])
+@pytest.mark.parametrize("discipline", DISCIPLINES, ids=str)
+def test_drops_by_cause_add_up_to_the_losses(discipline, backend) -> None:
+    links = chain(3, rate=1e3, delay=1e-3, buffer=90, discipline=discipline)
+    flows = [
+        Flow("a", (1, 2, 3), CBR(1.5e3), host="direct"),
+        Flow("b", (2, 3), NewReno(), priority=1, host="direct"),
+    ]
+    run = simulate(Scenario("two", links, flows, duration=1.0), Packets(seed=1, backend=backend))
+    assert run.lost.sum() > 0.0
+    for f in range(2):
+        for n, link in enumerate(run.scenario.links[:2]):
+            own = run.dropped[(run.dropped["flow"] == f) & (run.dropped["link"] == n)]
+            own = own[own["ack"] == 0]
+            assert own["packets"].sum() == run.lost[f, n].sum(), link.name
+    assert run.dropped["first"].min() == np.nanmin(run.first_loss)
+
+
+@pytest.mark.parametrize("backend", ["numba", "reference"])
+def test_packets_inside_are_those_sent_and_neither_lost_nor_delivered(backend) -> None:
+    """Of a constant rate: what its delays hold; of a window all of it, packets and ACKs."""
+    links = chain(3, rate=1e4, delay=1e-2, buffer=200)
+    rate = Flow("rate", (1, 2, 3), CBR(1e3))
+    window = Flow("window", (1, 2, 3), NewReno(), max_window=8.0)
+    scenario = Scenario("two", links, [rate, window], duration=1.0)
+    run = simulate(scenario, Packets(seed=1, backend=backend))
+    assert run.inside.tolist() == [run.emitted[0] - run.delivered[0, -1], 8.0]
+    assert run.emitted[0] == pytest.approx(1e3, abs=1.0)
+
+
+@pytest.mark.parametrize("rule", [PFC(xoff=30, xon=20), Pause(high=30, low=20)], ids=str)
+def test_what_waits_at_interfaces_is_that_of_the_reference(rule) -> None:
+    """Two flows of a host that is a node, and one of a host at a switch."""
+    links = chain(3, rate=1e4, delay=1e-4, buffer=300, discipline=rule)
+    paths = {"a": (1, 2, 3), "b": (1, 2, 3), "c": (2, 3)}
+    flows = [Flow(n, p, CBR(8e3)) for n, p in paths.items()]
+    scenario = Scenario("interfaces", links, flows, duration=0.1)
+    run, slow = (simulate(scenario, Packets(seed=1, backend=b)) for b in ("numba", "reference"))
+    assert set(run.remaining["link"].tolist()) == {-3, 0, 1}
+    np.testing.assert_array_equal(run.remaining, slow.remaining)
+    np.testing.assert_array_equal(run.inside, slow.inside)
+    assert run.remaining["packets"].sum() == run.queued[:, -1].sum() + run.backlog[:, -1].sum()
+
+
+@pytest.mark.parametrize("rule", [PFC(xoff=30, xon=20), Pause(high=30, low=20)], ids=str)
+def test_what_waits_adds_up_to_the_queues(rule) -> None:
+    links = chain(3, rate=1e3, delay=1e-3, buffer=90, discipline=rule)
+    flows = [Flow(n, p, CBR(1.5e3), host="unshaped") for n, p in (("a", (1, 2, 3)), ("b", (2, 3)))]
+    run = simulate(Scenario("two", links, flows, duration=1.0), Packets(seed=1))
+    for n in range(2):
+        waits = run.remaining["packets"][run.remaining["link"] == n].sum()
+        assert waits == run.queued[n, -1] > 0.0
+    hosts = run.remaining[run.remaining["link"] < 0]
+    assert hosts["packets"].sum() == run.backlog[:, -1].sum() > 0.0
+    assert (run.remaining["still"] == 0).all()
