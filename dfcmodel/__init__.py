@@ -27,6 +27,7 @@ from dfcmodel.lossless import (
     witness,
 )
 from dfcmodel.methods import Fluid, Packets
+from dfcmodel.network.arrivals import Arrival, ArrivalProcess, HeavyTailed, Poisson, Replay
 from dfcmodel.network.class_pauses import PFC
 from dfcmodel.network.coupled import PI2, DualPI2
 from dfcmodel.network.disciplines import DFC, FIFO, Fair, Pause, Priority, QueueManager
@@ -65,6 +66,8 @@ __all__ = [
     "PI2",
     "PIE",
     "RED",
+    "Arrival",
+    "ArrivalProcess",
     "CoDel",
     "Comparison",
     "DiffusionEquation",
@@ -80,6 +83,7 @@ __all__ = [
     "Fluid",
     "FrameScenario",
     "Headroom",
+    "HeavyTailed",
     "LevelChoice",
     "Lines",
     "Link",
@@ -89,10 +93,12 @@ __all__ = [
     "Packets",
     "Pause",
     "PausedLink",
+    "Poisson",
     "Priority",
     "QueueManager",
     "RampMarking",
     "Refinement",
+    "Replay",
     "RunComparison",
     "Scenario",
     "ScenarioFileError",

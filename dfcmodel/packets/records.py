@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dfcmodel.network.class_pauses import ALL
+from dfcmodel.network.flows import of_kind
+from responsefn import WindowRule
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -76,6 +78,8 @@ class Records:
         self.switches = np.empty((SWITCHES if plan.pauses[0].size else 0, 5))
         self.total = np.zeros(F)
         self.imbalance = np.zeros(F)
+        self.sizes = np.array([flow.size for flow in plan.scenario.flows])
+        self.sizes[of_kind(plan.scenario.flows, WindowRule)] += plan.method.is_ns2
 
     def rows(self) -> dict[str, Any]:
         """Return what the compiled engine fills and reads, by its names in the kernel."""
@@ -186,9 +190,13 @@ class Records:
         """Record packets delivered in order."""
         self.delivered[self.bin_of(now), f] += packets
         self.total[f] += packets
-        size = self.plan.scenario.flows[f].size + self.plan.method.is_ns2
-        if np.isnan(self.finished[f]) and self.total[f] >= size:
+        if np.isnan(self.finished[f]) and self.total[f] >= self.sizes[f]:
             self.finished[f] = now
+
+    def end(self, f: int, size: float, now: float) -> None:
+        """Record that a flow sends ``size`` packets in all, as far as is known now."""
+        self.sizes[f] = size
+        self.deliver(f, 0, now)
 
     def look(self, n: int, senders: Any) -> None:
         """Record the state of the senders at the end of sample n."""

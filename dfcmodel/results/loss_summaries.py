@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dfcmodel.network.arrivals import ArrivalProcess, Replay
 from dfcmodel.network.class_pauses import PFC
 from dfcmodel.network.disciplines import Pause, QueueManager, manager_of
 from dfcmodel.network.flows import CBR, OnOff, of_kind
@@ -64,7 +65,9 @@ def _cause(run: Records, by_flow: np.ndarray, n: int) -> str:
     remarks += [_room(run, link) for link in links if isinstance(link.discipline, Pause)]
     managers = {manager_of(link.discipline) for link in links} - {None}
     if managers and not _may_have_overflowed(run, n, links):
-        deaf = all(of_kind(losing, CBR, OnOff)) and all(_marks(manager) for manager in managers)
+        deaf = all(of_kind(losing, CBR, OnOff, ArrivalProcess, Replay)) and all(
+            _marks(manager) for manager in managers
+        )
         remarks.append(
             "dropped by the manager, as these flows do not react to marks"
             if deaf

@@ -15,7 +15,7 @@ from .layout import CLASSES, int64
 from .pauses import obey
 from .ports import INTERFACE, drop
 from .random_numbers import uniform
-from .timers import WAKE, wake_at
+from .timers import STOP, WAKE, wake_at
 
 __all__ = [
     "class_of",
@@ -40,6 +40,8 @@ def first_key(net: Any, senders: Any) -> int:
 def is_for_interface(net: Any, e: int, key: int) -> bool:
     """Return whether an event in the calendar queue of the senders is one of an interface."""
     number = net.packet[e].number
+    if number == STOP:
+        return False
     if number == READY or key < 0:
         return True
     if number == WAKE and key >= CLASSES * (len(net.port) - 1):

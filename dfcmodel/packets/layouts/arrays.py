@@ -30,7 +30,12 @@ from dfcmodel.packets.layouts.managers import (
     lay_out_early,
     manager_numbers,
 )
-from dfcmodel.packets.layouts.senders import lay_out_flows, wake_all
+from dfcmodel.packets.layouts.senders import (
+    begin_stops,
+    lay_out_arrivals,
+    lay_out_flows,
+    wake_all,
+)
 from dfcmodel.packets.layouts.units import lay_out_units
 from dfcmodel.packets.methods import SELECTIVE
 
@@ -93,6 +98,7 @@ def lay_out(plan: Plan, signatures: tuple[RuleSignature, ...], spare: int = 1) -
         "bucket": np.full(2 * buckets, -1, dtype=np.int32).view(BUCKET),
         "flow": flow,
         "history": np.zeros(max(1, sent), HISTORY),
+        "arrivals": lay_out_arrivals(plan, flow),
         "hop": hop,
         "waited": np.zeros(len(hop)),
         "lane": lane,
@@ -122,6 +128,7 @@ def lay_out(plan: Plan, signatures: tuple[RuleSignature, ...], spare: int = 1) -
         "counters": np.array([-1, 0, 0, 0, 0, 0, 0, alarm, 0], dtype=np.int64),
     }
     wake_all(plan, arrays)
+    begin_stops(plan, arrays)
     begin_storms(plan, arrays)
     begin_clocks(clocks, arrays)
     return Layout(arrays, ahead, most)
