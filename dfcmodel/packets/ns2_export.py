@@ -70,7 +70,7 @@ def to_ns2(
     Parameters
     ----------
     scenario
-        A scenario with FIFO links only and without hosts shaped by DFC.
+        A scenario with FIFO links only and without hosts shaped by DFC, of window rules and `CBR`.
     method
         `Packets` with ``convention="ns2"``, for its seed and recovery; None is
         ``Packets(convention="ns2")``.
