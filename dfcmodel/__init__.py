@@ -27,7 +27,7 @@ from dfcmodel.lossless import (
     witness,
 )
 from dfcmodel.methods import Fluid, Packets
-from dfcmodel.network.arrivals import Arrival, ArrivalProcess, HeavyTailed, Poisson, Replay
+from dfcmodel.network.arrivals import ArrivalProcess, HeavyTailed, Poisson, Replay
 from dfcmodel.network.class_pauses import PFC
 from dfcmodel.network.coupled import PI2, DualPI2
 from dfcmodel.network.disciplines import DFC, FIFO, Fair, Pause, Priority, QueueManager
@@ -66,7 +66,6 @@ __all__ = [
     "PI2",
     "PIE",
     "RED",
-    "Arrival",
     "ArrivalProcess",
     "CoDel",
     "Comparison",

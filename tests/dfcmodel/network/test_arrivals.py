@@ -10,7 +10,6 @@ from scipy.special import zeta
 
 from dfcmodel import (
     CBR,
-    Arrival,
     Flow,
     Fluid,
     HeavyTailed,
@@ -25,6 +24,7 @@ from dfcmodel import (
     to_ns2,
     to_ns3,
 )
+from dfcmodel.network.arrivals import Arrival
 from dfcmodel.network.offered_rates import equal_shares, offered_packets
 from dfcmodel.network.toml_reading import ScenarioFileError, read_scenario
 from dfcmodel.network.toml_schema import scenario_schema

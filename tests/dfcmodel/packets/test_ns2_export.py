@@ -65,7 +65,9 @@ def test_constant_rates_stop_in_ns2_as_here(tmp_path) -> None:
     scenario = Scenario("stops", links, flows, duration=1.5)
     _, found = run_ns2(tmp_path, to_ns2(scenario, method=NS2))
     run = simulate(scenario, method=NS2)
-    assert found[:, 2].sum() == run.lost.sum() > 50  # no packet is due at a stop, or comes as another leaves
+    assert (
+        found[:, 2].sum() == run.lost.sum() > 50
+    )  # no packet is due at a stop, or comes as another leaves
 
 
 def test_the_program_names_agents_of_the_recovery(one_link) -> None:
