@@ -27,6 +27,7 @@ from dfcmodel.lossless import (
     witness,
 )
 from dfcmodel.methods import Fluid, Packets
+from dfcmodel.network.arrivals import ArrivalProcess, HeavyTailed, Poisson, Replay
 from dfcmodel.network.class_pauses import PFC
 from dfcmodel.network.coupled import PI2, DualPI2
 from dfcmodel.network.disciplines import DFC, FIFO, Fair, Pause, Priority, QueueManager
@@ -67,6 +68,7 @@ __all__ = [
     "PI2",
     "PIE",
     "RED",
+    "ArrivalProcess",
     "CoDel",
     "Comparison",
     "DiffusionEquation",
@@ -83,6 +85,7 @@ __all__ = [
     "Fluid",
     "FrameScenario",
     "Headroom",
+    "HeavyTailed",
     "LevelChoice",
     "Lines",
     "Link",
@@ -92,11 +95,13 @@ __all__ = [
     "Packets",
     "Pause",
     "PausedLink",
+    "Poisson",
     "Priority",
     "QueueManager",
     "QueuedPacket",
     "RampMarking",
     "Refinement",
+    "Replay",
     "RunComparison",
     "Scenario",
     "ScenarioFileError",

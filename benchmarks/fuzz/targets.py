@@ -61,7 +61,7 @@ MADE_BY_THE_LIBRARY = {
     "Verdict",
     # bases to subclass
     "DeliveryRule",
-    "ChainModel", "Method", "Law", "RateRule", "WindowRule", "QueueManager",
+    "ChainModel", "Method", "Law", "RateRule", "WindowRule", "QueueManager", "ArrivalProcess",
 }  # fmt: skip
 """Public names that users read or subclass, but do not call."""
 
@@ -251,6 +251,9 @@ def _dfcmodel() -> dict[str, dict[str, Any]]:
     return {
         "CBR": {"rate": 100.0},
         "OnOff": {"rate": 100.0, "on": 0.25, "off": 0.5},
+        "Poisson": {"rate": 100.0},
+        "HeavyTailed": {"rate": 100.0, "mean_burst": 4.0, "tail": 1.5},
+        "Replay": {"times": (0.0, 0.25, 0.5)},
         "Empty": {"distance": 0.25},
         "Flow": {"name": "a", "path": (1, 2), "source": Reno()},
         "Link": {"source": 1, "target": 2, **link},

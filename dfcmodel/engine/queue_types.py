@@ -6,6 +6,7 @@ import math
 from typing import TYPE_CHECKING
 
 from dfcmodel.engine.kernel.records import FAIR_SHARES, PER_FLOW_RATE, PER_INPUT, SHARED_FIFO
+from dfcmodel.network.arrivals import ArrivalProcess, Replay
 from dfcmodel.network.class_pauses import PFC
 from dfcmodel.network.coupled import PI2
 from dfcmodel.network.disciplines import (
@@ -16,6 +17,7 @@ from dfcmodel.network.disciplines import (
     QueueManager,
     manager_of,
 )
+from dfcmodel.network.flows import CBR, OnOff
 from dfcmodel.network.known_disciplines import check_known
 from dfcmodel.network.time_steps import passes_at_once
 from responsefn import DeliveryRule, WindowRule
@@ -35,12 +37,17 @@ def check_disciplines(scenario: Scenario) -> None:
         what = "pacing" if flow.pacing else ""
         if isinstance(flow.source, DeliveryRule):
             what = "a rule of deliveries"
+        elif isinstance(flow.source, (ArrivalProcess, Replay)):
+            what = "an arrival process"
         if what:
             msg = f"{what} is for packets; use method=Packets()"
             raise ValueError(f"source of flow {flow.name!r} = {flow.source!r}: {msg}")
         if math.isfinite(flow.idle):
             msg = "transfers after idle times are for packets; use method=Packets()"
             raise ValueError(f"idle of flow {flow.name!r} = {flow.idle:g}: {msg}")
+        if math.isfinite(flow.stop) and not isinstance(flow.source, (CBR, OnOff)):
+            msg = "only CBR and OnOff stop in the fluid; use method=Packets()"
+            raise ValueError(f"stop of flow {flow.name!r} = {flow.stop:g}: {msg}")
         if not (isinstance(flow.source, WindowRule) and answers_marks(type(flow.source))):
             continue
         for link in scenario.path(flow):

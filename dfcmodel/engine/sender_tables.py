@@ -166,10 +166,17 @@ def schedules(
                 now += rng.exponential(mean) if flow.source.random else mean
                 on = not on
                 switched.append(now)
+            switched = _stopped(switched, flow.stop)
             rows += _in_rows(in_steps(switched, h), flow.source.rate * h, quantum)
         rows.append((np.inf, 0.0))
         flows["schedule_end"][f] = len(rows)
     return np.array(rows, dtype=RATE)
+
+
+def _stopped(switched: list[float], stop: float) -> list[float]:
+    """Return the times at which a source is switched on, off, on, ..., s, with off from ``stop`` on."""
+    kept = [time for time in switched if time < stop]
+    return [*kept, stop] if len(kept) % 2 and stop < math.inf else kept
 
 
 def _in_rows(switched: Floats, pace: float, quantum: float) -> list[tuple[float, float]]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from dfcmodel.levels.choices import fluid_work, measured, measured_discipline, packet_work
 from dfcmodel.methods import Fluid, Packets
+from dfcmodel.network.arrivals import ArrivalProcess, Replay
 from dfcmodel.network.flows import CBR, OnOff
 from dfcmodel.packets.refusals import check_scenario
 from hopflow.checks import one_number
@@ -79,6 +80,8 @@ def _at_most(scenario: Scenario, duration: float) -> float:
     rates = sum(link.rate for link in scenario.links)
     for flow in scenario.flows:
         rates += flow.source.rate if isinstance(flow.source, (CBR, OnOff)) else 0.0
+        if isinstance(flow.source, (ArrivalProcess, Replay)):
+            rates += flow.source.mean_rate if math.isfinite(flow.source.mean_rate) else 0.0
     table = measured(measured_discipline(scenario) or "FIFO")
     return table.packet_nanoseconds * 1e-9 * rates * duration
 

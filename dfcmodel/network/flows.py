@@ -7,6 +7,7 @@ from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from dfcmodel.network.arrivals import ArrivalProcess, Replay
 from hopflow.checks import choice, flag, one_number, shown, unboxed, whole
 from responsefn import RateRule, WindowRule
 
@@ -86,7 +87,7 @@ class OnOff:
         one_number("off", self.off, above=0.0, hint="in s")
 
 
-Source = WindowRule | RateRule | CBR | OnOff
+Source = WindowRule | RateRule | CBR | OnOff | ArrivalProcess | Replay
 
 
 @dataclass(frozen=True)
@@ -103,11 +104,16 @@ class Flow:
         A window rule, of `responsefn` or user-defined: a TCP sender with that rule. A rate rule, such as
         `responsefn.DCQCN`: a sender at that rate, at most that of the path's first link. At packet level it repairs
         losses by go-back-N (`Packets`), in the fluid it does not send again what is lost. `CBR` or `OnOff`: a source
-        without feedback.
+        without feedback. An `ArrivalProcess`, such as `Poisson` or one of your own, or a trace (`Replay`): packets
+        that come at given times, at packet level only.
     max_window
         Largest window in packets, for window rules.
     start
         Time of the first packet in s.
+    stop
+        Time in s from which the flow sends no new packets, above ``start``; `inf`: never. Senders that repair losses still
+        do so. The flow has finished when all that it had sent is delivered, at ``stop`` at the earliest; after a
+        ``size`` that is complete before, then. The fluid has it for `CBR` and `OnOff`.
     size
         Packets to transfer, a whole number; the flow ends when they are delivered. `inf`: a flow without end.
     host
@@ -162,6 +168,7 @@ class Flow:
     pacing: bool = False
     idle: float = math.inf
     random_idle: bool = False
+    stop: float = math.inf
 
     def __post_init__(self) -> None:
         of = f"of flow {self.name!r}"
@@ -176,13 +183,14 @@ class Flow:
             raise ValueError(f"path {of} = {self.path!r}: must not visit a node twice")
         source: object = self.source
         if not isinstance(source, Source):
-            kinds = "a window rule such as Reno(), a rate rule such as DCQCN(), CBR(rate=...) or OnOff(...)"
+            kinds = "a window rule such as Reno(), a rate rule such as DCQCN(), CBR(rate=...), OnOff(...), an arrival process such as Poisson(rate=...) or Replay(...)"
             raise ValueError(f"source {of} = {source!r}: must be {kinds}")  # noqa: TRY004
         hint = "a window above that does not fit into memory"
         one_number(
             f"max_window {of}", self.max_window, at_least=1.0, at_most=LARGEST_WINDOW, hint=hint
         )
         one_number(f"start {of}", self.start, at_least=0.0)
+        _check_stop(self, of)
         size: object = unboxed(self.size)
         if isinstance(size, float) and size == math.inf:
             object.__setattr__(self, "size", math.inf)
@@ -212,6 +220,15 @@ class Flow:
     def hops(self) -> tuple[tuple[Hashable, Hashable], ...]:
         """The links of the path, as pairs of nodes."""
         return tuple(zip(self.path[:-1], self.path[1:], strict=True))
+
+
+def _check_stop(flow: Flow, of: str) -> None:
+    """Raise ValueError for a stop that is not after the start."""
+    stop: object = unboxed(flow.stop)
+    if isinstance(stop, float) and stop == math.inf:
+        object.__setattr__(flow, "stop", math.inf)
+        return
+    one_number(f"stop {of}", flow.stop, above=flow.start, hint="in s, after start")
 
 
 def _check_idle(flow: Flow, of: str) -> None:
@@ -255,5 +272,6 @@ def window_rules(flows: Iterable[Flow]) -> Iterator[WindowRule]:
 
 
 def rules_of(flows: Iterable[Flow]) -> Iterator[Any]:
-    """Yield the sources of the flows that have a rule, for a window or a rate."""
-    return (flow.source for flow in flows if isinstance(flow.source, (WindowRule, RateRule)))
+    """Yield the sources of the flows that are called at events: rules for a window or a rate, arrival processes."""
+    kinds = (WindowRule, RateRule, ArrivalProcess)
+    return (flow.source for flow in flows if isinstance(flow.source, kinds))

@@ -6,6 +6,7 @@ import math
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from dfcmodel.network.arrivals import ArrivalProcess, Replay
 from dfcmodel.network.flows import CBR, OnOff
 from responsefn import WindowRule
 
@@ -30,13 +31,18 @@ def equal_shares(scenario: Scenario) -> list[float]:
     """Return each flow's rate at equal shares of its links, packets/s, shape (F,).
 
     A window limits it to a window per round trip, a source without a window sends at its own rate (`OnOff`: that of
-    its on periods).
+    its on periods; an arrival process its mean rate, and its share where that is not known).
     """
     crowd = flows_per_link(scenario)
     rates = []
     for flow in scenario.flows:
         if isinstance(flow.source, (CBR, OnOff)):
             rates.append(flow.source.rate)
+            continue
+        if isinstance(flow.source, (ArrivalProcess, Replay)) and math.isfinite(
+            flow.source.mean_rate
+        ):
+            rates.append(flow.source.mean_rate)
             continue
         rate = min(link.rate / crowd[link.name] for link in scenario.path(flow))
         if isinstance(flow.source, WindowRule):
@@ -45,11 +51,15 @@ def equal_shares(scenario: Scenario) -> list[float]:
     return rates
 
 
+def _most_packets(flow: Flow) -> float:
+    """Return the most packets that a flow sends, however long it is simulated."""
+    total = flow.source.total if isinstance(flow.source, Replay) else math.inf
+    return min(flow.all_packets, total)
+
+
 def offered_packets(scenario: Scenario, duration: float) -> list[float]:
     """Return the packets that each flow sends at most in ``duration`` s, at equal shares, shape (F,)."""
     return [
-        min(flow.all_packets, rate * max(0.0, duration - flow.start))
-        if math.isfinite(flow.all_packets)
-        else rate * max(0.0, duration - flow.start)
+        min(_most_packets(flow), rate * max(0.0, min(duration, flow.stop) - flow.start))
         for flow, rate in zip(scenario.flows, equal_shares(scenario), strict=True)
     ]

@@ -8,6 +8,7 @@ from typing import Any
 
 import responsefn
 from dfcmodel.network import class_pauses, coupled, disciplines, managers, marking
+from dfcmodel.network.arrivals import HeavyTailed, Poisson, Replay
 from dfcmodel.network.flows import CBR, OnOff
 from hopflow.units import Dimension
 from responsefn import DeliveryRule, RateRule, WindowRule
@@ -15,7 +16,7 @@ from responsefn import DeliveryRule, RateRule, WindowRule
 __all__ = ["DIMENSIONS", "DISCIPLINES", "OWN_KEYS", "RULES", "required", "sources_of"]
 
 DIMENSIONS: dict[str, Dimension] = {
-    "duration": "time", "idle": "time", "min_rto": "time", "delay": "time", "start": "time", "on": "time",
+    "duration": "time", "idle": "time", "min_rto": "time", "delay": "time", "start": "time", "stop": "time", "on": "time",
     "off": "time", "burst": "time", "signalling": "time", "storm": "time", "rate": "rate", "paused_rate": "rate", "buffer": "amount",
     "max_window": "amount", "size": "amount", "high": "amount", "low": "amount",
 }  # fmt: skip
@@ -36,14 +37,14 @@ RULES = (WindowRule, DeliveryRule, RateRule)
 
 
 def sources_of(rules: Iterable[type[WindowRule]]) -> dict[str, type[Any]]:
-    """Return the classes that a source may name: the rules of `responsefn`, the given ones, CBR and OnOff."""
+    """Return the classes that a source may name: the rules of `responsefn`, the given ones, CBR, OnOff and arrival processes."""
     known = (getattr(responsefn, name) for name in responsefn.__all__)
     chosen = [
         rule
         for rule in (*known, *rules)
         if isinstance(rule, type) and issubclass(rule, RULES) and rule not in RULES
     ]
-    return {kind.__name__: kind for kind in (*chosen, CBR, OnOff)}
+    return {kind.__name__: kind for kind in (*chosen, CBR, OnOff, Poisson, HeavyTailed, Replay)}
 
 
 def required(kind: type[Any]) -> list[str]:

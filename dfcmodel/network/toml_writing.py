@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
+from dfcmodel.network.arrivals import HeavyTailed, Poisson, Replay
 from dfcmodel.network.disciplines import Discipline
 from dfcmodel.network.flows import CBR, OnOff
 from dfcmodel.network.networks import Scenario
@@ -111,7 +112,7 @@ def _toml(value: Any) -> str:
         ((tuple, list), lambda v: f"[{', '.join(map(_toml, v))}]"),
         (dict, lambda v: f"{{{', '.join(f'{_key(k)} = {_toml(x)}' for k, x in v.items())}}}"),
         ((WindowRule, RateRule), lambda v: _object(v, _rule_parameters(v))),
-        ((Discipline, CBR, OnOff), lambda v: _object(v, _changed(v))),
+        ((Discipline, CBR, OnOff, Poisson, HeavyTailed, Replay), lambda v: _object(v, _changed(v))),
     )
     for kind, write in writers:
         if isinstance(value, kind):

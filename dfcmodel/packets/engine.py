@@ -11,10 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dfcmodel.network.arrivals import Arrival, ArrivalProcess
 from dfcmodel.network.flows import rules_of
 from dfcmodel.network.manager_events import manager_events_of
 from dfcmodel.network.program_events import program_events_of
 from dfcmodel.packets.kernel import layout as kernel
+from dfcmodel.packets.kernel.arrivals import CALLED
 from dfcmodel.packets.kernel.calendar_queue import CROWDED, FAULT, SWITCHED, TRACED
 from dfcmodel.packets.kernel.layout import ON_ACK, ON_DELIVERY, ON_LOSS, ON_MARK, ON_TIMEOUT
 from dfcmodel.packets.layouts.arrays import Layout, lay_out, trace_ports
@@ -22,7 +24,13 @@ from dfcmodel.packets.layouts.capacities import grow
 from dfcmodel.packets.layouts.managers import called_managers
 from dfcmodel.packets.layouts.programs import program_signatures
 from dfcmodel.packets.layouts.senders import RATED, redraw_periods
-from dfcmodel.packets.planning import LARGEST, check_numbers, check_rate, check_window
+from dfcmodel.packets.planning import (
+    LARGEST,
+    check_arrival,
+    check_numbers,
+    check_rate,
+    check_window,
+)
 from dfcmodel.packets.plans import ENDLESS
 from dfcmodel.packets.records import Records
 from hopflow.executing import check_stop
@@ -54,7 +62,7 @@ PART = 0.25
 """What a part takes in s, where links are less busy."""
 LONGER = 8
 """Times as many samples as of busy links that a part has then at most."""
-CONSTANT = ("transmission", "passage", "sizes", "order", "out")
+CONSTANT = ("transmission", "passage", "sizes", "order", "out", "arrivals")
 """Arrays that copies of a run share: not changed, or nothing kept in them between two calls."""
 
 GROUPS = tuple(
@@ -68,7 +76,7 @@ def sender_events(signatures: tuple[RuleSignature, ...]) -> Any:
 
     The columns are an ACK, a loss, a timeout, a mark, deliveries. A mark is `on_mark` of rules that have one, of
     others `on_loss`; a loss is `on_drop` of rules whose signal is a mark. Of a rate rule the first is
-    `on_feedback`, the third `on_time`.
+    `on_feedback`, the third `on_time`; of an arrival process the first is `next`.
     """
     table = np.zeros((max(1, len(signatures)), 5), dtype=np.uint64)
     for row, signature in zip(table, signatures, strict=False):
@@ -76,6 +84,9 @@ def sender_events(signatures: tuple[RuleSignature, ...]) -> Any:
         if issubclass(rule, RateRule):
             row[ON_ACK] = event_of(signature, rule.on_feedback, seen, True)
             row[ON_TIMEOUT] = event_of(signature, rule.on_time, Elapsed._fields, True)
+            continue
+        if issubclass(rule, ArrivalProcess):
+            row[ON_ACK] = event_of(signature, rule.next, Arrival._fields, True)
             continue
         row[:ON_MARK] = events_of((signature,), several=False)[0]
         row[ON_MARK] = row[ON_LOSS]
@@ -153,6 +164,7 @@ class PacketRun:
                 msg = "more packets in the network than links and windows can hold"
                 raise MemoryError(f"{place}: {msg}")
             self._check_rates()
+            self._check_arrivals()
             if self.keeps:
                 records.take_switches(int(counters[SWITCHED]))
             counters[SWITCHED] = 0
@@ -178,6 +190,18 @@ class PacketRun:
         rates = np.where(own_pace, flow["rule_state"][:, 0], rates)
         for f in np.flatnonzero(np.isnan(rates)).tolist():
             check_rate(self.plan.scenario, f, float(rates[f]), now)
+
+    def _check_arrivals(self) -> None:
+        """Raise ArithmeticError where an arrival process has returned no wait, or no number of packets."""
+        flow = self.layout.arrays["flow"]
+        rows = np.flatnonzero(
+            (flow["onoff"] == CALLED) & (flow["since"] > 0) & (flow["due"] == np.inf)
+        )
+        for f in rows.tolist():
+            it = flow[f]
+            check_arrival(
+                self.plan.scenario, f, (it["cwnd"], it["ssthresh"]), it["clocked"], it["since"] == 1
+            )
 
     def fork(self, rng: np.random.Generator) -> PacketRun:
         """Return a copy of the state that goes on with other random numbers.

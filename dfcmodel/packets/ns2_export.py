@@ -70,7 +70,7 @@ def to_ns2(
     Parameters
     ----------
     scenario
-        A scenario with FIFO links only and without hosts shaped by DFC.
+        A scenario with FIFO links only and without hosts shaped by DFC, of window rules and `CBR`.
     method
         `Packets` with ``convention="ns2"``, for its seed and recovery; None is
         ``Packets(convention="ns2")``.
@@ -132,7 +132,7 @@ def _check(scenario: Scenario) -> None:
             raise ValueError(f"discipline of link {link.name} = {link.discipline!r}: {msg}")
     for flow in scenario.flows:
         if not isinstance(flow.source, (WindowRule, CBR)):
-            msg = "must be a window rule or CBR(...)"
+            msg = "must be a window rule or CBR(...) for export to ns-2"
             raise ValueError(f"source of flow {flow.name!r} = {flow.source!r}: {msg}")  # noqa: TRY004
         if isinstance(flow.source, CBR) and math.isfinite(flow.size):
             msg = "must be inf for a CBR source"
@@ -170,6 +170,12 @@ def _limit(plan: Plan, port: Port) -> int:
     return 10**9 if port.room >= UNBOUNDED else port.room + 1
 
 
+def _stop(plan: Plan, f: int) -> list[str]:
+    """Return the command that ends a CBR source, if there is one."""
+    stop = float(plan.stops[f])
+    return [f'$ns at {_exact(stop)} "$source({f}) stop"'] if math.isfinite(stop) else []
+
+
 def _flow(plan: Plan, nodes: dict[Any, int], f: int) -> list[str]:
     """Return the commands for the agents of a flow."""
     scenario, flow = plan.scenario, plan.scenario.flows[f]
@@ -188,6 +194,7 @@ def _flow(plan: Plan, nodes: dict[Any, int], f: int) -> list[str]:
             f"set source({f}) [new Application/Traffic/CBR]",
             f"$source({f}) set packetSize_ {_exact(size)}; $source({f}) set rate_ {rate}",
             f'$source({f}) attach-agent $tcp({f}); $ns at {start} "$source({f}) start"',
+            *_stop(plan, f),
         ]
     kind = plan.recoveries[f]
     sink = "TCPSink" + ("/Sack1" if kind == "sack" else "")

@@ -229,6 +229,9 @@ def _flow(plan: Plan, nodes: dict[Any, int], f: int) -> str:
     path = [nodes[plan.ports[p].source] for p in plan.forward[f]] + [nodes[flow.path[-1]]]
     size = int(plan.scenario.packet_size)
     kind, first, rate = "", 1, 0.0
+    if math.isfinite(flow.stop):
+        msg = "must be inf for export to ns-3"
+        raise ValueError(f"stop of flow {flow.name!r} = {flow.stop:g}: {msg}")
     attributes: dict[str, object] = {}
     if isinstance(flow.source, CBR):
         rate = bits_of(flow.source.rate, size) / (8.0 * size)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dfcmodel.network.arrivals import MAX_BATCH
 from dfcmodel.network.flows import CBR, of_kind
 from dfcmodel.packets import ns2_random
 from dfcmodel.packets.plans import BLOCK, ENDLESS, HEADER, SIZES, Plan
@@ -24,7 +25,14 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-__all__ = ["LARGEST", "check_numbers", "check_rate", "check_window", "plan_packets"]
+__all__ = [
+    "LARGEST",
+    "check_arrival",
+    "check_numbers",
+    "check_rate",
+    "check_window",
+    "plan_packets",
+]
 
 SHORTEST = 1e-12
 """Least duration and sample in s: the kernel counts times of up to 1e5 s in samples, in 64 bits."""
@@ -164,11 +172,38 @@ def check_rate(scenario: Scenario, f: int, rate: float, now: float) -> None:
         )
 
 
+def check_arrival(
+    scenario: Scenario, f: int, arrival: tuple[float, float], now: float, is_first: bool
+) -> None:
+    """Raise ArithmeticError for an arrival that cannot be scheduled.
+
+    Parameters
+    ----------
+    scenario, f
+        Whose flow it is, and its place.
+    arrival
+        The wait in s, and the packets.
+    now
+        Time of the run, s.
+    is_first
+        Whether nothing arrived before: the first wait may be 0.
+    """
+    wait, packets = arrival
+    place = f"{scenario.name}, t = {now:g} s: the arrivals of flow {scenario.flows[f].name!r} have"
+    if not (wait > 0.0 or (wait == 0.0 and is_first)):
+        msg = "must be above 0 (0 for the first arrival), or inf for no further one"
+        raise ArithmeticError(f"{place} wait = {wait:g}: {msg}")
+    if now + wait < math.inf and not (1.0 <= packets <= MAX_BATCH and packets == int(packets)):
+        msg = f"must be a whole number from 1 to {MAX_BATCH}"
+        raise ArithmeticError(f"{place} packets = {packets:g}: {msg}")
+
+
 def _surely_sent(scenario: Scenario, starts: Floats, end: float) -> Floats:
     """Return the packets that constant rates send up to the end; 0 of sources that listen."""
     rates = [flow.source.rate if isinstance(flow.source, CBR) else 0.0 for flow in scenario.flows]
     sizes = [flow.size for flow in scenario.flows]
-    sent: Floats = np.minimum(sizes, rates * np.maximum(0.0, end - starts))
+    ends = np.minimum(end, [flow.stop for flow in scenario.flows])
+    sent: Floats = np.minimum(sizes, rates * np.maximum(0.0, ends - starts))
     return sent
 
 

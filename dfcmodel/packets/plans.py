@@ -122,6 +122,11 @@ class Plan:
         return hops_of(self.forward, self.backward)
 
     @cached_property
+    def stops(self) -> Floats:
+        """When the flows end sending, s, (F,): not before they start; inf: never."""
+        return np.maximum(self.starts, [flow.stop for flow in self.scenario.flows])
+
+    @cached_property
     def classes(self) -> NDArray[np.int64]:
         """Class of traffic at each hop, (H,): its flow's, or `CONTROL` for ACKs where these are set apart."""
         ranks = np.array([flow.priority for flow in self.scenario.flows])[self.hops.flow]

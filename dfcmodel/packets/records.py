@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dfcmodel.network.class_pauses import ALL
+from dfcmodel.network.flows import of_kind
 from dfcmodel.network.run_tables import CAUSES, WAITING
 from dfcmodel.packets.remains import packets_inside, remaining_packets, row_excess
+from responsefn import WindowRule
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -96,6 +98,8 @@ class Records:
         self.remaining = np.zeros(0, dtype=WAITING)
         self.emitted, self.inside = np.zeros(F), np.zeros(F)
         self.imbalance = np.zeros(F)
+        self.sizes = np.array([flow.size for flow in plan.scenario.flows])
+        self.sizes[of_kind(plan.scenario.flows, WindowRule)] += plan.method.is_ns2
 
     def rows(self) -> dict[str, Any]:
         """Return what the compiled engine fills and reads, by its names in the kernel."""
@@ -221,9 +225,13 @@ class Records:
         """Record packets delivered in order."""
         self.delivered[self.bin_of(now), f] += packets
         self.total[f] += packets
-        size = self.plan.scenario.flows[f].size + self.plan.method.is_ns2
-        if np.isnan(self.finished[f]) and self.total[f] >= size:
+        if np.isnan(self.finished[f]) and self.total[f] >= self.sizes[f]:
             self.finished[f] = now
+
+    def end(self, f: int, size: float, now: float) -> None:
+        """Record that a flow sends ``size`` packets in all, as far as is known now."""
+        self.sizes[f] = size
+        self.deliver(f, 0, now)
 
     def look(self, n: int, senders: Any) -> None:
         """Record the state of the senders at the end of sample n."""

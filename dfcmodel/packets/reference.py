@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dfcmodel.network.arrivals import ArrivalProcess, Replay
 from dfcmodel.network.class_pauses import PFC
 from dfcmodel.network.coupled import DualPI2
 from dfcmodel.network.disciplines import DFC, Discipline, Fair, Pause, Priority
@@ -25,6 +26,7 @@ from dfcmodel.packets.kernel.layout import CLASSES, TRACE
 from dfcmodel.packets.methods import SELECTIVE
 from dfcmodel.packets.ports import Interface
 from dfcmodel.packets.records import Records
+from dfcmodel.packets.reference_arrivals import Arriving, Replayed, end_source
 from dfcmodel.packets.reference_classes import ClassQueues
 from dfcmodel.packets.reference_coupled import CoupledQueues
 from dfcmodel.packets.reference_deliveries import DeliverySender
@@ -144,6 +146,9 @@ class Simulation:
             self.senders.append(self._sender(f, kind))
             self.at(float(plan.starts[f]), CLASSES * len(self.queues) + f, self.senders[f].start)
 
+        for f in np.flatnonzero(plan.stops < plan.end).tolist():
+            key = -1 - len(self.queues) - f  # before all other events
+            self.at(float(plan.stops[f]), key, partial(end_source, self, f))
         for clock in plan.clocks:
             begin_clock(self, clock)
         for p, q, priority, time in plan.storms():
@@ -157,6 +162,10 @@ class Simulation:
             return DeliverySender(self, f)
         if isinstance(source, RateRule):
             return Rated(self, f)
+        if isinstance(source, ArrivalProcess):
+            return Arriving(self, f)
+        if isinstance(source, Replay):
+            return Replayed(self, f)
         return ALL_SENDERS[kind](self, f) if kind else Blind(self, f)
 
     def at(self, time: float, key: int, action: Callable[[], None]) -> None:

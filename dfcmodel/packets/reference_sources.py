@@ -24,12 +24,17 @@ STEPS = 16.0
 def rest(simulation: EventSimulation, f: int) -> None:
     """Schedule the next transfer of a window sender once the last one is acknowledged."""
     flow, sender = simulation.plan.scenario.flows[f], simulation.senders[f]
+    stop = simulation.plan.stops[f]
     if flow.idle == math.inf or sender.acked + 1 != sender.size or sender.resting:
+        return
+    if simulation.now >= stop:
         return
     wait = -flow.idle * math.log(1.0 - simulation.random(f)) if flow.random_idle else flow.idle
 
     def begin() -> None:
         sender.resting = False
+        if simulation.now >= stop:
+            return
         sender.size += flow.size
         sender.send()
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+from dfcmodel.network.arrivals import ArrivalProcess
 from dfcmodel.network.class_pauses import PFC
 from dfcmodel.network.coupled import PI2
 from dfcmodel.network.disciplines import (
@@ -67,6 +68,11 @@ def check_scenario(scenario: Scenario, method: Packets) -> None:
         if math.isfinite(flow.idle) and (method.is_ns2 or isinstance(rule, DeliveryRule)):
             msg = f"must be inf with {rule!r} and convention = {method.convention!r}"
             raise ValueError(f"idle of flow {flow.name!r} = {flow.idle:g}: {msg}")
+        if math.isfinite(flow.stop) and method.is_ns2 and isinstance(rule, WindowRule):
+            msg = (
+                'ns-2 ends such a flow without repairing its last packet; use convention="standard"'
+            )
+            raise ValueError(f"stop of flow {flow.name!r} = {flow.stop:g}: {msg}")
         if method.is_ns2 and (flow.pacing or isinstance(rule, RateRule)):
             msg = 'not with ns-2; use convention="standard"'
             raise ValueError(f"flow {flow.name!r} with {rule!r}, pacing = {flow.pacing}: {msg}")
@@ -99,12 +105,14 @@ def _check_agents(scenario: Scenario, method: Packets) -> None:
 
 
 def _check_order(flow: Flow) -> None:
-    """Raise ValueError where the state of a rule is not in the order in which the compiled engine reads it."""
+    """Raise ValueError where the state of a rule or an arrival process is not in the order in which the compiled engine reads it."""
     rule = flow.source
-    if not isinstance(rule, (WindowRule, RateRule)):
+    if not isinstance(rule, (WindowRule, RateRule, ArrivalProcess)):
         return
     fields = rule.State._fields
-    first = ("rate",) if isinstance(rule, RateRule) else ("cwnd", "ssthresh")
+    first: tuple[str, ...] = ("cwnd", "ssthresh")
+    if isinstance(rule, (RateRule, ArrivalProcess)):
+        first = ("rate",) if isinstance(rule, RateRule) else ("wait", "packets")
     if isinstance(rule, DeliveryRule) and "pacing_rate" in fields:
         first = (*first, "pacing_rate")
     if fields[: len(first)] != first:

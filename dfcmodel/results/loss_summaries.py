@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dfcmodel.network.arrivals import ArrivalProcess, Replay
 from dfcmodel.network.disciplines import Pause, QueueManager, manager_of
 from dfcmodel.network.flows import CBR, OnOff, of_kind
 from dfcmodel.network.marking import RampMarking, StepMarking
@@ -84,7 +85,9 @@ def _described(run: Records, by_flow: np.ndarray, n: int, cause: str) -> str:
         flow for flow, lost in zip(run.scenario.flows, by_flow[:, n], strict=True) if lost > 0.0
     ]
     managers = {manager_of(link.discipline) for link in _links_from(run, n)} - {None}
-    deaf = all(of_kind(losing, CBR, OnOff)) and all(_marks(manager) for manager in managers)
+    deaf = all(of_kind(losing, CBR, OnOff, ArrivalProcess, Replay)) and all(
+        _marks(manager) for manager in managers
+    )
     if deaf:
         return "dropped by the manager, as these flows do not react to marks"
     return "dropped by the manager before the buffer was full"

@@ -74,12 +74,13 @@ def completion_times(run: Records) -> xr.Dataset:
     import xarray as xr
 
     scenario = run.scenario
-    finite = [f for f, flow in enumerate(scenario.flows) if np.isfinite(flow.size)]
-    flows = [scenario.flows[f] for f in finite]
-    sizes = np.array([flow.size for flow in flows])
+    flows = enumerate(scenario.flows)
+    finite = [f for f, flow in flows if np.isfinite(flow.size) and np.isinf(flow.stop)]
+    chosen = [scenario.flows[f] for f in finite]
+    sizes = np.array([flow.size for flow in chosen])
     times = run.finished[finite] - run.started[finite]
-    ways = np.array([0.5 * scenario.base_rtt(flow) for flow in flows])
-    rates = np.array([min(link.rate for link in scenario.path(flow)) for flow in flows])
+    ways = np.array([0.5 * scenario.base_rtt(flow) for flow in chosen])
+    rates = np.array([min(link.rate for link in scenario.path(flow)) for flow in chosen])
     ideal = ways + sizes / rates
     columns = {
         "size": (sizes, "packets"),
@@ -92,5 +93,5 @@ def completion_times(run: Records) -> xr.Dataset:
     }
     return xr.Dataset(
         {name: ("flow", values, {"units": units}) for name, (values, units) in columns.items()},
-        coords={"flow": [flow.name for flow in flows]},
+        coords={"flow": [flow.name for flow in chosen]},
     )

@@ -105,6 +105,9 @@ def check_scenario(scenario: Scenario) -> None:
         if not isinstance(flow.source, (CBR, AIMD, Reno, NewReno, Tahoe)):
             kinds = "CBR, AIMD, Reno, NewReno or Tahoe"
             raise TypeError(f"source of flow {flow.name!r} = {flow.source!r}: must be {kinds}")
+        if math.isfinite(flow.stop):
+            msg = "must be inf, the twin has no flows that end"
+            raise ValueError(f"stop of flow {flow.name!r} = {flow.stop:g}: {msg}")
         if math.isfinite(flow.size):
             msg = "must be inf, the twin has no transfers that end"
             raise ValueError(f"size of flow {flow.name!r} = {flow.size:g}: {msg}")

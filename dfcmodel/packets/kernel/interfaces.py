@@ -15,7 +15,7 @@ from .layout import CLASSES, int64
 from .pauses import obey
 from .ports import AT_RANDOM, INTERFACE, drop
 from .random_numbers import uniform
-from .timers import WAKE, wake_at
+from .timers import STOP, WAKE, wake_at
 
 __all__ = [
     "class_of",
@@ -32,6 +32,8 @@ READY = -8  # number of the event at which an interface may begin its next trans
 @inlined
 def is_for_interface(net: Any, e: int, key: int) -> bool:
     """Return whether an event in the calendar queue of the senders is one of an interface."""
+    if net.packet[e].number == STOP:
+        return False
     if key < 0:
         return True
     if net.packet[e].number == WAKE and key >= CLASSES * (len(net.port) - 1):

@@ -50,7 +50,8 @@ int64: Any = np.int64
 """A number of a record in 64 bits: compiled, a variable that is set from a field of 32 bits has 32."""
 
 ON_ACK, ON_LOSS, ON_TIMEOUT, ON_MARK, ON_DELIVERY = 0, 1, 2, 3, 4
-"""Events of a window rule: columns of ``events``. Of a rate rule the first and third are feedback and time."""
+"""Events of a window rule: columns of ``events``. Of a rate rule the first and third are feedback and time,
+of an arrival process the first is the next arrival."""
 MAX_STATE, MAX_PARAMETERS, SEEN = 16, 16, 7
 """Numbers that a window rule or a queue manager may have (`responsefn.responses.rule_events`), and
 that a manager sees of an arrival."""
@@ -392,8 +393,11 @@ FLOW = np.dtype(
         ("pace_start", "f8"),  # paced slow start: windows per round trip; 0: the rule's rate
         ("pace_after", "f8"),  # and above half of ssthresh
         ("line_gap", "f8"),  # least time between packets of a rate rule, s
-        ("clocked", "f8"),  # of a rate rule: when its clocks were last moved on, s
-        ("since", "i8"),  # packets sent since then
+        (
+            "clocked",
+            "f8",
+        ),  # of a rate rule: when its clocks were last moved on, of an arrival process: when it was asked, s
+        ("since", "i8"),  # packets sent since then; of an arrival process how often it was asked
         ("delivered", "f8"),  # of a rule of deliveries: transmissions delivered; lost
         ("lost_total", "f8"),
         ("delivered_at", "f8"),  # when the last of them was, s
@@ -412,6 +416,10 @@ FLOW = np.dtype(
         ("lane", "i4"),  # of a rate rule at an interface; -1: none
         ("repair", "i4"),  # of a rate rule: GO_BACK_N; 0: what is lost is not sent again
         ("blocked", "i4"),  # 1: it waits until its packet has left the interface
+        ("batch", "i4"),  # of an arrival process: packets that arrive at ``due``
+        ("row", "i8"),  # of a trace: its next arrival, and one past the last, rows of ``arrivals``
+        ("row_end", "i8"),
+        ("came_at", "f8"),  # receiver: when the last packet was delivered, s
     ],
     align=True,
 )
@@ -488,7 +496,10 @@ class Senders(NamedTuple):
 
     flow: Any  # FLOW (F,)
     history: Any  # HISTORY, a ring per flow whose rule sees deliveries
-    events: Any  # (rules, 5) addresses of the events of window and rate rules
+    events: (
+        Any  # (rules, 5) addresses of the events of window and rate rules, and of arrival processes
+    )
+    arrivals: Any  # (N, 2) times since the start in s and packets of the traces that are replayed
     bits: Any  # bit maps of packets received, and of those acknowledged selectively
     received: Any  # (F, 8) recent SACK blocks of a receiver
     sacked: Any  # (F, 6) SACK blocks of the last ACK of a sender

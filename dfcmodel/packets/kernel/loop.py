@@ -56,8 +56,16 @@ from .rated import has_plain_rates, next_arrival, pass_rated
 from .receivers import DUE, answer_late
 from .repairs import GO_BACK_N, acknowledge
 from .senders import receive
-from .sources import CONSTANT, RATED, feed_back, on_timer, schedule_due_timers, start_idle_period
-from .timers import CHECK, END, NOW, NS2, WINDOW
+from .sources import (
+    CONSTANT,
+    RATED,
+    end_source,
+    feed_back,
+    on_timer,
+    schedule_due_timers,
+    start_idle_period,
+)
+from .timers import CHECK, END, NOW, NS2, STOP, WINDOW
 
 __all__ = [
     "depart",
@@ -85,7 +93,9 @@ def process_endpoint_event(net: Any, senders: Any, f: int, e: int, key: int) -> 
     s = senders.flow[f]
     ends = CLASSES * (len(net.port) - 1)  # the first key of timers
     net.counters[OUT] = 0
-    if key >= ends + len(senders.flow):
+    if net.packet[e].number == STOP:
+        end_source(senders, f)
+    elif key >= ends + len(senders.flow):
         if s.ack_due == senders.clock[NOW]:
             senders.out[0, 0] = -1 - s.pending
             senders.out[0, 1] = DUE

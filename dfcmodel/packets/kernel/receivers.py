@@ -134,6 +134,7 @@ def receive_data(
         if came > 0 and row < len(records.lost) - 1:
             records.delivered[row, f] += came
             s.total += came
+            s.came_at = time
             if s.total >= s.size and not s.finished >= 0.0:
                 s.finished = time
         if s.recovery == BLIND:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from .arrivals import CALLED, arrive
 from .calendar_queue import OUT
 from .emission import SACK
 from .jit import call_event, compiled, inlined
@@ -16,6 +17,7 @@ from .timers import CHECK, END, NOW, wake_at
 
 __all__ = [
     "blind",
+    "end_source",
     "feed_back",
     "move_clocks",
     "on_timer",
@@ -27,7 +29,7 @@ __all__ = [
 
 BLIND, RATED = 4, 5
 STEPS = 16.0
-CONSTANT, REGULAR, RANDOM = 0, 1, 2
+CONSTANT, REGULAR, RANDOM = 0, 1, 2  # and the kinds of `arrivals`
 ENDLESS = 2**31 - 2  # the most packets of a flow
 
 
@@ -128,12 +130,31 @@ def start_idle_period(net: Any, senders: Any, f: int) -> None:
         wake_at(net, f, s.due, f)
 
 
+@compiled
+def end_source(senders: Any, f: int) -> None:
+    """End a flow with the packets that it has sent; what is lost of them is still sent again where it repairs losses."""
+    s = senders.flow[f]
+    sent = s.sent
+    if s.recovery < BLIND:
+        sent = s.snd_max
+        s.onoff = CONSTANT  # no further transfer
+    elif s.repair == GO_BACK_N:
+        sent = s.snd_max
+    s.size = min(s.size, sent)
+    if s.total >= s.size and not s.finished >= 0.0:
+        # packets may have passed ports up to the end of the window already, and be delivered after the stop
+        s.finished = max(senders.clock[NOW], s.came_at)
+
+
 @inlined
 def on_timer(net: Any, senders: Any, f: int) -> None:
     """Process the events due at a sender: start, next transfer, delayed packet, timeout."""
     s = senders.flow[f]
     if s.recovery == BLIND:
-        blind(net, senders, f)
+        if s.onoff >= CALLED:
+            arrive(net, senders, f)
+        else:
+            blind(net, senders, f)
         return
     if s.recovery == RATED:
         if s.deadline == senders.clock[NOW]:

@@ -8,9 +8,10 @@ from .calendar_queue import push, take
 from .jit import inlined
 from .layout import CLASSES
 
-__all__ = ["back_off", "measure", "schedule", "set_timer", "timeout_span", "wake_at"]
+__all__ = ["STOP", "back_off", "measure", "schedule", "set_timer", "timeout_span", "wake_at"]
 
 WAKE = -1  # number of a timer event
+STOP = -9  # and of the event at which a flow sends no new packets any more
 NOW, END, CHECK = 0, 1, 2  # indices in `clock`: event time, end of window, next timer check
 NS2, LEAST, JITTER = 3, 4, 5  # convention, minimum timeout, upper end of the random packet delay
 ACK_DELAY = 6  # longest delay of an ACK

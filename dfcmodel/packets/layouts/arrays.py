@@ -31,7 +31,12 @@ from dfcmodel.packets.layouts.managers import (
     manager_numbers,
 )
 from dfcmodel.packets.layouts.programs import lay_out_programs
-from dfcmodel.packets.layouts.senders import lay_out_flows, wake_all
+from dfcmodel.packets.layouts.senders import (
+    begin_stops,
+    lay_out_arrivals,
+    lay_out_flows,
+    wake_all,
+)
 from dfcmodel.packets.layouts.units import lay_out_units
 from dfcmodel.packets.methods import SELECTIVE
 
@@ -94,6 +99,7 @@ def lay_out(plan: Plan, signatures: tuple[RuleSignature, ...], spare: int = 1) -
         "bucket": np.full(2 * buckets, -1, dtype=np.int32).view(BUCKET),
         "flow": flow,
         "history": np.zeros(max(1, sent), HISTORY),
+        "arrivals": lay_out_arrivals(plan, flow),
         "hop": hop,
         "waited": np.zeros(len(hop)),
         "lane": lane,
@@ -124,6 +130,7 @@ def lay_out(plan: Plan, signatures: tuple[RuleSignature, ...], spare: int = 1) -
     }
     arrays.update(lay_out_programs(plan, size, len(hop)))
     wake_all(plan, arrays)
+    begin_stops(plan, arrays)
     begin_storms(plan, arrays)
     begin_clocks(clocks, arrays)
     return Layout(arrays, ahead, most)

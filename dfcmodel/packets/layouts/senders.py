@@ -7,13 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dfcmodel.network.arrivals import ArrivalProcess, Replay
 from dfcmodel.network.flows import OnOff, of_kind
+from dfcmodel.packets.kernel.arrivals import CALLED, REPLAYED
 from dfcmodel.packets.kernel.calendar_queue import USED, push, take
 from dfcmodel.packets.kernel.layout import CLASSES, FLOW
 from dfcmodel.packets.kernel.repairs import GO_BACK_N
 from dfcmodel.packets.kernel.sources import RANDOM, REGULAR
-from dfcmodel.packets.kernel.timers import WAKE, wake_at
-from dfcmodel.packets.layouts.units import Calendar
+from dfcmodel.packets.kernel.timers import STOP, WAKE, wake_at
+from dfcmodel.packets.layouts.units import Calendar, calendar_of
 from dfcmodel.packets.plans import ENDLESS
 from hopflow.kernels import build
 from responsefn import DeliveryRule, RateRule, WindowRule
@@ -26,7 +28,15 @@ if TYPE_CHECKING:
 
     from dfcmodel.packets.plans import Plan
 
-__all__ = ["RATED", "lay_out_flows", "redraw_periods", "wake_all", "wake_sources"]
+__all__ = [
+    "RATED",
+    "begin_stops",
+    "lay_out_arrivals",
+    "lay_out_flows",
+    "redraw_periods",
+    "wake_all",
+    "wake_sources",
+]
 
 RECOVERY = {"tahoe": 0, "reno": 1, "newreno": 2, "sack": 3, "prr": 3, "": 4}
 SACK, RATED = RECOVERY["sack"], 5
@@ -110,6 +120,12 @@ def _row(
         row["repair"] = REPAIR[plan.repairs[f]]
         row["line_gap"], row["pace_at"] = 1.0 / line_rate, -math.inf
         _set_numbers(row, source, source.start(line_rate))
+    elif isinstance(source, ArrivalProcess):
+        row["kind"] = signatures.index(signature_of(source))  # type: ignore[arg-type]
+        row["onoff"] = CALLED
+        _set_numbers(row, source, source.State())
+    elif isinstance(source, Replay):
+        row["onoff"] = REPLAYED
     else:
         row["gap"] = 1.0 / source.rate
         if isinstance(source, OnOff):
@@ -126,6 +142,31 @@ def _set_numbers(row: Any, rule: Any, begin: Any) -> None:
     numbers[first : first + len(values)] = values
     row["cwnd"], row["ssthresh"] = numbers[:2]
     row["rule_state"], row["parameters"], row["more"] = np.split(numbers[2:], [14, 30])
+
+
+def lay_out_arrivals(plan: Plan, flow: NDArray[Any]) -> NDArray[np.float64]:
+    """Set the rows of the traces that are replayed; return them: times in s and packets, (N, 2)."""
+    place: dict[Replay, tuple[int, int]] = {}
+    found, rows = [np.empty((0, 2))], 0
+    for f, given in enumerate(plan.scenario.flows):
+        if not isinstance(given.source, Replay):
+            continue
+        if given.source not in place:
+            found.append(given.source.batches)
+            place[given.source] = rows, rows + len(found[-1])
+            rows += len(found[-1])
+        flow["row"][f], flow["row_end"][f] = place[given.source]
+    return np.concatenate(found)
+
+
+def begin_stops(plan: Plan, arrays: dict[str, Any]) -> None:
+    """Schedule the ends of flows, before all other events at their times."""
+    net, ends = None, len(plan.ports)
+    for f in np.flatnonzero(plan.stops < plan.end).tolist():
+        net = net or calendar_of(arrays)
+        e = take(net)
+        net.packet[e].number, net.packet[e].flow = STOP, f
+        push(net, e, ends, float(plan.stops[f]), -1 - ends - f)
 
 
 def wake_all(plan: Plan, arrays: dict[str, Any]) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dfcmodel import CBR, RED, Flow, OnOff, Packets, simulate, takano2006
+from dfcmodel import CBR, RED, Flow, OnOff, Packets, Scenario, chain, simulate, takano2006
 from dfcmodel.packets.engine import run_engine
 from dfcmodel.packets.ns2_export import to_ns2
 from dfcmodel.packets.simulation import plan_scenario
@@ -53,6 +53,21 @@ def test_dumbbells_of_128_flows_are_equal_for_the_seeds_that_are_not_bundled(
         found = run_engine(plan)
         np.testing.assert_array_equal(samples[:, 2::2], found.acked)
         assert links[:, 2].sum() == found.drops.sum() > 1000
+
+
+@pytest.mark.simulators
+def test_constant_rates_stop_in_ns2_as_here(tmp_path) -> None:
+    links = chain(3, rate=1000.0, delay=0.01, buffer=10)
+    flows = [
+        Flow("a", (1, 2, 3), CBR(310.0), start=0.0303, stop=0.7),
+        Flow("b", (1, 2, 3), CBR(970.0), start=0.0101, stop=0.5),
+    ]
+    scenario = Scenario("stops", links, flows, duration=1.5)
+    _, found = run_ns2(tmp_path, to_ns2(scenario, method=NS2))
+    run = simulate(scenario, method=NS2)
+    assert (
+        found[:, 2].sum() == run.lost.sum() > 50
+    )  # no packet is due at a stop, or comes as another leaves
 
 
 def test_the_program_names_agents_of_the_recovery(one_link) -> None:

@@ -73,7 +73,14 @@ def test_packets_that_a_marking_manager_drops_are_said_to_be(method) -> None:
 @pytest.mark.parametrize("method", METHODS)
 def test_drops_by_manager_and_for_want_of_room_are_told_apart(method) -> None:
     """Manager and pauses are of one class: the counts of causes add up to the losses."""
-    rule = PFC((0,), xoff=60, xon=30, headroom=1, manager=RampMarking(100, 5000, 0.5), managed=0)
+    rule = PFC(
+        (0,),
+        xoff=60,
+        xon=30,
+        headroom=1,
+        manager=RampMarking(100, 5000, 0.5, at="arrival"),
+        managed=0,
+    )
     run = simulate(into_one(rule), method)
     table = run.drops()
     by_cause = {

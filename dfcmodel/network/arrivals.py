@@ -1,0 +1,303 @@
+"""Arrival processes: sources without feedback whose packets come at times that a function or a trace gives."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections import namedtuple
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from hopflow.checks import one_number
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["MAX_BATCH", "Arrival", "ArrivalProcess", "HeavyTailed", "Poisson", "Replay"]
+
+MAX_BATCH = 2**31 - 2
+"""Packets that may arrive together: the range of sequence numbers."""
+
+
+class Arrival(NamedTuple):
+    """What an arrival process sees each time it is asked for the next arrival.
+
+    Attributes
+    ----------
+    time
+        Of the last arrival, which is now, s; the start of the flow in the first call.
+    packets
+        That arrived; 0 in the first call.
+    random, random2
+        Two numbers drawn evenly from (0, 1), from the stream of the flow.
+    """
+
+    time: float
+    packets: float
+    random: float
+    random2: float
+
+
+class ArrivalProcess(ABC):
+    """Base of arrival processes: subclass it as a frozen dataclass, name the parameters, write `next`.
+
+    An arrival process is a small immutable object whose numeric fields are its parameters, and one function that
+    returns when the next packets arrive. It is plain Python that also compiles, like a window rule. It is the
+    source of a `Flow` without acknowledgements, at packet level.
+
+    Attributes
+    ----------
+    State
+        NamedTuple of what it remembers, with defaults; ``wait`` and ``packets`` come first: the time to the next arrival
+        in s, and how many packets arrive then. The wait is above 0 (0 in the first call: an arrival at the start), or
+        `inf`: nothing arrives any more. The packets are a whole number from 1 to 2^31 - 2. All fields are floats, so
+        that they have one type where they are compiled: write ``float(math.floor(x))``.
+
+    Raises
+    ------
+    ArithmeticError
+        During a run, for another wait or number of packets.
+
+    Examples
+    --------
+    Frames of a video with 30 frames/s, every tenth of which is larger:
+
+    >>> from dataclasses import dataclass
+    >>> from typing import NamedTuple
+    >>> from dfcmodel import ArrivalProcess, Flow, Packets, Scenario, chain, simulate
+    >>> @dataclass(frozen=True)
+    ... class Video(ArrivalProcess):
+    ...     frames: float = 30.0
+    ...     large: float = 40.0
+    ...     small: float = 5.0
+    ...     class State(NamedTuple):
+    ...         wait: float = 0.0
+    ...         packets: float = 1.0
+    ...         frame: float = 0.0
+    ...     @staticmethod
+    ...     def next(s, q, e):
+    ...         packets = q.large if s.frame % 10.0 == 0.0 else q.small
+    ...         wait = 0.0 if e.packets == 0.0 else 1.0 / q.frames
+    ...         return s._replace(wait=wait, packets=packets, frame=s.frame + 1.0)
+    >>> links = chain(2, rate=1000.0, delay=1e-3, buffer=50)
+    >>> run = simulate(Scenario("video", links, [Flow("a", (1, 2), Video())], duration=0.9), method=Packets())
+    >>> float(run.delivered[0, -1])  # 27 frames, 3 of them large
+    240.0
+    """
+
+    class State(NamedTuple):
+        """Time to the next arrival in s, and packets that arrive then."""
+
+        wait: float = math.inf
+        packets: float = 1.0
+
+    @staticmethod
+    @abstractmethod
+    def next(s: Any, q: Any, e: Any) -> Any:
+        """Return the state for the next arrival: ``s`` the state, ``q`` the parameters, ``e`` `Arrival`."""
+
+    def numbers(self) -> dict[str, float]:
+        """Return the parameters that `next` can use: the numbers among the fields."""
+        found = {each.name: getattr(self, each.name) for each in fields(self)}  # type: ignore[arg-type]
+        return {k: float(v) for k, v in found.items() if isinstance(v, (int, float))}
+
+    @property
+    def params(self) -> Any:
+        """The parameters as a NamedTuple, ``q`` of `next`."""
+        given = self.numbers()
+        return namedtuple("Params", given)(**given)  # noqa: PYI024
+
+    @property
+    def mean_rate(self) -> float:
+        """Mean rate in packets/s, for predictions of costs; nan: not known."""
+        return math.nan
+
+
+@dataclass(frozen=True)
+class Poisson(ArrivalProcess):
+    """Poisson arrivals: single packets with independent exponential times between them.
+
+    Parameters
+    ----------
+    rate
+        Mean rate, packets/s, > 0.
+
+    Examples
+    --------
+    >>> from dfcmodel import Flow, Packets, Poisson, Scenario, chain, simulate
+    >>> links = chain(2, rate=1000.0, delay=1e-3, buffer=50)
+    >>> flow = Flow("a", (1, 2), Poisson(rate=500.0))
+    >>> run = simulate(Scenario("poisson", links, [flow], duration=1.0), method=Packets(seed=1))
+    >>> bool(400 < run.delivered[0, -1] < 600)
+    True
+    """
+
+    rate: float
+
+    def __post_init__(self) -> None:
+        one_number("rate", self.rate, above=0.0, hint="in packets/s: mbps(0.448)")
+
+    @staticmethod
+    def next(s: Any, q: Any, e: Any) -> Any:
+        """Draw the time to the next packet."""
+        return s._replace(wait=-math.log(1.0 - e.random) / q.rate)
+
+    @property
+    def mean_rate(self) -> float:
+        """Mean rate in packets/s."""
+        return self.rate
+
+
+@dataclass(frozen=True)
+class HeavyTailed(ArrivalProcess):
+    r"""Bursts of heavy-tailed sizes at the times of a Poisson process.
+
+    A burst has more than n packets with probability (1 + n / c)^-tail, a Pareto distribution of the second kind
+    (Lomax) in whole packets. The scale c follows from the mean. Its packets arrive together: a host with
+    ``host="nic"`` sends them at the rate of its link. With a tail index of at most 2 the variance is infinite,
+    and the traffic of many such sources is long-range dependent.
+
+    Parameters
+    ----------
+    rate
+        Mean rate, packets/s, > 0. A burst has at most 2^31 - 2 packets, and finite runs meet the largest ones
+        rarely: with a tail index near 1 most of them have a lower rate.
+    mean_burst
+        Mean packets of a burst, > 1.
+    tail
+        Tail index, > 1.
+
+    Examples
+    --------
+    >>> from dfcmodel import HeavyTailed
+    >>> HeavyTailed(rate=1000.0, mean_burst=10.0, tail=1.5)
+    HeavyTailed(rate=1000.0, mean_burst=10.0, tail=1.5)
+    """
+
+    rate: float
+    mean_burst: float
+    tail: float
+
+    def __post_init__(self) -> None:
+        one_number("rate", self.rate, above=0.0, hint="in packets/s")
+        one_number(
+            "mean_burst", self.mean_burst, above=1.0, at_most=float(MAX_BATCH), hint="in packets"
+        )
+        one_number("tail", self.tail, above=1.0)
+
+    @cached_property
+    def scale(self) -> float:
+        """Scale c of the sizes of bursts, packets: their mean is the sum over n >= 0 of (1 + n / c)^-tail."""
+        from scipy.optimize import brentq
+        from scipy.special import zeta
+
+        # the sum is between c / (tail - 1) and that plus 1, by the integral test
+        low, high = (self.mean_burst - 1.0) * (self.tail - 1.0), self.mean_burst * (self.tail - 1.0)
+        found = brentq(lambda c: c**self.tail * zeta(self.tail, c) - self.mean_burst, low, high)
+        return float(found)
+
+    def numbers(self) -> dict[str, float]:
+        """Return the parameters that `next` can use, with the scale of the sizes."""
+        return {**super().numbers(), "scale": self.scale}
+
+    @staticmethod
+    def next(s: Any, q: Any, e: Any) -> Any:
+        """Draw the time to the next burst, and its packets."""
+        wait = -math.log(1.0 - e.random) * q.mean_burst / q.rate
+        more = math.floor(q.scale * ((1.0 - e.random2) ** (-1.0 / q.tail) - 1.0))
+        return s._replace(wait=wait, packets=min(1.0 + more, 2147483646.0))
+
+    @property
+    def mean_rate(self) -> float:
+        """Mean rate in packets/s."""
+        return self.rate
+
+
+@dataclass(frozen=True)
+class Replay:
+    """Packets that arrive at the times of a trace.
+
+    Parameters
+    ----------
+    times
+        Times of arrivals since the start of the flow, s, at least 0 and in order, (N,). Equal times arrive together.
+    packets
+        Packets that arrive at each, whole numbers from 1 on, (N,); or one number for all.
+
+    Raises
+    ------
+    ValueError
+        For times that are not in order, not finite or below 0, other lengths, or packets that are not whole.
+
+    Examples
+    --------
+    >>> from dfcmodel import Flow, Packets, Replay, Scenario, chain, simulate
+    >>> links = chain(2, rate=1000.0, delay=1e-3, buffer=50)
+    >>> flow = Flow("a", (1, 2), Replay(times=(0.0, 0.1, 0.35), packets=(3, 1, 10)))
+    >>> run = simulate(Scenario("trace", links, [flow], duration=0.3), method=Packets())
+    >>> float(run.delivered[0, -1])
+    4.0
+    """
+
+    times: Sequence[float]
+    packets: Sequence[int] | int = 1
+
+    def __post_init__(self) -> None:
+        times, packets = self._checked()
+        object.__setattr__(self, "times", tuple(times.tolist()))
+        if np.ndim(self.packets):
+            object.__setattr__(self, "packets", tuple(packets.astype(int).tolist()))
+
+    def _checked(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return times and packets as arrays, (N,) and (N,) or (); see `Replay` for errors."""
+        try:
+            times = np.asarray(self.times, dtype=float)
+            packets = np.asarray(self.packets, dtype=float)
+        except (TypeError, ValueError):
+            msg = "must be numbers: times in s, and packets"
+            raise ValueError(f"times and packets of a trace: {msg}") from None
+        if times.ndim != 1 or not times.size:
+            raise ValueError(
+                f"times of shape {times.shape}: must be a list of at least one time in s"
+            )
+        late = np.append(0.0, times[:-1])
+        wrong = np.flatnonzero(~((times >= late) & (times < math.inf)))
+        if wrong.size:
+            n = int(wrong[0])
+            msg = f"must be finite and at least {late[n]:g}: times are in order, from 0 on"
+            raise ValueError(f"times[{n}] = {times[n]:g}: {msg}")
+        if packets.ndim and packets.shape != times.shape:
+            msg = f"must be one for each of {len(times)} times, or one for all"
+            raise ValueError(f"packets of shape {packets.shape}: {msg}")
+        given = np.atleast_1d(packets)
+        wrong = np.flatnonzero(
+            ~((given >= 1.0) & (given <= MAX_BATCH) & (given == np.floor(given)))
+        )
+        if wrong.size:
+            n = int(wrong[0])
+            place = f"packets[{n}]" if packets.ndim else "packets"
+            raise ValueError(
+                f"{place} = {given[n]:g}: must be a whole number from 1 to {MAX_BATCH}"
+            )
+        return times, packets
+
+    @cached_property
+    def batches(self) -> NDArray[np.float64]:
+        """Times in s and packets of each, equal times once, (N, 2)."""
+        times, first = np.unique(np.asarray(self.times), return_index=True)
+        packets = np.broadcast_to(np.asarray(self.packets, dtype=float), len(self.times))
+        return np.stack([times, np.add.reduceat(packets, first)], axis=1)
+
+    @property
+    def mean_rate(self) -> float:
+        """Packets/s up to the last arrival, for predictions of costs; nan: all arrive at the start."""
+        return self.total / self.times[-1] if self.times[-1] > 0.0 else math.nan
+
+    @property
+    def total(self) -> float:
+        """All packets of the trace."""
+        return float(self.batches[:, 1].sum())

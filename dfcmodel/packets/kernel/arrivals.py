@@ -1,0 +1,81 @@
+"""Sources whose arrivals a function of the user or a trace gives."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from .calendar_queue import OUT
+from .jit import call_event, compiled
+from .layout import ON_ACK, int64
+from .random_numbers import uniform
+from .timers import NOW, wake_at
+
+__all__ = ["BURST", "CALLED", "REPLAYED", "TINY", "arrive"]
+
+CALLED, REPLAYED = 3, 4  # further kinds of sources beside those of `sources`
+BURST = 64  # packets that one event sends at most; the rest of a batch follows at the same time
+TINY = 1.1102230246251565e-16  # 2^-53, the smallest random number that a function sees
+MAX_BATCH = 2147483646.0
+
+
+@compiled
+def next_arrival(net: Any, senders: Any, f: int) -> None:
+    """Set when the next packets of a source arrive, and how many: ``due`` and ``batch``; inf: none.
+
+    What is no wait or no number of packets stays in ``cwnd`` and ``ssthresh``, with the time in ``clocked``.
+    """
+    s = senders.flow[f]
+    now = senders.clock[NOW]
+    if s.onoff == REPLAYED:
+        n = int64(s.row)
+        if n == s.row_end:
+            s.due = math.inf
+            return
+        s.row = n + 1
+        s.due = s.clocked + senders.arrivals[n, 0]
+        s.batch = int(senders.arrivals[n, 1])
+        return
+    at = len(net.port) - 1 + f
+    last = s.ssthresh if s.since > 0 else 0.0
+    random = max(uniform(net.stream, at), TINY)
+    random2 = max(uniform(net.stream, at), TINY)
+    s.since += 1
+    s.clocked = now
+    call_event(senders.events[s.kind, ON_ACK], s, now, last, random, random2)
+    due = now + s.cwnd
+    batch = s.ssthresh
+    s.due = math.inf
+    is_wait = s.cwnd > 0.0 or (s.cwnd == 0.0 and s.since == 1)
+    if is_wait and due < math.inf and 1.0 <= batch <= MAX_BATCH and batch == math.floor(batch):
+        s.due = due
+        s.batch = int(batch)
+
+
+@compiled
+def arrive(net: Any, senders: Any, f: int) -> None:
+    """Send the packets that arrive now, and schedule the next arrival."""
+    counters = net.counters
+    s = senders.flow[f]
+    now = senders.clock[NOW]
+    if s.due < 0.0:  # the start
+        s.due = now
+        s.clocked = now
+    if now != s.due:
+        return
+    count = min(int64(s.batch), int64(s.size) - int64(s.sent), BURST)
+    for _ in range(count):
+        senders.out[counters[OUT], 0] = s.sent
+        senders.out[counters[OUT], 1] = 0
+        counters[OUT] += 1
+        s.sent += 1
+    s.batch -= count
+    if s.sent >= s.size:
+        s.due = math.inf
+        return
+    if s.batch == 0:
+        next_arrival(net, senders, f)
+    if s.due < math.inf:
+        wake_at(net, f, s.due, f)
+    else:
+        s.size = s.sent
