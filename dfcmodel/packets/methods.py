@@ -6,18 +6,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from dfcmodel.packets.recoveries import RECOVERIES, LossRecovery
+from dfcmodel.packets.recoveries.checks import check_recovery
 from hopflow.checks import choice, flag, instance, number, one_number, whole
 from responsefn import DeliveryRule
 
 if TYPE_CHECKING:
     from dfcmodel.network.networks import Scenario
 
-__all__ = ["SELECTIVE", "Packets"]
+__all__ = ["Packets"]
 
 CONVENTIONS = ("standard", "ns2")
-RECOVERIES = ("tahoe", "reno", "newreno", "sack", "prr")
-SELECTIVE = ("sack", "prr")
-"""Recoveries with selective acknowledgements."""
 
 
 @dataclass(frozen=True)
@@ -81,7 +80,7 @@ class Packets:
 
     seed: int | None = None
     convention: str = "standard"
-    recovery: str | Mapping[str, str] | None = None
+    recovery: str | LossRecovery | Mapping[str, str | LossRecovery] | None = None
     phases: Sequence[float] | None = None
     loss: Mapping[str, float] | None = None
     ack_transmission: bool = True
@@ -94,12 +93,11 @@ class Packets:
             whole("seed", self.seed, 0 if self.convention == "standard" else 1, 2**31 - 1)
         choice("convention", self.convention, CONVENTIONS)
         given = self.recovery
-        if isinstance(given, str):
-            choice("recovery", given, RECOVERIES)
-        elif given is not None:
-            instance("recovery", given, Mapping, "a recovery, or a mapping of flows to them")
+        if isinstance(given, Mapping):
             for name, kind in given.items():
-                choice(f"recovery of flow {name!r}", kind, RECOVERIES)
+                check_choice(f"recovery of flow {name!r}", kind)
+        elif given is not None:
+            check_choice("recovery", given)
         loss = {} if self.loss is None else self.loss
         for name, p in instance("loss", loss, Mapping, "a mapping of links, or None").items():
             one_number(f"loss of {name}", p, at_least=0.0, below=1.0)
@@ -121,7 +119,7 @@ class Packets:
         """Whether the conventions are ns-2's."""
         return self.convention == "ns2"
 
-    def recovery_of(self, scenario: Scenario) -> tuple[str, ...]:
+    def recovery_of(self, scenario: Scenario) -> tuple[str | LossRecovery, ...]:
         """Return the loss recovery of each flow; ValueError for a name that is not a flow."""
         given = self.recovery
         if isinstance(given, Mapping):
@@ -131,7 +129,20 @@ class Packets:
         found = []
         for flow in scenario.flows:
             own = getattr(flow.source, "recovery", "")
+            if own != "":
+                check_choice(f"recovery of {flow.source!r}", own)
             chosen = given.get(flow.name) if isinstance(given, Mapping) else given
             own_window = chosen == "prr" and isinstance(flow.source, DeliveryRule)
             found.append(chosen if own and chosen is not None and not own_window else own)
         return tuple(found)
+
+
+def check_choice(name: str, given: object) -> None:
+    """Raise ValueError for what is neither the name of a loss recovery nor one, or cannot run."""
+    kind = getattr(given, "__name__", "")
+    if not isinstance(given, LossRecovery) and hasattr(given, "on_duplicate_ack"):
+        raise ValueError(f"{name} = {kind}: is a class; write {kind}()")
+    if isinstance(given, LossRecovery):
+        check_recovery(type(given))
+    else:
+        choice(name, given, RECOVERIES)

@@ -117,7 +117,7 @@ def trajectory(plan: Plan, records: Records, seconds: float) -> Trajectory:
         mean_queue=mean_queue,
         started=np.array(plan.starts, dtype=float),
         recoveries=tuple(
-            kind if isinstance(flow.source, WindowRule) else ""
+            str(kind) if isinstance(flow.source, WindowRule) else ""
             for flow, kind in zip(scenario.flows, plan.recoveries, strict=True)
         ),
         paused=_paused(plan, records) if records.all_switches else None,

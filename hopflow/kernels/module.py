@@ -47,12 +47,19 @@ class Module:
         Names that functions of rules must not have.
     checked
         Whether rules do as Python does or raise an exception, see `hopflow.kernels.checking`.
+    floats
+        Whether all fields of a state are floats: ``_replace`` converts what it is given.
     """
 
     def __init__(
-        self, tuples: Mapping[str, Sequence[str]], taken: set[str], *, checked: bool = False
+        self,
+        tuples: Mapping[str, Sequence[str]],
+        taken: set[str],
+        *,
+        checked: bool = False,
+        floats: bool = False,
     ) -> None:
-        self.tuples, self.checked = tuples, checked
+        self.tuples, self.checked, self.floats = tuples, checked, floats
         self.taken = taken | _RESERVED
         self.called: dict[tuple[Callable[..., Any], str], str] = {}
         self.trees: list[ast.FunctionDef] = []
@@ -246,7 +253,10 @@ class _Resolve(ast.NodeTransformer):
                 raise refuse(node, "the fields must be written out, without **")
             if keyword.arg not in fields:
                 raise refuse(node, f"the state has no {keyword.arg!r}, only {', '.join(fields)}")
-            given[keyword.arg] = self.visit(keyword.value)
+            value = self.visit(keyword.value)
+            if self.module.floats:
+                value = ast.Call(ast.Name("float", ast.Load()), [value], [])
+            given[keyword.arg] = value
         values = [
             given.get(name) or ast.Attribute(ast.Name(owner.id, ast.Load()), name, ast.Load())
             for name in fields

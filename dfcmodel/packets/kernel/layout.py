@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 __all__ = [
+    "BLIND",
     "BUCKET",
     "CALLED",
     "CLASSES",
@@ -18,6 +19,7 @@ __all__ = [
     "HISTORY",
     "HOP",
     "LANE",
+    "MAX_OWN",
     "MAX_PARAMETERS",
     "MAX_STATE",
     "MORE",
@@ -28,6 +30,7 @@ __all__ = [
     "ON_TIMEOUT",
     "PACKET",
     "PORT",
+    "RATED",
     "RECEIVER",
     "SAMPLE",
     "SEEN",
@@ -48,6 +51,9 @@ ON_ACK, ON_LOSS, ON_TIMEOUT, ON_MARK, ON_DELIVERY = 0, 1, 2, 3, 4
 MAX_STATE, MAX_PARAMETERS, SEEN = 16, 16, 7
 """Numbers that a window rule or a queue manager may have (`responsefn.responses.rule_events`), and
 that a manager sees of an arrival."""
+
+MAX_OWN = 8
+"""Numbers that a loss recovery may keep (`dfcmodel.packets.recoveries.base`)."""
 
 MORE, SAMPLE = 32, 11
 """Further numbers that a rule of deliveries may have, and those of a sample beside the four of each event."""
@@ -246,6 +252,9 @@ CALLED = np.dtype(
 )
 """A queue manager called by address: it gets the place of ``drop`` (`dfcmodel.network.manager_events`)."""
 
+BLIND, RATED = -1, -2
+"""In the place of a recovery: sources without congestion control, and rate rules."""
+
 RECEIVER, SENDER = -1, -2  # ports of the hops at the ends of a flow
 HOP = np.dtype(
     [
@@ -271,15 +280,13 @@ FLOW = np.dtype(
         ("backoff", "f8"),
         ("snd_nxt", "i4"),  # RFC 9293, in packets
         ("snd_una", "i4"),
-        ("last", "i4"),
         ("snd_max", "i4"),  # one past the highest packet sent
         ("recover", "i4"),
-        ("duplicates", "i4"),
-        ("inflation", "i4"),
-        ("action", "i4"),
+        ("dupacks", "i4"),
         ("timed", "i4"),
         ("timing", "i4"),
-        ("recovery", "i4"),
+        ("recovery", "i4"),  # row of ``recoveries``, or BLIND, RATED
+        ("selective", "i4"),  # 1: ACKs are selective (RFC 2018)
         ("kind", "i4"),  # of window rule
         ("accurate", "i4"),  # 1: each mark is echoed, once, and an event of the rule (RFC 8257)
         ("paced", "i4"),  # 1: packets are spaced in time
@@ -296,15 +303,13 @@ FLOW = np.dtype(
         ("held", "i4"),  # receiver: out-of-order packets in its buffer
         ("bits", "i4"),  # offset of its bit maps; -1: none
         ("bit_mask", "i4"),
-        ("partial", "i4"),
-        ("pipe", "i4"),
+        ("timeouts", "i4"),
         ("hole", "i4"),
         ("least", "i4"),
         ("recovering", "i4"),
         ("lost_all", "i4"),
         ("sacked", "i4"),  # packets acknowledged selectively
         ("top", "i4"),  # highest selectively acknowledged packet
-        ("timeouts", "i4"),
         ("loss_events", "i4"),
         ("delayed", "i4"),  # receiver, 1: delays ACKs
         ("pending", "i4"),  # receiver: the packet whose ACK is delayed; -1: none
@@ -325,6 +330,7 @@ FLOW = np.dtype(
         ("total", "f8"),  # packets delivered
         ("first_loss", "f8"),
         ("finished", "f8"),
+        ("inflation", "f8"),  # packets added to the window (RFC 5681, 3.2)
         ("cwnd", "f8"),
         ("ssthresh", "f8"),
         ("rule_state", "f8", (MAX_STATE - 2,)),
@@ -346,11 +352,10 @@ FLOW = np.dtype(
         ("sent_last", "i8"),  # up to before this one
         ("again_first", "i8"),  # to be sent again
         ("again_last", "i8"),
-        ("prr", "i4"),  # 1: recovers by proportional rate reduction (RFC 6937)
-        ("prr_limit", "i4"),  # what may be in flight then
-        ("prr_delivered", "i4"),
-        ("prr_out", "i4"),
-        ("recover_fs", "i4"),
+        ("pipe", "f8"),  # packets taken to be in flight in recovery (RFC 6675)
+        ("pipe_limit", "f8"),  # up to how many are sent; -1: the window
+        ("prr_out", "f8"),  # packets sent in recovery (RFC 6937)
+        ("own", "f8", (MAX_OWN,)),  # state of its recovery
     ],
     align=True,
 )
@@ -424,9 +429,11 @@ class Senders(NamedTuple):
     flow: Any  # FLOW (F,)
     history: Any  # HISTORY, a ring per flow whose rule sees deliveries
     events: Any  # (rules, 5) addresses of the events of window and rate rules
+    recoveries: Any  # (recoveries, 3) addresses of the functions of loss recoveries
     bits: Any  # bit maps of packets received, and of those acknowledged selectively
     received: Any  # (F, 8) recent SACK blocks of a receiver
     sacked: Any  # (F, 6) SACK blocks of the last ACK of a sender
+    exchange: Any  # (35,) numbers that a function of a recovery reads and writes
     out: Any  # what one event sends: rows of number and flags
     clock: Any  # (8,) times and options, see `timers`
 

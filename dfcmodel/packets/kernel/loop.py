@@ -25,7 +25,7 @@ from .deliveries import on_packet_sent
 from .diffusion import SEND_FEEDBACK, begin_of, enter_rated, exchange
 from .jit import compiled, counting_entry, inlined
 from .lanes import BY_CLASS, BY_FLOW, BY_RATE, dequeue, enter_lane, overflow, wait_on
-from .layout import CLASSES, Network, Records, Senders, int64
+from .layout import CLASSES, RATED, Network, Records, Senders, int64
 from .managers import (
     ALL_LANES,
     CODEL,
@@ -41,7 +41,7 @@ from .random_numbers import uniform
 from .rated import has_plain_rates, next_arrival, pass_rated
 from .receivers import DUE, answer_late
 from .senders import receive
-from .sources import CONSTANT, RATED, feed_back, on_timer, schedule_due_timers, start_idle_period
+from .sources import CONSTANT, feed_back, on_timer, schedule_due_timers, start_idle_period
 from .timers import CHECK, END, NOW, NS2, WINDOW
 
 __all__ = [
@@ -320,7 +320,7 @@ def sample_senders(senders: Any, records: Any, n: int) -> None:
     """Record the state of the senders at the end of sample n."""
     flow = senders.flow
     for f in range(len(flow)):
-        if flow[f].recovery < 4:  # window senders
+        if flow[f].recovery >= 0:  # window senders
             records.window[n, f] = flow[f].cwnd
             records.acked[n, f] = flow[f].snd_una - 1
             records.round_trip[n, f] = flow[f].rtt if flow[f].rtt > 0.0 else math.nan

@@ -9,7 +9,7 @@ from .calendar_queue import CROWDED, FAULT, TRACED, push, release
 from .early import admit_early
 from .emission import UNMARKABLE
 from .jit import compiled, inlined, prefetch
-from .layout import CLASSES, SENDER, int64
+from .layout import BLIND, CLASSES, SENDER, int64
 from .random_numbers import uniform
 from .receivers import receive_data
 
@@ -27,7 +27,6 @@ __all__ = [
     "travel",
 ]
 
-BLIND = 4
 FIFO, EARLY, LANES = 0, 1, 2  # kinds of ports
 LATEST = (
     1.0 - 2.0**-48
@@ -122,7 +121,7 @@ def departs_first(net: Any, senders: Any, e: int, spent: float) -> bool:
     it = net.packet[e]
     s = senders.flow[it.flow]
     h = int64(it.hop)
-    if h == s.way and s.recovery >= BLIND:
+    if h == s.way and s.recovery < 0:
         return False
     before = h - 1
     size = int64(it.size)

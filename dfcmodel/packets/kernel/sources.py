@@ -6,11 +6,10 @@ import math
 from typing import Any
 
 from .calendar_queue import OUT
-from .emission import SACK
 from .jit import call_event, compiled, inlined
-from .layout import ON_ACK, ON_TIMEOUT
+from .layout import BLIND, ON_ACK, ON_TIMEOUT, RATED
 from .random_numbers import uniform
-from .senders import expire, send, send_selective
+from .senders import expire, send
 from .timers import CHECK, END, NOW, wake_at
 
 __all__ = [
@@ -24,7 +23,6 @@ __all__ = [
     "start_idle_period",
 ]
 
-BLIND, RATED = 4, 5
 STEPS = 16.0
 CONSTANT, REGULAR, RANDOM = 0, 1, 2
 ENDLESS = 2**31 - 2  # the most packets of a flow
@@ -143,10 +141,7 @@ def on_timer(net: Any, senders: Any, f: int) -> None:
             held = False
             sending = expire(net, senders, f)
         if sending:
-            if s.recovery == SACK:
-                send_selective(net, senders, f, held)
-            else:
-                send(net, senders, f, 0, held)
+            send(net, senders, f, 0, held)
 
 
 @inlined

@@ -31,7 +31,8 @@ from dfcmodel.packets.layouts.managers import (
 )
 from dfcmodel.packets.layouts.senders import lay_out_flows, wake_all
 from dfcmodel.packets.layouts.units import lay_out_units
-from dfcmodel.packets.methods import SELECTIVE
+from dfcmodel.packets.recoveries.base import MAX_OWN_FIELDS
+from dfcmodel.packets.recoveries.compilation import FIRST_OWN
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -81,7 +82,7 @@ def lay_out(plan: Plan, signatures: tuple[RuleSignature, ...], spare: int = 1) -
     clocks = plan.clocks
     most = most_elements(plan)
     size, alarm = first_elements(plan, spare, most)
-    selective = any(kind in SELECTIVE for kind in plan.recoveries)
+    selective = any(kind.selective for kind in plan.recovery_kinds)
     window = max((int(f.max_window) for f in plan.scenario.flows), default=1)
     arrays = {
         "packet": aligned(size, PACKET),
@@ -109,6 +110,7 @@ def lay_out(plan: Plan, signatures: tuple[RuleSignature, ...], spare: int = 1) -
         "called": lay_out_called(plan, numbers),
         "order": order,
         "stream": plan.seeds.astype(np.int64),
+        "exchange": np.zeros(FIRST_OWN + MAX_OWN_FIELDS + 1),
         "out": np.empty((2 * window + 64, 2), dtype=np.int32),
         "clock": np.array(
             [
@@ -116,7 +118,7 @@ def lay_out(plan: Plan, signatures: tuple[RuleSignature, ...], spare: int = 1) -
                 *(plan.jitter, plan.method.ack_delay, 0.0),
             ]
         ),
-        "counters": np.array([-1, 0, 0, 0, 0, 0, 0, alarm, 0], dtype=np.int64),
+        "counters": np.array([-1, 0, 0, 0, 0, 0, 0, alarm, 0, 0], dtype=np.int64),
     }
     wake_all(plan, arrays)
     begin_storms(plan, arrays)
