@@ -62,7 +62,7 @@ class Programmed(Sack):
         check_sender(self.recovery, s, place)
         self.state = self.state._replace(cwnd=s.cwnd, ssthresh=s.ssthresh)
         self.next, self.recover, self.duplicates = int(s.snd_nxt), int(s.recover), int(s.dupacks)
-        self.recovering, self.timing = s.recovering != 0.0, s.timing != 0.0
+        self.recovering, self.timing = int(s.recovering) == 1, int(s.timing) == 1
         self.inflation, self.pipe, self.pipe_limit = s.inflation, s.pipe, s.pipe_limit
         self.prr_out, self.clock.backoff = s.prr_out, s.backoff
         self.own = {field: getattr(s, field) for field in self.own}

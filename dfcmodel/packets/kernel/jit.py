@@ -5,7 +5,7 @@ from __future__ import annotations
 from hopflow.kernels.plain_jit import (
     call_event,
     call_manager,
-    call_on_array,
+    call_on_record,
     compiled,
     counting_entry,
     inlined,
@@ -15,7 +15,7 @@ from hopflow.kernels.plain_jit import (
 __all__ = [
     "call_event",
     "call_manager",
-    "call_on_array",
+    "call_on_record",
     "compiled",
     "counting_entry",
     "inlined",

@@ -433,7 +433,7 @@ class Senders(NamedTuple):
     bits: Any  # bit maps of packets received, and of those acknowledged selectively
     received: Any  # (F, 8) recent SACK blocks of a receiver
     sacked: Any  # (F, 6) SACK blocks of the last ACK of a sender
-    exchange: Any  # (35,) numbers that a function of a recovery reads and writes
+    exchange: Any  # (40,) what a function of a recovery sees of an ACK and asks for, see `recovery`
     out: Any  # what one event sends: rows of number and flags
     clock: Any  # (8,) times and options, see `timers`
 

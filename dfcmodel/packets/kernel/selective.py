@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .jit import compiled, inlined
+from .jit import inlined
 from .layout import int64
 
 __all__ = ["clear", "count_holes", "is_held", "mark_received", "next_hole", "update_scoreboard"]
@@ -105,7 +105,7 @@ def next_hole(senders: Any, f: int) -> int:
     return n
 
 
-@compiled
+@inlined
 def count_holes(senders: Any, f: int, top: int) -> float:
     """Return the packets missing between ``top``, the highest that was acknowledged before, and today's highest one."""
     s = senders.flow[f]

@@ -42,9 +42,9 @@ __all__ = [
     "discard_acked",
     "expire",
     "grow",
+    "observe",
     "receive",
-    "receive_duplicate",
-    "receive_in_recovery",
+    "recover_at_timeout",
     "send",
     "send_window",
 ]
@@ -127,52 +127,38 @@ def answer_mark(senders: Any, f: int) -> None:
         s.reduced = 1
 
 
-@compiled
-def receive_in_recovery(net: Any, senders: Any, f: int, e: int, number: int) -> None:
-    """Let the recovery process an ACK; if it ends, process it as an ACK outside recovery."""
+@inlined
+def observe(net: Any, senders: Any, f: int, e: int, acked: int) -> tuple[int, float]:
+    """Update ``snd_una``, the scoreboard and the duplicates by an ACK, in recovery or without new data.
+
+    Return which function of the recovery it is for, and how many packets it reports as received; -1: none.
+    """
     s = senders.flow[f]
     w = senders.exchange
-    acked = number + 1 - int64(s.snd_una)
-    before, top = int64(s.snd_una) + int64(s.sacked), int64(s.top)
     w[NEWLY_LOST] = 0.0
     w[UNREPAIRED] = 0.0
+    if s.recovering == 0 and (acked < 0 or s.lost_all == 1):
+        return -1, 0.0
+    before, top = int64(s.snd_una) + int64(s.sacked), int64(s.top)
     if acked > 0:
-        s.snd_una = number + 1
-        s.snd_nxt = max(s.snd_nxt, number + 1)
+        s.snd_una += acked
+        s.snd_nxt = max(s.snd_nxt, s.snd_una)
+    counts = acked == 0
     delivered = float(max(acked, int64(0)))
     if s.selective == 1:
-        update_scoreboard(net, senders, f, e)
+        changed = update_scoreboard(net, senders, f, e)
+        if s.recovering == 0 and not changed:
+            return -1, 0.0
+        counts = s.recovering == 0
         delivered = float(s.snd_una + s.sacked - before)
         w[NEWLY_LOST] = count_holes(senders, f, top)
-        if s.samples == 1 and is_lost(senders, f, number):
+        if s.samples == 1 and is_lost(senders, f, int64(s.snd_una - 1)):
             w[UNREPAIRED] = 1.0
-    elif acked == 0:
+    elif s.recovering == 0:
+        delivered = 1.0
+    if counts:
         s.dupacks += 1
-    event = ON_ACK_IN_RECOVERY if acked > 0 else ON_DUPLICATE
-    recover(net, senders, f, event, float(max(acked, int64(0))), delivered)
-    if s.recovering == 0:
-        discard_acked(net, senders, f, int64(s.snd_una - 1))
-
-
-@compiled
-def receive_duplicate(net: Any, senders: Any, f: int, e: int) -> bool:
-    """Let the recovery count a duplicate ACK; False where it reports nothing, and so does not count."""
-    s = senders.flow[f]
-    w = senders.exchange
-    delivered = 1.0
-    w[NEWLY_LOST] = 0.0
-    w[UNREPAIRED] = 0.0
-    if s.selective == 1:
-        if s.lost_all == 1:
-            return False
-        before, top = int64(s.sacked), int64(s.top)
-        if not update_scoreboard(net, senders, f, e):
-            return False
-        delivered = float(s.sacked - before)
-        w[NEWLY_LOST] = count_holes(senders, f, top)
-    s.dupacks += 1
-    recover(net, senders, f, ON_DUPLICATE, 0.0, delivered)
-    return True
+    return (ON_ACK_IN_RECOVERY if acked > 0 else ON_DUPLICATE), delivered
 
 
 @inlined
@@ -188,19 +174,22 @@ def receive(net: Any, senders: Any, f: int, e: int) -> None:
         cut_back(senders, f, ON_MARK)
     grows = True
     burst = math.inf
-    if s.recovering == 1:
-        receive_in_recovery(net, senders, f, e, number)
-        grows = w[GROW] != 0.0
-        burst = w[BURST]
-    elif number >= s.snd_una:
+    acked = number + 1 - int64(s.snd_una)
+    if s.recovering == 0 and acked > 0:
         discard_acked(net, senders, f, number)
     else:
-        grows = False
-        if number == s.snd_una - 1 and receive_duplicate(net, senders, f, e):
+        inside = s.recovering == 1
+        event, delivered = observe(net, senders, f, e, acked)
+        if event >= 0:
+            recover(net, senders, f, event, float(max(acked, int64(0))), delivered)
             grows = w[GROW] != 0.0
             burst = w[BURST]
-        elif s.dupacks > 0:
-            burst = 0.0
+            if inside and s.recovering == 0:
+                discard_acked(net, senders, f, int64(s.snd_una - 1))
+        else:
+            grows = False
+            if s.dupacks > 0:
+                burst = 0.0
     if grows and (s.accurate == 1 or not marked):
         grow(senders, f)
     if marked and s.accurate == 1:
@@ -211,12 +200,21 @@ def receive(net: Any, senders: Any, f: int, e: int) -> None:
         send(net, senders, f, 0 if burst >= UNLIMITED else int(burst), False)
 
 
+@compiled
+def recover_at_timeout(net: Any, senders: Any, f: int) -> None:
+    """Let the recovery process a timeout."""
+    w = senders.exchange
+    w[NEWLY_LOST] = 0.0
+    w[UNREPAIRED] = 0.0
+    recover(net, senders, f, ON_EXPIRY, 0.0, 0.0)
+
+
 @inlined
 def expire(net: Any, senders: Any, f: int) -> bool:
     """Handle a retransmission timeout (RFC 6298, 5.4 to 5.6): resend from the first unacknowledged packet."""
     s = senders.flow[f]
     s.deadline = math.inf
-    recover(net, senders, f, ON_EXPIRY, 0.0, 0.0)
+    recover_at_timeout(net, senders, f)
     if s.selective == 1:  # the receiver may have discarded what it reported (RFC 2018, 8)
         s.lost_all = 1
         clear(senders, f)

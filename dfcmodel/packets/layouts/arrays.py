@@ -31,8 +31,7 @@ from dfcmodel.packets.layouts.managers import (
 )
 from dfcmodel.packets.layouts.senders import lay_out_flows, wake_all
 from dfcmodel.packets.layouts.units import lay_out_units
-from dfcmodel.packets.recoveries.base import MAX_OWN_FIELDS
-from dfcmodel.packets.recoveries.compilation import FIRST_OWN
+from dfcmodel.packets.recoveries.compilation import EXCHANGED
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -110,7 +109,7 @@ def lay_out(plan: Plan, signatures: tuple[RuleSignature, ...], spare: int = 1) -
         "called": lay_out_called(plan, numbers),
         "order": order,
         "stream": plan.seeds.astype(np.int64),
-        "exchange": np.zeros(FIRST_OWN + MAX_OWN_FIELDS + 1),
+        "exchange": np.zeros(EXCHANGED),
         "out": np.empty((2 * window + 64, 2), dtype=np.int32),
         "clock": np.array(
             [

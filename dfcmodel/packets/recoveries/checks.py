@@ -18,8 +18,41 @@ from dfcmodel.packets.recoveries.base import (
 )
 from hopflow.errors import RuleError, failed_rule, place_of
 
-__all__ = ["check_recovery", "check_sender", "result_in_python", "sample_states"]
+__all__ = [
+    "NOTHING",
+    "check_recovery",
+    "check_sender",
+    "ranges_of",
+    "result_in_python",
+    "sample_states",
+]
 
+End = float | tuple[str, float]
+"""An end of a range: a number, or a field and what is added to it."""
+LARGEST = 2.0**31 - 1.0
+"""Packets: the range of sequence numbers."""
+POSITIVE = math.ulp(0.0)
+WHOLE = ("snd_nxt", "recover", "dupacks", "recovering", "timing", "resend")
+"""Fields that are whole numbers in the record of a flow."""
+NOTHING = ACTIONS["resend"]
+LAST_SENT = ("snd_max", -1.0)
+RANGES: dict[str, tuple[End, End]] = {
+    "cwnd": (POSITIVE, math.inf),
+    "ssthresh": (POSITIVE, math.inf),
+    "snd_nxt": (("snd_una", 0.0), ("snd_max", 0.0)),
+    "recover": (-2.0, LAST_SENT),
+    "dupacks": (0.0, LARGEST),
+    "recovering": (0.0, 1.0),
+    "inflation": (0.0, LARGEST),
+    "pipe": (-LARGEST, LARGEST),
+    "pipe_limit": (-1.0, LARGEST),
+    "prr_out": (-LARGEST, LARGEST),
+    "timing": (0.0, 1.0),
+    "backoff": (1.0, math.inf),
+    "resend": (("snd_una", 0.0), LAST_SENT),
+    "burst": (0.0, math.inf),
+}
+"""Ranges of what a recovery may set; compiled functions are checked by them too."""
 SAMPLE = {
     "cwnd": 12.5, "ssthresh": 20.0, "snd_nxt": 60.0, "snd_max": 60.0, "inflation": 1.0, "pipe": 9.0,
     "pipe_limit": -1.0, "prr_out": 2.0, "timing": 1.0, "backoff": 2.0, "sacked": 4.0,
@@ -34,9 +67,6 @@ VARIED = {
 }
 REMEDY = "a function takes a sender and an event, and returns s._replace(...)"
 _checked: set[type[LossRecovery]] = set()
-
-LARGEST = 2.0**31 - 1.0
-"""Packets: the range of sequence numbers."""
 
 
 def sample_states(kind: type[LossRecovery]) -> Iterator[tuple[Any, RecoveryEvent]]:
@@ -90,6 +120,10 @@ def result_in_python(kind: type[LossRecovery], event: str, before: Any, seen: Re
             raise RuleError.at(
                 place, f"{said} returns {name} = {value!r} at {state}: must be a number"
             )
+        if name in WHOLE and value % 1.0 != 0.0:
+            raise RuleError.at(
+                place, f"{said} returns {name} = {value!r} at {state}: must be a whole number"
+            )
         if name in READ_ONLY and value != getattr(before, name):
             raise RuleError.at(place, f"{said} sets {name}, which is read only")
     return new
@@ -113,30 +147,27 @@ def check_sender(recovery: LossRecovery | str, s: Any, place: str) -> None:
         Naming the field, its value and what is allowed.
     """
     ranges = {
-        "cwnd": (0.0, math.inf),
-        "ssthresh": (0.0, math.inf),
-        "snd_nxt": (s.snd_una, s.snd_max),
-        "recover": (-2.0, s.snd_max - 1.0),
-        "dupacks": (0.0, LARGEST),
-        "inflation": (0.0, LARGEST),
-        "pipe": (-LARGEST, LARGEST),
-        "pipe_limit": (-1.0, LARGEST),
-        "prr_out": (-LARGEST, LARGEST),
-        "backoff": (1.0, math.inf),
-        "burst": (0.0, math.inf),
-        "recovering": (0.0, 1.0),
-        "timing": (0.0, 1.0),
-        **dict.fromkeys(s._fields[len(SENDER_FIELDS) + len(ACTIONS) :], (-math.inf, math.inf)),
+        name: tuple(_value(end, s) for end in ends)
+        for name, ends in ranges_of(s._fields).items()
+        if name != "resend" or s.resend != NOTHING
     }
-    if s.resend != -1.0:
-        ranges["resend"] = (s.snd_una, s.snd_max - 1.0)
     for name, (low, high) in ranges.items():
         value = getattr(s, name)
-        above = value > low if name in {"cwnd", "ssthresh"} else value >= low
-        if not (above and value <= high):
+        if not low <= value <= high:
             allowed = f"from {low:g} to {high:g}" if high < math.inf else f"at least {low:g}"
-            if name in {"cwnd", "ssthresh"}:
+            if low == POSITIVE:
                 allowed = "above 0"
             elif low == -math.inf:
                 allowed = "a number"
             raise RuleError(f"{place}: {recovery!r} returns {name} = {value:g}: must be {allowed}")
+
+
+def ranges_of(fields: tuple[str, ...]) -> dict[str, tuple[End, End]]:
+    """Return the ranges of the fields that a recovery may set, its own among them, which must be numbers."""
+    own = dict.fromkeys(fields[len(SENDER_FIELDS) + len(ACTIONS) :], (-math.inf, math.inf))
+    return {**RANGES, **own}
+
+
+def _value(end: End, s: Any) -> float:
+    """Return the end of a range."""
+    return float(getattr(s, end[0])) + end[1] if isinstance(end, tuple) else end
