@@ -125,5 +125,5 @@ def check_recovery(name: str, given: object) -> None:
     """Raise ValueError for a loss recovery that the fluid does not have; the packet level may have it."""
     if given not in RECOVERIES:
         listed = ", ".join(map(repr, RECOVERIES))
-        msg = f"the fluid has {listed}; others run at packet level: method=Packets(recovery=...)"
+        msg = f"must be one of {listed} in the fluid; others run with method=Packets(recovery=...)"
         raise ValueError(f"{name} = {shown(given)}: {msg}")

@@ -42,7 +42,8 @@ class Packets:
         each window rule. ``"tahoe"``, ``"reno"`` (RFC 5681), ``"newreno"`` (RFC 6582), ``"sack"`` (as ns-2's
         Sack1: the window is cut at once, and nothing is sent until less than it is in flight), or ``"prr"``:
         SACK with proportional rate reduction and its slow-start reduction bound (RFC 6937), as Linux sends
-        since 3.2; of ns-3 see the documentation of packets. Cuts for congestion marks are at once, and rules of
+        since 3.2; of ns-3 see the documentation of packets. Or a `LossRecovery` of one's own, in the standard
+        convention. Cuts for congestion marks are at once, and rules of
         deliveries, which set the window in recovery themselves, run with ``"sack"`` under ``"prr"``.
     phases
         Tick phases of the flows in s, in the flows' order; None: drawn as by ns-2. For
