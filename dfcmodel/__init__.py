@@ -43,6 +43,19 @@ from dfcmodel.network.toml_schema import scenario_schema
 from dfcmodel.network.toml_writing import save_scenario
 from dfcmodel.packets.ns2_export import to_ns2
 from dfcmodel.packets.ns3_export import to_ns3
+from dfcmodel.packets.recoveries import (
+    LossRecovery,
+    NewRenoRecovery,
+    PRRRecovery,
+    RenoRecovery,
+    SackRecovery,
+    TahoeRecovery,
+    grow_window,
+    limited_transmit,
+    reduce_window,
+    restart_timer,
+    retransmit,
+)
 from dfcmodel.packets.traces import PacketTrace, trace_packets
 from dfcmodel.results.ensemble_comparisons import EnsembleComparison
 from dfcmodel.results.ensembles import Ensemble
@@ -89,7 +102,10 @@ __all__ = [
     "LevelChoice",
     "Lines",
     "Link",
+    "LossRecovery",
+    "NewRenoRecovery",
     "OnOff",
+    "PRRRecovery",
     "PacketLimit",
     "PacketTrace",
     "Packets",
@@ -101,8 +117,10 @@ __all__ = [
     "QueuedPacket",
     "RampMarking",
     "Refinement",
+    "RenoRecovery",
     "Replay",
     "RunComparison",
+    "SackRecovery",
     "Scenario",
     "ScenarioFileError",
     "ShortestRemaining",
@@ -110,6 +128,7 @@ __all__ = [
     "StepCheck",
     "StepMarking",
     "SwitchProgram",
+    "TahoeRecovery",
     "Trajectory",
     "Twin",
     "WeightedFair",
@@ -127,11 +146,16 @@ __all__ = [
     "evolve",
     "explain",
     "from_networkx",
+    "grow_window",
     "headroom",
     "headroom_table",
+    "limited_transmit",
     "load_scenario",
     "packet_limit",
     "parking_lot",
+    "reduce_window",
+    "restart_timer",
+    "retransmit",
     "ring",
     "save_scenario",
     "scenario_schema",

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from dfcmodel.network.time_steps import contracted_delay, shortest_delay
-from hopflow.checks import choice, flag, one_number, refuse_removed, whole
+from hopflow.checks import choice, flag, one_number, refuse_removed, shown, whole
 
 if TYPE_CHECKING:
     from dfcmodel.network.networks import Scenario
 
-__all__ = ["RECOVERIES", "Fluid"]
+__all__ = ["RECOVERIES", "Fluid", "check_recovery"]
 
 PIPES = ("rfc6675", "fall1996")
 RECOVERIES = ("tahoe", "reno", "newreno", "sack")
@@ -105,7 +105,7 @@ class Fluid:
                 raise ValueError(f"most_steps_per_delay = {self.most_steps_per_delay}: {msg}")
         choice("pipe", self.pipe, PIPES)
         if self.recovery is not None:
-            choice("recovery", self.recovery, RECOVERIES)
+            check_recovery("recovery", self.recovery)
 
     def step_of(self, scenario: Scenario) -> float:
         """Return the time step for a scenario, s.
@@ -119,3 +119,11 @@ class Fluid:
         if self.contracted:
             return contracted_delay(scenario) / self.steps_per_delay
         return shortest_delay(scenario) / self.steps_per_delay
+
+
+def check_recovery(name: str, given: object) -> None:
+    """Raise ValueError for a loss recovery that the fluid does not have; the packet level may have it."""
+    if given not in RECOVERIES:
+        listed = ", ".join(map(repr, RECOVERIES))
+        msg = f"must be one of {listed} in the fluid; others run with method=Packets(recovery=...)"
+        raise ValueError(f"{name} = {shown(given)}: {msg}")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dfcmodel.engine.fluid import check_recovery
 from dfcmodel.engine.kernel.records import (
     FLOW,
     HOLE,
@@ -80,6 +81,8 @@ def flow_records(
             _set_rate(row, flow.source, scenario.path(flow)[0].rate, rules)
         if not isinstance(flow.source, WindowRule):
             continue
+        if fluid.recovery is None:
+            check_recovery(f"recovery of {flow.source!r}", flow.source.recovery)
         row["source"] = WINDOW
         row["timed_seq"] = row["recover"] = -1.0
         row["backoff"] = 1.0

@@ -17,13 +17,14 @@ from dfcmodel.network.manager_events import manager_events_of
 from dfcmodel.network.program_events import program_events_of
 from dfcmodel.packets.kernel import layout as kernel
 from dfcmodel.packets.kernel.arrivals import CALLED
-from dfcmodel.packets.kernel.calendar_queue import CROWDED, FAULT, SWITCHED, TRACED
-from dfcmodel.packets.kernel.layout import ON_ACK, ON_DELIVERY, ON_LOSS, ON_MARK, ON_TIMEOUT
+from dfcmodel.packets.kernel.calendar_queue import CROWDED, FAULT, SWITCHED, TRACED, WRONG
+from dfcmodel.packets.kernel.layout import ON_ACK, ON_DELIVERY, ON_LOSS, ON_MARK, ON_TIMEOUT, RATED
+from dfcmodel.packets.kernel.recovery import FAILED_AT
 from dfcmodel.packets.layouts.arrays import Layout, lay_out, trace_ports
 from dfcmodel.packets.layouts.capacities import grow
 from dfcmodel.packets.layouts.managers import called_managers
 from dfcmodel.packets.layouts.programs import program_signatures
-from dfcmodel.packets.layouts.senders import RATED, redraw_periods
+from dfcmodel.packets.layouts.senders import redraw_periods
 from dfcmodel.packets.planning import (
     LARGEST,
     check_arrival,
@@ -33,6 +34,9 @@ from dfcmodel.packets.planning import (
 )
 from dfcmodel.packets.plans import ENDLESS
 from dfcmodel.packets.records import Records
+from dfcmodel.packets.recoveries import recovery_named
+from dfcmodel.packets.recoveries.checks import check_sender
+from dfcmodel.packets.recoveries.compilation import recovery_events, sender_of
 from hopflow.executing import check_stop
 from hopflow.kernels import loop_of
 from hopflow.progress import alone, progress_bar
@@ -107,8 +111,8 @@ class PacketRun:
     ----------
     plan, layout, records
         What is run, its whole state, and its records.
-    events, managers, programs
-        Addresses of compiled events of rules, of managers and of switch programs.
+    events, managers, programs, recoveries
+        Addresses of compiled events of rules, of managers, of switch programs and of loss recoveries.
     done
         Samples that have been completed.
     keeps
@@ -125,6 +129,7 @@ class PacketRun:
     events: Any
     managers: Any
     programs: Any
+    recoveries: Any
     done: int = 0
     keeps: bool = True
     kept: list[NDArray[Any]] = field(default_factory=list)
@@ -157,6 +162,8 @@ class PacketRun:
             size = min(max(self.part, int(PART / each)), LONGER * self.part)
             if self.bar is not None:
                 self.bar.update(self.done - first)
+            if counters[WRONG]:
+                self._refuse_sender(int(counters[WRONG]) - 1)
             if counters[FAULT]:
                 if counters[CROWDED] or len(arrays["packet"]) < self.layout.most:
                     return False
@@ -180,7 +187,18 @@ class PacketRun:
         given = {**self.layout.arrays, **self.records.rows()}
         given["events"], given["managers"] = self.events, self.managers
         given["programs"] = self.programs
+        given["recoveries"] = self.recoveries
         return tuple(fields(given) for fields in GROUPS)
+
+    def _refuse_sender(self, f: int) -> None:
+        """Raise ValueError for what the recovery of flow f has returned."""
+        arrays, plan = self.layout.arrays, self.plan
+        numbers = arrays["exchange"]
+        name = plan.scenario.flows[f].name
+        place = f"{plan.scenario.name}, t = {numbers[FAILED_AT]:g} s, flow {name!r}"
+        given = plan.recoveries[f]
+        check_sender(given, sender_of(recovery_named(given), numbers), place)
+        raise AssertionError(f"{place}: {numbers}")  # the kernel and Python decide alike
 
     def _check_rates(self) -> None:
         """Raise ArithmeticError where a rule has set its rate, or that of its packets, to no number."""
@@ -225,8 +243,9 @@ def begin_run(plan: Plan, spare: int = 1) -> PacketRun:
     events = sender_events(signatures)
     managers = manager_events_of(called_managers(plan))
     programs = program_events_of(program_signatures(plan))
+    recoveries = recovery_events(plan.recovery_kinds)
     layout = lay_out(plan, signatures, spare)
-    return PacketRun(plan, layout, Records(plan), events, managers, programs)
+    return PacketRun(plan, layout, Records(plan), events, managers, programs, recoveries)
 
 
 def run_engine(plan: Plan) -> Records:

@@ -6,20 +6,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from dfcmodel.packets.recoveries import RECOVERIES, LossRecovery
+from dfcmodel.packets.recoveries.checks import check_recovery
 from hopflow.checks import choice, flag, instance, number, one_number, whole
 from responsefn import DeliveryRule, RateRule
 
 if TYPE_CHECKING:
     from dfcmodel.network.networks import Scenario
 
-__all__ = ["SELECTIVE", "Packets"]
+__all__ = ["Packets"]
 
 CONVENTIONS = ("standard", "ns2")
-RECOVERIES = ("tahoe", "reno", "newreno", "sack", "prr")
 REPAIRS = ("go-back-n", "none")
 """What senders at the rate of a rule do about losses; the first is the default."""
-SELECTIVE = ("sack", "prr")
-"""Recoveries with selective acknowledgements."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +44,8 @@ class Packets:
         each window rule. ``"tahoe"``, ``"reno"`` (RFC 5681), ``"newreno"`` (RFC 6582), ``"sack"`` (as ns-2's
         Sack1: the window is cut at once, and nothing is sent until less than it is in flight), or ``"prr"``:
         SACK with proportional rate reduction and its slow-start reduction bound (RFC 6937), as Linux sends
-        since 3.2; of ns-3 see the documentation of packets. Cuts for congestion marks are at once, and rules of
+        since 3.2; of ns-3 see the documentation of packets. Or a `LossRecovery` of one's own, in the standard
+        convention. Cuts for congestion marks are at once, and rules of
         deliveries, which set the window in recovery themselves, run with ``"sack"`` under ``"prr"``.
         Of rate rules ``"go-back-n"``, their default (the receiver takes packets in order alone, and tells of the first
         one beyond a gap; nothing acknowledged for ``min_rto`` of the scenario is a loss, too), or ``"none"``. A name
@@ -86,7 +86,7 @@ class Packets:
 
     seed: int | None = None
     convention: str = "standard"
-    recovery: str | Mapping[str, str] | None = None
+    recovery: str | LossRecovery | Mapping[str, str | LossRecovery] | None = None
     phases: Sequence[float] | None = None
     loss: Mapping[str, float] | None = None
     ack_transmission: bool = True
@@ -99,12 +99,11 @@ class Packets:
             whole("seed", self.seed, 0 if self.convention == "standard" else 1, 2**31 - 1)
         choice("convention", self.convention, CONVENTIONS)
         given = self.recovery
-        if isinstance(given, str):
-            choice("recovery", given, (*RECOVERIES, *REPAIRS))
-        elif given is not None:
-            instance("recovery", given, Mapping, "a recovery, or a mapping of flows to them")
+        if isinstance(given, Mapping):
             for name, kind in given.items():
-                choice(f"recovery of flow {name!r}", kind, (*RECOVERIES, *REPAIRS))
+                check_choice(f"recovery of flow {name!r}", kind)
+        elif given is not None:
+            check_choice("recovery", given)
         loss = {} if self.loss is None else self.loss
         for name, p in instance("loss", loss, Mapping, "a mapping of links, or None").items():
             one_number(f"loss of {name}", p, at_least=0.0, below=1.0)
@@ -126,7 +125,7 @@ class Packets:
         """Whether the conventions are ns-2's."""
         return self.convention == "ns2"
 
-    def recovery_of(self, scenario: Scenario) -> tuple[str, ...]:
+    def recovery_of(self, scenario: Scenario) -> tuple[str | LossRecovery, ...]:
         """Return the loss recovery of each flow; ValueError for a name that is not a flow."""
         given = self.recovery
         if isinstance(given, Mapping):
@@ -136,10 +135,14 @@ class Packets:
         found = []
         for flow in scenario.flows:
             own = getattr(flow.source, "recovery", "")
+            if own != "":
+                check_choice(f"recovery of {flow.source!r}", own)
             chosen = given.get(flow.name) if isinstance(given, Mapping) else given
-            if isinstance(given, Mapping) and chosen is not None and own:
-                choice(f"recovery of flow {flow.name!r} with {flow.source!r}", chosen, RECOVERIES)
-            chosen = None if chosen in REPAIRS else chosen
+            if isinstance(chosen, str) and chosen in REPAIRS:
+                if isinstance(given, Mapping) and own:
+                    name = f"recovery of flow {flow.name!r} with {flow.source!r}"
+                    choice(name, chosen, RECOVERIES)
+                chosen = None
             own_window = chosen == "prr" and isinstance(flow.source, DeliveryRule)
             found.append(chosen if own and chosen is not None and not own_window else own)
         return tuple(found)
@@ -159,8 +162,19 @@ class Packets:
                 chosen = ""
             elif isinstance(given, Mapping) and flow.name in given:
                 name = f"recovery of flow {flow.name!r} with {flow.source!r}"
-                chosen = choice(name, given[flow.name], REPAIRS)
+                chosen = str(choice(name, given[flow.name], REPAIRS))
             elif isinstance(given, str) and given in REPAIRS:
                 chosen = given
             found.append(chosen)
         return tuple(found)
+
+
+def check_choice(name: str, given: object) -> None:
+    """Raise ValueError for what is neither the name of a loss recovery nor one, or cannot run."""
+    kind = getattr(given, "__name__", "")
+    if not isinstance(given, LossRecovery) and hasattr(given, "on_duplicate_ack"):
+        raise ValueError(f"{name} = {kind}: is a class; write {kind}()")
+    if isinstance(given, LossRecovery):
+        check_recovery(type(given))
+    else:
+        choice(name, given, (*RECOVERIES, *REPAIRS))

@@ -205,7 +205,7 @@ def _flow(plan: Plan, nodes: dict[Any, int], f: int) -> list[str]:
     )
     begin = "start" if math.isinf(flow.size) else f"send {int(flow.size) * int(size - 40)}"
     return [
-        f"set tcp({f}) [new Agent/{AGENTS[kind]}]",
+        f"set tcp({f}) [new Agent/{AGENTS[str(kind)]}]",
         f"$tcp({f}) set packetSize_ {_exact(size - 40.0)}; $tcp({f}) set fid_ {f}",
         f"$tcp({f}) set window_ {_exact(flow.max_window)}; $tcp({f}) set ttl_ 255",
         f"$tcp({f}) set minrto_ {_exact(scenario.min_rto)}; $tcp({f}) set overhead_ {_exact(plan.jitter)}",

@@ -12,6 +12,7 @@ from dfcmodel.network.class_pauses import ALL, CONTROL, PFC
 from dfcmodel.network.disciplines import DFC, FIFO, Pause
 from dfcmodel.packets.hops import Hops, Ingresses, arrivals_of, hops_of
 from dfcmodel.packets.ports import UNBOUNDED, Interface, has_lanes
+from dfcmodel.packets.recoveries import recovery_named
 from responsefn import DeliveryRule, RateRule, WindowRule
 from responsefn.rules.base import answers_marks
 
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from dfcmodel.network.networks import Scenario
     from dfcmodel.packets.methods import Packets
     from dfcmodel.packets.ports import Port
+    from dfcmodel.packets.recoveries import LossRecovery
 
     Floats = NDArray[np.float64]
 
@@ -99,7 +101,7 @@ class Plan:
     ports: tuple[Port, ...]
     forward: tuple[tuple[int, ...], ...]
     backward: tuple[tuple[int, ...], ...]
-    recoveries: tuple[str, ...]
+    recoveries: tuple[str | LossRecovery, ...]
     repairs: tuple[str, ...]
     delayed: tuple[bool, ...]
     transmission: Floats
@@ -115,6 +117,12 @@ class Plan:
     sample: float
     samples: int
     every: int = 1
+
+    @cached_property
+    def recovery_kinds(self) -> tuple[type[LossRecovery], ...]:
+        """Classes of the loss recoveries of window senders, each once."""
+        named = dict.fromkeys(given for given in self.recoveries if given != "")
+        return tuple(dict.fromkeys(type(recovery_named(given)) for given in named))
 
     @cached_property
     def hops(self) -> Hops:

@@ -23,9 +23,9 @@ from dfcmodel.network.disciplines import DFC, Discipline, Fair, Pause, Priority
 from dfcmodel.network.programs import SwitchProgram
 from dfcmodel.network.run_tables import LAST_PART
 from dfcmodel.packets.kernel.layout import CLASSES, TRACE
-from dfcmodel.packets.methods import SELECTIVE
 from dfcmodel.packets.ports import Interface
 from dfcmodel.packets.records import Records
+from dfcmodel.packets.recoveries import LossRecovery, recovery_named
 from dfcmodel.packets.reference_arrivals import Arriving, Replayed, end_source
 from dfcmodel.packets.reference_classes import ClassQueues
 from dfcmodel.packets.reference_coupled import CoupledQueues
@@ -41,6 +41,7 @@ from dfcmodel.packets.reference_queues import (
     RoundRobin,
 )
 from dfcmodel.packets.reference_receivers import Packet, Receiver
+from dfcmodel.packets.reference_recoveries import Programmed
 from dfcmodel.packets.reference_reductions import ALL_SENDERS
 from dfcmodel.packets.reference_senders import Sender
 from dfcmodel.packets.reference_sources import Blind, Rated, rest
@@ -135,10 +136,12 @@ class Simulation:
         self.count = itertools.count()
         self.records = Records(plan)
         self.streams = [int(seed) for seed in plan.seeds]
-        self.queues = [queue_of(port.discipline)(self, p) for p, port in enumerate(plan.ports)]
+        self.queues: list[Any] = [
+            queue_of(port.discipline)(self, p) for p, port in enumerate(plan.ports)
+        ]
         accurate = [_answers_marks(flow.source) for flow in plan.scenario.flows]
         self.receivers = [
-            Receiver(kind in SELECTIVE, echo)
+            Receiver(kind != "" and recovery_named(kind).selective, echo)
             for kind, echo in zip(plan.recoveries, accurate, strict=True)
         ]
         self.senders: list[Any] = []
@@ -155,7 +158,7 @@ class Simulation:
             asks = partial(self.queues[q].receive_message, (-1 - p, priority), True)
             self.at(time, -1 - p, asks)
 
-    def _sender(self, f: int, kind: str) -> Any:
+    def _sender(self, f: int, kind: str | LossRecovery) -> Any:
         """Return the sender of a flow with a kind of loss recovery."""
         source = self.plan.scenario.flows[f].source
         if isinstance(source, DeliveryRule):
@@ -166,6 +169,8 @@ class Simulation:
             return Arriving(self, f)
         if isinstance(source, Replay):
             return Replayed(self, f)
+        if isinstance(kind, LossRecovery):
+            return Programmed(self, f, kind)
         return ALL_SENDERS[kind](self, f) if kind else Blind(self, f)
 
     def at(self, time: float, key: int, action: Callable[[], None]) -> None:

@@ -308,7 +308,11 @@ class Sender:
         self.timing = False
 
     def timeout(self) -> None:
-        """Handle a retransmission timeout: resend from the first unacknowledged packet."""
+        """Handle a retransmission timeout."""
+        self.after_timeout()
+
+    def after_timeout(self) -> None:
+        """Resend from the first unacknowledged packet."""
         if self.acked == self.highest:
             return
         self.state = self.state._replace(cwnd=max(1.0, self.state.cwnd))

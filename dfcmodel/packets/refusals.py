@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from dfcmodel.network.arrivals import ArrivalProcess
@@ -15,7 +16,7 @@ from dfcmodel.network.disciplines import (
 )
 from dfcmodel.network.known_disciplines import check_known
 from dfcmodel.network.managers import PIE, RED, CoDel
-from dfcmodel.packets.methods import SELECTIVE
+from dfcmodel.packets.recoveries import RECOVERIES
 from hopflow.checks import choice
 from responsefn import DeliveryRule, NewReno, RateRule, Reno, Tahoe, WindowRule
 
@@ -55,12 +56,13 @@ def check_scenario(scenario: Scenario, method: Packets) -> None:
             msg = "at packet level all flows share the buffer; use shared=True, or method=Fluid()"
             raise ValueError(f"shared of link {link.name} = False: {msg}")
         _check_discipline(link, method)
+    selective = (None, *(name for name, each in RECOVERIES.items() if each.selective))
     for flow in scenario.flows:
         rule = flow.source
         _check_order(flow)
         given = method.recovery
-        recovery = given if given is None or isinstance(given, str) else given.get(flow.name)
-        if isinstance(rule, DeliveryRule) and recovery not in (None, *SELECTIVE):
+        recovery = given.get(flow.name) if isinstance(given, Mapping) else given
+        if isinstance(rule, DeliveryRule) and recovery not in selective:
             msg = (
                 f"{rule!r} follows deliveries, which selective acknowledgements report; use 'sack'"
             )
@@ -95,7 +97,7 @@ def _check_agents(scenario: Scenario, method: Packets) -> None:
         if recovery not in NS2_RULES:
             msg = f'ns-2 has {", ".join(map(repr, NS2_RULES))}; use convention="standard"'
             raise ValueError(f"recovery of flow {flow.name!r} = {recovery!r}: {msg}")
-        allowed = NS2_RULES[recovery]
+        allowed = NS2_RULES[str(recovery)]
         if type(flow.source) not in allowed:
             rules = " or ".join(f"{rule.__name__}()" for rule in allowed)
             msg = f'its agent with that recovery runs {rules} in ns-2; use convention="standard"'

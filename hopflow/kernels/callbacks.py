@@ -23,6 +23,7 @@ def build_callbacks(
     signature: str,
     *,
     compiled: bool = True,
+    floats: bool = False,
 ) -> dict[str, Any]:
     """Return callbacks that apply plain functions of a rule to an array of numbers.
 
@@ -42,6 +43,8 @@ def build_callbacks(
         Numba's C signature of the adapters.
     compiled
         False returns plain Python functions.
+    floats
+        Whether all fields of ``State`` are floats, so that whole numbers may be written without a point.
 
     Returns
     -------
@@ -59,11 +62,13 @@ def build_callbacks(
         tuple(adapters.items()),
         signature,
         compiled,
+        floats,
     )
     with _lock:  # also because Python 3.11 does not parse in several threads at once
         if key in _built and _built[key][1].is_current():
             return _built[key][0]
-        module = Module({name: tuple(fields) for name, fields in tuples.items()}, set(adapters))
+        types = {name: tuple(fields) for name, fields in tuples.items()}
+        module = Module(types, set(adapters), floats=floats)
         for name, function in functions.items():
             module.add(name, function, "State")
         for name, text in adapters.items():

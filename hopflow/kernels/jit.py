@@ -32,6 +32,7 @@ __all__ = [
     "call_event",
     "call_manager",
     "call_on_array",
+    "call_on_record",
     "compiled",
     "counting_entry",
     "entry",
@@ -146,6 +147,32 @@ def _call_on_array(typing_context, function, array, a, b, c, d):  # type: ignore
         return context.get_dummy_value()
 
     return signature, generate
+
+
+@intrinsic
+def _call_on_record(typing_context, function, record, array, a, b, c, d):  # type: ignore[no-untyped-def]  # noqa: ARG001
+    signature = types.void(types.uint64, record, array, *[types.float64] * 4)
+
+    def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+        from llvmlite import ir
+        from numba.np.arrayobj import make_array
+
+        real, whole = ir.DoubleType(), ir.IntType(32)
+        kind_of_array: Any = make_array(signature.args[2])  # type: ignore[no-untyped-call]
+        first = kind_of_array(context, builder, arguments[2]).data
+        pointers = [real.as_pointer(), whole.as_pointer(), real.as_pointer()]
+        kind = ir.FunctionType(ir.VoidType(), [*pointers, *[real] * 4])
+        called = builder.inttoptr(arguments[0], kind.as_pointer())
+        places = [builder.bitcast(arguments[1], each) for each in pointers[:2]]
+        builder.call(called, [*places, first, *arguments[3:]])
+        return context.get_dummy_value()
+
+    return signature, generate
+
+
+@inlined
+def call_on_record(function, record, array, a, b, c, d):  # type: ignore[no-untyped-def]  # noqa: D103
+    _call_on_record(function, record, array, a, b, c, d)
 
 
 @inlined

@@ -17,6 +17,7 @@ __all__ = [
     "call_event",
     "call_manager",
     "call_on_array",
+    "call_on_record",
     "compiled",
     "counting_entry",
     "entry",
@@ -86,3 +87,13 @@ def prefetch(array: Any, index: int) -> None:
 def call_on_array(function: Any, array: Any, a: float, b: float, c: float, d: float) -> None:
     """Let a function change an array of numbers; see `responsefn.responses.rule_compilation`."""
     function(array, a, b, c, d)
+
+
+def call_on_record(
+    function: Any, record: Any, array: Any, a: float, b: float, c: float, d: float
+) -> None:
+    """Let a function change a record and an array of numbers; see `dfcmodel.packets.recoveries.compilation`.
+
+    Compiled, the function takes the address of the record as one of floats and as one of whole numbers of 32 bits.
+    """
+    function(record, array, a, b, c, d)

@@ -84,7 +84,7 @@ class WindowRule(Response, ABC):
     recovery
         How the sender repairs losses where the one who simulates does not ask for another: ``"tahoe"`` (slow
         start from one packet), ``"reno"`` (fast recovery ends with the first new ACK), ``"newreno"`` (with the
-        ACK of all that was sent before the loss), ``"sack"`` (by selective ACKs, RFC 6675). It is what a rule
+        ACK of all that was sent before the loss), ``"sack"`` (by selective ACKs, RFC 6675), or at packet level ``"prr"`` (RFC 6937). It is what a rule
         is normally run with. Rules of operating systems have SACK: Linux enables it by default
         (``tcp_sack = 1``, ip-sysctl), and so does Windows (``SackOpts = 1``). Rules known from papers that do not speak
         of it, and one's own, have NewReno's.

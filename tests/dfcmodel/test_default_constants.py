@@ -12,13 +12,13 @@ from typing import Any
 import pytest
 
 import dfcmodel
-from dfcmodel import FIFO, takano2006
+from dfcmodel import FIFO, PRRRecovery, takano2006
 from dfcmodel.engine.kernel import retransmission_timer
 from dfcmodel.engine.reference import timers as fluid_timers
 from dfcmodel.network.disciplines import Discipline
 from dfcmodel.packets import reference_senders
-from dfcmodel.packets.kernel import reductions
 from dfcmodel.packets.kernel import timers as packet_timers
+from dfcmodel.packets.recoveries.base import RecoveryEvent
 from hopflow import mbps
 from tests.default_constants import check_row, check_sources, names, rows
 
@@ -82,18 +82,13 @@ def smallest_ns2_timeout() -> float:
 
 def extra_segments_of_prr() -> float:
     """Return what may be sent beyond prr_delivered - prr_out where the flight is below ssthresh, packets."""
-    s = SimpleNamespace(
-        snd_una=11,
-        sacked=0,
-        top=10,
-        pipe=40,
-        cwnd=80.0,
-        prr_delivered=30,
-        prr_out=24,
-        recover_fs=100,
-    )
-    reductions.reduce_on_ack(SimpleNamespace(flow=[s]), 0, 10, 10)
-    return s.prr_limit - s.pipe - (s.prr_delivered - s.prr_out)
+    zero = PRRRecovery.Sender(*[0.0] * len(PRRRecovery.Sender._fields))
+    s = zero._replace(
+        snd_una=11.0, recover=90.0, recovering=1.0, pipe=40.0, cwnd=80.0, prr_delivered=30.0,
+        prr_out=24.0, recover_fs=100.0,
+    )  # fmt: skip
+    s = PRRRecovery.on_duplicate_ack(s, RecoveryEvent(*[0.0] * len(RecoveryEvent._fields)))
+    return float(s.pipe_limit - s.pipe - (s.prr_delivered - s.prr_out))
 
 
 DERIVED: dict[str, Callable[[], float]] = {
@@ -101,7 +96,7 @@ DERIVED: dict[str, Callable[[], float]] = {
     "dfcmodel.packets.reference_senders::first_timeout": lambda: first_timeout(False),
     "dfcmodel.packets.reference_senders::first_ns2_timeout": lambda: first_timeout(True),
     "dfcmodel.packets.reference_senders::smallest_ns2_timeout": smallest_ns2_timeout,
-    "dfcmodel.packets.kernel.reductions::extra_segments": extra_segments_of_prr,
+    "dfcmodel.packets.recoveries.prr::extra_segments": extra_segments_of_prr,
 }
 """Constants that stand inside functions, derived from what these return."""
 

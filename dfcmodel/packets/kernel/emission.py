@@ -9,9 +9,8 @@ from .calendar_queue import OUT
 from .jit import inlined
 from .timers import NOW, NS2, set_timer
 
-__all__ = ["NEWRENO", "REDUCED", "RENO", "SACK", "TAHOE", "UNMARKABLE", "output"]
+__all__ = ["REDUCED", "UNMARKABLE", "output"]
 
-TAHOE, RENO, NEWRENO, SACK = 0, 1, 2, 3
 REDUCED, UNMARKABLE = 1, 2  # flags of a packet: CWR; not ECN-capable
 
 

@@ -5,10 +5,19 @@ from __future__ import annotations
 from hopflow.kernels.plain_jit import (
     call_event,
     call_manager,
+    call_on_record,
     compiled,
     counting_entry,
     inlined,
     prefetch,
 )
 
-__all__ = ["call_event", "call_manager", "compiled", "counting_entry", "inlined", "prefetch"]
+__all__ = [
+    "call_event",
+    "call_manager",
+    "call_on_record",
+    "compiled",
+    "counting_entry",
+    "inlined",
+    "prefetch",
+]

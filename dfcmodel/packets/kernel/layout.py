@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 __all__ = [
+    "BLIND",
     "BUCKET",
     "BY_CLASS",
     "BY_FLOW",
@@ -22,6 +23,7 @@ __all__ = [
     "HISTORY",
     "HOP",
     "LANE",
+    "MAX_OWN",
     "MAX_PARAMETERS",
     "MAX_STATE",
     "MORE",
@@ -34,6 +36,7 @@ __all__ = [
     "PACKET",
     "PORT",
     "PROGRAM",
+    "RATED",
     "RECEIVER",
     "SAMPLE",
     "SEEN",
@@ -55,6 +58,9 @@ of an arrival process the first is the next arrival."""
 MAX_STATE, MAX_PARAMETERS, SEEN = 16, 16, 7
 """Numbers that a window rule or a queue manager may have (`responsefn.responses.rule_events`), and
 that a manager sees of an arrival."""
+
+MAX_OWN = 8
+"""Numbers that a loss recovery may keep (`dfcmodel.packets.recoveries.base`)."""
 
 MORE, SAMPLE = 32, 11
 """Further numbers that a rule of deliveries may have, and those of a sample beside the four of each event."""
@@ -268,6 +274,9 @@ CALLED = np.dtype(
 )
 """A queue manager called by address: it gets the place of ``drop`` (`dfcmodel.network.manager_events`)."""
 
+BLIND, RATED = -1, -2
+"""In the place of a recovery: sources without congestion control, and rate rules."""
+
 BY_FLOW, BY_CLASS, BY_RATE, BY_RANK = 1, 2, 3, 4
 """How the lanes of a port take turns: by flow, by class, by rates of flows; 0: in their order.
 
@@ -330,15 +339,13 @@ FLOW = np.dtype(
         ("backoff", "f8"),
         ("snd_nxt", "i4"),  # RFC 9293, in packets
         ("snd_una", "i4"),
-        ("last", "i4"),
         ("snd_max", "i4"),  # one past the highest packet sent
         ("recover", "i4"),
-        ("duplicates", "i4"),
-        ("inflation", "i4"),
-        ("action", "i4"),
+        ("dupacks", "i4"),
         ("timed", "i4"),
         ("timing", "i4"),
-        ("recovery", "i4"),
+        ("recovery", "i4"),  # row of ``recoveries``, or BLIND, RATED
+        ("selective", "i4"),  # 1: ACKs are selective (RFC 2018)
         ("kind", "i4"),  # of window rule
         ("accurate", "i4"),  # 1: each mark is echoed, once, and an event of the rule (RFC 8257)
         ("paced", "i4"),  # 1: packets are spaced in time
@@ -355,15 +362,13 @@ FLOW = np.dtype(
         ("held", "i4"),  # receiver: out-of-order packets in its buffer
         ("bits", "i4"),  # offset of its bit maps; -1: none
         ("bit_mask", "i4"),
-        ("partial", "i4"),
-        ("pipe", "i4"),
+        ("timeouts", "i4"),
         ("hole", "i4"),
         ("least", "i4"),
         ("recovering", "i4"),
         ("lost_all", "i4"),
         ("sacked", "i4"),  # packets acknowledged selectively
         ("top", "i4"),  # highest selectively acknowledged packet
-        ("timeouts", "i4"),
         ("loss_events", "i4"),
         ("delayed", "i4"),  # receiver, 1: delays ACKs
         ("pending", "i4"),  # receiver: the packet whose ACK is delayed; -1: none
@@ -384,6 +389,7 @@ FLOW = np.dtype(
         ("total", "f8"),  # packets delivered
         ("first_loss", "f8"),
         ("finished", "f8"),
+        ("inflation", "f8"),  # packets added to the window (RFC 5681, 3.2)
         ("cwnd", "f8"),
         ("ssthresh", "f8"),
         ("rule_state", "f8", (MAX_STATE - 2,)),
@@ -408,11 +414,10 @@ FLOW = np.dtype(
         ("sent_last", "i8"),  # up to before this one
         ("again_first", "i8"),  # to be sent again
         ("again_last", "i8"),
-        ("prr", "i4"),  # 1: recovers by proportional rate reduction (RFC 6937)
-        ("prr_limit", "i4"),  # what may be in flight then
-        ("prr_delivered", "i4"),
-        ("prr_out", "i4"),
-        ("recover_fs", "i4"),
+        ("pipe", "f8"),  # packets taken to be in flight in recovery (RFC 6675)
+        ("pipe_limit", "f8"),  # up to how many are sent; -1: the window
+        ("prr_out", "f8"),  # packets sent in recovery (RFC 6937)
+        ("own", "f8", (MAX_OWN,)),  # state of its recovery
         ("lane", "i4"),  # of a rate rule at an interface; -1: none
         ("repair", "i4"),  # of a rate rule: GO_BACK_N; 0: what is lost is not sent again
         ("blocked", "i4"),  # 1: it waits until its packet has left the interface
@@ -500,9 +505,11 @@ class Senders(NamedTuple):
         Any  # (rules, 5) addresses of the events of window and rate rules, and of arrival processes
     )
     arrivals: Any  # (N, 2) times since the start in s and packets of the traces that are replayed
+    recoveries: Any  # (recoveries, 3) addresses of the functions of loss recoveries
     bits: Any  # bit maps of packets received, and of those acknowledged selectively
     received: Any  # (F, 8) recent SACK blocks of a receiver
     sacked: Any  # (F, 6) SACK blocks of the last ACK of a sender
+    exchange: Any  # (40,) what a function of a recovery sees of an ACK and asks for, see `recovery`
     out: Any  # what one event sends: rows of number and flags
     clock: Any  # (8,) times and options, see `timers`
 

@@ -26,7 +26,18 @@ from .diffusion import SEND_FEEDBACK, begin_of, enter_rated, exchange
 from .interfaces import is_for_interface, pass_interface, wake_interface
 from .jit import compiled, counting_entry, inlined
 from .lanes import dequeue, discard, enter_lane, overflow, wait_on
-from .layout import BY_CLASS, BY_FLOW, BY_RANK, BY_RATE, CLASSES, Network, Records, Senders, int64
+from .layout import (
+    BY_CLASS,
+    BY_FLOW,
+    BY_RANK,
+    BY_RATE,
+    CLASSES,
+    RATED,
+    Network,
+    Records,
+    Senders,
+    int64,
+)
 from .managers import (
     CODEL,
     COUPLED,
@@ -58,7 +69,6 @@ from .repairs import GO_BACK_N, acknowledge
 from .senders import receive
 from .sources import (
     CONSTANT,
-    RATED,
     end_source,
     feed_back,
     on_timer,
@@ -405,7 +415,7 @@ def sample_senders(senders: Any, records: Any, n: int) -> None:
     """Record the state of the senders at the end of sample n."""
     flow = senders.flow
     for f in range(len(flow)):
-        if flow[f].recovery < 4:  # window senders
+        if flow[f].recovery >= 0:  # window senders
             records.window[n, f] = flow[f].cwnd
             records.acked[n, f] = flow[f].snd_una - 1
             records.round_trip[n, f] = flow[f].rtt if flow[f].rtt > 0.0 else math.nan

@@ -1,4 +1,4 @@
-"""Senders that space their packets in time, and those whose rules see deliveries."""
+"""Senders that space their packets in time, and those that send by the pipe of selective ACKs."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from typing import Any
 
 from .calendar_queue import OUT
 from .deliveries import next_lost
-from .emission import NEWRENO, RENO, output
+from .emission import output
 from .jit import compiled
 from .layout import int64
 from .random_numbers import uniform
 from .selective import next_hole
 from .timers import JITTER, NOW, wake_at
 
-__all__ = ["must_wait", "pace", "send_paced", "send_paced_selective"]
+__all__ = ["in_flight", "must_wait", "next_again", "pace", "send_by_pipe", "send_paced"]
 
 
 @compiled
@@ -47,12 +47,10 @@ def pace(senders: Any, f: int, forced: bool) -> bool:
 
 
 @compiled
-def send_paced(net: Any, senders: Any, f: int, most: int, forced: bool) -> None:
+def send_paced(net: Any, senders: Any, f: int, burst: int, forced: bool) -> None:
     """Send new packets up to the window, each when it is due."""
     s = senders.flow[f]
-    window = int(min(s.cwnd, s.most))
-    if s.recovery == RENO or s.recovery == NEWRENO:
-        window = min(int(s.cwnd) + s.inflation, int(s.most))
+    window = min(int(min(s.cwnd, s.most)) + int(s.inflation), int(s.most))
     sent = 0
     while s.snd_nxt < s.snd_una + window and s.snd_nxt < s.size:
         if not forced and must_wait(net, senders, f):
@@ -61,39 +59,52 @@ def send_paced(net: Any, senders: Any, f: int, most: int, forced: bool) -> None:
         s.snd_nxt += 1
         forced = pace(senders, f, forced)
         sent += 1
-        if sent == most:
+        if sent == burst:
             break
 
 
 @compiled
-def send_paced_selective(net: Any, senders: Any, f: int, forced: bool) -> None:
-    """Send packets permitted by the window, or in recovery by what is in flight: lost ones first.
+def in_flight(net: Any, senders: Any, f: int) -> float:
+    """Return how many packets are taken to be in flight in recovery.
 
     What is sent at this time is not in ``history`` yet.
     """
     s = senders.flow[f]
+    if s.samples == 1:
+        return float(s.sent_last - s.sent_first + net.counters[OUT])
+    return float(s.pipe)
+
+
+@compiled
+def next_again(senders: Any, f: int) -> int:
+    """Return the packet to send again first; -1: none."""
+    s = senders.flow[f]
+    if s.samples == 0:
+        return int64(next_hole(senders, f))
+    return int64(next_lost(senders, f)) if s.recovering == 1 else int64(-1)
+
+
+@compiled
+def send_by_pipe(net: Any, senders: Any, f: int, burst: int, forced: bool) -> None:
+    """Send what the window permits, or in recovery the pipe: lost packets first (RFC 6675, NextSeg rules 1 and 2)."""
+    s = senders.flow[f]
     window = int(min(s.cwnd, s.most))
-    while s.last + 1 < s.size:
+    sent = 0
+    while s.snd_una < s.size:
         if s.recovering == 1:
-            pipe = int64(s.pipe)
-            if s.samples == 1:
-                pipe = s.sent_last - s.sent_first + net.counters[OUT]
-            if pipe >= (s.prr_limit if s.prr == 1 else int(s.cwnd)):
+            limit = s.pipe_limit if s.pipe_limit >= 0.0 else float(int(s.cwnd))
+            if in_flight(net, senders, f) >= limit:
                 break
-        elif s.snd_nxt > s.last + window:
+        elif s.snd_nxt >= s.snd_una + window:
             break
         if not forced and must_wait(net, senders, f):
             return
-        number = int64(-1)
-        if s.samples == 0:
-            number = next_hole(senders, f)
-        elif s.recovering == 1:
-            number = next_lost(senders, f)
+        number = next_again(senders, f)
         if number == -1:
             reach = int(s.most) if s.recovering == 1 else window
             if s.snd_nxt >= s.snd_una + reach or s.snd_nxt >= s.size:
                 break
-            number = s.snd_nxt
+            number = int64(s.snd_nxt)
             s.snd_nxt += 1
         elif s.recover > 0 and number < s.snd_una + int(s.most):
             s.hole = max(s.hole, number + 1)
@@ -101,6 +112,9 @@ def send_paced_selective(net: Any, senders: Any, f: int, forced: bool) -> None:
             break
         output(net, senders, f, number)
         s.snd_nxt = max(s.snd_nxt, number + 1)
-        s.pipe += 1
-        s.prr_out += 1
+        s.pipe += 1.0
+        s.prr_out += 1.0
         forced = pace(senders, f, forced)
+        sent += 1
+        if sent == burst:
+            break

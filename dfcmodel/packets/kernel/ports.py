@@ -9,7 +9,7 @@ from .calendar_queue import CROWDED, FAULT, TRACED, push, release
 from .early import admit_early
 from .emission import UNMARKABLE
 from .jit import compiled, inlined, prefetch
-from .layout import CLASSES, SENDER, int64
+from .layout import BLIND, CLASSES, SENDER, int64
 from .random_numbers import uniform
 from .receivers import receive_data
 
@@ -30,7 +30,6 @@ __all__ = [
     "travel",
 ]
 
-BLIND = 4
 BUFFER_FULL, BY_MANAGER, AT_RANDOM = 0, 1, 2  # causes of drops: columns of ``causes``
 FIFO, EARLY, LANES, INTERFACE = 0, 1, 2, 3  # kinds of ports
 LATEST = (
@@ -132,7 +131,7 @@ def departs_first(net: Any, senders: Any, e: int, spent: float) -> bool:
     it = net.packet[e]
     s = senders.flow[it.flow]
     h = int64(it.hop)
-    if h == s.way and s.recovery >= BLIND:
+    if h == s.way and s.recovery < 0:
         return False
     before = h - 1
     size = int64(it.size)

@@ -8,13 +8,12 @@ from typing import Any
 from .calendar_queue import OUT, push, release
 from .emission import REDUCED
 from .jit import inlined
-from .layout import int64
+from .layout import BLIND, int64
 from .repairs import GO_BACK_N, take_in_order
 from .timers import ACK_DELAY, NS2, schedule
 
 __all__ = ["DUE", "answer_late", "deliver", "receive_data", "report"]
 
-SACK, BLIND = 3, 4
 MOST_BLOCKS = 3
 ARRIVED, DUE = -1, -2  # where `ports.travel` begins, besides at ports and senders
 
@@ -126,7 +125,7 @@ def receive_data(
     if at != DUE:
         s.arrived += 1
         came = 1
-        if s.recovery < BLIND:
+        if s.recovery >= 0:
             came = deliver(senders, f, it.number)
         elif s.repair == GO_BACK_N:
             came = take_in_order(senders, net.packet, e, f)
@@ -159,9 +158,9 @@ def receive_data(
     if s.accurate == 0:
         it.marked = s.echo
     it.size = 1
-    if s.recovery == SACK:
+    if s.selective == 1:
         it.size = 1 + report(net, senders, e, f, it.number)
-    if s.recovery < BLIND or s.repair == GO_BACK_N:
+    if s.recovery >= 0 or s.repair == GO_BACK_N:
         it.number = s.came - 1
     return True
 

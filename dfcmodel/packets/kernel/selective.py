@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from .jit import inlined
+from .layout import int64
 
-__all__ = ["clear", "is_held", "mark_received", "next_hole", "update_scoreboard"]
+__all__ = ["clear", "count_holes", "is_held", "mark_received", "next_hole", "update_scoreboard"]
 
 
 @inlined
@@ -36,6 +37,8 @@ def mark_received(senders: Any, f: int, first: int, past: int) -> None:
 def clear(senders: Any, f: int) -> None:
     """Clear the scoreboard of flow f."""
     s = senders.flow[f]
+    if s.top < 0 and s.hole < 0:
+        return
     half = s.bits + ((s.bit_mask + 1) >> 3)
     n = s.least
     while s.sacked > 0:
@@ -100,3 +103,14 @@ def next_hole(senders: Any, f: int) -> int:
     if n > s.top or n <= 0:
         return -1
     return n
+
+
+@inlined
+def count_holes(senders: Any, f: int, top: int) -> float:
+    """Return the packets missing between ``top``, the highest that was acknowledged before, and today's highest one."""
+    s = senders.flow[f]
+    lost = 0.0
+    for n in range(max(top + 1, int64(s.snd_una)), int64(s.top)):
+        if not is_held(senders, f, n):
+            lost += 1.0
+    return lost

@@ -7,12 +7,11 @@ from typing import Any
 
 from .arrivals import CALLED, arrive
 from .calendar_queue import OUT
-from .emission import SACK
 from .jit import call_event, compiled, inlined
-from .layout import ON_ACK, ON_TIMEOUT
+from .layout import BLIND, ON_ACK, ON_TIMEOUT, RATED
 from .random_numbers import uniform
 from .repairs import GO_BACK_N, expire_rated, watch_progress
-from .senders import expire, send, send_selective
+from .senders import expire, send
 from .timers import CHECK, END, NOW, wake_at
 
 __all__ = [
@@ -27,7 +26,6 @@ __all__ = [
     "start_idle_period",
 ]
 
-BLIND, RATED = 4, 5
 STEPS = 16.0
 CONSTANT, REGULAR, RANDOM = 0, 1, 2  # and the kinds of `arrivals`
 ENDLESS = 2**31 - 2  # the most packets of a flow
@@ -135,7 +133,7 @@ def end_source(senders: Any, f: int) -> None:
     """End a flow with the packets that it has sent; what is lost of them is still sent again where it repairs losses."""
     s = senders.flow[f]
     sent = s.sent
-    if s.recovery < BLIND:
+    if s.recovery >= 0:
         sent = s.snd_max
         s.onoff = CONSTANT  # no further transfer
     elif s.repair == GO_BACK_N:
@@ -178,10 +176,7 @@ def on_timer(net: Any, senders: Any, f: int) -> None:
             held = False
             sending = expire(net, senders, f)
         if sending:
-            if s.recovery == SACK:
-                send_selective(net, senders, f, held)
-            else:
-                send(net, senders, f, 0, held)
+            send(net, senders, f, 0, held)
 
 
 @inlined

@@ -38,7 +38,7 @@ from dfcmodel.packets.layouts.senders import (
     wake_all,
 )
 from dfcmodel.packets.layouts.units import lay_out_units
-from dfcmodel.packets.methods import SELECTIVE
+from dfcmodel.packets.recoveries.compilation import EXCHANGED
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -90,7 +90,7 @@ def lay_out(plan: Plan, signatures: tuple[RuleSignature, ...], spare: int = 1) -
     clocks = plan.clocks
     most = most_elements(plan)
     size, alarm = first_elements(plan, spare, most)
-    selective = any(kind in SELECTIVE for kind in plan.recoveries)
+    selective = any(kind.selective for kind in plan.recovery_kinds)
     window = max((int(f.max_window) for f in plan.scenario.flows), default=1)
     arrays = {
         "packet": aligned(size, PACKET),
@@ -119,6 +119,7 @@ def lay_out(plan: Plan, signatures: tuple[RuleSignature, ...], spare: int = 1) -
         "called": lay_out_called(plan, numbers),
         "order": order,
         "stream": plan.seeds.astype(np.int64),
+        "exchange": np.zeros(EXCHANGED),
         "out": np.empty((2 * window + 64, 2), dtype=np.int32),
         "clock": np.array(
             [
@@ -126,7 +127,7 @@ def lay_out(plan: Plan, signatures: tuple[RuleSignature, ...], spare: int = 1) -
                 *(plan.jitter, plan.method.ack_delay, 0.0),
             ]
         ),
-        "counters": np.array([-1, 0, 0, 0, 0, 0, 0, alarm, 0], dtype=np.int64),
+        "counters": np.array([-1, 0, 0, 0, 0, 0, 0, alarm, 0, 0], dtype=np.int64),
     }
     arrays.update(lay_out_programs(plan, size, len(hop)))
     wake_all(plan, arrays)

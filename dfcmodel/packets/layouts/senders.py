@@ -11,12 +11,13 @@ from dfcmodel.network.arrivals import ArrivalProcess, Replay
 from dfcmodel.network.flows import OnOff, of_kind
 from dfcmodel.packets.kernel.arrivals import CALLED, REPLAYED
 from dfcmodel.packets.kernel.calendar_queue import USED, push, take
-from dfcmodel.packets.kernel.layout import CLASSES, FLOW
+from dfcmodel.packets.kernel.layout import BLIND, CLASSES, FLOW, RATED
 from dfcmodel.packets.kernel.repairs import GO_BACK_N
 from dfcmodel.packets.kernel.sources import RANDOM, REGULAR
 from dfcmodel.packets.kernel.timers import STOP, WAKE, wake_at
 from dfcmodel.packets.layouts.units import Calendar, calendar_of
 from dfcmodel.packets.plans import ENDLESS
+from dfcmodel.packets.recoveries import recovery_named
 from hopflow.kernels import build
 from responsefn import DeliveryRule, RateRule, WindowRule
 from responsefn.responses.rule_compilation import numbers_of
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
     from dfcmodel.packets.plans import Plan
 
 __all__ = [
-    "RATED",
     "begin_stops",
     "lay_out_arrivals",
     "lay_out_flows",
@@ -38,8 +38,6 @@ __all__ = [
     "wake_sources",
 ]
 
-RECOVERY = {"tahoe": 0, "reno": 1, "newreno": 2, "sack": 3, "prr": 3, "": 4}
-SACK, RATED = RECOVERY["sack"], 5
 REPAIR = {"": 0, "none": 0, "go-back-n": GO_BACK_N}
 
 
@@ -72,7 +70,7 @@ def lay_out_flows(
     flow["end"] = flow["way"] + count - 1
     window = np.array(has_window)
     flow["due"] = np.where(window, plan.starts, -1.0)
-    maps = np.where(flow["recovery"] == SACK, 2, 1)
+    maps = np.where(flow["selective"] == 1, 2, 1)
     count = np.where(window, np.maximum(1, (flow["bit_mask"] + 1) >> 3) * maps, 0)
     flow["bits"] = np.where(window, np.cumsum(count) - count, 0)
     sent = np.where(flow["samples"] == 1, flow["sent_mask"] + 1, 0)
@@ -86,19 +84,23 @@ def _row(
     """Return the row of a flow, without its route, its start and its places in other arrays."""
     ns2, given = plan.method.is_ns2, plan.scenario.flows[f]
     row = np.zeros(1, FLOW)[0]
-    for name, value in (("last", -1), ("timed", -1), ("hole", -1),
-                        ("least", -1), ("top", -1), ("pipe", -1), ("first_window", 2.0),
+    for name, value in (("timed", -1), ("hole", -1),
+                        ("least", -1), ("top", -1), ("pipe", -1), ("pipe_limit", -1), ("first_window", 2.0),
                         ("recover", 0 if ns2 else -2), ("backoff", 1.0),
                         ("deadline", math.inf), ("ack_due", math.inf), ("pending", -1), ("held_until", math.inf), ("off_at", math.inf),
                         ("first_loss", math.nan), ("finished", math.nan),
                         ("current", 3.0 if ns2 else 1.0), ("variance", 4800.0 if ns2 else 0.0),
-                        ("recovery", RECOVERY[plan.recoveries[f]]), ("prr", plan.recoveries[f] == "prr"),
+                        ("recovery", BLIND),
                         ("most", given.max_window)):  # fmt: skip
         row[name] = value
     source: Any = given.source
     row["size"] = min(given.size + (ns2 and isinstance(source, WindowRule)), ENDLESS)
     if isinstance(source, WindowRule):
         row["kind"] = signatures.index(signature_of(source))
+        recovery = recovery_named(plan.recoveries[f])
+        row["recovery"] = plan.recovery_kinds.index(type(recovery))
+        row["selective"] = recovery.selective
+        row["own"][: len(recovery.own)] = recovery.own
         row["accurate"] = answers_marks(type(source))
         count = 1 << math.ceil(math.log2(8 + 2 * given.max_window))
         row["bit_mask"] = count - 1
@@ -197,7 +199,7 @@ def redraw_periods(arrays: dict[str, Any], now: float, rng: np.random.Generator)
     tells, and then for an exponential time. The event of the old time finds nothing due.
     """
     flow = arrays["flow"]
-    begun = (flow["recovery"] == RECOVERY[""]) | (flow["snd_una"] > 0)
+    begun = (flow["recovery"] == BLIND) | (flow["snd_una"] > 0)
     rows = np.flatnonzero((flow["onoff"] == RANDOM) & (flow["due"] >= 0.0) & begun)
     off = rows[flow["due"][rows] > now + flow["gap"][rows]]
     flow["due"][off] = now + flow["gap"][off] + rng.exponential(flow["off"][off])

@@ -8,7 +8,18 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dfcmodel import CBR, Flow, Fluid, Link, Packets, Scenario, dumbbell, ensemble, simulate
+from dfcmodel import (
+    CBR,
+    Flow,
+    Fluid,
+    Link,
+    NewRenoRecovery,
+    Packets,
+    Scenario,
+    dumbbell,
+    ensemble,
+    simulate,
+)
 from dfcmodel.engine.kernel import tcp_sender
 from hopflow import mbps, ms
 from responsefn import CUBIC, NewReno, Reno
@@ -26,6 +37,8 @@ def one_flow(source=None, window: float = 1e3, buffer: float = 30.0, **more) -> 
     ("change", "words"),
     [
         ({"recovery": "vegas"}, ["recovery", "vegas", "sack"]),
+        ({"recovery": "prr"}, ["recovery", "prr", "method=Packets"]),
+        ({"recovery": NewRenoRecovery()}, ["recovery = NewRenoRecovery()", "method=Packets"]),
         ({"timeouts": "no"}, ["timeouts", "no"]),
         ({"pipe": "vegas"}, ["pipe", "vegas", "fall1996"]),
         ({"store_and_forward": 1}, ["store_and_forward", "1"]),
@@ -34,6 +47,22 @@ def one_flow(source=None, window: float = 1e3, buffer: float = 30.0, **more) -> 
 )
 def test_settings_are_checked(refused, change, words) -> None:
     refused(words, lambda: Fluid(**change))
+
+
+class Proportional(NewReno):
+    """A rule that recovers as the packet level alone does."""
+
+    recovery = "prr"
+
+
+def test_a_rule_whose_recovery_the_fluid_lacks_is_refused_there_and_runs_in_packets(
+    refused,
+) -> None:
+    scenario = one_flow(Proportional())
+    words = ["recovery of Proportional()", "prr", "method=Packets"]
+    refused(words, lambda: simulate(scenario, Fluid()))
+    assert simulate(scenario, Packets(seed=1)).recoveries == ("prr",)
+    assert simulate(scenario, Fluid(recovery="sack")).recoveries == ("sack",)
 
 
 def test_an_option_that_was_removed_names_what_to_use_instead() -> None:

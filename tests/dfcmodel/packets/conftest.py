@@ -21,6 +21,7 @@ from dfcmodel import (
     Fair,
     Flow,
     Link,
+    LossRecovery,
     OnOff,
     Packets,
     Pause,
@@ -31,6 +32,7 @@ from dfcmodel import (
     StepMarking,
 )
 from dfcmodel.packets.plans import Plan
+from dfcmodel.packets.recoveries.base import ACTIONS, RecoveryEvent
 from dfcmodel.packets.simulation import plan_scenario
 from responsefn import NewReno, Reno, Tahoe
 
@@ -243,3 +245,17 @@ def one_link() -> Scenario:
     """Return one NewReno flow over one link of 1000 packets/s."""
     link = Link("a", "b", 1000.0, 0.01, 20.0)
     return Scenario("one link", (link,), (Flow("flow", ("a", "b"), NewReno(), 64.0),), duration=2.0)
+
+
+def recovering_sender(kind: type[LossRecovery], **fields: float) -> Any:
+    """Return a sender as a recovery sees it: a window of 20 packets, of which 10 to 29 are in flight."""
+    zero = dict.fromkeys(kind.Sender._fields, 0.0)
+    usual = {"cwnd": 20.0, "ssthresh": 20.0, "snd_una": 10.0, "snd_nxt": 30.0, "snd_max": 30.0,
+             "recover": -2.0, "pipe_limit": -1.0, "timing": 1.0, "backoff": 1.0,
+             "highest_sacked": -1.0, **ACTIONS, **kind.State._field_defaults}  # fmt: skip
+    return kind.Sender(**{**zero, **usual, **fields})
+
+
+def recovery_event(**fields: float) -> RecoveryEvent:
+    """Return an ACK as a recovery sees it, of the standard convention."""
+    return RecoveryEvent(**{**dict.fromkeys(RecoveryEvent._fields, 0.0), **fields})

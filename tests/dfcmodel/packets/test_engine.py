@@ -20,6 +20,7 @@ from dfcmodel.packets.kernel import calendar_queue
 from dfcmodel.packets.kernel.layout import Senders
 from dfcmodel.packets.layouts import senders
 from dfcmodel.packets.layouts.units import Calendar
+from dfcmodel.packets.recoveries.compilation import recovery_events
 from dfcmodel.packets.simulation import plan_scenario
 from hopflow.kernels import loop_of
 from responsefn import Feedback, NewReno
@@ -252,7 +253,10 @@ def test_no_index_of_the_kernel_is_below_0(name: str, monkeypatch) -> None:
         return [counted(a) if isinstance(a, np.ndarray) else a for a in group]
 
     def run(network: Any, ends: Any, recorded: Any, *arguments: Any) -> int:
-        senders = Senders(*guarded(ends))._replace(events=plain_events((NewReno(),)))
+        recoveries = recovery_events(plan.recovery_kinds, compiled=False)
+        senders = Senders(*guarded(ends))._replace(
+            events=plain_events((NewReno(),)), recoveries=recoveries
+        )
         done: int = plain(guarded(network), senders, guarded(recorded), *arguments)
         return done
 

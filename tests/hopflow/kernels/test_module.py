@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import namedtuple
+
 import pytest
 
 from hopflow import maximum, where
@@ -18,6 +20,15 @@ def slope(x):
 
 def rate(x):
     return where(x > 4.0, slope(x), maximum(x, 2.0)) + slope(1.0)
+
+
+def counted(s):
+    return s._replace(count=3)
+
+
+def moved(s):
+    s = counted(s)
+    return s._replace(place=s.place + 0.5)
 
 
 def unknown(x):
@@ -41,3 +52,14 @@ def test_a_helper_is_written_once():
 def test_an_unknown_name_is_refused():
     with pytest.raises(KernelError, match="undefined_name: a compiled rule may not use this name"):
         Module({}, set()).add("A", unknown, "State")
+
+
+def test_fields_that_functions_set_are_known_and_become_floats():
+    """Compiled, a state has one type whichever branch made it."""
+    module = Module({"State": ("count", "place", "other")}, set(), floats=True)
+    module.add("Amoved", moved, "State")
+    assert module.replaced == {"count", "place"}
+    state = namedtuple("State", ("count", "place", "other"))(1.0, 2.0, 4.0)  # noqa: PYI024
+    new = interpret(module, "Amoved")(state)
+    assert tuple(new) == (3.0, 2.5, 4.0)
+    assert type(new.count) is float

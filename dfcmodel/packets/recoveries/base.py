@@ -1,0 +1,251 @@
+"""Loss recoveries of senders: what one is made of, the fields it sees and the actions it may take."""
+
+from __future__ import annotations
+
+import math
+from collections import namedtuple
+from inspect import getattr_static, signature
+from typing import Any, ClassVar, NamedTuple
+
+from hopflow.checks import one_number
+
+__all__ = [
+    "ACTIONS",
+    "DUP_THRESH",
+    "EVENTS",
+    "MAX_OWN_FIELDS",
+    "READ_ONLY",
+    "SENDER_FIELDS",
+    "LossRecovery",
+    "RecoveryEvent",
+    "grow_window",
+    "limited_transmit",
+    "reduce_window",
+    "restart_timer",
+    "retransmit",
+]
+
+DUP_THRESH = 3.0
+"""Duplicate ACKs that indicate a loss (RFC 5681, 3.2)."""
+EVENTS = ("on_duplicate_ack", "on_ack", "on_timeout")
+SENDER_FIELDS = (
+    "cwnd", "ssthresh", "snd_una", "snd_nxt", "snd_max", "recover", "dupacks", "recovering",
+    "inflation", "pipe", "pipe_limit", "prr_out", "timing", "backoff", "sacked", "highest_sacked",
+)  # fmt: skip
+"""Fields of a sender that a recovery sees; the compiled engine passes them in this order."""
+READ_ONLY = ("snd_una", "snd_max", "sacked", "highest_sacked")
+"""Those that the engine keeps."""
+ACTIONS = {
+    "resend": -1.0, "burst": math.inf, "reduce": 0.0, "grow": 0.0, "restart": 0.0, "limited": 0.0
+}  # fmt: skip
+"""Fields by which a recovery acts, with their values before each event."""
+
+
+class RecoveryEvent(NamedTuple):
+    """An ACK or a timeout as a recovery sees it, ``e``; see `LossRecovery`."""
+
+    time: float
+    rtt: float
+    acked: float
+    delivered: float
+    newly_lost: float
+    timed: float
+    unrepaired: float
+    ns2: float
+
+
+MAX_OWN_FIELDS = 8
+"""Numbers that the ``State`` of a recovery may have; the flow's record has room for as many."""
+
+
+def _sender_type(own: tuple[str, ...]) -> Any:
+    """Return the NamedTuple that a recovery's functions take."""
+    return namedtuple("Sender", (*SENDER_FIELDS, *ACTIONS, *own))  # noqa: PYI024
+
+
+class LossRecovery:
+    """Base of loss recoveries: subclass it, name its own state, write what ACKs and timeouts do.
+
+    The engine of the packet level keeps what all senders share: sequence numbers, the round-trip time and the
+    retransmission timer (RFC 6298), the window rule, the scoreboard of selective ACKs, and the sending of packets. It
+    calls a recovery for duplicate ACKs, for every ACK while the sender is in recovery, and for timeouts.
+
+    The three functions take the sender ``s`` and the event ``e`` and return the sender, ``s._replace(...)``. They are
+    plain Python that is compiled, with the same restrictions as the functions of `responsefn.WindowRule`; numbers are
+    floats. The constructor takes first values of the fields of ``State``.
+
+    ===================  ==========================================================================================
+    field of ``s``       meaning (packets, unless stated)
+    ===================  ==========================================================================================
+    ``cwnd``             congestion window of the window rule
+    ``ssthresh``         slow-start threshold
+    ``snd_una``          first unacknowledged packet (RFC 9293); read only
+    ``snd_nxt``          next packet to send; set it to ``snd_una`` to send everything again
+    ``snd_max``          one past the highest packet sent; read only
+    ``recover``          highest packet sent before the last reduction of the window (RFC 6582)
+    ``dupacks``          duplicate ACKs; 0 after an ACK of new data outside recovery, and after recovery
+    ``recovering``       1: in recovery, `on_ack` is called; 0: an ACK of new data grows the window
+    ``inflation``        packets added to the window (RFC 5681, 3.2, steps 3 and 4)
+    ``pipe``             of a selective recovery: packets taken to be in flight (RFC 6675); each packet sent adds 1
+    ``pipe_limit``       up to which ``pipe`` packets are sent in recovery; -1: the window
+    ``prr_out``          packets sent in recovery (RFC 6937)
+    ``timing``           1: a round trip is being measured; set it to 0 after a retransmission (Karn's algorithm)
+    ``backoff``          factor on the retransmission timeout (RFC 6298, 5.5)
+    ``sacked``           packets above ``snd_una`` that are selectively acknowledged; read only
+    ``highest_sacked``   the highest of them, -1: none; read only
+    ``burst``            how many packets may be sent at this ACK; infinite before each event
+    ===================  ==========================================================================================
+
+    The fields of ``State`` follow, and those that the actions set: `retransmit`, `reduce_window`, `grow_window`,
+    `restart_timer`, `limited_transmit`.
+
+    ===================  ==========================================================================================
+    field of ``e``       meaning
+    ===================  ==========================================================================================
+    ``time``, ``rtt``    time and round-trip time of this ACK, s
+    ``acked``            packets that the ACK acknowledges cumulatively
+    ``delivered``        packets that it reports as received, selectively or cumulatively (RFC 6937, DeliveredData)
+    ``newly_lost``       holes below ``highest_sacked`` that it shows for the first time
+    ``timed``            1: it acknowledges the packet whose round trip is measured
+    ``unrepaired``       1: packets that were lost beyond it still wait for retransmission (rules of deliveries)
+    ``ns2``              1: the conventions of ns-2
+    ===================  ==========================================================================================
+
+    When a recovery sets ``recovering`` to 0 at an ACK, the engine treats that ACK as the first one after recovery: it
+    measures the round trip if the ACK is timed, restarts or stops the timer, and clears ``dupacks`` and the scoreboard.
+    After `on_timeout` the engine backs off and restarts the timer, applies the timeout to the window rule, sets
+    ``recover``, and sends again from ``snd_una`` on.
+
+    Attributes
+    ----------
+    State
+        NamedTuple of further numbers that the recovery keeps, at most 8, with defaults.
+    Sender
+        NamedTuple that the functions take: the fields of every sender, those of the actions, and those of ``State``.
+    selective
+        Whether the receiver reports selective ACKs (RFC 2018). In recovery the engine then sends while ``pipe`` is below
+        ``pipe_limit``: the lowest hole below ``highest_sacked`` that was not sent again, or else new data (RFC 6675,
+        NextSeg rules 1 and 2).
+
+    Raises
+    ------
+    ValueError
+        For a field of ``State`` that is not a number or has the name of a field above; for a wrong first value.
+
+    Examples
+    --------
+    Go-back-N: the third duplicate ACK reduces the window and sends everything again.
+
+    >>> from dfcmodel import LossRecovery, Packets, reduce_window, simulate, takano2006
+    >>> class GoBackN(LossRecovery):
+    ...     @staticmethod
+    ...     def on_duplicate_ack(s, e):
+    ...         if s.dupacks == 3.0 and s.snd_una > s.recover:
+    ...             s = reduce_window(s)
+    ...             return s._replace(timing=0.0, snd_nxt=s.snd_una)
+    ...         return s
+    >>> method = Packets(seed=1, recovery=GoBackN())
+    >>> run = simulate(takano2006("1", dfc=False, tcp="newreno"), method, duration=0.5)
+    >>> bool(run.delivered[0, -1] > 0), run.recoveries[0]
+    (True, 'GoBackN()')
+    """
+
+    State: ClassVar[Any] = NamedTuple("State", [])
+    Sender: ClassVar[Any] = _sender_type(())
+    selective: ClassVar[bool] = False
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        names = getattr(cls.State, "_fields", None)
+        if names is None:
+            raise ValueError(f"{cls.__name__}.State = {cls.State!r}: must be a NamedTuple")
+        if len(names) > MAX_OWN_FIELDS:
+            msg = f"must be at most {MAX_OWN_FIELDS}"
+            raise ValueError(f"fields of State of {cls.__name__} = {len(names)}: {msg}")
+        for name in names:
+            if name in SENDER_FIELDS or name in ACTIONS:
+                msg = "is a field of every sender; choose another name"
+                raise ValueError(f"{cls.__name__}.State.{name}: {msg}")
+            if name not in cls.State._field_defaults:
+                raise ValueError(f"{cls.__name__}.State.{name}: must have a default")
+        for event in EVENTS:
+            found = getattr_static(cls, event)
+            if (
+                not isinstance(found, staticmethod)
+                or len(signature(found.__func__).parameters) != 2
+            ):
+                msg = "must be a @staticmethod of the sender and the event, (s, e)"
+                raise ValueError(f"{cls.__name__}.{event}: {msg}")
+
+        cls.Sender = _sender_type(names)
+
+    def __init__(self, **first: float) -> None:
+        for name, value in first.items():
+            if name not in self.State._fields:
+                known = ", ".join(self.State._fields) or "no fields"
+                raise ValueError(f"{name} = {value!r}: State of {type(self).__name__} has {known}")
+        numbers: dict[str, Any] = {**self.State._field_defaults, **first}
+        place = type(self).__name__
+        self._own = tuple(one_number(f"{name} of {place}", x) for name, x in numbers.items())
+
+    @property
+    def own(self) -> tuple[float, ...]:
+        """First values of the fields of ``State``."""
+        return self._own
+
+    def __repr__(self) -> str:
+        fields: tuple[str, ...] = self.State._fields
+        defaults = self.State._field_defaults
+        pairs = zip(fields, self._own, strict=True)
+        changed = (f"{name}={value:g}" for name, value in pairs if value != defaults[name])
+        return f"{type(self).__name__}({', '.join(changed)})"
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is type(self) and other._own == self._own
+
+    def __hash__(self) -> int:
+        return hash((type(self), self._own))
+
+    @staticmethod
+    def on_duplicate_ack(s: Any, e: Any) -> Any:
+        """Return the sender after a duplicate ACK, which ``dupacks`` includes.
+
+        Of a selective recovery a duplicate counts if its blocks change the scoreboard; in recovery the function is called
+        for every ACK that is not of new data.
+        """
+        return s
+
+    @staticmethod
+    def on_ack(s: Any, e: Any) -> Any:
+        """Return the sender after an ACK of new data in recovery, of which ``snd_una`` is past."""
+        return s._replace(recovering=0.0)
+
+    @staticmethod
+    def on_timeout(s: Any, e: Any) -> Any:
+        """Return the sender when its retransmission timer has expired, before the engine restarts it."""
+        return s._replace(recovering=0.0, inflation=0.0, dupacks=0.0)
+
+
+def retransmit(s: Any, number: float) -> Any:
+    """Return the sender with an action: send packet ``number`` again, at once and whatever the window."""
+    return s._replace(resend=number)
+
+
+def reduce_window(s: Any) -> Any:
+    """Return the sender with an action: apply a loss event to the window rule, and set ``recover`` to what was sent."""
+    return s._replace(reduce=1.0)
+
+
+def grow_window(s: Any) -> Any:
+    """Return the sender with an action: apply this ACK to the window rule."""
+    return s._replace(grow=1.0)
+
+
+def restart_timer(s: Any) -> Any:
+    """Return the sender with an action: restart the retransmission timer (RFC 6298, 5.3)."""
+    return s._replace(restart=1.0)
+
+
+def limited_transmit(s: Any) -> Any:
+    """Return the sender with an action: send a new packet for a duplicate ACK beyond the window (RFC 3042)."""
+    return s._replace(limited=1.0)

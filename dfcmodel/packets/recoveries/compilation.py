@@ -1,0 +1,215 @@
+"""Loss recoveries as data: compiled apart, called by address from the compiled engine.
+
+An event applies a function of a recovery to the record of a flow and writes back the fields that the function sets. It
+takes the address of the record twice, as floats ``p`` and as whole numbers of 32 bits ``i``, and an array ``w`` with the
+rest of the ACK, the actions and, where a field is out of its range, all fields of the sender (`kernel.recovery`).
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dfcmodel.packets.kernel.layout import FLOW, MAX_OWN
+from dfcmodel.packets.kernel.recovery import FAILED, FIELDS, NEWLY_LOST, RESEND, UNREPAIRED
+from dfcmodel.packets.recoveries.base import ACTIONS, EVENTS, SENDER_FIELDS, RecoveryEvent
+from dfcmodel.packets.recoveries.checks import (
+    NOTHING,
+    check_recovery,
+    check_sender,
+    ranges_of,
+    result_in_python,
+    sample_states,
+)
+from hopflow.errors import RuleError
+from hopflow.kernels import KernelError, build_callbacks
+from hopflow.kernels.module import Module
+
+if TYPE_CHECKING:
+    from dfcmodel.packets.recoveries.base import LossRecovery
+
+__all__ = ["EXCHANGED", "recovery_events", "sender_of"]
+
+SIGNATURE = "void(CPointer(float64), CPointer(int32), CPointer(float64), float64, float64, float64, float64)"
+EXCHANGED = FIELDS + len(SENDER_FIELDS) + len(ACTIONS) + MAX_OWN
+"""Numbers of the array that the engine and the functions of recoveries exchange."""
+_compiled: dict[type[Any], tuple[list[Module], dict[str, Any]]] = {}
+"""Compiled events of recoveries, with what their text depends on."""
+
+
+def recovery_events(kinds: Iterable[type[LossRecovery]], *, compiled: bool = True) -> Any:
+    """Return the events of loss recoveries, shape (recoveries, 3), in the order of `EVENTS`: addresses, or functions.
+
+    Raises
+    ------
+    RuleError
+        When a function does not return a sender, in plain Python.
+    KernelError
+        Naming the function that cannot be compiled, or that gives other numbers when it is compiled.
+    """
+    given = tuple(kinds)
+    table = np.zeros((max(1, len(given)), len(EVENTS)), dtype=np.uint64 if compiled else object)
+    for row, kind in zip(table, given, strict=False):
+        check_recovery(kind)
+        callbacks = _callbacks(kind) if compiled else {}
+        for n, event in enumerate(EVENTS):
+            row[n] = callbacks[event].address if compiled else _on_record(kind, event)
+    return table
+
+
+def sender_of(recovery: LossRecovery, exchanged: Any) -> Any:
+    """Return the sender whose fields a function has set wrongly."""
+    make = type(recovery).Sender
+    return make(*exchanged[FIELDS : FIELDS + len(make._fields)].tolist())
+
+
+@functools.cache
+def _places(fields: tuple[str, ...]) -> dict[str, str]:
+    """Return the place of each field of a sender, and of its own state, in the record of a flow."""
+    own = fields[len(SENDER_FIELDS) + len(ACTIONS) :]
+    found = {}
+    for name in (*SENDER_FIELDS, "rtt", "timed"):
+        kind, offset = FLOW.fields["top" if name == "highest_sacked" else name][:2]  # type: ignore[index]
+        found[name] = f"i[{offset // 4}]" if kind == np.int32 else f"p[{offset // 8}]"
+    first = FLOW.fields["own"][1] // 8  # type: ignore[index]
+    return found | {name: f"p[{first + n}]" for n, name in enumerate(own)}
+
+
+def _callbacks(kind: type[LossRecovery]) -> dict[str, Any]:
+    """Return the compiled events of a recovery by name, compared with plain Python."""
+    known = _compiled.get(kind)
+    if known is not None and all(module.is_current() for module in known[0]):
+        return known[1]
+    fields = kind.Sender._fields
+    types = {"State": fields, "Event": RecoveryEvent._fields}
+    modules, adapters = [], {}
+    for event in EVENTS:
+        modules.append(Module(types, set(EVENTS), floats=True))
+        modules[-1].add(event, getattr(kind, event), "State")
+        adapters[event] = _adapter(event, fields, modules[-1].replaced)
+    functions = {f"recovery_{event}": getattr(kind, event) for event in EVENTS}
+    callbacks = build_callbacks(functions, types, adapters, SIGNATURE, floats=True)
+    for event in EVENTS:
+        _check(kind, event, callbacks[event])
+    _compiled[kind] = modules, callbacks
+    return callbacks
+
+
+def _adapter(event: str, fields: tuple[str, ...], replaced: set[str]) -> str:
+    """Return the text of an event whose function sets the fields ``replaced``."""
+    places = _places(fields)
+    actions = [_text(value) for value in ACTIONS.values()]
+    values = [f"float({places[name]})" if name in places else "" for name in fields]
+    values[len(SENDER_FIELDS) : len(SENDER_FIELDS) + len(ACTIONS)] = actions
+    timed = f"{places['timing']} == 1 and {places['snd_una']} > {places['timed']}"
+    kept = [name for name in fields if name in replaced and name not in ACTIONS]
+    return "\n".join(
+        [
+            f"def {event}(p, i, w, time, ns2, acked, delivered):",
+            f"    old = State({', '.join(values)})",
+            f"    timed = 1.0 if acked > 0.0 and {timed} else 0.0",
+            f"    seen = Event(time, {places['rtt']}, acked, delivered, w[{NEWLY_LOST}], timed, w[{UNREPAIRED}], ns2)",
+            f"    new = recovery_{event}(old, seen)",
+            *(f"    w[{RESEND + n}] = new.{name}" for n, name in enumerate(ACTIONS)),
+            f"    if not ({_condition(fields, replaced)}):",
+            f"        w[{FAILED}] = 1.0",
+            *(f"        w[{FIELDS + n}] = new.{name}" for n, name in enumerate(fields)),
+            "        return",
+            *(f"    {places[name]} = {_stored(name, places[name])}" for name in kept),
+        ]
+    )
+
+
+def _stored(name: str, place: str) -> str:
+    """Return the text of a field's value as the record has it."""
+    return f"int(new.{name})" if place.startswith("i") else f"new.{name}"
+
+
+def _condition(fields: tuple[str, ...], replaced: set[str]) -> str:
+    """Return the text of whether the fields that a function sets are in their ranges."""
+    found = ["True"]
+    for name, ends in ranges_of(fields).items():
+        low, high = (_text(end) for end in ends)
+        test = f"{low} <= new.{name} <= {high}"
+        if name == "resend":
+            test = f"(new.resend == {NOTHING} or {test})"
+        elif name in {"cwnd", "ssthresh"}:  # where it was wrong before, the window rule is
+            test = f"({test} or not old.{name} > 0.0)"
+        if name in replaced:
+            found.append(test)
+    return " and ".join(found)
+
+
+def _text(end: float | tuple[str, float]) -> str:
+    """Return a number, or the end of a range, as text that `hopflow.kernels` compiles."""
+    if isinstance(end, tuple):
+        return f"(new.{end[0]} + {end[1]})"
+    return repr(end).replace("inf", "math.inf")
+
+
+def _on_record(kind: type[LossRecovery], event: str) -> Callable[..., None]:
+    """Return an event in plain Python that takes a flow's record in the place of its address."""
+    own = kind.State._fields
+
+    def value(flow: Any, name: str) -> float:
+        return float(getattr(flow, "top" if name == "highest_sacked" else name))
+
+    def apply(flow: Any, w: Any, time: float, ns2: float, acked: float, delivered: float) -> None:
+        fields = {name: value(flow, name) for name in SENDER_FIELDS}
+        memory: dict[str, float] = dict(zip(own, map(float, flow.own), strict=False))
+        timed = float(acked > 0.0 and flow.timing == 1 and flow.snd_una > flow.timed)
+        lost, unrepaired = float(w[NEWLY_LOST]), float(w[UNREPAIRED])
+        seen = RecoveryEvent(time, float(flow.rtt), acked, delivered, lost, timed, unrepaired, ns2)
+        new = getattr(kind, event)(kind.Sender(**fields, **ACTIONS, **memory), seen)
+        w[RESEND : RESEND + len(ACTIONS)] = new[len(SENDER_FIELDS) :][: len(ACTIONS)]
+        try:
+            check_sender(kind(), new, "")
+        except RuleError:
+            w[FAILED] = 1.0
+            w[FIELDS : FIELDS + len(new)] = new
+            return
+        for name in SENDER_FIELDS:
+            setattr(flow, "top" if name == "highest_sacked" else name, getattr(new, name))
+        for n, name in enumerate(own):
+            flow.own[n] = getattr(new, name)
+
+    return apply
+
+
+def _check(kind: type[LossRecovery], event: str, callback: Any) -> None:
+    """Compare a compiled function with plain Python on the sample states."""
+    call = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 3, *[ctypes.c_double] * 4)(callback.address)
+    for before, seen in sample_states(kind):
+        expected = result_in_python(kind, event, before, seen)
+        if expected is None:
+            continue
+        flow, w = _record(before, seen), np.zeros(EXCHANGED)
+        w[NEWLY_LOST], w[UNREPAIRED] = seen.newly_lost, seen.unrepaired
+        place = flow.ctypes.data
+        call(place, place, w.ctypes.data, seen.time, seen.ns2, seen.acked, seen.delivered)
+        found = sender_of(kind(), w) if w[FAILED] else _sender_in(kind, flow, w)
+        if tuple(found) != tuple(map(float, expected)):
+            msg = "compiled, it returns other numbers than in plain Python, for"
+            raise KernelError(f"{kind.__name__}.{event}: {msg} {before}")
+
+
+def _record(s: Any, seen: RecoveryEvent) -> Any:
+    """Return the record of a flow with the numbers of a sender."""
+    flow = np.zeros(1, FLOW)
+    for name in SENDER_FIELDS:
+        flow["top" if name == "highest_sacked" else name] = getattr(s, name)
+    own = s[len(SENDER_FIELDS) + len(ACTIONS) :]
+    flow["own"][0, : len(own)] = own
+    flow["rtt"], flow["timed"] = seen.rtt, s.snd_una - seen.timed
+    return flow
+
+
+def _sender_in(kind: type[LossRecovery], flow: Any, w: Any) -> Any:
+    """Return the sender of a flow's record, with the actions."""
+    fields = [float(flow["top" if name == "highest_sacked" else name][0]) for name in SENDER_FIELDS]
+    own = flow["own"][0, : len(kind.State._fields)].tolist()
+    return kind.Sender(*fields, *w[RESEND : RESEND + len(ACTIONS)].tolist(), *own)

@@ -1,0 +1,61 @@
+"""NewReno: fast recovery up to the ACK of all that was sent before the loss (RFC 6582)."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from dfcmodel.packets.recoveries.base import (
+    DUP_THRESH,
+    LossRecovery,
+    grow_window,
+    limited_transmit,
+    restart_timer,
+    retransmit,
+)
+from dfcmodel.packets.recoveries.ns2 import NEWRENO_BURST, is_new_loss
+from dfcmodel.packets.recoveries.reno import enter_fast_recovery
+from hopflow import maximum
+
+__all__ = ["NewRenoRecovery"]
+
+
+class NewRenoRecovery(LossRecovery):
+    """Fast recovery that repairs one packet per round trip (RFC 6582, 3.2, in its Impatient variant)."""
+
+    class State(NamedTuple):
+        """``partial``: 1 after the first partial ACK of a recovery."""
+
+        partial: float = 0.0
+
+    @staticmethod
+    def on_duplicate_ack(s: Any, e: Any) -> Any:
+        """Inflate the window in recovery; otherwise count, and enter recovery with the third."""
+        if s.dupacks < DUP_THRESH:  # RFC 5681, 3.2, step 1, and RFC 3042
+            s = limited_transmit(s)
+            return s._replace(burst=0.0)
+        s = s._replace(burst=NEWRENO_BURST)
+        if s.recovering == 1.0:
+            return s._replace(inflation=s.inflation + 1.0)  # RFC 6582, 3.2, step 2: as RFC 5681
+        if s.dupacks == DUP_THRESH and is_new_loss(s, e):
+            s = enter_fast_recovery(s)
+            return s._replace(partial=0.0)
+        return s
+
+    @staticmethod
+    def on_ack(s: Any, e: Any) -> Any:
+        """Leave recovery with a full ACK; at a partial one resend the next hole (RFC 6582, 3.2, step 3)."""
+        if s.snd_una - 1.0 >= s.recover:  # full acknowledgment
+            s = grow_window(s)
+            return s._replace(recovering=0.0, inflation=0.0)
+        if (
+            s.partial == 0.0
+        ):  # the first one alone restarts the timer: Impatient variant (RFC 6582, 4)
+            s = restart_timer(s)
+        if e.timed == 1.0:
+            s = s._replace(timing=0.0, backoff=1.0)
+        if s.inflation > e.acked:  # deflate by what is acknowledged, add one packet
+            s = s._replace(inflation=s.inflation - (e.acked - 1.0))
+        else:
+            s = s._replace(cwnd=s.cwnd - (e.acked - s.inflation), inflation=1.0)
+        s = retransmit(s, s.snd_una)
+        return s._replace(cwnd=maximum(1.0, s.cwnd), partial=1.0, burst=NEWRENO_BURST)

@@ -1,0 +1,72 @@
+"""Proportional rate reduction with the slow-start reduction bound: SACK recovery as Linux sends (RFC 6937)."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+from dfcmodel.packets.recoveries.base import restart_timer
+from dfcmodel.packets.recoveries.sack import (
+    SackRecovery,
+    count_before_recovery,
+    is_repaired,
+    leave_recovery,
+)
+from hopflow import maximum, minimum
+
+__all__ = ["PRRRecovery"]
+
+
+class PRRRecovery(SackRecovery):
+    """SACK recovery in which each ACK says how much may be sent: PRR with the slow-start reduction bound.
+
+    Packets below the highest selectively acknowledged one that did not arrive are lost: paths keep the order.
+    """
+
+    class State(NamedTuple):
+        """``prr_delivered`` and ``recover_fs`` of RFC 6937, Sect. 3, packets."""
+
+        prr_delivered: float = 0.0
+        recover_fs: float = 0.0
+
+    @staticmethod
+    def on_duplicate_ack(s: Any, e: Any) -> Any:
+        """Count, and enter recovery with the third; in recovery send in proportion to what was delivered."""
+        if s.recovering == 0.0:
+            s = count_before_recovery(s, e)
+            if s.recovering == 1.0:
+                return begin_reduction(s)
+            return s
+        if is_repaired(s, e):
+            return leave_recovery(s, e)
+        return reduce_on_ack(s, e)
+
+    @staticmethod
+    def on_ack(s: Any, e: Any) -> Any:
+        """Leave recovery with the ACK that covers ``recover``; otherwise send in proportion."""
+        if is_repaired(s, e):
+            return leave_recovery(s, e)
+        s = restart_timer(reduce_on_ack(s, e))
+        return s._replace(backoff=1.0)
+
+
+def begin_reduction(s: Any) -> Any:
+    """Return the sender at the start of recovery; the first lost packet is sent again at once (RFC 6937, 3)."""
+    flight = s.snd_max - s.highest_sacked
+    return s._replace(
+        pipe=flight, pipe_limit=flight, prr_delivered=1.0, prr_out=1.0,
+        recover_fs=s.snd_max - s.snd_una,
+    )  # fmt: skip
+
+
+def reduce_on_ack(s: Any, e: Any) -> Any:
+    """Return the sender with the limit of what may be in flight after an ACK (RFC 6937, 3, with PRR-SSRB)."""
+    pipe = s.pipe - (e.delivered + e.newly_lost)
+    delivered = s.prr_delivered + e.delivered
+    if pipe > s.cwnd:
+        count = math.ceil(delivered * s.cwnd / s.recover_fs) - s.prr_out
+    else:
+        count = minimum(
+            float(int(s.cwnd)) - pipe, maximum(delivered - s.prr_out, e.delivered) + 1.0
+        )
+    return s._replace(pipe=pipe, prr_delivered=delivered, pipe_limit=pipe + maximum(0.0, count))

@@ -1,0 +1,75 @@
+"""SACK: recovery from the scoreboard of selective ACKs, by a pipe (Fall and Floyd 1996, Sect. 4; cf. RFC 6675, 5)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dfcmodel.packets.recoveries.base import (
+    DUP_THRESH,
+    LossRecovery,
+    limited_transmit,
+    reduce_window,
+    restart_timer,
+    retransmit,
+)
+from dfcmodel.packets.recoveries.ns2 import cleared_recover, is_new_loss
+
+__all__ = ["SackRecovery", "enter_recovery", "is_repaired", "leave_recovery"]
+
+
+def enter_recovery(s: Any) -> Any:
+    """Return the sender after the third duplicate ACK (RFC 6675, 5, steps 4.1 to 4.3); nothing more is sent at it."""
+    s = retransmit(restart_timer(reduce_window(s)), s.snd_una)
+    return s._replace(recovering=1.0, timing=0.0, pipe=s.snd_max - s.snd_una - DUP_THRESH)
+
+
+def is_repaired(s: Any, e: Any) -> bool:
+    """Return whether an ACK ends recovery: it covers ``recover`` (RFC 6675, 5, A), and nothing waits to be resent."""
+    return bool(s.snd_una - 1.0 >= s.recover and e.unrepaired == 0.0)
+
+
+def leave_recovery(s: Any, e: Any) -> Any:
+    """Return the sender at the end of recovery."""
+    return s._replace(recovering=0.0, recover=cleared_recover(e))
+
+
+def count_before_recovery(s: Any, e: Any) -> Any:
+    """Return the sender after a duplicate ACK outside recovery (RFC 6675, 5, steps 1 to 4)."""
+    s = s._replace(burst=0.0)
+    if s.dupacks < DUP_THRESH:  # step 3
+        return limited_transmit(s)
+    if s.dupacks == DUP_THRESH and is_new_loss(s, e):
+        return enter_recovery(s)
+    return s
+
+
+class SackRecovery(LossRecovery):
+    """Recovery of ns-2's Agent/TCP/Sack1: the window is cut at once, and nothing is sent until ``pipe`` is below it.
+
+    ``pipe`` falls by one at each duplicate ACK and by two at a partial ACK: the retransmission and the original have both
+    left the network (Fall and Floyd 1996, Sect. 4). RFC 6675 counts from the scoreboard instead (SetPipe).
+    """
+
+    selective = True
+
+    @staticmethod
+    def on_duplicate_ack(s: Any, e: Any) -> Any:
+        """Count, and enter recovery with the third; in recovery a packet has left the network."""
+        if s.recovering == 0.0:
+            return count_before_recovery(s, e)
+        if is_repaired(s, e):
+            return leave_recovery(s, e)
+        return s._replace(pipe=s.pipe - 1.0)
+
+    @staticmethod
+    def on_ack(s: Any, e: Any) -> Any:
+        """Leave recovery with the ACK that covers ``recover``; a partial one restarts the timer."""
+        if is_repaired(s, e):
+            return leave_recovery(s, e)
+        s = restart_timer(s)
+        return s._replace(pipe=s.pipe - 2.0, backoff=1.0)
+
+    @staticmethod
+    def on_timeout(s: Any, e: Any) -> Any:
+        """Leave recovery; no loss of what was sent is a new one (RFC 6675, 5.1)."""
+        return s._replace(recovering=0.0, inflation=0.0, dupacks=0.0, recover=s.snd_max - 1.0)

@@ -1,0 +1,38 @@
+"""Tahoe: fast retransmit, and slow start from the first unacknowledged packet (RFC 5681, 3.2, without fast recovery)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dfcmodel.packets.recoveries.base import (
+    DUP_THRESH,
+    LossRecovery,
+    limited_transmit,
+    reduce_window,
+    restart_timer,
+)
+from dfcmodel.packets.recoveries.ns2 import is_new_loss
+
+__all__ = ["TahoeRecovery"]
+
+
+class TahoeRecovery(LossRecovery):
+    """Fast retransmit without fast recovery: everything from the lost packet on is sent again.
+
+    Jacobson 1988; the window rule sets the window, `responsefn.Tahoe` to one packet.
+    """
+
+    @staticmethod
+    def on_duplicate_ack(s: Any, e: Any) -> Any:
+        """Send a new packet for each of the first two (RFC 3042); the third is a loss (RFC 5681, 3.2)."""
+        if s.dupacks < DUP_THRESH:
+            return limited_transmit(s)
+        if s.dupacks == DUP_THRESH and is_new_loss(s, e):
+            s = restart_timer(reduce_window(s))
+            return s._replace(timing=0.0, snd_nxt=s.snd_una)
+        return s
+
+    @staticmethod
+    def on_timeout(s: Any, e: Any) -> Any:
+        """Keep the count of duplicate ACKs, as ns-2's Agent/TCP does."""
+        return s
