@@ -33,7 +33,7 @@ class BIC(WindowRule):
 
     where b W <= 2S (Lambert's W gives the peak), and Reno's where that is larger. That is a smooth
     window. One that grows at whole ACKs takes log(i/(s(1-b)))/2 packets fewer, where i = min(S, b W/2) is
-    the increase after the loss, and (log(i/s) + log((W-2s)/(W-2i)))/(2W) round trips fewer. Both
+    the increase after the loss, and log(i/(s(1-2i/W)))/(2W) round trips fewer. Both
     terms are included: they are 1 % of the rate at W = 20 packets. The published form, AIMD with a = ``largest``, holds only as far as the search is a small part of the cycle.
     Fast convergence does not act at the fixed point, but the cycle comes near it from below only
     and is thrown back whenever it passes. Simulated cycles are below the closed form by 0.4 % at
@@ -152,43 +152,39 @@ def _search(reno: bool) -> Formula:
         amounts = sp.Matrix([W - d, 1])
         return amounts.applyfunc(lambda x: sp.integrate(sp.expand(x / step), (d, end, start)))
 
-    def whole_acks(first: sp.Expr, start: sp.Expr) -> sp.Matrix:
-        """Packets and round trips that a smooth window takes longer than one that grows at whole ACKs.
-
-        The first ACK adds ``first / w``, the last one ``s / w``; the search begins at the distance ``start``. When
-        an ACK adds f(w), n ACKs are the integral of 1/f + f'/(2f) (Euler and Maclaurin), and the sum of
-        1/w over them is that of (1/f + f'/(2f))/w, and half of 1/w at the first less half of 1/w at the last.
-        """
-        ratio = start * (W - 2 * s) / (2 * s * (W - start))
-        # squared: a number in the branch that is not taken, too
-        return sp.Matrix([sp.log(first / ((1 - b) * s)) / 2, sp.log(ratio**2) / (4 * W)])
-
     near = climb(d / 2, b * W, 2 * s) + climb(s, 2 * s, sp.Integer(0))
     far = climb(S, b * W, 2 * S) + climb(d / 2, 2 * S, 2 * s) + climb(s, 2 * s, sp.Integer(0))
-    less_near, less_far = whole_acks(b * W / 2, b * W), whole_acks(S, 2 * S)
-
-    def near_peak(packets: sp.Expr) -> sp.Expr:
-        half, turned = packets / 2 - s, b * sp.exp(1 - b) / (2 * s)
-        return half / sp.LambertW(turned * half)
-
+    # A smooth window takes longer than one that grows at whole ACKs. Where an ACK adds f(w), n ACKs are the integral of
+    # 1/f + f'/(2f) (Euler and Maclaurin): log(f(end) / f(start)) / 2 fewer packets. The sum of 1/w over them is the
+    # integral of (1/f + f'/(2f))/w, and half of 1/w at the start less half of that at the end: in the search, where
+    # w f is d/2, log(d(start) (1 - d(end)/W) / (d(end) (1 - d(start)/W))) / (2W) fewer round trips. 1 - 2s/W is taken for 1.
+    saved_far = sp.log(S / (s * (1 - b))) / 2
     linear, square = 2 * sp.log(S / s), b * (2 - b) / (2 * S)
-    packets = 1 / p + less_far[0]
-    all_packets = packets + 2 * (S - s)
-    high = 2 * all_packets / (linear + sp.sqrt(linear**2 + 4 * square * all_packets))
-    # less_near changes by half a packet where W is e times as large: one step from its value where both branches meet
-    first = near_peak(packets)
-    little = near_peak(1 / p + less_near[0].subs(W, first))
-    rounds = b * high / S + linear, 2 * sp.log(b * little / (2 * s)) + 2
+    packets = 1 / p + saved_far + 2 * (S - s)
+    high = 2 * packets / (linear + sp.sqrt(linear**2 + 4 * square * packets))
+    # log(b W/(2s)) + 1 - b is Lambert's W of this much of half of the packets
+    turned = b * sp.exp(1 - b) / (2 * s)
+    first = (1 / p + saved_far) / 2 - s
+    # in the search it depends on W as log(W)/2: one step, from its value where both branches meet
+    saved = (sp.LambertW(turned * first) - 1 + b - sp.log(1 - b)) / 2
+    half = (1 / p + saved) / 2 - s
+    lambert = sp.LambertW(turned * half)
+    little = half / lambert
+    rounds = b * high / S + linear, 2 * lambert + 2 * b
     wrong = [
-        *(far.subs(W, high) - sp.Matrix([packets, rounds[0]])),
-        *(near.subs(W, first) - sp.Matrix([packets, rounds[1].subs(little, first)])),
+        *(far.subs(W, high) - sp.Matrix([1 / p + saved_far, rounds[0]])),
+        *(near.subs(W, little) - sp.Matrix([1 / p + saved, rounds[1]])),
     ]
     if any(abs(x.subs({p: 1e-4, b: 0.2, S: 30, s: 0.02}).evalf(30)) > 1e-9 for x in wrong):
         raise ArithmeticError("the closed forms are not those of the cycle")
-    rounds = rounds[0] - less_far[1].subs(W, high), rounds[1] - less_near[1].subs(W, little)
-    straight = p <= 1 / (near[0] - less_near[0]).subs(W, 2 * S / b)
+    # squared: a number in the branch that is not taken, too
+    saved_rounds = (linear - sp.log((1 - 2 * S / high) ** 2)) / (4 * high), saved / little
+    straight = p <= 1 / (near[0].subs(W, 2 * S / b) - saved_far)
     peaks = [(high, straight), (little, sp.Not(straight))]
-    windows = [(1 / (p * r), if_) for r, (_, if_) in zip(rounds, peaks, strict=True)]
+    windows = [
+        (1 / (p * (all_ - fewer)), if_)
+        for all_, fewer, (_, if_) in zip(rounds, saved_rounds, peaks, strict=True)
+    ]
     condition = (1 - b) * sp.Piecewise(*peaks) >= 2
     if reno:
         gentle, top = sp.sqrt(3 / (2 * p)), Reno().closed_form().peak_window
