@@ -180,8 +180,9 @@ def _solved(cases: Cases, runner: Runner) -> _Answer:
         acks = _by_acks(cases.some(differs), runner, short[differs])
         followed[differs] = 1.0
         # of short ones blocks are as good where the rate is that of ACKs, and continuous in p
-        same = abs(acks.columns[:, 0] / found.columns[differs, 0] - 1.0) <= ERROR
-        other = ~np.isnan(acks.columns[:, 0]) & ~(short[differs] & same)
+        rate = acks.columns[:, 0]
+        same = abs(found.columns[differs, 0] - rate) <= ERROR * rate
+        other = ~np.isnan(rate) & ~(short[differs] & same)
         differs[differs] = other
         for array, new in zip(found, _chosen(acks, other), strict=True):
             array[differs] = new
