@@ -6,6 +6,7 @@ import os
 import re
 import sys
 import tomllib
+from importlib import import_module
 from importlib.metadata import metadata
 from pathlib import Path
 from typing import Any
@@ -55,7 +56,22 @@ def _figures() -> dict[str, dict[str, str]]:
     return found
 
 
-autosummary_context = {"figures": _figures()}
+def _described_before() -> set[str]:
+    """Return names of objects that are public in an earlier package, too, and have their page there."""
+    first: dict[int, str] = {}
+    again = set()
+    for package in map(import_module, ("dfcmodel", "markov", "responsefn")):
+        for name in package.__all__:
+            known = getattr(package, name)
+            if (
+                isinstance(known, type)
+                and first.setdefault(id(known), package.__name__) != package.__name__
+            ):
+                again.add(f"{package.__name__}.{name}")
+    return again
+
+
+autosummary_context = {"figures": _figures(), "described_before": _described_before()}
 plot_formats = ["svg"]
 plot_html_show_formats = plot_html_show_source_link = False
 plot_apply_rcparams = True

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from numpy.typing import ArrayLike, NDArray
 
+    Bools = NDArray[np.bool_]
+
 __all__ = ["Curve", "curve"]
 
 LINES = ("-", "--", "-.", ":")
@@ -70,10 +72,10 @@ class Curve(Result):
     bandwidth: float | None = None
     attractors: NDArray[np.float64] | None = None
     loss_events: NDArray[np.float64] | None = None
-    searched: NDArray[np.bool_] | None = None
+    searched: Bools | None = None
 
     @property
-    def in_domain(self) -> NDArray[np.bool_]:
+    def in_domain(self) -> Bools:
         """Whether p is within the domain of the rule or law, shape (n, m)."""
         return np.stack([rule.in_domain(self.p) for rule in self.rules])
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from responsefn.responses.cycles import repeating_only
 from responsefn.responses.errors import AmbiguousRateError, UnreachableRateError
 
 if TYPE_CHECKING:
@@ -91,6 +92,12 @@ class Scan:
         at = log_rate[..., None]
         return np.asarray(((at >= low - FLAT) & (at <= high + FLAT)).any(axis=-1))
 
+    def without(self, log_p: float, log_rate: float) -> Scan:
+        """Return the scan with a further sample, around which no rate is unique."""
+        at = len(self.log_p) - np.searchsorted(self.log_p[::-1], log_p)
+        more = ((self.log_p, log_p), (self.log_rate, log_rate), (self.period, 0.0))
+        return Scan(*(np.insert(part, at, value) for part, value in more))
+
     def cell(self, log_rate: Floats) -> Ints:
         """Return before which sample rates are passed."""
         highest = np.maximum.accumulate(self.log_rate)
@@ -132,15 +139,26 @@ def _decade(rule: Dynamics, rtt: float, bandwidth: float | None, decade: int) ->
     """Return p, rates and periods, shape (3, n); computed once for equal rules."""
     count = PER_DECADE * (1 if decade else OF_FEW_PACKETS)
     p = 10.0 ** (-decade - np.arange(decade > 0, count + 1) / count)
+    return np.stack([p, *_rates(rule, p, np.full(p.shape, rtt), bandwidth)])
+
+
+def _rates(
+    rule: Dynamics, p: Floats, rtt: Floats, bandwidth: float | None
+) -> tuple[Floats, Floats]:
+    """Return rates, and the periods of their cycles, 1 for a closed form; shapes (n,).
+
+    Where the period is 0 the rate is a rough one.
+    """
     rate, period = np.empty(p.shape), np.ones(p.shape)
     closed = np.zeros(p.shape, dtype=bool)
     if rule.uses_closed_form(bandwidth):
         closed = rule.closed_form_holds(p, rtt)
-        rate[closed] = rule.rate(p[closed], rtt, bandwidth, unit_check=False)
+        rate[closed] = rule.rate(p[closed], rtt[closed], bandwidth, unit_check=False)
     if not closed.all():
-        cycle = rule.cycle(p[~closed], rtt, bandwidth, unit_check=False)
+        with repeating_only():
+            cycle = rule.cycle(p[~closed], rtt[~closed], bandwidth, unit_check=False)
         rate[~closed], period[~closed] = cycle.rate, cycle.period
-    return np.stack([p, rate, period])
+    return rate, period
 
 
 def forget() -> None:
@@ -177,9 +195,13 @@ def cycle_root(
     if not rate.size:
         return np.empty(shape)
 
-    def excess(log_p: Floats, at: Ints) -> Floats:
+    def excess_and_period(log_p: Floats, at: Ints) -> tuple[Floats, Floats]:
         p = np.clip(np.exp(log_p), SMALLEST_P, 1.0)
-        return np.asarray(np.log(rule.rate(p, rtt[at], bandwidth, unit_check=False) / rate[at]))
+        found, period = _rates(rule, p, rtt[at], bandwidth)
+        return np.asarray(np.log(found / rate[at])), period
+
+    def excess(log_p: Floats, at: Ints) -> Floats:
+        return excess_and_period(log_p, at)[0]
 
     everywhere, scans = np.arange(rate.size), {}
     ends = np.empty((4, rate.size))  # both ends of a bracket: x, f(x), x, f(x)
@@ -190,7 +212,14 @@ def cycle_root(
     x, f, other, g = np.where(np.abs(ends[1]) <= np.abs(ends[3]), ends, ends[[2, 3, 0, 1]])
     _false_position(x, f, other, g, excess)
     border = _at_border(rule, x, other, rtt, bandwidth)
-    if np.any(jumped := np.abs(f) > JUMP):
+    jumped = np.abs(f) > JUMP
+    for ends_at, at in ((x, everywhere), (other, np.flatnonzero(jumped))):
+        off, period = excess_and_period(ends_at[at], at)
+        for n in np.flatnonzero(period == 0)[:1]:
+            where, log_rate = float(rtt[at[n]]), float(np.log(rate[at[n]]))
+            sample = float(ends_at[at[n]]), log_rate + float(off[n])
+            raise _ambiguous(rule, where, bandwidth, scans[where], log_rate, sample)
+    if np.any(jumped):
         n = int(np.argmax(jumped))
         both = np.concatenate([excess(each[[n]], np.array([n])) for each in (x, other)])
         low, high = sorted(map(float, rate[n] * np.exp(both)))
@@ -251,14 +280,22 @@ def _bracket(
 
 
 def _ambiguous(
-    rule: Dynamics, rtt: float, bandwidth: float | None, seen: Scan, log_rate: float
+    rule: Dynamics,
+    rtt: float,
+    bandwidth: float | None,
+    seen: Scan,
+    log_rate: float,
+    not_repeating: tuple[float, float] | None = None,
 ) -> AmbiguousRateError:
     """Return the error for a rate, with the interval next to it in which rates have an inverse.
 
-    Of the decades that were looked at; of all where they cost nothing.
+    Of the decades that were looked at; of all where they cost nothing. ``not_repeating`` are log p and log rate
+    of a cycle that does not repeat.
     """
     if _closed_at_the_end(rule, rtt, bandwidth):
         seen = scan(rule, rtt, bandwidth, math.inf)
+    if not_repeating is not None:
+        seen = seen.without(*not_repeating)
     intervals = seen.unique
     away = np.maximum(intervals[:, 0] - log_rate, log_rate - intervals[:, 1])
     low, high = map(float, np.exp(intervals[np.argmin(away)]))

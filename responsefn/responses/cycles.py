@@ -9,6 +9,9 @@ published.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -38,7 +41,7 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Bools = NDArray[np.bool_]
 
-__all__ = ["ACCURACY", "SLOW", "cases_of", "follows_blocks", "solve"]
+__all__ = ["ACCURACY", "SLOW", "cases_of", "follows_blocks", "repeating_only", "solve"]
 
 MOST, BUDGET = 4096, 2_000_000
 """Cycles, and blocks of ACKs, after which the mean over the last half stands for the cycle; a power of two."""
@@ -60,9 +63,8 @@ FEW_PACKETS, SHORT_ERROR = 99.5, 0.05
 """Cycles of fewer packets may differ by this: blocks count parts of packets, and their rate is continuous in p."""
 CHANGE = 1e-4
 """Relative change of a period much later from which on it does not repeat."""
-FOLLOWED, SCANNED, SEVERAL = 1_000_000, 200_000, 10_000
-"""ACKs of a cycle that are followed in a check, and where an inverse, a fit or a slope solves many on its way; ACKs up to
-which it follows several cycles."""
+FOLLOWED, SEVERAL = 1_000_000, 10_000
+"""ACKs of a cycle that are followed in a check, and up to which several cycles are."""
 ACKS, LONG_ACKS = 20_000_000, 1_000_000_000
 """ACKs after which the mean over the last half stands for the cycle, and those of a window that drifts."""
 NOISE_FACTOR = 8
@@ -74,6 +76,7 @@ APPROACH_BLOCKS, APPROACH_ACKS = 2**20, 2**22
 SLOW, NEAR, MEAN = 10_000, 0.01, 64
 """Loss events from which on it is said how many a connection needs; how near the rate it is then, averaged over
 the last number."""
+_repeating_only: ContextVar[bool] = ContextVar("repeating_only", default=False)
 
 
 class _Answer(NamedTuple):
@@ -100,6 +103,19 @@ def solve(
         return _solve(
             cases_of(rule, p, rtt, bandwidth, peaks), np.broadcast_shapes(p.shape, rtt.shape)
         )
+
+
+@contextmanager
+def repeating_only() -> Iterator[None]:
+    """Spend no time on cycles ACK by ACK that do not repeat: within this context their rate is a rough one.
+
+    Their period is 0. All other cycles are the same as without.
+    """
+    token = _repeating_only.set(True)
+    try:
+        yield
+    finally:
+        _repeating_only.reset(token)
 
 
 def _solve(cases: Cases, shape: tuple[int, ...]) -> Cycle:
@@ -146,7 +162,7 @@ def _solved(cases: Cases, runner: Runner) -> _Answer:
     count = len(cases.packets)
     if cases.rule.counts_acks:
         every = np.ones(count, dtype=np.bool_)
-        return _Answer(_by_acks(cases, runner), every, np.ones(count), ~every)
+        return _Answer(_by_acks(cases, runner, ~every), every, np.ones(count), ~every)
     found = run(cases, runner, Limits(BUDGET if runner.compiled else PLAIN_BUDGET, MOST))
     differs, followed = _differs(cases, found, runner)
     slow = np.zeros(count, dtype=np.bool_)
@@ -162,11 +178,14 @@ def _solved(cases: Cases, runner: Runner) -> _Answer:
     if differs.any():
         short = (cases.packets < FEW_PACKETS) & (found.columns[:, 6] > 0.0)  # not those that drift
         acks = _by_acks(cases.some(differs), runner, short[differs])
-        differs[differs] = drifts_not = ~np.isnan(acks.columns[:, 0])
-        acks = _chosen(acks, drifts_not)
-        for array, new in zip(found, acks, strict=True):
-            array[differs] = new
         followed[differs] = 1.0
+        # of short ones blocks are as good where the rate is that of ACKs, and continuous in p
+        rate = acks.columns[:, 0]
+        same = abs(found.columns[differs, 0] - rate) <= ERROR * rate
+        other = ~np.isnan(rate) & ~(short[differs] & same)
+        differs[differs] = other
+        for array, new in zip(found, _chosen(acks, other), strict=True):
+            array[differs] = new
     return _Answer(found, differs, followed, slow)
 
 
@@ -177,12 +196,12 @@ def _chosen(found: Found, chosen: Bools) -> Found:
 def _differs(cases: Cases, found: Found, runner: Runner) -> tuple[Bools, Floats]:
     """Return which solutions by blocks differ from ACKs, and the part of a cycle that was followed."""
     wrong = found.columns[:, 6] < 0.0
-    seen = check(cases, found, runner, Limits(SEVERAL, FOLLOWED if warns() else SCANNED))
+    seen = check(cases, found, runner, Limits(SEVERAL, FOLLOWED))
     most = np.where(cases.packets < FEW_PACKETS, SHORT_ERROR, ERROR)
     return wrong | (seen[:, 0] > most) | (seen[:, 2] > CHANGE), seen[:, 1].copy()
 
 
-def _by_acks(cases: Cases, runner: Runner, optional: Bools | None = None) -> Found:
+def _by_acks(cases: Cases, runner: Runner, optional: Bools) -> Found:
     """Return cycles ACK by ACK; NaN for ``optional`` ones of which the window drifts.
 
     Raises
@@ -205,17 +224,17 @@ def _by_acks(cases: Cases, runner: Runner, optional: Bools | None = None) -> Fou
         again = run(cases.some(later), runner, limits._replace(same=-1.0))
         for array, new in zip(found, again, strict=True):
             array[later] = new
-    if (noisy := _noisy(found)).any():
+    only = _repeating_only.get()
+    if (noisy := _noisy(found) & (optional | (not only))).any():
         more = limits._replace(budget=NOISE_FACTOR * ACKS, most=NOISE_FACTOR * MOST, same=-1.0)
         again = run(cases.some(noisy), runner, more)
         for array, new in zip(found, again, strict=True):
             array[noisy] = new
     for further in (16, 256, LONG // MOST):
         drifts = _drifts(found, ACK_DRIFT)
-        if optional is not None:
-            found.columns[drifts & optional] = np.nan
-            drifts &= ~optional
-        if not drifts.any():
+        found.columns[drifts & optional] = np.nan
+        drifts &= ~optional
+        if only or not drifts.any():
             return found
         budget = min(LONG_ACKS, further * ACKS)
         more = limits._replace(budget=budget, most=further * MOST)

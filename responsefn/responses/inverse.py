@@ -51,13 +51,14 @@ def invert(
     and of p. Where the closed form does not hold the rate is that of the numerical cycle. At the
     border between both the rate may have a step, of up to some percent: rates within it are refused,
     as within any jump of a response. Where the closed form holds at the p that it gives, this p is
-    returned, though a numerical cycle may have the same rate at another (BIC from p = 0.0038 to 0.014).
+    returned, though a numerical cycle may have the same rate at another (BIC from p = 0.0053 to 0.014).
 
     A numerical cycle is inverted over 1e-10..1, to a relative 1e-12 of the rate. Its rate need not
     fall with p: windows of a few packets may alternate (above p = 0.1), and at the capacity p leaves no
     trace in the rate. So the cycle is solved at 12 values of p per decade first, and only rates
     that are met once, in an interval of a factor of 2 or more in which the rate falls with p, have an
-    inverse. There p is as sharp as the rate: to 1e-12 over the elasticity.
+    inverse. There p is as sharp as the rate: to 1e-12 over the elasticity. A cycle that is solved ACK by
+    ACK and does not repeat has no inverse: its mean rate is no smooth function of p.
 
     Parameters
     ----------
