@@ -52,7 +52,7 @@ MADE_BY_THE_LIBRARY = {
     "PacketLimit", "PacketTrace", "Spectrum", "StepCheck", "Trajectory", "Witness", "FrameScenario",
     "Deadlock", "Dependencies", "OverflowEstimate", "PoolRisk", "PoolWitness", "PoolWorstCase",
     "RecombinedEstimate", "BlockedTime", "StormSpread", "UpDown", "WatchdogAlarm", "WatchdogRisk", "WatchdogRun", "Catalogue", "Delivery",
-    "Elapsed", "Feedback", "HeadroomPool",
+    "Elapsed", "Feedback", "HeadroomPool", "QueuedPacket",
     "ExplicitModel", "FileModel", "Claim", "Finding",
     # errors, warnings, statuses
     "Interrupted", "NotSolvedError", "ConvergenceError", "UndecidedError", "NoDerivativeError", "TooLargeError", "FileError", "RuleError", "RuleWarning",
@@ -61,7 +61,8 @@ MADE_BY_THE_LIBRARY = {
     "Verdict",
     # bases to subclass
     "DeliveryRule",
-    "ChainModel", "Method", "Law", "RateRule", "WindowRule", "QueueManager", "ArrivalProcess",
+    "ChainModel", "Method", "Law", "RateRule", "WindowRule", "QueueManager", "ArrivalProcess", "SwitchProgram",
+    "LossRecovery",
 }  # fmt: skip
 """Public names that users read or subclass, but do not call."""
 
@@ -358,8 +359,11 @@ FREE = {
 }
 """Parameters that name something, or belong to the user: numbers in them mean nothing to hopflow."""
 
-OF_A_RULE = {"maximum", "minimum", "where", "add_at", "Mean"}
-"""Functions for rules, which take what a rule has: numbers, arrays, tracers."""
+OF_A_RULE = {
+    "maximum", "minimum", "where", "add_at", "Mean",
+    "grow_window", "limited_transmit", "reduce_window", "restart_timer", "retransmit",
+}  # fmt: skip
+"""Functions for rules and recoveries, which take what these have: numbers, arrays, tracers, senders."""
 
 
 @cache

@@ -44,6 +44,13 @@ class QueuedPacket(NamedTuple):
         Of the link, bytes/s.
     random
         A number drawn evenly from 0 to 1.
+
+    Examples
+    --------
+    >>> from dfcmodel import QueuedPacket, ShortestRemaining
+    >>> seen = QueuedPacket(**{**dict.fromkeys(QueuedPacket._fields, 0.0), "left": 12.0})
+    >>> ShortestRemaining.on_enqueue(ShortestRemaining.State(), None, seen).rank
+    12.0
     """
 
     time: float

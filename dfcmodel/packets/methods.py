@@ -25,7 +25,7 @@ REPAIRS = ("go-back-n", "none")
 class Packets:
     """Packet-level simulation: every packet and ACK, with sequence numbers and timers.
 
-    ACKs of 40 bytes return over the reverse of the flow's path: over the scenario's reverse link if
+    ACKs of 40 bytes, of rate rules of 64, return over the reverse of the flow's path: over the scenario's reverse link if
     there is one, otherwise over a mirror of the forward link with the same rate, delay and buffer.
     They are queued there like packets.
 

@@ -11,7 +11,7 @@ import numpy as np
 from dfcmodel.network.arrivals import MAX_BATCH
 from dfcmodel.network.flows import CBR, of_kind
 from dfcmodel.packets import ns2_random
-from dfcmodel.packets.plans import BLOCK, ENDLESS, HEADER, SIZES, Plan
+from dfcmodel.packets.plans import BLOCK, ENDLESS, HEADER, SHORTEST_FRAME, SIZES, Plan
 from dfcmodel.packets.ports import Ports
 from dfcmodel.packets.refusals import check_scenario
 from hopflow.checks import one_number
@@ -84,7 +84,7 @@ def plan_packets(
         forward.append(tuple(out))
         back = [ports.reverse(p) for p in reversed(out)] if listens[f] else []
         backward.append(tuple(back))
-    acks = HEADER + BLOCK * np.arange(SIZES - 1)
+    acks = np.append(HEADER + BLOCK * np.arange(SIZES - 2), SHORTEST_FRAME)
     sizes = np.array([scenario.packet_size, *(acks if method.ack_transmission else 0.0 * acks)])
     bits = np.array([port.bits for port in ports.all])
     transmission = 8.0 * sizes[np.newaxis, :] / bits[:, np.newaxis]

@@ -33,6 +33,8 @@ __all__ = ["Clock", "Plan"]
 
 HEADER = 40.0
 """Bytes of an ACK without blocks, and of the first packet of a connection in ns-2."""
+SHORTEST_FRAME = 64.0
+"""Bytes of an ACK or congestion notification for a rate rule: the shortest Ethernet frame (IEEE 802.3, 4.2.3.3)."""
 BLOCK = 8.0
 """Bytes of a block of a selective acknowledgement."""
 PHASES = 2006
@@ -41,8 +43,8 @@ CLASSES = 8
 """Of traffic, that PFC tells apart (IEEE 802.1Q, clause 36)."""
 QUANTUM = 512.0
 """Bits of the paused link in a pause quantum (IEEE 802.3, 31B.2)."""
-SIZES = 5
-"""Number of size classes: 0 is a data packet; 1 to 4 are HEADER bytes with 0 to 3 blocks."""
+SIZES = 6
+"""Number of size classes: 0 is a data packet; 1 to 4 are HEADER bytes with 0 to 3 blocks; 5 the answer to a rate rule."""
 ENDLESS = 2**31 - 2
 """Packets of an unlimited transfer: the range of sequence numbers."""
 PACES = (2.0, 1.2)

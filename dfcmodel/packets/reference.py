@@ -23,6 +23,7 @@ from dfcmodel.network.disciplines import DFC, Discipline, Fair, Pause, Priority
 from dfcmodel.network.programs import SwitchProgram
 from dfcmodel.network.run_tables import LAST_PART
 from dfcmodel.packets.kernel.layout import CLASSES, TRACE
+from dfcmodel.packets.kernel.receivers import OF_RATE
 from dfcmodel.packets.ports import Interface
 from dfcmodel.packets.records import Records
 from dfcmodel.packets.recoveries import LossRecovery, recovery_named
@@ -235,7 +236,9 @@ class Simulation:
             number = sender.came - 1
         self.records.deliver(f, came, self.now)
         if isinstance(sender, Rated):
-            ack = Packet(f, number, packet.sent, 1, is_ack=True, marked=packet.marked, gap=gap)
+            ack = Packet(
+                f, number, packet.sent, OF_RATE, is_ack=True, marked=packet.marked, gap=gap
+            )
             self.emit(ack)
         if not listens:
             return

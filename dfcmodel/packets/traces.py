@@ -11,6 +11,7 @@ import numpy as np
 
 from dfcmodel.network.networks import Scenario
 from dfcmodel.packets.engine import trace_engine
+from dfcmodel.packets.kernel.receivers import OF_RATE
 from dfcmodel.packets.methods import Packets
 from dfcmodel.packets.reference import trace_reference
 from dfcmodel.packets.simulation import plan_scenario, trajectory
@@ -254,7 +255,7 @@ def _events(plan: Plan, rows: NDArray[Any], ports: Sequence[int]) -> NDArray[Any
     found["received"] = rows["sent"] + plan.passage[rows["port"], rows["size"]]
     found["drop_time"], found["blocks"] = rows["dropped"], -1
     for k in range(3):
-        told = np.flatnonzero(rows["size"] > k + 1)
+        told = np.flatnonzero((rows["size"] > k + 1) & (rows["size"] < OF_RATE))
         found["blocks"][told, k] = rows["blocks"][told, 2 * k : 2 * k + 2]
     return found
 

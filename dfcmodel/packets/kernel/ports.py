@@ -11,7 +11,7 @@ from .emission import UNMARKABLE
 from .jit import compiled, inlined, prefetch
 from .layout import BLIND, CLASSES, SENDER, int64
 from .random_numbers import uniform
-from .receivers import receive_data
+from .receivers import OF_RATE, receive_data
 
 __all__ = [
     "AT_RANDOM",
@@ -62,7 +62,7 @@ def keep_packet(
     row.size = it.size
     row.ack = 1 if it.hop > senders.flow[it.flow].turn else 0
     row.marked = it.marked
-    for k in range(2 * (it.size - 1)):
+    for k in range(2 * (it.size - 1) if it.size < OF_RATE else 0):
         row.blocks[k] = net.block[e, k]
 
 

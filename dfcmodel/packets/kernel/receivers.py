@@ -15,6 +15,7 @@ from .timers import ACK_DELAY, NS2, schedule
 __all__ = ["DUE", "answer_late", "deliver", "receive_data", "report"]
 
 MOST_BLOCKS = 3
+OF_RATE = 5  # size class of answers to rate rules
 ARRIVED, DUE = -1, -2  # where `ports.travel` begins, besides at ports and senders
 
 
@@ -157,7 +158,7 @@ def receive_data(
         s.ack_due = math.inf
     if s.accurate == 0:
         it.marked = s.echo
-    it.size = 1
+    it.size = 1 if s.recovery >= 0 else OF_RATE
     if s.selective == 1:
         it.size = 1 + report(net, senders, e, f, it.number)
     if s.recovery >= 0 or s.repair == GO_BACK_N:

@@ -65,8 +65,8 @@ def test_a_lost_packet_costs_what_was_sent_in_a_round_trip() -> None:
     assert run.lost.sum() == run.loss_events[0] == 1
     assert run.timeouts[0] == 0
     # from the begin of the lost packet to the ACK of the one after it, in packet times: two transmissions and four
-    # delays of that one, which begins a packet later, and two transmissions of 40 bytes
-    span = 1.0 + 2.0 + 4 * 10e-6 * RATE + 2 * 40.0 / 1500.0
+    # delays of that one, which begins a packet later, and two transmissions of 64 bytes
+    span = 1.0 + 2.0 + 4 * 10e-6 * RATE + 2 * 64.0 / 1500.0
     assert run.carried[0, 0] == 1000 + math.floor(span) + 1
 
 
