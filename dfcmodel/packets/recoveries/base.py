@@ -227,25 +227,65 @@ class LossRecovery:
 
 
 def retransmit(s: Any, number: float) -> Any:
-    """Return the sender with an action: send packet ``number`` again, at once and whatever the window."""
+    """Return the sender with an action: send packet ``number`` again, at once and whatever the window.
+
+    Examples
+    --------
+    >>> from dfcmodel import LossRecovery, retransmit
+    >>> s = LossRecovery.Sender(*len(LossRecovery.Sender._fields) * [0.0])
+    >>> retransmit(s, 7.0).resend
+    7.0
+    """
     return s._replace(resend=number)
 
 
 def reduce_window(s: Any) -> Any:
-    """Return the sender with an action: apply a loss event to the window rule, and set ``recover`` to what was sent."""
+    """Return the sender with an action: apply a loss event to the window rule, and set ``recover`` to what was sent.
+
+    Examples
+    --------
+    >>> from dfcmodel import LossRecovery, reduce_window
+    >>> s = LossRecovery.Sender(*len(LossRecovery.Sender._fields) * [0.0])
+    >>> reduce_window(s).reduce
+    1.0
+    """
     return s._replace(reduce=1.0)
 
 
 def grow_window(s: Any) -> Any:
-    """Return the sender with an action: apply this ACK to the window rule."""
+    """Return the sender with an action: apply this ACK to the window rule.
+
+    Examples
+    --------
+    >>> from dfcmodel import LossRecovery, grow_window
+    >>> s = LossRecovery.Sender(*len(LossRecovery.Sender._fields) * [0.0])
+    >>> grow_window(s).grow
+    1.0
+    """
     return s._replace(grow=1.0)
 
 
 def restart_timer(s: Any) -> Any:
-    """Return the sender with an action: restart the retransmission timer (RFC 6298, 5.3)."""
+    """Return the sender with an action: restart the retransmission timer (RFC 6298, 5.3).
+
+    Examples
+    --------
+    >>> from dfcmodel import LossRecovery, restart_timer
+    >>> s = LossRecovery.Sender(*len(LossRecovery.Sender._fields) * [0.0])
+    >>> restart_timer(s).restart
+    1.0
+    """
     return s._replace(restart=1.0)
 
 
 def limited_transmit(s: Any) -> Any:
-    """Return the sender with an action: send a new packet for a duplicate ACK beyond the window (RFC 3042)."""
+    """Return the sender with an action: send a new packet for a duplicate ACK beyond the window (RFC 3042).
+
+    Examples
+    --------
+    >>> from dfcmodel import LossRecovery, limited_transmit
+    >>> s = LossRecovery.Sender(*len(LossRecovery.Sender._fields) * [0.0])
+    >>> limited_transmit(s).limited
+    1.0
+    """
     return s._replace(limited=1.0)

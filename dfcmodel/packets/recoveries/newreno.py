@@ -20,7 +20,14 @@ __all__ = ["NewRenoRecovery"]
 
 
 class NewRenoRecovery(LossRecovery):
-    """Fast recovery that repairs one packet per round trip (RFC 6582, 3.2, in its Impatient variant)."""
+    """Fast recovery that repairs one packet per round trip (RFC 6582, 3.2, in its Impatient variant).
+
+    Examples
+    --------
+    >>> from dfcmodel import Packets, NewRenoRecovery
+    >>> Packets(recovery=NewRenoRecovery()).recovery
+    NewRenoRecovery()
+    """
 
     class State(NamedTuple):
         """``partial``: 1 after the first partial ACK of a recovery."""

@@ -21,6 +21,12 @@ class PRRRecovery(SackRecovery):
     """SACK recovery in which each ACK says how much may be sent: PRR with the slow-start reduction bound.
 
     Packets below the highest selectively acknowledged one that did not arrive are lost: paths keep the order.
+
+    Examples
+    --------
+    >>> from dfcmodel import Packets, PRRRecovery
+    >>> Packets(recovery=PRRRecovery()).recovery
+    PRRRecovery()
     """
 
     class State(NamedTuple):

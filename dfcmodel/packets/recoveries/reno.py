@@ -25,7 +25,14 @@ def enter_fast_recovery(s: Any) -> Any:
 
 
 class RenoRecovery(LossRecovery):
-    """Fast recovery that ends with the first ACK of new data."""
+    """Fast recovery that ends with the first ACK of new data.
+
+    Examples
+    --------
+    >>> from dfcmodel import Packets, RenoRecovery
+    >>> Packets(recovery=RenoRecovery()).recovery
+    RenoRecovery()
+    """
 
     @staticmethod
     def on_duplicate_ack(s: Any, e: Any) -> Any:

@@ -48,6 +48,12 @@ class SackRecovery(LossRecovery):
 
     ``pipe`` falls by one at each duplicate ACK and by two at a partial ACK: the retransmission and the original have both
     left the network (Fall and Floyd 1996, Sect. 4). RFC 6675 counts from the scoreboard instead (SetPipe).
+
+    Examples
+    --------
+    >>> from dfcmodel import Packets, SackRecovery
+    >>> Packets(recovery=SackRecovery()).recovery
+    SackRecovery()
     """
 
     selective = True

@@ -20,6 +20,12 @@ class TahoeRecovery(LossRecovery):
     """Fast retransmit without fast recovery: everything from the lost packet on is sent again.
 
     Jacobson 1988; the window rule sets the window, `responsefn.Tahoe` to one packet.
+
+    Examples
+    --------
+    >>> from dfcmodel import Packets, TahoeRecovery
+    >>> Packets(recovery=TahoeRecovery()).recovery
+    TahoeRecovery()
     """
 
     @staticmethod
