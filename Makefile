@@ -11,10 +11,10 @@ PIP := PIP_CONSTRAINT=constraints.txt $(PY) -m pip --disable-pip-version-check -
 ifeq "$(MAKELEVEL)" "0"
 .NOTPARALLEL:
 endif
-.PHONY: help run test test-all check style types suite docs wheel bench bench-quick bench-check bench-peers data data-tools clean
+.PHONY: help run test test-all test-simulators check style types suite docs wheel bench bench-quick bench-check bench-peers data data-tools clean
 
 help: ## show this list
-	@grep -E '^[a-z-]+:.*## ' Makefile | sed -E 's/:.*## /\t/' | expand -t 14
+	@grep -E '^[a-z-]+:.*## ' Makefile | sed -E 's/:.*## /\t/' | expand -t 17
 
 comma := ,
 
@@ -76,6 +76,14 @@ test: style ## the checks and the test-suite, types beside tests
 
 test-all: check $(VENV)/.everything ## the slow tests too, the simulators' and those in Chromium where installed
 	$(PY) -m pytest
+
+# The first of 40 seeds of random networks: another one each day. FIRST_SEED=... repeats a draw.
+FIRST_SEED ?= $(shell date +%y%m%d)00
+
+test-simulators: $(VENV)/.dev ## the tests that need ns-2 or ns-3, and 40 new random networks in ns-2
+	@command -v ns >/dev/null || echo "ns-2 is not installed, its tests are skipped: \`make data-tools\` installs it"
+	@echo "40 random networks; to repeat this draw: make test-simulators FIRST_SEED=$(FIRST_SEED)"
+	HOPFLOW_FIRST_SEED=$(FIRST_SEED) $(PY) -m pytest -n auto --dist worksteal -m simulators
 
 docs: $(VENV)/.docs ## build docs/_build/html
 	$(PY) -m sphinx -b html --fail-on-warning --keep-going docs docs/_build/html

@@ -1,7 +1,7 @@
 """``python -m benchmarks.ns2_agreement``: the packet level beside the bundled runs of ns-2.
 
-It writes ``results/ns2_agreement.md``, two tables of the documentation: runs that are equal packet for packet, and
-dumbbells under RED, whose random drops leave distributions to compare. ns-2 itself is not needed; every number follows
+It writes ``results/ns2_agreement.md``, three tables of the documentation: runs that are equal packet for packet, random
+networks that are, and dumbbells under RED, whose random drops leave distributions to compare. ns-2 itself is not needed; every number follows
 from the seeds.
 """
 
@@ -16,7 +16,8 @@ from tqdm import tqdm
 from validation.claims.zheng2002.level import Dumbbell, runs
 from validation.evidence import table
 from validation.generate.packets.red_dumbbells import FLOWS, SEEDS
-from validation.recomputing import CASES, Recomputed, compare
+from validation.random_packet_networks import TOPOLOGIES
+from validation.recomputing import CASES, RANDOM, Recomputed, compare
 from validation.recomputing import runs as bundled_runs
 from validation.statistics import Estimate, of_runs, ratio
 
@@ -49,6 +50,20 @@ def equal_runs(found: list[Recomputed]) -> list[str]:
     return lines
 
 
+def random_rows(found: list[Recomputed]) -> list[str]:
+    """Return the rows of random networks that are equal, of how many, by topology."""
+    lines = ["| random networks | equal | packets |", "|---|--:|--:|"]
+    for k, topology in enumerate(TOPOLOGIES):
+        of = [each for each in found if each.run.seed % len(TOPOLOGIES) == k]
+        lines.append(f"| {topology} | {_equal(of)} | {sum(each.packets for each in of):,} |")
+    lines.append(f"| all | {_equal(found)} | {sum(each.packets for each in found):,} |")
+    return lines
+
+
+def _equal(found: list[Recomputed]) -> str:
+    return f"{sum(not each.differences for each in found)} of {len(found)}"
+
+
 def red_rows() -> list[str]:
     """Return the rows of dumbbells under RED: utilisation and loss of both, ratios with 95 % intervals."""
     lines = [
@@ -76,13 +91,14 @@ def _shown(ratio: Estimate) -> str:
 def main() -> None:
     """Compute all bundled runs again, and write the tables."""
     found = [compare(run) for run in tqdm(bundled_runs(), desc="ns-2", unit="run")]
+    drawn = [each for each in found if each.run.case == RANDOM]
+    built = [each for each in found if each.run.case != RANDOM]
     red = red_rows()
-    equal = sum(not each.differences for each in found)
     said = (
-        f"{equal} of {len(found)} runs are equal in final acknowledgements, timeouts, drops of every link, and "
-        "windows and acknowledgements of all flows every 10 ms."
+        f"{_equal(built)} runs and {_equal(drawn)} random networks are equal in final acknowledgements, packets sent, "
+        "timeouts, drops of every link, and windows and acknowledgements of all flows every 10 ms. Every link has one FIFO queue."
     )
-    text = [*equal_runs(found), "", said, "", *red]
+    text = [*equal_runs(built), "", *random_rows(drawn), "", said, "", *red]
     RESULT.write_text("\n".join(text) + "\n", encoding="utf-8")
     for each in found:
         if each.differences:

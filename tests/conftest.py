@@ -3,8 +3,14 @@
 from __future__ import annotations
 
 import gc
+import shutil
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
 
 import hypothesis
+import numpy as np
+import pytest
 
 # Compilers make many objects that live long: looking for garbage less often takes a tenth of the time.
 gc.set_threshold(50_000, 20, 100)
@@ -12,3 +18,27 @@ gc.set_threshold(50_000, 20, 100)
 # Examples are the same in every run, and take as long as the machine needs.
 hypothesis.settings.register_profile("hopflow", deadline=None, derandomize=True, database=None)
 hypothesis.settings.load_profile("hopflow")
+
+
+@pytest.fixture(scope="session")
+def ns2() -> str:
+    """Return the path of ns-2's interpreter; a test that asks for it is skipped where there is none."""
+    path = shutil.which("ns")
+    if path is None:
+        pytest.skip("ns-2 is not installed: `make data-tools` does it")
+    return path
+
+
+@pytest.fixture(scope="session")
+def run_ns2(ns2: str) -> Callable[[Path, str], tuple[np.ndarray, np.ndarray]]:
+    """Return a function that runs a program of `to_ns2`: its samples, and rows of (from, to, drops)."""
+
+    def run(folder: Path, program: str) -> tuple[np.ndarray, np.ndarray]:
+        (folder / "run.tcl").write_text(program)
+        subprocess.run([ns2, "run.tcl"], cwd=folder, check=True, capture_output=True)
+        samples, links = (
+            np.loadtxt(folder / f"{name}.txt", ndmin=2) for name in ("samples", "links")
+        )
+        return samples, links
+
+    return run

@@ -103,7 +103,8 @@ MAY_IMPORT = {
     "validation.explore": {"hopflow", "responsefn", "markov", "dfcmodel"},
     "validation.generate": {
         "hopflow", "responsefn", "markov", "dfcmodel", "validation.claims", "validation.evidence",
-        "validation.manifest", "validation.waterfalls", "validation.packet_networks", "validation.random_networks", "validation.unseen_networks",
+        "validation.manifest", "validation.waterfalls", "validation.packet_networks", "validation.random_networks",
+        "validation.random_packet_networks", "validation.unseen_networks",
     },
 }  # fmt: skip
 

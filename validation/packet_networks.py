@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
@@ -93,7 +94,17 @@ def scenario_of(run: Mapping[str, Any]) -> Scenario:
     return replace(scenario, flows=flows)
 
 
-def sample_hash(windows: Iterable[float], acknowledged: Iterable[int]) -> str:
-    """Return the SHA-256 of a flow's windows, in the six digits that Tcl prints, and its ACKs."""
-    lines = (f"{w:.6g} {a:d}" for w, a in zip(windows, acknowledged, strict=True))
+def sample_hash(
+    windows: Iterable[float], acknowledged: Iterable[int], size: float = math.inf
+) -> str:
+    """Return the SHA-256 of a flow's windows, in the six digits that Tcl prints, and its ACKs.
+
+    Samples after the one at which ``size`` packets are acknowledged are left out: ns-2's timer then resets the
+    window of the idle sender, which has nothing to send.
+    """
+    lines = []
+    for w, a in zip(windows, acknowledged, strict=True):
+        lines.append(f"{w:.6g} {a:d}")
+        if a >= size:
+            break
     return hashlib.sha256("\n".join(lines).encode()).hexdigest()[:16]

@@ -1,7 +1,7 @@
 """Bundled runs of ns-2, computed again by hopflow's packet level and compared packet for packet.
 
-The runs are divided into `PARTS` of equal size, in the order of their hashes; a day has the part of its
-date, so that all are computed again within as many days.
+The runs are divided into `PARTS` whose sizes differ by at most one, in the order of their hashes; a day has the
+part of its date, so that all are computed again within as many days.
 """
 
 from __future__ import annotations
@@ -15,16 +15,21 @@ from typing import TYPE_CHECKING, Any
 
 from dfcmodel import Packets
 from hopflow.checks import whole
-from validation import evidence, packet_networks
+from validation import evidence, packet_networks, random_packet_networks
 from validation.keeping import hash_of, kept
 from validation.manifest import MANIFEST_SHA256
 from validation.packet_networks import SAMPLE, sample_hash, scenario_of
+from validation.random_packet_networks import random_network
 
 if TYPE_CHECKING:
     import pandas as pd
 
+    from dfcmodel import Scenario
+
 __all__ = [
+    "CASES",
     "PARTS",
+    "RANDOM",
     "Recomputed",
     "Run",
     "about",
@@ -42,6 +47,8 @@ CASES = {
     "packets/takano2006-ns2": ("takano2006", False),
 }
 """The cases, their topologies, and whether receivers delay ACKs."""
+RANDOM = "packets/random-networks-ns2"
+"""The case of random networks, whose flows have recoveries and receivers of their own."""
 PARTS = 24
 """Into which the runs are divided."""
 
@@ -55,11 +62,11 @@ class Run:
     case
         Its name, ``paper/case``.
     recovery
-        ``"tahoe"``, ``"reno"``, ``"newreno"`` or ``"sack"``.
+        ``"tahoe"``, ``"reno"``, ``"newreno"`` or ``"sack"``; ``"mixed"`` in random networks.
     size
-        Pairs of a dumbbell, long flows of a parking lot, number of a scenario of takano2006.
+        Pairs of a dumbbell, long flows of a parking lot, number of a scenario of takano2006, flows of a random network.
     seed
-        Of ns-2's default generator and of the starts; 0: neither is drawn.
+        Of ns-2's default generator and of the starts; 0: neither is drawn. Of a random network: which it is.
     """
 
     case: str
@@ -70,9 +77,17 @@ class Run:
     def rows(self, name: str) -> pd.DataFrame:
         """Return its rows of a table of the case."""
         table = evidence.table(self.case, name)
-        for column in ("recovery", "size", "seed"):
+        for column in ("seed",) if self.case == RANDOM else ("recovery", "size", "seed"):
             table = table[table[column] == getattr(self, column)]
         return table
+
+    def network(self) -> tuple[Scenario, Packets]:
+        """Return its scenario and the method of the packet level."""
+        if self.case == RANDOM:
+            return random_network(self.seed)
+        topology, delayed = CASES[self.case]
+        scenario = scenario_of({**vars(self), "topology": topology, "delayed": delayed})
+        return scenario, Packets(convention="ns2", recovery=self.recovery, seed=self.seed or None)
 
 
 @dataclass(frozen=True)
@@ -86,8 +101,8 @@ class Recomputed:
     packets
         Packets acknowledged in ns-2.
     differences
-        What is not equal: of final acknowledgements, timeouts, drops of links, and windows and
-        acknowledgements of all samples; empty: nothing.
+        What is not equal: of final acknowledgements, packets sent, timeouts, drops of links, windows and
+        acknowledgements of all samples, and the acknowledgements at ten times that random networks have; empty: nothing.
     """
 
     run: Run
@@ -102,7 +117,7 @@ def runs() -> tuple[Run, ...]:
     --------
     >>> from validation.recomputing import runs
     >>> len(runs())
-    312
+    412
     """
     found = []
     for case in CASES:
@@ -111,6 +126,11 @@ def runs() -> tuple[Run, ...]:
             Run(case, str(recovery), int(size), int(seed))
             for recovery, size, seed in rows.itertuples(index=False, name=None)
         ]
+    flows = evidence.table(RANDOM, "networks")[["seed", "flows"]]
+    found += [
+        Run(RANDOM, "mixed", int(size), int(seed))
+        for seed, size in flows.itertuples(index=False, name=None)
+    ]
     return tuple(found)
 
 
@@ -172,7 +192,8 @@ def recompute(parts: Iterable[int]) -> Iterator[Recomputed]:
     ValueError: part = 24: must be a whole number in 0..23
     """
     wanted = [whole("part", part, 0, PARTS - 1) for part in parts]
-    made_from = f"{MANIFEST_SHA256} {hash_of([Path(__file__), Path(packet_networks.__file__)])}"
+    sources = [__file__, str(packet_networks.__file__), str(random_packet_networks.__file__)]
+    made_from = f"{MANIFEST_SHA256} {hash_of([Path(source) for source in sources])}"
     ordered = sorted(runs(), key=_hash)
     return (_compared(run, made_from) for part in wanted for run in ordered[part::PARTS])
 
@@ -192,12 +213,11 @@ def compare(run: Run) -> Recomputed:
     from dfcmodel.packets.engine import run_engine
     from dfcmodel.packets.simulation import plan_scenario
 
-    topology, delayed = CASES[run.case]
-    scenario = scenario_of({**vars(run), "topology": topology, "delayed": delayed})
-    method = Packets(convention="ns2", recovery=run.recovery, seed=run.seed or None)
+    scenario, method = run.network()
     plan = plan_scenario(scenario, method, duration=scenario.duration, sample=SAMPLE)
     found = run_engine(plan)
     flows = run.rows("flows").sort_values("flow")
+    numbers = list(flows["flow"])  # CBR flows have no row
     nodes = {node: n for n, node in enumerate(scenario.nodes)}
     links = run.rows("links")
     drops = dict(zip(zip(links["from"], links["to"], strict=True), links["drops"], strict=True))
@@ -207,14 +227,21 @@ def compare(run: Run) -> Recomputed:
         if n > 0
     }
     samples = [
-        sample_hash(found.window[:, f], found.acked[:, f]) for f in range(len(scenario.flows))
+        sample_hash(found.window[:, f], found.acked[:, f], scenario.flows[f].size) for f in numbers
     ]
     equal = {
-        "final acknowledgements": list(found.acked[-1]) == list(flows["acknowledged"]),
-        "timeouts": list(found.timeouts) == list(flows["timeouts"]),
+        "final acknowledgements": list(found.acked[-1, numbers]) == list(flows["acknowledged"]),
+        "packets sent": list(found.emitted[numbers]) == list(flows["sent"]),
+        "timeouts": list(found.timeouts[numbers]) == list(flows["timeouts"]),
         "drops": own == drops,
         "windows and acknowledgements over time": samples == list(flows["samples"]),
     }
+    if run.case == RANDOM:
+        acks = run.rows("acks")
+        at = (acks["time"] / SAMPLE).round().astype(int) - 1
+        equal["acknowledgements at ten times"] = list(found.acked[at, acks["flow"]]) == list(
+            acks["acknowledged"]
+        )
     differences = tuple(name for name, same in equal.items() if not same)
     return Recomputed(run, int(flows["acknowledged"].sum()), differences)
 

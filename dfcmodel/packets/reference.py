@@ -223,7 +223,10 @@ class Simulation:
         self.records.inside[f] -= 1
         receiver = self.receivers[f]
         pending = receiver.pending
-        if receiver.accurate and pending and pending.marked != packet.marked:  # RFC 8257, 3.2
+        passage = self.plan.passage[self.plan.forward[f][-1], packet.size]
+        expires = receiver.due == self.now and passage < self.plan.method.ack_delay
+        changes = receiver.accurate and pending and pending.marked != packet.marked
+        if pending and (expires or changes):  # in the order of scheduling; RFC 8257, 3.2
             self.emit(receiver.answer_pending())
         before = receiver.next
         receiver.take(packet)

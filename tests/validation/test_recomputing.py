@@ -8,16 +8,59 @@ import pytest
 from typer.testing import CliRunner
 
 from validation import cli, evidence, recomputing
-from validation.recomputing import PARTS, Run, compare, part_of, parts_of, recompute, runs
+from validation.recomputing import (
+    PARTS,
+    RANDOM,
+    Run,
+    compare,
+    part_of,
+    parts_of,
+    recompute,
+    runs,
+)
 
 LOT = Run("packets/parking-lots-ns2", "sack", 1, 1)
 
 
-def test_every_run_of_the_cases_is_in_one_part_of_equal_size() -> None:
+def test_every_run_of_the_cases_is_in_one_part_and_no_part_is_much_larger() -> None:
     ordered = sorted(runs(), key=recomputing._hash)
     parts = [ordered[part::PARTS] for part in range(PARTS)]
-    assert sum(map(len, parts)) == len(set(runs())) == 312
-    assert {len(part) for part in parts} == {13}
+    assert sum(map(len, parts)) == len(set(runs())) == 412
+    assert {len(part) for part in parts} == {17, 18}
+    assert [run.seed for run in runs() if run.case == RANDOM] == list(range(100))
+
+
+@pytest.mark.parametrize("seed", range(0, 100, 11))
+def test_random_networks_are_equal(seed: int) -> None:
+    (run,) = (run for run in runs() if (run.case, run.seed) == (RANDOM, seed))
+    found = compare(run)
+    assert found.differences == ()
+    assert found.packets > 0
+
+
+@pytest.mark.parametrize(
+    ("table", "column", "difference"),
+    [
+        ("acks", "acknowledged", "acknowledgements at ten times"),
+        ("links", "drops", "drops"),
+        ("flows", "sent", "packets sent"),
+    ],
+)
+def test_one_digit_makes_a_random_network_differ(
+    monkeypatch, table: str, column: str, difference: str
+) -> None:
+    real = evidence.table
+
+    def changed(case: str, name: str | None = None):
+        frame = real(case, name)
+        if name == table:
+            first = frame.index[frame["seed"] == 2][0]
+            frame.loc[first, column] += 1
+        return frame
+
+    monkeypatch.setattr(evidence, "table", changed)
+    assert compare(Run(RANDOM, "mixed", 3, 2)).differences == (difference,)
+    assert compare(Run(RANDOM, "mixed", 4, 3)).differences == ()
 
 
 def test_each_day_has_a_part_and_all_have_their_turn() -> None:

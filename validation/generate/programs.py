@@ -84,16 +84,7 @@ class Ns2:
 
     def version(self) -> str:
         """Return the version of ns-2 and that of its Debian package, if any."""
-        done = subprocess.run(
-            ["ns"], input="puts [ns-version]; exit 0\n", capture_output=True, text=True, check=True
-        )
-        release = done.stdout.strip()
-        query = ["dpkg-query", "-W", "-f", "${Version}", "ns2"]
-        if shutil.which(query[0]):
-            package = subprocess.run(query, check=False, capture_output=True, text=True)
-            if package.returncode == 0:
-                return f"{release} (Debian ns2 {package.stdout.strip()})"
-        return release
+        return _ns2_version()
 
     def command(self, words: Sequence[str]) -> str:
         """Return the command line, relative to the repository root."""
@@ -102,6 +93,50 @@ class Ns2:
     def run(self, words: Sequence[str], folder: Path) -> str:
         """Run the script in a folder; return its standard output."""
         return call(["ns", str(ROOT / self.sources[0]), *words], folder)
+
+
+@dataclass(frozen=True)
+class Ns2Export:
+    """Tcl programs written by `dfcmodel.to_ns2`, one for each run, run by ns-2's interpreter ``ns``.
+
+    The text of the program is the only word of a call. The command line names the program by the SHA-256 of that text.
+
+    Attributes
+    ----------
+    sources
+        The modules that define the scenarios.
+    """
+
+    sources: tuple[str, ...]
+    tool: str = "ns-2"
+
+    def version(self) -> str:
+        """Return the version of ns-2 and that of its Debian package, if any."""
+        return _ns2_version()
+
+    def command(self, words: Sequence[str]) -> str:
+        """Return the command line."""
+        (text,) = words
+        return f"ns {hashlib.sha256(text.encode()).hexdigest()}.tcl"
+
+    def run(self, words: Sequence[str], folder: Path) -> str:
+        """Run the program in a folder; return its standard output."""
+        (text,) = words
+        (folder / "program.tcl").write_text(text, encoding="utf-8")
+        return call(["ns", "program.tcl"], folder)
+
+
+def _ns2_version() -> str:
+    done = subprocess.run(
+        ["ns"], input="puts [ns-version]; exit 0\n", capture_output=True, text=True, check=True
+    )
+    release = done.stdout.strip()
+    query = ["dpkg-query", "-W", "-f", "${Version}", "ns2"]
+    if shutil.which(query[0]):
+        package = subprocess.run(query, check=False, capture_output=True, text=True)
+        if package.returncode == 0:
+            return f"{release} (Debian ns2 {package.stdout.strip()})"
+    return release
 
 
 @dataclass(frozen=True)

@@ -8,9 +8,9 @@ from typing import Any
 from .calendar_queue import OUT, push, release
 from .emission import REDUCED
 from .jit import inlined
-from .layout import BLIND, int64
+from .layout import BLIND, CLASSES, int64
 from .repairs import GO_BACK_N, take_in_order
-from .timers import ACK_DELAY, NS2, schedule
+from .timers import ACK_DELAY, NOW, NS2, schedule
 
 __all__ = ["DUE", "answer_late", "deliver", "receive_data", "report"]
 
@@ -170,12 +170,22 @@ def receive_data(
 def answer_late(net: Any, senders: Any, f: int, e: int) -> None:
     """Let a packet arrive at a receiver that delays ACKs; list what goes on in ``out``.
 
-    Where every mark is echoed, the delayed ACK is sent before a packet that changes the mark (RFC 8257, 3.2).
+    The delayed ACK is sent first where its timer expires now and was scheduled before the arrival, and, where every
+    mark is echoed, before a packet that changes the mark (RFC 8257, 3.2).
     """
     counters = net.counters
     out = senders.out
     s = senders.flow[f]
-    if s.accurate == 1 and s.pending >= 0 and net.packet[s.pending].marked != net.packet[e].marked:
+    before = False
+    if s.pending >= 0:
+        if s.ack_due == senders.clock[NOW]:
+            it = net.packet[e]
+            link = int64(net.hop[it.hop - 1].port)
+            passage = net.times[link * CLASSES + it.size].passage
+            before = passage < senders.clock[ACK_DELAY]
+        if s.accurate == 1 and net.packet[s.pending].marked != net.packet[e].marked:
+            before = True
+    if before:
         out[0, 0] = -1 - s.pending
         out[0, 1] = DUE
         counters[OUT] = 1

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import subprocess
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -19,16 +17,11 @@ from validation.packet_networks import dumbbell_scenario
 NS2 = Packets(convention="ns2", seed=4)
 
 
-def run_ns2(folder: Path, program: str) -> tuple[np.ndarray, np.ndarray]:
-    """Run a program; return its samples, and rows of (from, to, drops)."""
-    (folder / "run.tcl").write_text(program)
-    subprocess.run(["ns", "run.tcl"], cwd=folder, check=True, capture_output=True)
-    return tuple(np.loadtxt(folder / f"{name}.txt", ndmin=2) for name in ("samples", "links"))
-
-
 @pytest.mark.simulators
 @pytest.mark.parametrize("seed", [1, 2, 3, 4])
-def test_ns2_runs_the_program_of_a_random_network_to_the_same_end(tmp_path, seed: int) -> None:
+def test_ns2_runs_the_program_of_a_random_network_to_the_same_end(
+    tmp_path, run_ns2, seed: int
+) -> None:
     scenario = random_scenario("fifo", seed)
     flows = [f for f in scenario.flows if not isinstance(f.source, (CBR, OnOff))]
     scenario = replace(scenario, flows=tuple(replace(f, size=np.inf) for f in flows))
@@ -42,7 +35,7 @@ def test_ns2_runs_the_program_of_a_random_network_to_the_same_end(tmp_path, seed
 @pytest.mark.simulators
 @pytest.mark.parametrize("recovery", RECOVERIES)
 def test_dumbbells_of_128_flows_are_equal_for_the_seeds_that_are_not_bundled(
-    tmp_path, recovery: str
+    tmp_path, run_ns2, recovery: str
 ) -> None:
     """All ACKs every 10 ms, and all drops; seeds 1 and 2 are bundled."""
     for seed in range(3, 9):
@@ -56,7 +49,7 @@ def test_dumbbells_of_128_flows_are_equal_for_the_seeds_that_are_not_bundled(
 
 
 @pytest.mark.simulators
-def test_constant_rates_stop_in_ns2_as_here(tmp_path) -> None:
+def test_constant_rates_stop_in_ns2_as_here(tmp_path, run_ns2) -> None:
     links = chain(3, rate=1000.0, delay=0.01, buffer=10)
     flows = [
         Flow("a", (1, 2, 3), CBR(310.0), start=0.0303, stop=0.7),
@@ -88,7 +81,9 @@ def test_random_waits_are_exported_and_the_program_says_who_draws_them(one_link)
 
 
 @pytest.mark.simulators
-def test_with_random_waits_goodput_and_losses_agree_in_the_mean(one_link, tmp_path) -> None:
+def test_with_random_waits_goodput_and_losses_agree_in_the_mean(
+    one_link, tmp_path, run_ns2
+) -> None:
     """Of eight seeds; within four standard errors of the difference."""
     scenario, found = replace(one_link, duration=20.0), []
     for seed in range(1, 9):

@@ -1,125 +1,142 @@
-"""Random networks for comparisons with ns-2: rates, delays, buffers and senders that no bundled run has.
+"""A hundred random networks in ns-2: ACKs and windows of each flow, drops of each link, and the Tcl programs.
 
-Four topologies: dumbbells, parking lots, dumbbells with flows in both directions, and trees with explicit links in both
-directions. Rates of 1 to 100 Mb/s and delays of 0.05 to 50 ms are log-uniform, buffers have 2 to 40 packets. Senders mix
-the recoveries of ns-2, delayed ACKs, window limits, finite sizes and CBR.
+`dfcmodel.to_ns2` writes the programs; `validation.random_packet_networks` draws the networks.
 """
 
 from __future__ import annotations
 
-import itertools
+from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from dfcmodel import CBR, Flow, Link, Packets, Scenario
-from responsefn import NewReno, Reno, Tahoe, WindowRule
+from dfcmodel import to_ns2
+from validation.generate.cases import Calls, Case, Column, Rows, Run, Table
+from validation.generate.programs import Ns2Export
+from validation.packet_networks import SAMPLE, sample_hash
+from validation.random_packet_networks import TOPOLOGIES, random_network
 
-__all__ = ["TOPOLOGIES", "random_network"]
+__all__ = ["CASES"]
 
-TOPOLOGIES = ("dumbbell", "parking lot", "two ways", "tree")
-RULES: dict[str, WindowRule] = {
-    "tahoe": Tahoe(), "reno": Reno(), "newreno": NewReno(), "sack": NewReno(),
-}  # fmt: skip
-PACKET_BITS = 12_000.0
-MAX_PACKETS = 30_000.0
-"""Packets that the links of a network send at most in a run, so that ns-2 takes seconds."""
+SEEDS = range(100)
+TIMES = 10
+"""At which the ACKs of each flow are bundled, at equal distances until the end."""
 
 
-def random_network(seed: int) -> tuple[Scenario, Packets]:
-    """Return the network of a seed and the method with the recovery of each flow.
+def calls(run: Run) -> Calls:
+    """Return the Tcl program of the network of a seed."""
+    scenario, method = random_network(run["seed"])
+    return [[to_ns2(scenario, method=method, sample=SAMPLE)]]
 
-    Examples
-    --------
-    >>> scenario, method = random_network(3)
-    >>> method.convention, len(scenario.flows) > 0
-    ('ns2', True)
-    """
-    rng = np.random.default_rng([2026, seed])
-    topology = TOPOLOGIES[seed % len(TOPOLOGIES)]
-    links, paths = _TOPOLOGIES[topology](rng)
-    slowest = min(link.rate for link in links)
-    duration = round(float(min(20.0, max(2.0, MAX_PACKETS / slowest / len(links)))), 2)
-    flows, recoveries = [], {}
-    for f, path in enumerate(paths):
-        start = float(rng.uniform(0.0, 0.2 * duration))
-        if rng.random() < 0.1:
-            rate = float(rng.uniform(0.05, 0.6) * min(_rate(links, path)))
-            flows.append(Flow(f"f{f}", path, CBR(rate), start=start))
-            continue
-        recovery = str(rng.choice(list(RULES)))
-        window = float(rng.choice([5.0, 20.0, 64.0, 1000.0]))
-        size = float(rng.integers(20, 2000)) if rng.random() < 0.4 else np.inf
-        delayed = bool(rng.random() < 0.3)
+
+def read(run: Run, folder: Path, printed: Sequence[str]) -> dict[str, Rows]:  # noqa: ARG001
+    """Make the rows of one run."""
+    scenario, method = random_network(run["seed"])
+    recoveries: Any = method.recovery  # by flow
+    samples = np.loadtxt(folder / "samples.txt", ndmin=2)
+    ends = [round(k * len(samples) / TIMES) - 1 for k in range(1, TIMES + 1)]
+    flows: Rows = []
+    acks: Rows = []
+    # flows.txt is empty where all flows are CBR
+    words = [line.split() for line in (folder / "flows.txt").read_text().splitlines()]
+    for column, (f, acknowledged, timeouts, sent) in enumerate(tuple(map(int, w)) for w in words):
+        window, acked = samples[:, 1 + 2 * column], samples[:, 2 + 2 * column].astype(int)
         flows.append(
-            Flow(f"f{f}", path, RULES[recovery], window, start, size, delayed_acks=delayed)
-        )
-        recoveries[f"f{f}"] = recovery
-    min_rto = float(rng.choice([0.2, 1.0]))
-    scenario = Scenario(
-        f"{topology} {seed}", tuple(links), tuple(flows), duration=duration, min_rto=min_rto
-    )
-    return scenario, Packets(convention="ns2", recovery=recoveries, seed=1 + seed)
+            {
+                **run, "flow": f, "recovery": recoveries[scenario.flows[f].name],
+                "acknowledged": acknowledged, "sent": sent, "timeouts": timeouts,
+                "samples": sample_hash(window, acked, scenario.flows[f].size),
+            }
+        )  # fmt: skip
+        acks += [
+            {**run, "flow": f, "time": float(samples[n, 0]), "acknowledged": int(acked[n])}
+            for n in ends
+        ]
+    links: Rows = []
+    for a, b, drops in np.loadtxt(folder / "links.txt", ndmin=2).astype(int).tolist():
+        if drops > 0:
+            links.append({**run, "from": a, "to": b, "drops": drops})
+    links.sort(key=lambda row: (row["from"], row["to"]))
+    about = {
+        "duration": scenario.duration,
+        "links": len(scenario.links),
+        "flows": len(scenario.flows),
+        "program": (folder / "program.tcl").read_text(encoding="utf-8"),
+    }
+    return {"flows": flows, "acks": acks, "links": links, "networks": [{**run, **about}]}
 
 
-def _rate(links: list[Link], path: tuple[Any, ...]) -> list[float]:
-    hops = set(itertools.pairwise(path))
-    return [link.rate for link in links if (link.source, link.target) in hops]
+RUN = {
+    "topology": Column("", ", ".join(TOPOLOGIES)),
+    "seed": Column("1", "of validation.random_packet_networks; ns-2's generator has one more"),
+}
+FLOW = Column("1", "number of the flow, from 0; CBR flows have no row")
+TABLES = {
+    "flows": Table(
+        {**RUN, "flow": FLOW},
+        {
+            "recovery": Column("", "tahoe, reno, newreno or sack"),
+            "acknowledged": Column("packets", "number of the last packet acknowledged, ack_"),
+            "sent": Column("packets", "ndatapack_"),
+            "timeouts": Column("1", "nrexmit_"),
+            "samples": Column(
+                "",
+                "SHA-256 (16 digits) of cwnd_ and ack_ at every sample until all is acknowledged",
+            ),
+        },
+    ),
+    "acks": Table(
+        {**RUN, "flow": FLOW, "time": Column("s", "ten times, the last at the end")},
+        {"acknowledged": Column("packets", "number of the last packet acknowledged, ack_")},
+    ),
+    "links": Table(
+        {**RUN, "from": Column("1", "node"), "to": Column("1", "node")},
+        {"drops": Column("packets", "packets and ACKs dropped; links without drops are left out")},
+    ),
+    "networks": Table(
+        RUN,
+        {
+            "duration": Column("s", "simulated time"),
+            "links": Column("1", "of the scenario, without the mirrors that carry ACKs alone"),
+            "flows": Column("1", "of all kinds"),
+            "program": Column("", "Tcl program, written by dfcmodel.to_ns2"),
+        },
+    ),
+}
 
 
-def _link(rng: Any, a: Any, b: Any, *, buffer: tuple[int, int] = (2, 40)) -> Link:
-    """Return a link of a random rate, delay and buffer."""
-    rate = float(np.exp(rng.uniform(np.log(1e6), np.log(1e8)))) / PACKET_BITS
-    delay = float(np.exp(rng.uniform(np.log(5e-5), np.log(5e-2))))
-    return Link(a, b, rate, round(delay, 7), int(rng.integers(*buffer)))
+def _seconds(run: Run) -> float:
+    """Return the simulated time of a run in s."""
+    return float(random_network(run["seed"])[0].duration)
 
 
-def _dumbbell(rng: Any) -> tuple[list[Link], list[tuple[Any, ...]]]:
-    n = int(rng.integers(2, 7))
-    links = [_link(rng, "l", "r")]
-    for f in range(n):
-        links += [_link(rng, f"s{f}", "l", buffer=(5, 200)), _link(rng, "r", f"d{f}")]
-    return links, [(f"s{f}", "l", "r", f"d{f}") for f in range(n)]
-
-
-def _parking_lot(rng: Any) -> tuple[list[Link], list[tuple[Any, ...]]]:
-    n = int(rng.integers(2, 6))
-    links = [_link(rng, k, k + 1) for k in range(n)]
-    paths: list[tuple[Any, ...]] = [tuple(range(n + 1))]
-    for k in range(n):
-        links += [_link(rng, f"s{k}", k), _link(rng, k + 1, f"d{k}")]
-        paths.append((f"s{k}", k, k + 1, f"d{k}"))
-    return links, paths
-
-
-def _two_ways(rng: Any) -> tuple[list[Link], list[tuple[Any, ...]]]:
-    n = int(rng.integers(2, 6))
-    links, paths = [_link(rng, "l", "r"), _link(rng, "r", "l")], []
-    for f in range(n):
-        a, b = f"s{f}", f"d{f}"
-        for ends in ((a, "l"), ("l", a), (b, "r"), ("r", b)):
-            links.append(_link(rng, *ends))
-        paths.append((a, "l", "r", b) if f % 2 == 0 else (b, "r", "l", a))
-    return links, paths
-
-
-def _tree(rng: Any) -> tuple[list[Link], list[tuple[Any, ...]]]:
-    n = int(rng.integers(4, 9))
-    parent = {k: int(rng.integers(0, k)) for k in range(1, n)}
-    links = [_link(rng, *ends) for k in parent for ends in ((k, parent[k]), (parent[k], k))]
-
-    def up(k: int) -> list[int]:
-        return [k, *up(parent[k])] if k else [0]
-
-    paths = []
-    for _ in range(int(rng.integers(2, 7))):
-        a, b = (int(k) for k in rng.choice(n, 2, replace=False))
-        one, other = up(a), up(b)
-        meet = next(k for k in one if k in other)
-        paths.append((*one[: one.index(meet) + 1], *reversed(other[: other.index(meet)])))
-    return links, paths
-
-
-_TOPOLOGIES = {
-    "dumbbell": _dumbbell, "parking lot": _parking_lot, "two ways": _two_ways, "tree": _tree,
-}  # fmt: skip
+CASES = (
+    Case(
+        name="packets/random-networks-ns2",
+        title="100 random networks of four topologies with mixed senders, every link FIFO",
+        claims=(),
+        program=Ns2Export(("validation/random_packet_networks.py",)),
+        parameters={
+            "rates of the links": ("1 to 100, log-uniform", "Mb/s"),
+            "delays of the links": ("0.05 to 50, log-uniform", "ms"),
+            "buffers": ("2 to 39; access links of dumbbells 5 to 199", "packets"),
+            "queues": ("FIFO, drop-tail", ""),
+            "senders": ("Tahoe, Reno, NewReno, SACK; one in ten is CBR", ""),
+            "receivers that delay ACKs": (0.3, "of the flows"),
+            "largest windows": ("5, 20, 64 or 1000", "packets"),
+            "sizes": ("20 to 1999 packets for four in ten flows; otherwise unlimited", "packets"),
+            "least timeouts": ("0.2 or 1", "s"),
+            "interval of the samples": (SAMPLE, "s"),
+        },
+        tables=TABLES,
+        runs=[{"topology": TOPOLOGIES[seed % len(TOPOLOGIES)], "seed": seed} for seed in SEEDS],
+        calls=calls,
+        read=read,
+        simulated_seconds=_seconds,
+        notes=(
+            "The seeds are the first hundred; none was left out.",
+            "ACKs of 40 bytes queue on the way back, over explicit links or mirrors of the forward links.",
+        ),
+    ),
+)

@@ -109,7 +109,7 @@ def test_the_aimd_of_ns2_halves_at_the_first_loss_and_after_a_timeout() -> None:
 
 
 @pytest.mark.simulators
-def test_in_ns2_the_first_loss_halves_whatever_decrease_num_says(tmp_path) -> None:
+def test_in_ns2_the_first_loss_halves_whatever_decrease_num_says(tmp_path, ns2) -> None:
     """The windows before and after each reduction of one flow with ``decrease_num_`` 0.875."""
     script = """
         set ns [new Simulator]
@@ -127,7 +127,7 @@ def test_in_ns2_the_first_loss_halves_whatever_decrease_num_says(tmp_path) -> No
         $ns run
     """
     (tmp_path / "aimd.tcl").write_text(script)
-    call(["ns", "aimd.tcl"], tmp_path)
+    call([ns2, "aimd.tcl"], tmp_path)
     lines = (tmp_path / "windows.txt").read_text().splitlines()
     windows = [float(line.split()[-1]) for line in lines]
     falls = [after / before for before, after in pairwise(windows) if after < before - 1.0]
