@@ -223,17 +223,20 @@ class Scenario:
 
     def counted_together(self, n: int) -> tuple[int, ...]:
         """Return the links whose packets of an ingress PFC counts together, link n among them."""
-        if not isinstance(self.links[n].discipline, PFC):
+        if not isinstance(self.links[n].discipline, PFC) or n in self.interfaces:
             return (n,)
         return self._counted_together.get(self.links[n].source, (n,))
 
     @cached_property
     def _counted_together(self) -> dict[Node, tuple[int, ...]]:
-        """The links with PFC of each node that does not count the packets of each of them apart."""
+        """The links with PFC of each node that does not count the packets of each of them apart.
+
+        Interfaces of hosts count nothing.
+        """
         found: dict[Node, list[int]] = {}
         together = set()
         for n, link in enumerate(self.links):
-            if isinstance(link.discipline, PFC):
+            if isinstance(link.discipline, PFC) and n not in self.interfaces:
                 found.setdefault(link.source, []).append(n)
                 if link.discipline.counts != "output":
                     together.add(link.source)

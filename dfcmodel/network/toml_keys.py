@@ -7,9 +7,10 @@ from collections.abc import Iterable
 from typing import Any
 
 import responsefn
-from dfcmodel.network import class_pauses, coupled, disciplines, managers, marking
+from dfcmodel.network import class_pauses, coupled, disciplines, managers, marking, schedulers
 from dfcmodel.network.arrivals import HeavyTailed, Poisson, Replay
 from dfcmodel.network.flows import CBR, OnOff
+from dfcmodel.network.programs import SwitchProgram
 from hopflow.units import Dimension
 from responsefn import DeliveryRule, RateRule, WindowRule
 
@@ -27,10 +28,10 @@ OWN_KEYS = {"link": ("source", "target"), "flow": ("name", "path")}
 
 DISCIPLINES = {
     kind.__name__: kind
-    for module in (disciplines, class_pauses, coupled, managers, marking)
+    for module in (disciplines, class_pauses, coupled, managers, marking, schedulers)
     for kind in vars(module).values()
     if isinstance(kind, type) and issubclass(kind, disciplines.Discipline)
-    if kind not in (disciplines.Discipline, disciplines.QueueManager)
+    if kind not in (disciplines.Discipline, disciplines.QueueManager, SwitchProgram)
 }
 
 RULES = (WindowRule, DeliveryRule, RateRule)

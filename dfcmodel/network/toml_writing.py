@@ -9,10 +9,11 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
-from dfcmodel.network.arrivals import HeavyTailed, Poisson, Replay
+from dfcmodel.network.arrivals import ArrivalProcess, HeavyTailed, Poisson, Replay
 from dfcmodel.network.disciplines import Discipline
 from dfcmodel.network.flows import CBR, OnOff
 from dfcmodel.network.networks import Scenario
+from dfcmodel.network.toml_keys import DISCIPLINES
 from hopflow.checks import file_path, instance
 from responsefn import RateRule, WindowRule
 
@@ -36,7 +37,8 @@ def save_scenario(scenario: Scenario, path: str | Path) -> Path:
     Raises
     ------
     ValueError
-        For a node that is not a string, an integer or a tuple of these.
+        For a node that is not a string, an integer or a tuple of these, and for a discipline or an arrival process of
+        one's own, which a file cannot name.
 
     Examples
     --------
@@ -114,6 +116,12 @@ def _toml(value: Any) -> str:
         ((WindowRule, RateRule), lambda v: _object(v, _rule_parameters(v))),
         ((Discipline, CBR, OnOff, Poisson, HeavyTailed, Replay), lambda v: _object(v, _changed(v))),
     )
+    own = isinstance(value, Discipline) and DISCIPLINES.get(type(value).__name__) is not type(value)
+    if own or (isinstance(value, ArrivalProcess) and type(value) not in (Poisson, HeavyTailed)):
+        name = "discipline" if own else "source"
+        raise ValueError(
+            f"{name} = {value!r}: must be of a class of dfcmodel to be written as TOML"
+        )
     for kind, write in writers:
         if isinstance(value, kind):
             return write(value)

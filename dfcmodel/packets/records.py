@@ -53,7 +53,7 @@ class Records:
     remaining
         What waits at the end at ports that are paused or pause others (`dfcmodel.network.run_tables.WAITING`).
     emitted, inside
-        Packets that each sender sent, and packets and ACKs in the network at the end, (F,).
+        Packets that each sender sent, and packets and ACKs in the network at the end, delayed ACKs among them, (F,).
     waiting
         Change of the number of queued packets from one end of a sample to the next, (S + 1, P).
     peak, drops

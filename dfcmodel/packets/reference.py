@@ -285,3 +285,4 @@ class Simulation:
             if paused[queue.p]
         )
         self.records.remaining = waiting_rows(plan, Counter(rows))
+        self.records.inside += [receiver.pending is not None for receiver in self.receivers]

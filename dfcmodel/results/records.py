@@ -115,7 +115,7 @@ class Records(Recorded):
         (`dfcmodel.network.run_tables.WAITING`).
     emitted, inside
         Packets that each sender sent, with those that it sent again, and packets and ACKs of each flow that are in the
-        network at the end of the run, shape (F,). These five: None where they were not recorded.
+        network at the end of the run, with an ACK that the receiver delays, shape (F,). These five: None where they were not recorded.
     choice
         Which level ``method="auto"`` chose, and why; empty for another method.
 

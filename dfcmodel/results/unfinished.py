@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dfcmodel.network.arrivals import Replay
 from dfcmodel.network.flows import has_window
 from dfcmodel.results.standstills import deadlock_of, lanes_of, link_name, pausers_of
 
@@ -84,7 +85,9 @@ def _reason(run: Records, f: int, paused_by: Sequence[str]) -> str:
     lost = float(run.lost[f].sum())
     repairs = has_window(flow) or not set(run.recoveries[f : f + 1]) <= {"", "none"}
     if not repairs:
-        return LOST_FOR_EVER if run.emitted[f] >= flow.size and lost > 0.0 else SENDING
+        size = min(flow.size, flow.source.total) if isinstance(flow.source, Replay) else flow.size
+        ended = run.emitted[f] >= size or flow.stop <= run.time[-1]
+        return LOST_FOR_EVER if ended and lost > 0.0 else SENDING
     rest = lost > 0.0 and run.inside[f] < NONE_INSIDE
     return TIMER if rest else SENDING
 

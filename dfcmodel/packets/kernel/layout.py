@@ -425,6 +425,7 @@ FLOW = np.dtype(
         ("row", "i8"),  # of a trace: its next arrival, and one past the last, rows of ``arrivals``
         ("row_end", "i8"),
         ("came_at", "f8"),  # receiver: when the last packet was delivered, s
+        ("cut_at", "f8"),  # when ``stop`` ended it before its size, s; 0: not
     ],
     align=True,
 )

@@ -136,7 +136,7 @@ def receive_data(
             s.total += came
             s.came_at = time
             if s.total >= s.size and not s.finished >= 0.0:
-                s.finished = time
+                s.finished = max(time, s.cut_at)  # a port may be processed after a stop
         if s.recovery == BLIND:
             release(net, e)
             return False

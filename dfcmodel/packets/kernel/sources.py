@@ -138,7 +138,9 @@ def end_source(senders: Any, f: int) -> None:
         s.onoff = CONSTANT  # no further transfer
     elif s.repair == GO_BACK_N:
         sent = s.snd_max
-    s.size = min(s.size, sent)
+    if sent < s.size:
+        s.size = sent
+        s.cut_at = senders.clock[NOW]
     if s.total >= s.size and not s.finished >= 0.0:
         # packets may have passed ports up to the end of the window already, and be delivered after the stop
         s.finished = max(senders.clock[NOW], s.came_at)

@@ -11,14 +11,22 @@ from dfcmodel import (
     CBR,
     DFC,
     FIFO,
+    PFC,
     RED,
+    ArrivalProcess,
     Fair,
     Flow,
+    FlowQueueCoDel,
     Link,
     OnOff,
     Pause,
     Priority,
+    RampMarking,
     Scenario,
+    ShortestRemaining,
+    StepMarking,
+    SwitchProgram,
+    WeightedFair,
     load_scenario,
     save_scenario,
     takano2006,
@@ -59,6 +67,11 @@ DISCIPLINES = [
     RED(low=1 / 3, high=9, weight=1e-300, max_p=1, gentle=False, mean_packet=500, ecn=True),
     Fair(),
     Priority(),
+    WeightedFair(1.0, 1 / 3),
+    ShortestRemaining(),
+    FlowQueueCoDel(target=1e-3),
+    PFC(acks="class", manager=RampMarking(at="arrival"), managed=0, xoff=9, xon=3),
+    StepMarking(at="departure"),
 ]
 
 
@@ -133,3 +146,30 @@ def test_nodes_that_no_file_holds() -> None:
     one = Scenario("x", (Link(*nodes, 1.0, 1.0, 1),), (Flow("f", nodes, Reno()),))
     with pytest.raises(ValueError, match=r"frozenset.*must be"):
         write_scenario(one)
+
+
+class Own(SwitchProgram):
+    @staticmethod
+    def on_enqueue(s, q, e):
+        return s
+
+
+class OwnRED(RED):
+    pass
+
+
+class OwnSource(ArrivalProcess):
+    @staticmethod
+    def next(s, q, e):
+        return s
+
+
+@pytest.mark.parametrize("given", [Own(), OwnRED(), Fair(manager=OwnRED())], ids=repr)
+def test_disciplines_of_ones_own_are_refused(given) -> None:
+    with pytest.raises(ValueError, match=r"discipline = .*Own.*must be of a class of dfcmodel"):
+        write_scenario(scenario(given))
+
+
+def test_arrival_processes_of_ones_own_are_refused() -> None:
+    with pytest.raises(ValueError, match=r"source = .*OwnSource.*must be of a class of dfcmodel"):
+        write_scenario(scenario(source=OwnSource()))

@@ -283,6 +283,24 @@ def test_a_flow_that_has_delivered_all_finishes_at_its_stop() -> None:
     assert run.finished[0] == 0.7  # what was sent at 0.5 s has arrived
 
 
+def test_a_packet_that_a_port_passes_after_the_stop_does_not_finish_the_flow_before() -> None:
+    """Another flow lets the engine process the last link later than the stop, which follows the last delivery."""
+    links = [
+        Link("s1", "h1", 177008.0, 5.14e-5, 20000.0),
+        Link("h3", "s1", 61486.0, 8.04e-4, 20000.0),
+        Link("h6", "s0", 48812.0, 5.66e-4, 20000.0),
+        Link("s0", "s1", 103855.0, 9.37e-4, 20000.0),
+    ]
+    trace = Replay((1.36e-4, 4.88e-4, 1.87e-3), (4, 9, 12))
+    for stop in np.linspace(1.79e-3, 1.83e-3, 9).tolist():
+        flows = [
+            Flow("a", ("h3", "s1", "h1"), trace, start=3.01e-4, stop=stop),
+            Flow("b", ("h6", "s0", "s1", "h1"), DCQCN(), size=161, start=1.63e-4),
+        ]
+        run = both_engines(Scenario("late port", links, flows, duration=7.9e-3, packet_size=4096.0))
+        assert run.finished[0] >= stop
+
+
 def test_a_start_that_jitter_puts_after_the_stop_sends_nothing() -> None:
     flow = Flow("a", (1, 2), CBR(1000.0), stop=1e-6)
     scenario = Scenario("late", [Link(1, 2, 1000.0, 1e-3, 20)], [flow])

@@ -182,6 +182,26 @@ def test_an_interface_is_the_first_link_of_a_host_and_has_an_access_link_at_a_sw
     both_engines(replace(mixed, flows=(*mixed.flows, last), duration=1.0))
 
 
+def test_an_interface_is_not_counted_with_a_link_of_its_host_that_carries_acks_alone() -> None:
+    """The compiled engine did not end."""
+    rule = PFC(xoff=38.0, xon=8.0, counts="switch")
+    links = [
+        Link(0, 4, 643.0, 0.023, 20_000.0),
+        Link(4, 0, 728.0, 0.0275, 20_000.0, rule),
+        Link(4, 5, 2409.0, 0.0047, 20_000.0, rule),
+        Link(5, 4, 2746.0, 0.00557, 20_000.0),
+    ]
+    flows = [
+        Flow("to the host", (5, 4), NewReno(), max_window=134.0),
+        Flow("from the host", (4, 0), CBR(752.0), size=53),
+    ]
+    scenario = Scenario("two links", links, flows, duration=0.6)
+    assert scenario.interfaces == {1}
+    assert [scenario.counted_together(n) for n in (1, 2)] == [(1,), (2,)]
+    both_engines(scenario)
+    assert simulate(scenario, Packets(seed=1)).finished[1] > 0.0
+
+
 def test_an_interface_reports_no_rate_to_shape_to() -> None:
     links = chain(2, rate=1e3, delay=1e-3, buffer=500, discipline=DFC())
     with pytest.raises(ValueError, match="host of flow 'a' = 'nic': DFC reports a rate"):

@@ -47,6 +47,17 @@ def test_packets_inside_are_those_sent_and_neither_lost_nor_delivered(backend) -
     assert run.emitted[0] == pytest.approx(1e3, abs=1.0)
 
 
+@pytest.mark.parametrize("backend", ["numba", "reference"])
+def test_a_delayed_ack_is_in_the_network(backend) -> None:
+    links = chain(2, rate=1e4, delay=1e-3, buffer=200)
+    flow = Flow("one", (1, 2), NewReno(), size=1, delayed_acks=True)
+    method = Packets(seed=1, backend=backend)
+    for duration, inside in ((0.01, 1.0), (0.2, 0.0)):  # it is sent after 0.1 s
+        run = simulate(Scenario("one packet", links, [flow], duration=duration), method)
+        assert run.delivered[0, -1] == 1.0
+        assert run.inside.tolist() == [inside]
+
+
 @pytest.mark.parametrize("rule", [PFC(xoff=30, xon=20), Pause(high=30, low=20)], ids=str)
 def test_what_waits_at_interfaces_is_that_of_the_reference(rule) -> None:
     """Two flows of a host that is a node, and one of a host at a switch."""

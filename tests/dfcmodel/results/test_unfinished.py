@@ -4,7 +4,19 @@ from __future__ import annotations
 
 import pytest
 
-from dfcmodel import CBR, PFC, Flow, Fluid, Link, Packets, Scenario, chain, simulate
+from dfcmodel import (
+    CBR,
+    PFC,
+    Flow,
+    Fluid,
+    Link,
+    Packets,
+    Poisson,
+    Replay,
+    Scenario,
+    chain,
+    simulate,
+)
 from hopflow import Status
 from responsefn import NewReno
 
@@ -81,3 +93,20 @@ def test_many_transfers_are_counted_by_reason() -> None:
     line = str(run.summary()["unfinished"])
     assert line.startswith(f"{n} of 8 transfers. {reason}: {n}. The first one: ")
     assert line.endswith(str(run.unfinished[0]))
+
+
+@pytest.mark.parametrize(
+    "source", [CBR(5e3), Poisson(5e3), Replay((0.0, 0.1), 100)], ids=["CBR", "Poisson", "Replay"]
+)
+def test_what_a_source_lost_that_has_ended_before_its_size_is_never_sent_again(source) -> None:
+    flow = Flow("a", (2, 3), source, size=1500.0, stop=0.2)
+    found = {}
+    for duration in (0.15, 0.5):
+        (found[duration],) = simulate(
+            transfers(flow, duration=duration), Packets(seed=1)
+        ).unfinished
+    assert 0.0 < found[0.5].delivered < found[0.5].sent < 1500.0
+    ended = isinstance(source, Replay)  # its trace, before the stop
+    reasons = ["still sending", "lost packets, which its source never sends again"]
+    assert found[0.15].waits_for == reasons[ended]
+    assert found[0.5].waits_for == reasons[1]
