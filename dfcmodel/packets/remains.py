@@ -11,6 +11,7 @@ from dfcmodel.network.class_pauses import ALL, PFC
 from dfcmodel.network.disciplines import Pause
 from dfcmodel.network.run_tables import DROPPED, EXCESS, LAST_PART, WAITING
 from dfcmodel.packets.kernel.ports import INTERFACE
+from dfcmodel.packets.kernel.timers import WAKE
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -145,4 +146,6 @@ def packets_inside(arrays: dict[str, Any]) -> NDArray[np.float64]:
     """Return the packets and ACKs of each flow in the network at the end of a run of the compiled engine, (F,)."""
     used = arrays["packet"][: arrays["counters"][1]]
     held = used["flow"][used["number"] >= 0]
+    first = used[used["number"] == WAKE]  # timers, and ACKs of nothing
+    held = np.append(held, first["flow"][first["hop"] > arrays["flow"]["turn"][first["flow"]]])
     return np.bincount(held, minlength=len(arrays["flow"])).astype(np.float64)

@@ -75,6 +75,7 @@ def wake_at(net: Any, f: int, time: float, agent: int) -> None:
     """Schedule a timer event of flow f: ``agent`` is f for its sender, F + f for its receiver."""
     e = take(net)
     net.packet[e].number = WAKE
+    net.packet[e].hop = 0  # an ACK of nothing has this number, too, and a hop
     net.packet[e].flow = f
     ports = len(net.port) - 1
     push(net, e, ports, time, CLASSES * ports + agent)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dfcmodel import CBR, PFC, RED, Fair, Flow, Packets, Pause, Priority, Scenario, chain, simulate
-from responsefn import NewReno
+from responsefn import DCQCN, NewReno
 
 DISCIPLINES = [
     RED(low=5, high=15),
@@ -56,6 +56,21 @@ def test_a_delayed_ack_is_in_the_network(backend) -> None:
         run = simulate(Scenario("one packet", links, [flow], duration=duration), method)
         assert run.delivered[0, -1] == 1.0
         assert run.inside.tolist() == [inside]
+
+
+def test_acks_of_nothing_are_in_the_network() -> None:
+    """The first packet of a flow is lost, and the receiver answers those beyond it."""
+    links = chain(2, rate=1e4, delay=1e-2, buffer=200)
+    scenario = Scenario("first lost", links, [Flow("one", (1, 2), DCQCN())], duration=0.015)
+    found = []
+    for seed in range(1, 5):
+        given = {"seed": seed, "loss": {"1->2": 0.5}}
+        run, slow = (
+            simulate(scenario, Packets(**given, backend=b)) for b in ("numba", "reference")
+        )
+        np.testing.assert_array_equal(run.inside, slow.inside)
+        found.append(run.delivered[0, -1])
+    assert 0.0 in found
 
 
 @pytest.mark.parametrize("rule", [PFC(xoff=30, xon=20), Pause(high=30, low=20)], ids=str)
