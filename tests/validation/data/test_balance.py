@@ -51,7 +51,8 @@ BALANCES = {
 }
 RING = "takano2006/loaded-node"
 PACKETS = {
-    f"packets/{name}-ns2" for name in ("dumbbells", "parking-lots", "delayed-acks", "takano2006")
+    f"packets/{name}-ns2"
+    for name in ("dumbbells", "parking-lots", "delayed-acks", "takano2006", "random-networks")
 }
 """Acknowledgements and drops alone, equal to those of our packet engine one by one."""
 SHARED = {"packets/sharing-ns3"} | {
