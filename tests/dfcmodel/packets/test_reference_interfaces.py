@@ -29,7 +29,7 @@ from tests.dfcmodel.packets.random_fabrics import random_fabric
 
 RATE = 3e6
 FABRICS = [
-    pytest.param(seed, marks=[pytest.mark.slow] if seed >= 24 else []) for seed in range(200)
+    pytest.param(seed, marks=[pytest.mark.slow] if seed >= 12 else []) for seed in range(200)
 ]
 
 
