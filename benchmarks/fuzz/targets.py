@@ -230,7 +230,9 @@ def _dfcmodel() -> dict[str, dict[str, Any]]:
     )
     dfc = takano2006("1")
     stops = chain(3, **link, discipline=dfcmodel.Pause(high=20, low=10))
-    paused = Scenario("paused", stops, [Flow("a", (1, 2, 3), CBR(600.0))], duration=0.125)
+    paused = Scenario(
+        "paused", stops, [Flow("a", (1, 2, 3), CBR(600.0), host="direct")], duration=0.125
+    )
     apart = [
         dfcmodel.Link(0, n, discipline=dfcmodel.Pause(high=20, low=10), **link) for n in (1, 2)
     ]

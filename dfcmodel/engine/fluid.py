@@ -123,7 +123,7 @@ class Fluid:
 
 def check_recovery(name: str, given: object) -> None:
     """Raise ValueError for a loss recovery that the fluid does not have; the packet level may have it."""
-    if given not in RECOVERIES:
+    if not isinstance(given, str) or given not in RECOVERIES:
         listed = ", ".join(map(repr, RECOVERIES))
         msg = f"must be one of {listed} in the fluid; others run with method=Packets(recovery=...)"
         raise ValueError(f"{name} = {shown(given)}: {msg}")

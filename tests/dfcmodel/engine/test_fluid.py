@@ -39,6 +39,10 @@ def one_flow(source=None, window: float = 1e3, buffer: float = 30.0, **more) -> 
         ({"recovery": "vegas"}, ["recovery", "vegas", "sack"]),
         ({"recovery": "prr"}, ["recovery", "prr", "method=Packets"]),
         ({"recovery": NewRenoRecovery()}, ["recovery = NewRenoRecovery()", "method=Packets"]),
+        (
+            {"recovery": np.array(["sack", "reno"], dtype=object)},
+            ["recovery = array", "method=Packets"],
+        ),
         ({"timeouts": "no"}, ["timeouts", "no"]),
         ({"pipe": "vegas"}, ["pipe", "vegas", "fall1996"]),
         ({"store_and_forward": 1}, ["store_and_forward", "1"]),
