@@ -140,7 +140,7 @@ def emission_memory(scenario: Scenario, base: int, h: float) -> int:
     full = 0.0
     for flow in scenario.flows:
         path = scenario.path(flow)
-        waits = sum(link.buffer for link in path)
+        waits = sum(scenario.room_of(n) for n in scenario.path_index(flow))
         if isinstance(flow.source, WindowRule):
             waits = min(flow.max_window, waits)
         full = max(full, waits / min(link.rate for link in path))

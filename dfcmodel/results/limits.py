@@ -216,7 +216,8 @@ def _may_lose(scenario: Scenario) -> Flags:
     found = []
     for flow in scenario.flows:
         link = bottleneck_of(scenario, flow, crowd)
-        holds = link.buffer + min(link.buffer, link.rate * scenario.base_rtt(flow))
+        room = scenario.room_of(scenario.links.index(link))
+        holds = room + min(room, link.rate * scenario.base_rtt(flow))
         found.append(windows[link.name] > holds)
     return np.array(found, dtype=bool)
 

@@ -185,9 +185,10 @@ def plan_of(
 def shape_of(scenario: Scenario, plan: TwinPlan, steps: int, every: int, smoothing: float) -> Shape:
     """Return the static arguments of a run of so many steps."""
     pauses = len(plan.pausing) > 0
-    used = [scenario.links[n] for n in np.unique(plan.link_of)]
-    in_order = [link for link in used if not isinstance(link.discipline, DFC)]
-    longest = max((link.buffer / link.rate for link in in_order), default=0.0) / plan.step
+    used = np.unique(plan.link_of).tolist()
+    in_order = [n for n in used if not isinstance(scenario.links[n].discipline, DFC)]
+    times = (scenario.room_of(n) / scenario.links[n].rate for n in in_order)
+    longest = min(max(times, default=0.0) / plan.step, steps)  # interfaces have room without bound
     waiting = steps + 1 if pauses else min(steps + 1, math.ceil(longest) + 4)
     return Shape(
         diffuses=bool(plan.diffuses[plan.link_of].any()),

@@ -14,8 +14,10 @@ from dfcmodel import (
     CBR,
     DFC,
     FIFO,
+    PFC,
     Flow,
     Fluid,
+    Link,
     OnOff,
     Scenario,
     chain,
@@ -25,7 +27,7 @@ from dfcmodel.engine import driver, reference
 from dfcmodel.engine.kernel import tcp_receiver, tcp_sender
 from dfcmodel.engine.plans import compile_scenario
 from hopflow import maximum, minimum
-from responsefn import Vegas, WindowRule, catalogue
+from responsefn import TIMELY, NewReno, Vegas, WindowRule, catalogue
 
 RATE, DELAY = 1e4, 5e-3
 
@@ -196,3 +198,19 @@ def test_a_packet_sent_again_fills_its_own_hole() -> None:
     tcp_sender.emit(flow, log, 1.0, 2.0)  # the hole at 1, and 2, which is there
     assert tcp_receiver.receive(flow, log, holes, 2.0, 0.0, 2.0**-26) == (2.0, 1.0)
     assert flow.rcv_nxt == 3.0
+
+
+@pytest.mark.parametrize("source", [NewReno(), TIMELY()])
+def test_a_round_trip_through_an_interface_does_not_depend_on_the_buffer_of_its_link(
+    source: Any,
+) -> None:
+    """What waits there has no bound: emissions are remembered for as long as windows last, or as memory does."""
+    found = []
+    for buffer in (200, 100_000):
+        rule = PFC(xoff=20, xon=10)
+        links = [Link("h", "s", 1e5, 1e-4, buffer, rule), Link("s", "d", 2e3, 1e-4, 200, rule)]
+        flows = [Flow(str(n), ("h", "s", "d"), source, 5000.0) for n in range(2)]
+        run = simulate(Scenario("host", links, flows, duration=2.0), Fluid(), sample=0.05)
+        found.append(run.round_trip)
+    np.testing.assert_array_equal(*found)
+    assert np.nanmax(found[0]) > 0.9  # beyond what 400 packets take
