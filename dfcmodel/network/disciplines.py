@@ -23,6 +23,7 @@ __all__ = [
     "QueueManager",
     "check_manager",
     "manager_of",
+    "numeric_fields",
 ]
 
 
@@ -59,6 +60,12 @@ class Arrivals(NamedTuple):
     capacity: float
     delay: float
     random: float
+
+
+def numeric_fields(rule: Any) -> dict[str, float]:
+    """Return the parameters of a dataclass that its compiled functions can use; one without meaning where it has none."""
+    found = {each.name: getattr(rule, each.name) for each in fields(rule)}
+    return {k: float(v) for k, v in found.items() if isinstance(v, (int, float))} or {"none": 0.0}
 
 
 @dataclass(frozen=True)
@@ -110,10 +117,7 @@ class QueueManager(Discipline):
 
     def numbers(self, packet_size: float) -> dict[str, float]:  # noqa: ARG002
         """Return the parameters that `on_step` can use, ``packet_size`` in bytes."""
-        found = {each.name: getattr(self, each.name) for each in fields(self)}
-        return {k: float(v) for k, v in found.items() if isinstance(v, (int, float))} or {
-            "none": 0.0
-        }
+        return numeric_fields(self)
 
 
 def manager_of(discipline: Discipline) -> QueueManager | None:

@@ -23,7 +23,7 @@ from responsefn.responses.rule_events import (
 if TYPE_CHECKING:
     from dfcmodel.network.disciplines import QueueManager
 
-__all__ = ["ManagerSignature", "manager_events_of", "manager_signature_of"]
+__all__ = ["ManagerSignature", "callback_of", "manager_events_of", "manager_signature_of"]
 
 ManagerSignature = tuple["type[QueueManager]", tuple[str, ...]]
 """A class of queue managers and the names of its parameters: what its event is made of."""
@@ -40,23 +40,35 @@ def manager_events_of(signatures: tuple[ManagerSignature, ...], *, compiled: boo
     table = np.empty(max(1, len(signatures)), dtype=np.uint64 if compiled else object)
     table.fill(0)
     for n, (manager, names) in enumerate(signatures):
-        lines = [
-            "def on_step(w):",
-            f"    old = State({places(0, len(manager.State._fields))})",
-            f"    seen = Arrivals({places(MAX_STATE + MAX_PARAMETERS, len(Arrivals._fields))})",
-            f"    new = manager(old, Params({places(MAX_STATE, len(names))}), seen)",
-            *(f"    w[{n}] = new.{name}" for n, name in enumerate(manager.State._fields)),
-        ]
-        callbacks = build_callbacks(
-            {"manager": manager.on_step},
-            {"State": manager.State._fields, "Params": names, "Arrivals": Arrivals._fields},
-            {"on_step": "\n".join(lines)},
-            "void(CPointer(float64))",
-            compiled=compiled,
-        )
-        callback = callbacks["on_step"]
+        callback = callback_of((manager, names), "on_step", Arrivals._fields, compiled=compiled)
         table[n] = callback.address if compiled else _on_link(callback)
     return table
+
+
+def callback_of(
+    signature: tuple[Any, tuple[str, ...]], event: str, seen: tuple[str, ...], *, compiled: bool
+) -> Any:
+    """Return a function of a manager or a switch program as a callback on a record, ``w``.
+
+    ``signature`` is its class and the names of its parameters, ``seen`` the names of what it sees.
+    """
+    kind, names = signature
+    fields = kind.State._fields
+    lines = [
+        f"def {event}(w):",
+        f"    old = State({places(0, len(fields))})",
+        f"    seen = Seen({places(MAX_STATE + MAX_PARAMETERS, len(seen))})",
+        f"    new = rule(old, Params({places(MAX_STATE, len(names))}), seen)",
+        *(f"    w[{n}] = new.{name}" for n, name in enumerate(fields)),
+    ]
+    callbacks = build_callbacks(
+        {"rule": getattr(kind, event)},
+        {"State": fields, "Params": names, "Seen": seen},
+        {event: "\n".join(lines)},
+        "void(CPointer(float64))",
+        compiled=compiled,
+    )
+    return callbacks[event]
 
 
 def _on_link(event: Callable[..., None]) -> Callable[..., None]:

@@ -10,14 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dfcmodel.network.manager_events import callback_of
 from dfcmodel.network.programs import QueuedPacket
-from hopflow.kernels import build_callbacks
-from responsefn.responses.rule_events import (
-    MAX_PARAMETERS,
-    MAX_STATE,
-    checked_signature,
-    places,
-)
+from responsefn.responses.rule_events import checked_signature
 
 if TYPE_CHECKING:
     from dfcmodel.network.programs import SwitchProgram
@@ -37,24 +32,7 @@ def program_signature_of(program: SwitchProgram) -> ProgramSignature:
 def program_events_of(signatures: tuple[ProgramSignature, ...]) -> Any:
     """Return the addresses of programs' events as packets come and leave, shape (programs, 2)."""
     table = np.zeros((max(1, len(signatures)), 2), dtype=np.uint64)
-    for n, (program, names) in enumerate(signatures):
+    for row, signature in zip(table, signatures, strict=False):
         for k, event in enumerate(("on_enqueue", "on_dequeue")):
-            lines = [
-                f"def {event}(w):",
-                f"    old = State({places(0, len(program.State._fields))})",
-                f"    seen = Packet({places(MAX_STATE + MAX_PARAMETERS, len(QueuedPacket._fields))})",
-                f"    new = program(old, Params({places(MAX_STATE, len(names))}), seen)",
-                *(f"    w[{i}] = new.{name}" for i, name in enumerate(program.State._fields)),
-            ]
-            callbacks = build_callbacks(
-                {"program": getattr(program, event)},
-                {
-                    "State": program.State._fields,
-                    "Params": names,
-                    "Packet": QueuedPacket._fields,
-                },
-                {event: "\n".join(lines)},
-                "void(CPointer(float64))",
-            )
-            table[n, k] = callbacks[event].address
+            row[k] = callback_of(signature, event, QueuedPacket._fields, compiled=True).address
     return table

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
-from dfcmodel.network.disciplines import Discipline
+from dfcmodel.network.disciplines import Discipline, numeric_fields
 
 __all__ = ["QueuedPacket", "SwitchProgram"]
 
@@ -149,7 +149,4 @@ class SwitchProgram(Discipline):
 
     def numbers(self) -> dict[str, float]:
         """Return the parameters that the functions can use: the numeric fields."""
-        found = {each.name: getattr(self, each.name) for each in fields(self)}
-        return {k: float(v) for k, v in found.items() if isinstance(v, (int, float))} or {
-            "none": 0.0
-        }
+        return numeric_fields(self)
