@@ -137,13 +137,15 @@ class Records:
         self.waited = arrays["waited"].copy()
         self.add_up()
         self.imbalance = self._imbalance(arrays)
-        self.lost[-1] = 0  # drops beyond the end of the simulation
+        hops = self.plan.hops
+        later = np.bincount(hops.flow, self.lost[-1, hops.row], minlength=len(flow))
+        self.lost[-1] = 0  # drops beyond the end of the simulation, which were processed ahead
         self.drops = np.zeros(P, dtype=np.int64)
         np.add.at(self.drops, hop["port"][real], self.lost.sum(axis=0)[real])
         self.excess = row_excess(self.plan, arrays)
         self.remaining = remaining_packets(self.plan, arrays, self.left)
         self.emitted = flow["emitted"].astype(float)
-        self.inside = packets_inside(arrays)
+        self.inside = packets_inside(arrays) + later
         lost = np.add.reduceat(self.lost.sum(axis=0), self.first_hop[:-1])
         gone = self.delivered[:-1].sum(axis=0) + lost
         blind = np.array([not back for back in self.plan.backward])

@@ -161,7 +161,8 @@ def chain_of_pauses(run: Records) -> tuple[str, ...]:
 
 
 def _longest_chain(paused: Any) -> tuple[int, ...]:
-    """Return the longest chain of links among pauses of one class."""
+    """Return the longest chain of links among pauses of one class; those that end as they begin stop nothing."""
+    paused = paused[paused["end"] > paused["begin"]]
     moments = [(begin, 1, n) for n, begin in enumerate(paused["begin"].tolist())]
     moments += [(end, 0, n) for n, end in enumerate(paused["end"].tolist())]
     longest: tuple[int, ...] = ()

@@ -5,8 +5,21 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dfcmodel import CBR, PFC, RED, Fair, Flow, Packets, Pause, Priority, Scenario, chain, simulate
-from responsefn import DCQCN, NewReno
+from dfcmodel import (
+    CBR,
+    PFC,
+    RED,
+    Fair,
+    Flow,
+    Link,
+    Packets,
+    Pause,
+    Priority,
+    Scenario,
+    chain,
+    simulate,
+)
+from responsefn import DCQCN, NewReno, PatchedTIMELY
 
 DISCIPLINES = [
     RED(low=5, high=15),
@@ -56,6 +69,16 @@ def test_a_delayed_ack_is_in_the_network(backend) -> None:
         run = simulate(Scenario("one packet", links, [flow], duration=duration), method)
         assert run.delivered[0, -1] == 1.0
         assert run.inside.tolist() == [inside]
+
+
+@pytest.mark.parametrize("backend", ["numba", "reference"])
+def test_what_will_be_dropped_after_the_end_is_in_the_network(backend) -> None:
+    """Over a first delay of 50 ms, of which 2 ms came to a full queue before the end."""
+    links = [Link("a", "b", 1e4, 0.05, 1e4), Link("b", "c", 1e3, 0.05, 2)]
+    scenario = Scenario("far ahead", links, [Flow("f", ("a", "b", "c"), PatchedTIMELY())], 0.052)
+    run = simulate(scenario, Packets(seed=1, backend=backend))
+    assert run.lost.sum() > 0.0
+    assert run.inside.tolist() == [run.emitted[0] - run.lost.sum()]
 
 
 def test_acks_of_nothing_are_in_the_network() -> None:

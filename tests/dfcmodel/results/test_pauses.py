@@ -51,6 +51,16 @@ def test_first_pause_begins_when_the_queue_has_grown_and_the_message_has_come() 
     assert float(table.begin[0]) == pytest.approx(begins, abs=2 * half_a_packet + run.step)
 
 
+def test_pauses_that_end_as_they_begin_are_in_no_chain() -> None:
+    """Where one threshold is both, a packet that leaves as another comes asks for a pause and for its end."""
+    run = simulate(overloaded(), sample=2.5e-4)
+    table = run.paused.copy()
+    table["end"][:4] = table["begin"][:4]
+    assert chain_of_pauses(replace(run, paused=table)) == chain_of_pauses(
+        replace(run, paused=table[4:])
+    )
+
+
 def test_paused_links_send_nothing_and_others_do() -> None:
     """What a link carried is its rate at the times when it had packets and was not paused."""
     run = simulate(overloaded(), sample=2.5e-4)
