@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+import itertools
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple, overload
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
@@ -24,22 +25,65 @@ OPTIONS = tuple(each for each in dataclasses.fields(Flow) if each.name not in ("
 """Fields of a flow that are columns of a table, each with one value for all flows or one for each."""
 
 
-class Column(NamedTuple):
+class Column(Sequence[Any]):
     """The values of an option of F flows: ``values[which[f]]`` of flow f.
 
-    Attributes
+    Parameters
     ----------
     values
         The values: one for all flows, or as many as ``which`` tells apart.
     which
         Place of the value of each flow, shape (F,); None: all have the first one.
+    count
+        F.
+
+    Examples
+    --------
+    >>> column = Column(("x", "y"), np.array([1, 0, 1]), 3)
+    >>> list(column), column[0]
+    (['y', 'x', 'y'], 'y')
     """
 
-    values: Sequence[Any]
-    which: Integers | None
+    __slots__ = ("count", "values", "which")
 
-    def __getitem__(self, f: Any) -> Any:  # type: ignore[override]
+    def __init__(self, values: Sequence[Any], which: Integers | None, count: int) -> None:
+        self.values, self.which, self.count = values, which, count
+
+    def __len__(self) -> int:
+        return self.count
+
+    def __getitem__(self, f: Any) -> Any:
+        if isinstance(f, slice):
+            return tuple(self[n] for n in range(*f.indices(self.count)))
         return self.values[0 if self.which is None else int(self.which[f])]
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, (Column, tuple)):
+            return NotImplemented
+        return tuple(self) == tuple(other)
+
+    def __hash__(self) -> int:
+        return hash(tuple(self))
+
+    def __iter__(self) -> Iterator[Any]:
+        if self.which is None:
+            return itertools.repeat(self.values[0], self.count)
+        return map(self.values.__getitem__, self.which.tolist())
+
+    def whole(self) -> Integers:
+        """Return the place of the value of each, shape (F,); read-only where all have one."""
+        return np.broadcast_to(np.int64(0), self.count) if self.which is None else self.which
+
+    def map(self, value: Callable[[Any], Any]) -> Column:
+        """Return the column of what follows from each value, computed once for each."""
+        return Column(tuple(map(value, self.values)), self.which, self.count)
+
+    def array(self) -> NDArray[Any]:
+        """Return the values as an array, shape (F, ...); read-only where all are one."""
+        found = np.array(self.values)
+        if self.which is None:
+            return np.broadcast_to(found[0], (self.count, *found.shape[1:]))
+        return found[self.which]
 
 
 def encoded(given: Sequence[Any]) -> Column:
@@ -57,7 +101,7 @@ def encoded(given: Sequence[Any]) -> Column:
         if n is None:
             n = objects[id(value)] = place.setdefault(value, len(place))
         which[f] = n
-    return Column(tuple(place), which if len(place) > 1 else None)
+    return Column(tuple(place), which if len(place) > 1 else None, len(given))
 
 
 class Flows(Sequence[Flow]):
@@ -95,7 +139,8 @@ class Flows(Sequence[Flow]):
     ) -> None:
         self.nodes, self.paths = tuple(nodes), paths
         self.columns = {
-            each.name: columns.get(each.name) or Column((each.default,), None) for each in OPTIONS
+            each.name: columns.get(each.name) or Column((each.default,), None, len(paths))
+            for each in OPTIONS
         }
         self._names = names
 
@@ -187,20 +232,15 @@ class Flows(Sequence[Flow]):
 
     def numbers(self, name: str) -> Floats:
         """Return an option of all flows that is a number, shape (F,); read-only where all have the same."""
-        values, which = self.columns[name]
-        found = np.asarray(values, dtype=np.float64)
-        return np.broadcast_to(found[0], len(self)) if which is None else found[which]
+        return self.columns[name].map(float).array()
 
     def which(self, name: str) -> Integers:
         """Return which of the values of an option each flow has, shape (F,)."""
-        which = self.columns[name].which
-        return np.broadcast_to(np.int64(0), len(self)) if which is None else which
+        return self.columns[name].whole()
 
     def each(self, name: str, value: Any) -> NDArray[Any]:
         """Return what follows from an option, computed once for each of its values, shape (F,)."""
-        values, which = self.columns[name]
-        found = np.array([value(each) for each in values])
-        return np.broadcast_to(found[0], (len(self), *found.shape[1:])) if which is None else found[which]
+        return self.columns[name].map(value).array()
 
     def of_kind(self, *kinds: type) -> NDArray[np.bool_]:
         """Return whether the source of each flow is of one of some kinds, shape (F,)."""

@@ -474,6 +474,12 @@ class Scenario:
         """The indices of links by path, as far as they have been asked for."""
         return {}
 
+    def on_path(self, values: Sequence[float]) -> NDArray[np.float64]:
+        """Return the sum of some values of the links over the path of each flow, shape (F,)."""
+        given = np.asarray(values, dtype=np.float64)[self.routes.places]
+        sums: NDArray[np.float64] = np.bincount(self.routes.flow, given, minlength=len(self.flows))
+        return sums
+
     def base_rtt(self, flow: Flow) -> float:
         """Return the round-trip propagation delay of a flow in s, its access link included."""
         links = self.path(flow)

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dfcmodel.network.class_pauses import ALL
-from dfcmodel.network.flows import of_kind
 from dfcmodel.network.run_tables import CAUSES, WAITING
 from dfcmodel.packets.remains import packets_inside, remaining_packets, row_excess
 from responsefn import WindowRule
@@ -74,8 +73,8 @@ class Records:
         F, P, S = len(plan.forward), len(plan.ports), plan.samples
         self.plan = plan
         self.scale = 1.0 / plan.sample
-        ways = zip(plan.forward, plan.backward, strict=True)
-        self.first_hop = np.cumsum([0, *(len(out) + len(back) + 2 for out, back in ways)])
+        hops_of_flow = plan.forward.counts + plan.backward.counts + 2
+        self.first_hop = np.append(0, np.cumsum(hops_of_flow))
         H = int(self.first_hop[-1])
         self.window, self.round_trip = np.zeros((S, F)), np.full((S, F), np.nan)
         self.acked = np.full((S, F), -1, dtype=np.int64)
@@ -98,8 +97,8 @@ class Records:
         self.remaining = np.zeros(0, dtype=WAITING)
         self.emitted, self.inside = np.zeros(F), np.zeros(F)
         self.imbalance = np.zeros(F)
-        self.sizes = np.array([flow.size for flow in plan.scenario.flows])
-        self.sizes[of_kind(plan.scenario.flows, WindowRule)] += plan.method.is_ns2
+        table = plan.scenario.table
+        self.sizes = table.numbers("size") + (table.of_kind(WindowRule) & plan.method.is_ns2)
 
     def rows(self) -> dict[str, Any]:
         """Return what the compiled engine fills and reads, by its names in the kernel."""
@@ -146,7 +145,7 @@ class Records:
         self.inside = packets_inside(arrays)
         lost = np.add.reduceat(self.lost.sum(axis=0), self.first_hop[:-1])
         gone = self.delivered[:-1].sum(axis=0) + lost
-        blind = np.array([not back for back in self.plan.backward])
+        blind = self.plan.backward.counts == 0
         self.inside[blind] = (self.emitted - gone)[blind]  # what arrives after the end is processed
         for name in ("first_loss", "finished", "timeouts", "loss_events", "total"):
             setattr(self, name, flow[name].copy())

@@ -91,7 +91,7 @@ def lay_out(plan: Plan, signatures: tuple[RuleSignature, ...], spare: int = 1) -
     most = most_elements(plan)
     size, alarm = first_elements(plan, spare, most)
     selective = any(kind.selective for kind in plan.recovery_kinds)
-    window = max((int(f.max_window) for f in plan.scenario.flows), default=1)
+    window = int(plan.scenario.table.numbers("max_window").max())
     arrays = {
         "packet": aligned(size, PACKET),
         "sent_at": np.empty(size),

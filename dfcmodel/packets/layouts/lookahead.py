@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from dfcmodel.network.routes import distinct
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -29,8 +31,9 @@ def ordered_ports(plan: Plan) -> Integers:
     Ports that have lanes or can be paused are processed in every window and get 0, as interfaces of hosts do.
     """
     P, hops = len(plan.ports), plan.hops
-    late = np.array(plan.delayed)[hops.flow] & hops.is_ack & hops.begins
-    inputs = np.unique(hops.port * (P + 1) + np.where(late, -1, hops.before) + 1)
+    late = plan.delayed[hops.flow] & hops.is_ack & hops.begins
+    keys = hops.port * (P + 1) + np.where(late, -1, hops.before) + 1
+    inputs = distinct(keys, P * (P + 1))[0]
     single = np.bincount(inputs // (P + 1), minlength=P) <= 1
     return np.asarray(single & ~plan.with_lanes, dtype=np.int64)
 
@@ -53,7 +56,7 @@ def _stretches(plan: Plan, inline: Integers) -> _Stretches:
     H, index = len(hops.port), np.arange(len(hops.port))
     boxed = inline[hops.port] == 0
     unit = np.where(plan.at_senders, senders, np.arange(senders))[hops.port]
-    late = np.array(plan.delayed)[hops.flow] & hops.is_ack & hops.begins
+    late = plan.delayed[hops.flow] & hops.is_ack & hops.begins
     first = hops.begins & ~hops.is_ack
     box = np.maximum.accumulate(np.where(boxed, index, -1))  # the last one up to here
     before = np.concatenate([[-1], box[:-1]])
@@ -95,7 +98,7 @@ def windows(plan: Plan, inline: Integers) -> tuple[Integers, float]:
     order = boxed[np.argsort(place[one[boxed]], kind="stable")]
     back = time[place[b] <= place[a]].tolist()
     periods = [clock.period for clock in plan.clocks]
-    longest = float(plan.passage.max()) * (1 + max(map(len, plan.forward)))
+    longest = float(plan.passage.max()) * (1 + int(plan.forward.counts.max()))
     return order, LATEST * min([*back, *periods, longest])
 
 
@@ -107,7 +110,7 @@ def _latencies(plan: Plan, inline: Integers, one: Integers) -> tuple[Integers, I
     senders, hops = len(plan.ports), plan.hops
     parts = _stretches(plan, inline)
     sums = np.concatenate([[0.0], np.cumsum(plan.passage[hops.port, 1])])
-    listens = np.array([bool(back) for back in plan.backward])
+    listens = plan.backward.counts > 0
     kept = (parts.target != senders) | listens[hops.flow[parts.end - 1]]
     asks, paused = plan.pauses
     a = np.concatenate([parts.source[kept], asks])

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dfcmodel.network.arrivals import ArrivalProcess, Replay
-from dfcmodel.network.flows import OnOff, of_kind
+from dfcmodel.network.flow_tables import OPTIONS, Column, encoded
+from dfcmodel.network.flows import OnOff
 from dfcmodel.packets.kernel.arrivals import CALLED, REPLAYED
 from dfcmodel.packets.kernel.calendar_queue import USED, push, take
 from dfcmodel.packets.kernel.layout import BLIND, CLASSES, FLOW, RATED
@@ -38,6 +39,8 @@ __all__ = [
     "wake_sources",
 ]
 
+APART = ("start", "stop", "priority", "host", "delayed_acks")
+"""Options of flows that do not change their rows, or are written for all of them at once."""
 REPAIR = {"": 0, "none": 0, "go-back-n": GO_BACK_N}
 
 
@@ -45,30 +48,29 @@ def lay_out_flows(
     plan: Plan, signatures: tuple[RuleSignature, ...]
 ) -> tuple[NDArray[Any], NDArray[np.uint8], int]:
     """Return the rows of the flows, the bit maps, and the number of records of what is in flight."""
-    scenario, hops = plan.scenario, plan.hops
-    # places of the rows of flows that differ in their routes and starts alone
-    number_of: dict[Any, int] = {}
-    has_window, has_rate = of_kind(scenario.flows, WindowRule), of_kind(scenario.flows, RateRule)
-    rtts = plan.base_rtts.tolist()
-    kinds: list[Any] = []
-    chosen = []
-    for f, given in enumerate(scenario.flows):
-        rule = given.source
-        rtt = rtts[f] if has_window[f] else 0.0
-        line_rate = scenario.path(given)[0].rate if has_rate[f] else 0.0
-        key = (rule, rtt, line_rate, given.size, given.max_window, plan.recoveries[f], plan.repairs[f],
-               plan.paced[f], given.idle, given.random_idle)  # fmt: skip
-        if key not in number_of:
-            number_of[key] = len(kinds)
-            kinds.append(_row(plan, f, signatures, rtt, line_rate))
-        chosen.append(number_of[key])
-    flow = np.array(kinds, dtype=FLOW)[chosen]
+    scenario, hops, table = plan.scenario, plan.hops, plan.scenario.table
+    has_window, has_rate = table.of_kind(WindowRule), table.of_kind(RateRule)
+    rtts = np.where(has_window, plan.base_rtts, 0.0) if has_window.any() else np.zeros(len(table))
+    rates = np.array([link.rate for link in scenario.links])
+    line_rates = np.where(has_rate, rates[scenario.routes.first], 0.0)
+    repairs = [
+        encoded(given).whole()
+        for given in (plan.recoveries, plan.repairs)
+        if not isinstance(given, Column)  # which follows from the source
+    ]
+    # flows that differ in their routes and starts alone have the same row
+    options = [each.name for each in OPTIONS if each.name not in APART]
+    first, group = table.alike(*options, rtts, line_rates, *repairs)
+    kinds = [
+        _row(plan, f, signatures, float(rtts[f]), float(line_rates[f])) for f in first.tolist()
+    ]
+    flow = np.array(kinds, dtype=FLOW)[group]
     flow["phase"], flow["delayed"] = plan.phases, plan.delayed
     count = np.bincount(hops.flow, minlength=len(flow)) + 2
     flow["way"] = np.cumsum(count) - count
-    flow["turn"] = flow["way"] + [len(ports) for ports in plan.forward]
+    flow["turn"] = flow["way"] + plan.forward.counts
     flow["end"] = flow["way"] + count - 1
-    window = np.array(has_window)
+    window = has_window
     flow["due"] = np.where(window, plan.starts, -1.0)
     maps = np.where(flow["selective"] == 1, 2, 1)
     count = np.where(window, np.maximum(1, (flow["bit_mask"] + 1) >> 3) * maps, 0)
@@ -150,14 +152,15 @@ def lay_out_arrivals(plan: Plan, flow: NDArray[Any]) -> NDArray[np.float64]:
     """Set the rows of the traces that are replayed; return them: times in s and packets, (N, 2)."""
     place: dict[Replay, tuple[int, int]] = {}
     found, rows = [np.empty((0, 2))], 0
-    for f, given in enumerate(plan.scenario.flows):
-        if not isinstance(given.source, Replay):
-            continue
-        if given.source not in place:
-            found.append(given.source.batches)
-            place[given.source] = rows, rows + len(found[-1])
+    sources = plan.scenario.table.columns["source"]
+    for source in sources.values:
+        if isinstance(source, Replay):
+            found.append(source.batches)
+            place[source] = rows, rows + len(found[-1])
             rows += len(found[-1])
-        flow["row"][f], flow["row_end"][f] = place[given.source]
+    if place:
+        ends = sources.map(lambda source: place.get(source, (0, 0))).array()
+        flow["row"], flow["row_end"] = ends.T
     return np.concatenate(found)
 
 
