@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
+import math
+import numbers
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, overload
@@ -233,6 +235,13 @@ class Flows(Sequence[Flow]):
     def numbers(self, name: str) -> Floats:
         """Return an option of all flows that is a number, shape (F,); read-only where all have the same."""
         return self.columns[name].map(float).array()
+
+    def numbers_or_nan(self, name: str) -> Floats:
+        """Return an option of all flows, shape (F,); nan where it is not a number."""
+        values = self.columns[name].map(
+            lambda value: float(value) if isinstance(value, numbers.Real) else math.nan
+        )
+        return values.array()
 
     def which(self, name: str) -> Integers:
         """Return which of the values of an option each flow has, shape (F,)."""

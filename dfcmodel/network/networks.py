@@ -474,7 +474,7 @@ class Scenario:
         """The indices of links by path, as far as they have been asked for."""
         return {}
 
-    def on_path(self, values: Sequence[float]) -> NDArray[np.float64]:
+    def on_path(self, values: Sequence[float] | NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the sum of some values of the links over the path of each flow, shape (F,)."""
         given = np.asarray(values, dtype=np.float64)[self.routes.places]
         sums: NDArray[np.float64] = np.bincount(self.routes.flow, given, minlength=len(self.flows))
@@ -485,6 +485,12 @@ class Scenario:
         links = self.path(flow)
         access = 0.0 if self.enters_at_once(flow) else links[0].delay
         return 2.0 * (access + sum(link.delay for link in links))
+
+    def base_rtts(self) -> NDArray[np.float64]:
+        """Return `base_rtt` of all flows, s, shape (F,)."""
+        delays = np.array([link.delay for link in self.links])
+        access = np.where(self.at_once, 0.0, delays[self.routes.first])
+        return 2.0 * (access + self.on_path(delays))
 
     def like_links(self) -> Link:
         """Return the first link if all links are equal except for their ends; else ValueError."""

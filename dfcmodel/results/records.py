@@ -165,7 +165,7 @@ class Records(Recorded):
     step_error: float | None = None
     accuracy: float | None = None
 
-    @property
+    @cached_property
     def lost_by_flow(self) -> NDArray[np.float64]:
         """Packets that each flow lost, shape (F,): the sum of ``lost``."""
         return columns_of(self, "lost").by_flow()
