@@ -205,7 +205,8 @@ class PacketRun:
         flow, now = self.layout.arrays["flow"], self.done * self.plan.sample
         own_pace = (flow["paced"] == 1) & (flow["pace_start"] == 0.0)
         rates = np.where(flow["recovery"] == RATED, flow["cwnd"], 0.0)
-        rates = np.where(own_pace, flow["rule_state"][:, 0], rates)
+        rule = self.layout.arrays["rule"]
+        rates = np.where(own_pace, rule["rule_state"][flow["rule"], 0], rates)
         for f in np.flatnonzero(np.isnan(rates)).tolist():
             check_rate(self.plan.scenario, f, float(rates[f]), now)
 

@@ -42,7 +42,7 @@ class Records:
     lost
         Packets dropped at each hop in each sample, (S + 1, H).
     causes, first_drops
-        Packets dropped at each hop until the end, and the time of the first in s (nan: none), by cause
+        Packets dropped at each hop until the end, and the time of the first in s (0 where none was), by cause
         (`dfcmodel.network.run_tables.CAUSES`), (H, CAUSES).
     left
         Packets that wait at each hop in a lane at the end, (H,); of the compiled engine.
@@ -81,7 +81,7 @@ class Records:
         self.delivered, self.transit = np.zeros((S + 1, F)), np.zeros((S + 1, F))
         self.lost = np.zeros((S + 1, H), dtype=np.int32)
         self.causes = np.zeros((H, len(CAUSES)), dtype=np.int32)
-        self.first_drops = np.full((H, len(CAUSES)), np.nan)
+        self.first_drops = np.zeros((H, len(CAUSES)))
         self.left = np.zeros(H, dtype=np.int32)
         self.started = np.zeros((S + 1, H), dtype=np.int32)
         self.waiting = np.zeros((S + 1, P), dtype=np.int32)
@@ -190,7 +190,7 @@ class Records:
         self.lost[self.bin_of(now), h] += 1
         self.inside[packet.flow] -= 1
         self.causes[h, cause] += 1
-        if np.isnan(self.first_drops[h, cause]):
+        if self.causes[h, cause] == 1:
             self.first_drops[h, cause] = now
         if not packet.is_ack and np.isnan(self.first_loss[packet.flow]):
             self.first_loss[packet.flow] = now

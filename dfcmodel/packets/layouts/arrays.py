@@ -75,7 +75,7 @@ def lay_out(plan: Plan, signatures: tuple[RuleSignature, ...], spare: int = 1) -
     """Return the engine's arrays for a plan; those that grow are ``spare`` times as large at first."""
     inline = ordered_ports(plan)
     order, ahead = windows(plan, inline)
-    flow, bits, sent = lay_out_flows(plan, signatures)
+    flow, rule, bits, sent = lay_out_flows(plan, signatures)
     numbers = manager_numbers(plan)
     port_rows, buckets, ring = lay_out_units(plan, inline, order, ahead, spare, numbers)
     F, P = len(flow), len(plan.ports)
@@ -98,6 +98,7 @@ def lay_out(plan: Plan, signatures: tuple[RuleSignature, ...], spare: int = 1) -
         "port": port_rows,
         "bucket": np.full(2 * buckets, -1, dtype=np.int32).view(BUCKET),
         "flow": flow,
+        "rule": rule,
         "history": np.zeros(max(1, sent), HISTORY),
         "arrivals": lay_out_arrivals(plan, flow),
         "hop": hop,

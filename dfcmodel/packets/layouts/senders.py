@@ -12,7 +12,7 @@ from dfcmodel.network.flow_tables import OPTIONS, Column, encoded
 from dfcmodel.network.flows import OnOff
 from dfcmodel.packets.kernel.arrivals import CALLED, REPLAYED
 from dfcmodel.packets.kernel.calendar_queue import USED, push, take
-from dfcmodel.packets.kernel.layout import BLIND, CLASSES, FLOW, RATED
+from dfcmodel.packets.kernel.layout import BLIND, CLASSES, FLOW, RATED, RULE
 from dfcmodel.packets.kernel.repairs import GO_BACK_N
 from dfcmodel.packets.kernel.sources import RANDOM, REGULAR
 from dfcmodel.packets.kernel.timers import STOP, WAKE, wake_at
@@ -46,8 +46,8 @@ REPAIR = {"": 0, "none": 0, "go-back-n": GO_BACK_N}
 
 def lay_out_flows(
     plan: Plan, signatures: tuple[RuleSignature, ...]
-) -> tuple[NDArray[Any], NDArray[np.uint8], int]:
-    """Return the rows of the flows, the bit maps, and the number of records of what is in flight."""
+) -> tuple[NDArray[Any], NDArray[Any], NDArray[np.uint8], int]:
+    """Return the rows of the flows, of their rules, the bit maps, and the number of records of what is in flight."""
     scenario, hops, table = plan.scenario, plan.hops, plan.scenario.table
     has_window, has_rate = table.of_kind(WindowRule), table.of_kind(RateRule)
     rtts = np.where(has_window, plan.base_rtts, 0.0) if has_window.any() else np.zeros(len(table))
@@ -61,10 +61,13 @@ def lay_out_flows(
     # flows that differ in their routes and starts alone have the same row
     options = [each.name for each in OPTIONS if each.name not in APART]
     first, group = table.alike(*options, rtts, line_rates, *repairs)
-    kinds = [
-        _row(plan, f, signatures, float(rtts[f]), float(line_rates[f])) for f in first.tolist()
-    ]
-    flow = np.array(kinds, dtype=FLOW)[group]
+    kinds, of_rule = np.zeros(len(first), FLOW), np.zeros(len(first), RULE)
+    for row, own, f in zip(kinds, of_rule, first.tolist(), strict=True):
+        _set_row(plan, f, signatures, (float(rtts[f]), float(line_rates[f])), (row, own))
+    flow = kinds[group]
+    ruled = np.flatnonzero(flow["rule"] == 0)
+    rule = of_rule[group[ruled]] if len(ruled) else np.zeros(1, RULE)
+    flow["rule"][ruled] = np.arange(len(ruled))
     flow["phase"], flow["delayed"] = plan.phases, plan.delayed
     count = np.bincount(hops.flow, minlength=len(flow)) + 2
     flow["way"] = np.cumsum(count) - count
@@ -75,24 +78,31 @@ def lay_out_flows(
     maps = np.where(flow["selective"] == 1, 2, 1)
     count = np.where(window, np.maximum(1, (flow["bit_mask"] + 1) >> 3) * maps, 0)
     flow["bits"] = np.where(window, np.cumsum(count) - count, 0)
-    sent = np.where(flow["samples"] == 1, flow["sent_mask"] + 1, 0)
-    flow["history"] = np.where(flow["samples"] == 1, np.cumsum(sent) - sent, 0)
-    return flow, np.zeros(int(count.sum()) + 1, dtype=np.uint8), int(sent.sum())
+    sent = np.where(rule["sent_mask"] > 0, rule["sent_mask"] + 1, 0)
+    rule["history"] = np.where(sent > 0, np.cumsum(sent) - sent, 0)
+    return flow, rule, np.zeros(int(count.sum()) + 1, dtype=np.uint8), int(sent.sum())
 
 
-def _row(
-    plan: Plan, f: int, signatures: tuple[RuleSignature, ...], rtt: float, line_rate: float
-) -> Any:
-    """Return the row of a flow, without its route, its start and its places in other arrays."""
+def _set_row(
+    plan: Plan,
+    f: int,
+    signatures: tuple[RuleSignature, ...],
+    path: tuple[float, float],
+    rows: tuple[Any, Any],
+) -> None:
+    """Set the rows of a flow and of its rule, without its route, its start and its places in other arrays.
+
+    ``path`` is its round-trip time in s and the rate of its first link in packets/s.
+    """
     ns2, given = plan.method.is_ns2, plan.scenario.flows[f]
-    row = np.zeros(1, FLOW)[0]
+    (rtt, line_rate), row = path, rows[0]
     for name, value in (("timed", -1), ("hole", -1),
                         ("least", -1), ("top", -1), ("pipe", -1), ("pipe_limit", -1), ("first_window", 2.0),
                         ("recover", 0 if ns2 else -2), ("backoff", 1.0),
                         ("deadline", math.inf), ("ack_due", math.inf), ("pending", -1), ("held_until", math.inf), ("off_at", math.inf),
                         ("first_loss", math.nan), ("finished", math.nan),
                         ("current", 3.0 if ns2 else 1.0), ("variance", 4800.0 if ns2 else 0.0),
-                        ("recovery", BLIND),
+                        ("recovery", BLIND), ("rule", -1),
                         ("most", given.max_window)):  # fmt: skip
         row[name] = value
     source: Any = given.source
@@ -109,7 +119,7 @@ def _row(
         begin = source.start(rtt)
         if ns2:
             begin = begin._replace(cwnd=1.0, ssthresh=float(int(given.max_window)))
-        _set_numbers(row, source, begin)
+        _set_numbers(rows, source, begin)
         row["paced"] = plan.paced[f]
         row["pace_start"], row["pace_after"] = plan.paces(f)
         if math.isfinite(given.idle):
@@ -117,17 +127,17 @@ def _row(
             row["on"], row["off"] = given.size, given.idle
         if isinstance(source, DeliveryRule):
             row["samples"], row["not_ect"] = 1, not row["accurate"]
-            row["sent_mask"] = 4 * count - 1
+            rows[1]["sent_mask"] = 4 * count - 1
     elif isinstance(source, RateRule):
         row["kind"] = signatures.index(signature_of(source))  # type: ignore[arg-type]
         row["recovery"], row["accurate"] = RATED, 1
         row["repair"] = REPAIR[plan.repairs[f]]
         row["line_gap"], row["pace_at"] = 1.0 / line_rate, -math.inf
-        _set_numbers(row, source, source.start(line_rate))
+        _set_numbers(rows, source, source.start(line_rate))
     elif isinstance(source, ArrivalProcess):
         row["kind"] = signatures.index(signature_of(source))  # type: ignore[arg-type]
         row["onoff"] = CALLED
-        _set_numbers(row, source, source.State())
+        _set_numbers(rows, source, source.State())
     elif isinstance(source, Replay):
         row["onoff"] = REPLAYED
     else:
@@ -135,17 +145,18 @@ def _row(
         if isinstance(source, OnOff):
             row["onoff"] = RANDOM if source.random else REGULAR
             row["on"], row["off"] = source.on, source.off
-    return row
 
 
-def _set_numbers(row: Any, rule: Any, begin: Any) -> None:
-    """Write the first state of a rule and its parameters into a flow's record, one after the other."""
+def _set_numbers(rows: tuple[Any, Any], rule: Any, begin: Any) -> None:
+    """Write the first state of a rule and its parameters into its record and the flow's, one after the other."""
+    row, own = rows
     numbers, values = np.zeros(64), list(numbers_of(rule).values())
     numbers[: len(begin)] = begin
     first = parameters_at(type(rule))
     numbers[first : first + len(values)] = values
-    row["cwnd"], row["ssthresh"] = numbers[:2]
-    row["rule_state"], row["parameters"], row["more"] = np.split(numbers[2:], [14, 30])
+    row["rule"] = 0
+    row["cwnd"], row["ssthresh"] = own["cwnd"], own["ssthresh"] = numbers[:2]
+    own["rule_state"], own["parameters"], own["more"] = np.split(numbers[2:], [14, 30])
 
 
 def lay_out_arrivals(plan: Plan, flow: NDArray[Any]) -> NDArray[np.float64]:
