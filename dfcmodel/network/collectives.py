@@ -81,8 +81,8 @@ def flows_from(
     >>> bool((run.finished > 0).all())
     True
     """
-    ends = _nodes("sources", sources), _nodes("targets", targets)
-    if len(ends[0]) != len(ends[1]) or not ends[0]:
+    ends = _encoded("sources", sources), _encoded("targets", targets)
+    if len(ends[0]) != len(ends[1]) or not len(ends[0]):
         counts = f"{len(ends[0])} sources and {len(ends[1])} targets"
         raise ValueError(f"targets: {counts}, must be as many, at least one")
     count = len(ends[0])
@@ -127,9 +127,12 @@ def all_to_all(hosts: Iterable[Hashable], **given: Any) -> Flows:
     Flows(240 flows between 20 nodes: CBR)
     """
     ends = _hosts(hosts)
-    sources = [a for a in ends for _ in range(len(ends) - 1)]
-    targets = [b for n in range(len(ends)) for b in (*ends[:n], *ends[n + 1 :])]
-    return flows_from(sources, targets, **given)
+    count = len(ends)
+    source = np.repeat(np.arange(count), count - 1)
+    target = np.tile(np.arange(count - 1), count)
+    target += target >= source  # but to itself
+    pairs = (Column(ends, each, len(each)) for each in (source, target))
+    return flows_from(*pairs, **given)
 
 
 def incast(senders: Iterable[Hashable], receiver: Hashable, **given: Any) -> Flows:
@@ -202,10 +205,18 @@ def _nodes(name: str, given: Any) -> list[Hashable]:
     if isinstance(given, str) or not isinstance(given, Iterable):
         raise TypeError(f"{name} = {shown(given)}: must be a list of nodes")
     found = list(given)
-    for n, node in enumerate(found):
-        if not isinstance(node, Hashable):
-            raise TypeError(f"{name}[{n}] = {shown(node)}: a node must be hashable")
+    try:
+        set(found)
+    except TypeError:
+        n = next(n for n, node in enumerate(found) if not isinstance(node, Hashable))
+        msg = f"{name}[{n}] = {shown(found[n])}: a node must be hashable"
+        raise TypeError(msg) from None
     return found
+
+
+def _encoded(name: str, given: Any) -> Column:
+    """Return nodes as a column."""
+    return given if isinstance(given, Column) else encoded(_nodes(name, given))
 
 
 def _check_count(name: str, given: Any, count: int) -> None:
@@ -228,20 +239,21 @@ def _column(name: str, given: Any, count: int) -> Column:
 
 
 def _shortest(
-    links: Sequence[Link], sources: list[Hashable], targets: list[Hashable], chosen: str
+    links: Sequence[Link], sources: Column, targets: Column, chosen: str
 ) -> tuple[Sequence[Hashable], Routes]:
     """Return the nodes of the network, and shortest paths between pairs of them."""
     network = ShortestRoutes(links)
     places = []
     for name, nodes in (("sources", sources), ("targets", targets)):
-        found = [network.place.get(node, -1) for node in nodes]
-        if -1 in found:
-            n = found.index(-1)
+        found = nodes.map(lambda node: network.place.get(node, -1)).array()
+        if (found < 0).any():
+            n = int(np.argmax(found < 0))
             raise ValueError(f"{name}[{n}] = {nodes[n]!r}: must be a node of the links")
-        places.append(np.array(found, dtype=np.int64))
+        places.append(found)
     same = np.flatnonzero(places[0] == places[1])
     if len(same):
-        raise ValueError(f"targets[{same[0]}] = {targets[same[0]]!r}: must differ from its source")
+        n = int(same[0])
+        raise ValueError(f"targets[{n}] = {targets[n]!r}: must differ from its source")
     try:
         return network.nodes, network.paths(places[0], places[1], chosen)
     except LookupError as error:
@@ -251,7 +263,7 @@ def _shortest(
 
 
 def _given(
-    routes: Any, sources: list[Hashable], targets: list[Hashable]
+    routes: Any, sources: Column, targets: Column
 ) -> tuple[Sequence[Hashable], Routes]:
     """Return the nodes of given paths, and the paths."""
     if not isinstance(routes, Iterable):

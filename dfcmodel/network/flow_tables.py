@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, overload
 import numpy as np
 
 from dfcmodel.network.flows import Flow
-from dfcmodel.network.routes import Routes, distinct
+from dfcmodel.network.routes import Routes, distinct, present
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -230,7 +230,7 @@ class Flows(Sequence[Flow]):
         last = self.paths.places[self.paths.begin + self.paths.counts - 1]
         span = len(self.nodes)
         keys = self.paths.first.astype(np.int64) * span + last
-        return len(distinct(keys, span * span)[0]) == len(keys)
+        return len(present(keys, span * span)) == len(keys)
 
     def numbers(self, name: str) -> Floats:
         """Return an option of all flows that is a number, shape (F,); read-only where all have the same."""
@@ -275,6 +275,8 @@ class Flows(Sequence[Flow]):
                     continue
                 own, span = self.which(column), len(self.columns[column].values)
             else:
+                if len(column) and (column == column[0]).all():
+                    continue
                 values, own = np.unique(column, return_inverse=True)
                 own, span = own.reshape(-1), len(values)
             if span > 1:

@@ -15,7 +15,7 @@ from dfcmodel.network.class_pauses import PFC
 from dfcmodel.network.disciplines import DFC, FIFO, Discipline, Pause
 from dfcmodel.network.flow_tables import Flows
 from dfcmodel.network.flows import Flow
-from dfcmodel.network.routes import Routes, distinct
+from dfcmodel.network.routes import Routes, distinct, present
 from hopflow.checks import flag, instance, listed, one_number, shown
 
 if TYPE_CHECKING:
@@ -337,15 +337,20 @@ class Scenario:
         before = np.concatenate([[0], routes.places[:-1]]) + F
         before[routes.begin] = F - 1 - np.arange(F)
         classes, rank = np.unique(self.table.numbers("priority"), return_inverse=True)
-        at = np.flatnonzero(counts[routes.places])
-        keys = (routes.places[at] * (F + count) + before[at]) * len(classes)
-        keys += rank.reshape(-1)[routes.flow[at]]
-        keys, first = distinct(keys, count * (F + count) * len(classes))
+        flow = routes.flow
+        examples = []  # hops that differ in links and class, each the first of its kind
+        for at, low, span in (
+            (np.flatnonzero(counts[routes.places] & (before >= F)), F, count),
+            (np.flatnonzero(counts[routes.places] & (before < F)), 0, F),
+        ):
+            keys = (routes.places[at] * span + before[at] - low) * len(classes)
+            keys += rank.reshape(-1)[flow[at]]
+            examples.append(at[distinct(keys, count * span * len(classes))[1]])
         found: dict[int, dict[int, set[int]]] = {}
-        for key in keys[np.argsort(first)].tolist():
-            pair, number = divmod(key, len(classes))
-            n, u = divmod(pair, F + count)
-            found.setdefault(n, {}).setdefault(u - F, set()).add(int(classes[number]))
+        own = np.sort(np.concatenate(examples))
+        columns = routes.places[own], before[own] - F, classes[rank.reshape(-1)[flow[own]]]
+        for n, u, priority in zip(*(column.tolist() for column in columns), strict=True):
+            found.setdefault(n, {}).setdefault(u, set()).add(int(priority))
         return found
 
     @cached_property
@@ -354,7 +359,7 @@ class Scenario:
         classes, rank = np.unique(self.table.numbers("priority"), return_inverse=True)
         keys = self.routes.places * len(classes) + rank.reshape(-1)[self.routes.flow]
         found: dict[int, set[int]] = {}
-        for key in distinct(keys, len(self.links) * len(classes))[0].tolist():
+        for key in present(keys, len(self.links) * len(classes)).tolist():
             n, number = divmod(key, len(classes))
             found.setdefault(n, set()).add(int(classes[number]))
         return found

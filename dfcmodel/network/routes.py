@@ -14,10 +14,10 @@ if TYPE_CHECKING:
 
     Integers = NDArray[np.int64]
 
-__all__ = ["Routes", "distinct"]
+__all__ = ["Routes", "coded", "distinct", "present"]
 
-DENSE = 4
-"""Possible keys per key up to which a table of all possible ones is faster than a sort."""
+DENSE, FLAGS = 4, 32
+"""Possible keys per key up to which a table of all possible ones is faster than a sort: of numbers, of flags."""
 
 
 class Routes(Sequence[tuple[int, ...]]):
@@ -88,6 +88,24 @@ class Routes(Sequence[tuple[int, ...]]):
         return f"Routes of {len(self)} flows, {len(self.places)} hops"
 
 
+def coded(values: NDArray[Any]) -> tuple[Integers, Integers]:
+    """Return the distinct ones of some whole numbers in ascending order, and the place of each among them.
+
+    >>> known, place = coded(np.array([7, -2, 7]))
+    >>> known.tolist(), place.tolist()
+    ([-2, 7], [1, 0, 1])
+    """
+    least = int(values.min()) if len(values) else 0
+    span = int(values.max()) - least + 1 if len(values) else 0
+    if span > DENSE * len(values) + 2**16:
+        known, place = np.unique(values, return_inverse=True)
+        return known, place.reshape(-1)
+    used = np.zeros(span, dtype=np.bool_)
+    used[values - least] = True
+    known = np.flatnonzero(used)
+    return known + least, (np.cumsum(used) - 1)[values - least]
+
+
 def distinct(keys: NDArray[Any], span: int) -> tuple[Integers, Integers]:
     """Return the distinct keys in ascending order, and where each occurs first.
 
@@ -105,7 +123,19 @@ def distinct(keys: NDArray[Any], span: int) -> tuple[Integers, Integers]:
     if span > DENSE * len(keys) + 2**16:
         found, first = np.unique(keys, return_index=True)
         return found, first
-    at = np.full(span, -1, dtype=np.int64)
+    found, at = present(keys, span), np.empty(span, dtype=np.int32)
     at[keys[::-1]] = np.arange(len(keys) - 1, -1, -1)  # of equal keys the first one is written last
-    found = np.flatnonzero(at >= 0)
-    return found, at[found]
+    return found, at[found].astype(np.int64)
+
+
+def present(keys: NDArray[Any], span: int) -> Integers:
+    """Return the distinct keys, whole numbers from 0 to ``span`` - 1, in ascending order.
+
+    >>> present(np.array([5, 2, 5, 2, 9]), 10).tolist()
+    [2, 5, 9]
+    """
+    if span > FLAGS * len(keys) + 2**16:
+        return np.unique(keys)
+    used = np.zeros(span, dtype=np.bool_)
+    used[keys] = True
+    return np.flatnonzero(used)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dfcmodel.network.routes import Routes, distinct
+from dfcmodel.network.routes import Routes, present
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Sequence
@@ -117,7 +117,7 @@ class ShortestRoutes:
         distance, choice = by
         R = len(distance)
         pairs = at * R + number
-        known, _ = distinct(pairs, len(self.nodes) * R)
+        known = present(pairs, len(self.nodes) * R)
         group = np.searchsorted(known, pairs)
         node, root = np.divmod(known, R)
         counts = self.begin[node + 1] - self.begin[node]

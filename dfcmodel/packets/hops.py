@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from dfcmodel.network.routes import Routes, distinct
+from dfcmodel.network.routes import Routes, present
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -42,6 +42,12 @@ class Hops(NamedTuple):
     begins: NDArray[np.bool_]
     before: Integers
     row: Integers
+
+    def of(self, flows: Integers) -> Hops:
+        """Return the hops of some flows, in ascending order."""
+        chosen = np.zeros(int(self.flow.max(initial=-1)) + 1, dtype=np.bool_)
+        chosen[flows] = True
+        return self if chosen.all() else Hops(*(column[chosen[self.flow]] for column in self))
 
     def round_trips(self, passage: Floats) -> Floats:
         """Return the time of each flow's first packet and its ACK where nothing waits, s, (F,).
@@ -107,7 +113,7 @@ def arrivals_of(
     before = np.where(hops.begins, -1 - hops.flow, hops.before)[kept]
     span = flows + int(hops.port.max(initial=0)) + 1
     keys = (hops.port[kept] * span + before + flows) * places + ranks[hops.flow[kept]]
-    keys, ranks = np.divmod(distinct(keys, span * span * places)[0], places)
+    keys, ranks = np.divmod(present(keys, span * span * places), places)
     port, before = np.divmod(keys, span)
     return port, before - flows, ranks
 

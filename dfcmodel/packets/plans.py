@@ -11,6 +11,7 @@ import numpy as np
 from dfcmodel.network.class_pauses import ALL, CONTROL, PFC
 from dfcmodel.network.disciplines import DFC, FIFO, Pause
 from dfcmodel.network.flow_tables import Column
+from dfcmodel.network.routes import distinct
 from dfcmodel.packets.hops import Hops, Ingresses, arrivals_of, hops_of
 from dfcmodel.packets.ports import UNBOUNDED, Interface, has_lanes
 from dfcmodel.packets.recoveries import recovery_named
@@ -139,6 +140,21 @@ class Plan:
     def stops(self) -> Floats:
         """When the flows end sending, s, (F,): not before they start; inf: never."""
         return np.maximum(self.starts, self.scenario.table.numbers("stop"))
+
+    @cached_property
+    def turns(self) -> Hops:
+        """The hops of as few flows as have all turns from one port to the next that there are.
+
+        Whatever follows from the ports before and after a hop is that of these flows: times between ports among them, as
+        a port without a queue of its own has one port before it.
+        """
+        hops, P = self.hops, len(self.ports)
+        keys = hops.port * (P + 1) + hops.before + 1
+        span = P * (P + 1)
+        kinds = 2 * self.delayed + (self.backward.counts > 0)
+        if kinds.any():
+            keys, span = 4 * keys + kinds[hops.flow], 4 * span
+        return hops.of(np.unique(hops.flow[distinct(keys, span)[1]]))
 
     @cached_property
     def all_packets(self) -> Floats:

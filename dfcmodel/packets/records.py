@@ -137,13 +137,14 @@ class Records:
         self.add_up()
         self.imbalance = self._imbalance(arrays)
         self.lost[-1] = 0  # drops beyond the end of the simulation
-        self.drops = np.zeros(P, dtype=np.int64)
-        np.add.at(self.drops, hop["port"][real], self.lost.sum(axis=0)[real])
+        dropped = self.lost.sum(axis=0)
+        drops = np.bincount(hop["port"][real], dropped[real], minlength=P)
+        self.drops = drops.astype(np.int64)
         self.excess = row_excess(self.plan, arrays)
         self.remaining = remaining_packets(self.plan, arrays, self.left)
         self.emitted = flow["emitted"].astype(float)
         self.inside = packets_inside(arrays)
-        lost = np.add.reduceat(self.lost.sum(axis=0), self.first_hop[:-1])
+        lost = np.add.reduceat(dropped, self.first_hop[:-1])
         gone = self.delivered[:-1].sum(axis=0) + lost
         blind = self.plan.backward.counts == 0
         self.inside[blind] = (self.emitted - gone)[blind]  # what arrives after the end is processed

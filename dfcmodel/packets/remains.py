@@ -47,6 +47,8 @@ def dropped_packets(plan: Plan, causes: NDArray[np.int32], first_drops: NDArray[
 
     ``causes`` and ``first_drops`` are those of `dfcmodel.packets.records.Records`.
     """
+    if not causes.any():
+        return np.zeros(0, dtype=DROPPED)
     hops, links = plan.hops, link_numbers(plan)
     place, cause = np.nonzero(causes[hops.row])
     kept = links[hops.port[place]] >= 0

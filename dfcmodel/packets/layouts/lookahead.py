@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from dfcmodel.network.routes import distinct
+from dfcmodel.network.routes import present
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -33,7 +33,7 @@ def ordered_ports(plan: Plan) -> Integers:
     P, hops = len(plan.ports), plan.hops
     late = plan.delayed[hops.flow] & hops.is_ack & hops.begins
     keys = hops.port * (P + 1) + np.where(late, -1, hops.before) + 1
-    inputs = distinct(keys, P * (P + 1))[0]
+    inputs = present(keys, P * (P + 1))
     single = np.bincount(inputs // (P + 1), minlength=P) <= 1
     return np.asarray(single & ~plan.with_lanes, dtype=np.int64)
 
@@ -52,7 +52,7 @@ def _stretches(plan: Plan, inline: Integers) -> _Stretches:
 
     Receivers that delay ACKs, and interfaces of hosts, share the calendar queue of the senders.
     """
-    hops, senders = plan.hops, len(plan.ports)
+    hops, senders = plan.turns, len(plan.ports)
     H, index = len(hops.port), np.arange(len(hops.port))
     boxed = inline[hops.port] == 0
     unit = np.where(plan.at_senders, senders, np.arange(senders))[hops.port]
@@ -107,7 +107,7 @@ def _latencies(plan: Plan, inline: Integers, one: Integers) -> tuple[Integers, I
 
     ``one`` is the port that stands for each, (P + 1,).
     """
-    senders, hops = len(plan.ports), plan.hops
+    senders, hops = len(plan.ports), plan.turns
     parts = _stretches(plan, inline)
     sums = np.concatenate([[0.0], np.cumsum(plan.passage[hops.port, 1])])
     listens = plan.backward.counts > 0
@@ -180,7 +180,7 @@ def horizons(plan: Plan, inline: Integers, queueing: Floats) -> Floats:
     """
     parts = _stretches(plan, inline)
     leaving = plan.passage.max(axis=1) + np.where(plan.with_lanes, 0.0, queueing)
-    sums = np.concatenate([[0.0], np.cumsum(leaving[plan.hops.port])])
+    sums = np.concatenate([[0.0], np.cumsum(leaving[plan.turns.port])])
     far = np.zeros(len(plan.ports) + 1)
     np.maximum.at(far, parts.target, sums[parts.end] - sums[parts.begin])
     return np.asarray(np.minimum(far, plan.passage[:, 0].sum()), dtype=np.float64)

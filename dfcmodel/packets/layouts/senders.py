@@ -48,7 +48,7 @@ def lay_out_flows(
     plan: Plan, signatures: tuple[RuleSignature, ...]
 ) -> tuple[NDArray[Any], NDArray[Any], NDArray[np.uint8], int]:
     """Return the rows of the flows, of their rules, the bit maps, and the number of records of what is in flight."""
-    scenario, hops, table = plan.scenario, plan.hops, plan.scenario.table
+    scenario, table = plan.scenario, plan.scenario.table
     has_window, has_rate = table.of_kind(WindowRule), table.of_kind(RateRule)
     rtts = np.where(has_window, plan.base_rtts, 0.0) if has_window.any() else np.zeros(len(table))
     rates = np.array([link.rate for link in scenario.links])
@@ -64,15 +64,19 @@ def lay_out_flows(
     kinds, of_rule = np.zeros(len(first), FLOW), np.zeros(len(first), RULE)
     for row, own, f in zip(kinds, of_rule, first.tolist(), strict=True):
         _set_row(plan, f, signatures, (float(rtts[f]), float(line_rates[f])), (row, own))
-    flow = kinds[group]
+    bytes_of = np.dtype((np.void, FLOW.itemsize))  # rows are copied whole, not field by field
+    flow = kinds.view(bytes_of)[group].view(FLOW)
     ruled = np.flatnonzero(flow["rule"] == 0)
-    rule = of_rule[group[ruled]] if len(ruled) else np.zeros(1, RULE)
+    bytes_of = np.dtype((np.void, RULE.itemsize))
+    rule = of_rule.view(bytes_of)[group[ruled]].view(RULE) if len(ruled) else np.zeros(1, RULE)
     flow["rule"][ruled] = np.arange(len(ruled))
+    count = plan.forward.counts + plan.backward.counts + 2
+    way = np.cumsum(count) - count
+    flow["way"], flow["turn"], flow["end"] = way, way + plan.forward.counts, way + count - 1
+    if not has_window.any():
+        flow["due"] = -1.0
+        return flow, rule, np.zeros(1, dtype=np.uint8), 0
     flow["phase"], flow["delayed"] = plan.phases, plan.delayed
-    count = np.bincount(hops.flow, minlength=len(flow)) + 2
-    flow["way"] = np.cumsum(count) - count
-    flow["turn"] = flow["way"] + plan.forward.counts
-    flow["end"] = flow["way"] + count - 1
     window = has_window
     flow["due"] = np.where(window, plan.starts, -1.0)
     maps = np.where(flow["selective"] == 1, 2, 1)
