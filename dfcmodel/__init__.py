@@ -29,8 +29,10 @@ from dfcmodel.lossless import (
 from dfcmodel.methods import Fluid, Packets
 from dfcmodel.network.arrivals import ArrivalProcess, HeavyTailed, Poisson, Replay
 from dfcmodel.network.class_pauses import PFC
+from dfcmodel.network.collectives import all_to_all, flows_from, incast, permutation
 from dfcmodel.network.coupled import PI2, DualPI2
 from dfcmodel.network.disciplines import DFC, FIFO, Fair, Pause, Priority, QueueManager
+from dfcmodel.network.flow_tables import Flows
 from dfcmodel.network.flows import CBR, Flow, OnOff
 from dfcmodel.network.managers import PIE, RED, CoDel
 from dfcmodel.network.marking import RampMarking, StepMarking
@@ -95,6 +97,7 @@ __all__ = [
     "FeedbackEquation",
     "Flow",
     "FlowQueueCoDel",
+    "Flows",
     "Fluid",
     "FrameScenario",
     "Headroom",
@@ -133,6 +136,7 @@ __all__ = [
     "Twin",
     "WeightedFair",
     "Witness",
+    "all_to_all",
     "bare_law",
     "chain",
     "check_step",
@@ -145,14 +149,17 @@ __all__ = [
     "evaluate_rfc9743",
     "evolve",
     "explain",
+    "flows_from",
     "from_networkx",
     "grow_window",
     "headroom",
     "headroom_table",
+    "incast",
     "limited_transmit",
     "load_scenario",
     "packet_limit",
     "parking_lot",
+    "permutation",
     "reduce_window",
     "restart_timer",
     "retransmit",

@@ -199,7 +199,7 @@ def packet_work(scenario: Scenario, duration: float) -> float:
 
 def measured_discipline(scenario: Scenario) -> str:
     """Return under which measured discipline the queues are, beside FIFO; "": none, or others too."""
-    ranks = {flow.priority for flow in scenario.flows}
+    ranks = set(scenario.table.columns["priority"].values)
     found = set()
     for link in scenario.links:
         rule = link.discipline

@@ -15,6 +15,7 @@ from hopflow.checks import one_number
 from hopflow.units import in_units
 
 if TYPE_CHECKING:
+    from dfcmodel.network.flows import Source
     from dfcmodel.network.networks import Scenario
 
 __all__ = ["check_cost", "predicted_seconds"]
@@ -78,12 +79,18 @@ def check_cost(
 def _at_most(scenario: Scenario, duration: float) -> float:
     """Return an upper bound of the prediction for packets, which takes no paths: all links full of other packets."""
     rates = sum(link.rate for link in scenario.links)
-    for flow in scenario.flows:
-        rates += flow.source.rate if isinstance(flow.source, (CBR, OnOff)) else 0.0
-        if isinstance(flow.source, (ArrivalProcess, Replay)):
-            rates += flow.source.mean_rate if math.isfinite(flow.source.mean_rate) else 0.0
+    rates += float(scenario.table.each("source", _own_rate).sum())
     table = measured(measured_discipline(scenario) or "FIFO")
     return table.packet_nanoseconds * 1e-9 * rates * duration
+
+
+def _own_rate(source: Source) -> float:
+    """Return the mean rate of a source without feedback, packets/s; 0 of others, and where it is not finite."""
+    if isinstance(source, (CBR, OnOff)):
+        return source.rate
+    if isinstance(source, (ArrivalProcess, Replay)) and math.isfinite(source.mean_rate):
+        return source.mean_rate
+    return 0.0
 
 
 def _cause(scenario: Scenario, method: Fluid | Packets, duration: float) -> str:

@@ -18,6 +18,7 @@ __all__ = [
     "has_window",
     "of_kind",
     "recovery_of",
+    "rules_among",
     "rules_of",
     "window_rules",
 ]
@@ -272,6 +273,10 @@ def window_rules(flows: Iterable[Flow]) -> Iterator[WindowRule]:
 
 
 def rules_of(flows: Iterable[Flow]) -> Iterator[Any]:
-    """Yield the sources of the flows that are called at events: rules for a window or a rate, arrival processes."""
-    kinds = (WindowRule, RateRule, ArrivalProcess)
-    return (flow.source for flow in flows if isinstance(flow.source, kinds))
+    """Yield the sources of the flows that are called at events, see `rules_among`."""
+    return rules_among(flow.source for flow in flows)
+
+
+def rules_among(sources: Iterable[Source]) -> Iterator[Any]:
+    """Yield the sources that are called at events: rules for a window or a rate, arrival processes."""
+    return (each for each in sources if isinstance(each, (WindowRule, RateRule, ArrivalProcess)))

@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections import Counter
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from dfcmodel.network.class_pauses import PFC
 from dfcmodel.network.disciplines import DFC, FIFO, Discipline, Pause
+from dfcmodel.network.flow_tables import Flows
 from dfcmodel.network.flows import Flow
+from dfcmodel.network.routes import Routes, distinct, present
 from hopflow.checks import flag, instance, listed, one_number, shown
 
 if TYPE_CHECKING:
     import networkx as nx
+    from numpy.typing import NDArray
 
 __all__ = ["Link", "Scenario", "from_networkx"]
 
@@ -111,7 +115,8 @@ class Scenario:
     links
         Directed links, at most one for each ordered pair of nodes.
     flows
-        The flows. Acknowledgements return after the propagation delay of the path, without queueing.
+        The flows, as objects or as a table of columns (`flows_from`). Acknowledgements return after the propagation delay
+        of the path, without queueing.
     duration
         Simulated time in s.
     min_rto
@@ -137,7 +142,7 @@ class Scenario:
 
     name: str
     links: tuple[Link, ...]
-    flows: tuple[Flow, ...]
+    flows: Sequence[Flow]
     duration: float = 3.0
     min_rto: float = 0.2
     packet_size: float = 1500.0
@@ -145,19 +150,71 @@ class Scenario:
     def __post_init__(self) -> None:
         instance("name", self.name, str, "a text")
         object.__setattr__(self, "links", listed("links", self.links, Link))
-        object.__setattr__(self, "flows", listed("flows", self.flows, Flow))
+        if not isinstance(self.flows, Flows):
+            object.__setattr__(self, "flows", listed("flows", self.flows, Flow))
         one_number("duration", self.duration, above=0.0, at_most=1e5, hint="in s")
         one_number("min_rto", self.min_rto, above=0.0, at_most=100.0, hint="in s")
         one_number("packet_size", self.packet_size, above=0.0, hint="in bytes")
         if not self.links:
             raise ValueError("links = (): at least one link is needed")
-        if not self.flows:
+        if not len(self.flows):
             raise ValueError("flows = (): at least one flow is needed")
         _distinct("links", (link.name for link in self.links))
-        _distinct("flows", (flow.name for flow in self.flows))
+        if self.table.are_named:
+            _distinct("flows", self.table.names)
+        self._check_hosts()
+        queues = {n.discipline.per: n.name for n in self.links if isinstance(n.discipline, DFC)}
+        if len(queues) > 1:
+            msg = f"must be that of all links with DFC, but is 'flow' on {queues['flow']}"
+            raise ValueError(f"per of link {queues['input']!r} = 'input': {msg}")
+        flows = np.bincount(self.routes.places, minlength=len(self.links))
+        used, first = distinct(self.routes.places, len(self.links))
+        for n in used[np.argsort(first)].tolist():
+            if not self.links[n].shared:
+                _can_pause(self.links[n], int(flows[n]) * self.links[n].buffer)
+            rule = self.links[n].discipline
+            if isinstance(rule, PFC) and n not in self.interfaces:
+                self._check_classes(n, rule)
+
+    @cached_property
+    def table(self) -> Flows:
+        """The flows as columns."""
+        return Flows.of(self.flows)
+
+    @cached_property
+    def routes(self) -> Routes:
+        """The links on the path of each flow, by their places in ``links``."""
+        table, N = self.table, len(self.table.nodes)
+        place = {node: n for n, node in enumerate(table.nodes)}
+        ends = [(place.get(link.source, N), place.get(link.target, N)) for link in self.links]
+        source, target = np.array(ends, dtype=np.int64).T
+        known = np.flatnonzero((source < N) & (target < N))
+        keys = source[known] * N + target[known]
+        order = np.argsort(keys)
+        places, ends_here = table.paths.places, table.paths.begin + table.paths.counts - 1
+        inner = np.ones(len(places), dtype=np.bool_)
+        inner[ends_here] = False
+        at = np.flatnonzero(inner)
+        asked = places[at] * N + places[at + 1]
+        found = np.searchsorted(keys[order], asked).clip(max=max(0, len(keys) - 1))
+        is_link = keys[order][found] == asked if len(keys) else np.zeros(len(asked), dtype=np.bool_)
+        if not is_link.all():
+            at = at[~is_link][0]
+            self._refuse_path(int(np.searchsorted(table.paths.begin, at, side="right")) - 1, int(at))
+        return Routes(known[order[found]], table.paths.counts - 1)
+
+    def _refuse_path(self, f: int, at: int) -> None:
+        """Raise ValueError for a flow without a link from a node of its path to the next one."""
+        ends = (self.table.nodes[n] for n in self.table.paths.places[at : at + 2])
+        names = ", ".join(link.name for link in self.links[:12])
+        msg = f"there is no link {'->'.join(map(str, ends))}, must go over {names}"
+        raise ValueError(f"path of flow {self.table.name(f)!r}: {msg}")
+
+    def _check_hosts(self) -> None:
+        """Raise ValueError for hosts that the first link of a flow cannot serve, and for DFC in front of pauses."""
         has_any_dfc = any(isinstance(link.discipline, DFC) for link in self.links)
-        for flow in self.flows:
-            self._check_path(flow)
+        asks = set(self.table.columns["host"].values) & {"shaped", "nic"}
+        for flow in self.flows if self.routes and (has_any_dfc or "shaped" in asks) else ():
             has_dfc = has_any_dfc and isinstance(self.path(flow)[0].discipline, DFC)
             if flow.host == "shaped" and not has_dfc:
                 kind = type(self.path(flow)[0].discipline).__name__
@@ -171,35 +228,15 @@ class Scenario:
                 if pausing and isinstance(before.discipline, DFC):
                     msg = f"DFC cannot feed {link.name}: that link pauses its feeders"
                     raise ValueError(f"discipline of link {before.name!r}: {msg}")
-        queues = {n.discipline.per: n.name for n in self.links if isinstance(n.discipline, DFC)}
-        if len(queues) > 1:
-            msg = f"must be that of all links with DFC, but is 'flow' on {queues['flow']}"
-            raise ValueError(f"per of link {queues['input']!r} = 'input': {msg}")
-        for n, flows in Counter(n for flow in self.flows for n in self.path_index(flow)).items():
-            if not self.links[n].shared:
-                _can_pause(self.links[n], flows * self.links[n].buffer)
-            rule = self.links[n].discipline
-            if isinstance(rule, PFC):
-                self._check_classes(n, rule)
-
-    def _check_path(self, flow: Flow) -> None:
-        """Raise ValueError where there is no link from a node of a flow's path to the next one."""
-        try:
-            self.path_index(flow)
-        except KeyError as error:
-            missing = "{}->{}".format(*error.args[0])
-            names = ", ".join(link.name for link in self.links[:12])
-            msg = f"there is no link {missing}, must go over {names}"
-            raise ValueError(f"path of flow {flow.name!r}: {msg}") from None
 
     def _check_classes(self, n: int, rule: PFC) -> None:
         """Refuse links that cannot stop one class, and buffers too small for what PFC reserves."""
-        link, before = self.links[n], self.feeders(n)
-        for u, flows in before.items():
-            lossless = {self.flows[f].priority for f in flows} & set(rule.classes)
+        link = self.links[n]
+        for u, own in self._classes_fed.get(n, {}).items():
+            lossless = own & set(rule.classes)
             if u < 0 or not lossless or isinstance(self.links[u].discipline, PFC):
                 continue
-            others = {self.flows[f].priority for own in self.feeders(u).values() for f in own}
+            others = self._classes_over[u]
             if len(others) > 1:
                 kind = type(self.links[u].discipline).__name__
                 msg = f"{link.name} pauses class {min(lossless)} alone, which {kind} cannot among"
@@ -281,15 +318,51 @@ class Scenario:
 
     def feeding(self, u: int) -> Link:
         """Return the link of a feeder; of a host, whose access link is like it, the first of its flow's path."""
-        return self.links[u] if u >= 0 else self.path(self.flows[-1 - u])[0]
+        return self.links[u if u >= 0 else int(self.routes.first[-1 - u])]
 
     @cached_property
     def _feeders(self) -> dict[int, dict[int, tuple[int, ...]]]:
         found: dict[int, dict[int, list[int]]] = {}
-        for f, flow in enumerate(self.flows):
-            for before, n in itertools.pairwise((-1 - f, *self.path_index(flow))):
+        for f, route in enumerate(self.routes):
+            for before, n in itertools.pairwise((-1 - f, *route)):
                 found.setdefault(n, {}).setdefault(before, []).append(f)
         return {n: {u: tuple(flows) for u, flows in own.items()} for n, own in found.items()}
+
+    @cached_property
+    def _classes_fed(self) -> dict[int, dict[int, set[int]]]:
+        """Classes of the flows at each link with PFC, interfaces of hosts apart, by the link before as in `feeders`."""
+        routes, count, F = self.routes, len(self.links), len(self.flows)
+        counts = np.array([isinstance(link.discipline, PFC) for link in self.links])
+        counts[list(self.interfaces)] = False
+        before = np.concatenate([[0], routes.places[:-1]]) + F
+        before[routes.begin] = F - 1 - np.arange(F)
+        classes, rank = np.unique(self.table.numbers("priority"), return_inverse=True)
+        flow = routes.flow
+        examples = []  # hops that differ in links and class, each the first of its kind
+        for at, low, span in (
+            (np.flatnonzero(counts[routes.places] & (before >= F)), F, count),
+            (np.flatnonzero(counts[routes.places] & (before < F)), 0, F),
+        ):
+            keys = (routes.places[at] * span + before[at] - low) * len(classes)
+            keys += rank.reshape(-1)[flow[at]]
+            examples.append(at[distinct(keys, count * span * len(classes))[1]])
+        found: dict[int, dict[int, set[int]]] = {}
+        own = np.sort(np.concatenate(examples))
+        columns = routes.places[own], before[own] - F, classes[rank.reshape(-1)[flow[own]]]
+        for n, u, priority in zip(*(column.tolist() for column in columns), strict=True):
+            found.setdefault(n, {}).setdefault(u, set()).add(int(priority))
+        return found
+
+    @cached_property
+    def _classes_over(self) -> dict[int, set[int]]:
+        """Classes of the flows over each link."""
+        classes, rank = np.unique(self.table.numbers("priority"), return_inverse=True)
+        keys = self.routes.places * len(classes) + rank.reshape(-1)[self.routes.flow]
+        found: dict[int, set[int]] = {}
+        for key in present(keys, len(self.links) * len(classes)).tolist():
+            n, number = divmod(key, len(classes))
+            found.setdefault(n, set()).add(int(classes[number]))
+        return found
 
     def ingress(self, n: int) -> list[tuple[int, int, float]]:
         """Return what a link with PFC counts: links that feed it, lossless classes, and packets that fit.
@@ -309,10 +382,10 @@ class Scenario:
         if not isinstance(link.discipline, PFC) or n in self.interfaces:
             return []
         found = []
-        for u, flows in self.feeders(n).items():
+        for u, own in self._classes_fed.get(n, {}).items():
             over = self.feeding(u)
             room = link.discipline.room(over.rate, over.delay)
-            classes = {self.flows[f].priority for f in flows} & set(link.discipline.classes)
+            classes = own & set(link.discipline.classes)
             found += [(u, priority, room) for priority in sorted(classes)]
         return found
 
@@ -337,15 +410,29 @@ class Scenario:
     @cached_property
     def interfaces(self) -> frozenset[int]:
         """The links that are interfaces of hosts: they begin at nodes from which flows only start, all by ``"nic"``."""
-        first = [self.path_index(flow)[0] for flow in self.flows]
-        hosts = [self.host_of(flow) for flow in self.flows]
-        if "nic" not in hosts:
+        first, is_nic = self.routes.first, self.host_is("nic")
+        if not is_nic.any():
             return frozenset()
-        others = {node for path in {flow.path for flow in self.flows} for node in path[1:-1]}
-        others |= {
-            self.links[n].source for n, host in zip(first, hosts, strict=True) if host != "nic"
-        }
-        return frozenset(n for n in first if self.links[n].source not in others)
+        inner = np.ones(len(self.routes.places), dtype=np.bool_)
+        inner[self.routes.begin] = False
+        others = {self.links[n].source for n in np.unique(self.routes.places[inner]).tolist()}
+        others |= {self.links[n].source for n in np.unique(first[~is_nic]).tolist()}
+        return frozenset(n for n in np.unique(first).tolist() if self.links[n].source not in others)
+
+    def host_is(self, kind: str) -> NDArray[np.bool_]:
+        """Return for which flows `host_of` is of some kind, shape (F,)."""
+        own = self.table.each("host", lambda host: host == kind)
+        given = self.table.each("host", lambda host: host is not None)
+        pauses = np.array([isinstance(link.discipline, (Pause, PFC)) for link in self.links])
+        asked = {"nic": pauses, "direct": ~pauses}.get(kind, np.zeros_like(pauses))
+        return np.where(given, own, asked[self.routes.first])
+
+    @cached_property
+    def at_once(self) -> NDArray[np.bool_]:
+        """Whether `enters_at_once` is true of each flow, shape (F,)."""
+        own = np.zeros(len(self.links), dtype=np.bool_)
+        own[list(self.interfaces)] = True
+        return self.host_is("direct") | (self.host_is("nic") & own[self.routes.first])
 
     def enters_at_once(self, flow: Flow) -> bool:
         """Return whether a flow's packets enter the queue of its first link without an access link before it."""
@@ -392,11 +479,23 @@ class Scenario:
         """The indices of links by path, as far as they have been asked for."""
         return {}
 
+    def on_path(self, values: Sequence[float] | NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the sum of some values of the links over the path of each flow, shape (F,)."""
+        given = np.asarray(values, dtype=np.float64)[self.routes.places]
+        sums: NDArray[np.float64] = np.bincount(self.routes.flow, given, minlength=len(self.flows))
+        return sums
+
     def base_rtt(self, flow: Flow) -> float:
         """Return the round-trip propagation delay of a flow in s, its access link included."""
         links = self.path(flow)
         access = 0.0 if self.enters_at_once(flow) else links[0].delay
         return 2.0 * (access + sum(link.delay for link in links))
+
+    def base_rtts(self) -> NDArray[np.float64]:
+        """Return `base_rtt` of all flows, s, shape (F,)."""
+        delays = np.array([link.delay for link in self.links])
+        access = np.where(self.at_once, 0.0, delays[self.routes.first])
+        return 2.0 * (access + self.on_path(delays))
 
     def like_links(self) -> Link:
         """Return the first link if all links are equal except for their ends; else ValueError."""

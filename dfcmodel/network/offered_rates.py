@@ -6,12 +6,14 @@ import math
 from collections import Counter
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from dfcmodel.network.arrivals import ArrivalProcess, Replay
 from dfcmodel.network.flows import CBR, OnOff
 from responsefn import WindowRule
 
 if TYPE_CHECKING:
-    from dfcmodel.network.flows import Flow
+    from dfcmodel.network.flows import Flow, Source
     from dfcmodel.network.networks import Link, Scenario
 
 __all__ = ["bottleneck_of", "equal_shares", "flows_per_link", "offered_packets"]
@@ -19,7 +21,8 @@ __all__ = ["bottleneck_of", "equal_shares", "flows_per_link", "offered_packets"]
 
 def flows_per_link(scenario: Scenario) -> Counter[str]:
     """Return the number of flows over each link, by the links' names."""
-    return Counter(link.name for flow in scenario.flows for link in scenario.path(flow))
+    counts = np.bincount(scenario.routes.places, minlength=len(scenario.links)).tolist()
+    return Counter({n.name: count for n, count in zip(scenario.links, counts, strict=True) if count})
 
 
 def bottleneck_of(scenario: Scenario, flow: Flow, crowd: Counter[str]) -> Link:
@@ -33,33 +36,33 @@ def equal_shares(scenario: Scenario) -> list[float]:
     A window limits it to a window per round trip, a source without a window sends at its own rate (`OnOff`: that of
     its on periods; an arrival process its mean rate, and its share where that is not known).
     """
-    crowd = flows_per_link(scenario)
-    rates = []
-    for flow in scenario.flows:
-        if isinstance(flow.source, (CBR, OnOff)):
-            rates.append(flow.source.rate)
-            continue
-        if isinstance(flow.source, (ArrivalProcess, Replay)) and math.isfinite(
-            flow.source.mean_rate
-        ):
-            rates.append(flow.source.mean_rate)
-            continue
-        rate = min(link.rate / crowd[link.name] for link in scenario.path(flow))
-        if isinstance(flow.source, WindowRule):
-            rate = min(rate, flow.max_window / scenario.base_rtt(flow))
-        rates.append(rate)
-    return rates
+    table, routes = scenario.table, scenario.routes
+    own = table.each("source", _own_rate)
+    crowd = np.bincount(routes.places, minlength=len(scenario.links))
+    share = np.array([link.rate for link in scenario.links]) / np.maximum(crowd, 1)
+    rates = np.minimum.reduceat(share[routes.places], routes.begin)
+    windows = table.numbers("max_window") / scenario.base_rtts()
+    rates = np.where(table.of_kind(WindowRule), np.minimum(rates, windows), rates)
+    found: list[float] = np.where(np.isnan(own), rates, own).tolist()
+    return found
 
 
-def _most_packets(flow: Flow) -> float:
-    """Return the most packets that a flow sends, however long it is simulated."""
-    total = flow.source.total if isinstance(flow.source, Replay) else math.inf
-    return min(flow.all_packets, total)
+def _own_rate(source: Source) -> float:
+    """Return the rate at which a source without a window sends, packets/s; nan where it is not known."""
+    if isinstance(source, (CBR, OnOff)):
+        return source.rate
+    known = isinstance(source, (ArrivalProcess, Replay)) and math.isfinite(source.mean_rate)
+    return source.mean_rate if known else math.nan
 
 
 def offered_packets(scenario: Scenario, duration: float) -> list[float]:
     """Return the packets that each flow sends at most in ``duration`` s, at equal shares, shape (F,)."""
-    return [
-        min(_most_packets(flow), rate * max(0.0, min(duration, flow.stop) - flow.start))
-        for flow, rate in zip(scenario.flows, equal_shares(scenario), strict=True)
-    ]
+    table = scenario.table
+    ends = np.minimum(duration, table.numbers("stop"))
+    times = np.maximum(0.0, ends - table.numbers("start"))
+    endless = table.numbers("idle") < math.inf
+    most = np.where(endless, math.inf, table.numbers("size"))
+    of_trace = table.each("source", lambda s: s.total if isinstance(s, Replay) else math.inf)
+    sent = np.array(equal_shares(scenario)) * times
+    found: list[float] = np.minimum(np.minimum(most, of_trace), sent).tolist()
+    return found

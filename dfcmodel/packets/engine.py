@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dfcmodel.network.arrivals import Arrival, ArrivalProcess
-from dfcmodel.network.flows import rules_of
+from dfcmodel.network.flows import rules_among
 from dfcmodel.network.manager_events import manager_events_of
 from dfcmodel.network.program_events import program_events_of
 from dfcmodel.packets.kernel import layout as kernel
@@ -205,7 +205,8 @@ class PacketRun:
         flow, now = self.layout.arrays["flow"], self.done * self.plan.sample
         own_pace = (flow["paced"] == 1) & (flow["pace_start"] == 0.0)
         rates = np.where(flow["recovery"] == RATED, flow["cwnd"], 0.0)
-        rates = np.where(own_pace, flow["rule_state"][:, 0], rates)
+        rule = self.layout.arrays["rule"]
+        rates = np.where(own_pace, rule["rule_state"][flow["rule"], 0], rates)
         for f in np.flatnonzero(np.isnan(rates)).tolist():
             check_rate(self.plan.scenario, f, float(rates[f]), now)
 
@@ -239,7 +240,8 @@ class PacketRun:
 
 def begin_run(plan: Plan, spare: int = 1) -> PacketRun:
     """Return the run of a plan at t = 0; arrays that grow are ``spare`` times as large at first."""
-    signatures = signatures_of(dict.fromkeys(rules_of(plan.scenario.flows)))  # flows share rules
+    sources = plan.scenario.table.columns["source"].values
+    signatures = signatures_of(dict.fromkeys(rules_among(sources)))  # flows share rules
     events = sender_events(signatures)
     managers = manager_events_of(called_managers(plan))
     programs = program_events_of(program_signatures(plan))
@@ -295,10 +297,7 @@ def _whole_run(plan: Plan, traced: Sequence[int]) -> PacketRun:
         if done:
             break
         spare *= 4
-    flow, sizes = (
-        run.layout.arrays["flow"],
-        np.array([each.all_packets for each in plan.scenario.flows]),
-    )
+    flow, sizes = run.layout.arrays["flow"], plan.all_packets
     used_up = np.maximum(flow["snd_nxt"], flow["sent"]) >= ENDLESS
     check_numbers(plan.scenario, used_up & (sizes > ENDLESS), plan.end)
     for row, f in np.argwhere(~(run.records.window <= LARGEST))[:1].tolist():

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+
+from dfcmodel.network.routes import Routes, present
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -41,6 +42,12 @@ class Hops(NamedTuple):
     begins: NDArray[np.bool_]
     before: Integers
     row: Integers
+
+    def of(self, flows: Integers) -> Hops:
+        """Return the hops of some flows, in ascending order."""
+        chosen = np.zeros(int(self.flow.max(initial=-1)) + 1, dtype=np.bool_)
+        chosen[flows] = True
+        return self if chosen.all() else Hops(*(column[chosen[self.flow]] for column in self))
 
     def round_trips(self, passage: Floats) -> Floats:
         """Return the time of each flow's first packet and its ACK where nothing waits, s, (F,).
@@ -106,7 +113,7 @@ def arrivals_of(
     before = np.where(hops.begins, -1 - hops.flow, hops.before)[kept]
     span = flows + int(hops.port.max(initial=0)) + 1
     keys = (hops.port[kept] * span + before + flows) * places + ranks[hops.flow[kept]]
-    keys, ranks = np.divmod(np.unique(keys), places)
+    keys, ranks = np.divmod(present(keys, span * span * places), places)
     port, before = np.divmod(keys, span)
     return port, before - flows, ranks
 
@@ -121,17 +128,14 @@ def hops_of(forward: Sequence[Sequence[int]], backward: Sequence[Sequence[int]])
     ([0, 1, 2, 1], [-1, 0, 1, -1], [0, 1, 3, 5])
     """
 
-    def whole(values: Any) -> Integers:
-        return np.fromiter(values, dtype=np.int64)
-
-    there, back = whole(map(len, forward)), whole(map(len, backward))
-    counts = there + back
+    out, back = Routes.of(forward), Routes.of(backward)
+    there, counts = out.counts, out.counts + back.counts
     start = np.cumsum(counts) - counts
     flow = np.repeat(np.arange(len(counts)), counts)
-    both = itertools.chain.from_iterable(zip(forward, backward, strict=True))
-    port = whole(itertools.chain.from_iterable(both))
-    place = np.arange(len(port)) - start[flow]
+    place = np.arange(len(flow)) - start[flow]
     is_ack = place >= there[flow]
+    port = np.empty(len(flow), dtype=np.int64)
+    port[~is_ack], port[is_ack] = out.places, back.places
     before = np.concatenate([[-1], port[:-1]])
     before[place == 0] = -1
     begins = (place == 0) | (place == there[flow])

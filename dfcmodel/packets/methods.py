@@ -12,6 +12,7 @@ from hopflow.checks import choice, flag, instance, number, one_number, whole
 from responsefn import DeliveryRule, RateRule
 
 if TYPE_CHECKING:
+    from dfcmodel.network.flows import Source
     from dfcmodel.network.networks import Scenario
 
 __all__ = ["Packets"]
@@ -125,29 +126,34 @@ class Packets:
         """Whether the conventions are ns-2's."""
         return self.convention == "ns2"
 
-    def recovery_of(self, scenario: Scenario) -> tuple[str | LossRecovery, ...]:
+    def recovery_of(self, scenario: Scenario) -> Sequence[str | LossRecovery]:
         """Return the loss recovery of each flow; ValueError for a name that is not a flow."""
         given = self.recovery
         if isinstance(given, Mapping):
-            names = [flow.name for flow in scenario.flows]
+            names = list(scenario.table.names)
             for name in given:
                 choice("recovery: flow", name, names)
-        found = []
-        for flow in scenario.flows:
-            own = getattr(flow.source, "recovery", "")
-            if own != "":
-                check_choice(f"recovery of {flow.source!r}", own)
-            chosen = given.get(flow.name) if isinstance(given, Mapping) else given
-            if isinstance(chosen, str) and chosen in REPAIRS:
-                if isinstance(given, Mapping) and own:
-                    name = f"recovery of flow {flow.name!r} with {flow.source!r}"
-                    choice(name, chosen, RECOVERIES)
-                chosen = None
-            own_window = chosen == "prr" and isinstance(flow.source, DeliveryRule)
-            found.append(chosen if own and chosen is not None and not own_window else own)
-        return tuple(found)
+            return tuple(
+                self._recovery(flow.source, given.get(flow.name), flow.name)
+                for flow in scenario.flows
+            )
+        return scenario.table.columns["source"].map(lambda source: self._recovery(source, given))
 
-    def repair_of(self, scenario: Scenario) -> tuple[str, ...]:
+    def _recovery(
+        self, source: Source, chosen: str | LossRecovery | None, name: str | None = None
+    ) -> str | LossRecovery:
+        """Return the loss recovery of a source for which one is chosen, by the name of its flow or for all flows."""
+        own: str | LossRecovery = getattr(source, "recovery", "")
+        if own != "":
+            check_choice(f"recovery of {source!r}", own)
+        if isinstance(chosen, str) and chosen in REPAIRS:
+            if name is not None and own:
+                choice(f"recovery of flow {name!r} with {source!r}", chosen, RECOVERIES)
+            chosen = None
+        own_window = chosen == "prr" and isinstance(source, DeliveryRule)
+        return chosen if own and chosen is not None and not own_window else own
+
+    def repair_of(self, scenario: Scenario) -> Sequence[str]:
         """Return what each flow at the rate of a rule does about losses, "" of the others.
 
         Raises
@@ -155,18 +161,18 @@ class Packets:
         ValueError
             Where a mapping gives such a flow a recovery of windows.
         """
-        given, found = self.recovery, []
-        for flow in scenario.flows:
-            chosen = REPAIRS[0]
-            if not isinstance(flow.source, RateRule):
-                chosen = ""
-            elif isinstance(given, Mapping) and flow.name in given:
+        given = self.recovery
+        usual = str(given) if isinstance(given, str) and given in REPAIRS else REPAIRS[0]
+        by_rate = scenario.table.columns["source"].map(lambda source: isinstance(source, RateRule))
+        found = by_rate.map(lambda has_rate: usual if has_rate else "")
+        if not isinstance(given, Mapping):
+            return found
+        chosen = list(found)
+        for f, flow in enumerate(scenario.flows):
+            if by_rate[f] and flow.name in given:
                 name = f"recovery of flow {flow.name!r} with {flow.source!r}"
-                chosen = str(choice(name, given[flow.name], REPAIRS))
-            elif isinstance(given, str) and given in REPAIRS:
-                chosen = given
-            found.append(chosen)
-        return tuple(found)
+                chosen[f] = str(choice(name, given[flow.name], REPAIRS))
+        return tuple(chosen)
 
 
 def check_choice(name: str, given: object) -> None:

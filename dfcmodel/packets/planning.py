@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dfcmodel.network.arrivals import MAX_BATCH
-from dfcmodel.network.flows import CBR, of_kind
+from dfcmodel.network.flows import CBR
 from dfcmodel.packets import ns2_random
 from dfcmodel.packets.plans import BLOCK, ENDLESS, HEADER, SHORTEST_FRAME, SIZES, Plan
 from dfcmodel.packets.ports import Ports
@@ -75,34 +75,24 @@ def plan_packets(
     check_numbers(scenario, _surely_sent(scenario, starts, end) > ENDLESS, end)
     sample, samples, every = _division(end, sample)
     ports = Ports(scenario, method)
-    forward, backward = [], []
-    listens = of_kind(scenario.flows, WindowRule, RateRule)
-    for f, flow in enumerate(scenario.flows):
-        out = list(scenario.path_index(flow))
-        if not scenario.enters_at_once(flow):
-            out.insert(0, ports.access(f, out[0]))
-        forward.append(tuple(out))
-        back = [ports.reverse(p) for p in reversed(out)] if listens[f] else []
-        backward.append(tuple(back))
+    listens = scenario.table.of_kind(WindowRule, RateRule)
+    forward, backward = ports.routes(listens)
     acks = np.append(HEADER + BLOCK * np.arange(SIZES - 2), SHORTEST_FRAME)
     sizes = np.array([scenario.packet_size, *(acks if method.ack_transmission else 0.0 * acks)])
     bits = np.array([port.bits for port in ports.all])
     transmission = 8.0 * sizes[np.newaxis, :] / bits[:, np.newaxis]
     delays = np.array([port.delay for port in ports.all])
-    F, P = len(scenario.flows), len(ports.all)
+    F, P = len(starts), len(ports.all)
     seeds = np.random.SeedSequence(method.seed or 0).generate_state(P + F, np.uint64) | np.uint64(1)
     return Plan(
         scenario=scenario,
         method=method,
         ports=tuple(ports.all),
-        forward=tuple(forward),
-        backward=tuple(backward),
+        forward=forward,
+        backward=backward,
         recoveries=method.recovery_of(scenario),
         repairs=method.repair_of(scenario),
-        delayed=tuple(
-            flow.delayed_acks and own
-            for flow, own in zip(scenario.flows, of_kind(scenario.flows, WindowRule), strict=True)
-        ),
+        delayed=scenario.table.each("delayed_acks", bool) & scenario.table.of_kind(WindowRule),
         transmission=transmission,
         passage=transmission + delays[:, np.newaxis],
         ranks=_ranks(transmission + delays[:, np.newaxis]),
@@ -200,10 +190,10 @@ def check_arrival(
 
 def _surely_sent(scenario: Scenario, starts: Floats, end: float) -> Floats:
     """Return the packets that constant rates send up to the end; 0 of sources that listen."""
-    rates = [flow.source.rate if isinstance(flow.source, CBR) else 0.0 for flow in scenario.flows]
-    sizes = [flow.size for flow in scenario.flows]
-    ends = np.minimum(end, [flow.stop for flow in scenario.flows])
-    sent: Floats = np.minimum(sizes, rates * np.maximum(0.0, ends - starts))
+    table = scenario.table
+    rates = table.each("source", lambda source: source.rate if isinstance(source, CBR) else 0.0)
+    ends = np.minimum(end, table.numbers("stop"))
+    sent: Floats = np.minimum(table.numbers("size"), rates * np.maximum(0.0, ends - starts))
     return sent
 
 
@@ -251,7 +241,7 @@ def _phases(scenario: Scenario, method: Packets) -> Floats:
             )
         return np.array(method.phases)
     nodes = {node: n for n, node in enumerate(scenario.nodes)}
-    drawn = [f for f, flow in enumerate(scenario.flows) if isinstance(flow.source, WindowRule)]
+    drawn = np.flatnonzero(scenario.table.of_kind(WindowRule)).tolist()
     phases = np.zeros(F)  # agents of other sources draw none
     phases[drawn] = ns2_random.tick_phases(
         [nodes[scenario.flows[f].path[0]] for f in drawn], len(nodes), method.seed

@@ -10,6 +10,8 @@ import numpy as np
 
 from dfcmodel.network.class_pauses import ALL, CONTROL, PFC
 from dfcmodel.network.disciplines import DFC, FIFO, Pause
+from dfcmodel.network.flow_tables import Column
+from dfcmodel.network.routes import distinct
 from dfcmodel.packets.hops import Hops, Ingresses, arrivals_of, hops_of
 from dfcmodel.packets.ports import UNBOUNDED, Interface, has_lanes
 from dfcmodel.packets.recoveries import recovery_named
@@ -17,12 +19,13 @@ from responsefn import DeliveryRule, RateRule, WindowRule
 from responsefn.rules.base import answers_marks
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
     from dfcmodel.network.disciplines import Discipline
     from dfcmodel.network.networks import Scenario
+    from dfcmodel.network.routes import Routes
     from dfcmodel.packets.methods import Packets
     from dfcmodel.packets.ports import Port
     from dfcmodel.packets.recoveries import LossRecovery
@@ -101,11 +104,11 @@ class Plan:
     scenario: Scenario
     method: Packets
     ports: tuple[Port, ...]
-    forward: tuple[tuple[int, ...], ...]
-    backward: tuple[tuple[int, ...], ...]
-    recoveries: tuple[str | LossRecovery, ...]
-    repairs: tuple[str, ...]
-    delayed: tuple[bool, ...]
+    forward: Routes
+    backward: Routes
+    recoveries: Sequence[str | LossRecovery]
+    repairs: Sequence[str]
+    delayed: NDArray[np.bool_]
     transmission: Floats
     passage: Floats
     ranks: NDArray[np.int64]
@@ -123,7 +126,9 @@ class Plan:
     @cached_property
     def recovery_kinds(self) -> tuple[type[LossRecovery], ...]:
         """Classes of the loss recoveries of window senders, each once."""
-        named = dict.fromkeys(given for given in self.recoveries if given != "")
+        recoveries = self.recoveries
+        among = recoveries.values if isinstance(recoveries, Column) else recoveries
+        named = dict.fromkeys(given for given in among if given != "")
         return tuple(dict.fromkeys(type(recovery_named(given)) for given in named))
 
     @cached_property
@@ -134,12 +139,38 @@ class Plan:
     @cached_property
     def stops(self) -> Floats:
         """When the flows end sending, s, (F,): not before they start; inf: never."""
-        return np.maximum(self.starts, [flow.stop for flow in self.scenario.flows])
+        return np.maximum(self.starts, self.scenario.table.numbers("stop"))
+
+    @cached_property
+    def turns(self) -> Hops:
+        """The hops of as few flows as have all turns from one port to the next that there are.
+
+        Whatever follows from the ports before and after a hop is that of these flows: times between ports among them, as
+        a port without a queue of its own has one port before it.
+        """
+        hops, P = self.hops, len(self.ports)
+        keys = hops.port * (P + 1) + hops.before + 1
+        span = P * (P + 1)
+        kinds = 2 * self.delayed + (self.backward.counts > 0)
+        if kinds.any():
+            keys, span = 4 * keys + kinds[hops.flow], 4 * span
+        return hops.of(np.unique(hops.flow[distinct(keys, span)[1]]))
+
+    @cached_property
+    def all_packets(self) -> Floats:
+        """Packets of each flow in all, (F,): `dfcmodel.Flow.all_packets`."""
+        table = self.scenario.table
+        return np.where(table.numbers("idle") == np.inf, table.numbers("size"), np.inf)
+
+    @cached_property
+    def priorities(self) -> NDArray[np.int64]:
+        """Class of traffic of each flow, (F,)."""
+        return self.scenario.table.numbers("priority").astype(np.int64)
 
     @cached_property
     def classes(self) -> NDArray[np.int64]:
         """Class of traffic at each hop, (H,): its flow's, or `CONTROL` for ACKs where these are set apart."""
-        ranks = np.array([flow.priority for flow in self.scenario.flows])[self.hops.flow]
+        ranks = self.priorities[self.hops.flow]
         apart = self.by_discipline(lambda each: getattr(each, "acks", "class") == "control")
         return np.where(self.hops.is_ack & apart[self.hops.port], CONTROL, ranks)
 
@@ -274,16 +305,15 @@ class Plan:
         return (quanta or 0) * QUANTUM / self.ports[q].bits
 
     @cached_property
-    def scalable(self) -> tuple[bool, ...]:
+    def scalable(self) -> NDArray[np.bool_]:
         """Whether each flow's packets carry ECT(1): its sender answers each mark, (F,)."""
-        flows = self.scenario.flows
-        kinds = {each for each in {type(flow.source) for flow in flows} if _answers(each)}
-        return tuple(type(flow.source) in kinds for flow in flows)
+        return self.scenario.table.each("source", lambda source: _answers(type(source)))
 
     @cached_property
-    def paced(self) -> tuple[bool, ...]:
+    def paced(self) -> NDArray[np.bool_]:
         """Whether a window sender spaces its packets: where its flow or its rule says so, (F,)."""
-        return tuple(flow.pacing or _own_pace(flow.source) for flow in self.scenario.flows)
+        table = self.scenario.table
+        return table.each("pacing", bool) | table.each("source", _own_pace)
 
     def paces(self, f: int) -> tuple[float, float]:
         """Return windows per round trip in slow start and above; 0 where the rule sets a rate, or none."""
@@ -339,7 +369,7 @@ class Plan:
         table = np.zeros((len(rules), CLASSES + 1), dtype=np.bool_)  # the last of no class
         for row, classes in zip(table, lossless, strict=True):
             row[list(classes)] = True
-        ranks = np.array([flow.priority for flow in self.scenario.flows])
+        ranks = self.priorities
         ranks = np.where((ranks >= 0) & (ranks < CLASSES), ranks, CLASSES)
         kept = table[own[self.hops.port], ranks[self.hops.flow]] & (self.hops.port < len(links))
         port, before, priority = arrivals_of(self.hops, kept & ~self.hops.is_ack, ranks)

@@ -5,15 +5,20 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
+
 from dfcmodel.network.class_pauses import PFC
 from dfcmodel.network.coupled import DualPI2
 from dfcmodel.network.disciplines import DFC, FIFO, Discipline, Fair, Pause, Priority, manager_of
 from dfcmodel.network.managers import RED
 from dfcmodel.network.programs import SwitchProgram
+from dfcmodel.network.routes import Routes, distinct
 from hopflow.checks import number
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
+
+    from numpy.typing import NDArray
 
     from dfcmodel.network.networks import Scenario
     from dfcmodel.packets.methods import Packets
@@ -133,7 +138,8 @@ class Ports:
     def access(self, f: int, n: int) -> int:
         """Return the access link of a flow's host, equal to link n, its first one; interfaces serve all flows over it."""
         first = self.all[n]
-        if self.scenario.host_of(self.scenario.flows[f]) == "nic":
+        flow = self.scenario.flows[f]
+        if self.scenario.host_of(flow) == "nic":
             if n not in self.interfaces:
                 source: Any = ("host", first.source, first.target)
                 own = _interface(first.discipline)
@@ -141,10 +147,62 @@ class Ports:
                     Port(source, first.source, first.bits, first.delay, UNBOUNDED, own, -1)
                 )
             return self.interfaces[n]
-        host: Any = ("host", self.scenario.flows[f].name)
-        shaped = self.scenario.flows[f].host == "shaped"
+        host: Any = ("host", flow.name)
+        shaped = flow.host == "shaped"
         rule = first.discipline if shaped else FIFO()
         return self._add(Port(host, first.source, first.bits, first.delay, UNBOUNDED, rule, -1))
+
+    def routes(self, listens: NDArray[np.bool_]) -> tuple[Routes, Routes]:
+        """Return the ports on the way of each flow's packets and of its ACKs, adding those that are needed.
+
+        Parameters
+        ----------
+        listens
+            Whether a flow has ACKs, shape (F,).
+        """
+        links, at_once = self.scenario.routes, self.scenario.at_once
+        first, is_nic = links.first, self.scenario.host_is("nic")
+        own = ~at_once & ~is_nic  # with access links of their own
+        access = np.full(len(links), -1, dtype=np.int64)
+        for f in self._first_users(listens, own).tolist():
+            out = list(links[f])
+            if not at_once[f]:
+                access[f] = self.access(f, out[0])
+                out.insert(0, int(access[f]))
+            for p in reversed(out) if listens[f] else ():
+                self.reverse(p)
+        shared = ~at_once & is_nic
+        of_link = np.full(len(self.all), -1, dtype=np.int64)
+        of_link[list(self.interfaces)] = list(self.interfaces.values())
+        access[shared] = of_link[first[shared]]
+        forward = _with_access(links, access)
+        return forward, self._reversed(forward, listens)
+
+    def _first_users(self, listens: NDArray[np.bool_], own: NDArray[np.bool_]) -> NDArray[np.int64]:
+        """Return the flows that may need new ports, in their order: further ones over the same links do not."""
+        links = self.scenario.routes
+        of_hop, count = links.flow, len(self.scenario.links)
+        chosen = [np.flatnonzero(own)]
+        chosen.append(distinct(links.first, count)[1])
+        heard = np.flatnonzero(listens)
+        chosen.append(heard[distinct(links.first[heard], count)[1]])
+        kept = np.flatnonzero(listens[of_hop])
+        chosen.append(of_hop[kept[distinct(links.places[kept], count)[1]]])
+        return np.unique(np.concatenate(chosen))
+
+    def _reversed(self, forward: Routes, listens: NDArray[np.bool_]) -> Routes:
+        """Return the ports on the way of ACKs, none of flows without."""
+        if not listens.any():
+            return Routes(np.empty(0, dtype=np.int64), np.zeros(len(forward), dtype=np.int64))
+        counts = np.where(listens, forward.counts, 0)
+        back = Routes(np.empty(0, dtype=np.int64), counts)
+        flow = back.flow
+        place = np.arange(len(flow)) - back.begin[flow]
+        there = forward.places[forward.begin[flow] + counts[flow] - 1 - place]
+        mirror = np.full(len(self.all), -1, dtype=np.int64)
+        for p in np.unique(there).tolist():
+            mirror[p] = self.reverse(p)
+        return Routes(mirror[there], counts)
 
     def reverse(self, p: int) -> int:
         """Return the port from the target of port p to its source, adding a mirror if needed.
@@ -166,3 +224,16 @@ class Ports:
         return self._add(
             Port(port.target, port.source, port.bits, port.delay, room, FIFO(), -1, mirror=True)
         )
+
+
+def _with_access(links: Routes, access: NDArray[np.int64]) -> Routes:
+    """Return routes that begin with an access link, where it is not -1."""
+    if (access < 0).all():
+        return links
+    has = (access >= 0).astype(np.int64)
+    counts = links.counts + has
+    found = Routes(np.empty(int(counts.sum()), dtype=np.int64), counts)
+    inner = np.ones(len(found.places), dtype=np.bool_)
+    inner[found.begin[has == 1]] = False
+    found.places[inner], found.places[~inner] = links.places, access[has == 1]
+    return found

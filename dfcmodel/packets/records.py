@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dfcmodel.network.class_pauses import ALL
-from dfcmodel.network.flows import of_kind
 from dfcmodel.network.run_tables import CAUSES, WAITING
 from dfcmodel.packets.remains import packets_inside, remaining_packets, row_excess
 from responsefn import WindowRule
@@ -43,7 +42,7 @@ class Records:
     lost
         Packets dropped at each hop in each sample, (S + 1, H).
     causes, first_drops
-        Packets dropped at each hop until the end, and the time of the first in s (nan: none), by cause
+        Packets dropped at each hop until the end, and the time of the first in s (0 where none was), by cause
         (`dfcmodel.network.run_tables.CAUSES`), (H, CAUSES).
     left
         Packets that wait at each hop in a lane at the end, (H,); of the compiled engine.
@@ -74,15 +73,15 @@ class Records:
         F, P, S = len(plan.forward), len(plan.ports), plan.samples
         self.plan = plan
         self.scale = 1.0 / plan.sample
-        ways = zip(plan.forward, plan.backward, strict=True)
-        self.first_hop = np.cumsum([0, *(len(out) + len(back) + 2 for out, back in ways)])
+        hops_of_flow = plan.forward.counts + plan.backward.counts + 2
+        self.first_hop = np.append(0, np.cumsum(hops_of_flow))
         H = int(self.first_hop[-1])
         self.window, self.round_trip = np.zeros((S, F)), np.full((S, F), np.nan)
         self.acked = np.full((S, F), -1, dtype=np.int64)
         self.delivered, self.transit = np.zeros((S + 1, F)), np.zeros((S + 1, F))
         self.lost = np.zeros((S + 1, H), dtype=np.int32)
         self.causes = np.zeros((H, len(CAUSES)), dtype=np.int32)
-        self.first_drops = np.full((H, len(CAUSES)), np.nan)
+        self.first_drops = np.zeros((H, len(CAUSES)))
         self.left = np.zeros(H, dtype=np.int32)
         self.started = np.zeros((S + 1, H), dtype=np.int32)
         self.waiting = np.zeros((S + 1, P), dtype=np.int32)
@@ -98,8 +97,8 @@ class Records:
         self.remaining = np.zeros(0, dtype=WAITING)
         self.emitted, self.inside = np.zeros(F), np.zeros(F)
         self.imbalance = np.zeros(F)
-        self.sizes = np.array([flow.size for flow in plan.scenario.flows])
-        self.sizes[of_kind(plan.scenario.flows, WindowRule)] += plan.method.is_ns2
+        table = plan.scenario.table
+        self.sizes = table.numbers("size") + (table.of_kind(WindowRule) & plan.method.is_ns2)
 
     def rows(self) -> dict[str, Any]:
         """Return what the compiled engine fills and reads, by its names in the kernel."""
@@ -140,15 +139,16 @@ class Records:
         hops = self.plan.hops
         later = np.bincount(hops.flow, self.lost[-1, hops.row], minlength=len(flow))
         self.lost[-1] = 0  # drops beyond the end of the simulation, which were processed ahead
-        self.drops = np.zeros(P, dtype=np.int64)
-        np.add.at(self.drops, hop["port"][real], self.lost.sum(axis=0)[real])
+        dropped = self.lost.sum(axis=0)
+        drops = np.bincount(hop["port"][real], dropped[real], minlength=P)
+        self.drops = drops.astype(np.int64)
         self.excess = row_excess(self.plan, arrays)
         self.remaining = remaining_packets(self.plan, arrays, self.left)
         self.emitted = flow["emitted"].astype(float)
         self.inside = packets_inside(arrays) + later
-        lost = np.add.reduceat(self.lost.sum(axis=0), self.first_hop[:-1])
+        lost = np.add.reduceat(dropped, self.first_hop[:-1])
         gone = self.delivered[:-1].sum(axis=0) + lost
-        blind = np.array([not back for back in self.plan.backward])
+        blind = self.plan.backward.counts == 0
         self.inside[blind] = (self.emitted - gone)[blind]  # what arrives after the end is processed
         for name in ("first_loss", "finished", "timeouts", "loss_events", "total"):
             setattr(self, name, flow[name].copy())
@@ -193,7 +193,7 @@ class Records:
         self.lost[self.bin_of(now), h] += 1
         self.inside[packet.flow] -= 1
         self.causes[h, cause] += 1
-        if np.isnan(self.first_drops[h, cause]):
+        if self.causes[h, cause] == 1:
             self.first_drops[h, cause] = now
         if not packet.is_ack and np.isnan(self.first_loss[packet.flow]):
             self.first_loss[packet.flow] = now

@@ -6,6 +6,8 @@ import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from dfcmodel.network.arrivals import ArrivalProcess
 from dfcmodel.network.class_pauses import PFC
 from dfcmodel.network.coupled import PI2
@@ -21,6 +23,8 @@ from hopflow.checks import choice
 from responsefn import DeliveryRule, NewReno, RateRule, Reno, Tahoe, WindowRule
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from dfcmodel.network.flows import Flow
     from dfcmodel.network.networks import Link, Scenario
     from dfcmodel.packets.methods import Packets
@@ -57,7 +61,8 @@ def check_scenario(scenario: Scenario, method: Packets) -> None:
             raise ValueError(f"shared of link {link.name} = False: {msg}")
         _check_discipline(link, method)
     selective = (None, *(name for name, each in RECOVERIES.items() if each.selective))
-    for flow in scenario.flows:
+    by_name = isinstance(method.recovery, Mapping)
+    for flow in scenario.flows if by_name else _examples(scenario):
         rule = flow.source
         _check_order(flow)
         given = method.recovery
@@ -89,9 +94,17 @@ def check_scenario(scenario: Scenario, method: Packets) -> None:
         _check_agents(scenario, method)
 
 
+def _examples(scenario: Scenario) -> Iterator[Flow]:
+    """Yield the first flow of each group that differs in nothing that is checked, in their order."""
+    table = scenario.table
+    ends = (np.isfinite(table.numbers(name)) for name in ("idle", "stop"))
+    first, _ = table.alike("source", "pacing", *ends)
+    return (scenario.flows[f] for f in first.tolist())
+
+
 def _check_agents(scenario: Scenario, method: Packets) -> None:
     """Raise ValueError for a window rule and a recovery that no agent of ns-2 has together."""
-    for flow, recovery in zip(scenario.flows, method.recovery_of(scenario), strict=True):
+    for flow, recovery in zip(scenario.table, method.recovery_of(scenario), strict=True):
         if not isinstance(flow.source, WindowRule):
             continue
         if recovery not in NS2_RULES:

@@ -36,9 +36,9 @@ NO_LINK = np.iinfo(np.int64).min
 def link_numbers(plan: Plan) -> NDArray[np.int64]:
     """Return the link of each port, -1 - flow of an access link, NO_LINK of a mirror, (P,)."""
     found = np.array([p.link if p.link >= 0 else NO_LINK for p in plan.ports], dtype=np.int64)
-    for f, out in enumerate(plan.forward):
-        if plan.ports[out[0]].link < 0:
-            found[out[0]] = -1 - f
+    first = plan.forward.first
+    hosts = np.flatnonzero(found[first] < 0)
+    found[first[hosts]] = -1 - hosts  # of several flows at an interface the last one
     return found
 
 
@@ -47,6 +47,8 @@ def dropped_packets(plan: Plan, causes: NDArray[np.int32], first_drops: NDArray[
 
     ``causes`` and ``first_drops`` are those of `dfcmodel.packets.records.Records`.
     """
+    if not causes.any():
+        return np.zeros(0, dtype=DROPPED)
     hops, links = plan.hops, link_numbers(plan)
     place, cause = np.nonzero(causes[hops.row])
     kept = links[hops.port[place]] >= 0

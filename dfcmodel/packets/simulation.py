@@ -8,10 +8,12 @@ import numpy as np
 
 from dfcmodel.network.class_pauses import ALL, PFC
 from dfcmodel.network.disciplines import Pause
+from dfcmodel.network.routes import distinct
 from dfcmodel.packets.engine import run_engine
 from dfcmodel.packets.planning import plan_packets
 from dfcmodel.packets.reference import run_reference
 from dfcmodel.packets.remains import dropped_packets, excess_rows
+from dfcmodel.results.at_nodes import AtNodes
 from dfcmodel.results.pauses import intervals_of
 from dfcmodel.results.trajectories import Trajectory
 from hopflow.kernels.stopwatch import Stopwatch
@@ -55,9 +57,9 @@ def plan_scenario(
     packet_jitter: float = 0.0,
 ) -> Plan:
     """Return the plan of a scenario with its starts: see `dfcmodel.simulate` for the parameters."""
-    starts = np.array([flow.start for flow in scenario.flows])
+    starts = scenario.table.numbers("start")
     if jitter > 0.0:
-        starts += np.random.default_rng(method.seed or 0).uniform(0.0, jitter, len(starts))
+        starts = starts + np.random.default_rng(method.seed or 0).uniform(0.0, jitter, len(starts))
     return plan_packets(
         scenario, method, end=duration, sample=sample, starts=starts, jitter=packet_jitter
     )
@@ -74,8 +76,7 @@ def trajectory(plan: Plan, records: Records, seconds: float) -> Trajectory:
         return np.add.reduceat(rows[: plan.samples], first, axis=0)
 
     places = {node: n for n, node in enumerate(scenario.senders)}
-    F, N = len(scenario.flows), len(places)
-    lost, carried, mean_queue = np.zeros((F, N, S)), np.zeros((F, N)), np.zeros((F, N))
+    F, N = len(plan.starts), len(places)
     waiting = np.cumsum(records.waiting[: plan.samples], axis=0)[last].T.astype(float)
     dropped = summed(records.lost)
     queued, peak, backlog = np.zeros((N, S)), np.zeros(N), np.zeros((F, S))
@@ -87,13 +88,11 @@ def trajectory(plan: Plan, records: Records, seconds: float) -> Trajectory:
         backlog[f] = waiting[p]
     kept = np.flatnonzero(~plan.hops.is_ack & (node_of[plan.hops.port] >= 0))
     flow, node, row = plan.hops.flow[kept], node_of[plan.hops.port[kept]], plan.hops.row[kept]
-    carried[flow, node] = records.carried[row]
-    mean_queue[flow, node] = records.waited[row] / plan.end
     losing = np.flatnonzero(dropped[:, row].any(axis=0))
-    lost[flow[losing], node[losing]] = dropped[:, row[losing]].T
+    lost = dropped[:, row[losing]].T.astype(float)
     opening = 1.0 if plan.method.is_ns2 else 0.0  # ns-2's first packet carries no data
     delivered = np.cumsum(records.delivered[: plan.samples], axis=0)[last].T
-    listens = np.array([[bool(back)] for back in plan.backward])
+    listens = (plan.backward.counts > 0)[:, np.newaxis]
     return Trajectory(
         scenario=scenario,
         step=0.0,
@@ -103,7 +102,7 @@ def trajectory(plan: Plan, records: Records, seconds: float) -> Trajectory:
         window=records.window[last].T,
         backlog=backlog,
         round_trip=records.round_trip[last].T,
-        lost=lost,
+        lost=AtNodes(flow[losing], node[losing], lost, (F, N, S)),
         queued=queued,
         peak_queue=peak,
         timeouts=_whole(records.timeouts),
@@ -112,15 +111,10 @@ def trajectory(plan: Plan, records: Records, seconds: float) -> Trajectory:
         seconds=seconds,
         first_loss=records.first_loss,
         finished=records.finished,
-        carried=carried,
-        mean_queue=mean_queue,
+        carried=AtNodes(flow, node, records.carried[row].astype(float), (F, N)),
+        mean_queue=AtNodes(flow, node, records.waited[row] / plan.end, (F, N)),
         started=np.array(plan.starts, dtype=float),
-        recoveries=tuple(
-            (str(kind) if isinstance(flow.source, WindowRule) else "") or repair
-            for flow, kind, repair in zip(
-                scenario.flows, plan.recoveries, plan.repairs, strict=True
-            )
-        ),
+        recoveries=_repairs(plan),
         paused=_paused(plan, records) if records.all_switches else None,
         dropped=dropped_packets(plan, records.causes, records.first_drops),
         excess=excess_rows(plan, records.excess),
@@ -132,9 +126,18 @@ def trajectory(plan: Plan, records: Records, seconds: float) -> Trajectory:
 
 def _hosts(plan: Plan) -> dict[int, int]:
     """Return the access links of hosts, each with a flow of the host: the first one."""
-    first = [ports[0] for ports in plan.forward]
-    hosts = {p: f for f, p in reversed([*enumerate(first)])}
-    return {p: f for p, f in hosts.items() if plan.ports[p].link < 0}
+    ports, flows = distinct(plan.forward.first, len(plan.ports))
+    pairs = zip(ports.tolist(), flows.tolist(), strict=True)
+    return {p: f for p, f in pairs if plan.ports[p].link < 0}
+
+
+def _repairs(plan: Plan) -> tuple[str, ...]:
+    """Return how each flow repairs losses; "" where it does not."""
+    recoveries, repairs = plan.recoveries, plan.repairs
+    if not plan.scenario.table.of_kind(WindowRule).any():
+        return tuple(repairs)
+    named = (str(kind) if kind != "" else "" for kind in recoveries)
+    return tuple(name or repair for name, repair in zip(named, repairs, strict=True))
 
 
 def _paused(plan: Plan, records: Records) -> Any:

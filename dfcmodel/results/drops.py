@@ -71,9 +71,7 @@ class LosslessLoss:
 
 def at_own_link(run: Records, dropped: Any) -> Any:
     """Return which rows of `DROPPED` are at the first link of a flow whose sender is not paused there, shape (N,)."""
-    flows = run.scenario.flows
-    first = np.array([run.scenario.path_index(flow)[0] for flow in flows], dtype=np.int64)
-    direct = np.array([run.scenario.host_of(flow) == "direct" for flow in flows], dtype=np.bool_)
+    first, direct = run.scenario.routes.first, run.scenario.host_is("direct")
     own = direct[dropped["flow"]] & (first[dropped["flow"]] == dropped["link"])
     return own & (dropped["ack"] == 0) & (dropped["cause"] == BUFFER_FULL)
 

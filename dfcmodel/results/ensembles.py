@@ -224,7 +224,7 @@ class Ensemble(Recorded, Result):
         }
         means = self.mean_efficiency()
         low, high = mean_interval(means)
-        lost = np.array([run.lost.sum(axis=(1, 2)) for run in self.runs])
+        lost = np.array([run.lost_by_flow for run in self.runs])
         for f, flow in enumerate(self.scenario.flows):
             rows[flow.name] = (
                 f"{type(flow.source).__name__}: mean efficiency {means[:, f].mean():.3f} "

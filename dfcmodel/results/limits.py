@@ -59,7 +59,7 @@ def limits_of_run(run: Any) -> tuple[str, ...]:
     """Return the known limits that apply to a run; none at packet level."""
     if run.step == 0.0:
         return ()
-    losing = run.lost.sum(axis=(1, 2)) > 0.0
+    losing = run.lost_by_flow > 0.0
     found = _limits(run.scenario, run.recoveries, losing, float(run.time[-1]))
     return (*found, *_resolution(run), *_circles_of_buffers(run))
 

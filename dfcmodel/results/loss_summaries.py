@@ -10,10 +10,12 @@ from dfcmodel.network.arrivals import ArrivalProcess, Replay
 from dfcmodel.network.disciplines import Pause, QueueManager, manager_of
 from dfcmodel.network.flows import CBR, OnOff, of_kind
 from dfcmodel.network.marking import RampMarking, StepMarking
+from dfcmodel.results.at_nodes import columns_of
 from dfcmodel.results.drops import packets_by_cause
 
 if TYPE_CHECKING:
     from dfcmodel.network.networks import Link
+    from dfcmodel.results.at_nodes import AtNodes
     from dfcmodel.results.records import Records
 
 __all__ = ["largest_queue", "places_of_losses"]
@@ -34,12 +36,12 @@ def places_of_losses(run: Records) -> str:
     Losses of flows at the first node of their own path, where ``host="direct"`` puts their packets into the buffer at once,
     are marked as such: they are no losses of the network behind it. So are packets that a manager dropped.
     """
-    by_flow = run.lost.sum(axis=2)
-    totals = by_flow.sum(axis=0)
+    lost = columns_of(run, "lost")
+    totals = lost.by_node()
     order = [int(n) for n in np.argsort(-totals, kind="stable") if totals[n] > 0.0]
     if not order:
         return ""
-    said = [f"{run.scenario.senders[n]} {totals[n]:.0f}{_cause(run, by_flow, n)}" for n in order]
+    said = [f"{run.scenario.senders[n]} {totals[n]:.0f}{_cause(run, lost, n)}" for n in order]
     rest = totals[order[MAX_PLACES:]].sum()
     more = f", {len(order) - MAX_PLACES} other nodes {rest:.0f}" if len(order) > MAX_PLACES else ""
     return ", ".join(said[:MAX_PLACES]) + more
@@ -59,7 +61,7 @@ def _links_from(run: Records, n: int) -> list[Link]:
     return [link for link in run.scenario.links if link.source == node]
 
 
-def _cause(run: Records, by_flow: np.ndarray, n: int) -> str:
+def _cause(run: Records, lost: AtNodes, n: int) -> str:
     """Return a remark on the losses at a node: their causes, with numbers where there are several, and missing room."""
     links = _links_from(run, n)
     remarks = []
@@ -68,7 +70,7 @@ def _cause(run: Records, by_flow: np.ndarray, n: int) -> str:
         rows = run.dropped[np.isin(run.dropped["link"], places)]
         counts = dict(packets_by_cause(run, rows))
         for cause, packets in counts.items():
-            said = _described(run, by_flow, n, cause)
+            said = _described(run, lost, n, cause)
             if said or len(counts) > 1:
                 number = f"{packets:.0f} " if len(counts) > 1 else ""
                 remarks.append(f"{number}{said or 'without room'}")
@@ -77,13 +79,11 @@ def _cause(run: Records, by_flow: np.ndarray, n: int) -> str:
     return f" ({'; '.join(remarks)})" if remarks else ""
 
 
-def _described(run: Records, by_flow: np.ndarray, n: int, cause: str) -> str:
+def _described(run: Records, lost: AtNodes, n: int, cause: str) -> str:
     """Return what is said of a cause of losses at a node; "" of a full buffer."""
     if cause != "manager":
         return CAUSES_IN_WORDS[cause]
-    losing = [
-        flow for flow, lost in zip(run.scenario.flows, by_flow[:, n], strict=True) if lost > 0.0
-    ]
+    losing = [run.scenario.flows[f] for f in lost.flow[lost.node == n].tolist()]
     managers = {manager_of(link.discipline) for link in _links_from(run, n)} - {None}
     deaf = all(of_kind(losing, CBR, OnOff, ArrivalProcess, Replay)) and all(
         _marks(manager) for manager in managers

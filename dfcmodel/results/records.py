@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dfcmodel.results.at_nodes import columns_of, in_columns
 from hopflow.status import Status
 
 if TYPE_CHECKING:
@@ -49,6 +50,7 @@ class Recorded:
         return self._data.copy()
 
 
+@in_columns("lost", "carried", "mean_queue")
 @dataclass(frozen=True, repr=False, eq=False)
 class Records(Recorded):
     """The recorded arrays of one run of a scenario, sampled at ``time``.
@@ -163,6 +165,11 @@ class Records(Recorded):
     step_error: float | None = None
     accuracy: float | None = None
 
+    @cached_property
+    def lost_by_flow(self) -> NDArray[np.float64]:
+        """Packets that each flow lost, shape (F,): the sum of ``lost``."""
+        return columns_of(self, "lost").by_flow()
+
     @property
     def status(self) -> Status:
         """COMPLETED when every packet is accounted for to 1e-12 and every number is finite."""
@@ -182,8 +189,7 @@ class Records(Recorded):
     def _data(self) -> xr.Dataset:
         import xarray as xr
 
-        flows = self.scenario.flows
-        fits = np.array([sum(link.capacity for link in self.scenario.path(f)) for f in flows])
+        fits = self.scenario.on_path([link.capacity for link in self.scenario.links])
 
         def variable(dims: tuple[str, ...], values: Any, name: str, units: str) -> Any:
             return dims, values, {"long_name": name, "units": units}
@@ -212,7 +218,7 @@ class Records(Recorded):
                 "peak_queue": variable(("node",), self.peak_queue, "largest queue", "packets"),
             },
             coords={
-                "flow": [flow.name for flow in flows],
+                "flow": list(self.scenario.table.names),
                 "node": _labels(self.scenario.senders),
                 "time": ("time", self.time, {"units": "s"}),
             },

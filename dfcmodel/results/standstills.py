@@ -125,7 +125,7 @@ class _Waiting:
     @classmethod
     def of(cls, run: Records) -> _Waiting:
         assert run.remaining is not None
-        ranks = np.array([flow.priority for flow in run.scenario.flows])
+        ranks = run.scenario.table.numbers("priority").astype(np.int64)
         return cls(run, run.remaining, lanes_of(run), ranks[run.remaining["flow"]])
 
     def holding(self, pause: Any, stuck: Container[Lane]) -> set[Lane]:

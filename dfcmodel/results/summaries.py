@@ -38,11 +38,12 @@ def summary_rows(run: Any) -> dict[str, object]:
     }
     rows |= {"level": run.choice} if run.choice else {}
     recoveries = run.recoveries or [""] * len(scenario.flows)
+    lost = run.lost_by_flow
     goodput, means = run.delivered[:, -1] / run.time[-1], run.mean_efficiency()
     for f, flow in enumerate(scenario.flows[:MAX_ROWS]):
         rows[f"{flow.name}"] = (
             f"{_source(flow, recoveries[f])}: goodput {goodput[f]:.4g} packets/s, efficiency "
-            f"{means[f]:.3f} of the path's bandwidth-delay product, lost {run.lost[f].sum():.0f} packets, "
+            f"{means[f]:.3f} of the path's bandwidth-delay product, lost {lost[f]:.0f} packets, "
             f"{_counted(run.loss_events[f], 'loss event')}, "
             f"{_counted(run.timeouts[f], 'timeout')}"
         )
@@ -51,7 +52,7 @@ def summary_rows(run: Any) -> dict[str, object]:
         least, median, most = np.quantile(others, (0.0, 0.5, 1.0))
         rows[f"{len(others)} other flows"] = (
             f"goodput {least:.4g} to {most:.4g}, median {median:.4g} packets/s, lost "
-            f"{run.lost[MAX_ROWS:].sum():.0f} packets, {run.timeouts[MAX_ROWS:].sum()} timeouts"
+            f"{lost[MAX_ROWS:].sum():.0f} packets, {run.timeouts[MAX_ROWS:].sum()} timeouts"
         )
     if line := described(run, run.unfinished):
         rows["unfinished"] = line

@@ -58,7 +58,7 @@ class Unfinished:
 def unfinished_flows(run: Records) -> tuple[Unfinished, ...]:
     """Return the flows of finite size that were not complete at the end of a run, in their order."""
     flows = run.scenario.flows
-    finite = np.isfinite([flow.size for flow in flows])
+    finite = np.isfinite(run.scenario.table.numbers("size"))
     waiting = _pausers_by_flow(run) if (finite & np.isnan(run.finished)).any() else {}
     return tuple(
         Unfinished(
@@ -82,7 +82,7 @@ def _reason(run: Records, f: int, paused_by: Sequence[str]) -> str:
         return f"{stuck}paused by {', '.join(paused_by)}"
     if run.inside is None or run.emitted is None:
         return SENDING
-    lost = float(run.lost[f].sum())
+    lost = float(run.lost_by_flow[f])
     repairs = has_window(flow) or not set(run.recoveries[f : f + 1]) <= {"", "none"}
     if not repairs:
         size = min(flow.size, flow.source.total) if isinstance(flow.source, Replay) else flow.size
@@ -109,7 +109,7 @@ def described(run: Records, flows: Sequence[Unfinished]) -> str:
     """Return a line about the transfers that are not complete, "" where all are."""
     if not flows:
         return ""
-    sizes = sum(bool(np.isfinite(flow.size)) for flow in run.scenario.flows)
+    sizes = int(np.isfinite(run.scenario.table.numbers("size")).sum())
     counts = Counter(each.waits_for.partition(" by ")[0] for each in flows)
     first = f"{len(flows)} of {sizes} transfers"
     if len(flows) <= SHOWN:

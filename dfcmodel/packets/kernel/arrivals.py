@@ -6,9 +6,10 @@ import math
 from typing import Any
 
 from .calendar_queue import OUT
-from .jit import call_event, compiled
+from .jit import compiled
 from .layout import ON_ACK, int64
 from .random_numbers import uniform
+from .rules import call_rule
 from .timers import NOW, wake_at
 
 __all__ = ["BURST", "CALLED", "REPLAYED", "TINY", "arrive"]
@@ -42,7 +43,7 @@ def next_arrival(net: Any, senders: Any, f: int) -> None:
     random2 = max(uniform(net.stream, at), TINY)
     s.since += 1
     s.clocked = now
-    call_event(senders.events[s.kind, ON_ACK], s, now, last, random, random2)
+    call_rule(senders, f, ON_ACK, now, last, random, random2)
     due = now + s.cwnd
     batch = s.ssthresh
     s.due = math.inf

@@ -38,6 +38,7 @@ __all__ = [
     "PROGRAM",
     "RATED",
     "RECEIVER",
+    "RULE",
     "SAMPLE",
     "SEEN",
     "SENDER",
@@ -347,6 +348,7 @@ FLOW = np.dtype(
         ("recovery", "i4"),  # row of ``recoveries``, or BLIND, RATED
         ("selective", "i4"),  # 1: ACKs are selective (RFC 2018)
         ("kind", "i4"),  # of window rule
+        ("rule", "i4"),  # its row of `RULE`; -1: it has no rule
         ("accurate", "i4"),  # 1: each mark is echoed, once, and an event of the rule (RFC 8257)
         ("paced", "i4"),  # 1: packets are spaced in time
         ("samples", "i4"),  # 1: its rule sees deliveries
@@ -392,10 +394,6 @@ FLOW = np.dtype(
         ("inflation", "f8"),  # packets added to the window (RFC 5681, 3.2)
         ("cwnd", "f8"),
         ("ssthresh", "f8"),
-        ("rule_state", "f8", (MAX_STATE - 2,)),
-        ("parameters", "f8", (MAX_PARAMETERS,)),
-        ("more", "f8", (MORE,)),
-        ("sample", "f8", (SAMPLE,)),
         ("pace_start", "f8"),  # paced slow start: windows per round trip; 0: the rule's rate
         ("pace_after", "f8"),  # and above half of ssthresh
         ("line_gap", "f8"),  # least time between packets of a rate rule, s
@@ -404,16 +402,6 @@ FLOW = np.dtype(
             "f8",
         ),  # of a rate rule: when its clocks were last moved on, of an arrival process: when it was asked, s
         ("since", "i8"),  # packets sent since then; of an arrival process how often it was asked
-        ("delivered", "f8"),  # of a rule of deliveries: transmissions delivered; lost
-        ("lost_total", "f8"),
-        ("delivered_at", "f8"),  # when the last of them was, s
-        ("first_sent", "f8"),  # when the newest packet that is delivered was sent, s
-        ("history", "i8"),  # first record of its ring
-        ("sent_mask", "i8"),
-        ("sent_first", "i8"),  # in flight: from this record
-        ("sent_last", "i8"),  # up to before this one
-        ("again_first", "i8"),  # to be sent again
-        ("again_last", "i8"),
         ("pipe", "f8"),  # packets taken to be in flight in recovery (RFC 6675)
         ("pipe_limit", "f8"),  # up to how many are sent; -1: the window
         ("prr_out", "f8"),  # packets sent in recovery (RFC 6937)
@@ -429,10 +417,33 @@ FLOW = np.dtype(
     ],
     align=True,
 )
-"""A flow: its sender, then its receiver.
+"""A flow: its sender, then its receiver."""
 
-``cwnd``, ``ssthresh`` and ``rule_state`` are the state of its window rule, ``parameters`` those of the rule. They
-stand one after the other: the rule's events get the place of ``cwnd``.
+RULE = np.dtype(
+    [
+        ("cwnd", "f8"),  # as of the flow while an event of the rule is called
+        ("ssthresh", "f8"),
+        ("rule_state", "f8", (MAX_STATE - 2,)),
+        ("parameters", "f8", (MAX_PARAMETERS,)),
+        ("more", "f8", (MORE,)),
+        ("sample", "f8", (SAMPLE,)),
+        ("delivered", "f8"),  # of a rule of deliveries: transmissions delivered; lost
+        ("lost_total", "f8"),
+        ("delivered_at", "f8"),  # when the last of them was, s
+        ("first_sent", "f8"),  # when the newest packet that is delivered was sent, s
+        ("history", "i8"),  # first record of its ring
+        ("sent_mask", "i8"),
+        ("sent_first", "i8"),  # in flight: from this record
+        ("sent_last", "i8"),  # up to before this one
+        ("again_first", "i8"),  # to be sent again
+        ("again_last", "i8"),
+    ],
+    align=True,
+)
+"""The rule of a flow that has one, for its window or rate or as its source.
+
+``cwnd``, ``ssthresh`` and ``rule_state`` are the state of the rule, ``parameters`` those of the rule. They stand one
+after the other: the rule's events get the place of ``cwnd``.
 """
 
 HISTORY = np.dtype(
@@ -501,6 +512,7 @@ class Senders(NamedTuple):
     """Both ends of F flows."""
 
     flow: Any  # FLOW (F,)
+    rule: Any  # RULE, a row per flow that has a rule
     history: Any  # HISTORY, a ring per flow whose rule sees deliveries
     events: (
         Any  # (rules, 5) addresses of the events of window and rate rules, and of arrival processes
@@ -527,7 +539,7 @@ class Records(NamedTuple):
     waiting: Any  # (S + 1, P)
     lost: Any  # (S + 1, H)
     causes: Any  # (H, CAUSES) drops until the end of the run
-    first_drops: Any  # (H, CAUSES) when the first of them was, s; nan: none
+    first_drops: Any  # (H, CAUSES) when the first of them was, s; 0: none
     left: Any  # (H,) packets that wait in lanes at the end of the run
     switches: Any  # (M, 5) pauses and resumes
     trace: Any  # TRACE, of traced ports

@@ -38,7 +38,7 @@ def pace(senders: Any, f: int, forced: bool) -> bool:
     if s.paced == 0:
         return forced
     if s.pace_start == 0.0:
-        gap = 1.0 / max(s.rule_state[0], 1e-9)
+        gap = 1.0 / max(senders.rule[s.rule].rule_state[0], 1e-9)
     else:
         ratio = s.pace_start if s.cwnd < 0.5 * s.ssthresh else s.pace_after
         gap = s.srtt / (ratio * max(s.cwnd, 1.0))
@@ -71,7 +71,8 @@ def in_flight(net: Any, senders: Any, f: int) -> float:
     """
     s = senders.flow[f]
     if s.samples == 1:
-        return float(s.sent_last - s.sent_first + net.counters[OUT])
+        d = senders.rule[s.rule]
+        return float(d.sent_last - d.sent_first + net.counters[OUT])
     return float(s.pipe)
 
 

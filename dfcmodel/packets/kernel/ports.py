@@ -80,7 +80,7 @@ def drop(
     records.lost[row, it.hop] += 1
     if row < rows:
         records.causes[it.hop, cause] += 1
-        if not records.first_drops[it.hop, cause] <= time:
+        if records.causes[it.hop, cause] == 1 or time < records.first_drops[it.hop, cause]:
             records.first_drops[it.hop, cause] = time
     if row < rows and it.hop < s.turn and not s.first_loss <= time:
         s.first_loss = time

@@ -10,8 +10,9 @@ from typing import Any
 
 from .calendar_queue import FAULT, WRONG
 from .emission import output
-from .jit import call_event, call_on_record, inlined
+from .jit import call_on_record, inlined
 from .layout import ON_LOSS, int64
+from .rules import call_rule
 from .timers import NOW, NS2, set_timer
 
 __all__ = [
@@ -44,7 +45,7 @@ def cut_back(senders: Any, f: int, event: int) -> None:
     s.recover = s.snd_max - 1
     s.reduced = 1
     s.cwnd = min(s.cwnd, s.most)
-    call_event(senders.events[s.kind, event], s, senders.clock[NOW], s.rtt, 1.0, 0.0)
+    call_rule(senders, f, event, senders.clock[NOW], s.rtt, 1.0, 0.0)
     if senders.clock[NS2] == 1.0:
         s.ssthresh = float(int(s.ssthresh))
     s.loss_events += 1

@@ -11,7 +11,7 @@ from typing import Any
 
 from .deliveries import discard_sent, is_lost, report_deliveries
 from .emission import output
-from .jit import call_event, compiled, inlined
+from .jit import compiled, inlined
 from .layout import ON_ACK, ON_MARK, ON_TIMEOUT, int64
 from .pacing import send_by_pipe, send_paced
 from .random_numbers import uniform
@@ -26,6 +26,7 @@ from .recovery import (
     cut_back,
     recover,
 )
+from .rules import call_rule
 from .selective import clear, count_holes, update_scoreboard
 from .timers import (
     JITTER,
@@ -91,7 +92,7 @@ def send(net: Any, senders: Any, f: int, burst: int, forced: bool) -> None:
 def grow(senders: Any, f: int) -> None:
     """Apply an ACK of new data to the window rule."""
     s = senders.flow[f]
-    call_event(senders.events[s.kind, ON_ACK], s, senders.clock[NOW], s.rtt, 1.0, 0.0)
+    call_rule(senders, f, ON_ACK, senders.clock[NOW], s.rtt, 1.0, 0.0)
     if senders.clock[NS2] == 1.0 and s.snd_una == 1:
         s.cwnd = s.first_window
 
@@ -121,7 +122,7 @@ def answer_mark(senders: Any, f: int) -> None:
     """Apply an ACK with a congestion mark to a rule that answers each of them (RFC 8257)."""
     s = senders.flow[f]
     before = s.cwnd
-    call_event(senders.events[s.kind, ON_MARK], s, senders.clock[NOW], s.rtt, 1.0, 1.0)
+    call_rule(senders, f, ON_MARK, senders.clock[NOW], s.rtt, 1.0, 1.0)
     if s.cwnd < before:
         s.loss_events += 1
         s.reduced = 1
@@ -219,7 +220,7 @@ def expire(net: Any, senders: Any, f: int) -> bool:
         s.lost_all = 1
         clear(senders, f)
     if s.samples == 1:
-        discard_sent(senders.flow, f)
+        discard_sent(senders, f)
     if s.snd_una == s.snd_max:
         return False
     s.recover = s.snd_max - 1
@@ -227,7 +228,7 @@ def expire(net: Any, senders: Any, f: int) -> bool:
         s.first_window = 1.0
     s.timeouts += 1
     s.cwnd = min(max(1.0, s.cwnd), s.most)
-    call_event(senders.events[s.kind, ON_TIMEOUT], s, senders.clock[NOW], s.rtt, 1.0, 0.0)
+    call_rule(senders, f, ON_TIMEOUT, senders.clock[NOW], s.rtt, 1.0, 0.0)
     if senders.clock[NS2] == 1.0:
         s.ssthresh = float(int(s.ssthresh))
     s.loss_events += 1

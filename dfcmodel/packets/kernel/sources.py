@@ -7,10 +7,11 @@ from typing import Any
 
 from .arrivals import CALLED, arrive
 from .calendar_queue import OUT
-from .jit import call_event, compiled, inlined
+from .jit import compiled, inlined
 from .layout import BLIND, ON_ACK, ON_TIMEOUT, RATED
 from .random_numbers import uniform
 from .repairs import GO_BACK_N, expire_rated, watch_progress
+from .rules import call_rule
 from .senders import expire, send
 from .timers import CHECK, END, NOW, wake_at
 
@@ -69,7 +70,7 @@ def move_clocks(senders: Any, f: int, now: float) -> None:
     """Let a rate rule see the time that has passed, and what was sent in it."""
     s = senders.flow[f]
     step = now - s.clocked
-    call_event(senders.events[s.kind, ON_TIMEOUT], s, now, step, float(s.since), 0.0)
+    call_rule(senders, f, ON_TIMEOUT, now, step, float(s.since), 0.0)
     s.clocked = now
     s.since = 0
 
@@ -79,7 +80,7 @@ def feed_back(senders: Any, f: int, now: float, sent: float, marked: float) -> N
     """Tell a rate rule of an acknowledged packet."""
     s = senders.flow[f]
     s.rtt = now - sent
-    call_event(senders.events[s.kind, ON_ACK], s, now, s.rtt, 1.0, marked)
+    call_rule(senders, f, ON_ACK, now, s.rtt, 1.0, marked)
     move_clocks(senders, f, now)
 
 

@@ -75,7 +75,7 @@ def lay_out(plan: Plan, signatures: tuple[RuleSignature, ...], spare: int = 1) -
     """Return the engine's arrays for a plan; those that grow are ``spare`` times as large at first."""
     inline = ordered_ports(plan)
     order, ahead = windows(plan, inline)
-    flow, bits, sent = lay_out_flows(plan, signatures)
+    flow, rule, bits, sent = lay_out_flows(plan, signatures)
     numbers = manager_numbers(plan)
     port_rows, buckets, ring = lay_out_units(plan, inline, order, ahead, spare, numbers)
     F, P = len(flow), len(plan.ports)
@@ -91,13 +91,14 @@ def lay_out(plan: Plan, signatures: tuple[RuleSignature, ...], spare: int = 1) -
     most = most_elements(plan)
     size, alarm = first_elements(plan, spare, most)
     selective = any(kind.selective for kind in plan.recovery_kinds)
-    window = max((int(f.max_window) for f in plan.scenario.flows), default=1)
+    window = int(plan.scenario.table.numbers("max_window").max())
     arrays = {
         "packet": aligned(size, PACKET),
         "sent_at": np.empty(size),
         "port": port_rows,
         "bucket": np.full(2 * buckets, -1, dtype=np.int32).view(BUCKET),
         "flow": flow,
+        "rule": rule,
         "history": np.zeros(max(1, sent), HISTORY),
         "arrivals": lay_out_arrivals(plan, flow),
         "hop": hop,
@@ -108,8 +109,8 @@ def lay_out(plan: Plan, signatures: tuple[RuleSignature, ...], spare: int = 1) -
         "feedback": lay_out_feedback(clocks, plan, port_rows),
         "ring": ring,
         "bits": bits,
-        "received": np.full((F, 8), -1, dtype=np.int32),
-        "sacked": np.full((F, 6), -1, dtype=np.int32),
+        "received": np.full((F if selective else 1, 8), -1, dtype=np.int32),
+        "sacked": np.full((F if selective else 1, 6), -1, dtype=np.int32),
         "block": np.empty((size if selective else 1, 6), dtype=np.int32),
         "trace": np.empty(0, TRACE),
         "times": _times(plan),

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dfcmodel.network.flows import of_kind
 from dfcmodel.packets.kernel.calendar_queue import ALARM, CROWDED, USED
 from dfcmodel.packets.plans import HEADER
 from responsefn import WindowRule
@@ -43,11 +42,11 @@ def most_elements(plan: Plan) -> int:
     acks = plan.delays * plan.bits / (8.0 * HEADER)  # full of ACKs, whether they take time or not
     inside = float((np.minimum(plan.rooms, 1 << 22) + 2.0 + acks).sum())
     messages = _most_messages(plan)
-    flows = plan.scenario.flows
-    windows = sum(
-        4 * min(flow.max_window, flow.size) + 64 if has_window else min(flow.size, 1 << 22)
-        for flow, has_window in zip(flows, of_kind(flows, WindowRule), strict=True)
-    )
+    table = plan.scenario.table
+    sizes = table.numbers("size")
+    window = 4.0 * np.minimum(table.numbers("max_window"), sizes) + 64.0
+    has_window = table.of_kind(WindowRule)
+    windows = float(np.where(has_window, window, np.minimum(sizes, 1 << 22)).sum())
     clocks = 2 * len(plan.clocks)
     return int(min(2.0 * inside, 2.0 * windows) + messages) + 8 * len(plan.forward) + 64 + clocks
 
@@ -67,18 +66,17 @@ def _most_messages(plan: Plan) -> float:
 
 def outstanding(plan: Plan) -> NDArray[np.int64]:
     """Return an upper bound of the packets and ACKs queued at each port, (P,)."""
-    flows = plan.scenario.flows
-    windows = np.array(
-        [
-            min(4 * flow.max_window if has_window else flow.size, 1 << 24)
-            for flow, has_window in zip(flows, of_kind(flows, WindowRule), strict=True)
-        ]
-    ).astype(np.int64)
-    P = len(plan.ports)
-    pairs = np.unique(plan.hops.flow * P + plan.hops.port)
-    most = np.zeros(P, dtype=np.int64)
-    np.add.at(most, pairs % P, windows[pairs // P])
-    return np.minimum(most, 1 << 24)
+    table, hops = plan.scenario.table, plan.hops
+    windows = 4.0 * table.numbers("max_window")
+    windows = np.where(table.of_kind(WindowRule), windows, table.numbers("size"))
+    whole = np.minimum(windows, 1 << 24).astype(np.int64).astype(np.float64)
+    kept = ~hops.is_ack
+    if plan.backward.places.size:  # a port that packets and ACKs of a flow share counts once
+        P = len(plan.ports)
+        kept = np.zeros(len(hops.port), dtype=np.bool_)
+        kept[np.unique(hops.flow * P + hops.port, return_index=True)[1]] = True
+    most = np.bincount(hops.port[kept], whole[hops.flow[kept]], minlength=len(plan.ports))
+    return np.minimum(most, 1 << 24).astype(np.int64)
 
 
 def first_elements(plan: Plan, spare: int, most: int) -> tuple[int, int]:

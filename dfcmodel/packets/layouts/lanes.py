@@ -10,6 +10,7 @@ from dfcmodel.network.class_pauses import ALL, CONTROL, PFC
 from dfcmodel.network.coupled import DualPI2
 from dfcmodel.network.disciplines import DFC, Fair, Pause, Priority
 from dfcmodel.network.programs import SwitchProgram
+from dfcmodel.network.routes import coded, distinct
 from dfcmodel.packets.kernel.layout import BY_CLASS, BY_FLOW, BY_RANK, BY_RATE, FEEDER
 from dfcmodel.packets.kernel.managers import NO_LANE
 from dfcmodel.packets.kernel.ports import LANES
@@ -42,20 +43,23 @@ def lay_out_lanes(plan: Plan, port_rows: NDArray[Any], hop: NDArray[Any]) -> NDA
     by = _lanes_by(plan)
     kept = np.flatnonzero(has[plan.hops.port])
     port, flow = plan.hops.port[kept], plan.hops.flow[kept]
-    known, classes = np.unique(plan.classes[kept], return_inverse=True)
-    classes = classes.reshape(-1)
-    is_scalable = np.array(plan.scalable)[flow] & ~plan.hops.is_ack[kept]
+    known, classes = coded(plan.classes[kept])
+    is_scalable = plan.scalable[flow] & ~plan.hops.is_ack[kept]
     own, each = by[port], np.arange(len(kept))
     lanes_of = {PFC: classes, Fair: each, Priority: each, DFC: each, DualPI2: ~is_scalable}
-    places = len(kept) + len(known) + 2
-    number = np.select([own == KINDS.index(kind) for kind in lanes_of], [*lanes_of.values()], 0)
+    by_flow = np.isin(own, [KINDS.index(kind) for kind in (Fair, Priority, DFC)])
+    places = (len(kept) if by_flow.any() else 0) + len(known) + 2
+    number = np.zeros(len(kept), dtype=np.int64)
+    for kind, values in lanes_of.items():
+        of_kind = own == KINDS.index(kind)
+        number[of_kind] = values[of_kind]
     coupled = np.flatnonzero(has & (by == KINDS.index(DualPI2)))
     has[port] = has[coupled] = False
     first = np.flatnonzero(has)  # without flows
     others = np.concatenate([first, coupled, coupled]) * places
     others[len(first) + len(coupled) :] += 1
-    rows, at = np.unique(np.append(port * places + number, others), return_inverse=True)
-    at = at.reshape(-1)[: len(kept)]
+    rows, at = coded(np.append(port * places + number, others))
+    at = at[: len(kept)]
     hop["lane"][plan.hops.row[kept]] = at
     ports, begin, count = np.unique(rows // places, return_index=True, return_counts=True)
     for name, values in (("kind", LANES), ("lane", begin), ("lanes", count),
@@ -63,8 +67,7 @@ def lay_out_lanes(plan: Plan, port_rows: NDArray[Any], hop: NDArray[Any]) -> NDA
         port_rows[name][ports] = values
     lane = empty_lanes(len(rows))
     _set_managed(plan, port_rows, hop, lane)
-    for_flows = np.isin(own, [KINDS.index(kind) for kind in (Fair, Priority, DFC)])
-    lane["flow"][at[for_flows]] = flow[for_flows]
+    lane["flow"][at[by_flow]] = flow[by_flow]
     port_rows["levels"][coupled] = 2
     lane["level"][port_rows["lane"][coupled] + 1] = 1
     _set_control_apart(plan, port_rows, lane, kept)
@@ -82,7 +85,7 @@ def _set_control_apart(
     plan: Plan, port_rows: NDArray[Any], lane: NDArray[Any], kept: NDArray[np.int64]
 ) -> None:
     """Let the control class, the first lane of its ports, be sent before all others."""
-    control = np.unique(plan.hops.port[kept[plan.classes[kept] == CONTROL]])
+    control = coded(plan.hops.port[kept[plan.classes[kept] == CONTROL]])[0]
     for p in control[port_rows["lanes"][control] > 1].tolist():
         port_rows["levels"][p] = 2
         first = port_rows["lane"][p]
@@ -160,8 +163,7 @@ def _lay_out_ingresses(
         if len(together) > 1:
             port_rows["asks"][p] = together[0]
             port_rows["mate"][p] = (*together, *together)[together.index(p) + 1]
-    classes, number = np.unique(plan.classes, return_inverse=True)
-    number = number.reshape(-1)
+    classes, number = coded(plan.classes)
     flows, places = len(plan.scenario.flows), len(classes)
     own = plan.by_discipline(lambda each: type(each) is PFC)
     span = flows + len(plan.ports)
@@ -206,7 +208,10 @@ def _class_lanes(plan: Plan, hop: NDArray[Any], lane: NDArray[Any]) -> dict[tupl
     ports, ranks = plan.hops.port[kept], plan.classes[kept]
     lanes = hop["lane"][plan.hops.row[kept]]
     lanes = np.where(of_host[kept], lane["level"][lanes], lanes)
-    return dict(zip(zip(ports.tolist(), ranks.tolist(), strict=True), lanes.tolist(), strict=True))
+    known, rank = coded(ranks)
+    _, first = distinct(ports * len(known) + rank, len(plan.ports) * len(known))
+    pairs = zip(ports[first].tolist(), ranks[first].tolist(), strict=True)
+    return dict(zip(pairs, lanes[first].tolist(), strict=True))
 
 
 def begin_storms(plan: Plan, arrays: dict[str, Any]) -> None:

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from dfcmodel.network.routes import present
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -29,8 +31,9 @@ def ordered_ports(plan: Plan) -> Integers:
     Ports that have lanes or can be paused are processed in every window and get 0, as interfaces of hosts do.
     """
     P, hops = len(plan.ports), plan.hops
-    late = np.array(plan.delayed)[hops.flow] & hops.is_ack & hops.begins
-    inputs = np.unique(hops.port * (P + 1) + np.where(late, -1, hops.before) + 1)
+    late = plan.delayed[hops.flow] & hops.is_ack & hops.begins
+    keys = hops.port * (P + 1) + np.where(late, -1, hops.before) + 1
+    inputs = present(keys, P * (P + 1))
     single = np.bincount(inputs // (P + 1), minlength=P) <= 1
     return np.asarray(single & ~plan.with_lanes, dtype=np.int64)
 
@@ -49,11 +52,11 @@ def _stretches(plan: Plan, inline: Integers) -> _Stretches:
 
     Receivers that delay ACKs, and interfaces of hosts, share the calendar queue of the senders.
     """
-    hops, senders = plan.hops, len(plan.ports)
+    hops, senders = plan.turns, len(plan.ports)
     H, index = len(hops.port), np.arange(len(hops.port))
     boxed = inline[hops.port] == 0
     unit = np.where(plan.at_senders, senders, np.arange(senders))[hops.port]
-    late = np.array(plan.delayed)[hops.flow] & hops.is_ack & hops.begins
+    late = plan.delayed[hops.flow] & hops.is_ack & hops.begins
     first = hops.begins & ~hops.is_ack
     box = np.maximum.accumulate(np.where(boxed, index, -1))  # the last one up to here
     before = np.concatenate([[-1], box[:-1]])
@@ -95,7 +98,7 @@ def windows(plan: Plan, inline: Integers) -> tuple[Integers, float]:
     order = boxed[np.argsort(place[one[boxed]], kind="stable")]
     back = time[place[b] <= place[a]].tolist()
     periods = [clock.period for clock in plan.clocks]
-    longest = float(plan.passage.max()) * (1 + max(map(len, plan.forward)))
+    longest = float(plan.passage.max()) * (1 + int(plan.forward.counts.max()))
     return order, LATEST * min([*back, *periods, longest])
 
 
@@ -104,10 +107,10 @@ def _latencies(plan: Plan, inline: Integers, one: Integers) -> tuple[Integers, I
 
     ``one`` is the port that stands for each, (P + 1,).
     """
-    senders, hops = len(plan.ports), plan.hops
+    senders, hops = len(plan.ports), plan.turns
     parts = _stretches(plan, inline)
     sums = np.concatenate([[0.0], np.cumsum(plan.passage[hops.port, 1])])
-    listens = np.array([bool(back) for back in plan.backward])
+    listens = plan.backward.counts > 0
     kept = (parts.target != senders) | listens[hops.flow[parts.end - 1]]
     asks, paused = plan.pauses
     a = np.concatenate([parts.source[kept], asks])
@@ -177,7 +180,7 @@ def horizons(plan: Plan, inline: Integers, queueing: Floats) -> Floats:
     """
     parts = _stretches(plan, inline)
     leaving = plan.passage.max(axis=1) + np.where(plan.with_lanes, 0.0, queueing)
-    sums = np.concatenate([[0.0], np.cumsum(leaving[plan.hops.port])])
+    sums = np.concatenate([[0.0], np.cumsum(leaving[plan.turns.port])])
     far = np.zeros(len(plan.ports) + 1)
     np.maximum.at(far, parts.target, sums[parts.end] - sums[parts.begin])
     return np.asarray(np.minimum(far, plan.passage[:, 0].sum()), dtype=np.float64)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -43,8 +42,6 @@ def lay_out_programs(plan: Plan, packets: int, hops: int) -> dict[str, Any]:
         row["first_of_flow"], row["of_flow"] = len(state) - len(rule.of_flow), len(rule.of_flow)
         row["overflow"] = rule.overflow == "last"
         own["state"][at == p, : len(rule.of_flow)] = state[len(state) - len(rule.of_flow) :]
-    flows = plan.scenario.flows
-    for name, values in (("priority", [flow.priority for flow in flows]),
-                         ("size", [flow.size if flow.idle == math.inf else math.inf for flow in flows])):  # fmt: skip
-        own[name][plan.hops.row] = np.array(values, dtype=float)[plan.hops.flow]
+    for name, values in (("priority", plan.priorities), ("size", plan.all_packets)):
+        own[name][plan.hops.row] = values[plan.hops.flow]
     return {"program": program, "own": own, "rank": np.zeros(packets)}

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dfcmodel.network.arrivals import ArrivalProcess, Replay
-from dfcmodel.network.flows import OnOff, of_kind
+from dfcmodel.network.flow_tables import OPTIONS, Column, encoded
+from dfcmodel.network.flows import OnOff
 from dfcmodel.packets.kernel.arrivals import CALLED, REPLAYED
 from dfcmodel.packets.kernel.calendar_queue import USED, push, take
-from dfcmodel.packets.kernel.layout import BLIND, CLASSES, FLOW, RATED
+from dfcmodel.packets.kernel.layout import BLIND, CLASSES, FLOW, RATED, RULE
 from dfcmodel.packets.kernel.repairs import GO_BACK_N
 from dfcmodel.packets.kernel.sources import RANDOM, REGULAR
 from dfcmodel.packets.kernel.timers import STOP, WAKE, wake_at
@@ -38,59 +39,74 @@ __all__ = [
     "wake_sources",
 ]
 
+APART = ("start", "stop", "priority", "host", "delayed_acks")
+"""Options of flows that do not change their rows, or are written for all of them at once."""
 REPAIR = {"": 0, "none": 0, "go-back-n": GO_BACK_N}
 
 
 def lay_out_flows(
     plan: Plan, signatures: tuple[RuleSignature, ...]
-) -> tuple[NDArray[Any], NDArray[np.uint8], int]:
-    """Return the rows of the flows, the bit maps, and the number of records of what is in flight."""
-    scenario, hops = plan.scenario, plan.hops
-    # places of the rows of flows that differ in their routes and starts alone
-    number_of: dict[Any, int] = {}
-    has_window, has_rate = of_kind(scenario.flows, WindowRule), of_kind(scenario.flows, RateRule)
-    rtts = plan.base_rtts.tolist()
-    kinds: list[Any] = []
-    chosen = []
-    for f, given in enumerate(scenario.flows):
-        rule = given.source
-        rtt = rtts[f] if has_window[f] else 0.0
-        line_rate = scenario.path(given)[0].rate if has_rate[f] else 0.0
-        key = (rule, rtt, line_rate, given.size, given.max_window, plan.recoveries[f], plan.repairs[f],
-               plan.paced[f], given.idle, given.random_idle)  # fmt: skip
-        if key not in number_of:
-            number_of[key] = len(kinds)
-            kinds.append(_row(plan, f, signatures, rtt, line_rate))
-        chosen.append(number_of[key])
-    flow = np.array(kinds, dtype=FLOW)[chosen]
+) -> tuple[NDArray[Any], NDArray[Any], NDArray[np.uint8], int]:
+    """Return the rows of the flows, of their rules, the bit maps, and the number of records of what is in flight."""
+    scenario, table = plan.scenario, plan.scenario.table
+    has_window, has_rate = table.of_kind(WindowRule), table.of_kind(RateRule)
+    rtts = np.where(has_window, plan.base_rtts, 0.0) if has_window.any() else np.zeros(len(table))
+    rates = np.array([link.rate for link in scenario.links])
+    line_rates = np.where(has_rate, rates[scenario.routes.first], 0.0)
+    repairs = [
+        encoded(given).whole()
+        for given in (plan.recoveries, plan.repairs)
+        if not isinstance(given, Column)  # which follows from the source
+    ]
+    # flows that differ in their routes and starts alone have the same row
+    options = [each.name for each in OPTIONS if each.name not in APART]
+    first, group = table.alike(*options, rtts, line_rates, *repairs)
+    kinds, of_rule = np.zeros(len(first), FLOW), np.zeros(len(first), RULE)
+    for row, own, f in zip(kinds, of_rule, first.tolist(), strict=True):
+        _set_row(plan, f, signatures, (float(rtts[f]), float(line_rates[f])), (row, own))
+    bytes_of = np.dtype((np.void, FLOW.itemsize))  # rows are copied whole, not field by field
+    flow = kinds.view(bytes_of)[group].view(FLOW)
+    ruled = np.flatnonzero(flow["rule"] == 0)
+    bytes_of = np.dtype((np.void, RULE.itemsize))
+    rule = of_rule.view(bytes_of)[group[ruled]].view(RULE) if len(ruled) else np.zeros(1, RULE)
+    flow["rule"][ruled] = np.arange(len(ruled))
+    count = plan.forward.counts + plan.backward.counts + 2
+    way = np.cumsum(count) - count
+    flow["way"], flow["turn"], flow["end"] = way, way + plan.forward.counts, way + count - 1
+    if not has_window.any():
+        flow["due"] = -1.0
+        return flow, rule, np.zeros(1, dtype=np.uint8), 0
     flow["phase"], flow["delayed"] = plan.phases, plan.delayed
-    count = np.bincount(hops.flow, minlength=len(flow)) + 2
-    flow["way"] = np.cumsum(count) - count
-    flow["turn"] = flow["way"] + [len(ports) for ports in plan.forward]
-    flow["end"] = flow["way"] + count - 1
-    window = np.array(has_window)
+    window = has_window
     flow["due"] = np.where(window, plan.starts, -1.0)
     maps = np.where(flow["selective"] == 1, 2, 1)
     count = np.where(window, np.maximum(1, (flow["bit_mask"] + 1) >> 3) * maps, 0)
     flow["bits"] = np.where(window, np.cumsum(count) - count, 0)
-    sent = np.where(flow["samples"] == 1, flow["sent_mask"] + 1, 0)
-    flow["history"] = np.where(flow["samples"] == 1, np.cumsum(sent) - sent, 0)
-    return flow, np.zeros(int(count.sum()) + 1, dtype=np.uint8), int(sent.sum())
+    sent = np.where(rule["sent_mask"] > 0, rule["sent_mask"] + 1, 0)
+    rule["history"] = np.where(sent > 0, np.cumsum(sent) - sent, 0)
+    return flow, rule, np.zeros(int(count.sum()) + 1, dtype=np.uint8), int(sent.sum())
 
 
-def _row(
-    plan: Plan, f: int, signatures: tuple[RuleSignature, ...], rtt: float, line_rate: float
-) -> Any:
-    """Return the row of a flow, without its route, its start and its places in other arrays."""
+def _set_row(
+    plan: Plan,
+    f: int,
+    signatures: tuple[RuleSignature, ...],
+    path: tuple[float, float],
+    rows: tuple[Any, Any],
+) -> None:
+    """Set the rows of a flow and of its rule, without its route, its start and its places in other arrays.
+
+    ``path`` is its round-trip time in s and the rate of its first link in packets/s.
+    """
     ns2, given = plan.method.is_ns2, plan.scenario.flows[f]
-    row = np.zeros(1, FLOW)[0]
+    (rtt, line_rate), row = path, rows[0]
     for name, value in (("timed", -1), ("hole", -1),
                         ("least", -1), ("top", -1), ("pipe", -1), ("pipe_limit", -1), ("first_window", 2.0),
                         ("recover", 0 if ns2 else -2), ("backoff", 1.0),
                         ("deadline", math.inf), ("ack_due", math.inf), ("pending", -1), ("held_until", math.inf), ("off_at", math.inf),
                         ("first_loss", math.nan), ("finished", math.nan),
                         ("current", 3.0 if ns2 else 1.0), ("variance", 4800.0 if ns2 else 0.0),
-                        ("recovery", BLIND),
+                        ("recovery", BLIND), ("rule", -1),
                         ("most", given.max_window)):  # fmt: skip
         row[name] = value
     source: Any = given.source
@@ -107,7 +123,7 @@ def _row(
         begin = source.start(rtt)
         if ns2:
             begin = begin._replace(cwnd=1.0, ssthresh=float(int(given.max_window)))
-        _set_numbers(row, source, begin)
+        _set_numbers(rows, source, begin)
         row["paced"] = plan.paced[f]
         row["pace_start"], row["pace_after"] = plan.paces(f)
         if math.isfinite(given.idle):
@@ -115,17 +131,17 @@ def _row(
             row["on"], row["off"] = given.size, given.idle
         if isinstance(source, DeliveryRule):
             row["samples"], row["not_ect"] = 1, not row["accurate"]
-            row["sent_mask"] = 4 * count - 1
+            rows[1]["sent_mask"] = 4 * count - 1
     elif isinstance(source, RateRule):
         row["kind"] = signatures.index(signature_of(source))  # type: ignore[arg-type]
         row["recovery"], row["accurate"] = RATED, 1
         row["repair"] = REPAIR[plan.repairs[f]]
         row["line_gap"], row["pace_at"] = 1.0 / line_rate, -math.inf
-        _set_numbers(row, source, source.start(line_rate))
+        _set_numbers(rows, source, source.start(line_rate))
     elif isinstance(source, ArrivalProcess):
         row["kind"] = signatures.index(signature_of(source))  # type: ignore[arg-type]
         row["onoff"] = CALLED
-        _set_numbers(row, source, source.State())
+        _set_numbers(rows, source, source.State())
     elif isinstance(source, Replay):
         row["onoff"] = REPLAYED
     else:
@@ -133,31 +149,33 @@ def _row(
         if isinstance(source, OnOff):
             row["onoff"] = RANDOM if source.random else REGULAR
             row["on"], row["off"] = source.on, source.off
-    return row
 
 
-def _set_numbers(row: Any, rule: Any, begin: Any) -> None:
-    """Write the first state of a rule and its parameters into a flow's record, one after the other."""
+def _set_numbers(rows: tuple[Any, Any], rule: Any, begin: Any) -> None:
+    """Write the first state of a rule and its parameters into its record and the flow's, one after the other."""
+    row, own = rows
     numbers, values = np.zeros(64), list(numbers_of(rule).values())
     numbers[: len(begin)] = begin
     first = parameters_at(type(rule))
     numbers[first : first + len(values)] = values
-    row["cwnd"], row["ssthresh"] = numbers[:2]
-    row["rule_state"], row["parameters"], row["more"] = np.split(numbers[2:], [14, 30])
+    row["rule"] = 0
+    row["cwnd"], row["ssthresh"] = own["cwnd"], own["ssthresh"] = numbers[:2]
+    own["rule_state"], own["parameters"], own["more"] = np.split(numbers[2:], [14, 30])
 
 
 def lay_out_arrivals(plan: Plan, flow: NDArray[Any]) -> NDArray[np.float64]:
     """Set the rows of the traces that are replayed; return them: times in s and packets, (N, 2)."""
     place: dict[Replay, tuple[int, int]] = {}
     found, rows = [np.empty((0, 2))], 0
-    for f, given in enumerate(plan.scenario.flows):
-        if not isinstance(given.source, Replay):
-            continue
-        if given.source not in place:
-            found.append(given.source.batches)
-            place[given.source] = rows, rows + len(found[-1])
+    sources = plan.scenario.table.columns["source"]
+    for source in sources.values:
+        if isinstance(source, Replay):
+            found.append(source.batches)
+            place[source] = rows, rows + len(found[-1])
             rows += len(found[-1])
-        flow["row"][f], flow["row_end"][f] = place[given.source]
+    if place:
+        ends = sources.map(lambda source: place.get(source, (0, 0))).array()
+        flow["row"], flow["row_end"] = ends.T
     return np.concatenate(found)
 
 

@@ -24,10 +24,10 @@ def test_equal_senders_differ_in_routes_starts_and_bit_maps_alone(one_link) -> N
     )
     plan = plan_of(replace(one_link, flows=flows), Packets(seed=1, recovery="sack"))
     signatures = signatures_of(source for source in sources[:3])
-    rows, bits, _ = lay_out_flows(plan, signatures)
+    rows, rules, bits, _ = lay_out_flows(plan, signatures)
     assert rows["due"].tolist() == [0.0, 0.1, 0.2, -1.0]
     assert rows["selective"][:3].all()
-    own = {"way", "turn", "end", "due", "bits"}
+    own = {"way", "turn", "end", "due", "bits", "rule"}
     assert all(
         rows[0][name] == rows[1][name] for name in ("kind", "size", "most", "cwnd", "bit_mask")
     )
@@ -41,6 +41,8 @@ def test_equal_senders_differ_in_routes_starts_and_bit_maps_alone(one_link) -> N
     assert np.diff(rows["bits"][:3]).tolist() == maps[:2].tolist()
     assert len(bits) > maps.sum()
     assert rows["gap"][3] == 0.2
+    assert rows["rule"].tolist() == [0, 1, 2, -1]  # a source without a rule has no row
+    assert (rules[0] == rules[1], rules["cwnd"].tolist()) == (True, rows["cwnd"][:3].tolist())
 
 
 def test_periods_drawn_anew_have_the_same_law(one_link) -> None:

@@ -1,0 +1,291 @@
+"""Flows as columns: a sequence of flows without an object for each, of which a scenario may have a million."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import math
+import numbers
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, overload
+
+import numpy as np
+
+from dfcmodel.network.flows import Flow
+from dfcmodel.network.routes import Routes, distinct, present
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+    Integers = NDArray[np.int64]
+
+__all__ = ["Column", "Flows", "OPTIONS"]
+
+OPTIONS = tuple(each for each in dataclasses.fields(Flow) if each.name not in ("name", "path"))
+"""Fields of a flow that are columns of a table, each with one value for all flows or one for each."""
+
+
+class Column(Sequence[Any]):
+    """The values of an option of F flows: ``values[which[f]]`` of flow f.
+
+    Parameters
+    ----------
+    values
+        The values: one for all flows, or as many as ``which`` tells apart.
+    which
+        Place of the value of each flow, shape (F,); None: all have the first one.
+    count
+        F.
+
+    Examples
+    --------
+    >>> column = Column(("x", "y"), np.array([1, 0, 1]), 3)
+    >>> list(column), column[0]
+    (['y', 'x', 'y'], 'y')
+    """
+
+    __slots__ = ("count", "values", "which")
+
+    def __init__(self, values: Sequence[Any], which: Integers | None, count: int) -> None:
+        self.values, self.which, self.count = values, which, count
+
+    def __len__(self) -> int:
+        return self.count
+
+    def __getitem__(self, f: Any) -> Any:
+        if isinstance(f, slice):
+            return tuple(self[n] for n in range(*f.indices(self.count)))
+        return self.values[0 if self.which is None else int(self.which[f])]
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, (Column, tuple)):
+            return NotImplemented
+        return tuple(self) == tuple(other)
+
+    def __hash__(self) -> int:
+        return hash(tuple(self))
+
+    def __iter__(self) -> Iterator[Any]:
+        if self.which is None:
+            return itertools.repeat(self.values[0], self.count)
+        return map(self.values.__getitem__, self.which.tolist())
+
+    def whole(self) -> Integers:
+        """Return the place of the value of each, shape (F,); read-only where all have one."""
+        return np.broadcast_to(np.int64(0), self.count) if self.which is None else self.which
+
+    def map(self, value: Callable[[Any], Any]) -> Column:
+        """Return the column of what follows from each value, computed once for each."""
+        return Column(tuple(map(value, self.values)), self.which, self.count)
+
+    def array(self) -> NDArray[Any]:
+        """Return the values as an array, shape (F, ...); read-only where all are one."""
+        found = np.array(self.values)
+        if self.which is None:
+            return np.broadcast_to(found[0], (self.count, *found.shape[1:]))
+        return found[self.which]
+
+
+def encoded(given: Sequence[Any]) -> Column:
+    """Return a column of the distinct ones of some values, in the order of their first occurrence.
+
+    >>> column = encoded(["b", "a", "b"])
+    >>> column.values, column.which.tolist()
+    (('b', 'a'), [0, 1, 0])
+    """
+    objects: dict[int, int] = {}  # most are identical: their hashes cost more
+    place: dict[Any, int] = {}
+    which = np.empty(len(given), dtype=np.int64)
+    for f, value in enumerate(given):
+        n = objects.get(id(value))
+        if n is None:
+            n = objects[id(value)] = place.setdefault(value, len(place))
+        which[f] = n
+    return Column(tuple(place), which if len(place) > 1 else None, len(given))
+
+
+class Flows(Sequence[Flow]):
+    """Flows as columns, in place of a tuple of `Flow`, which is made when it is asked for.
+
+    `flows_from`, `all_to_all`, `incast` and `permutation` return one, `Scenario` takes it as its ``flows``.
+
+    Parameters
+    ----------
+    nodes
+        The nodes over which they go, each once.
+    paths
+        Places in ``nodes`` of the path of each flow, F of them.
+    columns
+        The options of the flows by name, those of `Flow`; a missing one has its default.
+    names
+        A name for each flow; None: ``"source->target"``, with the number of the flow before it where this is not unique.
+
+    Examples
+    --------
+    >>> from dfcmodel import CBR, all_to_all, chain
+    >>> links = [*chain(3, rate=1e4, delay=1e-3, buffer=50)]
+    >>> links += [link.__class__(link.target, link.source, 1e4, 1e-3, 50) for link in links]
+    >>> flows = all_to_all((1, 2, 3), sizes=10, source=CBR(100.0), links=links)
+    >>> len(flows), flows[1].name, flows[1].path
+    (6, '1->3', (1, 2, 3))
+    """
+
+    def __init__(
+        self,
+        nodes: Sequence[Hashable],
+        paths: Routes,
+        columns: dict[str, Column],
+        names: Sequence[str] | None = None,
+    ) -> None:
+        self.nodes, self.paths = tuple(nodes), paths
+        self.columns = {
+            each.name: columns.get(each.name) or Column((each.default,), None, len(paths))
+            for each in OPTIONS
+        }
+        self._names = names
+
+    @classmethod
+    def of(cls, flows: Iterable[Flow]) -> Flows:
+        """Return the table of some flows; of a table itself."""
+        if isinstance(flows, Flows):
+            return flows
+        flows = list(flows)
+        place: dict[Hashable, int] = {}
+        places = [place.setdefault(node, len(place)) for flow in flows for node in flow.path]
+        counts = np.fromiter((len(flow.path) for flow in flows), dtype=np.int64, count=len(flows))
+        columns = {
+            each.name: encoded([getattr(flow, each.name) for flow in flows]) for each in OPTIONS
+        }
+        names = tuple(flow.name for flow in flows)
+        return cls(tuple(place), Routes(np.array(places, dtype=np.int64), counts), columns, names)
+
+    def __len__(self) -> int:
+        return len(self.paths)
+
+    @overload
+    def __getitem__(self, f: int) -> Flow: ...
+
+    @overload
+    def __getitem__(self, f: slice) -> tuple[Flow, ...]: ...
+
+    def __getitem__(self, f: Any) -> Any:
+        """Return a flow, which was checked with the table, or several."""
+        if isinstance(f, slice):
+            return tuple(self[n] for n in range(*f.indices(len(self))))
+        count = len(self)
+        if not -count <= f < count:
+            raise IndexError(f"flow {f}: there are {count}")
+        f = int(f) % count
+        flow = object.__new__(Flow)
+        given = {"name": self.name(f), "path": self.path(f)}
+        given |= {name: column[f] for name, column in self.columns.items()}
+        for name, value in given.items():
+            object.__setattr__(flow, name, value)
+        return flow
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, (Flows, tuple)):
+            return NotImplemented
+        return len(self) == len(other) and all(
+            own == each for own, each in zip(self, other, strict=True)
+        )
+
+    def __hash__(self) -> int:
+        return hash((len(self), self[0] if len(self) else None))
+
+    def __repr__(self) -> str:
+        kinds = ", ".join(dict.fromkeys(type(each).__name__ for each in self.columns["source"].values))
+        return f"Flows({len(self)} flows between {len(self.nodes)} nodes: {kinds})"
+
+    def path(self, f: int) -> tuple[Hashable, ...]:
+        """Return the nodes of the path of a flow."""
+        return tuple(self.nodes[n] for n in self.paths[f])
+
+    def name(self, f: int) -> str:
+        """Return the name of a flow."""
+        if self._names is not None:
+            return self._names[f]
+        path = self.paths[f]
+        name = f"{self.nodes[path[0]]}->{self.nodes[path[-1]]}"
+        return name if self._has_own_ends else f"{f}: {name}"
+
+    @property
+    def names(self) -> Iterator[str]:
+        """The names of the flows, one after the other."""
+        return iter(self._names) if self._names is not None else map(self.name, range(len(self)))
+
+    @property
+    def are_named(self) -> bool:
+        """Whether names were given; otherwise they are distinct."""
+        return self._names is not None
+
+    @cached_property
+    def _has_own_ends(self) -> bool:
+        """Whether the ends of each flow make a name of its own."""
+        texts = {str(node) for node in self.nodes}
+        if len(texts) < len(self.nodes) or any("->" in text for text in texts):
+            return False
+        last = self.paths.places[self.paths.begin + self.paths.counts - 1]
+        span = len(self.nodes)
+        keys = self.paths.first.astype(np.int64) * span + last
+        return len(present(keys, span * span)) == len(keys)
+
+    def numbers(self, name: str) -> Floats:
+        """Return an option of all flows that is a number, shape (F,); read-only where all have the same."""
+        return self.columns[name].map(float).array()
+
+    def numbers_or_nan(self, name: str) -> Floats:
+        """Return an option of all flows, shape (F,); nan where it is not a number."""
+        values = self.columns[name].map(
+            lambda value: float(value) if isinstance(value, numbers.Real) else math.nan
+        )
+        return values.array()
+
+    def which(self, name: str) -> Integers:
+        """Return which of the values of an option each flow has, shape (F,)."""
+        return self.columns[name].whole()
+
+    def each(self, name: str, value: Any) -> NDArray[Any]:
+        """Return what follows from an option, computed once for each of its values, shape (F,)."""
+        return self.columns[name].map(value).array()
+
+    def of_kind(self, *kinds: type) -> NDArray[np.bool_]:
+        """Return whether the source of each flow is of one of some kinds, shape (F,)."""
+        return self.each("source", lambda source: isinstance(source, kinds))
+
+    def alike(self, *columns: NDArray[Any] | str) -> tuple[Integers, Integers]:
+        """Return the first one of each group of flows that do not differ in some columns, and the group of each flow.
+
+        Parameters
+        ----------
+        columns
+            Names of options, or one number per flow, shape (F,).
+
+        Returns
+        -------
+        first, group
+            In the order of their first flows, shapes (G,) and (F,).
+        """
+        group = np.zeros(len(self), dtype=np.int64)
+        for column in columns:
+            if isinstance(column, str):
+                if self.columns[column].which is None:
+                    continue
+                own, span = self.which(column), len(self.columns[column].values)
+            else:
+                if len(column) and (column == column[0]).all():
+                    continue
+                values, own = np.unique(column, return_inverse=True)
+                own, span = own.reshape(-1), len(values)
+            if span > 1:
+                found, first, group = np.unique(
+                    group * span + own, return_index=True, return_inverse=True
+                )
+                group = group.reshape(-1)
+        found, first = distinct(group, int(group.max(initial=0)) + 1)
+        order = np.argsort(first)
+        place = np.empty(len(order), dtype=np.int64)
+        place[order] = np.arange(len(order))
+        return first[order], place[group]

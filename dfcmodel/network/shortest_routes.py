@@ -1,0 +1,154 @@
+"""Shortest paths of many flows at once, with a choice among equal ones at each node (ECMP)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dfcmodel.network.routes import Routes, present
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Sequence
+
+    from numpy.typing import NDArray
+
+    from dfcmodel.network.networks import Link
+
+    Integers = NDArray[np.int64]
+
+__all__ = ["CHOICES", "ShortestRoutes"]
+
+CHOICES = ("ecmp", "even", "first")
+"""How flows choose among links that lead nearer: by a hash of flow and node, in turn, or the first one."""
+MULTIPLIERS = 0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB
+"""Of SplitMix64 (Steele, Lea and Flood 2014), the hash of ECMP."""
+
+
+class ShortestRoutes:
+    """Shortest paths over directed links, by hops.
+
+    1. From each place where flows leave the network the distances to it are found by one breadth-first search, on the
+       links reversed. An end with a single link into it, such as a host, shares the search of the node before it.
+    2. All flows take a step at a time: flows at one node with one destination have the same candidates, which are
+       found once for them.
+
+    Parameters
+    ----------
+    links
+        The links of the network.
+    """
+
+    def __init__(self, links: Sequence[Link]) -> None:
+        place: dict[Hashable, int] = {}
+        for link in links:
+            for node in (link.source, link.target):
+                place.setdefault(node, len(place))
+        self.place, self.nodes = place, tuple(place)
+        ends = [(place[link.source], place[link.target]) for link in links]
+        tail, head = np.array(ends, dtype=np.int64).T
+        order = np.argsort(tail, kind="stable")
+        self.tail, self.head = tail[order], head[order]
+        self.begin = np.searchsorted(self.tail, np.arange(len(place) + 1))
+
+    def paths(self, source: Integers, target: Integers, choice: str) -> Routes:
+        """Return the nodes of a shortest path of each flow, all from their sources to their targets.
+
+        Parameters
+        ----------
+        source, target
+            Places of nodes in ``nodes``, shape (F,).
+        choice
+            One of `CHOICES`.
+
+        Raises
+        ------
+        LookupError
+            With the number of the first flow for which there is no path.
+        """
+        into = np.bincount(self.head, minlength=len(self.nodes))
+        feeder = np.zeros(len(self.nodes), dtype=np.int64)
+        feeder[self.head] = self.tail
+        exit_of = np.where((into == 1)[target] & (feeder[target] != source), feeder[target], target)
+        roots, number = np.unique(exit_of, return_inverse=True)
+        number = number.reshape(-1)
+        distance = self._distances(roots)
+        left = distance[number, source]
+        lost = np.flatnonzero(left < 0)
+        if len(lost):
+            raise LookupError(int(lost[0]))
+        counts = left + 1 + (exit_of != target)
+        found = Routes(np.empty(int(counts.sum()), dtype=np.int64), counts)
+        found.places[found.begin] = at = source.copy()
+        found.places[found.begin + counts - 1] = target
+        moving = np.flatnonzero(left > 0)
+        for step in range(1, int(left.max(initial=0)) + 1):
+            at[moving] = self._next(at[moving], number[moving], moving, (distance, choice))
+            found.places[found.begin[moving] + step] = at[moving]
+            moving = moving[left[moving] > step]
+        return found
+
+    def _distances(self, roots: Integers) -> NDArray[np.int32]:
+        """Return the links from each node to each root, -1 where there is no way, shape (roots, nodes)."""
+        N = len(self.nodes)
+        into: list[list[int]] = [[] for _ in range(N)]
+        for tail, head in zip(self.tail.tolist(), self.head.tolist(), strict=True):
+            into[head].append(tail)
+        found = np.empty((len(roots), N), dtype=np.int32)
+        for row, root in zip(found, roots.tolist(), strict=True):
+            distance = [-1] * N
+            distance[root], level, edge = 0, 0, [root]
+            while edge:
+                level += 1
+                after = []
+                for node in edge:
+                    for before in into[node]:
+                        if distance[before] < 0:
+                            distance[before] = level
+                            after.append(before)
+                edge = after
+            row[:] = distance
+        return found
+
+    def _next(
+        self, at: Integers, number: Integers, flow: Integers, by: tuple[NDArray[np.int32], str]
+    ) -> Integers:
+        """Return the next node of flows at some nodes, given the number of the root to which each goes."""
+        distance, choice = by
+        R = len(distance)
+        pairs = at * R + number
+        known = present(pairs, len(self.nodes) * R)
+        group = np.searchsorted(known, pairs)
+        node, root = np.divmod(known, R)
+        counts = self.begin[node + 1] - self.begin[node]
+        owner = np.repeat(np.arange(len(known)), counts)
+        out = np.arange(len(owner)) - (np.cumsum(counts) - counts)[owner] + self.begin[node[owner]]
+        nearer = distance[root[owner], self.head[out]] == distance[root, node][owner] - 1
+        out, owner = out[nearer], owner[nearer]
+        several = np.bincount(owner, minlength=len(known))
+        first = np.cumsum(several) - several
+        chosen = np.zeros(len(at), dtype=np.int64)
+        if choice == "even":
+            order = np.argsort(group, kind="stable")
+            own = np.bincount(group, minlength=len(known))
+            chosen[order] = np.arange(len(at)) - np.repeat(np.cumsum(own) - own, own)
+        elif choice == "ecmp" and several.max() > 1:
+            chosen = hashed(flow, at)
+        return self.head[out[first[group] + chosen % several[group]]]
+
+
+def hashed(flow: Integers, node: Integers) -> Integers:
+    """Return a number from 0 to 2^62 for each flow and node, as a switch hashes the addresses of a packet.
+
+    >>> hashed(np.array([0, 1]), np.array([3, 3])) % 16
+    array([11, 11])
+    """
+    add, first, second = (np.uint64(m) for m in MULTIPLIERS)
+    with np.errstate(over="ignore"):
+        x = (flow.astype(np.uint64) << np.uint64(24)) + node.astype(np.uint64)
+        x = (x + np.uint64(1)) * add
+        x = (x ^ (x >> np.uint64(30))) * first
+        x = (x ^ (x >> np.uint64(27))) * second
+        x = x ^ (x >> np.uint64(31))
+    found: Any = (x >> np.uint64(2)).astype(np.int64)
+    return found

@@ -1,0 +1,105 @@
+"""What a run records of flows at nodes: columns of the flows that cross each node, an array of all pairs on demand."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+__all__ = ["AtNodes", "columns_of", "in_columns"]
+
+T = TypeVar("T")
+
+
+class AtNodes(NamedTuple):
+    """Values of some flows at some nodes; 0 of all others.
+
+    Attributes
+    ----------
+    flow, node
+        Whose values they are, and at which sending node, each pair once, (N,).
+    values
+        Shape (N,), or (N, T) where they are sampled.
+    shape
+        Of the array of all flows and nodes, (F, L) or (F, L, T).
+    """
+
+    flow: NDArray[np.int64]
+    node: NDArray[np.int64]
+    values: NDArray[np.float64]
+    shape: tuple[int, ...]
+
+    @classmethod
+    def of(cls, array: NDArray[np.float64]) -> AtNodes:
+        """Return the entries of an array of all flows and nodes that are not 0."""
+        flow, node = np.nonzero(array.any(axis=2) if array.ndim == 3 else array)
+        return cls(flow, node, array[flow, node], array.shape)
+
+    def array(self) -> NDArray[np.float64]:
+        """Return the array of all flows and nodes."""
+        found = np.zeros(self.shape)
+        found[self.flow, self.node] = self.values
+        return found
+
+    def by_flow(self) -> NDArray[np.float64]:
+        """Return the sum over nodes and samples, shape (F,).
+
+        Examples
+        --------
+        >>> some = AtNodes(np.array([0, 2]), np.array([1, 1]), np.array([3.0, 4.0]), (3, 2))
+        >>> some.by_flow().tolist(), some.array()[2].tolist()
+        ([3.0, 0.0, 4.0], [0.0, 4.0])
+        """
+        sums = self.values.sum(axis=1) if self.values.ndim == 2 else self.values
+        found: NDArray[np.float64] = np.bincount(self.flow, sums, minlength=self.shape[0])
+        return found.astype(np.float64)
+
+    def by_node(self) -> NDArray[np.float64]:
+        """Return the sum over flows and samples, shape (L,)."""
+        sums = self.values.sum(axis=1) if self.values.ndim == 2 else self.values
+        found: NDArray[np.float64] = np.bincount(self.node, sums, minlength=self.shape[1])
+        return found.astype(np.float64)
+
+
+class PerFlowAndNode:
+    """An attribute with an array of all flows and nodes, which stays `AtNodes` until it is read."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __get__(self, run: Any, owner: type) -> Any:
+        if run is None:
+            return self
+        given = vars(run)[self.name]
+        if isinstance(given, AtNodes):
+            vars(run)[f"_{self.name}_columns"] = given
+            given = vars(run)[self.name] = given.array()
+        return given
+
+    def __set__(self, run: Any, value: NDArray[np.float64] | AtNodes) -> None:
+        vars(run)[self.name] = value
+
+
+def in_columns(*names: str) -> Callable[[type[T]], type[T]]:
+    """Return a class decorator: some attributes may be set to `AtNodes`, and are arrays when they are read."""
+
+    def changed(kind: type[T]) -> type[T]:
+        for name in names:
+            setattr(kind, name, PerFlowAndNode(name))
+        return kind
+
+    return changed
+
+
+def columns_of(run: object, name: str) -> AtNodes:
+    """Return the columns of an attribute named by `in_columns`, without making its array."""
+    given = vars(run)[name]
+    if isinstance(given, AtNodes):
+        return given
+    kept: AtNodes | None = vars(run).get(f"_{name}_columns")
+    return kept if kept is not None and kept.shape == given.shape else AtNodes.of(given)
