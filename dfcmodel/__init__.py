@@ -28,6 +28,7 @@ from dfcmodel.lossless import (
 )
 from dfcmodel.methods import Fluid, Packets
 from dfcmodel.network.arrivals import ArrivalProcess, HeavyTailed, Poisson, Replay
+from dfcmodel.network.buffers import ByteBuffer
 from dfcmodel.network.class_pauses import PFC
 from dfcmodel.network.coupled import PI2, DualPI2
 from dfcmodel.network.disciplines import DFC, FIFO, Fair, Pause, Priority, QueueManager
@@ -82,6 +83,7 @@ __all__ = [
     "PIE",
     "RED",
     "ArrivalProcess",
+    "ByteBuffer",
     "CoDel",
     "Comparison",
     "DiffusionEquation",
