@@ -136,6 +136,9 @@ class Ports:
         buffer, cell = link.buffer, 0
         if isinstance(buffer, ByteBuffer):
             places, cell = buffer.room, int(buffer.cell)
+            if self.method.is_ns2 and self.scenario.packet_size >= places:
+                msg = f"must be above a packet of {self.scenario.packet_size:g} B, as ns-2's queues"
+                raise ValueError(f"buffer of link {link.name} = {buffer!r}: {msg}")
         else:
             places = int(buffer)
         return places - 1 if self.method.is_ns2 and type(discipline) is FIFO else places, cell
