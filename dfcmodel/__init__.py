@@ -28,6 +28,7 @@ from dfcmodel.lossless import (
 )
 from dfcmodel.methods import Fluid, Packets
 from dfcmodel.network.arrivals import ArrivalProcess, HeavyTailed, Poisson, Replay
+from dfcmodel.network.buffers import ByteBuffer
 from dfcmodel.network.class_pauses import PFC
 from dfcmodel.network.collectives import all_to_all, flows_from, incast, permutation
 from dfcmodel.network.coupled import PI2, DualPI2
@@ -84,6 +85,7 @@ __all__ = [
     "PIE",
     "RED",
     "ArrivalProcess",
+    "ByteBuffer",
     "CoDel",
     "Comparison",
     "DiffusionEquation",

@@ -26,7 +26,7 @@ __all__ = ["gbps", "in_units", "mbps", "ms", "quantity", "readable", "to_mbps", 
 PACKET_SIZE = 1500
 """Default packet size on the wire in bytes."""
 
-Dimension = Literal["rate", "time", "amount"]
+Dimension = Literal["rate", "time", "amount", "size"]
 
 TIMES = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "ns": 1e-9, "min": 60.0}
 PREFIXES = {"": 1.0, "k": 1e3, "m": 1e6, "g": 1e9, "t": 1e12}
@@ -34,8 +34,9 @@ FORMS = {
     "rate": "packets/s, b/s, kb/s, Mb/s, Gb/s or Tb/s (also pkt/s, bps, kbps, Mbps, ...)",
     "time": "s, ms, us, ns or min",
     "amount": "packets, B, kB, MB or GB (also pkt)",
+    "size": "B, kB, MB or GB",
 }
-BARE = {"rate": "packets/s", "time": "s", "amount": "packets"}
+BARE = {"rate": "packets/s", "time": "s", "amount": "packets", "size": "bytes"}
 SHOWN = {
     "bit/s": ((1e9, "Gb/s"), (1e6, "Mb/s"), (1e3, "kb/s"), (1.0, "b/s")),
     "s": ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns")),
@@ -130,11 +131,11 @@ def quantity(
     text
         A number and a unit, with or without a space between them.
     dimension
-        ``rate``, ``time`` or ``amount``: the result is in packets/s, s or packets.
+        ``rate``, ``time``, ``amount`` or ``size``: the result is in packets/s, s, packets or bytes.
     packet_size
         Bytes per packet, for the conversion of bits and bytes.
     bare
-        Whether a number without a unit is allowed; it is in packets/s, s or packets.
+        Whether a number without a unit is allowed; it is in packets/s, s, packets or bytes.
 
     Raises
     ------
@@ -181,7 +182,9 @@ def _unit(
     ending, letter, bits = (
         (r"(?:/s|ps)", "(?:b|bit)", 1.0) if dimension == "rate" else ("", "B", 8.0)
     )
-    if re.fullmatch("(packets?|pkts?)" + ending, unit) or (dimension, unit) == ("rate", "pps"):
+    if dimension == "size":
+        packet_size = 1.0
+    elif re.fullmatch("(packets?|pkts?)" + ending, unit) or (dimension, unit) == ("rate", "pps"):
         return 1.0, 1.0
     found = re.fullmatch(f"([kKmMgGtT]?){letter}{ending}", unit)
     return (bits * PREFIXES[found.group(1).lower()], 8.0 * packet_size) if found else None

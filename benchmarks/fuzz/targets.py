@@ -259,6 +259,7 @@ def _dfcmodel() -> dict[str, dict[str, Any]]:
         "Replay": {"times": (0.0, 0.25, 0.5)},
         "Empty": {"distance": 0.25},
         "Flow": {"name": "a", "path": (1, 2), "source": Reno()},
+        "ByteBuffer": {"size": 30000},
         "Link": {"source": 1, "target": 2, **link},
         "Scenario": {"name": "small", "links": links, "flows": flows, "duration": 0.125},
         "DiffusionEquation": {"initial": lambda x: 1 + 0 * x, "coefficient": 0.125},

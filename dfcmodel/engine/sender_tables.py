@@ -111,7 +111,7 @@ def _needs_single_acks(flow: Flow, scenario: Scenario, steps: float, h: float) -
     """
     path = scenario.path(flow)
     rate = min(link.rate for link in path)
-    room = rate * steps * h + sum(link.buffer for link in path[1:])
+    room = rate * steps * h + sum(scenario.buffer_of(n) for n in scenario.path_index(flow)[1:])
     largest = float(min(flow.max_window, room))
     return acts_on_single_acks(flow.source, steps * h, rate, largest, float(steps))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from dfcmodel.network.buffers import ByteBuffer
 from dfcmodel.network.disciplines import DFC, FIFO, Discipline, Fair, Pause, Priority
 from dfcmodel.network.flows import CBR, OnOff
 from dfcmodel.network.managers import RED
@@ -51,13 +52,18 @@ def shrink_packets(scenario: Scenario, factor: float) -> Scenario:
     k = one_number("factor", factor, at_least=1.0, at_most=1e4)
     links = tuple(
         replace(
-            link, rate=link.rate * k, buffer=link.buffer * k,
+            link, rate=link.rate * k, buffer=_buffer(link.buffer, k),
             discipline=_discipline(link.discipline, k, link.name),
         )
         for link in scenario.links
     )  # fmt: skip
     flows = tuple(_flow(flow, k) for flow in scenario.flows)
     return replace(scenario, links=links, flows=flows, packet_size=scenario.packet_size / k)
+
+
+def _buffer(buffer: float | ByteBuffer, k: float) -> float | ByteBuffer:
+    """Return a buffer in packets of 1/k of the size; one in bytes has as many as before."""
+    return buffer if isinstance(buffer, ByteBuffer) else buffer * k
 
 
 def _discipline(rule: Discipline, k: float, name: str) -> Discipline:

@@ -8,11 +8,31 @@ from typing import Any
 
 from dfcmodel.network.disciplines import QueueManager
 from hopflow.checks import choice, one_number
+from hopflow.units import quantity
 
 __all__ = ["RampMarking", "StepMarking"]
 
 
 PLACES = ("arrival", "departure")
+
+
+def _checked(name: str, value: float | str, least: float | str = 0.0) -> None:
+    """Raise ValueError for a threshold that is not above another one: both in packets, or both in bytes as strings."""
+    if least != 0.0 and isinstance(value, str) != isinstance(least, str):
+        msg = f"must be in packets or in bytes as the other threshold, {least!r}"
+        raise ValueError(f"{name} = {value!r}: {msg}")
+    hint = "in packets, or in bytes: '97.5 kB'" if least == 0.0 else f"low < {name}"
+    one_number(name, _in_bytes(name, value), above=_in_bytes("low", least), hint=hint)
+
+
+def _in_bytes(name: str, value: float | str) -> float:
+    """Return a threshold in bytes; in packets where it is a number."""
+    return quantity(name, value, "size") if isinstance(value, str) else value
+
+
+def _in_packets(name: str, value: float | str, packet_size: float) -> float:
+    """Return a threshold in packets."""
+    return _in_bytes(name, value) / packet_size if isinstance(value, str) else float(value)
 
 
 @dataclass(frozen=True)
@@ -22,7 +42,8 @@ class StepMarking(QueueManager):
     Parameters
     ----------
     threshold
-        K in packets, > 0.
+        K > 0 in packets, or a string in bytes, ``"97.5 kB"``: as many packets of the scenario's size. What waits is
+        counted in bytes where the buffer is a `ByteBuffer`, otherwise in packets, ACKs among them.
     at
         ``"arrival"``, as of RFC 8257, or ``"departure"``: marks what leaves while more waits behind it.
 
@@ -34,12 +55,20 @@ class StepMarking(QueueManager):
     True
     """
 
-    threshold: float = 65.0
+    threshold: float | str = 65.0
     at: str = "arrival"
 
     def __post_init__(self) -> None:
-        one_number("threshold", self.threshold, above=0.0)
+        _checked("threshold", self.threshold)
         choice("at", self.at, PLACES)
+
+    def numbers(self, packet_size: float) -> dict[str, float]:
+        """Return the threshold in packets of ``packet_size`` bytes.
+
+        >>> StepMarking("97.5 kB").numbers(1500.0)
+        {'threshold': 65.0}
+        """
+        return {"threshold": _in_packets("threshold", self.threshold, packet_size)}
 
     @staticmethod
     def on_step(s: Any, q: Any, e: Any) -> Any:
@@ -57,7 +86,7 @@ class RampMarking(QueueManager):
     Parameters
     ----------
     low, high
-        K_min and K_max in packets, 0 < low < high.
+        K_min and K_max, 0 < low < high, in packets or both as strings in bytes, as the threshold of `StepMarking`.
     max_p
         P_max, 0 < max_p <= 1.
     at
@@ -73,16 +102,22 @@ class RampMarking(QueueManager):
     0.01
     """
 
-    low: float = 5000.0 / 1500.0
-    high: float = 200_000.0 / 1500.0
+    low: float | str = 5000.0 / 1500.0
+    high: float | str = 200_000.0 / 1500.0
     max_p: float = 0.01
     at: str = "departure"
 
     def __post_init__(self) -> None:
         choice("at", self.at, PLACES)
-        one_number("low", self.low, above=0.0)
-        one_number("high", self.high, above=self.low, hint="low < high")
+        _checked("low", self.low)
+        _checked("high", self.high, self.low)
         one_number("max_p", self.max_p, above=0.0, at_most=1.0)
+
+    def numbers(self, packet_size: float) -> dict[str, float]:
+        """Return the parameters, thresholds in packets of ``packet_size`` bytes."""
+        low = _in_packets("low", self.low, packet_size)
+        high = _in_packets("high", self.high, packet_size)
+        return {"low": low, "high": high, "max_p": float(self.max_p)}
 
     @staticmethod
     def on_step(s: Any, q: Any, e: Any) -> Any:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dfcmodel.network.buffers import ByteBuffer, buffer_in_packets
 from dfcmodel.network.class_pauses import PFC
 from dfcmodel.network.disciplines import DFC, FIFO, Discipline, Pause
 from dfcmodel.network.flow_tables import Flows
@@ -40,7 +41,8 @@ class Link:
     delay
         Propagation delay in s, > 0.
     buffer
-        Buffer size in packets, 1 to 1e9; use a size that is never reached for an unlimited buffer.
+        Buffer size in packets, 1 to 1e9, or a `ByteBuffer` in bytes or cells; use a size that is never reached for an
+        unlimited buffer.
     discipline
         Queueing discipline: scheduling and drop policy.
     shared
@@ -64,7 +66,7 @@ class Link:
     target: Node
     rate: float
     delay: float
-    buffer: float
+    buffer: float | ByteBuffer
     discipline: Discipline = field(default_factory=FIFO)
     shared: bool = True
 
@@ -82,13 +84,16 @@ class Link:
             raise ValueError(f"target {of}: must differ from its source")
         one_number(f"rate {of}", self.rate, above=0.0, at_most=1e12, hint="in packets/s: mbps(370)")
         one_number(f"delay {of}", self.delay, above=0.0, at_most=10.0, hint="in s: ms(0.1)")
-        one_number(f"buffer {of}", self.buffer, at_least=1.0, at_most=1e9, hint="in packets")
+        if not isinstance(self.buffer, ByteBuffer):
+            hint = "in packets, or ByteBuffer('150 kB')"
+            one_number(f"buffer {of}", self.buffer, at_least=1.0, at_most=1e9, hint=hint)
         discipline: object = self.discipline
         if not isinstance(discipline, Discipline):
             kinds = "FIFO(), DFC(), Pause(), PFC(), RED(), Fair() or Priority()"
             raise ValueError(f"discipline {of} = {discipline!r}: must be {kinds}")  # noqa: TRY004
         if self.shared:
-            _can_pause(self, self.buffer)
+            if not isinstance(self.buffer, ByteBuffer):  # the scenario has the size of its packets
+                _can_pause(self, self.buffer)
         elif isinstance(self.discipline, PFC):
             msg = "its classes divide one buffer: must be True"
             raise ValueError(f"shared {of} = False: {msg}")
@@ -167,11 +172,12 @@ class Scenario:
         if len(queues) > 1:
             msg = f"must be that of all links with DFC, but is 'flow' on {queues['flow']}"
             raise ValueError(f"per of link {queues['input']!r} = 'input': {msg}")
+        self._check_byte_buffers()
         flows = np.bincount(self.routes.places, minlength=len(self.links))
         used, first = distinct(self.routes.places, len(self.links))
         for n in used[np.argsort(first)].tolist():
             if not self.links[n].shared:
-                _can_pause(self.links[n], int(flows[n]) * self.links[n].buffer)
+                _can_pause(self.links[n], int(flows[n]) * self.buffer_of(n))
             rule = self.links[n].discipline
             if isinstance(rule, PFC) and n not in self.interfaces:
                 self._check_classes(n, rule)
@@ -229,6 +235,16 @@ class Scenario:
                     msg = f"DFC cannot feed {link.name}: that link pauses its feeders"
                     raise ValueError(f"discipline of link {before.name!r}: {msg}")
 
+    def _check_byte_buffers(self) -> None:
+        """Refuse buffers in bytes that do not hold a packet, or that a pause threshold exceeds."""
+        for n, link in enumerate(self.links):
+            if isinstance(link.buffer, ByteBuffer):
+                if self.buffer_of(n) < 1.0:
+                    least = f"must hold a packet, {link.buffer.taken(self.packet_size):g} B"
+                    raise ValueError(f"buffer of link {link.name!r} = {link.buffer!r}: {least}")
+                if link.shared:
+                    _can_pause(link, self.buffer_of(n))
+
     def _check_classes(self, n: int, rule: PFC) -> None:
         """Refuse links that cannot stop one class, and buffers too small for what PFC reserves."""
         link = self.links[n]
@@ -252,11 +268,12 @@ class Scenario:
                 msg = f"{self.links[m].name} has {own!r}, must be equal but for manager and storm"
                 raise ValueError(f"discipline of link {link.name!r} = {rule!r}: {msg}")
         reserved = self.reserved(n)
-        if reserved > link.buffer:
+        if reserved > self.buffer_of(n):
             rooms = len(self.rooms(n))
             msg = f"PFC reserves {reserved:g} packets of its buffer for {rooms} ingress queues"
             hint = "increase it, or reduce xoff or headroom"
-            raise ValueError(f"buffer of link {link.name!r} = {link.buffer:g}: {msg}; {hint}")
+            has = link.buffer if isinstance(link.buffer, ByteBuffer) else f"{link.buffer:g}"
+            raise ValueError(f"buffer of link {link.name!r} = {has}: {msg}; {hint}")
 
     def counted_together(self, n: int) -> tuple[int, ...]:
         """Return the links whose packets of an ingress PFC counts together, link n among them."""
@@ -302,7 +319,7 @@ class Scenario:
 
     def part_of_rooms(self, n: int, rooms: float) -> float:
         """Return how much of the rooms of links that are counted together the buffer of link n holds."""
-        return rooms * self.links[n].buffer / self._buffer_together(n)
+        return rooms * self.buffer_of(n) / self._buffer_together(n)
 
     def spare_of_rooms(self, n: int) -> float:
         """Return the packets that the buffers of links that are counted together hold beside their rooms."""
@@ -310,7 +327,7 @@ class Scenario:
 
     def _buffer_together(self, n: int) -> float:
         """Return the buffers of the links that are counted together with link n, in all."""
-        return sum(self.links[m].buffer for m in self.counted_together(n))
+        return sum(self.buffer_of(m) for m in self.counted_together(n))
 
     def feeders(self, n: int) -> dict[int, tuple[int, ...]]:
         """Return the links over which flows come to link n, and their flows; -1 - flow for its host."""
@@ -441,7 +458,19 @@ class Scenario:
 
     def room_of(self, n: int) -> float:
         """Return for how many packets a link has room: its buffer, or as many as come at an interface of a host."""
-        return math.inf if n in self.interfaces else self.links[n].buffer
+        return math.inf if n in self.interfaces else self.buffer_of(n)
+
+    def buffer_of(self, n: int) -> float:
+        """Return the buffer of a link in packets of ``packet_size`` bytes, also where it counts bytes.
+
+        Examples
+        --------
+        >>> from dfcmodel import ByteBuffer, CBR, Flow, Scenario, chain
+        >>> links = chain(2, rate=1e4, delay=1e-3, buffer=ByteBuffer("60 kB"))
+        >>> Scenario("bytes", links, [Flow("a", (1, 2), CBR(1e3))]).buffer_of(0)
+        40.0
+        """
+        return buffer_in_packets(self.links[n].buffer, self.packet_size)
 
     @cached_property
     def _index(self) -> dict[tuple[Node, Node], int]:
@@ -526,7 +555,7 @@ def from_networkx(graph: nx.DiGraph[Any], **defaults: object) -> tuple[Link, ...
     Parameters
     ----------
     graph
-        Edges may carry ``rate`` (packets/s), ``delay`` (s), ``buffer`` (packets), ``discipline``
+        Edges may carry ``rate`` (packets/s), ``delay`` (s), ``buffer`` (packets, or a `ByteBuffer`), ``discipline``
         and ``shared``. Each edge of an undirected graph becomes two links.
     **defaults
         Values for edges without that attribute.

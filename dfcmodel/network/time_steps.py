@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dfcmodel.network.buffers import buffer_in_packets
 from dfcmodel.network.disciplines import FIFO
 
 if TYPE_CHECKING:
@@ -112,6 +113,6 @@ def _times(scenario: Scenario) -> Iterator[float]:
     for flow in scenario.flows:
         path = scenario.path(flow)
         slowest = min(path, key=lambda link: link.rate)
-        yield slowest.buffer / slowest.rate
+        yield buffer_in_packets(slowest.buffer, scenario.packet_size) / slowest.rate
         yield scenario.base_rtt(flow) / PART_OF_TRIP
         yield from (link.delay for link in path[1:-1])

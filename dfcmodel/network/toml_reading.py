@@ -20,7 +20,8 @@ links and flows::
     buffer = 1800
 
 Plain numbers are packets, packets/s and s, as everywhere; strings carry their unit. Bits and bytes
-are converted to packets of ``packet_size`` bytes.
+are converted to packets of ``packet_size`` bytes. A buffer in bytes, ``"150 kB"`` or, in cells,
+``{size = "150 kB", cell = 80}``, is a `ByteBuffer`.
 """
 
 from __future__ import annotations
@@ -33,6 +34,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from dfcmodel.network.buffers import ByteBuffer
 from dfcmodel.network.flows import Flow
 from dfcmodel.network.networks import Link, Scenario
 from dfcmodel.network.toml_keys import (
@@ -210,7 +212,13 @@ class _Reader:
             return self.one_of(DISCIPLINES, value, key)
         if kind is Flow and name == "source":
             return self.one_of(self.sources, value, key)
-        if isinstance(value, str) and name in DIMENSIONS and not issubclass(kind, RULES):
+        if kind is Link and name == "buffer" and (found := self.byte_buffer(value, key)):
+            return found
+        if (
+            isinstance(value, str)
+            and name in DIMENSIONS
+            and not issubclass(kind, (*RULES, ByteBuffer))
+        ):
             try:
                 number = quantity(name, value, DIMENSIONS[name], self.packet_size)
                 if kind is Flow and name == "size":  # the last packet of a transfer is not full
@@ -219,6 +227,14 @@ class _Reader:
             except ValueError as error:
                 raise _BadKey(key, str(error)) from None
         return _tuples(value)
+
+    def byte_buffer(self, value: Any, key: Key) -> ByteBuffer | None:
+        """Return a buffer in bytes, from a string or a table; None for any other value."""
+        if isinstance(value, dict):
+            return self.make(ByteBuffer, value, key)  # type: ignore[no-any-return]
+        if not isinstance(value, str) or re.search(r"[\d.\s][kKmMgGtT]?B\s*$", value) is None:
+            return None
+        return self.make(ByteBuffer, {"size": value}, key)  # type: ignore[no-any-return]
 
     def one_of(self, kinds: Mapping[str, type[Any]], value: Any, key: Key) -> Any:
         """Return the object that a table with ``kind`` and parameters, or a kind alone, describes."""

@@ -11,6 +11,7 @@ import typing
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from dfcmodel.network.buffers import ByteBuffer
 from dfcmodel.network.flows import Flow
 from dfcmodel.network.networks import Link, Scenario
 from dfcmodel.network.toml_keys import (
@@ -103,6 +104,18 @@ def _field(kind: type[Any], name: str) -> dict[str, Any]:
         return {"$ref": "#/$defs/source"}
     if name in ("discipline", "manager"):
         return {"$ref": "#/$defs/discipline"}
+    if kind is Link and name == "buffer":
+        own = {"size": _field(ByteBuffer, "size"), "cell": _field(ByteBuffer, "cell")}
+        cells = {
+            "type": "object",
+            "properties": own,
+            "required": ["size"],
+            "additionalProperties": False,
+        }
+        said = "In packets, a text with a unit, or size and cell in bytes."
+        return {"anyOf": [NUMBER, TEXT, cells], "description": said}
+    if kind is ByteBuffer:
+        return {"anyOf": [NUMBER, TEXT], "description": "In bytes, or a text with a unit."}
     if name in DIMENSIONS:
         unit = UNITS[DIMENSIONS[name]]
         said = f"In {unit}, or a text with a unit."

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from dfcmodel.network.arrivals import ArrivalProcess, HeavyTailed, Poisson, Replay
+from dfcmodel.network.buffers import ByteBuffer
 from dfcmodel.network.disciplines import Discipline
 from dfcmodel.network.flows import CBR, OnOff
 from dfcmodel.network.networks import Scenario
@@ -113,6 +114,7 @@ def _toml(value: Any) -> str:
         (numbers.Real, lambda v: repr(float(v))),  # inf, nan and every digit
         ((tuple, list), lambda v: f"[{', '.join(map(_toml, v))}]"),
         (dict, lambda v: f"{{{', '.join(f'{_key(k)} = {_toml(x)}' for k, x in v.items())}}}"),
+        (ByteBuffer, lambda v: _quoted(f"{v.size} B") if v.cell == 1 else _toml(_changed(v))),
         ((WindowRule, RateRule), lambda v: _object(v, _rule_parameters(v))),
         ((Discipline, CBR, OnOff, Poisson, HeavyTailed, Replay), lambda v: _object(v, _changed(v))),
     )

@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from dfcmodel.network.buffers import ByteBuffer
 from dfcmodel.network.disciplines import FIFO
 from dfcmodel.network.flows import CBR
-from dfcmodel.network.networks import Scenario
+from dfcmodel.network.networks import Link, Scenario
 from dfcmodel.packets.methods import Packets
 from dfcmodel.packets.plans import Plan
 from dfcmodel.packets.ports import UNBOUNDED, Port, bits_of
@@ -17,6 +18,8 @@ from responsefn import WindowRule
 __all__ = ["to_ns2"]
 
 AGENTS = {"tahoe": "TCP", "reno": "TCP/Reno", "newreno": "TCP/Newreno", "sack": "TCP/Sack1"}
+MAX_BYTES = 2**31 - 1
+"""Bytes of the largest queue: ns-2 counts them in 32 bits."""
 HEAD = """\
 # {name}: written by dfcmodel.packets.ns2_export for ns-2.35.
 #
@@ -130,6 +133,8 @@ def _check(scenario: Scenario) -> None:
         if type(link.discipline) is not FIFO:
             msg = "must be FIFO() for export to ns-2"
             raise ValueError(f"discipline of link {link.name} = {link.discipline!r}: {msg}")
+        if isinstance(link.buffer, ByteBuffer):
+            _check_bytes(link, link.buffer, scenario.packet_size)
     for flow in scenario.flows:
         if not isinstance(flow.source, (WindowRule, CBR)):
             msg = "must be a window rule or CBR(...) for export to ns-2"
@@ -137,6 +142,19 @@ def _check(scenario: Scenario) -> None:
         if isinstance(flow.source, CBR) and math.isfinite(flow.size):
             msg = "must be inf for a CBR source"
             raise ValueError(f"size of flow {flow.name!r} = {flow.size:g}: {msg}")
+
+
+def _check_bytes(link: Link, buffer: ByteBuffer, packet_size: float) -> None:
+    """Raise ValueError for a buffer in bytes that ns-2's queues do not have."""
+    if buffer.cell != 1:
+        msg = f"ns-2 has no cells; use ByteBuffer({buffer.size})"
+        raise ValueError(f"buffer of link {link.name} = {buffer!r}: {msg}")
+    if packet_size != int(packet_size):
+        msg = f"must be a whole number of bytes for the buffer in bytes of link {link.name}"
+        raise ValueError(f"packet_size = {packet_size:g}: {msg}")
+    if not packet_size < buffer.room <= MAX_BYTES:
+        msg = f"must be above a packet of {packet_size:g} B and at most {MAX_BYTES} B for ns-2"
+        raise ValueError(f"buffer of link {link.name} = {buffer!r}: {msg}")
 
 
 def _exact(value: float) -> str:
@@ -154,6 +172,9 @@ def _links(plan: Plan, nodes: dict[Any, int]) -> list[str]:
             f"$ns simplex-link $node({a}) $node({b}) {_exact(port.bits)} {_exact(port.delay)} DropTail"
         )
         lines.append(f"$ns queue-limit $node({a}) $node({b}) {_limit(plan, port)}")
+        if port.cell:
+            queue = f"[[$ns link $node({a}) $node({b})] queue]"
+            lines.append(f"{queue} set queue_in_bytes_ true; {queue} set mean_pktsize_ 1")
         lines.append(f"set monitor({a},{b}) [$ns monitor-queue $node({a}) $node({b}) {{}}]")
         if (
             port.target,
@@ -166,7 +187,7 @@ def _links(plan: Plan, nodes: dict[Any, int]) -> list[str]:
 
 
 def _limit(plan: Plan, port: Port) -> int:
-    """Return ns-2's ``queue-limit``: one more than the packets that can be queued."""
+    """Return ns-2's ``queue-limit``: one more than the packets, or bytes, that can be queued."""
     return 10**9 if port.room >= UNBOUNDED else port.room + 1
 
 

@@ -178,6 +178,12 @@ def _direction(plan: Plan, port: Port) -> str:
     bits = round(port.bits)
     number(f"rate of link {port.name}", float(bits), at_least=1.0, at_most=2.0**63, hint="in bit/s")
     kind, attributes = _discipline(plan, port)
+    if port.cell > 1:
+        msg = "ns-3 has no cells; use ByteBuffer(size)"
+        raise ValueError(f"buffer of link {port.name}, in cells of {port.cell} B: {msg}")
+    if port.cell and kind:
+        msg = "must be in packets for export to ns-3 where a manager drops or marks"
+        raise ValueError(f"buffer of link {port.name} = {port.room} B: {msg}")
     room = MOST if port.room >= UNBOUNDED else port.room
     least = 2.0 if kind else 1.0
     number(
@@ -185,9 +191,10 @@ def _direction(plan: Plan, port: Port) -> str:
         float(room),
         at_least=least,
         at_most=2.0**31,
-        hint="in packets",
+        hint="in bytes" if port.cell else "in packets",
     )
-    return f"{{{bits}, {room}, {_quoted(kind)}, {_attributes(attributes)}}}"
+    in_bytes = str(port.cell > 0).lower()
+    return f"{{{bits}, {room}, {in_bytes}, {_quoted(kind)}, {_attributes(attributes)}}}"
 
 
 def _discipline(plan: Plan, port: Port) -> tuple[str, dict[str, object]]:
@@ -215,8 +222,9 @@ def _discipline(plan: Plan, port: Port) -> tuple[str, dict[str, object]]:
             "LInterm": 1.0 / rule.max_p, "Gentle": rule.gentle, "UseEcn": rule.ecn,
         }  # fmt: skip
     if type(rule) is StepMarking:
+        threshold = rule.numbers(plan.scenario.packet_size)["threshold"]
         return "ns3::RedQueueDisc", {
-            **red, "MinTh": rule.threshold, "MaxTh": rule.threshold, "QW": 1.0, "Gentle": False,
+            **red, "MinTh": threshold, "MaxTh": threshold, "QW": 1.0, "Gentle": False,
             "UseEcn": True, "UseHardDrop": False,
         }  # fmt: skip
     msg = "must be FIFO(), RED(...) in packets, CoDel(...), PIE(...) or StepMarking(...) for export to ns-3"

@@ -30,11 +30,12 @@ namespace
 
 using Attributes = std::vector<std::pair<std::string, std::string>>;
 
-/// One direction of a link: its rate, the packets that may wait, and the discipline of its queue.
+/// One direction of a link: its rate, the packets or bytes that may wait, and the discipline of its queue.
 struct Direction
 {
     std::uint64_t bits;
     std::uint32_t room;
+    bool inBytes;
     std::string discipline; ///< TypeId; empty: drop-tail
     Attributes attributes;
 };
@@ -184,7 +185,8 @@ AddDevice(std::uint32_t from, std::uint32_t to, const Direction& way)
     device->SetMtu(std::max(1500U, PACKET_SIZE));
     auto queue = CreateObject<DropTailQueue<Packet>>();
     const bool managed = !way.discipline.empty();
-    queue->SetMaxSize(QueueSize(QueueSizeUnit::PACKETS, managed ? 1 : way.room));
+    const auto unit = way.inBytes ? QueueSizeUnit::BYTES : QueueSizeUnit::PACKETS;
+    queue->SetMaxSize(QueueSize(unit, managed ? 1 : way.room));
     device->SetQueue(queue);
     g_nodes[from]->AddDevice(device);
     auto* drops = &g_drops[{from, to}];

@@ -205,8 +205,42 @@ class Plan:
 
     @cached_property
     def rooms(self) -> NDArray[np.int64]:
-        """Packets that can be queued at each port, (P,)."""
+        """Packets, or bytes at ports with a cell, that can be queued at each port, (P,)."""
         return np.array([min(port.room, UNBOUNDED) for port in self.ports], dtype=np.int64)
+
+    @cached_property
+    def cells(self) -> NDArray[np.int64]:
+        """Bytes of a cell of the buffer of each port, (P,): 1 where it counts bytes, 0 where it counts packets."""
+        return np.array([port.cell for port in self.ports], dtype=np.int64)
+
+    @cached_property
+    def taken(self) -> Floats:
+        """Bytes that packets of each size class take in the queue of each port, (P, SIZES)."""
+        found = np.tile(self.sizes, (len(self.ports), 1))
+        for p in np.flatnonzero(self.cells):
+            found[p] = [self.ports[p].taken(size) for size in self.sizes.tolist()]
+        return found
+
+    @cached_property
+    def units(self) -> Floats:
+        """Bytes of a data packet in the queue of each port that counts bytes, (P,); 0 of others."""
+        found: Floats = np.where(self.cells > 0, self.taken[:, 0], 0.0)
+        return found
+
+    @cached_property
+    def places(self) -> NDArray[np.int64]:
+        """Upper bound of the packets that can be queued at each port, (P,)."""
+        least = np.maximum(self.taken.min(axis=1), 1.0)  # ACKs without transmission have no bytes
+        found: NDArray[np.int64] = np.where(
+            self.cells > 0, np.minimum(self.rooms / least, UNBOUNDED), self.rooms
+        ).astype(np.int64)
+        return found
+
+    @cached_property
+    def drains(self) -> Floats:
+        """How long what fills a queue that counts bytes takes to be sent, s, (P,); inf of others."""
+        found: Floats = np.where(self.cells > 0, 8.0 * self.rooms / self.bits, np.inf)
+        return found
 
     @cached_property
     def bits(self) -> Floats:
@@ -398,7 +432,8 @@ class Plan:
     def pool(self, p: int) -> float:
         """Return for how many packets of classes that are never paused port p has room."""
         port = self.ports[p]
-        return port.room - (self.scenario.reserved(port.link) if port.link >= 0 else 0.0)
+        room = port.room / self.units[p] if port.cell else float(port.room)
+        return room - (self.scenario.reserved(port.link) if port.link >= 0 else 0.0)
 
 
 def _answers(kind: type) -> bool:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from dfcmodel.network.buffers import ByteBuffer
 from dfcmodel.network.class_pauses import PFC
 from dfcmodel.network.coupled import DualPI2
 from dfcmodel.network.disciplines import DFC, FIFO, Discipline, Fair, Pause, Priority, manager_of
@@ -20,13 +21,13 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from dfcmodel.network.networks import Scenario
+    from dfcmodel.network.networks import Link, Scenario
     from dfcmodel.packets.methods import Packets
 
 __all__ = ["UNBOUNDED", "Interface", "Port", "Ports", "bits_of", "has_lanes"]
 
 UNBOUNDED = 2**40
-"""Packets in a queue without bound."""
+"""Packets, or bytes, in a queue without bound."""
 
 
 @dataclass(frozen=True)
@@ -61,13 +62,15 @@ class Port(NamedTuple):
     delay
         Propagation delay in s.
     room
-        Packets that can be queued in addition to the one in transmission.
+        Packets, or bytes, that can be queued in addition to the packet in transmission.
     discipline
         Queueing discipline.
     link
         Index in the scenario's links; -1 for mirrors and access links.
     mirror
         Whether it is the reverse direction of a link, used by ACKs only.
+    cell
+        Bytes of a cell of its buffer, 1 where it counts bytes; 0: it counts packets.
     """
 
     source: Hashable
@@ -78,6 +81,7 @@ class Port(NamedTuple):
     discipline: Discipline
     link: int
     mirror: bool = False
+    cell: int = 0
 
     @property
     def name(self) -> str:
@@ -88,6 +92,10 @@ class Port(NamedTuple):
     def has_lanes(self) -> bool:
         """Whether the queued packets must be known at the start of each transmission."""
         return has_lanes(self.discipline)
+
+    def taken(self, size: float) -> float:
+        """Return the bytes that a packet of ``size`` bytes takes in the queue: whole cells of a buffer in bytes."""
+        return ByteBuffer(self.cell, self.cell).taken(size) if self.cell else size
 
 
 def _interface(discipline: Discipline) -> Interface:
@@ -106,17 +114,18 @@ class Ports:
 
     def __init__(self, scenario: Scenario, method: Packets) -> None:
         self.scenario, self.method = scenario, method
-        kinds: dict[Any, tuple[float, float, int, Discipline]] = {}  # most links are identical
+        kinds: dict[Any, Port] = {}  # most links are identical
         self.all = []
         for n, link in enumerate(scenario.links):
             key = link.rate, link.delay, link.buffer, id(link.discipline)
             if key not in kinds:
                 bits = bits_of(link.rate, scenario.packet_size)
-                room = self._room(link.buffer, link.discipline)
-                kinds[key] = bits, link.delay, room, link.discipline
-            port = Port(link.source, link.target, *kinds[key], n)
+                room, cell = self._room(link, link.discipline)
+                kinds[key] = Port(None, None, bits, link.delay, room, link.discipline, 0, cell=cell)
+            port = kinds[key]._replace(source=link.source, target=link.target, link=n)
             if n in scenario.interfaces:
-                port = port._replace(room=UNBOUNDED, discipline=_interface(link.discipline))
+                own = _interface(link.discipline)
+                port = port._replace(room=UNBOUNDED, discipline=own, cell=0)
             self.all.append(port)
         self.at = {(port.source, port.target): p for p, port in enumerate(self.all)}
         self.for_acks: dict[int, int] = {}
@@ -124,9 +133,20 @@ class Ports:
             int, int
         ] = {}  # access links of hosts that share a node, by first link
 
-    def _room(self, buffer: float, discipline: Discipline) -> int:
-        places = int(buffer)
-        return places - 1 if self.method.is_ns2 and type(discipline) is FIFO else places
+    def _room(self, link: Link, discipline: Discipline) -> tuple[int, int]:
+        """Return the packets or bytes that can be queued at a link, and the bytes of its cells, 0 for packets.
+
+        Drop-tail queues of ns-2 drop what would fill them.
+        """
+        buffer, cell = link.buffer, 0
+        if isinstance(buffer, ByteBuffer):
+            places, cell = buffer.room, int(buffer.cell)
+            if self.method.is_ns2 and self.scenario.packet_size >= places:
+                msg = f"must be above a packet of {self.scenario.packet_size:g} B, as ns-2's queues"
+                raise ValueError(f"buffer of link {link.name} = {buffer!r}: {msg}")
+        else:
+            places = int(buffer)
+        return places - 1 if self.method.is_ns2 and type(discipline) is FIFO else places, cell
 
     def _add(self, port: Port) -> int:
         if port.room < 1:
@@ -218,12 +238,11 @@ class Ports:
         return self._mirror(port) if found is None else found
 
     def _mirror(self, port: Port) -> int:
-        room = port.room
+        room, cell = port.room, port.cell
         if port.link >= 0:
-            room = self._room(self.scenario.links[port.link].buffer, FIFO())
-        return self._add(
-            Port(port.target, port.source, port.bits, port.delay, room, FIFO(), -1, mirror=True)
-        )
+            room, cell = self._room(self.scenario.links[port.link], FIFO())
+        ends = (port.target, port.source)
+        return self._add(Port(*ends, port.bits, port.delay, room, FIFO(), -1, True, cell))
 
 
 def _with_access(links: Routes, access: NDArray[np.int64]) -> Routes:

@@ -36,6 +36,12 @@ class Managed:
         """Return how many packets of them wait."""
         return sum(map(len, self.lines()))
 
+    def filled(self) -> float:
+        """Return what waits of them in the unit of the buffer: packets or bytes."""
+        if not self.queue.port.cell:
+            return float(self.length())
+        return sum(self.queue.taken(packet) for line in self.lines() for _, packet in line)
+
     def arrivals(self) -> Iterable[float]:
         """Return when they came."""
         return (came for line in self.lines() for came, _ in line)
@@ -68,7 +74,7 @@ class ClassQueues(Queue):
         self.excess: defaultdict[tuple[int, int], float] = defaultdict(
             float
         )  # without room since the pause began
-        packet = self.packet = float(simulation.plan.sizes[0])
+        packet = self.packet = float(simulation.plan.taken[p, 0])
         self.rooms = {key: room * packet for key, room in simulation.plan.ingress(p).items()}
         self.pooled = 0.0
         self.pool = simulation.plan.pool(p) * packet
@@ -152,7 +158,7 @@ class ClassQueues(Queue):
         if key not in self.rooms:
             return
         counter = self.counter
-        counter.excess[key] += self.size_of(packet) / self.packet
+        counter.excess[key] += self.taken(packet) / self.packet
         found = self.simulation.records.excess
         place = (counter.p, *key)
         found[place] = max(counter.excess[key], found.get(place, 0.0))
@@ -161,7 +167,7 @@ class ClassQueues(Queue):
         """Return whether there is room: of its ingress, or what others share; always in the control class."""
         if self.priority(packet) == CONTROL:
             return True
-        size = self.size_of(packet)
+        size = self.taken(packet)
         key = self.ingress(packet)
         if key in self.rooms:
             return self.passes(packet) or self.counter.counts[key] + size <= self.rooms[key]
@@ -183,14 +189,14 @@ class ClassQueues(Queue):
             self.turns.append(priority)
             self.deficit[priority] = float(self.simulation.plan.sizes[0])
         line.append((self.simulation.now, packet))
-        self.bytes += self.size_of(packet)
+        self.bytes += self.taken(packet)
         self.count(packet, 1)
 
     def pop(self) -> tuple[float, Packet]:
         """Return the arrival time and the next packet, by DRR among classes that are not paused."""
         if self.lines.get(CONTROL):
             came, packet = self.lines[CONTROL].popleft()
-            self.bytes -= self.size_of(packet)
+            self.bytes -= self.taken(packet)
             return came, packet
         sizes = self.simulation.plan.sizes
         while True:
@@ -205,7 +211,7 @@ class ClassQueues(Queue):
         self.deficit[priority] -= sizes[packet.size]
         if not self.lines[priority]:
             self.turns.popleft()
-        self.bytes -= self.size_of(packet)
+        self.bytes -= self.taken(packet)
         self.count(packet, -1)
         return came, packet
 
@@ -217,14 +223,14 @@ class ClassQueues(Queue):
             self.turns.remove(priority)
         while line:
             came, packet = line.popleft()
-            self.bytes -= self.size_of(packet)
+            self.bytes -= self.taken(packet)
             self.count(packet, -1)
             self.drop_queued(came, packet, BY_WATCHDOG)
         return number
 
     def count(self, packet: Packet, more: int) -> None:
         """Count a packet that comes or leaves; pause or resume where a threshold is crossed."""
-        key, size = self.ingress(packet), self.size_of(packet)
+        key, size = self.ingress(packet), self.taken(packet)
         if key[1] == CONTROL:
             return
         if key not in self.rooms:

@@ -62,6 +62,7 @@ class CoupledQueues(Queue):
         """Queue a packet."""
         lane = SCALABLE if self.controller.is_scalable(packet) else CLASSIC
         self.lanes[lane].append((self.simulation.now, packet))
+        self.bytes += self.taken(packet)
 
     def choose(self) -> int:
         """Return which queue sends: the Scalable one, unless the Classic one is owed its share."""
@@ -83,6 +84,7 @@ class CoupledQueues(Queue):
         """Send the next packet that is not dropped, if the port is idle and not paused."""
         while self.ready():
             came, packet = self.lanes[self.choose()].popleft()
+            self.bytes -= self.taken(packet)
             if self.controller.decide(packet, self.simulation.now - came):
                 super().send(came, packet)
             else:

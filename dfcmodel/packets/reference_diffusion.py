@@ -88,9 +88,9 @@ class Diffusive(Queue):
         """Return how many packets wait."""
         return sum(len(lane.waiting) for lane in self.lanes.values())
 
-    def has_room(self, packet: Packet) -> bool:  # noqa: ARG002
+    def has_room(self, packet: Packet) -> bool:
         """Return whether there is room."""
-        return self.length() < self.port.room
+        return self.fits(packet)
 
     def passes(self, packet: Packet) -> bool:  # noqa: ARG002
         """Return that all packets wait, if only for an instant."""
@@ -102,7 +102,7 @@ class Diffusive(Queue):
         if not lane.waiting:
             lane.settle(now)
         lane.waiting.append((now, packet))
-        self.bytes += self.size_of(packet)
+        self.bytes += self.taken(packet)
         if not lane.active:
             lane.active = True
             self.adjust()
@@ -130,7 +130,7 @@ class Diffusive(Queue):
         lane.credit += (now - lane.settled) * lane.rate - 1.0
         lane.settled = now
         lane.settle(now)
-        self.bytes -= self.size_of(packet)
+        self.bytes -= self.taken(packet)
         self.send(came, packet)
 
     def wanted(self, intensity: float) -> dict[tuple[int, bool], float]:

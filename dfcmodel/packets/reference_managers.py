@@ -37,6 +37,12 @@ class ManagedQueue(Protocol):
     def length(self) -> int:
         """Return how many packets wait."""
 
+    def filled(self) -> float:
+        """Return what waits in the unit of the buffer: packets or bytes."""
+
+    def units(self, packets: float) -> float:
+        """Return a threshold in packets in the unit of the buffer."""
+
     def arrivals(self) -> Iterable[float]:
         """Return when the packets that wait came."""
 
@@ -112,7 +118,8 @@ class RandomEarly(Manager):
             missed = int(pace * (self.simulation.now - queue.idle_since))
         for _ in range(missed):
             self.average *= 1.0 - rule.weight
-        self.average = self.average * (1.0 - rule.weight) + rule.weight * queued
+        part = 1.0 / (rule.mean_packet or queue.units(1.0)) if queue.port.cell else 1.0
+        self.average = self.average * (1.0 - rule.weight) + rule.weight * (queue.filled() * part)
         self.since += 1
         if not (self.average >= rule.low and queued > 1):
             self.above = False
@@ -284,7 +291,7 @@ class Called(Manager):
         )
         self.state = type(self.rule).State()
         self.due = self.due_marks = self.last = 0.0
-        self.most = queue.port.room + 1.0
+        self.most = queue.port.room / queue.units(1.0) + 1.0
 
     def admit(self, packet: Packet) -> bool:
         """Decide on a packet that comes, unless the manager marks those that leave."""
@@ -301,7 +308,7 @@ class Called(Manager):
         plan = self.simulation.plan
         capacity = 0.0 if queue.is_stopped() else 1.0 / float(plan.transmission[queue.p, 0])
         seen = Arrivals(
-            now, now - self.last, float(queue.length()), 1.0, capacity,
+            now, now - self.last, queue.filled() / queue.units(1.0), 1.0, capacity,
             now - max(queue.heads(), default=now), self.simulation.draw(queue.p),
         )  # fmt: skip
         self.last = now

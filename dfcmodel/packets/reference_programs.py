@@ -85,7 +85,7 @@ class RankedQueue(Queue):
             else:
                 self.send(simulation.now, packet)
             return
-        if self.length() >= self.port.room:
+        while not self.fits(packet):
             last = self.entries[-1] if self.entries else None
             if self.program.overflow != "last" or last is None or last[0] <= rank:
                 self.drop(packet, cause=BUFFER_FULL)
@@ -94,14 +94,14 @@ class RankedQueue(Queue):
             self.drop_queued(last[1], last[2], BUFFER_FULL)
         at = bisect_right(self.entries, rank, key=lambda entry: entry[0])
         self.entries.insert(at, (rank, simulation.now, packet))
-        self.bytes += self.size_of(packet)
+        self.bytes += self.taken(packet)
         self.counts[packet.flow, packet.is_ack] += 1
         simulation.records.queue(self.p, self.length())
 
     def take(self, place: int) -> tuple[float, float, Packet]:
         """Remove a packet and return its rank, its arrival and itself."""
         entry = self.entries.pop(place)
-        self.bytes -= self.size_of(entry[2])
+        self.bytes -= self.taken(entry[2])
         self.counts[entry[2].flow, entry[2].is_ack] -= 1
         return entry
 

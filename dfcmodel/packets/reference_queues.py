@@ -59,9 +59,21 @@ class Queue:
         """Return whether the manager drops an arriving packet."""
         return not self.manager.admit(packet)
 
-    def has_room(self, packet: Packet) -> bool:  # noqa: ARG002
+    def filled(self) -> float:
+        """Return what waits in the unit of the buffer: packets or bytes."""
+        return self.bytes if self.port.cell else float(self.length())
+
+    def units(self, packets: float) -> float:
+        """Return a threshold in packets in the unit of the buffer."""
+        return packets * float(self.simulation.plan.taken[self.p, 0]) if self.port.cell else packets
+
+    def fits(self, packet: Packet) -> bool:
+        """Return whether there is space for a packet behind those that wait."""
+        return self.filled() + (self.taken(packet) if self.port.cell else 1.0) <= self.port.room
+
+    def has_room(self, packet: Packet) -> bool:
         """Return whether a packet that the manager accepts finds room: the port is idle or has space."""
-        return not (self.busy or self.paused_by) or self.length() < self.port.room
+        return not (self.busy or self.paused_by) or self.fits(packet)
 
     def count_excess(self, packet: Packet) -> None:
         """Count a packet without room, where a queue that pauses others is to be no shorter."""
@@ -109,15 +121,19 @@ class Queue:
         """Return the size of a packet in bytes."""
         return float(self.simulation.plan.sizes[packet.size])
 
+    def taken(self, packet: Packet) -> float:
+        """Return the bytes that a packet takes in the queue."""
+        return float(self.simulation.plan.taken[self.p, packet.size])
+
     def put(self, packet: Packet) -> None:
         """Queue a packet."""
         self.waiting.append((self.simulation.now, packet))
-        self.bytes += self.size_of(packet)
+        self.bytes += self.taken(packet)
 
     def pop(self) -> tuple[float, Packet]:
         """Remove the next packet; return its arrival time and the packet."""
         came, packet = self.waiting.popleft()
-        self.bytes -= self.size_of(packet)
+        self.bytes -= self.taken(packet)
         return came, packet
 
     def arrive(self, packet: Packet) -> None:
@@ -232,7 +248,7 @@ class Queue:
         number = self.length()
         while self.waiting:
             came, packet = self.waiting.popleft()
-            self.bytes -= self.size_of(packet)
+            self.bytes -= self.taken(packet)
             self.drop_queued(came, packet, BY_WATCHDOG)
         self.watch()
         return number
@@ -257,7 +273,7 @@ class Pausing(Queue):
         """Forget packets without room once the queue is at its low threshold."""
         rule = self.port.discipline
         assert isinstance(rule, Pause)
-        if self.length() <= rule.low:
+        if self.filled() <= self.units(rule.low):
             self.excess = 0
 
     def watch(self) -> None:
@@ -265,7 +281,7 @@ class Pausing(Queue):
         self.begin_anew()
         rule, feeders = self.port.discipline, self.simulation.plan.pausable(self.p)
         assert isinstance(rule, Pause)
-        wanted = self.length() > (rule.low if self.pausing else rule.high)
+        wanted = self.filled() > self.units(rule.low if self.pausing else rule.high)
         if wanted == self.pausing or not feeders:
             return
         self.pausing = wanted
@@ -294,7 +310,7 @@ class PausingByQuanta(Pausing):
         self.begin_anew()
         rule, simulation = self.port.discipline, self.simulation
         assert isinstance(rule, Pause)
-        if self.length() <= rule.high:
+        if self.filled() <= self.units(rule.high):
             return
         for q in simulation.plan.pausable(self.p):
             if q not in self.paused:
@@ -312,7 +328,7 @@ class PausingByQuanta(Pausing):
         """Renew the pause of a feeder, or let it end."""
         rule = self.port.discipline
         assert isinstance(rule, Pause)
-        if self.length() > rule.low:
+        if self.filled() > self.units(rule.low):
             self.expire_later(q)
         else:
             self.paused.remove(q)
@@ -369,17 +385,21 @@ class RoundRobin(Queue):
             turns.append(f)
             self.deficit[f] = float(self.simulation.plan.sizes[0])
         lane.append((self.simulation.now, packet))
-        self.bytes += self.size_of(packet)
-        if self.length() <= self.port.room:
-            return
-        last = max(level for level, turns in self.turns.items() if turns)
-        most = max(len(self.lanes[g]) for g in self.turns[last])
-        g = min(g for g in self.turns[last] if len(self.lanes[g]) == most)
-        came, victim = self.lanes[g].popleft()
-        if not self.lanes[g]:
-            self.turns[last].remove(g)
-        self.bytes -= self.size_of(victim)
-        self.drop_queued(came, victim, BUFFER_FULL)
+        self.bytes += self.taken(packet)
+        while self.filled() > self.port.room:
+            last = max(level for level, turns in self.turns.items() if turns)
+            most = max(self.extent(g) for g in self.turns[last])
+            g = min(g for g in self.turns[last] if self.extent(g) == most)
+            came, victim = self.lanes[g].popleft()
+            if not self.lanes[g]:
+                self.turns[last].remove(g)
+            self.bytes -= self.taken(victim)
+            self.drop_queued(came, victim, BUFFER_FULL)
+
+    def extent(self, g: int) -> float:
+        """Return the length of the queue of a flow, in packets or bytes."""
+        lane = self.lanes[g]
+        return sum(self.taken(packet) for _, packet in lane) if self.port.cell else float(len(lane))
 
     def pop(self) -> tuple[float, Packet]:
         """Return the arrival time and the next packet, by DRR in the first busy level."""
@@ -394,7 +414,7 @@ class RoundRobin(Queue):
             self.deficit[f] += sizes[0]
         self.lanes[f].popleft()
         self.deficit[f] -= sizes[packet.size]
-        self.bytes -= self.size_of(packet)
+        self.bytes -= self.taken(packet)
         if not self.lanes[f]:
             turns.popleft()
         return came, packet

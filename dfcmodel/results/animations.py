@@ -225,6 +225,6 @@ def animation_format(path: Path) -> str:
 def _buffers(run: Records) -> NDArray[np.float64]:
     """Return the buffer of each sending node in packets, shape (L,)."""
     at = dict.fromkeys(run.scenario.senders, 0.0)
-    for link in run.scenario.links:
-        at[link.source] += link.buffer
+    for n, link in enumerate(run.scenario.links):
+        at[link.source] += run.scenario.buffer_of(n)
     return np.array(list(at.values()))

@@ -184,7 +184,7 @@ def _rooms(run: Records, n: int, priority: int) -> tuple[float, float]:
             return max((given for given, _ in pairs), default=0.0), np.inf
         given, more = max(pairs, key=sum, default=(0.0, 0.0))
         return given, given + more + 1.0  # whether one more comes depends on the phase of packets
-    given = link.buffer - rule.high
+    given = scenario.buffer_of(n) - rule.high
     fed = scenario.feeders(n)
     if any(_is_deaf(run, u) for u in fed):
         return given, np.inf

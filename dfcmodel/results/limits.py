@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dfcmodel.network.buffers import buffer_in_packets
 from dfcmodel.network.class_pauses import PFC
 from dfcmodel.network.disciplines import DFC, FIFO, Fair, Pause, Priority, QueueManager
 from dfcmodel.network.flows import has_window
@@ -122,8 +123,9 @@ def _small_buffers(scenario: Scenario, losing: Flags) -> tuple[str, ...]:
         if loses and has_window(flow):
             link = bottleneck_of(scenario, flow, crowd)
             kind = type(link.discipline)
-            if link.buffer <= SMALL_BUFFER and (kind is FIFO or issubclass(kind, QueueManager)):
-                links[link.name] = link.buffer
+            buffer = buffer_in_packets(link.buffer, scenario.packet_size)
+            if buffer <= SMALL_BUFFER and (kind is FIFO or issubclass(kind, QueueManager)):
+                links[link.name] = buffer
     if not links:
         return ()
     off = "up to 9 times the goodput" if min(links.values()) < 2.0 else "goodput up to 26 % off"

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dfcmodel.network.arrivals import ArrivalProcess, Replay
+from dfcmodel.network.buffers import buffer_in_packets
 from dfcmodel.network.disciplines import Pause, QueueManager, manager_of
 from dfcmodel.network.flows import CBR, OnOff, of_kind
 from dfcmodel.network.marking import RampMarking, StepMarking
@@ -103,7 +104,7 @@ def _room(run: Records, link: Link) -> str:
     scenario = run.scenario
     fed = [scenario.links[u] for u in scenario.feeders(scenario.links.index(link)) if u >= 0]
     arrive = sum(each.rate * (2.0 * each.delay + rule.signalling) for each in fed)
-    room = link.buffer - rule.high
+    room = buffer_in_packets(link.buffer, scenario.packet_size) - rule.high
     if arrive <= room:
         return ""
     return f"Pause(high={rule.high:g}) leaves room for {room:g} packets, up to {arrive:.0f} can arrive until links obey"

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from .buffers import taken_by
 from .calendar_queue import push
 from .jit import compiled, inlined
 from .layout import int64
@@ -190,7 +191,7 @@ def enter_rated(net: Any, p: int, c: int, e: int) -> None:
     it.tail = e
     it.count += 1
     net.port[p].waiting += 1
-    net.port[p].bytes += net.sizes[packet[e].size]
+    net.port[p].bytes += taken_by(net, p, e)
     if net.diffusive[c].active == 0:
         net.diffusive[c].active = 1
         adjust(net, p, time)
@@ -231,7 +232,7 @@ def take_rated(net: Any, p: int, c: int, time: float) -> int:
         credit = min(credit, 1.0)
     d.credit = credit
     net.port[p].waiting -= 1
-    net.port[p].bytes -= net.sizes[net.packet[e].size]
+    net.port[p].bytes -= taken_by(net, p, e)
     return e
 
 

@@ -28,10 +28,12 @@ def chance_of(early: Any, p: int, size: float) -> float:
 
 
 @compiled
-def admit_early(net: Any, p: int, queued: int, idle: float, size: float, markable: bool) -> int:
+def admit_early(
+    net: Any, p: int, queued: int, waiting: float, idle: float, size: float, markable: bool
+) -> int:
     """Return the decision on an arriving packet: 1 accept, 2 mark, 0 drop.
 
-    ``idle`` is the time since the end of the last transmission, s; negative while the port is busy.
+    ``queued`` packets wait; ``waiting`` is their number, or their bytes where the buffer counts bytes. ``idle`` is the time since the end of the last transmission, s; negative while the port is busy.
     """
     rule = net.early[p]
     missed = 0
@@ -39,7 +41,7 @@ def admit_early(net: Any, p: int, queued: int, idle: float, size: float, markabl
         missed = int(rule.pace * idle)
     for _ in range(missed):
         rule.average *= 1.0 - rule.weight
-    rule.average = rule.average * (1.0 - rule.weight) + rule.weight * float(queued)
+    rule.average = rule.average * (1.0 - rule.weight) + rule.weight * (waiting * rule.part)
     rule.since += 1
     if not (rule.average >= rule.low and queued > 1):
         rule.above = 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from .buffers import taken_by
 from .coupled import DROP, MARK, SCALABLE, choose_queue, coupled_verdict
 from .diffusion import leave_rated
 from .jit import compiled, inlined, prefetch
@@ -41,7 +42,9 @@ def enter_lane(net: Any, p: int, c: int, e: int) -> None:
         port.waiting += 1
     else:
         port.held += 1
-    port.bytes += net.sizes[packet[e].size]
+    taken = taken_by(net, p, e)
+    port.bytes += taken
+    it.bytes += taken
 
 
 @compiled
@@ -73,16 +76,17 @@ def discard(net: Any, senders: Any, records: Any, p: int, e: int, time: float, c
 
 @inlined
 def longest_lane(net: Any, p: int) -> int:
-    """Return the longest lane of the lowest-priority busy level; at ties that of the first flow."""
+    """Return the longest lane of the lowest-priority busy level, in packets or bytes; at ties that of the first flow."""
     lane = net.lane
     port = net.port[p]
     for level in range(port.levels - 1, -1, -1):
-        most = 0
+        most = 0.0
         found = -1
         c = lane[port.lane + level].first
         while c >= 0:
-            if lane[c].count > most or (lane[c].count == most and lane[c].flow < lane[found].flow):
-                most = lane[c].count
+            length = float(lane[c].count) if port.unit == 0.0 else lane[c].bytes
+            if length > most or (length == most and lane[c].flow < lane[found].flow):
+                most = length
                 found = c
             c = lane[c].next
         if found >= 0:
@@ -101,7 +105,9 @@ def overflow(net: Any, senders: Any, records: Any, p: int, time: float) -> None:
     it.head = net.packet[e].next
     it.count -= 1
     port.waiting -= 1
-    port.bytes -= net.sizes[net.packet[e].size]
+    taken = taken_by(net, p, e)
+    port.bytes -= taken
+    it.bytes -= taken
     if it.count == 0:
         level = lane[port.lane + it.level]
         before = -1
@@ -146,7 +152,9 @@ def leave_lane(net: Any, p: int, level: int, time: float) -> int:
     size = sizes[packet[e].size]
     it.deficit -= size
     port.waiting -= 1
-    port.bytes -= size
+    taken = taken_by(net, p, e)
+    port.bytes -= taken
+    it.bytes -= taken
     if it.count > 0:
         prefetch(packet, it.head)
     else:

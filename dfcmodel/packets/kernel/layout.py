@@ -88,8 +88,11 @@ When its data left the sender is in an array of its own, which only the ends of 
 BUCKET = np.dtype([("head", "i4"), ("tail", "i4")])
 """First and last packet of a bucket of a calendar queue; -1: none."""
 
-TIMES = np.dtype([("transmission", "f8"), ("passage", "f8"), ("rank", "i8"), ("spare", "i8")])
-"""Of a size class at a port, s: its transmission, and with the propagation; CLASSES rows per port."""
+TIMES = np.dtype([("transmission", "f8"), ("passage", "f8"), ("rank", "i8"), ("taken", "f8")])
+"""Of a size class at a port, s: its transmission, and with the propagation; CLASSES rows per port.
+
+``taken`` are the bytes that it takes in the queue: its own, or whole cells of the buffer.
+"""
 CLASSES = 8
 
 PORT = np.dtype(
@@ -107,9 +110,10 @@ PORT = np.dtype(
         ("plain", "i4"),  # 1: without lanes, RED, random loss and trace, and with room for a packet
         ("by_turns", "i4"),  # lanes by deficit round robin: BY_FLOW, BY_CLASS
         ("manager", "i4"),  # of its lanes: see `managers`
-        ("bytes", "f8"),  # in its lanes
+        ("bytes", "f8"),  # that wait: in its lanes, or where the buffer counts bytes
         ("loss", "f8"),  # probability that an arriving packet is lost at random
-        ("room", "i8"),  # capacity of the queue, packets
+        ("room", "i8"),  # capacity of the queue, packets; with a unit bytes
+        ("unit", "f8"),  # bytes of a data packet in the queue; 0: the buffer counts packets
         ("feeders", "i4"),
         ("pausing", "i4"),  # 1: it pauses its feeders
         ("place", "i4"),  # in the order of processing
@@ -123,12 +127,15 @@ PORT = np.dtype(
         ("lanes", "i4"),
         ("feeder", "i4"),  # first of the feeders that it pauses all together
         ("traced", "i4"),  # 1: its packets are kept in `TRACE`
-        ("high", "f8"),  # of Pause packets, of PFC bytes
+        ("high", "f8"),  # of Pause packets, of PFC and with a unit bytes
         ("low", "f8"),
         ("signalling", "f8"),
         ("delay", "f8"),  # propagation, s
-        ("ring", "i8"),  # offset of the ring of start times of waiting packets but the last
-        ("ring_mask", "i8"),
+        (
+            "ring",
+            "i4",
+        ),  # offset of the ring of start times of waiting packets but the last; with a unit their bytes follow
+        ("ring_mask", "i4"),
         ("first", "i8"),  # first of them
         ("last", "i8"),  # one past the last of them
         ("alarm", "i8"),  # number of queued packets from which the ring should grow
@@ -163,6 +170,7 @@ LANE = np.dtype(
         ("flow", "i4"),
         ("paused", "i4"),  # number of ports that pause it
         ("left", "f8"),  # when its last packet that waited left, s
+        ("bytes", "f8"),  # that wait in it, at ports whose buffer counts bytes
     ],
     align=True,
 )
@@ -223,6 +231,7 @@ EARLY = np.dtype(
         ("most", "f8"),  # average queue above which every packet is dropped
         ("max_p", "f8"),
         ("mean", "f8"),  # mean packet size, bytes; 0: the queue is measured in packets
+        ("part", "f8"),  # of what waits in the unit of the thresholds: 1 of packets
         ("since", "i8"),
         ("above", "i8"),
         ("ecn", "i8"),

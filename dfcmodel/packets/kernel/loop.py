@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from .buffers import filled, is_full, taken_by
 from .calendar_queue import (
     CROWDED,
     FAULT,
@@ -233,7 +234,7 @@ def enqueue_ranked(net: Any, senders: Any, records: Any, u: int, e: int, busy: b
             return True
         drop(net, senders, records, u, e, time, time, BY_MANAGER)
         return False
-    if port.waiting >= port.room:
+    while is_full(port, taken_by(net, u, e)):
         gone = take_last(net, u, e)
         if gone == e:
             drop(net, senders, records, u, e, time, time, BUFFER_FULL)
@@ -266,6 +267,7 @@ def enqueue(net: Any, senders: Any, records: Any, u: int, e: int) -> bool:
             net.sizes[it.size],
         )  # fmt: skip
         cause = BY_MANAGER if lose else BUFFER_FULL
+    taken = taken_by(net, u, e)
     busy = port.free >= time or port.paused > 0
     if port.by_turns == BY_RANK and not lose:
         return enqueue_ranked(net, senders, records, u, e, busy)
@@ -274,15 +276,15 @@ def enqueue(net: Any, senders: Any, records: Any, u: int, e: int) -> bool:
         full = (
             (busy or port.waiting > 0)
             and counted >= 0
-            and net.feeder[counted].count + net.sizes[it.size] > net.feeder[counted].room
+            and net.feeder[counted].count + taken > net.feeder[counted].room
         )
     else:
         waits = port.by_turns == BY_RATE or (port.by_turns == 0 and busy)
-        full = waits and port.waiting >= port.room
+        full = waits and is_full(port, taken)
     if lose or full:
         if not lose:
             if port.by_turns == BY_CLASS:
-                count_excess(net, counted, net.sizes[it.size] / net.sizes[0])
+                count_excess(net, counted, taken / net.times[u * CLASSES].taken)
             elif port.feeders > 0:
                 count_excess(net, int64(port.feeder), 1.0)
         drop(net, senders, records, u, e, time, time, cause)
@@ -308,8 +310,9 @@ def enqueue(net: Any, senders: Any, records: Any, u: int, e: int) -> bool:
         enter_lane(net, u, c, e)
     if port.by_turns == BY_CLASS:
         count_class(net, records, u, e, 1, time)
-    elif port.waiting > port.room and port.by_turns == BY_FLOW:
-        overflow(net, senders, records, u, time)
+    elif port.by_turns == BY_FLOW:
+        while filled(port) > port.room:
+            overflow(net, senders, records, u, time)
     if int(time * records.scale) < len(records.lost) - 1:
         port.peak = max(port.peak, port.waiting + port.held)
     watch(net, records, u, time)

@@ -153,19 +153,23 @@ def verdict_of(net: Any, p: int, now: float, markable: bool, scalable: bool, siz
     lane = net.lane
     port = net.port[p]
     queued = port.waiting + port.held
+    left = port.bytes
     first = port.lane
     if port.by_turns == BY_CLASS and port.levels == 2:
         queued -= lane[first].count
+        left -= lane[first].bytes
         first += 1
     end = port.lane + port.lanes
     if port.managed >= 0:
         queued = int64(lane[port.managed].count)
+        left = lane[port.managed].bytes
         first = port.managed
         end = first + 1
+    waiting = float(queued) if port.unit == 0.0 else left
     verdict = ACCEPT
     if port.manager == EARLY_DETECTION:
         idle = now - max(0.0, port.free) if port.free < now else -1.0
-        verdict = admit_early(net, p, queued, idle, size, markable)
+        verdict = admit_early(net, p, queued, waiting, idle, size, markable)
     elif port.manager == PROPORTIONAL:
         verdict = admit_proportional(net, p, queued)
     elif port.manager == SQUARED:
@@ -177,8 +181,9 @@ def verdict_of(net: Any, p: int, now: float, markable: bool, scalable: bool, siz
                 since = max(since, net.packet[lane[c].head].time)
         delay = now - since if since >= 0.0 else 0.0
         capacity = net.called[p].capacity if port.paused == 0 else 0.0
-        most = float(port.room) + 1.0
-        verdict = ask(net, p, now, float(queued), most, capacity, delay)
+        unit = port.unit if port.unit > 0.0 else 1.0
+        most = float(port.room) / unit + 1.0
+        verdict = ask(net, p, now, waiting / unit, most, capacity, delay)
     return verdict
 
 

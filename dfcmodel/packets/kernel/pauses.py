@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from .buffers import filled, taken_by
 from .calendar_queue import SWITCHED, push, release, take
 from .jit import compiled, inlined
 from .layout import int64
@@ -84,7 +85,7 @@ def renew(net: Any, records: Any, p: int, e: int) -> None:
     time = net.packet[e].time
     k = int64(net.packet[e].hop)
     row = net.feeder[k]
-    if float(port.waiting) > port.low:
+    if filled(port) > port.low:
         push(net, e, p, time + row.span, RENEWALS + row.port)
         return
     release(net, e)
@@ -100,13 +101,13 @@ def watch(net: Any, records: Any, p: int, time: float) -> None:
     port = net.port[p]
     if port.feeders == 0:
         return
-    if float(port.waiting) <= port.low:
+    if filled(port) <= port.low:
         net.feeder[port.feeder].excess = 0.0
     if net.feeder[port.feeder].span > 0.0:
-        if float(port.waiting) > port.high and port.pausing < port.feeders:
+        if filled(port) > port.high and port.pausing < port.feeders:
             begin_pauses(net, records, p, time)
         return
-    wanted = 1 if float(port.waiting) > (port.low if port.pausing == 1 else port.high) else 0
+    wanted = 1 if filled(port) > (port.low if port.pausing == 1 else port.high) else 0
     if wanted != port.pausing:
         port.pausing = wanted
         record_switch(net, records, time, p, wanted, -1, -1)
@@ -125,7 +126,7 @@ def count_class(net: Any, records: Any, p: int, e: int, more: int, time: float) 
     if k < 0:
         return
     row = net.feeder[k]
-    row.count += float(more) * net.sizes[net.packet[e].size]
+    row.count += float(more) * taken_by(net, p, e)
     if row.port < 0:
         return
     wanted = 1 if row.count > (port.low if row.pausing == 1 else port.high) else 0

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from .buffers import enter_bytes, free_bytes, is_full, taken_by
 from .calendar_queue import CROWDED, FAULT, TRACED, push, release
 from .early import admit_early
 from .emission import UNMARKABLE
@@ -114,7 +115,9 @@ def detect_early(
     if ended:
         idle = time - max(0.0, net.port[p].free)
     markable = is_markable(net, senders, e)
-    verdict = admit_early(net, p, queued, idle, net.sizes[net.packet[e].size], markable)
+    port = net.port[p]
+    waiting = float(queued) if port.unit == 0.0 else port.bytes
+    verdict = admit_early(net, p, queued, waiting, idle, net.sizes[net.packet[e].size], markable)
     if verdict == 2:
         net.packet[e].marked = 1
     return verdict
@@ -185,12 +188,17 @@ def admit(net: Any, senders: Any, p: int, e: int, time: float) -> int:
         and uniform(net.stream, p) < port.loss
     ):
         return -1 - AT_RANDOM
+    first = port.first
     queued = count_waiting(net, senders, p, e, time)
+    if port.unit > 0.0:
+        free_bytes(net, p, first, queued)
     ended = port.free < time
     if port.free == time:
         ended = departs_first(net, senders, e, port.spent)
     if port.kind == EARLY and detect_early(net, senders, e, p, queued, ended, time) == 0:
         return -1 - BY_MANAGER
+    if port.unit > 0.0:
+        return queued if ended or not is_full(port, taken_by(net, p, e)) else -1 - BUFFER_FULL
     return queued if ended or queued < port.room else -1 - BUFFER_FULL
 
 
@@ -208,7 +216,7 @@ def enter_ring(net: Any, records: Any, h: int, p: int, queued: int, time: float)
         inside = port.last - port.first
         if inside > port.alarm:
             net.counters[CROWDED] = 1
-            if inside > port.ring_mask + 1:
+            if inside > port.ring_mask:
                 net.counters[FAULT] = 1
     else:
         port.first = 0
@@ -294,6 +302,8 @@ def travel(net: Any, senders: Any, records: Any, e: int, time: float, key: int, 
                 keep_packet(net, senders, records, p, e, time, start, math.nan)
             if busy:
                 enter_ring(net, records, h, p, queued, time)
+                if port.unit > 0.0:
+                    enter_bytes(net, p, taken_by(net, p, e), queued)
             later = min(int(start * records.scale), rows)
             if later != row or until < 0.0:
                 count_starts(started, row, first, h)

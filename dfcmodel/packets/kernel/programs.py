@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from .buffers import taken_by
 from .jit import call_manager, compiled
 from .layout import int64
 from .random_numbers import uniform
@@ -82,7 +83,7 @@ def put_in_order(net: Any, p: int, e: int) -> None:
         packet[before].next = e
     lane.count += 1
     port.waiting += 1
-    port.bytes += net.sizes[packet[e].size]
+    port.bytes += taken_by(net, p, e)
     net.own[packet[e].hop].waiting += 1.0
 
 
@@ -92,7 +93,7 @@ def leave_ranked(net: Any, p: int, e: int) -> None:
     port = net.port[p]
     net.lane[port.lane].count -= 1
     port.waiting -= 1
-    port.bytes -= net.sizes[net.packet[e].size]
+    port.bytes -= taken_by(net, p, e)
     net.own[net.packet[e].hop].waiting -= 1.0
 
 

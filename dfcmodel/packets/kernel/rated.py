@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from .buffers import is_full, taken_by
 from .calendar_queue import push
 from .diffusion import enter_rated, largest_credit, take_rated
 from .jit import compiled, inlined, prefetch
@@ -105,7 +106,7 @@ def pass_rated(net: Any, records: Any, u: int, b: int, past: int, end: float) ->
             it.hop = h + 1
             push(net, sent, p, time + spent.passage, int64(spent.rank))
             did = True
-        if e < 0 or packet[e].number <= PAUSE or port.waiting >= port.room:
+        if e < 0 or packet[e].number <= PAUSE or is_full(port, taken_by(net, u, e)):
             return b, did
         following = int64(packet[e].next)
         if following >= 0:

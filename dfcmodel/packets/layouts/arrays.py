@@ -150,6 +150,7 @@ def _times(plan: Plan) -> NDArray[Any]:
     found = aligned(CLASSES * len(plan.ports), TIMES)
     for name, values in (
         ("transmission", plan.transmission), ("passage", plan.passage), ("rank", plan.ranks),
+        ("taken", plan.taken),
     ):  # fmt: skip
         found[name].reshape(-1, CLASSES)[:, : plan.sizes.size] = values
     return found

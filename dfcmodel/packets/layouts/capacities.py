@@ -40,7 +40,7 @@ def aligned(count: int, dtype: Any) -> NDArray[Any]:
 def most_elements(plan: Plan) -> int:
     """Return the largest number of packets, ACKs and timer events in the network at a time."""
     acks = plan.delays * plan.bits / (8.0 * HEADER)  # full of ACKs, whether they take time or not
-    inside = float((np.minimum(plan.rooms, 1 << 22) + 2.0 + acks).sum())
+    inside = float((np.minimum(plan.places, 1 << 22) + 2.0 + acks).sum())
     messages = _most_messages(plan)
     table = plan.scenario.table
     sizes = table.numbers("size")
@@ -128,12 +128,18 @@ def grow(arrays: dict[str, Any], most: int) -> None:
     for u in np.flatnonzero(queued > port_rows["alarm"]):
         port = port_rows[u]
         index = np.arange(port["first"], port["last"])
-        kept = arrays["ring"][port["ring"] + (index & port["ring_mask"])]
-        size = 4 * (int(port["ring_mask"]) + 1)
-        port["ring"] = len(arrays["ring"])
-        port["ring_mask"], port["alarm"] = size - 1, size // 4
-        arrays["ring"] = _longer(arrays["ring"], len(arrays["ring"]) + size)
-        arrays["ring"][port["ring"] + (index & port["ring_mask"])] = kept
+        rows = [index]
+        if (
+            port["unit"] > 0.0
+        ):  # the bytes of packets stand behind their times, those of the last one too
+            rows = [index, np.append(index, port["last"])]
+        old, size = int(port["ring_mask"]) + 1, 4 * (int(port["ring_mask"]) + 1)
+        ring, at = arrays["ring"], len(arrays["ring"])
+        arrays["ring"] = _longer(ring, at + size * len(rows))
+        for k, row in enumerate(rows):
+            kept = ring[port["ring"] + k * old + (row & (old - 1))]
+            arrays["ring"][at + k * size + (row & (size - 1))] = kept
+        port["ring"], port["ring_mask"], port["alarm"] = at, size - 1, size // 4
 
 
 def _longer(array: NDArray[Any], size: int) -> NDArray[Any]:

@@ -117,6 +117,7 @@ def lay_out_feeders(
     """Set each port's thresholds, and what counts its packets by class; return the rows of feeders."""
     limits = plan.by_discipline(_limits)
     unit = plan.by_discipline(lambda each: plan.sizes[0] if isinstance(each, PFC) else 1.0)
+    unit = np.where(plan.cells > 0, plan.units, unit)
     for n, name in enumerate(("high", "low")):
         port_rows[name][: len(plan.ports)] = limits[:, n] * unit
     port_rows["signalling"][: len(plan.ports)] = plan.signalling
@@ -185,10 +186,10 @@ def _lay_out_ingresses(
     hop["ingress"][hops.row[kept]] = np.where(plan.classes[kept] == CONTROL, -1, ingress)
     before, rank = np.maximum(table.before[at], -1), table.priority[at]
     paused = [lanes.get(key, -1) for key in zip(before.tolist(), rank.tolist(), strict=True)]
-    packet = plan.sizes[0]
-    pools = _feeders(len(ports), room=[plan.pool(p) * packet for p in ports.tolist()])
+    packets = plan.taken[:, 0]
+    pools = _feeders(len(ports), room=[plan.pool(p) * packets[p] for p in ports.tolist()])
     return np.concatenate([pools, _feeders(
-        len(at), room=table.room[at] * packet, port=before, lane=paused,
+        len(at), room=table.room[at] * packets[table.port[at]], port=before, lane=paused,
         priority=rank,
     )])  # fmt: skip
 

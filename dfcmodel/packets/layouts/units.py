@@ -68,28 +68,32 @@ def lay_out_units(
     port_rows["asks"] = port_rows["mate"] = np.arange(len(port_rows))
     port_rows["managed"] = ALL_LANES
     ports = port_rows[:P]
-    places = np.minimum(plan.rooms, outstanding(plan))
+    places = np.minimum(plan.places, outstanding(plan))
     _check_times(plan, places)
     sizes, alarms = first_places(
         np.where(plan.with_lanes, 0, places), np.bincount(plan.hops.port, minlength=P), spare
     )
-    ring = np.cumsum(sizes) - sizes
+    spans = np.where(plan.cells > 0, 2, 1) * sizes  # behind the times the bytes of packets
+    ring = np.cumsum(spans) - spans
     for name, values in (("room", plan.rooms), ("manager", numbers),
                          ("kind", np.array(numbers) == MANAGERS[RED.on_step]), ("loss", plan.losses),
                          ("delay", plan.delays), ("late", plan.by_discipline(marks_leaving)),
-                         ("ring", ring), ("ring_mask", sizes - 1), ("alarm", alarms)):  # fmt: skip
+                         ("ring", ring), ("ring_mask", sizes - 1), ("alarm", alarms),
+                         ("unit", plan.units)):  # fmt: skip
         ports[name] = values
     ports["plain"] = (
-        (ports["kind"] == 0) & (plan.losses == 0.0) & (ports["room"] >= 1) & ~plan.with_lanes
-    )
+        (ports["kind"] == 0) & (plan.losses == 0.0) & (ports["room"] >= 1)
+        & ~plan.with_lanes & (plan.cells == 0)
+    )  # fmt: skip
     port_rows["place"][order] = np.arange(len(order))
     buckets = _lay_out_buckets(plan, port_rows, inline, order, window, places)
-    return port_rows, buckets, np.empty(int(sizes.sum()))
+    return port_rows, buckets, np.empty(int(spans.sum()))
 
 
 def _check_times(plan: Plan, places: NDArray[np.int64]) -> None:
     """Raise ValueError where a time after the end of the run cannot be counted in samples."""
-    times = (places + 2.0) * plan.transmission[:, 0] + plan.delays
+    longest = np.minimum(places * plan.transmission[:, 0], plan.drains)
+    times = longest + 2.0 * plan.transmission[:, 0] + plan.delays
     slowest = int(times.argmax())
     if (plan.end + times.sum()) / min(plan.sample, plan.transmission.max(axis=1).min()) > LARGEST:
         rate = 1.0 / plan.transmission[slowest, 0]
@@ -110,7 +114,7 @@ def _lay_out_buckets(
     P, hops = len(plan.ports), plan.hops
     largest = np.full(P, -1)  # size class: ports without data have ACKs alone
     largest[hops.port[~hops.is_ack]] = 0
-    longest = places * plan.transmission[np.arange(P), largest]
+    longest = np.minimum(places * plan.transmission[np.arange(P), largest], plan.drains)
     horizon = (window + horizons(plan, inline, longest))[order]
     shortest = np.append(plan.transmission[:, 0], plan.transmission[:, 0].min())[order]
     width = np.maximum(shortest, window / BUCKETS_PER_WINDOW)

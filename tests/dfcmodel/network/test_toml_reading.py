@@ -9,6 +9,7 @@ import pytest
 
 from dfcmodel import (
     FIFO,
+    ByteBuffer,
     Flow,
     Link,
     Pause,
@@ -113,7 +114,7 @@ def test_units_and_defaults() -> None:
     assert one.duration == 3.0
     assert [link.rate for link in one.links] == [mbps(100), mbps(100), gbps(1.5), mbps(100)]
     assert {link.delay for link in one.links} == {ms(0.1)}
-    assert {link.buffer for link in one.links} == {100.0}
+    assert {link.buffer for link in one.links} == {ByteBuffer(150_000)}
     assert one.links[1].discipline == Pause(high=6, low=2)
     assert one.flows[0] == Flow("cubic", "abcde", CUBIC(), 1000)
     assert one.flows[1].start == ms(1)
@@ -123,7 +124,21 @@ def test_units_and_defaults() -> None:
         assert read_scenario(text).flows[0].size == packets
     small = read_scenario("packet_size = 750\n" + FIVE)
     assert small.links[0].rate == mbps(100, 750)
-    assert small.links[0].buffer == 200.0
+    assert small.buffer_of(0) == 200.0
+
+
+def test_buffers_in_bytes_and_cells_are_read_and_written() -> None:
+    cells = '{size = "12 kB", cell = 80}'
+    for given, buffer in (
+        ('"12 kB"', ByteBuffer(12_000)),
+        (cells, ByteBuffer(12_000, cell=80)),
+        ('"12 packets"', 12.0),
+    ):
+        one = read_scenario(FIVE.replace('"150 kB"', given))
+        assert one.links[0].buffer == buffer
+        assert read_scenario(write_scenario(one)) == one
+    with pytest.raises(ScenarioFileError, match=r"line 24, link.buffer.cells: unknown key"):
+        read_scenario(FIVE.replace('"150 kB"', cells.replace("cell", "cells")))
 
 
 @pytest.mark.parametrize(
@@ -134,7 +149,7 @@ def test_units_and_defaults() -> None:
         ('"0.1 ms"', "-1", 23, ["link.delay", "-1", "> 0"]),
         ("100Mbps", "100 ms", 22, ["link.rate", "rate = '100 ms'", "Mb/s"]),
         ("duration", "packet_size = 0\nduration", 2, ["packet_size", "packet_size = 0"]),
-        ("150 kB", "-150 kB", 24, ["link.buffer", "-100"]),
+        ("150 kB", "-150 kB", 24, ["link.buffer.size", "-150000"]),
         ("buffer =", "bufer =", 24, ["link.bufer", "unknown", "buffer"]),
         ("max_window", "path", 26, ["flow.path", "unknown"]),
         ('rate = "100Mbps"\n', "", 4, ["links[1]", "rate is missing"]),
@@ -143,7 +158,12 @@ def test_units_and_defaults() -> None:
         ('"9 kB"', '"9 MB"', 5, [HIGH, "b->c", "6000", "< 100", "high = 50"]),
         ('"150 kB"', '"9 kB"', 5, [HIGH, "= 6", "< 6"]),
         (PAUSE, '"Pause"', 5, [HIGH, "= 900", "< 100"]),
-        ("[flow]", 'discipline = "Pause"\n[flow]', 25, ["link.discipline.high", "a->b", "= 900"]),
+        (
+            "[flow]",
+            'discipline = "Pause"\n[flow]',
+            4,
+            ["links[1].discipline.high", "a->b", "= 900"],
+        ),
         ("2}", "2}, shared = false, buffer = 3", 5, [HIGH, "b->c", "= 6", "< 6", "high = 3"]),
         (
             '"b"}',

@@ -124,7 +124,10 @@ def endless(rtt: float, pause: bool, sender: str = "reno") -> Endless:
     for seed in range(SEEDS):
         scenario, method = two_bridges(bridges, max(LEAST, ROUNDS * rtt), seed, flow), Packets()
         if sender == "ns2":  # whose queues hold a packet less besides the one in transmission
-            links = tuple(replace(link, buffer=link.buffer + 1) for link in scenario.links)
+            links = tuple(
+                replace(link, buffer=scenario.buffer_of(n) + 1)
+                for n, link in enumerate(scenario.links)
+            )
             scenario = replace(scenario, links=links)
             method = Packets(convention="ns2", recovery="reno", seed=seed + 1)
         run = simulate(scenario, method, sample=SAMPLE, rng=seed)

@@ -1,0 +1,51 @@
+"""Buffers of ports, counted in packets, or in bytes (whole cells) where a port has a unit."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .jit import compiled, inlined
+from .layout import CLASSES, int64
+
+__all__ = ["enter_bytes", "filled", "free_bytes", "is_full", "taken_by"]
+
+
+@inlined
+def taken_by(net: Any, p: int, e: int) -> float:
+    """Return the bytes that a packet takes in the queue of a port."""
+    return float(net.times[p * CLASSES + int64(net.packet[e].size)].taken)
+
+
+@inlined
+def is_full(port: Any, taken: float) -> bool:
+    """Return whether a queue has no room for a packet that takes so many bytes."""
+    if port.unit > 0.0:
+        return bool(port.bytes + taken > port.room)
+    return bool(port.waiting >= port.room)
+
+
+@inlined
+def filled(port: Any) -> float:
+    """Return what waits at a port, in the unit of its thresholds: packets, or bytes."""
+    return float(port.bytes) if port.unit > 0.0 else float(port.waiting)
+
+
+@compiled
+def free_bytes(net: Any, p: int, first: int, queued: int) -> None:
+    """Subtract the bytes of packets that no longer wait at a port without lanes: the ring held them from ``first`` on."""
+    port = net.port[p]
+    if queued == 0:
+        port.bytes = 0.0
+        return
+    size = int64(port.ring_mask) + 1
+    for n in range(first, port.first):
+        port.bytes -= net.ring[int64(port.ring) + size + (n & port.ring_mask)]
+
+
+@compiled
+def enter_bytes(net: Any, p: int, taken: float, queued: int) -> None:
+    """Add the bytes of a packet that has entered the ring of a port behind ``queued`` others."""
+    port = net.port[p]
+    size = int64(port.ring_mask) + 1
+    net.ring[int64(port.ring) + size + (port.last & port.ring_mask)] = taken
+    port.bytes = port.bytes + taken if queued > 0 else taken

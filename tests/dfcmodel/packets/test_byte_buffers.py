@@ -1,0 +1,174 @@
+"""Buffers in bytes at packet level: both engines, every discipline, and ns-2."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dfcmodel import (
+    CBR,
+    DFC,
+    FIFO,
+    PFC,
+    PI2,
+    PIE,
+    RED,
+    ByteBuffer,
+    CoDel,
+    DualPI2,
+    Fair,
+    Flow,
+    FlowQueueCoDel,
+    Link,
+    Packets,
+    Pause,
+    Priority,
+    RampMarking,
+    Scenario,
+    ShortestRemaining,
+    StepMarking,
+    simulate,
+    to_ns2,
+    to_ns3,
+    trace_packets,
+)
+from dfcmodel.packets.engine import run_engine
+from dfcmodel.packets.simulation import plan_scenario
+from responsefn import CUBIC, DCTCP, NewReno, Reno, Tahoe
+
+DISCIPLINES: dict[str, Any] = {
+    "fifo": FIFO(),
+    "red": RED(2.0, 6.0, 0.05),
+    "red in bytes": RED(2.0, 6.0, 0.05, mean_packet=1000.0, ecn=True),
+    "codel": CoDel(1e-3, 1e-2),
+    "pie": PIE(2e-3, 2e-3),
+    "pi2": PI2(),
+    "dualpi2": DualPI2(),
+    "fair": Fair(),
+    "fair, marks": Fair(manager=StepMarking("4.5 kB")),
+    "priority": Priority(),
+    "pause": Pause(4.0, 2.0),
+    "pause quanta": Pause(4.0, 2.0, quanta=20),
+    "pfc": PFC((0,), 3.0, 1.0, headroom=8.0),
+    "pfc, acks": PFC((0,), 3.0, 1.0, headroom=8.0, acks="class", counts="switch", manager=RampMarking("1 kB", "8 kB", 0.3)),
+    "dfc": DFC(),
+    "program": ShortestRemaining(),
+    "flow queues": FlowQueueCoDel(1e-3, 1e-2),
+}  # fmt: skip
+HALVES = [("a", "s"), ("b", "s"), ("s", "t"), ("t", "c"), ("t", "d")]
+PATHS = ["astc", "bstd", "ctsb", "dtsa", "astd"]
+
+
+def two_ways(discipline: Any, buffer: ByteBuffer, seed: int, size: float = 1500.0) -> Scenario:
+    """Return a dumbbell with flows in both directions, whose ACKs meet data in each queue."""
+    rng = np.random.default_rng([41, seed])
+    links = [
+        Link(*way, (1000.0 if half == ("s", "t") else 3000.0) * rng.uniform(0.8, 1.2),
+             rng.uniform(0.5e-3, 3e-3), buffer, discipline)
+        for half in HALVES for way in (half, half[::-1])
+    ]  # fmt: skip
+    sources = [NewReno(), CUBIC(), NewReno(), DCTCP(), CBR(400.0)]
+    flows = [
+        Flow(f"{i}", path, source, max_window=60.0, priority=0 if isinstance(discipline, PFC) else i % 2,
+             start=0.002 * i, size=np.inf if i < 3 else 300.0, delayed_acks=i == 1)
+        for i, (path, source) in enumerate(zip(PATHS, sources, strict=True))
+    ]  # fmt: skip
+    return Scenario("two ways", links, flows, duration=0.15, packet_size=size)
+
+
+@pytest.mark.parametrize("name", DISCIPLINES)
+def test_both_engines_are_equal(name: str) -> None:
+    discipline = DISCIPLINES[name]
+    size = 150_000 if isinstance(discipline, PFC) else 17_000
+    scenario = two_ways(discipline, ByteBuffer(size, cell=80), 1)
+    ours, theirs = (simulate(scenario, Packets(seed=1, backend=b)) for b in ("numba", "reference"))
+    for field in ("delivered", "lost", "occupancy", "peak_queue"):
+        np.testing.assert_array_equal(getattr(ours, field), getattr(theirs, field))
+    assert ours.lost.sum() > 0 or ours.peak_queue.max() > 4.0
+
+
+def test_a_queue_drops_exactly_what_does_not_fit() -> None:
+    """From the trace: what waits is what came and has not begun to be sent; an idle link sends at once."""
+    room, names = 9_000, ["s->t", "t->s"]
+    scenario = two_ways(FIFO(), ByteBuffer(room), 2)
+    trace = trace_packets(scenario, names, Packets(seed=1)).to_pandas()
+    longer = 0
+    for _, own in trace.groupby("link"):
+        arrived, sent = own.arrived.to_numpy(), own.sent.to_numpy()
+        for row in own.itertuples():
+            waits = (arrived < row.arrived) & (sent > row.arrived)
+            fits = own["bytes"].to_numpy()[waits].sum() + row.bytes <= room
+            assert fits != row.dropped
+            longer += not row.dropped and waits.sum() >= room // 1500
+    assert trace.dropped.sum() > 10
+    assert longer > 0, "more wait than data packets would fit"
+
+
+def test_a_buffer_of_data_packets_alone_is_the_same_in_bytes() -> None:
+    """Without ACK traffic each packet takes 1500 bytes."""
+    runs = [
+        simulate(two_ways(FIFO(), buffer, 3), Packets(seed=1, ack_transmission=False))
+        for buffer in (6.0, ByteBuffer("9 kB"), ByteBuffer(6 * 1520, cell=80))
+    ]
+    for run in runs[1:]:
+        np.testing.assert_array_equal(run.delivered, runs[0].delivered)
+        assert run.lost.sum() == runs[0].lost.sum() > 0
+
+
+def in_ns2(seed: int) -> tuple[Scenario, dict[str, str]]:
+    """Return a random dumbbell with two-way traffic and buffers in bytes, and the recoveries of its flows."""
+    rng = np.random.default_rng([42, seed])
+    rules = {"tahoe": Tahoe(), "reno": Reno(), "newreno": NewReno(), "sack": NewReno()}
+    links = [
+        Link(*way, 10 ** rng.uniform(2.3, 3.0 if half == ("s", "t") else 3.6), 10 ** rng.uniform(-3.5, -1.5),
+             ByteBuffer(int(rng.integers(3001, 40_000))))
+        for half in HALVES for way in (half, half[::-1])
+    ]  # fmt: skip
+    flows, recovery = [], {}
+    for i, path in enumerate(PATHS):
+        kind = list(rules)[rng.integers(4)]
+        start = float(rng.uniform(0.0, 1.0))
+        if i == 4:
+            flows.append(Flow("4", path, CBR(float(rng.uniform(20.0, 200.0))), start=start))
+            continue
+        recovery[f"{i}"] = kind
+        window, delayed = float(rng.choice([20, 64, 1000])), bool(rng.integers(2))
+        flows.append(Flow(f"{i}", path, rules[kind], window, start, delayed_acks=delayed))
+    return Scenario("ns-2", links, flows, duration=4.0), recovery
+
+
+@pytest.mark.simulators
+@pytest.mark.parametrize("seed", range(6))
+def test_ns2_counts_bytes_as_here(tmp_path, run_ns2, seed: int) -> None:
+    """All ACKs each 10 ms, and all drops."""
+    scenario, recovery = in_ns2(seed)
+    method = Packets(convention="ns2", recovery=recovery, seed=seed + 1)
+    samples, links = run_ns2(tmp_path, to_ns2(scenario, method=method))
+    found = run_engine(plan_scenario(scenario, method, duration=scenario.duration, sample=0.01))
+    np.testing.assert_array_equal(samples[:, 2::2], found.acked[:, :4])
+    assert links[:, 2].sum() == found.drops.sum() > 0
+
+
+def test_what_simulators_do_not_have_is_refused() -> None:
+    scenario, recovery = in_ns2(0)
+    method = Packets(convention="ns2", recovery=recovery)
+    assert "queue_in_bytes_ true" in to_ns2(scenario, method=method)
+    flow = [Flow("x", "ab", NewReno())]
+
+    def one(buffer: ByteBuffer, **more: Any) -> Scenario:
+        return Scenario("one", [Link("a", "b", 1e3, 1e-3, buffer, **more)], flow)
+
+    with pytest.raises(ValueError, match=r"ns-2 has no cells; use ByteBuffer\(9000\)"):
+        to_ns2(one(ByteBuffer(9000, cell=80)))
+    with pytest.raises(ValueError, match="must be above a packet of 1500 B"):
+        to_ns2(one(ByteBuffer(1500)))
+    with pytest.raises(ValueError, match="must be above a packet of 1500 B"):
+        simulate(one(ByteBuffer(1500)), Packets(convention="ns2"))
+    assert ", 9000, true, " in to_ns3(one(ByteBuffer(9000)))
+    assert ", 9, false, " in to_ns3(Scenario("one", [Link("a", "b", 1e3, 1e-3, 9.0)], flow))
+    with pytest.raises(ValueError, match="ns-3 has no cells"):
+        to_ns3(one(ByteBuffer(9000, cell=80)))
+    with pytest.raises(ValueError, match="must be in packets"):
+        to_ns3(one(ByteBuffer(9000), discipline=CoDel()))
