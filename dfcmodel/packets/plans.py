@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 __all__ = ["Clock", "Plan"]
 
 HEADER = 40.0
-"""Bytes of an ACK without blocks, and of the first packet of a connection in ns-2."""
+"""Bytes of an ACK without blocks, of SYN and SYN-ACK, and of the first packet of a connection in ns-2."""
 SHORTEST_FRAME = 64.0
 """Bytes of an ACK or congestion notification for a rate rule: the shortest Ethernet frame (IEEE 802.3, 4.2.3.3)."""
 BLOCK = 8.0
@@ -279,6 +279,14 @@ class Plan:
         flows = self.scenario.flows
         kinds = {each for each in {type(flow.source) for flow in flows} if _answers(each)}
         return tuple(type(flow.source) in kinds for flow in flows)
+
+    @cached_property
+    def opening(self) -> NDArray[np.int64]:
+        """Packets without data with which each flow begins, (F,): the SYN, or ns-2's packet of 40 bytes."""
+        flows = self.scenario.flows
+        if self.method.is_ns2:
+            return np.array([isinstance(flow.source, WindowRule) for flow in flows], dtype=np.int64)
+        return np.array([flow.handshake is True for flow in flows], dtype=np.int64)
 
     @cached_property
     def paced(self) -> tuple[bool, ...]:

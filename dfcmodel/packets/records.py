@@ -7,10 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dfcmodel.network.class_pauses import ALL
-from dfcmodel.network.flows import of_kind
 from dfcmodel.network.run_tables import CAUSES, WAITING
 from dfcmodel.packets.remains import packets_inside, remaining_packets, row_excess
-from responsefn import WindowRule
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -99,7 +97,7 @@ class Records:
         self.emitted, self.inside = np.zeros(F), np.zeros(F)
         self.imbalance = np.zeros(F)
         self.sizes = np.array([flow.size for flow in plan.scenario.flows])
-        self.sizes[of_kind(plan.scenario.flows, WindowRule)] += plan.method.is_ns2
+        self.sizes += plan.opening
 
     def rows(self) -> dict[str, Any]:
         """Return what the compiled engine fills and reads, by its names in the kernel."""

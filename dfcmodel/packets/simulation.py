@@ -91,7 +91,7 @@ def trajectory(plan: Plan, records: Records, seconds: float) -> Trajectory:
     mean_queue[flow, node] = records.waited[row] / plan.end
     losing = np.flatnonzero(dropped[:, row].any(axis=0))
     lost[flow[losing], node[losing]] = dropped[:, row[losing]].T
-    opening = 1.0 if plan.method.is_ns2 else 0.0  # ns-2's first packet carries no data
+    opening = plan.opening[:, np.newaxis]
     delivered = np.cumsum(records.delivered[: plan.samples], axis=0)[last].T
     listens = np.array([[bool(back)] for back in plan.backward])
     return Trajectory(
