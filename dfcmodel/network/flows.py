@@ -265,7 +265,7 @@ def _check_idle(flow: Flow, of: str) -> None:
 def _check_handshake(flow: Flow, of: str) -> None:
     """Raise ValueError for what is no kind of handshake, or a handshake of a flow that has no window."""
     given: object = flow.handshake
-    if given == SYN_WITH_DATA and isinstance(given, str):
+    if isinstance(given, str) and given == SYN_WITH_DATA:
         given = True
     elif isinstance(given, str):
         raise ValueError(f"handshake {of} = {given!r}: must be True, False or {SYN_WITH_DATA!r}")
