@@ -42,6 +42,7 @@ from dfcmodel.engine.sender_tables import (
 )
 from dfcmodel.network.disciplines import DFC
 from dfcmodel.network.flows import CBR, OnOff, rules_of
+from dfcmodel.network.handshakes import handshake_times
 from dfcmodel.network.manager_events import ManagerSignature
 from dfcmodel.network.time_steps import nearest_steps
 from responsefn.responses.rule_events import signatures_of
@@ -151,6 +152,7 @@ def compile_scenario(
     rules = signatures_of(rules_of(scenario.flows))
     if starts is None:
         starts = np.array([flow.start for flow in scenario.flows], dtype=float)
+    starts = starts + handshake_times(scenario)
     flows, log, holes = flow_records(scenario, layout, rules, in_steps(starts, h), h, fluid)
     _begin_waits_and_losses(flows, packet_jitter / h, rng)
     schedule = schedules(scenario, flows, starts, h, end, quantum, rng)

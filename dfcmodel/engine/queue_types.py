@@ -17,7 +17,7 @@ from dfcmodel.network.disciplines import (
     QueueManager,
     manager_of,
 )
-from dfcmodel.network.flows import CBR, OnOff
+from dfcmodel.network.flows import CBR, SYN_WITH_DATA, OnOff
 from dfcmodel.network.known_disciplines import check_known
 from dfcmodel.network.time_steps import passes_at_once
 from responsefn import DeliveryRule, WindowRule
@@ -45,6 +45,9 @@ def check_disciplines(scenario: Scenario) -> None:
         if math.isfinite(flow.idle):
             msg = "transfers after idle times are for packets; use method=Packets()"
             raise ValueError(f"idle of flow {flow.name!r} = {flow.idle:g}: {msg}")
+        if flow.handshake == SYN_WITH_DATA:
+            msg = "data in the SYN are for packets; use True, or method=Packets()"
+            raise ValueError(f"handshake of flow {flow.name!r} = {flow.handshake!r}: {msg}")
         if math.isfinite(flow.stop) and not isinstance(flow.source, (CBR, OnOff)):
             msg = "only CBR and OnOff stop in the fluid; use method=Packets()"
             raise ValueError(f"stop of flow {flow.name!r} = {flow.stop:g}: {msg}")

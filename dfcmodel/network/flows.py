@@ -13,6 +13,7 @@ from responsefn import RateRule, WindowRule
 
 __all__ = [
     "CBR",
+    "SYN_WITH_DATA",
     "Flow",
     "OnOff",
     "has_window",
@@ -23,6 +24,8 @@ __all__ = [
     "window_rules",
 ]
 
+SYN_WITH_DATA = "data"
+"""A handshake whose SYN carries data."""
 HOSTS = ("nic", "shaped", "unshaped", "direct")
 LARGEST_WINDOW = 2.0**24
 """Packets: the receiver's memory is two numbers per packet of the window."""
@@ -110,7 +113,7 @@ class Flow:
     max_window
         Largest window in packets, for window rules.
     start
-        Time of the first packet in s.
+        Time of the first packet in s, with a handshake that of the SYN.
     stop
         Time in s from which the flow sends no new packets, above ``start``; `inf`: never. Senders that repair losses still
         do so. The flow has finished when all that it had sent is delivered, at ``stop`` at the earliest; after a
@@ -142,6 +145,14 @@ class Flow:
         results have the time at which the first one is complete.
     random_idle
         Whether idle times are exponentially distributed with mean ``idle`` (drawn from the seed).
+    handshake
+        How a window sender opens its connection (RFC 9293, 3.5). False: it is established at ``start``, as a long-lived
+        one. True: with a SYN of 40 bytes, which a SYN-ACK of 40 bytes answers; data follow with the third segment. Both
+        are packets that queue and can be lost: the SYN is sent again after 1 s, then 2 s and so on, and the window then
+        begins with one packet (RFC 5681, 3.1). ``"data"``: the SYN carries the first packet of data (RFC 7413, without
+        the exchange of cookies). A flow of finite ``size`` then ends with a FIN in its last packet, which is acknowledged
+        at once. In the fluid the flow begins later by a round trip without queues, and ``"data"`` is refused; ns-2's
+        convention has an opening of its own.
 
     Raises
     ------
@@ -170,6 +181,7 @@ class Flow:
     idle: float = math.inf
     random_idle: bool = False
     stop: float = math.inf
+    handshake: bool | str = False
 
     def __post_init__(self) -> None:
         of = f"of flow {self.name!r}"
@@ -211,6 +223,7 @@ class Flow:
             )
         whole(f"priority {of}", self.priority, -(10**6), 10**6)
         _check_idle(self, of)
+        _check_handshake(self, of)
 
     @property
     def all_packets(self) -> float:
@@ -248,6 +261,18 @@ def _check_idle(flow: Flow, of: str) -> None:
         msg = f"must be inf for {flow.source!r}: it has no window"
         raise ValueError(f"idle {of} = {flow.idle:g}: {msg}")  # noqa: TRY004
     whole(f"size {of}", flow.size, 1, LONGEST_TRANSFER, why="of each transfer, with idle times")
+
+
+def _check_handshake(flow: Flow, of: str) -> None:
+    """Raise ValueError for what is no kind of handshake, or a handshake of a flow that has no window."""
+    given: object = flow.handshake
+    if isinstance(given, str) and given == SYN_WITH_DATA:
+        given = True
+    elif isinstance(given, str):
+        raise ValueError(f"handshake {of} = {given!r}: must be True, False or {SYN_WITH_DATA!r}")
+    if flag(f"handshake {of}", given) and not isinstance(flow.source, WindowRule):
+        msg = f"must be False for {flow.source!r}: it has no window"
+        raise ValueError(f"handshake {of} = {flow.handshake!r}: {msg}")
 
 
 def of_kind(flows: Iterable[Flow], *kinds: type) -> list[bool]:

@@ -133,4 +133,6 @@ def _typed(hint: Any) -> dict[str, Any]:
         return {"enum": list(options)}
     if origin in (tuple, list):
         return LIST
+    if len(options) > 1 and set(options) <= set(simple):
+        return {"anyOf": [_typed(each) for each in options]}
     return {}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from dfcmodel.network.flows import Flow
     from dfcmodel.network.networks import Scenario
 
 __all__ = ["write_capture"]
@@ -36,8 +38,9 @@ def write_capture(
 ) -> Path:
     """Write packets as headers of IPv4 and TCP (UDP for sources without window), without their data.
 
-    Packet n is the bytes from 1 + n (``packet_size`` - 40) on. Node number n is 10.0.0.0 + n + 1, the
-    port of flow number f is 10,000 + f, that of every receiver 5001. There is no handshake.
+    Packet n is the bytes from 1 + n (``packet_size`` - 40) on, after a SYN without data, which is packet 0, those from
+    1 + (n - 1) (``packet_size`` - 40) on. Node number n is 10.0.0.0 + n + 1, the port of flow number f is 10,000 + f,
+    that of every receiver 5001. SYN, SYN-ACK and FIN are there where flows have a handshake.
 
     Parameters
     ----------
@@ -67,7 +70,8 @@ def write_capture(
     one_number("packet_size", scenario.packet_size, at_least=HEADERS + 1, at_most=65535, hint=hint)
     data = round(scenario.packet_size) - HEADERS
     nodes = {node: n for n, node in enumerate(scenario.nodes)}
-    heads: dict[tuple[int, bool, bool, int], tuple[bytes, int]] = {}
+    heads: dict[tuple[int, bool, bool, int, str], tuple[bytes, int]] = {}
+    opened: set[int] = set()
     path.parent.mkdir(parents=True, exist_ok=True)
     order = np.argsort(times, kind="stable")[: np.isfinite(times).sum()]
     columns = [
@@ -78,15 +82,21 @@ def write_capture(
         for time, f, ack, marked, number, blocks in zip(
             times[order].tolist(), *columns, strict=True
         ):
-            edges = [1 + edge * data for pair in blocks for edge in pair if edge >= 0]
-            kind = f, ack, marked, len(edges)
+            flow = scenario.flows[f]
+            before = int(flow.handshake is True)  # packets without data
+            edges = [1 + (edge - before) * data for pair in blocks for edge in pair if edge >= 0]
+            if number > 0:
+                opened.add(f)  # an ACK of the SYN is no SYN-ACK any more
+            flag = _flag(flow, number, ack) if number > 0 or f not in opened else ""
+            kind = f, ack, marked, len(edges), flag
             if kind not in heads:
                 heads[kind] = _first_headers(scenario, nodes, *kind)
             head, length = heads[kind]
-            if isinstance(scenario.flows[f].source, WindowRule):
-                told = (
-                    (ACK_AT, 1 + (number + 1) * data) if ack else (SEQUENCE_AT, 1 + number * data)
-                )
+            if isinstance(flow.source, WindowRule):
+                first = 1 + (number - before) * data
+                told = (SEQUENCE_AT, first) if flag != "S" else (SEQUENCE_AT, 0)
+                if ack:
+                    told = (ACK_AT, first + data + (number == _last(flow)))
                 places = enumerate(edges, start=EDGES_AT // 4)
                 head = _with_numbers(head, [told, *((4 * n, edge) for n, edge in places)])
             head = _with_identification(head, number)
@@ -95,8 +105,28 @@ def write_capture(
     return path
 
 
+def _last(flow: Flow) -> float:
+    """Return the number of the packet with the FIN of a flow; inf: none."""
+    if not flow.handshake or flow.all_packets == math.inf:
+        return math.inf
+    return flow.size - 1 + (flow.handshake is True)
+
+
+def _flag(flow: Flow, number: int, ack: bool) -> str:
+    """Return the flag of a packet that opens or ends a connection, ``""`` of others; the last packet has the FIN."""
+    if flow.handshake and number == 0:
+        return "S"
+    return "F" if number == _last(flow) and not ack else ""
+
+
 def _first_headers(
-    scenario: Scenario, nodes: dict[Hashable, int], f: int, ack: bool, marked: bool, edges: int
+    scenario: Scenario,
+    nodes: dict[Hashable, int],
+    f: int,
+    ack: bool,
+    marked: bool,
+    edges: int,
+    flag: str,
 ) -> tuple[bytes, int]:
     """Return the headers of a packet or an ACK of a kind, with zeros for its numbers, and its length on the wire."""
     from scapy.layers.inet import IP, TCP, UDP
@@ -111,12 +141,16 @@ def _first_headers(
     ports: dict[str, Any] = {"sport": own, "dport": other, "window": 0xFFFF}
     if not ack:
         tos = 3 if marked else 0
-        return bytes(IP(**ip, tos=tos, len=size) / TCP(**ports, flags="A", seq=0, ack=1)), size
+        size = HEADERS if flag == "S" and flow.handshake is True else size
+        given: dict[str, Any] = {"flags": f"A{flag}", "ack": 1}
+        if flag == "S":
+            given = {"flags": "S", "ack": 0}
+        return bytes(IP(**ip, tos=tos, len=size) / TCP(**ports, seq=0, **given)), size
     options: list[Any] = []
     if edges:
         options = [("NOP", None), ("NOP", None), ("SAck", (0,) * edges)]
-    flags = "AE" if marked else "A"
-    head = bytes(IP(**ip) / TCP(**ports, flags=flags, seq=1, ack=0, options=options))
+    flags = ("AE" if marked else "A") + flag
+    head = bytes(IP(**ip) / TCP(**ports, flags=flags, seq=0 if flag else 1, ack=0, options=options))
     return head, len(head)
 
 

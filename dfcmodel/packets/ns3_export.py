@@ -7,7 +7,7 @@ from importlib import resources
 from typing import TYPE_CHECKING, Any
 
 from dfcmodel.network.disciplines import FIFO
-from dfcmodel.network.flows import CBR, Flow
+from dfcmodel.network.flows import CBR, SYN_WITH_DATA, Flow
 from dfcmodel.network.managers import PIE, RED, CoDel
 from dfcmodel.network.marking import StepMarking
 from dfcmodel.network.networks import Scenario
@@ -40,7 +40,7 @@ def to_ns3(
     """Return a C++ program for ns-3.44 with the links, queues and flows of a scenario.
 
     Senders, queue managers and window rules are ns-3's own: its runs agree with ours as distributions, not packet
-    for packet. A connection opens with a handshake of one round trip; headers are those of PPP, IPv4, TCP and its
+    for packet. Every connection opens with a handshake, as with ``Flow(handshake=True)``; headers are those of PPP, IPv4, TCP and its
     options, so that an ACK has 42 bytes or more; a managed queue holds its last packet below the manager. Rates are
     rounded to bit/s.
 
@@ -267,6 +267,9 @@ def _check_sender(plan: Plan, f: int, size: int) -> None:
     number(f"max_window of flow {flow.name!r}", flow.max_window, at_least=1.0, at_most=float(most))
     if flow.pacing:
         raise ValueError(f"pacing of flow {flow.name!r} = True: must be False for export to ns-3")
+    if flow.handshake == SYN_WITH_DATA:
+        msg = "must be True or False: ns-3's SYN has no data"
+        raise ValueError(f"handshake of flow {flow.name!r} = {flow.handshake!r}: {msg}")
     if math.isfinite(flow.idle):
         msg = "must be inf for export to ns-3"
         raise ValueError(f"idle of flow {flow.name!r} = {flow.idle:g}: {msg}")

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 __all__ = ["Clock", "Plan"]
 
 HEADER = 40.0
-"""Bytes of an ACK without blocks, and of the first packet of a connection in ns-2."""
+"""Bytes of an ACK without blocks, of SYN and SYN-ACK, and of the first packet of a connection in ns-2."""
 SHORTEST_FRAME = 64.0
 """Bytes of an ACK or congestion notification for a rate rule: the shortest Ethernet frame (IEEE 802.3, 4.2.3.3)."""
 BLOCK = 8.0
@@ -342,6 +342,14 @@ class Plan:
     def scalable(self) -> NDArray[np.bool_]:
         """Whether each flow's packets carry ECT(1): its sender answers each mark, (F,)."""
         return self.scenario.table.each("source", lambda source: _answers(type(source)))
+
+    @cached_property
+    def opening(self) -> NDArray[np.int64]:
+        """Packets without data with which each flow begins, (F,): the SYN, or ns-2's packet of 40 bytes."""
+        table = self.scenario.table
+        if self.method.is_ns2:
+            return table.of_kind(WindowRule).astype(np.int64)
+        return table.each("handshake", lambda given: given is True).astype(np.int64)
 
     @cached_property
     def paced(self) -> NDArray[np.bool_]:

@@ -9,7 +9,6 @@ import numpy as np
 from dfcmodel.network.class_pauses import ALL
 from dfcmodel.network.run_tables import CAUSES, WAITING
 from dfcmodel.packets.remains import packets_inside, remaining_packets, row_excess
-from responsefn import WindowRule
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -97,8 +96,7 @@ class Records:
         self.remaining = np.zeros(0, dtype=WAITING)
         self.emitted, self.inside = np.zeros(F), np.zeros(F)
         self.imbalance = np.zeros(F)
-        table = plan.scenario.table
-        self.sizes = table.numbers("size") + (table.of_kind(WindowRule) & plan.method.is_ns2)
+        self.sizes = plan.scenario.table.numbers("size") + plan.opening
 
     def rows(self) -> dict[str, Any]:
         """Return what the compiled engine fills and reads, by its names in the kernel."""

@@ -211,7 +211,10 @@ class Simulation:
         elif packet.is_ack:
             self.records.inside[f] -= 1
             sender = self.senders[f]
-            sender.receive(packet)
+            if isinstance(sender, Sender) and sender.connecting:
+                sender.open(packet)
+            else:
+                sender.receive(packet)
             if isinstance(sender, Sender):
                 rest(self, f)
         else:
@@ -248,6 +251,10 @@ class Simulation:
         new = (
             packet.number > 0 if self.plan.method.is_ns2 else came > 0
         )  # ns-2 answers its SYN at once
+        if isinstance(sender, Sender) and (
+            packet.number < sender.syn or packet.number == sender.fin
+        ):
+            new = False
         last = packet.number == receiver.next - 1 == receiver.highest
         if self.plan.delayed[f] and new and last and receiver.pending is None:
             receiver.delay(packet, self.now + self.plan.method.ack_delay)

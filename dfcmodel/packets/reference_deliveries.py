@@ -45,7 +45,8 @@ class DeliverySender(Sack):
 
     def output(self, number: int) -> None:
         """Send a packet; it is remembered at the end of the event."""
-        self.fresh.append(number)
+        if number >= self.opening:
+            self.fresh.append(number)
         super().output(number)
 
     def start(self) -> None:
@@ -62,6 +63,17 @@ class DeliverySender(Sack):
         """Process an ACK."""
         super().receive(ack)
         self.remember()
+
+    def open(self, ack: Packet) -> None:
+        """Process the SYN-ACK."""
+        super().open(ack)
+        self.remember()
+
+    def resend_syn(self) -> None:
+        """Send the SYN again after a timeout: what it carried is lost."""
+        self.lost_total += len(self.sent)
+        self.sent.clear()
+        super().resend_syn()
 
     def remember(self) -> None:
         """Note the packets that an event has sent (OnPacketSent)."""

@@ -23,6 +23,7 @@ __all__ = ["SENDERS", "Sender"]
 
 DUPLICATES = 3
 MOST_TIMER = 60.0
+SYN_LOST_RTO = 3.0
 
 
 class Clock:
@@ -84,12 +85,16 @@ class Sender:
         self.ns2 = plan.method.is_ns2
         self.rule: Any = flow.source
         self.state: Any = self.rule.start(float(plan.base_rtts[f]))
-        self.most = flow.max_window
+        self.connecting = bool(flow.handshake)
+        self.announced = flow.max_window
+        self.most = 1.0 if self.connecting else self.announced
         if self.ns2:
-            self.state = self.state._replace(cwnd=1.0, ssthresh=float(int(self.most)))
+            self.state = self.state._replace(cwnd=1.0, ssthresh=float(int(self.announced)))
         self.first_window = 2.0
         self.clock = Clock(self.ns2, float(plan.phases[f]), plan.scenario.min_rto)
-        self.size = flow.size + (1 if self.ns2 else 0)
+        self.opening, self.syn = int(plan.opening[f]), int(self.connecting)
+        self.size = flow.size + self.opening
+        self.fin = self.size - 1 if self.connecting and flow.all_packets < math.inf else -1
         self.next = 0
         self.acked = -1
         self.last = -1
@@ -139,12 +144,13 @@ class Sender:
         """Send a packet; start its RTT measurement and the retransmission timer if needed."""
         now = self.simulation.now
         idle = self.acked == self.highest
-        size = 1 if self.ns2 and number == 0 else 0
+        size = 1 if number < self.opening else 0
         new = number > self.highest
+        listens = self.capable and (new or self.accurate or self.ns2)
         self.simulation.emit(
             Packet(
                 self.f, number, now, size,
-                listens=self.capable and (new or self.accurate or self.ns2),
+                listens=listens and (self.accurate or not self.connecting),
                 reduced=new and self.reduced,
             )
         )  # fmt: skip
@@ -214,7 +220,35 @@ class Sender:
             self.send(forced=True)
         if self.deadline == now:
             self.deadline = math.inf
-            self.timeout()
+            if self.connecting:
+                self.resend_syn()
+            else:
+                self.timeout()
+
+    def open(self, ack: Packet) -> None:
+        """Process the SYN-ACK: data may follow."""
+        self.rtt = self.simulation.now - ack.sent
+        self.connecting = False
+        self.most = self.announced
+        self.forget(ack)
+        if self.timeouts > 0:  # RFC 5681, 3.1; RFC 6298, 5.7
+            self.state = self.state._replace(cwnd=1.0)
+            self.clock.current, self.clock.backoff = SYN_LOST_RTO, 1
+            self.set_timer()
+        self.see(ack)
+        self.send()
+
+    def see(self, ack: Packet) -> None:
+        """Tell a rule of deliveries; others see none."""
+
+    def resend_syn(self) -> None:
+        """Send the SYN again after a timeout."""
+        self.timeouts += 1
+        self.clock.back_off()
+        self.set_timer()
+        self.next = 0
+        self.timing = False
+        self.send()
 
     def receive(self, ack: Packet) -> None:
         """Process an ACK."""
@@ -469,9 +503,6 @@ class Sack(Sender):
         self.see(ack)
         if self.duplicates == 0:
             self.send()
-
-    def see(self, ack: Packet) -> None:
-        """Tell a rule of deliveries; others see none."""
 
     def is_repaired(self, number: int) -> bool:
         """Return whether an ACK ends recovery."""

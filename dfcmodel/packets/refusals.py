@@ -83,6 +83,9 @@ def check_scenario(scenario: Scenario, method: Packets) -> None:
         if method.is_ns2 and (flow.pacing or isinstance(rule, RateRule)):
             msg = 'not with ns-2; use convention="standard"'
             raise ValueError(f"flow {flow.name!r} with {rule!r}, pacing = {flow.pacing}: {msg}")
+        if method.is_ns2 and flow.handshake:
+            msg = 'must be False: ns-2 opens with a packet of 40 bytes; use convention="standard"'
+            raise ValueError(f"handshake of flow {flow.name!r} = {flow.handshake!r}: {msg}")
         if (
             method.is_ns2
             and isinstance(rule, WindowRule)

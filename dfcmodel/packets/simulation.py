@@ -90,7 +90,7 @@ def trajectory(plan: Plan, records: Records, seconds: float) -> Trajectory:
     flow, node, row = plan.hops.flow[kept], node_of[plan.hops.port[kept]], plan.hops.row[kept]
     losing = np.flatnonzero(dropped[:, row].any(axis=0))
     lost = dropped[:, row[losing]].T.astype(float)
-    opening = 1.0 if plan.method.is_ns2 else 0.0  # ns-2's first packet carries no data
+    opening = plan.opening[:, np.newaxis]
     delivered = np.cumsum(records.delivered[: plan.samples], axis=0)[last].T
     listens = (plan.backward.counts > 0)[:, np.newaxis]
     return Trajectory(

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from dfcmodel.network.disciplines import DFC, FIFO, Pause
-from dfcmodel.network.flows import CBR
+from dfcmodel.network.flows import CBR, SYN_WITH_DATA
+from dfcmodel.network.handshakes import handshake_times
 from dfcmodel.network.time_steps import ROUNDING, nearest_steps, whole_and_part
 from dfcmodel.theory.clocks import tick_phases
 from hopflow.checks import number
@@ -105,6 +106,9 @@ def check_scenario(scenario: Scenario) -> None:
         if not isinstance(flow.source, (CBR, AIMD, Reno, NewReno, Tahoe)):
             kinds = "CBR, AIMD, Reno, NewReno or Tahoe"
             raise TypeError(f"source of flow {flow.name!r} = {flow.source!r}: must be {kinds}")
+        if flow.handshake == SYN_WITH_DATA:
+            msg = "must be True or False, the twin has no SYN with data"
+            raise ValueError(f"handshake of flow {flow.name!r} = {flow.handshake!r}: {msg}")
         if math.isfinite(flow.stop):
             msg = "must be inf, the twin has no flows that end"
             raise ValueError(f"stop of flow {flow.name!r} = {flow.stop:g}: {msg}")
@@ -140,6 +144,7 @@ def plan_of(
     before, after = np.arange(len(queues)) - 1, np.arange(len(queues)) + 1
     before[first], after[last] = -1, -1
     groups = {n: number_of[f, n] for f, n in reversed(queues)}
+    starts = np.array([flow.start for flow in flows]) + handshake_times(scenario)
     direct = np.array([scenario.enters_at_once(flow) for flow in flows])
     access = np.where(direct, 0.0, delay[link_of[first]])
     there = delay[link_of].astype(float)
@@ -167,7 +172,7 @@ def plan_of(
         last=last,
         access_lag=access_lag,
         access_part=access_part,
-        start=np.array([round(flow.start / step) for flow in flows]),
+        start=np.array([round(start / step) for start in starts.tolist()]),
         ack_delay=whole_back,
         host=np.where(direct, 2, [int(scenario.host_of(flow) != "shaped") for flow in flows]),
         constant=np.array([isinstance(flow.source, CBR) for flow in flows]),

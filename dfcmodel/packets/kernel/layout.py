@@ -423,6 +423,11 @@ FLOW = np.dtype(
         ("row_end", "i8"),
         ("came_at", "f8"),  # receiver: when the last packet was delivered, s
         ("cut_at", "f8"),  # when ``stop`` ended it before its size, s; 0: not
+        ("announced", "f8"),  # largest window after the handshake, packets
+        ("opening", "i4"),  # 1: packet 0 has no data: a SYN, or the first packet of ns-2
+        ("syn", "i4"),  # 1: packet 0 has the SYN
+        ("connecting", "i4"),  # 1: the SYN is not acknowledged
+        ("fin", "i4"),  # the packet with the FIN; -1: none
     ],
     align=True,
 )

@@ -76,7 +76,7 @@ from .sources import (
     schedule_due_timers,
     start_idle_period,
 )
-from .timers import CHECK, END, NOW, NS2, STOP, WINDOW
+from .timers import CHECK, END, NOW, STOP, WINDOW
 
 __all__ = [
     "depart",
@@ -140,7 +140,7 @@ def new_packet(net: Any, senders: Any, f: int, number: int, flags: int) -> int:
     net.sent_at[e] = senders.clock[NOW]
     it.marked = 0
     it.size = 0
-    if senders.clock[NS2] == 1.0 and number == 0 and s.end > s.turn + 1:
+    if number == 0 and s.opening == 1:
         it.size = 1
     s.emitted += 1
     return e
@@ -211,7 +211,7 @@ def handle(net: Any, senders: Any, records: Any, u: int, now: float, end: float)
                     flags = int64(senders.out[i, 1])
                     if number >= 0:
                         e = new_packet(net, senders, f, number, flags)
-                        if senders.flow[f].samples == 1:
+                        if senders.flow[f].samples == 1 and number >= senders.flow[f].opening:
                             on_packet_sent(senders, f, number)
                     else:
                         e = -1 - number

@@ -146,6 +146,8 @@ def receive_data(
             s.echo = 1
         if s.delayed == 1:
             new = it.number > 0 if senders.clock[NS2] == 1.0 else came > 0
+            if it.number < s.syn or it.number == s.fin:  # RFC 9293, 3.10.7.2 and 3.10.7.4
+                new = False
             if new and it.number == s.came - 1 and it.number >= s.seen and s.pending < 0:
                 s.pending = e
                 s.ack_due = time + senders.clock[ACK_DELAY]

@@ -11,6 +11,7 @@ from typing import Any
 
 from .deliveries import discard_sent, is_lost, report_deliveries
 from .emission import output
+from .handshake import open_connection, resend_syn
 from .jit import compiled, inlined
 from .layout import ON_ACK, ON_MARK, ON_TIMEOUT, int64
 from .pacing import send_by_pipe, send_paced
@@ -170,6 +171,11 @@ def receive(net: Any, senders: Any, f: int, e: int) -> None:
     w = senders.exchange
     number = int64(packet[e].number)
     s.rtt = senders.clock[NOW] - net.sent_at[e]
+    if s.connecting == 1:
+        discard_acked(net, senders, f, number)
+        open_connection(net, senders, f, e)
+        send(net, senders, f, 0, False)
+        return
     marked = packet[e].marked == 1
     if marked and s.accurate == 0 and number > s.recover:
         cut_back(senders, f, ON_MARK)
@@ -215,6 +221,9 @@ def expire(net: Any, senders: Any, f: int) -> bool:
     """Handle a retransmission timeout (RFC 6298, 5.4 to 5.6): resend from the first unacknowledged packet."""
     s = senders.flow[f]
     s.deadline = math.inf
+    if s.connecting == 1:
+        resend_syn(net, senders, f)
+        return True
     recover_at_timeout(net, senders, f)
     if s.selective == 1:  # the receiver may have discarded what it reported (RFC 2018, 8)
         s.lost_all = 1

@@ -28,6 +28,7 @@ from responsefn.rules.base import answers_marks
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from dfcmodel.network.flows import Flow
     from dfcmodel.packets.plans import Plan
 
 __all__ = [
@@ -106,11 +107,12 @@ def _set_row(
                         ("deadline", math.inf), ("ack_due", math.inf), ("pending", -1), ("held_until", math.inf), ("off_at", math.inf),
                         ("first_loss", math.nan), ("finished", math.nan),
                         ("current", 3.0 if ns2 else 1.0), ("variance", 4800.0 if ns2 else 0.0),
-                        ("recovery", BLIND), ("rule", -1),
+                        ("recovery", BLIND), ("rule", -1), ("fin", -1),
                         ("most", given.max_window)):  # fmt: skip
         row[name] = value
     source: Any = given.source
-    row["size"] = min(given.size + (ns2 and isinstance(source, WindowRule)), ENDLESS)
+    row["opening"] = plan.opening[f]
+    row["size"] = min(given.size + plan.opening[f], ENDLESS)
     if isinstance(source, WindowRule):
         row["kind"] = signatures.index(signature_of(source))
         recovery = recovery_named(plan.recoveries[f])
@@ -132,6 +134,8 @@ def _set_row(
         if isinstance(source, DeliveryRule):
             row["samples"], row["not_ect"] = 1, not row["accurate"]
             rows[1]["sent_mask"] = 4 * count - 1
+        if given.handshake:
+            _set_handshake(row, given)
     elif isinstance(source, RateRule):
         row["kind"] = signatures.index(signature_of(source))  # type: ignore[arg-type]
         row["recovery"], row["accurate"] = RATED, 1
@@ -149,6 +153,15 @@ def _set_row(
         if isinstance(source, OnOff):
             row["onoff"] = RANDOM if source.random else REGULAR
             row["on"], row["off"] = source.on, source.off
+
+
+def _set_handshake(row: Any, given: Flow) -> None:
+    """Let a flow begin with a SYN, which is not ECN-capable (RFC 3168, 6.1.1) except of DCTCP (RFC 8257, 3.5)."""
+    row["syn"] = row["connecting"] = 1
+    row["announced"], row["most"] = given.max_window, 1.0
+    row["not_ect"] = not row["accurate"]
+    if math.isfinite(given.all_packets):
+        row["fin"] = row["size"] - 1
 
 
 def _set_numbers(rows: tuple[Any, Any], rule: Any, begin: Any) -> None:

@@ -37,6 +37,9 @@ from responsefn import Reno
         ({"idle": 1.0, "size": 40.0, "source": CBR(9.0)}, ["idle", "1", "no window"]),
         ({"random_idle": True}, ["random_idle", "give idle"]),
         ({"random_idle": 1, "idle": 1.0, "size": 9.0}, ["random_idle", "1"]),
+        ({"handshake": "syn"}, ["handshake", "'syn'", "True, False or 'data'"]),
+        ({"handshake": 2}, ["handshake", "2"]),
+        ({"handshake": "data", "source": CBR(9.0)}, ["handshake", "'data'", "no window"]),
     ],
 )
 def test_flow_fields(refused, change, parts) -> None:

@@ -71,3 +71,20 @@ def test_an_unknown_node_and_packets_without_data_are_refused(refused, one_link,
     small = trace_packets(replace(one_link, packet_size=40.0), duration=0.1)
     with pytest.raises(ValueError, match="packet_size"):
         small.to_pcap(tmp_path / "small.pcap", "a")
+
+
+@pytest.mark.parametrize("handshake", [True, "data"])
+def test_a_connection_opens_and_ends_by_flags(one_link, tmp_path, handshake) -> None:
+    """SYN and FIN each take a sequence number (RFC 9293, 3.4): the last ACK is of all data and both."""
+    scapy = pytest.importorskip("scapy.utils")
+    flow = replace(one_link.flows[0], size=6.0, handshake=handshake, max_window=4.0)
+    trace = trace_packets(replace(one_link, flows=(flow,)), ["a->b", "b->a"], duration=0.5)
+    packets = scapy.rdpcap(str(trace.to_pcap(tmp_path / "a.pcap", "a")))
+    there = [p for p in packets if p["IP"].src == "10.0.0.1"]
+    back = [p for p in packets if p["IP"].src == "10.0.0.2"]
+    assert [str(p["TCP"].flags) for p in (there[0], back[0], there[1])] == ["S", "SA", "A"]
+    assert [str(p["TCP"].flags) for p in (there[-1], back[-1])] == ["FA", "A"]
+    assert there[0].wirelen == (40 if handshake is True else 1500)
+    assert (there[0]["TCP"].seq, back[0]["TCP"].seq, back[1]["TCP"].seq) == (0, 0, 1)
+    assert there[1]["TCP"].seq == back[0]["TCP"].ack == (1 if handshake is True else 1461)
+    assert back[-1]["TCP"].ack == 1 + 6 * 1460 + 1
