@@ -4,11 +4,18 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+
+import numpy as np
 
 from dfcmodel.network.disciplines import Discipline, numeric_fields
 
-__all__ = ["QueuedPacket", "SwitchProgram"]
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["QueuedPacket", "SwitchProgram", "flow_hash"]
+
+MAX_QUEUES = 65536
 
 
 class QueuedPacket(NamedTuple):
@@ -44,6 +51,17 @@ class QueuedPacket(NamedTuple):
         Of the link, bytes/s.
     random
         A number drawn evenly from 0 to 1.
+    queue
+        Its queue; 0.0 where the program has none. `SwitchProgram.queue_of` sees 0.0 here and in the next two.
+    queue_backlog
+        Packets in its queue besides it.
+    queue_bytes
+        How many bytes they have.
+    hash
+        A number from 0 to 1 that belongs to its flow at this port, drawn evenly from the seed of the run; the ACKs of
+        the flow have another one.
+    trimmed
+        1.0 of a packet that was cut to its header, else 0.0.
 
     Examples
     --------
@@ -67,6 +85,11 @@ class QueuedPacket(NamedTuple):
     bytes: float
     capacity: float
     random: float
+    queue: float
+    queue_backlog: float
+    queue_bytes: float
+    hash: float
+    trimmed: float
 
 
 @dataclass(frozen=True)
@@ -75,25 +98,43 @@ class SwitchProgram(Discipline):
 
     The packets that wait leave in the order of the ranks that `on_enqueue` gives them, the lowest first and equal ones
     in their order: a push-in first-out queue (Sivaraman et al. 2016), by which weighted, hierarchical and deadline
-    schedulers are written. Both functions are plain Python that also compiles, as a window rule is. They return
+    schedulers are written. The functions are plain Python that also compiles, as a window rule is. They return
     the state, updated with ``s._replace(...)``. At packet level; the fluid refuses it.
+
+    With ``queues`` packets wait in first-in first-out queues, which `queue_of` chooses, and the ranks order the queues:
+    the one with the lowest rank sends, and equal ones take turns. A queue gets the rank that `on_enqueue` returns for
+    the packet that finds it empty. It keeps rank and turn until `on_dequeue` ends the turn with ``skip`` = 1.0: then its
+    packet stays, the queue goes behind those whose ranks are not higher than the one returned, and `on_dequeue` sees the
+    packet of the next queue. Equal ranks with ``skip`` are round robin, other ranks strict priorities between queues.
 
     Attributes
     ----------
     State
         NamedTuple of numbers, at most 16. ``drop``, ``mark`` and ``rank`` come first: 1.0 drops the packet, 1.0 marks it
-        where it can be marked, and the rank that a packet gets as it comes. They are 0.0 at each call. What comes
+        where it can be marked, and the rank that a packet gets as it comes. They are 0.0 at each call, as are fields
+        with these names: ``trim``, where 1.0 cuts a data packet to its header of 64 bytes, and ``skip``. What else comes
         after them is remembered by the port.
     of_flow
         Names of the last fields of State, at most 8, which each flow has for itself.
+    of_queue
+        Names of the fields before those, at most 8, which each queue has for itself.
+    queues
+        How many queues there are, 1 to 65536; 0: packets leave by their own ranks. A class attribute, or a field of the
+        dataclass and so a parameter.
     overflow
-        What is dropped where the buffer is full: ``"arrival"``, the packet that comes, or ``"last"``, that with the
-        highest rank.
+        What is dropped where the buffer is full: ``"arrival"``, the packet that comes, ``"last"``, that with the
+        highest rank, or, of queues, ``"longest"``, the first packet of the queue with most bytes.
+
+    A packet that was cut goes on as a header, by its rank and in its queue; `QueuedPacket.trimmed` says so to the
+    programs behind. The receiver does not have its data. A rate rule that repairs losses is asked for the packet at
+    once; for other senders it is lost as if the receiver had dropped it. `Trajectory.drops` lists it under the cause
+    ``"trimmed"``, at the link that cut it, once its header has come; a header that is dropped on its way has the cause
+    of that drop.
 
     Raises
     ------
     TypeError
-        Where State or ``of_flow`` is not as said above.
+        Where State, ``of_flow``, ``of_queue``, ``queues`` or ``overflow`` is not as said above.
 
     Examples
     --------
@@ -120,6 +161,8 @@ class SwitchProgram(Discipline):
         rank: float = 0.0
 
     of_flow: ClassVar[tuple[str, ...]] = ()
+    of_queue: ClassVar[tuple[str, ...]] = ()
+    queues = 0
     overflow: ClassVar[str] = "arrival"
 
     def __init_subclass__(cls, **given: Any) -> None:
@@ -129,13 +172,27 @@ class SwitchProgram(Discipline):
         if names[:3] != ("drop", "mark", "rank") or len(names) > 16:
             msg = f"has the fields {', '.join(names)}, must begin with drop, mark, rank and have at most 16"
             raise TypeError(f"State of {cls.__name__} {msg}")
-        own = tuple(cls.of_flow)
-        if len(own) > 8 or (own and names[max(3, len(names) - len(own)) :] != own):
-            msg = f"must be the last fields of State ({', '.join(names[3:])}), at most 8"
-            raise TypeError(f"of_flow of {cls.__name__} = {own!r}: {msg}")
-        if cls.overflow not in ("arrival", "last"):
-            msg = "must be 'arrival' or 'last'"
+        rest = names[3:]
+        for name, before in (("of_flow", ""), ("of_queue", " before those of of_flow")):
+            own: tuple[str, ...] = tuple(getattr(cls, name))
+            place = max(0, len(rest) - len(own))
+            if len(own) > 8 or (own and rest[place:] != own) or {"skip", "trim"} & {*own}:
+                msg = f"must be the last fields of State ({', '.join(names[3:])}){before}, at most 8, without skip and trim"
+                raise TypeError(f"{name} of {cls.__name__} = {own!r}: {msg}")
+            rest = rest[:place]
+        allowed = ("arrival", "longest") if cls.queues else ("arrival", "last")
+        if cls.overflow not in allowed:
+            msg = f"must be {allowed[0]!r} or {allowed[1]!r} {'with' if cls.queues else 'without'} queues"
             raise TypeError(f"overflow of {cls.__name__} = {cls.overflow!r}: {msg}")
+        if not cls.queues and (cls.of_queue or "skip" in names):
+            msg = "of_queue and skip need queues, a number from 1 to 65536"
+            raise TypeError(f"queues of {cls.__name__} = {cls.queues!r}: {msg}")
+        _check_queues(cls.__name__, cls.queues)
+
+    @staticmethod
+    def queue_of(s: Any, q: Any, e: Any) -> Any:
+        """Return the queue of a packet that comes, from 0.0 to below ``queues``, rounded down; fields of queues are 0.0."""
+        return 0.0
 
     @staticmethod
     @abstractmethod
@@ -150,3 +207,32 @@ class SwitchProgram(Discipline):
     def numbers(self) -> dict[str, float]:
         """Return the parameters that the functions can use: the numeric fields."""
         return numeric_fields(self)
+
+    def check_queues(self) -> int:
+        """Return how many queues there are; ValueError for a number of them that cannot be."""
+        _check_queues(type(self).__name__, self.queues, least=1 if type(self).queues else 0)
+        return int(self.queues)
+
+
+def _check_queues(name: str, given: Any, least: int = 0) -> None:
+    """Raise ValueError for a number of queues that cannot be."""
+    whole = isinstance(given, (int, np.integer)) and not isinstance(given, bool)
+    if not whole or not least <= given <= MAX_QUEUES:
+        msg = f"must be a whole number from {least} to {MAX_QUEUES}"
+        raise ValueError(f"queues of {name} = {given!r}: {msg}")
+
+
+def flow_hash(seeds: Any, flows: Any, is_ack: Any) -> NDArray[np.float64]:
+    """Return `QueuedPacket.hash` of flows at ports, by the seeds of the ports' random numbers, shape (N,).
+
+    Examples
+    --------
+    >>> flow_hash(np.array([7, 7, 8]), np.array([0, 0, 0]), np.array([False, True, False])).round(3).tolist()
+    [0.39, 0.017, 0.725]
+    """
+    keys = 2 * np.asarray(flows) + np.asarray(is_ack) + 1
+    x = np.asarray(seeds).astype(np.uint64) + keys.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):  # splitmix64
+        x = (x ^ (x >> np.uint64(shift))) * np.uint64(factor)
+    x ^= x >> np.uint64(31)
+    return np.asarray((x >> np.uint64(11)) * 2.0**-53, dtype=np.float64)

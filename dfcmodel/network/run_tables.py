@@ -13,12 +13,14 @@ __all__ = [
     "DROPPED",
     "EXCESS",
     "LAST_PART",
+    "TRIMMED",
     "WAITING",
 ]
 
-CAUSES = ("buffer", "manager", "random", "watchdog")
-"""Why packets were dropped: no room, by a queue manager, at random on the link, by a watchdog of pauses."""
-BUFFER_FULL, BY_MANAGER, AT_RANDOM, BY_WATCHDOG = range(len(CAUSES))
+CAUSES = ("buffer", "manager", "random", "watchdog", "trimmed")
+"""Why packets were dropped: no room, by a queue manager or switch program, at random on the link, by a watchdog of pauses,
+or their data was cut by a switch program and the header alone reached the receiver."""
+BUFFER_FULL, BY_MANAGER, AT_RANDOM, BY_WATCHDOG, TRIMMED = range(len(CAUSES))
 LAST_PART = 0.25
 """The last part of a run, in which nothing moves where it has come to a standstill."""
 

@@ -14,11 +14,12 @@ import numpy as np
 from dfcmodel.network.arrivals import Arrival, ArrivalProcess
 from dfcmodel.network.flows import rules_among
 from dfcmodel.network.manager_events import manager_events_of
-from dfcmodel.network.program_events import program_events_of
+from dfcmodel.network.program_events import EVENTS, program_events_of
 from dfcmodel.packets.kernel import layout as kernel
 from dfcmodel.packets.kernel.arrivals import CALLED
 from dfcmodel.packets.kernel.calendar_queue import CROWDED, FAULT, SWITCHED, TRACED, WRONG
 from dfcmodel.packets.kernel.layout import ON_ACK, ON_DELIVERY, ON_LOSS, ON_MARK, ON_TIMEOUT, RATED
+from dfcmodel.packets.kernel.programs import FIELDS
 from dfcmodel.packets.kernel.recovery import FAILED_AT
 from dfcmodel.packets.layouts.arrays import Layout, lay_out, trace_ports
 from dfcmodel.packets.layouts.capacities import grow
@@ -29,6 +30,7 @@ from dfcmodel.packets.planning import (
     LARGEST,
     check_arrival,
     check_numbers,
+    check_program,
     check_rate,
     check_window,
 )
@@ -164,6 +166,7 @@ class PacketRun:
                 self.bar.update(self.done - first)
             if counters[WRONG]:
                 self._refuse_sender(int(counters[WRONG]) - 1)
+            self._check_programs()
             if counters[FAULT]:
                 if counters[CROWDED] or len(arrays["packet"]) < self.layout.most:
                     return False
@@ -199,6 +202,16 @@ class PacketRun:
         given = plan.recoveries[f]
         check_sender(given, sender_of(recovery_named(given), numbers), place)
         raise AssertionError(f"{place}: {numbers}")  # the kernel and Python decide alike
+
+    def _check_programs(self) -> None:
+        """Raise ArithmeticError for the first thing that a switch program returned and that cannot be."""
+        program = self.layout.arrays["program"]
+        failed = np.flatnonzero(program["failed"])
+        for p in failed[np.argsort(program["failed_at"][failed], kind="stable")][:1].tolist():
+            it = program[p]
+            function, field = EVENTS[it["failed_in"]], FIELDS[it["failed"]]
+            returned = function, field, float(it["failed_value"])
+            check_program(self.plan, p, int(it["failed_flow"]), float(it["failed_at"]), returned)
 
     def _check_rates(self) -> None:
         """Raise ArithmeticError where a rule has set its rate, or that of its packets, to no number."""

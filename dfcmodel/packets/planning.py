@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -29,6 +29,7 @@ __all__ = [
     "LARGEST",
     "check_arrival",
     "check_numbers",
+    "check_program",
     "check_rate",
     "check_window",
     "plan_packets",
@@ -77,8 +78,10 @@ def plan_packets(
     ports = Ports(scenario, method)
     listens = scenario.table.of_kind(WindowRule, RateRule)
     forward, backward = ports.routes(listens)
-    acks = np.append(HEADER + BLOCK * np.arange(SIZES - 2), SHORTEST_FRAME)
-    sizes = np.array([scenario.packet_size, *(acks if method.ack_transmission else 0.0 * acks)])
+    acks = np.append(HEADER + BLOCK * np.arange(SIZES - 3), SHORTEST_FRAME)
+    acks = acks if method.ack_transmission else 0.0 * acks
+    data = scenario.packet_size
+    sizes = np.array([data, *acks, min(data, SHORTEST_FRAME)])
     bits = np.array([port.bits for port in ports.all])
     transmission = 8.0 * sizes[np.newaxis, :] / bits[:, np.newaxis]
     delays = np.array([port.delay for port in ports.all])
@@ -186,6 +189,35 @@ def check_arrival(
     if now + wait < math.inf and not (1.0 <= packets <= MAX_BATCH and packets == int(packets)):
         msg = f"must be a whole number from 1 to {MAX_BATCH}"
         raise ArithmeticError(f"{place} packets = {packets:g}: {msg}")
+
+
+def check_program(plan: Plan, p: int, f: int, now: float, returned: tuple[str, str, float]) -> None:
+    """Raise ArithmeticError for what a switch program cannot return: what is not a number, or no queue.
+
+    Parameters
+    ----------
+    plan, p, f
+        Whose port it is, and the flow of the packet.
+    now
+        Time of the run, s.
+    returned
+        The function, the field of its State or ``"queue"``, and the value. The field ``"skip"`` with a number stands for
+        turns that were skipped one after the other.
+    """
+    function, field, value = returned
+    port, name = plan.ports[p], plan.scenario.flows[f].name
+    program: Any = port.discipline
+    msg = "must be a number"
+    if field == "queue":
+        msg = f"must be from 0 to below {program.queues}"
+    elif not math.isnan(value):
+        if field != "skip":
+            return
+        field = f"{value:.0f} times in a row skip"
+        value, msg = 1.0, "some packet must be sent"
+    place = f"{plan.scenario.name}, t = {now:g} s, link {port.name}"
+    what = f"{type(program).__name__}.{function} returned for a packet of flow {name!r}"
+    raise ArithmeticError(f"{place}: {what} {field} = {value:g}: {msg}")
 
 
 def _surely_sent(scenario: Scenario, starts: Floats, end: float) -> Floats:

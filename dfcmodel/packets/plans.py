@@ -46,8 +46,9 @@ CLASSES = 8
 """Of traffic, that PFC tells apart (IEEE 802.1Q, clause 36)."""
 QUANTUM = 512.0
 """Bits of the paused link in a pause quantum (IEEE 802.3, 31B.2)."""
-SIZES = 6
-"""Number of size classes: 0 is a data packet; 1 to 4 are HEADER bytes with 0 to 3 blocks; 5 the answer to a rate rule."""
+SIZES = 7
+"""Number of size classes: 0 is a data packet; 1 to 4 are HEADER bytes with 0 to 3 blocks; 5 the answer to a rate rule;
+6 a data packet that was cut to its header."""
 ENDLESS = 2**31 - 2
 """Packets of an unlimited transfer: the range of sequence numbers."""
 PACES = (2.0, 1.2)

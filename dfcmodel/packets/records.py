@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dfcmodel.network.class_pauses import ALL
-from dfcmodel.network.run_tables import CAUSES, WAITING
+from dfcmodel.network.run_tables import CAUSES, TRIMMED, WAITING
 from dfcmodel.packets.remains import packets_inside, remaining_packets, row_excess
 
 if TYPE_CHECKING:
@@ -194,6 +194,18 @@ class Records:
         if self.causes[h, cause] == 1:
             self.first_drops[h, cause] = now
         if not packet.is_ack and np.isnan(self.first_loss[packet.flow]):
+            self.first_loss[packet.flow] = now
+
+    def receive_header(self, packet: Packet, now: float) -> None:
+        """Record a packet of which the header alone has come as dropped where it was cut."""
+        assert packet.trimmed is not None
+        p, h = packet.trimmed
+        self.drops[p] += 1
+        self.lost[self.bin_of(now), h] += 1
+        self.causes[h, TRIMMED] += 1
+        if np.isnan(self.first_drops[h, TRIMMED]):
+            self.first_drops[h, TRIMMED] = now
+        if np.isnan(self.first_loss[packet.flow]):
             self.first_loss[packet.flow] = now
 
     def queue(self, p: int, length: int) -> None:

@@ -33,7 +33,7 @@ from dfcmodel.packets.reference_coupled import CoupledQueues
 from dfcmodel.packets.reference_deliveries import DeliverySender
 from dfcmodel.packets.reference_diffusion import Diffusive, begin_clock
 from dfcmodel.packets.reference_interfaces import HostQueues
-from dfcmodel.packets.reference_programs import RankedQueue
+from dfcmodel.packets.reference_programs import ProgramQueues, RankedQueue
 from dfcmodel.packets.reference_queues import (
     ByPriority,
     Pausing,
@@ -70,7 +70,7 @@ QUEUES: dict[type, type[Queue]] = {
 def queue_of(discipline: Discipline) -> type[Queue]:
     """Return the class of the queue of a link with a discipline."""
     if isinstance(discipline, SwitchProgram):
-        return RankedQueue
+        return ProgramQueues if discipline.queues else RankedQueue
     if isinstance(discipline, Pause) and discipline.quanta is not None:
         return PausingByQuanta
     return QUEUES.get(type(discipline), Queue)
@@ -231,9 +231,14 @@ class Simulation:
         changes = receiver.accurate and pending and pending.marked != packet.marked
         if pending and (expires or changes):  # in the order of scheduling; RFC 8257, 3.2
             self.emit(receiver.answer_pending())
+        sender = self.senders[f]
+        if packet.trimmed is not None:
+            self.records.receive_header(packet, self.now)
+            if isinstance(sender, Rated) and sender.repairs:
+                self.emit(sender.answer_header(packet))
+            return
         before = receiver.next
         receiver.take(packet)
-        sender = self.senders[f]
         listens = isinstance(sender, Sender)
         came = receiver.next - before if listens else 1
         number, gap = packet.number, False

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections import Counter
+from collections import Counter, deque
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
 
 from dfcmodel.network.class_pauses import ALL
-from dfcmodel.network.programs import QueuedPacket, SwitchProgram
+from dfcmodel.network.programs import QueuedPacket, SwitchProgram, flow_hash
 from dfcmodel.network.run_tables import AT_RANDOM, BUFFER_FULL, BY_MANAGER
+from dfcmodel.packets.kernel.programs import FIELDS, MAX_SKIPS
+from dfcmodel.packets.kernel.trimming import HEADER_SIZE
+from dfcmodel.packets.planning import check_program
 from dfcmodel.packets.reference_queues import Queue
 
 if TYPE_CHECKING:
@@ -18,7 +23,17 @@ if TYPE_CHECKING:
     from dfcmodel.packets.protocols import EventSimulation
     from dfcmodel.packets.reference_receivers import Packet
 
-__all__ = ["RankedQueue"]
+__all__ = ["ProgramQueues", "RankedQueue"]
+
+
+class View(NamedTuple):
+    """What a program sees of a packet besides itself and the port: rank, arrival (s), and its queue."""
+
+    rank: float
+    came: float
+    queue: int = 0
+    backlog: int = 0
+    bytes: float = 0.0
 
 
 class RankedQueue(Queue):
@@ -30,7 +45,9 @@ class RankedQueue(Queue):
         self.program = self.port.discipline
         self.numbers = SimpleNamespace(**self.program.numbers())
         self.state: Any = type(self.program).State()
+        self.reset = {name: 0.0 for name in FIELDS[1:-1] if name in self.state._fields}
         self.own: dict[tuple[int, bool], dict[str, float]] = {}
+        self.hashes: dict[tuple[int, bool], float] = {}
         self.counts: Counter[tuple[int, bool]] = Counter()
         self.entries: list[tuple[float, float, Packet]] = []  # rank, arrival, packet
 
@@ -46,28 +63,59 @@ class RankedQueue(Queue):
         """Return how many packets wait."""
         return len(self.entries)
 
-    def judge(self, packet: Packet, rank: float | None = None, came: float = 0.0) -> bool:
-        """Let the program see a packet that comes, or with a rank that is to leave; return whether it is dropped."""
+    def see(self, packet: Packet, view: View | None) -> QueuedPacket:
+        """Return what the program sees of a packet that comes, or with a view that is to leave."""
         plan, now = self.simulation.plan, self.simulation.now
         flow, key = plan.scenario.flows[packet.flow], (packet.flow, packet.is_ack)
-        kind = type(self.program)
-        own = self.own.setdefault(
-            key, {name: getattr(kind.State(), name) for name in self.program.of_flow}
-        )
-        left = 1.0 if packet.is_ack else _size(flow) - packet.number
-        seen = QueuedPacket(
+        if key not in self.hashes:
+            found = flow_hash(*(np.array([each]) for each in (plan.seeds[self.p], *key)))
+            self.hashes[key] = float(found[0])
+        left = 1.0 if packet.is_ack else float(flow.all_packets) - packet.number
+        rank, came, queue, backlog, size = view or View(0.0, now)
+        return QueuedPacket(
             now, float(packet.flow), float(flow.priority), float(packet.is_ack),
-            float(packet.listens and not packet.is_ack), self.size_of(packet), left, rank or 0.0,
-            0.0 if rank is None else now - came, float(self.length()), float(self.counts[key]),
-            self.bytes, self.port.bits / 8.0, self.simulation.draw(self.p),
+            float(packet.listens and not packet.is_ack), self.size_of(packet), left, rank,
+            now - came, float(self.length()), float(self.counts[key]), self.bytes,
+            self.port.bits / 8.0, self.simulation.draw(self.p), float(queue), float(backlog),
+            size, self.hashes[key], float(packet.size == HEADER_SIZE),
         )  # fmt: skip
-        before = self.state._replace(drop=0.0, mark=0.0, rank=0.0, **own)
-        event = kind.on_enqueue if rank is None else kind.on_dequeue
-        self.state = event(before, self.numbers, seen)
+
+    def judge(self, packet: Packet, view: View | None = None) -> bool:
+        """Let the program see a packet that comes, or with a view that is to leave; return whether it is dropped."""
+        own = self.own_numbers(packet)
+        before = self.state._replace(**self.reset, **own)
+        return self.apply(
+            packet, "on_enqueue" if view is None else "on_dequeue", before, self.see(packet, view)
+        )
+
+    def own_numbers(self, packet: Packet) -> dict[str, float]:
+        """Return the numbers of a packet's flow."""
+        first = type(self.program).State()
+        return self.own.setdefault(
+            (packet.flow, packet.is_ack),
+            {name: getattr(first, name) for name in self.program.of_flow},
+        )
+
+    def apply(self, packet: Packet, function: str, before: Any, seen: QueuedPacket) -> bool:
+        """Set the state to what a function of the program returns; return whether the packet is dropped."""
+        plan, now = self.simulation.plan, self.simulation.now
+        self.state = getattr(type(self.program), function)(before, self.numbers, seen)
+        for name in self.reset:
+            value = float(getattr(self.state, name))
+            if value != value:  # noqa: PLR0124
+                check_program(plan, self.p, packet.flow, now, (function, name, value))
+        own = self.own_numbers(packet)
         own.update({name: getattr(self.state, name) for name in own})
         if self.state.mark == 1.0 and seen.ect:
             packet.marked = True
         return bool(self.state.drop == 1.0)
+
+    def cut(self, packet: Packet) -> None:
+        """Cut a packet to its header if the program says so."""
+        is_data = not packet.is_ack and packet.size != HEADER_SIZE
+        if getattr(self.state, "trim", 0.0) == 1.0 and is_data:
+            packet.size = HEADER_SIZE
+            packet.trimmed = self.p, self.simulation.records.hop_of(packet)
 
     def arrive(self, packet: Packet) -> None:
         """Transmit, queue or drop an arriving packet."""
@@ -78,11 +126,18 @@ class RankedQueue(Queue):
         if self.judge(packet):
             self.drop(packet, cause=BY_MANAGER)
             return
-        rank = float(self.state.rank)
+        self.cut(packet)
+        self.admit(packet)
+
+    def admit(self, packet: Packet) -> None:
+        """Transmit or queue a packet that the program lets in."""
+        simulation, rank = self.simulation, float(self.state.rank)
         if self.passes(packet):
-            if self.judge(packet, rank, simulation.now):
+            dropped = self.judge(packet, View(rank, simulation.now))
+            if dropped:
                 self.drop(packet, cause=BY_MANAGER)
             else:
+                self.cut(packet)
                 self.send(simulation.now, packet)
             return
         while not self.fits(packet):
@@ -109,12 +164,131 @@ class RankedQueue(Queue):
         """Send the next packet that the program does not drop, if the port is idle and not paused."""
         while self.ready():
             rank, came, packet = self.take(0)
-            if self.judge(packet, rank, came):
+            if self.judge(packet, View(rank, came)):
                 self.drop_queued(came, packet, BY_MANAGER)
             else:
+                self.cut(packet)
                 self.send(came, packet)
 
 
-def _size(flow: Any) -> float:
-    """Return the packets of a flow's transfer; inf where one follows the other."""
-    return float(flow.all_packets)
+class ProgramQueues(RankedQueue):
+    """First-in first-out queues that take turns in the order of their ranks."""
+
+    def __init__(self, simulation: EventSimulation, p: int) -> None:
+        super().__init__(simulation, p)
+        first = type(self.program).State()
+        self.first = {name: getattr(first, name) for name in self.program.of_queue}
+        self.lines: dict[int, deque[tuple[float, Packet]]] = {}
+        self.in_line: Counter[int] = Counter()  # bytes
+        self.ranks: dict[int, float] = {}
+        self.turns: list[int] = []  # queues in which packets wait, that whose turn it is first
+        self.of_queue: dict[int, dict[str, float]] = {}
+        self.skipped = 0
+        self.total = 0
+
+    def arrivals(self) -> Iterable[float]:
+        """Return when the packets that wait came."""
+        return (came for line in self.lines.values() for came, _ in line)
+
+    def length(self) -> int:
+        """Return how many packets wait."""
+        return self.total
+
+    def remaining(self, until: float) -> Iterable[tuple[int, int, bool, bool]]:
+        """Yield what waits, as `Queue.remaining`; it stands still where no packet has left the port since ``until``."""
+        still = self.left.get(ALL, 0.0) <= until and (self.is_held(ALL) or self.end <= until)
+        for line in self.lines.values():
+            for _, packet in line:
+                yield packet.flow, packet.hop, packet.is_ack, still
+
+    def judge(self, packet: Packet, view: View | None = None) -> bool:
+        """Let the program see a packet, as `RankedQueue.judge`; one that comes gets a queue before."""
+        before = self.state._replace(**self.reset, **self.own_numbers(packet))
+        seen = self.see(packet, view)
+        if view is None:
+            blank = before._replace(**dict.fromkeys(self.first, 0.0))
+            chosen = float(type(self.program).queue_of(blank, self.numbers, seen))
+            if not 0.0 <= chosen < self.program.queues:
+                plan, now = self.simulation.plan, self.simulation.now
+                check_program(plan, self.p, packet.flow, now, ("queue_of", "queue", chosen))
+            queue = int(chosen)
+            seen = seen._replace(
+                queue=float(queue), queue_backlog=float(len(self.lines.get(queue, ()))),
+                queue_bytes=float(self.in_line[queue]),
+            )  # fmt: skip
+        self.queue = int(seen.queue)
+        own = self.of_queue.setdefault(self.queue, dict(self.first))
+        function = "on_enqueue" if view is None else "on_dequeue"
+        dropped = self.apply(packet, function, before._replace(**own), seen)
+        own.update({name: getattr(self.state, name) for name in own})
+        return dropped
+
+    def enter_turns(self, queue: int, rank: float) -> None:
+        """Put a queue behind those with ranks that are not higher."""
+        self.ranks[queue] = rank
+        at = bisect_right(self.turns, rank, key=lambda each: self.ranks[each])
+        self.turns.insert(at, queue)
+
+    def admit(self, packet: Packet) -> None:
+        """Queue a packet that the program lets in, and send it if nothing else waits."""
+        simulation, queue = self.simulation, self.queue
+        waits = not self.passes(packet)
+        longest = self.program.overflow == "longest"
+        if waits and not longest and self.length() >= self.port.room:
+            self.drop(packet, cause=BUFFER_FULL)
+            return
+        line = self.lines.setdefault(queue, deque())
+        if not line:
+            self.enter_turns(queue, float(self.state.rank))
+        line.append((simulation.now, packet))
+        self.count(queue, packet, 1)
+        if not waits:
+            self.go()
+            return
+        if self.length() > self.port.room:
+            drops = max(self.turns, key=lambda each: self.in_line[each])  # the first of the longest
+            self.drop_queued(*self.leave(drops), BUFFER_FULL)
+        simulation.records.queue(self.p, self.length())
+
+    def count(self, queue: int, packet: Packet, sign: int) -> None:
+        """Count a packet that enters a queue, or with -1 leaves it."""
+        size = sign * self.size_of(packet)
+        self.in_line[queue] += size  # type: ignore[assignment]
+        self.bytes += size
+        self.total += sign
+        self.counts[packet.flow, packet.is_ack] += sign
+
+    def leave(self, queue: int) -> tuple[float, Packet]:
+        """Remove the first packet of a queue and return its arrival and itself."""
+        came, packet = self.lines[queue].popleft()
+        self.count(queue, packet, -1)
+        if not self.lines[queue]:
+            self.turns.remove(queue)
+        return came, packet
+
+    def go(self) -> None:
+        """Send the next packet that the program does not drop, if the port is idle and not paused."""
+        skips = 0
+        while self.ready():
+            queue = self.turns[0]
+            came, packet = self.lines[queue][0]
+            self.count(queue, packet, -1)  # the program sees what waits besides it
+            line, size = len(self.lines[queue]) - 1, float(self.in_line[queue])
+            dropped = self.judge(packet, View(self.ranks[queue], came, queue, line, size))
+            self.count(queue, packet, 1)
+            if not dropped and getattr(self.state, "skip", 0.0) == 1.0:
+                plan, now = self.simulation.plan, self.simulation.now
+                if skips >= MAX_SKIPS * self.length():
+                    returned = ("on_dequeue", "skip", float(skips))
+                    check_program(plan, self.p, packet.flow, now, returned)
+                skips += 1
+                self.turns.remove(queue)
+                self.enter_turns(queue, float(self.state.rank))
+                continue
+            self.leave(queue)
+            skips = 0
+            if dropped:
+                self.drop_queued(came, packet, BY_MANAGER)
+            else:
+                self.cut(packet)
+                self.send(came, packet)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from dfcmodel.network.flows import OnOff
 from dfcmodel.packets.kernel.layout import CLASSES
+from dfcmodel.packets.kernel.receivers import OF_RATE
 from dfcmodel.packets.planning import check_rate
 from dfcmodel.packets.reference_receivers import Packet
 from responsefn import Elapsed, Feedback
@@ -117,6 +118,14 @@ class Rated:
         gap = packet.number > self.came and not self.missing
         self.missing = self.missing or gap
         return 0, gap
+
+    def answer_header(self, packet: Packet) -> Packet:
+        """Return the answer to a packet of which the header alone has come: the receiver asks for it."""
+        expected = packet.number == self.came
+        gap = expected or (packet.number > self.came and not self.missing)
+        self.missing = self.missing or gap
+        number, marked = self.came - 1, packet.marked
+        return Packet(self.f, number, packet.sent, OF_RATE, is_ack=True, marked=marked, gap=gap)
 
     def watch_progress(self) -> None:
         """Start the timer if something is not acknowledged."""

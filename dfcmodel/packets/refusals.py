@@ -18,6 +18,7 @@ from dfcmodel.network.disciplines import (
 )
 from dfcmodel.network.known_disciplines import check_known
 from dfcmodel.network.managers import PIE, RED, CoDel
+from dfcmodel.network.programs import SwitchProgram
 from dfcmodel.packets.recoveries import RECOVERIES
 from hopflow.checks import choice
 from responsefn import DeliveryRule, NewReno, RateRule, Reno, Tahoe, WindowRule
@@ -149,6 +150,8 @@ def _check_discipline(link: Link, method: Packets) -> None:
         if type(manager).on_step in (CoDel.on_step, PIE.on_step, PI2.on_step):  # type: ignore[union-attr]
             msg = f"{manager!r} sees all classes at packet level; use None, or method=Fluid()"
             raise ValueError(f"managed of {name} = {rule.managed}: {msg}")
+    if isinstance(rule, SwitchProgram):
+        rule.check_queues()
     if isinstance(rule, DFC) and rule.per != "flow":
         msg = "at packet level each flow has a queue; use 'flow', or method=Fluid()"
         raise ValueError(f"per of {name} = {rule.per!r}: {msg}")

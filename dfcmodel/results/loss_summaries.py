@@ -26,6 +26,7 @@ CAUSES_IN_WORDS = {
     "own link": "at the senders' own link",
     "random": "at random on the link",
     "watchdog": "by a watchdog of pauses",
+    "trimmed": "cut to their headers",
 }
 MAX_PLACES = 6
 """Nodes listed one by one, those with most losses first."""

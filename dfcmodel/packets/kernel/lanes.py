@@ -12,9 +12,29 @@ from .layout import BY_CLASS, BY_RANK, BY_RATE, int64
 from .managers import CODEL, COUPLED, DELIVER, control_delay
 from .pauses import count_class
 from .ports import BUFFER_FULL, BY_MANAGER, drop, is_markable
-from .programs import LEAVES, judge, next_ranked
+from .program_queues import leave_queue, next_turn, queue_in_turn
+from .programs import (
+    DROPPED,
+    IS_SKIP,
+    LEAVES,
+    MAX_SKIPS,
+    SKIPPED,
+    judge,
+    next_ranked,
+    refuse,
+)
+from .trimming import cut_packet
 
-__all__ = ["dequeue", "discard", "enter_lane", "leave_lane", "longest_lane", "overflow", "wait_on"]
+__all__ = [
+    "dequeue",
+    "dequeue_ranked",
+    "discard",
+    "enter_lane",
+    "leave_lane",
+    "longest_lane",
+    "overflow",
+    "wait_on",
+]
 
 
 @inlined
@@ -164,6 +184,33 @@ def leave_lane(net: Any, p: int, level: int, time: float) -> int:
     return e
 
 
+@compiled
+def dequeue_ranked(net: Any, senders: Any, records: Any, p: int, time: float) -> int:
+    """Remove the next packet to be sent from a port with a switch program and return it; -1: it dropped all."""
+    w = net.program[p]
+    port = net.port[p]
+    skips = 0
+    while port.waiting > 0:
+        e = queue_in_turn(net, p) if w.queues > 0 else next_ranked(net, p, time)
+        verdict = judge(net, senders, p, e, time, LEAVES, is_markable(net, senders, e))
+        if w.queues > 0:
+            if verdict == SKIPPED and skips < MAX_SKIPS * port.waiting:
+                skips += 1
+                next_turn(net, p)
+                continue
+            if verdict == SKIPPED:
+                refuse(net, w, int64(net.packet[e].flow), time, LEAVES, IS_SKIP, float(skips))
+            leave_queue(net, p, int64(port.lane + int64(w.queue)))
+        if w.cut == 1:
+            cut_packet(net, e)
+        if verdict != DROPPED:
+            net.lane[port.lane].left = time
+            return e
+        skips = 0
+        discard(net, senders, records, p, e, time, BY_MANAGER)
+    return -1
+
+
 @inlined
 def dequeue(net: Any, senders: Any, records: Any, p: int, time: float) -> int:
     """Remove the next packet to be sent from a port and return it; managers may drop some before it.
@@ -175,12 +222,7 @@ def dequeue(net: Any, senders: Any, records: Any, p: int, time: float) -> int:
     if port.by_turns == BY_RATE:
         return leave_rated(net, p, time)
     if port.by_turns == BY_RANK:
-        while port.waiting > 0:
-            e = next_ranked(net, p, time)
-            if not judge(net, senders, p, e, time, LEAVES, is_markable(net, senders, e)):
-                return e
-            discard(net, senders, records, p, e, time, BY_MANAGER)
-        return -1
+        return dequeue_ranked(net, senders, records, p, time)
     after = DELIVER
     while True:
         level = 0

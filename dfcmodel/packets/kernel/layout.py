@@ -36,6 +36,7 @@ __all__ = [
     "PACKET",
     "PORT",
     "PROGRAM",
+    "QUEUE",
     "RATED",
     "RECEIVER",
     "RULE",
@@ -299,12 +300,25 @@ PROGRAM = np.dtype(
         ("rank", "f8"),
         ("state", "f8", (MAX_STATE - 3,)),
         ("parameters", "f8", (MAX_PARAMETERS,)),
-        ("seen", "f8", (16,)),
+        ("seen", "f8", (24,)),
+        ("queue", "f8"),  # that of the packet it sees
         ("capacity", "f8"),  # bytes/s
         ("kind", "i8"),  # row of its addresses
         ("first_of_flow", "i8"),  # first number of its state that each flow has for itself
         ("of_flow", "i8"),  # how many there are
         ("overflow", "i8"),  # what is dropped where the buffer is full
+        ("queues", "i8"),  # how many there are; 0: packets leave by their own ranks
+        ("first", "i8"),  # row of `QUEUE` of the first one
+        ("first_of_queue", "i8"),  # first number of its state that each queue has for itself
+        ("of_queue", "i8"),
+        ("skip", "i8"),  # which number of its state is that; -1: none
+        ("trim", "i8"),
+        ("cut", "i8"),  # 1: the packet that it has seen is to be cut to its header
+        ("failed", "i8"),  # what it returned that cannot be, see `programs`; 0: nothing
+        ("failed_in", "i8"),  # which of its functions
+        ("failed_flow", "i8"),
+        ("failed_at", "f8"),  # s
+        ("failed_value", "f8"),
     ],
     align=True,
 )
@@ -316,10 +330,14 @@ OWN = np.dtype(
         ("waiting", "f8"),  # packets
         ("priority", "f8"),
         ("size", "f8"),  # of the transfer, packets; inf
+        ("hash", "f8"),
     ],
     align=True,
 )
 """What a switch program has of a flow, in the row of the flow's hop."""
+
+QUEUE = np.dtype([("state", "f8", (8,)), ("rank", "f8"), ("bytes", "f8")], align=True)
+"""What a switch program has of one of its queues, in the order of their lanes."""
 
 RECEIVER, SENDER = -1, -2  # ports of the hops at the ends of a flow
 HOP = np.dtype(
@@ -514,9 +532,11 @@ class Network(NamedTuple):
     called: Any  # CALLED
     managers: Any  # addresses of the events of queue managers
     program: Any  # PROGRAM, a row per port; one row without programs
-    programs: Any  # (programs, 2) addresses of the events of switch programs
+    programs: Any  # (programs, 3) addresses of the events of switch programs
     own: Any  # OWN, a row per hop; one row without programs
+    program_queue: Any  # QUEUE, of all ports whose programs have queues; one row without
     rank: Any  # (N,) ranks of packets; one without programs
+    trimmed: Any  # (N,) the hop at which a packet was cut to its header; one where none is
     order: Any  # (P + 1,) rows of `port` in the order of processing
     stream: Any  # (P + F,) state of the random numbers of ports, then of flows
     counters: Any  # counts and flags, see `calendar_queue`

@@ -26,7 +26,7 @@ from .deliveries import on_packet_sent
 from .diffusion import SEND_FEEDBACK, begin_of, enter_rated, exchange
 from .interfaces import is_for_interface, pass_interface, wake_interface
 from .jit import compiled, counting_entry, inlined
-from .lanes import dequeue, discard, enter_lane, overflow, wait_on
+from .lanes import dequeue, dequeue_ranked, discard, enter_lane, overflow, wait_on
 from .layout import (
     BY_CLASS,
     BY_FLOW,
@@ -62,7 +62,8 @@ from .ports import (
     keep_packet,
     travel,
 )
-from .programs import ARRIVES, LEAVES, judge, put_in_order, take_last
+from .program_queues import join_queue, leave_queue, longest_queue
+from .programs import ARRIVES, DROPPED, LEAVES, LONGEST, judge, put_in_order, take_last
 from .random_numbers import uniform
 from .rated import has_plain_rates, next_arrival, pass_rated
 from .receivers import DUE, answer_late
@@ -77,10 +78,12 @@ from .sources import (
     start_idle_period,
 )
 from .timers import CHECK, END, NOW, STOP, WINDOW
+from .trimming import cut_packet
 
 __all__ = [
     "depart",
     "enqueue",
+    "enqueue_by_queue",
     "enqueue_ranked",
     "handle",
     "new_packet",
@@ -221,16 +224,44 @@ def handle(net: Any, senders: Any, records: Any, u: int, now: float, end: float)
 
 
 @compiled
+def enqueue_by_queue(net: Any, senders: Any, records: Any, u: int, e: int, waits: bool) -> bool:
+    """Queue an arriving packet where a switch program has chosen a queue; return whether it is sent at once."""
+    port = net.port[u]
+    time = net.packet[e].time
+    longest = net.program[u].overflow == LONGEST
+    if waits and not longest and port.waiting >= port.room:
+        drop(net, senders, records, u, e, time, time, BUFFER_FULL)
+        return False
+    join_queue(net, u, e)
+    if not waits:
+        return bool(dequeue_ranked(net, senders, records, u, time) == e)
+    if port.waiting > port.room:
+        gone = leave_queue(net, u, longest_queue(net, u))
+        discard(net, senders, records, u, gone, time, BUFFER_FULL)
+    if int(time * records.scale) < len(records.lost) - 1:
+        port.peak = max(port.peak, port.waiting)
+    return False
+
+
+@compiled
 def enqueue_ranked(net: Any, senders: Any, records: Any, u: int, e: int, busy: bool) -> bool:
     """Let a switch program drop or queue an arriving packet; return whether it is sent at once."""
     port = net.port[u]
     time = net.packet[e].time
+    w = net.program[u]
     markable = is_markable(net, senders, e)
-    if judge(net, senders, u, e, time, ARRIVES, markable):
+    if judge(net, senders, u, e, time, ARRIVES, markable) == DROPPED:
         drop(net, senders, records, u, e, time, time, BY_MANAGER)
         return False
+    if w.cut == 1:
+        cut_packet(net, e)
+    if w.queues > 0:
+        return enqueue_by_queue(net, senders, records, u, e, busy or port.waiting > 0)
     if not busy and port.waiting == 0:
-        if not judge(net, senders, u, e, time, LEAVES, markable):
+        verdict = judge(net, senders, u, e, time, LEAVES, markable)
+        if w.cut == 1:
+            cut_packet(net, e)
+        if verdict != DROPPED:
             return True
         drop(net, senders, records, u, e, time, time, BY_MANAGER)
         return False

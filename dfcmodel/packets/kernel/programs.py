@@ -1,38 +1,72 @@
-"""Switch programs of users, called by address: packets wait in the order of their ranks.
+"""Switch programs of users, called by address: what they see of a packet, and packets in the order of their ranks.
 
 What runs per packet here is a call, not inlined: it costs what the program costs.
 """
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from .buffers import taken_by
+from .calendar_queue import CROWDED
 from .jit import call_manager, compiled
 from .layout import int64
 from .random_numbers import uniform
+from .trimming import CUT
 
-__all__ = ["ARRIVES", "LEAVES", "judge", "leave_ranked", "next_ranked", "put_in_order", "take_last"]
+__all__ = [
+    "ARRIVES",
+    "CHOOSES",
+    "DROPPED",
+    "FIELDS",
+    "IS_SKIP",
+    "LEAVES",
+    "LONGEST",
+    "MAX_SKIPS",
+    "PASSED",
+    "SKIPPED",
+    "judge",
+    "leave_ranked",
+    "next_ranked",
+    "put_in_order",
+    "refuse",
+    "take_last",
+]
 
-ARRIVES, LEAVES = 0, 1  # columns of the addresses of a program
-LAST = 1  # what is dropped where the buffer is full: the packet with the highest rank
+ARRIVES, LEAVES, CHOOSES = 0, 1, 2  # columns of the addresses of a program
+PASSED, DROPPED, SKIPPED = 0, 1, 2  # what a program says of a packet
+ARRIVAL, LAST, LONGEST = 0, 1, 2  # what is dropped where the buffer is full
+IS_DROP, IS_MARK, IS_RANK, IS_SKIP, IS_TRIM, IS_QUEUE = 1, 2, 3, 4, 5, 6  # what is refused
+FIELDS = ("", "drop", "mark", "rank", "skip", "trim", "queue")  # their names
+MAX_SKIPS = (
+    10_000  # of turns in a row for each packet that waits: as with a credit of a byte per turn
+)
 
 
 @compiled
-def judge(net: Any, senders: Any, p: int, e: int, now: float, event: int, markable: bool) -> bool:
-    """Let a port's program see a packet that comes or is to leave, and mark it; return whether it is dropped."""
+def refuse(net: Any, w: Any, flow: int, now: float, event: int, what: int, value: float) -> None:
+    """Record what a program returned that cannot be; the run stops at the end of the window."""
+    if w.failed == 0:
+        w.failed = what
+        w.failed_in = event
+        w.failed_flow = flow
+        w.failed_at = now
+        w.failed_value = value
+    net.counters[CROWDED] = 1
+
+
+@compiled
+def see(net: Any, senders: Any, p: int, e: int, now: float, event: int, markable: bool) -> None:
+    """Write what a port's program sees of a packet, and the numbers of its flow."""
     port = net.port[p]
     w = net.program[p]
     it = net.packet[e]
     s = senders.flow[it.flow]
-    h = int64(it.hop)
-    own = net.own[h]
-    is_ack = h > s.turn
+    own = net.own[it.hop]
+    is_ack = int64(it.hop) > s.turn
     for k in range(w.of_flow):
         w.state[w.first_of_flow - 3 + k] = own.state[k]
-    w.drop = 0.0
-    w.mark = 0.0
-    w.rank = 0.0
     w.seen[0] = now
     w.seen[1] = float(it.flow)
     w.seen[2] = own.priority
@@ -50,14 +84,101 @@ def judge(net: Any, senders: Any, p: int, e: int, now: float, event: int, markab
     w.seen[11] = port.bytes
     w.seen[12] = w.capacity
     w.seen[13] = uniform(net.stream, p)
+    w.seen[14] = 0.0
+    w.seen[15] = 0.0
+    w.seen[16] = 0.0
+    w.seen[17] = own.hash
+    w.seen[18] = 1.0 if it.ecn & CUT != 0 else 0.0
+    if w.queues > 0 and event == LEAVES:  # it is still among those that wait
+        w.seen[9] -= 1.0
+        w.seen[10] -= 1.0
+        w.seen[11] -= net.sizes[it.size]
+
+
+@compiled
+def choose(net: Any, p: int, e: int, now: float) -> bool:
+    """Let a program choose the queue of a packet that comes; return whether there is such a queue."""
+    w = net.program[p]
+    for k in range(w.of_queue):
+        w.state[w.first_of_queue - 3 + k] = 0.0
+    call_manager(net.programs[w.kind, CHOOSES], w)
+    if 0.0 <= w.queue < w.queues:
+        w.queue = float(int64(w.queue))
+        return True
+    refuse(net, w, int64(net.packet[e].flow), now, CHOOSES, IS_QUEUE, w.queue)
+    return False
+
+
+@compiled
+def find_failure(w: Any) -> int:
+    """Return which number of what a program returned is not a number; 0: none."""
+    if w.drop != w.drop:
+        return IS_DROP
+    if w.mark != w.mark:
+        return IS_MARK
+    if w.rank != w.rank:
+        return IS_RANK
+    if w.skip >= 0 and w.state[w.skip] != w.state[w.skip]:
+        return IS_SKIP
+    if w.trim >= 0 and w.state[w.trim] != w.state[w.trim]:
+        return IS_TRIM
+    return 0
+
+
+@compiled
+def judge(net: Any, senders: Any, p: int, e: int, now: float, event: int, markable: bool) -> int:
+    """Let a port's program see a packet that comes or is to leave, and mark it; return what it says of it.
+
+    Its queue is in ``queue`` of the program: written here as it comes, by the caller as it is to leave.
+    """
+    see(net, senders, p, e, now, event, markable)
+    w = net.program[p]
+    it = net.packet[e]
+    s = senders.flow[it.flow]
+    own = net.own[it.hop]
+    w.cut = 0
+    if w.queues > 0:
+        if event == ARRIVES and not choose(net, p, e, now):
+            return DROPPED
+        c = int64(net.port[p].lane + int64(w.queue))
+        queue = net.program_queue[w.first + int64(w.queue)]
+        inside = 1.0 if event == LEAVES else 0.0
+        w.seen[14] = w.queue
+        w.seen[15] = float(net.lane[c].count) - inside
+        w.seen[16] = queue.bytes - inside * w.seen[5]
+        if event == LEAVES:
+            w.seen[7] = queue.rank
+        for k in range(w.of_queue):
+            w.state[w.first_of_queue - 3 + k] = queue.state[k]
+    w.drop = 0.0
+    w.mark = 0.0
+    w.rank = 0.0
+    if w.skip >= 0:
+        w.state[w.skip] = 0.0
+    if w.trim >= 0:
+        w.state[w.trim] = 0.0
     call_manager(net.programs[w.kind, event], w)
+    failure = find_failure(w)
+    if failure != 0:
+        refuse(net, w, int64(it.flow), now, event, failure, math.nan)
+        return DROPPED
     for k in range(w.of_flow):
         own.state[k] = w.state[w.first_of_flow - 3 + k]
-    if event == ARRIVES:
+    if w.queues > 0:
+        queue = net.program_queue[w.first + int64(w.queue)]
+        for k in range(w.of_queue):
+            queue.state[k] = w.state[w.first_of_queue - 3 + k]
+    elif event == ARRIVES:
         net.rank[e] = w.rank
     if w.mark == 1.0 and markable:
         it.marked = 1
-    return bool(w.drop == 1.0)
+    if w.drop == 1.0:
+        return DROPPED
+    if w.trim >= 0 and w.state[w.trim] == 1.0 and it.hop < s.turn and it.ecn & CUT == 0:
+        w.cut = 1
+    if event == LEAVES and w.skip >= 0 and w.state[w.skip] == 1.0:
+        return SKIPPED
+    return PASSED
 
 
 @compiled
@@ -88,10 +209,10 @@ def put_in_order(net: Any, p: int, e: int) -> None:
 
 
 @compiled
-def leave_ranked(net: Any, p: int, e: int) -> None:
-    """Count a packet that is no longer queued."""
+def leave_ranked(net: Any, p: int, c: int, e: int) -> None:
+    """Count a packet that is no longer queued in a lane."""
     port = net.port[p]
-    net.lane[port.lane].count -= 1
+    net.lane[c].count -= 1
     port.waiting -= 1
     port.bytes -= taken_by(net, p, e)
     net.own[net.packet[e].hop].waiting -= 1.0
@@ -100,11 +221,12 @@ def leave_ranked(net: Any, p: int, e: int) -> None:
 @compiled
 def next_ranked(net: Any, p: int, time: float) -> int:
     """Remove the packet with the lowest rank and return it."""
-    lane = net.lane[net.port[p].lane]
+    c = int64(net.port[p].lane)
+    lane = net.lane[c]
     e = int64(lane.head)
     lane.head = net.packet[e].next
     lane.left = time
-    leave_ranked(net, p, e)
+    leave_ranked(net, p, c, e)
     return e
 
 
@@ -124,5 +246,5 @@ def take_last(net: Any, p: int, e: int) -> int:
             before = int64(packet[before].next)
         packet[before].next = -1
     lane.tail = before
-    leave_ranked(net, p, last)
+    leave_ranked(net, p, int64(port.lane), last)
     return last

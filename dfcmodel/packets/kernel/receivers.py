@@ -11,6 +11,7 @@ from .jit import inlined
 from .layout import BLIND, CLASSES, int64
 from .repairs import GO_BACK_N, take_in_order
 from .timers import ACK_DELAY, NOW, NS2, schedule
+from .trimming import CUT, receive_header
 
 __all__ = ["DUE", "answer_late", "deliver", "receive_data", "report"]
 
@@ -124,6 +125,13 @@ def receive_data(
         push(net, e, len(net.port) - 1, time, key)
         return False
     if at != DUE:
+        if it.ecn & (REDUCED | CUT) != 0:
+            if it.ecn & CUT != 0:
+                if not receive_header(net, senders, records, e, time):
+                    return False
+                it.size = OF_RATE
+                return True
+            s.echo = 0  # RFC 3168, 6.1.3: an echo lasts up to a packet with CWR
         s.arrived += 1
         came = 1
         if s.recovery >= 0:
@@ -140,8 +148,6 @@ def receive_data(
         if s.recovery == BLIND:
             release(net, e)
             return False
-        if it.ecn & REDUCED != 0:  # RFC 3168, 6.1.3: an echo lasts up to a packet with CWR
-            s.echo = 0
         if it.marked == 1:
             s.echo = 1
         if s.delayed == 1:

@@ -12,7 +12,7 @@ from .jit import compiled, inlined
 from .layout import int64
 from .timers import LEAST, NOW, schedule, wake_at
 
-__all__ = ["GO_BACK_N", "acknowledge", "expire_rated", "take_in_order", "watch_progress"]
+__all__ = ["GAP", "GO_BACK_N", "acknowledge", "expire_rated", "take_in_order", "watch_progress"]
 
 GO_BACK_N = 1
 GAP = 4  # flag of an ACK: a packet is missing

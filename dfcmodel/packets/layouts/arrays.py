@@ -30,7 +30,7 @@ from dfcmodel.packets.layouts.managers import (
     lay_out_early,
     manager_numbers,
 )
-from dfcmodel.packets.layouts.programs import lay_out_programs
+from dfcmodel.packets.layouts.programs import lay_out_programs, lay_out_queues
 from dfcmodel.packets.layouts.senders import (
     begin_stops,
     lay_out_arrivals,
@@ -86,6 +86,7 @@ def lay_out(plan: Plan, signatures: tuple[RuleSignature, ...], spare: int = 1) -
     hop["queue"][plan.hops.row] = np.where(inline == 1, -1, port_rows["queue"][:-1])[plan.hops.port]
     lane = lay_out_lanes(plan, port_rows, hop)
     lane = np.concatenate([lane, lay_out_interfaces(plan, port_rows, hop, flow, len(lane))])
+    lane = np.concatenate([lane, lay_out_queues(plan, port_rows, hop, len(lane))])
     feeder = lay_out_feeders(plan, port_rows, hop, lane)
     clocks = plan.clocks
     most = most_elements(plan)

@@ -1,4 +1,4 @@
-"""Switch programs of ports in the arrays of the compiled engine: parameters, first states, flows."""
+"""Switch programs of ports in the arrays of the compiled engine: parameters, first states, flows, queues."""
 
 from __future__ import annotations
 
@@ -7,13 +7,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dfcmodel.network.program_events import ProgramSignature, program_signature_of
-from dfcmodel.network.programs import SwitchProgram
-from dfcmodel.packets.kernel.layout import OWN, PROGRAM
+from dfcmodel.network.programs import SwitchProgram, flow_hash
+from dfcmodel.packets.kernel.layout import OWN, PROGRAM, QUEUE
+from dfcmodel.packets.layouts.interfaces import empty_lanes
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from dfcmodel.packets.plans import Plan
 
-__all__ = ["lay_out_programs", "program_signatures"]
+__all__ = ["lay_out_programs", "lay_out_queues", "program_signatures"]
+
+OVERFLOWS = ("arrival", "last", "longest")
 
 
 def program_signatures(plan: Plan) -> tuple[ProgramSignature, ...]:
@@ -22,26 +27,64 @@ def program_signatures(plan: Plan) -> tuple[ProgramSignature, ...]:
     return tuple(dict.fromkeys(map(program_signature_of, rules)))
 
 
+def lay_out_queues(
+    plan: Plan, port_rows: NDArray[Any], hop: NDArray[Any], first: int
+) -> NDArray[Any]:
+    """Return the lanes of queues of programs, rows ``first`` on, in the order of their ports."""
+    found = [empty_lanes(0)]
+    for p in plan.under(SwitchProgram):
+        rule: Any = plan.ports[p].discipline
+        count = rule.check_queues()
+        if count:
+            port_rows["lane"][p], port_rows["lanes"][p] = first, count
+            hop["lane"][plan.hops.row[plan.hops.port == p]] = first
+            found.append(empty_lanes(count))
+            first += count
+    return np.concatenate(found)
+
+
 def lay_out_programs(plan: Plan, packets: int, hops: int) -> dict[str, Any]:
     """Return the kernel's arrays of programs, for as many packets and rows of hops."""
     ports = plan.under(SwitchProgram)
+    found = {
+        "program": np.zeros(1, PROGRAM), "own": np.zeros(1, OWN), "rank": np.zeros(1),
+        "program_queue": np.zeros(1, QUEUE), "trimmed": np.zeros(1, dtype=np.int32),
+    }  # fmt: skip
     if not ports:
-        return {"program": np.zeros(1, PROGRAM), "own": np.zeros(1, OWN), "rank": np.zeros(1)}
+        return found
     signatures = program_signatures(plan)
     program, own = np.zeros(len(plan.ports), PROGRAM), np.zeros(hops, OWN)
     at = np.zeros(hops, dtype=np.int64)
     at[plan.hops.row] = plan.hops.port
+    queues: list[NDArray[Any]] = []
     for p in ports:
         rule: Any = plan.ports[p].discipline
-        row, state = program[p], list(rule.State())
+        row, state, names = program[p], list(rule.State()), rule.State._fields
+        of_flow, of_queue = len(rule.of_flow), len(rule.of_queue)
+        first_of_flow = len(state) - of_flow
+        first_of_queue = first_of_flow - of_queue
         row["state"][: len(state) - 3] = state[3:]
         given = list(rule.numbers().values())
         row["parameters"][: len(given)] = given
         row["capacity"] = plan.ports[p].bits / 8.0
         row["kind"] = signatures.index(program_signature_of(rule))
-        row["first_of_flow"], row["of_flow"] = len(state) - len(rule.of_flow), len(rule.of_flow)
-        row["overflow"] = rule.overflow == "last"
-        own["state"][at == p, : len(rule.of_flow)] = state[len(state) - len(rule.of_flow) :]
+        row["first_of_flow"], row["of_flow"] = first_of_flow, of_flow
+        row["first_of_queue"], row["of_queue"] = first_of_queue, of_queue
+        row["overflow"] = OVERFLOWS.index(rule.overflow)
+        row["skip"], row["trim"] = (
+            names.index(name) - 3 if name in names else -1 for name in ("skip", "trim")
+        )
+        row["first"], row["queues"] = sum(map(len, queues)), rule.check_queues()
+        queues.append(np.zeros(row["queues"], QUEUE))
+        queues[-1]["state"][:, :of_queue] = state[first_of_queue:first_of_flow]
+        own["state"][at == p, :of_flow] = state[first_of_flow:]
+    each = plan.hops
     for name, values in (("priority", plan.priorities), ("size", plan.all_packets)):
-        own[name][plan.hops.row] = values[plan.hops.flow]
-    return {"program": program, "own": own, "rank": np.zeros(packets)}
+        own[name][each.row] = values[each.flow]
+    own["hash"][each.row] = flow_hash(plan.seeds[each.port], each.flow, each.is_ack)
+    found |= {"program": program, "own": own, "rank": np.zeros(packets)}
+    if any(len(rows) for rows in queues):
+        found["program_queue"] = np.concatenate(queues)
+    if (program["trim"][ports] >= 0).any():
+        found["trimmed"] = np.zeros(packets, dtype=np.int32)
+    return found

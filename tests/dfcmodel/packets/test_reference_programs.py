@@ -22,10 +22,11 @@ from dfcmodel import (
     SwitchProgram,
     WeightedFair,
 )
+from dfcmodel.network.run_tables import TRIMMED
 from dfcmodel.packets.engine import run_engine
 from dfcmodel.packets.reference import run_reference
 from dfcmodel.packets.simulation import plan_scenario
-from responsefn import DCTCP, NewReno
+from responsefn import DCQCN, DCTCP, NewReno
 
 
 @dataclass(frozen=True)
@@ -68,6 +69,84 @@ class Everything(SwitchProgram):
         return s._replace(drop=1.0 if late else 0.0, mark=1.0 if e.rank > 60.0 else 0.0)
 
 
+@dataclass(frozen=True)
+class Queues(SwitchProgram):
+    """Five queues by hash, ECT and priority, with ranks and turns; cuts, drops and marks; numbers of port, queue and flow."""
+
+    quantum: float = 1200.0
+    queues: int = 5
+    overflow = "longest"
+
+    class State(NamedTuple):
+        """Packets seen at the port; credit of the queue; packets of the flow."""
+
+        drop: float = 0.0
+        mark: float = 0.0
+        rank: float = 0.0
+        seen: float = 0.0
+        trim: float = 0.0
+        skip: float = 0.0
+        credit: float = 0.0
+        own: float = 0.0
+
+    of_queue = ("credit",)
+    of_flow = ("own",)
+
+    @staticmethod
+    def queue_of(s: Any, q: Any, e: Any) -> Any:
+        """Choose by all that may be seen."""
+        if e.trimmed == 1.0 or e.is_ack == 1.0:
+            return 0.0
+        return 4.9 if s.own == 7.0 else 1.0 + math.floor(e.hash * 2.0) + e.ect
+
+    @staticmethod
+    def on_enqueue(s: Any, q: Any, e: Any) -> Any:
+        """Rank by queue; cut where the queue is long."""
+        trim = 1.0 if e.queue_backlog > 3.0 and e.random < 0.5 else 0.0
+        mark = 1.0 if e.queue_bytes > 2.0 * e.size else 0.0
+        rank = -1.0 if e.queue == 0.0 else math.floor(e.queue * 0.5)
+        drop = 1.0 if e.random > 0.98 else 0.0
+        return s._replace(
+            rank=rank, trim=trim, mark=mark, drop=drop, seen=s.seen + 1.0, own=s.own + 1.0
+        )
+
+    @staticmethod
+    def on_dequeue(s: Any, q: Any, e: Any) -> Any:
+        """Deficit round robin; few are dropped or cut."""
+        if s.credit < e.size:
+            return s._replace(skip=1.0, rank=e.rank, credit=s.credit + q.quantum)
+        late = e.waited * e.capacity > 20.0 * e.size
+        return s._replace(
+            credit=s.credit - e.size if e.queue_backlog > 0.0 else 0.0,
+            drop=1.0 if late and e.random < 0.1 else 0.0,
+            trim=1.0 if late and e.random > 0.9 else 0.0,
+        )
+
+
+@dataclass(frozen=True)
+class HeadersFirst(SwitchProgram):
+    """Cut what finds a queue of four, at random the packet that comes or nothing; headers go first."""
+
+    class State(NamedTuple):
+        """What is done with a packet."""
+
+        drop: float = 0.0
+        mark: float = 0.0
+        rank: float = 0.0
+        trim: float = 0.0
+
+    @staticmethod
+    def on_enqueue(s: Any, q: Any, e: Any) -> Any:
+        """Cut and rank."""
+        trim = 1.0 if e.backlog >= 4.0 and e.random < 0.9 else 0.0
+        return s._replace(trim=trim, rank=0.0 if trim + e.trimmed + e.is_ack > 0.0 else 1.0)
+
+
+def cuts(program: SwitchProgram) -> bool:
+    """Return whether a program cuts packets to their headers."""
+    return "trim" in type(program).State._fields
+
+
 def random_star(seed: int, program: SwitchProgram) -> Scenario:
     """Return flows of several kinds over one link with a program, whose ACKs come back over another one."""
     rng = np.random.default_rng([91, seed])
@@ -78,15 +157,21 @@ def random_star(seed: int, program: SwitchProgram) -> Scenario:
     links = [Link(a, b, r, 1e-4 * rng.uniform(0.2, 3.0), buffer, rule) for a, b, r, rule in ends]
     flows = []
     for k in range(n):
-        source = [NewReno(), DCTCP(), CBR(rate / 3.0), OnOff(rate, 2e-3, 2e-3, random=True)][
-            rng.integers(4)
+        sources = [
+            NewReno(),
+            DCTCP(),
+            CBR(rate / 3.0),
+            OnOff(rate, 2e-3, 2e-3, random=True),
+            DCQCN(),
         ]
+        source = sources[rng.integers(len(sources) - (not cuts(program)))]
         size = float(rng.integers(10, 300)) if rng.integers(2) else math.inf
         flow = Flow(
-            str(k), (f"s{k}", "x", "d"), source, 64.0, size=size, priority=int(rng.integers(4))
-        )
+            str(k), (f"s{k}", "x", "d"), source, 64.0, size=size, priority=int(rng.integers(4)),
+            delayed_acks=bool(cuts(program) and isinstance(source, NewReno) and rng.integers(2)),
+        )  # fmt: skip
         flows.append(flow)
-    return Scenario("star", links, flows, duration=0.04)
+    return Scenario("star", links, flows, duration=0.02 if cuts(program) else 0.04)
 
 
 PROGRAMS = [
@@ -95,18 +180,87 @@ PROGRAMS = [
     ShortestRemaining(),
     FlowQueueCoDel(2e-4, 2e-3),
 ]
+CASES = [(program, seed) for program in PROGRAMS for seed in range(4)]
+CASES += [(program, seed) for program in (Queues(), HeadersFirst()) for seed in (0, 3)]
 
 
-@pytest.mark.parametrize("program", PROGRAMS, ids=lambda each: type(each).__name__)
-@pytest.mark.parametrize("seed", range(4))
-def test_both_engines_run_a_program_alike(seed: int, program: SwitchProgram) -> None:
+@pytest.mark.parametrize(
+    ("program", "seed"), CASES, ids=[f"{type(each).__name__}-{seed}" for each, seed in CASES]
+)
+def test_both_engines_run_a_program_alike(program: SwitchProgram, seed: int) -> None:
     scenario = random_star(seed, program)
     plan = plan_scenario(scenario, Packets(seed=seed), duration=scenario.duration, sample=0.01)
     found, wanted = run_engine(plan), run_reference(plan)
-    for name in ("delivered", "lost", "started", "waiting", "acked"):
-        values = getattr(found, name)[: plan.samples], getattr(wanted, name)[: plan.samples]
+    for name in ("delivered", "lost", "started", "waiting", "acked", "causes", "first_drops"):
+        S = None if name in ("causes", "first_drops") else plan.samples
+        values = getattr(found, name)[:S], getattr(wanted, name)[:S]
         np.testing.assert_array_equal(*values, err_msg=name)
     np.testing.assert_array_equal(found.peak, wanted.peak)
     np.testing.assert_array_equal(found.finished, wanted.finished)
-    assert found.total.sum() > 100.0
+    assert found.total.sum() > 50.0
     assert found.imbalance.max() == 0.0
+    np.testing.assert_array_equal(found.inside, wanted.inside)
+    assert (found.causes[:, TRIMMED].sum() > 0) == cuts(program)
+
+
+@dataclass(frozen=True)
+class Wrong(Queues):
+    """Returns one thing that cannot be, for the packets of flow 1 from the third on."""
+
+    place: int = 0
+    overflow = "longest"
+
+    @staticmethod
+    def queue_of(s: Any, q: Any, e: Any) -> Any:
+        """Return a queue that is none."""
+        late = e.flow == 1.0 and s.own > 2.0
+        if late and q.place >= 7.0:
+            return 5.0 if q.place == 7.0 else math.nan
+        return 0.0
+
+    @staticmethod
+    def on_enqueue(s: Any, q: Any, e: Any) -> Any:
+        """Return what is not a number."""
+        late = e.flow == 1.0 and s.own > 2.0
+        return s._replace(
+            own=s.own + 1.0,
+            drop=math.nan if late and q.place == 1.0 else 0.0,
+            mark=math.nan if late and q.place == 2.0 else 0.0,
+            rank=math.nan if late and q.place == 3.0 else 0.0,
+            trim=math.nan if late and q.place == 4.0 else 0.0,
+        )
+
+    @staticmethod
+    def on_dequeue(s: Any, q: Any, e: Any) -> Any:
+        """Skip without end."""
+        late = e.flow == 1.0 and s.own > 2.0
+        skip = math.nan if q.place == 5.0 else 1.0
+        return s._replace(skip=skip if late and q.place in (5.0, 6.0) else 0.0)
+
+
+REFUSED = {
+    1: "on_enqueue returned for a packet of flow 'b' drop = nan: must be a number",
+    2: "on_enqueue returned for a packet of flow 'b' mark = nan: must be a number",
+    3: "on_enqueue returned for a packet of flow 'b' rank = nan: must be a number",
+    4: "on_enqueue returned for a packet of flow 'b' trim = nan: must be a number",
+    5: "on_dequeue returned for a packet of flow 'b' skip = nan: must be a number",
+    6: "on_dequeue returned for a packet of flow 'b' 10000 times in a row skip = 1: some packet must be sent",
+    7: "queue_of returned for a packet of flow 'b' queue = 5: must be from 0 to below 5",
+    8: "queue_of returned for a packet of flow 'b' queue = nan: must be from 0 to below 5",
+}
+
+
+@pytest.mark.parametrize(("place", "message"), REFUSED.items())
+def test_both_engines_refuse_what_is_no_number_or_queue(place: int, message: str) -> None:
+    links = [Link("a", "s", 1e6, 1e-6, 100), Link("s", "b", 1e5, 1e-6, 100, Wrong(place=place))]
+    flows = [Flow(name, ("a", "s", "b"), CBR(rate)) for name, rate in (("a", 2e4), ("b", 1e4))]
+    scenario = Scenario("wrong", links, flows, duration=1e-3)
+    plan = plan_scenario(scenario, Packets(seed=1), duration=1e-3, sample=1e-4)
+    texts = []
+    for run in (run_engine, run_reference):
+        with pytest.raises(ArithmeticError, match=message) as refused:
+            run(plan)
+        texts.append(str(refused.value))
+    assert texts[0] == texts[1]
+    assert texts[0].startswith("wrong, t = 0.000")
+    assert "link s->b: Wrong." in texts[0]

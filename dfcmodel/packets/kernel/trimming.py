@@ -1,0 +1,54 @@
+"""Packets that a switch cuts to their headers, which go on in their place (NDP: Handley et al. 2017, Sect. 3.1)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .calendar_queue import release
+from .jit import compiled
+from .layout import int64
+from .repairs import GAP, GO_BACK_N
+
+__all__ = ["CUT", "HEADER_SIZE", "TRIMMED", "cut_packet", "receive_header"]
+
+CUT = 8  # flag of a packet: only its header is left
+HEADER_SIZE = 6  # size class of such a packet
+TRIMMED = 4  # cause of the drop: a column of ``causes``
+
+
+@compiled
+def cut_packet(net: Any, e: int) -> None:
+    """Cut a packet to its header."""
+    it = net.packet[e]
+    it.size = HEADER_SIZE
+    it.ecn |= CUT
+    net.trimmed[e] = it.hop
+
+
+@compiled
+def receive_header(net: Any, senders: Any, records: Any, e: int, time: float) -> bool:
+    """Record a packet of which the header alone has come as dropped where it was cut; return whether it is answered.
+
+    A receiver whose sender repairs losses asks for the packet at once. Others treat it as one that was dropped.
+    """
+    it = net.packet[e]
+    s = senders.flow[it.flow]
+    h = int64(net.trimmed[e])
+    rows = len(records.lost) - 1
+    row = min(int(time * records.scale), rows)
+    records.lost[row, h] += 1
+    if row < rows:
+        records.causes[h, TRIMMED] += 1
+        if not records.first_drops[h, TRIMMED] <= time:
+            records.first_drops[h, TRIMMED] = time
+        if not s.first_loss <= time:
+            s.first_loss = time
+    if s.repair != GO_BACK_N:
+        release(net, e)
+        return False
+    it.ecn &= ~CUT
+    if it.number == s.came or (it.number > s.came and s.held == 0):
+        s.held = 1
+        it.ecn |= GAP
+    it.number = s.came - 1
+    return True
