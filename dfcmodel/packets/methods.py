@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from dfcmodel.packets.recoveries import RECOVERIES, LossRecovery
 from dfcmodel.packets.recoveries.checks import check_recovery
+from dfcmodel.packets.repairs import REPAIRS, SelectiveRepair, is_repair, repair_named
 from hopflow.checks import choice, flag, instance, number, one_number, whole
 from responsefn import DeliveryRule, RateRule
 
@@ -16,9 +17,10 @@ if TYPE_CHECKING:
 
 __all__ = ["Packets"]
 
+Recovery: TypeAlias = str | LossRecovery | SelectiveRepair
+"""What may be given as a recovery: of senders with a window, or at the rate of a rule."""
+
 CONVENTIONS = ("standard", "ns2")
-REPAIRS = ("go-back-n", "none")
-"""What senders at the rate of a rule do about losses; the first is the default."""
 
 
 @dataclass(frozen=True)
@@ -48,8 +50,9 @@ class Packets:
         convention. Cuts for congestion marks are at once, and rules of
         deliveries, which set the window in recovery themselves, run with ``"sack"`` under ``"prr"``.
         Of rate rules ``"go-back-n"``, their default (the receiver takes packets in order alone, and tells of the first
-        one beyond a gap; nothing acknowledged for ``min_rto`` of the scenario is a loss, too), or ``"none"``. A name
-        that is given for all flows is for those that have it.
+        one beyond a gap; nothing acknowledged for ``min_rto`` of the scenario is a loss, too), ``"selective"`` or a
+        `SelectiveRepair` with its timeouts (the receiver keeps what comes out of order, and what is missing before it is
+        sent again), or ``"none"``. What is given for all flows is for those that have it.
     phases
         Tick phases of the flows in s, in the flows' order; None: drawn as by ns-2. For
         ``convention="ns2"`` only.
@@ -86,7 +89,7 @@ class Packets:
 
     seed: int | None = None
     convention: str = "standard"
-    recovery: str | LossRecovery | Mapping[str, str | LossRecovery] | None = None
+    recovery: Recovery | Mapping[str, Recovery] | None = None
     phases: Sequence[float] | None = None
     loss: Mapping[str, float] | None = None
     ack_transmission: bool = True
@@ -132,13 +135,13 @@ class Packets:
             names = [flow.name for flow in scenario.flows]
             for name in given:
                 choice("recovery: flow", name, names)
-        found = []
+        found: list[str | LossRecovery] = []
         for flow in scenario.flows:
             own = getattr(flow.source, "recovery", "")
             if own != "":
                 check_choice(f"recovery of {flow.source!r}", own)
             chosen = given.get(flow.name) if isinstance(given, Mapping) else given
-            if isinstance(chosen, str) and chosen in REPAIRS:
+            if isinstance(chosen, SelectiveRepair) or is_repair(chosen):
                 if isinstance(given, Mapping) and own:
                     name = f"recovery of flow {flow.name!r} with {flow.source!r}"
                     choice(name, chosen, RECOVERIES)
@@ -147,24 +150,27 @@ class Packets:
             found.append(chosen if own and chosen is not None and not own_window else own)
         return tuple(found)
 
-    def repair_of(self, scenario: Scenario) -> tuple[str, ...]:
+    def repair_of(self, scenario: Scenario) -> tuple[str | SelectiveRepair, ...]:
         """Return what each flow at the rate of a rule does about losses, "" of the others.
 
         Raises
         ------
         ValueError
-            Where a mapping gives such a flow a recovery of windows.
+            Where a mapping gives such a flow a recovery of windows, or for timeouts in the wrong order.
         """
-        given, found = self.recovery, []
+        given = self.recovery
+        found: list[str | SelectiveRepair] = []
         for flow in scenario.flows:
-            chosen = REPAIRS[0]
+            chosen: str | SelectiveRepair = REPAIRS[0]
             if not isinstance(flow.source, RateRule):
                 chosen = ""
             elif isinstance(given, Mapping) and flow.name in given:
                 name = f"recovery of flow {flow.name!r} with {flow.source!r}"
-                chosen = str(choice(name, given[flow.name], REPAIRS))
-            elif isinstance(given, str) and given in REPAIRS:
-                chosen = given
+                chosen = repair_named(name, given[flow.name])
+            elif is_repair(given):
+                chosen = repair_named("recovery", given)
+            if isinstance(chosen, SelectiveRepair):
+                chosen.timeouts(scenario.min_rto)
             found.append(chosen)
         return tuple(found)
 
@@ -176,5 +182,5 @@ def check_choice(name: str, given: object) -> None:
         raise ValueError(f"{name} = {kind}: is a class; write {kind}()")
     if isinstance(given, LossRecovery):
         check_recovery(type(given))
-    else:
+    elif not isinstance(given, SelectiveRepair):
         choice(name, given, (*RECOVERIES, *REPAIRS))

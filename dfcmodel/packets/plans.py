@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from dfcmodel.packets.methods import Packets
     from dfcmodel.packets.ports import Port
     from dfcmodel.packets.recoveries import LossRecovery
+    from dfcmodel.packets.repairs import SelectiveRepair
 
     Floats = NDArray[np.float64]
 
@@ -104,7 +105,7 @@ class Plan:
     forward: tuple[tuple[int, ...], ...]
     backward: tuple[tuple[int, ...], ...]
     recoveries: tuple[str | LossRecovery, ...]
-    repairs: tuple[str, ...]
+    repairs: tuple[str | SelectiveRepair, ...]
     delayed: tuple[bool, ...]
     transmission: Floats
     passage: Floats

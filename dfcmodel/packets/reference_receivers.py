@@ -16,7 +16,8 @@ class Packet:
 
     ``sent`` is the time at which the data left the sender, echoed by the ACK; ``size`` is a size
     class. Queues may mark ECN-capable packets (``listens``), of which the ACK tells; with ``reduced``
-    the sender says that it has reduced its window (RFC 3168, CWR). An ACK with ``gap`` tells of a missing packet.
+    the sender says that it has reduced its window (RFC 3168, CWR). An ACK with ``gap`` tells of a missing packet,
+    one with ``sack`` of a packet that came out of order.
     """
 
     flow: int
@@ -30,6 +31,7 @@ class Packet:
     marked: bool = False
     reduced: bool = False
     gap: bool = False
+    sack: int = -1
 
 
 class Receiver:

@@ -116,7 +116,7 @@ def trajectory(plan: Plan, records: Records, seconds: float) -> Trajectory:
         mean_queue=mean_queue,
         started=np.array(plan.starts, dtype=float),
         recoveries=tuple(
-            (str(kind) if isinstance(flow.source, WindowRule) else "") or repair
+            (str(kind) if isinstance(flow.source, WindowRule) else "") or str(repair)
             for flow, kind, repair in zip(
                 scenario.flows, plan.recoveries, plan.repairs, strict=True
             )

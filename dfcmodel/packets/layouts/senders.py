@@ -12,7 +12,7 @@ from dfcmodel.network.flows import OnOff, of_kind
 from dfcmodel.packets.kernel.arrivals import CALLED, REPLAYED
 from dfcmodel.packets.kernel.calendar_queue import USED, push, take
 from dfcmodel.packets.kernel.layout import BLIND, CLASSES, FLOW, RATED
-from dfcmodel.packets.kernel.repairs import GO_BACK_N
+from dfcmodel.packets.kernel.repairs import GO_BACK_N, SELECTIVE
 from dfcmodel.packets.kernel.sources import RANDOM, REGULAR
 from dfcmodel.packets.kernel.timers import STOP, WAKE, wake_at
 from dfcmodel.packets.layouts.units import Calendar, calendar_of
@@ -27,6 +27,7 @@ from responsefn.rules.base import answers_marks
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from dfcmodel.network.flows import Flow
     from dfcmodel.packets.plans import Plan
 
 __all__ = [
@@ -39,6 +40,7 @@ __all__ = [
 ]
 
 REPAIR = {"": 0, "none": 0, "go-back-n": GO_BACK_N}
+"""Repairs of rate rules without parameters."""
 
 
 def lay_out_flows(
@@ -70,7 +72,9 @@ def lay_out_flows(
     flow["end"] = flow["way"] + count - 1
     window = np.array(has_window)
     flow["due"] = np.where(window, plan.starts, -1.0)
-    maps = np.where(flow["selective"] == 1, 2, 1)
+    again = flow["repair"] == SELECTIVE
+    maps = np.where(again, 3, np.where(flow["selective"] == 1, 2, 1))
+    window |= again
     count = np.where(window, np.maximum(1, (flow["bit_mask"] + 1) >> 3) * maps, 0)
     flow["bits"] = np.where(window, np.cumsum(count) - count, 0)
     sent = np.where(flow["samples"] == 1, flow["sent_mask"] + 1, 0)
@@ -102,8 +106,7 @@ def _row(
         row["selective"] = recovery.selective
         row["own"][: len(recovery.own)] = recovery.own
         row["accurate"] = answers_marks(type(source))
-        count = 1 << math.ceil(math.log2(8 + 2 * given.max_window))
-        row["bit_mask"] = count - 1
+        row["bit_mask"] = _places(given) - 1
         begin = source.start(rtt)
         if ns2:
             begin = begin._replace(cwnd=1.0, ssthresh=float(int(given.max_window)))
@@ -115,11 +118,11 @@ def _row(
             row["on"], row["off"] = given.size, given.idle
         if isinstance(source, DeliveryRule):
             row["samples"], row["not_ect"] = 1, not row["accurate"]
-            row["sent_mask"] = 4 * count - 1
+            row["sent_mask"] = 4 * _places(given) - 1
     elif isinstance(source, RateRule):
         row["kind"] = signatures.index(signature_of(source))  # type: ignore[arg-type]
         row["recovery"], row["accurate"] = RATED, 1
-        row["repair"] = REPAIR[plan.repairs[f]]
+        _set_repair(row, plan, f)
         row["line_gap"], row["pace_at"] = 1.0 / line_rate, -math.inf
         _set_numbers(row, source, source.start(line_rate))
     elif isinstance(source, ArrivalProcess):
@@ -134,6 +137,22 @@ def _row(
             row["onoff"] = RANDOM if source.random else REGULAR
             row["on"], row["off"] = source.on, source.off
     return row
+
+
+def _places(flow: Flow) -> int:
+    """Return the bits of a map of the packets of a window, a power of 2."""
+    return int(1 << math.ceil(math.log2(8 + 2 * flow.max_window)))
+
+
+def _set_repair(row: Any, plan: Plan, f: int) -> None:
+    """Write how a flow at the rate of a rule repairs losses."""
+    given = plan.repairs[f]
+    if isinstance(given, str):
+        row["repair"] = REPAIR[given]
+        return
+    row["repair"], row["bit_mask"] = SELECTIVE, _places(plan.scenario.flows[f]) - 1
+    low, high = given.timeouts(plan.scenario.min_rto)
+    row["own"][:3] = low, high, given.few
 
 
 def _set_numbers(row: Any, rule: Any, begin: Any) -> None:
