@@ -59,6 +59,7 @@ from dfcmodel.packets.recoveries import (
     restart_timer,
     retransmit,
 )
+from dfcmodel.packets.repairs import SelectiveRepair
 from dfcmodel.packets.traces import PacketTrace, trace_packets
 from dfcmodel.results.ensemble_comparisons import EnsembleComparison
 from dfcmodel.results.ensembles import Ensemble
@@ -128,6 +129,7 @@ __all__ = [
     "SackRecovery",
     "Scenario",
     "ScenarioFileError",
+    "SelectiveRepair",
     "ShortestRemaining",
     "Spectrum",
     "StepCheck",

@@ -107,11 +107,11 @@ class Flow:
     source
         A window rule, of `responsefn` or user-defined: a TCP sender with that rule. A rate rule, such as
         `responsefn.DCQCN`: a sender at that rate, at most that of the path's first link. At packet level it repairs
-        losses by go-back-N (`Packets`), in the fluid it does not send again what is lost. `CBR` or `OnOff`: a source
+        losses by go-back-N or selectively (`Packets`), in the fluid it does not send again what is lost. `CBR` or `OnOff`: a source
         without feedback. An `ArrivalProcess`, such as `Poisson` or one of your own, or a trace (`Replay`): packets
         that come at given times, at packet level only.
     max_window
-        Largest window in packets, for window rules.
+        Largest window in packets, for window rules; the most packets in flight of a rate rule with selective repair.
     start
         Time of the first packet in s, with a handshake that of the SYN.
     stop

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from dfcmodel.packets.recoveries import RECOVERIES, LossRecovery
 from dfcmodel.packets.recoveries.checks import check_recovery
+from dfcmodel.packets.repairs import REPAIRS, SelectiveRepair, is_repair, repair_named
 from hopflow.checks import choice, flag, instance, number, one_number, whole
 from responsefn import DeliveryRule, RateRule
 
@@ -17,9 +18,10 @@ if TYPE_CHECKING:
 
 __all__ = ["Packets"]
 
+Recovery: TypeAlias = str | LossRecovery | SelectiveRepair
+"""What may be given as a recovery: of senders with a window, or at the rate of a rule."""
+
 CONVENTIONS = ("standard", "ns2")
-REPAIRS = ("go-back-n", "none")
-"""What senders at the rate of a rule do about losses; the first is the default."""
 
 
 @dataclass(frozen=True)
@@ -49,8 +51,9 @@ class Packets:
         convention. Cuts for congestion marks are at once, and rules of
         deliveries, which set the window in recovery themselves, run with ``"sack"`` under ``"prr"``.
         Of rate rules ``"go-back-n"``, their default (the receiver takes packets in order alone, and tells of the first
-        one beyond a gap; nothing acknowledged for ``min_rto`` of the scenario is a loss, too), or ``"none"``. A name
-        that is given for all flows is for those that have it.
+        one beyond a gap; nothing acknowledged for ``min_rto`` of the scenario is a loss, too), ``"selective"`` or a
+        `SelectiveRepair` with its timeouts (the receiver keeps what comes out of order, and what is missing before it is
+        sent again), or ``"none"``. What is given for all flows is for those that have it.
     phases
         Tick phases of the flows in s, in the flows' order; None: drawn as by ns-2. For
         ``convention="ns2"`` only.
@@ -87,7 +90,7 @@ class Packets:
 
     seed: int | None = None
     convention: str = "standard"
-    recovery: str | LossRecovery | Mapping[str, str | LossRecovery] | None = None
+    recovery: Recovery | Mapping[str, Recovery] | None = None
     phases: Sequence[float] | None = None
     loss: Mapping[str, float] | None = None
     ack_transmission: bool = True
@@ -140,39 +143,42 @@ class Packets:
         return scenario.table.columns["source"].map(lambda source: self._recovery(source, given))
 
     def _recovery(
-        self, source: Source, chosen: str | LossRecovery | None, name: str | None = None
+        self, source: Source, chosen: Recovery | None, name: str | None = None
     ) -> str | LossRecovery:
         """Return the loss recovery of a source for which one is chosen, by the name of its flow or for all flows."""
         own: str | LossRecovery = getattr(source, "recovery", "")
         if own != "":
             check_choice(f"recovery of {source!r}", own)
-        if isinstance(chosen, str) and chosen in REPAIRS:
+        if isinstance(chosen, SelectiveRepair) or is_repair(chosen):
             if name is not None and own:
                 choice(f"recovery of flow {name!r} with {source!r}", chosen, RECOVERIES)
             chosen = None
         own_window = chosen == "prr" and isinstance(source, DeliveryRule)
         return chosen if own and chosen is not None and not own_window else own
 
-    def repair_of(self, scenario: Scenario) -> Sequence[str]:
+    def repair_of(self, scenario: Scenario) -> Sequence[str | SelectiveRepair]:
         """Return what each flow at the rate of a rule does about losses, "" of the others.
 
         Raises
         ------
         ValueError
-            Where a mapping gives such a flow a recovery of windows.
+            Where a mapping gives such a flow a recovery of windows, or for timeouts in the wrong order.
         """
         given = self.recovery
-        usual = str(given) if isinstance(given, str) and given in REPAIRS else REPAIRS[0]
+        usual = repair_named("recovery", given) if is_repair(given) else REPAIRS[0]
         by_rate = scenario.table.columns["source"].map(lambda source: isinstance(source, RateRule))
         found = by_rate.map(lambda has_rate: usual if has_rate else "")
-        if not isinstance(given, Mapping):
-            return found
-        chosen = list(found)
-        for f, flow in enumerate(scenario.flows):
-            if by_rate[f] and flow.name in given:
-                name = f"recovery of flow {flow.name!r} with {flow.source!r}"
-                chosen[f] = str(choice(name, given[flow.name], REPAIRS))
-        return tuple(chosen)
+        if isinstance(given, Mapping):
+            chosen = list(found)
+            for f, flow in enumerate(scenario.flows):
+                if by_rate[f] and flow.name in given:
+                    name = f"recovery of flow {flow.name!r} with {flow.source!r}"
+                    chosen[f] = repair_named(name, given[flow.name])
+            found = tuple(chosen)
+        for repair in set(found if isinstance(found, tuple) else found.values):
+            if isinstance(repair, SelectiveRepair):
+                repair.timeouts(scenario.min_rto)
+        return found
 
 
 def check_choice(name: str, given: object) -> None:
@@ -182,5 +188,5 @@ def check_choice(name: str, given: object) -> None:
         raise ValueError(f"{name} = {kind}: is a class; write {kind}()")
     if isinstance(given, LossRecovery):
         check_recovery(type(given))
-    else:
+    elif not isinstance(given, SelectiveRepair):
         choice(name, given, (*RECOVERIES, *REPAIRS))

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from dfcmodel.packets.methods import Packets
     from dfcmodel.packets.ports import Port
     from dfcmodel.packets.recoveries import LossRecovery
+    from dfcmodel.packets.repairs import SelectiveRepair
 
     Floats = NDArray[np.float64]
 
@@ -108,7 +109,7 @@ class Plan:
     forward: Routes
     backward: Routes
     recoveries: Sequence[str | LossRecovery]
-    repairs: Sequence[str]
+    repairs: Sequence[str | SelectiveRepair]
     delayed: NDArray[np.bool_]
     transmission: Floats
     passage: Floats

@@ -44,6 +44,7 @@ from dfcmodel.packets.reference_queues import (
 from dfcmodel.packets.reference_receivers import Packet, Receiver
 from dfcmodel.packets.reference_recoveries import Programmed
 from dfcmodel.packets.reference_reductions import ALL_SENDERS
+from dfcmodel.packets.reference_repairs import rated_sender
 from dfcmodel.packets.reference_senders import Sender
 from dfcmodel.packets.reference_sources import Blind, Rated, rest
 from dfcmodel.packets.remains import has_pauses, waiting_rows
@@ -165,7 +166,7 @@ class Simulation:
         if isinstance(source, DeliveryRule):
             return DeliverySender(self, f)
         if isinstance(source, RateRule):
-            return Rated(self, f)
+            return rated_sender(self, f)
         if isinstance(source, ArrivalProcess):
             return Arriving(self, f)
         if isinstance(source, Replay):
@@ -241,16 +242,13 @@ class Simulation:
         receiver.take(packet)
         listens = isinstance(sender, Sender)
         came = receiver.next - before if listens else 1
-        number, gap = packet.number, False
-        if isinstance(sender, Rated) and sender.repairs:
-            came, gap = sender.take_in_order(packet)
-            number = sender.came - 1
+        if isinstance(sender, Rated):
+            came, told = sender.take(packet)
         self.records.deliver(f, came, self.now)
         if isinstance(sender, Rated):
-            ack = Packet(
-                f, number, packet.sent, OF_RATE, is_ack=True, marked=packet.marked, gap=gap
+            self.emit(
+                Packet(f, sent=packet.sent, size=OF_RATE, is_ack=True, marked=packet.marked, **told)
             )
-            self.emit(ack)
         if not listens:
             return
         new = (

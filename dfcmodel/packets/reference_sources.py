@@ -100,7 +100,7 @@ class Rated:
         self.due = self.clocked = 0.0
         self.last = -math.inf
         self.blocked = False
-        self.repairs = simulation.plan.repairs[f] == "go-back-n"
+        self.repairs = simulation.plan.repairs[f] != "none"
         self.came, self.missing = (
             0,
             False,
@@ -109,15 +109,39 @@ class Rated:
         self.deadline = math.inf
         self.timeouts = self.loss_events = 0
 
-    def take_in_order(self, packet: Packet) -> tuple[int, bool]:
-        """Return how many packets a packet delivers, 0 or 1, and whether it is the first one beyond a gap."""
+    def take(self, packet: Packet) -> tuple[int, dict[str, Any]]:
+        """Let a packet come to the receiver; return how many it delivers, and what its ACK says.
+
+        With go-back-N the ACK of the first one beyond a gap tells of it.
+        """
+        if not self.repairs:
+            return 1, {"number": packet.number}
         if packet.number == self.came:
             self.came += 1
             self.missing = False
-            return 1, False
+            return 1, {"number": self.came - 1}
         gap = packet.number > self.came and not self.missing
         self.missing = self.missing or gap
-        return 0, gap
+        return 0, {"number": self.came - 1, "gap": gap}
+
+    def has_next(self) -> bool:
+        """Return whether there is a packet that may be sent."""
+        return bool(self.sent < self.size)
+
+    def take_next(self) -> int:
+        """Return the packet that is sent now."""
+        self.sent += 1
+        return self.sent - 1
+
+    def timeout(self) -> float:
+        """Return the timeout of a timer that is started now."""
+        return self.simulation.plan.scenario.min_rto
+
+    def resume(self) -> None:
+        """Schedule the next packet where there was none to send."""
+        gap = max(self.least_gap, 1.0 / max(self.state.rate, 1e-9))
+        self.due = max(self.simulation.now, self.last + gap)
+        self.simulation.wake(self.f, self.due)
 
     def answer_header(self, packet: Packet) -> Packet:
         """Return the answer to a packet of which the header alone has come: the receiver asks for it."""
@@ -131,7 +155,7 @@ class Rated:
         """Start the timer if something is not acknowledged."""
         self.deadline = math.inf
         if self.acked < self.most:
-            self.deadline = self.simulation.now + self.simulation.plan.scenario.min_rto
+            self.deadline = self.simulation.now + self.timeout()
             self.simulation.wake(self.f, self.deadline)
 
     def go_back(self) -> None:
@@ -140,9 +164,13 @@ class Rated:
         self.sent = self.acked
         self.loss_events += 1
         if rests:
-            gap = max(self.least_gap, 1.0 / max(self.state.rate, 1e-9))
-            self.due = max(self.simulation.now, self.last + gap)
-            self.simulation.wake(self.f, self.due)
+            self.resume()
+
+    def expire(self) -> None:
+        """Go back where nothing was acknowledged for the timeout."""
+        self.timeouts += 1
+        self.go_back()
+        self.watch_progress()
 
     def acknowledge(self, ack: Packet) -> None:
         """Note what an ACK acknowledges, and go back where it tells of a gap."""
@@ -183,10 +211,8 @@ class Rated:
         """Move the clocks on, send a packet if it is due, and schedule the next time."""
         now = self.simulation.now
         if self.deadline == now:
-            self.timeouts += 1
-            self.go_back()
-            self.watch_progress()
-        if now != self.due or self.sent >= self.size:
+            self.expire()
+        if now != self.due or not self.has_next():
             return
         self.move_clocks()
         gap = max(self.least_gap, 1.0 / max(self.state.rate, 1e-9))
@@ -196,15 +222,14 @@ class Rated:
             self.simulation.wake(self.f, self.due)
             return
         if now >= self.last + gap:
-            self.simulation.emit(Packet(self.f, self.sent, now, listens=True))
-            self.sent += 1
+            self.simulation.emit(Packet(self.f, self.take_next(), now, listens=True))
             self.since += 1
             self.last = now
             self.most = max(self.most, self.sent)
             if self.repairs and self.deadline == math.inf:
                 self.watch_progress()
         self.due = min(self.last + gap, now + STEPS * self.least_gap)
-        if self.sent < self.size:
+        if self.has_next():
             self.simulation.wake(self.f, self.due)
 
     def receive(self, ack: Packet) -> None:

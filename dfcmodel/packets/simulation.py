@@ -135,9 +135,9 @@ def _repairs(plan: Plan) -> tuple[str, ...]:
     """Return how each flow repairs losses; "" where it does not."""
     recoveries, repairs = plan.recoveries, plan.repairs
     if not plan.scenario.table.of_kind(WindowRule).any():
-        return tuple(repairs)
+        return tuple(map(str, repairs))
     named = (str(kind) if kind != "" else "" for kind in recoveries)
-    return tuple(name or repair for name, repair in zip(named, repairs, strict=True))
+    return tuple(name or str(repair) for name, repair in zip(named, repairs, strict=True))
 
 
 def _paused(plan: Plan, records: Records) -> Any:

@@ -106,7 +106,7 @@ class Records(Recorded):
         (see `dfcmodel.Trajectory.pauses`); None: not recorded.
     recoveries
         How each flow repaired losses, ``"tahoe"``, ``"reno"``, ``"newreno"``, ``"sack"`` or ``"prr"``, after
-        ``recovery`` of the method; ``"go-back-n"`` of rate rules that repair them; otherwise empty. F strings.
+        ``recovery`` of the method; ``"go-back-n"`` or ``"selective"`` of rate rules that repair them; otherwise empty. F strings.
     dropped
         The drops of each flow at each link by cause, a structured array (see `dfcmodel.Trajectory.drops`).
     excess

@@ -434,7 +434,8 @@ FLOW = np.dtype(
         ("prr_out", "f8"),  # packets sent in recovery (RFC 6937)
         ("own", "f8", (MAX_OWN,)),  # state of its recovery
         ("lane", "i4"),  # of a rate rule at an interface; -1: none
-        ("repair", "i4"),  # of a rate rule: GO_BACK_N; 0: what is lost is not sent again
+        ("repair", "i4"),  # of a rate rule: GO_BACK_N, SELECTIVE; 0: what is lost is not sent again
+        ("again", "i4"),  # of a rate rule with selective repair: packets to be sent again
         ("blocked", "i4"),  # 1: it waits until its packet has left the interface
         ("batch", "i4"),  # of an arrival process: packets that arrive at ``due``
         ("row", "i8"),  # of a trace: its next arrival, and one past the last, rows of ``arrivals``

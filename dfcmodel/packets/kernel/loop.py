@@ -67,7 +67,7 @@ from .programs import ARRIVES, DROPPED, LEAVES, LONGEST, judge, put_in_order, ta
 from .random_numbers import uniform
 from .rated import has_plain_rates, next_arrival, pass_rated
 from .receivers import DUE, answer_late
-from .repairs import GO_BACK_N, acknowledge
+from .repairs import acknowledge
 from .senders import receive
 from .sources import (
     CONSTANT,
@@ -121,7 +121,7 @@ def process_endpoint_event(net: Any, senders: Any, f: int, e: int, key: int) -> 
         return
     elif s.recovery == RATED:
         feed_back(senders, f, senders.clock[NOW], net.sent_at[e], float(net.packet[e].marked))
-        if s.repair == GO_BACK_N:
+        if s.repair > 0:
             acknowledge(net, senders, f, e)
     else:
         receive(net, senders, f, e)

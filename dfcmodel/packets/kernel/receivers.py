@@ -9,7 +9,7 @@ from .calendar_queue import OUT, push, release
 from .emission import REDUCED
 from .jit import inlined
 from .layout import BLIND, CLASSES, int64
-from .repairs import GO_BACK_N, take_in_order
+from .repairs import GO_BACK_N, SELECTIVE, take_in_order
 from .timers import ACK_DELAY, NOW, NS2, schedule
 from .trimming import CUT, receive_header
 
@@ -134,7 +134,7 @@ def receive_data(
             s.echo = 0  # RFC 3168, 6.1.3: an echo lasts up to a packet with CWR
         s.arrived += 1
         came = 1
-        if s.recovery >= 0:
+        if s.recovery >= 0 or s.repair == SELECTIVE:
             came = deliver(senders, f, it.number)
         elif s.repair == GO_BACK_N:
             came = take_in_order(senders, net.packet, e, f)
@@ -169,7 +169,9 @@ def receive_data(
     it.size = 1 if s.recovery >= 0 else OF_RATE
     if s.selective == 1:
         it.size = 1 + report(net, senders, e, f, it.number)
-    if s.recovery >= 0 or s.repair == GO_BACK_N:
+    if s.repair == SELECTIVE:
+        net.block[e, 0] = it.number if it.number >= s.came else -1
+    if s.recovery >= 0 or s.repair > 0:
         it.number = s.came - 1
     return True
 

@@ -10,7 +10,7 @@ from .calendar_queue import OUT
 from .jit import compiled, inlined
 from .layout import BLIND, ON_ACK, ON_TIMEOUT, RATED
 from .random_numbers import uniform
-from .repairs import GO_BACK_N, expire_rated, watch_progress
+from .repairs import expire_rated, has_next, take_next, watch_progress
 from .rules import call_rule
 from .senders import expire, send
 from .timers import CHECK, END, NOW, wake_at
@@ -97,7 +97,7 @@ def rated(net: Any, senders: Any, f: int) -> bool:
     if s.due < 0.0:
         s.due = now
         s.clocked = now
-    if now != s.due or s.sent >= s.size:
+    if now != s.due or not has_next(senders, f):
         return False
     move_clocks(senders, f, now)
     gap = max(s.line_gap, 1.0 / max(s.cwnd, 1e-9))
@@ -106,18 +106,17 @@ def rated(net: Any, senders: Any, f: int) -> bool:
             s.blocked = 1
             s.due = now + STEPS * s.line_gap
             return True
-        senders.out[counters[OUT], 0] = s.sent
+        senders.out[counters[OUT], 0] = take_next(senders, f)
         senders.out[counters[OUT], 1] = 0
         counters[OUT] += 1
-        s.sent += 1
         s.since += 1
         s.pace_at = now
-        if s.repair == GO_BACK_N:
+        if s.repair > 0:
             s.snd_max = max(s.snd_max, s.sent)
             if s.deadline == math.inf:
                 watch_progress(net, senders, f)
     s.due = min(s.pace_at + gap, now + STEPS * s.line_gap)
-    return s.sent < s.size
+    return has_next(senders, f)
 
 
 @inlined
@@ -137,7 +136,7 @@ def end_source(senders: Any, f: int) -> None:
     if s.recovery >= 0:
         sent = s.snd_max
         s.onoff = CONSTANT  # no further transfer
-    elif s.repair == GO_BACK_N:
+    elif s.repair > 0:
         sent = s.snd_max
     if sent < s.size:
         s.size = sent

@@ -39,6 +39,7 @@ from dfcmodel.packets.layouts.senders import (
 )
 from dfcmodel.packets.layouts.units import lay_out_units
 from dfcmodel.packets.recoveries.compilation import EXCHANGED
+from dfcmodel.packets.repairs import SelectiveRepair
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -92,6 +93,7 @@ def lay_out(plan: Plan, signatures: tuple[RuleSignature, ...], spare: int = 1) -
     most = most_elements(plan)
     size, alarm = first_elements(plan, spare, most)
     selective = any(kind.selective for kind in plan.recovery_kinds)
+    selective |= any(isinstance(given, SelectiveRepair) for given in plan.repairs)
     window = int(plan.scenario.table.numbers("max_window").max())
     arrays = {
         "packet": aligned(size, PACKET),

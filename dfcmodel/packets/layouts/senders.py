@@ -13,7 +13,7 @@ from dfcmodel.network.flows import OnOff
 from dfcmodel.packets.kernel.arrivals import CALLED, REPLAYED
 from dfcmodel.packets.kernel.calendar_queue import USED, push, take
 from dfcmodel.packets.kernel.layout import BLIND, CLASSES, FLOW, RATED, RULE
-from dfcmodel.packets.kernel.repairs import GO_BACK_N
+from dfcmodel.packets.kernel.repairs import GO_BACK_N, SELECTIVE
 from dfcmodel.packets.kernel.sources import RANDOM, REGULAR
 from dfcmodel.packets.kernel.timers import STOP, WAKE, wake_at
 from dfcmodel.packets.layouts.units import Calendar, calendar_of
@@ -43,6 +43,7 @@ __all__ = [
 APART = ("start", "stop", "priority", "host", "delayed_acks")
 """Options of flows that do not change their rows, or are written for all of them at once."""
 REPAIR = {"": 0, "none": 0, "go-back-n": GO_BACK_N}
+"""Repairs of rate rules without parameters."""
 
 
 def lay_out_flows(
@@ -74,13 +75,15 @@ def lay_out_flows(
     count = plan.forward.counts + plan.backward.counts + 2
     way = np.cumsum(count) - count
     flow["way"], flow["turn"], flow["end"] = way, way + plan.forward.counts, way + count - 1
-    if not has_window.any():
+    again = flow["repair"] == SELECTIVE
+    if not has_window.any() and not again.any():
         flow["due"] = -1.0
         return flow, rule, np.zeros(1, dtype=np.uint8), 0
     flow["phase"], flow["delayed"] = plan.phases, plan.delayed
     window = has_window
     flow["due"] = np.where(window, plan.starts, -1.0)
-    maps = np.where(flow["selective"] == 1, 2, 1)
+    maps = np.where(again, 3, np.where(flow["selective"] == 1, 2, 1))
+    window = window | again
     count = np.where(window, np.maximum(1, (flow["bit_mask"] + 1) >> 3) * maps, 0)
     flow["bits"] = np.where(window, np.cumsum(count) - count, 0)
     sent = np.where(rule["sent_mask"] > 0, rule["sent_mask"] + 1, 0)
@@ -120,8 +123,7 @@ def _set_row(
         row["selective"] = recovery.selective
         row["own"][: len(recovery.own)] = recovery.own
         row["accurate"] = answers_marks(type(source))
-        count = 1 << math.ceil(math.log2(8 + 2 * given.max_window))
-        row["bit_mask"] = count - 1
+        row["bit_mask"] = _places(given) - 1
         begin = source.start(rtt)
         if ns2:
             begin = begin._replace(cwnd=1.0, ssthresh=float(int(given.max_window)))
@@ -133,13 +135,13 @@ def _set_row(
             row["on"], row["off"] = given.size, given.idle
         if isinstance(source, DeliveryRule):
             row["samples"], row["not_ect"] = 1, not row["accurate"]
-            rows[1]["sent_mask"] = 4 * count - 1
+            rows[1]["sent_mask"] = 4 * _places(given) - 1
         if given.handshake:
             _set_handshake(row, given)
     elif isinstance(source, RateRule):
         row["kind"] = signatures.index(signature_of(source))  # type: ignore[arg-type]
         row["recovery"], row["accurate"] = RATED, 1
-        row["repair"] = REPAIR[plan.repairs[f]]
+        _set_repair(row, plan, f)
         row["line_gap"], row["pace_at"] = 1.0 / line_rate, -math.inf
         _set_numbers(rows, source, source.start(line_rate))
     elif isinstance(source, ArrivalProcess):
@@ -162,6 +164,22 @@ def _set_handshake(row: Any, given: Flow) -> None:
     row["not_ect"] = not row["accurate"]
     if math.isfinite(given.all_packets):
         row["fin"] = row["size"] - 1
+
+
+def _places(flow: Flow) -> int:
+    """Return the bits of a map of the packets of a window, a power of 2."""
+    return int(1 << math.ceil(math.log2(8 + 2 * flow.max_window)))
+
+
+def _set_repair(row: Any, plan: Plan, f: int) -> None:
+    """Write how a flow at the rate of a rule repairs losses."""
+    given = plan.repairs[f]
+    if isinstance(given, str):
+        row["repair"] = REPAIR[given]
+        return
+    row["repair"], row["bit_mask"] = SELECTIVE, _places(plan.scenario.flows[f]) - 1
+    low, high = given.timeouts(plan.scenario.min_rto)
+    row["own"][:3] = low, high, given.few
 
 
 def _set_numbers(rows: tuple[Any, Any], rule: Any, begin: Any) -> None:

@@ -75,6 +75,17 @@ def test_notifications_are_50_microseconds_apart_and_none_is_forgotten() -> None
     assert (held.rate, cut.rate) == (0.5 * LINE, 0.25 * LINE)
 
 
+def test_a_receiver_may_ignore_marks_between_notifications() -> None:
+    rule = RULE.replace(remembers=0)
+    state = notified(20e-6, notified(rule=rule), rule=rule)
+    assert state.waiting == 0.0
+    later = notified(49e-6, state, rule=rule)
+    assert rule.on_time(later, rule.params, Elapsed(50e-6, 1e-6, 0.0)).rate == 0.5 * LINE
+    assert notified(50e-6, state, rule=rule).rate == 0.25 * LINE
+    with pytest.raises(ValueError, match=r"^remembers of DCQCN.* = 0: must be 1"):
+        rule.rate(1e-3)
+
+
 def test_parts_of_a_marked_packet_are_one_mark() -> None:
     state = RULE.start(LINE)
     for part, waiting in ((0.25, 0.0), (0.5, 0.0), (0.25, 1.0)):
@@ -85,7 +96,7 @@ def test_parts_of_a_marked_packet_are_one_mark() -> None:
 
 def fluid_model(rule: DCQCN, p: float):
     """Return the right-hand sides of the paper's fluid model (Sect. 5.1, eqs. 5 to 7) at constant p."""
-    g, tau, K, T, B, F, R_AI, _ = rule.params
+    g, tau, K, T, B, F, R_AI, *_ = rule.params
 
     def derivatives(_: float, y):
         alpha, target, rate = y
@@ -116,7 +127,7 @@ def test_rate_is_that_of_the_published_approximation_for_few_marks() -> None:
     It is the first order in p F B, p F T R and p tau R, 0.01 at most here.
     """
     rule = DCQCN(counter=20.0, timer=2e-6, additive=1e-3)
-    _, tau, K, T, B, F, R_AI, _ = rule.params
+    _, tau, K, T, B, F, R_AI, *_ = rule.params
     p = 2e-5
     a = p**1.5 * math.sqrt(K / R_AI)  # a R^2 - R / B - 1 / T = 0
     R = (1 / B + math.sqrt(1 / B**2 + 4 * a / T)) / (2 * a)
@@ -174,6 +185,7 @@ def test_without_marks_the_model_is_never_at_rest() -> None:
         ({"stages": 0.5}, "^stages = 0.5"),
         ({"additive": 0.0}, "^additive = 0"),
         ({"counter": [1.0]}, "^counter"),
+        ({"remembers": 2}, "^remembers = 2"),
     ],
 )
 def test_parameters_out_of_range_are_named(arguments, part) -> None:

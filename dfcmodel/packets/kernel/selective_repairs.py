@@ -1,0 +1,120 @@
+"""Which packets a sender at the rate of a rule sends again where its receiver keeps what comes out of order.
+
+Two bit maps per flow: what is acknowledged selectively (`selective`), and what is to be sent again. A packet enters the
+second when it is lost, and leaves it when it is sent or acknowledged: it is sent again once, until the timer expires.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .jit import compiled, inlined
+from .layout import int64
+from .selective import is_held, mark_received
+
+__all__ = [
+    "acknowledge_up_to",
+    "lose",
+    "lose_at_timeout",
+    "lose_before",
+    "next_again",
+    "receive_sack",
+]
+
+
+@inlined
+def place_of(senders: Any, f: int, number: int) -> int:
+    """Return the byte of a packet in the map of what is to be sent again."""
+    s = senders.flow[f]
+    return int64(s.bits) + 2 * ((s.bit_mask + 1) >> 3) + ((number & s.bit_mask) >> 3)
+
+
+@compiled
+def lose(senders: Any, f: int, number: int) -> None:
+    """Have a packet sent again that was sent and is not acknowledged; begin a recovery."""
+    s = senders.flow[f]
+    if number < s.snd_una or number >= s.snd_max or is_held(senders, f, number):
+        return
+    at = place_of(senders, f, number)
+    bit = 1 << (number & 7)
+    if senders.bits[at] & bit != 0:
+        return
+    senders.bits[at] |= bit
+    s.again = s.again + 1
+    if s.again == 1 or number < s.hole:
+        s.hole = number
+    if s.recovering == 0:
+        s.recovering = 1
+        s.recover = s.snd_max - 1
+        s.loss_events += 1
+
+
+@inlined
+def found_again(senders: Any, f: int, number: int) -> None:
+    """Take a packet off the map of what is to be sent again."""
+    s = senders.flow[f]
+    at = place_of(senders, f, number)
+    bit = 1 << (number & 7)
+    if s.again > 0 and senders.bits[at] & bit != 0:
+        senders.bits[at] ^= bit
+        s.again -= 1
+
+
+@compiled
+def next_again(senders: Any, f: int) -> int:
+    """Take the first packet to be sent again off its map and return it; -1: none."""
+    s = senders.flow[f]
+    if s.again == 0:
+        return -1
+    n = max(int64(s.hole), int64(s.snd_una))
+    while senders.bits[place_of(senders, f, n)] & (1 << (n & 7)) == 0:
+        n += 1
+    found_again(senders, f, n)
+    s.hole = n + 1
+    return n
+
+
+@compiled
+def acknowledge_up_to(senders: Any, f: int, number: int) -> None:
+    """Discard what the maps have of packets before ``number``, all of which have come; end a recovery."""
+    s = senders.flow[f]
+    n = int64(s.snd_una)
+    while n < number and (s.sacked > 0 or s.again > 0):
+        at = int64(s.bits) + ((s.bit_mask + 1) >> 3) + ((n & s.bit_mask) >> 3)
+        bit = 1 << (n & 7)
+        if s.sacked > 0 and senders.bits[at] & bit != 0:
+            senders.bits[at] ^= bit
+            s.sacked -= 1
+        found_again(senders, f, n)
+        n += 1
+    s.snd_una = number
+    if s.recovering == 1 and number > s.recover:
+        s.recovering = 0
+
+
+@compiled
+def lose_before(senders: Any, f: int, number: int) -> None:
+    """Take for lost what was sent before a packet that has come, and was not looked at before."""
+    s = senders.flow[f]
+    for n in range(max(int64(s.top) + 1, int64(s.snd_una)), number):
+        lose(senders, f, n)
+
+
+@compiled
+def receive_sack(senders: Any, f: int, number: int) -> None:
+    """Note that a packet has come out of order."""
+    if number < senders.flow[f].snd_una:
+        return
+    lose_before(senders, f, number)
+    found_again(senders, f, number)
+    mark_received(senders, f, number, number + 1)
+
+
+@compiled
+def lose_at_timeout(senders: Any, f: int) -> None:
+    """Take for lost what is missing below the last packet that came, and where none did after it, all that was sent."""
+    s = senders.flow[f]
+    past = int64(s.top) if s.top >= s.snd_una else int64(s.snd_max)
+    s.recovering = 0
+    for n in range(int64(s.snd_una), past):
+        lose(senders, f, n)

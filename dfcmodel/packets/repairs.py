@@ -1,0 +1,102 @@
+"""What senders at the rate of a rule do about losses."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from hopflow.checks import choice, one_number, whole
+
+__all__ = ["REPAIRS", "SelectiveRepair", "is_repair", "repair_named"]
+
+REPAIRS = ("go-back-n", "selective", "none")
+"""Names of repairs; the first is the default."""
+LARGEST_FEW = 2**24
+"""Packets: the largest window."""
+
+
+@dataclass(frozen=True)
+class SelectiveRepair:
+    """Selective retransmission of senders at the rate of a rule, as in IRN (Mittal et al. 2018, Sect. 3).
+
+    The receiver keeps packets that come out of order. Each is answered by an ACK with the number of the last packet that
+    came in order, and its own. The sender takes for lost what was sent before it and is not acknowledged, and sends that
+    again, before new packets and once per recovery; a recovery ends when all that was sent before it is
+    acknowledged. Where nothing is acknowledged in order for the timeout, what is missing below the last packet that came
+    out of order is sent again, and where there is none everything in flight.
+
+    The packets in flight are bounded by ``Flow(max_window=)``; for IRN's flow control that is the product of bandwidth and
+    delay of the longest path.
+
+    Parameters
+    ----------
+    rto_low
+        Timeout while at most ``few`` packets are in flight, s, > 0; None: ``rto_high``.
+    rto_high
+        Timeout otherwise, s; None: ``min_rto`` of the scenario. A timer of ``rto_low`` is extended where more packets are
+        in flight when it expires.
+    few
+        A whole number of packets, from 0 on.
+
+    Raises
+    ------
+    ValueError
+        Naming the parameter, its value and what is allowed.
+
+    References
+    ----------
+    R. Mittal et al., Revisiting network support for RDMA, SIGCOMM 2018, doi:10.1145/3230543.3230557.
+
+    Examples
+    --------
+    >>> from dfcmodel import Flow, Link, Packets, Scenario, SelectiveRepair, simulate
+    >>> from responsefn import DCQCN
+    >>> links = [Link("a", "s", 1e6, 1e-5, 50), Link("s", "b", 1e6, 1e-5, 50)]
+    >>> flow = Flow("one", ("a", "s", "b"), DCQCN(), size=1000, host="nic")
+    >>> scenario = Scenario("lossy", links, [flow], duration=0.05, min_rto=1e-3)
+    >>> run = simulate(scenario, Packets(seed=1, loss={"s->b": 0.01}, recovery=SelectiveRepair()))
+    >>> int(run.emitted[0]) == 1000 + int(run.lost.sum())  # nothing is sent twice that was not lost
+    True
+    """
+
+    rto_low: float | None = None
+    rto_high: float | None = None
+    few: int = 3
+
+    def __post_init__(self) -> None:
+        for name in ("rto_low", "rto_high"):
+            if getattr(self, name) is not None:
+                one_number(name, getattr(self, name), above=0.0, hint="in s, or None")
+        whole("few", self.few, 0, LARGEST_FEW)
+        if self.rto_high is not None:
+            self.timeouts(self.rto_high)
+
+    def __str__(self) -> str:
+        return "selective"
+
+    def timeouts(self, min_rto: float) -> tuple[float, float]:
+        """Return the short and the long timeout in s, with a scenario's ``min_rto``.
+
+        Raises
+        ------
+        ValueError
+            Where the short one is the longer one.
+        """
+        high = min_rto if self.rto_high is None else self.rto_high
+        low = high if self.rto_low is None else self.rto_low
+        if low > high:
+            msg = f"must be at most rto_high = {high:g}, which is min_rto of the scenario unless given"
+            raise ValueError(f"rto_low = {low:g}: {msg}")
+        return low, high
+
+
+def is_repair(given: object) -> bool:
+    """Return whether a recovery is one of senders at the rate of a rule: a name of `REPAIRS`, or `SelectiveRepair`."""
+    return isinstance(given, SelectiveRepair) or (isinstance(given, str) and given in REPAIRS)
+
+
+def repair_named(name: str, given: object) -> str | SelectiveRepair:
+    """Return a repair: ``"selective"`` is one with default parameters; ValueError for what is none."""
+    if isinstance(given, SelectiveRepair):
+        return given
+    chosen = str(choice(name, given, REPAIRS))
+    return SelectiveRepair() if chosen == "selective" else chosen
