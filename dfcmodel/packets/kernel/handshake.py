@@ -45,6 +45,6 @@ def resend_syn(net: Any, senders: Any, f: int) -> None:
     s.timing = 0  # Karn's algorithm (RFC 6298, 3)
     s.snd_nxt = 0
     if s.samples == 1:
-        discard_sent(senders.flow, f)
+        discard_sent(senders, f)
     back_off(senders, f)
     set_timer(net, senders, f)
