@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -134,7 +134,7 @@ class ShortestRoutes:
             chosen[order] = np.arange(len(at)) - np.repeat(np.cumsum(own) - own, own)
         elif choice == "ecmp" and several.max() > 1:
             chosen = hashed(flow, at)
-        return self.head[out[first[group] + chosen % several[group]]]
+        return np.asarray(self.head[out[first[group] + chosen % several[group]]])
 
 
 def hashed(flow: Integers, node: Integers) -> Integers:
@@ -150,5 +150,4 @@ def hashed(flow: Integers, node: Integers) -> Integers:
         x = (x ^ (x >> np.uint64(30))) * first
         x = (x ^ (x >> np.uint64(27))) * second
         x = x ^ (x >> np.uint64(31))
-    found: Any = (x >> np.uint64(2)).astype(np.int64)
-    return found
+    return np.asarray((x >> np.uint64(2)).astype(np.int64))
