@@ -103,7 +103,7 @@ def flows_from(
     else:
         nodes, paths = _given(routes, *ends)
     flows = Flows(nodes, paths, columns, names)
-    _check(flows)
+    _check(flows, may_return=not isinstance(routes, str))
     return flows
 
 
@@ -279,10 +279,11 @@ def _given(routes: Any, sources: Column, targets: Column) -> tuple[Sequence[Hash
     return tuple(place), Routes.of(numbers)
 
 
-def _check(flows: Flows) -> None:
+def _check(flows: Flows, may_return: bool) -> None:
     """Raise ValueError for the first flow that `Flow` refuses.
 
-    Numbers are checked for all flows at once, other options once for each combination of values.
+    Numbers are checked for all flows at once, other options once for each combination of values, and paths where they
+    ``may_return`` to a node.
     """
     size, start, stop = (flows.numbers_or_nan(name) for name in ("size", "start", "stop"))
     window, rank = (flows.numbers_or_nan(name) for name in ("max_window", "priority"))
@@ -290,10 +291,11 @@ def _check(flows: Flows) -> None:
     good = whole & (start >= 0.0) & (start < np.inf) & (stop > start)
     good &= (window >= 1.0) & (window <= LARGEST_WINDOW)
     good &= (np.abs(rank) <= 1e6) & (rank == np.floor(rank))
-    visits = flows.paths.flow * len(flows.nodes) + flows.paths.places
-    again = np.ones(len(visits), dtype=np.bool_)
-    again[distinct(visits, len(flows) * len(flows.nodes))[1]] = False
-    good[flows.paths.flow[again]] = False
+    if may_return:
+        visits = flows.paths.flow * len(flows.nodes) + flows.paths.places
+        again = np.ones(len(visits), dtype=np.bool_)
+        again[distinct(visits, len(flows) * len(flows.nodes))[1]] = False
+        good[flows.paths.flow[again]] = False
     others = [each.name for each in OPTIONS if each.name not in NUMBERS]
     kinds, _ = flows.alike(*others, np.isfinite(size), np.isfinite(stop))
     for f in sorted({*np.flatnonzero(~good)[:1].tolist(), *kinds.tolist()}):
