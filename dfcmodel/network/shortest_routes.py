@@ -141,7 +141,7 @@ def hashed(flow: Integers, node: Integers) -> Integers:
     """Return a number from 0 to 2^62 for each flow and node, as a switch hashes the addresses of a packet.
 
     >>> hashed(np.array([0, 1]), np.array([3, 3])) % 16
-    array([11, 11])
+    array([11, 14])
     """
     add, first, second = (np.uint64(m) for m in MULTIPLIERS)
     with np.errstate(over="ignore"):
