@@ -251,7 +251,15 @@ def _dfcmodel() -> dict[str, dict[str, Any]]:
     file = dfcmodel.save_scenario(small, folder / "small.toml")
     bar = DiffusionEquation(lambda x: 1 + 0 * x, coefficient=0.125)
     short = {"duration": 0.0625}
+    circle = dfcmodel.ring(3, **link)
+    many = {"sizes": 8, "source": CBR(64.0), "links": circle}
+    table = dfcmodel.all_to_all((1, 2, 3), **many)
     return {
+        "Flows": {"nodes": table.nodes, "paths": table.paths, "columns": table.columns},
+        "all_to_all": {"hosts": (1, 2, 3), **many},
+        "flows_from": {"sources": (1, 2), "targets": (3, 3), **many},
+        "incast": {"senders": (1, 2, 3), "receiver": 3, **many},
+        "permutation": {"hosts": (1, 2, 3), **many},
         "CBR": {"rate": 100.0},
         "OnOff": {"rate": 100.0, "on": 0.25, "off": 0.5},
         "Poisson": {"rate": 100.0},

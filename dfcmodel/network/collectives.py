@@ -16,8 +16,6 @@ from dfcmodel.network.shortest_routes import CHOICES, ShortestRoutes
 from hopflow.checks import choice, listed, random_generator, shown
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from dfcmodel.network.flows import Source
 
 __all__ = ["all_to_all", "flows_from", "incast", "permutation"]
@@ -93,7 +91,8 @@ def flows_from(
     given = {"size": sizes, "start": starts, "source": source, **options}
     allowed = tuple(each.name for each in OPTIONS)
     columns = {
-        choice("option", name, allowed): _column(name, value, count) for name, value in given.items()
+        choice("option", name, allowed): _column(name, value, count)
+        for name, value in given.items()
     }
     links = listed("links", links, Link)
     if not links:
@@ -104,7 +103,7 @@ def flows_from(
     else:
         nodes, paths = _given(routes, *ends)
     flows = Flows(nodes, paths, columns, names)
-    _check(flows)
+    _check(flows, may_return=not isinstance(routes, str))
     return flows
 
 
@@ -221,7 +220,9 @@ def _encoded(name: str, given: Any) -> Column:
 
 def _check_count(name: str, given: Any, count: int) -> None:
     if len(given) != count:
-        raise ValueError(f"{name}: {len(given)} values, must be one, or one for each of {count} flows")
+        raise ValueError(
+            f"{name}: {len(given)} values, must be one, or one for each of {count} flows"
+        )
 
 
 def _column(name: str, given: Any, count: int) -> Column:
@@ -262,9 +263,7 @@ def _shortest(
         raise ValueError(f"targets[{n}] = {targets[n]!r}: {msg}") from None
 
 
-def _given(
-    routes: Any, sources: Column, targets: Column
-) -> tuple[Sequence[Hashable], Routes]:
+def _given(routes: Any, sources: Column, targets: Column) -> tuple[Sequence[Hashable], Routes]:
     """Return the nodes of given paths, and the paths."""
     if not isinstance(routes, Iterable):
         raise TypeError(f"routes = {shown(routes)}: must be one of {CHOICES}, or paths")
@@ -272,16 +271,19 @@ def _given(
     _check_count("routes", paths, len(sources))
     for n, (path, a, b) in enumerate(zip(paths, sources, targets, strict=True)):
         if len(path) < 2 or path[0] != a or path[-1] != b:
-            raise ValueError(f"routes[{n}] = {shown(path)}: must begin with {a!r} and end with {b!r}")
+            raise ValueError(
+                f"routes[{n}] = {shown(path)}: must begin with {a!r} and end with {b!r}"
+            )
     place: dict[Hashable, int] = {}
     numbers = [[place.setdefault(node, len(place)) for node in path] for path in paths]
     return tuple(place), Routes.of(numbers)
 
 
-def _check(flows: Flows) -> None:
+def _check(flows: Flows, may_return: bool) -> None:
     """Raise ValueError for the first flow that `Flow` refuses.
 
-    Numbers are checked for all flows at once, other options once for each combination of values.
+    Numbers are checked for all flows at once, other options once for each combination of values, and paths where they
+    ``may_return`` to a node.
     """
     size, start, stop = (flows.numbers_or_nan(name) for name in ("size", "start", "stop"))
     window, rank = (flows.numbers_or_nan(name) for name in ("max_window", "priority"))
@@ -289,10 +291,11 @@ def _check(flows: Flows) -> None:
     good = whole & (start >= 0.0) & (start < np.inf) & (stop > start)
     good &= (window >= 1.0) & (window <= LARGEST_WINDOW)
     good &= (np.abs(rank) <= 1e6) & (rank == np.floor(rank))
-    visits = flows.paths.flow * len(flows.nodes) + flows.paths.places
-    again = np.ones(len(visits), dtype=np.bool_)
-    again[distinct(visits, len(flows) * len(flows.nodes))[1]] = False
-    good[flows.paths.flow[again]] = False
+    if may_return:
+        visits = flows.paths.flow * len(flows.nodes) + flows.paths.places
+        again = np.ones(len(visits), dtype=np.bool_)
+        again[distinct(visits, len(flows) * len(flows.nodes))[1]] = False
+        good[flows.paths.flow[again]] = False
     others = [each.name for each in OPTIONS if each.name not in NUMBERS]
     kinds, _ = flows.alike(*others, np.isfinite(size), np.isfinite(stop))
     for f in sorted({*np.flatnonzero(~good)[:1].tolist(), *kinds.tolist()}):

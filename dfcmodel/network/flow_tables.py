@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import itertools
 import math
 import numbers
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Integers = NDArray[np.int64]
 
-__all__ = ["Column", "Flows", "OPTIONS"]
+__all__ = ["OPTIONS", "Column", "Flows", "encoded"]
 
 OPTIONS = tuple(each for each in dataclasses.fields(Flow) if each.name not in ("name", "path"))
 """Fields of a flow that are columns of a table, each with one value for all flows or one for each."""
@@ -36,7 +35,7 @@ class Column(Sequence[Any]):
         The values: one for all flows, or as many as ``which`` tells apart.
     which
         Place of the value of each flow, shape (F,); None: all have the first one.
-    count
+    length
         F.
 
     Examples
@@ -46,17 +45,17 @@ class Column(Sequence[Any]):
     (['y', 'x', 'y'], 'y')
     """
 
-    __slots__ = ("count", "values", "which")
+    __slots__ = ("length", "values", "which")
 
-    def __init__(self, values: Sequence[Any], which: Integers | None, count: int) -> None:
-        self.values, self.which, self.count = values, which, count
+    def __init__(self, values: Sequence[Any], which: Integers | None, length: int) -> None:
+        self.values, self.which, self.length = values, which, length
 
     def __len__(self) -> int:
-        return self.count
+        return self.length
 
     def __getitem__(self, f: Any) -> Any:
         if isinstance(f, slice):
-            return tuple(self[n] for n in range(*f.indices(self.count)))
+            return tuple(self[n] for n in range(*f.indices(self.length)))
         return self.values[0 if self.which is None else int(self.which[f])]
 
     def __eq__(self, other: object) -> bool:
@@ -69,22 +68,22 @@ class Column(Sequence[Any]):
 
     def __iter__(self) -> Iterator[Any]:
         if self.which is None:
-            return itertools.repeat(self.values[0], self.count)
+            return iter([self.values[0]] * self.length)
         return map(self.values.__getitem__, self.which.tolist())
 
     def whole(self) -> Integers:
         """Return the place of the value of each, shape (F,); read-only where all have one."""
-        return np.broadcast_to(np.int64(0), self.count) if self.which is None else self.which
+        return np.broadcast_to(np.int64(0), self.length) if self.which is None else self.which
 
     def map(self, value: Callable[[Any], Any]) -> Column:
         """Return the column of what follows from each value, computed once for each."""
-        return Column(tuple(map(value, self.values)), self.which, self.count)
+        return Column(tuple(map(value, self.values)), self.which, self.length)
 
     def array(self) -> NDArray[Any]:
         """Return the values as an array, shape (F, ...); read-only where all are one."""
         found = np.array(self.values)
         if self.which is None:
-            return np.broadcast_to(found[0], (self.count, *found.shape[1:]))
+            return np.broadcast_to(found[0], (self.length, *found.shape[1:]))
         return found[self.which]
 
 
@@ -196,7 +195,9 @@ class Flows(Sequence[Flow]):
         return hash((len(self), self[0] if len(self) else None))
 
     def __repr__(self) -> str:
-        kinds = ", ".join(dict.fromkeys(type(each).__name__ for each in self.columns["source"].values))
+        kinds = ", ".join(
+            dict.fromkeys(type(each).__name__ for each in self.columns["source"].values)
+        )
         return f"Flows({len(self)} flows between {len(self.nodes)} nodes: {kinds})"
 
     def path(self, f: int) -> tuple[Hashable, ...]:
@@ -280,11 +281,9 @@ class Flows(Sequence[Flow]):
                 values, own = np.unique(column, return_inverse=True)
                 own, span = own.reshape(-1), len(values)
             if span > 1:
-                found, first, group = np.unique(
-                    group * span + own, return_index=True, return_inverse=True
-                )
+                _, _, group = np.unique(group * span + own, return_index=True, return_inverse=True)
                 group = group.reshape(-1)
-        found, first = distinct(group, int(group.max(initial=0)) + 1)
+        _, first = distinct(group, int(group.max(initial=0)) + 1)
         order = np.argsort(first)
         place = np.empty(len(order), dtype=np.int64)
         place[order] = np.arange(len(order))

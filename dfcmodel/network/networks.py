@@ -206,7 +206,9 @@ class Scenario:
         is_link = keys[order][found] == asked if len(keys) else np.zeros(len(asked), dtype=np.bool_)
         if not is_link.all():
             at = at[~is_link][0]
-            self._refuse_path(int(np.searchsorted(table.paths.begin, at, side="right")) - 1, int(at))
+            self._refuse_path(
+                int(np.searchsorted(table.paths.begin, at, side="right")) - 1, int(at)
+            )
         return Routes(known[order[found]], table.paths.counts - 1)
 
     def _refuse_path(self, f: int, at: int) -> None:
@@ -248,17 +250,17 @@ class Scenario:
     def _check_classes(self, n: int, rule: PFC) -> None:
         """Refuse links that cannot stop one class, and buffers too small for what PFC reserves."""
         link = self.links[n]
-        for u, own in self._classes_fed.get(n, {}).items():
-            lossless = own & set(rule.classes)
+        for u, ranks in self._classes_fed.get(n, {}).items():
+            lossless = ranks & set(rule.classes)
             if u < 0 or not lossless or isinstance(self.links[u].discipline, PFC):
                 continue
             others = self._classes_over[u]
             if len(others) > 1:
                 kind = type(self.links[u].discipline).__name__
                 msg = f"{link.name} pauses class {min(lossless)} alone, which {kind} cannot among"
-                ranks = ", ".join(map(str, sorted(others)))
+                all_ranks = ", ".join(map(str, sorted(others)))
                 raise ValueError(
-                    f"discipline of link {self.links[u].name!r}: {msg} classes {ranks}; use PFC"
+                    f"discipline of link {self.links[u].name!r}: {msg} classes {all_ranks}; use PFC"
                 )
         together = self.counted_together(n)
         for m in together:
@@ -442,14 +444,15 @@ class Scenario:
         given = self.table.each("host", lambda host: host is not None)
         pauses = np.array([isinstance(link.discipline, (Pause, PFC)) for link in self.links])
         asked = {"nic": pauses, "direct": ~pauses}.get(kind, np.zeros_like(pauses))
-        return np.where(given, own, asked[self.routes.first])
+        return np.asarray(np.where(given, own, asked[self.routes.first]))
 
     @cached_property
     def at_once(self) -> NDArray[np.bool_]:
         """Whether `enters_at_once` is true of each flow, shape (F,)."""
         own = np.zeros(len(self.links), dtype=np.bool_)
         own[list(self.interfaces)] = True
-        return self.host_is("direct") | (self.host_is("nic") & own[self.routes.first])
+        by_nic = self.host_is("nic") & own[self.routes.first]
+        return np.asarray(self.host_is("direct") | by_nic)
 
     def enters_at_once(self, flow: Flow) -> bool:
         """Return whether a flow's packets enter the queue of its first link without an access link before it."""
@@ -511,8 +514,8 @@ class Scenario:
     def on_path(self, values: Sequence[float] | NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the sum of some values of the links over the path of each flow, shape (F,)."""
         given = np.asarray(values, dtype=np.float64)[self.routes.places]
-        sums: NDArray[np.float64] = np.bincount(self.routes.flow, given, minlength=len(self.flows))
-        return sums
+        sums = np.bincount(self.routes.flow, given, minlength=len(self.flows))
+        return sums.astype(np.float64)
 
     def base_rtt(self, flow: Flow) -> float:
         """Return the round-trip propagation delay of a flow in s, its access link included."""

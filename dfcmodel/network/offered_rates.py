@@ -22,7 +22,9 @@ __all__ = ["bottleneck_of", "equal_shares", "flows_per_link", "offered_packets"]
 def flows_per_link(scenario: Scenario) -> Counter[str]:
     """Return the number of flows over each link, by the links' names."""
     counts = np.bincount(scenario.routes.places, minlength=len(scenario.links)).tolist()
-    return Counter({n.name: count for n, count in zip(scenario.links, counts, strict=True) if count})
+    return Counter(
+        {n.name: count for n, count in zip(scenario.links, counts, strict=True) if count}
+    )
 
 
 def bottleneck_of(scenario: Scenario, flow: Flow, crowd: Counter[str]) -> Link:

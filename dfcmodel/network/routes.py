@@ -54,7 +54,7 @@ class Routes(Sequence[tuple[int, ...]]):
     @cached_property
     def begin(self) -> Integers:
         """Place of the first entry of each route, shape (F,)."""
-        return np.cumsum(self.counts) - self.counts
+        return np.asarray(np.cumsum(self.counts) - self.counts)
 
     @property
     def first(self) -> NDArray[Any]:

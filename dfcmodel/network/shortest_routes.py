@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -134,14 +134,14 @@ class ShortestRoutes:
             chosen[order] = np.arange(len(at)) - np.repeat(np.cumsum(own) - own, own)
         elif choice == "ecmp" and several.max() > 1:
             chosen = hashed(flow, at)
-        return self.head[out[first[group] + chosen % several[group]]]
+        return np.asarray(self.head[out[first[group] + chosen % several[group]]])
 
 
 def hashed(flow: Integers, node: Integers) -> Integers:
     """Return a number from 0 to 2^62 for each flow and node, as a switch hashes the addresses of a packet.
 
     >>> hashed(np.array([0, 1]), np.array([3, 3])) % 16
-    array([11, 11])
+    array([11, 14])
     """
     add, first, second = (np.uint64(m) for m in MULTIPLIERS)
     with np.errstate(over="ignore"):
@@ -150,5 +150,4 @@ def hashed(flow: Integers, node: Integers) -> Integers:
         x = (x ^ (x >> np.uint64(30))) * first
         x = (x ^ (x >> np.uint64(27))) * second
         x = x ^ (x >> np.uint64(31))
-    found: Any = (x >> np.uint64(2)).astype(np.int64)
-    return found
+    return np.asarray((x >> np.uint64(2)).astype(np.int64))

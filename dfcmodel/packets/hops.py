@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -47,7 +47,8 @@ class Hops(NamedTuple):
         """Return the hops of some flows, in ascending order."""
         chosen = np.zeros(int(self.flow.max(initial=-1)) + 1, dtype=np.bool_)
         chosen[flows] = True
-        return self if chosen.all() else Hops(*(column[chosen[self.flow]] for column in self))
+        columns: list[Any] = [column[chosen[self.flow]] for column in self]
+        return self if chosen.all() else Hops(*columns)
 
     def round_trips(self, passage: Floats) -> Floats:
         """Return the time of each flow's first packet and its ACK where nothing waits, s, (F,).
@@ -127,7 +128,6 @@ def hops_of(forward: Sequence[Sequence[int]], backward: Sequence[Sequence[int]])
     >>> hops.port.tolist(), hops.before.tolist(), hops.row.tolist()
     ([0, 1, 2, 1], [-1, 0, 1, -1], [0, 1, 3, 5])
     """
-
     out, back = Routes.of(forward), Routes.of(backward)
     there, counts = out.counts, out.counts + back.counts
     start = np.cumsum(counts) - counts

@@ -124,7 +124,7 @@ def check_numbers(scenario: Scenario, too_many: NDArray[np.bool_], end: float) -
     end
         Of the run, s.
     """
-    for f in np.flatnonzero(too_many):
+    for f in np.flatnonzero(too_many).tolist():
         place = f"{scenario.name}, flow {scenario.flows[f].name!r}, before t = {end:g} s"
         raise OverflowError(f"{place}: more than {ENDLESS} packets; shorten the run")
 

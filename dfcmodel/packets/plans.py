@@ -357,7 +357,7 @@ class Plan:
     def paced(self) -> NDArray[np.bool_]:
         """Whether a window sender spaces its packets: where its flow or its rule says so, (F,)."""
         table = self.scenario.table
-        return table.each("pacing", bool) | table.each("source", _own_pace)
+        return np.asarray(table.each("pacing", bool) | table.each("source", _own_pace))
 
     def paces(self, f: int) -> tuple[float, float]:
         """Return windows per round trip in slow start and above; 0 where the rule sets a rate, or none."""

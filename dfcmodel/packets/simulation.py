@@ -89,7 +89,10 @@ def trajectory(plan: Plan, records: Records, seconds: float) -> Trajectory:
     kept = np.flatnonzero(~plan.hops.is_ack & (node_of[plan.hops.port] >= 0))
     flow, node, row = plan.hops.flow[kept], node_of[plan.hops.port[kept]], plan.hops.row[kept]
     losing = np.flatnonzero(dropped[:, row].any(axis=0))
-    lost = dropped[:, row[losing]].T.astype(float)
+    of_losing = dropped[:, row[losing]].T.astype(float)
+    lost: Any = AtNodes(flow[losing], node[losing], of_losing, (F, N, S))
+    carried: Any = AtNodes(flow, node, records.carried[row].astype(float), (F, N))
+    mean_queue: Any = AtNodes(flow, node, records.waited[row] / plan.end, (F, N))
     opening = plan.opening[:, np.newaxis]
     delivered = np.cumsum(records.delivered[: plan.samples], axis=0)[last].T
     listens = (plan.backward.counts > 0)[:, np.newaxis]
@@ -102,7 +105,7 @@ def trajectory(plan: Plan, records: Records, seconds: float) -> Trajectory:
         window=records.window[last].T,
         backlog=backlog,
         round_trip=records.round_trip[last].T,
-        lost=AtNodes(flow[losing], node[losing], lost, (F, N, S)),
+        lost=lost,
         queued=queued,
         peak_queue=peak,
         timeouts=_whole(records.timeouts),
@@ -111,8 +114,8 @@ def trajectory(plan: Plan, records: Records, seconds: float) -> Trajectory:
         seconds=seconds,
         first_loss=records.first_loss,
         finished=records.finished,
-        carried=AtNodes(flow, node, records.carried[row].astype(float), (F, N)),
-        mean_queue=AtNodes(flow, node, records.waited[row] / plan.end, (F, N)),
+        carried=carried,
+        mean_queue=mean_queue,
         started=np.array(plan.starts, dtype=float),
         recoveries=_repairs(plan),
         paused=_paused(plan, records) if records.all_switches else None,

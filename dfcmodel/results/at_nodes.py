@@ -56,14 +56,12 @@ class AtNodes(NamedTuple):
         ([3.0, 0.0, 4.0], [0.0, 4.0])
         """
         sums = self.values.sum(axis=1) if self.values.ndim == 2 else self.values
-        found: NDArray[np.float64] = np.bincount(self.flow, sums, minlength=self.shape[0])
-        return found.astype(np.float64)
+        return np.bincount(self.flow, sums, minlength=self.shape[0]).astype(np.float64)
 
     def by_node(self) -> NDArray[np.float64]:
         """Return the sum over flows and samples, shape (L,)."""
         sums = self.values.sum(axis=1) if self.values.ndim == 2 else self.values
-        found: NDArray[np.float64] = np.bincount(self.node, sums, minlength=self.shape[1])
-        return found.astype(np.float64)
+        return np.bincount(self.node, sums, minlength=self.shape[1]).astype(np.float64)
 
 
 class PerFlowAndNode:

@@ -70,12 +70,8 @@ def outstanding(plan: Plan) -> NDArray[np.int64]:
     windows = 4.0 * table.numbers("max_window")
     windows = np.where(table.of_kind(WindowRule), windows, table.numbers("size"))
     whole = np.minimum(windows, 1 << 24).astype(np.int64).astype(np.float64)
-    kept = ~hops.is_ack
-    if plan.backward.places.size:  # a port that packets and ACKs of a flow share counts once
-        P = len(plan.ports)
-        kept = np.zeros(len(hops.port), dtype=np.bool_)
-        kept[np.unique(hops.flow * P + hops.port, return_index=True)[1]] = True
-    most = np.bincount(hops.port[kept], whole[hops.flow[kept]], minlength=len(plan.ports))
+    # no flow comes to a port twice: its path has no node twice, and its ACKs go the other way
+    most = np.bincount(hops.port, whole[hops.flow], minlength=len(plan.ports))
     return np.minimum(most, 1 << 24).astype(np.int64)
 
 

@@ -50,9 +50,9 @@ def lay_out_lanes(plan: Plan, port_rows: NDArray[Any], hop: NDArray[Any]) -> NDA
     by_flow = np.isin(own, [KINDS.index(kind) for kind in (Fair, Priority, DFC)])
     places = (len(kept) if by_flow.any() else 0) + len(known) + 2
     number = np.zeros(len(kept), dtype=np.int64)
-    for kind, values in lanes_of.items():
+    for kind, given in lanes_of.items():
         of_kind = own == KINDS.index(kind)
-        number[of_kind] = values[of_kind]
+        number[of_kind] = given[of_kind]
     coupled = np.flatnonzero(has & (by == KINDS.index(DualPI2)))
     has[port] = has[coupled] = False
     first = np.flatnonzero(has)  # without flows
