@@ -328,7 +328,7 @@ class Scenario:
         found = []
         for u, flows in self.feeders(n).items():
             over = self.feeding(u)
-            room = link.discipline.room(over.rate, over.delay)
+            room = link.discipline.room(over.rate, over.delay, self.packet_size, link.buffer)
             classes = {self.flows[f].priority for f in flows} & set(link.discipline.classes)
             found += [(u, priority, room) for priority in sorted(classes)]
         return found
