@@ -11,6 +11,7 @@ import re
 import sys
 from collections.abc import Callable
 
+from dfcmodel.network.pause_responses import QUANTUM, RESPONSE_QUANTA
 from hopflow.checks import one_number, shown
 from hopflow.units import quantity
 
@@ -32,16 +33,8 @@ __all__ = [
 Given = str | float
 """A string with a number and its unit, or a number in SI units where that is unambiguous."""
 
-QUANTUM = 512
-"""Bits of a pause quantum (IEEE 802.3, 31B.2)."""
 LONGEST_CABLE = 100e3
 """Upper limit of the cable length, m."""
-RESPONSE_QUANTA = {
-    100e6: 1, 1e9: 2, 10e9: 67, 25e9: 80, 40e9: 118, 50e9: 147, 100e9: 394, 200e9: 453, 400e9: 905,
-    800e9: 905,
-}  # fmt: skip
-"""Largest response time of a peer in pause quanta by line rate (b/s), until it starts no frame:
-IEEE 802.3, 31B.3.7, as listed in SONiC's buffer_headroom_mellanox.lua."""
 
 _NUMBER = r"([-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)\s*"
 _LENGTHS = {"m": 1.0, "km": 1e3, "ft": 0.3048}

@@ -6,7 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from dfcmodel.network.buffers import ByteBuffer
 from dfcmodel.network.disciplines import Discipline, QueueManager, check_manager
+from dfcmodel.network.pause_responses import default_headroom, small_packet_factor
 from hopflow.checks import choice, one_number, whole
 
 __all__ = ["ALL", "CONTROL", "IN_TRANSMISSION", "PFC"]
@@ -47,9 +49,10 @@ class PFC(Discipline):
         Pause a class of an ingress above ``xoff`` packets, let it go on at ``xon`` or below;
         0 <= xon <= xoff.
     headroom
-        Packets of each class and ingress for which there is room above ``xoff``. None: what can come until
-        the pause is obeyed, ``rate * (2 * delay + signalling) + 2`` of the paused link; `dfcmodel.lossless`
-        has the exact worst case of real ports.
+        Packets of each class and ingress for which there is room above ``xoff``. None: that of `headroom` for the
+        rate and the delay of the paused link and frames of the scenario's ``packet_size``, with the response time of
+        IEEE 802.3 for its rate. A rate that the standard does not list takes the response time of the next faster one,
+        of the fastest one beyond it, and `Trajectory.summary` says so.
     signalling
         Time to generate and act on a message, in s, in addition to the propagation delay.
     manager
@@ -141,19 +144,27 @@ class PFC(Discipline):
             one_number("headroom", self.headroom, at_least=0.0, hint="in packets")
         one_number("signalling", self.signalling, at_least=0.0, at_most=10.0, hint="in s")
 
-    def room(self, rate: float, delay: float) -> float:
-        """Return for how many packets of a class that come over one link there is room.
+    def room(
+        self, rate: Any, delay: Any, packet_size: float = 1500.0, buffer: float | ByteBuffer = 0.0
+    ) -> Any:
+        """Return for how many packets of a class that come over one link there is room; numbers or arrays.
 
         Parameters
         ----------
         rate, delay
             Of that link, packets/s and s.
+        packet_size
+            Bytes per packet.
+        buffer
+            In which they wait. In cells, ACKs in the class may take more of it than as many bytes of packets.
 
         Examples
         --------
-        >>> PFC(xoff=100.0).room(rate=1e4, delay=1e-3)
-        122.0
+        >>> round(PFC(xoff=100.0).room(rate=1e4, delay=1e-3), 3)
+        122.072
         """
         if self.headroom is not None:
             return self.xoff + self.headroom
-        return self.xoff + rate * (2.0 * delay + self.signalling) + IN_TRANSMISSION
+        headroom = default_headroom(rate, delay, packet_size, self.signalling)
+        factor = small_packet_factor(buffer, packet_size) if self.acks == "class" else 1.0
+        return self.xoff + factor * headroom

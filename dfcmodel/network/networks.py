@@ -403,7 +403,7 @@ class Scenario:
         found = []
         for u, own in self._classes_fed.get(n, {}).items():
             over = self.feeding(u)
-            room = link.discipline.room(over.rate, over.delay)
+            room = link.discipline.room(over.rate, over.delay, self.packet_size, link.buffer)
             classes = own & set(link.discipline.classes)
             found += [(u, priority, room) for priority in sorted(classes)]
         return found

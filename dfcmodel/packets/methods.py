@@ -41,7 +41,7 @@ class Packets:
         ``"standard"``: timers by RFC 6298, and ``buffer`` packets in the queue besides the one in
         transmission. ``"ns2"``: the conventions of ns-2.35: a connection begins with a packet of 40
         bytes, timers count ticks of 10 ms with a phase per agent, drop-tail queues hold ``buffer -
-        1`` packets besides the one in transmission, thresholds are whole packets.
+        1`` packets, or bytes of a `ByteBuffer`, besides the one in transmission, thresholds are whole packets.
     recovery
         Loss recovery of the senders, for all flows or as a mapping from flow names; None is the default of
         each window rule. ``"tahoe"``, ``"reno"`` (RFC 5681), ``"newreno"`` (RFC 6582), ``"sack"`` (as ns-2's

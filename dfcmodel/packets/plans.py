@@ -419,10 +419,13 @@ class Plan:
         port, before, priority = arrivals_of(self.hops, kept & ~self.hops.is_ack, ranks)
         over = np.where((before < 0) | (before >= len(links)), port, before)  # access like first
         rate, delay = np.array([(link.rate, link.delay) for link in links]).T[:, over]
-        room = np.empty(len(port))
-        for n in np.unique(own[port]).tolist():
-            rows = own[port] == n
-            room[rows] = rules[n].room(rate[rows], delay[rows])
+        room, size = np.empty(len(port)), self.scenario.packet_size
+        buffers = list(dict.fromkeys(link.buffer for link in links))
+        place = {buffer: k for k, buffer in enumerate(buffers)}
+        kind = own[port] * len(buffers) + np.array([place[link.buffer] for link in links])[port]
+        for key in np.unique(kind).tolist():
+            rows, (n, k) = kind == key, divmod(key, len(buffers))
+            room[rows] = rules[n].room(rate[rows], delay[rows], size, buffers[k])
         return Ingresses(port, before, priority, room)
 
     @cached_property

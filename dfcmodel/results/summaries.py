@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dfcmodel.network.pause_responses import assumed_responses
 from dfcmodel.results.loss_summaries import largest_queue, places_of_losses
 from dfcmodel.results.unfinished import described
 
@@ -27,6 +28,17 @@ def _source(flow: Flow, recovery: str) -> str:
     name = type(flow.source).__name__
     own = getattr(flow.source, "recovery", recovery)
     return name if recovery in ("", own) else f"{name} with recovery {recovery!r}"
+
+
+def _about_responses(assumed: dict[float, float]) -> str:
+    """Return which response times the default headroom takes from other rates."""
+    pairs = [f"{_gbps(rate)} as {_gbps(listed)}" for rate, listed in assumed.items()]
+    more = f" and {len(pairs) - 3} others" if len(pairs) > 3 else ""
+    return f"IEEE 802.3 has no response time for these rates: {', '.join(pairs[:3])}{more}"
+
+
+def _gbps(bits: float) -> str:
+    return f"{bits / 1e9:.4g} Gb/s"
 
 
 def summary_rows(run: Any) -> dict[str, object]:
@@ -62,6 +74,8 @@ def summary_rows(run: Any) -> dict[str, object]:
         rows["lost in a lossless class"] = f"{losses[0]}{more}"
     if places := places_of_losses(run):
         rows["lost at"] = places
+    if assumed := assumed_responses(scenario):
+        rows["headroom of PFC"] = _about_responses(assumed)
     rows["largest queue"] = largest_queue(run)
     rows["imbalance"] = f"{run.imbalance.max():.1e} of the packets emitted"
     took = f"{run.time[-1]:g} s simulated in {run.seconds:.2f} s"

@@ -9,12 +9,13 @@ a continuous function of the parameters, with kinks where a branch of the law ch
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from dfcmodel.network.buffers import buffer_in_packets
 from dfcmodel.network.disciplines import DFC, Pause
 from dfcmodel.network.flows import CBR
 from dfcmodel.network.networks import Scenario
@@ -172,7 +173,11 @@ class Twin:
     @cached_property
     def parameters(self) -> Parameters:
         """The parameters of the scenario."""
-        flows, links = self.scenario.flows, self.scenario.links
+        flows, size = self.scenario.flows, self.scenario.packet_size
+        links = [
+            replace(link, buffer=buffer_in_packets(link.buffer, size))
+            for link in self.scenario.links
+        ]
         thresholds = [
             min(flow.source.State().ssthresh, flow.max_window)
             if isinstance(flow.source, WindowRule)

@@ -23,7 +23,7 @@ from hopflow import mbps
 from tests.default_constants import check_row, check_sources, names, rows
 
 TABLE = Path(__file__).with_name("default_constants.csv")
-OTHERS = ("Link", "Flow", "Scenario", "OnOff", "Packets", "Fluid", "SelectiveRepair")
+OTHERS = ("ByteBuffer", "Link", "Flow", "Scenario", "OnOff", "Packets", "Fluid", "SelectiveRepair")
 """Classes with defaults that are not disciplines."""
 NUMERICAL = {
     "Fluid.steps_per_delay", "Fluid.backend", "Fluid.whole_losses", "Fluid.accuracy",

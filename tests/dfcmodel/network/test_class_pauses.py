@@ -174,12 +174,10 @@ def test_a_queue_of_two_classes_cannot_stop_one_of_them() -> None:
 
 
 def test_a_buffer_has_room_for_all_that_is_reserved() -> None:
-    """Two inputs of 50 packets and what comes until the pause is obeyed, 22 each."""
+    """Two inputs of 50 packets and the headroom of 120 Mb/s and 1 ms, 22.07 each."""
     scenario = two_classes()
-    small = replace(scenario.links[2], buffer=143.0)
-    match = (
-        r"buffer of link '3->4' = 143: PFC reserves 144 packets of its buffer for 2 ingress queues"
-    )
+    small = replace(scenario.links[2], buffer=144.0)
+    match = r"buffer of link '3->4' = 144: PFC reserves 144.143 packets of its buffer for 2 ingress"
     with pytest.raises(ValueError, match=match):
         replace(scenario, links=[*scenario.links[:2], small])
     with pytest.raises(ValueError, match=r"shared of link a->b = False: its classes divide one"):

@@ -16,6 +16,7 @@ from dfcmodel import (
     FIFO,
     PFC,
     RED,
+    ByteBuffer,
     Flow,
     Fluid,
     Link,
@@ -347,3 +348,9 @@ def test_pauses_by_class_are_refused() -> None:
     other = replace(links[0], discipline=storm.discipline)
     with pytest.raises(ValueError, match=r"storm = 0\.1 of link 1->2: must be None"):
         Twin(replace(scenario, links=[other, storm]))()
+
+
+def test_a_buffer_in_bytes_is_one_of_as_many_packets() -> None:
+    links = chain(3, rate=1e3, delay=1e-2, buffer=ByteBuffer("48 kB"))
+    one = Scenario("one", links, (Flow("x", (1, 2, 3), CBR(1.5e3)),), packet_size=1200.0)
+    assert Twin(one, duration=0.1, sample=0.01).parameters.buffer == 40.0
