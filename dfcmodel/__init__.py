@@ -47,6 +47,7 @@ from dfcmodel.packets.recoveries import (
     LossRecovery,
     NewRenoRecovery,
     PRRRecovery,
+    RackRecovery,
     RenoRecovery,
     SackRecovery,
     TahoeRecovery,
@@ -55,6 +56,8 @@ from dfcmodel.packets.recoveries import (
     reduce_window,
     restart_timer,
     retransmit,
+    send_new,
+    set_alarm,
 )
 from dfcmodel.packets.traces import PacketTrace, trace_packets
 from dfcmodel.results.ensemble_comparisons import EnsembleComparison
@@ -115,6 +118,7 @@ __all__ = [
     "Priority",
     "QueueManager",
     "QueuedPacket",
+    "RackRecovery",
     "RampMarking",
     "Refinement",
     "RenoRecovery",
@@ -160,6 +164,8 @@ __all__ = [
     "save_scenario",
     "scenario_schema",
     "search_worst",
+    "send_new",
+    "set_alarm",
     "share_intervals",
     "shrink_packets",
     "simulate",

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 __all__ = ["Packets"]
 
 CONVENTIONS = ("standard", "ns2")
+OWN_BY_DELIVERIES = ("prr", "rack")
+"""Recoveries in whose place rules of deliveries have their own, with ``"sack"``."""
 REPAIRS = ("go-back-n", "none")
 """What senders at the rate of a rule do about losses; the first is the default."""
 
@@ -44,9 +46,11 @@ class Packets:
         each window rule. ``"tahoe"``, ``"reno"`` (RFC 5681), ``"newreno"`` (RFC 6582), ``"sack"`` (as ns-2's
         Sack1: the window is cut at once, and nothing is sent until less than it is in flight), or ``"prr"``:
         SACK with proportional rate reduction and its slow-start reduction bound (RFC 6937), as Linux sends
-        since 3.2; of ns-3 see the documentation of packets. Or a `LossRecovery` of one's own, in the standard
+        since 3.2; of ns-3 see the documentation of packets. ``"rack"``: RACK-TLP with that reduction (RFC 8985), as
+        Linux since 4.18: losses are found by time, and probes repair losses of a transfer's last packets. Or a `LossRecovery` of one's own, in the standard
         convention. Cuts for congestion marks are at once, and rules of
-        deliveries, which set the window in recovery themselves, run with ``"sack"`` under ``"prr"``.
+        deliveries, which set the window in recovery and find losses by time themselves, run with ``"sack"`` under
+        ``"prr"`` and ``"rack"``.
         Of rate rules ``"go-back-n"``, their default (the receiver takes packets in order alone, and tells of the first
         one beyond a gap; nothing acknowledged for ``min_rto`` of the scenario is a loss, too), or ``"none"``. A name
         that is given for all flows is for those that have it.
@@ -143,7 +147,7 @@ class Packets:
                     name = f"recovery of flow {flow.name!r} with {flow.source!r}"
                     choice(name, chosen, RECOVERIES)
                 chosen = None
-            own_window = chosen == "prr" and isinstance(flow.source, DeliveryRule)
+            own_window = chosen in OWN_BY_DELIVERIES and isinstance(flow.source, DeliveryRule)
             found.append(chosen if own and chosen is not None and not own_window else own)
         return tuple(found)
 

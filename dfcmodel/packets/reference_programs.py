@@ -54,7 +54,8 @@ class RankedQueue(Queue):
         own = self.own.setdefault(
             key, {name: getattr(kind.State(), name) for name in self.program.of_flow}
         )
-        left = 1.0 if packet.is_ack else _size(flow) - packet.number
+        size = _size(flow) + float(plan.opening[packet.flow])
+        left = 1.0 if packet.is_ack else size - packet.number
         seen = QueuedPacket(
             now, float(packet.flow), float(flow.priority), float(packet.is_ack),
             float(packet.listens and not packet.is_ack), self.size_of(packet), left, rank or 0.0,

@@ -45,6 +45,6 @@ def lay_out_programs(plan: Plan, packets: int, hops: int) -> dict[str, Any]:
         own["state"][at == p, : len(rule.of_flow)] = state[len(state) - len(rule.of_flow) :]
     flows = plan.scenario.flows
     for name, values in (("priority", [flow.priority for flow in flows]),
-                         ("size", [flow.size if flow.idle == math.inf else math.inf for flow in flows])):  # fmt: skip
+                         ("size", plan.opening + [flow.size if flow.idle == math.inf else math.inf for flow in flows])):  # fmt: skip
         own[name][plan.hops.row] = np.array(values, dtype=float)[plan.hops.flow]
     return {"program": program, "own": own, "rank": np.zeros(packets)}

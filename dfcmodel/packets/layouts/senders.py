@@ -74,8 +74,8 @@ def lay_out_flows(
     maps = np.where(flow["selective"] == 1, 2, 1)
     count = np.where(window, np.maximum(1, (flow["bit_mask"] + 1) >> 3) * maps, 0)
     flow["bits"] = np.where(window, np.cumsum(count) - count, 0)
-    sent = np.where(flow["samples"] == 1, flow["sent_mask"] + 1, 0)
-    flow["history"] = np.where(flow["samples"] == 1, np.cumsum(sent) - sent, 0)
+    sent = np.where(flow["listed"] == 1, flow["sent_mask"] + 1, 0)
+    flow["history"] = np.where(flow["listed"] == 1, np.cumsum(sent) - sent, 0)
     return flow, np.zeros(int(count.sum()) + 1, dtype=np.uint8), int(sent.sum())
 
 
@@ -88,7 +88,8 @@ def _row(
     for name, value in (("timed", -1), ("hole", -1),
                         ("least", -1), ("top", -1), ("pipe", -1), ("pipe_limit", -1), ("first_window", 2.0),
                         ("recover", 0 if ns2 else -2), ("backoff", 1.0),
-                        ("deadline", math.inf), ("ack_due", math.inf), ("pending", -1), ("held_until", math.inf), ("off_at", math.inf),
+                        ("deadline", math.inf), ("alarm", math.inf), ("next_loss", math.inf), ("min_rtt", math.inf),
+                        ("newest_sent", -math.inf), ("ack_due", math.inf), ("pending", -1), ("held_until", math.inf), ("off_at", math.inf),
                         ("first_loss", math.nan), ("finished", math.nan),
                         ("current", 3.0 if ns2 else 1.0), ("variance", 4800.0 if ns2 else 0.0),
                         ("recovery", BLIND), ("fin", -1),
@@ -118,6 +119,9 @@ def _row(
         if isinstance(source, DeliveryRule):
             row["samples"], row["not_ect"] = 1, not row["accurate"]
             row["sent_mask"] = 4 * count - 1
+        elif recovery.by_time:
+            row["by_time"], row["sent_mask"] = 1, 4 * count - 1
+        row["listed"] = row["samples"] + row["by_time"]
         if given.handshake:
             _set_handshake(row, given)
     elif isinstance(source, RateRule):
