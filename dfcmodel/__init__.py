@@ -50,6 +50,7 @@ from dfcmodel.packets.recoveries import (
     LossRecovery,
     NewRenoRecovery,
     PRRRecovery,
+    RackRecovery,
     RenoRecovery,
     SackRecovery,
     TahoeRecovery,
@@ -58,6 +59,8 @@ from dfcmodel.packets.recoveries import (
     reduce_window,
     restart_timer,
     retransmit,
+    send_new,
+    set_alarm,
 )
 from dfcmodel.packets.repairs import SelectiveRepair
 from dfcmodel.packets.traces import PacketTrace, trace_packets
@@ -121,6 +124,7 @@ __all__ = [
     "Priority",
     "QueueManager",
     "QueuedPacket",
+    "RackRecovery",
     "RampMarking",
     "Refinement",
     "RenoRecovery",
@@ -171,6 +175,8 @@ __all__ = [
     "save_scenario",
     "scenario_schema",
     "search_worst",
+    "send_new",
+    "set_alarm",
     "share_intervals",
     "shrink_packets",
     "simulate",

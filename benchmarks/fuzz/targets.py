@@ -373,6 +373,7 @@ FREE = {
 OF_A_RULE = {
     "maximum", "minimum", "where", "add_at", "Mean",
     "grow_window", "limited_transmit", "reduce_window", "restart_timer", "retransmit",
+    "send_new", "set_alarm",
 }  # fmt: skip
 """Functions for rules and recoveries, which take what these have: numbers, arrays, tracers, senders."""
 

@@ -22,6 +22,8 @@ Recovery: TypeAlias = str | LossRecovery | SelectiveRepair
 """What may be given as a recovery: of senders with a window, or at the rate of a rule."""
 
 CONVENTIONS = ("standard", "ns2")
+OWN_BY_DELIVERIES = ("prr", "rack")
+"""Recoveries in whose place rules of deliveries have their own, with ``"sack"``."""
 
 
 @dataclass(frozen=True)
@@ -47,9 +49,11 @@ class Packets:
         each window rule. ``"tahoe"``, ``"reno"`` (RFC 5681), ``"newreno"`` (RFC 6582), ``"sack"`` (as ns-2's
         Sack1: the window is cut at once, and nothing is sent until less than it is in flight), or ``"prr"``:
         SACK with proportional rate reduction and its slow-start reduction bound (RFC 6937), as Linux sends
-        since 3.2; of ns-3 see the documentation of packets. Or a `LossRecovery` of one's own, in the standard
+        since 3.2; of ns-3 see the documentation of packets. ``"rack"``: RACK-TLP with that reduction (RFC 8985), as
+        Linux since 4.18: losses are found by time, and probes repair losses of a transfer's last packets. Or a `LossRecovery` of one's own, in the standard
         convention. Cuts for congestion marks are at once, and rules of
-        deliveries, which set the window in recovery themselves, run with ``"sack"`` under ``"prr"``.
+        deliveries, which set the window in recovery and find losses by time themselves, run with ``"sack"`` under
+        ``"prr"`` and ``"rack"``.
         Of rate rules ``"go-back-n"``, their default (the receiver takes packets in order alone, and tells of the first
         one beyond a gap; nothing acknowledged for ``min_rto`` of the scenario is a loss, too), ``"selective"`` or a
         `SelectiveRepair` with its timeouts (the receiver keeps what comes out of order, and what is missing before it is
@@ -153,7 +157,7 @@ class Packets:
             if name is not None and own:
                 choice(f"recovery of flow {name!r} with {source!r}", chosen, RECOVERIES)
             chosen = None
-        own_window = chosen == "prr" and isinstance(source, DeliveryRule)
+        own_window = chosen in OWN_BY_DELIVERIES and isinstance(source, DeliveryRule)
         return chosen if own and chosen is not None and not own_window else own
 
     def repair_of(self, scenario: Scenario) -> Sequence[str | SelectiveRepair]:

@@ -33,6 +33,7 @@ from dfcmodel.packets.reference_coupled import CoupledQueues
 from dfcmodel.packets.reference_deliveries import DeliverySender
 from dfcmodel.packets.reference_diffusion import Diffusive, begin_clock
 from dfcmodel.packets.reference_interfaces import HostQueues
+from dfcmodel.packets.reference_late_packets import ByTime
 from dfcmodel.packets.reference_programs import ProgramQueues, RankedQueue
 from dfcmodel.packets.reference_queues import (
     ByPriority,
@@ -171,6 +172,8 @@ class Simulation:
             return Arriving(self, f)
         if isinstance(source, Replay):
             return Replayed(self, f)
+        if kind and recovery_named(kind).by_time:
+            return ByTime(self, f, recovery_named(kind))
         if isinstance(kind, LossRecovery):
             return Programmed(self, f, kind)
         return ALL_SENDERS[kind](self, f) if kind else Blind(self, f)

@@ -70,7 +70,7 @@ class RankedQueue(Queue):
         if key not in self.hashes:
             found = flow_hash(*(np.array([each]) for each in (plan.seeds[self.p], *key)))
             self.hashes[key] = float(found[0])
-        left = 1.0 if packet.is_ack else float(flow.all_packets) - packet.number
+        left = 1.0 if packet.is_ack else float(flow.all_packets + plan.opening[packet.flow]) - packet.number
         rank, came, queue, backlog, size = view or View(0.0, now)
         return QueuedPacket(
             now, float(packet.flow), float(flow.priority), float(packet.is_ack),

@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from dfcmodel.packets.recoveries.base import ACTIONS, RecoveryEvent
+from dfcmodel.packets.plans import ENDLESS
+from dfcmodel.packets.recoveries.base import ACTIONS, LossRecovery, RecoveryEvent
 from dfcmodel.packets.recoveries.checks import check_sender
 from dfcmodel.packets.reference_senders import Sack
 
 if TYPE_CHECKING:
     from dfcmodel.packets.protocols import EventSimulation
-    from dfcmodel.packets.recoveries.base import LossRecovery
     from dfcmodel.packets.reference_receivers import Packet
 
 __all__ = ["Programmed"]
@@ -26,6 +26,8 @@ class Programmed(Sack):
         self.own: dict[str, float] = dict(zip(recovery.State._fields, recovery.own, strict=True))
         self.pipe_limit, self.prr_out = -1.0, 0.0
         self.grows, self.burst = False, math.inf
+        self.reorder_window = 0.0
+        self.measured = {"min_rtt": math.inf, "reordered": 0.0, "next_loss": math.inf}
 
     def window(self) -> int:
         """Return the window in whole packets, inflated by the recovery."""
@@ -43,16 +45,20 @@ class Programmed(Sack):
             "dupacks": self.duplicates, "recovering": self.recovering, "inflation": self.inflation,
             "pipe": self.pipe, "pipe_limit": self.pipe_limit, "prr_out": self.prr_out,
             "timing": self.timing, "backoff": self.clock.backoff, "sacked": len(self.held),
-            "highest_sacked": self.highest_sacked(), **ACTIONS, **self.own,
+            "highest_sacked": self.highest_sacked(), "size": min(self.size, ENDLESS),
+            "reorder_window": self.reorder_window, **ACTIONS, **self.own,
         }  # fmt: skip
         return self.recovery.Sender(**{k: float(v) for k, v in numbers.items()})
 
-    def call(self, event: str, acked: int, delivered: int, newly_lost: int) -> None:
+    def call(
+        self, event: str, acked: int, delivered: int, newly_lost: int, unrepaired: bool = False
+    ) -> None:
         """Call a function of the recovery, and do what it asks for."""
         timed = acked > 0 and self.timing and self.acked >= self.timed
         seen = RecoveryEvent(
             self.simulation.now, self.rtt, float(acked), float(delivered), float(newly_lost),
-            float(timed), 0.0, float(self.ns2),
+            float(timed), float(unrepaired), float(self.ns2),
+            self.deadline - self.simulation.now, float(self.clock.srtt), **self.measured,
         )  # fmt: skip
         s = getattr(self.recovery, event)(self.sender(), seen)
         name = self.simulation.plan.scenario.flows[self.f].name
@@ -65,6 +71,7 @@ class Programmed(Sack):
         self.recovering, self.timing = int(s.recovering) == 1, int(s.timing) == 1
         self.inflation, self.pipe, self.pipe_limit = s.inflation, s.pipe, s.pipe_limit
         self.prr_out, self.clock.backoff = s.prr_out, s.backoff
+        self.reorder_window = s.reorder_window
         self.own = {field: getattr(s, field) for field in self.own}
         self.grows, self.burst = s.grow != 0.0, s.burst
         if s.reduce:
@@ -77,6 +84,21 @@ class Programmed(Sack):
             self.hole = max(self.hole, int(s.resend) + 1)
         if s.limited:
             self.send_one()
+        if s.fresh and self.next < self.size:
+            self.output(self.next)
+            self.next += 1
+        if s.alarm >= 0.0:
+            self.alarm = self.simulation.now + s.alarm
+            if self.alarm < math.inf:
+                self.simulation.wake(self.f, self.alarm)
+
+    def process_alarm(self) -> None:
+        """Let the recovery process its alarm."""
+        if type(self.recovery).on_alarm is LossRecovery.on_alarm:
+            return
+        self.call("on_alarm", 0, 0, 0)
+        if self.burst >= 1.0:
+            self.send()
 
     def receive(self, ack: Packet) -> None:
         """Process an ACK."""

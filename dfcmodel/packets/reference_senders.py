@@ -105,7 +105,7 @@ class Sender:
         self.action = ""
         self.timing, self.timed, self.timed_at = False, -1, 0.0
         self.deadline = math.inf
-        self.held_until = math.inf
+        self.held_until = self.alarm = math.inf
         self.rtt = 0.0
         self.timeouts = self.loss_events = 0
         self.accurate = answers_marks(type(self.rule))
@@ -218,6 +218,9 @@ class Sender:
         if self.held_until == now:
             self.held_until = math.inf
             self.send(forced=True)
+        if self.alarm == now:
+            self.alarm = math.inf
+            self.process_alarm()
         if self.deadline == now:
             self.deadline = math.inf
             if self.connecting:
@@ -240,6 +243,9 @@ class Sender:
 
     def see(self, ack: Packet) -> None:
         """Tell a rule of deliveries; others see none."""
+
+    def process_alarm(self) -> None:
+        """Let the recovery process its alarm; those that have none do nothing."""
 
     def resend_syn(self) -> None:
         """Send the SYN again after a timeout."""

@@ -37,7 +37,7 @@ def rest(simulation: EventSimulation, f: int) -> None:
         if simulation.now >= stop:
             return
         sender.size += flow.size
-        sender.send()
+        sender.start()
 
     sender.resting = True
     simulation.at(simulation.now + wait, CLASSES * len(simulation.queues) + f, begin)

@@ -10,6 +10,7 @@ from typing import Any
 
 from .deliveries import discard_sent, report_deliveries
 from .jit import compiled
+from .recovery import NEWLY_LOST, ON_ACK_IN_RECOVERY, UNREPAIRED, recover
 from .timers import back_off, set_timer
 
 __all__ = ["open_connection", "resend_syn"]
@@ -35,6 +36,10 @@ def open_connection(net: Any, senders: Any, f: int, e: int) -> None:
         set_timer(net, senders, f)
     if s.samples == 1:
         report_deliveries(net, senders, f, net.sent_at[e], 0.0)
+    if s.by_time == 1:
+        senders.exchange[NEWLY_LOST] = 0.0
+        senders.exchange[UNREPAIRED] = 0.0
+        recover(net, senders, f, ON_ACK_IN_RECOVERY, 0.0, 0.0)
 
 
 @compiled
@@ -44,7 +49,7 @@ def resend_syn(net: Any, senders: Any, f: int) -> None:
     s.timeouts += 1
     s.timing = 0  # Karn's algorithm (RFC 6298, 3)
     s.snd_nxt = 0
-    if s.samples == 1:
+    if s.listed == 1:
         discard_sent(senders, f)
     back_off(senders, f)
     set_timer(net, senders, f)

@@ -447,6 +447,16 @@ FLOW = np.dtype(
         ("syn", "i4"),  # 1: packet 0 has the SYN
         ("connecting", "i4"),  # 1: the SYN is not acknowledged
         ("fin", "i4"),  # the packet with the FIN; -1: none
+        ("by_time", "i4"),  # 1: its recovery finds losses by time (RFC 8985)
+        ("listed", "i4"),  # 1: its transmissions are in ``history``
+        ("reordered", "i4"),  # 1: the last ACK shows reordering
+        ("spare", "i4"),
+        ("alarm", "f8"),  # when its recovery is called, s; inf: not
+        ("reorder_window", "f8"),  # RACK.reo_wnd, s
+        ("min_rtt", "f8"),  # s
+        ("newest_sent", "f8"),  # RACK.xmit_ts, s
+        ("newest_rtt", "f8"),  # RACK.rtt, s
+        ("next_loss", "f8"),  # when the next packet is lost, s; inf: none
     ],
     align=True,
 )
@@ -492,7 +502,7 @@ HISTORY = np.dtype(
     ],
     align=True,
 )
-"""A transmission of a flow whose rule sees deliveries."""
+"""A transmission of a flow whose rule sees deliveries, or whose recovery finds losses by time."""
 
 TRACE = np.dtype(
     [
@@ -553,7 +563,7 @@ class Senders(NamedTuple):
         Any  # (rules, 5) addresses of the events of window and rate rules, and of arrival processes
     )
     arrivals: Any  # (N, 2) times since the start in s and packets of the traces that are replayed
-    recoveries: Any  # (recoveries, 3) addresses of the functions of loss recoveries
+    recoveries: Any  # (recoveries, 5) addresses of the functions of loss recoveries
     bits: Any  # bit maps of packets received, and of those acknowledged selectively
     received: Any  # (F, 8) recent SACK blocks of a receiver
     sacked: Any  # (F, 6) SACK blocks of the last ACK of a sender

@@ -214,7 +214,7 @@ def handle(net: Any, senders: Any, records: Any, u: int, now: float, end: float)
                     flags = int64(senders.out[i, 1])
                     if number >= 0:
                         e = new_packet(net, senders, f, number, flags)
-                        if senders.flow[f].samples == 1 and number >= senders.flow[f].opening:
+                        if senders.flow[f].listed == 1 and number >= senders.flow[f].opening:
                             on_packet_sent(senders, f, number)
                     else:
                         e = -1 - number

@@ -80,7 +80,7 @@ def in_flight(net: Any, senders: Any, f: int) -> float:
 def next_again(senders: Any, f: int) -> int:
     """Return the packet to send again first; -1: none."""
     s = senders.flow[f]
-    if s.samples == 0:
+    if s.listed == 0:
         return int64(next_hole(senders, f))
     return int64(next_lost(senders, f)) if s.recovering == 1 else int64(-1)
 

@@ -13,7 +13,7 @@ from .emission import output
 from .jit import call_on_record, inlined
 from .layout import ON_LOSS, int64
 from .rules import call_rule
-from .timers import NOW, NS2, set_timer
+from .timers import NOW, NS2, schedule, set_timer
 
 __all__ = [
     "BURST",
@@ -23,19 +23,22 @@ __all__ = [
     "GROW",
     "NEWLY_LOST",
     "ON_ACK_IN_RECOVERY",
+    "ON_ALARM",
     "ON_DUPLICATE",
     "ON_EXPIRY",
+    "ON_REPORT",
     "RESEND",
     "UNREPAIRED",
     "cut_back",
     "recover",
 ]
 
-ON_DUPLICATE, ON_ACK_IN_RECOVERY, ON_EXPIRY = 0, 1, 2  # columns of ``recoveries``
+ON_DUPLICATE, ON_ACK_IN_RECOVERY, ON_EXPIRY, ON_REPORT, ON_ALARM = 0, 1, 2, 3, 4
+"""Columns of ``recoveries``; with ``by_time`` the second is called outside of recovery as well."""
 NEWLY_LOST, UNREPAIRED = 0, 1  # of the ACK
-RESEND, BURST, REDUCE, GROW, RESTART, LIMITED = 2, 3, 4, 5, 6, 7  # the actions
-FAILED, FAILED_AT = 8, 9  # 1: a field is out of its range; time of that, s
-FIELDS = 10  # the fields of the sender then
+RESEND, BURST, REDUCE, GROW, RESTART, LIMITED, FRESH, ALARM = 2, 3, 4, 5, 6, 7, 8, 9  # the actions
+FAILED, FAILED_AT = 10, 11  # 1: a field is out of its range; time of that, s
+FIELDS = 12  # the fields of the sender then
 
 
 @inlined
@@ -79,3 +82,9 @@ def recover(net: Any, senders: Any, f: int, event: int, acked: float, delivered:
         if float(s.snd_nxt) <= float(s.snd_una - 1) + ahead and s.snd_nxt < s.size:
             output(net, senders, f, int64(s.snd_nxt))
             s.snd_nxt += 1
+    if w[FRESH] != 0.0 and s.snd_nxt < s.size:
+        output(net, senders, f, int64(s.snd_nxt))
+        s.snd_nxt += 1
+    if w[ALARM] >= 0.0:
+        s.alarm = now + w[ALARM]
+        schedule(net, senders, f, s.alarm, f)

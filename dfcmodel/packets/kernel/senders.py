@@ -13,6 +13,7 @@ from .deliveries import discard_sent, is_lost, report_deliveries
 from .emission import output
 from .handshake import open_connection, resend_syn
 from .jit import compiled, inlined
+from .late_packets import process_report
 from .layout import ON_ACK, ON_MARK, ON_TIMEOUT, int64
 from .pacing import send_by_pipe, send_paced
 from .random_numbers import uniform
@@ -177,6 +178,15 @@ def receive(net: Any, senders: Any, f: int, e: int) -> None:
         send(net, senders, f, 0, False)
         return
     marked = packet[e].marked == 1
+    if s.by_time == 1:
+        grows, burst = process_report(net, senders, f, e)
+        if grows and (s.accurate == 1 or not marked):
+            grow(senders, f)
+        if marked and s.accurate == 1:
+            answer_mark(senders, f)
+        if burst >= 1.0:
+            send(net, senders, f, 0 if burst >= UNLIMITED else int(burst), False)
+        return
     if marked and s.accurate == 0 and number > s.recover:
         cut_back(senders, f, ON_MARK)
     grows = True
@@ -228,7 +238,7 @@ def expire(net: Any, senders: Any, f: int) -> bool:
     if s.selective == 1:  # the receiver may have discarded what it reported (RFC 2018, 8)
         s.lost_all = 1
         clear(senders, f)
-    if s.samples == 1:
+    if s.listed == 1:
         discard_sent(senders, f)
     if s.snd_una == s.snd_max:
         return False

@@ -8,6 +8,7 @@ from typing import Any
 from .arrivals import CALLED, arrive
 from .calendar_queue import OUT
 from .jit import compiled, inlined
+from .late_packets import process_alarm
 from .layout import BLIND, ON_ACK, ON_TIMEOUT, RATED
 from .random_numbers import uniform
 from .repairs import expire_rated, has_next, take_next, watch_progress
@@ -171,8 +172,13 @@ def on_timer(net: Any, senders: Any, f: int) -> None:
         s.due = -1.0
         if s.onoff != CONSTANT and s.snd_una == s.size:
             s.size = min(s.size + int(s.on), ENDLESS)
-    for turn in range(2):
+    for turn in range(3):
         if turn == 1:
+            if s.alarm != now:
+                continue
+            held = False
+            sending = process_alarm(net, senders, f)
+        elif turn == 2:
             if s.deadline != now:
                 return
             held = False
@@ -188,8 +194,11 @@ def schedule_due_timers(net: Any, senders: Any, now: float) -> None:
     end = senders.clock[END]
     least = math.inf
     for f in range(len(flow)):
-        for agent in range(2):
-            deadline = flow[f].deadline if agent == 0 else flow[f].ack_due
+        for timer in range(3):
+            agent = timer & 1
+            deadline = flow[f].deadline if timer == 0 else flow[f].ack_due
+            if timer == 2:
+                deadline = flow[f].alarm
             if deadline < end:
                 if deadline >= now:
                     wake_at(net, f, deadline, f + agent * len(flow))

@@ -79,7 +79,7 @@ def lay_out_programs(plan: Plan, packets: int, hops: int) -> dict[str, Any]:
         queues[-1]["state"][:, :of_queue] = state[first_of_queue:first_of_flow]
         own["state"][at == p, :of_flow] = state[first_of_flow:]
     each = plan.hops
-    for name, values in (("priority", plan.priorities), ("size", plan.all_packets)):
+    for name, values in (("priority", plan.priorities), ("size", plan.all_packets + plan.opening)):
         own[name][each.row] = values[each.flow]
     own["hash"][each.row] = flow_hash(plan.seeds[each.port], each.flow, each.is_ack)
     found |= {"program": program, "own": own, "rank": np.zeros(packets)}

@@ -107,7 +107,8 @@ def _set_row(
     for name, value in (("timed", -1), ("hole", -1),
                         ("least", -1), ("top", -1), ("pipe", -1), ("pipe_limit", -1), ("first_window", 2.0),
                         ("recover", 0 if ns2 else -2), ("backoff", 1.0),
-                        ("deadline", math.inf), ("ack_due", math.inf), ("pending", -1), ("held_until", math.inf), ("off_at", math.inf),
+                        ("deadline", math.inf), ("alarm", math.inf), ("next_loss", math.inf), ("min_rtt", math.inf),
+                        ("newest_sent", -math.inf), ("ack_due", math.inf), ("pending", -1), ("held_until", math.inf), ("off_at", math.inf),
                         ("first_loss", math.nan), ("finished", math.nan),
                         ("current", 3.0 if ns2 else 1.0), ("variance", 4800.0 if ns2 else 0.0),
                         ("recovery", BLIND), ("rule", -1), ("fin", -1),
@@ -136,6 +137,9 @@ def _set_row(
         if isinstance(source, DeliveryRule):
             row["samples"], row["not_ect"] = 1, not row["accurate"]
             rows[1]["sent_mask"] = 4 * _places(given) - 1
+        elif recovery.by_time:
+            row["by_time"], rows[1]["sent_mask"] = 1, 4 * _places(given) - 1
+        row["listed"] = row["samples"] + row["by_time"]
         if given.handshake:
             _set_handshake(row, given)
     elif isinstance(source, RateRule):

@@ -9,9 +9,12 @@ from dfcmodel.packets.recoveries.base import (
     reduce_window,
     restart_timer,
     retransmit,
+    send_new,
+    set_alarm,
 )
 from dfcmodel.packets.recoveries.newreno import NewRenoRecovery
 from dfcmodel.packets.recoveries.prr import PRRRecovery
+from dfcmodel.packets.recoveries.rack import RackRecovery
 from dfcmodel.packets.recoveries.reno import RenoRecovery
 from dfcmodel.packets.recoveries.sack import SackRecovery
 from dfcmodel.packets.recoveries.tahoe import TahoeRecovery
@@ -21,6 +24,7 @@ __all__ = [
     "LossRecovery",
     "NewRenoRecovery",
     "PRRRecovery",
+    "RackRecovery",
     "RenoRecovery",
     "SackRecovery",
     "TahoeRecovery",
@@ -30,6 +34,8 @@ __all__ = [
     "reduce_window",
     "restart_timer",
     "retransmit",
+    "send_new",
+    "set_alarm",
 ]
 
 RECOVERIES: dict[str, LossRecovery] = {
@@ -38,6 +44,7 @@ RECOVERIES: dict[str, LossRecovery] = {
     "newreno": NewRenoRecovery(),
     "sack": SackRecovery(),
     "prr": PRRRecovery(),
+    "rack": RackRecovery(),
 }
 """Loss recoveries by their names in `Packets`."""
 

@@ -23,20 +23,24 @@ __all__ = [
     "reduce_window",
     "restart_timer",
     "retransmit",
+    "send_new",
+    "set_alarm",
 ]
 
 DUP_THRESH = 3.0
 """Duplicate ACKs that indicate a loss (RFC 5681, 3.2)."""
-EVENTS = ("on_duplicate_ack", "on_ack", "on_timeout")
+EVENTS = ("on_duplicate_ack", "on_ack", "on_timeout", "on_report", "on_alarm")
 SENDER_FIELDS = (
     "cwnd", "ssthresh", "snd_una", "snd_nxt", "snd_max", "recover", "dupacks", "recovering",
     "inflation", "pipe", "pipe_limit", "prr_out", "timing", "backoff", "sacked", "highest_sacked",
+    "size", "reorder_window",
 )  # fmt: skip
 """Fields of a sender that a recovery sees; the compiled engine passes them in this order."""
-READ_ONLY = ("snd_una", "snd_max", "sacked", "highest_sacked")
+READ_ONLY = ("snd_una", "snd_max", "sacked", "highest_sacked", "size")
 """Those that the engine keeps."""
 ACTIONS = {
-    "resend": -1.0, "burst": math.inf, "reduce": 0.0, "grow": 0.0, "restart": 0.0, "limited": 0.0
+    "resend": -1.0, "burst": math.inf, "reduce": 0.0, "grow": 0.0, "restart": 0.0, "limited": 0.0,
+    "fresh": 0.0, "alarm": -1.0,
 }  # fmt: skip
 """Fields by which a recovery acts, with their values before each event."""
 
@@ -52,6 +56,11 @@ class RecoveryEvent(NamedTuple):
     timed: float
     unrepaired: float
     ns2: float
+    rto_left: float = math.inf
+    srtt: float = 0.0
+    min_rtt: float = math.inf
+    reordered: float = 0.0
+    next_loss: float = math.inf
 
 
 MAX_OWN_FIELDS = 8
@@ -68,9 +77,10 @@ class LossRecovery:
 
     The engine of the packet level keeps what all senders share: sequence numbers, the round-trip time and the
     retransmission timer (RFC 6298), the window rule, the scoreboard of selective ACKs, and the sending of packets. It
-    calls a recovery for duplicate ACKs, for every ACK while the sender is in recovery, and for timeouts.
+    calls a recovery for duplicate ACKs, for every ACK while the sender is in recovery, and for timeouts. A recovery with
+    ``by_time`` is called for every ACK, and the engine looks for losses by time (RFC 8985, 6.2).
 
-    The three functions take the sender ``s`` and the event ``e`` and return the sender, ``s._replace(...)``. They are
+    The functions take the sender ``s`` and the event ``e`` and return the sender, ``s._replace(...)``. They are
     plain Python that is compiled, with the same restrictions as the functions of `responsefn.WindowRule`; numbers are
     floats. The constructor takes first values of the fields of ``State``.
 
@@ -93,11 +103,13 @@ class LossRecovery:
     ``backoff``          factor on the retransmission timeout (RFC 6298, 5.5)
     ``sacked``           packets above ``snd_una`` that are selectively acknowledged; read only
     ``highest_sacked``   the highest of them, -1: none; read only
+    ``size``             number of packets to send; read only
+    ``reorder_window``   of a recovery with ``by_time``: for how long, s, a packet may be late (RFC 8985, RACK.reo_wnd)
     ``burst``            how many packets may be sent at this ACK; infinite before each event
     ===================  ==========================================================================================
 
     The fields of ``State`` follow, and those that the actions set: `retransmit`, `reduce_window`, `grow_window`,
-    `restart_timer`, `limited_transmit`.
+    `restart_timer`, `limited_transmit`, `send_new`, `set_alarm`.
 
     ===================  ==========================================================================================
     field of ``e``       meaning
@@ -105,10 +117,17 @@ class LossRecovery:
     ``time``, ``rtt``    time and round-trip time of this ACK, s
     ``acked``            packets that the ACK acknowledges cumulatively
     ``delivered``        packets that it reports as received, selectively or cumulatively (RFC 6937, DeliveredData)
-    ``newly_lost``       holes below ``highest_sacked`` that it shows for the first time
+    ``newly_lost``       holes below ``highest_sacked`` that it shows for the first time; with ``by_time`` transmissions
+                         that are found lost now
     ``timed``            1: it acknowledges the packet whose round trip is measured
-    ``unrepaired``       1: packets that were lost beyond it still wait for retransmission (rules of deliveries)
+    ``unrepaired``       1: packets that were lost beyond it still wait for retransmission (``by_time``, rules of
+                         deliveries)
     ``ns2``              1: the conventions of ns-2
+    ``rto_left``         time to the expiry of the retransmission timer, s; inf: it does not run
+    ``srtt``             smoothed round-trip time, s (RFC 6298); 0: none yet
+    ``min_rtt``          least round-trip time, s, of the connection; with ``by_time``
+    ``reordered``        1: what it reports was sent before something that was reported earlier; with ``by_time``
+    ``next_loss``        time at which the next packet is lost unless it is reported before, s; inf: none; ``by_time``
     ===================  ==========================================================================================
 
     When a recovery sets ``recovering`` to 0 at an ACK, the engine treats that ACK as the first one after recovery: it
@@ -126,6 +145,10 @@ class LossRecovery:
         Whether the receiver reports selective ACKs (RFC 2018). In recovery the engine then sends while ``pipe`` is below
         ``pipe_limit``: the lowest hole below ``highest_sacked`` that was not sent again, or else new data (RFC 6675,
         NextSeg rules 1 and 2).
+    by_time
+        Whether losses are found by time (RFC 8985, 6.2, step 5): a packet is lost that was sent before one that was
+        reported, and is late by ``reorder_window`` more than that one's round trip. Needs ``selective``. The scoreboard
+        then lasts; in recovery the engine sends again what is lost, in the order in which it was found.
 
     Raises
     ------
@@ -153,6 +176,7 @@ class LossRecovery:
     State: ClassVar[Any] = NamedTuple("State", [])
     Sender: ClassVar[Any] = _sender_type(())
     selective: ClassVar[bool] = False
+    by_time: ClassVar[bool] = False
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
@@ -177,6 +201,9 @@ class LossRecovery:
                 msg = "must be a @staticmethod of the sender and the event, (s, e)"
                 raise ValueError(f"{cls.__name__}.{event}: {msg}")
 
+        if cls.by_time and not cls.selective:
+            msg = "must be False without selective acknowledgements (selective = True)"
+            raise ValueError(f"{cls.__name__}.by_time = True: {msg}")
         cls.Sender = _sender_type(names)
 
     def __init__(self, **first: float) -> None:
@@ -224,6 +251,19 @@ class LossRecovery:
     def on_timeout(s: Any, e: Any) -> Any:
         """Return the sender when its retransmission timer has expired, before the engine restarts it."""
         return s._replace(recovering=0.0, inflation=0.0, dupacks=0.0)
+
+    @staticmethod
+    def on_report(s: Any, e: Any) -> Any:
+        """Return the sender, with ``by_time``, at an ACK that reports a packet, before losses are looked for.
+
+        Set ``reorder_window`` here; `on_ack` or `on_duplicate_ack` follows, with what is lost.
+        """
+        return s
+
+    @staticmethod
+    def on_alarm(s: Any, e: Any) -> Any:
+        """Return the sender at the time that `set_alarm` has set; with ``by_time`` losses are looked for before."""
+        return s
 
 
 def retransmit(s: Any, number: float) -> Any:
@@ -289,3 +329,31 @@ def limited_transmit(s: Any) -> Any:
     1.0
     """
     return s._replace(limited=1.0)
+
+
+def send_new(s: Any) -> Any:
+    """Return the sender with an action: send a new packet whatever the window, if there is one (RFC 8985, 7.3).
+
+    Examples
+    --------
+    >>> from dfcmodel import LossRecovery, send_new
+    >>> s = LossRecovery.Sender(*len(LossRecovery.Sender._fields) * [0.0])
+    >>> send_new(s).fresh
+    1.0
+    """
+    return s._replace(fresh=1.0)
+
+
+def set_alarm(s: Any, after: float) -> Any:
+    """Return the sender with an action: call `LossRecovery.on_alarm` after a time in s, 1 ns at least; inf: not at all.
+
+    A sender has one alarm: this one replaces that which was set before.
+
+    Examples
+    --------
+    >>> from dfcmodel import LossRecovery, set_alarm
+    >>> s = LossRecovery.Sender(*len(LossRecovery.Sender._fields) * [0.0])
+    >>> set_alarm(s, 0.2).alarm
+    0.2
+    """
+    return s._replace(alarm=after)

@@ -20,6 +20,7 @@ from hopflow.errors import RuleError, failed_rule, place_of
 
 __all__ = [
     "NOTHING",
+    "OPTIONAL",
     "check_recovery",
     "check_sender",
     "ranges_of",
@@ -32,6 +33,10 @@ End = float | tuple[str, float]
 LARGEST = 2.0**31 - 1.0
 """Packets: the range of sequence numbers."""
 POSITIVE = math.ulp(0.0)
+SHORTEST_ALARM = 1e-9
+"""In s: shorter ones could come again and again at one time."""
+OPTIONAL = ("resend", "alarm")
+"""Actions that `NOTHING` leaves out."""
 WHOLE = ("snd_nxt", "recover", "dupacks", "recovering", "timing", "resend")
 """Fields that are whole numbers in the record of a flow."""
 NOTHING = ACTIONS["resend"]
@@ -51,12 +56,14 @@ RANGES: dict[str, tuple[End, End]] = {
     "backoff": (1.0, math.inf),
     "resend": (("snd_una", 0.0), LAST_SENT),
     "burst": (0.0, math.inf),
+    "reorder_window": (0.0, LARGEST),
+    "alarm": (SHORTEST_ALARM, math.inf),
 }
 """Ranges of what a recovery may set; compiled functions are checked by them too."""
 SAMPLE = {
     "cwnd": 12.5, "ssthresh": 20.0, "snd_nxt": 60.0, "snd_max": 60.0, "inflation": 1.0, "pipe": 9.0,
     "pipe_limit": -1.0, "prr_out": 2.0, "timing": 1.0, "backoff": 2.0, "sacked": 4.0,
-    "highest_sacked": 50.0, **ACTIONS,
+    "highest_sacked": 50.0, "size": 1000.0, "reorder_window": 0.0, **ACTIONS,
 }  # fmt: skip
 """What all sample states have in common."""
 VARIED = {
@@ -76,7 +83,7 @@ def sample_states(kind: type[LossRecovery]) -> Iterator[tuple[Any, RecoveryEvent
         for values in itertools.product(*VARIED.values()):
             varied = dict(zip(VARIED, values, strict=True))
             s = kind.Sender(**SAMPLE, **varied, **first)
-            yield s, RecoveryEvent(3.0, 0.1, 2.0, 3.0, 1.0, 1.0, 0.0, 0.0)
+            yield s, RecoveryEvent(3.0, 0.1, 2.0, 3.0, 1.0, 1.0, 0.0, 0.0, 0.4, 0.1, 0.05, 1.0, 3.1)
 
 
 def check_recovery(kind: type[LossRecovery]) -> None:
@@ -149,7 +156,7 @@ def check_sender(recovery: LossRecovery | str, s: Any, place: str) -> None:
     ranges = {
         name: tuple(_value(end, s) for end in ends)
         for name, ends in ranges_of(s._fields).items()
-        if name != "resend" or s.resend != NOTHING
+        if name not in OPTIONAL or getattr(s, name) != NOTHING
     }
     for name, (low, high) in ranges.items():
         value = getattr(s, name)

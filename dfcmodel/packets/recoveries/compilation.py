@@ -10,15 +10,22 @@ from __future__ import annotations
 import ctypes
 import functools
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from dfcmodel.packets.kernel.layout import FLOW, MAX_OWN
 from dfcmodel.packets.kernel.recovery import FAILED, FIELDS, NEWLY_LOST, RESEND, UNREPAIRED
-from dfcmodel.packets.recoveries.base import ACTIONS, EVENTS, SENDER_FIELDS, RecoveryEvent
+from dfcmodel.packets.recoveries.base import (
+    ACTIONS,
+    EVENTS,
+    SENDER_FIELDS,
+    LossRecovery,
+    RecoveryEvent,
+)
 from dfcmodel.packets.recoveries.checks import (
     NOTHING,
+    OPTIONAL,
     check_recovery,
     check_sender,
     ranges_of,
@@ -29,11 +36,10 @@ from hopflow.errors import RuleError
 from hopflow.kernels import KernelError, build_callbacks
 from hopflow.kernels.module import Module
 
-if TYPE_CHECKING:
-    from dfcmodel.packets.recoveries.base import LossRecovery
-
 __all__ = ["EXCHANGED", "recovery_events", "sender_of"]
 
+MEASURED = ("deadline", "srtt", "min_rtt", "reordered", "next_loss")
+"""Fields of a flow's record that a recovery sees in the event, of the first one what is left of it."""
 SIGNATURE = "void(CPointer(float64), CPointer(int32), CPointer(float64), float64, float64, float64, float64)"
 EXCHANGED = FIELDS + len(SENDER_FIELDS) + len(ACTIONS) + MAX_OWN
 """Numbers of the array that the engine and the functions of recoveries exchange."""
@@ -42,7 +48,9 @@ _compiled: dict[type[Any], tuple[list[Module], dict[str, Any]]] = {}
 
 
 def recovery_events(kinds: Iterable[type[LossRecovery]], *, compiled: bool = True) -> Any:
-    """Return the events of loss recoveries, shape (recoveries, 3), in the order of `EVENTS`: addresses, or functions.
+    """Return the events of loss recoveries, shape (recoveries, 5), in the order of `EVENTS`: addresses, or functions.
+
+    0: a function that does nothing, so that it is not called.
 
     Raises
     ------
@@ -56,9 +64,14 @@ def recovery_events(kinds: Iterable[type[LossRecovery]], *, compiled: bool = Tru
     for row, kind in zip(table, given, strict=False):
         check_recovery(kind)
         callbacks = _callbacks(kind) if compiled else {}
-        for n, event in enumerate(EVENTS):
+        for n, event in enumerate(_events_of(kind)):
             row[n] = callbacks[event].address if compiled else _on_record(kind, event)
     return table
+
+
+def _events_of(kind: type[LossRecovery]) -> tuple[str, ...]:
+    """Return the functions of a recovery that the engine calls, the first ones of `EVENTS`: others do nothing."""
+    return EVENTS if kind.by_time or kind.on_alarm is not LossRecovery.on_alarm else EVENTS[:3]
 
 
 def sender_of(recovery: LossRecovery, exchanged: Any) -> Any:
@@ -72,7 +85,7 @@ def _places(fields: tuple[str, ...]) -> dict[str, str]:
     """Return the place of each field of a sender, and of its own state, in the record of a flow."""
     own = fields[len(SENDER_FIELDS) + len(ACTIONS) :]
     found = {}
-    for name in (*SENDER_FIELDS, "rtt", "timed"):
+    for name in (*SENDER_FIELDS, "rtt", "timed", *MEASURED):
         kind, offset = FLOW.fields["top" if name == "highest_sacked" else name][:2]  # type: ignore[index]
         found[name] = f"i[{offset // 4}]" if kind == np.int32 else f"p[{offset // 8}]"
     first = FLOW.fields["own"][1] // 8  # type: ignore[index]
@@ -87,13 +100,14 @@ def _callbacks(kind: type[LossRecovery]) -> dict[str, Any]:
     fields = kind.Sender._fields
     types = {"State": fields, "Event": RecoveryEvent._fields}
     modules, adapters = [], {}
-    for event in EVENTS:
+    events = _events_of(kind)
+    for event in events:
         modules.append(Module(types, set(EVENTS), floats=True))
         modules[-1].add(event, getattr(kind, event), "State")
         adapters[event] = _adapter(event, fields, modules[-1].replaced)
-    functions = {f"recovery_{event}": getattr(kind, event) for event in EVENTS}
+    functions = {f"recovery_{event}": getattr(kind, event) for event in events}
     callbacks = build_callbacks(functions, types, adapters, SIGNATURE, floats=True)
-    for event in EVENTS:
+    for event in events:
         _check(kind, event, callbacks[event])
     _compiled[kind] = modules, callbacks
     return callbacks
@@ -107,12 +121,14 @@ def _adapter(event: str, fields: tuple[str, ...], replaced: set[str]) -> str:
     values[len(SENDER_FIELDS) : len(SENDER_FIELDS) + len(ACTIONS)] = actions
     timed = f"{places['timing']} == 1 and {places['snd_una']} > {places['timed']}"
     kept = [name for name in fields if name in replaced and name not in ACTIONS]
+    left, *others = [f"float({places[name]})" for name in MEASURED]
+    measured = ", ".join([f"{left} - time", *others])
     return "\n".join(
         [
             f"def {event}(p, i, w, time, ns2, acked, delivered):",
             f"    old = State({', '.join(values)})",
             f"    timed = 1.0 if acked > 0.0 and {timed} else 0.0",
-            f"    seen = Event(time, {places['rtt']}, acked, delivered, w[{NEWLY_LOST}], timed, w[{UNREPAIRED}], ns2)",
+            f"    seen = Event(time, {places['rtt']}, acked, delivered, w[{NEWLY_LOST}], timed, w[{UNREPAIRED}], ns2, {measured})",
             f"    new = recovery_{event}(old, seen)",
             *(f"    w[{RESEND + n}] = new.{name}" for n, name in enumerate(ACTIONS)),
             f"    if not ({_condition(fields, replaced)}):",
@@ -135,8 +151,8 @@ def _condition(fields: tuple[str, ...], replaced: set[str]) -> str:
     for name, ends in ranges_of(fields).items():
         low, high = (_text(end) for end in ends)
         test = f"{low} <= new.{name} <= {high}"
-        if name == "resend":
-            test = f"(new.resend == {NOTHING} or {test})"
+        if name in OPTIONAL:
+            test = f"(new.{name} == {NOTHING} or {test})"
         elif name in {"cwnd", "ssthresh"}:  # where it was wrong before, the window rule is
             test = f"({test} or not old.{name} > 0.0)"
         if name in replaced:
@@ -156,14 +172,16 @@ def _on_record(kind: type[LossRecovery], event: str) -> Callable[..., None]:
     own = kind.State._fields
 
     def value(flow: Any, name: str) -> float:
-        return float(getattr(flow, "top" if name == "highest_sacked" else name))
+        return float(flow["top" if name == "highest_sacked" else name])
 
     def apply(flow: Any, w: Any, time: float, ns2: float, acked: float, delivered: float) -> None:
         fields = {name: value(flow, name) for name in SENDER_FIELDS}
         memory: dict[str, float] = dict(zip(own, map(float, flow.own), strict=False))
         timed = float(acked > 0.0 and flow.timing == 1 and flow.snd_una > flow.timed)
         lost, unrepaired = float(w[NEWLY_LOST]), float(w[UNREPAIRED])
-        seen = RecoveryEvent(time, float(flow.rtt), acked, delivered, lost, timed, unrepaired, ns2)
+        left, *others = [float(getattr(flow, name)) for name in MEASURED]
+        first = (time, float(flow.rtt), acked, delivered, lost, timed, unrepaired, ns2)
+        seen = RecoveryEvent(*first, left - time, *others)
         new = getattr(kind, event)(kind.Sender(**fields, **ACTIONS, **memory), seen)
         w[RESEND : RESEND + len(ACTIONS)] = new[len(SENDER_FIELDS) :][: len(ACTIONS)]
         try:
@@ -173,7 +191,7 @@ def _on_record(kind: type[LossRecovery], event: str) -> Callable[..., None]:
             w[FIELDS : FIELDS + len(new)] = new
             return
         for name in SENDER_FIELDS:
-            setattr(flow, "top" if name == "highest_sacked" else name, getattr(new, name))
+            flow["top" if name == "highest_sacked" else name] = getattr(new, name)
         for n, name in enumerate(own):
             flow.own[n] = getattr(new, name)
 
@@ -205,6 +223,9 @@ def _record(s: Any, seen: RecoveryEvent) -> Any:
     own = s[len(SENDER_FIELDS) + len(ACTIONS) :]
     flow["own"][0, : len(own)] = own
     flow["rtt"], flow["timed"] = seen.rtt, s.snd_una - seen.timed
+    flow["deadline"] = seen.time + seen.rto_left
+    for name in MEASURED[1:]:
+        flow[name] = getattr(seen, name)
     return flow
 
 

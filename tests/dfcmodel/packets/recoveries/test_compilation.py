@@ -21,8 +21,16 @@ def test_the_kernel_has_the_places_of_actions_and_functions() -> None:
         assert getattr(kernel, name.upper()) == place, name
     assert kernel.RESEND + len(ACTIONS) == kernel.FAILED
     assert MAX_OWN == MAX_OWN_FIELDS
-    columns = (kernel.ON_DUPLICATE, kernel.ON_ACK_IN_RECOVERY, kernel.ON_EXPIRY)
-    assert [EVENTS[n] for n in columns] == ["on_duplicate_ack", "on_ack", "on_timeout"]
+    columns = (
+        kernel.ON_DUPLICATE,
+        kernel.ON_ACK_IN_RECOVERY,
+        kernel.ON_EXPIRY,
+        kernel.ON_REPORT,
+        kernel.ON_ALARM,
+    )
+    assert [EVENTS[n] for n in columns] == list(EVENTS)
+    names = ["on_duplicate_ack", "on_ack", "on_timeout", "on_report", "on_alarm"]
+    assert list(EVENTS) == names
 
 
 def random_record(rng: np.random.Generator) -> np.recarray:
@@ -34,6 +42,8 @@ def random_record(rng: np.random.Generator) -> np.recarray:
     flow.snd_nxt = flow.snd_max = rng.integers(30, 50)
     flow.recovering, flow.timing, flow.dupacks = *rng.integers(0, 2, 2), rng.integers(1, 5)
     flow.timed, flow.backoff, flow.pipe_limit = rng.integers(0, 30), 2.0, -1.0
+    flow.size, flow.srtt, flow.min_rtt = rng.integers(40, 60), *rng.uniform(0.0, 0.2, 2)
+    flow.deadline, flow.next_loss = rng.uniform(1.0, 9.0, 2)
     flow.own[0, :] = rng.uniform(0.0, 20.0, MAX_OWN)
     return flow
 
@@ -49,7 +59,7 @@ def test_compiled_functions_return_the_numbers_of_plain_python(name: str) -> Non
         given, w = random_record(rng), np.zeros(EXCHANGED)
         w[kernel.NEWLY_LOST] = rng.integers(0, 3)
         seen = rng.uniform(0.0, 5.0), float(rng.integers(0, 2)), *rng.integers(0, 4, 2).tolist()
-        for n in range(len(EVENTS)):
+        for n in np.flatnonzero(row).tolist():
             flows, arrays = (given.copy(), given.copy()), (w.copy(), w.copy())
             place = flows[0].ctypes.data
             CALL(int(row[n]))(place, place, arrays[0].ctypes.data, *map(float, seen))

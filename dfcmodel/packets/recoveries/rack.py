@@ -1,0 +1,167 @@
+"""RACK-TLP: losses found by time, and probes of the tail of a transfer (RFC 8985), with PRR (RFC 6937)."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+from dfcmodel.packets.recoveries.base import (
+    DUP_THRESH,
+    limited_transmit,
+    reduce_window,
+    restart_timer,
+    retransmit,
+    send_new,
+    set_alarm,
+)
+from dfcmodel.packets.recoveries.prr import PRRRecovery, reduce_on_ack
+from dfcmodel.packets.recoveries.sack import leave_recovery
+from hopflow import maximum, minimum
+
+__all__ = ["RackRecovery"]
+
+SHORTEST = 1e-9
+"""Shortest alarm, s."""
+FIRST_PROBE = 1.0
+"""Probe timeout without a round-trip time, s (RFC 8985, 7.2)."""
+
+
+class RackRecovery(PRRRecovery):
+    """Recovery by RACK-TLP (RFC 8985): a packet is lost when it is late, not when three later ones have arrived.
+
+    A packet that was sent before one that was reported is lost when that one's round trip and the reordering window have
+    passed: a quarter of the least round trip where packets were reordered before, or fewer than three are selectively
+    acknowledged outside of recovery, otherwise 0. When nothing is reported for two round trips, the last packet is sent
+    again, or a new one, so that its ACK shows what is lost of the tail before the retransmission timer expires.
+
+    ACKs tell which transmission they answer, as with exact timestamps: a probe that repairs a loss is told from one that
+    was not needed by that. There is no DSACK (RFC 2883), so that the window stays a quarter of a round trip.
+    After a timeout everything is sent again, as by the other recoveries (RFC 8985, 6.3, sends what is late).
+    Before the first ACK no probe is scheduled, unless there was a handshake.
+
+    Parameters
+    ----------
+    max_ack_delay
+        Longest time, s, by which a receiver delays the ACK of a single packet in flight (RFC 8985, 7.2).
+
+    Examples
+    --------
+    >>> from dfcmodel import Packets, RackRecovery
+    >>> Packets(recovery=RackRecovery()).recovery
+    RackRecovery()
+    """
+
+    by_time = True
+
+    class State(NamedTuple):
+        """``prr_delivered``, ``recover_fs`` of RFC 6937; ``reordering_seen`` and the state of the probe of RFC 8985, 5.2 and 7.1.
+
+        ``tlp_end``: -1 without a probe that is not acknowledged; ``tlp_time``: when it was sent, s.
+        """
+
+        prr_delivered: float = 0.0
+        recover_fs: float = 0.0
+        reordering_seen: float = 0.0
+        tlp_end: float = -1.0
+        tlp_is_retrans: float = 0.0
+        tlp_time: float = 0.0
+        max_ack_delay: float = 0.2
+
+    @staticmethod
+    def on_report(s: Any, e: Any) -> Any:
+        """Set the reordering window (RFC 8985, 6.2, steps 3 and 4)."""
+        seen = maximum(s.reordering_seen, e.reordered)
+        window = minimum(e.min_rtt / 4.0, e.srtt)
+        if seen == 0.0 and (s.recovering == 1.0 or s.sacked >= DUP_THRESH):
+            window = 0.0
+        return s._replace(reordering_seen=seen, reorder_window=window)
+
+    @staticmethod
+    def on_ack(s: Any, e: Any) -> Any:
+        """End recovery with the ACK that covers ``recover``; enter it for what is lost; schedule a probe."""
+        if s.recovering == 1.0:
+            s = leave_recovery(s, e) if s.snd_una - 1.0 >= s.recover else reduce_on_ack(s, e)
+        else:
+            s = end_probe(s, e)
+        if s.recovering == 0.0 and e.unrepaired == 1.0:
+            s = enter_by_time(s, e)
+        return schedule(s, e)
+
+    @staticmethod
+    def on_duplicate_ack(s: Any, e: Any) -> Any:
+        """Enter recovery for what is lost; otherwise a new packet replaces the one that left (RFC 3042)."""
+        if s.recovering == 1.0:
+            s = reduce_on_ack(s, e)
+        elif e.unrepaired == 1.0:
+            s = enter_by_time(s, e)
+        else:
+            s = limited_transmit(s)
+            s = s._replace(burst=0.0)
+        return schedule(s, e)
+
+    @staticmethod
+    def on_alarm(s: Any, e: Any) -> Any:
+        """Process what is late by now (RFC 8985, 6.2, step 5), or send a probe (7.3)."""
+        if s.recovering == 1.0:
+            if e.newly_lost > 0.0:
+                pipe = s.pipe - e.newly_lost
+                s = s._replace(pipe=pipe, pipe_limit=pipe + 1.0)
+        elif e.unrepaired == 1.0:
+            s = enter_by_time(s, e)
+        elif s.sacked == 0.0 and s.tlp_end < 0.0 and s.snd_una < s.snd_max:
+            return probe(s, e)
+        return schedule(s, e)
+
+    @staticmethod
+    def on_timeout(s: Any, e: Any) -> Any:
+        """Leave recovery and end the probe (RFC 8985, 7.4.1)."""
+        s = set_alarm(s, math.inf)
+        return s._replace(
+            recovering=0.0, inflation=0.0, dupacks=0.0, recover=s.snd_max - 1.0, tlp_end=-1.0
+        )
+
+
+def enter_by_time(s: Any, e: Any) -> Any:
+    """Return the sender at the start of recovery: what is lost left the network, and one packet is sent at once."""
+    s = restart_timer(reduce_window(s))
+    flight = s.snd_max - s.snd_una
+    pipe = flight - s.sacked - maximum(1.0, e.newly_lost)
+    return s._replace(
+        recovering=1.0, timing=0.0, tlp_end=-1.0, burst=math.inf, pipe=pipe, pipe_limit=pipe + 1.0,
+        prr_delivered=e.delivered, prr_out=0.0, recover_fs=flight,
+    )  # fmt: skip
+
+
+def schedule(s: Any, e: Any) -> Any:
+    """Return the sender with its alarm: when the next packet is late, or the probe timeout (RFC 8985, 7.2)."""
+    if e.next_loss < math.inf:
+        return set_alarm(s, maximum(e.next_loss - e.time, SHORTEST))
+    idle = s.snd_una == s.snd_max and s.snd_nxt >= s.size
+    if s.recovering == 1.0 or s.sacked > 0.0 or idle or s.tlp_end >= 0.0:
+        return set_alarm(s, math.inf)
+    after = FIRST_PROBE
+    if e.srtt > 0.0:
+        after = 2.0 * e.srtt
+    flight = maximum(s.snd_max - s.snd_una, minimum(s.size - s.snd_una, s.cwnd))
+    if flight < 2.0:
+        after = after + s.max_ack_delay
+    return set_alarm(s, maximum(minimum(after, e.rto_left), SHORTEST))
+
+
+def probe(s: Any, e: Any) -> Any:
+    """Return the sender with a new packet sent, or the last one again where there is none (RFC 8985, 7.3)."""
+    s = restart_timer(s)
+    if s.snd_nxt < s.size:
+        s = send_new(s)
+        return s._replace(burst=0.0, tlp_end=s.snd_max + 1.0, tlp_is_retrans=0.0, tlp_time=e.time)
+    s = retransmit(s, s.snd_max - 1.0)
+    return s._replace(burst=0.0, timing=0.0, tlp_end=s.snd_max, tlp_is_retrans=1.0, tlp_time=e.time)
+
+
+def end_probe(s: Any, e: Any) -> Any:
+    """Return the sender after an ACK: one of the probe that was sent again shows a loss (RFC 8985, 7.4.2)."""
+    if s.tlp_end < 0.0 or s.snd_una < s.tlp_end:
+        return s
+    if s.tlp_is_retrans == 1.0 and e.time - e.rtt >= s.tlp_time - SHORTEST:
+        s = reduce_window(s)
+    return s._replace(tlp_end=-1.0)
