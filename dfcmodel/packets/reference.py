@@ -245,7 +245,14 @@ class Simulation:
         self.records.deliver(f, came, self.now)
         if isinstance(sender, Rated):
             ack = Packet(
-                f, number, packet.sent, OF_RATE, is_ack=True, marked=packet.marked, gap=gap
+                f,
+                number,
+                packet.sent,
+                OF_RATE,
+                is_ack=True,
+                marked=packet.marked,
+                gap=gap,
+                telemetry=packet.telemetry,
             )
             self.emit(ack)
         if not listens:

@@ -17,7 +17,8 @@ class Packet:
     ``sent`` is the time at which the data left the sender, echoed by the ACK; ``size`` is a size
     class. Queues may mark ECN-capable packets (``listens``), of which the ACK tells; with ``reduced``
     the sender says that it has reduced its window (RFC 3168, CWR). An ACK with ``gap`` tells of a missing packet. ``trimmed`` is
-    the port at which it was cut to its header, and the row of its hop there.
+    the port at which it was cut to its header, and the row of its hop there, ``telemetry`` the records
+    of ports: time, bytes sent, bytes that wait, bytes/s.
     """
 
     flow: int
@@ -32,6 +33,7 @@ class Packet:
     reduced: bool = False
     gap: bool = False
     trimmed: tuple[int, int] | None = None
+    telemetry: tuple[tuple[float, ...], ...] = ()
 
 
 class Receiver:

@@ -23,6 +23,7 @@ from responsefn import DeliveryRule, RateRule, WindowRule
 from responsefn.responses.rule_compilation import numbers_of
 from responsefn.responses.rule_events import RuleSignature, parameters_at, signature_of
 from responsefn.rules.base import answers_marks
+from responsefn.rules.rates.rate_rule import sees_telemetry
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -75,6 +76,8 @@ def lay_out_flows(
     flow["bits"] = np.where(window, np.cumsum(count) - count, 0)
     sent = np.where(flow["samples"] == 1, flow["sent_mask"] + 1, 0)
     flow["history"] = np.where(flow["samples"] == 1, np.cumsum(sent) - sent, 0)
+    told = [sees_telemetry(type(given.source)) for given in scenario.flows]
+    flow["reports"] = np.where(told, plan.telemetry[1], 0)
     return flow, np.zeros(int(count.sum()) + 1, dtype=np.uint8), int(sent.sum())
 
 
