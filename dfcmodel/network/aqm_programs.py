@@ -58,10 +58,10 @@ class AFD(SwitchProgram):
         fair: float = math.inf
         queue: float = 0.0
         next: float = 0.0
-        count: float = 0.0
+        recent: float = 0.0
         at: float = 0.0
 
-    of_flow = ("count", "at")
+    of_flow = ("recent", "at")
 
     def __post_init__(self) -> None:
         one_number("target", self.target, at_least=0.0, hint="in packets")
@@ -74,14 +74,14 @@ class AFD(SwitchProgram):
     def on_enqueue(s: Any, q: Any, e: Any) -> Any:
         """Count the packet, move the fair number, drop at random."""
         arrivals = s.arrivals + 1.0
-        count = s.count * (1.0 - 1.0 / q.memory) ** (arrivals - s.at) + 1.0
+        recent = s.recent * (1.0 - 1.0 / q.memory) ** (arrivals - s.at) + 1.0
         fair = s.fair
         if e.time >= s.next:
             change = q.alpha * (s.queue - q.target) - q.beta * (e.backlog - q.target)
             fair = max(1.0, min(q.memory, fair + change))
             s = s._replace(queue=e.backlog, next=e.time + q.interval)
-        drop = 1.0 if e.random > fair / count else 0.0
-        return s._replace(drop=drop, arrivals=arrivals, fair=fair, count=count, at=arrivals)
+        drop = 1.0 if e.random > fair / recent else 0.0
+        return s._replace(drop=drop, arrivals=arrivals, fair=fair, recent=recent, at=arrivals)
 
 
 @dataclass(frozen=True)
@@ -116,7 +116,7 @@ class CAKE(SwitchProgram):
     overflow = "longest"
 
     class State(NamedTuple):
-        """Of a queue: its deficit (bytes), and COBALT's dropping, count and drop_next (s)."""
+        """Of a queue: its deficit (bytes), and COBALT's dropping, count (``drops``) and drop_next (s)."""
 
         drop: float = 0.0
         mark: float = 0.0
@@ -124,10 +124,10 @@ class CAKE(SwitchProgram):
         skip: float = 0.0
         deficit: float = 0.0
         dropping: float = 0.0
-        count: float = 0.0
+        drops: float = 0.0
         drop_next: float = 0.0
 
-    of_queue = ("deficit", "dropping", "count", "drop_next")
+    of_queue = ("deficit", "dropping", "drops", "drop_next")
 
     def __post_init__(self) -> None:
         self.check_queues()
@@ -150,7 +150,7 @@ class CAKE(SwitchProgram):
         """End a turn where the deficit is used up; else drop or mark by how long the packet has waited."""
         if s.deficit <= 0.0:
             return s._replace(skip=1.0, rank=1.0, deficit=s.deficit + q.quantum)
-        count, drop_next = s.count, s.drop_next
+        count, drop_next = s.drops, s.drop_next
         due = count > 0.0 and e.time >= drop_next
         over = e.waited > max(q.target, 4.0 * e.size / e.capacity)
         if over and s.dropping == 0.0:
@@ -166,7 +166,7 @@ class CAKE(SwitchProgram):
                 count -= 1.0
                 drop_next += q.interval / math.sqrt(max(1.0, count))
                 due = count > 0.0 and e.time >= drop_next
-        s = s._replace(dropping=1.0 if over else 0.0, count=count, drop_next=drop_next)
+        s = s._replace(dropping=1.0 if over else 0.0, drops=count, drop_next=drop_next)
         if acts and e.ect == 0.0:
             return s._replace(drop=1.0)
         return s._replace(mark=1.0 if acts else 0.0, deficit=s.deficit - e.size)

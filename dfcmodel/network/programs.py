@@ -176,9 +176,9 @@ class SwitchProgram(Discipline):
         if names[:3] != ("drop", "mark", "rank") or len(names) > 16:
             msg = f"has the fields {', '.join(names)}, must begin with drop, mark, rank and have at most 16"
             raise TypeError(f"State of {cls.__name__} {msg}")
-        rest = names[3:]
+        rest: tuple[str, ...] = names[3:]
         for name, before in (("of_flow", ""), ("of_queue", " before those of of_flow")):
-            own: tuple[str, ...] = tuple(getattr(cls, name))
+            own = tuple(getattr(cls, name))
             place = max(0, len(rest) - len(own))
             if len(own) > 8 or (own and rest[place:] != own) or {"skip", "trim"} & {*own}:
                 msg = f"must be the last fields of State ({', '.join(names[3:])}){before}, at most 8, without skip and trim"

@@ -42,7 +42,7 @@ class HPCC(RateRule):
     additive
         W_AI: by which the window grows, packets.
 
-    The defaults are those of the paper's testbed (Sect. 5.1), W_AI = 80 bytes with packets of 1000 bytes. On a path
+    The defaults are those of the paper (Sect. 5.1), W_AI = 80 bytes with packets of 1000 bytes. On a path
     without telemetry, see `SwitchProgram.telemetry` in dfcmodel, it is refused.
 
     Examples
