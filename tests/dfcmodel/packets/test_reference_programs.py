@@ -12,11 +12,13 @@ import pytest
 from dfcmodel import (
     CBR,
     FIFO,
+    DeficitRoundRobin,
     Flow,
     FlowQueueCoDel,
     Link,
     OnOff,
     Packets,
+    Pause,
     Scenario,
     ShortestRemaining,
     SwitchProgram,
@@ -261,3 +263,19 @@ def test_both_engines_refuse_what_is_no_number_or_queue(place: int, message: str
     assert texts[0] == texts[1]
     assert texts[0].startswith("wrong, t = 0.000")
     assert "link s->b: Wrong." in texts[0]
+
+
+@pytest.mark.parametrize("program", [DeficitRoundRobin(queues=3), WeightedFair()])
+def test_what_waits_at_a_paused_program_is_the_same_in_both_engines(program: SwitchProgram) -> None:
+    links = [
+        Link("a", "s", 1e5, 1e-6, 60, program),
+        Link("s", "b", 5e4, 1e-6, 100, Pause(high=20, low=10, storm=4e-3)),
+    ]
+    flows = [Flow(str(n), ("a", "s", "b"), CBR(4e4), host="direct") for n in range(3)]
+    scenario = Scenario("paused", links, flows, duration=0.02)
+    plan = plan_scenario(scenario, Packets(seed=1), duration=0.02, sample=0.01)
+    found, wanted = run_engine(plan), run_reference(plan)
+    np.testing.assert_array_equal(found.remaining, wanted.remaining)
+    waiting = found.remaining[found.remaining["link"] == 0]
+    assert waiting["packets"].sum() == 60.0
+    assert waiting["still"].all()
