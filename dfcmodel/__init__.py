@@ -27,12 +27,14 @@ from dfcmodel.lossless import (
     witness,
 )
 from dfcmodel.methods import Fluid, Packets
+from dfcmodel.network.aqm_programs import AFD, CAKE
 from dfcmodel.network.arrivals import ArrivalProcess, HeavyTailed, Poisson, Replay
 from dfcmodel.network.buffers import ByteBuffer
 from dfcmodel.network.class_pauses import PFC
 from dfcmodel.network.collectives import all_to_all, flows_from, incast, permutation
 from dfcmodel.network.coupled import PI2, DualPI2
 from dfcmodel.network.disciplines import DFC, FIFO, Fair, Pause, Priority, QueueManager
+from dfcmodel.network.fabric_programs import INT, Trimming
 from dfcmodel.network.flow_tables import Flows
 from dfcmodel.network.flows import CBR, Flow, OnOff
 from dfcmodel.network.managers import PIE, RED, CoDel
@@ -40,7 +42,12 @@ from dfcmodel.network.marking import RampMarking, StepMarking
 from dfcmodel.network.networks import Link, Scenario, from_networkx
 from dfcmodel.network.programs import QueuedPacket, SwitchProgram
 from dfcmodel.network.scenarios import chain, dumbbell, parking_lot, ring, takano2006, tree
-from dfcmodel.network.schedulers import FlowQueueCoDel, ShortestRemaining, WeightedFair
+from dfcmodel.network.schedulers import (
+    DeficitRoundRobin,
+    FlowQueueCoDel,
+    ShortestRemaining,
+    WeightedFair,
+)
 from dfcmodel.network.toml_reading import ScenarioFileError, load_scenario
 from dfcmodel.network.toml_schema import scenario_schema
 from dfcmodel.network.toml_writing import save_scenario
@@ -81,9 +88,12 @@ from dfcmodel.theory.stability import stability_limit, stability_map
 from dfcmodel.twin.twins import Twin
 
 __all__ = [
+    "AFD",
+    "CAKE",
     "CBR",
     "DFC",
     "FIFO",
+    "INT",
     "PFC",
     "PI2",
     "PIE",
@@ -92,6 +102,7 @@ __all__ = [
     "ByteBuffer",
     "CoDel",
     "Comparison",
+    "DeficitRoundRobin",
     "DiffusionEquation",
     "DualPI2",
     "Empty",
@@ -141,6 +152,7 @@ __all__ = [
     "SwitchProgram",
     "TahoeRecovery",
     "Trajectory",
+    "Trimming",
     "Twin",
     "WeightedFair",
     "Witness",

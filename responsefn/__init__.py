@@ -64,7 +64,8 @@ from responsefn.rules.linux.scalable import LinuxScalable
 from responsefn.rules.linux.vegas import LinuxVegas
 from responsefn.rules.linux.westwood import WestwoodPlus
 from responsefn.rules.rates.dcqcn import DCQCN
-from responsefn.rules.rates.rate_rule import Elapsed, Feedback, RateRule
+from responsefn.rules.rates.hpcc import HPCC
+from responsefn.rules.rates.rate_rule import Elapsed, Feedback, RateRule, Telemetry
 from responsefn.rules.rates.timely import TIMELY, PatchedTIMELY
 from responsefn.rules.relentless import Relentless
 from responsefn.rules.scalable import Scalable
@@ -87,6 +88,7 @@ __all__ = [
     "DCQCN",
     "DCTCP",
     "FAST",
+    "HPCC",
     "HSTCP",
     "HTCP",
     "LEDBAT",
@@ -136,6 +138,7 @@ __all__ = [
     "SlowApproachWarning",
     "Swift",
     "Tahoe",
+    "Telemetry",
     "UnfairnessExponents",
     "UnreachableRateError",
     "Vegas",

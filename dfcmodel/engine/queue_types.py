@@ -22,6 +22,7 @@ from dfcmodel.network.known_disciplines import check_known
 from dfcmodel.network.time_steps import passes_at_once
 from responsefn import DeliveryRule, WindowRule
 from responsefn.rules.base import answers_marks
+from responsefn.rules.rates.rate_rule import sees_telemetry
 
 if TYPE_CHECKING:
     from dfcmodel.network.networks import Scenario
@@ -39,6 +40,8 @@ def check_disciplines(scenario: Scenario) -> None:
             what = "a rule of deliveries"
         elif isinstance(flow.source, (ArrivalProcess, Replay)):
             what = "an arrival process"
+        elif sees_telemetry(type(flow.source)):
+            what = "a rule that follows telemetry"
         if what:
             msg = f"{what} is for packets; use method=Packets()"
             raise ValueError(f"source of flow {flow.name!r} = {flow.source!r}: {msg}")

@@ -124,6 +124,9 @@ class SwitchProgram(Discipline):
     overflow
         What is dropped where the buffer is full: ``"arrival"``, the packet that comes, ``"last"``, that with the
         highest rank, or, of queues, ``"longest"``, the first packet of the queue with most bytes.
+    telemetry
+        Whether each packet of data that leaves gets a record: the time, the bytes that the link has sent, those that
+        wait, and its capacity. An ACK brings them to rate rules that have `RateRule.on_telemetry`. Records take no bytes.
 
     A packet that was cut goes on as a header, by its rank and in its queue; `QueuedPacket.trimmed` says so to the
     programs behind. The receiver does not have its data. A rate rule that repairs losses is asked for the packet at
@@ -163,6 +166,7 @@ class SwitchProgram(Discipline):
     of_flow: ClassVar[tuple[str, ...]] = ()
     of_queue: ClassVar[tuple[str, ...]] = ()
     queues = 0
+    telemetry: ClassVar[bool] = False
     overflow: ClassVar[str] = "arrival"
 
     def __init_subclass__(cls, **given: Any) -> None:
@@ -172,9 +176,9 @@ class SwitchProgram(Discipline):
         if names[:3] != ("drop", "mark", "rank") or len(names) > 16:
             msg = f"has the fields {', '.join(names)}, must begin with drop, mark, rank and have at most 16"
             raise TypeError(f"State of {cls.__name__} {msg}")
-        rest = names[3:]
+        rest: tuple[str, ...] = names[3:]
         for name, before in (("of_flow", ""), ("of_queue", " before those of of_flow")):
-            own: tuple[str, ...] = tuple(getattr(cls, name))
+            own = tuple(getattr(cls, name))
             place = max(0, len(rest) - len(own))
             if len(own) > 8 or (own and rest[place:] != own) or {"skip", "trim"} & {*own}:
                 msg = f"must be the last fields of State ({', '.join(names[3:])}){before}, at most 8, without skip and trim"
@@ -228,7 +232,7 @@ def flow_hash(seeds: Any, flows: Any, is_ack: Any) -> NDArray[np.float64]:
     Examples
     --------
     >>> flow_hash(np.array([7, 7, 8]), np.array([0, 0, 0]), np.array([False, True, False])).round(3).tolist()
-    [0.39, 0.017, 0.725]
+    [0.39, 0.017, 0.619]
     """
     keys = 2 * np.asarray(flows) + np.asarray(is_ack) + 1
     x = np.asarray(seeds).astype(np.uint64) + keys.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)

@@ -42,15 +42,16 @@ from dfcmodel.packets.recoveries.compilation import recovery_events, sender_of
 from hopflow.executing import check_stop
 from hopflow.kernels import loop_of
 from hopflow.progress import alone, progress_bar
-from responsefn import Delivery, DeliveryRule, Elapsed, Feedback, RateRule
+from responsefn import Delivery, DeliveryRule, Elapsed, Feedback, RateRule, Telemetry
 from responsefn.responses.rule_events import (
     RuleSignature,
-    delivery_event_of,
     event_of,
     events_of,
+    sampled_event_of,
     signatures_of,
 )
 from responsefn.rules.base import answers_marks
+from responsefn.rules.rates.rate_rule import sees_telemetry
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -82,7 +83,7 @@ def sender_events(signatures: tuple[RuleSignature, ...]) -> Any:
 
     The columns are an ACK, a loss, a timeout, a mark, deliveries. A mark is `on_mark` of rules that have one, of
     others `on_loss`; a loss is `on_drop` of rules whose signal is a mark. Of a rate rule the first is
-    `on_feedback`, the third `on_time`; of an arrival process the first is `next`.
+    `on_feedback`, the third `on_time`, the last `on_telemetry`; of an arrival process the first is `next`.
     """
     table = np.zeros((max(1, len(signatures)), 5), dtype=np.uint64)
     for row, signature in zip(table, signatures, strict=False):
@@ -90,6 +91,8 @@ def sender_events(signatures: tuple[RuleSignature, ...]) -> Any:
         if issubclass(rule, RateRule):
             row[ON_ACK] = event_of(signature, rule.on_feedback, seen, True)
             row[ON_TIMEOUT] = event_of(signature, rule.on_time, Elapsed._fields, True)
+            if sees_telemetry(rule):
+                row[ON_DELIVERY] = sampled_event_of(signature, "on_telemetry", Telemetry._fields)
             continue
         if issubclass(rule, ArrivalProcess):
             row[ON_ACK] = event_of(signature, rule.next, Arrival._fields, True)
@@ -97,7 +100,7 @@ def sender_events(signatures: tuple[RuleSignature, ...]) -> Any:
         row[:ON_MARK] = events_of((signature,), several=False)[0]
         row[ON_MARK] = row[ON_LOSS]
         if issubclass(rule, DeliveryRule):
-            row[ON_DELIVERY] = delivery_event_of(signature, Delivery._fields)
+            row[ON_DELIVERY] = sampled_event_of(signature, "on_delivery", Delivery._fields)
         if rule.signal == "mark":
             row[ON_LOSS] = event_of(signature, rule.on_drop, seen, True)
         if answers_marks(rule):

@@ -294,6 +294,16 @@ class Plan:
         return found
 
     @cached_property
+    def telemetry(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return how many ports before each hop write telemetry into packets, (H,), and how many on each path, (F,)."""
+        hops = self.hops
+        writes = self.by_discipline(lambda each: bool(getattr(each, "telemetry", False)))
+        here = (writes[hops.port] & ~hops.is_ack).astype(np.int64)
+        most = np.bincount(hops.flow, here, minlength=len(self.forward)).astype(np.int64)
+        before = np.cumsum(here) - here
+        return before - (np.cumsum(most) - most)[hops.flow], most
+
+    @cached_property
     def at_senders(self) -> NDArray[np.bool_]:
         """Whether each port is an interface of a host, whose events are among those of the senders, (P,)."""
         return self.by_discipline(lambda each: isinstance(each, Interface))

@@ -238,8 +238,9 @@ class Simulation:
         sender = self.senders[f]
         if packet.trimmed is not None:
             self.records.receive_header(packet, self.now)
-            if isinstance(sender, Rated) and sender.repairs:
-                self.emit(sender.answer_header(packet))
+            answer = sender.answer_header(packet) if isinstance(sender, Rated) else None
+            if answer is not None:
+                self.emit(answer)
             return
         before = receiver.next
         receiver.take(packet)
@@ -249,9 +250,8 @@ class Simulation:
             came, told = sender.take(packet)
         self.records.deliver(f, came, self.now)
         if isinstance(sender, Rated):
-            self.emit(
-                Packet(f, sent=packet.sent, size=OF_RATE, is_ack=True, marked=packet.marked, **told)
-            )
+            ack = {"is_ack": True, "marked": packet.marked, "telemetry": packet.telemetry, **told}
+            self.emit(Packet(f, sent=packet.sent, size=OF_RATE, **ack))
         if not listens:
             return
         new = (

@@ -50,6 +50,7 @@ class RankedQueue(Queue):
         self.hashes: dict[tuple[int, bool], float] = {}
         self.counts: Counter[tuple[int, bool]] = Counter()
         self.entries: list[tuple[float, float, Packet]] = []  # rank, arrival, packet
+        self.sent = 0.0  # bytes
 
     def arrivals(self) -> Iterable[float]:
         """Return when the packets that wait came."""
@@ -70,7 +71,11 @@ class RankedQueue(Queue):
         if key not in self.hashes:
             found = flow_hash(*(np.array([each]) for each in (plan.seeds[self.p], *key)))
             self.hashes[key] = float(found[0])
-        left = 1.0 if packet.is_ack else float(flow.all_packets + plan.opening[packet.flow]) - packet.number
+        left = (
+            1.0
+            if packet.is_ack
+            else float(flow.all_packets + plan.opening[packet.flow]) - packet.number
+        )
         rank, came, queue, backlog, size = view or View(0.0, now)
         return QueuedPacket(
             now, float(packet.flow), float(flow.priority), float(packet.is_ack),
@@ -117,6 +122,14 @@ class RankedQueue(Queue):
             packet.size = HEADER_SIZE
             packet.trimmed = self.p, self.simulation.records.hop_of(packet)
 
+    def write_record(self, packet: Packet) -> None:
+        """Write telemetry into a packet that is sent, and count its bytes."""
+        if self.program.telemetry:
+            if not packet.is_ack:
+                record = self.simulation.now, self.sent, self.bytes, self.port.bits / 8.0
+                packet.telemetry = (*packet.telemetry, record)
+            self.sent += self.size_of(packet)
+
     def arrive(self, packet: Packet) -> None:
         """Transmit, queue or drop an arriving packet."""
         simulation, loss = self.simulation, self.simulation.plan.losses[self.p]
@@ -138,6 +151,7 @@ class RankedQueue(Queue):
                 self.drop(packet, cause=BY_MANAGER)
             else:
                 self.cut(packet)
+                self.write_record(packet)
                 self.send(simulation.now, packet)
             return
         while not self.fits(packet):
@@ -168,6 +182,7 @@ class RankedQueue(Queue):
                 self.drop_queued(came, packet, BY_MANAGER)
             else:
                 self.cut(packet)
+                self.write_record(packet)
                 self.send(came, packet)
 
 
@@ -291,4 +306,5 @@ class ProgramQueues(RankedQueue):
                 self.drop_queued(came, packet, BY_MANAGER)
             else:
                 self.cut(packet)
+                self.write_record(packet)
                 self.send(came, packet)

@@ -18,7 +18,7 @@ class Packet:
     class. Queues may mark ECN-capable packets (``listens``), of which the ACK tells; with ``reduced``
     the sender says that it has reduced its window (RFC 3168, CWR). An ACK with ``gap`` tells of a missing packet,
     one with ``sack`` of a packet that came out of order. ``trimmed`` is the port at which it was cut to its header, and
-    the row of its hop there.
+    the row of its hop there, ``telemetry`` the records of ports: time, bytes sent, bytes that wait, bytes/s.
     """
 
     flow: int
@@ -34,6 +34,7 @@ class Packet:
     gap: bool = False
     trimmed: tuple[int, int] | None = None
     sack: int = -1
+    telemetry: tuple[tuple[float, ...], ...] = ()
 
 
 class Receiver:

@@ -48,6 +48,9 @@ class Selective(Rated):
         sack = number if number >= self.came else -1
         return self.came - before, {"number": self.came - 1, "sack": sack}
 
+    def answer_header(self, packet: Packet) -> None:  # noqa: ARG002
+        """Return None: a packet of which the header alone has come is one that was lost."""
+
     def has_next(self) -> bool:
         """Return whether a packet may be sent: what is lost, or a new one."""
         return bool(self.again) or (

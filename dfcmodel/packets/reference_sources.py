@@ -10,7 +10,8 @@ from dfcmodel.packets.kernel.layout import CLASSES
 from dfcmodel.packets.kernel.receivers import OF_RATE
 from dfcmodel.packets.planning import check_rate
 from dfcmodel.packets.reference_receivers import Packet
-from responsefn import Elapsed, Feedback
+from responsefn import Elapsed, Feedback, Telemetry
+from responsefn.rules.rates.rate_rule import sees_telemetry
 
 if TYPE_CHECKING:
     from dfcmodel.packets.protocols import EventSimulation
@@ -105,9 +106,11 @@ class Rated:
             0,
             False,
         )  # at the receiver: next packet, whether it has told of a gap
+        self.hole = -1  # the first packet beyond the next one of which the header alone has come
         self.acked = self.most = 0  # one past the last packet acknowledged, and sent
         self.deadline = math.inf
         self.timeouts = self.loss_events = 0
+        self.reported: dict[int, tuple[float, ...]] = {}
 
     def take(self, packet: Packet) -> tuple[int, dict[str, Any]]:
         """Let a packet come to the receiver; return how many it delivers, and what its ACK says.
@@ -119,7 +122,7 @@ class Rated:
         if packet.number == self.came:
             self.came += 1
             self.missing = False
-            return 1, {"number": self.came - 1}
+            return 1, {"number": self.came - 1, "gap": self.hole == self.came}
         gap = packet.number > self.came and not self.missing
         self.missing = self.missing or gap
         return 0, {"number": self.came - 1, "gap": gap}
@@ -143,13 +146,20 @@ class Rated:
         self.due = max(self.simulation.now, self.last + gap)
         self.simulation.wake(self.f, self.due)
 
-    def answer_header(self, packet: Packet) -> Packet:
-        """Return the answer to a packet of which the header alone has come: the receiver asks for it."""
+    def answer_header(self, packet: Packet) -> Packet | None:
+        """Return the answer to a packet of which the header alone has come: with go-back-N the receiver asks for it."""
+        if not self.repairs:
+            return None
         expected = packet.number == self.came
         gap = expected or (packet.number > self.came and not self.missing)
         self.missing = self.missing or gap
+        if packet.number > self.came and (self.hole <= self.came or packet.number < self.hole):
+            self.hole = packet.number
         number, marked = self.came - 1, packet.marked
-        return Packet(self.f, number, packet.sent, OF_RATE, is_ack=True, marked=marked, gap=gap)
+        return Packet(
+            self.f, number, packet.sent, OF_RATE, is_ack=True, marked=marked, gap=gap,
+            telemetry=packet.telemetry,
+        )  # fmt: skip
 
     def watch_progress(self) -> None:
         """Start the timer if something is not acknowledged."""
@@ -232,10 +242,26 @@ class Rated:
         if self.has_next():
             self.simulation.wake(self.f, self.due)
 
+    def report_telemetry(self, ack: Packet) -> None:
+        """Let the rule see what an ACK brings of each port since the last one."""
+        for k, (time, sent, waits, capacity) in enumerate(ack.telemetry):
+            if k in self.reported:
+                time_before, sent_before, waits_before, _ = self.reported[k]
+                if time <= time_before:
+                    continue
+                seen = Telemetry(
+                    self.simulation.now, float(k), time - time_before, sent - sent_before,
+                    min(waits, waits_before), capacity,
+                )  # fmt: skip
+                self.state = self.rule.on_telemetry(self.state, self.rule.params, seen)
+            self.reported[k] = time, sent, waits, capacity
+
     def receive(self, ack: Packet) -> None:
         """Tell the rule of an acknowledged packet."""
         now = self.simulation.now
         self.rtt = now - ack.sent
+        if sees_telemetry(type(self.rule)):
+            self.report_telemetry(ack)
         seen = Feedback(now, self.rtt, 1.0, float(ack.marked))
         self.state = self.rule.on_feedback(self.state, self.rule.params, seen)
         self.move_clocks()

@@ -22,6 +22,7 @@ from dfcmodel.network.programs import SwitchProgram
 from dfcmodel.packets.recoveries import RECOVERIES
 from hopflow.checks import choice
 from responsefn import DeliveryRule, NewReno, RateRule, Reno, Tahoe, WindowRule
+from responsefn.rules.rates.rate_rule import sees_telemetry
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -66,6 +67,12 @@ def check_scenario(scenario: Scenario, method: Packets) -> None:
     for flow in scenario.flows if by_name else _examples(scenario):
         rule = flow.source
         _check_order(flow)
+        links = scenario.path(flow)
+        if sees_telemetry(type(rule)) and not any(
+            getattr(link.discipline, "telemetry", False) for link in links
+        ):
+            msg = "follows telemetry, which no link of its path writes; use discipline=INT()"
+            raise ValueError(f"source of flow {flow.name!r} = {rule!r}: {msg}")
         given = method.recovery
         recovery = given.get(flow.name) if isinstance(given, Mapping) else given
         if isinstance(rule, DeliveryRule) and recovery not in selective:

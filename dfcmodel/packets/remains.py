@@ -99,7 +99,9 @@ def remaining_packets(plan: Plan, arrays: dict[str, Any], left: NDArray[np.int32
     own = arrays["lane"][arrays["hop"]["lane"][hops.row[places]]]
     of_class = (port["kind"] == INTERFACE) & (own["level"] > 0)
     lane = np.where(of_class, arrays["lane"][own["level"]], own)
-    still = (lane["left"] <= until) & (arrays["packet"]["time"][own["head"]] <= until)
+    in_queues = plan.by_discipline(lambda each: getattr(each, "queues", 0) > 0)[hops.port[places]]
+    still = in_queues | (arrays["packet"]["time"][own["head"]] <= until)
+    still &= lane["left"] <= until
     still &= (lane["paused"] > 0) | (port["paused"] > 0) | (port["free"] <= until)
     first = np.maximum.accumulate(np.where(hops.begins, np.arange(len(hops.row)), 0))
     keys = zip(

@@ -172,8 +172,8 @@ class Trajectory(Records, Result):
         -------
         xarray.Dataset
             flow; link; cause: ``"buffer"`` (no room), ``"own link"`` (no room at the first link of the flow's path,
-            where a sender with ``host="direct"`` is not paused), ``"manager"``, ``"random"`` or ``"watchdog"``; ack,
-            whether ACKs were lost; packets; first, when the first was dropped (s); lossless, whether it is a loss
+            where a sender with ``host="direct"`` is not paused), ``"manager"``, ``"random"``, ``"watchdog"`` or
+            ``"trimmed"`` (cut by a switch program to its header, which has come; counted at the link that cut it); ack, whether ACKs were lost; packets; first, when the first was dropped (s); lossless, whether it is a loss
             of a lossless class inside the network.
 
         Examples

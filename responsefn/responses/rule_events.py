@@ -23,12 +23,12 @@ __all__ = [
     "MAX_STATE",
     "RuleSignature",
     "checked_signature",
-    "delivery_event_of",
     "event_of",
     "events_of",
     "on_record",
     "parameters_at",
     "places",
+    "sampled_event_of",
     "signature_of",
     "signatures_of",
 ]
@@ -132,20 +132,20 @@ def parameters_at(rule: type[Any]) -> int:
     return max(MAX_STATE, len(rule.State._fields))
 
 
-def delivery_event_of(signature: RuleSignature, fields: tuple[str, ...]) -> Any:
-    """Return the address of `on_delivery`: the rest of its sample stands behind state and parameters."""
+def sampled_event_of(signature: RuleSignature, name: str, fields: tuple[str, ...]) -> Any:
+    """Return the address of an event of more than four numbers: the rest of its sample stands behind state and parameters."""
     rule, names = signature
     state, params = rule.State._fields, places(parameters_at(rule), len(names))
     rest = places(MOST_NUMBERS, len(fields) - 4)
     lines = [
         "def event(w, time, second, third, fourth):",
-        f"    seen = Delivery(time, second, third, fourth, {rest})",
+        f"    seen = Sample(time, second, third, fourth, {rest})",
         f"    new = rule(State({places(0, len(state))}), Params({params}), seen)",
         *(f"    w[{n}] = new.{name}" for n, name in enumerate(state)),
     ]
     callbacks = build_callbacks(
-        {"rule": rule.on_delivery},
-        {"State": state, "Params": names, "Delivery": fields},
+        {"rule": getattr(rule, name)},
+        {"State": state, "Params": names, "Sample": fields},
         {"event": "\n".join(lines)},
         SIGNATURE,
     )

@@ -33,6 +33,7 @@ def test_catalogue():
         "DCTCP",
         "TIMELY",
         "PatchedTIMELY",
+        "HPCC",
         "BBR",
         "BBRv1",
         "LEDBAT",

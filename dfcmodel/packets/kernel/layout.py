@@ -314,6 +314,8 @@ PROGRAM = np.dtype(
         ("skip", "i8"),  # which number of its state is that; -1: none
         ("trim", "i8"),
         ("cut", "i8"),  # 1: the packet that it has seen is to be cut to its header
+        ("telemetry", "i8"),  # 1: each packet that leaves gets a record
+        ("sent", "f8"),  # bytes that have left
         ("failed", "i8"),  # what it returned that cannot be, see `programs`; 0: nothing
         ("failed_in", "i8"),  # which of its functions
         ("failed_flow", "i8"),
@@ -331,6 +333,7 @@ OWN = np.dtype(
         ("priority", "f8"),
         ("size", "f8"),  # of the transfer, packets; inf
         ("hash", "f8"),
+        ("place", "i8"),  # of the port among those of the route that write telemetry
     ],
     align=True,
 )
@@ -436,6 +439,12 @@ FLOW = np.dtype(
         ("lane", "i4"),  # of a rate rule at an interface; -1: none
         ("repair", "i4"),  # of a rate rule: GO_BACK_N, SELECTIVE; 0: what is lost is not sent again
         ("again", "i4"),  # of a rate rule with selective repair: packets to be sent again
+        ("reports", "i4"),  # of a rate rule: records of telemetry in each ACK
+        ("reported", "i4"),  # 1: some have come
+        (
+            "beyond",
+            "i4",
+        ),  # receiver: first packet beyond the next one of which the header alone has come
         ("blocked", "i4"),  # 1: it waits until its packet has left the interface
         ("batch", "i4"),  # of an arrival process: packets that arrive at ``due``
         ("row", "i8"),  # of a trace: its next arrival, and one past the last, rows of ``arrivals``
@@ -548,6 +557,9 @@ class Network(NamedTuple):
     program_queue: Any  # QUEUE, of all ports whose programs have queues; one row without
     rank: Any  # (N,) ranks of packets; one without programs
     trimmed: Any  # (N,) the hop at which a packet was cut to its header; one where none is
+    telemetry: (
+        Any  # (N, K, 4) records of packets: time, bytes sent, bytes that wait, bytes/s; one if none
+    )
     order: Any  # (P + 1,) rows of `port` in the order of processing
     stream: Any  # (P + F,) state of the random numbers of ports, then of flows
     counters: Any  # counts and flags, see `calendar_queue`
@@ -562,6 +574,7 @@ class Senders(NamedTuple):
     events: (
         Any  # (rules, 5) addresses of the events of window and rate rules, and of arrival processes
     )
+    reported: Any  # (F, K, 4) the last records of telemetry of a rate rule; one if none
     arrivals: Any  # (N, 2) times since the start in s and packets of the traces that are replayed
     recoveries: Any  # (recoveries, 5) addresses of the functions of loss recoveries
     bits: Any  # bit maps of packets received, and of those acknowledged selectively

@@ -77,6 +77,7 @@ from .sources import (
     schedule_due_timers,
     start_idle_period,
 )
+from .telemetry import report_telemetry, write_record
 from .timers import CHECK, END, NOW, STOP, WINDOW
 from .trimming import cut_packet
 
@@ -120,6 +121,8 @@ def process_endpoint_event(net: Any, senders: Any, f: int, e: int, key: int) -> 
         answer_late(net, senders, f, e)
         return
     elif s.recovery == RATED:
+        if s.reports > 0:
+            report_telemetry(net, senders, f, e, senders.clock[NOW])
         feed_back(senders, f, senders.clock[NOW], net.sent_at[e], float(net.packet[e].marked))
         if s.repair > 0:
             acknowledge(net, senders, f, e)
@@ -262,6 +265,8 @@ def enqueue_ranked(net: Any, senders: Any, records: Any, u: int, e: int, busy: b
         if w.cut == 1:
             cut_packet(net, e)
         if verdict != DROPPED:
+            if w.telemetry == 1:
+                write_record(net, senders, u, e, time)
             return True
         drop(net, senders, records, u, e, time, time, BY_MANAGER)
         return False

@@ -35,12 +35,16 @@ NEVER = float("inf")
 
 @inlined
 def take_in_order(senders: Any, packet: Any, e: int, f: int) -> int:
-    """Return 1 if a packet is the next one of its flow, otherwise 0; flag the first one beyond a gap."""
+    """Return 1 if a packet is the next one of its flow, otherwise 0.
+
+    Flag the first one beyond a gap, and one before a packet of which the header alone has come already (``beyond``).
+    """
     s = senders.flow[f]
     number = int64(packet[e].number)
     if number == s.came:
         s.came = number + 1
         s.held = 0
+        packet[e].ecn |= GAP * (s.beyond == s.came)
         return 1
     if number > s.came and s.held == 0:
         s.held = 1

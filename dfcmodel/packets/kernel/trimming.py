@@ -50,5 +50,7 @@ def receive_header(net: Any, senders: Any, records: Any, e: int, time: float) ->
     if it.number == s.came or (it.number > s.came and s.held == 0):
         s.held = 1
         it.ecn |= GAP
+    if it.number > s.came and (s.beyond <= s.came or it.number < s.beyond):
+        s.beyond = it.number  # it has overtaken what is before it
     it.number = s.came - 1
     return True

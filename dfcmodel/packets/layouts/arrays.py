@@ -104,6 +104,7 @@ def lay_out(plan: Plan, signatures: tuple[RuleSignature, ...], spare: int = 1) -
         "rule": rule,
         "history": np.zeros(max(1, sent), HISTORY),
         "arrivals": lay_out_arrivals(plan, flow),
+        "reported": _reported(flow),
         "hop": hop,
         "waited": np.zeros(len(hop)),
         "lane": lane,
@@ -146,6 +147,12 @@ def trace_ports(arrays: dict[str, Any], ports: Sequence[int], spare: int) -> Non
     port_rows, rows = arrays["port"], list(ports)
     port_rows["traced"][rows], port_rows["plain"][rows] = 1, 0
     arrays["trace"] = np.zeros(ROWS * spare, TRACE)
+
+
+def _reported(flow: NDArray[Any]) -> NDArray[np.float64]:
+    """Return the last records of telemetry of each flow, (F, K, 4); of one where no rule sees them."""
+    most = int(flow["reports"].max(initial=0))
+    return np.zeros((len(flow), most, 4) if most else (1, 1, 4))
 
 
 def _times(plan: Plan) -> NDArray[Any]:

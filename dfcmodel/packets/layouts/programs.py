@@ -49,6 +49,7 @@ def lay_out_programs(plan: Plan, packets: int, hops: int) -> dict[str, Any]:
     found = {
         "program": np.zeros(1, PROGRAM), "own": np.zeros(1, OWN), "rank": np.zeros(1),
         "program_queue": np.zeros(1, QUEUE), "trimmed": np.zeros(1, dtype=np.int32),
+        "telemetry": np.zeros((1, 1, 4)),
     }  # fmt: skip
     if not ports:
         return found
@@ -70,6 +71,7 @@ def lay_out_programs(plan: Plan, packets: int, hops: int) -> dict[str, Any]:
         row["kind"] = signatures.index(program_signature_of(rule))
         row["first_of_flow"], row["of_flow"] = first_of_flow, of_flow
         row["first_of_queue"], row["of_queue"] = first_of_queue, of_queue
+        row["telemetry"] = rule.telemetry
         row["overflow"] = OVERFLOWS.index(rule.overflow)
         row["skip"], row["trim"] = (
             names.index(name) - 3 if name in names else -1 for name in ("skip", "trim")
@@ -87,4 +89,8 @@ def lay_out_programs(plan: Plan, packets: int, hops: int) -> dict[str, Any]:
         found["program_queue"] = np.concatenate(queues)
     if (program["trim"][ports] >= 0).any():
         found["trimmed"] = np.zeros(packets, dtype=np.int32)
+    places, most = plan.telemetry
+    own["place"][each.row] = places
+    if most.any():
+        found["telemetry"] = np.zeros((packets, int(most.max()), 4))
     return found

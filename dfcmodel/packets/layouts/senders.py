@@ -24,6 +24,7 @@ from responsefn import DeliveryRule, RateRule, WindowRule
 from responsefn.responses.rule_compilation import numbers_of
 from responsefn.responses.rule_events import RuleSignature, parameters_at, signature_of
 from responsefn.rules.base import answers_marks
+from responsefn.rules.rates.rate_rule import sees_telemetry
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -75,6 +76,8 @@ def lay_out_flows(
     count = plan.forward.counts + plan.backward.counts + 2
     way = np.cumsum(count) - count
     flow["way"], flow["turn"], flow["end"] = way, way + plan.forward.counts, way + count - 1
+    told = table.each("source", lambda source: sees_telemetry(type(source)))
+    flow["reports"] = np.where(told, plan.telemetry[1], 0)
     again = flow["repair"] == SELECTIVE
     if not has_window.any() and not again.any():
         flow["due"] = -1.0
@@ -104,7 +107,7 @@ def _set_row(
     """
     ns2, given = plan.method.is_ns2, plan.scenario.flows[f]
     (rtt, line_rate), row = path, rows[0]
-    for name, value in (("timed", -1), ("hole", -1),
+    for name, value in (("timed", -1), ("hole", -1), ("beyond", -1),
                         ("least", -1), ("top", -1), ("pipe", -1), ("pipe_limit", -1), ("first_window", 2.0),
                         ("recover", 0 if ns2 else -2), ("backoff", 1.0),
                         ("deadline", math.inf), ("alarm", math.inf), ("next_loss", math.inf), ("min_rtt", math.inf),

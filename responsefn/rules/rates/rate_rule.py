@@ -8,7 +8,7 @@ from typing import Any, ClassVar, NamedTuple
 
 from responsefn.responses.base import Response
 
-__all__ = ["Elapsed", "Feedback", "RateRule"]
+__all__ = ["Elapsed", "Feedback", "RateRule", "Telemetry", "sees_telemetry"]
 
 
 class Feedback(NamedTuple):
@@ -55,6 +55,40 @@ class Elapsed(NamedTuple):
     time: float
     step: float
     sent: float
+
+
+class Telemetry(NamedTuple):
+    """What an acknowledgement tells a rate rule of one link on the path, from the records of two packets of its flow.
+
+    Attributes
+    ----------
+    time
+        When the acknowledgement comes, s.
+    hop
+        Which of the links that write telemetry it is, 0.0 the first on the path.
+    interval
+        From the record of the last packet to that of this one, s; > 0.
+    sent
+        Bytes that the link sent in it, of all flows.
+    queue
+        Bytes that waited at the link as the packets left, the smaller of both numbers.
+    capacity
+        Of the link, bytes/s.
+
+    Examples
+    --------
+    >>> from responsefn import Telemetry
+    >>> seen = Telemetry(time=1e-3, hop=0.0, interval=1e-6, sent=6000.0, queue=0.0, capacity=12.5e9)
+    >>> round(seen.sent / seen.interval / seen.capacity, 2)
+    0.48
+    """
+
+    time: float
+    hop: float
+    interval: float
+    sent: float
+    queue: float
+    capacity: float
 
 
 class RateRule(Response, ABC):
@@ -113,6 +147,15 @@ class RateRule(Response, ABC):
         """
         return s
 
+    @staticmethod
+    def on_telemetry(s: Any, q: Any, e: Any) -> Any:
+        """Return the state after what an acknowledgement tells of a link; ``e`` is `Telemetry`.
+
+        It is called for each link of the path that writes telemetry into packets, in their order, before
+        `on_feedback` sees the acknowledgement. At packet level, with a switch program that has ``telemetry``.
+        """
+        return s
+
     def start(self, line_rate: float) -> Any:
         """Return the state of a new sender: it sends at ``line_rate``, in packets/s."""
         state = self.State()
@@ -122,3 +165,8 @@ class RateRule(Response, ABC):
     def uses_closed_form(self, bandwidth: float | None = None) -> bool:  # noqa: ARG002
         """Return whether there is a closed form of the rate: only where a rule states one."""
         return self.formula() is not None
+
+
+def sees_telemetry(rule: type) -> bool:
+    """Return whether sources of a class follow the telemetry of links: rate rules that have `RateRule.on_telemetry`."""
+    return issubclass(rule, RateRule) and rule.on_telemetry is not RateRule.on_telemetry

@@ -10,6 +10,7 @@ import pytest
 from dfcmodel import (
     CBR,
     CoDel,
+    DeficitRoundRobin,
     Flow,
     FlowQueueCoDel,
     Link,
@@ -20,6 +21,7 @@ from dfcmodel import (
     WeightedFair,
     simulate,
 )
+from dfcmodel.network.programs import flow_hash
 from dfcmodel.packets.engine import run_engine
 from dfcmodel.packets.simulation import plan_scenario
 from responsefn import NewReno
@@ -29,8 +31,17 @@ def overloaded(
     program: SwitchProgram, *flows: Flow, duration: float = 0.1, buffer: int = 10_000
 ) -> Any:
     """Return the run of flows over one link of 1e5 packets/s with a program."""
+    return simulate(
+        overloaded_scenario(program, *flows, duration=duration, buffer=buffer), Packets(seed=1)
+    )
+
+
+def overloaded_scenario(
+    program: SwitchProgram, *flows: Flow, duration: float = 0.05, buffer: int = 10_000
+) -> Scenario:
+    """Return flows over one link of 1e5 packets/s with a program."""
     links = [Link("a", "s", 1e7, 1e-6, 10_000), Link("s", "b", 1e5, 1e-6, buffer, program)]
-    return simulate(Scenario("overloaded", links, flows, duration=duration), Packets(seed=1))
+    return Scenario("overloaded", links, flows, duration=duration)
 
 
 def test_shares_are_the_weights() -> None:
@@ -42,6 +53,32 @@ def test_shares_are_the_weights() -> None:
     # Goyal et al., theorem 1: |W_m / r_m - W_n / r_n| <= l_m / r_m + l_n / r_n; one more each begins unevenly
     bound = 2.0 / np.array(weights)
     assert (np.abs(served[:, None] - served) <= bound[:, None] + bound).all()
+
+
+def test_deficit_round_robin_serves_by_weight_within_its_bound() -> None:
+    """Shreedhar and Varghese 1995, Lemma 2: after m turns a queue has sent m quanta of its own, and at most a packet less."""
+    weights, quantum = (1.0, 2.0, 4.5, 0.5), 1000.0  # less than a packet: some turns send nothing
+    flows = [Flow(str(n), ("a", "s", "b"), CBR(2e5), priority=n) for n in range(4)]
+    run = overloaded(DeficitRoundRobin(*weights, quantum=quantum), *flows, duration=0.01)
+    turns = 1500.0 * run.delivered[:, -1] / (quantum * np.array(weights))
+    # two queues differ by a turn, and by the packet that each may still send
+    bound = 1.0 + 1500.0 / (quantum * np.array(weights))
+    assert (np.abs(turns[:, None] - turns) <= 1.0 + np.maximum(bound[:, None], bound)).all()
+
+
+def test_a_thousand_flows_share_fewer_queues() -> None:
+    """McKenney 1990: flows with the same hash share a queue, so that those that are alone in theirs get as much together."""
+    flows = [Flow(str(n), ("a", "s", "b"), CBR(3e4)) for n in range(12)]
+    program = DeficitRoundRobin(queues=8)
+    plan = plan_scenario(
+        overloaded_scenario(program, *flows), Packets(seed=1), duration=0.05, sample=0.05
+    )
+    hashes = flow_hash(plan.seeds[np.full(12, 1)], np.arange(12), np.zeros(12, dtype=bool))
+    queues = np.floor(8.0 * hashes).astype(int)
+    records = run_engine(plan)
+    sent = np.bincount(queues, records.total, minlength=8)[np.unique(queues)]
+    assert 2 < len(sent) < 9
+    assert sent.max() - sent.min() <= 2.0 + 0.02 * sent.max()  # the flows begin one after the other
 
 
 def test_a_transfer_ends_after_all_packets_with_as_little_left() -> None:

@@ -12,11 +12,13 @@ import pytest
 from dfcmodel import (
     CBR,
     FIFO,
+    DeficitRoundRobin,
     Flow,
     FlowQueueCoDel,
     Link,
     OnOff,
     Packets,
+    Pause,
     Scenario,
     ShortestRemaining,
     SwitchProgram,
@@ -26,7 +28,7 @@ from dfcmodel.network.run_tables import TRIMMED
 from dfcmodel.packets.engine import run_engine
 from dfcmodel.packets.reference import run_reference
 from dfcmodel.packets.simulation import plan_scenario
-from responsefn import DCQCN, DCTCP, NewReno
+from responsefn import DCQCN, DCTCP, HPCC, NewReno
 
 
 @dataclass(frozen=True)
@@ -125,7 +127,9 @@ class Queues(SwitchProgram):
 
 @dataclass(frozen=True)
 class HeadersFirst(SwitchProgram):
-    """Cut what finds a queue of four, at random the packet that comes or nothing; headers go first."""
+    """Cut nine of ten packets that find four; headers go first. Telemetry in all of them."""
+
+    telemetry = True
 
     class State(NamedTuple):
         """What is done with a packet."""
@@ -157,14 +161,9 @@ def random_star(seed: int, program: SwitchProgram) -> Scenario:
     links = [Link(a, b, r, 1e-4 * rng.uniform(0.2, 3.0), buffer, rule) for a, b, r, rule in ends]
     flows = []
     for k in range(n):
-        sources = [
-            NewReno(),
-            DCTCP(),
-            CBR(rate / 3.0),
-            OnOff(rate, 2e-3, 2e-3, random=True),
-            DCQCN(),
-        ]
-        source = sources[rng.integers(len(sources) - (not cuts(program)))]
+        sources = [NewReno(), DCTCP(), CBR(rate / 3.0), OnOff(rate, 2e-3, 2e-3, random=True)]
+        sources += [DCQCN()] * cuts(program) + [HPCC(2e-3)] * 2 * program.telemetry
+        source = sources[rng.integers(len(sources))]
         size = float(rng.integers(10, 300)) if rng.integers(2) else math.inf
         flow = Flow(
             str(k), (f"s{k}", "x", "d"), source, 64.0, size=size, priority=int(rng.integers(4)),
@@ -181,7 +180,7 @@ PROGRAMS = [
     FlowQueueCoDel(2e-4, 2e-3),
 ]
 CASES = [(program, seed) for program in PROGRAMS for seed in range(4)]
-CASES += [(program, seed) for program in (Queues(), HeadersFirst()) for seed in (0, 3)]
+CASES += [(Queues(), 0), (Queues(), 3), (HeadersFirst(), 1), (HeadersFirst(), 5)]
 
 
 @pytest.mark.parametrize(
@@ -264,3 +263,19 @@ def test_both_engines_refuse_what_is_no_number_or_queue(place: int, message: str
     assert texts[0] == texts[1]
     assert texts[0].startswith("wrong, t = 0.000")
     assert "link s->b: Wrong." in texts[0]
+
+
+@pytest.mark.parametrize("program", [DeficitRoundRobin(queues=3), WeightedFair()])
+def test_what_waits_at_a_paused_program_is_the_same_in_both_engines(program: SwitchProgram) -> None:
+    links = [
+        Link("a", "s", 1e5, 1e-6, 60, program),
+        Link("s", "b", 5e4, 1e-6, 100, Pause(high=20, low=10, storm=4e-3)),
+    ]
+    flows = [Flow(str(n), ("a", "s", "b"), CBR(4e4), host="direct") for n in range(3)]
+    scenario = Scenario("paused", links, flows, duration=0.02)
+    plan = plan_scenario(scenario, Packets(seed=1), duration=0.02, sample=0.01)
+    found, wanted = run_engine(plan), run_reference(plan)
+    np.testing.assert_array_equal(found.remaining, wanted.remaining)
+    waiting = found.remaining[found.remaining["link"] == 0]
+    assert waiting["packets"].sum() == 60.0
+    assert waiting["still"].all()

@@ -1,0 +1,172 @@
+"""Switch programs that drop or mark per flow: approximate fair dropping, and the core of CAKE."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from dfcmodel.network.programs import SwitchProgram
+from hopflow.checks import one_number
+
+__all__ = ["AFD", "CAKE"]
+
+
+@dataclass(frozen=True)
+class AFD(SwitchProgram):
+    """Approximate fair dropping (Pan, Breslau, Prabhakar and Shenker 2003): one FIFO queue, fair shares by drops.
+
+    A flow with m of the last ``memory`` arrivals loses the part 1 - fair / m of its packets where m is above the fair
+    number. That number is moved every ``interval`` by alpha (q_old - target) - beta (q - target), where q is the queue. A
+    full queue of the paper's shadow buffer holds a sample of the last arrivals; here each flow has a count that falls by
+    1 / memory with each arrival, which is the mean of that sample.
+
+    Parameters
+    ----------
+    target
+        Queue, packets, >= 0.
+    interval
+        Between two updates, s.
+    alpha, beta
+        Gains, arrivals per packet of the queue; 0 < alpha < beta.
+    memory
+        Arrivals that count, > 1.
+
+    Examples
+    --------
+    >>> from dfcmodel import CBR, Flow, Link, Packets, Scenario, simulate
+    >>> links = [Link("a", "s", 1e4, 1e-3, 1000), Link("s", "b", 1e3, 1e-3, 200, AFD(target=50.0))]
+    >>> flows = [Flow(str(n), ("a", "s", "b"), CBR(400.0 * n)) for n in (1, 2, 3)]
+    >>> run = simulate(Scenario("fair drops", links, flows, duration=60.0), Packets(seed=1))
+    >>> (run.delivered[:, -1] / 6e4).round(1).tolist()
+    [0.3, 0.3, 0.3]
+    """
+
+    target: float = 100.0
+    interval: float = 1.0 / 160.0
+    alpha: float = 1.7
+    beta: float = 1.8
+    memory: float = 500.0
+
+    class State(NamedTuple):
+        """Arrivals at the port; the fair number; the last queue and the next update (s); of a flow its count, and when."""
+
+        drop: float = 0.0
+        mark: float = 0.0
+        rank: float = 0.0
+        arrivals: float = 0.0
+        fair: float = math.inf
+        queue: float = 0.0
+        next: float = 0.0
+        recent: float = 0.0
+        at: float = 0.0
+
+    of_flow = ("recent", "at")
+
+    def __post_init__(self) -> None:
+        one_number("target", self.target, at_least=0.0, hint="in packets")
+        one_number("interval", self.interval, above=0.0, hint="in s")
+        one_number("beta", self.beta, above=0.0)
+        one_number("alpha", self.alpha, above=0.0, below=self.beta, hint="< beta")
+        one_number("memory", self.memory, above=1.0, hint="in packets")
+
+    @staticmethod
+    def on_enqueue(s: Any, q: Any, e: Any) -> Any:
+        """Count the packet, move the fair number, drop at random."""
+        arrivals = s.arrivals + 1.0
+        recent = s.recent * (1.0 - 1.0 / q.memory) ** (arrivals - s.at) + 1.0
+        fair = s.fair
+        if e.time >= s.next:
+            change = q.alpha * (s.queue - q.target) - q.beta * (e.backlog - q.target)
+            fair = max(1.0, min(q.memory, fair + change))
+            s = s._replace(queue=e.backlog, next=e.time + q.interval)
+        drop = 1.0 if e.random > fair / recent else 0.0
+        return s._replace(drop=drop, arrivals=arrivals, fair=fair, recent=recent, at=arrivals)
+
+
+@dataclass(frozen=True)
+class CAKE(SwitchProgram):
+    """The core of CAKE (Høiland-Jørgensen, Täht and Morton 2018): fair queueing with priority for sparse flows, and COBALT.
+
+    Flows share ``queues`` queues by hash. Deficit round robin serves them; a queue that was empty goes before those that
+    have used up a quantum (DRR++). Each queue has the CoDel half of COBALT, which marks or drops at its head, and a
+    full buffer drops from the longest queue. The link is the shaper: give it the rate that CAKE would shape to. CAKE's
+    set-associative hash, its BLUE half for flows that do not react, its tins, host isolation and ACK filter are not
+    here. A queue that becomes empty is sparse again at once, where CAKE lets it end its round first.
+
+    Parameters
+    ----------
+    target, interval
+        Of COBALT, s; 0 < target < interval.
+    quantum
+        Bytes per turn.
+    queues
+        How many there are.
+
+    Examples
+    --------
+    >>> CAKE().numbers()["queues"]
+    1024.0
+    """
+
+    target: float = 0.005
+    interval: float = 0.1
+    quantum: float = 1514.0
+    queues: int = 1024
+    overflow = "longest"
+
+    class State(NamedTuple):
+        """Of a queue: its deficit (bytes), and COBALT's dropping, count (``drops``) and drop_next (s)."""
+
+        drop: float = 0.0
+        mark: float = 0.0
+        rank: float = 0.0
+        skip: float = 0.0
+        deficit: float = 0.0
+        dropping: float = 0.0
+        drops: float = 0.0
+        drop_next: float = 0.0
+
+    of_queue = ("deficit", "dropping", "drops", "drop_next")
+
+    def __post_init__(self) -> None:
+        self.check_queues()
+        one_number("interval", self.interval, above=0.0, hint="in s")
+        one_number("target", self.target, above=0.0, below=self.interval, hint="in s, < interval")
+        one_number("quantum", self.quantum, at_least=1.0, hint="in bytes")
+
+    @staticmethod
+    def queue_of(s: Any, q: Any, e: Any) -> Any:
+        """Return the queue of the flow's hash."""
+        return e.hash * q.queues
+
+    @staticmethod
+    def on_enqueue(s: Any, q: Any, e: Any) -> Any:
+        """Give a queue that was empty its quantum, and the turn of a sparse flow, rank 0."""
+        return s._replace(deficit=q.quantum) if e.queue_backlog == 0.0 else s
+
+    @staticmethod
+    def on_dequeue(s: Any, q: Any, e: Any) -> Any:
+        """End a turn where the deficit is used up; else drop or mark by how long the packet has waited."""
+        if s.deficit <= 0.0:
+            return s._replace(skip=1.0, rank=1.0, deficit=s.deficit + q.quantum)
+        count, drop_next = s.drops, s.drop_next
+        due = count > 0.0 and e.time >= drop_next
+        over = e.waited > max(q.target, 4.0 * e.size / e.capacity)
+        if over and s.dropping == 0.0:
+            drop_next = e.time + q.interval / math.sqrt(max(1.0, count))
+        if over and count == 0.0:
+            count = 1.0
+        acts = due and over
+        if acts:
+            count += 1.0
+            drop_next += q.interval / math.sqrt(count)
+        else:
+            while due:
+                count -= 1.0
+                drop_next += q.interval / math.sqrt(max(1.0, count))
+                due = count > 0.0 and e.time >= drop_next
+        s = s._replace(dropping=1.0 if over else 0.0, drops=count, drop_next=drop_next)
+        if acts and e.ect == 0.0:
+            return s._replace(drop=1.0)
+        return s._replace(mark=1.0 if acts else 0.0, deficit=s.deficit - e.size)

@@ -1,0 +1,145 @@
+"""HPCC: a rate by the telemetry that switches write into packets."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+
+from hopflow.checks import one_number
+from responsefn.responses.references import Reference
+from responsefn.rules.rates.rate_rule import RateRule
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+__all__ = ["HPCC"]
+
+
+class HPCC(RateRule):
+    r"""HPCC, high precision congestion control (Li et al. 2019, Algorithm 1).
+
+    Each ACK brings the telemetry of the links on the path. Of a link it gives the normalized bytes in flight,
+    u = min(q, q') / (B T) + (rate sent) / B, with its queue q at this packet and the last one, and its capacity B. The
+    load U is an average of the largest u, over about a base round trip T. The window is W = W_c eta / U + W_AI where U
+    is at least eta, or after ``max_stage`` additive steps; else W = W_c + W_AI. The reference window W_c becomes W once
+    per round trip, so that one overload is answered once.
+
+    The paper's sender limits the packets in flight to W, and paces them at R = W / T. A rate rule paces alone: in a
+    queue that others fill it goes on at R until ACKs come. W is at most that of the first link, where a flow begins.
+    T is the same for all flows, as in the paper.
+
+    N flows over a bottleneck come to equal rates, and to a load of eta / (1 - W_AI / W). It is the utilization where no
+    queue is left.
+
+    Parameters
+    ----------
+    base_rtt
+        T: the longest round-trip time of the network without queues, s.
+    eta
+        Target of the load, 0 < eta < 1.
+    max_stage
+        Additive steps in a row, >= 0.
+    additive
+        W_AI: by which the window grows, packets.
+
+    The defaults are those of the paper (Sect. 5.1), W_AI = 80 bytes with packets of 1000 bytes. On a path
+    without telemetry, see `SwitchProgram.telemetry` in dfcmodel, it is refused.
+
+    Examples
+    --------
+    >>> from responsefn import HPCC, Feedback, Telemetry
+    >>> rule = HPCC(base_rtt=1e-5)
+    >>> state = rule.start(line_rate=1e7)  # 100 packets in flight
+    >>> load = Telemetry(time=1e-4, hop=0.0, interval=1e-5, sent=1e5, queue=9e4, capacity=1e10)
+    >>> state = rule.on_telemetry(state, rule.params, load)  # 90 packets wait, 100 are sent
+    >>> state = rule.on_feedback(state, rule.params, Feedback(time=1e-4, rtt=2e-5, acks=1.0, marks=0.0))
+    >>> round(state.rate / 1e7, 3)
+    0.501
+    """
+
+    class State(NamedTuple):
+        """Rates in packets/s; windows in packets; the load; times in s.
+
+        window: W; reference: W_c; load: U; stage: additive steps in a row; updated: when W_c was set; most, span: the
+        largest u of this acknowledgement and its interval.
+        """
+
+        rate: float = math.inf
+        line_rate: float = math.inf
+        window: float = math.inf
+        reference: float = math.inf
+        load: float = 1.0
+        stage: float = 0.0
+        updated: float = -math.inf
+        most: float = 0.0
+        span: float = 0.0
+
+    class Params(NamedTuple):
+        """Time in s, target, steps, packets."""
+
+        base_rtt: float = 13e-6
+        eta: float = 0.95
+        max_stage: float = 5.0
+        additive: float = 80.0 / 1000.0
+
+    reference = Reference(
+        "Y. Li et al., HPCC: high precision congestion control, SIGCOMM 2019, Algorithm 1",
+        "primary",
+        "10.1145/3341302.3342085",
+    )
+    capacity: ClassVar[str] = "needed"
+    solved_by: ClassVar[str] = "none"
+    monotone = False
+    why_no_inverse = "it has no response function of a loss rate"
+    dynamics: ClassVar[str] = r"W \gets W_c \eta / U + W_{AI},\ R = W / T"
+
+    def check(self) -> None:
+        """Check the ranges of the parameters."""
+        q = self.params
+        one_number("base_rtt", q.base_rtt, above=0.0, hint="in s")
+        one_number("eta", q.eta, above=0.0, below=1.0)
+        one_number("max_stage", q.max_stage, at_least=0.0)
+        one_number("additive", q.additive, above=0.0, hint="in packets")
+
+    def start(self, line_rate: float) -> Any:
+        """Return the state of a new sender, which sends at ``line_rate`` in packets/s."""
+        window = line_rate * self.params.base_rtt
+        return super().start(line_rate)._replace(window=window, reference=window)
+
+    @staticmethod
+    def on_telemetry(s: Any, q: Any, e: Any) -> Any:
+        """Keep the largest load of the links (MeasureInflight, lines 3 to 8)."""
+        load = e.queue / (e.capacity * q.base_rtt) + e.sent / (e.interval * e.capacity)
+        return s._replace(most=load, span=e.interval) if load > s.most else s
+
+    @staticmethod
+    def on_feedback(s: Any, q: Any, e: Any) -> Any:
+        """Average the load, and set window and rate (lines 9 to 10, ComputeWind, NewACK)."""
+        if s.span == 0.0:
+            return s
+        part = min(s.span, q.base_rtt) / q.base_rtt
+        load = (1.0 - part) * s.load + part * s.most
+        stage = s.stage
+        if load >= q.eta or stage >= q.max_stage:
+            window = s.reference * q.eta / load + q.additive
+            stage = 0.0
+        else:
+            window = s.reference + q.additive
+            stage = stage + 1.0
+        window = min(window, s.line_rate * q.base_rtt)
+        s = s._replace(rate=window / q.base_rtt, window=window, load=load, most=0.0, span=0.0)
+        if e.time - e.rtt > s.updated:  # the packet was sent after the last update
+            return s._replace(reference=window, stage=stage, updated=e.time)
+        return s
+
+    def rate(
+        self,
+        p: ArrayLike,  # noqa: ARG002
+        rtt: ArrayLike = 1.0,  # noqa: ARG002
+        bandwidth: float | None = None,  # noqa: ARG002
+        *,
+        unit_check: bool = True,  # noqa: ARG002
+    ) -> float | NDArray[Any]:
+        """Refuse: the rule follows telemetry, not losses."""
+        why = "has no response function of a loss rate: it follows the telemetry of links"
+        raise ValueError(f"{self!r}: {why}; simulate it, dfcmodel.simulate")
