@@ -171,7 +171,7 @@ class Packets:
         given = self.recovery
         usual = repair_named("recovery", given) if is_repair(given) else REPAIRS[0]
         by_rate = scenario.table.columns["source"].map(lambda source: isinstance(source, RateRule))
-        found = by_rate.map(lambda has_rate: usual if has_rate else "")
+        found: Sequence[str | SelectiveRepair] = by_rate.map(lambda has_rate: usual if has_rate else "")
         if isinstance(given, Mapping):
             chosen = list(found)
             for f, flow in enumerate(scenario.flows):
@@ -179,7 +179,7 @@ class Packets:
                     name = f"recovery of flow {flow.name!r} with {flow.source!r}"
                     chosen[f] = repair_named(name, given[flow.name])
             found = tuple(chosen)
-        for repair in set(found if isinstance(found, tuple) else found.values):
+        for repair in set(found):
             if isinstance(repair, SelectiveRepair):
                 repair.timeouts(scenario.min_rto)
         return found

@@ -48,7 +48,7 @@ class Selective(Rated):
         sack = number if number >= self.came else -1
         return self.came - before, {"number": self.came - 1, "sack": sack}
 
-    def answer_header(self, packet: Packet) -> None:  # noqa: ARG002
+    def answer_header(self, packet: Packet) -> None:
         """Return None: a packet of which the header alone has come is one that was lost."""
 
     def has_next(self) -> bool:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from .jit import call_event, compiled
+from .jit import compiled
 from .layout import ON_DELIVERY, int64
+from .rules import call_rule
 
 __all__ = ["report_telemetry", "write_record"]
 
@@ -36,9 +37,10 @@ def report_telemetry(net: Any, senders: Any, f: int, e: int, now: float) -> None
             continue
         if s.reported == 1:
             sent = net.telemetry[e, k, SENT] - senders.reported[f, k, SENT]
-            s.sample[0] = min(net.telemetry[e, k, WAITS], senders.reported[f, k, WAITS])
-            s.sample[1] = net.telemetry[e, k, CAPACITY]
-            call_event(senders.events[s.kind, ON_DELIVERY], s, now, float(k), interval, sent)
+            sample = senders.rule[s.rule].sample
+            sample[0] = min(net.telemetry[e, k, WAITS], senders.reported[f, k, WAITS])
+            sample[1] = net.telemetry[e, k, CAPACITY]
+            call_rule(senders, f, ON_DELIVERY, now, float(k), interval, sent)
         for n in range(4):
             senders.reported[f, k, n] = net.telemetry[e, k, n]
     s.reported = 1
