@@ -49,7 +49,7 @@ MADE_BY_THE_LIBRARY = {
     "Sensitivity", "Solution", "Stationary", "StationaryByLevel", "Steps", "ThresholdAdvice", "Transient",
     "Lumped", "Coexistence", "Curve", "Fit", "Fused", "SimulatedResponse", "UnfairnessExponents",
     "RuleTwin", "Samples", "Comparison", "EnsembleComparison", "RunComparison", "AnswerComparison", "Ensemble", "Evaluation", "Explanation", "Headroom", "LevelChoice",
-    "PacketLimit", "PacketTrace", "Spectrum", "StepCheck", "Trajectory", "Witness", "FrameScenario",
+    "Flows", "PacketLimit", "PacketTrace", "Spectrum", "StepCheck", "Trajectory", "Witness", "FrameScenario",
     "Deadlock", "Dependencies", "OverflowEstimate", "PoolRisk", "PoolWitness", "PoolWorstCase",
     "RecombinedEstimate", "BlockedTime", "StormSpread", "UpDown", "WatchdogAlarm", "WatchdogRisk", "WatchdogRun", "Catalogue", "Delivery",
     "Elapsed", "Feedback", "HeadroomPool", "QueuedPacket", "Telemetry",
@@ -253,9 +253,7 @@ def _dfcmodel() -> dict[str, dict[str, Any]]:
     short = {"duration": 0.0625}
     circle = dfcmodel.ring(3, **link)
     many = {"sizes": 8, "source": CBR(64.0), "links": circle}
-    table = dfcmodel.all_to_all((1, 2, 3), **many)
     return {
-        "Flows": {"nodes": table.nodes, "paths": table.paths, "columns": table.columns},
         "all_to_all": {"hosts": (1, 2, 3), **many},
         "flows_from": {"sources": (1, 2), "targets": (3, 3), **many},
         "incast": {"senders": (1, 2, 3), "receiver": 3, **many},

@@ -13,7 +13,7 @@ from dfcmodel.network.flows import LARGEST_WINDOW, Flow
 from dfcmodel.network.networks import Link
 from dfcmodel.network.routes import Routes, distinct
 from dfcmodel.network.shortest_routes import CHOICES, ShortestRoutes
-from hopflow.checks import choice, listed, random_generator, shown
+from hopflow.checks import choice, listed, random_generator, shown, unboxed
 
 if TYPE_CHECKING:
     from dfcmodel.network.flows import Source
@@ -125,7 +125,7 @@ def all_to_all(hosts: Iterable[Hashable], **given: Any) -> Flows:
     >>> all_to_all([("host", n) for n in range(16)], sizes=1, source=CBR(3e6), links=links)
     Flows(240 flows between 20 nodes: CBR)
     """
-    ends = _hosts(hosts)
+    ends, given = _hosts(hosts, given)
     count = len(ends)
     source = np.repeat(np.arange(count), count - 1)
     target = np.tile(np.arange(count - 1), count)
@@ -154,7 +154,12 @@ def incast(senders: Iterable[Hashable], receiver: Hashable, **given: Any) -> Flo
     >>> len(incast(hosts, hosts[0], sizes=500, source=DCQCN(), links=links))
     15
     """
-    ends = [node for node in _nodes("senders", senders) if node != receiver]
+    nodes, given = _among_links("senders", _nodes("senders", senders), given)
+    receiver = unboxed(receiver)
+    _among_links("receiver", [receiver], given)
+    ends = [node for node in nodes if node != receiver]
+    if not ends:
+        raise ValueError(f"senders = {shown(nodes)}: must have a node beside the receiver")
     return flows_from(ends, [receiver] * len(ends), **given)
 
 
@@ -180,7 +185,7 @@ def permutation(hosts: Iterable[Hashable], rng: Any = 0, **given: Any) -> Flows:
     >>> len({flow.path[-1] for flow in flows}) == len(flows)
     True
     """
-    ends = _hosts(hosts)
+    ends, given = _hosts(hosts, given)
     order = random_generator("rng", rng).permutation(len(ends)).tolist()
     if all(a == b for a, b in enumerate(order)):
         order = order[1:] + order[:1]
@@ -189,18 +194,35 @@ def permutation(hosts: Iterable[Hashable], rng: Any = 0, **given: Any) -> Flows:
     return flows_from(sources, targets, **given)
 
 
-def _hosts(hosts: Iterable[Hashable]) -> list[Hashable]:
-    """Return the hosts of a collective, of which there must be two."""
+def _hosts(
+    hosts: Iterable[Hashable], given: dict[str, Any]
+) -> tuple[list[Hashable], dict[str, Any]]:
+    """Return the hosts of a collective, of which there must be two, and the arguments with ``links`` as a tuple."""
     ends = list(dict.fromkeys(_nodes("hosts", hosts)))
     if len(ends) < 2:
         raise ValueError(f"hosts = {shown(ends)}: must be at least two nodes")
-    return ends
+    return _among_links("hosts", ends, given)
+
+
+def _among_links(
+    name: str, nodes: list[Hashable], given: dict[str, Any]
+) -> tuple[list[Hashable], dict[str, Any]]:
+    """Return some nodes and the arguments, after checking that these are nodes of the links."""
+    if "links" not in given:
+        return nodes, given  # `flows_from` says that it is missing
+    links = listed("links", given["links"], Link)
+    known = {node for link in links for node in (link.source, link.target)}
+    for n, node in enumerate(nodes):
+        if not isinstance(node, Hashable) or node not in known:
+            at = "" if name == "receiver" else f"[{n}]"
+            raise ValueError(f"{name}{at} = {shown(node)}: must be a node of the links")
+    return nodes, {**given, "links": links}
 
 
 def _nodes(name: str, given: Any) -> list[Hashable]:
     """Return nodes as a list."""
-    if isinstance(given, np.ndarray):
-        given = given.tolist()
+    if getattr(given, "ndim", 0):  # of NumPy, JAX and others
+        given = np.asarray(given).tolist()
     if isinstance(given, str) or not isinstance(given, Iterable):
         raise TypeError(f"{name} = {shown(given)}: must be a list of nodes")
     found = list(given)
@@ -235,7 +257,10 @@ def _column(name: str, given: Any, count: int) -> Column:
         given = given.tolist()
     if isinstance(given, (list, tuple)):
         _check_count(name, given, count)
-        return encoded(given)
+        try:
+            return encoded(given)
+        except TypeError:  # `_check` says what is wrong with them
+            return Column(tuple(given), np.arange(count), count)
     return Column((given,), None, count)
 
 
@@ -267,7 +292,7 @@ def _given(routes: Any, sources: Column, targets: Column) -> tuple[Sequence[Hash
     """Return the nodes of given paths, and the paths."""
     if not isinstance(routes, Iterable):
         raise TypeError(f"routes = {shown(routes)}: must be one of {CHOICES}, or paths")
-    paths = [tuple(path) for path in routes]
+    paths = [tuple(_nodes(f"routes[{n}]", path)) for n, path in enumerate(routes)]
     _check_count("routes", paths, len(sources))
     for n, (path, a, b) in enumerate(zip(paths, sources, targets, strict=True)):
         if len(path) < 2 or path[0] != a or path[-1] != b:

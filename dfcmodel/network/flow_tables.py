@@ -239,10 +239,7 @@ class Flows(Sequence[Flow]):
 
     def numbers_or_nan(self, name: str) -> Floats:
         """Return an option of all flows, shape (F,); nan where it is not a number."""
-        values = self.columns[name].map(
-            lambda value: float(value) if isinstance(value, numbers.Real) else math.nan
-        )
-        return values.array()
+        return self.columns[name].map(_number_or_nan).array()
 
     def which(self, name: str) -> Integers:
         """Return which of the values of an option each flow has, shape (F,)."""
@@ -288,3 +285,10 @@ class Flows(Sequence[Flow]):
         place = np.empty(len(order), dtype=np.int64)
         place[order] = np.arange(len(order))
         return first[order], place[group]
+
+
+def _number_or_nan(value: Any) -> float:
+    try:
+        return float(value) if isinstance(value, numbers.Real) else math.nan
+    except OverflowError:
+        return math.nan

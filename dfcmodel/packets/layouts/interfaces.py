@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dfcmodel.network.class_pauses import CONTROL
+from dfcmodel.network.routes import coded
 from dfcmodel.packets.kernel.layout import LANE
 from dfcmodel.packets.kernel.ports import INTERFACE
 
@@ -33,29 +34,31 @@ def lay_out_interfaces(
 
     Where ACKs are in the class of their flow they are flows of it.
     """
-    hops, found = plan.hops, [empty_lanes(0)]
+    hops = plan.hops
     flow["lane"] = -1
-    ports = np.flatnonzero(plan.at_senders)
-    if not len(ports):
-        return found[0]
+    if not plan.at_senders.any():
+        return empty_lanes(0)
     at = np.flatnonzero(plan.at_senders[hops.port])
-    at = at[np.argsort(hops.port[at], kind="stable")]
-    cuts = np.flatnonzero(np.diff(hops.port[at])) + 1
-    for own in np.split(at, cuts):
-        p = hops.port[own[0]]
-        data = own[plan.classes[own] != CONTROL]
-        classes, which = np.unique(plan.classes[data], return_inverse=True)
-        lane = empty_lanes(1 + len(classes) + len(data))
-        lane["flow"][1 + len(classes) :] = hops.flow[data]
-        lane["level"][1 + len(classes) :] = first + 1 + which.reshape(-1)
-        rows = first + 1 + len(classes) + np.arange(len(data))
-        hop["lane"][hops.row[own]] = first
-        hop["lane"][hops.row[data]] = rows
-        of_rate = (flow["line_gap"][hops.flow[data]] > 0.0) & ~hops.is_ack[data]
-        flow["lane"][hops.flow[data[of_rate]]] = rows[of_rate]
-        for name, value in (("kind", INTERFACE), ("lane", first), ("lanes", len(lane)),
-                            ("levels", len(classes))):  # fmt: skip
-            port_rows[name][p] = value
-        found.append(lane)
-        first += len(lane)
-    return np.concatenate(found)
+    ports, own = coded(hops.port[at])
+    is_data = plan.classes[at] != CONTROL
+    data = at[is_data]
+    data = data[np.argsort(own[is_data], kind="stable")]
+    of_data = np.sort(own[is_data])
+    known, rank = coded(plan.classes[data])
+    pairs, which = coded(of_data * max(1, len(known)) + rank)  # classes, port by port
+    levels = np.bincount(pairs // max(1, len(known)), minlength=len(ports))
+    flows = np.bincount(of_data, minlength=len(ports))
+    counts = 1 + levels + flows
+    begin = np.cumsum(counts) - counts
+    lane = empty_lanes(int(counts.sum()))
+    rows = (begin + 1 + levels - np.cumsum(flows) + flows)[of_data] + np.arange(len(data))
+    lane["flow"][rows] = hops.flow[data]
+    lane["level"][rows] = first + (begin + 1 - np.cumsum(levels) + levels)[of_data] + which
+    hop["lane"][hops.row[at]] = first + begin[own]
+    hop["lane"][hops.row[data]] = first + rows
+    of_rate = (flow["line_gap"][hops.flow[data]] > 0.0) & ~hops.is_ack[data]
+    flow["lane"][hops.flow[data[of_rate]]] = first + rows[of_rate]
+    for name, values in (("kind", INTERFACE), ("lane", first + begin), ("lanes", counts),
+                         ("levels", levels)):  # fmt: skip
+        port_rows[name][ports] = values
+    return lane
