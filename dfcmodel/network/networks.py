@@ -127,7 +127,7 @@ class Scenario:
     min_rto
         Minimum retransmission timeout in s.
     packet_size
-        Bytes per packet, for quantities in bits or bytes: pause quanta, and RED in bytes.
+        Bytes per packet, for quantities in bits or bytes: pause quanta, buffers and RED in bytes, the headroom of PFC.
 
     Raises
     ------

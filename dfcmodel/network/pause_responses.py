@@ -11,12 +11,10 @@ from dfcmodel.network.buffers import ByteBuffer
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from dfcmodel.network.networks import Scenario
-
 __all__ = [
     "QUANTUM",
     "RESPONSE_QUANTA",
-    "assumed_responses",
+    "ROUNDING",
     "default_headroom",
     "listed_rate",
     "small_packet_factor",
@@ -101,26 +99,3 @@ def small_packet_factor(buffer: float | ByteBuffer, packet_size: float) -> float
         return 1.0
     least = buffer.taken(packet_size) / packet_size
     return max(1.0, *(buffer.taken(size) / size / least for size in ACK_BYTES))
-
-
-def assumed_responses(scenario: Scenario) -> dict[float, float]:
-    """Return the rates in b/s whose response time the default headroom of a scenario takes from another rate, with that.
-
-    Examples
-    --------
-    >>> from dfcmodel import CBR, PFC, Flow, Scenario, chain
-    >>> from hopflow import gbps
-    >>> links = chain(3, rate=gbps(24), delay=1e-6, buffer=500, discipline=PFC())
-    >>> assumed_responses(Scenario("odd rate", links, [Flow("a", (1, 2, 3), CBR(1e6))]))
-    {24000000000.0: 25000000000.0}
-    """
-    found: dict[float, float] = {}
-    for n, link in enumerate(scenario.links):
-        if getattr(link.discipline, "headroom", 0.0) is not None:
-            continue
-        for u, _, _ in scenario.ingress(n):
-            bits = 8.0 * scenario.packet_size * scenario.feeding(u).rate
-            listed = float(listed_rate(bits))
-            if abs(bits - listed) > ROUNDING * listed:
-                found[float(f"{bits:.12g}")] = listed
-    return dict(sorted(found.items()))

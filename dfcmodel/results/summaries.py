@@ -6,14 +6,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dfcmodel.network.pause_responses import assumed_responses
+from dfcmodel.network.pause_responses import ROUNDING, listed_rate
 from dfcmodel.results.loss_summaries import largest_queue, places_of_losses
 from dfcmodel.results.unfinished import described
 
 if TYPE_CHECKING:
     from dfcmodel.network.flows import Flow
+    from dfcmodel.network.networks import Scenario
 
-__all__ = ["MAX_ROWS", "summary_rows"]
+__all__ = ["MAX_ROWS", "assumed_responses", "summary_rows"]
 
 MAX_ROWS = 10
 """Flows that a table lists one by one."""
@@ -28,6 +29,29 @@ def _source(flow: Flow, recovery: str) -> str:
     name = type(flow.source).__name__
     own = getattr(flow.source, "recovery", recovery)
     return name if recovery in ("", own) else f"{name} with recovery {recovery!r}"
+
+
+def assumed_responses(scenario: Scenario) -> dict[float, float]:
+    """Return the rates in b/s whose response time the default headroom of a scenario takes from another rate, with that.
+
+    Examples
+    --------
+    >>> from dfcmodel import CBR, PFC, Flow, Scenario, chain
+    >>> from hopflow import gbps
+    >>> links = chain(3, rate=gbps(24), delay=1e-6, buffer=500, discipline=PFC())
+    >>> assumed_responses(Scenario("odd rate", links, [Flow("a", (1, 2, 3), CBR(1e6))]))
+    {24000000000.0: 25000000000.0}
+    """
+    found: dict[float, float] = {}
+    for n, link in enumerate(scenario.links):
+        if getattr(link.discipline, "headroom", 0.0) is not None:
+            continue
+        for u, _, _ in scenario.ingress(n):
+            bits = 8.0 * scenario.packet_size * scenario.feeding(u).rate
+            listed = float(listed_rate(bits))
+            if abs(bits - listed) > ROUNDING * listed:
+                found[float(f"{bits:.12g}")] = listed
+    return dict(sorted(found.items()))
 
 
 def _about_responses(assumed: dict[float, float]) -> str:

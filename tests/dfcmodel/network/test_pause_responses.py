@@ -7,11 +7,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from dfcmodel import CBR, PFC, ByteBuffer, Flow, Link, Scenario, chain, headroom, simulate
+from dfcmodel import PFC, ByteBuffer, headroom
 from dfcmodel.network.pause_responses import (
     QUANTUM,
     RESPONSE_QUANTA,
-    assumed_responses,
     default_headroom,
     listed_rate,
     small_packet_factor,
@@ -65,19 +64,3 @@ def test_acks_in_the_class_take_whole_cells() -> None:
     assert replace(rule, headroom=5.0).room(1e6, 1e-6, 1600.0, cells) == rule.xoff + 5.0
     assert small_packet_factor(ByteBuffer("10 MB"), 1500.0) == 1.0
     assert small_packet_factor(ByteBuffer("10 MB", cell=64), 6400.0) == 1.6
-
-
-def test_the_summary_says_which_response_times_are_assumed() -> None:
-    def one(rate: float, rule: PFC) -> Scenario:
-        links = (
-            Link("h", "s", rate, 1e-6, 500.0, rule),
-            *chain(3, rate=rate, delay=1e-6, buffer=500, discipline=rule),
-        )
-        return Scenario("odd", links, [Flow("a", (1, 2, 3), CBR(1e5))], duration=1e-4)
-
-    assert assumed_responses(one(gbps(24), PFC())) == {24e9: 25e9}
-    rows = simulate(one(gbps(24), PFC())).summary()
-    assert rows["headroom of PFC"].endswith("for these rates: 24 Gb/s as 25 Gb/s")
-    for scenario in (one(gbps(100), PFC()), one(gbps(24), PFC(headroom=50.0))):
-        assert assumed_responses(scenario) == {}
-        assert "headroom of PFC" not in simulate(scenario).summary()

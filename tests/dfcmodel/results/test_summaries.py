@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dfcmodel import CBR, PFC, Flow, Packets, Scenario, chain, simulate
+from dfcmodel import CBR, PFC, Flow, Link, Packets, Scenario, chain, simulate
+from dfcmodel.results.summaries import assumed_responses
+from hopflow import gbps
 
 
 def test_rows_about_lossless_classes_and_transfers() -> None:
@@ -29,3 +31,19 @@ def test_many_flows_are_summed_up() -> None:
     assert "9" in rows
     assert "10" not in rows
     assert "unfinished" not in rows
+
+
+def test_the_summary_says_which_response_times_are_assumed() -> None:
+    def one(rate: float, rule: PFC) -> Scenario:
+        links = (
+            Link("h", "s", rate, 1e-6, 500.0, rule),
+            *chain(3, rate=rate, delay=1e-6, buffer=500, discipline=rule),
+        )
+        return Scenario("odd", links, [Flow("a", (1, 2, 3), CBR(1e5))], duration=1e-4)
+
+    assert assumed_responses(one(gbps(24), PFC())) == {24e9: 25e9}
+    rows = simulate(one(gbps(24), PFC())).summary()
+    assert rows["headroom of PFC"].endswith("for these rates: 24 Gb/s as 25 Gb/s")
+    for scenario in (one(gbps(100), PFC()), one(gbps(24), PFC(headroom=50.0))):
+        assert assumed_responses(scenario) == {}
+        assert "headroom of PFC" not in simulate(scenario).summary()
