@@ -4,7 +4,19 @@ from __future__ import annotations
 
 import math
 
-from dfcmodel import CBR, Flow, FlowQueueCoDel, Link, Packets, Scenario, WeightedFair
+from dfcmodel import (
+    CAKE,
+    CBR,
+    INT,
+    Flow,
+    FlowQueueCoDel,
+    Link,
+    Packets,
+    Scenario,
+    Trimming,
+    WeightedFair,
+)
+from dfcmodel.packets.layouts.arrays import lay_out
 from dfcmodel.packets.layouts.programs import lay_out_programs, program_signatures
 from tests.dfcmodel.packets.conftest import plan_of
 
@@ -33,8 +45,32 @@ def test_a_port_has_its_parameters_and_a_flow_its_size() -> None:
     assert len(found["rank"]) == 10
 
 
+def test_queues_have_lanes_and_rows_of_their_own_and_routes_places_of_records() -> None:
+    rules = (CAKE(queues=3), INT(), WeightedFair(), Trimming())
+    links = [
+        Link(a, b, 1e3, 1e-3, 50.0, rule)
+        for (a, b), rule in zip(("ab", "bc", "cd", "de"), rules, strict=True)
+    ]
+    flows = [Flow("all", "abcde", CBR(10.0)), Flow("part", "cde", CBR(10.0))]
+    plan = plan_of(Scenario("programs", links, flows, duration=0.1), Packets(seed=1))
+    found = lay_out_programs(plan, 10, 12)
+    program = found["program"]
+    assert program["queues"].tolist() == [3, 0, 0, 2]
+    assert program["first"][[0, 3]].tolist() == [0, 3]
+    assert len(found["program_queue"]) == 5
+    assert program["skip"].tolist() == [0, -1, -1, 1]
+    assert program["trim"].tolist() == [-1, -1, -1, 0]
+    assert len(found["trimmed"]) == 10
+    places, most = plan.telemetry
+    assert most.tolist() == [1, 0]
+    assert places[plan.hops.flow == 0].tolist() == [0, 0, 1, 1]
+    assert found["telemetry"].shape == (10, 1, 4)
+    layout = lay_out(plan, ())
+    assert layout.arrays["port"]["lanes"][:4].tolist() == [3, 1, 1, 2]
+
+
 def test_without_programs_there_is_nothing() -> None:
     scenario = Scenario("none", [Link("a", "b", 1e3, 1e-3, 50.0)], [Flow("x", "ab", CBR(1.0))])
     found = lay_out_programs(plan_of(scenario, Packets(seed=1)), 10, 8)
-    names = ("program", "own", "rank", "program_queue", "trimmed")
+    names = ("program", "own", "rank", "program_queue", "trimmed", "telemetry")
     assert {name: len(rows) for name, rows in found.items()} == dict.fromkeys(names, 1)
