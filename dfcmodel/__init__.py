@@ -36,6 +36,7 @@ from dfcmodel.network.managers import PIE, RED, CoDel
 from dfcmodel.network.marking import RampMarking, StepMarking
 from dfcmodel.network.networks import Link, Scenario, from_networkx
 from dfcmodel.network.programs import QueuedPacket, SwitchProgram
+from dfcmodel.network.receivers import Credited, ReceivedPacket, ReceiverAgent
 from dfcmodel.network.scenarios import chain, dumbbell, parking_lot, ring, takano2006, tree
 from dfcmodel.network.schedulers import FlowQueueCoDel, ShortestRemaining, WeightedFair
 from dfcmodel.network.toml_reading import ScenarioFileError, load_scenario
@@ -85,6 +86,7 @@ __all__ = [
     "ArrivalProcess",
     "CoDel",
     "Comparison",
+    "Credited",
     "DiffusionEquation",
     "DualPI2",
     "Empty",
@@ -117,6 +119,8 @@ __all__ = [
     "QueueManager",
     "QueuedPacket",
     "RampMarking",
+    "ReceivedPacket",
+    "ReceiverAgent",
     "Refinement",
     "RenoRecovery",
     "Replay",

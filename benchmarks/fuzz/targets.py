@@ -52,7 +52,7 @@ MADE_BY_THE_LIBRARY = {
     "PacketLimit", "PacketTrace", "Spectrum", "StepCheck", "Trajectory", "Witness", "FrameScenario",
     "Deadlock", "Dependencies", "OverflowEstimate", "PoolRisk", "PoolWitness", "PoolWorstCase",
     "RecombinedEstimate", "BlockedTime", "StormSpread", "UpDown", "WatchdogAlarm", "WatchdogRisk", "WatchdogRun", "Catalogue", "Delivery",
-    "Elapsed", "Feedback", "HeadroomPool", "QueuedPacket",
+    "Elapsed", "Feedback", "HeadroomPool", "QueuedPacket", "ReceivedPacket",
     "ExplicitModel", "FileModel", "Claim", "Finding",
     # errors, warnings, statuses
     "Interrupted", "NotSolvedError", "ConvergenceError", "UndecidedError", "NoDerivativeError", "TooLargeError", "FileError", "RuleError", "RuleWarning",
@@ -62,7 +62,7 @@ MADE_BY_THE_LIBRARY = {
     # bases to subclass
     "DeliveryRule",
     "ChainModel", "Method", "Law", "RateRule", "WindowRule", "QueueManager", "ArrivalProcess", "SwitchProgram",
-    "LossRecovery",
+    "LossRecovery", "ReceiverAgent",
 }  # fmt: skip
 """Public names that users read or subclass, but do not call."""
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from dfcmodel.network.arrivals import ArrivalProcess, Replay
+from dfcmodel.network.receivers import Credited, ReceiverAgent
 from hopflow.checks import choice, flag, one_number, shown, unboxed, whole
 from responsefn import RateRule, WindowRule
 
@@ -141,6 +142,9 @@ class Flow:
         results have the time at which the first one is complete.
     random_idle
         Whether idle times are exponentially distributed with mean ``idle`` (drawn from the seed).
+    receiver
+        A `ReceiverAgent`, which answers the packets of a rate rule and may give it credits; None: a receiver that
+        answers each packet. At packet level only.
 
     Raises
     ------
@@ -169,6 +173,7 @@ class Flow:
     idle: float = math.inf
     random_idle: bool = False
     stop: float = math.inf
+    receiver: ReceiverAgent | None = None
 
     def __post_init__(self) -> None:
         of = f"of flow {self.name!r}"
@@ -210,6 +215,7 @@ class Flow:
             )
         whole(f"priority {of}", self.priority, -(10**6), 10**6)
         _check_idle(self, of)
+        _check_receiver(self, of)
 
     @property
     def all_packets(self) -> float:
@@ -247,6 +253,23 @@ def _check_idle(flow: Flow, of: str) -> None:
         msg = f"must be inf for {flow.source!r}: it has no window"
         raise ValueError(f"idle {of} = {flow.idle:g}: {msg}")  # noqa: TRY004
     whole(f"size {of}", flow.size, 1, LONGEST_TRANSFER, why="of each transfer, with idle times")
+
+
+def _check_receiver(flow: Flow, of: str) -> None:
+    """Raise ValueError for a receiver that is none, or whose sender has no rate rule; for credits that nobody gives."""
+    given: object = flow.receiver
+    if given is None:
+        if isinstance(flow.source, Credited):
+            msg = "must be a receiver agent, whose credits Credited() needs"
+            raise ValueError(f"receiver {of} = None: {msg}")
+        return
+    if not isinstance(given, ReceiverAgent):
+        kind = getattr(given, "__name__", "")
+        hint = f"; write {kind}()" if hasattr(given, "on_packet") else ""
+        raise ValueError(f"receiver {of} = {shown(given)}: must be a ReceiverAgent, or None{hint}")  # noqa: TRY004
+    if not isinstance(flow.source, RateRule):
+        msg = f"must be None for {flow.source!r}, which is no rate rule"
+        raise ValueError(f"receiver {of} = {given!r}: {msg}")  # noqa: TRY004
 
 
 def of_kind(flows: Iterable[Flow], *kinds: type) -> list[bool]:

@@ -128,6 +128,12 @@ class Plan:
         return tuple(dict.fromkeys(type(recovery_named(given)) for given in named))
 
     @cached_property
+    def own_receivers(self) -> NDArray[np.bool_]:
+        """Whether receivers share the calendar queue of the senders: they delay ACKs, or are agents, (F,)."""
+        agents = [flow.receiver is not None for flow in self.scenario.flows]
+        return np.asarray(np.array(self.delayed) | np.array(agents), dtype=np.bool_)
+
+    @cached_property
     def hops(self) -> Hops:
         """All hops of the flows, as columns."""
         return hops_of(self.forward, self.backward)

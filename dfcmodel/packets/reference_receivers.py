@@ -17,7 +17,8 @@ class Packet:
     ``sent`` is the time at which the data left the sender, echoed by the ACK; ``size`` is a size
     class. Queues may mark ECN-capable packets (``listens``), of which the ACK tells; with ``reduced``
     the sender says that it has reduced its window (RFC 3168, CWR). An ACK with ``gap`` tells of a missing packet,
-    one with ``sack`` of a packet that came out of order.
+    one with ``sack`` of a packet that came out of order; agents also ask for packets (``nack``), give ``credits`` and
+    acknowledge several packets at once or none (``acks``).
     """
 
     flow: int
@@ -32,6 +33,9 @@ class Packet:
     reduced: bool = False
     gap: bool = False
     sack: int = -1
+    nack: int = -1
+    credits: float = 0.0
+    acks: float = 1.0
 
 
 class Receiver:

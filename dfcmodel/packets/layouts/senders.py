@@ -90,7 +90,7 @@ def _row(
     row = np.zeros(1, FLOW)[0]
     for name, value in (("timed", -1), ("hole", -1),
                         ("least", -1), ("top", -1), ("pipe", -1), ("pipe_limit", -1), ("first_window", 2.0),
-                        ("recover", 0 if ns2 else -2), ("backoff", 1.0),
+                        ("recover", 0 if ns2 else -2), ("backoff", 1.0), ("agent", -1), ("credits", math.inf),
                         ("deadline", math.inf), ("ack_due", math.inf), ("pending", -1), ("held_until", math.inf), ("off_at", math.inf),
                         ("first_loss", math.nan), ("finished", math.nan),
                         ("current", 3.0 if ns2 else 1.0), ("variance", 4800.0 if ns2 else 0.0),
