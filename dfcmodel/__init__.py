@@ -41,6 +41,7 @@ from dfcmodel.network.managers import PIE, RED, CoDel
 from dfcmodel.network.marking import RampMarking, StepMarking
 from dfcmodel.network.networks import Link, Scenario, from_networkx
 from dfcmodel.network.programs import QueuedPacket, SwitchProgram
+from dfcmodel.network.receivers import Credited, ReceivedPacket, ReceiverAgent
 from dfcmodel.network.scenarios import chain, dumbbell, parking_lot, ring, takano2006, tree
 from dfcmodel.network.schedulers import (
     DeficitRoundRobin,
@@ -102,6 +103,7 @@ __all__ = [
     "ByteBuffer",
     "CoDel",
     "Comparison",
+    "Credited",
     "DeficitRoundRobin",
     "DiffusionEquation",
     "DualPI2",
@@ -137,6 +139,8 @@ __all__ = [
     "QueuedPacket",
     "RackRecovery",
     "RampMarking",
+    "ReceivedPacket",
+    "ReceiverAgent",
     "Refinement",
     "RenoRecovery",
     "Replay",

@@ -52,7 +52,7 @@ MADE_BY_THE_LIBRARY = {
     "Flows", "PacketLimit", "PacketTrace", "Spectrum", "StepCheck", "Trajectory", "Witness", "FrameScenario",
     "Deadlock", "Dependencies", "OverflowEstimate", "PoolRisk", "PoolWitness", "PoolWorstCase",
     "RecombinedEstimate", "BlockedTime", "StormSpread", "UpDown", "WatchdogAlarm", "WatchdogRisk", "WatchdogRun", "Catalogue", "Delivery",
-    "Elapsed", "Feedback", "HeadroomPool", "QueuedPacket", "Telemetry",
+    "Elapsed", "Feedback", "HeadroomPool", "QueuedPacket", "ReceivedPacket", "Telemetry",
     "ExplicitModel", "FileModel", "Claim", "Finding",
     # errors, warnings, statuses
     "Interrupted", "NotSolvedError", "ConvergenceError", "UndecidedError", "NoDerivativeError", "TooLargeError", "FileError", "RuleError", "RuleWarning",
@@ -62,7 +62,7 @@ MADE_BY_THE_LIBRARY = {
     # bases to subclass
     "DeliveryRule",
     "ChainModel", "Method", "Law", "RateRule", "WindowRule", "QueueManager", "ArrivalProcess", "SwitchProgram",
-    "LossRecovery",
+    "LossRecovery", "ReceiverAgent",
 }  # fmt: skip
 """Public names that users read or subclass, but do not call."""
 

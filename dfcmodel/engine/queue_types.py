@@ -45,6 +45,9 @@ def check_disciplines(scenario: Scenario) -> None:
         if what:
             msg = f"{what} is for packets; use method=Packets()"
             raise ValueError(f"source of flow {flow.name!r} = {flow.source!r}: {msg}")
+        if flow.receiver is not None:
+            msg = "receiver agents are for packets; use method=Packets()"
+            raise ValueError(f"receiver of flow {flow.name!r} = {flow.receiver!r}: {msg}")
         if math.isfinite(flow.idle):
             msg = "transfers after idle times are for packets; use method=Packets()"
             raise ValueError(f"idle of flow {flow.name!r} = {flow.idle:g}: {msg}")

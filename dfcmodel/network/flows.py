@@ -8,8 +8,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from dfcmodel.network.arrivals import ArrivalProcess, Replay
+from dfcmodel.network.receivers import Credited, ReceiverAgent
 from hopflow.checks import choice, flag, one_number, shown, unboxed, whole
 from responsefn import RateRule, WindowRule
+from responsefn.rules.rates.rate_rule import sees_telemetry
 
 __all__ = [
     "CBR",
@@ -153,6 +155,9 @@ class Flow:
         the exchange of cookies). A flow of finite ``size`` then ends with a FIN in its last packet, which is acknowledged
         at once. In the fluid the flow begins later by a round trip without queues, and ``"data"`` is refused; ns-2's
         convention has an opening of its own.
+    receiver
+        A `ReceiverAgent`, which answers the packets of a rate rule and may give it credits; None: a receiver that
+        answers each packet. At packet level only.
 
     Raises
     ------
@@ -182,6 +187,7 @@ class Flow:
     random_idle: bool = False
     stop: float = math.inf
     handshake: bool | str = False
+    receiver: ReceiverAgent | None = None
 
     def __post_init__(self) -> None:
         of = f"of flow {self.name!r}"
@@ -224,6 +230,7 @@ class Flow:
         whole(f"priority {of}", self.priority, -(10**6), 10**6)
         _check_idle(self, of)
         _check_handshake(self, of)
+        _check_receiver(self, of)
 
     @property
     def all_packets(self) -> float:
@@ -273,6 +280,26 @@ def _check_handshake(flow: Flow, of: str) -> None:
     if flag(f"handshake {of}", given) and not isinstance(flow.source, WindowRule):
         msg = f"must be False for {flow.source!r}: it has no window"
         raise ValueError(f"handshake {of} = {flow.handshake!r}: {msg}")
+
+
+def _check_receiver(flow: Flow, of: str) -> None:
+    """Raise ValueError for a receiver that is none, or whose sender has no rate rule; for credits that nobody gives."""
+    given: object = flow.receiver
+    if given is None:
+        if isinstance(flow.source, Credited):
+            msg = "must be a receiver agent, whose credits Credited() needs"
+            raise ValueError(f"receiver {of} = None: {msg}")
+        return
+    if not isinstance(given, ReceiverAgent):
+        kind = getattr(given, "__name__", "")
+        hint = f"; write {kind}()" if hasattr(given, "on_packet") else ""
+        raise ValueError(f"receiver {of} = {shown(given)}: must be a ReceiverAgent, or None{hint}")  # noqa: TRY004
+    if not isinstance(flow.source, RateRule):
+        msg = f"must be None for {flow.source!r}, which is no rate rule"
+        raise ValueError(f"receiver {of} = {given!r}: {msg}")  # noqa: TRY004
+    if sees_telemetry(type(flow.source)):
+        msg = f"must be None for {flow.source!r}, which needs an ACK of each packet with its telemetry"
+        raise ValueError(f"receiver {of} = {given!r}: {msg}")
 
 
 def of_kind(flows: Iterable[Flow], *kinds: type) -> list[bool]:

@@ -31,6 +31,9 @@ DRAFT = "https://json-schema.org/draft/2020-12/schema"
 UNITS = {"time": "s", "rate": "packets/s", "amount": "packets"}
 NUMBER, TEXT, LIST = {"type": "number"}, {"type": "string"}, {"type": "array"}
 
+OF_PYTHON = ("receiver",)
+"""Fields that no file can name: objects of a class of the user."""
+
 
 def scenario_schema(rules: Iterable[type[WindowRule]] = ()) -> dict[str, Any]:
     """Return the JSON Schema of scenario files (draft 2020-12), as a dictionary for `json.dump`.
@@ -76,7 +79,8 @@ def scenario_schema(rules: Iterable[type[WindowRule]] = ()) -> dict[str, Any]:
 
 
 def _names(kind: type[Any]) -> list[str]:
-    return [field.name for field in dataclasses.fields(kind) if field.init]
+    names = [field.name for field in dataclasses.fields(kind) if field.init]
+    return [name for name in names if name not in OF_PYTHON]
 
 
 def _one_of(kinds: Mapping[str, type[Any]]) -> dict[str, Any]:

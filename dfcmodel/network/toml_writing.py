@@ -14,6 +14,7 @@ from dfcmodel.network.buffers import ByteBuffer
 from dfcmodel.network.disciplines import Discipline
 from dfcmodel.network.flows import CBR, OnOff
 from dfcmodel.network.networks import Scenario
+from dfcmodel.network.receivers import ReceiverAgent
 from dfcmodel.network.toml_keys import DISCIPLINES
 from hopflow.checks import file_path, instance
 from responsefn import RateRule, WindowRule
@@ -119,7 +120,10 @@ def _toml(value: Any) -> str:
         ((Discipline, CBR, OnOff, Poisson, HeavyTailed, Replay), lambda v: _object(v, _changed(v))),
     )
     own = isinstance(value, Discipline) and DISCIPLINES.get(type(value).__name__) is not type(value)
-    if own or (isinstance(value, ArrivalProcess) and type(value) not in (Poisson, HeavyTailed)):
+    arrivals = isinstance(value, ArrivalProcess) and type(value) not in (Poisson, HeavyTailed)
+    if isinstance(value, ReceiverAgent):
+        raise ValueError(f"receiver = {value!r}: must be None to be written as TOML")  # noqa: TRY004
+    if own or arrivals:
         name = "discipline" if own else "source"
         raise ValueError(
             f"{name} = {value!r}: must be of a class of dfcmodel to be written as TOML"

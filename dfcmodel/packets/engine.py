@@ -15,12 +15,15 @@ from dfcmodel.network.arrivals import Arrival, ArrivalProcess
 from dfcmodel.network.flows import rules_among
 from dfcmodel.network.manager_events import manager_events_of
 from dfcmodel.network.program_events import EVENTS, program_events_of
+from dfcmodel.network.receiver_events import agent_events_of
+from dfcmodel.network.receivers import ANSWER, ReceiverAgent, check_answer
 from dfcmodel.packets.kernel import layout as kernel
 from dfcmodel.packets.kernel.arrivals import CALLED
 from dfcmodel.packets.kernel.calendar_queue import CROWDED, FAULT, SWITCHED, TRACED, WRONG
 from dfcmodel.packets.kernel.layout import ON_ACK, ON_DELIVERY, ON_LOSS, ON_MARK, ON_TIMEOUT, RATED
 from dfcmodel.packets.kernel.programs import FIELDS
 from dfcmodel.packets.kernel.recovery import FAILED_AT
+from dfcmodel.packets.layouts.agents import agent_signatures
 from dfcmodel.packets.layouts.arrays import Layout, lay_out, trace_ports
 from dfcmodel.packets.layouts.capacities import grow
 from dfcmodel.packets.layouts.managers import called_managers
@@ -116,8 +119,8 @@ class PacketRun:
     ----------
     plan, layout, records
         What is run, its whole state, and its records.
-    events, managers, programs, recoveries
-        Addresses of compiled events of rules, of managers, of switch programs and of loss recoveries.
+    events, managers, programs, recoveries, agents
+        Addresses of compiled events of rules, of managers, of switch programs, of loss recoveries and of receiver agents.
     done
         Samples that have been completed.
     keeps
@@ -135,6 +138,7 @@ class PacketRun:
     managers: Any
     programs: Any
     recoveries: Any
+    agents: Any
     done: int = 0
     keeps: bool = True
     kept: list[NDArray[Any]] = field(default_factory=list)
@@ -194,13 +198,19 @@ class PacketRun:
         given["events"], given["managers"] = self.events, self.managers
         given["programs"] = self.programs
         given["recoveries"] = self.recoveries
+        given["agents"] = self.agents
         return tuple(fields(given) for fields in GROUPS)
 
     def _refuse_sender(self, f: int) -> None:
-        """Raise ValueError for what the recovery of flow f has returned."""
+        """Raise ValueError for what the recovery of flow f, or the agent of its receiver, has returned."""
         arrays, plan = self.layout.arrays, self.plan
         numbers = arrays["exchange"]
         name = plan.scenario.flows[f].name
+        if plan.scenario.flows[f].receiver is not None:
+            *answer, now, event = numbers[: len(ANSWER) + 2].tolist()
+            kind = ("on_packet", "on_timer")[int(event)]
+            place = f"{plan.scenario.name}, {kind} of the receiver of flow {name!r}"
+            check_answer(ReceiverAgent.State(*answer), now, place, kind == "on_timer")
         place = f"{plan.scenario.name}, t = {numbers[FAILED_AT]:g} s, flow {name!r}"
         given = plan.recoveries[f]
         check_sender(given, sender_of(recovery_named(given), numbers), place)
@@ -262,8 +272,9 @@ def begin_run(plan: Plan, spare: int = 1) -> PacketRun:
     managers = manager_events_of(called_managers(plan))
     programs = program_events_of(program_signatures(plan))
     recoveries = recovery_events(plan.recovery_kinds)
+    agents = agent_events_of(agent_signatures(plan))
     layout = lay_out(plan, signatures, spare)
-    return PacketRun(plan, layout, Records(plan), events, managers, programs, recoveries)
+    return PacketRun(plan, layout, Records(plan), events, managers, programs, recoveries, agents)
 
 
 def run_engine(plan: Plan) -> Records:

@@ -171,7 +171,9 @@ class Packets:
         given = self.recovery
         usual = repair_named("recovery", given) if is_repair(given) else REPAIRS[0]
         by_rate = scenario.table.columns["source"].map(lambda source: isinstance(source, RateRule))
-        found: Sequence[str | SelectiveRepair] = by_rate.map(lambda has_rate: usual if has_rate else "")
+        found: Sequence[str | SelectiveRepair] = by_rate.map(
+            lambda has_rate: usual if has_rate else ""
+        )
         if isinstance(given, Mapping):
             chosen = list(found)
             for f, flow in enumerate(scenario.flows):

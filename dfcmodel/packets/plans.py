@@ -134,6 +134,12 @@ class Plan:
         return tuple(dict.fromkeys(type(recovery_named(given)) for given in named))
 
     @cached_property
+    def own_receivers(self) -> NDArray[np.bool_]:
+        """Whether receivers share the calendar queue of the senders: they delay ACKs, or are agents, (F,)."""
+        agents = self.scenario.table.each("receiver", lambda given: given is not None)
+        return np.asarray(self.delayed | agents, dtype=np.bool_)
+
+    @cached_property
     def hops(self) -> Hops:
         """All hops of the flows, as columns."""
         return hops_of(self.forward, self.backward)

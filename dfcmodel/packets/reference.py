@@ -22,11 +22,11 @@ from dfcmodel.network.coupled import DualPI2
 from dfcmodel.network.disciplines import DFC, Discipline, Fair, Pause, Priority
 from dfcmodel.network.programs import SwitchProgram
 from dfcmodel.network.run_tables import LAST_PART
-from dfcmodel.packets.kernel.layout import CLASSES, TRACE
-from dfcmodel.packets.kernel.receivers import OF_RATE
+from dfcmodel.packets.kernel.layout import CLASSES, OF_RATE, TRACE
 from dfcmodel.packets.ports import Interface
 from dfcmodel.packets.records import Records
 from dfcmodel.packets.recoveries import LossRecovery, recovery_named
+from dfcmodel.packets.reference_agents import receivers_of
 from dfcmodel.packets.reference_arrivals import Arriving, Replayed, end_source
 from dfcmodel.packets.reference_classes import ClassQueues
 from dfcmodel.packets.reference_coupled import CoupledQueues
@@ -147,6 +147,7 @@ class Simulation:
             Receiver(kind != "" and recovery_named(kind).selective, echo)
             for kind, echo in zip(plan.recoveries, accurate, strict=True)
         ]
+        self.agents = receivers_of(self)
         self.senders: list[Any] = []
         for f, kind in enumerate(plan.recoveries):
             self.senders.append(self._sender(f, kind))
@@ -239,7 +240,7 @@ class Simulation:
         if packet.trimmed is not None:
             self.records.receive_header(packet, self.now)
             answer = sender.answer_header(packet) if isinstance(sender, Rated) else None
-            if answer is not None:
+            if answer is not None and f not in self.agents:
                 self.emit(answer)
             return
         before = receiver.next
@@ -249,7 +250,9 @@ class Simulation:
         if isinstance(sender, Rated):
             came, told = sender.take(packet)
         self.records.deliver(f, came, self.now)
-        if isinstance(sender, Rated):
+        if f in self.agents:
+            self.agents[f].take(packet, told["number"], told.get("sack", -1))
+        elif isinstance(sender, Rated):
             ack = {"is_ack": True, "marked": packet.marked, "telemetry": packet.telemetry, **told}
             self.emit(Packet(f, sent=packet.sent, size=OF_RATE, **ack))
         if not listens:

@@ -17,7 +17,8 @@ class Packet:
     ``sent`` is the time at which the data left the sender, echoed by the ACK; ``size`` is a size
     class. Queues may mark ECN-capable packets (``listens``), of which the ACK tells; with ``reduced``
     the sender says that it has reduced its window (RFC 3168, CWR). An ACK with ``gap`` tells of a missing packet,
-    one with ``sack`` of a packet that came out of order. ``trimmed`` is the port at which it was cut to its header, and
+    one with ``sack`` of a packet that came out of order; agents also ask for packets (``nack``), give ``credits`` and
+    acknowledge several packets at once or none (``acks``). ``trimmed`` is the port at which it was cut to its header, and
     the row of its hop there, ``telemetry`` the records of ports: time, bytes sent, bytes that wait, bytes/s.
     """
 
@@ -35,6 +36,9 @@ class Packet:
     trimmed: tuple[int, int] | None = None
     sack: int = -1
     telemetry: tuple[tuple[float, ...], ...] = ()
+    nack: int = -1
+    credits: float = 0.0
+    acks: float = 1.0
 
 
 class Receiver:

@@ -53,9 +53,8 @@ class Selective(Rated):
 
     def has_next(self) -> bool:
         """Return whether a packet may be sent: what is lost, or a new one."""
-        return bool(self.again) or (
-            self.sent < self.size and float(self.sent - self.acked) < self.bound
-        )
+        new = self.sent < self.size and float(self.sent - self.acked) < self.bound
+        return bool(self.credits >= 1.0 and (self.again or new))
 
     def take_next(self) -> int:
         """Return the packet that is sent now."""
@@ -82,33 +81,36 @@ class Selective(Rated):
         self.timed_from = self.simulation.now
         return float(self.low if self.is_few() else self.high)
 
-    def acknowledge(self, ack: Packet) -> None:
-        """Note what an ACK acknowledges, and what is lost by it."""
-        rests = not self.has_next()
-        if ack.number >= self.acked:
-            self.acked = ack.number + 1
-            for packets in (self.sacked, self.again):
-                packets -= {n for n in packets if n < self.acked}
-            self.watch_progress()
-        if ack.sack >= self.acked:
-            self.lose(self.top + 1, ack.sack)
-            self.again.discard(ack.sack)
-            self.sacked.add(ack.sack)
-            self.top = max(self.top, ack.sack)
-        if rests and self.has_next():
-            self.resume()
+    def advance(self, past: int) -> None:
+        """Note that all packets before ``past`` are acknowledged."""
+        self.acked = past
+        for packets in (self.sacked, self.again):
+            packets -= {n for n in packets if n < past}
 
-    def expire(self) -> None:
-        """Send again what is missing, or extend a short timeout where many packets are in flight."""
-        last = self.timed_from + self.high
-        if self.simulation.now < last and not self.is_few():
-            self.deadline = last
-            self.simulation.wake(self.f, last)
+    def receive_sack(self, number: int) -> None:
+        """Note that a packet came out of order: what was sent before it and did not come is lost."""
+        if number < self.acked:
             return
-        rests = not self.has_next()
-        self.timeouts += 1
+        self.lose(self.top + 1, number)
+        self.again.discard(number)
+        self.sacked.add(number)
+        self.top = max(self.top, number)
+
+    def send_again(self, number: int) -> None:
+        """Send a packet again."""
+        if number < self.most:
+            self.lose(number, number + 1)
+
+    def is_extended(self) -> bool:
+        """Let a short timer go on where many packets are in flight."""
+        last = self.timed_from + self.high
+        if self.simulation.now >= last or self.is_few():
+            return False
+        self.deadline = last
+        self.simulation.wake(self.f, last)
+        return True
+
+    def time_out(self) -> None:
+        """Send again what is missing below the last packet that came, and where none did after it, all that was sent."""
         self.recover = -math.inf
         self.lose(self.acked, self.top if self.top >= self.acked else self.most)
-        if rests and self.has_next():
-            self.resume()
-        self.watch_progress()

@@ -111,6 +111,7 @@ class Rated:
         self.deadline = math.inf
         self.timeouts = self.loss_events = 0
         self.reported: dict[int, tuple[float, ...]] = {}
+        self.credits = math.inf if flow.receiver is None else flow.receiver.unsolicited
 
     def take(self, packet: Packet) -> tuple[int, dict[str, Any]]:
         """Let a packet come to the receiver; return how many it delivers, and what its ACK says.
@@ -129,7 +130,7 @@ class Rated:
 
     def has_next(self) -> bool:
         """Return whether there is a packet that may be sent."""
-        return bool(self.sent < self.size)
+        return bool(self.credits >= 1.0 and self.sent < self.size)
 
     def take_next(self) -> int:
         """Return the packet that is sent now."""
@@ -162,34 +163,62 @@ class Rated:
         )  # fmt: skip
 
     def watch_progress(self) -> None:
-        """Start the timer if something is not acknowledged."""
+        """Start the timer if something is not acknowledged, or the sender waits for credits."""
         self.deadline = math.inf
-        if self.acked < self.most:
+        if self.acked < self.most or (self.credits < 1.0 and self.sent < self.size):
             self.deadline = self.simulation.now + self.timeout()
             self.simulation.wake(self.f, self.deadline)
 
-    def go_back(self) -> None:
-        """Send again from the first packet that is not acknowledged on."""
-        rests = self.sent >= self.size
-        self.sent = self.acked
+    def send_again(self, number: int) -> None:
+        """Send again from a packet on, but not what is acknowledged."""
+        self.sent = max(self.acked, min(number, self.sent))
         self.loss_events += 1
-        if rests:
-            self.resume()
+
+    def time_out(self) -> None:
+        """Send again from the first packet that is not acknowledged on."""
+        self.send_again(self.acked)
+
+    def is_extended(self) -> bool:
+        """Return whether the timer goes on instead of expiring."""
+        return False
 
     def expire(self) -> None:
-        """Go back where nothing was acknowledged for the timeout."""
+        """Repair losses where nothing was acknowledged for the timeout; one packet needs no credit."""
+        if self.is_extended():
+            return
+        if self.acked == self.most and self.sent >= self.size:
+            self.deadline = math.inf
+            return
+        rests = not self.has_next()
         self.timeouts += 1
-        self.go_back()
+        self.credits = max(self.credits, 1.0)
+        if self.acked < self.most:
+            self.time_out()
+        if rests and self.has_next():
+            self.resume()
         self.watch_progress()
 
+    def advance(self, past: int) -> None:
+        """Note that all packets before ``past`` are acknowledged."""
+        self.acked = past
+        self.sent = max(self.sent, past)
+
+    def receive_sack(self, number: int) -> None:
+        """Note that a packet came out of order, which go-back-N does not keep."""
+
     def acknowledge(self, ack: Packet) -> None:
-        """Note what an ACK acknowledges, and go back where it tells of a gap."""
+        """Note what an ACK acknowledges, and repair what it tells of."""
+        rests = not self.has_next()
         if ack.number >= self.acked:
-            self.acked = ack.number + 1
-            self.sent = max(self.sent, self.acked)
+            self.advance(ack.number + 1)
             self.watch_progress()
-        if ack.gap:
-            self.go_back()
+        if ack.sack >= 0:
+            self.receive_sack(ack.sack)
+        nack = ack.number + 1 if ack.gap else ack.nack
+        if nack >= 0:
+            self.send_again(nack)
+        if rests and self.has_next():
+            self.resume()
 
     def is_waiting(self) -> bool:
         """Return whether its last packet waits at the interface of its host."""
@@ -233,10 +262,12 @@ class Rated:
             return
         if now >= self.last + gap:
             self.simulation.emit(Packet(self.f, self.take_next(), now, listens=True))
+            self.credits -= 1.0
             self.since += 1
             self.last = now
+            idle = self.acked == self.most
             self.most = max(self.most, self.sent)
-            if self.repairs and self.deadline == math.inf:
+            if self.repairs and (idle or self.deadline == math.inf):
                 self.watch_progress()
         self.due = min(self.last + gap, now + STEPS * self.least_gap)
         if self.has_next():
@@ -257,13 +288,18 @@ class Rated:
             self.reported[k] = time, sent, waits, capacity
 
     def receive(self, ack: Packet) -> None:
-        """Tell the rule of an acknowledged packet."""
+        """Tell the rule of acknowledged packets and marks, and take credits."""
         now = self.simulation.now
-        self.rtt = now - ack.sent
-        if sees_telemetry(type(self.rule)):
-            self.report_telemetry(ack)
-        seen = Feedback(now, self.rtt, 1.0, float(ack.marked))
-        self.state = self.rule.on_feedback(self.state, self.rule.params, seen)
-        self.move_clocks()
+        if ack.acks > 0.0 or ack.marked:
+            self.rtt = now - ack.sent
+            if sees_telemetry(type(self.rule)):
+                self.report_telemetry(ack)
+            seen = Feedback(now, self.rtt, ack.acks, float(ack.marked))
+            self.state = self.rule.on_feedback(self.state, self.rule.params, seen)
+            self.move_clocks()
+        rests = not self.has_next()
+        self.credits += ack.credits
+        if rests and self.has_next():
+            self.resume()
         if self.repairs:
             self.acknowledge(ack)

@@ -75,6 +75,7 @@ def check_scenario(scenario: Scenario, method: Packets) -> None:
             raise ValueError(f"source of flow {flow.name!r} = {rule!r}: {msg}")
         given = method.recovery
         recovery = given.get(flow.name) if isinstance(given, Mapping) else given
+        _check_receiver(flow, recovery)
         if isinstance(rule, DeliveryRule) and recovery not in selective:
             msg = (
                 f"{rule!r} follows deliveries, which selective acknowledgements report; use 'sack'"
@@ -128,6 +129,13 @@ def _check_agents(scenario: Scenario, method: Packets) -> None:
             raise ValueError(
                 f"recovery of flow {flow.name!r} with {flow.source!r} = {recovery!r}: {msg}"
             )
+
+
+def _check_receiver(flow: Flow, recovery: object) -> None:
+    """Raise ValueError for a receiver agent whose sender repairs nothing: no packet is expected then."""
+    if flow.receiver is not None and recovery == "none":
+        msg = "must be 'go-back-n' or 'selective' with a receiver agent"
+        raise ValueError(f"recovery of flow {flow.name!r} = 'none': {msg}")
 
 
 def _check_order(flow: Flow) -> None:

@@ -11,7 +11,7 @@ import numpy as np
 
 from dfcmodel.network.networks import Scenario
 from dfcmodel.packets.engine import trace_engine
-from dfcmodel.packets.kernel.receivers import OF_RATE
+from dfcmodel.packets.kernel.layout import OF_RATE
 from dfcmodel.packets.methods import Packets
 from dfcmodel.packets.reference import trace_reference
 from dfcmodel.packets.simulation import plan_scenario, trajectory

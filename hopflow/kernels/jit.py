@@ -29,6 +29,7 @@ else:
     UNALIASED = {"pipeline_class": UnaliasedCompiler}
 
 __all__ = [
+    "call_agent",
     "call_event",
     "call_manager",
     "call_on_array",
@@ -94,6 +95,11 @@ def _call_manager(typing_context, address, link):  # type: ignore[no-untyped-def
     return _caller("drop", 0)(typing_context, address, link)
 
 
+@intrinsic
+def _call_agent(typing_context, address, agent):  # type: ignore[no-untyped-def]
+    return _caller("ack", 0)(typing_context, address, agent)
+
+
 @inlined
 def call_event(event, flow, now, rtt, acks, marks):  # type: ignore[no-untyped-def]  # noqa: D103
     _call_event(event, flow, now, rtt, acks, marks)
@@ -102,6 +108,11 @@ def call_event(event, flow, now, rtt, acks, marks):  # type: ignore[no-untyped-d
 @inlined
 def call_manager(manager, link):  # type: ignore[no-untyped-def]  # noqa: D103
     _call_manager(manager, link)
+
+
+@inlined
+def call_agent(event, agent):  # type: ignore[no-untyped-def]  # noqa: D103
+    _call_agent(event, agent)
 
 
 @intrinsic

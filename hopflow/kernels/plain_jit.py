@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 __all__ = [
+    "call_agent",
     "call_event",
     "call_manager",
     "call_on_array",
@@ -73,6 +74,11 @@ def unaliased_entry(function: F) -> F:
 def call_event(event: Any, flow: Any, now: float, rtt: float, acks: float, marks: float) -> None:
     """Let an event of a window rule change a flow's window; see `responsefn.responses.rule_events`."""
     event(flow, now, rtt, acks, marks)
+
+
+def call_agent(event: Any, agent: Any) -> None:
+    """Let a receiver agent see a packet; see `dfcmodel.network.receiver_events`."""
+    event(agent)
 
 
 def call_manager(manager: Any, link: Any) -> None:

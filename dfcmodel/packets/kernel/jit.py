@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from hopflow.kernels.plain_jit import (
+    call_agent,
     call_event,
     call_manager,
     call_on_record,
@@ -13,6 +14,7 @@ from hopflow.kernels.plain_jit import (
 )
 
 __all__ = [
+    "call_agent",
     "call_event",
     "call_manager",
     "call_on_record",

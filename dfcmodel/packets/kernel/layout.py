@@ -7,6 +7,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 __all__ = [
+    "ACKS",
+    "AGENT",
+    "ARRIVED",
     "BLIND",
     "BUCKET",
     "BY_CLASS",
@@ -16,7 +19,9 @@ __all__ = [
     "CALLED",
     "CLASSES",
     "CONTROL",
+    "CREDITS",
     "DIFFUSIVE",
+    "DUE",
     "EARLY",
     "FEEDER",
     "FLOW",
@@ -27,6 +32,8 @@ __all__ = [
     "MAX_PARAMETERS",
     "MAX_STATE",
     "MORE",
+    "NACK",
+    "OF_RATE",
     "ON_ACK",
     "ON_DELIVERY",
     "ON_LOSS",
@@ -40,6 +47,7 @@ __all__ = [
     "RATED",
     "RECEIVER",
     "RULE",
+    "SACK",
     "SAMPLE",
     "SEEN",
     "SENDER",
@@ -326,6 +334,31 @@ PROGRAM = np.dtype(
 )
 """A switch program: it gets the place of ``drop`` (`dfcmodel.network.program_events`)."""
 
+AGENT = np.dtype(
+    [
+        ("ack", "f8"),
+        ("nack", "f8"),
+        ("mark", "f8"),
+        ("credits", "f8"),
+        ("timer", "f8"),
+        ("state", "f8", (MAX_STATE - 5,)),
+        ("parameters", "f8", (MAX_PARAMETERS,)),
+        ("seen", "f8", (9,)),
+        ("kind", "i8"),  # row of its addresses
+        ("first_of_flow", "i8"),  # first number of its state that each flow has for itself
+        ("of_flow", "i8"),  # how many there are
+    ],
+    align=True,
+)
+"""A receiver agent at a node: it gets the place of ``ack`` (`dfcmodel.network.receiver_events`)."""
+
+SACK, NACK, CREDITS, ACKS = 0, 1, 2, 3
+"""Places in the row of ``block`` of an answer to a rate rule: see `agents`, of the first also `receivers`."""
+OF_RATE = 5
+"""Size class of answers to rate rules."""
+ARRIVED, DUE = -1, -2
+"""Where `ports.travel` begins, besides at ports and senders."""
+
 OWN = np.dtype(
     [
         ("state", "f8", (8,)),
@@ -441,6 +474,8 @@ FLOW = np.dtype(
         ("again", "i4"),  # of a rate rule with selective repair: packets to be sent again
         ("reports", "i4"),  # of a rate rule: records of telemetry in each ACK
         ("reported", "i4"),  # 1: some have come
+        ("agent", "i4"),  # row of the agent that is its receiver; -1: none
+        ("credits", "f8"),  # of a rate rule: packets that it may send; inf: it needs no credits
         (
             "beyond",
             "i4",
@@ -581,6 +616,10 @@ class Senders(NamedTuple):
     received: Any  # (F, 8) recent SACK blocks of a receiver
     sacked: Any  # (F, 6) SACK blocks of the last ACK of a sender
     exchange: Any  # (40,) what a function of a recovery sees of an ACK and asks for, see `recovery`
+    agent: Any  # AGENT, a row per agent and node
+    agents: Any  # (agents, 2) addresses of the events of receiver agents
+    agent_state: Any  # (F, 8) what each flow remembers of its agent's state; one row without agents
+    agent_sizes: Any  # (F,) packets of each transfer; one without agents
     out: Any  # what one event sends: rows of number and flags
     clock: Any  # (8,) times and options, see `timers`
 

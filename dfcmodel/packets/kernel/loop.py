@@ -9,6 +9,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from .agents import expire_agent
+from .answers import receive_answer
 from .buffers import filled, is_full, taken_by
 from .calendar_queue import (
     CROWDED,
@@ -33,6 +35,7 @@ from .layout import (
     BY_RANK,
     BY_RATE,
     CLASSES,
+    DUE,
     RATED,
     Network,
     Records,
@@ -66,8 +69,8 @@ from .program_queues import join_queue, leave_queue, longest_queue
 from .programs import ARRIVES, DROPPED, LEAVES, LONGEST, judge, put_in_order, take_last
 from .random_numbers import uniform
 from .rated import has_plain_rates, next_arrival, pass_rated
-from .receivers import DUE, answer_late
-from .repairs import acknowledge
+from .receivers import answer_late
+from .repairs import acknowledge_plainly
 from .senders import receive
 from .sources import (
     CONSTANT,
@@ -111,7 +114,9 @@ def process_endpoint_event(net: Any, senders: Any, f: int, e: int, key: int) -> 
     if net.packet[e].number == STOP:
         end_source(senders, f)
     elif key >= ends + len(senders.flow):
-        if s.ack_due == senders.clock[NOW]:
+        if s.ack_due == senders.clock[NOW] and s.agent >= 0:
+            expire_agent(net, senders, f)
+        elif s.ack_due == senders.clock[NOW]:
             senders.out[0, 0] = -1 - s.pending
             senders.out[0, 1] = DUE
             net.counters[OUT] = 1
@@ -121,11 +126,15 @@ def process_endpoint_event(net: Any, senders: Any, f: int, e: int, key: int) -> 
         answer_late(net, senders, f, e)
         return
     elif s.recovery == RATED:
-        if s.reports > 0:
-            report_telemetry(net, senders, f, e, senders.clock[NOW])
-        feed_back(senders, f, senders.clock[NOW], net.sent_at[e], float(net.packet[e].marked))
-        if s.repair > 0:
-            acknowledge(net, senders, f, e)
+        if s.agent >= 0:
+            receive_answer(net, senders, f, e)
+        else:
+            it = net.packet[e]
+            if s.reports > 0:
+                report_telemetry(net, senders, f, e, senders.clock[NOW])
+            feed_back(senders, f, senders.clock[NOW], net.sent_at[e], 1.0, float(it.marked))
+            if s.repair > 0:
+                acknowledge_plainly(net, senders, f, e)
     else:
         receive(net, senders, f, e)
         if s.onoff != CONSTANT:

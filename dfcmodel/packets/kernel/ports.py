@@ -10,9 +10,9 @@ from .calendar_queue import CROWDED, FAULT, TRACED, push, release
 from .early import admit_early
 from .emission import UNMARKABLE
 from .jit import compiled, inlined, prefetch
-from .layout import BLIND, CLASSES, SENDER, int64
+from .layout import BLIND, CLASSES, OF_RATE, SENDER, int64
 from .random_numbers import uniform
-from .receivers import OF_RATE, receive_data
+from .receivers import receive_data
 
 __all__ = [
     "AT_RANDOM",

@@ -5,19 +5,18 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from .agents import answer_packet
 from .calendar_queue import OUT, push, release
 from .emission import REDUCED
 from .jit import inlined
-from .layout import BLIND, CLASSES, int64
+from .layout import ARRIVED, BLIND, CLASSES, DUE, OF_RATE, SACK, int64
 from .repairs import GO_BACK_N, SELECTIVE, take_in_order
 from .timers import ACK_DELAY, NOW, NS2, schedule
 from .trimming import CUT, receive_header
 
-__all__ = ["DUE", "answer_late", "deliver", "receive_data", "report"]
+__all__ = ["answer_late", "deliver", "receive_data", "report"]
 
 MOST_BLOCKS = 3
-OF_RATE = 5  # size class of answers to rate rules
-ARRIVED, DUE = -1, -2  # where `ports.travel` begins, besides at ports and senders
 
 
 @inlined
@@ -121,7 +120,7 @@ def receive_data(
     it = net.packet[e]
     f = int64(it.flow)
     s = senders.flow[f]
-    if s.delayed == 1 and at >= 0:
+    if (s.delayed == 1 or s.agent >= 0) and at >= 0:
         push(net, e, len(net.port) - 1, time, key)
         return False
     if at != DUE:
@@ -148,6 +147,8 @@ def receive_data(
         if s.recovery == BLIND:
             release(net, e)
             return False
+        if s.agent >= 0:
+            return answer_packet(net, senders, f, e)
         if it.marked == 1:
             s.echo = 1
         if s.delayed == 1:
@@ -161,6 +162,8 @@ def receive_data(
                 return False
             if s.pending >= 0:
                 release(net, int64(s.pending))
+    elif s.agent >= 0:
+        return True
     if s.delayed == 1:
         s.pending = -1
         s.ack_due = math.inf
@@ -170,7 +173,7 @@ def receive_data(
     if s.selective == 1:
         it.size = 1 + report(net, senders, e, f, it.number)
     if s.repair == SELECTIVE:
-        net.block[e, 0] = it.number if it.number >= s.came else -1
+        net.block[e, SACK] = it.number if it.number >= s.came else -1
     if s.recovery >= 0 or s.repair > 0:
         it.number = s.came - 1
     return True

@@ -11,8 +11,8 @@ from __future__ import annotations
 from typing import Any
 
 from .jit import compiled, inlined
-from .layout import int64
-from .selective_repairs import acknowledge_up_to, lose_at_timeout, next_again, receive_sack
+from .layout import SACK, int64
+from .selective_repairs import acknowledge_up_to, lose, lose_at_timeout, next_again, receive_sack
 from .timers import LEAST, NOW, schedule, wake_at
 
 __all__ = [
@@ -20,8 +20,10 @@ __all__ = [
     "GO_BACK_N",
     "SELECTIVE",
     "acknowledge",
+    "acknowledge_plainly",
     "expire_rated",
     "has_next",
+    "resume",
     "take_in_order",
     "take_next",
     "watch_progress",
@@ -56,6 +58,8 @@ def take_in_order(senders: Any, packet: Any, e: int, f: int) -> int:
 def has_next(senders: Any, f: int) -> bool:
     """Return whether a flow at the rate of a rule has a packet that may be sent."""
     s = senders.flow[f]
+    if s.credits < 1.0:
+        return False
     if s.repair != SELECTIVE:
         return bool(s.sent < s.size)
     return bool(s.again > 0 or (s.sent < s.size and float(s.sent - s.snd_una) < s.most))
@@ -76,10 +80,10 @@ def take_next(senders: Any, f: int) -> int:
 
 @compiled
 def watch_progress(net: Any, senders: Any, f: int) -> None:
-    """Start the timer of a flow, if something is not acknowledged; stop it otherwise."""
+    """Start the timer of a flow, if something is not acknowledged or it waits for credits; stop it otherwise."""
     s = senders.flow[f]
     s.deadline = NEVER
-    if s.snd_una < s.snd_max:
+    if s.snd_una < s.snd_max or (s.credits < 1.0 and s.sent < s.size):
         span = senders.clock[LEAST]
         if s.repair == SELECTIVE:
             s.own[SINCE] = senders.clock[NOW]
@@ -104,50 +108,56 @@ def resume(net: Any, senders: Any, f: int) -> None:
 
 
 @compiled
-def go_back(net: Any, senders: Any, f: int) -> None:
-    """Send again from the first packet that is not acknowledged on."""
+def go_back(senders: Any, f: int, number: int) -> None:
+    """Send again from a packet on, but not what is acknowledged."""
     s = senders.flow[f]
-    rests = s.sent >= s.size
-    s.sent = s.snd_una
+    s.sent = max(int64(s.snd_una), min(number, int64(s.sent)))
     s.loss_events += 1
-    if rests:
-        resume(net, senders, f)
 
 
 @compiled
-def acknowledge_selectively(net: Any, senders: Any, f: int, e: int) -> None:
-    """Note what an ACK acknowledges, and what is lost by it."""
-    it = net.packet[e]
+def acknowledge(net: Any, senders: Any, f: int, number: int, sack: int, nack: int) -> None:
+    """Note that all up to a packet is acknowledged, and one beyond it (-1: none); repair what is missing.
+
+    ``nack`` is a packet that the receiver asks for again, -1 for none.
+    """
     s = senders.flow[f]
     rests = not has_next(senders, f)
-    if it.number >= s.snd_una:
-        acknowledge_up_to(senders, f, int64(it.number) + 1)
+    if number >= s.snd_una:
+        if s.repair == SELECTIVE:
+            acknowledge_up_to(senders, f, number + 1)
+        else:
+            s.snd_una = number + 1
+            s.sent = max(s.sent, s.snd_una)
         watch_progress(net, senders, f)
-    if net.block[e, 0] >= 0:
-        receive_sack(senders, f, int64(net.block[e, 0]))
+    if sack >= 0:
+        receive_sack(senders, f, sack)
+    if nack >= 0:
+        if s.repair == SELECTIVE:
+            lose(senders, f, nack)
+        else:
+            go_back(senders, f, nack)
     if rests and has_next(senders, f):
         resume(net, senders, f)
 
 
 @compiled
-def acknowledge(net: Any, senders: Any, f: int, e: int) -> None:
-    """Note what an ACK acknowledges, and repair what it tells of."""
+def acknowledge_plainly(net: Any, senders: Any, f: int, e: int) -> None:
+    """Take an ACK of a receiver without an agent, which says whether a packet is missing by itself."""
     it = net.packet[e]
-    s = senders.flow[f]
-    if s.repair == SELECTIVE:
-        acknowledge_selectively(net, senders, f, e)
-        return
-    if it.number >= s.snd_una:
-        s.snd_una = it.number + 1
-        s.sent = max(s.sent, s.snd_una)
-        watch_progress(net, senders, f)
-    if it.ecn & GAP != 0:
-        go_back(net, senders, f)
+    number = int64(it.number)
+    sack = int64(-1)
+    nack = int64(-1)
+    if senders.flow[f].repair == SELECTIVE:
+        sack = int64(net.block[e, SACK])
+    elif it.ecn & GAP != 0:
+        nack = number + 1
+    acknowledge(net, senders, f, number, sack, nack)
 
 
 @compiled
 def expire_rated(net: Any, senders: Any, f: int) -> None:
-    """Repair losses where nothing was acknowledged for the retransmission timeout.
+    """Repair losses where nothing was acknowledged for the retransmission timeout; one packet needs no credit.
 
     The short timeout of selective repair is extended where more packets are in flight by then.
     """
@@ -158,12 +168,16 @@ def expire_rated(net: Any, senders: Any, f: int) -> None:
             s.deadline = last
             schedule(net, senders, f, last, f)
             return
-        rests = not has_next(senders, f)
-        s.timeouts += 1
+    if s.snd_una == s.snd_max and s.sent >= s.size:  # it waited for credits, and has been stopped
+        s.deadline = NEVER
+        return
+    rests = not has_next(senders, f)
+    s.timeouts += 1
+    s.credits = max(s.credits, 1.0)
+    if s.repair == SELECTIVE:
         lose_at_timeout(senders, f)
-        if rests and has_next(senders, f):
-            resume(net, senders, f)
-    else:
-        s.timeouts += 1
-        go_back(net, senders, f)
+    elif s.snd_una < s.snd_max:
+        go_back(senders, f, int64(s.snd_una))
+    if rests and has_next(senders, f):
+        resume(net, senders, f)
     watch_progress(net, senders, f)

@@ -77,11 +77,11 @@ def move_clocks(senders: Any, f: int, now: float) -> None:
 
 
 @compiled
-def feed_back(senders: Any, f: int, now: float, sent: float, marked: float) -> None:
-    """Tell a rate rule of an acknowledged packet."""
+def feed_back(senders: Any, f: int, now: float, sent: float, acks: float, marked: float) -> None:
+    """Tell a rate rule of acknowledged packets."""
     s = senders.flow[f]
     s.rtt = now - sent
-    call_rule(senders, f, ON_ACK, now, s.rtt, 1.0, marked)
+    call_rule(senders, f, ON_ACK, now, s.rtt, acks, marked)
     move_clocks(senders, f, now)
 
 
@@ -110,11 +110,13 @@ def rated(net: Any, senders: Any, f: int) -> bool:
         senders.out[counters[OUT], 0] = take_next(senders, f)
         senders.out[counters[OUT], 1] = 0
         counters[OUT] += 1
+        s.credits -= 1.0
         s.since += 1
         s.pace_at = now
         if s.repair > 0:
+            idle = s.snd_una == s.snd_max
             s.snd_max = max(s.snd_max, s.sent)
-            if s.deadline == math.inf:
+            if idle or s.deadline == math.inf:
                 watch_progress(net, senders, f)
     s.due = min(s.pace_at + gap, now + STEPS * s.line_gap)
     return has_next(senders, f)

@@ -29,7 +29,7 @@ def cut_packet(net: Any, e: int) -> None:
 def receive_header(net: Any, senders: Any, records: Any, e: int, time: float) -> bool:
     """Record a packet of which the header alone has come as dropped where it was cut; return whether it is answered.
 
-    A receiver whose sender repairs losses asks for the packet at once. Others treat it as one that was dropped.
+    A receiver whose sender goes back N asks for the packet at once. Others, and agents, treat it as one that was dropped.
     """
     it = net.packet[e]
     s = senders.flow[it.flow]
@@ -43,7 +43,7 @@ def receive_header(net: Any, senders: Any, records: Any, e: int, time: float) ->
             records.first_drops[h, TRIMMED] = time
         if not s.first_loss <= time:
             s.first_loss = time
-    if s.repair != GO_BACK_N:
+    if s.repair != GO_BACK_N or s.agent >= 0:
         release(net, e)
         return False
     it.ecn &= ~CUT

@@ -19,6 +19,7 @@ from dfcmodel.packets.kernel.layout import (
     TIMES,
     TRACE,
 )
+from dfcmodel.packets.layouts.agents import lay_out_agents
 from dfcmodel.packets.layouts.capacities import aligned, first_elements, most_elements
 from dfcmodel.packets.layouts.feedback import begin_clocks, lay_out_feedback, lay_out_rates
 from dfcmodel.packets.layouts.interfaces import lay_out_interfaces
@@ -77,6 +78,7 @@ def lay_out(plan: Plan, signatures: tuple[RuleSignature, ...], spare: int = 1) -
     inline = ordered_ports(plan)
     order, ahead = windows(plan, inline)
     flow, rule, bits, sent = lay_out_flows(plan, signatures)
+    agents = lay_out_agents(plan, flow)
     numbers = manager_numbers(plan)
     port_rows, buckets, ring = lay_out_units(plan, inline, order, ahead, spare, numbers)
     F, P = len(flow), len(plan.ports)
@@ -94,6 +96,7 @@ def lay_out(plan: Plan, signatures: tuple[RuleSignature, ...], spare: int = 1) -
     size, alarm = first_elements(plan, spare, most)
     selective = any(kind.selective for kind in plan.recovery_kinds)
     selective |= any(isinstance(given, SelectiveRepair) for given in plan.repairs)
+    selective |= bool((flow["agent"] >= 0).any())
     window = int(plan.scenario.table.numbers("max_window").max())
     arrays = {
         "packet": aligned(size, PACKET),
@@ -135,6 +138,7 @@ def lay_out(plan: Plan, signatures: tuple[RuleSignature, ...], spare: int = 1) -
         "counters": np.array([-1, 0, 0, 0, 0, 0, 0, alarm, 0, 0], dtype=np.int64),
     }
     arrays.update(lay_out_programs(plan, size, len(hop)))
+    arrays.update(agents)
     wake_all(plan, arrays)
     begin_stops(plan, arrays)
     begin_storms(plan, arrays)

@@ -31,7 +31,7 @@ def ordered_ports(plan: Plan) -> Integers:
     Ports that have lanes or can be paused are processed in every window and get 0, as interfaces of hosts do.
     """
     P, hops = len(plan.ports), plan.hops
-    late = plan.delayed[hops.flow] & hops.is_ack & hops.begins
+    late = plan.own_receivers[hops.flow] & hops.is_ack & hops.begins
     keys = hops.port * (P + 1) + np.where(late, -1, hops.before) + 1
     inputs = present(keys, P * (P + 1))
     single = np.bincount(inputs // (P + 1), minlength=P) <= 1
@@ -50,13 +50,13 @@ class _Stretches(NamedTuple):
 def _stretches(plan: Plan, inline: Integers) -> _Stretches:
     """Return the parts of all routes between ports, flow by flow.
 
-    Receivers that delay ACKs, and interfaces of hosts, share the calendar queue of the senders.
+    Receivers that delay ACKs or are agents, and interfaces of hosts, share the calendar queue of the senders.
     """
     hops, senders = plan.turns, len(plan.ports)
     H, index = len(hops.port), np.arange(len(hops.port))
     boxed = inline[hops.port] == 0
     unit = np.where(plan.at_senders, senders, np.arange(senders))[hops.port]
-    late = plan.delayed[hops.flow] & hops.is_ack & hops.begins
+    late = plan.own_receivers[hops.flow] & hops.is_ack & hops.begins
     first = hops.begins & ~hops.is_ack
     box = np.maximum.accumulate(np.where(boxed, index, -1))  # the last one up to here
     before = np.concatenate([[-1], box[:-1]])

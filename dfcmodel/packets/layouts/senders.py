@@ -109,7 +109,7 @@ def _set_row(
     (rtt, line_rate), row = path, rows[0]
     for name, value in (("timed", -1), ("hole", -1), ("beyond", -1),
                         ("least", -1), ("top", -1), ("pipe", -1), ("pipe_limit", -1), ("first_window", 2.0),
-                        ("recover", 0 if ns2 else -2), ("backoff", 1.0),
+                        ("recover", 0 if ns2 else -2), ("backoff", 1.0), ("agent", -1), ("credits", math.inf),
                         ("deadline", math.inf), ("alarm", math.inf), ("next_loss", math.inf), ("min_rtt", math.inf),
                         ("newest_sent", -math.inf), ("ack_due", math.inf), ("pending", -1), ("held_until", math.inf), ("off_at", math.inf),
                         ("first_loss", math.nan), ("finished", math.nan),

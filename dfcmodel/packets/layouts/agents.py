@@ -1,0 +1,53 @@
+"""Receiver agents in the arrays of the compiled engine: parameters, first states, flows."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dfcmodel.network.receiver_events import AgentSignature, agent_signature_of
+from dfcmodel.network.receivers import ANSWER, MAX_OF_FLOW
+from dfcmodel.packets.kernel.layout import AGENT
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from dfcmodel.packets.plans import Plan
+
+__all__ = ["agent_signatures", "lay_out_agents"]
+
+
+def agent_signatures(plan: Plan) -> tuple[AgentSignature, ...]:
+    """Return the signatures of the receiver agents of a plan, each once."""
+    agents = plan.scenario.table.columns["receiver"].values
+    return tuple(dict.fromkeys(agent_signature_of(each) for each in agents if each is not None))
+
+
+def lay_out_agents(plan: Plan, flow: NDArray[Any]) -> dict[str, Any]:
+    """Return the kernel's arrays of receiver agents, and set what the rows of flows have of them."""
+    table = plan.scenario.table
+    places: dict[Any, int] = {}
+    for f in np.flatnonzero(table.each("receiver", lambda given: given is not None)).tolist():
+        receiver: Any = table.columns["receiver"][f]
+        flow["agent"][f] = places.setdefault((table.path(f)[-1], receiver), len(places))
+        flow["credits"][f] = receiver.unsolicited
+    if not places:
+        return {
+            "agent": np.zeros(1, AGENT),
+            "agent_state": np.zeros((1, MAX_OF_FLOW)),
+            "agent_sizes": np.zeros(1),
+        }
+    signatures = agent_signatures(plan)
+    agent, own = np.zeros(len(places), AGENT), np.zeros((len(table), MAX_OF_FLOW))
+    for (_, rule), n in places.items():
+        row, state = agent[n], list(rule.State())
+        row["state"][: len(state) - len(ANSWER)] = state[len(ANSWER) :]
+        numbers = list(rule.numbers().values())
+        row["parameters"][: len(numbers)] = numbers
+        row["kind"] = signatures.index(agent_signature_of(rule))
+        count = len(rule.of_flow)
+        row["first_of_flow"], row["of_flow"] = len(state) - count, count
+        own[flow["agent"] == n, :count] = state[len(state) - count :]
+    sizes = np.array(table.numbers("size"))
+    return {"agent": agent, "agent_state": own, "agent_sizes": sizes}
