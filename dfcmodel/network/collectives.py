@@ -205,7 +205,7 @@ def _hosts(
 
 
 def _among_links(
-    name: str, nodes: list[Hashable], given: dict[str, Any]
+    name: str, nodes: list[Any], given: dict[str, Any]
 ) -> tuple[list[Hashable], dict[str, Any]]:
     """Return some nodes and the arguments, after checking that these are nodes of the links."""
     if "links" not in given:
