@@ -10,8 +10,9 @@ from .calendar_queue import OUT, push, release
 from .emission import REDUCED
 from .jit import inlined
 from .layout import ARRIVED, BLIND, CLASSES, DUE, OF_RATE, SACK, int64
+from .ns2 import is_ns2
 from .repairs import GO_BACK_N, SELECTIVE, take_in_order
-from .timers import ACK_DELAY, NOW, NS2, schedule
+from .timers import ACK_DELAY, NOW, schedule
 from .trimming import CUT, receive_header
 
 __all__ = ["answer_late", "deliver", "receive_data", "report"]
@@ -21,7 +22,7 @@ MOST_BLOCKS = 3
 
 @inlined
 def deliver(senders: Any, f: int, number: int) -> int:
-    """Deliver a packet to its receiver; return the number of packets now delivered in order."""
+    """Deliver a packet to its receiver; return the number of packets now delivered in order (RFC 9293, 3.10.7.4)."""
     bits = senders.bits
     s = senders.flow[f]
     if number > s.seen:
@@ -52,7 +53,7 @@ def deliver(senders: Any, f: int, number: int) -> int:
 
 @inlined
 def report(net: Any, senders: Any, e: int, f: int, number: int) -> int:
-    """Write up to three SACK blocks of out-of-order packets into an ACK; return their number."""
+    """Write up to three SACK blocks of out-of-order packets into an ACK, the newest first; return their number (RFC 2018, 4)."""
     block = net.block
     received = senders.received
     s = senders.flow[f]
@@ -152,7 +153,8 @@ def receive_data(
         if it.marked == 1:
             s.echo = 1
         if s.delayed == 1:
-            new = it.number > 0 if senders.clock[NS2] == 1.0 else came > 0
+            # RFC 5681, 4.2: at once out of order, for what fills a gap, and for every second packet
+            new = it.number > 0 if is_ns2(senders) else came > 0
             if it.number < s.syn or it.number == s.fin:  # RFC 9293, 3.10.7.2 and 3.10.7.4
                 new = False
             if new and it.number == s.came - 1 and it.number >= s.seen and s.pending < 0:

@@ -12,8 +12,9 @@ from .calendar_queue import FAULT, WRONG
 from .emission import output
 from .jit import call_on_record, inlined
 from .layout import ON_LOSS, int64
+from .ns2 import is_ns2, truncate_ssthresh
 from .rules import call_rule
-from .timers import NOW, NS2, schedule, set_timer
+from .timers import NOW, schedule, set_timer
 
 __all__ = [
     "BURST",
@@ -45,12 +46,11 @@ FIELDS = 12  # the fields of the sender then
 def cut_back(senders: Any, f: int, event: int) -> None:
     """Apply a loss or a congestion mark, once per window, to the window rule."""
     s = senders.flow[f]
-    s.recover = s.snd_max - 1
-    s.reduced = 1
+    s.recover = s.snd_max - 1  # RFC 6582, 3.2, step 2: what the reduction is for (RFC 3168, 6.1.2)
+    s.reduced = 1  # CWR (RFC 3168, 6.1.2)
     s.cwnd = min(s.cwnd, s.most)
     call_rule(senders, f, event, senders.clock[NOW], s.rtt, 1.0, 0.0)
-    if senders.clock[NS2] == 1.0:
-        s.ssthresh = float(int(s.ssthresh))
+    truncate_ssthresh(senders, f)
     s.loss_events += 1
 
 
@@ -61,7 +61,8 @@ def recover(net: Any, senders: Any, f: int, event: int, acked: float, delivered:
     w = senders.exchange
     if w[FAILED] != 0.0:  # the run ends with this window
         return
-    now, ns2 = senders.clock[NOW], senders.clock[NS2]
+    now = senders.clock[NOW]
+    ns2 = 1.0 if is_ns2(senders) else 0.0
     call_on_record(senders.recoveries[s.recovery, event], s, w, now, ns2, acked, delivered)
     if w[FAILED] != 0.0:
         w[FAILED_AT] = now
@@ -77,7 +78,7 @@ def recover(net: Any, senders: Any, f: int, event: int, acked: float, delivered:
         if s.samples == 0:  # a rule of deliveries sends again from its list of lost packets
             output(net, senders, f, number)
         s.hole = max(s.hole, number + 1)
-    if w[LIMITED] != 0.0:
+    if w[LIMITED] != 0.0:  # RFC 3042
         ahead = min(s.most, s.cwnd + float(s.dupacks))
         if float(s.snd_nxt) <= float(s.snd_una - 1) + ahead and s.snd_nxt < s.size:
             output(net, senders, f, int64(s.snd_nxt))

@@ -56,7 +56,7 @@ def clear(senders: Any, f: int) -> None:
 
 @inlined
 def update_scoreboard(net: Any, senders: Any, f: int, e: int) -> bool:
-    """Add the blocks of an ACK to the scoreboard; return whether it changed."""
+    """Add the blocks of an ACK to the scoreboard; return whether it changed (RFC 6675, 4, Update)."""
     block = net.block
     sacked = senders.sacked
     s = senders.flow[f]
@@ -91,7 +91,7 @@ def update_scoreboard(net: Any, senders: Any, f: int, e: int) -> bool:
 
 @inlined
 def next_hole(senders: Any, f: int) -> int:
-    """Return the first packet to resend below a selectively acknowledged one; -1: none."""
+    """Return the first packet to resend below a selectively acknowledged one; -1: none (RFC 6675, 4, NextSeg rule 1)."""
     s = senders.flow[f]
     n = max(s.hole, s.least)
     if s.sacked == 0 or n > s.top:

@@ -15,6 +15,7 @@ from .handshake import open_connection, resend_syn
 from .jit import compiled, inlined
 from .late_packets import process_report
 from .layout import ON_ACK, ON_MARK, ON_TIMEOUT, int64
+from .ns2 import open_window, truncate_ssthresh
 from .pacing import send_by_pipe, send_paced
 from .random_numbers import uniform
 from .recovery import (
@@ -33,7 +34,6 @@ from .selective import clear, count_holes, update_scoreboard
 from .timers import (
     JITTER,
     NOW,
-    NS2,
     back_off,
     measure,
     set_timer,
@@ -95,8 +95,7 @@ def grow(senders: Any, f: int) -> None:
     """Apply an ACK of new data to the window rule."""
     s = senders.flow[f]
     call_rule(senders, f, ON_ACK, senders.clock[NOW], s.rtt, 1.0, 0.0)
-    if senders.clock[NS2] == 1.0 and s.snd_una == 1:
-        s.cwnd = s.first_window
+    open_window(senders, f)
 
 
 @inlined
@@ -107,13 +106,13 @@ def discard_acked(net: Any, senders: Any, f: int, number: int) -> None:
     s.snd_una = number + 1
     s.snd_nxt = max(s.snd_nxt, number + 1)
     if s.timing == 1 and number >= s.timed:
-        s.backoff = 1.0
+        s.backoff = 1.0  # RFC 6298, 5: the next timeout is of a new estimate
         s.timing = 0
         measure(senders, f)
     if s.snd_una < s.snd_max or s.snd_nxt < s.size:
-        set_timer(net, senders, f)
+        set_timer(net, senders, f)  # RFC 6298, 5.3
     else:
-        s.deadline = math.inf
+        s.deadline = math.inf  # 5.2
     if s.selective == 1:
         s.lost_all = 0
         clear(senders, f)
@@ -159,7 +158,7 @@ def observe(net: Any, senders: Any, f: int, e: int, acked: int) -> tuple[int, fl
             w[UNREPAIRED] = 1.0
     elif s.recovering == 0:
         delivered = 1.0
-    if counts:
+    if counts:  # RFC 5681, 2 and 3.2; of selective ACKs RFC 6675, 2, DupAcks
         s.dupacks += 1
     return (ON_ACK_IN_RECOVERY if acked > 0 else ON_DUPLICATE), delivered
 
@@ -187,7 +186,7 @@ def receive(net: Any, senders: Any, f: int, e: int) -> None:
         if burst >= 1.0:
             send(net, senders, f, 0 if burst >= UNLIMITED else int(burst), False)
         return
-    if marked and s.accurate == 0 and number > s.recover:
+    if marked and s.accurate == 0 and number > s.recover:  # once per window (RFC 3168, 6.1.2)
         cut_back(senders, f, ON_MARK)
     grows = True
     burst = math.inf
@@ -207,7 +206,7 @@ def receive(net: Any, senders: Any, f: int, e: int) -> None:
             grows = False
             if s.dupacks > 0:
                 burst = 0.0
-    if grows and (s.accurate == 1 or not marked):
+    if grows and (s.accurate == 1 or not marked):  # RFC 3168, 6.1.2
         grow(senders, f)
     if marked and s.accurate == 1:
         answer_mark(senders, f)
@@ -247,13 +246,13 @@ def expire(net: Any, senders: Any, f: int) -> bool:
         s.first_window = 1.0
     s.timeouts += 1
     s.cwnd = min(max(1.0, s.cwnd), s.most)
+    # RFC 5681, 3.1: ssthresh by its equation (4), and a window of one packet
     call_rule(senders, f, ON_TIMEOUT, senders.clock[NOW], s.rtt, 1.0, 0.0)
-    if senders.clock[NS2] == 1.0:
-        s.ssthresh = float(int(s.ssthresh))
+    truncate_ssthresh(senders, f)
     s.loss_events += 1
     s.reduced = 1
-    back_off(senders, f)
-    set_timer(net, senders, f)
+    back_off(senders, f)  # RFC 6298, 5.5
+    set_timer(net, senders, f)  # 5.6
     s.snd_nxt = s.snd_una
-    s.timing = 0
+    s.timing = 0  # Karn's algorithm (RFC 6298, 3)
     return True
