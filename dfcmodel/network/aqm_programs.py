@@ -17,9 +17,9 @@ class AFD(SwitchProgram):
     """Approximate fair dropping (Pan, Breslau, Prabhakar and Shenker 2003): one FIFO queue, fair shares by drops.
 
     A flow with m of the last ``memory`` arrivals loses the part 1 - fair / m of its packets where m is above the fair
-    number. That number is moved every ``interval`` by alpha (q_old - target) - beta (q - target), where q is the queue. A
-    full queue of the paper's shadow buffer holds a sample of the last arrivals; here each flow has a count that falls by
-    1 / memory with each arrival, which is the mean of that sample.
+    number. Every ``interval`` that number changes by alpha (q_old - target) - beta (q - target), where q is the queue. The
+    paper's shadow buffer holds a sample of the last arrivals. Here each flow has a count instead, which decays by the part
+    1 / memory with each arrival at the port; its mean is that of the sample.
 
     Parameters
     ----------

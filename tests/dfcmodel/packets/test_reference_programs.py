@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from dfcmodel import (
+    CAKE,
     CBR,
     FIFO,
     DeficitRoundRobin,
@@ -22,6 +23,7 @@ from dfcmodel import (
     Scenario,
     ShortestRemaining,
     SwitchProgram,
+    Trimming,
     WeightedFair,
 )
 from dfcmodel.network.run_tables import TRIMMED
@@ -180,7 +182,16 @@ PROGRAMS = [
     FlowQueueCoDel(2e-4, 2e-3),
 ]
 CASES = [(program, seed) for program in PROGRAMS for seed in range(4)]
-CASES += [(Queues(), 0), (Queues(), 3), (HeadersFirst(), 1), (HeadersFirst(), 5)]
+CASES += [(Queues(), 0), (HeadersFirst(), 1)]
+SLOW = [(Queues(), 3), (HeadersFirst(), 5), (CAKE(2e-4, 2e-3), 0), (Trimming(), 5), (Trimming(), 6)]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("program", "seed"), SLOW, ids=[f"{type(each).__name__}-{seed}" for each, seed in SLOW]
+)
+def test_both_engines_run_further_programs_alike(program: SwitchProgram, seed: int) -> None:
+    test_both_engines_run_a_program_alike(program, seed)
 
 
 @pytest.mark.parametrize(
