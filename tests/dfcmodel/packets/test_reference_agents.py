@@ -215,6 +215,7 @@ def test_credits_paced_by_the_receiver_fill_the_link_without_a_loss() -> None:
     assert run.finished.max() - run.finished.min() < 1000.0 / rate  # in turn: they end together
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("remembers", "queue"), [(1.0, 81.0), (0.0, 141.0)])
 def test_a_notification_point_at_the_receiver_holds_the_published_queue(
     remembers: float, queue: float
@@ -248,3 +249,22 @@ def test_agents_of_one_node_share_a_state_and_flows_have_their_own() -> None:
     apart, together = ends("cd"), ends("cc")
     assert apart[0] == apart[1] == pytest.approx(together.max() / 2.0, rel=0.05)
     assert together.max() == pytest.approx(200 / RATE, rel=0.05)
+
+
+@dataclass(frozen=True)
+class AsksAgain(ReceiverAgent):
+    """Asks once for a packet that is on its way."""
+
+    @staticmethod
+    def on_packet(s, q, e):
+        return s._replace(ack=1.0, nack=e.number + 20.0 if e.number == 30.0 else -1.0)
+
+
+@pytest.mark.parametrize(("recovery", "repeated"), [("selective", 1), ("go-back-n", 23)])
+def test_a_packet_that_is_asked_for_is_sent_again(recovery: str, repeated: int) -> None:
+    """With go-back-N from 50 on: the answer to 30 is back after 30 + 2 + 40 + 0.13 packet times, when 72 leaves."""
+    links = [Link("a", "s", RATE, 10e-6, 50), Link("s", "b", RATE, 10e-6, 50)]
+    flow = Flow("one", ("a", "s", "b"), Credited(), size=100, host="nic", receiver=AsksAgain())
+    found = both(Scenario("again", links, [flow], duration=0.01), Packets(recovery=recovery))
+    assert (found.emitted[0], found.total[0], found.timeouts[0]) == (100 + repeated, 100, 0)
+    assert found.loss_events[0] == 1
