@@ -6,8 +6,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from dfcmodel.network.flows import OnOff
-from dfcmodel.packets.kernel.layout import CLASSES
-from dfcmodel.packets.kernel.receivers import OF_RATE
+from dfcmodel.packets.kernel.layout import CLASSES, OF_RATE
 from dfcmodel.packets.planning import check_rate
 from dfcmodel.packets.reference_receivers import Packet
 from responsefn import Elapsed, Feedback, Telemetry
