@@ -7,6 +7,8 @@ from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from dfcmodel.network.arrivals import ArrivalProcess, Replay
 from dfcmodel.network.receivers import Credited, ReceiverAgent
 from hopflow.checks import choice, flag, one_number, shown, unboxed, whole
@@ -272,12 +274,13 @@ def _check_idle(flow: Flow, of: str) -> None:
 
 def _check_handshake(flow: Flow, of: str) -> None:
     """Raise ValueError for what is no kind of handshake, or a handshake of a flow that has no window."""
-    given: object = flow.handshake
-    if isinstance(given, str) and given == SYN_WITH_DATA:
-        given = True
-    elif isinstance(given, str):
-        raise ValueError(f"handshake {of} = {given!r}: must be True, False or {SYN_WITH_DATA!r}")
-    if flag(f"handshake {of}", given) and not isinstance(flow.source, WindowRule):
+    given: object = unboxed(flow.handshake)
+    is_data = isinstance(given, str) and given == SYN_WITH_DATA
+    if not is_data and not isinstance(given, (bool, np.bool_)):
+        msg = f"must be True, False or {SYN_WITH_DATA!r}"
+        raise ValueError(f"handshake {of} = {shown(flow.handshake)}: {msg}")
+    object.__setattr__(flow, "handshake", SYN_WITH_DATA if is_data else bool(given))
+    if flow.handshake and not isinstance(flow.source, WindowRule):
         msg = f"must be False for {flow.source!r}: it has no window"
         raise ValueError(f"handshake {of} = {flow.handshake!r}: {msg}")
 

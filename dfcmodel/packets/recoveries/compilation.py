@@ -19,6 +19,7 @@ from dfcmodel.packets.kernel.recovery import FAILED, FIELDS, NEWLY_LOST, RESEND,
 from dfcmodel.packets.recoveries.base import (
     ACTIONS,
     EVENTS,
+    READ_ONLY,
     SENDER_FIELDS,
     LossRecovery,
     RecoveryEvent,
@@ -172,7 +173,10 @@ def _on_record(kind: type[LossRecovery], event: str) -> Callable[..., None]:
     own = kind.State._fields
 
     def value(flow: Any, name: str) -> float:
-        return float(flow["top" if name == "highest_sacked" else name])
+        place = "top" if name == "highest_sacked" else name
+        if isinstance(flow, np.void):  # whose attribute ``size`` is another one
+            return float(flow[place])
+        return float(getattr(flow, place))
 
     def apply(flow: Any, w: Any, time: float, ns2: float, acked: float, delivered: float) -> None:
         fields = {name: value(flow, name) for name in SENDER_FIELDS}
@@ -191,7 +195,8 @@ def _on_record(kind: type[LossRecovery], event: str) -> Callable[..., None]:
             w[FIELDS : FIELDS + len(new)] = new
             return
         for name in SENDER_FIELDS:
-            flow["top" if name == "highest_sacked" else name] = getattr(new, name)
+            if name not in READ_ONLY:
+                setattr(flow, name, getattr(new, name))
         for n, name in enumerate(own):
             flow.own[n] = getattr(new, name)
 

@@ -66,3 +66,10 @@ def test_transfers_that_follow_one_another_are_packets_without_end() -> None:
     assert flow.all_packets == 40.0
     assert replace(flow, idle=1.0).all_packets == np.inf
     assert replace(flow, idle=np.float32(np.inf)) == flow
+
+
+@pytest.mark.parametrize("given", [np.bool_(True), np.array(True)])
+def test_a_handshake_in_any_type(given) -> None:
+    flow = Flow("a", (1, 2), Reno(), handshake=given)
+    assert flow.handshake is True
+    assert flow == Flow("a", (1, 2), Reno(), handshake=True)
