@@ -8,7 +8,7 @@ import numpy as np
 
 from dfcmodel.network.class_pauses import ALL
 from dfcmodel.network.run_tables import CAUSES, TRIMMED, WAITING
-from dfcmodel.packets.remains import packets_inside, remaining_packets, row_excess
+from dfcmodel.packets.remains import headers_answered, packets_inside, remaining_packets, row_excess
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -136,6 +136,7 @@ class Records:
         self.imbalance = self._imbalance(arrays)
         hops = self.plan.hops
         later = np.bincount(hops.flow, self.lost[-1, hops.row], minlength=len(flow))
+        later -= headers_answered(arrays)
         self.lost[-1] = 0  # drops beyond the end of the simulation, which were processed ahead
         dropped = self.lost.sum(axis=0)
         drops = np.bincount(hop["port"][real], dropped[real], minlength=P)

@@ -249,7 +249,7 @@ class ProgramQueues(RankedQueue):
         simulation, queue = self.simulation, self.queue
         waits = not self.passes(packet)
         longest = self.program.overflow == "longest"
-        if waits and not longest and self.length() >= self.port.room:
+        if waits and not longest and not self.fits(packet):
             self.drop(packet, cause=BUFFER_FULL)
             return
         line = self.lines.setdefault(queue, deque())
@@ -260,7 +260,7 @@ class ProgramQueues(RankedQueue):
         if not waits:
             self.go()
             return
-        if self.length() > self.port.room:
+        while self.filled() > self.port.room:
             drops = max(self.turns, key=lambda each: self.in_line[each])  # the first of the longest
             self.drop_queued(*self.leave(drops), BUFFER_FULL)
         simulation.records.queue(self.p, self.length())
@@ -269,7 +269,7 @@ class ProgramQueues(RankedQueue):
         """Count a packet that enters a queue, or with -1 leaves it."""
         size = sign * self.size_of(packet)
         self.in_line[queue] += size  # type: ignore[assignment]
-        self.bytes += size
+        self.bytes += sign * self.taken(packet)
         self.total += sign
         self.counts[packet.flow, packet.is_ack] += sign
 

@@ -12,6 +12,7 @@ from dfcmodel.network.disciplines import Pause
 from dfcmodel.network.run_tables import DROPPED, EXCESS, LAST_PART, WAITING
 from dfcmodel.packets.kernel.ports import INTERFACE
 from dfcmodel.packets.kernel.timers import WAKE
+from dfcmodel.packets.kernel.trimming import CUT
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -22,6 +23,7 @@ __all__ = [
     "dropped_packets",
     "excess_rows",
     "has_pauses",
+    "headers_answered",
     "link_numbers",
     "packets_inside",
     "remaining_packets",
@@ -144,6 +146,14 @@ def excess_rows(plan: Plan, excess: dict[tuple[int, int, int], float]) -> Any:
             via = int(links[before])
         rows.append((int(links[p]), via, priority, float(packets)))
     return np.array(rows, dtype=EXCESS)
+
+
+def headers_answered(arrays: dict[str, Any]) -> NDArray[np.int64]:
+    """Return how many headers of each flow were answered beyond the end of a run, (F,): their ACKs are in the network."""
+    flow, used = arrays["flow"], arrays["packet"][: arrays["counters"][1]]
+    found = used[(used["number"] >= WAKE) & (used["ecn"] & CUT > 0)]
+    found = found[found["hop"] > flow["turn"][found["flow"]]]
+    return np.bincount(found["flow"], minlength=len(flow))
 
 
 def packets_inside(arrays: dict[str, Any]) -> NDArray[np.float64]:

@@ -7,7 +7,7 @@ from typing import Any
 from .jit import compiled, inlined
 from .layout import CLASSES, int64
 
-__all__ = ["enter_bytes", "filled", "free_bytes", "is_full", "taken_by"]
+__all__ = ["enter_bytes", "filled", "free_bytes", "is_full", "is_over", "taken_by"]
 
 
 @inlined
@@ -22,6 +22,12 @@ def is_full(port: Any, taken: float) -> bool:
     if port.unit > 0.0:
         return bool(port.bytes + taken > port.room)
     return bool(port.waiting >= port.room)
+
+
+@inlined
+def is_over(port: Any) -> bool:
+    """Return whether more waits at a port than it has room for."""
+    return bool(filled(port) > port.room)
 
 
 @inlined

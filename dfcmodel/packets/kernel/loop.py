@@ -11,7 +11,7 @@ from typing import Any
 
 from .agents import expire_agent
 from .answers import receive_answer
-from .buffers import filled, is_full, taken_by
+from .buffers import filled, is_full, is_over, taken_by
 from .calendar_queue import (
     CROWDED,
     FAULT,
@@ -241,13 +241,13 @@ def enqueue_by_queue(net: Any, senders: Any, records: Any, u: int, e: int, waits
     port = net.port[u]
     time = net.packet[e].time
     longest = net.program[u].overflow == LONGEST
-    if waits and not longest and port.waiting >= port.room:
+    if waits and not longest and is_full(port, taken_by(net, u, e)):
         drop(net, senders, records, u, e, time, time, BUFFER_FULL)
         return False
     join_queue(net, u, e)
     if not waits:
         return bool(dequeue_ranked(net, senders, records, u, time) == e)
-    if port.waiting > port.room:
+    while is_over(port):
         gone = leave_queue(net, u, longest_queue(net, u))
         discard(net, senders, records, u, gone, time, BUFFER_FULL)
     if int(time * records.scale) < len(records.lost) - 1:

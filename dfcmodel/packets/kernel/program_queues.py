@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from .buffers import taken_by
 from .jit import compiled
 from .layout import int64
 from .programs import leave_ranked
@@ -79,7 +80,7 @@ def join_queue(net: Any, p: int, e: int) -> None:
     lane.count += 1
     queue.bytes += size
     port.waiting += 1
-    port.bytes += size
+    port.bytes += taken_by(net, p, e)
     net.own[packet[e].hop].waiting += 1.0
 
 

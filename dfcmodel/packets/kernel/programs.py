@@ -92,7 +92,7 @@ def see(net: Any, senders: Any, p: int, e: int, now: float, event: int, markable
     if w.queues > 0 and event == LEAVES:  # it is still among those that wait
         w.seen[9] -= 1.0
         w.seen[10] -= 1.0
-        w.seen[11] -= net.sizes[it.size]
+        w.seen[11] -= taken_by(net, p, e)
 
 
 @compiled

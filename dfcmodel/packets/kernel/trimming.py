@@ -46,7 +46,8 @@ def receive_header(net: Any, senders: Any, records: Any, e: int, time: float) ->
     if s.repair != GO_BACK_N or s.agent >= 0:
         release(net, e)
         return False
-    it.ecn &= ~CUT
+    if row < rows:
+        it.ecn &= ~CUT  # a flag that stays tells of what is processed ahead of the end of a run
     if it.number == s.came or (it.number > s.came and s.held == 0):
         s.held = 1
         it.ecn |= GAP

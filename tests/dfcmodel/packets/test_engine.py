@@ -156,8 +156,6 @@ class Row:
         """Return a field."""
         return self.record[name]
 
-    __getitem__ = __getattr__
-
     def __setattr__(self, name: str, value: Any) -> None:
         """Set a field."""
         self.record[name] = value
