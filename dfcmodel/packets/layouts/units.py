@@ -27,6 +27,8 @@ LARGEST = 2.0**62
 """Largest number of samples, and of buckets of a calendar queue, up to a time."""
 BUCKETS_PER_WINDOW = 256
 """Largest number of buckets that a port looks at in a window."""
+MOST_PER_PACKET_TIME = 16.0
+"""Largest number of buckets per packet time in the calendar queue of the senders, which many interfaces share."""
 
 
 class Calendar(NamedTuple):
@@ -117,6 +119,10 @@ def _lay_out_buckets(
     longest = np.minimum(places * plan.transmission[np.arange(P), largest], plan.drains)
     horizon = (window + horizons(plan, inline, longest))[order]
     shortest = np.append(plan.transmission[:, 0], plan.transmission[:, 0].min())[order]
+    interfaces = np.count_nonzero(
+        plan.at_senders
+    )  # each has an event per packet time with the senders
+    shortest[order == P] /= np.clip(interfaces / 8.0, 1.0, MOST_PER_PACKET_TIME)
     width = np.maximum(shortest, window / BUCKETS_PER_WINDOW)
     count = np.minimum(MOST_BUCKETS, np.maximum(16.0, 2.0 * horizon / width))
     count = 1 << np.ceil(np.log2(count)).astype(np.int64)
