@@ -7,7 +7,16 @@ from collections.abc import Iterable
 from typing import Any
 
 import responsefn
-from dfcmodel.network import class_pauses, coupled, disciplines, managers, marking, schedulers
+from dfcmodel.network import (
+    aqm_programs,
+    class_pauses,
+    coupled,
+    disciplines,
+    fabric_programs,
+    managers,
+    marking,
+    schedulers,
+)
 from dfcmodel.network.arrivals import HeavyTailed, Poisson, Replay
 from dfcmodel.network.flows import CBR, OnOff
 from dfcmodel.network.programs import SwitchProgram
@@ -28,7 +37,16 @@ OWN_KEYS = {"link": ("source", "target"), "flow": ("name", "path")}
 
 DISCIPLINES = {
     kind.__name__: kind
-    for module in (disciplines, class_pauses, coupled, managers, marking, schedulers)
+    for module in (
+        disciplines,
+        class_pauses,
+        coupled,
+        managers,
+        marking,
+        schedulers,
+        aqm_programs,
+        fabric_programs,
+    )
     for kind in vars(module).values()
     if isinstance(kind, type) and issubclass(kind, disciplines.Discipline)
     if kind not in (disciplines.Discipline, disciplines.QueueManager, SwitchProgram)

@@ -116,7 +116,7 @@ def test_telemetry_is_what_the_link_sends_and_what_waits() -> None:
     run.advance(plan.samples)
     state = Watcher.State(
         *run.layout.arrays["flow"][0][["cwnd", "ssthresh"]].tolist(),
-        *run.layout.arrays["flow"]["rule_state"][0, :3],
+        *run.layout.arrays["rule"]["rule_state"][0, :3],
     )
     assert state.hop == 1.0
     assert state.time == pytest.approx(

@@ -8,12 +8,16 @@ import pytest
 
 import responsefn
 from dfcmodel import (
+    AFD,
+    CAKE,
     CBR,
     DFC,
     FIFO,
+    INT,
     PFC,
     RED,
     ArrivalProcess,
+    DeficitRoundRobin,
     Fair,
     Flow,
     FlowQueueCoDel,
@@ -26,6 +30,7 @@ from dfcmodel import (
     ShortestRemaining,
     StepMarking,
     SwitchProgram,
+    Trimming,
     WeightedFair,
     load_scenario,
     save_scenario,
@@ -70,6 +75,11 @@ DISCIPLINES = [
     WeightedFair(1.0, 1 / 3),
     ShortestRemaining(),
     FlowQueueCoDel(target=1e-3),
+    AFD(memory=400.0),
+    CAKE(queues=64),
+    DeficitRoundRobin(),
+    INT(),
+    Trimming(limit=12.0),
     PFC(acks="class", manager=RampMarking(at="arrival"), managed=0, xoff=9, xon=3),
     StepMarking(at="departure"),
 ]

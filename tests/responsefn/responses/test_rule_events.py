@@ -59,7 +59,7 @@ def test_three_acks_change_the_window_by_three_times_what_one_does(compiled: boo
 def test_the_records_of_all_kernels_have_room_for_as_many_numbers() -> None:
     for records in (fluid_records, layout, shared_records):
         assert (records.MAX_STATE, records.MAX_PARAMETERS) == (MAX_STATE, MAX_PARAMETERS)
-        fields = records.FLOW.fields
+        fields = getattr(records, "RULE", records.FLOW).fields
         assert fields["parameters"][1] - fields["cwnd"][1] == 8 * MAX_STATE
 
 
