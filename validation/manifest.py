@@ -29,6 +29,7 @@ __all__ = [
 DATA = Path(__file__).parent / "data"
 PUBLISHED = Path(__file__).parent / "published"
 OURS = ("claims.csv", "own_claims.csv", "excused_cases.csv", "without_packet_level.csv",
+        "minor_statements.csv",
         "without_explanation.csv", "verdicts.csv", "thresholds.csv",
         "SOURCES.md")  # fmt: skip
 """Files of ``published`` that are written here; all others are tables of others."""

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from validation.labels import SIMULATORS
 from validation.verdicts import Claim, Finding, Sides, Threshold, Verdict
 
 __all__ = [
@@ -17,9 +18,11 @@ __all__ = [
     "Entry",
     "entries",
     "excused_cases",
+    "minor_statements",
     "record",
     "recorded_levels",
     "recorded_readings",
+    "recorded_simulators",
     "recorded_thresholds",
     "recorded_verdicts",
     "without_explanation",
@@ -73,6 +76,15 @@ def recorded_verdicts() -> dict[str, Sides[Verdict]]:
     }
 
 
+def recorded_simulators() -> dict[str, dict[str, Verdict]]:
+    """Return the verdicts of each simulator in ``verdicts.csv``, by claim, those that apply."""
+    found = {
+        row["id"]: {name: Verdict(row[name]) for name in SIMULATORS} for row in rows("verdicts.csv")
+    }
+    none = Verdict.NOT_APPLICABLE
+    return {id: {n: v for n, v in each.items() if v is not none} for id, each in found.items()}
+
+
 def recorded_levels() -> dict[str, Verdict]:
     """Return the verdicts of hopflow's packet level in ``verdicts.csv``, by claim."""
     return {row["id"]: Verdict(row["packet level"]) for row in rows("verdicts.csv")}
@@ -106,6 +118,15 @@ def excused_cases() -> dict[tuple[str, str], str]:
     return {(row["case"], row["claim"]): row["reason"] for row in rows("excused_cases.csv")}
 
 
+@functools.cache
+def minor_statements() -> dict[str, dict[str, str]]:
+    """Return why a statement does not decide the label of its claim, by claim and key."""
+    found: dict[str, dict[str, str]] = {}
+    for row in rows("minor_statements.csv"):
+        found.setdefault(row["claim"], {})[row["statement"]] = row["reason"]
+    return found
+
+
 def without_packet_level() -> dict[str, str]:
     """Return why a claim is not judged at hopflow's own packet level, by claim."""
     return {row["id"]: row["reason"] for row in rows("without_packet_level.csv")}
@@ -118,21 +139,26 @@ def without_explanation() -> dict[str, str]:
 
 def record(findings: Mapping[Claim, Finding]) -> None:
     """Write the verdicts and thresholds of all claims to ``published``."""
+    sources = ("model", "simulation", *SIMULATORS, "process", "level")
+    heads = {"process": "same process", "level": "packet level"}
     _write(
         "verdicts.csv",
-        "id,model,simulation,same process,packet level,model depends on,simulation depends on",
+        ",".join(
+            [
+                "id", *(heads.get(name, name) for name in sources), "model: hold", "packets: hold",
+                "model depends on", "simulation depends on",
+            ]
+        ),
         (
             (
                 c.id,
-                f.model,
-                f.simulation,
-                f.process,
-                f.level,
+                *(f.verdict(name) for name in sources),
+                *("{} of {}".format(*f.held(name)) for name in ("model", "simulation")),
                 *("; ".join(names) for names in f.turning),
             )
             for c, f in findings.items()
         ),
-    )
+    )  # fmt: skip
     _write(
         "thresholds.csv",
         "id,threshold,value,model at half,packets at half,model at twice,packets at twice",

@@ -24,9 +24,9 @@ def test_another_smallest_difference_moves_all_sides() -> None:
 def test_statements_without_one_and_verdicts_stay() -> None:
     signs = Statement((SEEN,))
     assert signs.counting_from(0.02) is signs
-    limited = Statement(Verdict.OPEN, least=0.1)
+    limited = Statement(Verdict.INCONCLUSIVE, least=0.1)
     assert limited.counting_from(None) is limited
-    assert limited.counting_from(0.02).packets is Verdict.OPEN
+    assert limited.counting_from(0.02).packets is Verdict.INCONCLUSIVE
 
 
 def test_the_weakest_estimate_is_the_least_certain() -> None:

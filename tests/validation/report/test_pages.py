@@ -128,7 +128,7 @@ def test_the_foot_of_a_page_has_the_hash_of_the_manifest(tmp_path: Path, toy) ->
 def test_the_filter_knows_the_fields_of_the_rows(tmp_path: Path, toy) -> None:
     """What the script reads from the page is there: the rows' data and the options."""
     text = report.write(dict([toy()]), tmp_path, 1.0).read_text()
-    assert 'data-paper="zheng2002" data-model="reproduced" data-packets="contradicted"' in text
+    assert 'data-paper="zheng2002" data-model="holds" data-packets="contradicted"' in text
     assert '"model", "packets", "level", "paper"' in asset("report.js")
     for verdict in MEANINGS:
         assert text.count(f"<option>{verdict}</option>") == 3

@@ -11,15 +11,15 @@ from validation.verdicts import Verdict
 @pytest.mark.slow
 def test_windows_of_the_product_reproduce_k09(doctor, judged) -> None:
     doctor(ALONE, lambda flows: flows.assign(mean_cwnd=667.0 + flows["seed"]))
-    assert judged("K09")["near"].packets is Verdict.REPRODUCED
+    assert judged("K09")["near"].packets is Verdict.HOLDS
 
 
 @pytest.mark.slow
 def test_an_hstcp_that_gets_nothing_is_not_called_fairer_than_another(doctor, judged) -> None:
     def starve(flows):
-        """CTCP and CUBIC in ns-3 spread too widely over three seeds to be above anything."""
+        """HSTCP is in ns-2 only, and compared with the rules there."""
         far = (flows["rule"] == "highspeed") & (flows["flow"] == 2)
         return flows.assign(goodput_bits=flows["goodput_bits"].mask(far, 1.0 + flows["seed"]))
 
-    doctor(RTTS, starve)
-    assert judged("K05")["least"].packets is not Verdict.CONTRADICTED
+    doctor(tuple(RTTS.values()), starve)
+    assert judged("K05")["least"].packets is Verdict.HOLDS
