@@ -81,8 +81,12 @@ def effects(
         text = f"{measure.__name__}.md"
         check = claim(id, *arguments, cases=cases, text=text)(measure)
         margin = EQUAL if isinstance(equal, bool) else equal
-        others = judging_differences(least) if least else judge
-        check.judge(judging_equality(margin) if equal else others)
+        if equal and least:
+            check.judge(judging_equality_and_differences(margin, least))
+        elif equal:
+            check.judge(judging_equality(margin))
+        else:
+            check.judge(judging_differences(least) if least else judge)
         check.readings(judging_readings(margin))
         check.packet_level(judging_level(margin))
         check.simulators(judging_simulators(margin))
@@ -119,6 +123,20 @@ def judging_equality(standard: float) -> Callable[..., Judgement]:
         return {key: statement.judged(level, margin) for key, statement in found.statements.items()}
 
     return judge_equal
+
+
+def judging_equality_and_differences(standard: float, smallest: float) -> Callable[..., Judgement]:
+    """Return the function that judges equality within a margin, and signs beyond the smallest difference."""
+
+    def judge_both(
+        found: Effects, *, level: float = LEVEL, margin: float = standard, least: float = smallest
+    ) -> Judgement:
+        return {
+            key: statement.counting_from(least).judged(level, margin)
+            for key, statement in found.statements.items()
+        }
+
+    return judge_both
 
 
 def judging_readings(standard: float) -> Callable[..., dict[str, Judgement]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
@@ -56,14 +57,18 @@ class Statement:
         return weakest(self.packets)
 
     def counting_from(self, least: float | None) -> Statement:
-        """Return the statement with another smallest difference, if it has one; None: the same."""
+        """Return the statement with another smallest difference, if it has one; None: the same.
+
+        A negative one is the largest difference that does not count against the statement.
+        """
         if least is None or not self.least:
             return self
+        wanted = math.copysign(least, self.least)
 
         def shifted(found: Decided) -> Decided:
             if not isinstance(found, tuple):
                 return found
-            return tuple(beyond(e, least - self.least) for e in found)
+            return tuple(beyond(e, wanted - self.least) for e in found)
 
         packets: Decided | Mapping[str, Decided]
         if isinstance(self.packets, Mapping):
@@ -71,7 +76,11 @@ class Statement:
         else:
             packets = shifted(self.packets)
         return replace(
-            self, packets=packets, model=shifted(self.model), level=shifted(self.level), least=least
+            self,
+            packets=packets,
+            model=shifted(self.model),
+            level=shifted(self.level),
+            least=wanted,
         )
 
     def judged(self, level: float, margin: float) -> Sides[Verdict]:

@@ -47,7 +47,7 @@ WIDEST = 100
 """Characters of a line on a claim at most."""
 LEGEND = (
     "holds, contradicted: shown at the stated confidence; inconclusive: neither is; depends: another reading "
-    'turns it; -: does not apply. "2/3": so many statements hold in packets, without these in the model.'
+    "turns it; -: does not apply. 2/3: statements that hold in packets (in the model without packets)."
 )
 
 
@@ -58,9 +58,9 @@ def print_tally(rows: list[Row], console: Console) -> None:
             total = sum(count.claims for count in said)
             words = "; ".join(f"{count.claims} {count.words}" for count in said)
             of = "claims of the papers" if total > 1 else "claim of a paper"
-            console.print(f"[bold]{title}:[/] of {total} {of} {words}.", highlight=False)
+            _print_wrapped(f"{title}: of {total} {of} {words}.", console)
     if own := tally.own_models(rows):
-        console.print(own, highlight=False)
+        _print_wrapped(own, console)
 
 
 def print_tables(rows: list[Row], console: Console) -> None:
@@ -76,15 +76,22 @@ def print_tables(rows: list[Row], console: Console) -> None:
 def print_surprises(rows: list[Row], console: Console) -> None:
     """Print the findings of the claims that are contradicted most."""
     if found := most_surprising(rows):
-        console.print(f"[bold]Most surprising:[/] {RULE}", highlight=False)
+        _print_wrapped(f"Most surprising: {RULE}", console)
     for row in found:
-        console.print(f"  [bold]{row['id']}[/] {_escaped(row['headline'])}", highlight=False)
+        text = f"{row['id']} {row['headline']}"
+        line = textwrap.shorten(text, _width(console) - 2, placeholder="...")
+        console.print(f"  {_escaped(line)}", highlight=False, soft_wrap=True)
+
+
+def _print_wrapped(text: str, console: Console) -> None:
+    """Print a paragraph, wrapped at the length of a line."""
+    for line in textwrap.wrap(text, _width(console)):
+        console.print(line, highlight=False, markup=False, soft_wrap=True)
 
 
 def print_legend(console: Console) -> None:
     """Print what the words and the columns of the lines on claims mean, and the heads of these."""
-    for line in textwrap.wrap(LEGEND, _width(console)):
-        console.print(line, highlight=False, markup=False, soft_wrap=True)
+    _print_wrapped(LEGEND, console)
     heads = (*("model", *SIMULATORS), "own packets")
     line = "id  " + "".join(f"{head:13}" for head in heads) + f"{'hold':6}claim"
     console.print(f"[bold]{line}[/]", highlight=False, soft_wrap=True)

@@ -15,7 +15,17 @@ from validation.verdicts import Verdict
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-__all__ = ["above", "below", "everywhere", "monotone", "ranked", "settles", "swings", "within"]
+__all__ = [
+    "above",
+    "below",
+    "everywhere",
+    "monotone",
+    "mostly",
+    "ranked",
+    "settles",
+    "swings",
+    "within",
+]
 
 
 def everywhere(estimates: Iterable[Estimate], level: float = LEVEL) -> Verdict:
@@ -93,6 +103,25 @@ def monotone(steps: ArrayLike) -> Verdict:
     holds
     """
     return Verdict.of(bool(np.all(np.asarray(steps, dtype=np.float64) > 0)))
+
+
+def mostly(holds: Iterable[bool], level: float = LEVEL) -> Verdict:
+    """Return whether a statement holds in most of independent runs, by a sign test.
+
+    HOLDS when at least so many runs would hold by chance with a probability below ``level`` if half
+    of all runs did; CONTRADICTED when at most so many would. A few runs decide nothing.
+
+    Examples
+    --------
+    >>> print(mostly([True] * 14 + [False] * 2), mostly([True] * 3), sep=", ")
+    holds, inconclusive
+    """
+    from scipy import stats
+
+    flags = [bool(flag) for flag in holds]
+    law = stats.binom(len(flags), 0.5)
+    more, fewer = float(law.sf(sum(flags) - 1)), float(law.cdf(sum(flags)))
+    return Verdict.of(more < level, fewer < level)
 
 
 def settles(runs: Swing, level: float, near: float) -> Verdict:

@@ -28,7 +28,7 @@ from validation.claims.kaneko2007.runs import (
     share,
 )
 from validation.records import rows
-from validation.statistics import Estimate, combine, difference
+from validation.statistics import PART, Estimate, combine, difference, of_runs
 from validation.verdicts import Verdict
 
 THREE = ("kaneko2007/three-flows-ns3", "kaneko2007/three-flows-ns2")
@@ -234,6 +234,7 @@ def windows_alone() -> Effects:
     others = by(of_cases(ALONE_NS2), "rule", "mean_cwnd")
     return Effects(
         {
+            "below": Statement(_fewer_below()),
             "near": Statement(
                 {"ns-3": tuple(found.values())}, tuple(model.values()), equal=True, level=tuple(level.values())
             )
@@ -249,10 +250,39 @@ def windows_alone() -> Effects:
         ("rule", "mean window over the BDP, less one"),
         values={
             "found": {NAMES[rule]: e for rule, e in found.items()},
+            "below": {tool: {NAMES[r]: e for r, e in each.items()} for tool, each in _below().items()},
             "buffers": {each: [_above(rule, each) for rule in FRIENDLY] for each in SMALLER},
             "others": {NAMES[str(r)]: float(e.value / BDP - 1) for r, e in others.items() if r in NAMES},
         },
     )  # fmt: skip
+
+
+WARM_UP = 20.0
+"""Seconds of the windows' series that are left out."""
+RENO_BELOW = 1.0 / 3.0
+"""Part of the time that Reno's saw tooth is below the BDP with a buffer of half of it: it falls from 1.5 to 0.75 of it."""
+
+
+def _below() -> dict[str, dict[str, Estimate]]:
+    """Return the part of the time that the window of a flow alone is below the BDP, by simulator and rule."""
+    found = {}
+    for tool, case, rules in (
+        ("ns-2", ALONE_NS2, ("reno", "compound")), ("ns-3", ALONE[0], FRIENDLY)
+    ):  # fmt: skip
+        series = of_cases(case, name="series")
+        series = series[series["time"] > WARM_UP]
+        part = series.assign(low=series["cwnd"] < BDP).groupby(["rule", "seed"])["low"].mean()
+        found[tool] = {rule: of_runs(part.xs(rule).to_numpy(), PART) for rule in rules}
+    return found
+
+
+def _fewer_below() -> dict[str, Estimates]:
+    """Return how much less of the time a rule is below the BDP than Reno: ns-2's, and a saw tooth in ns-3, which has none."""
+    ns2, ns3 = _below().values()
+    return {
+        "ns-2": (difference(ns2["reno"], ns2["compound"]),),
+        "ns-3": tuple(difference(Estimate(RENO_BELOW, 0.0), ns3[rule]) for rule in FRIENDLY),
+    }
 
 
 SMALLER = (0.5, 0.1)
