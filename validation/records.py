@@ -16,9 +16,11 @@ __all__ = [
     "OWN",
     "PUBLISHED",
     "Entry",
+    "Paraphrase",
     "entries",
     "excused_cases",
     "minor_statements",
+    "paraphrases",
     "record",
     "recorded_levels",
     "recorded_readings",
@@ -43,6 +45,37 @@ class Entry:
     where: str
     setting: str
     text: str
+
+
+@dataclass(frozen=True)
+class Paraphrase:
+    """What a paper says, in our words: a row of ``paraphrases.csv``.
+
+    Attributes
+    ----------
+    place
+        Section, paragraph and sentence, or the figure, table or slide.
+    text
+        The paraphrase.
+    modality
+        How the paper says it: as a fact, hedged, shown in a figure.
+    scope
+        The settings of which it says it.
+    """
+
+    place: str
+    text: str
+    modality: str
+    scope: str
+
+
+@functools.cache
+def paraphrases() -> dict[str, Paraphrase]:
+    """Return what the papers say, by claim; hopflow's own comparisons have none."""
+    return {
+        row["id"]: Paraphrase(row["place"], row["paraphrase"], row["modality"], row["scope"])
+        for row in rows("paraphrases.csv")
+    }
 
 
 def rows(name: str) -> list[dict[str, str]]:

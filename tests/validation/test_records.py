@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import re
+
 from validation.records import (
     OWN,
     entries,
+    minor_statements,
+    paraphrases,
     recorded_levels,
     recorded_thresholds,
     recorded_verdicts,
@@ -61,3 +65,20 @@ def test_every_claim_of_a_paper_is_judged_at_packet_level_or_says_why_not() -> N
     without = {id for id, found in recorded_levels().items() if found is Verdict.NOT_APPLICABLE}
     assert set(without_packet_level()) == {id for id in without if entries()[id].paper != OWN}
     assert all(len(reason.split()) > 3 for reason in without_packet_level().values())
+
+
+def test_every_claim_of_a_paper_says_where_and_how_the_paper_says_it() -> None:
+    """A paraphrase is ours: no quotation marks, and no comment of ours within."""
+    own = {id for id, entry in entries().items() if entry.paper != OWN}
+    assert set(paraphrases()) == own
+    for id, said in paraphrases().items():
+        assert all(vars(said).values()), id
+        assert re.match(r"(Sects?|Figs?|eqs?)\. |Table \d|(two )?slides? ", said.place), id
+        assert not set('"“”') & set(said.text), id
+        assert len(said.text.split()) <= 40, id
+
+
+def test_minor_statements_have_a_reason_and_leave_another_to_decide() -> None:
+    for id, statements in minor_statements().items():
+        assert id in entries()
+        assert all(len(reason.split()) > 5 for reason in statements.values())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import textwrap
 
 from rich import box
@@ -114,8 +113,7 @@ def print_row(row: Row, console: Console) -> None:
     hold, of = row["statements_hold"][side]
     counted = f"{hold}/{of}" if of > 1 else ""
     room = max(_width(console) - 4 - 13 * len(words) - 6, 12)
-    text = re.sub(r"^same as \w+ \((.*)\)$", r"\1", row["claim"])
-    claim = textwrap.shorten(text, room, placeholder="...")
+    claim = textwrap.shorten(row["paraphrase"], room, placeholder="...")
     styled = "".join(f"[{STYLES[Verdict(word)]}]{_short(word):13}[/]" for word in words)
     line = f"[bold]{row['id']:4}[/]{styled}{counted:6}{_escaped(claim)}"
     console.print(line, highlight=False, soft_wrap=True)
@@ -135,5 +133,5 @@ def print_details(row: Row, console: Console) -> None:
     counts = {name: of for name, of in row["statements_hold"].items() if of[1] > 1}
     held = ", ".join(f"{hold} of {of} in {name}" for name, (hold, of) in counts.items())
     statements = f" Statements that hold: {held}." if held else ""
-    text = f"{row['claim']}: {'; '.join(said)}.{statements} {row['headline']}"
+    text = f"{row['paraphrase']} {'; '.join(said)}.{statements} {row['headline']}"
     console.print(f"[bold]{row['id']}[/] {_escaped(text)}", highlight=False)

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 import hopflow
-from validation.records import recorded_levels, recorded_simulators
+from validation.records import OWN, paraphrases, recorded_levels, recorded_simulators
 from validation.running import key_of
 from validation.svg import drawn, size
 from validation.texts import plain
@@ -35,6 +35,7 @@ def row_of(claim: Claim, finding: Finding, recorded: Mapping[str, Sides[Verdict]
         "where": claim.where,
         "setting": claim.setting,
         "claim": claim.text,
+        **_said(claim),
         "headline": plain(finding.headline),
         "model": str(finding.model),
         "simulation": str(finding.simulation),
@@ -62,6 +63,19 @@ def row_of(claim: Claim, finding: Finding, recorded: Mapping[str, Sides[Verdict]
         "pictures": [_picture(claim.id, n, each) for n, each in enumerate(finding.pictures, 1)],
         "version": hopflow.__version__,
         "made_from": key_of(claim)[:16],
+    }
+
+
+def _said(claim: Claim) -> Row:
+    """Return what the paper says, in our words; of hopflow's own comparisons, the text of the claim."""
+    said = paraphrases().get(claim.id)
+    if said is None or claim.paper == OWN:
+        return {"place": claim.where, "paraphrase": claim.text, "modality": "", "scope": ""}
+    return {
+        "place": said.place,
+        "paraphrase": said.text,
+        "modality": said.modality,
+        "scope": said.scope,
     }
 
 

@@ -15,7 +15,7 @@ R, C, A = (str(v) for v in (Verdict.HOLDS, Verdict.CONTRADICTED, Verdict.NOT_APP
 
 def row(id: str, model: str, **changed: object) -> dict:
     return {
-        "id": id, "paper": entries()[id].paper, "claim": "a [b]", "headline": "Found 1 of 2.",
+        "id": id, "paper": entries()[id].paper, "paraphrase": "A [b].", "headline": "Found 1 of 2.",
         "model": model, "simulation": C, "packet_level": A, "simulators": {"ns-2": C},
         "in_words": {"model": model, "simulation": C},
         "statements_hold": {"model": [2, 2], "simulation": [1, 2]},
@@ -42,9 +42,7 @@ def test_the_tables_of_all_claims_fit_into_100_columns() -> None:
 
 def test_a_claim_is_one_line_of_100_columns_with_a_word_for_each_source() -> None:
     """Every word of a source fits into its column."""
-    long = row(
-        "D05", Verdict.INCONCLUSIVE, packet_level=R, claim="same as D04 (DFC [settles] " + "x " * 99
-    )
+    long = row("D05", Verdict.INCONCLUSIVE, packet_level=R, paraphrase="DFC [settles] " + "x " * 99)
     (line,) = printed(print_row, long)
     assert len(line) <= 100
     assert line.split()[:6] == ["D05", "inconclusive", C, "-", R, "1/2"]
@@ -63,6 +61,6 @@ def test_details_have_the_direction_and_the_count() -> None:
     words = {"model": "holds; contradicted if another host", "simulation": C}
     text = " ".join(" ".join(printed(print_details, row("D05", R, in_words=words))).split())
     assert text == (
-        "D05 a [b]: model holds; contradicted if another host; packets contradicted; ns-2 contradicted. "
+        "D05 A [b]. model holds; contradicted if another host; packets contradicted; ns-2 contradicted. "
         "Statements that hold: 2 of 2 in model, 1 of 2 in simulation. Found 1 of 2."
     )
