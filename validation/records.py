@@ -19,6 +19,7 @@ __all__ = [
     "Paraphrase",
     "entries",
     "excused_cases",
+    "headline_of",
     "minor_statements",
     "paraphrases",
     "record",
@@ -67,6 +68,30 @@ class Paraphrase:
     text: str
     modality: str
     scope: str
+
+
+@functools.cache
+def _headlines() -> dict[str, dict[str, str]]:
+    """Return the rows of ``headlines.csv`` by claim."""
+    return {row["id"]: row for row in rows("headlines.csv")}
+
+
+def headline_of(id: str, verdicts: Sides[Verdict]) -> str:
+    """Return the answer to a claim in at most twenty words, if it was written for these verdicts.
+
+    Otherwise, or for a claim without one, "": the answer would be that of other verdicts.
+
+    Examples
+    --------
+    >>> headline_of("M02", Sides(Verdict.HOLDS, Verdict.HOLDS))[:4]
+    'Yes:'
+    >>> headline_of("M02", Sides(Verdict.CONTRADICTED, Verdict.HOLDS))
+    ''
+    """
+    row = _headlines().get(id)
+    if row is None or (row["model"], row["packets"]) != verdicts:
+        return ""
+    return row["headline"]
 
 
 @functools.cache

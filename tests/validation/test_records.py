@@ -7,6 +7,7 @@ import re
 from validation.records import (
     OWN,
     entries,
+    headline_of,
     minor_statements,
     paraphrases,
     recorded_levels,
@@ -82,3 +83,13 @@ def test_minor_statements_have_a_reason_and_leave_another_to_decide() -> None:
     for id, statements in minor_statements().items():
         assert id in entries()
         assert all(len(reason.split()) > 5 for reason in statements.values())
+
+
+def test_every_claim_has_a_headline_for_its_recorded_verdicts() -> None:
+    """At most twenty words, without intervals; another verdict has no headline until one is written."""
+    for id, verdicts in recorded_verdicts().items():
+        text = headline_of(id, verdicts)
+        assert text, id
+        assert len(text.split()) <= 20, id
+        assert "\u00b1" not in text
+        assert not headline_of(id, verdicts._replace(model=Verdict.DISAGREE))

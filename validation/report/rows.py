@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 import hopflow
-from validation.records import OWN, paraphrases, recorded_levels, recorded_simulators
+from validation.records import OWN, headline_of, paraphrases, recorded_levels, recorded_simulators
 from validation.running import key_of
 from validation.svg import drawn, size
 from validation.texts import plain
@@ -36,7 +36,8 @@ def row_of(claim: Claim, finding: Finding, recorded: Mapping[str, Sides[Verdict]
         "setting": claim.setting,
         "claim": claim.text,
         **_said(claim),
-        "headline": plain(finding.headline),
+        "headline": headline_of(claim.id, Sides(finding.model, finding.simulation))
+        or plain(finding.headline),
         "model": str(finding.model),
         "simulation": str(finding.simulation),
         "simulators": {name: str(verdict) for name, verdict in _simulators(finding).items()},
