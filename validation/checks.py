@@ -24,8 +24,9 @@ text
 The thresholds of a verdict are keyword parameters of `judge`: the finding tells the verdicts at half
 and at twice of each. A claim may have three functions more, with the same keyword parameters or less:
 ``readings`` returns the verdicts in other documented readings of the paper, of those statements that
-a reading changes, ``same_process`` those of packet runs of the model's own events, and
-``packet_level`` those of hopflow's own packet level.
+a reading changes, ``same_process`` those of packet runs of the model's own events,
+``packet_level`` those of hopflow's own packet level, and ``simulators`` those of each simulator, where
+the cases of a claim come from several. Statements without these belong to all simulators of the cases.
 """
 
 from __future__ import annotations
@@ -34,12 +35,13 @@ import functools
 import inspect
 import sys
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from validation import texts
+from validation import evidence, records, texts
+from validation.labels import agreed
 from validation.verdicts import (
     Finding,
     Judgement,
@@ -55,11 +57,23 @@ from validation.waterfalls import gap_of, waterfall_of
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["Check", "Subject", "claim", "subjects"]
+__all__ = ["Basis", "BySimulator", "Check", "Subject", "claim", "subjects"]
 
 T = TypeVar("T")
 S = TypeVar("S")
 NONE = Verdict.NOT_APPLICABLE
+
+
+BySimulator = dict[str, dict[str, dict[str, Verdict]]]
+"""Verdicts by reading ("" is the default one), key of a statement, and simulator."""
+
+
+@dataclass(frozen=True)
+class Basis:
+    """What a claim adds to its check: the simulators of its cases, and its minor statements by key."""
+
+    simulators: tuple[str, ...] = ()
+    minor: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -75,9 +89,23 @@ class Subject(Generic[T]):
         """Return the measurement, computed once."""
         return self.check(*self.arguments)
 
+    @property
+    def basis(self) -> Basis:
+        """The simulators of its cases, and the statements that the ledger calls minor."""
+        tools = {str(evidence.provenance(case)["tool"]) for case in self.cases} - {"hopflow"}
+        return Basis(tuple(sorted(tools)), records.minor_statements().get(self.id, {}))
+
+    def found(self, measured: T) -> Finding:
+        """Judge a measurement, and return the finding with its text filled in."""
+        return self.check.finding(measured, self.cases, self.basis)
+
+    def in_all_readings(self, measured: T, thresholds: Mapping[str, float]) -> Finding:
+        """Return the verdicts in all readings as a finding whose statements are their keys."""
+        return self.check.in_all_readings(measured, thresholds, self.basis)
+
     def finding(self) -> Finding:
         """Measure, judge, and return the finding with its text filled in, and the step from the fluid to packets."""
-        finding = self.check.finding(self.measured(), self.cases)
+        finding = self.found(self.measured())
         if (gap := gap_of(self.id)) is None:
             return finding
         pictures = (*finding.pictures, waterfall_of(self.id))
@@ -108,6 +136,7 @@ class Check(Generic[T]):
         self._readings: Callable[..., dict[str, Judgement]] = lambda _: {}
         self._process: Callable[..., dict[str, Verdict]] = lambda _: {}
         self._level: Callable[..., dict[str, Verdict]] = lambda _: {}
+        self._simulators: Callable[..., BySimulator] = lambda _: {}
         self._pictures: dict[str, Callable[[T], Figure]] = {}
         self._modules = [sys.modules[measure.__module__]]
 
@@ -135,6 +164,11 @@ class Check(Generic[T]):
         self._level = level
         return level
 
+    def simulators(self, simulators: Callable[..., BySimulator]) -> Callable[..., Any]:
+        """Register the decorated function as the one that judges each simulator by itself."""
+        self._simulators = simulators
+        return simulators
+
     def draw(self, draw: Callable[[T], Figure]) -> Callable[[T], Figure]:
         """Register the function below as the one that draws the figure of its name in the text."""
         self._pictures[draw.__name__] = draw
@@ -147,7 +181,14 @@ class Check(Generic[T]):
 
     def modules(self) -> set[str]:
         """Return the names of the modules of the functions that measure, judge and draw."""
-        functions = (self.measure, self._judge, self._readings, self._process, self._level)
+        functions = (
+            self.measure,
+            self._judge,
+            self._readings,
+            self._process,
+            self._level,
+            self._simulators,
+        )
         found = {each.__module__ for each in (*functions, *self._pictures.values()) if each}
         return found | {module.__name__ for module in self._modules}
 
@@ -184,10 +225,11 @@ class Check(Generic[T]):
         names = (vars(module).items() for module in self._modules)
         return {name: value for each in names for name, value in each if name.isupper()}
 
-    def finding(self, found: T, cases: tuple[str, ...] = ()) -> Finding:
+    def finding(self, found: T, cases: tuple[str, ...] = (), basis: Basis | None = None) -> Finding:
         """Return the finding; its pictures are drawn on demand."""
+        basis = basis or Basis()
         verdicts = self.judged(found)
-        judged = self.in_all_readings(found, {})
+        judged = self.in_all_readings(found, {}, basis)
         text = texts.render(self.text, self.values(found))
         for what, said, made in (
             ("statements", text.statements, verdicts),
@@ -218,38 +260,60 @@ class Check(Generic[T]):
                 for name, words in text.pictures.items()
             ),
             cases=cases,
-            thresholds=tuple(self._robustness(found, text.thresholds)),
+            thresholds=tuple(self._robustness(found, text.thresholds, basis)),
         )
 
-    def in_all_readings(self, found: T, thresholds: Mapping[str, float]) -> Finding:
+    def in_all_readings(
+        self, found: T, thresholds: Mapping[str, float], basis: Basis | None = None
+    ) -> Finding:
         """Return the verdicts in all readings as a finding whose statements are their keys."""
+        basis = basis or Basis()
         default = self.judged(found, **thresholds)
         process = self.judged_process(found, **thresholds)
         level = _with(self._level, found, thresholds)
-
-        def parts(judgement: Judgement) -> tuple[Part, ...]:
-            return tuple(
-                Part(
-                    key,
-                    *_instead(judgement.get(key), sides),
-                    process.get(key, NONE),
-                    level.get(key, NONE),
-                )
-                for key, sides in default.items()
-            )
-
+        apart = _with(self._simulators, found, thresholds)
         others = _with(self._readings, found, thresholds)
-        for name, judgement in others.items():
-            if not set(judgement) <= set(default):
-                raise ValueError(
-                    f"{self.text.name}: {name!r} judges {set(judgement) - set(default)}"
-                )
-        readings = (Reading(name, parts(judgement)) for name, judgement in others.items())
-        return Finding(parts(default), "", readings=tuple(readings))
+        self._refuse_unknown(default, others, apart, basis)
 
-    def _robustness(self, found: T, meanings: dict[str, str]) -> Iterator[Threshold]:
+        def part(key: str, sides: Sides[Verdict], reading: str = "") -> Part:
+            each = apart.get(reading, {}).get(key)
+            if each is not None:
+                sides = sides._replace(packets=agreed(each.values()))
+            elif sides.packets is not NONE:
+                each = dict.fromkeys(basis.simulators, sides.packets)
+            minor = basis.minor.get(key, "")
+            return Part(key, *sides, simulators=each or {}, minor=minor)
+
+        parts = (
+            replace(part(key, sides), process=process.get(key, NONE), level=level.get(key, NONE))
+            for key, sides in default.items()
+        )
+        readings = (
+            Reading(name, tuple(part(key, new.get(key, NOT_JUDGED), name) for key in default))
+            for name, new in others.items()
+        )
+        return Finding(tuple(parts), "", readings=tuple(readings))
+
+    def _refuse_unknown(
+        self,
+        default: Judgement,
+        others: Mapping[str, Judgement],
+        apart: BySimulator,
+        basis: Basis,
+    ) -> None:
+        """Refuse verdicts on statements or readings that the claim does not have."""
+        named = {repr(name): set(new) for name, new in others.items()}
+        named |= {f"simulators in {name!r}": set(new) for name, new in apart.items()}
+        named["minor statements of the ledger"] = set(basis.minor)
+        for what, keys in named.items():
+            if not keys <= set(default):
+                raise ValueError(f"{self.text.name}: {what} judge {keys - set(default)}")
+        if unknown := set(apart) - {"", *others}:
+            raise ValueError(f"{self.text.name}: simulators judge the readings {unknown}")
+
+    def _robustness(self, found: T, meanings: dict[str, str], basis: Basis) -> Iterator[Threshold]:
         def whole(**changed: float) -> Sides[Verdict]:
-            finding = self.in_all_readings(found, changed)
+            finding = self.in_all_readings(found, changed, basis)
             return Sides(finding.model, finding.simulation)
 
         for name, value in self.thresholds().items():
@@ -257,17 +321,14 @@ class Check(Generic[T]):
             yield Threshold(name, meanings[name], value, half, twice)
 
 
+NOT_JUDGED = Sides(NONE, NONE)
+"""The verdicts on a statement that a reading does not judge."""
+
+
 def _with(function: Callable[..., S], found: object, thresholds: Mapping[str, float]) -> S:
     """Call a function with those thresholds that are among its parameters."""
     known = inspect.signature(function).parameters
     return function(found, **{name: value for name, value in thresholds.items() if name in known})
-
-
-def _instead(new: Sides[Verdict] | None, default: Sides[Verdict]) -> Sides[Verdict]:
-    """Return the verdicts of a reading; sides not affected by it keep the default verdict."""
-    if new is None:
-        return default
-    return Sides(*(old if one is NONE else one for one, old in zip(new, default, strict=True)))
 
 
 def claim(

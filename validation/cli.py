@@ -25,7 +25,8 @@ from validation import manifest
 from validation.claims import claims_of_figure, figures, find, ledger
 from validation.commands import bundled_data, explore_pages, judge_command
 from validation.commands.dask_clusters import connected
-from validation.records import entries, recorded_verdicts
+from validation.labels import SIMULATORS
+from validation.records import entries, recorded_simulators, recorded_verdicts
 from validation.records import record as write_records
 from validation.svg import standalone
 from validation.texts import plain
@@ -120,6 +121,12 @@ def validate(
             help="Check on the workers of this scheduler of Dask.",
         ),
     ] = None,
+    verbose: Annotated[
+        bool,
+        typer.Option(
+            "--verbose", help="A paragraph for each claim instead of a line, and tables by paper."
+        ),
+    ] = False,
     json: AsJson = False,
 ) -> None:
     """Check every claim against the models and the bundled packet data; write the report.
@@ -141,7 +148,7 @@ def validate(
     manifest.verify_published()
     found = collected(chosen, pages, console, fresh=fresh, executor=executor)
     seconds = time.perf_counter() - start
-    different = print_found(found, pages, console, seconds=seconds, json=json)
+    different = print_found(found, pages, console, seconds=seconds, json=json, verbose=verbose)
     repeated = not parts or recomputed(parts, pages, console)
     if record and not claim:
         write_records({each: found.findings[each] for each in chosen})
@@ -221,10 +228,12 @@ def list_claims(json: AsJson = False) -> None:
         )
         return
     for paper, own in itertools.groupby(ledger().values(), key=lambda item: item.paper):
-        table = Table("claim", Column("statement", ratio=1), "model", "packets", title=paper)
+        table = Table("claim", Column("statement", ratio=1), "model", *SIMULATORS, title=paper)
         for item in own:
-            verdicts = recorded.get(item.id, ("", ""))
-            table.add_row(item.id, f"{item.where}: {item.text}", *map(str, verdicts))
+            model, _ = recorded.get(item.id, ("", ""))
+            apart = recorded_simulators().get(item.id, {})
+            words = (str(apart.get(name, "")) for name in SIMULATORS)
+            table.add_row(item.id, f"{item.where}: {item.text}", str(model), *words)
         Console().print(table)
 
 

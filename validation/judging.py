@@ -77,7 +77,7 @@ class Rejudged:
         for name in subject.check.thresholds():
             for values in self.tried(name):
                 for tried in values:
-                    found = subject.check.in_all_readings(measured, {name: tried})
+                    found = subject.in_all_readings(measured, {name: tried})
                     if (verdicts := Sides(found.model, found.simulation)) != before:
                         yield Turn(name, tried, verdicts)
                         break
@@ -99,7 +99,7 @@ class Rejudged:
         for seed in sorted({seed for record in records for seed in record["seeds"]}):
             with evidence.leaving_out(seed):
                 measured = subject.check.measure(*subject.arguments)
-            found = subject.check.in_all_readings(measured, {})
+            found = subject.in_all_readings(measured, {})
             yield seed, Sides(found.model, found.simulation)
 
 
@@ -133,7 +133,7 @@ def rejudge(
     >>> from validation import rejudge
     >>> again = rejudge("Z02", {"tolerance": 0.07})
     >>> print(again.before.simulation, again.after.simulation, sep=", ")
-    not reproduced, reproduced
+    inconclusive, holds
     """
     claim = find(claim).id
     if thresholds is not None:
@@ -166,7 +166,7 @@ def _after(
     subject: Subject[Any], before: Finding, thresholds: dict[str, float], reading: str
 ) -> Finding:
     """Return the finding with the changes, its statements worded as in ``before``."""
-    found = subject.check.in_all_readings(subject.measured(), thresholds)
+    found = subject.in_all_readings(subject.measured(), thresholds)
     order = list(subject.check.judged(subject.measured()))
     worded = dict(zip(_keys(subject), (part.statement for part in before.parts), strict=True))
     kept = {each.name: each for each in found.readings}

@@ -28,13 +28,16 @@ __all__ = [
 
 DATA = Path(__file__).parent / "data"
 PUBLISHED = Path(__file__).parent / "published"
-OURS = ("claims.csv", "own_claims.csv", "excused_cases.csv", "without_packet_level.csv",
-        "without_explanation.csv", "verdicts.csv", "thresholds.csv",
+OURS = ("excused_cases.csv", "without_packet_level.csv", "without_explanation.csv",
+        "verdicts.csv", "thresholds.csv",
         "SOURCES.md")  # fmt: skip
-"""Files of ``published`` that are written here; all others are tables of others."""
+"""Files of ``published`` that runs write or that excuse; the ledger and the tables of others are protected."""
 MANIFEST = "manifest.txt"
 MANIFEST_SHA256 = "0b3adc3321b4cda6ab36d640ce5643ea2704b3f062624e9cfb4db2355b1fd28f"
 """The SHA-256 of the manifest; `validation.generate` prints it when a case was made anew."""
+
+PUBLISHED_SHA256 = "8fd48d78b12d24440616d9098ad5b84af6977be9a102a9150743d710891a4b86"
+"""The SHA-256 of the manifest of the published tables: the ledger, and the tables of others."""
 
 
 class DamagedDataError(ValueError):
@@ -123,13 +126,13 @@ def verify() -> list[str]:
 
 
 def published_listing() -> str:
-    """Return the manifest of the published tables of others as they are, sorted by name."""
+    """Return the manifest of the ledger and the tables of others as they are, sorted by name."""
     files = sorted(path for path in PUBLISHED.iterdir() if path.name not in (*OURS, MANIFEST))
     return "".join(f"{sha256_of(path.read_bytes())}  {path.name}\n" for path in files)
 
 
 def verify_published() -> list[str]:
-    """Recompute the checksums of the tables that others printed or measured; return their names.
+    """Recompute the checksums of the ledger and of the tables of others; return their names.
 
     Raises
     ------
@@ -141,6 +144,8 @@ def verify_published() -> list[str]:
     >>> "spang2021_queue_depths.csv" in verify_published()
     True
     """
+    if sha256_of((PUBLISHED / MANIFEST).read_bytes()) != PUBLISHED_SHA256:
+        raise DamagedDataError(f"{PUBLISHED / MANIFEST}: its SHA-256 is not that in the package")
     known, here = (
         {name: sha256 for sha256, name in (line.split("  ", 1) for line in text.splitlines())}
         for text in ((PUBLISHED / MANIFEST).read_text(encoding="utf-8"), published_listing())

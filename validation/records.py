@@ -9,17 +9,23 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from validation.labels import SIMULATORS
 from validation.verdicts import Claim, Finding, Sides, Threshold, Verdict
 
 __all__ = [
     "OWN",
     "PUBLISHED",
     "Entry",
+    "Paraphrase",
     "entries",
     "excused_cases",
+    "headline_of",
+    "minor_statements",
+    "paraphrases",
     "record",
     "recorded_levels",
     "recorded_readings",
+    "recorded_simulators",
     "recorded_thresholds",
     "recorded_verdicts",
     "without_explanation",
@@ -40,6 +46,61 @@ class Entry:
     where: str
     setting: str
     text: str
+
+
+@dataclass(frozen=True)
+class Paraphrase:
+    """What a paper says, in our words: a row of ``paraphrases.csv``.
+
+    Attributes
+    ----------
+    place
+        Section, paragraph and sentence, or the figure, table or slide.
+    text
+        The paraphrase.
+    modality
+        How the paper says it: as a fact, hedged, shown in a figure.
+    scope
+        The settings of which it says it.
+    """
+
+    place: str
+    text: str
+    modality: str
+    scope: str
+
+
+@functools.cache
+def _headlines() -> dict[str, dict[str, str]]:
+    """Return the rows of ``headlines.csv`` by claim."""
+    return {row["id"]: row for row in rows("headlines.csv")}
+
+
+def headline_of(id: str, verdicts: Sides[Verdict]) -> str:
+    """Return the answer to a claim in at most twenty words, if it was written for these verdicts.
+
+    Otherwise, or for a claim without one, "": the answer would be that of other verdicts.
+
+    Examples
+    --------
+    >>> headline_of("M02", Sides(Verdict.HOLDS, Verdict.HOLDS))[:4]
+    'Yes:'
+    >>> headline_of("M02", Sides(Verdict.CONTRADICTED, Verdict.HOLDS))
+    ''
+    """
+    row = _headlines().get(id)
+    if row is None or (row["model"], row["packets"]) != verdicts:
+        return ""
+    return row["headline"]
+
+
+@functools.cache
+def paraphrases() -> dict[str, Paraphrase]:
+    """Return what the papers say, by claim; hopflow's own comparisons have none."""
+    return {
+        row["id"]: Paraphrase(row["place"], row["paraphrase"], row["modality"], row["scope"])
+        for row in rows("paraphrases.csv")
+    }
 
 
 def rows(name: str) -> list[dict[str, str]]:
@@ -71,6 +132,15 @@ def recorded_verdicts() -> dict[str, Sides[Verdict]]:
         row["id"]: Sides(Verdict(row["model"]), Verdict(row["simulation"]))
         for row in rows("verdicts.csv")
     }
+
+
+def recorded_simulators() -> dict[str, dict[str, Verdict]]:
+    """Return the verdicts of each simulator in ``verdicts.csv``, by claim, those that apply."""
+    found = {
+        row["id"]: {name: Verdict(row[name]) for name in SIMULATORS} for row in rows("verdicts.csv")
+    }
+    none = Verdict.NOT_APPLICABLE
+    return {id: {n: v for n, v in each.items() if v is not none} for id, each in found.items()}
 
 
 def recorded_levels() -> dict[str, Verdict]:
@@ -106,6 +176,15 @@ def excused_cases() -> dict[tuple[str, str], str]:
     return {(row["case"], row["claim"]): row["reason"] for row in rows("excused_cases.csv")}
 
 
+@functools.cache
+def minor_statements() -> dict[str, dict[str, str]]:
+    """Return why a statement does not decide the label of its claim, by claim and key."""
+    found: dict[str, dict[str, str]] = {}
+    for row in rows("minor_statements.csv"):
+        found.setdefault(row["claim"], {})[row["statement"]] = row["reason"]
+    return found
+
+
 def without_packet_level() -> dict[str, str]:
     """Return why a claim is not judged at hopflow's own packet level, by claim."""
     return {row["id"]: row["reason"] for row in rows("without_packet_level.csv")}
@@ -118,21 +197,26 @@ def without_explanation() -> dict[str, str]:
 
 def record(findings: Mapping[Claim, Finding]) -> None:
     """Write the verdicts and thresholds of all claims to ``published``."""
+    sources = ("model", "simulation", *SIMULATORS, "process", "level")
+    heads = {"process": "same process", "level": "packet level"}
     _write(
         "verdicts.csv",
-        "id,model,simulation,same process,packet level,model depends on,simulation depends on",
+        ",".join(
+            [
+                "id", *(heads.get(name, name) for name in sources), "model: hold", "packets: hold",
+                "model depends on", "simulation depends on",
+            ]
+        ),
         (
             (
                 c.id,
-                f.model,
-                f.simulation,
-                f.process,
-                f.level,
+                *(f.verdict(name) for name in sources),
+                *("{} of {}".format(*f.held(name)) for name in ("model", "simulation")),
                 *("; ".join(names) for names in f.turning),
             )
             for c, f in findings.items()
         ),
-    )
+    )  # fmt: skip
     _write(
         "thresholds.csv",
         "id,threshold,value,model at half,packets at half,model at twice,packets at twice",

@@ -39,7 +39,9 @@ if TYPE_CHECKING:
 __all__ = ["checked", "key_of"]
 
 HERE = Path(__file__).parent
-NOT_USED = ("verdicts.csv", "thresholds.csv", "without_packet_level.csv", "without_explanation.csv")
+NOT_USED = (
+    "verdicts.csv", "thresholds.csv", "without_packet_level.csv", "without_explanation.csv", "paraphrases.csv", "headlines.csv", "manifest.txt",
+)  # fmt: skip
 """Published tables that are written from findings, or are for the pages alone."""
 MAKING = ("validation.checks", "validation.svg")
 """Modules that make findings of what claims measure."""

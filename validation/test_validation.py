@@ -65,7 +65,7 @@ def test_claim_is_found_as_recorded(id: str) -> None:
 def differ(finding: Finding) -> bool:
     """Return whether model, packets and paper differ: a side that is judged does not reproduce it."""
     sides = {finding.model, finding.simulation} - {Verdict.NOT_APPLICABLE, Verdict.UNDECIDABLE}
-    return sides != {Verdict.REPRODUCED} and bool(sides)
+    return sides != {Verdict.HOLDS} and bool(sides)
 
 
 def test_every_recorded_verdict_has_a_check() -> None:

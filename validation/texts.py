@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from validation.statistics import CONFIDENCE, LEVEL, Estimate, interval
+from validation.statistics import CONFIDENCE, LEVEL, Estimate, interval, weakest
 from validation.verdicts import Experiment, Number, Verdict
 
 if TYPE_CHECKING:
@@ -160,10 +160,11 @@ def _environment(folder: Path) -> jinja2.Environment:
         "mean": lambda values: float(np.mean(values)),
         "median": lambda values: float(np.median(values)),
         "p": p_text,
+        "weakest": weakest,
         "inverse": lambda value: f"1/{value}",
         "yes": lambda holds: "yes" if holds else "no",
     }
-    new.tests |= {"reproduced": lambda verdict: verdict is Verdict.REPRODUCED}
+    new.tests |= {"holding": lambda verdict: verdict is Verdict.HOLDS}
     new.globals |= {"CONFIDENCE": f"{CONFIDENCE:.0%}".replace("%", " %"), "LEVEL": LEVEL}
     new.globals |= {"CERTAINTY": f"{1 - LEVEL:.0%}".replace("%", " %")}
     return new

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import enum
 import re
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Generic, NamedTuple, TypeAlias, TypeVar
+
+from validation.labels import Verdict, held, in_words, label
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -30,89 +31,6 @@ __all__ = [
 
 T = TypeVar("T")
 S = TypeVar("S")
-
-
-class Verdict(enum.StrEnum):
-    """Whether a statement holds, in a model or in a packet simulation.
-
-    Examples
-    --------
-    >>> Verdict.of(2.1 > 2.0)
-    <Verdict.REPRODUCED: 'reproduced'>
-    >>> print(Verdict.all_of([Verdict.REPRODUCED, Verdict.NOT_REPRODUCED]))
-    not reproduced
-
-    Attributes
-    ----------
-    REPRODUCED, CONTRADICTED
-        The statement holds, or its opposite does.
-    DEPENDS
-        One in the default reading of the paper and the other in another documented reading.
-    NOT_REPRODUCED
-        Neither the statement nor its opposite can be shown.
-    OPEN
-        There is no model of it yet.
-    UNDECIDABLE
-        The bundled data cannot decide it; the text names the data that would.
-    NOT_APPLICABLE
-        This side has nothing to say on the statement.
-    """
-
-    REPRODUCED = "reproduced"
-    CONTRADICTED = "contradicted"
-    DEPENDS = "depends"
-    NOT_REPRODUCED = "not reproduced"
-    OPEN = "open"
-    UNDECIDABLE = "undecidable"
-    NOT_APPLICABLE = "not applicable"
-
-    @classmethod
-    def of(cls, holds: bool, opposite: bool | None = None) -> Verdict:
-        """Return REPRODUCED if it ``holds``, CONTRADICTED if its ``opposite`` does, else neither.
-
-        Without ``opposite`` the statement and its negation are exhaustive.
-        """
-        if holds:
-            return cls.REPRODUCED
-        return cls.CONTRADICTED if opposite is None or opposite else cls.NOT_REPRODUCED
-
-    @classmethod
-    def all_of(cls, verdicts: Iterable[Verdict]) -> Verdict:
-        """Return the verdict on a conjunction: one contradicted part contradicts the whole."""
-        seen = [verdict for verdict in verdicts if verdict is not cls.NOT_APPLICABLE]
-        for worst in cls.CONTRADICTED, cls.DEPENDS, cls.NOT_REPRODUCED, cls.UNDECIDABLE, cls.OPEN:
-            if worst in seen:
-                return worst
-        return cls.REPRODUCED if seen else cls.NOT_APPLICABLE
-
-    def turned_by(self, other: Verdict) -> bool:
-        """Return whether the verdict in another reading takes away that of the default one.
-
-        That is a contradiction of what was reproduced, and anything but a contradiction of what was
-        contradicted. A verdict that decides nothing is not turned.
-
-        Examples
-        --------
-        >>> Verdict.REPRODUCED.turned_by(Verdict.CONTRADICTED)
-        True
-        >>> Verdict.REPRODUCED.turned_by(Verdict.NOT_REPRODUCED)
-        False
-        >>> Verdict.CONTRADICTED.turned_by(Verdict.NOT_REPRODUCED)
-        True
-        """
-        cls = type(self)
-        if self is cls.REPRODUCED:
-            return other is cls.CONTRADICTED
-        return self is cls.CONTRADICTED and other in (cls.REPRODUCED, cls.NOT_REPRODUCED)
-
-    @property
-    def opposite(self) -> Verdict:
-        """The verdict on the opposite statement."""
-        swap = {
-            Verdict.REPRODUCED: Verdict.CONTRADICTED,
-            Verdict.CONTRADICTED: Verdict.REPRODUCED,
-        }
-        return swap.get(self, self)
 
 
 class Sides(NamedTuple, Generic[T]):
@@ -157,11 +75,22 @@ class Part:
     Attributes
     ----------
     model, simulation
-        In the model, and in packet simulations of the protocols.
+        In the model, and in packet simulations of the protocols, all simulators together.
     process
         In packet simulations of the model's own events, which check its solution only.
     level
         At hopflow's own packet level, where it runs the scenario.
+    simulators
+        By simulator, such as "ns-2"; a statement that needs runs of two has its verdict under both.
+    minor
+        Why the statement does not decide the label of its claim (`validation.labels.label`); "": it
+        does.
+
+    Examples
+    --------
+    >>> part = Part("x", Verdict.HOLDS, Verdict.CONTRADICTED, simulators={"ns-2": Verdict.CONTRADICTED})
+    >>> print(part.by("ns-2"), part.by("ns-3"), part.by("model"), sep=", ")
+    contradicted, not applicable, holds
     """
 
     statement: str
@@ -169,11 +98,23 @@ class Part:
     simulation: Verdict
     process: Verdict = Verdict.NOT_APPLICABLE
     level: Verdict = Verdict.NOT_APPLICABLE
+    simulators: Mapping[str, Verdict] = field(default_factory=dict)
+    minor: str = ""
+
+    def by(self, source: str) -> Verdict:
+        """Return the verdict of a source: "model", "simulation", "process", "level" or a simulator."""
+        if source in ("model", "simulation", "process", "level"):
+            verdict: Verdict = getattr(self, source)
+            return verdict
+        return self.simulators.get(source, Verdict.NOT_APPLICABLE)
 
 
 @dataclass(frozen=True)
 class Reading:
-    """The statements of a claim in another documented reading of the paper."""
+    """The statements of a claim in another documented reading of the paper.
+
+    A statement that was not judged in the reading has the verdict NOT_APPLICABLE.
+    """
 
     name: str
     parts: tuple[Part, ...]
@@ -280,8 +221,8 @@ class Finding:
     Attributes
     ----------
     parts
-        The statements that the claim consists of; its verdicts are their conjunction, or
-        ``depends`` where a reading turns it.
+        The statements that the claim consists of; its verdicts follow by `validation.labels.label`,
+        or are ``depends`` where a reading turns them.
     summary
         The result in one or two sentences.
     explanation
@@ -303,10 +244,10 @@ class Finding:
 
     Examples
     --------
-    >>> part = Part("the gain grows", Verdict.REPRODUCED, Verdict.NOT_REPRODUCED)
+    >>> part = Part("the gain grows", Verdict.HOLDS, Verdict.INCONCLUSIVE)
     >>> finding = Finding((part,), summary="It grows in the chain.")
     >>> print(finding.model, finding.simulation, sep=", ")
-    reproduced, not reproduced
+    holds, inconclusive
     """
 
     parts: tuple[Part, ...]
@@ -326,46 +267,88 @@ class Finding:
         return re.split(r"(?<=[.!])\s+(?=[A-Z`])", self.summary, maxsplit=1)[0]
 
     @property
+    def simulators(self) -> tuple[str, ...]:
+        """The simulators that judge any of its statements, in alphabetical order."""
+        return tuple(sorted({name for part in self.parts for name in part.simulators}))
+
+    def by_default(self, source: str) -> Verdict:
+        """Return the verdict of a source (`Part.by`) in the default reading."""
+        return label((part.by(source), bool(part.minor)) for part in self.parts)
+
+    def turned(self, source: str) -> dict[str, Verdict]:
+        """Return the readings in which the verdict of a source is the opposite, with that verdict.
+
+        A reading contradicts a claim as soon as it contradicts one of its statements; it upholds a
+        claim only if it was judged for all statements that decide.
+        """
+        default = self.by_default(source)
+        others = {each.name: self._in(each, source) for each in self.readings}
+        return {name: verdict for name, verdict in others.items() if default.turned_by(verdict)}
+
+    def _in(self, reading: Reading, source: str) -> Verdict:
+        """Return the verdict of a source in a reading."""
+        pairs = [
+            (own.by(source), new.by(source))
+            for own, new in zip(self.parts, reading.parts, strict=True)
+        ]
+        minor = [bool(part.minor) for part in self.parts]
+        none = Verdict.NOT_APPLICABLE
+        judged = label((new, less) for (_, new), less in zip(pairs, minor, strict=True))
+        missing = any(
+            new is none is not own and not less
+            for (own, new), less in zip(pairs, minor, strict=True)
+        )
+        return Verdict.INCONCLUSIVE if judged is Verdict.HOLDS and missing else judged
+
+    def verdict(self, source: str) -> Verdict:
+        """Return the verdict of a source: DEPENDS where a reading turns it."""
+        return Verdict.DEPENDS if self.turned(source) else self.by_default(source)
+
+    def words(self, source: str) -> str:
+        """Return the verdict of a source in words, with its direction where it depends on a reading.
+
+        Examples
+        --------
+        >>> hosts = Reading("direct hosts", (Part("", Verdict.CONTRADICTED, Verdict.NOT_APPLICABLE),))
+        >>> part = Part("", Verdict.HOLDS, Verdict.INCONCLUSIVE)
+        >>> Finding((part,), "", readings=(hosts,)).words("model")
+        'holds; contradicted if direct hosts'
+        """
+        return in_words(self.by_default(source), self.turned(source))
+
+    def held(self, source: str) -> tuple[int, int]:
+        """Return how many statements hold by a source in the default reading, and how many it judges."""
+        return held(part.by(source) for part in self.parts)
+
+    @property
     def default(self) -> Sides[Verdict]:
         """The verdicts in the default reading."""
-        return _whole(self.parts)
+        return Sides(self.by_default("model"), self.by_default("simulation"))
 
     @property
     def turning(self) -> Sides[tuple[str, ...]]:
         """The readings that turn the verdict of the default one, by side."""
-        others = {reading.name: _whole(reading.parts) for reading in self.readings}
-        names = (
-            tuple(name for name, sides in others.items() if verdict.turned_by(sides[n]))
-            for n, verdict in enumerate(self.default)
-        )
-        return Sides(*names)
+        return Sides(tuple(self.turned("model")), tuple(self.turned("simulation")))
 
     @property
     def model(self) -> Verdict:
         """Verdict of the model."""
-        return Verdict.DEPENDS if self.turning.model else self.default.model
+        return self.verdict("model")
 
     @property
     def simulation(self) -> Verdict:
         """Verdict of the packet simulations of the protocols."""
-        return Verdict.DEPENDS if self.turning.packets else self.default.packets
+        return self.verdict("simulation")
 
     @property
     def process(self) -> Verdict:
         """Verdict of the packet simulations of the model's own events."""
-        return Verdict.all_of(part.process for part in self.parts)
+        return self.by_default("process")
 
     @property
     def level(self) -> Verdict:
         """Verdict of hopflow's own packet level, of those statements that it has runs for."""
-        return Verdict.all_of(part.level for part in self.parts)
-
-
-def _whole(parts: Iterable[Part]) -> Sides[Verdict]:
-    """Return the verdicts on the conjunction of some statements."""
-    parts = tuple(parts)
-    model = Verdict.all_of(part.model for part in parts)
-    return Sides(model, Verdict.all_of(part.simulation for part in parts))
+        return self.by_default("level")
 
 
 @dataclass(frozen=True)

@@ -43,7 +43,7 @@ def check() -> Callable[[str], Finding]:
     def find_anew(id: str) -> Finding:
         find(id)
         subject = subjects()[id]
-        return subject.check.finding(subject.check.measure(*subject.arguments), subject.cases)
+        return subject.found(subject.check.measure(*subject.arguments))
 
     return find_anew
 

@@ -10,10 +10,10 @@ import pytest
 
 from hopflow.results import figure
 from validation import checks
-from validation.checks import Check, claim
+from validation.checks import Basis, Check, claim
 from validation.verdicts import Judgement, Sides, Verdict
 
-R, C = Verdict.REPRODUCED, Verdict.CONTRADICTED
+R, C = Verdict.HOLDS, Verdict.CONTRADICTED
 LEVEL = 3.0
 TEXT = """## Statements
 
@@ -64,7 +64,7 @@ def line(found: Toy):
 def toy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Check[Toy]:
     """Return a check whose text is TEXT, in a registry of its own."""
     monkeypatch.setattr(checks, "_SUBJECTS", {})
-    check = claim("T01", cases=("some/case",))(claim("T02", 1.0)(measure))
+    check = claim("T01", cases=("zheng2002/periodic-loss",))(claim("T02", 1.0)(measure))
     check.text = tmp_path / "toy.md"
     check.text.write_text(TEXT)
     limits = ModuleType("limits")
@@ -80,7 +80,7 @@ def test_a_finding_has_verdicts_text_pictures_and_cases(toy) -> None:
     assert (finding.model, finding.simulation) == (R, R)
     assert finding.parts[0].statement == "the value exceeds 3"
     assert finding.summary == "It is 5.0, the double 10.0."
-    assert finding.cases == ("some/case",)
+    assert finding.cases == ("zheng2002/periodic-loss",)
     assert finding.pictures[0].draw().axes[0].lines[0].get_ydata()[1] == 5.0
 
 
@@ -130,3 +130,35 @@ def test_a_text_that_does_not_fit_is_refused(toy, old: str, new: str, message: s
 def test_a_check_without_a_judge_is_refused() -> None:
     with pytest.raises(TypeError, match="no function that judges"):
         Check(measure).judged(Toy(1.0))
+
+
+def test_simulators_are_judged_apart(toy) -> None:
+    """Without a function of its own, a statement belongs to all simulators of the cases."""
+    basis = Basis(("ns-2", "ns-3"), {"large": "a detail"})
+    found = toy.in_all_readings(Toy(5.0), {}, basis)
+    assert dict(found.parts[0].simulators) == {"ns-2": R, "ns-3": R}
+    assert found.parts[0].minor == "a detail"
+    assert found.model is Verdict.NOT_APPLICABLE  # of minor statements alone
+    toy.simulators(lambda found: {"": {"large": {"ns-2": R, "ns-3": C}}})
+    found = toy.in_all_readings(Toy(5.0), {}, Basis(("ns-2", "ns-3")))
+    assert found.simulation is Verdict.DISAGREE
+    assert [found.verdict(name) for name in ("ns-2", "ns-3")] == [R, C]
+
+
+def test_what_a_reading_does_not_judge_has_no_verdict_in_it(toy) -> None:
+    toy.judge(lambda found, *, level=LEVEL: {"large": Sides(R, R), "small": Sides(R, R)})
+    toy.readings(lambda found: {"other": {"large": Sides(C, Verdict.NOT_APPLICABLE)}})
+    (reading,) = toy.in_all_readings(Toy(5.0), {}).readings
+    none = Verdict.NOT_APPLICABLE
+    assert [(part.model, part.simulation) for part in reading.parts] == [(C, none), (none, none)]
+
+
+@pytest.mark.parametrize("what", ["minor", "simulators", "readings"])
+def test_verdicts_on_unknown_statements_are_refused(toy, what: str) -> None:
+    basis = Basis(minor={"nothing": "?"}) if what == "minor" else Basis()
+    if what == "simulators":
+        toy.simulators(lambda found: {"": {"nothing": {"ns-2": R}}})
+    if what == "readings":
+        toy.readings(lambda found: {"other": {"nothing": Sides(R, R)}})
+    with pytest.raises(ValueError, match="judge \\{'nothing'\\}"):
+        toy.in_all_readings(Toy(5.0), {}, basis)

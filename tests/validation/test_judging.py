@@ -8,19 +8,19 @@ from validation import evidence
 from validation.judging import rejudge
 from validation.verdicts import Verdict
 
-REPRODUCED, CONTRADICTED, NEITHER = (
-    Verdict.REPRODUCED,
+HOLDS, CONTRADICTED, NEITHER = (
+    Verdict.HOLDS,
     Verdict.CONTRADICTED,
-    Verdict.NOT_REPRODUCED,
+    Verdict.INCONCLUSIVE,
 )
 
 
 @pytest.mark.parametrize(
     ("id", "thresholds", "after"),
     [
-        ("Z02", {"tolerance": 0.07}, (REPRODUCED, REPRODUCED)),
+        ("Z02", {"tolerance": 0.07}, (HOLDS, HOLDS)),
         ("Z02", {"tolerance": 0.035}, (CONTRADICTED, CONTRADICTED)),
-        ("M14", {"level": 1e-12}, (REPRODUCED, NEITHER)),
+        ("M14", {"level": 1e-12}, (HOLDS, NEITHER)),
     ],
 )
 def test_another_threshold_turns_a_verdict(id, thresholds, after) -> None:
@@ -48,7 +48,7 @@ def test_turns_are_the_nearest_of_the_values_tried() -> None:
     turns = {turn.value < 0.05: turn for turn in rejudge("Z02").turns()}
     assert turns[True].value == pytest.approx(0.05 / 2**0.5)
     assert turns[False].value == pytest.approx(0.05 * 2**0.5)
-    assert turns[False].verdicts == (REPRODUCED, REPRODUCED)
+    assert turns[False].verdicts == (HOLDS, HOLDS)
     assert all(turn.value < 0.5 for turn in rejudge("M14").turns() if turn.threshold == "level")
 
 

@@ -210,6 +210,17 @@ def test_a_changed_digit_of_a_published_table_is_found_and_named(published: Path
         manifest.verify_published()
 
 
+def test_a_changed_claim_is_found_with_and_without_a_new_manifest(published: Path) -> None:
+    """The ledger is protected as the data are; a new listing is not enough."""
+    ledger = published / "claims.csv"
+    ledger.write_text(ledger.read_text().replace("all variants share", "no variant shares"))
+    with pytest.raises(manifest.DamagedDataError, match=r"claims\.csv: damaged"):
+        manifest.verify_published()
+    (published / manifest.MANIFEST).write_text(manifest.published_listing())
+    with pytest.raises(manifest.DamagedDataError, match="not that in the package"):
+        manifest.verify_published()
+
+
 def test_published_tables_that_are_missing_or_not_listed_are_found(published: Path) -> None:
     (published / "extra.csv").write_text("a\n1\n")
     with pytest.raises(manifest.DamagedDataError, match=r"extra\.csv: not in"):

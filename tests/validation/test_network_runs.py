@@ -23,19 +23,19 @@ def test_packets_are_those_of_the_table() -> None:
     assert runs.shares.shape == (len(SEEDS), 2)
 
 
-def test_shares_of_a_network_do_not_exceed_its_links() -> None:
+@pytest.mark.parametrize("name", ["chain-5", pytest.param("dumbbell-32", marks=pytest.mark.slow)])
+def test_shares_of_a_network_do_not_exceed_its_links(name: str) -> None:
     """All flows cross one bottleneck; a cumulative ACK can jump over what path and buffer hold."""
     table = evidence.table(network_runs.CASE)
-    for name in ("chain-5", "dumbbell-32"):
-        network = NETWORKS[name]
-        scenario = network.scenario
-        holds = network.rate * scenario.base_rtt(scenario.flows[0]) + 250.0
-        jump = holds / network.rate / (scenario.duration - network.since)
-        fluid = network_runs.runs_of(network, Fluid(1, recovery=network.recovery))
-        for runs in (network_runs.recorded(network, table), fluid):
-            assert runs.shares.shape == (16, 2)
-            assert runs.shares.sum(axis=1).max() < 1.0 + jump
-            assert runs.shares.sum(axis=1).min() > 0.5
+    network = NETWORKS[name]
+    scenario = network.scenario
+    holds = network.rate * scenario.base_rtt(scenario.flows[0]) + 250.0
+    jump = holds / network.rate / (scenario.duration - network.since)
+    fluid = network_runs.runs_of(network, Fluid(1, recovery=network.recovery))
+    for runs in (network_runs.recorded(network, table), fluid):
+        assert runs.shares.shape == (16, 2)
+        assert runs.shares.sum(axis=1).max() < 1.0 + jump
+        assert runs.shares.sum(axis=1).min() > 0.5
 
 
 def test_no_step_is_shorter_than_the_time_of_a_packet() -> None:

@@ -149,7 +149,7 @@ def test_no_word_is_glued_to_a_list(path: Path) -> None:
 def test_where_model_packets_and_paper_differ_the_cause_is_switched_off(id: str) -> None:
     """By the recorded verdicts; that the rows are there when measured, `validation.test_validation` tests."""
     sides = set(recorded_verdicts()[id]) - {Verdict.NOT_APPLICABLE, Verdict.UNDECIDABLE}
-    if sides - {Verdict.REPRODUCED}:
+    if sides - {Verdict.HOLDS}:
         assert "## Experiments" in subjects()[id].check.text.read_text()
 
 
@@ -163,7 +163,7 @@ def test_more_than_twenty_claims_of_the_papers_have_an_experiment() -> None:
 def test_a_headline_tells_of_packets_that_do_not_bear_out_the_model(id: str) -> None:
     """The first sentence stands alone in the terminal and above the page."""
     model, packets = recorded_verdicts()[id]
-    if model is Verdict.REPRODUCED and packets in (Verdict.CONTRADICTED, Verdict.NOT_REPRODUCED):
+    if model is Verdict.HOLDS and packets in (Verdict.CONTRADICTED, Verdict.INCONCLUSIVE):
         text = subjects()[id].check.text.read_text()
         summary = text.split("## Summary\n\n")[1].split("\n\n")[0]
         assert re.search(r"ns-[23]|packets", Finding((), summary).headline), summary

@@ -5,34 +5,51 @@ from __future__ import annotations
 import pytest
 
 from validation import Finding, Verdict
-from validation.verdicts import Part, Sides, model_only, packets_only
+from validation.verdicts import Part, Reading, Sides, model_only, packets_only
 
 R, C, N, A, U = (
-    Verdict.REPRODUCED,
+    Verdict.HOLDS,
     Verdict.CONTRADICTED,
-    Verdict.NOT_REPRODUCED,
+    Verdict.INCONCLUSIVE,
     Verdict.NOT_APPLICABLE,
     Verdict.UNDECIDABLE,
 )
 
 
+def test_a_finding_has_the_label_of_its_statements() -> None:
+    finding = Finding((Part("", R, A), Part("", C, A, minor="a detail")), "found")
+    assert (finding.model, finding.simulation) == (R, A)
+    assert finding.held("model") == (1, 2)
+
+
+def test_simulators_are_told_apart() -> None:
+    """Each has the conjunction of its own statements; a disagreement is one of a statement."""
+    first = Part("", A, Verdict.DISAGREE, simulators={"ns-2": C, "ns-3": R})
+    second = Part("", A, R, simulators={"ns-3": R})
+    finding = Finding((first, second), "found")
+    assert finding.simulators == ("ns-2", "ns-3")
+    assert [finding.verdict(name) for name in finding.simulators] == [C, R]
+    assert finding.simulation is Verdict.DISAGREE
+    assert finding.held("simulation") == (1, 2)
+
+
 @pytest.mark.parametrize(
-    ("parts", "whole"),
+    ("default", "reading", "whole"),
     [
-        ([R, R], R),
-        ([R, A], R),
-        ([R, C, N], C),
-        ([R, N], N),
-        ([R, U], U),
-        ([U, N], N),
-        ([A], A),
-        ([], A),
+        ([R, R], [C, A], Verdict.DEPENDS),  # one statement suffices to contradict
+        ([C, R], [R, A], C),  # the second one was not judged: the reading does not uphold the claim
+        ([C, R], [R, R], Verdict.DEPENDS),
+        ([C, R], [N, R], C),  # no reading in which it holds
+        ([R, N], [C, A], N),  # nothing was decided that could turn
     ],
 )
-def test_a_conjunction_is_as_good_as_its_worst_part(parts, whole) -> None:
-    assert Verdict.all_of(parts) is whole
-    finding = Finding(tuple(Part("", verdict, A) for verdict in parts), "found")
-    assert (finding.model, finding.simulation) == (whole, A)
+def test_a_reading_turns_a_claim_only_by_what_was_judged_in_it(default, reading, whole) -> None:
+    def parts(verdicts) -> tuple[Part, ...]:
+        return tuple(Part("", verdict, A) for verdict in verdicts)
+
+    finding = Finding(parts(default), "", readings=(Reading("other", parts(reading)),))
+    assert finding.model is whole
+    assert bool(finding.turned("model")) is (whole is Verdict.DEPENDS)
 
 
 def test_verdict_of_statement_and_opposite() -> None:

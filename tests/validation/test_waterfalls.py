@@ -11,7 +11,7 @@ from validation.waterfalls import ABOUT, CASE, gap_of, waterfall_of
 
 PAPERS = ("takano2006", "kaneko2007", "malhotra2005")
 DECIDED = {
-    Verdict.REPRODUCED, Verdict.CONTRADICTED, Verdict.DEPENDS, Verdict.NOT_REPRODUCED,
+    Verdict.HOLDS, Verdict.CONTRADICTED, Verdict.DEPENDS, Verdict.INCONCLUSIVE,
 }  # fmt: skip
 
 

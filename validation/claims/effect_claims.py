@@ -8,13 +8,13 @@ the name of the function.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from validation import evidence
-from validation.checks import Check, claim
+from validation.checks import BySimulator, Check, claim
 from validation.claims.effect_statements import (
     EQUAL,
     Curve,
@@ -50,6 +50,7 @@ __all__ = [
     "effects",
     "judging_equality",
     "judging_readings",
+    "judging_simulators",
     "where",
 ]
 
@@ -80,10 +81,15 @@ def effects(
         text = f"{measure.__name__}.md"
         check = claim(id, *arguments, cases=cases, text=text)(measure)
         margin = EQUAL if isinstance(equal, bool) else equal
-        others = judging_differences(least) if least else judge
-        check.judge(judging_equality(margin) if equal else others)
+        if equal and least:
+            check.judge(judging_equality_and_differences(margin, least))
+        elif equal:
+            check.judge(judging_equality(margin))
+        else:
+            check.judge(judging_differences(least) if least else judge)
         check.readings(judging_readings(margin))
         check.packet_level(judging_level(margin))
+        check.simulators(judging_simulators(margin))
         check.draw(curves)
         check.constants_of(sys.modules[__name__])
         return check
@@ -93,10 +99,7 @@ def effects(
 
 def judge(found: Effects, *, level: float = LEVEL) -> Judgement:
     """Judge signs."""
-    return {
-        key: statement.judged(level, EQUAL, Verdict.OPEN)
-        for key, statement in found.statements.items()
-    }
+    return {key: statement.judged(level, EQUAL) for key, statement in found.statements.items()}
 
 
 def judging_differences(standard: float) -> Callable[..., Judgement]:
@@ -106,7 +109,7 @@ def judging_differences(standard: float) -> Callable[..., Judgement]:
         found: Effects, *, level: float = LEVEL, least: float = standard
     ) -> Judgement:
         return {
-            key: statement.counting_from(least).judged(level, EQUAL, Verdict.OPEN)
+            key: statement.counting_from(least).judged(level, EQUAL)
             for key, statement in found.statements.items()
         }
 
@@ -117,12 +120,23 @@ def judging_equality(standard: float) -> Callable[..., Judgement]:
     """Return the function that judges signs, and equality within a margin."""
 
     def judge_equal(found: Effects, *, level: float = LEVEL, margin: float = standard) -> Judgement:
+        return {key: statement.judged(level, margin) for key, statement in found.statements.items()}
+
+    return judge_equal
+
+
+def judging_equality_and_differences(standard: float, smallest: float) -> Callable[..., Judgement]:
+    """Return the function that judges equality within a margin, and signs beyond the smallest difference."""
+
+    def judge_both(
+        found: Effects, *, level: float = LEVEL, margin: float = standard, least: float = smallest
+    ) -> Judgement:
         return {
-            key: statement.judged(level, margin, Verdict.OPEN)
+            key: statement.counting_from(least).judged(level, margin)
             for key, statement in found.statements.items()
         }
 
-    return judge_equal
+    return judge_both
 
 
 def judging_readings(standard: float) -> Callable[..., dict[str, Judgement]]:
@@ -137,7 +151,7 @@ def judging_readings(standard: float) -> Callable[..., dict[str, Judgement]]:
     ) -> dict[str, Judgement]:
         return {
             name: {
-                key: statement.counting_from(least).judged(level, margin, Verdict.NOT_APPLICABLE)
+                key: statement.counting_from(least).judged(level, margin)
                 for key, statement in statements.items()
             }
             for name, statements in found.readings.items()
@@ -162,6 +176,30 @@ def judging_level(standard: float) -> Callable[..., dict[str, Verdict]]:
         }
 
     return of_level
+
+
+def judging_simulators(standard: float) -> Callable[..., BySimulator]:
+    """Return the function that judges each simulator, of the statements that tell them apart."""
+
+    def of_simulators(
+        found: Effects,
+        *,
+        level: float = LEVEL,
+        margin: float = standard,
+        least: float | None = None,
+    ) -> BySimulator:
+        def apart(statements: Mapping[str, Statement]) -> dict[str, dict[str, Verdict]]:
+            judged = {
+                key: statement.counting_from(least).judged_simulators(level, margin)
+                for key, statement in statements.items()
+            }
+            return {key: each for key, each in judged.items() if each is not None}
+
+        return {"": apart(found.statements)} | {
+            name: apart(statements) for name, statements in found.readings.items()
+        }
+
+    return of_simulators
 
 
 def curves(found: Effects) -> Figure:

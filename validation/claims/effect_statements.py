@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, TypeAlias
 
+from validation.labels import agreed
 from validation.statistics import Estimate, combine, everywhere, weakest
 from validation.verdicts import Sides, Verdict
 
 __all__ = ["EQUAL", "Curve", "Effects", "Estimates", "Statement", "beyond"]
 
-Estimates = tuple[Estimate, ...]
+Estimates: TypeAlias = tuple[Estimate, ...]
+Decided: TypeAlias = Estimates | Verdict | None
+"""What decides a statement by one source: quantities, a verdict, or nothing."""
 EQUAL = 0.1
 """Largest relative difference of quantities that count as equal."""
 
@@ -25,6 +29,7 @@ class Statement:
     model, packets
         Quantities that are all positive if the statement holds; for a statement of equality,
         relative deviations that are all within a margin of zero. A verdict is used as is.
+        Packets are a mapping where several simulators have runs, each judged by itself.
     equal
         Whether the statement is one of equality.
     level
@@ -33,11 +38,17 @@ class Statement:
         The smallest difference that counts, which has been taken off all quantities (`beyond`).
     """
 
-    packets: Estimates | Verdict | None = None
-    model: Estimates | Verdict | None = None
+    packets: Decided | Mapping[str, Decided] = None
+    model: Decided = None
     equal: bool = False
-    level: Estimates | Verdict | None = None
+    level: Decided = None
     least: float = 0.0
+
+    @property
+    def quantities(self) -> dict[str, Estimates]:
+        """The quantities of packets by simulator, "" where simulators are not told apart; verdicts left out."""
+        apart = self.packets if isinstance(self.packets, Mapping) else {"": self.packets}
+        return {name: each for name, each in apart.items() if isinstance(each, tuple) and each}
 
     @property
     def weakest(self) -> Estimate:
@@ -46,35 +57,55 @@ class Statement:
         return weakest(self.packets)
 
     def counting_from(self, least: float | None) -> Statement:
-        """Return the statement with another smallest difference, if it has one; None: the same."""
+        """Return the statement with another smallest difference, if it has one; None: the same.
+
+        A negative one is the largest difference that does not count against the statement.
+        """
         if least is None or not self.least:
             return self
+        wanted = math.copysign(least, self.least)
 
-        def shifted(found: Estimates | Verdict | None) -> Estimates | Verdict | None:
+        def shifted(found: Decided) -> Decided:
             if not isinstance(found, tuple):
                 return found
-            return tuple(beyond(e, least - self.least) for e in found)
+            return tuple(beyond(e, wanted - self.least) for e in found)
 
-        sides = (shifted(side) for side in (self.packets, self.model, self.level))
-        packets, model, level = sides
-        return replace(self, packets=packets, model=model, level=level, least=least)
-
-    def judged(self, level: float, margin: float, otherwise: Verdict) -> Sides[Verdict]:
-        """Return the verdicts; ``otherwise`` is the model's verdict if it has no quantities."""
-        return Sides(
-            self._judged(self.model, level, margin, otherwise),
-            self._judged(self.packets, level, margin, Verdict.NOT_APPLICABLE),
+        packets: Decided | Mapping[str, Decided]
+        if isinstance(self.packets, Mapping):
+            packets = {name: shifted(found) for name, found in self.packets.items()}
+        else:
+            packets = shifted(self.packets)
+        return replace(
+            self,
+            packets=packets,
+            model=shifted(self.model),
+            level=shifted(self.level),
+            least=wanted,
         )
+
+    def judged(self, level: float, margin: float) -> Sides[Verdict]:
+        """Return the verdicts of the model and of packets, all simulators together."""
+        apart = self.judged_simulators(level, margin)
+        if apart is not None:
+            packets = agreed(apart.values())
+        else:
+            assert not isinstance(self.packets, Mapping)
+            packets = self._judged(self.packets, level, margin)
+        return Sides(self._judged(self.model, level, margin), packets)
+
+    def judged_simulators(self, level: float, margin: float) -> dict[str, Verdict] | None:
+        """Return the verdict of each simulator; None where packets are not told apart."""
+        if not isinstance(self.packets, Mapping):
+            return None
+        return {name: self._judged(found, level, margin) for name, found in self.packets.items()}
 
     def judged_level(self, level: float, margin: float) -> Verdict:
         """Return the verdict of hopflow's own packet level."""
-        return self._judged(self.level, level, margin, Verdict.NOT_APPLICABLE)
+        return self._judged(self.level, level, margin)
 
-    def _judged(
-        self, estimates: Estimates | Verdict | None, level: float, margin: float, otherwise: Verdict
-    ) -> Verdict:
+    def _judged(self, estimates: Decided, level: float, margin: float) -> Verdict:
         if not estimates:
-            return otherwise
+            return Verdict.NOT_APPLICABLE
         if isinstance(estimates, Verdict):
             return estimates
         if self.equal:

@@ -78,9 +78,17 @@ def collected(
 
 
 def print_found(
-    found: Found, pages: Report, console: Console, *, seconds: float, json: bool
+    found: Found,
+    pages: Report,
+    console: Console,
+    *,
+    seconds: float,
+    json: bool,
+    verbose: bool = False,
 ) -> list[str]:
     """Print tally and claims, write the report, and return the ids of claims not as recorded.
+
+    ``verbose`` adds the tables by paper and a paragraph for each claim.
 
     Raises
     ------
@@ -90,8 +98,12 @@ def print_found(
     rows = found.in_order()
     if rows:
         claim_lines.print_tally(rows, console)
+        if verbose:
+            claim_lines.print_tables(rows, console)
+        else:
+            claim_lines.print_legend(console)
     for row in rows:
-        claim_lines.print_row(row, console)
+        (claim_lines.print_details if verbose else claim_lines.print_row)(row, console)
     if found.interrupted:
         total = len(found.claims)
         console.print(f"interrupted: {len(rows)} of {total} claims; report: {pages.write()}")

@@ -1,75 +1,137 @@
-"""What ``hopflow validate`` prints of claims: the tally, a line for each, and the most surprising ones."""
+"""What ``hopflow validate`` prints of claims: the counts, a line for each, and the most surprising ones."""
 
 from __future__ import annotations
+
+import textwrap
 
 from rich import box
 from rich.console import Console
 from rich.markup import escape as _escaped
 from rich.table import Column, Table
 
+from validation.labels import SIMULATORS
 from validation.report import tally
-from validation.report.rows import Row, verdicts
+from validation.report.rows import Row
 from validation.report.surprises import RULE, most_surprising
 from validation.verdicts import Verdict
 
-__all__ = ["print_row", "print_surprises", "print_tally"]
+__all__ = [
+    "print_details",
+    "print_legend",
+    "print_row",
+    "print_surprises",
+    "print_tables",
+    "print_tally",
+]
 
 STYLES = {
-    Verdict.REPRODUCED: "green",
+    Verdict.HOLDS: "green",
     Verdict.CONTRADICTED: "red",
     Verdict.DEPENDS: "yellow",
-    Verdict.NOT_REPRODUCED: "yellow",
-    Verdict.OPEN: "dim",
+    Verdict.DISAGREE: "yellow",
+    Verdict.INCONCLUSIVE: "yellow",
     Verdict.UNDECIDABLE: "dim",
     Verdict.NOT_APPLICABLE: "dim",
 }
 FOLDED = {
-    "reproduced": "repro-\nduced",
     "contradicted": "contra-\ndicted",
-    "neither shown": "neither\nshown",
-    "no model yet": "no model\nyet",
+    "simulators disagree": "simulators\ndisagree",
+    "inconclusive": "incon-\nclusive",
     "undecidable": "unde-\ncidable",
-    "does not apply": "does not\napply",
+    "not applicable": "not appli-\ncable",
     "not judged": "not\njudged",
 }
 """Heads of the tally's columns in two lines, so that it fits into 80 columns."""
+WIDEST = 100
+"""Characters of a line on a claim at most."""
+LEGEND = (
+    "holds, contradicted: shown at the stated confidence; inconclusive: neither is; depends: another reading "
+    "turns it; -: does not apply. 2/3: statements that hold in packets (in the model without packets)."
+)
 
 
 def print_tally(rows: list[Row], console: Console) -> None:
-    """Print how many claims have which verdict: a table for the models and one for packets, and a sentence for each."""
+    """Print how many claims have which verdict: a sentence for models, one for packets, one for own comparisons."""
+    for title, side in tally.SIDES.items():
+        if said := tally.in_words(rows, side):
+            total = sum(count.claims for count in said)
+            words = "; ".join(f"{count.claims} {count.words}" for count in said)
+            of = "claims of the papers" if total > 1 else "claim of a paper"
+            _print_wrapped(f"{title}: of {total} {of} {words}.", console)
+    if own := tally.own_models(rows):
+        _print_wrapped(own, console)
+
+
+def print_tables(rows: list[Row], console: Console) -> None:
+    """Print the counts paper by paper: a table for the models and one for packets."""
     for title, counted in tally.tables(rows).items():
         heads = (Column(FOLDED.get(name, name), justify="right") for name in counted.columns)
         table = Table(title, *heads, box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
         for paper, counts in counted.rows.items():
             table.add_row(paper, *(str(count or "") for count in counts))
         console.print(table)
-    for title, side in tally.SIDES.items():
-        if said := tally.in_words(rows, side):
-            total = sum(count.claims for count in said)
-            words = ", ".join(f"{count.claims} {count.words}" for count in said)
-            of = "claims of the papers" if total > 1 else "claim of a paper"
-            console.print(f"[bold]{title}:[/] of {total} {of} {words}.", highlight=False)
 
 
 def print_surprises(rows: list[Row], console: Console) -> None:
     """Print the findings of the claims that are contradicted most."""
     if found := most_surprising(rows):
-        console.print(f"[bold]Most surprising:[/] {RULE}", highlight=False)
+        _print_wrapped(f"Most surprising: {RULE}", console)
     for row in found:
-        console.print(f"  [bold]{row['id']}[/] {_escaped(row['headline'])}", highlight=False)
+        text = f"{row['id']} {row['headline']}"
+        line = textwrap.shorten(text, _width(console) - 2, placeholder="...")
+        console.print(f"  {_escaped(line)}", highlight=False, soft_wrap=True)
+
+
+def _print_wrapped(text: str, console: Console) -> None:
+    """Print a paragraph, wrapped at the length of a line."""
+    for line in textwrap.wrap(text, _width(console)):
+        console.print(line, highlight=False, markup=False, soft_wrap=True)
+
+
+def print_legend(console: Console) -> None:
+    """Print what the words and the columns of the lines on claims mean, and the heads of these."""
+    _print_wrapped(LEGEND, console)
+    heads = (*("model", *SIMULATORS), "own packets")
+    line = "id  " + "".join(f"{head:13}" for head in heads) + f"{'hold':6}claim"
+    console.print(f"[bold]{line}[/]", highlight=False, soft_wrap=True)
+
+
+def _width(console: Console) -> int:
+    """Return the length of a line: that of the terminal up to `WIDEST`, which files have."""
+    return min(WIDEST, console.width) if console.is_terminal else WIDEST
 
 
 def print_row(row: Row, console: Console) -> None:
-    """Print one line on a claim: statement, verdicts and finding."""
-    model, packets = (f"[{STYLES[verdict]}]{verdict}[/]" for verdict in verdicts(row))
-    level = Verdict(row["packet_level"])
-    own = (
-        f", hopflow's packet level [{STYLES[level]}]{level}[/]" if level != "not applicable" else ""
+    """Print one line on a claim: its id, a word for each source of evidence, and the claim, cut to fit."""
+    simulators = row["simulators"]
+    words = (
+        row["model"],
+        *(simulators.get(name, "not applicable") for name in SIMULATORS),
+        row["packet_level"],
     )
-    readings = dict.fromkeys(name for names in row["depends_on"].values() for name in names)
-    turned = f" (turned by: {'; '.join(readings)})" if readings else ""
-    console.print(
-        f"[bold]{row['id']}[/] {_escaped(row['claim'])}: model {model}, packets {packets}{own}"
-        f"{_escaped(turned)}. {_escaped(row['headline'])}",
-        highlight=False,
-    )
+    side = "simulation" if row["simulation"] != "not applicable" else "model"
+    hold, of = row["statements_hold"][side]
+    counted = f"{hold}/{of}" if of > 1 else ""
+    room = max(_width(console) - 4 - 13 * len(words) - 6, 12)
+    claim = textwrap.shorten(row["paraphrase"], room, placeholder="...")
+    styled = "".join(f"[{STYLES[Verdict(word)]}]{_short(word):13}[/]" for word in words)
+    line = f"[bold]{row['id']:4}[/]{styled}{counted:6}{_escaped(claim)}"
+    console.print(line, highlight=False, soft_wrap=True)
+
+
+def _short(word: str) -> str:
+    """Return the word of a verdict for a column of 13 characters."""
+    return "-" if word == Verdict.NOT_APPLICABLE else word
+
+
+def print_details(row: Row, console: Console) -> None:
+    """Print a paragraph on a claim: the verdicts with their direction, how many statements hold, the finding."""
+    said = [f"model {row['in_words']['model']}", f"packets {row['in_words']['simulation']}"]
+    said += [f"{name} {verdict}" for name, verdict in row["simulators"].items()]
+    if row["packet_level"] != "not applicable":
+        said.append(f"hopflow's packet level {row['packet_level']}")
+    counts = {name: of for name, of in row["statements_hold"].items() if of[1] > 1}
+    held = ", ".join(f"{hold} of {of} in {name}" for name, (hold, of) in counts.items())
+    statements = f" Statements that hold: {held}." if held else ""
+    text = f"{row['paraphrase']} {'; '.join(said)}.{statements} {row['headline']}"
+    console.print(f"[bold]{row['id']}[/] {_escaped(text)}", highlight=False)

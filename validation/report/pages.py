@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import hopflow
 from validation.evidence import provenance
+from validation.labels import SIMULATORS
 from validation.manifest import MANIFEST_SHA256
 from validation.records import OWN, Entry, entries, without_explanation, without_packet_level
 from validation.report import tally
@@ -59,22 +60,22 @@ CITATIONS = {
     OWN: "Comparisons of hopflow's models with simulators, standards and measurements of others.",
 }
 MARKS = {
-    Verdict.REPRODUCED: "✓",
+    Verdict.HOLDS: "✓",
     Verdict.CONTRADICTED: "✗",
     Verdict.DEPENDS: "±",
-    Verdict.NOT_REPRODUCED: "≈",
-    Verdict.OPEN: "○",
+    Verdict.DISAGREE: "≠",
+    Verdict.INCONCLUSIVE: "≈",
     Verdict.UNDECIDABLE: "?",
     Verdict.NOT_APPLICABLE: "–",
 }
 MEANINGS = {
-    Verdict.REPRODUCED: "the statement holds at the stated confidence or tolerance",
+    Verdict.HOLDS: "the statement holds at the stated confidence or tolerance",
     Verdict.CONTRADICTED: "its opposite does",
-    Verdict.DEPENDS: "another documented reading of the paper turns it; the text names the reading",
-    Verdict.NOT_REPRODUCED: "neither the statement nor its opposite can be shown",
-    Verdict.OPEN: "there is no model of it yet",
+    Verdict.DEPENDS: "it holds as read here and is contradicted in another documented reading, or the reverse",
+    Verdict.DISAGREE: "it holds in one simulator and is contradicted in another",
+    Verdict.INCONCLUSIVE: "the runs show neither the statement nor its opposite",
     Verdict.UNDECIDABLE: "the text names the data that would decide it",
-    Verdict.NOT_APPLICABLE: "this side has nothing to say on it, such as a simulation on algebra",
+    Verdict.NOT_APPLICABLE: "this source does not bear on it, such as a simulation on algebra",
 }
 COLUMNS = (
     ("quantity", "Quantity"),
@@ -122,6 +123,7 @@ def start_page(
         progress=progress,
         recomputed=recomputed or {},
         sides={title: tally.in_words(rows, side) for title, side in tally.SIDES.items()},
+        own=tally.own_models(rows),
         tables=tally.tables(rows),
         surprises=most_surprising(rows),
         rule=RULE,
@@ -160,9 +162,18 @@ def claim_page(claim: Claim, finding: Finding, row: Row, ids: Sequence[str]) -> 
         columns=_columns(numbers),
         series=series,
         not_applicable=Verdict.NOT_APPLICABLE,
+        sources=_sources(finding),
         without_level=without_packet_level().get(claim.id, ""),
         without_explanation=without_explanation().get(claim.id, ""),
     )
+
+
+def _sources(finding: Finding) -> list[tuple[str, str]]:
+    """Return the sources of evidence of a claim with their titles."""
+    apart = finding.simulators
+    named = [("model", "Model"), *((name, name) for name in apart)]
+    both = [("simulation", "Both simulators")] if len(apart) > 1 else []
+    return [*named, *both, ("level", "hopflow's packet level")]
 
 
 def unchecked_page(entry: Entry) -> str:
@@ -212,6 +223,7 @@ def _environment() -> jinja2.Environment:
     new.globals |= {
         "marks": {str(verdict): mark for verdict, mark in MARKS.items()},
         "papers": PAPERS,
+        "simulators": SIMULATORS,
         "version": hopflow.__version__,
         "manifest": MANIFEST_SHA256,
     }

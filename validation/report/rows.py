@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 import hopflow
-from validation.records import recorded_levels
+from validation.records import OWN, headline_of, paraphrases, recorded_levels, recorded_simulators
 from validation.running import key_of
 from validation.svg import drawn, size
 from validation.texts import plain
@@ -35,11 +35,20 @@ def row_of(claim: Claim, finding: Finding, recorded: Mapping[str, Sides[Verdict]
         "where": claim.where,
         "setting": claim.setting,
         "claim": claim.text,
-        "headline": plain(finding.headline),
+        **_said(claim),
+        "headline": headline_of(claim.id, Sides(finding.model, finding.simulation))
+        or plain(finding.headline),
         "model": str(finding.model),
         "simulation": str(finding.simulation),
+        "simulators": {name: str(verdict) for name, verdict in _simulators(finding).items()},
+        "in_words": {name: finding.words(name) for name in ("model", "simulation")},
+        "statements_hold": {
+            name: list(finding.held(name))
+            for name in ("model", "simulation", *finding.simulators, "level")
+        },
         "as_recorded": recorded.get(claim.id) == Sides(finding.model, finding.simulation)
-        and recorded_levels().get(claim.id) == finding.level,
+        and recorded_levels().get(claim.id) == finding.level
+        and recorded_simulators().get(claim.id) == _simulators(finding),
         "summary": plain(finding.summary),
         "cases": list(finding.cases),
         "same_process": str(finding.process),
@@ -58,12 +67,32 @@ def row_of(claim: Claim, finding: Finding, recorded: Mapping[str, Sides[Verdict]
     }
 
 
+def _said(claim: Claim) -> Row:
+    """Return what the paper says, in our words; of hopflow's own comparisons, the text of the claim."""
+    said = paraphrases().get(claim.id)
+    if said is None or claim.paper == OWN:
+        return {"place": claim.where, "paraphrase": claim.text, "modality": "", "scope": ""}
+    return {
+        "place": said.place,
+        "paraphrase": said.text,
+        "modality": said.modality,
+        "scope": said.scope,
+    }
+
+
+def _simulators(finding: Finding) -> dict[str, Verdict]:
+    """Return the verdicts of the simulators that judge the claim."""
+    return {name: finding.verdict(name) for name in finding.simulators}
+
+
 def _statement(part: Part) -> Row:
     sides = {
         "model": part.model, "simulation": part.simulation, "same_process": part.process,
         "packet_level": part.level,
     }  # fmt: skip
-    return {"statement": plain(part.statement)} | {side: str(v) for side, v in sides.items()}
+    apart = {name: str(verdict) for name, verdict in part.simulators.items()}
+    about = {"statement": plain(part.statement), "minor": part.minor, "simulators": apart}
+    return about | {side: str(v) for side, v in sides.items()}
 
 
 def _robustness(threshold: Threshold) -> Row:

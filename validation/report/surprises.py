@@ -13,8 +13,8 @@ __all__ = ["COUNT", "RULE", "most_surprising"]
 COUNT = 5
 RULE = (
     "Models and packet simulations both contradict the paper, in every documented reading of it, and still "
-    "do with each threshold halved or doubled. Papers take turns, each with the claim that has most of its "
-    "statements contradicted."
+    "do with each threshold halved or doubled. At most one finding per paper, the claim "
+    "with most of its statements contradicted, before a second one."
 )
 """The rule in words, for the page."""
 SIDES = ("model", "simulation")

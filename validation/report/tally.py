@@ -9,29 +9,25 @@ from validation.records import OWN, entries
 from validation.report.rows import Row
 from validation.verdicts import Verdict
 
-__all__ = ["SIDES", "Count", "Table", "in_words", "tables"]
+__all__ = ["SIDES", "Count", "Table", "in_words", "own_models", "tables"]
 
 SIDES = {"Models": "model", "Packets": "simulation"}
 """Titles of the sides, and their fields in a row."""
-COLUMNS = {
-    "reproduced": (Verdict.REPRODUCED,),
-    "contradicted": (Verdict.CONTRADICTED,),
-    "depends": (Verdict.DEPENDS,),
-    "neither shown": (Verdict.NOT_REPRODUCED,),
-    "no model yet": (Verdict.OPEN,),
-    "undecidable": (Verdict.UNDECIDABLE,),
-    "does not apply": (Verdict.NOT_APPLICABLE,),
-}
+COLUMNS = tuple(Verdict)
 WORDS = {
-    Verdict.REPRODUCED: "hold",
+    Verdict.HOLDS: "hold",
     Verdict.CONTRADICTED: "are contradicted",
-    Verdict.DEPENDS: "depend on how the paper is read",
-    Verdict.NOT_REPRODUCED: "can be neither confirmed nor refuted",
-    Verdict.UNDECIDABLE: "need other data",
-    Verdict.OPEN: "have no model yet",
+    Verdict.DISAGREE: "hold in one simulator and are contradicted in another",
+    Verdict.INCONCLUSIVE: "are inconclusive",
+    Verdict.UNDECIDABLE: "are undecidable",
 }
-OF_ONE = {"hold": "holds", "are": "is", "depend": "depends", "need": "needs", "have": "has"}
-"""First words of `WORDS` where there is one claim."""
+DEPENDS = {
+    Verdict.HOLDS: "hold by default, contradicted in another reading",
+    Verdict.CONTRADICTED: "are contradicted by default, holding in another reading",
+}
+"""Words of `Verdict.DEPENDS` by the verdict in the default reading."""
+OF_ONE = {"hold": "holds", "are": "is"}
+"""First words of `WORDS` and `DEPENDS` where there is one claim."""
 
 
 class Table(NamedTuple):
@@ -54,25 +50,69 @@ def tables(rows: Sequence[Row]) -> dict[str, Table]:
     return {title: _table(rows, side) for title, side in SIDES.items()}
 
 
-def in_words(rows: Sequence[Row], side: str) -> list[Count]:
+def in_words(rows: Sequence[Row], side: str, *, own: bool = False) -> list[Count]:
     """Return the counts of the papers' claims on a side, those to which it does not apply left out.
+
+    Parameters
+    ----------
+    rows
+        The claims.
+    side
+        A value of `SIDES`.
+    own
+        True counts hopflow's own comparisons instead.
 
     Examples
     --------
-    >>> row = {"paper": "yang2001", "model": "reproduced"}
+    >>> row = {"paper": "yang2001", "model": "holds"}
     >>> [(count.claims, count.words) for count in in_words([row, row], "model")]
     [(2, 'hold')]
     >>> in_words([row], "model")[0].words
     'holds'
     """
-    seen = [row[side] for row in rows if row["paper"] != OWN]
-    return [Count(seen.count(v), v, _said(seen.count(v), v)) for v in WORDS if v in seen]
+    chosen = [row for row in rows if (row["paper"] == OWN) is own]
+    seen = [Verdict(row[side]) for row in chosen]
+    found = [_count(seen.count(v), v, words) for v, words in WORDS.items()]
+    default = ("model", "packets")[side != "model"]
+    depending = [row["default"][default] for row in chosen if row[side] == Verdict.DEPENDS]
+    found += [_count(depending.count(v), Verdict.DEPENDS, words) for v, words in DEPENDS.items()]
+    return [count for count in found if count.claims]
 
 
-def _said(claims: int, verdict: Verdict) -> str:
-    """Return what so many claims do."""
-    verb, *rest = WORDS[verdict].split()
-    return " ".join([OF_ONE.get(verb, verb) if claims == 1 else verb, *rest])
+def own_models(rows: Sequence[Row]) -> str:
+    """Return the sentence on hopflow's own comparisons; "" if none was judged.
+
+    Examples
+    --------
+    >>> row = {"paper": "hopflow", "model": "contradicted", "simulation": "not applicable"}
+    >>> own_models([row])
+    "Of 1 comparison of hopflow's own models with simulators, formulas and a switch, 1 misses the limit set for it."
+    """
+    own = [row for row in rows if row["paper"] == OWN]
+    of_models = [row["model"] for row in own if row["model"] != Verdict.NOT_APPLICABLE]
+    others = [row["simulation"] for row in own if row["model"] == Verdict.NOT_APPLICABLE]
+    found = [
+        _limits(of_models, "of hopflow's own models with simulators, formulas and a switch"),
+        _limits(others, "of simulators with one another"),
+    ]
+    return " ".join(filter(None, found))
+
+
+def _limits(verdicts: list[str], what: str) -> str:
+    """Return how many comparisons miss their limit, in a sentence; "" of none."""
+    if not verdicts:
+        return ""
+    missed = len(verdicts) - verdicts.count(Verdict.HOLDS)
+    some = "comparison" if len(verdicts) == 1 else "comparisons"
+    misses = "misses the limit set for it" if missed == 1 else "miss the limit set for them"
+    return f"Of {len(verdicts)} {some} {what}, {missed} {misses}."
+
+
+def _count(claims: int, verdict: Verdict, words: str) -> Count:
+    """Return the count with the words for as many claims."""
+    verb, *rest = words.split()
+    said = [OF_ONE.get(verb, verb) if claims == 1 else verb, *rest]
+    return Count(claims, verdict, " ".join(said))
 
 
 def _table(rows: Sequence[Row], side: str) -> Table:
@@ -83,7 +123,7 @@ def _table(rows: Sequence[Row], side: str) -> Table:
         if not seen:
             continue
         claims = sum(entry.paper == paper for entry in entries().values())
-        counts = [sum(seen.count(v) for v in kinds) for kinds in COLUMNS.values()]
+        counts = [seen.count(verdict) for verdict in COLUMNS]
         counted[paper] = (claims, *counts, claims - len(seen))
     of_papers = [counts for paper, counts in counted.items() if paper != OWN]
     if of_papers:
@@ -91,7 +131,7 @@ def _table(rows: Sequence[Row], side: str) -> Table:
         counted["all papers"] = tuple(map(sum, zip(*of_papers, strict=True)))
         if own:
             counted[OWN] = own
-    columns = ("claims", *COLUMNS, "not judged")
+    columns = ("claims", *map(str, COLUMNS), "not judged")
     kept = [n for n in range(len(columns)) if any(counts[n] for counts in counted.values())]
     return Table(
         tuple(columns[n] for n in kept),

@@ -15,35 +15,45 @@ from validation.verdicts import Verdict
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-__all__ = ["above", "below", "everywhere", "monotone", "ranked", "settles", "swings", "within"]
+__all__ = [
+    "above",
+    "below",
+    "everywhere",
+    "monotone",
+    "mostly",
+    "ranked",
+    "settles",
+    "swings",
+    "within",
+]
 
 
 def everywhere(estimates: Iterable[Estimate], level: float = LEVEL) -> Verdict:
     """Return whether all of several quantities are positive.
 
-    REPRODUCED when each one is, at ``level``: an intersection-union test, which needs no correction
+    HOLDS when each one is, at ``level``: an intersection-union test, which needs no correction
     since all have to pass. CONTRADICTED when one of them is negative at ``level`` over their number
-    (Bonferroni). NOT_REPRODUCED otherwise.
+    (Bonferroni). INCONCLUSIVE otherwise.
 
     Examples
     --------
     >>> print(everywhere([Estimate(5.0, 1.0), Estimate(4.0, 1.0)]))
-    reproduced
+    holds
     >>> print(everywhere([Estimate(5.0, 1.0), Estimate(1.0, 1.0)]))
-    not reproduced
+    inconclusive
     """
     estimates = list(estimates)
     if all(e.p_positive() < level for e in estimates):
-        return Verdict.REPRODUCED
+        return Verdict.HOLDS
     if any((-e).p_positive() < level / len(estimates) for e in estimates):
         return Verdict.CONTRADICTED
-    return Verdict.NOT_REPRODUCED
+    return Verdict.INCONCLUSIVE
 
 
 def within(values: ArrayLike, half: ArrayLike, tolerance: float, target: float = 1.0) -> Verdict:
     """Return whether several quantities are a target within a tolerance.
 
-    REPRODUCED when every interval lies inside the tolerance, CONTRADICTED when one lies outside.
+    HOLDS when every interval lies inside the tolerance, CONTRADICTED when one lies outside.
 
     Parameters
     ----------
@@ -55,7 +65,7 @@ def within(values: ArrayLike, half: ArrayLike, tolerance: float, target: float =
     Examples
     --------
     >>> print(within([1.02, 0.97], half=[0.01, 0.01], tolerance=0.05))
-    reproduced
+    holds
     """
     deviation = np.abs(np.asarray(values, dtype=np.float64) - target)
     widths = np.asarray(half, dtype=np.float64)
@@ -72,7 +82,7 @@ def below(ends: tuple[float, float], level: float, margin: float = 0.0) -> Verdi
 def above(one: Values, other: Values, margin: float = 0.0) -> Verdict:
     """Return whether the mean of one set of runs is larger than that of another.
 
-    REPRODUCED when Student's interval of the first lies above that of the second, both widened by a
+    HOLDS when Student's interval of the first lies above that of the second, both widened by a
     margin; CONTRADICTED when it lies below. Use `ranked` where runs have several modes.
     """
     (bottom, top), (least, most) = interval(one), interval(other)
@@ -90,9 +100,28 @@ def monotone(steps: ArrayLike) -> Verdict:
     Examples
     --------
     >>> print(monotone(np.diff([0.1, 4.8, 13.8])))
-    reproduced
+    holds
     """
     return Verdict.of(bool(np.all(np.asarray(steps, dtype=np.float64) > 0)))
+
+
+def mostly(holds: Iterable[bool], level: float = LEVEL) -> Verdict:
+    """Return whether a statement holds in most of independent runs, by a sign test.
+
+    HOLDS when at least so many runs would hold by chance with a probability below ``level`` if half
+    of all runs did; CONTRADICTED when at most so many would. A few runs decide nothing.
+
+    Examples
+    --------
+    >>> print(mostly([True] * 14 + [False] * 2), mostly([True] * 3), sep=", ")
+    holds, inconclusive
+    """
+    from scipy import stats
+
+    flags = [bool(flag) for flag in holds]
+    law = stats.binom(len(flags), 0.5)
+    more, fewer = float(law.sf(sum(flags) - 1)), float(law.cdf(sum(flags)))
+    return Verdict.of(more < level, fewer < level)
 
 
 def settles(runs: Swing, level: float, near: float) -> Verdict:

@@ -24,8 +24,8 @@ from validation.claims.effect_claims import (
 from validation.statistics import Estimate
 from validation.verdicts import Verdict
 
-R, C, N = Verdict.REPRODUCED, Verdict.CONTRADICTED, Verdict.NOT_REPRODUCED
-O, A = Verdict.OPEN, Verdict.NOT_APPLICABLE
+R, C, N = Verdict.HOLDS, Verdict.CONTRADICTED, Verdict.INCONCLUSIVE
+A = Verdict.NOT_APPLICABLE
 SURE, UNSURE = Estimate(1.0, 0.1, 9), Estimate(1.0, 1.0, 9)
 
 
@@ -38,7 +38,7 @@ def of(statement: Statement, **others: Statement) -> Effects:
     [((SURE, SURE), R), ((SURE, UNSURE), N), ((SURE, -SURE), C), (C, C), (None, A)],
 )
 def test_signs_decide(packets, verdict: Verdict) -> None:
-    assert judge(of(Statement(packets)))["it"] == (O, verdict)
+    assert judge(of(Statement(packets)))["it"] == (A, verdict)
 
 
 @pytest.mark.parametrize(

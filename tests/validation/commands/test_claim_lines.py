@@ -1,4 +1,4 @@
-"""What is printed of claims fits into 80 columns, whole."""
+"""What is printed of claims, and that it fits."""
 
 from __future__ import annotations
 
@@ -7,16 +7,18 @@ import io
 from rich.console import Console
 
 from validation import Verdict
-from validation.commands.claim_lines import print_row, print_tally
+from validation.commands.claim_lines import print_details, print_legend, print_row, print_tables
 from validation.records import entries
 
-R, C, A = (str(v) for v in (Verdict.REPRODUCED, Verdict.CONTRADICTED, Verdict.NOT_APPLICABLE))
+R, C, A = (str(v) for v in (Verdict.HOLDS, Verdict.CONTRADICTED, Verdict.NOT_APPLICABLE))
 
 
 def row(id: str, model: str, **changed: object) -> dict:
     return {
-        "id": id, "paper": entries()[id].paper, "claim": "a [b]", "headline": "Found 1 of 2.",
-        "model": model, "simulation": C, "packet_level": A, "depends_on": {"model": []},
+        "id": id, "paper": entries()[id].paper, "paraphrase": "A [b].", "headline": "Found 1 of 2.",
+        "model": model, "simulation": C, "packet_level": A, "simulators": {"ns-2": C},
+        "in_words": {"model": model, "simulation": C},
+        "statements_hold": {"model": [2, 2], "simulation": [1, 2]},
     } | changed  # fmt: skip
 
 
@@ -26,20 +28,39 @@ def printed(function, *arguments: object) -> list[str]:
     return file.getvalue().splitlines()
 
 
-def test_the_tally_of_all_claims_fits_into_80_columns() -> None:
-    """With every verdict that claims have today, so that no column is left out."""
-    kinds = [str(verdict) for verdict in Verdict if verdict is not Verdict.OPEN]
+def test_the_tables_of_all_claims_fit_into_100_columns() -> None:
+    """With every verdict, so that no column is left out."""
+    kinds = [str(verdict) for verdict in Verdict]
     rows = [row(id, kinds[n % len(kinds)]) for n, id in enumerate(entries())]
-    lines = printed(print_tally, rows)
-    assert max(map(len, lines)) <= 80
+    file = io.StringIO()
+    print_tables(rows, Console(file=file, width=100))
+    lines = file.getvalue().splitlines()
+    assert max(map(len, lines)) <= 100
     assert not [line for line in lines if "\u2026" in line]
     assert any(line.split()[:2] == ["malhotra2005", "17"] for line in lines)
-    assert any(line.startswith("Packets: of 86 claims") for line in lines)
 
 
-def test_a_line_has_what_turns_a_verdict_and_the_packet_level() -> None:
-    turned = {"model": ["another host"], "simulation": ["another host", "short queues"]}
-    lines = printed(print_row, row("D05", R, packet_level=R, depends_on=turned))
-    text = " ".join(" ".join(lines).split())
-    expected = f"D05 a [b]: model {R}, packets {C}, hopflow's packet level {R}"
-    assert text == f"{expected} (turned by: another host; short queues). Found 1 of 2."
+def test_a_claim_is_one_line_of_100_columns_with_a_word_for_each_source() -> None:
+    """Every word of a source fits into its column."""
+    long = row("D05", Verdict.INCONCLUSIVE, packet_level=R, paraphrase="DFC [settles] " + "x " * 99)
+    (line,) = printed(print_row, long)
+    assert len(line) <= 100
+    assert line.split()[:6] == ["D05", "inconclusive", C, "-", R, "1/2"]
+    assert "DFC [settles]" in line
+    head = printed(print_legend)[-1]
+    for name, word in (("model", "inconclusive"), ("ns-2", C), ("ns-3", "-"), ("own packets", R)):
+        assert line[head.index(name) :].startswith(f"{word} ")
+
+
+def test_lines_and_legend_of_all_claims_leave_room_for_the_rest() -> None:
+    """Of the 120 lines of the terminal, 12 are for counts, surprises, and the end."""
+    assert len(entries()) + len(printed(print_legend)) <= 108
+
+
+def test_details_have_the_direction_and_the_count() -> None:
+    words = {"model": "holds; contradicted if another host", "simulation": C}
+    text = " ".join(" ".join(printed(print_details, row("D05", R, in_words=words))).split())
+    assert text == (
+        "D05 A [b]. model holds; contradicted if another host; packets contradicted; ns-2 contradicted. "
+        "Statements that hold: 2 of 2 in model, 1 of 2 in simulation. Found 1 of 2."
+    )

@@ -10,7 +10,7 @@ import pytest
 from validation import Claim, Finding, Verdict
 from validation.verdicts import Number, Part, Picture, Sides, Threshold
 
-R, C, A = Verdict.REPRODUCED, Verdict.CONTRADICTED, Verdict.NOT_APPLICABLE
+R, C, A = Verdict.HOLDS, Verdict.CONTRADICTED, Verdict.NOT_APPLICABLE
 
 
 SVG = '<svg xmlns="http://www.w3.org/2000/svg" width="460.8pt" height="259.2pt"></svg>'

@@ -9,7 +9,7 @@ from validation import Verdict
 from validation.report.rows import as_csv, as_json, load, row_of, verdicts
 from validation.verdicts import Sides
 
-R, C = Verdict.REPRODUCED, Verdict.CONTRADICTED
+R, C = Verdict.HOLDS, Verdict.CONTRADICTED
 
 
 def test_a_row_survives_json(tmp_path: Path, toy) -> None:

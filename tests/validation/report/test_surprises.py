@@ -5,7 +5,7 @@ from __future__ import annotations
 from validation import Verdict
 from validation.report.surprises import most_surprising
 
-R, C = str(Verdict.REPRODUCED), str(Verdict.CONTRADICTED)
+R, C = str(Verdict.HOLDS), str(Verdict.CONTRADICTED)
 
 
 def row(id: str, paper: str, statements: str, model: str = C, half: str = C) -> dict:

@@ -12,6 +12,7 @@ from validation.statistics import (
     below,
     everywhere,
     monotone,
+    mostly,
     ranked,
     settles,
     swings,
@@ -19,7 +20,7 @@ from validation.statistics import (
 )
 from validation.verdicts import Verdict
 
-R, C, N = Verdict.REPRODUCED, Verdict.CONTRADICTED, Verdict.NOT_REPRODUCED
+R, C, N = Verdict.HOLDS, Verdict.CONTRADICTED, Verdict.INCONCLUSIVE
 
 
 @pytest.mark.parametrize(
@@ -87,3 +88,14 @@ def test_runs_that_stay_and_runs_that_swing() -> None:
     assert swings(wild.absolute, 0.1, 0.01) is R
     assert swings(calm.absolute, 0.1, 0.01) is C
     assert swings(np.array([0.05, 0.2]), 0.1, 0.01) is N
+
+
+@pytest.mark.parametrize(
+    ("runs", "holding", "verdict"),
+    [(16, 16, "holds"), (16, 14, "holds"), (16, 10, "inconclusive"), (16, 2, "contradicted"),
+     (7, 7, "holds"), (6, 6, "inconclusive")],
+)  # fmt: skip
+def test_most_runs_decide_and_a_few_cannot(runs: int, holding: int, verdict: str) -> None:
+    """0.5**7 is below 0.01 and 0.5**6 is not; 14 of 16 have p = 0.002."""
+    flags = [True] * holding + [False] * (runs - holding)
+    assert str(mostly(flags)) == verdict

@@ -15,7 +15,6 @@ from validation.claims.hardware import levels
 from validation.claims.hardware.levels import LINK, NAMES, PACKET, RTT, Queue
 from validation.records import rows
 from validation.statistics import Estimate, combine, difference
-from validation.verdicts import Verdict
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -99,11 +98,10 @@ def queue_depths() -> Effects:
         raised += gain[gain.index >= SHALLOW].tolist()
     queues = levels.queues(table)
     lows, gains = at_packet_level(queues)
-    none = Verdict.NOT_APPLICABLE
     return Effects(
         {
-            "trough": Statement(exactly(apart(RTT)), none, equal=True, level=lows),
-            "flows": Statement(exactly(raised), none, level=gains),
+            "trough": Statement(model=exactly(apart(RTT)), equal=True, level=lows),
+            "flows": Statement(model=exactly(raised), level=gains),
         },
         {
             NAMES[rule]: Curve(

@@ -6,7 +6,6 @@ import pandas as pd
 
 from responsefn import ARENO, BIC, CTCP, WindowRule
 from validation.claims.effect_claims import (
-    EQUAL,
     Curve,
     Effects,
     Estimates,
@@ -14,6 +13,7 @@ from validation.claims.effect_claims import (
     beyond,
     effects,
 )
+from validation.claims.kaneko2007.by_simulator import apart
 from validation.claims.kaneko2007.level import levelled
 from validation.claims.kaneko2007.runs import (
     NAMES,
@@ -25,24 +25,29 @@ from validation.claims.kaneko2007.runs import (
     seeds_of,
     share,
 )
-from validation.statistics import PART, Estimate, difference, of_runs, weakest
+from validation.statistics import PART, Estimate, of_runs, weakest
+from validation.verdicts import Verdict
 
 LOSSES = "kaneko2007/loss-sweep-with-reno-ns3"
 MORE_LOSSES = "kaneko2007/loss-sweep-with-reno-seeds-ns3"
 LOSSES_NS2 = "kaneko2007/loss-sweep-with-reno-ns2"
-SMALL = ("kaneko2007/small-bdp-ns3", "kaneko2007/small-bdp-ns2")
+SMALL = {"ns-2": "kaneko2007/small-bdp-ns2", "ns-3": "kaneko2007/small-bdp-ns3"}
 FAST_LINKS = ("kaneko2007/high-speed-ns3", "kaneko2007/high-speed-1000-ns3")
 FAST_LINKS_NS2 = "kaneko2007/high-speed-ns2"
-WINDOWS = ("kaneko2007/windows-with-reno-ns3", "kaneko2007/windows-with-reno-ns2")
+WINDOWS = {
+    "ns-2": "kaneko2007/windows-with-reno-ns2", "ns-3": "kaneko2007/windows-with-reno-ns3"
+}  # fmt: skip
 MORE_WINDOWS = "kaneko2007/windows-with-reno-seeds-ns3"
 FEW, MANY = (1e-6, 1e-5), (1e-3, 1e-2)
 """Small and larger loss rates."""
 OTHERS = ("fusion", "areno", "compound")
+VARIANTS = (*OTHERS, "highspeed", "bic", "cubic")
+"""The rules of the slides but Reno."""
 
 
 @effects("K02", cases=(LOSSES, MORE_LOSSES, LOSSES_NS2), equal=True)
 def shares_under_loss() -> Effects:
-    """Measure the shares of a flow and of Reno beside it by the loss rate."""
+    """Measure the shares of a flow and of Reno beside it by the loss rate, in each simulator."""
 
     def statements(frame: pd.DataFrame, rule: str) -> dict[str, Estimates]:
         def rate(rule: str, flow: int, p: float) -> pd.Series[float]:
@@ -54,18 +59,34 @@ def shares_under_loss() -> Effects:
             "more": tuple(relative(rate(rule, 1, p), rate(rule, 2, p)) for p in MANY),
         }
 
-    packets, model = of_cases(LOSSES, MORE_LOSSES), modelled(LOSSES)
+    frames = {"ns-2": of_cases(LOSSES_NS2), "ns-3": of_cases(LOSSES, MORE_LOSSES)}
+    packets, model = frames["ns-3"], modelled(LOSSES)
     own = levelled(LOSSES, "rule in ('fusion', 'reno')")
-    fusion, derived, level = (statements(frame, "fusion") for frame in (packets, model, own))
+    derived = {rule: statements(model, rule) for rule in OTHERS}
+    level = statements(own, "fusion")
     wild = modelled(LOSSES, f"rule == 'fusion' and loss_rate in {FEW}", overshoot=True)
     rates = sorted(packets["loss_rate"].unique())
-    ns2 = statements(of_cases(LOSSES_NS2), "compound")
+    seen = {
+        rule: {
+            tool: statements(frame, rule)
+            for tool, frame in frames.items()
+            if rule in set(frame["rule"])
+        }
+        for rule in VARIANTS
+    }
+
+    def judged(rule: str, key: str) -> Statement:
+        return Statement(
+            {tool: found[key] for tool, found in seen[rule].items()},
+            derived[rule][key] if rule in derived else None,
+            equal=key != "more",
+            level=level[key] if rule == "fusion" else None,
+        )
+
     return Effects(
-        {
-            key: Statement(
-                fusion[key], derived[key], equal=key in ("fair", "leaves"), level=level[key]
-            )
-            for key in fusion
+        {key: judged("fusion", key) for key in level}
+        | {
+            f"{key} {rule}": judged(rule, key) for rule in VARIANTS[1:] for key in ("fair", "leaves")
         },
         {
             NAMES[rule]: Curve(
@@ -75,12 +96,26 @@ def shares_under_loss() -> Effects:
                 [share(own, 1, rule=rule, loss_rate=p) for p in rates if rule == "fusion"],
             )
             for rule in OTHERS
+        }
+        | {
+            f"{NAMES[rule]}, ns-2": Curve(
+                rates, [share(frames["ns-2"], 1, rule=rule, loss_rate=p) for p in rates]
+            )
+            for rule in VARIANTS
+            if "ns-2" in seen[rule]
         },
         ("random loss p (1)", "share of both flows (1)"),
         "x",
         values={
-            "fair": fusion["fair"], "leaves": fusion["leaves"], "ns2": ns2["fair"],
-            "areno": statements(packets, "areno")["fair"],
+            "shares": {
+                tool: {
+                    NAMES[rule]: [share(frame, 1, rule=rule, loss_rate=p) for p in FEW]
+                    for rule in VARIANTS
+                    if tool in seen[rule]
+                }
+                for tool, frame in frames.items()
+            },
+            "leaves": seen["fusion"]["ns-3"]["leaves"],
             "seen": [share(packets, 1, rule="fusion", loss_rate=p) for p in FEW],
             "limited": [share(model, 1, rule="fusion", loss_rate=p) for p in FEW],
             "overshoot": [share(wild, 1, rule="fusion", loss_rate=p) for p in FEW],
@@ -89,55 +124,68 @@ def shares_under_loss() -> Effects:
     )  # fmt: skip
 
 
-def _shares(cases: tuple[str, ...], column: str = "goodput_bits") -> dict[str, Estimate]:
-    """Return the share of each rule beside Reno; of ns-3 where both simulators have it."""
-    found = {}
-    for case in cases:
-        frame = of_cases(case)
-        for rule in frame["rule"].unique():
-            if rule in NAMES and rule != "reno" and rule not in found:
-                own, reno = (seeds_of(frame, column, rule=rule, flow=flow) for flow in (1, 2))
-                found[str(rule)] = of_runs((own / (own + reno)).to_numpy(), PART)
-    return found
+def _shares(
+    tools: dict[str, tuple[str, ...]], column: str = "goodput_bits"
+) -> dict[str, dict[str, Estimate]]:
+    """Return the share of each rule beside Reno, by rule and simulator."""
+    runs = apart(*((tool, of_cases(*cases)) for tool, cases in tools.items()))
+    return {
+        rule: {tool: share(frame, 1, column) for tool, frame in by_tool.items()}
+        for rule, by_tool in runs.items()
+        if rule in VARIANTS
+    }
 
 
-def _equal(found: dict[str, Estimate], rules: tuple[str, ...]) -> Estimates:
-    """Return the relative deviations of shares from one half."""
-    return tuple(
-        Estimate(2.0 * found[r].value - 1.0, 2.0 * found[r].error, found[r].dof) for r in rules
+def _deviation(found: Estimate) -> Estimates:
+    """Return the relative deviation of a share from one half."""
+    return (Estimate(2.0 * found.value - 1.0, 2.0 * found.error, found.dof),)
+
+
+def _fair(
+    rule: str,
+    packets: dict[str, dict[str, Estimate]],
+    model: dict[str, Estimate],
+    level: dict[str, Estimate],
+) -> Statement:
+    """Return the statement that a rule shares fairly with Reno, of each simulator that has it."""
+    return Statement(
+        {tool: _deviation(found) for tool, found in packets[rule].items()},
+        _deviation(model[rule]) if rule in model else None,
+        equal=True,
+        level=_deviation(level[rule]) if rule in level else None,
     )
 
 
-@effects("K06", cases=SMALL, equal=True)
+@effects("K06", cases=tuple(SMALL.values()), equal=True)
 def small_buffers() -> Effects:
-    """Measure the shares beside Reno on a short path."""
-    found = _shares(SMALL)
-    model = {rule: share(modelled(SMALL[0]), 1, rule=rule) for rule in OTHERS}
-    own = levelled(SMALL[0], f"rule in {SMALL_RULES}", rules=tuple(RULES))
-    level = {rule: share(own, 1, rule=rule) for rule in SMALL_RULES}
-    rules = tuple(found)
+    """Measure the shares beside Reno on a short path, in each simulator."""
+    found = _shares({tool: (case,) for tool, case in SMALL.items()})
+    case = SMALL["ns-3"]
+    model = {rule: share(modelled(case), 1, rule=rule) for rule in OTHERS}
+    own = levelled(case, f"rule in {VARIANTS}", rules=tuple(RULES))
+    level = {rule: share(own, 1, rule=rule) for rule in VARIANTS}
+    names = {tool: [rule for rule in VARIANTS if tool in found[rule]] for tool in SMALL}
     return Effects(
+        {rule: _fair(rule, found, model, level) for rule in VARIANTS},
         {
-            "fair": Statement(
-                _equal(found, rules), _equal(model, OTHERS), equal=True,
-                level=_equal(level, SMALL_RULES),
-            )
-        },
-        {
-            "packets": Curve([NAMES[rule] for rule in rules], list(found.values())),
+            tool: Curve([NAMES[rule] for rule in rules], [found[rule][tool] for rule in rules])
+            for tool, rules in names.items()
+        }
+        | {
             "Fusion, ARENO and CTCP": Curve(
                 [NAMES[r] for r in OTHERS], (), [e.value for e in model.values()]
             ),
-            "at hopflow's packet level": Curve([NAMES[r] for r in SMALL_RULES], level=list(level.values())),
+            "at hopflow's packet level": Curve([NAMES[r] for r in VARIANTS], level=list(level.values())),
         },
         ("rule", "share beside a Reno flow (1)"),
         values={
-            "fair": [NAMES[r] for r in rules if abs(2 * found[r].value - 1) < EQUAL],
-            "most": NAMES[max(found, key=lambda r: found[r].value)],
-            "share": max(found.values(), key=lambda e: e.value), "rules": len(rules),
+            "shares": {
+                tool: {NAMES[rule]: found[rule][tool] for rule in rules}
+                for tool, rules in names.items()
+            },
             "found": found, "level": level,
             "changed": {
-                name: share(levelled(SMALL[0], f"rule == {name!r}", rules=tuple(RULES),
+                name: share(levelled(case, f"rule == {name!r}", rules=tuple(RULES),
                                      changed=((name, rule),)), 1)
                 for name, rule in LIKE_RENO.items()
             },
@@ -145,7 +193,6 @@ def small_buffers() -> Effects:
     )  # fmt: skip
 
 
-SMALL_RULES = ("fusion", "areno", "compound", "highspeed", "bic", "cubic")
 LIKE_RENO: dict[str, WindowRule] = {
     "bic": BIC(low_window=1e6), "areno": ARENO(inclusive=1), "compound": CTCP(gamma=1.0),
 }  # fmt: skip
@@ -153,38 +200,33 @@ LIKE_RENO: dict[str, WindowRule] = {
 by the delay, which gives way as soon as a packet of its own waits."""
 
 
-@effects("K12", cases=(*WINDOWS, MORE_WINDOWS), equal=True)
+@effects("K12", cases=(*WINDOWS.values(), MORE_WINDOWS), equal=True)
 def windows_beside_reno() -> Effects:
-    """Measure the mean windows of Fusion, ARENO and CTCP, and of Reno beside them."""
-    seen = of_cases(WINDOWS[0], MORE_WINDOWS)
-    found = {rule: share(seen, 1, "mean_cwnd", rule=rule) for rule in OTHERS}
-    own = levelled(WINDOWS[0])
-    level = {rule: share(own, 1, "mean_cwnd", rule=rule) for rule in OTHERS}
-    model = {}
-    frame = modelled(WINDOWS[0])
-    for rule in OTHERS:
-        model[rule] = share(frame, 1, "mean_cwnd", rule=rule)
-    wild = modelled(WINDOWS[0], overshoot=True)
+    """Measure the mean windows of Fusion, ARENO and CTCP, and of Reno beside them, in each simulator."""
+    window = "mean_cwnd"
+    found = _shares({"ns-2": (WINDOWS["ns-2"],), "ns-3": (WINDOWS["ns-3"], MORE_WINDOWS)}, window)
+    case = WINDOWS["ns-3"]
+    own, frame, wild = levelled(case), modelled(case), modelled(case, overshoot=True)
+    level = {rule: share(own, 1, window, rule=rule) for rule in OTHERS}
+    model = {rule: share(frame, 1, window, rule=rule) for rule in OTHERS}
+    few = _shares({"ns-3": (case,)}, window)
     return Effects(
+        {rule: _fair(rule, found, model, level) for rule in OTHERS},
         {
-            "share": Statement(
-                _equal(found, OTHERS), _equal(model, OTHERS), equal=True, level=_equal(level, OTHERS)
-            )
-        },
-        {
-            "windows": Curve(
+            "windows, ns-3": Curve(
                 [NAMES[rule] for rule in OTHERS],
-                [found[rule] for rule in OTHERS],
+                [found[rule]["ns-3"] for rule in OTHERS],
                 [model[rule].value for rule in OTHERS],
                 [level[rule] for rule in OTHERS],
-            )
+            ),
+            "windows, ns-2": Curve([NAMES["compound"]], [found["compound"]["ns-2"]]),
         },
         ("rule", "share of both windows (1)"),
-        values={NAMES[rule].lower(): found[rule] for rule in OTHERS}
-        | {"limited": list(model.values()),
-           "overshoot": [share(wild, 1, "mean_cwnd", rule=rule) for rule in OTHERS],
-           "seen": list(found.values()),
-           "three": [_shares(WINDOWS[:1], "mean_cwnd")[rule] for rule in OTHERS]},
+        values={NAMES[rule].lower(): found[rule]["ns-3"] for rule in OTHERS}
+        | {"limited": list(model.values()), "ns2": found["compound"]["ns-2"],
+           "overshoot": [share(wild, 1, window, rule=rule) for rule in OTHERS],
+           "seen": [found[rule]["ns-3"] for rule in OTHERS],
+           "three": [few[rule]["ns-3"] for rule in OTHERS]},
     )  # fmt: skip
 
 
@@ -197,7 +239,6 @@ def fast_links() -> Effects:
 
     packets = of_cases(*FAST_LINKS)
     model = pd.concat([modelled(case) for case in FAST_LINKS])
-    reno = of_cases(FAST_LINKS_NS2)
     rates = [float(rate) for rate in sorted(packets["link_rate"].unique())]
 
     def highest(frame: pd.DataFrame) -> Estimates:
@@ -205,17 +246,6 @@ def fast_links() -> Effects:
         pairs = [(used(frame, "fusion", r), used(frame, o, r)) for r in known for o in OTHERS[1:]]
         return tuple(beyond(relative(a, b), -TIE) for a, b in pairs)
 
-    kept = tuple(
-        difference(
-            relative(
-                seeds_of(packets, rule="fusion", flow=2, link_rate=r),
-                0.0 * seeds_of(packets, rule="fusion", flow=2, link_rate=r)
-                + float(seeds_of(reno, rule="reno", flow=2, link_rate=r).mean()),
-            ),
-            Estimate(0.0, 0.0),
-        )
-        for r in rates[:2]
-    )
     more = levelled(FAST_LINKS[0], "rule == 'fusion'", seeds=3)
     level = pd.concat([more, levelled(FAST_LINKS[0], "rule in ('areno', 'compound')", seeds=3)])
     beside = levelled(FAST_LINKS_NS2, "rule == 'reno' and link_rate < 1e9", seeds=3)
@@ -239,12 +269,12 @@ def fast_links() -> Effects:
         for rule in OTHERS
     }
     return Effects(
-        {"highest": Statement(highest(packets), highest(model), level=highest(level)),
-         "friendly": Statement(kept, own, equal=True, level=friendly)},
+        {"highest": Statement({"ns-3": highest(packets)}, highest(model), level=highest(level)),
+         "friendly": Statement(Verdict.UNDECIDABLE, own, equal=True, level=friendly)},
         curves,
         ("link (Mb/s)", "utilisation by both flows (1)"),
         "x",
-        values={"ends": {name: curve.packets[-1] for name, curve in curves.items()}, "kept": kept,
+        values={"ends": {name: curve.packets[-1] for name, curve in curves.items()},
                 "own": friendly, "reno": own,
                 "seeds": [weakest(highest(model[model["seed"] < n])) for n in (3, SEEDS)]},
     )  # fmt: skip

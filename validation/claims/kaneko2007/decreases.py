@@ -41,7 +41,7 @@ def westwood_decrease() -> Effects:
             *(seeds_of(frame, rule=rule, buffer_bdp=size, flow=flow) for flow in (1, 2))
         )
 
-    def statements(found: dict[float, Estimate], *, model: bool) -> dict[str, Statement]:
+    def statements(found: dict[float, Estimate], tool: str, *, model: bool) -> dict[str, Statement]:
         derived = {x: Estimate(share_ratio(x) - 1.0, 0.0) for x in SIZES} if model else found
 
         def said(e: dict[float, Estimate]) -> dict[str, Estimates]:
@@ -52,7 +52,9 @@ def westwood_decrease() -> Effects:
 
         packets, exact = said(found), said(derived)
         return {
-            key: Statement(packets[key], exact[key] if model else None, equal=key == "equal")
+            key: Statement(
+                {tool: packets[key]}, exact[key] if model else None, equal=key == "equal"
+            )
             for key in packets
         }
 
@@ -70,7 +72,7 @@ def westwood_decrease() -> Effects:
     name = "RTTmin/RTT (ns-3)"
     shown[name] = Curve(SIZES, shown[name].packets, [share_ratio(x) - 1.0 for x in SIZES])
     return Effects(
-        statements(slide, model=True),
+        statements(slide, "ns-3", model=True),
         shown,
         ("buffer over bandwidth-delay product", "rate over Reno's, less one"),
         "x",
@@ -79,5 +81,5 @@ def westwood_decrease() -> Effects:
             "together": [share_ratio(x) - 1.0 for x in SIZES],
             "apart": [share_ratio(x) / events[x] - 1.0 for x in SIZES],
         },
-        readings={"Westwood+, which estimates a bandwidth": statements(westwood, model=False)},
+        readings={"Westwood+, which estimates a bandwidth": statements(westwood, "ns-2", model=False)},
     )  # fmt: skip

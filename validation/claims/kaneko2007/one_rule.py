@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import TypeAlias
+
+import pandas as pd
+
 from validation.claims.effect_claims import (
     Curve,
     Effects,
@@ -23,12 +28,12 @@ from validation.claims.kaneko2007.runs import (
     share,
 )
 from validation.records import rows
-from validation.statistics import Estimate, combine, difference
+from validation.statistics import PART, Estimate, combine, difference, of_runs
 from validation.verdicts import Verdict
 
 THREE = ("kaneko2007/three-flows-ns3", "kaneko2007/three-flows-ns2")
-RTTS = ("kaneko2007/rtt-fairness-ns3", "kaneko2007/rtt-fairness-ns2")
-MORE_RTTS = "kaneko2007/rtt-fairness-seeds-ns2"
+RTTS = {"ns-2": "kaneko2007/rtt-fairness-ns2", "ns-3": "kaneko2007/rtt-fairness-ns3"}
+RTTS_NS2 = (RTTS["ns-2"], "kaneko2007/rtt-fairness-seeds-ns2")
 ADDED = ("kaneko2007/added-delay-ns3", "kaneko2007/added-delay-seeds-ns3")
 ADDED_NS2 = "kaneko2007/added-delay-ns2"
 ALONE = ("kaneko2007/windows-alone-ns3", "kaneko2007/windows-alone-seeds-ns3")
@@ -44,6 +49,8 @@ FAR_SEEDS = 8
 BDP = 100e6 * 0.08 / (8 * 1500)
 """Bandwidth-delay product of the window runs, packets."""
 FRIENDLY = ("fusion", "areno", "compound")
+Shares: TypeAlias = dict[str, dict[float, Estimate]]
+"""Shares by rule and round-trip time of the second flow."""
 
 
 @effects("K04", cases=THREE)
@@ -67,64 +74,102 @@ def three_flows() -> Effects:
     )
 
 
-@effects("K05", cases=(*RTTS, MORE_RTTS), equal=True)
+@effects("K05", cases=(RTTS["ns-3"], *RTTS_NS2), equal=True)
 def other_round_trips() -> Effects:
-    """Measure the share of the flow with the longer round trip."""
-    shares: dict[str, dict[float, Estimate]] = {}
-    level: dict[str, dict[float, Estimate]] = {}
-    model: dict[str, dict[float, Estimate]] = {}
-    for case in RTTS:
-        frame = of_cases(case) if case == RTTS[0] else of_cases(case, MORE_RTTS)
-        for rule in frame["rule"].unique():
-            if rule in NAMES and rule not in shares:
+    """Measure the share of the flow with the longer round trip, in each simulator."""
+    frames = {"ns-2": of_cases(*RTTS_NS2), "ns-3": of_cases(RTTS["ns-3"])}
+    shares: dict[str, Shares] = {tool: _by_rtt(frame) for tool, frame in frames.items()}
+    level: Shares = {}
+    model: Shares = {}
+    for tool in ("ns-3", "ns-2"):
+        for rule in shares[tool]:
+            if rule not in model:
                 chosen = f"rule == {rule!r} and long_rtt in {LONG}"
-                own = modelled(case, chosen, rules=tuple(RULES), seeds=RTT_SEEDS)
-                runs = levelled(case, chosen, rules=tuple(RULES))
-                for into, table in ((shares, frame), (model, own), (level, runs)):
+                own = modelled(RTTS[tool], chosen, rules=tuple(RULES), seeds=RTT_SEEDS)
+                runs = levelled(RTTS[tool], chosen, rules=tuple(RULES))
+                for into, table in ((model, own), (level, runs)):
                     into[rule] = {rtt: share(table, 2, rule=rule, long_rtt=rtt) for rtt in LONG}
 
-    wild = modelled(RTTS[0], f"rule in ('reno', 'fusion') and long_rtt in {LONG}", overshoot=True)
+    wild = modelled(
+        RTTS["ns-3"], f"rule in ('reno', 'fusion') and long_rtt in {LONG}", overshoot=True
+    )
 
-    def order(found: dict[str, dict[float, Estimate]], more: str, less: str) -> Estimates:
+    def order(found: Shares, more: str, less: str) -> Estimates:
+        if (more or less) not in found:
+            return ()
         others = [rule for rule in found if rule not in (more, less)]
         pairs = [(more, rule) if more else (rule, less) for rule in others]
         return tuple(difference(found[a][rtt], found[b][rtt]) for a, b in pairs for rtt in LONG)
 
-    def as_reno(found: dict[str, dict[float, Estimate]]) -> Estimates:
+    def as_reno(found: Shares) -> Estimates:
         return tuple(
-            difference(found[r][rtt], found["reno"][rtt]) for r in FRIENDLY for rtt in LONG
+            difference(found[r][rtt], found["reno"][rtt])
+            for r in FRIENDLY
+            if r in found
+            for rtt in LONG
         )
 
+    def each(quantities: Callable[[Shares], Estimates]) -> dict[str, Estimates]:
+        found = {tool: quantities(seen) for tool, seen in shares.items()}
+        return {tool: quantity for tool, quantity in found.items() if quantity}
+
+    def least_fair(found: Shares, rtt: float) -> str:
+        return NAMES[min(found, key=lambda rule: found[rule][rtt].value)]
+
+    first, last = LONG
     return Effects(
         {
             "fairest": Statement(
-                order(shares, "cubic", ""), order(model, "cubic", ""),
+                each(lambda found: order(found, "cubic", "")), order(model, "cubic", ""),
                 level=order(level, "cubic", ""),
             ),
             "least": Statement(
-                order(shares, "", "highspeed"), order(model, "", "highspeed"),
+                each(lambda found: order(found, "", "highspeed")), order(model, "", "highspeed"),
                 level=order(level, "", "highspeed"),
             ),
-            "as_reno": Statement(as_reno(shares), as_reno(model), equal=True, level=as_reno(level)),
+            "as_reno": Statement(each(as_reno), as_reno(model), equal=True, level=as_reno(level)),
         },
         {
-            NAMES[rule]: Curve(
+            f"{NAMES[rule]}, {tool}": Curve(
                 [1e3 * rtt for rtt in LONG],
                 list(found.values()),
-                [e.value for e in model[rule].values()],
-                list(level[rule].values()),
+                [e.value for e in model[rule].values()] if tool == MODELLED[rule] else (),
+                list(level[rule].values()) if tool == MODELLED[rule] else (),
             )
-            for rule, found in shares.items()
+            for tool in ("ns-3", "ns-2")
+            for rule, found in shares[tool].items()
         },
         ("round-trip time of the second flow (ms)", "its share (1)"),
-        values={"seen": [shares["reno"][LONG[0]], shares["fusion"][LONG[-1]]],
-                "limited": [model["reno"][LONG[0]], model["fusion"][LONG[-1]]],
-                "overshoot": [share(wild, 2, rule=rule, long_rtt=rtt)
-                              for rule, rtt in (("reno", LONG[0]), ("fusion", LONG[-1]))],
-                "at": {NAMES[rule]: found[LONG[-1]] for rule, found in shares.items()},
-                "model": {NAMES[rule]: found[LONG[-1]] for rule, found in model.items()},
-                "least": NAMES[min(shares, key=lambda r: shares[r][LONG[0]].value)]},
+        values={
+            "seen": [shares["ns-3"]["reno"][first], shares["ns-3"]["fusion"][last]],
+            "limited": [model["reno"][first], model["fusion"][last]],
+            "overshoot": [
+                share(wild, 2, rule=rule, long_rtt=rtt) for rule, rtt in (("reno", first), ("fusion", last))
+            ],
+            "at": {
+                tool: {NAMES[rule]: each[last] for rule, each in found.items()}
+                for tool, found in shares.items()
+            },
+            "model": {NAMES[rule]: each[last] for rule, each in model.items()},
+            "least": {rtt: least_fair(shares["ns-2"], rtt) for rtt in LONG},
+        },
     )  # fmt: skip
+
+
+MODELLED = {
+    "reno": "ns-3", "fusion": "ns-3", "areno": "ns-3", "compound": "ns-3", "cubic": "ns-3",
+    "highspeed": "ns-2", "bic": "ns-2",
+}  # fmt: skip
+"""The simulator whose settings the model and hopflow's packet level have, by rule."""
+
+
+def _by_rtt(frame: pd.DataFrame) -> Shares:
+    """Return the share of the second flow by rule and its round-trip time."""
+    return {
+        rule: {rtt: share(frame, 2, rule=rule, long_rtt=rtt) for rtt in LONG}
+        for rule in frame["rule"].unique()
+        if rule in NAMES and rule != "fast"
+    }
 
 
 @effects("K08", cases=(*ADDED, ADDED_NS2))
@@ -160,10 +205,10 @@ def added_delay() -> Effects:
     return Effects(
         {
             "fusion": Statement(
-                (beyond(falls["fusion"], -MOST),), (beyond(derived["fusion"], -MOST),),
+                {"ns-3": (beyond(falls["fusion"], -MOST),)}, (beyond(derived["fusion"], -MOST),),
                 level=(beyond(own["fusion"], -MOST),),
             ),
-            "reno": Statement((beyond(-falls["reno"], MOST), beyond(-ns2, MOST)),
+            "reno": Statement({"ns-2": (beyond(-ns2, MOST),), "ns-3": (beyond(-falls["reno"], MOST),)},
                               (beyond(-derived["reno"], MOST),),
                               level=(beyond(-own["reno"], MOST),)),
         },
@@ -189,8 +234,9 @@ def windows_alone() -> Effects:
     others = by(of_cases(ALONE_NS2), "rule", "mean_cwnd")
     return Effects(
         {
+            "below": Statement(_fewer_below()),
             "near": Statement(
-                tuple(found.values()), tuple(model.values()), equal=True, level=tuple(level.values())
+                {"ns-3": tuple(found.values())}, tuple(model.values()), equal=True, level=tuple(level.values())
             )
         },
         {
@@ -204,10 +250,39 @@ def windows_alone() -> Effects:
         ("rule", "mean window over the BDP, less one"),
         values={
             "found": {NAMES[rule]: e for rule, e in found.items()},
+            "below": {tool: {NAMES[r]: e for r, e in each.items()} for tool, each in _below().items()},
             "buffers": {each: [_above(rule, each) for rule in FRIENDLY] for each in SMALLER},
             "others": {NAMES[str(r)]: float(e.value / BDP - 1) for r, e in others.items() if r in NAMES},
         },
     )  # fmt: skip
+
+
+WARM_UP = 20.0
+"""Seconds of the windows' series that are left out."""
+RENO_BELOW = 1.0 / 3.0
+"""Part of the time that Reno's saw tooth is below the BDP with a buffer of half of it: it falls from 1.5 to 0.75 of it."""
+
+
+def _below() -> dict[str, dict[str, Estimate]]:
+    """Return the part of the time that the window of a flow alone is below the BDP, by simulator and rule."""
+    found = {}
+    for tool, case, rules in (
+        ("ns-2", ALONE_NS2, ("reno", "compound")), ("ns-3", ALONE[0], FRIENDLY)
+    ):  # fmt: skip
+        series = of_cases(case, name="series")
+        series = series[series["time"] > WARM_UP]
+        part = series.assign(low=series["cwnd"] < BDP).groupby(["rule", "seed"])["low"].mean()
+        found[tool] = {rule: of_runs(part.xs(rule).to_numpy(), PART) for rule in rules}
+    return found
+
+
+def _fewer_below() -> dict[str, Estimates]:
+    """Return how much less of the time a rule is below the BDP than Reno: ns-2's, and a saw tooth in ns-3, which has none."""
+    ns2, ns3 = _below().values()
+    return {
+        "ns-2": (difference(ns2["reno"], ns2["compound"]),),
+        "ns-3": tuple(difference(Estimate(RENO_BELOW, 0.0), ns3[rule]) for rule in FRIENDLY),
+    }
 
 
 SMALLER = (0.5, 0.1)

@@ -13,7 +13,7 @@ from dfcmodel import Flow, Link, Packets, Scenario, simulate
 from hopflow.units import mbps
 from responsefn import Independent, simulate_rule
 from validation import evidence
-from validation.checks import claim
+from validation.checks import BySimulator, claim
 from validation.claims.kaneko2007.runs import NAMES, RULES, alone
 from validation.drawing import COLOURS, figure, label, points
 from validation.keeping import kept
@@ -175,6 +175,13 @@ def judge(found: RandomLoss, *, same: float = SAME) -> Judgement:
         ),
         "heavy": packets_only(everywhere(found.ns3, LARGEST, 1.0)),
     }
+
+
+@measure.simulators
+def by_simulator(found: RandomLoss, *, same: float = SAME) -> BySimulator:
+    """Judge ns-3 alone: ns-2 has no Fusion."""
+    judged = judge(found, same=same)
+    return {"": {key: {"ns-3": sides.packets} for key, sides in judged.items()}}
 
 
 @measure.draw

@@ -21,11 +21,13 @@ from validation.claims.kaneko2007.runs import (
 from validation.records import rows
 from validation.statistics import Estimate, combine, of_runs
 
-CASES = (
-    "kaneko2007/pairs-friendly-ns3", "kaneko2007/pairs-ns3", "kaneko2007/pairs-with-fast-ns3",
-    "kaneko2007/pairs-ns2",
-)  # fmt: skip
-"""The cell of a pair is that of the first case that has it."""
+CASES = {
+    "ns-2": ("kaneko2007/pairs-ns2",),
+    "ns-3": (
+        "kaneko2007/pairs-friendly-ns3", "kaneko2007/pairs-ns3", "kaneko2007/pairs-with-fast-ns3",
+    ),
+}  # fmt: skip
+"""The cell of a pair is that of the first case of the simulator that has it."""
 NEAR = 0.1
 """Relative difference up to which a cell is that of the slide."""
 
@@ -47,13 +49,13 @@ def cells(frame: pd.DataFrame) -> Cells:
 
 
 def _equal(found: Cells) -> Estimates:
-    """Return the relative deviations from an equal share, of pairs of two friendly rules."""
+    """Return the relative deviations from an equal share, of the pairs of two friendly rules that were run."""
     names = [NAMES[rule] for rule in FRIENDLY]
     sums = {
         (a, b): combine((found[a, b], found[b, a]), (1.0, 1.0))
         for a in names
         for b in names
-        if a < b
+        if a < b and (a, b) in found
     }
     return tuple(deviation(found[a, b], total.value / 2) for (a, b), total in sums.items())
 
@@ -78,7 +80,7 @@ def _above(found: Cells) -> Estimate:
 def _changed(**how: Any) -> Estimate:
     """Return the same of changed runs of hopflow's packet level, four of each order."""
     both = "(first == 'areno' and second == 'reno') or (first == 'reno' and second == 'areno')"
-    return _above(cells(levelled(CASES[0], both, **how).assign(case="")))
+    return _above(cells(levelled(CASES["ns-3"][0], both, **how).assign(case="")))
 
 
 def _used(frame: pd.DataFrame, printed: dict[tuple[str, str], float]) -> tuple[float, float]:
@@ -88,43 +90,62 @@ def _used(frame: pd.DataFrame, printed: dict[tuple[str, str], float]) -> tuple[f
     return float(np.median(slide)), 1e-6 * float(sums.median())
 
 
-@effects("K03", cases=CASES, equal=True)
+@effects("K03", cases=(*CASES["ns-3"], *CASES["ns-2"]), equal=True)
 def pairs() -> Effects:
-    """Measure the throughput of each rule beside each other, and compare it with the slide."""
-    found = cells(of_cases(*CASES))
-    model = cells(modelled(CASES[0]).assign(case=CASES[0]))
+    """Measure the throughput of each rule beside each other in each simulator, and compare it with the slide."""
+    frames = {tool: of_cases(*names) for tool, names in CASES.items()}
+    found = {tool: cells(frame) for tool, frame in frames.items()}
+    friendly = CASES["ns-3"][0]
+    model = cells(modelled(friendly).assign(case=friendly))
     level = cells(
         pd.concat(
-            [levelled(c, rules=tuple(RULES), seeds=PAIR_SEEDS).assign(case=c) for c in CASES[:2]]
+            [
+                levelled(c, rules=tuple(RULES), seeds=PAIR_SEEDS).assign(case=c)
+                for c in CASES["ns-3"][:2]
+            ]
         )
     )
     printed = {
         (row["rule"], row["against"]): float(row["throughput_mbit_per_s"])
         for row in rows("kaneko2007_pairs.csv")
     }
-    both = [key for key in printed if key in found]
-    apart = [deviation(found[key], printed[key]) for key in both]
-    own = [deviation(level[key], printed[key]) for key in printed if key in level]
+    apart = {
+        tool: tuple(deviation(seen[key], printed[key]) for key in printed if key in seen)
+        for tool, seen in found.items()
+    }
+    own = tuple(deviation(level[key], printed[key]) for key in printed if key in level)
     curves = {}
-    for rule in dict.fromkeys(rule for rule, _ in printed):
-        kept = [key for key in both if key[0] == rule]
-        values = [found[key] for key in kept]
-        curves[rule] = Curve([other for _, other in kept], values)
-    sizes = np.abs([e.value for e in apart])
+    for tool, seen in found.items():
+        for rule in dict.fromkeys(rule for rule, _ in printed):
+            if kept := [key for key in printed if key[0] == rule and key in seen]:
+                values = [seen[key] for key in kept]
+                curves[f"{rule}, {tool}"] = Curve([other for _, other in kept], values)
+    ns3 = found["ns-3"]
     return Effects(
         {
-            "equal": Statement(_equal(found), _equal(model), equal=True, level=_equal(level)),
-            "take": Statement(_greedy(found), level=_greedy(level)),
-            "cells": Statement(tuple(apart), equal=True, level=tuple(own)),
+            "equal": Statement(
+                {tool: _equal(seen) for tool, seen in found.items()},
+                _equal(model), equal=True, level=_equal(level),
+            ),
+            "take": Statement(
+                {tool: _greedy(seen) for tool, seen in found.items()}, level=_greedy(level)
+            ),
+            "cells": Statement(apart, equal=True, level=own),
         },
         curves,
         ("the other rule", "throughput (Mb/s)"),
         values={
-            "cells": len(printed), "both": len(both), "near": int((sizes < NEAR).sum()),
-            "median": float(np.median(sizes)), "arenos": found["ARENO", "Reno"],
-            "fusions": found["Fusion", "Reno"], "own": _above(found), "level": _above(level),
+            "cells": len(printed), "near": {tool: _near(each) for tool, each in apart.items()},
+            "arenos": ns3["ARENO", "Reno"], "fusions": ns3["Fusion", "Reno"],
+            "ctcps": found["ns-2"]["CTCP", "Reno"], "own": _above(ns3), "level": _above(level),
             "inclusive": _changed(changed=(("areno", ARENO(inclusive=1)),)), "longer": _changed(longer=LONGER, seeds=2),
-            "own_cells": len(own), "own_near": sum(abs(e.value) < NEAR for e in own),
-            "used": _used(of_cases(*CASES), printed),
+            "own_near": _near(own),
+            "used": {tool: _used(frame, printed) for tool, frame in frames.items()},
         },
     )  # fmt: skip
+
+
+def _near(apart: Estimates) -> tuple[int, int, float]:
+    """Return how many cells are near those of the slide, how many were run, and the median difference."""
+    sizes = np.abs([e.value for e in apart])
+    return int((sizes < NEAR).sum()), len(sizes), float(np.median(sizes))

@@ -101,8 +101,7 @@ def far(frame: pd.DataFrame, rule: str) -> Estimate:
 def parking_lot() -> Effects:
     """Measure the throughput by the number of bottlenecks, with and without reverse traffic."""
     curves = {}
-    seen: list[Estimate] = []
-    certain: list[Estimate] = []
+    seen: dict[str, list[Estimate]] = {name: [] for name in ("ns-3", "ns-2")}
     modelled: list[Estimate] = []
     level: list[Estimate] = []
     reno: dict[int, list[Estimate]] = {}
@@ -112,10 +111,8 @@ def parking_lot() -> Effects:
         for (rule, reverse), group in frame.groupby(["rule", "reverse"]):
             rule, back = str(rule), int(str(reverse))
             found, own = by_hops(group, rule), by_hops(runs("fluid", rule, back), rule)
-            seen += falls(found)
+            seen[name] += falls(found)
             modelled += falls(own)
-            if case == CASES[1]:
-                certain += falls(found)
             curves[f"{NAMES[rule]}, {name}, {'with' if back else 'no'} reverse traffic"] = Curve(
                 list(found),
                 list(found.values()),
@@ -128,13 +125,14 @@ def parking_lot() -> Effects:
             if rule == "fusion" and not back:
                 fusion = far(group, rule)
     return Effects(
-        {"hops": Statement(tuple(seen), tuple(modelled), level=tuple(level))},
+        {"hops": Statement({tool: tuple(each) for tool, each in seen.items()}, tuple(modelled), level=tuple(level))},
         curves,
         ("bottlenecks", "throughput of a flow (Mb/s)"),
         values={
-            "down": sum(e.value > 0.0 for e in seen),
+            "down": {tool: sum(e.value > 0.0 for e in each) for tool, each in seen.items()},
+            "steps": {tool: len(each) for tool, each in seen.items()},
             "model_down": sum(e.value > 0.0 for e in modelled),
             "alone": reno[0], "reverse": reno[max(reno)], "fusion": fusion,
-            "certain": weakest(certain),
+            "certain": {tool: weakest(each) for tool, each in seen.items()},
         },
     )  # fmt: skip

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from validation import evidence
 from validation.checks import claim
 from validation.claims.malhotra2005 import bundled, chain, protocol
 from validation.claims.malhotra2005.chain import LIGHT, Setting, gain
@@ -28,6 +29,8 @@ NOTHING = 0.1
 """Fraction of the largest gain below which a gain has practically vanished."""
 VISIBLE = 1.0
 """Smallest gain that counts as visible, in per cent."""
+READINGS, SMALL_WINDOW = "malhotra2005/tcp-readings", "reading == 'window 10 packets'"
+"""The runs of TCP whose windows cannot fill the bottleneck at their longest RTT."""
 WINDOW, FLOWS = 44, 8
 """Packets of a TCP window and number of flows of the TCP runs."""
 
@@ -48,6 +51,8 @@ class LargeRtt:
         Losses per s at both queues without pausing, lambda1 = 25, by RTT.
     readings
         The chain's gain at 1000 s in all readings.
+    small, small_lost
+        TCP's gain by RTT with windows of ten packets, and its losses without pausing at the longest.
     """
 
     curves: dict[Rates, list[float]]
@@ -58,6 +63,8 @@ class LargeRtt:
     readings: dict[tuple[str, str], float]
     agreement: bundled.Agreement
     tcp: protocol.OverRtt
+    small: dict[float, Estimate]
+    small_lost: int
 
     @property
     def falls(self) -> bool:
@@ -111,7 +118,14 @@ class LargeRtt:
 
 
 @claim(
-    "M09", cases=(bundled.LARGE_RTT, bundled.THRESHOLDS, bundled.GRANULARITY, *protocol.OVER_RTT)
+    "M09",
+    cases=(
+        bundled.LARGE_RTT,
+        bundled.THRESHOLDS,
+        bundled.GRANULARITY,
+        *protocol.OVER_RTT,
+        READINGS,
+    ),
 )
 def measure() -> LargeRtt:
     """Solve the chain at very large round-trip times, and read the packet runs."""
@@ -133,7 +147,16 @@ def measure() -> LargeRtt:
         {key: gain(Setting(rtt=1000.0).read(key)) for key in chain.READINGS},
         bundled.agreement(run for s, run in data.items() if s.rtt in LARGE),
         protocol.over_rtt(),
+        protocol.gains(READINGS, query=SMALL_WINDOW),
+        _lost(),
     )
+
+
+def _lost() -> int:
+    """Return the packets lost without pausing at the longest round trip with small windows, in all runs."""
+    frame = evidence.table(READINGS).query(f"{SMALL_WINDOW} and pause == 'off'")
+    frame = frame[frame["rtt"] == frame["rtt"].max()]
+    return int(frame[["dropped_1", "dropped_2"]].to_numpy().sum())
 
 
 measure.constants_of(chain)
@@ -143,13 +166,15 @@ measure.constants_of(chain)
 def judge(found: LargeRtt, *, nothing: float = NOTHING) -> Judgement:
     """Judge whether the gain falls towards nothing, and whether the losses cease.
 
-    TCP was simulated up to 20 s, where its windows just fill the bottleneck.
+    TCP with windows of ten packets, which cannot fill the bottleneck at the longest round trip run.
     """
     ceased = found.lost[1000.0].model < nothing * found.lost[20.0].model
-    open_yet = Verdict.UNDECIDABLE
+    most = max(found.small, key=lambda rtt: found.small[rtt].value)
+    last = found.small[max(found.small)]
+    gone = combine((found.small[most], last), (nothing, -1.0))
     return {
-        "falls": Sides(Verdict.of(found.falls and found.vanishes), open_yet),
-        "ceases": Sides(Verdict.of(ceased), open_yet),
+        "falls": Sides(Verdict.of(found.falls and found.vanishes), everywhere([gone])),
+        "ceases": Sides(Verdict.of(ceased), Verdict.of(found.small_lost == 0)),
     }
 
 

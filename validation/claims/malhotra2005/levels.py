@@ -194,8 +194,8 @@ def readings(found: NumberOfRates, *, times: float = 1.0) -> dict[str, Judgement
 @measure.same_process
 def same_process(found: NumberOfRates, *, level: float = LEVEL) -> dict[str, Verdict]:
     """Judge the chain's own events."""
-    near = everywhere(found.nearer, level) is Verdict.REPRODUCED
-    not_near = everywhere([-e for e in found.nearer], level) is Verdict.REPRODUCED
+    near = everywhere(found.nearer, level) is Verdict.HOLDS
+    not_near = everywhere([-e for e in found.nearer], level) is Verdict.HOLDS
     more = everywhere([found.differences[chain.RTT]], level)
     return {"more": more, "close": Verdict.of(near, not_near)}
 

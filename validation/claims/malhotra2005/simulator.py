@@ -14,7 +14,7 @@ from validation.claims.malhotra2005 import bundled
 from validation.claims.malhotra2005.chain import solve
 from validation.drawing import COLOURS, figure, label
 from validation.statistics import Normality, Values, normality, variance_test
-from validation.verdicts import Judgement, Verdict, packets_only
+from validation.verdicts import Judgement, Verdict, model_only
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -136,8 +136,8 @@ def judge(found: Scores, *, farthest: float = FARTHEST) -> Judgement:
     headline = tests.pop("throughput").holds(farthest, len(MEASURES))
     rest = all(test.holds(farthest, len(MEASURES)) for test in tests.values())
     return {
-        "throughput": packets_only(Verdict.of(headline)),
-        "rest": packets_only(Verdict.of(rest)),
+        "throughput": model_only(Verdict.of(headline)),
+        "rest": model_only(Verdict.of(rest)),
     }
 
 

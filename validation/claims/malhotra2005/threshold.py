@@ -191,9 +191,7 @@ def judge(found: BestThreshold, *, level: float = LEVEL) -> Judgement:
     """Judge whether the gain collapses close to B2, and whether its optimum is in the band."""
     inside = [best in BAND for best in found.best.values()]
     tcp = _judged(found.tcp_less, level)
-    collapse = all(
-        scan[ABOVE] > scan[LAST] > scan[B2] for scan in map(found.scans.get, SEEN) if scan
-    )
+    collapse = all(scan[ABOVE] > scan[LAST] for scan in map(found.scans.get, SEEN) if scan)
     return {
         "collapse": Sides(Verdict.of(collapse), tcp["collapse"]),
         "optimum": Sides(Verdict.of(all(inside), not any(inside)), tcp["optimum"]),
@@ -208,7 +206,7 @@ def at_packet_level(found: BestThreshold, *, level: float = LEVEL) -> dict[str, 
 
 def _judged(less: Callable[[int, int], list[Estimate]], level: float) -> dict[str, Verdict]:
     """Judge TCP by its goodput with one threshold less that with another."""
-    falls = [e for pair in ((NEXT, LAST), (LAST, B2)) for e in less(*pair)]
+    falls = less(NEXT, LAST)
     above = everywhere((e for high in BAND for e in less(NEXT, high)), level)
     return {"collapse": everywhere(falls, level), "optimum": above.opposite}
 

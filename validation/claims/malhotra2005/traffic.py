@@ -283,7 +283,7 @@ def short_round_trips() -> Effects:
     none = Verdict.NOT_APPLICABLE
     part = [lost_part(Setting(THREE, rtt=rtt).off) for rtt in (SHORT, MIDDLE)]
     own = [level.endless(rtt, False) for rtt in (SHORT, MIDDLE)]
-    burst, loss = ([of_runs(getattr(e, name)) for e in own] for name in ("bursts", "lost"))
+    loss = [of_runs(each.lost) for each in own]
     frame = frame.assign(timeout_rate=frame["timeouts"] / frame["measured_time"])
     alike = [level.endless(SHORT, False, sender) for sender in level.SENDERS]
     return Effects(
@@ -295,9 +295,7 @@ def short_round_trips() -> Effects:
                 (Estimate(part[0] - part[1], 0.0),),
                 level=(difference(*loss),),
             ),
-            "bursts": Statement(
-                (difference(bursts[SHORT], bursts[MIDDLE]),), none, level=(difference(*burst),)
-            ),
+            "bursts": Statement(Verdict.UNDECIDABLE),
         },
         {
             "endless files": Curve(list(gains), list(gains.values()), list(exact.values())),

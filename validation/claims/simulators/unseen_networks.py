@@ -33,7 +33,7 @@ from validation.network_comparison import (
 from validation.network_runs import CASE, FRESH_CASE, fluid
 from validation.random_networks import FRESH
 from validation.unseen_networks import NETWORKS, SEEDS, SET_ASIDE, Network
-from validation.verdicts import Judgement, Verdict, packets_only
+from validation.verdicts import Judgement, Verdict, model_only
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -182,7 +182,7 @@ def judge(
     met = criteria(found.aside, **limits)
     fresh = criteria(found.fresh, measured_accuracies()["fluid"].half_width, **limits)
     met |= {f"fresh-{key}": fresh[key] for key in ("worst", "losses", "first", "interval")}
-    return {key: packets_only(Verdict.of(holds)) for key, holds in met.items()}
+    return {key: model_only(Verdict.of(holds)) for key, holds in met.items()}
 
 
 @measure.draw

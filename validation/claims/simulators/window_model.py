@@ -34,7 +34,7 @@ from validation.claims.simulators.reno import ENOUGH
 from validation.drawing import COLOURS, errorbars, label, panels
 from validation.keeping import kept
 from validation.statistics import of_runs, within
-from validation.verdicts import Judgement, packets_only
+from validation.verdicts import Judgement, model_only
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -217,7 +217,7 @@ def judge(found: WindowModel, *, apart: float = APART) -> Judgement:
     """Judge every rule in every simulator within a tolerance."""
     rows = {pair: found.of(*pair) for pair in found.pairs}
     return {
-        f"{rule}, {tool}": packets_only(within(of["ratio"], of["error"], apart))
+        f"{rule}, {tool}": model_only(within(of["ratio"], of["error"], apart))
         for (rule, tool), of in rows.items()
     }
 

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
+from validation.checks import BySimulator
 from validation.claims.effect_claims import where
 from validation.claims.takano2006 import studies
 from validation.claims.takano2006.studies import FAIR, HOSTS, SETTLED, START, Efficiencies, Study
 from validation.statistics import Swing, Values, ranked, swings
-from validation.verdicts import Sides, Verdict
+from validation.verdicts import Judgement, Sides, Verdict
 
 SCENARIOS = ("1", "2", "3", "4", "4S", "4L", "4R", "4N", "5", "6")
 NONE = Verdict.NOT_APPLICABLE
+STEADIER = 2.0
+"""Multiple of the standard deviation over time with DFC from which on a flow without it counts as less steady."""
 
 
 class Hosts(NamedTuple):
@@ -122,7 +125,7 @@ def low(matrix: Matrix, hosts: Hosts) -> Sides[Verdict]:
             continue
         high, runs = dfc.of(hosts).mean, alone.of(hosts).mean
         moved = {ranked(high, runs + bias), ranked(high, runs - bias)}
-        verdicts.append(moved.pop() if len(moved) == 1 else Verdict.NOT_REPRODUCED)
+        verdicts.append(moved.pop() if len(moved) == 1 else Verdict.INCONCLUSIVE)
     return Sides(*verdicts)
 
 
@@ -132,9 +135,45 @@ def without(matrix: Matrix, hosts: Hosts, judge: Callable[[Swing], Verdict]) -> 
     return Sides(*(judge(cell.of(hosts)) if cell else NONE for cell in cells))
 
 
+def less_steady(matrix: Matrix, hosts: Hosts, times: float) -> Sides[Verdict]:
+    """Judge whether the standard deviations over time without DFC rank above several times those with DFC."""
+    verdicts = []
+    for dfc, alone in zip(matrix.with_dfc[hosts.with_dfc], matrix.without(hosts), strict=True):
+        if alone is None:
+            verdicts.append(NONE)
+        else:
+            verdicts.append(ranked(alone.of(hosts).absolute, times * dfc.of(hosts).absolute))
+    return Sides(*verdicts)
+
+
 def moves(runs: Swing, unstable: float) -> Verdict:
     """Judge whether every run is unstable; that all are steady is the opposite."""
     return swings(runs.relative, unstable, studies.STEADY * unstable)
+
+
+def by_simulator(
+    readings: Mapping[str, Judgement], simulators: Mapping[str, tuple[str, ...]]
+) -> BySimulator:
+    """Return the verdicts of packets under the simulators that ran what a statement compares.
+
+    Parameters
+    ----------
+    readings
+        By the name of the reading; "" is the default one.
+    simulators
+        By the key of the statement: ns-3 has the runs with DFC, ns-2 those without.
+    """
+    return {
+        name: {
+            key: dict.fromkeys(simulators[key], sides.packets)
+            for key, sides in judgement.items()
+            if sides.packets is not NONE
+        }
+        for name, judgement in readings.items()
+    }
+
+
+NS2, NS3, BOTH = ("ns-2",), ("ns-3",), ("ns-2", "ns-3")
 
 
 def _with_dfc(study: Study, host: str) -> Sides[Cell]:

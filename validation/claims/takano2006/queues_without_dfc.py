@@ -15,11 +15,11 @@ from validation.claims.takano2006.queues import (
     Queues,
     Runs,
     at_packet_level,
-    every,
     without_dfc,
 )
 from validation.drawing import BLUE, RED, label, panels
-from validation.verdicts import Judgement, Verdict
+from validation.statistics import mostly
+from validation.verdicts import Judgement, Sides, Verdict
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -57,27 +57,35 @@ def measure() -> AtNode15:
 measure.constants_of(studies, queues)
 
 
-def _statements(empty: float) -> dict[str, Callable[[Queues], bool]]:
+def _statements(empty: float, alone: float) -> dict[str, Callable[[Queues], bool]]:
     """Return whether the packets of a run are at node 15, and whether it overflows and drains."""
     full = BUFFER - 1  # ns-2's queue does not count the packet in service
     return {
-        "at_node_15": lambda queues: queues.share_of_merge > ALONE,
+        "at_node_15": lambda queues: queues.share_of_merge > alone,
         "overflows": lambda queues: queues.peak_of_merge >= full and queues.dropped[MERGE] > 0,
         "drains": lambda queues: queues.left < empty * BUFFER,
     }
 
 
 @measure.judge
-def judge(found: AtNode15, *, empty: float = EMPTY) -> Judgement:
-    """Judge the statements in every run."""
-    return {key: every(found.runs, holds) for key, holds in _statements(empty).items()}
+def judge(found: AtNode15, *, empty: float = EMPTY, alone: float = ALONE) -> Judgement:
+    """Judge whether the statements hold in most packet runs, and in each of the few of the fluid."""
+
+    def of_runs(holds: Callable[[Queues], bool]) -> Sides[Verdict]:
+        fluid, packets = found.runs
+        return Sides(Verdict.of(all(map(holds, fluid))), mostly(map(holds, packets)))
+
+    return {key: of_runs(holds) for key, holds in _statements(empty, alone).items()}
 
 
 @measure.packet_level
-def packet_level(found: AtNode15, *, empty: float = EMPTY) -> dict[str, Verdict]:
+def packet_level(
+    found: AtNode15, *, empty: float = EMPTY, alone: float = ALONE
+) -> dict[str, Verdict]:
     """Judge the same in the runs of hopflow's packet level."""
-    found_in_all = {key: all(map(holds, found.level)) for key, holds in _statements(empty).items()}
-    return {key: Verdict.of(each) for key, each in found_in_all.items()}
+    return {
+        key: mostly(map(holds, found.level)) for key, holds in _statements(empty, alone).items()
+    }
 
 
 @measure.draw

@@ -6,16 +6,19 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from dfcmodel import simulate, takano2006
-from validation.checks import claim
+from validation.checks import BySimulator, claim
 from validation.claims.takano2006 import matrices, studies
 from validation.claims.takano2006.axes import band, efficiency_axes
 from validation.claims.takano2006.matrices import (
     NONE,
+    NS2,
+    NS3,
     READINGS,
     SCENARIOS,
     Cell,
     Hosts,
     Matrix,
+    by_simulator,
     matrix,
     moves,
     without,
@@ -122,6 +125,17 @@ def readings(
 ) -> dict[str, Judgement]:
     """Judge the same with other hosts, and of the whole network."""
     return {name: judged(found.matrix, hosts, near, unstable) for name, hosts in READINGS.items()}
+
+
+@measure.simulators
+def apart(
+    found: Scenario6, *, near: float = studies.NEAR, unstable: float = studies.UNSTABLE
+) -> BySimulator:
+    """Tell the simulators apart: with DFC ns-3, without ns-2."""
+    default = {"": judge(found, near=near, unstable=unstable)}
+    needed = dict.fromkeys(("low", "unstable", "lossy"), NS2)
+    needed |= dict.fromkeys(("dfc_low", "dfc_unstable", "dfc_lossy"), NS3)
+    return by_simulator(default | readings(found, near=near, unstable=unstable), needed)
 
 
 def judged(matrix: Matrix, hosts: Hosts, near: float, unstable: float) -> Judgement:

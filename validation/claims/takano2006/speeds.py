@@ -6,18 +6,21 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from validation.checks import claim
+from validation.checks import BySimulator, claim
 from validation.claims.takano2006 import axes, studies
 from validation.claims.takano2006.axes import band, efficiency_axes
 from validation.claims.takano2006.level import by_convention, swings_of
 from validation.claims.takano2006.matrices import (
+    BOTH,
+    NS3,
     READINGS,
+    STEADIER,
     Hosts,
     Matrix,
+    by_simulator,
+    less_steady,
     low,
     matrix,
-    moves,
-    without,
 )
 from validation.claims.takano2006.studies import Study
 from validation.drawing import BLUE, GREEN, RED, figure
@@ -82,24 +85,30 @@ measure.constants_of(studies, axes)
 
 
 @measure.judge
-def judge(
-    found: Speed, *, near: float = studies.NEAR, unstable: float = studies.UNSTABLE
-) -> Judgement:
-    """Judge the paper's statements on one speed: near 0.5 with DFC, unstable and low without."""
-    return judged(found.matrix, Hosts(), near, unstable)
+def judge(found: Speed, *, near: float = studies.NEAR, times: float = STEADIER) -> Judgement:
+    """Judge the paper's statements on one speed: near 0.5 with DFC, less steady and low without."""
+    return judged(found.matrix, Hosts(), near, times)
 
 
 @measure.readings
 def readings(
-    found: Speed, *, near: float = studies.NEAR, unstable: float = studies.UNSTABLE
+    found: Speed, *, near: float = studies.NEAR, times: float = STEADIER
 ) -> dict[str, Judgement]:
     """Judge the same with other hosts, and of the whole network."""
-    return {name: judged(found.matrix, hosts, near, unstable) for name, hosts in READINGS.items()}
+    return {name: judged(found.matrix, hosts, near, times) for name, hosts in READINGS.items()}
+
+
+@measure.simulators
+def apart(found: Speed, *, near: float = studies.NEAR, times: float = STEADIER) -> BySimulator:
+    """Tell the simulators apart: with DFC ns-3, without ns-2; comparisons need both."""
+    default = {"": judge(found, near=near, times=times)}
+    needed = {"settles": NS3, "unstable": BOTH, "low": BOTH}
+    return by_simulator(default | readings(found, near=near, times=times), needed)
 
 
 @measure.packet_level
 def at_packet_level(
-    found: Speed, *, near: float = studies.NEAR, unstable: float = studies.UNSTABLE
+    found: Speed, *, near: float = studies.NEAR, times: float = STEADIER
 ) -> dict[str, Verdict]:
     """Judge the same at hopflow's packet level, where the scenario is run."""
     if found.level is None:
@@ -107,17 +116,17 @@ def at_packet_level(
     dfc, alone = found.level
     return {
         "settles": settles(dfc, studies.FAIR, near),
-        "unstable": moves(alone, unstable),
+        "unstable": ranked(alone.absolute, times * dfc.absolute),
         "low": ranked(dfc.mean, alone.mean),
     }
 
 
-def judged(matrix: Matrix, hosts: Hosts, near: float, unstable: float) -> Judgement:
+def judged(matrix: Matrix, hosts: Hosts, near: float, times: float) -> Judgement:
     """Judge one reading of the hosts."""
     fair, dfc = matrix.fair(hosts), matrix.with_dfc[hosts.with_dfc]
     return {
         "settles": dfc.each(lambda cell: settles(cell.of(hosts), fair, near)),
-        "unstable": without(matrix, hosts, lambda runs: moves(runs, unstable)),
+        "unstable": less_steady(matrix, hosts, times),
         "low": low(matrix, hosts),
     }
 

@@ -15,7 +15,7 @@ from validation.claims.kaneko2007.runs import of_cases
 from validation.claims.yang2001.sharing import UDP_RATE
 from validation.keeping import kept
 from validation.records import rows
-from validation.statistics import PART, Estimate, of_runs
+from validation.statistics import PART, Estimate, difference, mostly, of_runs
 from validation.verdicts import Verdict
 
 TIMES = ("yang2001/transfer-times", "yang2001/transfer-times-100mb")
@@ -31,6 +31,8 @@ LONGEST = 1000
 """Simulated time at hopflow's packet level, s."""
 DELAY, BUFFER, PACKET = 0.048, 50, 1000
 """Round-trip time without queues in s, buffer in packets of UDP and TCP, bytes of TCP's packets."""
+LONG = 10_000_000
+"""Size in bytes from which the start of a transfer does not decide its time."""
 LEAST = 100_000
 """Size in bytes from which a transfer outlasts its slow start."""
 
@@ -46,7 +48,7 @@ def transfer_times() -> Effects:
     first, last, mean = (getattr(groups, name)().unstack() for name in ("min", "max", "mean"))  # noqa: PD010
     ahead = first["TCP"] > last["UDP"]
     sizes = [int(size) for size in sorted(frame["size"].unique())]
-    before = tuple(of_runs((first["TCP"] / last["UDP"]).loc[size] - 1.0) for size in sizes)
+    gaps = {size: of_runs((mean["TCP"] - mean["UDP"]).loc[size]) for size in sizes}
     rate = {size: of_runs(8.0 * FLOWS * size / last["TCP"].loc[size]) for size in sizes}
     means = {
         (protocol, size): of_runs(mean[protocol].loc[size])
@@ -66,15 +68,38 @@ def transfer_times() -> Effects:
     }
     return Effects(
         {
-            "before": Statement(before, (Estimate(exact, 0.0),)),
+            "before": Statement(mostly(ahead.to_numpy().ravel()), (Estimate(exact, 0.0),)),
+            "grows": Statement(
+                tuple(difference(gaps[b], gaps[a]) for a, b in itertools.pairwise(sizes)),
+                tuple(
+                    Estimate((alone[b] - alone[a]) * exact / 2.0, 0.0)
+                    for a, b in itertools.pairwise(sizes)
+                ),
+            ),
             "rate": Statement(
                 tuple(deviation(rate[s], LINK) for s in sizes if s >= LEAST),
                 (Estimate(0.0, 0.0),),
                 equal=True,
             ),
             "times": Statement(
-                tuple(deviation(e, float(table[key])) for key, e in means.items()),
-                tuple(Estimate(alone[s] / float(table["UDP", s]) - 1.0, 0.0) for s in sizes),
+                tuple(
+                    deviation(e, float(table[protocol, s]))
+                    for (protocol, s), e in means.items()
+                    if s >= LONG
+                ),
+                tuple(
+                    Estimate(alone[s] / float(table["UDP", s]) - 1.0, 0.0)
+                    for s in sizes
+                    if s >= LONG
+                ),
+                equal=True,
+            ),
+            "short": Statement(
+                tuple(
+                    deviation(e, float(table[protocol, s]))
+                    for (protocol, s), e in means.items()
+                    if s < LONG
+                ),
                 equal=True,
             ),
         },

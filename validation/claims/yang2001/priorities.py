@@ -149,7 +149,7 @@ def _timeouts(case: str) -> Estimate:
     return of_runs(flows.groupby("seed")["timeouts"].mean().to_numpy())
 
 
-@effects("Y05", cases=(*cases("cc/be", "ts/be"), SHORT))
+@effects("Y05", cases=(*cases("cc/be", "ts/be"), SHORT), least=FAR)
 def best_effort_among_regulated() -> Effects:
     """Measure best-effort flows beside regulated ones."""
 
@@ -157,7 +157,9 @@ def best_effort_among_regulated() -> Effects:
         others = [
             (c[0], c[1]) for c in frame.columns.to_list() if (c[0], c[1][:3]) != ("be", "UDP")
         ]
-        return tuple(apart(frame, other, ("be", udp), FAR) for other in others for udp in UDP)
+        return tuple(
+            beyond(apart(frame, other, ("be", udp)), FAR - 1.0) for other in others for udp in UDP
+        )
 
     environments = ("cc/be", "ts/be")
 
@@ -173,7 +175,7 @@ def best_effort_among_regulated() -> Effects:
         for d in DISCIPLINES
     }
     return Effects(
-        both(statements),
+        both(statements, least={"fastest": FAR}),
         {
             "best-effort UDP": Curve(
                 list(udp),
@@ -187,11 +189,11 @@ def best_effort_among_regulated() -> Effects:
         },
         ("environment and discipline", "mean transfer time (s)"),
         values={"udp": udp},
-        readings=with_short_queues(statements),
+        readings=with_short_queues(statements, least={"fastest": FAR}),
     )
 
 
-@effects("Y06", cases=(*cases("be/be"), SHORT, *QUEUES), equal=True)
+@effects("Y06", cases=(*cases("be/be"), SHORT, *QUEUES), equal=True, least=FAR)
 def best_effort_alone() -> Effects:
     """Measure best-effort flows alone."""
 
@@ -216,7 +218,7 @@ def best_effort_alone() -> Effects:
 
     found = ratios(seen)
     return Effects(
-        both(statements, equal="same"),
+        both(statements, equal="same", least={"udp": FAR}),
         {
             "TCP over UDP": Curve(
                 list(found), list(found.values()), [e.value for e in ratios(modelled).values()]
@@ -228,7 +230,7 @@ def best_effort_alone() -> Effects:
             "usual": (_behind("DRR.drr_limit", 25000), _behind("SFQ.sfq_limit", 40)),
             "buckets": (_behind("DRR.drr_buckets", 250), _behind("SFQ.sfq_buckets", 256)),
         },
-        readings=with_short_queues(statements, equal="same"),
+        readings=with_short_queues(statements, equal="same", least={"udp": FAR}),
     )  # fmt: skip
 
 
@@ -389,6 +391,7 @@ def gain_over_best_effort() -> Effects:
             "gaining": [n for n, e in found.items() if e.value > 0],
             "second": [gains(times)["FCFS TCP2"] for times in (seen, short, modelled)],
         },
+        readings=with_short_queues(statements),
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from typing import Any
 
 import pandas as pd
 
@@ -14,24 +15,30 @@ from validation.claims.yang2001.tables import (
     DISCIPLINES,
     TCP,
     apart,
-    by_seed,
     case_of,
     cases,
     classes,
     regulated,
     under,
 )
-from validation.statistics import PART, Estimate, of_runs
+from validation.statistics import PART, Estimate, mostly, of_runs
 from validation.verdicts import Verdict
 
 
 def _spreads(environment: str, discipline: str) -> pd.DataFrame:
-    return under(by_seed(case_of(environment, discipline), "std"), regulated(environment))
+    """Return by seed the standard deviation of the mean times of the classes over the ratios of TCP to UDP.
+
+    The quantity of the paper's Table 6: best-effort UDP beside a regulated source takes 8 s for each
+    percent of UDP, whose mean and deviation over the 19 ratios are the table's.
+    """
+    means = classes(case_of(environment, discipline)).reset_index("tcp_flows")
+    found: Any = means.drop(columns="tcp_flows", level=0).groupby("seed").std(ddof=0)
+    return under(found.dropna(axis="columns", how="all"), regulated(environment))
 
 
 @effects("Y13", cases=(*cases("cc/cc", "ts/ts", "cc/be", "ts/be"), CONTROL))
 def spread_of_times() -> Effects:
-    """Measure the standard deviation of the times within a class."""
+    """Measure the standard deviation over the ratios of the mean times of a class."""
     pairs = [(("cc/cc", "ts/ts"), d) for d in DISCIPLINES]
     pairs += [(("cc/be", "ts/be"), d) for d in DISCIPLINES]
     share = []
@@ -52,12 +59,12 @@ def spread_of_times() -> Effects:
     return Effects(
         {
             "below": Statement((beyond(most, 0.5),), Verdict.NOT_APPLICABLE),
-            "priority": Statement(steps, Verdict.NOT_APPLICABLE),
+            "priority": Statement(mostly(e.value > 0.0 for e in steps)),
         },
         curves,
-        ("class of flows", "standard deviation of the transfer time (s)"),
+        ("class of flows", "standard deviation over the ratios (s)"),
         values={
-            "share": most, "shrinks": [d for d, e in zip(DISCIPLINES, steps[2::3], strict=True) if e.value < 0.0],
+            "share": most, "steps": (sum(e.value > 0.0 for e in steps), len(steps)), "shrinks": [d for d, e in zip(DISCIPLINES, steps[2::3], strict=True) if e.value < 0.0],
             "with": [_last_step(None, pair) for pair in LAST_STEPS],
             "without": [_last_step("lost", pair) for pair in LAST_STEPS],
         },
@@ -118,7 +125,7 @@ def spread_by_discipline() -> Effects:
             "stable": Statement(stable, Verdict.NOT_APPLICABLE),
         },
         {"cc/cc": Curve(DISCIPLINES, [of_runs(total[d].to_numpy()) for d in DISCIPLINES])},
-        ("discipline", "standard deviation, mean of the classes (s)"),
+        ("discipline", "standard deviation over the ratios, mean of the classes (s)"),
         values={"total": {d: of_runs(values.to_numpy()) for d, values in total.items()},
                 "against": sum(e.value < 0 for e in ts), "steps": len(ts),
                 "slots": {scale: _spread_at(scale) for scale in (1.0, FEW_SLOTS)}},

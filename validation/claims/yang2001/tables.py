@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import pandas as pd
@@ -56,10 +56,21 @@ def seen(environment: str, discipline: str) -> pd.DataFrame:
     return by_seed(case_of(environment, discipline))
 
 
-def both(make: Callable[[Times], dict[str, Estimates]], equal: str = "") -> dict[str, Statement]:
-    """Return statements made from the packet runs and from the model in the same way."""
+def both(
+    make: Callable[[Times], dict[str, Estimates]],
+    equal: str = "",
+    least: Mapping[str, float] | None = None,
+) -> dict[str, Statement]:
+    """Return statements made from the packet runs and from the model in the same way.
+
+    ``least`` has the smallest difference that counts of the statements that have one.
+    """
     packets, model = make(seen), make(modelled)
-    return {key: Statement(packets[key], model[key], equal=key == equal) for key in packets}
+    counts = least or {}
+    return {
+        key: Statement(packets[key], model[key], key == equal, least=counts.get(key, 0.0))
+        for key in packets
+    }
 
 
 SHORT = "yang2001/short-queues"
@@ -92,11 +103,17 @@ def small_windows(environment: str, discipline: str) -> pd.DataFrame:
 
 
 def with_short_queues(
-    make: Callable[[Times], dict[str, Estimates]], equal: str = ""
+    make: Callable[[Times], dict[str, Estimates]],
+    equal: str = "",
+    least: Mapping[str, float] | None = None,
 ) -> dict[str, dict[str, Statement]]:
     """Return the reading with short queues of statements made like those of `both`."""
-    found = make(short).items()
-    return {"short queues": {k: Statement(e, equal=k == equal) for k, e in found}}
+    found, counts = make(short).items(), least or {}
+    return {
+        "short queues": {
+            k: Statement(e, equal=k == equal, least=counts.get(k, 0.0)) for k, e in found
+        }
+    }
 
 
 def by_seed(case: str, statistic: str = "mean") -> pd.DataFrame:

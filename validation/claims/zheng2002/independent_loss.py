@@ -23,7 +23,7 @@ from validation.claims.zheng2002.loss_sweeps import (
 )
 from validation.drawing import COLOURS, errorbars, figure, label
 from validation.statistics import Values, half_width
-from validation.verdicts import Judgement, Sides, Verdict, packets_only
+from validation.verdicts import Judgement, Verdict, model_only
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -141,10 +141,10 @@ def judge(found: IndependentLoss, *, constant: float = CONSTANT_TOLERANCE) -> Ju
     seen = all(abs(value - STATED[rule]) <= half for rule, (value, half) in found.limit.items())
     near = Verdict.of(max(LIFT.values()) - 1 <= SQRT_STEPS[200])
     return {
-        "near": Sides(near, judge_steps(small, NEAR_STEPS)),
-        "far": packets_only(judge_steps(large, FAR_STEPS)),
-        "pftk": packets_only(judge_steps({REFERENCE: found.pftk}, PFTK_STEPS)),
-        "constants": Sides(Verdict.of(derived), Verdict.of(seen)),
+        "near": model_only(Verdict.all_of([near, judge_steps(small, NEAR_STEPS)])),
+        "far": model_only(judge_steps(large, FAR_STEPS)),
+        "pftk": model_only(judge_steps({REFERENCE: found.pftk}, PFTK_STEPS)),
+        "constants": model_only(Verdict.of(derived and seen)),
     }
 
 

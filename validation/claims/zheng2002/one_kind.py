@@ -29,27 +29,36 @@ OTHERS = {"ns-2's decrease setting is b": (MANY, "b"), "RED thresholds of 5 and 
 """Readings beside the default: the case, and what ns-2's ``decrease_num_`` means."""
 
 
+LOWER, HIGH = 60, 90
+"""Windows in packets: one below that at which the paper calls the utilisation high, and that one."""
+
+
 @effects("Z03", cases=(SWEEP,), least=VISIBLE)
 def one_flow_by_its_window() -> Effects:
     """Measure utilisation and loss of one flow by its largest window."""
     frame = where(SWEEP, "link", background=0)
     used, lost = (by(frame, "window", column, PART) for column in ("utilisation", "loss"))
     below = [window for window in used if window <= FULL]
-    rises = [beyond(difference(used[b], used[a]), VISIBLE) for a, b in itertools.pairwise(below)]
+    rises = [beyond(difference(used[b], used[a]), -VISIBLE) for a, b in itertools.pairwise(below)]
     above = [window for window in used if window > FULL]
     first = used[below[0]].value / below[0]
     linear = tuple(min(first * window, 1.0) for window in used)
-    grows = [linear[n + 1] - linear[n] - VISIBLE for n in range(len(below) - 1)]
+    grows = [linear[n + 1] - linear[n] + VISIBLE for n in range(len(below) - 1)]
     own, own_lost = (
         {window: of_link(Dumbbell(RULES[:1], window=window), column) for window in used}
         for column in ("utilisation", "loss")
     )
-    climb = [beyond(difference(own[b], own[a]), VISIBLE) for a, b in itertools.pairwise(below)]
+    climb = [beyond(difference(own[b], own[a]), -VISIBLE) for a, b in itertools.pairwise(below)]
+    high = [beyond(difference(each[HIGH], each[LOWER]), VISIBLE) for each in (used, own)]
+    exact = first * (HIGH - LOWER) - VISIBLE
     return Effects(
         {
             "rises": Statement(
                 tuple(rises), tuple(Estimate(value, 0.0) for value in grows), level=tuple(climb),
-                least=VISIBLE,
+                least=-VISIBLE,
+            ),
+            "high": Statement(
+                (high[0],), (Estimate(exact, 0.0),), level=(high[1],), least=VISIBLE
             ),
             "lossless": Statement(
                 tuple(beyond(-lost[window], -1e-5) for window in below),
@@ -145,7 +154,6 @@ def number_of_tcp_flows() -> Effects:
         return {
             "peak": Statement(
                 tuple(falls),
-                tuple(Estimate(-VISIBLE, 0.0) for _ in others),
                 level=tuple(less),
                 least=VISIBLE,
             ),
@@ -203,9 +211,7 @@ def kinds_of_flows() -> Effects:
         ]
         orders = [b - a for one, two in pairs for a, b in zip(model[one], model[two], strict=True)]
         return {
-            "utilisation": Statement(
-                tuple(order), (Estimate(-VISIBLE, 0.0),), level=tuple(above), least=VISIBLE
-            ),
+            "utilisation": Statement(tuple(order), level=tuple(above), least=VISIBLE),
             "loss": Statement(
                 tuple(reverse),
                 tuple(Estimate(round(x, 6), 0.0) for x in orders),

@@ -22,7 +22,7 @@ from validation.claims.zheng2002.loss_sweeps import (
 )
 from validation.drawing import figure, label
 from validation.statistics import Values
-from validation.verdicts import Judgement, Sides, Verdict, packets_only
+from validation.verdicts import Judgement, Verdict, model_only
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -138,10 +138,10 @@ def judge(found: PeriodicLoss, *, tfrc: float = TFRC_TOLERANCE) -> Judgement:
     below = all(np.all(each.ratio + each.half < 1) for each in precise)
     above = any(np.any(each.ratio - each.half > 1) for each in precise)
     return {
-        "recovery": packets_only(loss_sweeps.judge_steps(found.recovery, RECOVERY_STEPS)),
-        "larger": Sides(Verdict.of(found.larger), Verdict.of(below, above)),
-        "precise": packets_only(loss_sweeps.judge_steps(found.precise, PRECISE_STEPS)),
-        "tfrc": packets_only(found.tfrc.keeps(tfrc)),
+        "recovery": model_only(loss_sweeps.judge_steps(found.recovery, RECOVERY_STEPS)),
+        "larger": model_only(Verdict.all_of([Verdict.of(found.larger), Verdict.of(below, above)])),
+        "precise": model_only(loss_sweeps.judge_steps(found.precise, PRECISE_STEPS)),
+        "tfrc": model_only(found.tfrc.keeps(tfrc)),
     }
 
 

@@ -96,7 +96,7 @@ def throughput_with_red() -> Effects:
         found = _compared(_chosen("link", **reading), "utilisation", 1.0).values()
         own = _compared(_both("link"), "utilisation", 1.0).values()
         return Statement(
-            tuple(beyond(e, VISIBLE) for e in found), (Estimate(-VISIBLE, 0.0),),
+            tuple(beyond(e, VISIBLE) for e in found),
             level=tuple(beyond(e, VISIBLE) for e in own), least=VISIBLE,
         )  # fmt: skip
 
@@ -150,7 +150,7 @@ def marks_instead_of_drops() -> Effects:
             spared.append([_marked(one, other, n) for n in x])
         return {
             "utilisation": Statement(
-                tuple(used), (Estimate(-VISIBLE, 0.0),),
+                tuple(used),
                 level=tuple(beyond(_ecn(n, "utilisation"), VISIBLE) for n in OWN),
                 least=VISIBLE,
             ),

@@ -11,7 +11,7 @@ from responsefn import (
 )
 
 
-@pytest.mark.parametrize("rtt", [0.01, 0.1])
+@pytest.mark.parametrize("rtt", [pytest.param(0.01, marks=pytest.mark.slow), 0.1])
 def test_cubic_between_cubic_and_reno_is_the_simulation(rtt):
     """Where a cycle has parts of both kinds, RFC 9438's larger of two forms is up to 4 % low."""
     first, last = 0.463 * rtt**3, 13.6 * rtt**3

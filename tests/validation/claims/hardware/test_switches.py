@@ -25,4 +25,4 @@ def test_depths_grow_with_their_percentile_and_stay_about_the_buffer() -> None:
 
 def test_both_rules_and_all_numbers_of_flows_are_there() -> None:
     assert {row["algorithm"] for row in rows("spang2021_queue_depths.csv")} == {"reno", "cubic"}
-    assert len(check().statements["flows"].packets) > 10
+    assert len(check().statements["flows"].model) > 10

@@ -8,7 +8,7 @@ from validation.claims.kaneko2007 import random_loss
 from validation.statistics import PART, Estimate, quantile
 from validation.verdicts import Verdict
 
-R, C, N = Verdict.REPRODUCED, Verdict.CONTRADICTED, Verdict.NOT_REPRODUCED
+R, C, N = Verdict.HOLDS, Verdict.CONTRADICTED, Verdict.INCONCLUSIVE
 
 
 def share(value: float, half: float) -> Estimate:

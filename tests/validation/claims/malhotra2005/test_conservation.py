@@ -9,7 +9,7 @@ import pytest
 from validation.claims.malhotra2005 import bundled, chain, conservation
 from validation.verdicts import Verdict
 
-R, C = Verdict.REPRODUCED, Verdict.CONTRADICTED
+R, C = Verdict.HOLDS, Verdict.CONTRADICTED
 
 
 def test_one_lost_packet_breaks_the_flow_balance(doctor, judged) -> None:

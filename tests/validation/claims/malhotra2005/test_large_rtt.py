@@ -28,4 +28,14 @@ def test_a_gain_that_stays_is_seen(doctor, process) -> None:
     doctor(bundled.LARGE_RTT, stay)
     found = process("M09")
     assert part(found, 0) is Verdict.CONTRADICTED
-    assert part(found, 1) is Verdict.REPRODUCED
+    assert part(found, 1) is Verdict.HOLDS
+
+
+def test_tcp_whose_gain_stays_is_seen(doctor, judged) -> None:
+    """With windows of ten packets, which cannot fill the link at the longest round trip."""
+
+    def stay(frame: Any) -> None:
+        frame.loc[rows(frame, reading="window 10 packets", rtt=5.0, pause="on"), "goodput"] *= 1.05
+
+    doctor("malhotra2005/tcp-readings", stay)
+    assert judged("M09")["falls"].packets is Verdict.CONTRADICTED

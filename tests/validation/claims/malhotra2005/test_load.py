@@ -36,7 +36,7 @@ def test_a_gain_that_falls_with_the_load_is_seen(doctor, process) -> None:
         frame["throughput_half_width"] /= 10
 
     doctor((bundled.LOAD, bundled.THRESHOLDS, bundled.GRANULARITY), fall)
-    assert part(process("M04"), 0) is Verdict.REPRODUCED
+    assert part(process("M04"), 0) is Verdict.HOLDS
 
 
 def test_an_influence_of_the_rtt_that_grows_is_seen(doctor, process) -> None:
@@ -45,7 +45,7 @@ def test_an_influence_of_the_rtt_that_grows_is_seen(doctor, process) -> None:
         frame.loc[at, "throughput"] *= 1.3
 
     doctor(bundled.LOAD, grow)
-    assert part(process("M04"), 1) is not Verdict.REPRODUCED
+    assert part(process("M04"), 1) is not Verdict.HOLDS
 
 
 def test_a_gain_of_tcp_that_grows_with_the_load_is_seen(doctor, judged) -> None:

@@ -17,8 +17,8 @@ def test_a_bias_of_half_a_per_cent_is_seen(doctor, judged) -> None:
 
     doctor(bundled.THRESHOLDS, shift)
     found = judged("S04")
-    assert found["throughput"].packets is Verdict.CONTRADICTED
-    assert found["rest"].packets is Verdict.REPRODUCED
+    assert found["throughput"].model is Verdict.CONTRADICTED
+    assert found["rest"].model is Verdict.HOLDS
 
 
 def test_scatter_of_seeds_is_an_f_test() -> None:

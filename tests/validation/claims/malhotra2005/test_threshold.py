@@ -26,4 +26,4 @@ def test_an_optimum_at_15_is_seen(doctor, process) -> None:
         frame.loc[rows(frame, high_threshold=15), "throughput"] *= 1.1
 
     doctor(bundled.THRESHOLDS, move)
-    assert part(process("M06"), 1) is Verdict.REPRODUCED
+    assert part(process("M06"), 1) is Verdict.HOLDS

@@ -49,10 +49,10 @@ def both(aside: Differences, other: Differences, fresh: Differences | None = Non
 def test_what_is_off_contradicts_its_statement(key: str, aside: Differences) -> None:
     good = half(0.01)
     judge = unseen_networks.judge
-    assert judge(both(good, good))[key].packets is Verdict.REPRODUCED
-    assert judge(both(aside, good))[key].packets is Verdict.CONTRADICTED
+    assert judge(both(good, good))[key].model is Verdict.HOLDS
+    assert judge(both(aside, good))[key].model is Verdict.CONTRADICTED
     verdicts = judge(both(good, aside)).values()
-    assert {sides.packets for sides in verdicts} == {Verdict.REPRODUCED}, "only those set aside"
+    assert {sides.model for sides in verdicts} == {Verdict.HOLDS}, "only those set aside"
 
 
 @pytest.mark.parametrize(
@@ -66,7 +66,7 @@ def test_what_is_off_contradicts_its_statement(key: str, aside: Differences) -> 
 )
 def test_fresh_networks_are_judged(key: str, bad: Differences) -> None:
     verdicts = unseen_networks.judge(both(half(), half(), bad))
-    failed = {key for key, sides in verdicts.items() if sides.packets is Verdict.CONTRADICTED}
+    failed = {key for key, sides in verdicts.items() if sides.model is Verdict.CONTRADICTED}
     assert failed in ({f"fresh-{key}"}, {"fresh-worst", "fresh-interval"})
     assert f"fresh-{key}" in failed
 
@@ -75,8 +75,8 @@ def test_an_error_of_the_model_within_its_interval_is_covered() -> None:
     """Intervals by chance alone are too short for it: those of the half set aside."""
     off = half(0.03, 0.005)
     verdicts = unseen_networks.judge(both(off, off, off))
-    assert verdicts["interval"].packets is Verdict.CONTRADICTED
-    assert verdicts["fresh-interval"].packets is Verdict.REPRODUCED
+    assert verdicts["interval"].model is Verdict.CONTRADICTED
+    assert verdicts["fresh-interval"].model is Verdict.HOLDS
 
 
 def test_the_fresh_networks_run_here_are_one_of_each_topology() -> None:

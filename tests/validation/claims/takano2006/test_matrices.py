@@ -12,9 +12,9 @@ from validation.statistics import Swing
 from validation.verdicts import Sides, Verdict
 
 R, C, N, A = (
-    Verdict.REPRODUCED,
+    Verdict.HOLDS,
     Verdict.CONTRADICTED,
-    Verdict.NOT_REPRODUCED,
+    Verdict.INCONCLUSIVE,
     Verdict.NOT_APPLICABLE,
 )
 

@@ -8,7 +8,7 @@ import pytest
 from validation.claims.takano2006 import queues
 from validation.verdicts import Verdict
 
-R, C, N = Verdict.REPRODUCED, Verdict.CONTRADICTED, Verdict.NOT_REPRODUCED
+R, C, N = Verdict.HOLDS, Verdict.CONTRADICTED, Verdict.INCONCLUSIVE
 
 
 def test_properties_of_a_hand_made_run() -> None:

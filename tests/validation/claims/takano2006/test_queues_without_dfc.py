@@ -5,7 +5,7 @@ from __future__ import annotations
 from validation.claims.takano2006 import queues
 from validation.verdicts import Verdict
 
-R, C, N = Verdict.REPRODUCED, Verdict.CONTRADICTED, Verdict.NOT_REPRODUCED
+R, C, N = Verdict.HOLDS, Verdict.CONTRADICTED, Verdict.INCONCLUSIVE
 
 
 def test_a_queue_elsewhere_is_noticed(doctor, judged) -> None:

@@ -11,7 +11,7 @@ from validation.claims.takano2006 import variants
 from validation.statistics import Swing
 from validation.verdicts import Sides, Verdict
 
-R, C, N = Verdict.REPRODUCED, Verdict.CONTRADICTED, Verdict.NOT_REPRODUCED
+R, C, N = Verdict.HOLDS, Verdict.CONTRADICTED, Verdict.INCONCLUSIVE
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import pytest
 from validation.claims.takano2006 import vegas_runs
 from validation.verdicts import Verdict
 
-R, C, N = Verdict.REPRODUCED, Verdict.CONTRADICTED, Verdict.NOT_REPRODUCED
+R, C, N = Verdict.HOLDS, Verdict.CONTRADICTED, Verdict.INCONCLUSIVE
 
 
 @pytest.mark.slow

@@ -7,7 +7,7 @@ import numpy as np
 from validation.claims.takano2006 import vegas_runs, vegas_small_buffers
 from validation.verdicts import Sides, Verdict
 
-R, C, N = Verdict.REPRODUCED, Verdict.CONTRADICTED, Verdict.NOT_REPRODUCED
+R, C, N = Verdict.HOLDS, Verdict.CONTRADICTED, Verdict.INCONCLUSIVE
 
 
 def test_losses_are_noticed(doctor, judged) -> None:

@@ -12,7 +12,7 @@ from validation.claims.zheng2002 import independent_loss, loss_sweeps
 from validation.claims.zheng2002.loss_sweeps import INDEPENDENT
 from validation.verdicts import Verdict
 
-R, C, N = Verdict.REPRODUCED, Verdict.CONTRADICTED, Verdict.NOT_REPRODUCED
+R, C, N = Verdict.HOLDS, Verdict.CONTRADICTED, Verdict.INCONCLUSIVE
 NA = Verdict.NOT_APPLICABLE
 
 
@@ -36,7 +36,7 @@ def test_statements_are_as_found(judged) -> None:
 
 def test_the_sweep_can_turn_out_otherwise(scale: Callable[..., None], judged) -> None:
     scale(INDEPENDENT, "TCP(1,1/2)", 0.97)
-    assert [sides.packets for sides in judged("S02").values()] == [R, R, R, C]
+    assert [sides.model for sides in judged("S02").values()] == [R, R, R, C]
     scale(INDEPENDENT, "TCP(1/5,1/8)", 0.9, high=100)
     assert judged("S02")["far"] == (NA, C)
 

@@ -10,7 +10,7 @@ from validation.claims.zheng2002 import loss_sweeps
 from validation.claims.zheng2002.loss_sweeps import INDEPENDENT, PERIODIC
 from validation.verdicts import Verdict
 
-R, C, N = Verdict.REPRODUCED, Verdict.CONTRADICTED, Verdict.NOT_REPRODUCED
+R, C, N = Verdict.HOLDS, Verdict.CONTRADICTED, Verdict.INCONCLUSIVE
 NA = Verdict.NOT_APPLICABLE
 
 
