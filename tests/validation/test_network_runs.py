@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from dfcmodel import Fluid
 from validation import evidence, network_runs
