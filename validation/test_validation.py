@@ -6,7 +6,13 @@ import pytest
 
 from validation import evidence, manifest
 from validation.claims import find, ledger
-from validation.records import OWN, recorded_levels, recorded_thresholds, recorded_verdicts
+from validation.records import (
+    OWN,
+    recorded_levels,
+    recorded_simulators,
+    recorded_thresholds,
+    recorded_verdicts,
+)
 from validation.verdicts import Finding, Sides, Verdict
 
 LONG = (
@@ -45,6 +51,9 @@ def test_claim_is_found_as_recorded(id: str) -> None:
     if find(id).paper != OWN and differ(finding):
         assert finding.experiments, "model, packets and paper differ: switch the cause off"
     assert finding.level == recorded_levels()[id], finding.summary
+    simulators = {name: finding.verdict(name) for name in finding.simulators}
+    none = Verdict.NOT_APPLICABLE
+    assert {n: v for n, v in simulators.items() if v is not none} == recorded_simulators()[id]
     recorded = {name: t for (claim, name), t in recorded_thresholds().items() if claim == id}
     assert {t.name for t in finding.thresholds} == set(recorded)
     for threshold in finding.thresholds:

@@ -81,8 +81,9 @@ def _said(claim: Claim) -> Row:
 
 
 def _simulators(finding: Finding) -> dict[str, Verdict]:
-    """Return the verdicts of the simulators that judge the claim."""
-    return {name: finding.verdict(name) for name in finding.simulators}
+    """Return the verdicts of the simulators that judge the claim, beyond its minor statements."""
+    found = {name: finding.verdict(name) for name in finding.simulators}
+    return {name: v for name, v in found.items() if v is not Verdict.NOT_APPLICABLE}
 
 
 def _statement(part: Part) -> Row:
