@@ -139,9 +139,8 @@ def judge(found: IndependentLoss, *, constant: float = CONSTANT_TOLERANCE) -> Ju
     large = {rule: each.between(20, 200) for rule, each in found.law.items()}
     derived = all(abs(LIFT[rule] - STATED[rule]) <= constant for rule in RULES)
     seen = all(abs(value - STATED[rule]) <= half for rule, (value, half) in found.limit.items())
-    near = Verdict.of(max(LIFT.values()) - 1 <= SQRT_STEPS[200])
     return {
-        "near": model_only(Verdict.all_of([near, judge_steps(small, NEAR_STEPS)])),
+        "near": model_only(judge_steps(small, NEAR_STEPS)),
         "far": model_only(judge_steps(large, FAR_STEPS)),
         "pftk": model_only(judge_steps({REFERENCE: found.pftk}, PFTK_STEPS)),
         "constants": model_only(Verdict.of(derived and seen)),

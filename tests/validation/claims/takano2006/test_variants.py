@@ -48,4 +48,6 @@ def test_d13_is_no_contradiction_for_the_network() -> None:
 
     finding = find("D13").check()
     assert finding.default == (C, C)
-    assert any("network" in name for name in finding.turning.packets)
+    (network,) = (each for each in finding.readings if "network" in each.name)
+    assert C not in {part.simulation for part in network.parts}
+    assert finding.simulation is C  # nor does the network uphold it

@@ -29,16 +29,16 @@ def scale(doctor) -> Callable[..., None]:
 
 
 def test_statements_are_as_found(judged) -> None:
-    assert list(judged("S01").values()) == [(NA, R), (R, R), (NA, R), (NA, R)]
+    assert list(judged("S01").values()) == [(R, NA)] * 4
 
 
 def test_the_sweep_can_fail(scale: Callable[..., None], judged) -> None:
     scale(PERIODIC, "TCP(3/7,1/4)", 0.985, low=500)
-    assert judged("S01")["recovery"] == (NA, C)
+    assert judged("S01")["recovery"] == (C, NA)
     scale(PERIODIC, "TCP(3/7,1/4)", 1.02, low=10000)
-    assert judged("S01")["larger"] == (R, C)
+    assert judged("S01")["larger"] == (C, NA)
     scale(PERIODIC, "TFRC", 1.002, high=20)
-    assert judged("S01")["tfrc"] == (NA, C)
+    assert judged("S01")["tfrc"] == (C, NA)
 
 
 def test_nothing_is_claimed_above_one_percent_loss(scale: Callable[..., None], judged) -> None:
