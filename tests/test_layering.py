@@ -91,12 +91,12 @@ MAY_IMPORT = {
     "validation.statistics": {"validation.verdicts"},
     "validation.report": {
         "hopflow", "validation.checks", "validation.claims", "validation.evidence",
-        "validation.manifest", "validation.records", "validation.running", "validation.svg",
+        "validation.labels", "validation.manifest", "validation.records", "validation.running", "validation.svg",
         "validation.texts", "validation.verdicts",
     },
     "validation.claims": {
         "hopflow", "responsefn", "markov", "dfcmodel", "validation.checks", "validation.drawing",
-        "validation.evidence", "validation.keeping", "validation.network_comparison",
+        "validation.evidence", "validation.keeping", "validation.labels", "validation.network_comparison",
         "validation.network_runs", "validation.random_networks", "validation.records",
         "validation.statistics", "validation.unseen_networks", "validation.verdicts",
     },

@@ -48,27 +48,15 @@ VARIANTS = (*OTHERS, "highspeed", "bic", "cubic")
 @effects("K02", cases=(LOSSES, MORE_LOSSES, LOSSES_NS2), equal=True)
 def shares_under_loss() -> Effects:
     """Measure the shares of a flow and of Reno beside it by the loss rate, in each simulator."""
-
-    def statements(frame: pd.DataFrame, rule: str) -> dict[str, Estimates]:
-        def rate(rule: str, flow: int, p: float) -> pd.Series[float]:
-            return seeds_of(frame, rule=rule, flow=flow, loss_rate=p)
-
-        return {
-            "fair": tuple(relative(rate(rule, 1, p), rate(rule, 2, p)) for p in FEW),
-            "leaves": tuple(relative(rate(rule, 2, p), rate("reno", 2, p)) for p in MANY),
-            "more": tuple(relative(rate(rule, 1, p), rate(rule, 2, p)) for p in MANY),
-        }
-
     frames = {"ns-2": of_cases(LOSSES_NS2), "ns-3": of_cases(LOSSES, MORE_LOSSES)}
     packets, model = frames["ns-3"], modelled(LOSSES)
     own = levelled(LOSSES, "rule in ('fusion', 'reno')")
-    derived = {rule: statements(model, rule) for rule in OTHERS}
-    level = statements(own, "fusion")
+    derived = {rule: _under_loss(model, rule) for rule in OTHERS}
+    level = _under_loss(own, "fusion")
     wild = modelled(LOSSES, f"rule == 'fusion' and loss_rate in {FEW}", overshoot=True)
-    rates = sorted(packets["loss_rate"].unique())
     seen = {
         rule: {
-            tool: statements(frame, rule)
+            tool: _under_loss(frame, rule)
             for tool, frame in frames.items()
             if rule in set(frame["rule"])
         }
@@ -88,22 +76,7 @@ def shares_under_loss() -> Effects:
         | {
             f"{key} {rule}": judged(rule, key) for rule in VARIANTS[1:] for key in ("fair", "leaves")
         },
-        {
-            NAMES[rule]: Curve(
-                rates,
-                [share(packets, 1, rule=rule, loss_rate=p) for p in rates],
-                [share(model, 1, rule=rule, loss_rate=p).value for p in rates],
-                [share(own, 1, rule=rule, loss_rate=p) for p in rates if rule == "fusion"],
-            )
-            for rule in OTHERS
-        }
-        | {
-            f"{NAMES[rule]}, ns-2": Curve(
-                rates, [share(frames["ns-2"], 1, rule=rule, loss_rate=p) for p in rates]
-            )
-            for rule in VARIANTS
-            if "ns-2" in seen[rule]
-        },
+        _curves_under_loss(frames, model, own),
         ("random loss p (1)", "share of both flows (1)"),
         "x",
         values={
@@ -122,6 +95,43 @@ def shares_under_loss() -> Effects:
             "three": [share(of_cases(LOSSES), 1, rule="fusion", loss_rate=p) for p in FEW],
         },
     )  # fmt: skip
+
+
+def _curves_under_loss(
+    frames: dict[str, pd.DataFrame], model: pd.DataFrame, own: pd.DataFrame
+) -> dict[str, Curve]:
+    """Return the share of each rule by the loss rate, in ns-3 with the model and our packets, and in ns-2."""
+    rates = sorted(frames["ns-3"]["loss_rate"].unique())
+    ours = {
+        NAMES[rule]: Curve(
+            rates,
+            [share(frames["ns-3"], 1, rule=rule, loss_rate=p) for p in rates],
+            [share(model, 1, rule=rule, loss_rate=p).value for p in rates],
+            [share(own, 1, rule=rule, loss_rate=p) for p in rates if rule == "fusion"],
+        )
+        for rule in OTHERS
+    }
+    theirs = {
+        f"{NAMES[rule]}, ns-2": Curve(
+            rates, [share(frames["ns-2"], 1, rule=rule, loss_rate=p) for p in rates]
+        )
+        for rule in VARIANTS
+        if rule in set(frames["ns-2"]["rule"])
+    }
+    return ours | theirs
+
+
+def _under_loss(frame: pd.DataFrame, rule: str) -> dict[str, Estimates]:
+    """Return the quantities of the statements on a rule beside Reno under loss."""
+
+    def rate(rule: str, flow: int, p: float) -> pd.Series[float]:
+        return seeds_of(frame, rule=rule, flow=flow, loss_rate=p)
+
+    return {
+        "fair": tuple(relative(rate(rule, 1, p), rate(rule, 2, p)) for p in FEW),
+        "leaves": tuple(relative(rate(rule, 2, p), rate("reno", 2, p)) for p in MANY),
+        "more": tuple(relative(rate(rule, 1, p), rate(rule, 2, p)) for p in MANY),
+    }
 
 
 def _shares(

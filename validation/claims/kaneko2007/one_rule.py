@@ -79,35 +79,11 @@ def other_round_trips() -> Effects:
     """Measure the share of the flow with the longer round trip, in each simulator."""
     frames = {"ns-2": of_cases(*RTTS_NS2), "ns-3": of_cases(RTTS["ns-3"])}
     shares: dict[str, Shares] = {tool: _by_rtt(frame) for tool, frame in frames.items()}
-    level: Shares = {}
-    model: Shares = {}
-    for tool in ("ns-3", "ns-2"):
-        for rule in shares[tool]:
-            if rule not in model:
-                chosen = f"rule == {rule!r} and long_rtt in {LONG}"
-                own = modelled(RTTS[tool], chosen, rules=tuple(RULES), seeds=RTT_SEEDS)
-                runs = levelled(RTTS[tool], chosen, rules=tuple(RULES))
-                for into, table in ((model, own), (level, runs)):
-                    into[rule] = {rtt: share(table, 2, rule=rule, long_rtt=rtt) for rtt in LONG}
+    model, level = _by_model_and_level(shares)
 
     wild = modelled(
         RTTS["ns-3"], f"rule in ('reno', 'fusion') and long_rtt in {LONG}", overshoot=True
     )
-
-    def order(found: Shares, more: str, less: str) -> Estimates:
-        if (more or less) not in found:
-            return ()
-        others = [rule for rule in found if rule not in (more, less)]
-        pairs = [(more, rule) if more else (rule, less) for rule in others]
-        return tuple(difference(found[a][rtt], found[b][rtt]) for a, b in pairs for rtt in LONG)
-
-    def as_reno(found: Shares) -> Estimates:
-        return tuple(
-            difference(found[r][rtt], found["reno"][rtt])
-            for r in FRIENDLY
-            if r in found
-            for rtt in LONG
-        )
 
     def each(quantities: Callable[[Shares], Estimates]) -> dict[str, Estimates]:
         found = {tool: quantities(seen) for tool, seen in shares.items()}
@@ -120,14 +96,14 @@ def other_round_trips() -> Effects:
     return Effects(
         {
             "fairest": Statement(
-                each(lambda found: order(found, "cubic", "")), order(model, "cubic", ""),
-                level=order(level, "cubic", ""),
+                each(lambda found: _order(found, "cubic", "")), _order(model, "cubic", ""),
+                level=_order(level, "cubic", ""),
             ),
             "least": Statement(
-                each(lambda found: order(found, "", "highspeed")), order(model, "", "highspeed"),
-                level=order(level, "", "highspeed"),
+                each(lambda found: _order(found, "", "highspeed")), _order(model, "", "highspeed"),
+                level=_order(level, "", "highspeed"),
             ),
-            "as_reno": Statement(each(as_reno), as_reno(model), equal=True, level=as_reno(level)),
+            "as_reno": Statement(each(_as_reno), _as_reno(model), equal=True, level=_as_reno(level)),
         },
         {
             f"{NAMES[rule]}, {tool}": Curve(
@@ -154,6 +130,40 @@ def other_round_trips() -> Effects:
             "least": {rtt: least_fair(shares["ns-2"], rtt) for rtt in LONG},
         },
     )  # fmt: skip
+
+
+def _by_model_and_level(shares: dict[str, Shares]) -> tuple[Shares, Shares]:
+    """Return the shares of our model and of our packets, for the rules that a simulator has."""
+    level: Shares = {}
+    model: Shares = {}
+    for tool in ("ns-3", "ns-2"):
+        for rule in shares[tool]:
+            if rule not in model:
+                chosen = f"rule == {rule!r} and long_rtt in {LONG}"
+                own = modelled(RTTS[tool], chosen, rules=tuple(RULES), seeds=RTT_SEEDS)
+                runs = levelled(RTTS[tool], chosen, rules=tuple(RULES))
+                for into, table in ((model, own), (level, runs)):
+                    into[rule] = {rtt: share(table, 2, rule=rule, long_rtt=rtt) for rtt in LONG}
+    return model, level
+
+
+def _order(found: Shares, more: str, less: str) -> Estimates:
+    """Return by how much one rule has more than each other, or each other more than one, at both round-trip times."""
+    if (more or less) not in found:
+        return ()
+    others = [rule for rule in found if rule not in (more, less)]
+    pairs = [(more, rule) if more else (rule, less) for rule in others]
+    return tuple(difference(found[a][rtt], found[b][rtt]) for a, b in pairs for rtt in LONG)
+
+
+def _as_reno(found: Shares) -> Estimates:
+    """Return by how much each friendly rule differs from Reno, at both round-trip times."""
+    return tuple(
+        difference(found[r][rtt], found["reno"][rtt])
+        for r in FRIENDLY
+        if r in found
+        for rtt in LONG
+    )
 
 
 MODELLED = {
