@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Integers = NDArray[np.int64]
 
-__all__ = ["OPTIONS", "Column", "Flows", "encoded"]
+__all__ = ["OPTIONS", "Column", "Flows", "among", "encoded"]
 
 OPTIONS = tuple(each for each in dataclasses.fields(Flow) if each.name not in ("name", "path"))
 """Fields of a flow that are columns of a table, each with one value for all flows or one for each."""
@@ -103,6 +103,15 @@ def encoded(given: Sequence[Any]) -> Column:
             n = objects[id(value)] = place.setdefault(value, len(place))
         which[f] = n
     return Column(tuple(place), which if len(place) > 1 else None, len(given))
+
+
+def among(given: Sequence[Any]) -> Sequence[Any]:
+    """Return the values that occur in a column, without a look at each flow; another sequence as it is.
+
+    >>> among(Column(("x",), None, 3)), among(("x", "x"))
+    (('x',), ('x', 'x'))
+    """
+    return given.values if isinstance(given, Column) else given
 
 
 class Flows(Sequence[Flow]):

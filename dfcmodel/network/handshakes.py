@@ -6,16 +6,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dfcmodel.network.frame_sizes import HEADER
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from dfcmodel.network.flows import Flow
     from dfcmodel.network.networks import Scenario
 
-__all__ = ["SYN", "handshake_times"]
-
-SYN = 40.0
-"""Bytes of a SYN without data and of a SYN-ACK: headers of IPv4 and TCP, as of an ACK."""
+__all__ = ["handshake_times"]
 
 
 def handshake_times(scenario: Scenario) -> NDArray[np.float64]:
@@ -43,5 +42,5 @@ def _round_trip(scenario: Scenario, flow: Flow) -> float:
     links = list(scenario.path(flow))
     if not scenario.enters_at_once(flow):
         links.append(links[0])  # the access link is like the first one
-    transmission = SYN / scenario.packet_size * sum(1.0 / link.rate for link in links)
+    transmission = HEADER / scenario.packet_size * sum(1.0 / link.rate for link in links)
     return scenario.base_rtt(flow) + 2.0 * transmission

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
+from dfcmodel.network.flow_tables import among
 from dfcmodel.packets.recoveries import RECOVERIES, LossRecovery
 from dfcmodel.packets.recoveries.checks import check_recovery
 from dfcmodel.packets.repairs import REPAIRS, SelectiveRepair, is_repair, repair_named
@@ -181,7 +182,7 @@ class Packets:
                     name = f"recovery of flow {flow.name!r} with {flow.source!r}"
                     chosen[f] = repair_named(name, given[flow.name])
             found = tuple(chosen)
-        for repair in set(found):
+        for repair in among(found):
             if isinstance(repair, SelectiveRepair):
                 repair.timeouts(scenario.min_rto)
         return found

@@ -10,8 +10,9 @@ import numpy as np
 
 from dfcmodel.network.arrivals import MAX_BATCH
 from dfcmodel.network.flows import CBR
+from dfcmodel.network.frame_sizes import BLOCK, HEADER, SHORTEST_FRAME
 from dfcmodel.packets import ns2_random
-from dfcmodel.packets.plans import BLOCK, ENDLESS, HEADER, SHORTEST_FRAME, SIZES, Plan
+from dfcmodel.packets.plans import ENDLESS, SIZES, Plan
 from dfcmodel.packets.ports import Ports
 from dfcmodel.packets.refusals import check_scenario
 from hopflow.checks import one_number

@@ -10,7 +10,7 @@ import numpy as np
 
 from dfcmodel.network.class_pauses import ALL, CONTROL, PFC
 from dfcmodel.network.disciplines import DFC, FIFO, Pause
-from dfcmodel.network.flow_tables import Column
+from dfcmodel.network.flow_tables import among
 from dfcmodel.network.routes import distinct
 from dfcmodel.packets.hops import Hops, Ingresses, arrivals_of, hops_of
 from dfcmodel.packets.ports import UNBOUNDED, Interface, has_lanes
@@ -35,12 +35,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Clock", "Plan"]
 
-HEADER = 40.0
-"""Bytes of an ACK without blocks, of SYN and SYN-ACK, and of the first packet of a connection in ns-2."""
-SHORTEST_FRAME = 64.0
-"""Bytes of an ACK or congestion notification for a rate rule: the shortest Ethernet frame (IEEE 802.3, 4.2.3.3)."""
-BLOCK = 8.0
-"""Bytes of a block of a selective acknowledgement."""
 PHASES = 2006
 """What tells the random phases of clocks from all other random numbers."""
 CLASSES = 8
@@ -128,9 +122,7 @@ class Plan:
     @cached_property
     def recovery_kinds(self) -> tuple[type[LossRecovery], ...]:
         """Classes of the loss recoveries of window senders, each once."""
-        recoveries = self.recoveries
-        among = recoveries.values if isinstance(recoveries, Column) else recoveries
-        named = dict.fromkeys(given for given in among if given != "")
+        named = dict.fromkeys(given for given in among(self.recoveries) if given != "")
         return tuple(dict.fromkeys(type(recovery_named(given)) for given in named))
 
     @cached_property

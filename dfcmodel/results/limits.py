@@ -17,6 +17,7 @@ from dfcmodel.network.buffers import buffer_in_packets
 from dfcmodel.network.class_pauses import PFC
 from dfcmodel.network.disciplines import DFC, FIFO, Fair, Pause, Priority, QueueManager
 from dfcmodel.network.flows import has_window
+from dfcmodel.network.frame_sizes import HEADER
 from dfcmodel.network.offered_rates import (
     bottleneck_of,
     flows_per_link,
@@ -41,7 +42,6 @@ WINDOWED_RETURN_LOAD = 0.3
 SMALL_BUFFER = 8.0
 """Packets of buffer at a bottleneck up to which the fluid does not resolve who finds room. One packet: 3 to 9 times the
 goodput; 2 to 8: up to 26 % less, shares of two flows up to 0.15 off; 12 and 20: up to 12 %."""
-ACK_BYTES = 40.0
 SHOWN = 3
 """Names listed in a message."""
 
@@ -95,7 +95,7 @@ def _two_way_traffic(scenario: Scenario, duration: float) -> tuple[str, ...]:
             windowed[own] += packets / duration
             each = 0.5 if flow.delayed_acks else 1.0
             returning = [n for n in hops if n is not None]
-            acks[returning] += each * packets / duration * ACK_BYTES / scenario.packet_size
+            acks[returning] += each * packets / duration * HEADER / scenario.packet_size
     rates = np.array([link.rate for link in scenario.links])
     load = (data + acks) / rates
     apart = [isinstance(link.discipline, (Fair, Priority, DFC)) for link in scenario.links]

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dfcmodel.network.class_pauses import ALL, CONTROL, PFC
+from dfcmodel.network.frame_sizes import HEADER
 from dfcmodel.network.run_tables import LAST_PART
 
 if TYPE_CHECKING:
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
 
 __all__ = ["PauseDeadlock", "deadlock_of", "lanes_of", "link_name", "pausers_of"]
 
-ACK_BYTES = 40.0
 Lane = tuple[int, int]
 """A queue that can be paused for itself: the place of its link (-1 - flow: an access link) and its class; ALL: the
 only queue of the link."""
@@ -142,7 +142,7 @@ class _Waiting:
             counted = self.rows["link"] == by
         own = [n for n in np.flatnonzero(counted).tolist() if self.lanes[n] in stuck]
         acks = isinstance(rule, PFC) & (self.rows["ack"][own] == 1)  # PFC counts bytes
-        sizes = np.where(acks, ACK_BYTES / scenario.packet_size, 1.0)
+        sizes = np.where(acks, HEADER / scenario.packet_size, 1.0)
         held = float((self.rows["packets"][own] * sizes).sum())
         return {self.lanes[n] for n in own} if held > low else set()
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dfcmodel.network.flow_tables import among
 from dfcmodel.packets.kernel.layout import (
     BUCKET,
     CLASSES,
@@ -95,7 +96,7 @@ def lay_out(plan: Plan, signatures: tuple[RuleSignature, ...], spare: int = 1) -
     most = most_elements(plan)
     size, alarm = first_elements(plan, spare, most)
     selective = any(kind.selective for kind in plan.recovery_kinds)
-    selective |= any(isinstance(given, SelectiveRepair) for given in plan.repairs)
+    selective |= any(isinstance(given, SelectiveRepair) for given in among(plan.repairs))
     selective |= bool((flow["agent"] >= 0).any())
     window = int(plan.scenario.table.numbers("max_window").max())
     arrays = {

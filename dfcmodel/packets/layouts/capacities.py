@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dfcmodel.network.frame_sizes import HEADER
 from dfcmodel.packets.kernel.calendar_queue import ALARM, CROWDED, USED
-from dfcmodel.packets.plans import HEADER
 from responsefn import WindowRule
 
 if TYPE_CHECKING:
