@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from dfcmodel.packets.reference_senders import Sack
 from responsefn import Delivery
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from dfcmodel.packets.protocols import EventSimulation
     from dfcmodel.packets.reference_receivers import Packet
 
-__all__ = ["DeliverySender"]
+__all__ = ["DeliverySender", "Remembering"]
 
 
 @dataclass
@@ -32,16 +32,17 @@ class Sent:
     in_flight: int
 
 
-class DeliverySender(Sack):
-    """A sender that knows of each transmission whether it was delivered, and sends again what was lost."""
+class Remembering(Sack):
+    """A sender that remembers what it has sent, and sends again from a list of lost packets.
 
-    def __init__(self, simulation: EventSimulation, f: int) -> None:
-        super().__init__(simulation, f)
-        self.sent: deque[Sent] = deque()
+    Subclasses note in `remember` what an event has sent: the numbers in ``fresh``.
+    """
+
+    def __init__(self, simulation: EventSimulation, f: int, *given: Any) -> None:
+        super().__init__(simulation, f, *given)
+        self.sent: deque[Any] = deque()
         self.again: deque[int] = deque()
         self.fresh: list[int] = []
-        self.delivered = self.lost_total = 0
-        self.delivered_at = self.first_sent = 0.0
 
     def output(self, number: int) -> None:
         """Send a packet; it is remembered at the end of the event."""
@@ -55,18 +56,43 @@ class DeliverySender(Sack):
         self.remember()
 
     def wake(self) -> None:
-        """Send what is due now, or handle a timeout."""
+        """Send what is due now, or handle an alarm or a timeout."""
         super().wake()
-        self.remember()
-
-    def receive(self, ack: Packet) -> None:
-        """Process an ACK."""
-        super().receive(ack)
         self.remember()
 
     def open(self, ack: Packet) -> None:
         """Process the SYN-ACK."""
         super().open(ack)
+        self.remember()
+
+    def remember(self) -> None:
+        """Note the packets that an event has sent."""
+        raise NotImplementedError
+
+    def is_covered(self, number: int) -> bool:
+        """Return whether a packet was acknowledged."""
+        return number <= self.acked or number in self.held
+
+    def next_hole(self) -> int:
+        """Return the packet that was lost first, and take it from the list; -1: none, or not recovering."""
+        while self.recovering and self.again:
+            number = self.again.popleft()
+            if not self.is_covered(number):
+                return number
+        return -1
+
+
+class DeliverySender(Remembering):
+    """A sender that knows of each transmission whether it was delivered, and sends again what was lost."""
+
+    def __init__(self, simulation: EventSimulation, f: int) -> None:
+        super().__init__(simulation, f)
+        self.delivered = self.lost_total = 0
+        self.delivered_at = self.first_sent = 0.0
+
+    def receive(self, ack: Packet) -> None:
+        """Process an ACK."""
+        super().receive(ack)
         self.remember()
 
     def resend_syn(self) -> None:
@@ -87,18 +113,6 @@ class DeliverySender(Sack):
             )  # fmt: skip
             self.sent.append(one)
         self.fresh.clear()
-
-    def is_covered(self, number: int) -> bool:
-        """Return whether a packet was acknowledged."""
-        return number <= self.acked or number in self.held
-
-    def next_hole(self) -> int:
-        """Return the packet that was lost first, and take it from the list; -1: none, or not recovering."""
-        while self.recovering and self.again:
-            number = self.again.popleft()
-            if not self.is_covered(number):
-                return number
-        return -1
 
     def resend_first(self) -> None:
         """Leave it to the list of lost packets."""

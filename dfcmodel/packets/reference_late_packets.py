@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections import deque
 from typing import TYPE_CHECKING
 
 from dfcmodel.packets.kernel.late_packets import EXACT
+from dfcmodel.packets.reference_deliveries import Remembering
 from dfcmodel.packets.reference_recoveries import Programmed
 
 if TYPE_CHECKING:
@@ -17,41 +17,17 @@ if TYPE_CHECKING:
 __all__ = ["ByTime"]
 
 
-class ByTime(Programmed):
+class ByTime(Remembering, Programmed):
     """A sender that remembers when each packet was sent, and calls its recovery at every ACK."""
 
     def __init__(self, simulation: EventSimulation, f: int, recovery: LossRecovery) -> None:
         super().__init__(simulation, f, recovery)
-        self.sent: deque[tuple[int, float]] = deque()
-        self.again: deque[int] = deque()
-        self.fresh: list[int] = []
         self.newest_sent, self.newest_rtt = -math.inf, 0.0
-
-    def output(self, number: int) -> None:
-        """Send a packet; it is remembered at the end of the event."""
-        if number >= self.opening:
-            self.fresh.append(number)
-        super().output(number)
 
     def remember(self) -> None:
         """Note the packets that an event has sent."""
         self.sent += [(number, self.simulation.now) for number in self.fresh]
         self.fresh.clear()
-
-    def start(self) -> None:
-        """Send the first packets."""
-        super().start()
-        self.remember()
-
-    def wake(self) -> None:
-        """Send what is due now, or handle an alarm or a timeout."""
-        super().wake()
-        self.remember()
-
-    def open(self, ack: Packet) -> None:
-        """Process the SYN-ACK."""
-        super().open(ack)
-        self.remember()
 
     def see(self, ack: Packet) -> None:  # noqa: ARG002
         """Let the recovery schedule a probe of the first data."""
@@ -67,18 +43,6 @@ class ByTime(Programmed):
         self.sent.clear()
         self.again.clear()
         super().after_timeout()
-
-    def is_covered(self, number: int) -> bool:
-        """Return whether a packet was acknowledged."""
-        return number <= self.acked or number in self.held
-
-    def next_hole(self) -> int:
-        """Return the packet that was found lost first, and take it from the list; -1: none, or not recovering."""
-        while self.recovering and self.again:
-            number = self.again.popleft()
-            if not self.is_covered(number):
-                return number
-        return -1
 
     def find_lost(self) -> int:
         """List the transmissions that are lost by now, and return their number."""
