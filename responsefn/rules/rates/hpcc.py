@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 from hopflow.checks import one_number
 from responsefn.responses.references import Reference
-from responsefn.rules.rates.rate_rule import RateRule
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+from responsefn.rules.rates.rate_rule import NoLossRate
 
 __all__ = ["HPCC"]
 
 
-class HPCC(RateRule):
+class HPCC(NoLossRate):
     r"""HPCC, high precision congestion control (Li et al. 2019, Algorithm 1).
 
     Each ACK brings the telemetry of the links on the path. Of a link it gives the normalized bytes in flight,
@@ -87,10 +84,7 @@ class HPCC(RateRule):
         "primary",
         "10.1145/3341302.3342085",
     )
-    capacity: ClassVar[str] = "needed"
-    solved_by: ClassVar[str] = "none"
-    monotone = False
-    why_no_inverse = "it has no response function of a loss rate"
+    follows = "the telemetry of links"
     dynamics: ClassVar[str] = r"W \gets W_c \eta / U + W_{AI},\ R = W / T"
 
     def check(self) -> None:
@@ -131,15 +125,3 @@ class HPCC(RateRule):
         if e.time - e.rtt > s.updated:  # the packet was sent after the last update
             return s._replace(reference=window, stage=stage, updated=e.time)
         return s
-
-    def rate(
-        self,
-        p: ArrayLike,  # noqa: ARG002
-        rtt: ArrayLike = 1.0,  # noqa: ARG002
-        bandwidth: float | None = None,  # noqa: ARG002
-        *,
-        unit_check: bool = True,  # noqa: ARG002
-    ) -> float | NDArray[Any]:
-        """Refuse: the rule follows telemetry, not losses."""
-        why = "has no response function of a loss rate: it follows the telemetry of links"
-        raise ValueError(f"{self!r}: {why}; simulate it, dfcmodel.simulate")

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from typing import Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from responsefn.responses.base import Response
 
-__all__ = ["Elapsed", "Feedback", "RateRule", "Telemetry", "sees_telemetry"]
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+__all__ = ["Elapsed", "Feedback", "NoLossRate", "RateRule", "Telemetry", "sees_telemetry"]
 
 
 class Feedback(NamedTuple):
@@ -96,7 +99,8 @@ class RateRule(Response, ABC):
 
     The functions are plain Python that also compiles, like those of a `WindowRule`: they use the state
     ``s``, the parameters ``q``, the event ``e``, functions of `math`, numbers, and branches, and return the
-    new state. Packets are sent evenly at the rate; what is lost is not sent again.
+    new state. Packets are sent evenly at the rate. What is lost is sent again at packet level (``dfcmodel.Packets``,
+    ``recovery``), in the fluid it is not.
 
     Attributes
     ----------
@@ -165,6 +169,29 @@ class RateRule(Response, ABC):
     def uses_closed_form(self, bandwidth: float | None = None) -> bool:  # noqa: ARG002
         """Return whether there is a closed form of the rate: only where a rule states one."""
         return self.formula() is not None
+
+
+class NoLossRate(RateRule):
+    """Base of rate rules without a response function of a loss rate, since they follow something else."""
+
+    capacity: ClassVar[str] = "needed"
+    solved_by: ClassVar[str] = "none"
+    monotone = False
+    why_no_inverse = "it has no response function of a loss rate"
+    follows: ClassVar[str]
+    """What the rule follows, for messages."""
+
+    def rate(
+        self,
+        p: ArrayLike,  # noqa: ARG002
+        rtt: ArrayLike = 1.0,  # noqa: ARG002
+        bandwidth: float | None = None,  # noqa: ARG002
+        *,
+        unit_check: bool = True,  # noqa: ARG002
+    ) -> float | NDArray[Any]:
+        """Refuse: the rule does not follow losses."""
+        why = f"has no response function of a loss rate: it follows {self.follows}"
+        raise ValueError(f"{self!r}: {why}; simulate it, dfcmodel.simulate")
 
 
 def sees_telemetry(rule: type) -> bool:

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 from hopflow.checks import one_number
 from responsefn.responses.references import Reference
-from responsefn.rules.rates.rate_rule import RateRule
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+from responsefn.rules.rates.rate_rule import NoLossRate
 
 __all__ = ["TIMELY", "PatchedTIMELY"]
 
 
-class TIMELY(RateRule):
+class TIMELY(NoLossRate):
     r"""TIMELY (Mittal et al. 2015), as Zhu et al. (2016, Algorithm 1) state it.
 
     Each completed ``segment`` gives a round-trip time RTT. The rate R grows by delta below ``t_low`` and falls to
@@ -87,10 +84,7 @@ class TIMELY(RateRule):
         "primary",
         "10.1145/2999572.2999593",
     )
-    capacity: ClassVar[str] = "needed"
-    solved_by: ClassVar[str] = "none"
-    monotone = False
-    why_no_inverse = "it has no response function of a loss rate"
+    follows = "round-trip times"
     dynamics: ClassVar[str] = (
         r"R \mathrel{+}= \delta\ (g \le 0),\ R \gets R (1 - \beta g)\ (g > 0),\ "
         r"g = \dot{\mathrm{RTT}} / D_{\min}"
@@ -111,18 +105,6 @@ class TIMELY(RateRule):
     def on_feedback(s: Any, q: Any, e: Any) -> Any:
         """Count packets; change the rate when a segment is complete."""
         return updated(s, q, e, 0.0)
-
-    def rate(
-        self,
-        p: ArrayLike,  # noqa: ARG002
-        rtt: ArrayLike = 1.0,  # noqa: ARG002
-        bandwidth: float | None = None,  # noqa: ARG002
-        *,
-        unit_check: bool = True,  # noqa: ARG002
-    ) -> float | NDArray[Any]:
-        """Refuse: the rule follows round-trip times, not losses."""
-        why = "has no response function of a loss rate: it follows round-trip times"
-        raise ValueError(f"{self!r}: {why}; simulate it, dfcmodel.simulate")
 
 
 class PatchedTIMELY(TIMELY):
