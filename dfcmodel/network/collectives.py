@@ -37,8 +37,8 @@ def flows_from(
 ) -> Flows:
     """Return a table of flows between pairs of nodes, without an object per flow.
 
-    A table takes some 100 bytes per flow, and less than 2 us to be made and simulated if the flow is idle; a tuple of
-    `Flow` takes tens of us. Results are the same.
+    Results are those of a tuple of `Flow`; making and running many flows costs less time and memory (`python -m
+    benchmarks fabrics`).
 
     Parameters
     ----------

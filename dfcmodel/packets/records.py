@@ -136,7 +136,8 @@ class Records:
         self.imbalance = self._imbalance(arrays)
         hops = self.plan.hops
         later = np.bincount(hops.flow, self.lost[-1, hops.row], minlength=len(flow))
-        later -= headers_answered(arrays)
+        if len(arrays["trimmed"]) > 1:
+            later -= headers_answered(arrays)
         self.lost[-1] = 0  # drops beyond the end of the simulation, which were processed ahead
         dropped = self.lost.sum(axis=0)
         drops = np.bincount(hop["port"][real], dropped[real], minlength=P)
