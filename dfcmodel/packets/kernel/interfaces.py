@@ -1,6 +1,6 @@
 """Network interfaces of hosts: a queue per flow, served in turn, and one of the control class, which goes first.
 
-An interface shares the calendar queue of the senders, so that a sender at the rate of a rule makes a packet when the one
+An interface shares its calendar queue with the senders of its host, so that a sender at the rate of a rule makes a packet when the one
 before has begun to leave. Its lanes are, in this order: the control class, which is ACKs; its classes of traffic, each a
 list of the flows that wait, counted together; its flows, and the ACKs of flows where these are of their class.
 """
@@ -31,7 +31,7 @@ READY = -8  # number of the event at which an interface may begin its next trans
 
 @inlined
 def is_for_interface(net: Any, e: int, key: int) -> bool:
-    """Return whether an event in the calendar queue of the senders is one of an interface."""
+    """Return whether an event in the calendar queue of a host is one of its interface."""
     if net.packet[e].number == STOP:
         return False
     if key < 0:
@@ -55,7 +55,7 @@ def wake_interface(net: Any, p: int) -> None:
     e = take(net)
     net.packet[e].number = READY
     net.packet[e].flow = p
-    push(net, e, len(net.port) - 1, port.free, -len(net.port) - p)
+    push(net, e, int64(port.queue), port.free, -len(net.port) - p)
 
 
 @inlined

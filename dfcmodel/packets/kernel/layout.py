@@ -129,7 +129,7 @@ PORT = np.dtype(
         (
             "queue",
             "i4",
-        ),  # whose calendar queue its messages enter: its own, of an interface that of the senders
+        ),  # whose calendar queue its messages enter: its own, or that of the senders
         ("kind", "i4"),  # FIFO, EARLY, LANES, INTERFACE
         ("mate", "i4"),  # the next of the ports that count an ingress together, in a circle
         ("lane", "i4"),  # its first lane
@@ -164,7 +164,7 @@ PORT = np.dtype(
     ],
     align=True,
 )
-"""A port with its calendar queue, what is read most first; the last row is the calendar queue of the senders."""
+"""A port with its calendar queue, what is read most first; the last row is that of senders without an interface."""
 
 LANE = np.dtype(
     [
@@ -596,6 +596,7 @@ class Network(NamedTuple):
         Any  # (N, K, 4) records of packets: time, bytes sent, bytes that wait, bytes/s; one if none
     )
     order: Any  # (P + 1,) rows of `port` in the order of processing
+    home: Any  # (2 F,) rows of `port` whose calendar queues have the timers of senders, then of receivers
     stream: Any  # (P + F,) state of the random numbers of ports, then of flows
     counters: Any  # counts and flags, see `calendar_queue`
 

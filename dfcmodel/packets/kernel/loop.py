@@ -57,6 +57,7 @@ from .ports import (
     AT_RANDOM,
     BUFFER_FULL,
     BY_MANAGER,
+    INTERFACE,
     LANES,
     count_starts,
     drop,
@@ -183,9 +184,10 @@ def depart(net: Any, senders: Any, records: Any, u: int, e: int, came: float, ti
 
 @inlined
 def handle(net: Any, senders: Any, records: Any, u: int, now: float, end: float) -> None:
-    """Process the arrivals of a window at the ends of the flows, or at a port without lanes."""
+    """Process the arrivals of a window at hosts, or at a port without lanes."""
     port, bucket, packet = net.port, net.bucket, net.packet
     ends = len(port) - 1
+    is_host = u == ends or port[u].kind == INTERFACE
     inverse = port[u].inverse
     mask = port[u].mask
     at = port[u].at
@@ -199,7 +201,7 @@ def handle(net: Any, senders: Any, records: Any, u: int, now: float, end: float)
             key = int64(packet[e].key)
             f = int64(packet[e].flow)
             packets = 1
-            of_senders = u == ends
+            of_senders = is_host
             if of_senders:
                 senders.clock[NOW] = time
                 if is_for_interface(net, e, key):
@@ -220,7 +222,7 @@ def handle(net: Any, senders: Any, records: Any, u: int, now: float, end: float)
                     process_endpoint_event(net, senders, f, e, key)
                     packets = net.counters[OUT]
             for i in range(packets):
-                begin = u
+                begin = ends if is_host else u
                 if of_senders:
                     number = int64(senders.out[i, 0])
                     flags = int64(senders.out[i, 1])

@@ -266,7 +266,7 @@ def travel(net: Any, senders: Any, records: Any, e: int, time: float, key: int, 
             count_starts(started, row, first, h)
             it.hop = h
             if p == SENDER:
-                push(net, e, len(net.port) - 1, time, key)
+                push(net, e, int64(net.hop[h].queue), time, key)
                 prefetch(net.sent_at, e)
                 return
             if not receive_data(net, senders, records, e, time, key, at):

@@ -122,7 +122,7 @@ def receive_data(
     f = int64(it.flow)
     s = senders.flow[f]
     if (s.delayed == 1 or s.agent >= 0) and at >= 0:
-        push(net, e, len(net.port) - 1, time, key)
+        push(net, e, int64(net.hop[it.hop].queue), time, key)
         return False
     if at != DUE:
         if it.ecn & (REDUCED | CUT) != 0:

@@ -23,6 +23,7 @@ from dfcmodel.packets.kernel.layout import (
 from dfcmodel.packets.layouts.agents import lay_out_agents
 from dfcmodel.packets.layouts.capacities import aligned, first_elements, most_elements
 from dfcmodel.packets.layouts.feedback import begin_clocks, lay_out_feedback, lay_out_rates
+from dfcmodel.packets.layouts.hosts import hosts_of
 from dfcmodel.packets.layouts.interfaces import lay_out_interfaces
 from dfcmodel.packets.layouts.lanes import begin_storms, lay_out_feeders, lay_out_lanes
 from dfcmodel.packets.layouts.lookahead import ordered_ports, windows
@@ -86,7 +87,9 @@ def lay_out(plan: Plan, signatures: tuple[RuleSignature, ...], spare: int = 1) -
     hop = np.zeros(len(plan.hops.port) + 2 * F, HOP)
     hop["port"][flow["turn"]], hop["port"][flow["end"]] = RECEIVER, SENDER
     hop["port"][plan.hops.row] = plan.hops.port
-    port_rows["queue"] = np.append(np.where(plan.at_senders, P, np.arange(P)), P)
+    hosts = hosts_of(plan)
+    port_rows["queue"] = np.append(hosts.queue, P)
+    hop["queue"][flow["end"]], hop["queue"][flow["turn"]] = hosts.sender, hosts.receiver
     hop["queue"][plan.hops.row] = np.where(inline == 1, -1, port_rows["queue"][:-1])[plan.hops.port]
     lane = lay_out_lanes(plan, port_rows, hop)
     lane = np.concatenate([lane, lay_out_interfaces(plan, port_rows, hop, flow, len(lane))])
@@ -127,6 +130,7 @@ def lay_out(plan: Plan, signatures: tuple[RuleSignature, ...], spare: int = 1) -
         "control": lay_out_control(plan, numbers),
         "called": lay_out_called(plan, numbers),
         "order": order,
+        "home": np.concatenate([hosts.sender, hosts.receiver]).astype(np.int32),
         "stream": plan.seeds.astype(np.int64),
         "exchange": np.zeros(EXCHANGED),
         "out": np.empty((2 * window + 64, 2), dtype=np.int32),

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from dfcmodel.network.routes import present
+from dfcmodel.packets.layouts.hosts import hosts_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -50,12 +51,12 @@ class _Stretches(NamedTuple):
 def _stretches(plan: Plan, inline: Integers) -> _Stretches:
     """Return the parts of all routes between ports, flow by flow.
 
-    Receivers that delay ACKs or are agents, and interfaces of hosts, share the calendar queue of the senders.
+    Receivers that delay ACKs or are agents have a calendar queue as senders do.
     """
-    hops, senders = plan.turns, len(plan.ports)
+    hops, hosts = plan.turns, hosts_of(plan)
     H, index = len(hops.port), np.arange(len(hops.port))
     boxed = inline[hops.port] == 0
-    unit = np.where(plan.at_senders, senders, np.arange(senders))[hops.port]
+    unit = hosts.queue[hops.port]
     late = plan.own_receivers[hops.flow] & hops.is_ack & hops.begins
     first = hops.begins & ~hops.is_ack
     box = np.maximum.accumulate(np.where(boxed, index, -1))  # the last one up to here
@@ -63,17 +64,18 @@ def _stretches(plan: Plan, inline: Integers) -> _Stretches:
     start = np.maximum.accumulate(np.where(first | late, index, -1))
     last = np.flatnonzero(np.append(first[1:], True))
     turn = np.flatnonzero(late)
+    own = np.where(late, hosts.receiver[hops.flow], hosts.sender[hops.flow])
 
     def of(target: Any, end: Integers, box: Integers, start: Integers) -> tuple[Any, ...]:
         found = box >= start
-        source = np.where(found, unit[np.maximum(box, 0)], senders)
-        return source, np.broadcast_to(target, end.shape), np.where(found, box, start), end
+        source = np.where(found, unit[np.maximum(box, 0)], own[start])
+        return source, target, np.where(found, box, start), end
 
     at = np.flatnonzero(boxed)
     parts = [
         of(unit[at], at, before[at], start[at]),
-        of(senders, last + 1, box[last], start[last]),
-        of(senders, turn, before[turn], start[turn - 1]),
+        of(hosts.sender[hops.flow[last]], last + 1, box[last], start[last]),
+        of(own[turn], turn, before[turn], start[turn - 1]),
     ]
     assert H == 0 or last[-1] == H - 1
     return _Stretches(*map(np.concatenate, zip(*parts, strict=True)))
@@ -82,17 +84,20 @@ def _stretches(plan: Plan, inline: Integers) -> _Stretches:
 def windows(plan: Plan, inline: Integers) -> tuple[Integers, float]:
     """Return the processing order of the ports and the length of a window in s.
 
-    Senders come first; ports that count packets of an ingress together follow one another, since they are processed
+    Senders and the interfaces of hosts come first; ports that count packets of an ingress together follow one another, since they are processed
     as one. The window is the smallest latency of a transfer against this order, and not longer than a period of
     feedback, because one report is under way at a time.
     """
-    senders = len(plan.ports)
+    senders, hosts = len(plan.ports), hosts_of(plan)
     one = np.array([*(together[0] for together in plan.counting), senders])
-    one[:-1][plan.at_senders] = senders
-    a, b, time = _latencies(plan, inline, one)
-    boxed = np.concatenate([[senders], np.flatnonzero((inline == 0) & ~plan.at_senders)])
+    one[:-1][plan.at_senders] = hosts.queue[plan.at_senders]
+    is_host = np.append(plan.at_senders, True)
+    a, b, time = _latencies(plan, inline, one, is_host)
+    own = np.flatnonzero(plan.at_senders & (hosts.queue != senders))
+    boxed = np.concatenate([[senders], own, np.flatnonzero((inline == 0) & ~plan.at_senders)])
     ports = boxed[one[boxed] == boxed]
-    ports = ports if _any_order(a, b, time, senders) else _sorted_ports(ports, a, b)
+    if not _any_order(a, b, time, is_host):
+        ports = np.concatenate([ports[is_host[ports]], _sorted_ports(ports[~is_host[ports]], a, b)])
     place = np.zeros(senders + 1, dtype=np.int64)
     place[ports] = np.arange(len(ports))
     order = boxed[np.argsort(place[one[boxed]], kind="stable")]
@@ -102,25 +107,26 @@ def windows(plan: Plan, inline: Integers) -> tuple[Integers, float]:
     return order, LATEST * min([*back, *periods, longest])
 
 
-def _latencies(plan: Plan, inline: Integers, one: Integers) -> tuple[Integers, Integers, Floats]:
+def _latencies(
+    plan: Plan, inline: Integers, one: Integers, is_host: NDArray[np.bool_]
+) -> tuple[Integers, Integers, Floats]:
     """Return from which port to which something comes, and after what time at least, s.
 
-    ``one`` is the port that stands for each, (P + 1,).
+    ``one`` is the port that stands for each, ``is_host`` whether it is of a host, (P + 1,).
     """
-    senders, hops = len(plan.ports), plan.turns
+    hops = plan.turns
     parts = _stretches(plan, inline)
     sums = np.concatenate([[0.0], np.cumsum(plan.passage[hops.port, 1])])
     listens = plan.backward.counts > 0
-    kept = (parts.target != senders) | listens[hops.flow[parts.end - 1]]
+    inside = np.append(hops.port, -1)[parts.end] >= 0
+    kept = inside | listens[hops.flow[parts.end - 1]]
     asks, paused = plan.pauses
     a = np.concatenate([parts.source[kept], asks])
     b = np.concatenate([parts.target[kept], paused])
     ways = plan.delays[paused] + plan.signalling[asks]
     time = np.concatenate([(sums[parts.end] - sums[parts.begin])[kept], ways])
     a, b = one[a], one[b]
-    others = (a != senders) | (
-        b != senders
-    )  # among senders there is no window: events come one by one
+    others = (a != b) | ~is_host[a]  # at a host there is no window: events come one by one
     a, b, time = a[others], b[others], time[others]
     by = np.lexsort((time, b, a))
     a, b, time = a[by], b[by], time[by]
@@ -128,26 +134,26 @@ def _latencies(plan: Plan, inline: Integers, one: Integers) -> tuple[Integers, I
     return a[first], b[first], time[first]
 
 
-def _any_order(a: Integers, b: Integers, time: Floats, senders: int) -> bool:
-    """Return whether every order with the senders first gives windows that are nearly the longest possible ones.
+def _any_order(a: Integers, b: Integers, time: Floats, is_host: NDArray[np.bool_]) -> bool:
+    """Return whether every order with the hosts first gives windows that are nearly the longest possible ones.
 
     Of two transfers in opposite directions one is against the order.
     """
-    inner = a != senders
+    inner = ~is_host[a]
     if not inner.any():
         return True
-    there, back = a * (senders + 1) + b, b * (senders + 1) + a
+    there, back = a * len(is_host) + b, b * len(is_host) + a
     opposite = np.searchsorted(there, back).clip(max=len(there) - 1)
     mutual = there[opposite] == back
-    against = [time[inner & (b == senders)], np.maximum(time, time[opposite])[mutual & inner]]
+    against = [time[inner & is_host[b]], np.maximum(time, time[opposite])[mutual & inner]]
     return bool(time[inner].min() >= NEARLY * np.concatenate(against).min(initial=np.inf))
 
 
 def _sorted_ports(boxed: Integers, a: Integers, b: Integers) -> Integers:
-    """Return the ports in an order with few backward edges; the senders remain first."""
+    """Return ports in an order with few backward edges."""
     into: dict[int, set[int]] = {u: set() for u in boxed.tolist()}
     for source, target in zip(a.tolist(), b.tolist(), strict=True):
-        if target != boxed[0] and source != target:
+        if source in into and target in into and source != target:
             into[target].add(source)
     after: dict[int, list[int]] = {u: [] for u in into}
     for u, before in into.items():

@@ -11,7 +11,7 @@ from dfcmodel.network.arrivals import ArrivalProcess, Replay
 from dfcmodel.network.flow_tables import OPTIONS, Column, encoded
 from dfcmodel.network.flows import OnOff
 from dfcmodel.packets.kernel.arrivals import CALLED, REPLAYED
-from dfcmodel.packets.kernel.calendar_queue import USED, push, take
+from dfcmodel.packets.kernel.calendar_queue import PLACE, PLACES, USED, push, take
 from dfcmodel.packets.kernel.layout import BLIND, CLASSES, FLOW, RATED, RULE
 from dfcmodel.packets.kernel.repairs import GO_BACK_N, SELECTIVE
 from dfcmodel.packets.kernel.sources import RANDOM, REGULAR
@@ -219,18 +219,20 @@ def lay_out_arrivals(plan: Plan, flow: NDArray[Any]) -> NDArray[np.float64]:
 
 def begin_stops(plan: Plan, arrays: dict[str, Any]) -> None:
     """Schedule the ends of flows, before all other events at their times."""
-    net, ends = None, len(plan.ports)
+    net, ends, home = None, len(plan.ports), arrays["home"]
     for f in np.flatnonzero(plan.stops < plan.end).tolist():
         net = net or calendar_of(arrays)
         e = take(net)
         net.packet[e].number, net.packet[e].flow = STOP, f
-        push(net, e, ends, float(plan.stops[f]), -1 - ends - f)
+        push(net, e, int(home[f]), float(plan.stops[f]), -1 - ends - f)
 
 
 def wake_all(plan: Plan, arrays: dict[str, Any]) -> None:
-    """Schedule the starts of all flows, in a calendar queue that is empty."""
-    packet, bucket, queue = arrays["packet"], arrays["bucket"], arrays["port"][-1]
+    """Schedule the starts of all flows, in calendar queues that are empty."""
+    packet, bucket, port = arrays["packet"], arrays["bucket"], arrays["port"]
     F = len(plan.starts)
+    home = arrays["home"][:F]
+    queue = port[home]
     first, senders = int(arrays["counters"][USED]), len(plan.ports)
     rows = first + np.arange(F)
     first_buckets = np.minimum(plan.starts * queue["inverse"], 2.0**62).astype(np.int64)
@@ -243,8 +245,9 @@ def wake_all(plan: Plan, arrays: dict[str, Any]) -> None:
     packet["next"][rows[order[:-1]][same]] = rows[order[1:]][same]
     bucket["tail"][places[order]] = rows[order]  # the last one of each bucket stays
     bucket["head"][places[order[::-1]]] = rows[order[::-1]]
-    queue["count"] += F
-    arrays["port"]["active"][0] = 1  # the senders are the first of the ports
+    port["count"] += np.bincount(home, minlength=len(port)).astype(np.int32)
+    used = np.flatnonzero(port["count"])
+    np.bitwise_or.at(port["active"], port["place"][used] >> PLACES, 1 << (port["place"][used].astype(np.int64) & PLACE))
     arrays["counters"][USED] += F
 
 

@@ -1,0 +1,53 @@
+"""Whose calendar queue the events of hosts are in: that of their interface, or the one that all other senders share."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from dfcmodel.packets.plans import Plan
+
+    Integers = NDArray[np.int64]
+
+__all__ = ["Hosts", "hosts_of"]
+
+
+class Hosts(NamedTuple):
+    """Rows of calendar queues: those of ports, and after them that of senders without an interface.
+
+    Attributes
+    ----------
+    queue
+        That of the arrivals at each port, (P,).
+    sender, receiver
+        Those of the events of each flow at its ends, (F,).
+    """
+
+    queue: Integers
+    sender: Integers
+    receiver: Integers
+
+
+def hosts_of(plan: Plan) -> Hosts:
+    """Return where the events of a plan's hosts are.
+
+    Each interface has a queue of its own, for the senders and receivers of its host too. Flows to one receiver agent share its
+    state: where they answer over several links, all hosts share one queue, in which events are in order.
+    """
+    senders, hops = len(plan.ports), plan.hops
+    queue = np.arange(senders)
+    first = np.flatnonzero(hops.begins & plan.at_senders[hops.port])
+    ends = np.full((2, len(plan.forward)), senders)
+    ends[hops.is_ack[first].astype(np.int64), hops.flow[first]] = hops.port[first]
+    table, answers = plan.scenario.table, dict[object, int]()
+    for f in np.flatnonzero(table.each("receiver", lambda given: given is not None)).tolist():
+        agent = table.path(f)[-1], table.columns["receiver"][f]
+        if answers.setdefault(agent, int(ends[1, f])) != ends[1, f]:
+            queue[plan.at_senders] = senders
+            ends[:] = senders
+            break
+    return Hosts(queue, *ends)
