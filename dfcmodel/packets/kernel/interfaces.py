@@ -20,7 +20,9 @@ from .timers import STOP, WAKE, wake_at
 __all__ = [
     "class_of",
     "enter_interface",
+    "interface_of",
     "is_for_interface",
+    "is_next",
     "next_of_interface",
     "pass_interface",
     "wake_interface",
@@ -40,6 +42,20 @@ def is_for_interface(net: Any, e: int, key: int) -> bool:
         return False
     p = int64(net.hop[net.packet[e].hop].port)
     return p >= 0 and net.port[p].kind == INTERFACE
+
+
+@inlined
+def interface_of(net: Any, e: int) -> int:
+    """Return the interface to which a packet comes now; -1: it is at another port."""
+    p = int64(net.hop[net.packet[e].hop].port)
+    return p if net.port[p].kind == INTERFACE else -1
+
+
+@inlined
+def is_next(net: Any, place: int, time: float, key: int) -> bool:
+    """Return whether an event at a time would be the next of its bucket: nothing else is due before it."""
+    e = int64(net.bucket[place].head)
+    return e < 0 or net.packet[e].time > time or (net.packet[e].time == time and net.packet[e].key > key)
 
 
 @compiled
@@ -65,7 +81,7 @@ def class_of(net: Any, e: int) -> int:
     return int64(net.lane[c].level) if net.lane[c].level > 0 else c
 
 
-@inlined
+@compiled
 def enter_interface(net: Any, senders: Any, records: Any, p: int, e: int) -> bool:
     """Queue a packet or an ACK at an interface; return whether its transmission begins at once."""
     lane = net.lane

@@ -26,7 +26,14 @@ from .calendar_queue import (
 from .coupled import DROP, MARK, coupled_verdict, update_coupled
 from .deliveries import on_packet_sent
 from .diffusion import SEND_FEEDBACK, begin_of, enter_rated, exchange
-from .interfaces import is_for_interface, pass_interface, wake_interface
+from .interfaces import (
+    enter_interface,
+    interface_of,
+    is_for_interface,
+    is_next,
+    pass_interface,
+    wake_interface,
+)
 from .jit import compiled, counting_entry, inlined
 from .lanes import dequeue, dequeue_ranked, discard, enter_lane, overflow, wait_on
 from .layout import (
@@ -201,39 +208,46 @@ def handle(net: Any, senders: Any, records: Any, u: int, now: float, end: float)
             key = int64(packet[e].key)
             f = int64(packet[e].flow)
             packets = 1
-            of_senders = is_host
-            if of_senders:
+            at_end = is_host and not is_for_interface(net, e, key)
+            if is_host:
                 senders.clock[NOW] = time
-                if is_for_interface(net, e, key):
-                    of_senders = False
-                    p, e, came = pass_interface(net, senders, records, e, key)
-                    packets = 0
-                    if e >= 0:
-                        packets = 1
-                        s = senders.flow[packet[e].flow]
-                        if s.lane >= 0 and packet[e].hop == s.way:
-                            net.sent_at[e] = time
-                        depart(net, senders, records, p, e, came, time)
-                        wake_interface(net, p)
-                        spent = net.times[p * CLASSES + packet[e].size]
-                        time += spent.passage
-                        key = int64(spent.rank)
-                else:
-                    process_endpoint_event(net, senders, f, e, key)
-                    packets = net.counters[OUT]
+            if at_end:
+                process_endpoint_event(net, senders, f, e, key)
+                packets = net.counters[OUT]
             for i in range(packets):
+                p = -1  # the interface at which the packet is
+                came = arrives = time
+                rank = key
                 begin = ends if is_host else u
-                if of_senders:
+                if at_end:
                     number = int64(senders.out[i, 0])
                     flags = int64(senders.out[i, 1])
                     if number >= 0:
                         e = new_packet(net, senders, f, number, flags)
                         if senders.flow[f].listed == 1 and number >= senders.flow[f].opening:
                             on_packet_sent(senders, f, number)
+                        if is_next(net, place, time, key):
+                            p = interface_of(net, e)
+                        if p >= 0:
+                            packet[e].time = time
+                            if not enter_interface(net, senders, records, p, e):
+                                continue
                     else:
                         e = -1 - number
                         begin = flags
-                travel(net, senders, records, e, time, key, begin)
+                elif is_host:
+                    p, e, came = pass_interface(net, senders, records, e, key)
+                    if e < 0:
+                        continue
+                if p >= 0:
+                    s = senders.flow[packet[e].flow]
+                    if s.lane >= 0 and packet[e].hop == s.way:
+                        net.sent_at[e] = time
+                    depart(net, senders, records, p, e, came, time)
+                    wake_interface(net, p)
+                    spent = net.times[p * CLASSES + packet[e].size]
+                    arrives, rank = time + spent.passage, int64(spent.rank)
+                travel(net, senders, records, e, arrives, rank, begin)
             e = int64(bucket[place].head)
 
 
