@@ -392,71 +392,79 @@ HOP = np.dtype(
 
 FLOW = np.dtype(
     [
-        ("most", "f8"),  # largest window
-        ("rtt", "f8"),  # s, of the last ACK
-        ("deadline", "f8"),  # of the retransmission timer, s
-        ("pace_at", "f8"),  # next packet of a paced sender is due, or of a rate rule was sent, s
-        ("timed_at", "f8"),
-        ("current", "f8"),  # srtt and four variances, s
-        ("srtt", "f8"),
-        ("variance", "f8"),
-        ("backoff", "f8"),
-        ("snd_nxt", "i4"),  # RFC 9293, in packets
-        ("snd_una", "i4"),
-        ("snd_max", "i4"),  # one past the highest packet sent
-        ("recover", "i4"),
-        ("dupacks", "i4"),
-        ("timed", "i4"),
-        ("timing", "i4"),
-        ("recovery", "i4"),  # row of ``recoveries``, or BLIND, RATED
-        ("selective", "i4"),  # 1: ACKs are selective (RFC 2018)
-        ("kind", "i4"),  # of window rule
-        ("rule", "i4"),  # its row of `RULE`; -1: it has no rule
-        ("accurate", "i4"),  # 1: each mark is echoed, once, and an event of the rule (RFC 8257)
-        ("paced", "i4"),  # 1: packets are spaced in time
-        ("samples", "i4"),  # 1: its rule sees deliveries
-        ("not_ect", "i4"),  # 1: no packet is ECN-capable
-        ("reduced", "i4"),  # 1: the next new packet says that the window was reduced (CWR)
-        ("echo", "i4"),  # receiver, 1: ACKs echo congestion up to a packet with CWR (RFC 3168)
-        ("turn", "i4"),  # row of `HOP` of the receiver
-        ("end", "i4"),  # that of the sender
-        ("way", "i4"),  # the first one
-        ("size", "i4"),  # packets to send
+        ("came_at", "f8"),  # receiver: when the last packet was delivered, s
+        ("total", "f8"),  # packets delivered
         ("came", "i4"),  # receiver: next packet expected
         ("seen", "i4"),  # receiver: highest packet received
         ("held", "i4"),  # receiver: out-of-order packets in its buffer
+        ("arrived", "i4"),  # packets that reached the receiver
+        ("size", "i4"),  # packets to send
+        ("recovery", "i4"),  # row of ``recoveries``, or BLIND, RATED
+        ("repair", "i4"),  # of a rate rule: GO_BACK_N, SELECTIVE; 0: what is lost is not sent again
+        ("delayed", "i4"),  # receiver, 1: delays ACKs
+        ("agent", "i4"),  # row of the agent that is its receiver; -1: none
+        ("echo", "i4"),  # receiver, 1: ACKs echo congestion up to a packet with CWR (RFC 3168)
+        ("accurate", "i4"),  # 1: each mark is echoed, once, and an event of the rule (RFC 8257)
+        ("selective", "i4"),  # 1: ACKs are selective (RFC 2018)
+        ("rtt", "f8"),  # s, of the last ACK
+        ("cwnd", "f8"),
+        ("most", "f8"),  # largest window
+        ("held_until", "f8"),
+        ("timed_at", "f8"),
+        ("deadline", "f8"),  # of the retransmission timer, s
+        ("inflation", "f8"),  # packets added to the window (RFC 5681, 3.2)
+        ("backoff", "f8"),
+        ("snd_una", "i4"),
+        ("snd_nxt", "i4"),  # RFC 9293, in packets
+        ("snd_max", "i4"),  # one past the highest packet sent
+        ("timed", "i4"),
+        ("timing", "i4"),
+        ("connecting", "i4"),  # 1: the SYN is not acknowledged
+        ("recovering", "i4"),
+        ("recover", "i4"),
+        ("by_time", "i4"),  # 1: its recovery finds losses by time (RFC 8985)
+        ("samples", "i4"),  # 1: its rule sees deliveries
+        ("paced", "i4"),  # 1: packets are spaced in time
+        ("sacked", "i4"),  # packets acknowledged selectively
+        ("listed", "i4"),  # 1: its transmissions are in ``history``
+        ("onoff", "i4"),
+        ("opening", "i4"),  # 1: packet 0 has no data: a SYN, or the first packet of ns-2
+        ("emitted", "i4"),  # packets that entered the network
+        ("way", "i4"),  # the first one
+        ("turn", "i4"),  # row of `HOP` of the receiver
+        ("end", "i4"),  # that of the sender
+        ("dupacks", "i4"),
+        ("lost_all", "i4"),
+        ("kind", "i4"),  # of window rule
+        ("rule", "i4"),  # its row of `RULE`; -1: it has no rule
+        ("not_ect", "i4"),  # 1: no packet is ECN-capable
+        ("reduced", "i4"),  # 1: the next new packet says that the window was reduced (CWR)
+        ("lane", "i4"),  # of a rate rule at an interface; -1: none
+        ("first_window", "f8"),
+        ("ssthresh", "f8"),
+        ("srtt", "f8"),
+        ("variance", "f8"),
+        ("current", "f8"),  # srtt and four variances, s
+        ("pace_at", "f8"),  # next packet of a paced sender is due, or of a rate rule was sent, s
         ("bits", "i4"),  # offset of its bit maps; -1: none
         ("bit_mask", "i4"),
         ("timeouts", "i4"),
         ("hole", "i4"),
         ("least", "i4"),
-        ("recovering", "i4"),
-        ("lost_all", "i4"),
-        ("sacked", "i4"),  # packets acknowledged selectively
         ("top", "i4"),  # highest selectively acknowledged packet
         ("loss_events", "i4"),
-        ("delayed", "i4"),  # receiver, 1: delays ACKs
         ("pending", "i4"),  # receiver: the packet whose ACK is delayed; -1: none
         ("ack_due", "f8"),  # receiver: when a delayed ACK is sent, s
         ("blocks", "i4"),  # receiver: number of recent SACK blocks
         ("sent", "i4"),  # packets sent by a source without window
-        ("emitted", "i4"),  # packets that entered the network
-        ("arrived", "i4"),  # packets that reached the receiver
-        ("onoff", "i4"),
-        ("first_window", "f8"),
-        ("held_until", "f8"),
         ("phase", "f8"),
         ("due", "f8"),
         ("off_at", "f8"),
         ("gap", "f8"),
         ("on", "f8"),
         ("off", "f8"),
-        ("total", "f8"),  # packets delivered
         ("first_loss", "f8"),
         ("finished", "f8"),
-        ("inflation", "f8"),  # packets added to the window (RFC 5681, 3.2)
-        ("cwnd", "f8"),
-        ("ssthresh", "f8"),
         ("pace_start", "f8"),  # paced slow start: windows per round trip; 0: the rule's rate
         ("pace_after", "f8"),  # and above half of ssthresh
         ("line_gap", "f8"),  # least time between packets of a rate rule, s
@@ -469,12 +477,9 @@ FLOW = np.dtype(
         ("pipe_limit", "f8"),  # up to how many are sent; -1: the window
         ("prr_out", "f8"),  # packets sent in recovery (RFC 6937)
         ("own", "f8", (MAX_OWN,)),  # state of its recovery
-        ("lane", "i4"),  # of a rate rule at an interface; -1: none
-        ("repair", "i4"),  # of a rate rule: GO_BACK_N, SELECTIVE; 0: what is lost is not sent again
         ("again", "i4"),  # of a rate rule with selective repair: packets to be sent again
         ("reports", "i4"),  # of a rate rule: records of telemetry in each ACK
         ("reported", "i4"),  # 1: some have come
-        ("agent", "i4"),  # row of the agent that is its receiver; -1: none
         ("credits", "f8"),  # of a rate rule: packets that it may send; inf: it needs no credits
         (
             "beyond",
@@ -484,15 +489,10 @@ FLOW = np.dtype(
         ("batch", "i4"),  # of an arrival process: packets that arrive at ``due``
         ("row", "i8"),  # of a trace: its next arrival, and one past the last, rows of ``arrivals``
         ("row_end", "i8"),
-        ("came_at", "f8"),  # receiver: when the last packet was delivered, s
         ("cut_at", "f8"),  # when ``stop`` ended it before its size, s; 0: not
         ("announced", "f8"),  # largest window after the handshake, packets
-        ("opening", "i4"),  # 1: packet 0 has no data: a SYN, or the first packet of ns-2
         ("syn", "i4"),  # 1: packet 0 has the SYN
-        ("connecting", "i4"),  # 1: the SYN is not acknowledged
         ("fin", "i4"),  # the packet with the FIN; -1: none
-        ("by_time", "i4"),  # 1: its recovery finds losses by time (RFC 8985)
-        ("listed", "i4"),  # 1: its transmissions are in ``history``
         ("reordered", "i4"),  # 1: the last ACK shows reordering
         ("spare", "i4"),
         ("alarm", "f8"),  # when its recovery is called, s; inf: not
