@@ -127,7 +127,7 @@ class Plan:
 
     @cached_property
     def own_receivers(self) -> NDArray[np.bool_]:
-        """Whether receivers share the calendar queue of the senders: they delay ACKs, or are agents, (F,)."""
+        """Whether receivers have events of their own in a calendar queue: they delay ACKs, or are agents, (F,)."""
         agents = self.scenario.table.each("receiver", lambda given: given is not None)
         return np.asarray(self.delayed | agents, dtype=np.bool_)
 
@@ -303,7 +303,7 @@ class Plan:
 
     @cached_property
     def at_senders(self) -> NDArray[np.bool_]:
-        """Whether each port is an interface of a host, whose events are among those of the senders, (P,)."""
+        """Whether each port is an interface of a host, whose events are in one queue with those of its senders, (P,)."""
         return self.by_discipline(lambda each: isinstance(each, Interface))
 
     def users(self, p: int) -> tuple[tuple[int, bool], ...]:

@@ -1,6 +1,6 @@
 """Receiver agents of users, called by address: what they answer as packets come, and as their timers expire.
 
-Their events are in the calendar queue of the senders, so that the flows of an agent share its state in the order of time.
+Their events are in one calendar queue, so that the flows of an agent share its state in the order of time.
 What an answer says besides its numbers of a packet stands in its row of ``block``.
 """
 

@@ -55,7 +55,11 @@ def interface_of(net: Any, e: int) -> int:
 def is_next(net: Any, place: int, time: float, key: int) -> bool:
     """Return whether an event at a time would be the next of its bucket: nothing else is due before it."""
     e = int64(net.bucket[place].head)
-    return e < 0 or net.packet[e].time > time or (net.packet[e].time == time and net.packet[e].key > key)
+    return (
+        e < 0
+        or net.packet[e].time > time
+        or (net.packet[e].time == time and net.packet[e].key > key)
+    )
 
 
 @compiled

@@ -571,7 +571,7 @@ class Network(NamedTuple):
 
     packet: Any  # ELEMENT (N,)
     sent_at: Any  # (N,) when the data of each left its sender, s
-    port: Any  # UNIT (P + 1,) the last is the calendar queue of the senders
+    port: Any  # UNIT (P + 1,) the last is that of senders without an interface
     bucket: Any  # SLOT, of all calendar queues
     hop: Any  # HOP, of all flows
     lane: Any  # LANE

@@ -250,7 +250,7 @@ def travel(net: Any, senders: Any, records: Any, e: int, time: float, key: int, 
     """Advance an arriving packet hop by hop until a calendar queue, a lane, or its end.
 
     ``at`` is the port whose calendar queue it has left, or the number of the senders; ARRIVED at a
-    receiver that delays ACKs, which share the calendar queue of the senders; DUE for a delayed ACK.
+    receiver that delays ACKs, which has a calendar queue as senders do; DUE for a delayed ACK.
     """
     started = records.started
     it = net.packet[e]

@@ -6,7 +6,7 @@ from typing import Any
 
 from .calendar_queue import push, take
 from .jit import inlined
-from .layout import CLASSES, int64
+from .layout import CLASSES
 from .ns2 import SHORTEST_TIMEOUT, is_ns2, measure_ticks, restart_estimate
 
 __all__ = ["STOP", "back_off", "measure", "schedule", "set_timer", "timeout_span", "wake_at"]
@@ -62,7 +62,7 @@ def wake_at(net: Any, f: int, time: float, agent: int) -> None:
     net.packet[e].number = WAKE
     net.packet[e].hop = 0  # an ACK of nothing has this number, too, and a hop
     net.packet[e].flow = f
-    push(net, e, int64(net.home[agent]), time, CLASSES * (len(net.port) - 1) + agent)
+    push(net, e, net.home[agent], time, CLASSES * (len(net.port) - 1) + agent)
 
 
 @inlined

@@ -130,7 +130,7 @@ def lay_out(plan: Plan, signatures: tuple[RuleSignature, ...], spare: int = 1) -
         "control": lay_out_control(plan, numbers),
         "called": lay_out_called(plan, numbers),
         "order": order,
-        "home": np.concatenate([hosts.sender, hosts.receiver]).astype(np.int32),
+        "home": np.concatenate([hosts.sender, hosts.receiver]),
         "stream": plan.seeds.astype(np.int64),
         "exchange": np.zeros(EXCHANGED),
         "out": np.empty((2 * window + 64, 2), dtype=np.int32),

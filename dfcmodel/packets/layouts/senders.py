@@ -247,7 +247,11 @@ def wake_all(plan: Plan, arrays: dict[str, Any]) -> None:
     bucket["head"][places[order[::-1]]] = rows[order[::-1]]
     port["count"] += np.bincount(home, minlength=len(port)).astype(np.int32)
     used = np.flatnonzero(port["count"])
-    np.bitwise_or.at(port["active"], port["place"][used] >> PLACES, 1 << (port["place"][used].astype(np.int64) & PLACE))
+    np.bitwise_or.at(
+        port["active"],
+        port["place"][used] >> PLACES,
+        1 << (port["place"][used].astype(np.int64) & PLACE),
+    )
     arrays["counters"][USED] += F
 
 

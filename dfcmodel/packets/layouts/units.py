@@ -39,6 +39,7 @@ class Calendar(NamedTuple):
     port: Any
     bucket: Any
     counters: Any
+    home: Any
 
 
 def calendar_of(arrays: dict[str, Any]) -> Calendar:
@@ -46,7 +47,7 @@ def calendar_of(arrays: dict[str, Any]) -> Calendar:
     packet, port_rows, bucket = (
         arrays[name].view(np.recarray) for name in ("packet", "port", "bucket")
     )
-    return Calendar(packet, port_rows, bucket, arrays["counters"])
+    return Calendar(packet, port_rows, bucket, arrays["counters"], arrays["home"])
 
 
 def lay_out_units(

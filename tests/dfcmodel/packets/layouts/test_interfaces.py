@@ -54,10 +54,10 @@ def test_acks_of_a_class_are_flows_of_it() -> None:
     assert lane["level"][acks["lane"]] == row["lane"] + 2
 
 
-def test_events_of_interfaces_are_among_those_of_senders() -> None:
+def test_events_of_interfaces_are_among_those_of_their_hosts() -> None:
     arrays = host("control")
-    senders = len(arrays["port"]) - 1
-    hop = arrays["hop"]
-    assert set(hop["queue"][hop["port"] == 0]) == {senders}
-    assert 0 not in arrays["order of ports"]
-    assert arrays["port"]["queue"][0] == senders
+    hop, flow = arrays["hop"], arrays["flow"]
+    assert set(hop["queue"][hop["port"] == 0]) == {0}
+    assert arrays["order of ports"][:2].tolist() == [len(arrays["port"]) - 1, 0]
+    assert hop["queue"][flow["end"][:2]].tolist() == [0, 0]
+    assert arrays["home"][:2].tolist() == [0, 0]

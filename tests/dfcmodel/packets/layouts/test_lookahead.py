@@ -57,10 +57,10 @@ def test_no_order_is_sought_where_none_is_better() -> None:
     """Of pause and data between two ports one goes against any order, after about the same time."""
     plan = plan_of(random_scenario("pause", 1), Packets(seed=1))
     port = next(p for p in range(len(plan.ports)) if plan.pausable(p))
-    senders = len(plan.ports)
+    is_host = np.append(plan.at_senders, True)
     a, b = np.array([port, plan.pausable(port)[0]]), np.array([plan.pausable(port)[0], port])
-    assert lookahead._any_order(*_sorted(a, b, np.array([1.0, 1.05])), senders)
-    assert not lookahead._any_order(*_sorted(a, b, np.array([1.0, 5.0])), senders)
+    assert lookahead._any_order(*_sorted(a, b, np.array([1.0, 1.05])), is_host)
+    assert not lookahead._any_order(*_sorted(a, b, np.array([1.0, 5.0])), is_host)
 
 
 def _sorted(a, b, time) -> tuple[np.ndarray, ...]:
