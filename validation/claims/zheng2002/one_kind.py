@@ -25,7 +25,11 @@ LAWS = {"TCP(1,1/2)": "independent-loss-tcp", "TCP(1/5,1/8)": "independent-loss-
 """Cases with the rates at a given loss rate, by kind."""
 SPACINGS = (20, 1000)
 """Packets per loss: about that of the most flows, and few losses."""
-OTHERS = {"ns-2's decrease setting is b": (MANY, "b"), "RED thresholds of 5 and 15": (LOW, "1-b")}
+OTHERS = {
+    "ns-2's decrease setting is b": (MANY, "b"),
+    "RED thresholds of 5 and 15": (LOW, "1-b"),
+    "ns-2's decrease setting is b and RED thresholds of 5 and 15": (LOW, "b"),
+}
 """Readings beside the default: the case, and what ns-2's ``decrease_num_`` means."""
 
 
@@ -203,6 +207,8 @@ def kinds_of_flows() -> Effects:
         reverse = [difference(lost[b][n], lost[a][n]) for a, b in pairs for n in numbers]
         worse = [difference(lost[r][b], lost[r][a]) for r in RULES
                  for a, b in itertools.pairwise(numbers)]  # fmt: skip
+        falls = [beyond(difference(used[r][a], used[r][b]), VISIBLE) for r in RULES
+                 for a, b in ((numbers[0], numbers[-1]),)]  # fmt: skip
         model = {rule: _losses(case, rule, numbers) for rule in RULES}
         own = {rule: own_by_number(rule) for rule in SENDERS}
         apart = [(own[a], own[b]) for a, b in itertools.pairwise(own)]
@@ -216,6 +222,14 @@ def kinds_of_flows() -> Effects:
                 tuple(reverse),
                 tuple(Estimate(round(x, 6), 0.0) for x in orders),
                 level=tuple(difference(b[n], a[n]) for (_, a), (_, b) in apart for n in NUMBERS),
+            ),
+            "falls": Statement(
+                tuple(falls),
+                level=tuple(
+                    beyond(difference(own[rule][0][NUMBERS[0]], own[rule][0][NUMBERS[-1]]), VISIBLE)
+                    for rule in own
+                ),
+                least=VISIBLE,
             ),
             "worse": Statement(
                 tuple(worse),
