@@ -19,6 +19,7 @@ from validation.checks import BySimulator, Check, claim
 from validation.claims.effect_statements import (
     EQUAL,
     Curve,
+    Decided,
     Effects,
     Estimates,
     Statement,
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
 __all__ = [
     "EQUAL",
     "Curve",
+    "Decided",
     "Effects",
     "Estimates",
     "Statement",

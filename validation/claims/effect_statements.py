@@ -11,7 +11,7 @@ from validation.labels import agreed
 from validation.statistics import Estimate, combine, everywhere, weakest
 from validation.verdicts import Sides, Verdict
 
-__all__ = ["EQUAL", "Curve", "Effects", "Estimates", "Statement", "beyond"]
+__all__ = ["EQUAL", "Curve", "Decided", "Effects", "Estimates", "Statement", "beyond"]
 
 Estimates: TypeAlias = tuple[Estimate, ...]
 Fixed: TypeAlias = Estimates | Verdict | None

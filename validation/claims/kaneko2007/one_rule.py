@@ -158,7 +158,7 @@ def _by_rtt(frame: pd.DataFrame) -> Shares:
     }
 
 
-@effects("K08", cases=(*ADDED, ADDED_NS2))
+@effects("K08", least=MOST, cases=(*ADDED, ADDED_NS2))
 def added_delay() -> Effects:
     """Measure the throughput of one flow by the delay added to its path."""
     packets, model = of_cases(*ADDED), modelled(ADDED[0], seeds=6)
@@ -192,11 +192,11 @@ def added_delay() -> Effects:
         {
             "fusion": Statement(
                 {"ns-3": (beyond(falls["fusion"], -MOST),)}, (beyond(derived["fusion"], -MOST),),
-                level=(beyond(own["fusion"], -MOST),),
+                level=(beyond(own["fusion"], -MOST),), least=-MOST,
             ),
             "reno": Statement({"ns-2": (beyond(-ns2, MOST),), "ns-3": (beyond(-falls["reno"], MOST),)},
                               (beyond(-derived["reno"], MOST),),
-                              level=(beyond(-own["reno"], MOST),)),
+                              level=(beyond(-own["reno"], MOST),), least=MOST),
         },
         curves,
         ("added round-trip time (ms)", "throughput (Mb/s)"),

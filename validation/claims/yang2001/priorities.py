@@ -470,7 +470,7 @@ def _times_of(times: Times, discipline: str) -> Estimate:
     return of_runs(frame.mean(axis=1).to_numpy())
 
 
-@effects("Y17", cases=(*cases("ts/ts"), SLOTS, TURNS))
+@effects("Y17", least=EQUAL, cases=(*cases("ts/ts"), SLOTS, TURNS))
 def unused_slots() -> Effects:
     """Measure how long ts takes beyond the time that the load needs on the link."""
     extra = {}
@@ -483,7 +483,11 @@ def unused_slots() -> Effects:
     ends = [float(turns(n)["time"].max()) for n in RATIOS]
     model = Estimate(float(np.mean(ends)) / (SIZE * FLOWS / LINK) - 1.0, 0.0)
     return Effects(
-        {"loses": Statement(tuple(beyond(e, EQUAL) for e in ts), (beyond(model, EQUAL),))},
+        {
+            "loses": Statement(
+                tuple(beyond(e, EQUAL) for e in ts), (beyond(model, EQUAL),), least=EQUAL
+            )
+        },
         {"total time": Curve(list(extra), list(extra.values()))},
         ("environment and discipline", "total time over load / capacity, less one"),
         values={"extra": extra, "model": model.value, "ts": combine(ts, [1.0 / len(ts)] * len(ts))},

@@ -19,6 +19,8 @@ PEAK = 20
 """Flows with the largest utilisation, as the paper has it."""
 VISIBLE = 1e-3
 """Least difference of the utilisation that a figure shows."""
+LOSSLESS = 1e-5
+"""Part of the packets below which a loss counts as none: a run sends some 100,000."""
 FULL = 120
 """Window from which the paper's losses begin, packets."""
 LAWS = {"TCP(1,1/2)": "independent-loss-tcp", "TCP(1/5,1/8)": "independent-loss-tcp-eighth"}
@@ -37,7 +39,7 @@ LOWER, HIGH = 60, 90
 """Windows in packets: one below that at which the paper calls the utilisation high, and that one."""
 
 
-@effects("Z03", cases=(SWEEP,), least=VISIBLE)
+@effects("Z03", cases=(SWEEP,), least=VISIBLE, also={"lossless": LOSSLESS})
 def one_flow_by_its_window() -> Effects:
     """Measure utilisation and loss of one flow by its largest window."""
     frame = where(SWEEP, "link", background=0)
@@ -65,8 +67,8 @@ def one_flow_by_its_window() -> Effects:
                 (high[0],), (Estimate(exact, 0.0),), level=(high[1],), least=VISIBLE
             ),
             "lossless": Statement(
-                tuple(beyond(-lost[window], -1e-5) for window in below),
-                level=tuple(beyond(-own_lost[window], -1e-5) for window in below),
+                lambda given: tuple(beyond(-lost[w], -given["lossless"]) for w in below),
+                level=lambda given: tuple(beyond(-own_lost[w], -given["lossless"]) for w in below),
             ),
             "losses": Statement(
                 tuple(lost[window] for window in above),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from validation.claims.kaneko2007.one_rule import ALONE, ALONE_NS2, RTTS
+from validation.claims.kaneko2007.one_rule import ALONE, ALONE_NS2, RTTS, RTTS_NS2
 from validation.verdicts import Verdict
 
 
