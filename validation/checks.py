@@ -70,10 +70,21 @@ BySimulator = dict[str, dict[str, dict[str, Verdict]]]
 
 @dataclass(frozen=True)
 class Basis:
-    """What a claim adds to its check: the simulators of its cases, and its minor statements by key."""
+    """What a claim adds to its check.
+
+    Attributes
+    ----------
+    simulators
+        The simulators of its cases.
+    minor
+        Why a statement is minor, by key.
+    statements
+        The keys of its statements in the ledger; empty: the ledger has none.
+    """
 
     simulators: tuple[str, ...] = ()
     minor: Mapping[str, str] = field(default_factory=dict)
+    statements: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -91,9 +102,13 @@ class Subject(Generic[T]):
 
     @property
     def basis(self) -> Basis:
-        """The simulators of its cases, and the statements that the ledger calls minor."""
+        """The simulators of its cases, and its statements in the ledger."""
         tools = {str(evidence.provenance(case)["tool"]) for case in self.cases} - {"hopflow"}
-        return Basis(tuple(sorted(tools)), records.minor_statements().get(self.id, {}))
+        return Basis(
+            tuple(sorted(tools)),
+            records.minor_statements().get(self.id, {}),
+            frozenset(records.statements_of_papers().get(self.id, {})),
+        )
 
     def found(self, measured: T) -> Finding:
         """Judge a measurement, and return the finding with its text filled in."""
@@ -302,6 +317,8 @@ class Check(Generic[T]):
         basis: Basis,
     ) -> None:
         """Refuse verdicts on statements or readings that the claim does not have."""
+        if basis.statements and (other := basis.statements ^ set(default)):
+            raise ValueError(f"{self.text.name}: not judged as in statements.csv: {sorted(other)}")
         named = {repr(name): set(new) for name, new in others.items()}
         named |= {f"simulators in {name!r}": set(new) for name, new in apart.items()}
         named["minor statements of the ledger"] = set(basis.minor)

@@ -131,7 +131,7 @@ def rejudge(
     Examples
     --------
     >>> from validation import rejudge
-    >>> again = rejudge("Z02", {"tolerance": 0.07})
+    >>> again = rejudge("Z10", {"margin": 0.2})
     >>> print(again.before.simulation, again.after.simulation, sep=", ")
     inconclusive, holds
     """

@@ -16,6 +16,7 @@ __all__ = [
     "OWN",
     "PUBLISHED",
     "Entry",
+    "LedgerStatement",
     "Paraphrase",
     "entries",
     "excused_cases",
@@ -28,6 +29,7 @@ __all__ = [
     "recorded_simulators",
     "recorded_thresholds",
     "recorded_verdicts",
+    "statements_of_papers",
     "without_explanation",
     "without_packet_level",
 ]
@@ -70,6 +72,31 @@ class Paraphrase:
     scope: str
 
 
+@dataclass(frozen=True)
+class LedgerStatement:
+    """What a statement of a claim paraphrases and what decides it: a row of ``statements.csv``.
+
+    Attributes
+    ----------
+    place
+        Section, paragraph and sentence, or the figure, table or slide.
+    text
+        The paraphrase.
+    modality
+        How the paper says it; "no claim of the paper" for checks of ours.
+    quantity
+        What is measured.
+    statistic
+        How the quantity decides.
+    """
+
+    place: str
+    text: str
+    modality: str
+    quantity: str
+    statistic: str
+
+
 @functools.cache
 def _headlines() -> dict[str, dict[str, str]]:
     """Return the rows of ``headlines.csv`` by claim."""
@@ -101,6 +128,23 @@ def paraphrases() -> dict[str, Paraphrase]:
         row["id"]: Paraphrase(row["place"], row["paraphrase"], row["modality"], row["scope"])
         for row in rows("paraphrases.csv")
     }
+
+
+@functools.cache
+def statements_of_papers() -> dict[str, dict[str, LedgerStatement]]:
+    """Return the statements of the ledger by claim and key; hopflow's own comparisons have none.
+
+    Examples
+    --------
+    >>> statements_of_papers()["M02"]["off"].place
+    'Sect. III.A, paragraph after rule 13'
+    """
+    found: dict[str, dict[str, LedgerStatement]] = {}
+    for row in rows("statements.csv"):
+        found.setdefault(row["claim"], {})[row["statement"]] = LedgerStatement(
+            row["place"], row["paraphrase"], row["modality"], row["quantity"], row["statistic"]
+        )
+    return found
 
 
 def rows(name: str) -> list[dict[str, str]]:

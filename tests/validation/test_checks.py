@@ -153,6 +153,12 @@ def test_what_a_reading_does_not_judge_has_no_verdict_in_it(toy) -> None:
     assert [(part.model, part.simulation) for part in reading.parts] == [(C, none), (none, none)]
 
 
+def test_statements_that_are_not_those_of_the_ledger_are_refused(toy) -> None:
+    toy.in_all_readings(Toy(2.0), {}, Basis(statements=frozenset({"large"})))
+    with pytest.raises(ValueError, match=r"toy.md: not judged as in statements.csv: \['other'\]"):
+        toy.in_all_readings(Toy(2.0), {}, Basis(statements=frozenset({"large", "other"})))
+
+
 @pytest.mark.parametrize("what", ["minor", "simulators", "readings"])
 def test_verdicts_on_unknown_statements_are_refused(toy, what: str) -> None:
     basis = Basis(minor={"nothing": "?"}) if what == "minor" else Basis()

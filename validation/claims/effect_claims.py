@@ -7,9 +7,10 @@ the name of the function.
 
 from __future__ import annotations
 
+import inspect
 import sys
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -18,6 +19,7 @@ from validation.checks import BySimulator, Check, claim
 from validation.claims.effect_statements import (
     EQUAL,
     Curve,
+    Decided,
     Effects,
     Estimates,
     Statement,
@@ -41,6 +43,7 @@ if TYPE_CHECKING:
 __all__ = [
     "EQUAL",
     "Curve",
+    "Decided",
     "Effects",
     "Estimates",
     "Statement",
@@ -48,9 +51,7 @@ __all__ = [
     "by",
     "deviation",
     "effects",
-    "judging_equality",
-    "judging_readings",
-    "judging_simulators",
+    "judging",
     "where",
 ]
 
@@ -61,6 +62,7 @@ def effects(
     cases: tuple[str, ...],
     equal: bool | float = False,
     least: float = 0.0,
+    also: Mapping[str, float] | None = None,
 ) -> Callable[[Callable[..., Effects]], Check[Effects]]:
     """Register the function below as the measurement of a claim of this kind.
 
@@ -73,6 +75,8 @@ def effects(
         margin itself where it is not `EQUAL`.
     least
         The smallest difference that counts, where statements have one, which makes it a threshold.
+    also
+        Further thresholds, of statements whose quantities are functions of them (`Statement`).
     """
 
     def register(measure: Callable[..., Effects]) -> Check[Effects]:
@@ -81,15 +85,12 @@ def effects(
         text = f"{measure.__name__}.md"
         check = claim(id, *arguments, cases=cases, text=text)(measure)
         margin = EQUAL if isinstance(equal, bool) else equal
-        if equal and least:
-            check.judge(judging_equality_and_differences(margin, least))
-        elif equal:
-            check.judge(judging_equality(margin))
-        else:
-            check.judge(judging_differences(least) if least else judge)
-        check.readings(judging_readings(margin))
-        check.packet_level(judging_level(margin))
-        check.simulators(judging_simulators(margin))
+        thresholds = {"level": LEVEL} | ({"margin": margin} if equal else {})
+        judges = judging(thresholds | ({"least": least} if least else {}) | dict(also or {}))
+        check.judge(judges.judge)
+        check.readings(judges.readings)
+        check.packet_level(judges.packet_level)
+        check.simulators(judges.simulators)
         check.draw(curves)
         check.constants_of(sys.modules[__name__])
         return check
@@ -97,109 +98,61 @@ def effects(
     return register
 
 
-def judge(found: Effects, *, level: float = LEVEL) -> Judgement:
-    """Judge signs."""
-    return {key: statement.judged(level, EQUAL) for key, statement in found.statements.items()}
+class Judges(NamedTuple):
+    """The functions that judge `Effects`; their keyword parameters are the thresholds of the claim."""
+
+    judge: Callable[..., Judgement]
+    readings: Callable[..., dict[str, Judgement]]
+    packet_level: Callable[..., dict[str, Verdict]]
+    simulators: Callable[..., BySimulator]
 
 
-def judging_differences(standard: float) -> Callable[..., Judgement]:
-    """Return the function that judges signs beyond the smallest difference that counts."""
+def judging(thresholds: Mapping[str, float]) -> Judges:
+    """Return the functions that judge with these thresholds by default.
 
-    def judge_differences(
-        found: Effects, *, level: float = LEVEL, least: float = standard
-    ) -> Judgement:
-        return {
-            key: statement.counting_from(least).judged(level, EQUAL)
-            for key, statement in found.statements.items()
-        }
+    Examples
+    --------
+    >>> judges = judging({"level": 0.01, "margin": 0.1})
+    >>> near = Effects({"it": Statement((Estimate(0.15, 0.001),), equal=True)}, {}, ("x", "y"))
+    >>> print(judges.judge(near)["it"].packets, judges.judge(near, margin=0.2)["it"].packets)
+    contradicted holds
+    """
 
-    return judge_differences
+    def judge(found: Effects, **given: float) -> Judgement:
+        return judged(found.statements, given)
 
+    def judged(statements: Mapping[str, Statement], given: Mapping[str, float]) -> Judgement:
+        all_ = {**thresholds, **given}
+        used = all_["level"], all_.get("margin", EQUAL)
+        return {key: statement.at(all_).judged(*used) for key, statement in statements.items()}
 
-def judging_equality(standard: float) -> Callable[..., Judgement]:
-    """Return the function that judges signs, and equality within a margin."""
+    def readings(found: Effects, **given: float) -> dict[str, Judgement]:
+        return {name: judged(each, given) for name, each in found.readings.items()}
 
-    def judge_equal(found: Effects, *, level: float = LEVEL, margin: float = standard) -> Judgement:
-        return {key: statement.judged(level, margin) for key, statement in found.statements.items()}
+    def packet_level(found: Effects, **given: float) -> dict[str, Verdict]:
+        all_ = {**thresholds, **given}
+        used = all_["level"], all_.get("margin", EQUAL)
+        return {key: each.at(all_).judged_level(*used) for key, each in found.statements.items()}
 
-    return judge_equal
+    def simulators(found: Effects, **given: float) -> BySimulator:
+        all_ = {**thresholds, **given}
+        used = all_["level"], all_.get("margin", EQUAL)
 
-
-def judging_equality_and_differences(standard: float, smallest: float) -> Callable[..., Judgement]:
-    """Return the function that judges equality within a margin, and signs beyond the smallest difference."""
-
-    def judge_both(
-        found: Effects, *, level: float = LEVEL, margin: float = standard, least: float = smallest
-    ) -> Judgement:
-        return {
-            key: statement.counting_from(least).judged(level, margin)
-            for key, statement in found.statements.items()
-        }
-
-    return judge_both
-
-
-def judging_readings(standard: float) -> Callable[..., dict[str, Judgement]]:
-    """Return the function that judges other readings, of the statements that they change."""
-
-    def readings(
-        found: Effects,
-        *,
-        level: float = LEVEL,
-        margin: float = standard,
-        least: float | None = None,
-    ) -> dict[str, Judgement]:
-        return {
-            name: {
-                key: statement.counting_from(least).judged(level, margin)
-                for key, statement in statements.items()
-            }
-            for name, statements in found.readings.items()
-        }
-
-    return readings
-
-
-def judging_level(standard: float) -> Callable[..., dict[str, Verdict]]:
-    """Return the function that judges hopflow's own packet level."""
-
-    def of_level(
-        found: Effects,
-        *,
-        level: float = LEVEL,
-        margin: float = standard,
-        least: float | None = None,
-    ) -> dict[str, Verdict]:
-        return {
-            key: statement.counting_from(least).judged_level(level, margin)
-            for key, statement in found.statements.items()
-        }
-
-    return of_level
-
-
-def judging_simulators(standard: float) -> Callable[..., BySimulator]:
-    """Return the function that judges each simulator, of the statements that tell them apart."""
-
-    def of_simulators(
-        found: Effects,
-        *,
-        level: float = LEVEL,
-        margin: float = standard,
-        least: float | None = None,
-    ) -> BySimulator:
         def apart(statements: Mapping[str, Statement]) -> dict[str, dict[str, Verdict]]:
-            judged = {
-                key: statement.counting_from(least).judged_simulators(level, margin)
-                for key, statement in statements.items()
-            }
-            return {key: each for key, each in judged.items() if each is not None}
+            each = {key: s.at(all_).judged_simulators(*used) for key, s in statements.items()}
+            return {key: verdicts for key, verdicts in each.items() if verdicts is not None}
 
-        return {"": apart(found.statements)} | {
-            name: apart(statements) for name, statements in found.readings.items()
-        }
+        others = {name: apart(statements) for name, statements in found.readings.items()}
+        return {"": apart(found.statements)} | others
 
-    return of_simulators
+    parameters = [inspect.Parameter("found", inspect.Parameter.POSITIONAL_ONLY)] + [
+        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=value)
+        for name, value in thresholds.items()
+    ]
+    functions = Judges(judge, readings, packet_level, simulators)
+    for function in functions:
+        vars(function)["__signature__"] = inspect.Signature(parameters)
+    return functions
 
 
 def curves(found: Effects) -> Figure:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
@@ -11,11 +11,13 @@ from validation.labels import agreed
 from validation.statistics import Estimate, combine, everywhere, weakest
 from validation.verdicts import Sides, Verdict
 
-__all__ = ["EQUAL", "Curve", "Effects", "Estimates", "Statement", "beyond"]
+__all__ = ["EQUAL", "Curve", "Decided", "Effects", "Estimates", "Statement", "beyond"]
 
 Estimates: TypeAlias = tuple[Estimate, ...]
-Decided: TypeAlias = Estimates | Verdict | None
+Fixed: TypeAlias = Estimates | Verdict | None
 """What decides a statement by one source: quantities, a verdict, or nothing."""
+Decided: TypeAlias = Fixed | Callable[[Mapping[str, float]], Fixed]
+"""The same, or a function that returns it for given thresholds."""
 EQUAL = 0.1
 """Largest relative difference of quantities that count as equal."""
 
@@ -29,7 +31,8 @@ class Statement:
     model, packets
         Quantities that are all positive if the statement holds; for a statement of equality,
         relative deviations that are all within a margin of zero. A verdict is used as is.
-        Packets are a mapping where several simulators have runs, each judged by itself.
+        Packets are a mapping where several simulators have runs, each judged by itself. A function
+        gets the thresholds of the claim by name.
     equal
         Whether the statement is one of equality.
     level
@@ -43,6 +46,20 @@ class Statement:
     equal: bool = False
     level: Decided = None
     least: float = 0.0
+
+    def at(self, thresholds: Mapping[str, float]) -> Statement:
+        """Return the statement with these thresholds in the place of its own."""
+
+        def fixed(found: Decided) -> Fixed:
+            return found(thresholds) if callable(found) else found
+
+        packets: Decided | Mapping[str, Decided]
+        if isinstance(self.packets, Mapping):
+            packets = {name: fixed(found) for name, found in self.packets.items()}
+        else:
+            packets = fixed(self.packets)
+        given = replace(self, packets=packets, model=fixed(self.model), level=fixed(self.level))
+        return given.counting_from(thresholds.get("least"))
 
     @property
     def quantities(self) -> dict[str, Estimates]:
@@ -104,6 +121,8 @@ class Statement:
         return self._judged(self.level, level, margin)
 
     def _judged(self, estimates: Decided, level: float, margin: float) -> Verdict:
+        if callable(estimates):
+            raise TypeError("a statement whose quantities depend on thresholds is judged by at()")
         if not estimates:
             return Verdict.NOT_APPLICABLE
         if isinstance(estimates, Verdict):

@@ -15,17 +15,15 @@ from validation.claims.effect_claims import (
     by,
     curves,
     deviation,
-    judge,
-    judging_differences,
-    judging_equality,
-    judging_level,
-    judging_readings,
+    judging,
 )
 from validation.statistics import Estimate
 from validation.verdicts import Verdict
 
 R, C, N = Verdict.HOLDS, Verdict.CONTRADICTED, Verdict.INCONCLUSIVE
 A = Verdict.NOT_APPLICABLE
+SIGNS, EQUALITY = judging({"level": 0.01}), judging({"level": 0.01, "margin": EQUAL})
+COUNTING = judging({"level": 0.01, "least": 0.1})
 SURE, UNSURE = Estimate(1.0, 0.1, 9), Estimate(1.0, 1.0, 9)
 
 
@@ -38,7 +36,7 @@ def of(statement: Statement, **others: Statement) -> Effects:
     [((SURE, SURE), R), ((SURE, UNSURE), N), ((SURE, -SURE), C), (C, C), (None, A)],
 )
 def test_signs_decide(packets, verdict: Verdict) -> None:
-    assert judge(of(Statement(packets)))["it"] == (A, verdict)
+    assert SIGNS.judge(of(Statement(packets)))["it"] == (A, verdict)
 
 
 @pytest.mark.parametrize(
@@ -47,22 +45,29 @@ def test_signs_decide(packets, verdict: Verdict) -> None:
 )
 def test_equality_needs_both_sides_within_the_margin(value, error, verdict: Verdict) -> None:
     found = of(Statement((Estimate(value, error),), equal=True))
-    assert judging_equality(EQUAL)(found)["it"].packets is verdict
-    assert judging_equality(EQUAL)(found, margin=1.0)["it"].packets is R
+    assert EQUALITY.judge(found)["it"].packets is verdict
+    assert EQUALITY.judge(found, margin=1.0)["it"].packets is R
 
 
 @pytest.mark.parametrize(("least", "verdict"), [(0.1, C), (0.05, N), (0.01, R)])
 def test_the_smallest_difference_that_counts_is_a_threshold(least, verdict: Verdict) -> None:
     seen = beyond(Estimate(0.05, 0.001, 9), 0.1)
     found = of(Statement((seen,), (seen,), level=(seen,), least=0.1), it=Statement((seen,)))
-    assert judging_differences(0.1)(found, least=least)["it"] == (verdict, verdict)
-    assert judging_level(EQUAL)(found, least=least)["it"] is verdict
-    assert judging_readings(EQUAL)(found, least=least)["other"]["it"].packets is C
+    assert COUNTING.judge(found, least=least)["it"] == (verdict, verdict)
+    assert COUNTING.packet_level(found, least=least)["it"] is verdict
+    assert COUNTING.readings(found, least=least)["other"]["it"].packets is C
+
+
+def test_quantities_may_be_functions_of_further_thresholds() -> None:
+    judges = judging({"level": 0.01, "times": 2.0})
+    found = of(Statement(lambda given: (Estimate(3.0 - given["times"], 0.1),)))
+    assert judges.judge(found)["it"].packets is R
+    assert judges.judge(found, times=4.0)["it"].packets is C
 
 
 def test_a_reading_leaves_the_model_as_it_is() -> None:
     found = of(Statement((SURE,), (SURE,)), it=Statement((-SURE,)))
-    assert judging_readings(EQUAL)(found) == {"other": {"it": (A, C)}}
+    assert SIGNS.readings(found) == {"other": {"it": (A, C)}}
 
 
 def test_means_over_seeds_average_the_flows_of_a_run_first() -> None:

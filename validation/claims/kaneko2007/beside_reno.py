@@ -16,6 +16,7 @@ from validation.claims.effect_claims import (
 from validation.claims.kaneko2007.by_simulator import apart
 from validation.claims.kaneko2007.level import levelled
 from validation.claims.kaneko2007.runs import (
+    FAIR,
     NAMES,
     RULES,
     SEEDS,
@@ -24,6 +25,7 @@ from validation.claims.kaneko2007.runs import (
     relative,
     seeds_of,
     share,
+    uneven,
 )
 from validation.statistics import PART, Estimate, of_runs, weakest
 from validation.verdicts import Verdict
@@ -41,11 +43,13 @@ MORE_WINDOWS = "kaneko2007/windows-with-reno-seeds-ns3"
 FEW, MANY = (1e-6, 1e-5), (1e-3, 1e-2)
 """Small and larger loss rates."""
 OTHERS = ("fusion", "areno", "compound")
+TIE = 0.01
+"""Relative difference of utilisations below which neither counts as higher."""
 VARIANTS = (*OTHERS, "highspeed", "bic", "cubic")
 """The rules of the slides but Reno."""
 
 
-@effects("K02", cases=(LOSSES, MORE_LOSSES, LOSSES_NS2), equal=True)
+@effects("K02", cases=(LOSSES, MORE_LOSSES, LOSSES_NS2), equal=FAIR)
 def shares_under_loss() -> Effects:
     """Measure the shares of a flow and of Reno beside it by the loss rate, in each simulator."""
     frames = {"ns-2": of_cases(LOSSES_NS2), "ns-3": of_cases(LOSSES, MORE_LOSSES)}
@@ -128,7 +132,7 @@ def _under_loss(frame: pd.DataFrame, rule: str) -> dict[str, Estimates]:
         return seeds_of(frame, rule=rule, flow=flow, loss_rate=p)
 
     return {
-        "fair": tuple(relative(rate(rule, 1, p), rate(rule, 2, p)) for p in FEW),
+        "fair": tuple(uneven(rate(rule, 1, p), rate(rule, 2, p)) for p in FEW),
         "leaves": tuple(relative(rate(rule, 2, p), rate("reno", 2, p)) for p in MANY),
         "more": tuple(relative(rate(rule, 1, p), rate(rule, 2, p)) for p in MANY),
     }
@@ -166,7 +170,7 @@ def _fair(
     )
 
 
-@effects("K06", cases=tuple(SMALL.values()), equal=True)
+@effects("K06", cases=tuple(SMALL.values()), equal=FAIR)
 def small_buffers() -> Effects:
     """Measure the shares beside Reno on a short path, in each simulator."""
     found = _shares({tool: (case,) for tool, case in SMALL.items()})
@@ -210,7 +214,7 @@ LIKE_RENO: dict[str, WindowRule] = {
 by the delay, which gives way as soon as a packet of its own waits."""
 
 
-@effects("K12", cases=(*WINDOWS.values(), MORE_WINDOWS), equal=True)
+@effects("K12", cases=(*WINDOWS.values(), MORE_WINDOWS), equal=FAIR)
 def windows_beside_reno() -> Effects:
     """Measure the mean windows of Fusion, ARENO and CTCP, and of Reno beside them, in each simulator."""
     window = "mean_cwnd"
@@ -240,7 +244,7 @@ def windows_beside_reno() -> Effects:
     )  # fmt: skip
 
 
-@effects("K07", cases=(*FAST_LINKS, FAST_LINKS_NS2), equal=True)
+@effects("K07", cases=(*FAST_LINKS, FAST_LINKS_NS2), equal=FAIR, least=TIE)
 def fast_links() -> Effects:
     """Measure the utilisation by a flow and a Reno flow on fast links."""
 
@@ -279,7 +283,7 @@ def fast_links() -> Effects:
         for rule in OTHERS
     }
     return Effects(
-        {"highest": Statement({"ns-3": highest(packets)}, highest(model), level=highest(level)),
+        {"highest": Statement({"ns-3": highest(packets)}, highest(model), level=highest(level), least=-TIE),
          "friendly": Statement(Verdict.UNDECIDABLE, own, equal=True, level=friendly)},
         curves,
         ("link (Mb/s)", "utilisation by both flows (1)"),
@@ -288,7 +292,3 @@ def fast_links() -> Effects:
                 "own": friendly, "reno": own,
                 "seeds": [weakest(highest(model[model["seed"] < n])) for n in (3, SEEDS)]},
     )  # fmt: skip
-
-
-TIE = 0.01
-"""Relative difference of utilisations below which neither counts as higher."""

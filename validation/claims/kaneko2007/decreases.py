@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from validation.claims.effect_claims import (
-    EQUAL,
     Curve,
+    Decided,
     Effects,
-    Estimates,
     Statement,
     beyond,
     effects,
 )
-from validation.claims.kaneko2007.runs import of_cases, relative, seeds_of
+from validation.claims.kaneko2007.runs import FAIR, of_cases, relative, seeds_of, uneven
 from validation.statistics import Estimate
 
 BUFFERS, BUFFERS_NS2 = "kaneko2007/buffers-ns3", "kaneko2007/buffers-ns2"
@@ -31,7 +30,7 @@ def share_ratio(size: float) -> float:
     return (2 - b) / (3 * b)
 
 
-@effects("K11", cases=(BUFFERS, BUFFERS_NS2), equal=True)
+@effects("K11", cases=(BUFFERS, BUFFERS_NS2), equal=FAIR)
 def westwood_decrease() -> Effects:
     """Measure the share of a flow with the decrease RTTmin/RTT by the buffer."""
 
@@ -41,14 +40,22 @@ def westwood_decrease() -> Effects:
             *(seeds_of(frame, rule=rule, buffer_bdp=size, flow=flow) for flow in (1, 2))
         )
 
-    def statements(found: dict[float, Estimate], tool: str, *, model: bool) -> dict[str, Statement]:
-        derived = {x: Estimate(share_ratio(x) - 1.0, 0.0) for x in SIZES} if model else found
+    def statements(case: str, rule: str, tool: str, *, model: bool) -> dict[str, Statement]:
+        frame = of_cases(case)
+        found = {
+            x: uneven(*(seeds_of(frame, rule=rule, buffer_bdp=x, flow=flow) for flow in (1, 2)))
+            for x in SIZES
+        }
+        ratios = {x: share_ratio(x) for x in SIZES}
+        derived = {x: Estimate((q - 1.0) / (q + 1.0), 0.0) for x, q in ratios.items()}
 
-        def said(e: dict[float, Estimate]) -> dict[str, Estimates]:
+        def said(e: dict[float, Estimate]) -> dict[str, Decided]:
             below, here, above = (e[x] for x in SIZES)
             return {
-                "equal": (here,), "below": (beyond(below, EQUAL),), "above": (beyond(-above, EQUAL),)
-            }  # fmt: skip
+                "equal": (here,),
+                "below": lambda given: (beyond(below, given["margin"]),),
+                "above": lambda given: (beyond(-above, given["margin"]),),
+            }
 
         packets, exact = said(found), said(derived)
         return {
@@ -72,7 +79,7 @@ def westwood_decrease() -> Effects:
     name = "RTTmin/RTT (ns-3)"
     shown[name] = Curve(SIZES, shown[name].packets, [share_ratio(x) - 1.0 for x in SIZES])
     return Effects(
-        statements(slide, "ns-3", model=True),
+        statements(BUFFERS, "rate_estimate", "ns-3", model=True),
         shown,
         ("buffer over bandwidth-delay product", "rate over Reno's, less one"),
         "x",
@@ -81,5 +88,5 @@ def westwood_decrease() -> Effects:
             "together": [share_ratio(x) - 1.0 for x in SIZES],
             "apart": [share_ratio(x) / events[x] - 1.0 for x in SIZES],
         },
-        readings={"Westwood+, which estimates a bandwidth": statements(westwood, "ns-2", model=False)},
+        readings={"Westwood+, which estimates a bandwidth": statements(BUFFERS_NS2, "westwood", "ns-2", model=False)},
     )  # fmt: skip

@@ -1,4 +1,4 @@
-"""Flows of one rule: alone, with other round trips, in threes (K04, K05, K08, K09)."""
+"""Flows of one rule: alone, with other round trips (K05, K08, K09)."""
 
 from __future__ import annotations
 
@@ -27,11 +27,8 @@ from validation.claims.kaneko2007.runs import (
     seeds_of,
     share,
 )
-from validation.records import rows
 from validation.statistics import PART, Estimate, combine, difference, of_runs
-from validation.verdicts import Verdict
 
-THREE = ("kaneko2007/three-flows-ns3", "kaneko2007/three-flows-ns2")
 RTTS = {"ns-2": "kaneko2007/rtt-fairness-ns2", "ns-3": "kaneko2007/rtt-fairness-ns3"}
 RTTS_NS2 = (RTTS["ns-2"], "kaneko2007/rtt-fairness-seeds-ns2")
 ADDED = ("kaneko2007/added-delay-ns3", "kaneko2007/added-delay-seeds-ns3")
@@ -51,27 +48,6 @@ BDP = 100e6 * 0.08 / (8 * 1500)
 FRIENDLY = ("fusion", "areno", "compound")
 Shares: TypeAlias = dict[str, dict[float, Estimate]]
 """Shares by rule and round-trip time of the second flow."""
-
-
-@effects("K04", cases=THREE)
-def three_flows() -> Effects:
-    """Measure how three flows of a rule share a link."""
-    curves = {}
-    for case, name in zip(THREE, ("ns-3", "ns-2"), strict=True):
-        frame = of_cases(case)
-        for rule in frame["rule"].unique():
-            if rule in NAMES:
-                found = by(frame[frame["rule"] == rule], "flow", "goodput_bits")
-                millions = [combine((e,), (1e-6,)) for e in found.values()]
-                curves[f"{NAMES[rule]}, {name}"] = Curve(list(found), millions)
-    open_yet = Verdict.UNDECIDABLE
-    panels = {(row["slide"], row["panel"]) for row in rows("kaneko2007_three_flows.csv")}
-    return Effects(
-        {"splits": Statement(open_yet, open_yet)},
-        curves,
-        ("flow, in the order of the starts", "throughput (Mb/s)"),
-        values={"panels": len(panels), "curves": curves},
-    )
 
 
 @effects("K05", cases=(RTTS["ns-3"], *RTTS_NS2), equal=True)
@@ -182,7 +158,7 @@ def _by_rtt(frame: pd.DataFrame) -> Shares:
     }
 
 
-@effects("K08", cases=(*ADDED, ADDED_NS2))
+@effects("K08", least=MOST, cases=(*ADDED, ADDED_NS2))
 def added_delay() -> Effects:
     """Measure the throughput of one flow by the delay added to its path."""
     packets, model = of_cases(*ADDED), modelled(ADDED[0], seeds=6)
@@ -216,11 +192,11 @@ def added_delay() -> Effects:
         {
             "fusion": Statement(
                 {"ns-3": (beyond(falls["fusion"], -MOST),)}, (beyond(derived["fusion"], -MOST),),
-                level=(beyond(own["fusion"], -MOST),),
+                level=(beyond(own["fusion"], -MOST),), least=-MOST,
             ),
             "reno": Statement({"ns-2": (beyond(-ns2, MOST),), "ns-3": (beyond(-falls["reno"], MOST),)},
                               (beyond(-derived["reno"], MOST),),
-                              level=(beyond(-own["reno"], MOST),)),
+                              level=(beyond(-own["reno"], MOST),), least=MOST),
         },
         curves,
         ("added round-trip time (ms)", "throughput (Mb/s)"),

@@ -36,8 +36,8 @@ RECOVERIES = ("sack", "newreno")
 """Loss recoveries of the packet level: RFC 6675 and RFC 6582."""
 WINDOW, BEGIN, END, SAMPLE, SEEDS = 7000.0, 10.0, 50.0, 5.0, (1, 2, 3, 4)
 """Of its runs: largest window in packets, times of the measurement and length of a sample in s, seeds."""
-SAME = 0.005
-"""Rates whose relative difference is below this are equal: a full link is full for every rule."""
+SAME = 0.01
+"""Part of the link up to which rates are equal: the figure's axis has the whole link, and a full link is full for every rule."""
 
 
 Shares = Mapping[float, Mapping[str, Estimate]]
@@ -154,10 +154,9 @@ def first(shares: Mapping[str, Estimate], same: float) -> Verdict:
     """Return whether Fusion's rate is the largest, or equal to the largest on a full link."""
     own = shares[FUSION]
     others = [share for rule, share in shares.items() if rule != FUSION]
-    slack = same * own.value
-    ahead = all(own.value + slack >= most(each) - own.half_width for each in others)
+    ahead = all(own.value + same >= most(each) - own.half_width for each in others)
     behind = any(
-        own.value + own.half_width + slack < each.value - each.half_width for each in others
+        own.value + own.half_width + same < each.value - each.half_width for each in others
     )
     return Verdict.of(ahead and not behind, behind)
 

@@ -11,6 +11,7 @@ from responsefn import ARENO
 from validation.claims.effect_claims import Curve, Effects, Estimates, Statement, deviation, effects
 from validation.claims.kaneko2007.level import levelled
 from validation.claims.kaneko2007.runs import (
+    FAIR,
     FRIENDLY,
     GREEDY,
     NAMES,
@@ -90,7 +91,7 @@ def _used(frame: pd.DataFrame, printed: dict[tuple[str, str], float]) -> tuple[f
     return float(np.median(slide)), 1e-6 * float(sums.median())
 
 
-@effects("K03", cases=(*CASES["ns-3"], *CASES["ns-2"]), equal=True)
+@effects("K03", cases=(*CASES["ns-3"], *CASES["ns-2"]), equal=FAIR)
 def pairs() -> Effects:
     """Measure the throughput of each rule beside each other in each simulator, and compare it with the slide."""
     frames = {tool: of_cases(*names) for tool, names in CASES.items()}

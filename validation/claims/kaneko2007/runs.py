@@ -133,6 +133,16 @@ def _flows(
     )
 
 
+FAIR = 0.17
+"""Largest difference of two rates over their sum that counts as fair: the slide that calls the friendly rules
+almost equal has 0.166 between Reno and CTCP."""
+
+
+def uneven(one: pd.Series[float], other: pd.Series[float]) -> Estimate:
+    """Return the difference of two rates of the same runs over their sum: 0 of equal ones."""
+    return of_runs(((one - other) / (one + other)).to_numpy())
+
+
 def seeds_of(frame: pd.DataFrame, column: str = "goodput_bits", **where: Any) -> pd.Series[float]:
     """Return the sum of a column over the chosen flows, by seed."""
     for name, entry in where.items():

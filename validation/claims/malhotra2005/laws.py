@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 
 import numpy as np
 
 from validation import evidence
-from validation.claims.effect_claims import EQUAL, Curve, Effects, Statement, beyond, effects
+from validation.claims.effect_claims import Curve, Effects, Statement, beyond, effects
 from validation.claims.malhotra2005 import chain, level, protocol, traffic
 from validation.claims.malhotra2005.chain import Setting
 from validation.claims.malhotra2005.traffic import FLOWS, lost_part
-from validation.statistics import LEVEL, Estimate, difference, of_runs, ratio
+from validation.statistics import Estimate, difference, of_runs, ratio
 from validation.verdicts import Verdict
 
 LAW = math.sqrt(1.5)
@@ -45,11 +45,16 @@ def chain_law(rtt: float, *, pause: bool) -> float:
     return answer.throughput * (rtt + waiting) * math.sqrt(lost)
 
 
-def _somewhere(changes: Iterable[Estimate]) -> Verdict:
-    """Return whether any of some changes is certainly beyond the margin; that none is, is the opposite."""
-    tests = [beyond(side, EQUAL) for e in changes for side in (e, -e)]
-    found = any(e.p_positive() < LEVEL / len(tests) for e in tests)
-    return Verdict.of(found, all((-e).p_positive() < LEVEL for e in tests))
+def _somewhere(changes: Iterable[Estimate]) -> Callable[[Mapping[str, float]], Verdict]:
+    """Return the verdict on whether any of some changes is certainly beyond the margin; that none is, is the opposite."""
+    sides = [side for e in changes for side in (e, -e)]
+
+    def judged(given: Mapping[str, float]) -> Verdict:
+        tests = [beyond(side, given["margin"]) for side in sides]
+        found = any(e.p_positive() < given["level"] / len(tests) for e in tests)
+        return Verdict.of(found, all((-e).p_positive() < given["level"] for e in tests))
+
+    return judged
 
 
 def _at_packet_level() -> list[Estimate]:
@@ -61,6 +66,7 @@ def _at_packet_level() -> list[Estimate]:
 @effects(
     "M15",
     cases=(protocol.ENDLESS, protocol.THINK, *protocol.LONG.values(), FLOWS),
+    equal=True,
 )
 def root_p_law() -> Effects:
     """Measure the quantity that is constant by the root-p law, with and without pausing."""
@@ -80,7 +86,7 @@ def root_p_law() -> Effects:
         {
             "fails": Statement(
                 _somewhere(changes.values()),
-                Verdict.of(max(map(abs, exact)) > EQUAL),
+                lambda given: Verdict.of(max(map(abs, exact)) > given["margin"]),
                 level=_somewhere(_at_packet_level()),
             )
         },

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -109,7 +110,16 @@ class GainByLoad:
     @property
     def tcp_trend(self) -> Estimate:
         """The same slope of TCP behind a link A of `LOADS`, RTT 1 s."""
-        return slope([self.tcp[load, 1.0] for load in LOADS], np.log(LOADS))
+        return self.trend_of_tcp(1.0)
+
+    @property
+    def tcp_loads(self) -> list[float]:
+        """All rates of link A that were run with TCP, packets/s."""
+        return sorted({load for load, _ in self.tcp})
+
+    def trend_of_tcp(self, rtt: float, loads: Sequence[float] = LOADS) -> Estimate:
+        """Return the slope of TCP's gain per unit of log(link A) at a round-trip time."""
+        return slope([self.tcp[load, rtt] for load in loads], np.log(loads))
 
     @property
     def tcp_spread(self) -> Estimate:
@@ -221,7 +231,18 @@ def readings(found: GainByLoad, *, level: float = LEVEL) -> dict[str, Judgement]
         for key in chain.READINGS[1:]
     }
     think = {"gain": packets_only(everywhere([-found.random_trend], level))}
-    return rules | {"exponential think times": think}
+    all_loads = {
+        "gain": packets_only(everywhere([-found.trend_of_tcp(1.0, found.tcp_loads)], level))
+    }
+    at_rtts = {
+        f"RTT {rtt:g} s": {
+            "gain": Sides(
+                Verdict.of(found.falls[rtt]), everywhere([-found.trend_of_tcp(rtt)], level)
+            )
+        }
+        for rtt in (0.1, LAST_TCP)
+    }
+    return rules | {"exponential think times": think, "all rates of link A": all_loads} | at_rtts
 
 
 @measure.packet_level

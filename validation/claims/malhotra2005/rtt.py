@@ -21,7 +21,7 @@ from validation.statistics import (
     slope,
     weakest,
 )
-from validation.verdicts import Judgement, Sides, Verdict, model_only, packets_only
+from validation.verdicts import Judgement, Verdict, model_only
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -30,6 +30,8 @@ HELPFUL = (11, 13, 15, 17, 19)
 """Thresholds of the runs at which pausing gains: above B2 - B1."""
 SHOWN = (8, 11, 15, 19)
 LOADS = (20.0, 25.0, 50.0, 100.0)
+LASTS = (1.0, 20.0)
+"""Other ends of that range, s."""
 FIRST, LAST = 0.1, 5.0
 """Round-trip times between which the gain grows, s."""
 
@@ -72,7 +74,11 @@ class GainByRtt:
     @property
     def grows(self) -> bool:
         """Whether the chain's gain grows at every step up to 5 s."""
-        kept = [n for n, rtt in enumerate(RTTS) if FIRST <= rtt <= LAST]
+        return self.grows_to(LAST)
+
+    def grows_to(self, last: float) -> bool:
+        """Return whether it grows at every step up to a round-trip time."""
+        kept = [n for n, rtt in enumerate(RTTS) if FIRST <= rtt <= last]
         return all(bool(np.all(np.diff([values[n] for n in kept]) > 0)) for values in self.helpful)
 
     @property
@@ -148,29 +154,23 @@ measure.constants_of(chain)
 
 
 @measure.judge
-def judge(found: GainByRtt, *, level: float = LEVEL) -> Judgement:
-    """Judge whether the gain grows: in the chain at every step, in TCP by its trend."""
-    return {"grows": Sides(Verdict.of(found.grows), everywhere([found.tcp_trend], level))}
+def judge(found: GainByRtt) -> Judgement:
+    """Judge whether the chain's gain grows at every step; TCP's is judged by M10."""
+    return {"grows": model_only(Verdict.of(found.grows))}
 
 
 @measure.readings
-def readings(found: GainByRtt, *, level: float = LEVEL) -> dict[str, Judgement]:
-    """Judge other traffic, and other readings of the rules."""
-    traffic = {
-        name: {"grows": packets_only(everywhere([found.tcp.trend((FIRST, LAST), name)], level))}
-        for name in protocol.READINGS
+def readings(found: GainByRtt) -> dict[str, Judgement]:
+    """Judge other ranges of the round-trip time, which the paper does not state, and other readings of the rules."""
+    ranges = {
+        f"RTT up to {last:g} s": {"grows": model_only(Verdict.of(found.grows_to(last)))}
+        for last in LASTS
     }
     rules = {
         chain.reading(key): {"grows": model_only(monotone(np.diff(values[:3])))}
         for key, values in found.readings.items()
     }
-    return traffic | rules
-
-
-@measure.packet_level
-def at_packet_level(found: GainByRtt, *, level: float = LEVEL) -> dict[str, Verdict]:
-    """Judge TCP at hopflow's packet level, by its trend."""
-    return {"grows": everywhere([found.own_trend], level)}
+    return ranges | rules
 
 
 @measure.same_process

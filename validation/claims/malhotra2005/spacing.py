@@ -27,6 +27,20 @@ GEOMETRIC: dict[int, tuple[float, ...]] = {
     5: (50.0, 19.0, 7.0, 3.0, 1.0),
 }
 """From 50 to 1, rounded to whole packets/s."""
+OTHER: dict[str, dict[int, tuple[float, ...]]] = {
+    "rates that halve at a loss": {
+        3: THREE,
+        4: (50.0, 25.0, 50.0 / 3.0, 1.0),
+        5: (50.0, 25.0, 50.0 / 3.0, 12.5, 1.0),
+    },
+    "rates that fall with the square of the number": {
+        3: (50.0, 13.25, 1.0),
+        4: (50.0, 22.8, 6.4, 1.0),
+        5: (50.0, 28.6, 13.25, 3.8, 1.0),
+    },
+}
+"""Other rates that are not linear, by what they are: the highest over the state, as the chain doubles the state at a
+loss, and squares of equal steps."""
 POINTS = tuple(product(LINEAR, SEEN))
 MIDDLE = (1.0, 3.0, 7.0, 11.0, 14.0, 16.0, 20.0, 25.0, 35.0, 50.0)
 MAP_RTTS = (0.3, 1.0, 2.0, 5.0, 10.0, 20.0)
@@ -162,8 +176,17 @@ def judge(found: Spacing, *, times: float = 1.0) -> Judgement:
 
 @measure.readings
 def readings(found: Spacing, *, times: float = 1.0) -> dict[str, Judgement]:
-    """Judge other readings of the rules, at an RTT of 1 s."""
-    return {
+    """Judge other rates that are not linear, and other readings of the rules at an RTT of 1 s."""
+
+    def differ(rates: dict[int, tuple[float, ...]], n: int, rtt: float) -> bool:
+        apart = found.gain(rates[n], rtt) - found.gain(LINEAR[n], rtt)
+        return abs(apart) > times * found.yardstick[rtt]
+
+    other = {
+        name: {"minor": model_only(Verdict.of(not any(differ(rates, *at) for at in POINTS)))}
+        for name, rates in OTHER.items()
+    }
+    return other | {
         chain.reading(key): {
             "minor": model_only(Verdict.of(max(map(abs, values[:-1])) < times * values[-1]))
         }

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import product
 from typing import TYPE_CHECKING
@@ -16,7 +15,7 @@ from validation.claims.malhotra2005.bundled import Compared
 from validation.claims.malhotra2005.chain import B2, LIGHT, SEEN, Setting, gain, solve
 from validation.drawing import COLOURS, figure, label, maps, points, reference
 from validation.statistics import LEVEL, Estimate, difference, everywhere, of_runs, ratio_gain
-from validation.verdicts import Judgement, Sides, Verdict, model_only
+from validation.verdicts import Judgement, Verdict, model_only
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -187,28 +186,14 @@ measure.constants_of(chain)
 
 
 @measure.judge
-def judge(found: BestThreshold, *, level: float = LEVEL) -> Judgement:
-    """Judge whether the gain collapses close to B2, and whether its optimum is in the band."""
+def judge(found: BestThreshold) -> Judgement:
+    """Judge whether the chain's gain collapses close to B2, and whether its optimum is in the band; TCP is judged by M11."""
     inside = [best in BAND for best in found.best.values()]
-    tcp = _judged(found.tcp_less, level)
     collapse = all(scan[ABOVE] > scan[LAST] for scan in map(found.scans.get, SEEN) if scan)
     return {
-        "collapse": Sides(Verdict.of(collapse), tcp["collapse"]),
-        "optimum": Sides(Verdict.of(all(inside), not any(inside)), tcp["optimum"]),
+        "collapse": model_only(Verdict.of(collapse)),
+        "optimum": model_only(Verdict.of(all(inside), not any(inside))),
     }
-
-
-@measure.packet_level
-def at_packet_level(found: BestThreshold, *, level: float = LEVEL) -> dict[str, Verdict]:
-    """Judge TCP at hopflow's packet level."""
-    return _judged(found.own_less, level)
-
-
-def _judged(less: Callable[[int, int], list[Estimate]], level: float) -> dict[str, Verdict]:
-    """Judge TCP by its goodput with one threshold less that with another."""
-    falls = less(NEXT, LAST)
-    above = everywhere((e for high in BAND for e in less(NEXT, high)), level)
-    return {"collapse": everywhere(falls, level), "optimum": above.opposite}
 
 
 @measure.readings

@@ -45,6 +45,15 @@ class LinkShares:
     given: Values
     instants: pd.DataFrame
 
+    def queued(self, congested: float) -> pd.Series[bool]:
+        """Return the instants at which both flows have more than this number of packets at node 15."""
+        return self.instants[["target", "background"]].min(axis=1) > congested
+
+    @property
+    def congested(self) -> pd.DataFrame:
+        """The instants at which both flows have more than `CONGESTED` packets there."""
+        return self.instants[self.queued(CONGESTED)]
+
     @property
     def agree(self) -> NDArray[np.bool_]:
         """Instants at which the longer queue has the larger share."""
@@ -82,8 +91,8 @@ def instants() -> pd.DataFrame:
     queues = queues[
         (queues["node"] == 15)
         & (queues["diffusion"] == 0.1)
-        & (queues["queued_target"] > CONGESTED)
-        & (queues["queued_background"] > CONGESTED)
+        & (queues["queued_target"] > 0)
+        & (queues["queued_background"] > 0)
     ]
     table = evidence.table(UNSHAPED)
     passed = table.pivot_table(index=[*keys, "time"], columns="flow", values="efficiency")
@@ -118,14 +127,15 @@ def measure() -> LinkShares:
 
 
 @measure.judge
-def judge(found: LinkShares, *, apart: float = 0.01) -> Judgement:
+def judge(found: LinkShares, *, apart: float = 0.01, congested: float = CONGESTED) -> Judgement:
     """Judge which flow gets the larger share, and whether the others are regulated down."""
     J, ideal, over = found.given, found.ideal, found.over
     ordered = bool(((J[0] - J[1]) * (ideal[0] - ideal[1]) >= 0).all())
     regulated = bool((J[:, over] <= ideal[:, over]).all()) and found.unfilled < ROUNDING
-    kept = bool((found.instants["kept"] < 1.0).all())
+    both = found.queued(congested)
+    kept = bool((found.instants["kept"] < 1.0)[both].all()) and bool(both.any())
     unequal = (found.instants["predicted"] - 0.5).abs() > apart
-    agree = found.agree[unequal]
+    agree = found.agree[unequal & both]
     seen = Verdict.of(bool(agree.all()) and len(agree) > 0, bool((~agree).all()))
     return {
         "larger": Sides(Verdict.of(ordered), seen),

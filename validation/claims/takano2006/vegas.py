@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -9,7 +10,7 @@ from validation.checks import claim
 from validation.claims.takano2006 import level, studies, vegas_runs
 from validation.claims.takano2006.vegas_runs import SIDES
 from validation.drawing import BLUE, RED, panels
-from validation.statistics import swings
+from validation.statistics import Swing, swings
 from validation.verdicts import Judgement, Sides, Verdict
 
 if TYPE_CHECKING:
@@ -63,15 +64,36 @@ def judge(
     apart: float = vegas_runs.ALIKE,
 ) -> Judgement:
     """Judge strong oscillation, the same with and without DFC, and no loss."""
-    judged: Judgement = {}
+    judged = oscillates(found, unstable, studies.STEADY * unstable, lambda each: each.bursts)
     for side, runs in found.runs.items():
-        judged[f"oscillates, {side}"] = runs.each(
-            lambda each: swings(each.swing.relative, unstable, studies.STEADY * unstable)
-        )
         judged[f"lossless, {side}"] = runs.each(lambda each: Verdict.of(each.lost == 0.0))
     pairs = zip(*found.runs.values(), strict=True)
     same = (Verdict.of(vegas_runs.alike(one.mean, other.mean, apart)) for one, other in pairs)
     return judged | {"same": Sides(*same)}
+
+
+def oscillates(
+    found: Oscillation,
+    unstable: float,
+    steady: float,
+    seen: Callable[[vegas_runs.VegasRuns], Swing],
+) -> Judgement:
+    """Judge strong oscillation on both sides, in the bins of ``seen``."""
+    return {
+        f"oscillates, {side}": runs.each(lambda each: swings(seen(each).relative, unstable, steady))
+        for side, runs in found.runs.items()
+    }
+
+
+@measure.readings
+def readings(found: Oscillation, *, unstable: float = studies.UNSTABLE) -> dict[str, Judgement]:
+    """Judge the oscillation of means over more than a round trip, which the paper says do not have it."""
+    steady = studies.STEADY * unstable
+    return {
+        f"efficiency in bins of {studies.BIN}": oscillates(
+            found, unstable, steady, lambda each: each.swing
+        )
+    }
 
 
 @measure.packet_level
@@ -87,7 +109,7 @@ def at_packet_level(
     judged = {"same": Verdict.of(alike)}
     for side, each in found.level.items():
         steady = studies.STEADY * unstable
-        judged[f"oscillates, {side}"] = swings(each.swing.relative, unstable, steady)
+        judged[f"oscillates, {side}"] = swings(each.bursts.relative, unstable, steady)
         judged[f"lossless, {side}"] = Verdict.of(each.lost == 0.0)
     return judged
 

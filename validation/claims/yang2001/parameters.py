@@ -26,6 +26,8 @@ TURNS, LOST = "yang2001/slots-per-turn", "yang2001/slots-per-turn-acks-lost"
 AGEING, ENDLESS = "yang2001/priority-ageing", "yang2001/priority-ageing-endless"
 MOST, LEAST = 64.0, 1 / 64
 """Largest and smallest multiple of the slots per turn."""
+END = 3000.0
+"""The end of the runs in which acknowledgements are lost, s."""
 SHORT, NONE = 10, 0
 """The shortest ageing time, s, and none."""
 STARVED = 0.01
@@ -115,6 +117,12 @@ def slots_per_turn() -> Effects:
         frame = where(case, value=value, protocol="TCP")
         return of_runs(frame.groupby("seed")["resent"].mean().to_numpy())
 
+    def time(value: float) -> pd.Series[float]:
+        """Return TCP's mean transfer time by seed, at least: an unfinished one counts until the end of the run."""
+        frame = where(LOST, value=value, protocol="TCP")
+        return frame["transfer_time"].fillna(END).groupby(frame["seed"]).mean()
+
+    longer = of_runs((time(LEAST) / time(1.0) - 1.0).to_numpy())
     values = sorted(evidence.table(TURNS)["value"].unique())
     curves = {
         kind: Curve(
@@ -126,12 +134,16 @@ def slots_per_turn() -> Effects:
         {
             "many": Statement(same, _after_turns(MOST), equal=True),
             "few": Statement((beyond(resent(LOST, LEAST), 1.0),), Verdict.NOT_APPLICABLE),
+            "slower": Statement((longer,), Verdict.NOT_APPLICABLE),
         },
         curves,
         ("slots per turn over the default", "mean transfer time (s)"),
         "x",
-        values={"resent": resent(TURNS, LEAST), "lost": resent(LOST, LEAST)},
-    )
+        values={
+            "resent": resent(TURNS, LEAST), "lost": resent(LOST, LEAST), "longer": longer,
+            "starved": int(where(LOST, value=LEAST, protocol="TCP")["transfer_time"].isna().sum()),
+        },
+    )  # fmt: skip
 
 
 def _after_turns(scale: float) -> tuple[Estimate, ...]:

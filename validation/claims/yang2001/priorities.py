@@ -422,14 +422,20 @@ def disciplines() -> Effects:
             "TCP 2 to 4 of cc": mean(times, ("cc/cc",), "cc", TCP[1:]),
             "TCP of best effort": mean(times, mixed, "be", TCP),
             "UDP of cc": mean(times, ("cc/cc",), "cc", UDP),
+            "TCP of ts beside best effort": mean(times, ("ts/be",), "ts", TCP),
+            "TCP of ts": mean(times, ("ts/ts",), "ts", TCP),
+            "UDP of ts": mean(times, ("ts/ts",), "ts", UDP),
         }
 
     def statements(times: Times) -> dict[str, Estimates]:
-        udp, cc, tcp, cc_udp = groups(times).values()
+        udp, cc, tcp, cc_udp, mixed_ts, ts, ts_udp = groups(times).values()
         return {
             "fcfs": against(udp, "FCFS", 1.0),
             "drr": against(cc, "DRR", -1.0) + against(tcp, "DRR", -1.0),
+            "red": against(tcp, "RED", 1.0),
             "sfq": against(udp, "SFQ", -1.0) + against(cc_udp, "SFQ", -1.0),
+            "drr_ts": against(mixed_ts, "DRR", 1.0),
+            "red_ts": against(ts, "RED", -1.0) + against(ts_udp, "RED", 1.0),
         }
 
     found = groups(seen)
@@ -464,7 +470,7 @@ def _times_of(times: Times, discipline: str) -> Estimate:
     return of_runs(frame.mean(axis=1).to_numpy())
 
 
-@effects("Y17", cases=(*cases("ts/ts"), SLOTS, TURNS))
+@effects("Y17", least=EQUAL, cases=(*cases("ts/ts"), SLOTS, TURNS))
 def unused_slots() -> Effects:
     """Measure how long ts takes beyond the time that the load needs on the link."""
     extra = {}
@@ -477,7 +483,11 @@ def unused_slots() -> Effects:
     ends = [float(turns(n)["time"].max()) for n in RATIOS]
     model = Estimate(float(np.mean(ends)) / (SIZE * FLOWS / LINK) - 1.0, 0.0)
     return Effects(
-        {"loses": Statement(tuple(beyond(e, EQUAL) for e in ts), (beyond(model, EQUAL),))},
+        {
+            "loses": Statement(
+                tuple(beyond(e, EQUAL) for e in ts), (beyond(model, EQUAL),), least=EQUAL
+            )
+        },
         {"total time": Curve(list(extra), list(extra.values()))},
         ("environment and discipline", "total time over load / capacity, less one"),
         values={"extra": extra, "model": model.value, "ts": combine(ts, [1.0 / len(ts)] * len(ts))},

@@ -14,6 +14,7 @@ from validation.claims.yang2001.tables import (
     CLASSES,
     DISCIPLINES,
     TCP,
+    UDP,
     apart,
     case_of,
     cases,
@@ -24,8 +25,41 @@ from validation.claims.yang2001.tables import (
 from validation.statistics import PART, Estimate, mostly, of_runs
 from validation.verdicts import Verdict
 
+UNSTABLE_TCP = (("cc/cc", "cc"), ("cc/be", "cc"), ("be/be", "be"))
+"""Environments and mechanisms whose TCP the paper's fourth observation calls unstable under DRR."""
+BEST_EFFORT = (("cc/be", "be"), ("ts/be", "be"), ("be/be", "be"))
+"""Those whose UDP its fifth observation calls most stable under SFQ."""
+REGULATED = (("cc/be", "cc"), ("ts/be", "ts"))
+"""Those whose TCP it calls more stable under SFQ."""
 
-def _spreads(environment: str, discipline: str) -> pd.DataFrame:
+
+def _spread_of(
+    discipline: str, environment: str, mechanism: str, kinds: tuple[str, ...]
+) -> Estimate:
+    """Return the deviation over the ratios of classes of flows, their mean, s."""
+    return of_runs(
+        _spreads(environment, discipline, mechanism)[list(kinds)].mean(axis=1).to_numpy()
+    )
+
+
+def _against(
+    discipline: str, where: tuple[tuple[str, str], ...], kinds: tuple[str, ...], sign: float
+) -> Estimates:
+    """Return by how much the deviation under each other discipline exceeds that under this one, relative to it.
+
+    ``sign`` -1: by how much it is below.
+    """
+
+    def spread(chosen: str) -> pd.Series[float]:
+        each = (_spreads(e, chosen, m)[list(kinds)].mean(axis=1) for e, m in where)
+        return pd.concat(list(each), axis=1).mean(axis=1)
+
+    own = spread(discipline)
+    others = (spread(other) for other in DISCIPLINES if other != discipline)
+    return tuple(of_runs((sign * (other / own - 1.0)).to_numpy()) for other in others)
+
+
+def _spreads(environment: str, discipline: str, mechanism: str = "") -> pd.DataFrame:
     """Return by seed the standard deviation of the mean times of the classes over the ratios of TCP to UDP.
 
     The quantity of the paper's Table 6: best-effort UDP beside a regulated source takes 8 s for each
@@ -33,7 +67,7 @@ def _spreads(environment: str, discipline: str) -> pd.DataFrame:
     """
     means = classes(case_of(environment, discipline)).reset_index("tcp_flows")
     found: Any = means.drop(columns="tcp_flows", level=0).groupby("seed").std(ddof=0)
-    return under(found.dropna(axis="columns", how="all"), regulated(environment))
+    return under(found.dropna(axis="columns", how="all"), mechanism or regulated(environment))
 
 
 @effects("Y13", cases=(*cases("cc/cc", "ts/ts", "cc/be", "ts/be"), CONTROL))
@@ -85,11 +119,11 @@ def _last_step(acks: str | None, pair: tuple[str, str]) -> Estimate:
 
 
 def _turns_spread() -> Estimates:
-    """Return how much more a class scatters than the next higher one when flows take turns."""
-    found = [turns(n).groupby("kind")["time"].std() for n in RATIOS]
-    mean = pd.concat(found, axis=1).mean(axis=1)
+    """Return how much more the mean time of a class deviates over the ratios than the next higher one's when flows take turns."""
+    found = pd.concat([turns(n).groupby("kind")["time"].mean() for n in RATIOS], axis=1)
+    spread = found.std(axis=1, ddof=0)
     return tuple(
-        Estimate(mean[low] / mean[high] - 1.0, 0.0) for high, low in itertools.pairwise(TCP)
+        Estimate(spread[low] / spread[high] - 1.0, 0.0) for high, low in itertools.pairwise(TCP)
     )
 
 
@@ -107,7 +141,7 @@ def _spread_at(scale: float) -> tuple[float, Estimate]:
 
 @effects("Y18", cases=(*cases("cc/cc", "ts/ts", "cc/be", "ts/be", "be/be"), TURNS))
 def spread_by_discipline() -> Effects:
-    """Measure the spread of the classes by priority and discipline."""
+    """Measure the deviation of the classes over the ratios, by priority and discipline."""
     total = {d: _spreads("cc/cc", d)[list(CLASSES)].mean(axis=1) for d in DISCIPLINES}
     stable = tuple(
         of_runs((total[worse] / total[better] - 1.0).to_numpy())
@@ -123,10 +157,14 @@ def spread_by_discipline() -> Effects:
         {
             "priority": Statement(ts, _turns_spread()),
             "stable": Statement(stable, Verdict.NOT_APPLICABLE),
+            "drr": Statement(_against("DRR", UNSTABLE_TCP, TCP, -1.0), Verdict.NOT_APPLICABLE),
+            "sfq": Statement(_against("SFQ", BEST_EFFORT, UDP, 1.0), Verdict.NOT_APPLICABLE),
+            "sfq_tcp": Statement(_against("SFQ", REGULATED, TCP, 1.0), Verdict.NOT_APPLICABLE),
         },
         {"cc/cc": Curve(DISCIPLINES, [of_runs(total[d].to_numpy()) for d in DISCIPLINES])},
         ("discipline", "standard deviation over the ratios, mean of the classes (s)"),
         values={"total": {d: of_runs(values.to_numpy()) for d, values in total.items()},
                 "against": sum(e.value < 0 for e in ts), "steps": len(ts),
+                "udp": {d: _spread_of(d, "be/be", "be", UDP) for d in DISCIPLINES},
                 "slots": {scale: _spread_at(scale) for scale in (1.0, FEW_SLOTS)}},
     )  # fmt: skip

@@ -208,9 +208,10 @@ def growing_delays() -> Effects:
     """Measure rate and variance by the access delay."""
     pairs = ((GENTLE, TCP), (QUARTER, TCP), (GENTLE, TFRC), (QUARTER, TFRC), (TFRC, TCP))
 
-    def statements(reading: str) -> dict[str, Statement]:
-        rates, variances, above = [], [], []
-        model: dict[str, list[Estimate]] = {"rate": [], "variance": [], "order": []}
+    def statements(reading: str, least: float = 0.0) -> dict[str, Statement]:
+        rates, variances, above, smooth = [], [], [], []
+        names = "rate", "variance", "order", "smoother"
+        model: dict[str, list[Estimate]] = {name: [] for name in names}
         for lower, upper in pairs:
             chosen = "1-b" if lower == TFRC else reading
             frame = _by_distance(f"{lower} with {upper}", chosen)
@@ -220,6 +221,7 @@ def growing_delays() -> Effects:
                 variances.append(_fall(by(flows, "access_delay", "rate_variance")))
             first, second = (lower, upper) if lower == TFRC else (upper, lower)
             above.append(_above(frame, first, second))
+            smooth.append(_smoother(frame, first, second))
             own = by_delay(lower, upper)
             for kind in (lower, upper):
                 falls = [a - b for a, b in itertools.pairwise(own[kind])]
@@ -227,7 +229,12 @@ def growing_delays() -> Effects:
                 square = [(variation(kind) * rate) ** 2 for rate in own[kind]]
                 model["variance"] += [Estimate(a - b, 0.0) for a, b in itertools.pairwise(square)]
             apart = sum(own[first]) / sum(own[second]) - 1.0
-            model["order"].append(Estimate(apart + EQUAL, 0.0))
+            model["order"].append(Estimate(apart + least, 0.0))
+            rough = (
+                sum((variation(kind) * rate) ** 2 for rate in own[kind]) for kind in (first, second)
+            )
+            one, other = rough
+            model["smoother"].append(Estimate(other / one - 1.0, 0.0))
         packets = [_level(lower, upper) for lower, upper in pairs[:2]]
         return {
             "rate": Statement(
@@ -241,7 +248,12 @@ def growing_delays() -> Effects:
                 level=tuple(e for each in packets for e in each[1]),
             ),
             "order": Statement(
-                tuple(above), tuple(model["order"]), level=tuple(each[2] for each in packets)
+                tuple(beyond(e, -least) for e in above),
+                tuple(model["order"]),
+                level=tuple(beyond(each[2], -least) for each in packets),
+            ),
+            "smoother": Statement(
+                tuple(smooth), tuple(model["smoother"]), level=tuple(each[3] for each in packets)
             ),
         }
 
@@ -257,9 +269,19 @@ def growing_delays() -> Effects:
             for kind, found in curves.items()
         },
         ("access delay (s)", "rate (packets/s)"),
-        values={"ends": ends, "pairs": len(pairs)},
-        readings={READING: statements("b")},
-    )
+        values={
+            "ends": ends, "pairs": len(pairs),
+            "rough": by(_by_distance(f"{GENTLE} with {TCP}", "1-b"), "kind", "rate_cov"),
+        },
+        readings={
+            READING: statements("b"),
+            CLOSE: {"order": statements("1-b", EQUAL)["order"]},
+        },
+    )  # fmt: skip
+
+
+CLOSE = "differences of the rates up to a tenth do not count"
+"""A reading of the order of rates that the paper calls close."""
 
 
 def _by_distance(pair: str, reading: str) -> pd.DataFrame:
@@ -267,8 +289,8 @@ def _by_distance(pair: str, reading: str) -> pd.DataFrame:
     return pd.concat([where(case, pair=pair, reading=reading) for case in (DELAYS, MORE_DELAYS)])
 
 
-def _level(lower: str, upper: str) -> tuple[list[Estimate], list[Estimate], Estimate]:
-    """Return the falls of rate and variance of both kinds, and their order, at hopflow's packet level."""
+def _level(lower: str, upper: str) -> tuple[list[Estimate], list[Estimate], Estimate, Estimate]:
+    """Return the falls of rate and variance of both kinds, and their orders, at hopflow's packet level."""
     flows = level.Dumbbell((lower,) * len(ACCESS) + (upper,) * len(ACCESS), ACCESS * 2)
     frame = level.runs(flows).flows
     frame = frame.assign(access_delay=frame["flow"].map(lambda n: ACCESS[n % len(ACCESS)]))
@@ -277,7 +299,7 @@ def _level(lower: str, upper: str) -> tuple[list[Estimate], list[Estimate], Esti
         [_fall(by(each, "access_delay", column)) for each in kinds]
         for column in ("rate", "rate_variance")
     )
-    return *falls, _above(frame, upper, lower)  # type: ignore[return-value]
+    return *falls, _above(frame, upper, lower), _smoother(frame, upper, lower)  # type: ignore[return-value]
 
 
 def _fall(found: dict[float, Estimate]) -> Estimate:
@@ -289,4 +311,10 @@ def _fall(found: dict[float, Estimate]) -> Estimate:
 
 def _above(frame: pd.DataFrame, upper: str, lower: str) -> Estimate:
     rates = frame.groupby(["seed", "kind"])["rate"].mean().unstack()  # noqa: PD010
-    return beyond(of_runs((rates[upper] / rates[lower] - 1.0).to_numpy()), -EQUAL)
+    return of_runs((rates[upper] / rates[lower] - 1.0).to_numpy())
+
+
+def _smoother(frame: pd.DataFrame, one: str, other: str) -> Estimate:
+    """Return by how much the variance of the other kind's rates exceeds that of the first's, relative to it."""
+    mean = frame.groupby(["seed", "kind"])["rate_variance"].mean().unstack()  # noqa: PD010
+    return of_runs((mean[other] / mean[one] - 1.0).to_numpy())

@@ -19,13 +19,19 @@ PEAK = 20
 """Flows with the largest utilisation, as the paper has it."""
 VISIBLE = 1e-3
 """Least difference of the utilisation that a figure shows."""
+LOSSLESS = 1e-5
+"""Part of the packets below which a loss counts as none: a run sends some 100,000."""
 FULL = 120
 """Window from which the paper's losses begin, packets."""
 LAWS = {"TCP(1,1/2)": "independent-loss-tcp", "TCP(1/5,1/8)": "independent-loss-tcp-eighth"}
 """Cases with the rates at a given loss rate, by kind."""
 SPACINGS = (20, 1000)
 """Packets per loss: about that of the most flows, and few losses."""
-OTHERS = {"ns-2's decrease setting is b": (MANY, "b"), "RED thresholds of 5 and 15": (LOW, "1-b")}
+OTHERS = {
+    "ns-2's decrease setting is b": (MANY, "b"),
+    "RED thresholds of 5 and 15": (LOW, "1-b"),
+    "ns-2's decrease setting is b and RED thresholds of 5 and 15": (LOW, "b"),
+}
 """Readings beside the default: the case, and what ns-2's ``decrease_num_`` means."""
 
 
@@ -33,7 +39,7 @@ LOWER, HIGH = 60, 90
 """Windows in packets: one below that at which the paper calls the utilisation high, and that one."""
 
 
-@effects("Z03", cases=(SWEEP,), least=VISIBLE)
+@effects("Z03", cases=(SWEEP,), least=VISIBLE, also={"lossless": LOSSLESS})
 def one_flow_by_its_window() -> Effects:
     """Measure utilisation and loss of one flow by its largest window."""
     frame = where(SWEEP, "link", background=0)
@@ -61,8 +67,8 @@ def one_flow_by_its_window() -> Effects:
                 (high[0],), (Estimate(exact, 0.0),), level=(high[1],), least=VISIBLE
             ),
             "lossless": Statement(
-                tuple(beyond(-lost[window], -1e-5) for window in below),
-                level=tuple(beyond(-own_lost[window], -1e-5) for window in below),
+                lambda given: tuple(beyond(-lost[w], -given["lossless"]) for w in below),
+                level=lambda given: tuple(beyond(-own_lost[w], -given["lossless"]) for w in below),
             ),
             "losses": Statement(
                 tuple(lost[window] for window in above),
@@ -203,6 +209,8 @@ def kinds_of_flows() -> Effects:
         reverse = [difference(lost[b][n], lost[a][n]) for a, b in pairs for n in numbers]
         worse = [difference(lost[r][b], lost[r][a]) for r in RULES
                  for a, b in itertools.pairwise(numbers)]  # fmt: skip
+        falls = [beyond(difference(used[r][a], used[r][b]), VISIBLE) for r in RULES
+                 for a, b in ((numbers[0], numbers[-1]),)]  # fmt: skip
         model = {rule: _losses(case, rule, numbers) for rule in RULES}
         own = {rule: own_by_number(rule) for rule in SENDERS}
         apart = [(own[a], own[b]) for a, b in itertools.pairwise(own)]
@@ -216,6 +224,14 @@ def kinds_of_flows() -> Effects:
                 tuple(reverse),
                 tuple(Estimate(round(x, 6), 0.0) for x in orders),
                 level=tuple(difference(b[n], a[n]) for (_, a), (_, b) in apart for n in NUMBERS),
+            ),
+            "falls": Statement(
+                tuple(falls),
+                level=tuple(
+                    beyond(difference(own[rule][0][NUMBERS[0]], own[rule][0][NUMBERS[-1]]), VISIBLE)
+                    for rule in own
+                ),
+                least=VISIBLE,
             ),
             "worse": Statement(
                 tuple(worse),

@@ -153,12 +153,16 @@ def measure() -> Reactions:
 
 @measure.judge
 def judge(found: Reactions, *, level: float = LEVEL) -> Judgement:
-    """Judge whether TFRC reacts slower than TCP, and whether its loss history is ns-2's."""
-    down, up = found.down, found.up
-    slower = down["TFRC"] > down[REFERENCE] and up["TFRC"] < up[REFERENCE]
+    """Judge whether TFRC reacts slower than TCP, both ways, and whether its loss history is ns-2's."""
+    missing, surplus = found.slower
     met = found.total("met") == found.total("reports")
     return {
-        "slower": Sides(Verdict.of(slower), everywhere(found.slower, level)),
+        "up": Sides(
+            Verdict.of(found.up["TFRC"] < found.up[REFERENCE]), everywhere([missing], level)
+        ),
+        "down": Sides(
+            Verdict.of(found.down["TFRC"] > found.down[REFERENCE]), everywhere([surplus], level)
+        ),
         "history": packets_only(Verdict.of(met)),
     }
 

@@ -37,7 +37,8 @@ def test_fusion_behind_is_noticed(doctor, judged) -> None:
             share(0.9, 0.053),
             N,
         ),  # behind by less than both half-widths and the slack
-        (share(0.5, 0.0), share(0.505, 0.0), C),  # the slack is a part of the rate: 0.0025
+        (share(0.5, 0.0), share(0.505, 0.0), R),  # the slack is a hundredth of the link
+        (share(0.5, 0.0), share(0.515, 0.0), C),
         (share(0.8, 0.0), share(0.8035, 0.0), R),  # within the slack alone
         (share(1.0, 0.0), share(0.991, 0.035), R),  # nobody has more than the link
     ],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from validation.claims import find
 from validation.claims.malhotra2005 import protocol
 from validation.claims.malhotra2005.chain import THREE, Setting
 from validation.claims.malhotra2005.traffic import FAR, IDLE, _far, lost_part
@@ -12,7 +13,16 @@ from validation.statistics import Estimate
 
 def test_far_greater_is_twice_and_not_more_than_that() -> None:
     gains = {rtt: Estimate(2.0, 0.1, 9) for rtt in IDLE}
-    assert [e.value for e in _far(gains, gains)] == pytest.approx([2.0 - FAR * 2.0] * len(IDLE))
+    (mean,) = _far(gains, gains)({"far": FAR})
+    assert mean.value == pytest.approx(2.0 - FAR * 2.0)
+
+
+def test_a_general_trend_holds_in_the_mean_and_not_at_every_rate() -> None:
+    assert set(find("M10").check().turning.packets) == {
+        "every rate of link A",
+        "RTT from 0.1 to 1 s",
+        "window 10 packets",
+    }
 
 
 def test_the_chain_loses_more_with_a_smaller_buffer() -> None:

@@ -14,17 +14,17 @@ def test_a_tfrc_as_quick_as_tcp_contradicts() -> None:
     for name in ("down", "up"):
         quick = {**getattr(found, name), "TFRC": getattr(found, name)[REFERENCE]}
         judged = responses_to_change.judge(dataclasses.replace(found, **{name: quick}))
-        assert judged["slower"].model is Verdict.CONTRADICTED
+        assert judged[name].model is Verdict.CONTRADICTED
 
 
 def test_a_tfrc_quicker_than_tcp_in_packets_contradicts() -> None:
     """The packets that it misses, or sends too many, after a step."""
     found = responses_to_change.measure()
-    for name in ("missing", "surplus"):
+    for name, key in (("missing", "up"), ("surplus", "down")):
         steps = getattr(found, name)
         quick = dataclasses.replace(steps[REFERENCE], value=steps[REFERENCE].value - 500.0)
         changed = dataclasses.replace(found, **{name: {**steps, "TFRC": quick}})
-        assert responses_to_change.judge(changed)["slower"].packets is Verdict.CONTRADICTED
+        assert responses_to_change.judge(changed)[key].packets is Verdict.CONTRADICTED
 
 
 def test_one_report_missed_contradicts() -> None:

@@ -29,14 +29,14 @@ def scale(doctor) -> Callable[..., None]:
 
 
 def test_statements_are_as_found(judged) -> None:
-    assert list(judged("Z02").values()) == [(R, NA), (R, NA), (R, R), (R, N)]
+    assert list(judged("Z02").values()) == [(R, NA), (R, NA), (R, R), (R, R)]
 
 
-@pytest.mark.parametrize(("factor", "verdict"), [(1.02, R), (1.0, N), (0.97, C)])
+@pytest.mark.parametrize(("factor", "verdict"), [(1.4, R), (0.526, N), (0.4, C)])
 def test_equal_response_depends_on_the_rates(
     scale: Callable[..., None], judged, factor: float, verdict: Verdict
 ) -> None:
     scale(INDEPENDENT, "TCP(1/5,1/8)", factor)
     assert judged("Z02")["independent"] == (R, verdict)
-    scale(PERIODIC, "TCP(1/5,1/8)", 0.9 * factor, low=50)
+    scale(PERIODIC, "TCP(1/5,1/8)", 0.4, low=50)
     assert judged("Z02")["periodic"] == (R, C)
