@@ -176,7 +176,8 @@ def _ratios(
     one: str, other: str, readings: list[str], own: pd.DataFrame | None
 ) -> dict[str, Curve]:
     """Return the ratio of the throughputs in each reading, and at hopflow's packet level."""
-    named = {DEFAULT: {}} | {name: READINGS[name] for name in readings}
+    named: dict[str, dict[str, Any]] = {DEFAULT: {}}
+    named |= {name: READINGS[name] for name in readings}
     found = {
         "ns-2": Curve(
             list(named),
