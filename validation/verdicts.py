@@ -282,11 +282,11 @@ class Finding:
         claim only if it was judged for all statements that decide.
         """
         default = self.by_default(source)
-        others = {each.name: self._in(each, source) for each in self.readings}
+        others = {each.name: self.in_reading(each, source) for each in self.readings}
         return {name: verdict for name, verdict in others.items() if default.turned_by(verdict)}
 
-    def _in(self, reading: Reading, source: str) -> Verdict:
-        """Return the verdict of a source in a reading."""
+    def in_reading(self, reading: Reading, source: str) -> Verdict:
+        """Return the verdict of a source on the whole claim in one of its readings."""
         pairs = [
             (own.by(source), new.by(source))
             for own, new in zip(self.parts, reading.parts, strict=True)

@@ -12,10 +12,9 @@ import sys
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import numpy as np
-
 from validation import evidence
 from validation.checks import BySimulator, Check, claim
+from validation.claims.effect_pictures import curves
 from validation.claims.effect_statements import (
     EQUAL,
     Curve,
@@ -25,7 +24,6 @@ from validation.claims.effect_statements import (
     Statement,
     beyond,
 )
-from validation.drawing import COLOURS, figure, label, legend_beside, points, reference
 from validation.statistics import (
     LEVEL,
     UNBOUNDED,
@@ -38,7 +36,6 @@ from validation.verdicts import Judgement, Verdict
 
 if TYPE_CHECKING:
     import pandas as pd
-    from matplotlib.figure import Figure
 
 __all__ = [
     "EQUAL",
@@ -153,56 +150,6 @@ def judging(thresholds: Mapping[str, float]) -> Judges:
     for function in functions:
         vars(function)["__signature__"] = inspect.Signature(parameters)
     return functions
-
-
-def curves(found: Effects) -> Figure:
-    """Draw the curves: packets as points with 95 % intervals, the model as lines.
-
-    hopflow's own packet level is drawn as larger open points of the same colour, with intervals too.
-    """
-    every = (x for curve in found.curves.values() for x in curve.x)
-    names = {name: n for n, name in enumerate(dict.fromkeys(every)) if isinstance(name, str)}
-    upright = sum(map(len, names)) > WIDEST or len(names) > MOST_TICKS
-    fig, ax = figure(7.0, 3.8 + (TALL * max(map(len, names)) if upright else 0.0))
-    for n, (name, curve) in enumerate(found.curves.items()):
-        x = np.array([names[e] if isinstance(e, str) else e for e in curve.x], dtype=np.float64)
-        shift = 0.08 * (n - (len(found.curves) - 1) / 2) if names else 0.0
-        colour = COLOURS[n % len(COLOURS)]
-        if curve.model:
-            style = "_" if names else "-"
-            ax.plot(x + shift, curve.model, style, color=colour, label=f"{name}, model")
-        if curve.packets:
-            points(ax, (x + shift).tolist(), curve.packets, n % len(COLOURS), label=name)
-        if curve.level:
-            said = name if "hopflow" in name else f"{name}, hopflow's packets"
-            how = {"label": said, "markersize": 8, "markerfacecolor": "none"}
-            points(ax, (x + shift).tolist(), curve.level, n % len(COLOURS), **how)
-    label(ax, *found.axes, log=found.log)
-    if names:
-        rotation = 90 if upright else 20 if len(names) > 4 else 0
-        ax.set_xticks(range(len(names)), list(names), rotation=rotation)
-    elif "x" in found.log:
-        _ticks(ax, {float(x) for curve in found.curves.values() for x in curve.x})
-    low, high = ax.get_ylim()
-    if low < 0.0 < high:
-        reference(ax)
-    legend_beside(ax)
-    return fig
-
-
-MOST_TICKS = 10
-"""Values of a logarithmic axis up to which each has its tick."""
-WIDEST = 80
-"""Characters of all names up to which they are not upright."""
-TALL = 0.08
-"""Height of a character of an upright name, inches."""
-
-
-def _ticks(ax: Any, values: set[float]) -> None:
-    """Set the ticks of a logarithmic axis at the values that were run, if they are few."""
-    if len(values) <= MOST_TICKS:
-        ax.set_xticks(sorted(values), [f"{value:g}" for value in sorted(values)])
-        ax.set_xticks([], minor=True)
 
 
 def by(

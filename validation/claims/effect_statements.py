@@ -165,6 +165,8 @@ class Effects:
         Other numbers of the text, by name.
     readings
         Statements that differ in other readings, by the name of the reading.
+    expected
+        Values of the curves between which a statement of equality holds at its margin; drawn as a band.
     """
 
     statements: Mapping[str, Statement]
@@ -173,6 +175,7 @@ class Effects:
     log: str = ""
     values: Mapping[str, Any] = field(default_factory=dict)
     readings: Mapping[str, Mapping[str, Statement]] = field(default_factory=dict)
+    expected: tuple[float, float] | None = None
 
 
 def beyond(estimate: Estimate, least: float) -> Estimate:

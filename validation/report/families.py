@@ -4,16 +4,56 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable
+from dataclasses import dataclass
 
 from validation.checks import Check, subjects
 from validation.report.rows import Row
 
-__all__ = ["common_caption", "grouped", "panels"]
+__all__ = ["Family", "common_caption", "family_of", "grouped", "page_of", "panels"]
 
 SHORTEST = 20
 """Fewest characters of a caption that says anything."""
 LIKE = {"D09": "D04"}
 """Claims with a check of their own whose figure shows the quantity of another's: takano2006's Figs. 6 to 11."""
+
+
+@dataclass(frozen=True)
+class Family:
+    """Claims that share a page: their ids, and its heading."""
+
+    ids: tuple[str, ...]
+    title: str
+
+
+FAMILIES = (
+    Family(("D05", "D06", "D07", "D08"), "Efficiency with and without DFC at four speeds of the links"),
+    Family(("Z06", "Z07", "Z08", "Z09", "Z10"), "How eight flows of one kind share a link with eight of another"),
+    Family(("Z11", "Z12", "Z13"), "How the shares of two kinds of flows change with their number"),
+)  # fmt: skip
+"""Claims that say one sentence of different settings."""
+
+
+def family_of(id: str) -> Family | None:
+    """Return the family that a claim shares its page with; None: it has a page of its own.
+
+    Examples
+    --------
+    >>> family_of("D06").ids[0], family_of("D04")
+    ('D05', None)
+    """
+    return next((family for family in FAMILIES if id in family.ids), None)
+
+
+def page_of(id: str) -> str:
+    """Return where the report has a claim: its page, with the anchor on that of a family.
+
+    Examples
+    --------
+    >>> page_of("D06"), page_of("D04")
+    ('claims/D05-D08.html#D06', 'claims/D04.html')
+    """
+    family = family_of(id)
+    return f"claims/{family.ids[0]}-{family.ids[-1]}.html#{id}" if family else f"claims/{id}.html"
 
 
 def grouped(rows: Iterable[Row]) -> list[list[Row]]:

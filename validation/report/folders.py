@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import tempfile
 import time
 from collections.abc import Iterable, Mapping
@@ -11,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from validation.records import entries, recorded_verdicts
+from validation.report.families import Family, family_of, page_of
 from validation.report.pages import (
     ASSETS,
     PAPERS,
@@ -18,6 +20,8 @@ from validation.report.pages import (
     asset,
     claim_page,
     data_page,
+    family_page,
+    member_section,
     paper_page,
     start_page,
     unchecked_page,
@@ -30,6 +34,11 @@ from validation.verdicts import Claim, Finding
 __all__ = ["Report", "write"]
 
 RECOMPUTED = "recomputed.json"
+BEGIN, END = "<!-- {id} -->\n", "<!-- end -->\n"
+"""Around the section of a claim on the page of its family, which is read again."""
+SECTION = re.compile(
+    re.escape(BEGIN).replace(re.escape("{id}"), r"(?P<id>\w+)") + ".*?" + re.escape(END), re.DOTALL
+)
 PAUSE = 10.0
 """Shortest time in s between two versions of the start page while claims are being checked."""
 
@@ -66,14 +75,32 @@ class Report:
         self._changed: set[str] = set()
         known = load(folder / "claims.json")
         self.rows: dict[str, Row] = {
-            id: row for id, row in known.items() if id in entries() and self._page(id).is_file()
+            id: row for id, row in known.items() if id in entries() and self._has(id)
         }
         self.ids = [id for id in entries() if id in self.rows or id in self.claims]
         self._start = self._written = time.monotonic()
         self._seconds: float | None = None
 
     def _page(self, id: str) -> Path:
-        return self.folder / "claims" / f"{id}.html"
+        return self.folder / page_of(id).partition("#")[0]
+
+    def _has(self, id: str) -> bool:
+        """Return whether the page of a claim is there, and has its section if it is that of a family."""
+        family = family_of(id)
+        return id in self._sections(family) if family else self._page(id).is_file()
+
+    def _sections(self, family: Family) -> dict[str, str]:
+        """Return the sections of the members that the page of a family has, by id."""
+        page = self._page(family.ids[0])
+        text = page.read_text(encoding="utf-8") if page.is_file() else ""
+        return {found["id"]: found[0] for found in SECTION.finditer(text)}
+
+    def _write_family(self, family: Family, **changed: str) -> None:
+        """Write the page of a family, with the sections that it has and those that are new."""
+        sections = self._sections(family) | changed
+        rows = [self.rows[id] for id in family.ids if id in self.rows]
+        page = family_page(family, rows, sections, self.ids)
+        _replace(self._page(family.ids[0]), page)
 
     def add(self, claim: Claim, finding: Finding) -> Row:
         """Write the page and the figures of a claim, at times those of its paper and the start page.
@@ -81,11 +108,19 @@ class Report:
         Everything is made before the first file is touched.
         """
         row = row_of(claim, finding, self.recorded)
-        page = claim_page(claim, finding, row, self.ids)
+        family = family_of(claim.id)
+        if family is None:
+            page = claim_page(claim, finding, row, self.ids)
+        else:
+            page = BEGIN.format(id=claim.id) + member_section(claim, finding, row) + END
         for about, picture in zip(row["pictures"], finding.pictures, strict=True):
             _replace(self.folder / about["file"], standalone(drawn(picture)))
-        _replace(self._page(claim.id), page)
         self.rows[claim.id] = row
+        if family is None:
+            _replace(self._page(claim.id), page)
+        else:
+            self._write_family(family, **{claim.id: page})
+            (self.folder / "claims" / f"{claim.id}.html").unlink(missing_ok=True)
         self.done.add(claim.id)
         self._changed.add(claim.paper)
         if time.monotonic() > self._written + PAUSE:
@@ -123,7 +158,10 @@ class Report:
             own = [row for row in rows if row["paper"] == paper]
             _replace(self.folder / "papers" / f"{paper}.html", paper_page(paper, own))
         for id in self.ids:
-            if not self._page(id).is_file():
+            family = family_of(id)
+            if not self._page(id).is_file() and family:
+                self._write_family(family)
+            elif not self._page(id).is_file():
                 _replace(self._page(id), unchecked_page(entries()[id]))
         progress = Progress(len(self.done), len(self.claims), spent)
         target = self.folder / "index.html"

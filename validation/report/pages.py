@@ -14,10 +14,10 @@ from validation.labels import SIMULATORS
 from validation.manifest import MANIFEST_SHA256
 from validation.records import OWN, Entry, entries, without_explanation, without_packet_level
 from validation.report import tally
-from validation.report.families import common_caption, grouped, panels
+from validation.report.families import Family, common_caption, grouped, page_of, panels
 from validation.report.rows import Row
 from validation.report.series import arranged
-from validation.report.surprises import RULE, most_surprising
+from validation.report.surprises import RULE, contradicted_by_all, most_surprising
 from validation.verdicts import Claim, Finding, Number, Verdict
 
 if TYPE_CHECKING:
@@ -31,6 +31,8 @@ __all__ = [
     "asset",
     "claim_page",
     "data_page",
+    "family_page",
+    "member_section",
     "paper_page",
     "start_page",
     "unchecked_page",
@@ -116,17 +118,21 @@ def start_page(
     recomputed
         What the packet level computed again of the bundled runs of ns-2 (`validation.recomputing.about`).
     """
+    surprising = most_surprising(rows)
     return _filled(
         "index.html",
         rows=rows,
         outdated=outdated,
         progress=progress,
         recomputed=recomputed or {},
-        sides={title: tally.in_words(rows, side) for title, side in tally.SIDES.items()},
+        tallies=tally.bars(rows),
         own=tally.own_models(rows),
+        own_rows=[row | {"judged": tally.own_verdict(row)} for row in rows if row["paper"] == OWN],
         tables=tally.tables(rows),
-        surprises=most_surprising(rows),
+        surprises=surprising,
+        others=[row for row in contradicted_by_all(rows) if row not in surprising],
         rule=RULE,
+        fields=tally.FIELDS,
         claims=sum(entry.paper != OWN for entry in entries().values()),
         meanings=MEANINGS,
     )
@@ -147,25 +153,73 @@ def paper_page(paper: str, rows: Sequence[Row]) -> str:
 
 def claim_page(claim: Claim, finding: Finding, row: Row, ids: Sequence[str]) -> str:
     """Return the page of a claim, whose row is `row_of` it, between those of its paper in ``ids``."""
-    ids = [id for id in ids if entries()[id].paper == claim.paper]
-    at = ids.index(claim.id)
-    numbers, series = arranged(finding.numbers)
+    before, after = _beside((claim.id,), ids)
+    about = _evidence(claim, finding, row)
+    return _filled("claim.html", before=before, after=after, **about)
+
+
+def member_section(claim: Claim, finding: Finding, row: Row) -> str:
+    """Return the section of a claim on the page of its family."""
+    return _filled("member.html", **_evidence(claim, finding, row))
+
+
+def family_page(
+    family: Family, rows: Sequence[Row], sections: Mapping[str, str], ids: Sequence[str]
+) -> str:
+    """Return the page of a family of claims from the rows and the sections of its members, by id.
+
+    A member without a section has not been checked yet.
+    """
+    from markupsafe import Markup
+
+    unchecked = {id: _filled("unchecked_member.html", claim=entries()[id]) for id in family.ids}
+    before, after = _beside(family.ids, ids)
     return _filled(
-        "claim.html",
+        "family.html",
         root="../",
-        claim=claim,
-        finding=finding,
-        row=row,
-        before=ids[at - 1] if at > 0 else "",
-        after=ids[at + 1] if at + 1 < len(ids) else "",
-        numbers=numbers,
-        columns=_columns(numbers),
-        series=series,
-        not_applicable=Verdict.NOT_APPLICABLE,
-        sources=_sources(finding),
-        without_level=without_packet_level().get(claim.id, ""),
-        without_explanation=without_explanation().get(claim.id, ""),
+        paper=entries()[family.ids[0]].paper,
+        family=family,
+        rows=rows,
+        members={id: Markup(text) for id, text in (unchecked | dict(sections)).items()},
+        figures=panels(list(rows)),
+        before=before,
+        after=after,
     )
+
+
+def _beside(own: Sequence[str], ids: Sequence[str]) -> tuple[str, str]:
+    """Return the claims of the paper in ``ids`` before and after some; "" where there is none."""
+    paper = entries()[own[0]].paper
+    known = [id for id in ids if entries()[id].paper == paper]
+    at = [n for n, id in enumerate(known) if id in own]
+    before = known[at[0] - 1] if at[0] > 0 else ""
+    return before, known[at[-1] + 1] if at[-1] + 1 < len(known) else ""
+
+
+def _evidence(claim: Claim, finding: Finding, row: Row) -> dict[str, Any]:
+    """Return what the template of the evidence on a claim needs."""
+    numbers, series = arranged(finding.numbers)
+    sources = _sources(finding)
+    judging = [(name, title) for name, title in sources if finding.held(name)[1]]
+    process = [("process", "Packets of the model's own process")]
+    return {
+        "root": "../",
+        "claim": claim,
+        "finding": finding,
+        "row": row,
+        "numbers": numbers,
+        "columns": _columns(numbers),
+        "series": series,
+        "not_applicable": Verdict.NOT_APPLICABLE,
+        "sources": sources,
+        "columns_of_sources": [
+            *(each for each in judging if each[0] != "simulation"),
+            *(process if finding.process is not Verdict.NOT_APPLICABLE else []),
+        ],
+        "sources_of_readings": [each for each in judging if each[0] != "level"],
+        "without_level": without_packet_level().get(claim.id, ""),
+        "without_explanation": without_explanation().get(claim.id, ""),
+    }
 
 
 def _sources(finding: Finding) -> list[tuple[str, str]]:
@@ -219,6 +273,7 @@ def _environment() -> jinja2.Environment:
         "inline": inline,
         "common_caption": common_caption,
         "anchor": lambda case: case.replace("/", "-"),
+        "page": page_of,
     }
     new.globals |= {
         "marks": {str(verdict): mark for verdict, mark in MARKS.items()},

@@ -26,6 +26,9 @@ IN_CSV = (
     "same_process", "packet_level",
 )  # fmt: skip
 
+NEEDED = {"made_from", "simulators", "packet_level", "paraphrase", "place"}
+"""Entries without which a row is one of another version, which pages cannot show."""
+
 
 def row_of(claim: Claim, finding: Finding, recorded: Mapping[str, Sides[Verdict]]) -> Row:
     """Return the row of a claim; ``recorded`` are the verdicts of ``verdicts.csv``."""
@@ -132,6 +135,6 @@ def load(place: Path) -> dict[str, Row]:
     """Return the rows of a JSON file by id; none where it is missing or of another kind."""
     try:
         rows = json.loads(place.read_text(encoding="utf-8"))
-        return {row["id"]: row for row in rows if "made_from" in row}
+        return {row["id"]: row for row in rows if set(row) >= NEEDED}
     except (OSError, ValueError, TypeError, KeyError):
         return {}

@@ -8,43 +8,56 @@ from validation.records import OWN
 from validation.report.rows import Row
 from validation.verdicts import Verdict
 
-__all__ = ["COUNT", "RULE", "most_surprising"]
+__all__ = ["RULE", "contradicted_by_all", "most_surprising"]
 
-COUNT = 5
 RULE = (
-    "Models and packet simulations both contradict the paper, in every documented reading of it, and still "
-    "do with each threshold halved or doubled. At most one finding per paper, the claim "
-    "with most of its statements contradicted, before a second one."
+    "Every source of evidence that judges the claim contradicts it, the model and each simulator by itself, "
+    "at least two of them, in every documented reading of the paper, and still with each threshold halved or doubled. "
+    "One finding per paper: the claim with the largest part of its statements contradicted."
 )
 """The rule in words, for the page."""
-SIDES = ("model", "simulation")
+FEWEST_SOURCES = 2
+"""Sources that have to judge a claim: one alone may err."""
 
 
-def most_surprising(rows: Iterable[Row], count: int = COUNT) -> list[Row]:
-    """Return the findings that `RULE` chooses, at most ``count``.
+def contradicted_by_all(rows: Iterable[Row]) -> list[Row]:
+    """Return the claims of the papers that every source contradicts, most certain first.
 
-    Those that contradict a larger share of their statements come first; equal ones in the order of
-    ``rows``, which is that of the papers.
+    Those that contradict a larger part of their statements come first, then those with more
+    statements; equal ones in the order of ``rows``, which is that of the papers.
     """
     found = [row for row in rows if row["paper"] != OWN and _contradicts(row)]
-    found.sort(key=_share, reverse=True)
-    turns: dict[str, int] = {}
-    rounds = []
-    for row in found:
-        turns[row["paper"]] = turns.get(row["paper"], 0) + 1
-        rounds.append(turns[row["paper"]])
-    order = sorted(range(len(found)), key=lambda n: rounds[n])
-    return [found[n] for n in order[:count]]
+    return sorted(found, key=lambda row: (-_share(row), -len(row["statements"])))
+
+
+def most_surprising(rows: Iterable[Row]) -> list[Row]:
+    """Return the findings that `RULE` chooses: the first of `contradicted_by_all` for each paper."""
+    found: dict[str, Row] = {}
+    for row in contradicted_by_all(rows):
+        found.setdefault(row["paper"], row)
+    return list(found.values())
 
 
 def _contradicts(row: Row) -> bool:
-    seen = [row[side] for side in SIDES]
-    for threshold in row["robustness"]:
-        seen += [threshold[at][side] for at in ("half", "twice") for side in ("model", "packets")]
-    return all(verdict == Verdict.CONTRADICTED for verdict in seen)
+    sources = [row["model"], *row["simulators"].values(), row["packet_level"]]
+    judging = [verdict for verdict in sources if verdict != Verdict.NOT_APPLICABLE]
+    changed = [
+        threshold[at][side]
+        for threshold in row["robustness"]
+        for at in ("half", "twice")
+        for side, own in (("model", row["model"]), ("packets", row["simulation"]))
+        if own != Verdict.NOT_APPLICABLE
+    ]
+    all_contradict = all(verdict == Verdict.CONTRADICTED for verdict in (*judging, *changed))
+    return len(judging) >= FEWEST_SOURCES and all_contradict
 
 
 def _share(row: Row) -> float:
     """Return the share of the verdicts on the statements that contradict the paper."""
-    seen = [each[side] for each in row["statements"] for side in SIDES]
-    return seen.count(Verdict.CONTRADICTED) / len(seen)
+    seen = [
+        verdict
+        for each in row["statements"]
+        for verdict in (each["model"], each["simulation"])
+        if verdict != Verdict.NOT_APPLICABLE
+    ]
+    return seen.count(Verdict.CONTRADICTED) / len(seen) if seen else 0.0

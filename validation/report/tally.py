@@ -5,14 +5,30 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from validation.labels import SIMULATORS
 from validation.records import OWN, entries
 from validation.report.rows import Row
 from validation.verdicts import Verdict
 
-__all__ = ["SIDES", "Count", "Table", "in_words", "own_models", "tables"]
+__all__ = [
+    "FIELDS",
+    "SIDES",
+    "Bar",
+    "Count",
+    "Table",
+    "bars",
+    "in_words",
+    "own_models",
+    "own_verdict",
+    "tables",
+]
 
 SIDES = {"Models": "model", "Packets": "simulation"}
 """Titles of the sides, and their fields in a row."""
+FIELDS = {
+    "model": "Model", "packets": "Packets", **dict(zip(SIMULATORS, SIMULATORS, strict=True)), "level": "hopflow's packets"
+}  # fmt: skip
+"""The sources of evidence as the list of claims names them, with their titles."""
 COLUMNS = tuple(Verdict)
 WORDS = {
     Verdict.HOLDS: "hold",
@@ -21,12 +37,14 @@ WORDS = {
     Verdict.INCONCLUSIVE: "are inconclusive",
     Verdict.UNDECIDABLE: "are undecidable",
 }
+OF_SIMULATORS = WORDS | {Verdict.DEPENDS: "depend on the reading of the paper"}
+"""Words for the bar of one simulator."""
 DEPENDS = {
     Verdict.HOLDS: "hold by default, contradicted in another reading",
     Verdict.CONTRADICTED: "are contradicted by default, holding in another reading",
 }
 """Words of `Verdict.DEPENDS` by the verdict in the default reading."""
-OF_ONE = {"hold": "holds", "are": "is"}
+OF_ONE = {"hold": "holds", "are": "is", "depend": "depends"}
 """First words of `WORDS` and `DEPENDS` where there is one claim."""
 
 
@@ -35,6 +53,14 @@ class Table(NamedTuple):
 
     columns: tuple[str, ...]
     rows: dict[str, tuple[int, ...]]
+
+
+class Bar(NamedTuple):
+    """The counts of one source; ``field`` is a key of `FIELDS`."""
+
+    title: str
+    field: str
+    counts: list[Count]
 
 
 class Count(NamedTuple):
@@ -48,6 +74,30 @@ class Count(NamedTuple):
 def tables(rows: Sequence[Row]) -> dict[str, Table]:
     """Return the tallies of models and of packets; claims without a check are a column of theirs."""
     return {title: _table(rows, side) for title, side in SIDES.items()}
+
+
+def bars(rows: Sequence[Row]) -> dict[str, list[Bar]]:
+    """Return the counts of models and of packets, those of all simulators first, by their heading.
+
+    Examples
+    --------
+    >>> row = {"paper": "yang2001", "model": "holds", "simulation": "holds", "simulators": {"ns-2": "holds"}}
+    >>> [(each.title, each.counts[0].claims) for each in bars([row])["In packet simulations"]]
+    [('all', 1), ('ns-2', 1)]
+    """
+    packets = [Bar("all", "packets", in_words(rows, "simulation"))]
+    packets += [Bar(name, name, _of_simulator(rows, name)) for name in SIMULATORS]
+    found = {
+        "In packet simulations": [each for each in packets if each.counts],
+        "In the models": [Bar("", "model", in_words(rows, "model"))],
+    }
+    return {title: each for title, each in found.items() if each and each[0].counts}
+
+
+def _of_simulator(rows: Sequence[Row], name: str) -> list[Count]:
+    seen = [row["simulators"].get(name) for row in rows if row["paper"] != OWN]
+    found = (_count(seen.count(v), v, words) for v, words in OF_SIMULATORS.items())
+    return [count for count in found if count.claims]
 
 
 def in_words(rows: Sequence[Row], side: str, *, own: bool = False) -> list[Count]:
@@ -90,12 +140,18 @@ def own_models(rows: Sequence[Row]) -> str:
     """
     own = [row for row in rows if row["paper"] == OWN]
     of_models = [row["model"] for row in own if row["model"] != Verdict.NOT_APPLICABLE]
-    others = [row["simulation"] for row in own if row["model"] == Verdict.NOT_APPLICABLE]
+    others = [own_verdict(row) for row in own if row["model"] == Verdict.NOT_APPLICABLE]
     found = [
         _limits(of_models, "of hopflow's own models with simulators, formulas and a switch"),
         _limits(others, "of simulators with one another"),
     ]
     return " ".join(filter(None, found))
+
+
+def own_verdict(row: Row) -> str:
+    """Return the verdict of an own comparison: on hopflow's models, or on simulators where it is on these alone."""
+    verdict: str = row["model"] if row["model"] != Verdict.NOT_APPLICABLE else row["simulation"]
+    return verdict
 
 
 def _limits(verdicts: list[str], what: str) -> str:

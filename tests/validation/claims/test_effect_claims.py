@@ -8,12 +8,10 @@ import pytest
 
 from validation.claims.effect_claims import (
     EQUAL,
-    Curve,
     Effects,
     Statement,
     beyond,
     by,
-    curves,
     deviation,
     judging,
 )
@@ -79,36 +77,3 @@ def test_means_over_seeds_average_the_flows_of_a_run_first() -> None:
 
 def test_deviation_from_a_number() -> None:
     assert deviation(Estimate(1.2, 0.1, 4), 1.0).value == pytest.approx(0.2)
-
-
-def test_names_and_numbers_are_drawn() -> None:
-    for x in (("a", "b"), (1.0, 2.0)):
-        found = Effects({}, {"c": Curve(x, (SURE, UNSURE), (1.0, 2.0))}, ("x", "y"))
-        (ax,) = curves(found).axes
-        assert ax.get_xlabel() == "x"
-
-
-def test_hopflows_packet_level_is_drawn_with_its_intervals() -> None:
-    found = Effects({}, {"c": Curve((1.0, 2.0), level=(SURE, UNSURE))}, ("x", "y"))
-    (ax,) = curves(found).axes
-    (bars,) = ax.containers
-    assert bars.get_label() == "c, hopflow's packets"
-    assert bars.has_yerr
-
-
-def test_a_logarithmic_axis_has_the_values_that_were_run() -> None:
-    found = Effects({}, {"c": Curve((0.25, 4.0), (SURE, UNSURE))}, ("x", "y"), "x")
-    (ax,) = curves(found).axes
-    assert [text.get_text() for text in ax.get_xticklabels()] == ["0.25", "4"]
-
-
-def test_long_names_stand_upright_in_a_taller_figure() -> None:
-    heights = []
-    for name in ("a", "a name of thirty characters or"):
-        names = [f"{name}{n}" for n in range(3)]
-        found = Effects({}, {"c": Curve(names, (SURE,) * 3)}, ("x", "y"))
-        drawn = curves(found)
-        heights.append(drawn.get_figheight())
-        upright = {text.get_rotation() for text in drawn.axes[0].get_xticklabels()}
-        assert upright == ({90.0} if len(name) > 1 else {0.0})
-    assert heights[1] > heights[0]

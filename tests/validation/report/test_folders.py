@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -89,3 +90,28 @@ def test_runs_computed_again_stand_on_the_start_page_of_this_call_and_the_next(
         assert "seed 2: drops" in text
     (tmp_path / "recomputed.json").write_text("broken")
     assert "bundled runs of ns-2 again" not in Report(tmp_path, []).write().read_text()
+
+
+def test_the_page_of_a_family_keeps_the_sections_of_earlier_calls(tmp_path: Path, toy) -> None:
+    claim, finding = toy("Z11")
+    write({claim: finding}, tmp_path, 1.0)
+    write(dict([toy("Z12")]), tmp_path, 1.0)
+    text = (tmp_path / "claims/Z11-Z13.html").read_text()
+    assert [f"{id} has not been checked yet" in text for id in ("Z11", "Z12", "Z13")] == [
+        False,
+        False,
+        True,
+    ]
+    assert ids(tmp_path) == ["Z11", "Z12"]
+    write({claim: replace(finding, explanation="Because anew.")}, tmp_path, 1.0)
+    text = (tmp_path / "claims/Z11-Z13.html").read_text()
+    assert text.count("Because anew.") == 1
+    assert text.count('<section class="member"') == 3
+
+
+def test_rows_of_other_versions_are_checked_again(tmp_path: Path, toy) -> None:
+    write(dict([toy("Z01")]), tmp_path, 1.0)
+    rows = json.loads((tmp_path / "claims.json").read_text())
+    del rows[0]["simulators"]
+    (tmp_path / "claims.json").write_text(json.dumps(rows))
+    assert Report(tmp_path, []).rows == {}

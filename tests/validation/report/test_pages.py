@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import html
 import re
-import shutil
-import subprocess
 from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
@@ -14,7 +12,8 @@ import pytest
 
 from validation import Finding, manifest, report
 from validation.report.pages import ASSETS, MEANINGS, asset
-from validation.verdicts import Gap, Number
+from validation.report.tally import FIELDS
+from validation.verdicts import Gap, Number, Reading
 
 
 class Checker(HTMLParser):
@@ -128,29 +127,44 @@ def test_the_foot_of_a_page_has_the_hash_of_the_manifest(tmp_path: Path, toy) ->
 def test_the_filter_knows_the_fields_of_the_rows(tmp_path: Path, toy) -> None:
     """What the script reads from the page is there: the rows' data and the options."""
     text = report.write(dict([toy()]), tmp_path, 1.0).read_text()
-    assert 'data-paper="zheng2002" data-model="holds" data-packets="contradicted"' in text
-    assert '"model", "packets", "level", "paper"' in asset("report.js")
+    for field, entry in {"paper": "zheng2002", "model": "holds", "packets": "contradicted"}.items():
+        assert f'data-{field}="{entry}"' in text
+    for field in FIELDS:
+        assert f'<select name="{field}">' in text
+        assert f' data-{field}="' in text
     for verdict in MEANINGS:
-        assert text.count(f"<option>{verdict}</option>") == 3
+        assert text.count(f"<option>{verdict}</option>") == len(FIELDS)
     assert all(asset(name) for name in ASSETS)
 
 
-@pytest.mark.slow
-@pytest.mark.skipif(not shutil.which("chromium"), reason="needs Chromium on the path")
-@pytest.mark.parametrize(
-    ("asked", "shown"), [("", 2), ("?packets=depends", 0), ("?q=z02+fairly", 1)]
-)
-def test_a_browser_filters_the_list(tmp_path: Path, toy, asked: str, shown: int) -> None:
-    page = report.write(dict([toy("Z01"), toy("Z02")]), tmp_path, 1.0)
-    options = [
-        "--headless",
-        "--no-sandbox",
-        "--disable-gpu",
-        f"--user-data-dir={tmp_path / 'user'}",
-    ]
-    command = ["chromium", *options, "--dump-dom", f"{page.as_uri()}{asked}"]
-    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=120)
-    assert f"{shown} of 2 claims" in done.stdout
+def test_a_page_has_paraphrase_answer_figure_statements_readings_causes_numbers_in_this_order(
+    tmp_path: Path, toy
+) -> None:
+    claim, finding = toy()
+    readings = (Reading("other hosts", finding.parts),)
+    report.write({claim: replace(finding, readings=readings)}, tmp_path, 1.0)
+    text = (tmp_path / "claims/Z01.html").read_text()
+    order = (
+        'class="said"', "<h1>", "figures/Z01-1.svg", "<h2>Statements", "<h2>Readings", "<h2>Causes",
+        "<h2>Numbers", "figures/Z01-2.svg",
+    )  # fmt: skip
+    places = [text.index(part) for part in order]
+    assert places == sorted(places)
+    before = text[: places[3]]
+    assert before.count("<figure") == 1
+
+
+def test_the_page_of_a_family_has_a_section_for_each_claim_and_one_figure_before(
+    tmp_path: Path, toy
+) -> None:
+    report.write(dict([toy("Z11"), toy("Z13")]), tmp_path, 1.0)
+    text = (tmp_path / "claims/Z11-Z13.html").read_text()
+    places = [text.index(f'<section class="member" id="{id}">') for id in ("Z11", "Z12", "Z13")]
+    assert places == sorted(places)
+    assert text[: places[0]].count("<figure") == 1
+    assert "Z12 has not been checked yet" in text
+    assert 'href="claims/Z11-Z13.html#Z13"' in (tmp_path / "index.html").read_text()
+    assert not (tmp_path / "claims/Z13.html").exists()
 
 
 def test_the_waterfall_stands_with_its_table(tmp_path: Path, toy) -> None:
@@ -160,7 +174,7 @@ def test_the_waterfall_stands_with_its_table(tmp_path: Path, toy) -> None:
     finding = replace(finding, gap=gap, pictures=(*finding.pictures, picture))
     report.write({claim: finding}, tmp_path, 1.0)
     page = (tmp_path / "claims/D18.html").read_text()
-    _, _, section = page.partition("<h2>From the fluid to packets</h2>")
+    _, _, section = page.partition("From the fluid to packets.")
     assert page.count("The step.") == section.count("The step.") == 1
     assert "<td>0.25</td>" in section
     assert "hopflow explain D18" in section

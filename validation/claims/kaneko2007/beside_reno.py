@@ -6,6 +6,7 @@ import pandas as pd
 
 from responsefn import ARENO, BIC, CTCP, WindowRule
 from validation.claims.effect_claims import (
+    EQUAL,
     Curve,
     Effects,
     Estimates,
@@ -47,6 +48,8 @@ TIE = 0.01
 """Relative difference of utilisations below which neither counts as higher."""
 VARIANTS = (*OTHERS, "highspeed", "bic", "cubic")
 """The rules of the slides but Reno."""
+HALF = (0.5 * (1.0 - EQUAL), 0.5 * (1.0 + EQUAL))
+"""Shares that are equal within the margin."""
 
 
 @effects("K02", cases=(LOSSES, MORE_LOSSES, LOSSES_NS2), equal=FAIR)
@@ -83,6 +86,7 @@ def shares_under_loss() -> Effects:
         _curves_under_loss(frames, model, own),
         ("random loss p (1)", "share of both flows (1)"),
         "x",
+        expected=((1.0 - EQUAL) / (2.0 - EQUAL), (1.0 + EQUAL) / (2.0 + EQUAL)),
         values={
             "shares": {
                 tool: {
@@ -192,6 +196,7 @@ def small_buffers() -> Effects:
             "at hopflow's packet level": Curve([NAMES[r] for r in VARIANTS], level=list(level.values())),
         },
         ("rule", "share beside a Reno flow (1)"),
+        expected=HALF,
         values={
             "shares": {
                 tool: {NAMES[rule]: found[rule][tool] for rule in rules}
@@ -236,6 +241,7 @@ def windows_beside_reno() -> Effects:
             "windows, ns-2": Curve([NAMES["compound"]], [found["compound"]["ns-2"]]),
         },
         ("rule", "share of both windows (1)"),
+        expected=HALF,
         values={NAMES[rule].lower(): found[rule]["ns-3"] for rule in OTHERS}
         | {"limited": list(model.values()), "ns2": found["compound"]["ns-2"],
            "overshoot": [share(wild, 1, window, rule=rule) for rule in OTHERS],

@@ -8,6 +8,7 @@ from typing import TypeAlias
 import pandas as pd
 
 from validation.claims.effect_claims import (
+    EQUAL,
     Curve,
     Effects,
     Estimates,
@@ -234,6 +235,7 @@ def windows_alone() -> Effects:
             )
         },
         ("rule", "mean window over the BDP, less one"),
+        expected=(-EQUAL, EQUAL),
         values={
             "found": {NAMES[rule]: e for rule, e in found.items()},
             "below": {tool: {NAMES[r]: e for r, e in each.items()} for tool, each in _below().items()},

@@ -126,6 +126,7 @@ def growing_numbers(one: str, other: str) -> Effects:
         },
         ("flows of each kind", "logarithm of the ratio of the rates"),
         "x",
+        expected=(-EQUAL, EQUAL),
         values={
             "one": one, "other": other, "few": slow[FEW[0]], "most": slow[BOTH[-1]],
             "fast": fast[BOTH[-1]], "ratio": math.exp(slow[BOTH[-1]].value),

@@ -9,6 +9,7 @@ from typing import Any
 import pandas as pd
 
 from validation.claims.effect_claims import (
+    EQUAL,
     Curve,
     Effects,
     Statement,
@@ -145,30 +146,23 @@ def share_beside(one: str, other: str, share: float, sign: int) -> Effects:
         for name, reading in READINGS.items()
         if not (TFRC in one and "reading" in reading)
     }
-    columns = {"rate (packets/s)": "rate", "variation over time": "rough"}
-    shown = {
-        name: Curve((one, other), [of_runs(found[column][kind]) for kind in (one, other)])
-        for name, column in columns.items()
-    }
+    rates, rough = (
+        [of_runs(found[column][kind]) for kind in (one, other)] for column in ("rate", "rough")
+    )
     reversed_ = pair(one, other, reading="b")
     own = at_packet_level(one, other)
     return Effects(
         levelled(statements(found, gentle()), one, other, share, sign),
-        {
-            "variation over time": Curve(
-                (one, other),
-                shown["variation over time"].packets,
-                [variation(one), variation(other)],
-                () if own is None else [of_runs(own["rough"][kind]) for kind in (one, other)],
-            )
-        },
-        ("kind of flow", "standard deviation of the rate over its mean"),
+        _ratios(one, other, list(others), own),
+        ("reading of the paper", f"throughput of {one} over that of {other}"),
+        expected=(share * (1.0 - EQUAL), share * (1.0 + EQUAL)),
         values={
             "one": one, "other": other, "share": share, "ratio": ratio(found, one, other),
             "own": None if own is None else ratio(own, one, other),
-            "rates": shown["rate (packets/s)"].packets, "smoother": sign > 0,
+            "rates": rates, "smoother": sign > 0,
             "more": (one, other) == (QUARTER, TCP),
-            "rough": shown["variation over time"].packets,
+            "rough": rough, "varied": [variation(one), variation(other)],
+            "own_rough": [] if own is None else [of_runs(own["rough"][kind]) for kind in (one, other)],
             "derived": derived(one), "kept": derived(one, kept=True),
             "reversed": None if TFRC in one else ratio(reversed_, one, other),
             "settings": settings(one, other),
@@ -176,6 +170,28 @@ def share_beside(one: str, other: str, share: float, sign: int) -> Effects:
         },
         readings=others,
     )  # fmt: skip
+
+
+def _ratios(
+    one: str, other: str, readings: list[str], own: pd.DataFrame | None
+) -> dict[str, Curve]:
+    """Return the ratio of the throughputs in each reading, and at hopflow's packet level."""
+    named: dict[str, dict[str, Any]] = {DEFAULT: {}}
+    named |= {name: READINGS[name] for name in readings}
+    found = {
+        "ns-2": Curve(
+            list(named),
+            [ratio(pair(one, other, **reading), one, other) for reading in named.values()],
+            [derived(one, kept="reading" in reading) for reading in named.values()],
+        )
+    }
+    if own is not None:
+        found["hopflow's packets"] = Curve((DEFAULT,), level=[ratio(own, one, other)])
+    return found
+
+
+DEFAULT = "as read here"
+"""The name of the default reading."""
 
 
 def switched() -> dict[str, float]:

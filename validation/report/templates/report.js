@@ -5,7 +5,7 @@ function filtered(form) {
   const rows = [...document.querySelectorAll("#claims tbody tr")];
   const texts = rows.map(row => row.textContent.toLowerCase());
   const said = form.querySelector("output");
-  const fields = ["model", "packets", "level", "paper"];
+  const fields = [...form.querySelectorAll("select")].map(each => each.name);
 
   function apply() {
     const words = form.elements.q.value.toLowerCase().split(/\s+/).filter(Boolean);
