@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import hopflow
 from validation.evidence import provenance
+from validation.inference.recording import sentence
 from validation.labels import SIMULATORS
 from validation.manifest import MANIFEST_SHA256
 from validation.records import OWN, Entry, entries, without_explanation, without_packet_level
@@ -165,6 +166,7 @@ def claim_page(claim: Claim, finding: Finding, row: Row, ids: Sequence[str]) -> 
         sources=_sources(finding),
         without_level=without_packet_level().get(claim.id, ""),
         without_explanation=without_explanation().get(claim.id, ""),
+        inferred=sentence(claim.id),
     )
 
 
