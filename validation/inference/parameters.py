@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Choice", "Open", "Range", "coordinates", "sobol", "values_at"]
+__all__ = ["Choice", "Open", "Range", "points", "sobol", "values_at"]
 
 Value = int | float | str
 Values = NDArray[np.float64]
@@ -108,9 +108,9 @@ def values_at(parameters: Sequence[Open], u: Sequence[float] | Values) -> dict[s
     return {each.name: each.value(x) for each, x in zip(parameters, u, strict=True)}
 
 
-def coordinates(parameters: Sequence[Open], setting: Mapping[str, Value]) -> Values:
-    """Return the point of the unit cube of a setting, shape (parameters,)."""
-    return np.array([each.coordinate(setting[each.name]) for each in parameters])
+def points(parameters: Sequence[Open], settings: Sequence[Mapping[str, Value]]) -> Values:
+    """Return the points of the unit cube of settings, shape (settings, parameters)."""
+    return np.array([[p.coordinate(each[p.name]) for p in parameters] for each in settings])
 
 
 def sobol(parameters: Sequence[Open], number: int, seed: int) -> list[dict[str, Value]]:
@@ -126,5 +126,5 @@ def sobol(parameters: Sequence[Open], number: int, seed: int) -> list[dict[str, 
     from scipy.stats import qmc
 
     exponent = max(0, math.ceil(math.log2(number)))
-    points = qmc.Sobol(len(parameters), rng=np.random.default_rng(seed)).random_base2(exponent)
-    return [values_at(parameters, point) for point in points[:number]]
+    cube = qmc.Sobol(len(parameters), rng=np.random.default_rng(seed)).random_base2(exponent)
+    return [values_at(parameters, point) for point in cube[:number]]

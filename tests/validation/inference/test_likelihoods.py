@@ -29,13 +29,13 @@ def test_density_is_that_of_the_whole_covariance_matrix() -> None:
 
 
 def test_errors_of_the_model_are_recovered() -> None:
-    """200 groups of four cells: the grid has steps of a factor of 1.4."""
+    """100 groups of four cells: the grid has steps of a factor of 1.4."""
     rng = np.random.default_rng(2)
     tau, omega = 0.1, 0.3
-    shared = np.repeat(rng.normal(0, omega, 200), 4)
-    right = shared + rng.normal(0, tau, 800)
+    shared = np.repeat(rng.normal(0, omega, 100), 4)
+    right = shared + rng.normal(0, tau, 400)
     posterior = infer(
-        np.stack([right, right + 0.5]), np.zeros(800), np.repeat(range(200), 4).astype(str).tolist()
+        np.stack([right, right + 0.5]), np.zeros(400), np.repeat(range(100), 4).astype(str).tolist()
     )
     assert posterior.weights[0] > 0.999
     assert posterior.model_errors == pytest.approx((tau, omega), rel=0.25)

@@ -5,18 +5,20 @@ from __future__ import annotations
 import pytest
 
 from validation.inference.designs import PARAMETERS
-from validation.inference.parameters import Choice, Range, coordinates, sobol
+from validation.inference.parameters import Choice, Range, points, sobol
 
 
 def test_coordinates_invert_values() -> None:
     for paper, parameters in PARAMETERS.items():
-        for setting in sobol(parameters, 8, seed=5):
-            again = [
-                each.value(u)
-                for each, u in zip(parameters, coordinates(parameters, setting), strict=True)
-                if not isinstance(each, Choice)
+        settings = sobol(parameters, 8, seed=5)
+        for setting, point in zip(settings, points(parameters, settings), strict=True):
+            ranges = [
+                (each, u)
+                for each, u in zip(parameters, point, strict=True)
+                if isinstance(each, Range)
             ]
-            own = [setting[each.name] for each in parameters if not isinstance(each, Choice)]
+            again = [each.value(u) for each, u in ranges]
+            own = [setting[each.name] for each, _ in ranges]
             assert again == pytest.approx(own, rel=0.01), paper  # values have three digits
 
 

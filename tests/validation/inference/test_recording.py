@@ -15,8 +15,11 @@ from validation.inference.recording import (
 )
 from validation.inference.results import Weight
 
+QUICK = "zheng2002"
+SLOW = [pytest.param(paper, marks=pytest.mark.slow) for paper in PAPERS if paper != QUICK]
 
-@pytest.mark.parametrize("paper", PAPERS)
+
+@pytest.mark.parametrize("paper", [QUICK, *SLOW])
 def test_recorded_weights_are_found_again(paper: str) -> None:
     found = infer_paper(paper)
     assert differences(found) == []
