@@ -29,7 +29,7 @@ __all__ = [
 DATA = Path(__file__).parent / "data"
 PUBLISHED = Path(__file__).parent / "published"
 OURS = ("excused_cases.csv", "without_packet_level.csv", "without_explanation.csv",
-        "verdicts.csv", "thresholds.csv", "inferred.csv",
+        "verdicts.csv", "thresholds.csv", "inferred.csv", "inferred_parameters.csv",
         "SOURCES.md")  # fmt: skip
 """Files of ``published`` that runs write or that excuse; the ledger and the tables of others are protected."""
 MANIFEST = "manifest.txt"

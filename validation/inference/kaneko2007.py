@@ -91,8 +91,15 @@ class Candidates:
     error: Mapping[Experiment, Values]
 
     def share(self, experiment: Experiment) -> Values:
-        """Return the part of the first flow in what both get, shape (settings,)."""
-        found: Values = 1.0 / (1.0 + np.exp(-self.cells[experiment][:, 0]))
+        """Return the part of the first flow in what both get, with the error of the interpolation; (settings,).
+
+        One error is drawn for each setting.
+        """
+        ratio = self.cells[experiment][:, 0]
+        rng = np.random.default_rng([SEEDS[PAPER], list(self.cells).index(experiment)])
+        found: Values = 1.0 / (
+            1.0 + np.exp(-ratio - rng.normal(0.0, self.error[experiment][0], len(ratio)))
+        )
         return found
 
 

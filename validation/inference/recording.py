@@ -1,18 +1,29 @@
-"""The recorded weights of ``published/inferred.csv``, and their computation for a paper."""
+"""The recorded weights and parameters of ``published/inferred*.csv``, and their computation for a paper."""
 
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from dataclasses import fields
 from importlib import import_module
 
 from hopflow.checks import choice
-from validation.inference.results import Inference, Weight, percent
+from validation.inference.results import Inference, Marginal, Weight, percent
 from validation.records import PUBLISHED, rows
 
-__all__ = ["FILE", "PAPERS", "differences", "infer_paper", "record", "recorded", "sentence"]
+__all__ = [
+    "FILE",
+    "PAPERS",
+    "differences",
+    "infer_paper",
+    "record",
+    "recorded",
+    "recorded_parameters",
+    "sentence",
+]
 
 FILE = "inferred.csv"
+OF_PARAMETERS = "inferred_parameters.csv"
 EVERY = "all"
 """The name of the row in which all statements of a claim hold."""
 PAPERS = ("zheng2002", "kaneko2007")
@@ -42,8 +53,6 @@ def infer_paper(paper: str) -> Inference:
 
 def recorded() -> dict[str, Weight]:
     """Return the recorded weights by claim."""
-    if not (PUBLISHED / FILE).exists():
-        return {}
     found: dict[str, dict[str, tuple[float, float]]] = {}
     for row in rows(FILE):
         own = found.setdefault(row["claim"], {})
@@ -52,6 +61,22 @@ def recorded() -> dict[str, Weight]:
         id: Weight(id, {n: w for n, (w, _) in own.items() if n != EVERY}, *own[EVERY])
         for id, own in found.items()
     }
+
+
+def recorded_parameters(paper: str) -> tuple[Marginal, ...]:
+    """Return what is recorded of the open parameters of a paper; none for other papers.
+
+    Examples
+    --------
+    >>> from validation.inference.recording import recorded_parameters
+    >>> [each.name for each in recorded_parameters("zheng2002")]
+    ['decrease', 'size', 'low', 'rto', 'window']
+    """
+    return tuple(
+        Marginal(**{name: text for name, text in row.items() if name != "paper"})
+        for row in rows(OF_PARAMETERS)
+        if row["paper"] == paper
+    )
 
 
 def sentence(claim: str) -> str:
@@ -74,17 +99,29 @@ def sentence(claim: str) -> str:
     )
 
 
-def record(inferences: Iterable[Inference]) -> None:
-    """Write the weights of all papers to ``published``."""
-    with (PUBLISHED / FILE).open("w", newline="", encoding="utf-8") as file:
+def record(inferences: Sequence[Inference]) -> None:
+    """Write the weights and the parameters of all papers to ``published``."""
+    weights = [
+        (found.paper, each.claim, name, f"{weight:.{DIGITS}f}", before)
+        for found in inferences
+        for each in found.claims
+        for name, weight, before in (
+            *((name, weight, "") for name, weight in each.statements.items()),
+            (EVERY, each.every, f"{each.before:.{DIGITS}f}"),
+        )
+    ]
+    _write(FILE, ("paper", "claim", "statement", "weight", "before"), weights)
+    parameters = [
+        (found.paper, *vars(each).values()) for found in inferences for each in found.parameters
+    ]
+    _write(OF_PARAMETERS, ("paper", *(each.name for each in fields(Marginal))), parameters)
+
+
+def _write(name: str, header: tuple[str, ...], table: Iterable[tuple[object, ...]]) -> None:
+    with (PUBLISHED / name).open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(("paper", "claim", "statement", "weight", "before"))
-        for found in inferences:
-            for each in found.claims:
-                for name, weight in each.statements.items():
-                    writer.writerow((found.paper, each.claim, name, f"{weight:.{DIGITS}f}", ""))
-                last = (f"{value:.{DIGITS}f}" for value in (each.every, each.before))
-                writer.writerow((found.paper, each.claim, EVERY, *last))
+        writer.writerow(header)
+        writer.writerows(table)
 
 
 def differences(found: Inference) -> list[str]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import hopflow
 from validation.evidence import provenance
-from validation.inference.recording import sentence
+from validation.inference.recording import recorded_parameters, sentence
 from validation.labels import SIMULATORS
 from validation.manifest import MANIFEST_SHA256
 from validation.records import OWN, Entry, entries, without_explanation, without_packet_level
@@ -143,6 +143,7 @@ def paper_page(paper: str, rows: Sequence[Row]) -> str:
         rows=rows,
         sides={title: tally.in_words(rows, side) for title, side in tally.SIDES.items()},
         families=[(family, panels(family)) for family in grouped(rows)],
+        parameters=recorded_parameters(paper),
     )
 
 

@@ -11,9 +11,11 @@ from validation.inference.recording import (
     differences,
     infer_paper,
     recorded,
+    recorded_parameters,
     sentence,
 )
 from validation.inference.results import Weight
+from validation.report.pages import paper_page
 
 QUICK = "zheng2002"
 SLOW = [pytest.param(paper, marks=pytest.mark.slow) for paper in PAPERS if paper != QUICK]
@@ -35,6 +37,14 @@ def test_a_claim_has_one_sentence() -> None:
     assert said.startswith("the claim holds in ")
     assert "of the settings compatible with them" in said
     assert set(recorded()["Z06"].statements) == {"share", "smooth"}
+
+
+def test_pages_of_papers_have_the_parameters_and_others_no_section() -> None:
+    parameters = recorded_parameters("kaneko2007")
+    assert len(parameters) == 19
+    page = paper_page("kaneko2007", [])
+    assert all(each.after in page for each in parameters)
+    assert "Unstated parameters" not in paper_page("takano2006", [])
 
 
 def test_unknown_papers_are_refused() -> None:
