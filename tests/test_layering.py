@@ -91,8 +91,11 @@ MAY_IMPORT = {
     "validation.statistics": {"validation.verdicts"},
     "validation.report": {
         "hopflow", "validation.checks", "validation.claims", "validation.evidence",
-        "validation.labels", "validation.manifest", "validation.records", "validation.running", "validation.svg",
-        "validation.texts", "validation.verdicts",
+        "validation.inference", "validation.labels", "validation.manifest", "validation.records", "validation.running",
+        "validation.svg", "validation.texts", "validation.verdicts",
+    },
+    "validation.inference": {
+        "hopflow", "responsefn", "dfcmodel", "validation.claims", "validation.evidence", "validation.records",
     },
     "validation.claims": {
         "hopflow", "responsefn", "markov", "dfcmodel", "validation.checks", "validation.drawing",
@@ -103,8 +106,8 @@ MAY_IMPORT = {
     "validation.explore": {"hopflow", "responsefn", "markov", "dfcmodel"},
     "validation.generate": {
         "hopflow", "responsefn", "markov", "dfcmodel", "validation.claims", "validation.evidence",
-        "validation.manifest", "validation.waterfalls", "validation.packet_networks", "validation.random_networks",
-        "validation.random_packet_networks", "validation.unseen_networks",
+        "validation.inference", "validation.manifest", "validation.waterfalls", "validation.packet_networks",
+        "validation.random_networks", "validation.random_packet_networks", "validation.unseen_networks",
     },
 }  # fmt: skip
 

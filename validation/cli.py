@@ -23,7 +23,7 @@ from hopflow import __version__
 from hopflow.command_line import AsJson, as_json, beginning, check_folder, examples
 from validation import manifest
 from validation.claims import claims_of_figure, figures, find, ledger
-from validation.commands import bundled_data, explore_pages, judge_command
+from validation.commands import bundled_data, explore_pages, infer_command, judge_command
 from validation.commands.dask_clusters import connected
 from validation.labels import SIMULATORS
 from validation.records import entries, recorded_simulators, recorded_verdicts
@@ -51,6 +51,7 @@ for package in (dfcmodel, markov, responsefn, hopflow):
 dfcmodel._cli.explained |= {id: partial(_arguments, id) for id in ABOUT}
 app.add_typer(dfcmodel.lossless._cli.commands)
 app.add_typer(judge_command.commands)
+app.add_typer(infer_command.commands)
 app.add_typer(bundled_data.commands, name="data")
 app.add_typer(explore_pages.commands)
 

@@ -72,15 +72,26 @@ def call(command: Sequence[str], folder: Path) -> str:
 
 @dataclass(frozen=True)
 class Ns2:
-    """A Tcl script of ``generate/ns2``, run by ns-2's interpreter ``ns``."""
+    """A Tcl script of ``generate/ns2``, run by ns-2's interpreter ``ns``.
+
+    Attributes
+    ----------
+    script
+        Its file.
+    tool
+        The simulator.
+    sourced
+        Files of the other scripts that it sources.
+    """
 
     script: str
     tool: str = "ns-2"
+    sourced: tuple[str, ...] = ()
 
     @property
     def sources(self) -> tuple[str, ...]:
-        """The script."""
-        return (f"{HERE}/ns2/{self.script}",)
+        """The script, then those that it sources."""
+        return tuple(f"{HERE}/ns2/{file}" for file in (self.script, *self.sourced))
 
     def version(self) -> str:
         """Return the version of ns-2 and that of its Debian package, if any."""
@@ -88,7 +99,7 @@ class Ns2:
 
     def command(self, words: Sequence[str]) -> str:
         """Return the command line, relative to the repository root."""
-        return shlex.join(["ns", *self.sources, *words])
+        return shlex.join(["ns", self.sources[0], *words])
 
     def run(self, words: Sequence[str], folder: Path) -> str:
         """Run the script in a folder; return its standard output."""
@@ -259,3 +270,36 @@ class Hopflow:
     def run(self, words: Sequence[str], folder: Path) -> str:
         """Run the command in a folder; return its standard output."""
         return call([sys.executable, "-m", "validation", *words], folder)
+
+
+@dataclass(frozen=True)
+class Module:
+    """A module of ours that is run by ``python -m`` and decides the output with the packages that it uses.
+
+    Attributes
+    ----------
+    name
+        Of the module, with dots.
+    """
+
+    name: str
+    tool: str = "hopflow"
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """The module's file."""
+        return (f"{self.name.replace('.', '/')}.py",)
+
+    def version(self) -> str:
+        """Return the version of the package."""
+        import hopflow
+
+        return hopflow.__version__
+
+    def command(self, words: Sequence[str]) -> str:
+        """Return the command line, relative to the repository root."""
+        return shlex.join(["python", "-m", self.name, *words])
+
+    def run(self, words: Sequence[str], folder: Path) -> str:
+        """Run the module in a folder; return its standard output."""
+        return call([sys.executable, "-m", self.name, *words], folder)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import hopflow
 from validation.evidence import provenance
+from validation.inference.recording import recorded_parameters, sentence
 from validation.labels import SIMULATORS
 from validation.manifest import MANIFEST_SHA256
 from validation.records import OWN, Entry, entries, without_explanation, without_packet_level
@@ -148,6 +149,7 @@ def paper_page(paper: str, rows: Sequence[Row]) -> str:
         rows=rows,
         sides={title: tally.in_words(rows, side) for title, side in tally.SIDES.items()},
         families=[(family, panels(family)) for family in grouped(rows)],
+        parameters=recorded_parameters(paper),
     )
 
 
@@ -219,6 +221,7 @@ def _evidence(claim: Claim, finding: Finding, row: Row) -> dict[str, Any]:
         "sources_of_readings": [each for each in judging if each[0] != "level"],
         "without_level": without_packet_level().get(claim.id, ""),
         "without_explanation": without_explanation().get(claim.id, ""),
+        "inferred": sentence(claim.id),
     }
 
 

@@ -1,0 +1,138 @@
+"""The recorded weights and parameters of ``published/inferred*.csv``, and their computation for a paper."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterable, Sequence
+from dataclasses import fields
+from importlib import import_module
+
+from hopflow.checks import choice
+from validation.inference.results import Inference, Marginal, Weight, percent
+from validation.records import PUBLISHED, rows
+
+__all__ = [
+    "FILE",
+    "PAPERS",
+    "differences",
+    "infer_paper",
+    "record",
+    "recorded",
+    "recorded_parameters",
+    "sentence",
+]
+
+FILE = "inferred.csv"
+OF_PARAMETERS = "inferred_parameters.csv"
+EVERY = "all"
+"""The name of the row in which all statements of a claim hold."""
+PAPERS = ("zheng2002", "kaneko2007")
+DIGITS = 3
+ROUNDED = 0.02
+"""Largest difference from the recorded weight: what other versions of the linear algebra may change."""
+
+
+def infer_paper(paper: str) -> Inference:
+    """Return what the printed numbers of a paper say about what it leaves open, from the bundled runs.
+
+    Parameters
+    ----------
+    paper
+        One of ``PAPERS``.
+
+    Examples
+    --------
+    >>> from validation.inference.recording import infer_paper
+    >>> infer_paper("zheng2002").runs
+    162
+    """
+    choice("paper", paper, PAPERS)
+    found: Inference = import_module(f"validation.inference.{paper}").inferred()
+    return found
+
+
+def recorded() -> dict[str, Weight]:
+    """Return the recorded weights by claim."""
+    found: dict[str, dict[str, tuple[float, float]]] = {}
+    for row in rows(FILE):
+        own = found.setdefault(row["claim"], {})
+        own[row["statement"]] = float(row["weight"]), float(row["before"] or "nan")
+    return {
+        id: Weight(id, {n: w for n, (w, _) in own.items() if n != EVERY}, *own[EVERY])
+        for id, own in found.items()
+    }
+
+
+def recorded_parameters(paper: str) -> tuple[Marginal, ...]:
+    """Return what is recorded of the open parameters of a paper; none for other papers.
+
+    Examples
+    --------
+    >>> from validation.inference.recording import recorded_parameters
+    >>> [each.name for each in recorded_parameters("zheng2002")]
+    ['decrease', 'size', 'low', 'rto', 'window']
+    """
+    return tuple(
+        Marginal(**{name: text for name, text in row.items() if name != "paper"})
+        for row in rows(OF_PARAMETERS)
+        if row["paper"] == paper
+    )
+
+
+def sentence(claim: str) -> str:
+    """Return what holds in the settings compatible with a paper's numbers, "" for a claim without that.
+
+    Examples
+    --------
+    >>> from validation.inference.recording import sentence
+    >>> sentence("M01")
+    ''
+    """
+    weight = recorded().get(claim)
+    if weight is None:
+        return ""
+    whole = f"the claim holds in {percent(weight.every)} of the settings compatible with them"
+    parts = "; ".join(f"{name} {percent(part)}" for name, part in weight.statements.items())
+    before = f"in {percent(weight.before)} of all settings without them"
+    return f"{whole}, {before}" + (
+        f" (by statement: {parts})" if len(weight.statements) > 1 else ""
+    )
+
+
+def record(inferences: Sequence[Inference]) -> None:
+    """Write the weights and the parameters of all papers to ``published``."""
+    weights = [
+        (found.paper, each.claim, name, f"{weight:.{DIGITS}f}", before)
+        for found in inferences
+        for each in found.claims
+        for name, weight, before in (
+            *((name, weight, "") for name, weight in each.statements.items()),
+            (EVERY, each.every, f"{each.before:.{DIGITS}f}"),
+        )
+    ]
+    _write(FILE, ("paper", "claim", "statement", "weight", "before"), weights)
+    parameters = [
+        (found.paper, *vars(each).values()) for found in inferences for each in found.parameters
+    ]
+    _write(OF_PARAMETERS, ("paper", *(each.name for each in fields(Marginal))), parameters)
+
+
+def _write(name: str, header: tuple[str, ...], table: Iterable[tuple[object, ...]]) -> None:
+    with (PUBLISHED / name).open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(header)
+        writer.writerows(table)
+
+
+def differences(found: Inference) -> list[str]:
+    """Return the claims whose weights differ from the recorded ones."""
+    known = recorded()
+
+    def differs(weight: Weight) -> bool:
+        before = known.get(weight.claim)
+        if before is None or before.statements.keys() != weight.statements.keys():
+            return True
+        pairs = [(weight.statements[n], before.statements[n]) for n in weight.statements]
+        return any(abs(a - b) > ROUNDED for a, b in [*pairs, (weight.every, before.every)])
+
+    return [weight.claim for weight in found.claims if differs(weight)]
