@@ -494,13 +494,20 @@ FLOW = np.dtype(
         ("by_time", "i4"),  # 1: its recovery finds losses by time (RFC 8985)
         ("listed", "i4"),  # 1: its transmissions are in ``history``
         ("reordered", "i4"),  # 1: the last ACK shows reordering
-        ("spare", "i4"),
+        (
+            "supply",
+            "i4",
+        ),  # of a window sender: GROWING, COMPLETE; 0: its data are there from the start
         ("alarm", "f8"),  # when its recovery is called, s; inf: not
         ("reorder_window", "f8"),  # RACK.reo_wnd, s
         ("min_rtt", "f8"),  # s
         ("newest_sent", "f8"),  # RACK.xmit_ts, s
         ("newest_rtt", "f8"),  # RACK.rtt, s
         ("next_loss", "f8"),  # when the next packet is lost, s; inf: none
+        ("limited_time", "f8"),  # for how long its application limited it, s: not time of its rule
+        ("counted_at", "f8"),  # up to when that was counted, s
+        ("source", "i4"),  # of an arrival process: its row of `RULE`, and of ``events``
+        ("source_kind", "i4"),
     ],
     align=True,
 )

@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 from .agents import answer_packet
+from .arrivals import GROWING
 from .calendar_queue import OUT, push, release
 from .emission import REDUCED
 from .jit import inlined
@@ -143,7 +144,7 @@ def receive_data(
             records.delivered[row, f] += came
             s.total += came
             s.came_at = time
-            if s.total >= s.size and not s.finished >= 0.0:
+            if s.total >= s.size and s.supply != GROWING and not s.finished >= 0.0:
                 s.finished = max(time, s.cut_at)  # a port may be processed after a stop
         if s.recovery == BLIND:
             release(net, e)
