@@ -243,8 +243,9 @@ class Simulation:
         sender = self.senders[f]
         if packet.trimmed is not None:
             self.records.receive_header(packet, self.now)
-            answer = sender.answer_header(packet) if isinstance(sender, Rated) else None
-            if answer is not None and f not in self.agents:
+            if f in self.agents:
+                self.agents[f].take(packet, sender.came - 1, -1)
+            elif isinstance(sender, Rated) and (answer := sender.answer_header(packet)):
                 self.emit(answer)
             return
         before = receiver.next

@@ -343,7 +343,7 @@ AGENT = np.dtype(
         ("timer", "f8"),
         ("state", "f8", (MAX_STATE - 5,)),
         ("parameters", "f8", (MAX_PARAMETERS,)),
-        ("seen", "f8", (9,)),
+        ("seen", "f8", (10,)),
         ("kind", "i8"),  # row of its addresses
         ("first_of_flow", "i8"),  # first number of its state that each flow has for itself
         ("of_flow", "i8"),  # how many there are
@@ -508,6 +508,11 @@ FLOW = np.dtype(
         ("counted_at", "f8"),  # up to when that was counted, s
         ("source", "i4"),  # of an arrival process: its row of `RULE`, and of ``events``
         ("source_kind", "i4"),
+        (
+            "asked",
+            "i4",
+        ),  # of selective repair: packets that the receiver has asked for, beyond the last that came
+        ("spare", "i4"),
     ],
     align=True,
 )

@@ -130,6 +130,8 @@ def receive_data(
             if it.ecn & CUT != 0:
                 if not receive_header(net, senders, records, e, time):
                     return False
+                if s.agent >= 0:
+                    return answer_packet(net, senders, f, e, 1)
                 it.size = OF_RATE
                 return True
             s.echo = 0  # RFC 3168, 6.1.3: an echo lasts up to a packet with CWR
@@ -150,7 +152,7 @@ def receive_data(
             release(net, e)
             return False
         if s.agent >= 0:
-            return answer_packet(net, senders, f, e)
+            return answer_packet(net, senders, f, e, 0)
         if it.marked == 1:
             s.echo = 1
         if s.delayed == 1:

@@ -76,8 +76,9 @@ def lay_out_flows(
     bytes_of = np.dtype((np.void, RULE.itemsize))
     rule = of_rule.view(bytes_of)[group[ruled]].view(RULE) if len(ruled) else np.zeros(1, RULE)
     flow["rule"][ruled] = np.arange(len(ruled))
-    flow["source"] = flow["rule"]
-    called = np.flatnonzero((flow["supply"] == GROWING) & (flow["onoff"] == CALLED))
+    asked = flow["onoff"] == CALLED
+    flow["source"] = np.where(asked, flow["rule"], 0)
+    called = np.flatnonzero(asked & (flow["supply"] == GROWING))
     flow["source"][called] = len(rule) + np.arange(len(called))
     rule = np.concatenate([rule, of_arrivals.view(bytes_of)[group[called]].view(RULE)])
     count = plan.forward.counts + plan.backward.counts + 2
@@ -92,7 +93,7 @@ def lay_out_flows(
     flow["phase"], flow["delayed"] = plan.phases, plan.delayed
     window = has_window
     flow["due"] = np.where(window, plan.starts, -1.0)
-    maps = np.where(again, 3, np.where(flow["selective"] == 1, 2, 1))
+    maps = np.where(again, 4, np.where(flow["selective"] == 1, 2, 1))
     window = window | again
     count = np.where(window, np.maximum(1, (flow["bit_mask"] + 1) >> 3) * maps, 0)
     flow["bits"] = np.where(window, np.cumsum(count) - count, 0)
