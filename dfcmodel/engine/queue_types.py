@@ -48,6 +48,9 @@ def check_disciplines(scenario: Scenario) -> None:
         if flow.receiver is not None:
             msg = "receiver agents are for packets; use method=Packets()"
             raise ValueError(f"receiver of flow {flow.name!r} = {flow.receiver!r}: {msg}")
+        if flow.arrivals is not None:
+            msg = "data that arrive are for packets; use method=Packets()"
+            raise ValueError(f"arrivals of flow {flow.name!r} = {flow.arrivals!r}: {msg}")
         if math.isfinite(flow.idle):
             msg = "transfers after idle times are for packets; use method=Packets()"
             raise ValueError(f"idle of flow {flow.name!r} = {flow.idle:g}: {msg}")

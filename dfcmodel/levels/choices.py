@@ -218,7 +218,9 @@ def _error(scenario: Scenario) -> float:
     A flow's bottleneck is the link of its path with the smallest equal share; its discipline decides which table
     holds. Between measured points the error is interpolated in logarithms, beyond them it is that of the nearest.
     """
-    endless = all(flow.idle == flow.stop == np.inf for flow in scenario.flows)
+    endless = all(
+        flow.idle == flow.stop == np.inf and flow.arrivals is None for flow in scenario.flows
+    )
     if not (endless and all(isinstance(flow.source, MEASURED_RULES) for flow in scenario.flows)):
         return np.nan
     if not measured_discipline(scenario):

@@ -12,7 +12,7 @@ import numpy as np
 from dfcmodel.network.arrivals import ArrivalProcess, Replay
 from dfcmodel.network.receivers import Credited, ReceiverAgent
 from hopflow.checks import choice, flag, one_number, shown, unboxed, whole
-from responsefn import RateRule, WindowRule
+from responsefn import DeliveryRule, RateRule, WindowRule
 from responsefn.rules.rates.rate_rule import sees_telemetry
 
 __all__ = [
@@ -160,6 +160,13 @@ class Flow:
     receiver
         A `ReceiverAgent`, which answers the packets of a rate rule and may give it credits; None: a receiver that
         answers each packet. At packet level only.
+    arrivals
+        When the data of a window sender become available to it: an `ArrivalProcess` or a `Replay`. It sends when window
+        and data allow. None: all data are available from the start. An ACK grows the window only if data wait, or all of
+        the window was in flight before it (RFC 9002, 7.8); the window stays as it is over idle times, and neither they nor the times
+        of a window that is not used up count in what its rule sees as time (RFC 9438, 5.8). The flow ends when the
+        process ends or ``size`` packets have arrived, and all are delivered. ``idle`` must be inf. At packet level only, and
+        not in ns-2's convention.
 
     Raises
     ------
@@ -190,6 +197,7 @@ class Flow:
     stop: float = math.inf
     handshake: bool | str = False
     receiver: ReceiverAgent | None = None
+    arrivals: ArrivalProcess | Replay | None = None
 
     def __post_init__(self) -> None:
         of = f"of flow {self.name!r}"
@@ -233,6 +241,7 @@ class Flow:
         _check_idle(self, of)
         _check_handshake(self, of)
         _check_receiver(self, of)
+        _check_arrivals(self, of)
 
     @property
     def all_packets(self) -> float:
@@ -305,6 +314,29 @@ def _check_receiver(flow: Flow, of: str) -> None:
         raise ValueError(f"receiver {of} = {given!r}: {msg}")
 
 
+def _check_arrivals(flow: Flow, of: str) -> None:
+    """Raise ValueError for arrivals that are none, or of a flow whose sender cannot wait for data."""
+    given: object = flow.arrivals
+    if given is None:
+        return
+    place = f"arrivals {of} = {shown(given)}"
+    if not isinstance(given, ArrivalProcess | Replay):
+        kind = getattr(given, "__name__", "")
+        hint = f"; write {kind}(...)" if kind else ""
+        msg = "must be an arrival process such as Poisson(rate=...), Replay(...), or None"
+        raise ValueError(f"{place}: {msg}{hint}")  # noqa: TRY004
+    if not isinstance(flow.source, WindowRule):
+        msg = f"must be None for {flow.source!r}: it has no window"
+        if not isinstance(flow.source, RateRule):
+            msg += "; an arrival process can be its source"
+        raise ValueError(f"{place}: {msg}")  # noqa: TRY004
+    if isinstance(flow.source, DeliveryRule):
+        msg = f"must be None for {flow.source!r}, whose samples of deliveries do not say that data were missing"
+        raise ValueError(f"{place}: {msg}")  # noqa: TRY004
+    if flow.idle < math.inf:
+        raise ValueError(f"{place}: must be None with idle = {flow.idle:g}")
+
+
 def of_kind(flows: Iterable[Flow], *kinds: type) -> list[bool]:
     """Return whether the source of each flow is of one of some kinds; each class of sources is asked once."""
     flows = tuple(flows)
@@ -329,9 +361,9 @@ def window_rules(flows: Iterable[Flow]) -> Iterator[WindowRule]:
 
 def rules_of(flows: Iterable[Flow]) -> Iterator[Any]:
     """Yield the sources of the flows that are called at events, see `rules_among`."""
-    return rules_among(flow.source for flow in flows)
+    return rules_among(each for flow in flows for each in (flow.source, flow.arrivals))
 
 
-def rules_among(sources: Iterable[Source]) -> Iterator[Any]:
-    """Yield the sources that are called at events: rules for a window or a rate, arrival processes."""
+def rules_among(sources: Iterable[Source | None]) -> Iterator[Any]:
+    """Yield those among sources and arrivals that are called at events: rules for a window or a rate, arrival processes."""
     return (each for each in sources if isinstance(each, (WindowRule, RateRule, ArrivalProcess)))

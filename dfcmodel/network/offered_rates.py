@@ -45,16 +45,18 @@ def equal_shares(scenario: Scenario) -> list[float]:
     rates = np.minimum.reduceat(share[routes.places], routes.begin)
     windows = table.numbers("max_window") / scenario.base_rtts()
     rates = np.where(table.of_kind(WindowRule), np.minimum(rates, windows), rates)
+    rates = np.fmin(rates, table.each("arrivals", _own_rate))
     found: list[float] = np.where(np.isnan(own), rates, own).tolist()
     return found
 
 
-def _own_rate(source: Source) -> float:
-    """Return the rate at which a source without a window sends, packets/s; nan where it is not known."""
+def _own_rate(source: Source | None) -> float:
+    """Return the rate at which a source without a window sends, or data arrive, packets/s; nan where it is not known."""
     if isinstance(source, (CBR, OnOff)):
         return source.rate
-    known = isinstance(source, (ArrivalProcess, Replay)) and math.isfinite(source.mean_rate)
-    return source.mean_rate if known else math.nan
+    if not isinstance(source, (ArrivalProcess, Replay)) or not math.isfinite(source.mean_rate):
+        return math.nan
+    return source.mean_rate
 
 
 def offered_packets(scenario: Scenario, duration: float) -> list[float]:
@@ -65,6 +67,9 @@ def offered_packets(scenario: Scenario, duration: float) -> list[float]:
     endless = table.numbers("idle") < math.inf
     most = np.where(endless, math.inf, table.numbers("size"))
     of_trace = table.each("source", lambda s: s.total if isinstance(s, Replay) else math.inf)
+    of_trace = np.minimum(
+        of_trace, table.each("arrivals", lambda s: s.total if isinstance(s, Replay) else math.inf)
+    )
     sent = np.array(equal_shares(scenario)) * times
     found: list[float] = np.minimum(np.minimum(most, of_trace), sent).tolist()
     return found

@@ -46,6 +46,8 @@ class ReceivedPacket(NamedTuple):
         When it left its sender, s; when the timer expires, that of the last packet.
     packet_time
         Transmission time of a packet on the last link, s.
+    trimmed
+        1.0 where a switch has cut the packet to its header, which alone has come, else 0.0: a `nack` of its number asks for it.
 
     Examples
     --------
@@ -63,6 +65,7 @@ class ReceivedPacket(NamedTuple):
     delivered: float
     sent: float
     packet_time: float
+    trimmed: float = 0.0
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,7 @@ from dfcmodel.network.programs import SwitchProgram
 from hopflow.units import Dimension
 from responsefn import DeliveryRule, RateRule, WindowRule
 
-__all__ = ["DIMENSIONS", "DISCIPLINES", "OWN_KEYS", "RULES", "required", "sources_of"]
+__all__ = ["ARRIVALS", "DIMENSIONS", "DISCIPLINES", "OWN_KEYS", "RULES", "required", "sources_of"]
 
 DIMENSIONS: dict[str, Dimension] = {
     "duration": "time", "idle": "time", "min_rto": "time", "delay": "time", "start": "time", "stop": "time", "on": "time",
@@ -52,6 +52,8 @@ DISCIPLINES = {
     if kind not in (disciplines.Discipline, disciplines.QueueManager, SwitchProgram)
 }
 
+ARRIVALS = {kind.__name__: kind for kind in (Poisson, HeavyTailed, Replay)}
+
 RULES = (WindowRule, DeliveryRule, RateRule)
 
 
@@ -63,7 +65,7 @@ def sources_of(rules: Iterable[type[WindowRule]]) -> dict[str, type[Any]]:
         for rule in (*known, *rules)
         if isinstance(rule, type) and issubclass(rule, RULES) and rule not in RULES
     ]
-    return {kind.__name__: kind for kind in (*chosen, CBR, OnOff, Poisson, HeavyTailed, Replay)}
+    return {kind.__name__: kind for kind in (*chosen, CBR, OnOff, *ARRIVALS.values())}
 
 
 def required(kind: type[Any]) -> list[str]:

@@ -38,6 +38,7 @@ from dfcmodel.network.buffers import ByteBuffer
 from dfcmodel.network.flows import Flow
 from dfcmodel.network.networks import Link, Scenario
 from dfcmodel.network.toml_keys import (
+    ARRIVALS,
     DIMENSIONS,
     DISCIPLINES,
     OWN_KEYS,
@@ -212,6 +213,8 @@ class _Reader:
             return self.one_of(DISCIPLINES, value, key)
         if kind is Flow and name == "source":
             return self.one_of(self.sources, value, key)
+        if kind is Flow and name == "arrivals":
+            return self.one_of(ARRIVALS, value, key)
         if kind is Link and name == "buffer" and (found := self.byte_buffer(value, key)):
             return found
         if (

@@ -15,6 +15,7 @@ from dfcmodel.network.buffers import ByteBuffer
 from dfcmodel.network.flows import Flow
 from dfcmodel.network.networks import Link, Scenario
 from dfcmodel.network.toml_keys import (
+    ARRIVALS,
     DIMENSIONS,
     DISCIPLINES,
     OWN_KEYS,
@@ -106,6 +107,8 @@ def _field(kind: type[Any], name: str) -> dict[str, Any]:
     """Return the schema of a field: of what it is made from, or by its type and what it counts."""
     if kind is Flow and name == "source":
         return {"$ref": "#/$defs/source"}
+    if kind is Flow and name == "arrivals":
+        return _one_of(ARRIVALS)
     if name in ("discipline", "manager"):
         return {"$ref": "#/$defs/discipline"}
     if kind is Link and name == "buffer":

@@ -124,7 +124,7 @@ def _toml(value: Any) -> str:
     if isinstance(value, ReceiverAgent):
         raise ValueError(f"receiver = {value!r}: must be None to be written as TOML")  # noqa: TRY004
     if own or arrivals:
-        name = "discipline" if own else "source"
+        name = "discipline" if own else "source or arrivals"
         raise ValueError(
             f"{name} = {value!r}: must be of a class of dfcmodel to be written as TOML"
         )

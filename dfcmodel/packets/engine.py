@@ -238,15 +238,14 @@ class PacketRun:
 
     def _check_arrivals(self) -> None:
         """Raise ArithmeticError where an arrival process has returned no wait, or no number of packets."""
-        flow = self.layout.arrays["flow"]
+        flow, rule = self.layout.arrays["flow"], self.layout.arrays["rule"]
         rows = np.flatnonzero(
             (flow["onoff"] == CALLED) & (flow["since"] > 0) & (flow["due"] == np.inf)
         )
         for f in rows.tolist():
-            it = flow[f]
-            check_arrival(
-                self.plan.scenario, f, (it["cwnd"], it["ssthresh"]), it["clocked"], it["since"] == 1
-            )
+            it, own = flow[f], rule[flow[f]["source"]]
+            arrival = own["cwnd"], own["ssthresh"]
+            check_arrival(self.plan.scenario, f, arrival, it["clocked"], it["since"] == 1)
 
     def fork(self, rng: np.random.Generator) -> PacketRun:
         """Return a copy of the state that goes on with other random numbers.
@@ -266,7 +265,8 @@ class PacketRun:
 
 def begin_run(plan: Plan, spare: int = 1) -> PacketRun:
     """Return the run of a plan at t = 0; arrays that grow are ``spare`` times as large at first."""
-    sources = plan.scenario.table.columns["source"].values
+    columns = plan.scenario.table.columns
+    sources = (*columns["source"].values, *columns["arrivals"].values)
     signatures = signatures_of(dict.fromkeys(rules_among(sources)))  # flows share rules
     events = sender_events(signatures)
     managers = manager_events_of(called_managers(plan))

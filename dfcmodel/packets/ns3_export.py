@@ -270,6 +270,9 @@ def _check_sender(plan: Plan, f: int, size: int) -> None:
     if flow.handshake == SYN_WITH_DATA:
         msg = "must be True or False: ns-3's SYN has no data"
         raise ValueError(f"handshake of flow {flow.name!r} = {flow.handshake!r}: {msg}")
+    if flow.arrivals is not None:
+        msg = "must be None for export to ns-3"
+        raise ValueError(f"arrivals of flow {flow.name!r} = {flow.arrivals!r}: {msg}")
     if math.isfinite(flow.idle):
         msg = "must be inf for export to ns-3"
         raise ValueError(f"idle of flow {flow.name!r} = {flow.idle:g}: {msg}")

@@ -96,7 +96,9 @@ class Records:
         self.remaining = np.zeros(0, dtype=WAITING)
         self.emitted, self.inside = np.zeros(F), np.zeros(F)
         self.imbalance = np.zeros(F)
-        self.sizes = plan.scenario.table.numbers("size") + plan.opening
+        table = plan.scenario.table
+        self.sizes = table.numbers("size") + plan.opening
+        self.sizes[table.each("arrivals", lambda given: given is not None)] = np.inf
 
     def rows(self) -> dict[str, Any]:
         """Return what the compiled engine fills and reads, by its names in the kernel."""

@@ -27,7 +27,7 @@ from dfcmodel.packets.ports import Interface
 from dfcmodel.packets.records import Records
 from dfcmodel.packets.recoveries import LossRecovery, recovery_named
 from dfcmodel.packets.reference_agents import receivers_of
-from dfcmodel.packets.reference_arrivals import Arriving, Replayed, end_source
+from dfcmodel.packets.reference_arrivals import Arriving, Replayed, end_source, supply_of
 from dfcmodel.packets.reference_classes import ClassQueues
 from dfcmodel.packets.reference_coupled import CoupledQueues
 from dfcmodel.packets.reference_deliveries import DeliverySender
@@ -151,6 +151,8 @@ class Simulation:
         self.senders: list[Any] = []
         for f, kind in enumerate(plan.recoveries):
             self.senders.append(self._sender(f, kind))
+            if plan.scenario.flows[f].arrivals is not None:
+                self.senders[f].supply = supply_of(self, f)
             self.at(float(plan.starts[f]), CLASSES * len(self.queues) + f, self.senders[f].start)
 
         for f in np.flatnonzero(plan.stops < plan.end).tolist():
@@ -219,6 +221,8 @@ class Simulation:
             if isinstance(sender, Sender) and sender.connecting:
                 sender.open(packet)
             else:
+                if isinstance(sender, Sender):
+                    sender.validate()
                 sender.receive(packet)
             if isinstance(sender, Sender):
                 rest(self, f)
@@ -239,8 +243,9 @@ class Simulation:
         sender = self.senders[f]
         if packet.trimmed is not None:
             self.records.receive_header(packet, self.now)
-            answer = sender.answer_header(packet) if isinstance(sender, Rated) else None
-            if answer is not None and f not in self.agents:
+            if f in self.agents:
+                self.agents[f].take(packet, sender.came - 1, -1)
+            elif isinstance(sender, Rated) and (answer := sender.answer_header(packet)):
                 self.emit(answer)
             return
         before = receiver.next

@@ -41,7 +41,9 @@ class AgentReceiver:
         self.own = {name: getattr(first, name) for name in agent.of_flow}
         self.due, self.sent = math.inf, 0.0
 
-    def call(self, event: str, number: int, marked: bool) -> dict[str, Any] | None:
+    def call(
+        self, event: str, number: int, marked: bool, trimmed: bool = False
+    ) -> dict[str, Any] | None:
         """Let the agent see an event; return what it answers, None for nothing."""
         simulation, f, kind = self.simulation, self.f, self.kind
         plan, now = simulation.plan, simulation.now
@@ -49,7 +51,7 @@ class AgentReceiver:
         seen = ReceivedPacket(
             now, float(f), float(number), float(sender.came), float(marked), float(flow.size),
             float(simulation.records.total[f]), self.sent,
-            float(plan.transmission[plan.forward[f][-1], 0]),
+            float(plan.transmission[plan.forward[f][-1], 0]), float(trimmed),
         )  # fmt: skip
         before = self.shared | self.own
         before |= {"ack": 0.0, "nack": -1.0, "mark": 0.0, "credits": 0.0, "timer": self.due}
@@ -79,7 +81,8 @@ class AgentReceiver:
     def take(self, packet: Packet, last: int, sack: int) -> None:
         """Let a packet come, after which ``last`` is the last one in order; ``sack``: it came out of order."""
         self.sent = packet.sent
-        self.answer(last, sack, self.call("on_packet", packet.number, packet.marked))
+        trimmed = packet.trimmed is not None
+        self.answer(last, sack, self.call("on_packet", packet.number, packet.marked, trimmed))
 
     def expire(self) -> None:
         """Let the agent see that its timer has expired."""

@@ -15,7 +15,7 @@ from dfcmodel.packets.reference_sources import Rated
 if TYPE_CHECKING:
     from dfcmodel.packets.protocols import EventSimulation
 
-__all__ = ["Arriving", "Replayed", "end_source"]
+__all__ = ["Arriving", "Replayed", "end_source", "supply_of"]
 
 
 def end_source(simulation: EventSimulation, f: int) -> None:
@@ -25,6 +25,8 @@ def end_source(simulation: EventSimulation, f: int) -> None:
     if isinstance(sender, Rated) and sender.repairs:
         sent = sender.most
     sender.size = min(sender.size, sent)
+    if isinstance(sender, Sender) and sender.supply is not None:
+        sender.supply.due = math.inf
     simulation.records.end(f, sender.size, simulation.now)
 
 
@@ -34,10 +36,11 @@ class Arriving:
     def __init__(self, simulation: EventSimulation, f: int) -> None:
         self.simulation, self.f = simulation, f
         flow: Any = simulation.plan.scenario.flows[f]
-        self.source: Any = flow.source
+        self.source: Any = flow.source if flow.arrivals is None else flow.arrivals
         self.size = flow.size
         self.sent = self.batch = 0
         self.due = math.inf
+        self.started = 0.0
         self.begin()
 
     def begin(self) -> None:
@@ -100,3 +103,42 @@ class Replayed(Arriving):
         """Return when the next packets arrive, s, and how many; inf: none."""
         time, packets = next(self.rest, (math.inf, 0))
         return self.started + time, int(packets)
+
+
+class Supply:
+    """Data that arrive at a window sender, at the times of a process."""
+
+    def __init__(self, simulation: EventSimulation, f: int, process: Arriving) -> None:
+        self.simulation, self.f, self.process = simulation, f, process
+        self.sender: Any = simulation.senders[f]
+        self.limit, self.sender.size = self.sender.size, self.sender.opening
+        self.due, self.batch = math.inf, 0
+
+    def start(self) -> None:
+        """Ask for the first arrival."""
+        self.process.started = self.due = self.simulation.now
+        self.take()
+
+    def take(self) -> bool:
+        """Let the data that arrive now be available, and schedule the next ones; return whether any were due."""
+        sender = self.sender
+        if self.due != self.simulation.now:
+            return False
+        if sender.acked == sender.highest:
+            sender.count_limited()
+            sender.counted_at = self.simulation.now
+        sender.size = min(sender.size + self.batch, self.limit)
+        self.due, self.batch = math.inf, 0
+        if sender.size < self.limit:
+            self.due, self.batch = self.process.next_arrival()
+        if self.due < math.inf:
+            self.simulation.wake(self.f, self.due)
+        else:
+            self.simulation.records.sizes[self.f] = sender.size
+        return True
+
+
+def supply_of(simulation: EventSimulation, f: int) -> Supply:
+    """Return the data of a flow with ``arrivals``."""
+    is_trace = isinstance(simulation.plan.scenario.flows[f].arrivals, Replay)
+    return Supply(simulation, f, (Replayed if is_trace else Arriving)(simulation, f))

@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
+from dfcmodel.packets.kernel.layout import OF_RATE
+from dfcmodel.packets.reference_receivers import Packet
 from dfcmodel.packets.reference_sources import Rated
 from dfcmodel.packets.repairs import SelectiveRepair
 
 if TYPE_CHECKING:
     from dfcmodel.packets.protocols import EventSimulation
-    from dfcmodel.packets.reference_receivers import Packet
 
 __all__ = ["Selective", "rated_sender"]
 
@@ -33,6 +34,7 @@ class Selective(Rated):
         self.kept: set[int] = set()  # at the receiver: beyond the next packet
         self.sacked: set[int] = set()
         self.again: set[int] = set()
+        self.asked: set[int] = set()  # by the receiver, beyond the last one that came
         self.top = -1  # the highest packet that was acknowledged selectively
         self.recover = -math.inf
         self.timed_from = 0.0
@@ -48,8 +50,14 @@ class Selective(Rated):
         sack = number if number >= self.came else -1
         return self.came - before, {"number": self.came - 1, "sack": sack}
 
-    def answer_header(self, packet: Packet) -> None:
-        """Return None: a packet of which the header alone has come is one that was lost."""
+    def answer_header(self, packet: Packet) -> Packet | None:
+        """Return the answer to a packet of which the header alone has come: the receiver asks for it if it is missing."""
+        if packet.number < self.came or packet.number in self.kept:
+            return None
+        return Packet(
+            self.f, self.came - 1, packet.sent, OF_RATE, is_ack=True, marked=packet.marked,
+            nack=packet.number, telemetry=packet.telemetry,
+        )  # fmt: skip
 
     def has_next(self) -> bool:
         """Return whether a packet may be sent: what is lost, or a new one."""
@@ -84,14 +92,17 @@ class Selective(Rated):
     def advance(self, past: int) -> None:
         """Note that all packets before ``past`` are acknowledged."""
         self.acked = past
-        for packets in (self.sacked, self.again):
+        for packets in (self.sacked, self.again, self.asked):
             packets -= {n for n in packets if n < past}
 
     def receive_sack(self, number: int) -> None:
         """Note that a packet came out of order: what was sent before it and did not come is lost."""
         if number < self.acked:
             return
-        self.lose(self.top + 1, number)
+        inferred = set(range(max(self.top + 1, self.acked), number)) - self.asked
+        for n in sorted(inferred):
+            self.lose(n, n + 1)
+        self.asked = {n for n in self.asked if n > number}
         self.again.discard(number)
         self.sacked.add(number)
         self.top = max(self.top, number)
@@ -99,6 +110,8 @@ class Selective(Rated):
     def send_again(self, number: int) -> None:
         """Send a packet again."""
         if number < self.most:
+            if number > self.top:
+                self.asked.add(number)
             self.lose(number, number + 1)
 
     def is_extended(self) -> bool:

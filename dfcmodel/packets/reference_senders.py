@@ -113,6 +113,27 @@ class Sender:
         self.reduced = False
         self.pace_at = 0.0
         self.resting = False
+        self.supply: Any = None  # where its data arrive: of `dfcmodel.packets.reference_arrivals`
+        self.limited = False
+        self.limited_time = self.counted_at = 0.0
+
+    def count_limited(self) -> None:
+        """Let the time since the last ACK not be time of the rule."""
+        self.limited_time += self.simulation.now - self.counted_at
+
+    def validate(self) -> None:
+        """Find whether an ACK that comes may grow the window: data waited, or it was used up."""
+        if self.supply is None:
+            return
+        in_flight = self.highest - self.acked
+        self.limited = self.next >= self.size and in_flight < self.unused_window()
+        if self.limited:
+            self.count_limited()
+        self.counted_at = self.simulation.now
+
+    def unused_window(self) -> int:
+        """Return the window in whole packets, without what duplicate ACKs add."""
+        return int(min(self.state.cwnd, self.most))
 
     def window(self) -> int:
         """Return the window in whole packets."""
@@ -120,9 +141,12 @@ class Sender:
 
     def apply(self, event: str, **changed: float) -> None:
         """Apply an event to the window rule."""
-        at: Any = Event(self.simulation.now, self.rtt)
+        if event == "on_ack" and self.limited:
+            return
+        now = self.simulation.now - self.limited_time
+        at: Any = Event(now, self.rtt)
         if event == "on_drop":
-            at = Feedback(self.simulation.now, self.rtt, 1.0, 0.0)
+            at = Feedback(now, self.rtt, 1.0, 0.0)
         self.state = getattr(self.rule, event)(self.state._replace(**changed), self.rule.params, at)
         check_window(self.simulation.plan.scenario, self.f, self.state.cwnd, self.simulation.now)
         if event != "on_ack":
@@ -138,6 +162,8 @@ class Sender:
 
     def start(self) -> None:
         """Send the first packets."""
+        if self.supply is not None:
+            self.supply.start()
         self.send()
 
     def output(self, number: int) -> None:
@@ -215,9 +241,12 @@ class Sender:
     def wake(self) -> None:
         """Send the delayed packets or handle the timeout that are due now."""
         now = self.simulation.now
+        arrived = self.supply is not None and self.supply.take()
         if self.held_until == now:
             self.held_until = math.inf
             self.send(forced=True)
+        elif arrived:
+            self.send()
         if self.alarm == now:
             self.alarm = math.inf
             self.process_alarm()
@@ -287,7 +316,7 @@ class Sender:
     def answer_mark(self, ack: Packet) -> None:
         """Apply a congestion mark to a rule that answers each of them (RFC 8257)."""
         if ack.marked and self.accurate:
-            seen = Feedback(self.simulation.now, self.rtt, 1.0, 1.0)
+            seen = Feedback(self.simulation.now - self.limited_time, self.rtt, 1.0, 1.0)
             before = self.state.cwnd
             self.state = self.rule.on_mark(self.state, self.rule.params, seen)
             if self.state.cwnd < before:

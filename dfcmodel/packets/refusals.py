@@ -92,6 +92,9 @@ def check_scenario(scenario: Scenario, method: Packets) -> None:
         if method.is_ns2 and (flow.pacing or isinstance(rule, RateRule)):
             msg = 'not with ns-2; use convention="standard"'
             raise ValueError(f"flow {flow.name!r} with {rule!r}, pacing = {flow.pacing}: {msg}")
+        if method.is_ns2 and flow.arrivals is not None:
+            msg = 'must be None: the window of ns-2 grows without being used; use convention="standard"'
+            raise ValueError(f"arrivals of flow {flow.name!r} = {flow.arrivals!r}: {msg}")
         if method.is_ns2 and flow.handshake:
             msg = 'must be False: ns-2 opens with a packet of 40 bytes; use convention="standard"'
             raise ValueError(f"handshake of flow {flow.name!r} = {flow.handshake!r}: {msg}")
@@ -110,7 +113,7 @@ def _examples(scenario: Scenario) -> Iterator[Flow]:
     """Yield the first flow of each group that differs in nothing that is checked, in their order."""
     table = scenario.table
     ends = (np.isfinite(table.numbers(name)) for name in ("idle", "stop"))
-    first, _ = table.alike("source", "pacing", *ends)
+    first, _ = table.alike("source", "pacing", "arrivals", *ends)
     return (scenario.flows[f] for f in first.tolist())
 
 
@@ -140,9 +143,13 @@ def _check_receiver(flow: Flow, recovery: object) -> None:
 
 def _check_order(flow: Flow) -> None:
     """Raise ValueError where the state of a rule or an arrival process is not in the order in which the compiled engine reads it."""
-    rule = flow.source
-    if not isinstance(rule, (WindowRule, RateRule, ArrivalProcess)):
-        return
+    for name, rule in (("source", flow.source), ("arrivals", flow.arrivals)):
+        if isinstance(rule, (WindowRule, RateRule, ArrivalProcess)):
+            _check_fields(flow, name, rule)
+
+
+def _check_fields(flow: Flow, name: str, rule: WindowRule | RateRule | ArrivalProcess) -> None:
+    """Raise ValueError where the first fields of a state are not those that the compiled engine reads."""
     fields = rule.State._fields
     first: tuple[str, ...] = ("cwnd", "ssthresh")
     if isinstance(rule, (RateRule, ArrivalProcess)):
@@ -151,7 +158,7 @@ def _check_order(flow: Flow) -> None:
         first = (*first, "pacing_rate")
     if fields[: len(first)] != first:
         msg = f"{', '.join(first)} must come first in its State, which has {', '.join(fields)}"
-        raise ValueError(f"source of flow {flow.name!r} = {rule!r}: {msg}")
+        raise ValueError(f"{name} of flow {flow.name!r} = {rule!r}: {msg}")
 
 
 def _check_discipline(link: Link, method: Packets) -> None:

@@ -109,6 +109,9 @@ def check_scenario(scenario: Scenario) -> None:
         if flow.handshake == SYN_WITH_DATA:
             msg = "must be True or False, the twin has no SYN with data"
             raise ValueError(f"handshake of flow {flow.name!r} = {flow.handshake!r}: {msg}")
+        if flow.arrivals is not None:
+            msg = "must be None, the twin has no data that arrive"
+            raise ValueError(f"arrivals of flow {flow.name!r} = {flow.arrivals!r}: {msg}")
         if math.isfinite(flow.stop):
             msg = "must be inf, the twin has no flows that end"
             raise ValueError(f"stop of flow {flow.name!r} = {flow.stop:g}: {msg}")

@@ -29,7 +29,9 @@ def is_whole(value: float, least: float, most: float) -> bool:
 
 
 @compiled
-def apply_agent(net: Any, senders: Any, f: int, number: int, marked: int, event: int) -> bool:
+def apply_agent(
+    net: Any, senders: Any, f: int, number: int, marked: int, trimmed: int, event: int
+) -> bool:
     """Let the agent of a flow see an event; return whether it answers."""
     s = senders.flow[f]
     w = senders.agent[s.agent]
@@ -50,6 +52,7 @@ def apply_agent(net: Any, senders: Any, f: int, number: int, marked: int, event:
     w.seen[6] = s.total
     w.seen[7] = s.timed_at
     w.seen[8] = net.times[int64(net.hop[s.turn - 1].port) * CLASSES].transmission
+    w.seen[9] = float(trimmed)
     call_agent(senders.agents[w.kind, event], w)
     for k in range(w.of_flow):
         senders.agent_state[f, k] = w.state[w.first_of_flow - ANSWER + k]
@@ -89,16 +92,20 @@ def write_answer(net: Any, senders: Any, f: int, e: int, sack: int) -> None:
 
 
 @compiled
-def answer_packet(net: Any, senders: Any, f: int, e: int) -> bool:
-    """Let the agent of a flow see a packet that has come, and turn it into the answer; return whether there is one."""
+def answer_packet(net: Any, senders: Any, f: int, e: int, trimmed: int) -> bool:
+    """Let the agent of a flow see a packet that has come, and turn it into the answer; return whether there is one.
+
+    ``trimmed`` is 1 where only its header has come.
+    """
     s = senders.flow[f]
     it = net.packet[e]
     number = int64(it.number)
     s.timed_at = net.sent_at[e]
-    if not apply_agent(net, senders, f, number, int64(it.marked), ON_PACKET):
+    if not apply_agent(net, senders, f, number, int64(it.marked), trimmed, ON_PACKET):
         release(net, e)
         return False
-    write_answer(net, senders, f, e, number if s.repair == SELECTIVE and number >= s.came else -1)
+    kept = s.repair == SELECTIVE and number >= s.came and trimmed == 0
+    write_answer(net, senders, f, e, number if kept else -1)
     return True
 
 
@@ -107,7 +114,7 @@ def expire_agent(net: Any, senders: Any, f: int) -> None:
     """Let the agent of a flow see that its timer has expired; list its answer in ``out``."""
     s = senders.flow[f]
     s.ack_due = math.inf
-    if not apply_agent(net, senders, f, -1, 0, ON_TIMER):
+    if not apply_agent(net, senders, f, -1, 0, 0, ON_TIMER):
         return
     e = take(net)
     net.packet[e].flow = f

@@ -1,4 +1,4 @@
-"""Sources whose arrivals a function of the user or a trace gives."""
+"""Sources whose arrivals a function of the user or a trace gives, and window senders whose data arrive so."""
 
 from __future__ import annotations
 
@@ -6,15 +6,28 @@ import math
 from typing import Any
 
 from .calendar_queue import OUT
-from .jit import compiled
+from .jit import call_event, compiled
 from .layout import ON_ACK, int64
 from .random_numbers import uniform
-from .rules import call_rule
 from .timers import NOW, wake_at
 
-__all__ = ["BURST", "CALLED", "REPLAYED", "TINY", "arrive"]
+__all__ = [
+    "BURST",
+    "CALLED",
+    "COMPLETE",
+    "GROWING",
+    "REPLAYED",
+    "TINY",
+    "add_data",
+    "arrive",
+    "may_grow",
+]
 
 CALLED, REPLAYED = 3, 4  # further kinds of sources beside those of `sources`
+GROWING, COMPLETE = (
+    1,
+    2,
+)  # whether the data of a window sender are still to arrive, or there are no more
 BURST = 64  # packets that one event sends at most; the rest of a batch follows at the same time
 TINY = 1.1102230246251565e-16  # 2^-53, the smallest random number that a function sees
 MAX_BATCH = 2147483646.0
@@ -24,7 +37,7 @@ MAX_BATCH = 2147483646.0
 def next_arrival(net: Any, senders: Any, f: int) -> None:
     """Set when the next packets of a source arrive, and how many: ``due`` and ``batch``; inf: none.
 
-    What is no wait or no number of packets stays in ``cwnd`` and ``ssthresh``, with the time in ``clocked``.
+    What is no wait or no number of packets stays in the first two numbers of the source's row, with the time in ``clocked``.
     """
     s = senders.flow[f]
     now = senders.clock[NOW]
@@ -38,16 +51,17 @@ def next_arrival(net: Any, senders: Any, f: int) -> None:
         s.batch = int(senders.arrivals[n, 1])
         return
     at = len(net.port) - 1 + f
-    last = s.ssthresh if s.since > 0 else 0.0
+    d = senders.rule[s.source]
+    last = d.ssthresh if s.since > 0 else 0.0
     random = max(uniform(net.stream, at), TINY)
     random2 = max(uniform(net.stream, at), TINY)
     s.since += 1
     s.clocked = now
-    call_rule(senders, f, ON_ACK, now, last, random, random2)
-    due = now + s.cwnd
-    batch = s.ssthresh
+    call_event(senders.events[s.source_kind, ON_ACK], d, now, last, random, random2)
+    due = now + d.cwnd
+    batch = d.ssthresh
     s.due = math.inf
-    is_wait = s.cwnd > 0.0 or (s.cwnd == 0.0 and s.since == 1)
+    is_wait = d.cwnd > 0.0 or (d.cwnd == 0.0 and s.since == 1)
     if is_wait and due < math.inf and 1.0 <= batch <= MAX_BATCH and batch == math.floor(batch):
         s.due = due
         s.batch = int(batch)
@@ -80,3 +94,39 @@ def arrive(net: Any, senders: Any, f: int) -> None:
         wake_at(net, f, s.due, f)
     else:
         s.size = s.sent
+
+
+@compiled
+def add_data(net: Any, senders: Any, f: int) -> None:
+    """Let the data that arrive now be available to a window sender, and schedule the next arrival."""
+    s = senders.flow[f]
+    now = senders.clock[NOW]
+    if s.clocked < 0.0:  # the start
+        s.clocked = now
+    if s.snd_una == s.snd_max:
+        s.limited_time += now - s.counted_at
+        s.counted_at = now
+    s.size = min(int64(s.size) + int64(s.batch), int64(s.on))
+    s.batch = 0
+    s.due = math.inf
+    if s.size < int64(s.on):
+        next_arrival(net, senders, f)
+    if s.due < math.inf:
+        wake_at(net, f, s.due, f)
+    else:
+        s.supply = COMPLETE
+
+
+@compiled
+def may_grow(senders: Any, f: int) -> bool:
+    """Return whether an ACK may grow the window, before it is processed: data waited, or the window was used up.
+
+    A window that is not used up stays as it is (RFC 9002, 7.8), and the time of its rule stands still (RFC 9438, 5.8).
+    """
+    s = senders.flow[f]
+    now = senders.clock[NOW]
+    limited = s.snd_nxt >= s.size and s.snd_max - s.snd_una < int(min(s.cwnd, s.most))
+    if limited:
+        s.limited_time += now - s.counted_at
+    s.counted_at = now
+    return not limited

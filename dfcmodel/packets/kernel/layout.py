@@ -343,7 +343,7 @@ AGENT = np.dtype(
         ("timer", "f8"),
         ("state", "f8", (MAX_STATE - 5,)),
         ("parameters", "f8", (MAX_PARAMETERS,)),
-        ("seen", "f8", (9,)),
+        ("seen", "f8", (10,)),
         ("kind", "i8"),  # row of its addresses
         ("first_of_flow", "i8"),  # first number of its state that each flow has for itself
         ("of_flow", "i8"),  # how many there are
@@ -494,13 +494,25 @@ FLOW = np.dtype(
         ("syn", "i4"),  # 1: packet 0 has the SYN
         ("fin", "i4"),  # the packet with the FIN; -1: none
         ("reordered", "i4"),  # 1: the last ACK shows reordering
-        ("spare", "i4"),
+        (
+            "supply",
+            "i4",
+        ),  # of a window sender: GROWING, COMPLETE; 0: its data are there from the start
         ("alarm", "f8"),  # when its recovery is called, s; inf: not
         ("reorder_window", "f8"),  # RACK.reo_wnd, s
         ("min_rtt", "f8"),  # s
         ("newest_sent", "f8"),  # RACK.xmit_ts, s
         ("newest_rtt", "f8"),  # RACK.rtt, s
         ("next_loss", "f8"),  # when the next packet is lost, s; inf: none
+        ("limited_time", "f8"),  # for how long its application limited it, s: not time of its rule
+        ("counted_at", "f8"),  # up to when that was counted, s
+        ("source", "i4"),  # of an arrival process: its row of `RULE`, and of ``events``
+        ("source_kind", "i4"),
+        (
+            "asked",
+            "i4",
+        ),  # of selective repair: packets that the receiver has asked for, beyond the last that came
+        ("spare", "i4"),
     ],
     align=True,
 )

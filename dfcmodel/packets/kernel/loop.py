@@ -145,7 +145,7 @@ def process_endpoint_event(net: Any, senders: Any, f: int, e: int, key: int) -> 
                 acknowledge_plainly(net, senders, f, e)
     else:
         receive(net, senders, f, e)
-        if s.onoff != CONSTANT:
+        if s.onoff != CONSTANT and s.supply == 0:
             start_idle_period(net, senders, f)
     release(net, e)
 

@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 from .agents import answer_packet
+from .arrivals import GROWING
 from .calendar_queue import OUT, push, release
 from .emission import REDUCED
 from .jit import inlined
@@ -129,6 +130,8 @@ def receive_data(
             if it.ecn & CUT != 0:
                 if not receive_header(net, senders, records, e, time):
                     return False
+                if s.agent >= 0:
+                    return answer_packet(net, senders, f, e, 1)
                 it.size = OF_RATE
                 return True
             s.echo = 0  # RFC 3168, 6.1.3: an echo lasts up to a packet with CWR
@@ -143,13 +146,13 @@ def receive_data(
             records.delivered[row, f] += came
             s.total += came
             s.came_at = time
-            if s.total >= s.size and not s.finished >= 0.0:
+            if s.total >= s.size and s.supply != GROWING and not s.finished >= 0.0:
                 s.finished = max(time, s.cut_at)  # a port may be processed after a stop
         if s.recovery == BLIND:
             release(net, e)
             return False
         if s.agent >= 0:
-            return answer_packet(net, senders, f, e)
+            return answer_packet(net, senders, f, e, 0)
         if it.marked == 1:
             s.echo = 1
         if s.delayed == 1:

@@ -11,8 +11,14 @@ from __future__ import annotations
 from typing import Any
 
 from .jit import compiled, inlined
-from .layout import SACK, int64
-from .selective_repairs import acknowledge_up_to, lose, lose_at_timeout, next_again, receive_sack
+from .layout import NACK, SACK, int64
+from .selective_repairs import (
+    acknowledge_up_to,
+    lose_at_timeout,
+    next_again,
+    receive_nack,
+    receive_sack,
+)
 from .timers import LEAST, NOW, schedule, wake_at
 
 __all__ = [
@@ -134,7 +140,7 @@ def acknowledge(net: Any, senders: Any, f: int, number: int, sack: int, nack: in
         receive_sack(senders, f, sack)
     if nack >= 0:
         if s.repair == SELECTIVE:
-            lose(senders, f, nack)
+            receive_nack(senders, f, nack)
         else:
             go_back(senders, f, nack)
     if rests and has_next(senders, f):
@@ -150,6 +156,8 @@ def acknowledge_plainly(net: Any, senders: Any, f: int, e: int) -> None:
     nack = int64(-1)
     if senders.flow[f].repair == SELECTIVE:
         sack = int64(net.block[e, SACK])
+        if it.ecn & GAP != 0:
+            nack = int64(net.block[e, NACK])
     elif it.ecn & GAP != 0:
         nack = number + 1
     acknowledge(net, senders, f, number, sack, nack)

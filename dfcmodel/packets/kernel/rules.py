@@ -18,6 +18,6 @@ def call_rule(
     rule = senders.rule[s.rule]
     rule.cwnd = s.cwnd
     rule.ssthresh = s.ssthresh
-    call_event(senders.events[s.kind, event], rule, now, rtt, acks, marks)
+    call_event(senders.events[s.kind, event], rule, now - s.limited_time, rtt, acks, marks)
     s.cwnd = rule.cwnd
     s.ssthresh = rule.ssthresh

@@ -1,7 +1,8 @@
 """Which packets a sender at the rate of a rule sends again where its receiver keeps what comes out of order.
 
-Two bit maps per flow: what is acknowledged selectively (`selective`), and what is to be sent again. A packet enters the
-second when it is lost, and leaves it when it is sent or acknowledged: it is sent again once, until the timer expires.
+Three bit maps per flow: what is acknowledged selectively (`selective`), what is to be sent again, and what the receiver has
+asked for. A packet enters the second when it is lost, and leaves it when it is sent or acknowledged: it is sent again once, until
+the timer expires or the receiver asks for it again. One that was asked for is not taken for lost when a later one comes.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ __all__ = [
     "lose_at_timeout",
     "lose_before",
     "next_again",
+    "receive_nack",
     "receive_sack",
 ]
 
@@ -27,6 +29,34 @@ def place_of(senders: Any, f: int, number: int) -> int:
     """Return the byte of a packet in the map of what is to be sent again."""
     s = senders.flow[f]
     return int64(s.bits) + 2 * ((s.bit_mask + 1) >> 3) + ((number & s.bit_mask) >> 3)
+
+
+@inlined
+def forget_asked(senders: Any, f: int, number: int) -> bool:
+    """Take a packet off the map of what the receiver has asked for; return whether it was on it."""
+    s = senders.flow[f]
+    if s.asked == 0:
+        return False
+    at = place_of(senders, f, number) + ((s.bit_mask + 1) >> 3)
+    bit = 1 << (number & 7)
+    if senders.bits[at] & bit == 0:
+        return False
+    senders.bits[at] ^= bit
+    s.asked -= 1
+    return True
+
+
+@compiled
+def receive_nack(senders: Any, f: int, number: int) -> None:
+    """Have a packet sent again that the receiver asks for."""
+    s = senders.flow[f]
+    if max(int64(s.top) + 1, int64(s.snd_una)) <= number < s.snd_max:
+        at = place_of(senders, f, number) + ((s.bit_mask + 1) >> 3)
+        bit = 1 << (number & 7)
+        if senders.bits[at] & bit == 0:
+            senders.bits[at] |= bit
+            s.asked += 1
+    lose(senders, f, number)
 
 
 @compiled
@@ -79,13 +109,14 @@ def acknowledge_up_to(senders: Any, f: int, number: int) -> None:
     """Discard what the maps have of packets before ``number``, all of which have come; end a recovery."""
     s = senders.flow[f]
     n = int64(s.snd_una)
-    while n < number and (s.sacked > 0 or s.again > 0):
+    while n < number and (s.sacked > 0 or s.again > 0 or s.asked > 0):
         at = int64(s.bits) + ((s.bit_mask + 1) >> 3) + ((n & s.bit_mask) >> 3)
         bit = 1 << (n & 7)
         if s.sacked > 0 and senders.bits[at] & bit != 0:
             senders.bits[at] ^= bit
             s.sacked -= 1
         found_again(senders, f, n)
+        forget_asked(senders, f, n)
         n += 1
     s.snd_una = number
     if s.recovering == 1 and number > s.recover:
@@ -97,7 +128,8 @@ def lose_before(senders: Any, f: int, number: int) -> None:
     """Take for lost what was sent before a packet that has come, and was not looked at before."""
     s = senders.flow[f]
     for n in range(max(int64(s.top) + 1, int64(s.snd_una)), number):
-        lose(senders, f, n)
+        if not forget_asked(senders, f, n):
+            lose(senders, f, n)
 
 
 @compiled
@@ -107,6 +139,7 @@ def receive_sack(senders: Any, f: int, number: int) -> None:
         return
     lose_before(senders, f, number)
     found_again(senders, f, number)
+    forget_asked(senders, f, number)
     mark_received(senders, f, number, number + 1)
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from .arrivals import may_grow
 from .deliveries import discard_sent, is_lost, report_deliveries
 from .emission import output
 from .handshake import open_connection, resend_syn
@@ -177,9 +178,10 @@ def receive(net: Any, senders: Any, f: int, e: int) -> None:
         send(net, senders, f, 0, False)
         return
     marked = packet[e].marked == 1
+    validated = s.supply == 0 or may_grow(senders, f)
     if s.by_time == 1:
         grows, burst = process_report(net, senders, f, e)
-        if grows and (s.accurate == 1 or not marked):
+        if grows and validated and (s.accurate == 1 or not marked):
             grow(senders, f)
         if marked and s.accurate == 1:
             answer_mark(senders, f)
@@ -206,7 +208,7 @@ def receive(net: Any, senders: Any, f: int, e: int) -> None:
             grows = False
             if s.dupacks > 0:
                 burst = 0.0
-    if grows and (s.accurate == 1 or not marked):  # RFC 3168, 6.1.2
+    if grows and validated and (s.accurate == 1 or not marked):  # RFC 3168, 6.1.2
         grow(senders, f)
     if marked and s.accurate == 1:
         answer_mark(senders, f)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from .arrivals import CALLED, arrive
+from .arrivals import CALLED, COMPLETE, GROWING, add_data, arrive
 from .calendar_queue import OUT
 from .jit import compiled, inlined
 from .late_packets import process_alarm
@@ -139,6 +139,8 @@ def end_source(senders: Any, f: int) -> None:
     if s.recovery >= 0:
         sent = s.snd_max
         s.onoff = CONSTANT  # no further transfer
+        if s.supply == GROWING:
+            s.supply, s.due = COMPLETE, math.inf
     elif s.repair > 0:
         sent = s.snd_max
     if sent < s.size:
@@ -168,9 +170,11 @@ def on_timer(net: Any, senders: Any, f: int) -> None:
     now = senders.clock[NOW]
     held = s.held_until == now
     sending = held or s.due == now
+    if s.supply == GROWING and s.due == now:
+        add_data(net, senders, f)
     if held:
         s.held_until = math.inf
-    elif sending:
+    elif sending and s.supply == 0:
         s.due = -1.0
         if s.onoff != CONSTANT and s.snd_una == s.size:
             s.size = min(s.size + int(s.on), ENDLESS)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from .calendar_queue import release
-from .jit import compiled
-from .layout import int64
-from .repairs import GAP, GO_BACK_N
+from .jit import compiled, inlined
+from .layout import NACK, SACK, int64
+from .repairs import GAP, SELECTIVE
 
 __all__ = ["CUT", "HEADER_SIZE", "TRIMMED", "cut_packet", "receive_header"]
 
@@ -25,11 +25,21 @@ def cut_packet(net: Any, e: int) -> None:
     net.trimmed[e] = it.hop
 
 
+@inlined
+def has_packet(senders: Any, f: int, number: int) -> bool:
+    """Return whether a receiver that keeps what comes out of order has a packet."""
+    s = senders.flow[f]
+    if number < s.came:
+        return True
+    return bool(senders.bits[s.bits + ((number & s.bit_mask) >> 3)] & (1 << (number & 7)) != 0)
+
+
 @compiled
 def receive_header(net: Any, senders: Any, records: Any, e: int, time: float) -> bool:
     """Record a packet of which the header alone has come as dropped where it was cut; return whether it is answered.
 
-    A receiver whose sender goes back N asks for the packet at once. Others, and agents, treat it as one that was dropped.
+    A receiver whose sender repairs losses asks for the packet at once. An agent answers by itself. Others treat it as one that
+    was dropped.
     """
     it = net.packet[e]
     s = senders.flow[it.flow]
@@ -43,11 +53,20 @@ def receive_header(net: Any, senders: Any, records: Any, e: int, time: float) ->
             records.first_drops[h, TRIMMED] = time
         if not s.first_loss <= time:
             s.first_loss = time
-    if s.repair != GO_BACK_N or s.agent >= 0:
+    has_come = s.repair == SELECTIVE and has_packet(senders, int64(it.flow), int64(it.number))
+    if s.agent < 0 and (s.repair == 0 or has_come):
         release(net, e)
         return False
     if row < rows:
         it.ecn &= ~CUT  # a flag that stays tells of what is processed ahead of the end of a run
+    if s.agent >= 0:
+        return True
+    if s.repair == SELECTIVE:
+        it.ecn |= GAP
+        net.block[e, SACK] = -1
+        net.block[e, NACK] = it.number
+        it.number = s.came - 1
+        return True
     if it.number == s.came or (it.number > s.came and s.held == 0):
         s.held = 1
         it.ecn |= GAP

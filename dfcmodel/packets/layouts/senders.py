@@ -10,7 +10,7 @@ import numpy as np
 from dfcmodel.network.arrivals import ArrivalProcess, Replay
 from dfcmodel.network.flow_tables import OPTIONS, Column, encoded
 from dfcmodel.network.flows import OnOff
-from dfcmodel.packets.kernel.arrivals import CALLED, REPLAYED
+from dfcmodel.packets.kernel.arrivals import CALLED, GROWING, REPLAYED
 from dfcmodel.packets.kernel.calendar_queue import PLACE, PLACES, USED, push, take
 from dfcmodel.packets.kernel.layout import BLIND, CLASSES, FLOW, RATED, RULE
 from dfcmodel.packets.kernel.repairs import GO_BACK_N, SELECTIVE
@@ -64,15 +64,23 @@ def lay_out_flows(
     # flows that differ in their routes and starts alone have the same row
     options = [each.name for each in OPTIONS if each.name not in APART]
     first, group = table.alike(*options, rtts, line_rates, *repairs)
-    kinds, of_rule = np.zeros(len(first), FLOW), np.zeros(len(first), RULE)
+    kinds = np.zeros(len(first), FLOW)
+    of_rule, of_arrivals = np.zeros(len(first), RULE), np.zeros(len(first), RULE)
     for row, own, f in zip(kinds, of_rule, first.tolist(), strict=True):
         _set_row(plan, f, signatures, (float(rtts[f]), float(line_rates[f])), (row, own))
+    for row, own, f in zip(kinds, of_arrivals, first.tolist(), strict=True):
+        _set_arrivals(plan, f, signatures, (row, own))
     bytes_of = np.dtype((np.void, FLOW.itemsize))  # rows are copied whole, not field by field
     flow = kinds.view(bytes_of)[group].view(FLOW)
     ruled = np.flatnonzero(flow["rule"] == 0)
     bytes_of = np.dtype((np.void, RULE.itemsize))
     rule = of_rule.view(bytes_of)[group[ruled]].view(RULE) if len(ruled) else np.zeros(1, RULE)
     flow["rule"][ruled] = np.arange(len(ruled))
+    asked = flow["onoff"] == CALLED
+    flow["source"] = np.where(asked, flow["rule"], 0)
+    called = np.flatnonzero(asked & (flow["supply"] == GROWING))
+    flow["source"][called] = len(rule) + np.arange(len(called))
+    rule = np.concatenate([rule, of_arrivals.view(bytes_of)[group[called]].view(RULE)])
     count = plan.forward.counts + plan.backward.counts + 2
     way = np.cumsum(count) - count
     flow["way"], flow["turn"], flow["end"] = way, way + plan.forward.counts, way + count - 1
@@ -85,7 +93,7 @@ def lay_out_flows(
     flow["phase"], flow["delayed"] = plan.phases, plan.delayed
     window = has_window
     flow["due"] = np.where(window, plan.starts, -1.0)
-    maps = np.where(again, 3, np.where(flow["selective"] == 1, 2, 1))
+    maps = np.where(again, 4, np.where(flow["selective"] == 1, 2, 1))
     window = window | again
     count = np.where(window, np.maximum(1, (flow["bit_mask"] + 1) >> 3) * maps, 0)
     flow["bits"] = np.where(window, np.cumsum(count) - count, 0)
@@ -152,7 +160,7 @@ def _set_row(
         row["line_gap"], row["pace_at"] = 1.0 / line_rate, -math.inf
         _set_numbers(rows, source, source.start(line_rate))
     elif isinstance(source, ArrivalProcess):
-        row["kind"] = signatures.index(signature_of(source))  # type: ignore[arg-type]
+        row["kind"] = row["source_kind"] = signatures.index(signature_of(source))  # type: ignore[arg-type]
         row["onoff"] = CALLED
         _set_numbers(rows, source, source.State())
     elif isinstance(source, Replay):
@@ -162,6 +170,23 @@ def _set_row(
         if isinstance(source, OnOff):
             row["onoff"] = RANDOM if source.random else REGULAR
             row["on"], row["off"] = source.on, source.off
+
+
+def _set_arrivals(
+    plan: Plan, f: int, signatures: tuple[RuleSignature, ...], rows: tuple[Any, Any]
+) -> None:
+    """Let the data of a flow arrive; ``rows`` are that of the flow and that of its arrival process."""
+    given, row = plan.scenario.flows[f], rows[0]
+    if given.arrivals is None:
+        return
+    row["on"], row["size"] = row["size"], row["opening"]
+    row["supply"], row["clocked"] = GROWING, -1.0
+    if isinstance(given.arrivals, Replay):
+        row["onoff"] = REPLAYED
+        return
+    row["onoff"] = CALLED
+    row["source_kind"] = signatures.index(signature_of(given.arrivals))  # type: ignore[arg-type]
+    _write_numbers(rows[1], given.arrivals, given.arrivals.State())
 
 
 def _set_handshake(row: Any, given: Flow) -> None:
@@ -192,12 +217,17 @@ def _set_repair(row: Any, plan: Plan, f: int) -> None:
 def _set_numbers(rows: tuple[Any, Any], rule: Any, begin: Any) -> None:
     """Write the first state of a rule and its parameters into its record and the flow's, one after the other."""
     row, own = rows
+    _write_numbers(own, rule, begin)
+    row["rule"], row["cwnd"], row["ssthresh"] = 0, own["cwnd"], own["ssthresh"]
+
+
+def _write_numbers(own: Any, rule: Any, begin: Any) -> None:
+    """Write the first state of a rule and its parameters into its record."""
     numbers, values = np.zeros(64), list(numbers_of(rule).values())
     numbers[: len(begin)] = begin
     first = parameters_at(type(rule))
     numbers[first : first + len(values)] = values
-    row["rule"] = 0
-    row["cwnd"], row["ssthresh"] = own["cwnd"], own["ssthresh"] = numbers[:2]
+    own["cwnd"], own["ssthresh"] = numbers[:2]
     own["rule_state"], own["parameters"], own["more"] = np.split(numbers[2:], [14, 30])
 
 
@@ -205,15 +235,15 @@ def lay_out_arrivals(plan: Plan, flow: NDArray[Any]) -> NDArray[np.float64]:
     """Set the rows of the traces that are replayed; return them: times in s and packets, (N, 2)."""
     place: dict[Replay, tuple[int, int]] = {}
     found, rows = [np.empty((0, 2))], 0
-    sources = plan.scenario.table.columns["source"]
-    for source in sources.values:
+    columns = [plan.scenario.table.columns[name] for name in ("source", "arrivals")]
+    for source in dict.fromkeys(each for column in columns for each in column.values):
         if isinstance(source, Replay):
             found.append(source.batches)
             place[source] = rows, rows + len(found[-1])
             rows += len(found[-1])
     if place:
-        ends = sources.map(lambda source: place.get(source, (0, 0))).array()
-        flow["row"], flow["row_end"] = ends.T
+        ends = sum(column.map(lambda each: place.get(each, (0, 0))).array() for column in columns)
+        flow["row"], flow["row_end"] = np.transpose(ends)
     return np.concatenate(found)
 
 

@@ -40,7 +40,7 @@ def test_compiled_events_do_what_python_does() -> None:
     for number in (1.0, 2.0):
         seen = ReceivedPacket(1.5, 0.0, number, number + 1.0, 0.0, 9.0, number + 1.0, 1.0, 1e-3)
         for address, event in zip(addresses[0], (Batched.on_packet, Batched.on_timer), strict=True):
-            record = np.zeros(41)
+            record = np.zeros(42)
             record[:5], record[16:18], record[32:] = state, (2.0, 3.0), seen
             call = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(int(address))
             call(record.ctypes.data)

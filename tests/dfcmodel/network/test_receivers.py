@@ -132,5 +132,6 @@ def test_what_an_agent_sees() -> None:
         "delivered",
         "sent",
         "packet_time",
+        "trimmed",
     ]
     assert list(ReceivedPacket._fields) == fields

@@ -181,5 +181,7 @@ def test_disciplines_of_ones_own_are_refused(given) -> None:
 
 
 def test_arrival_processes_of_ones_own_are_refused() -> None:
-    with pytest.raises(ValueError, match=r"source = .*OwnSource.*must be of a class of dfcmodel"):
+    with pytest.raises(
+        ValueError, match=r"source or arrivals = .*OwnSource.*must be of a class of dfcmodel"
+    ):
         write_scenario(scenario(source=OwnSource()))
