@@ -23,6 +23,8 @@ DESKTOP, PHONE = 1280, 390
 """Widths of screens, in CSS pixels."""
 TALLEST = 6000
 """Height of the start page at the width of a desktop: some six screens, for the list of all claims in one look."""
+MOST_WORDS = 20
+"""Words of a headline."""
 LONG = "word " * 60
 """A text longer than any table cell or caption of a finding."""
 UNBROKEN = "pausethreshold" * 3
@@ -71,6 +73,9 @@ def test_the_start_page_is_short_with_all_claims(tmp_path: Path, toy) -> None:
     )
     texts = page.read_text().count('<th scope="row"><a href="claims/')
     assert texts == len(subjects())
+    headlines = [row["headline"] for row in json.loads((tmp_path / "claims.json").read_text())]
+    assert max(len(headline.split()) for headline in headlines) <= MOST_WORDS
+    assert finding.headline not in headlines, "each claim has a headline for its recorded verdicts"
     ((wide, high),) = sizes(tmp_path, [page], DESKTOP).values()
     assert wide <= DESKTOP
     assert 2000 < high <= TALLEST
