@@ -21,7 +21,7 @@ from validation.claims.effect_claims import (
     where,
 )
 from validation.claims.zheng2002 import level
-from validation.claims.zheng2002.pairs import GENTLE, QUARTER, TCP, TFRC
+from validation.claims.zheng2002.pairs import EXCHANGED, GENTLE, QUARTER, TCP, TFRC
 from validation.claims.zheng2002.red import (
     BY_EVENTS,
     WITH_TIMER,
@@ -38,6 +38,8 @@ SLOW, FAST = "zheng2002/friendliness-15", "zheng2002/friendliness-60"
 LATER = "zheng2002/friendliness-15-seeds"
 """Further seeds of pairs whose gaps five seeds left open."""
 SENSITIVITY = "zheng2002/sensitivity"
+CHANGED = {SLOW: "zheng2002/exchanged-15", FAST: "zheng2002/exchanged-60"}
+"""The cases with a and b exchanged, by the default's."""
 DELAYS, MORE_DELAYS = "zheng2002/access-delay", "zheng2002/access-delay-seeds"
 OWN = (4, 16, 64)
 """Flows of each kind at hopflow's packet level; on the fast link the last two."""
@@ -56,6 +58,8 @@ def gap(
     """Return the logarithm of the ratio of the rates of two kinds, by the flows of each."""
     chosen = reading if one != TFRC else "1-b"
     cases = (SLOW, LATER) if case == SLOW and more_seeds else (case,)
+    if reading == EXCHANGED:
+        cases = (CHANGED[case],)
     frame = pd.concat([where(each, pair=f"{one} with {other}", reading=chosen) for each in cases])
     rates = frame.groupby(["number", "seed", "kind"])["rate"].mean().unstack()  # noqa: PD010
     ratio = (rates[one] / rates[other]).map(math.log)
@@ -77,8 +81,8 @@ def size(gap: Estimate) -> Estimate:
     return gap if gap.value >= 0.0 else -gap
 
 
-@effects("Z11", QUARTER, TCP, cases=(SLOW, FAST, SENSITIVITY), equal=True)
-@effects("Z12", QUARTER, TFRC, cases=(SLOW, FAST, LATER), equal=True)
+@effects("Z11", QUARTER, TCP, cases=(SLOW, FAST, SENSITIVITY, *CHANGED.values()), equal=True)
+@effects("Z12", QUARTER, TFRC, cases=(SLOW, FAST, LATER, *CHANGED.values()), equal=True)
 @effects("Z13", TFRC, TCP, cases=(SLOW, FAST, SENSITIVITY, LATER), equal=True)
 def growing_numbers(one: str, other: str) -> Effects:
     """Measure the gap between two kinds, and the loss, by the number of flows."""
@@ -86,7 +90,10 @@ def growing_numbers(one: str, other: str) -> Effects:
     def statements(reading: str) -> dict[str, Statement]:
         slow, fast = (gap(case, one, other, reading) for case in (SLOW, FAST))
         chosen = reading if one != TFRC else "1-b"
-        lost = by(where(SLOW, "link", pair=f"{one} with {other}", reading=chosen), "number", "loss")
+        links = CHANGED[SLOW] if reading == EXCHANGED else SLOW
+        lost = by(
+            where(links, "link", pair=f"{one} with {other}", reading=chosen), "number", "loss"
+        )
         closer = [difference(size(slow[n]), size(fast[n])) for n in BOTH]
         own, wide = modelled(one, other, list(slow)), modelled(one, other, list(fast), FAST_LINK)
         losses = [fixed_point(Group(one, n), Group(other, n)).loss for n in lost]
@@ -134,7 +141,10 @@ def growing_numbers(one: str, other: str) -> Effects:
             "level": levels(one, other),
             "five": gap(SLOW, one, other, more_seeds=False)[FEW[0]],
         },
-        readings={} if one == TFRC else {READING: statements("b")},
+        readings={} if one == TFRC else {
+            name: {key: Statement(each.packets, equal=each.equal) for key, each in statements(how).items()}
+            for name, how in ((READING, "b"), (EXCHANGED, EXCHANGED))
+        },
     )  # fmt: skip
 
 
