@@ -178,7 +178,6 @@ def share_beside(one: str, other: str, share: float, sign: int) -> Effects:
         name: Curve((one, other), [of_runs(found[column][kind]) for kind in (one, other)])
         for name, column in columns.items()
     }
-    reversed_ = pair(one, other, reading="b")
     own = at_packet_level(one, other)
     return Effects(
         levelled(statements(found, gentle()), one, other, share, sign),
@@ -197,15 +196,23 @@ def share_beside(one: str, other: str, share: float, sign: int) -> Effects:
             "rates": shown["rate (packets/s)"].packets, "smoother": sign > 0,
             "more": (one, other) == (QUARTER, TCP),
             "rough": shown["variation over time"].packets,
-            "derived": derived(one), "kept": one != TFRC and derived(one, "b"),
-            "exchanged": None if TFRC in one else ratio(pair(one, other, reading=EXCHANGED), one, other),
-            "exchanged_law": one != TFRC and derived(one, EXCHANGED),
-            "reversed": None if TFRC in one else ratio(reversed_, one, other),
+            **in_other_readings(one, other),
             "settings": settings(one, other),
             "switched": switched() if (one, other) == (TFRC, TCP) else {},
         },
         readings=others,
     )  # fmt: skip
+
+
+def in_other_readings(one: str, other: str) -> dict[str, Any]:
+    """Return the ratio of the rates by the square-root law and in ns-2, with b kept and with a and b exchanged."""
+    if one == TFRC:
+        return {"derived": 1.0, "reversed": None}
+    kept, exchanged = (ratio(pair(one, other, reading=how), one, other) for how in ("b", EXCHANGED))
+    return {
+        "derived": derived(one), "reversed": kept, "kept": derived(one, "b"),
+        "exchanged": exchanged, "exchanged_law": derived(one, EXCHANGED),
+    }  # fmt: skip
 
 
 def switched() -> dict[str, float]:
