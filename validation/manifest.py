@@ -28,16 +28,18 @@ __all__ = [
 
 DATA = Path(__file__).parent / "data"
 PUBLISHED = Path(__file__).parent / "published"
+TEXTS = Path(__file__).parent / "claims"
+"""The texts of the findings stand beside the modules of the claims."""
 OURS = ("excused_cases.csv", "without_packet_level.csv", "without_explanation.csv",
         "verdicts.csv", "thresholds.csv", "inferred.csv", "inferred_parameters.csv",
         "SOURCES.md")  # fmt: skip
 """Files of ``published`` that runs write or that excuse; the ledger and the tables of others are protected."""
 MANIFEST = "manifest.txt"
-MANIFEST_SHA256 = "a2e40f81f72e94b9fb194272dec5d66324b11f81515af51050a7481c2b5e6215"
+MANIFEST_SHA256 = "95bf48673db9f5ec65d2f340c780dd7636ca94057cdb47a4c6e5d242b19605ad"
 """The SHA-256 of the manifest; `validation.generate` prints it when a case was made anew."""
 
-PUBLISHED_SHA256 = "445794cdcece0924202b75655655538ae8f547b2e2507baef0affba07dbf11ff"
-"""The SHA-256 of the manifest of the published tables: the ledger, and the tables of others."""
+PUBLISHED_SHA256 = "63fc3f43715a2860f083359adca7c33d5e64c9784dad679b6d88c7e45bc58a10"
+"""The SHA-256 of the manifest of the published tables: the ledger, the tables of others, the texts of the claims."""
 
 
 class DamagedDataError(ValueError):
@@ -126,13 +128,14 @@ def verify() -> list[str]:
 
 
 def published_listing() -> str:
-    """Return the manifest of the ledger and the tables of others as they are, sorted by name."""
-    files = sorted(path for path in PUBLISHED.iterdir() if path.name not in (*OURS, MANIFEST))
-    return "".join(f"{sha256_of(path.read_bytes())}  {path.name}\n" for path in files)
+    """Return the manifest of the ledger, the tables of others and the claims' texts as they are, sorted by name."""
+    files = {path.name: path for path in PUBLISHED.iterdir() if path.name not in (*OURS, MANIFEST)}
+    files |= {path.relative_to(TEXTS.parent).as_posix(): path for path in TEXTS.rglob("*.md")}
+    return "".join(f"{sha256_of(files[name].read_bytes())}  {name}\n" for name in sorted(files))
 
 
 def verify_published() -> list[str]:
-    """Recompute the checksums of the ledger and of the tables of others; return their names.
+    """Recompute the checksums of the ledger, of the tables of others and of the claims' texts; return their names.
 
     Raises
     ------
@@ -151,12 +154,11 @@ def verify_published() -> list[str]:
         for text in ((PUBLISHED / MANIFEST).read_text(encoding="utf-8"), published_listing())
     )
     for name in sorted({*known, *here}):
+        path = (TEXTS.parent if "/" in name else PUBLISHED) / name
         if name not in here:
-            raise DamagedDataError(f"{PUBLISHED / name}: cannot be read")
+            raise DamagedDataError(f"{path}: cannot be read")
         if name not in known:
-            raise DamagedDataError(f"{PUBLISHED / name}: not in {MANIFEST}")
+            raise DamagedDataError(f"{path}: not in {MANIFEST}")
         if known[name] != here[name]:
-            raise DamagedDataError(
-                f"{PUBLISHED / name}: damaged, its SHA-256 is not that of {MANIFEST}"
-            )
+            raise DamagedDataError(f"{path}: damaged, its SHA-256 is not that of {MANIFEST}")
     return list(known)

@@ -9,6 +9,7 @@ from validation.claims import find, ledger
 from validation.records import (
     OWN,
     recorded_levels,
+    recorded_readings,
     recorded_simulators,
     recorded_thresholds,
     recorded_verdicts,
@@ -50,6 +51,7 @@ def test_claim_is_found_as_recorded(id: str) -> None:
     assert Sides(finding.model, finding.simulation) == recorded_verdicts()[id], finding.summary
     if find(id).paper != OWN and differ(finding):
         assert finding.experiments, "model, packets and paper differ: switch the cause off"
+    assert finding.turning == recorded_readings()[id], "a reading turns another verdict"
     assert finding.level == recorded_levels()[id], finding.summary
     simulators = {name: finding.verdict(name) for name in finding.simulators}
     none = Verdict.NOT_APPLICABLE
@@ -84,5 +86,6 @@ def test_every_recorded_verdict_has_a_check() -> None:
 
 
 def test_bundled_data_are_intact() -> None:
-    """Every bundled file is the one of the manifest."""
+    """Every bundled file is the one of the manifest; so are ledger, tables of others and texts."""
     assert manifest.verify()
+    assert manifest.verify_published()

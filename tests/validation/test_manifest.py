@@ -192,7 +192,9 @@ def test_a_missing_manifest_is_named(copy: Path) -> None:
 def published(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The published tables with their manifest in a folder that the test may damage."""
     shutil.copytree(manifest.PUBLISHED, tmp_path / "published")
+    shutil.copytree(manifest.TEXTS, tmp_path / "claims", ignore=shutil.ignore_patterns("*.py*"))
     monkeypatch.setattr(manifest, "PUBLISHED", tmp_path / "published")
+    monkeypatch.setattr(manifest, "TEXTS", tmp_path / "claims")
     return tmp_path / "published"
 
 
@@ -210,11 +212,26 @@ def test_a_changed_digit_of_a_published_table_is_found_and_named(published: Path
         manifest.verify_published()
 
 
-def test_a_changed_claim_is_found_with_and_without_a_new_manifest(published: Path) -> None:
-    """The ledger is protected as the data are; a new listing is not enough."""
-    ledger = published / "claims.csv"
-    ledger.write_text(ledger.read_text().replace("all variants share", "no variant shares"))
-    with pytest.raises(manifest.DamagedDataError, match=r"claims\.csv: damaged"):
+@pytest.mark.parametrize(
+    ("name", "old", "new"),
+    [
+        ("published/claims.csv", "all variants share", "no variant shares"),
+        ("published/statements.csv", "lower, by a rank test", "higher, by a rank test"),
+        ("published/paraphrases.csv", "The friendly rules", "The greedy rules"),
+        ("published/minor_statements.csv", "Z13,closer", "Z13,order"),
+        ("published/headlines.csv", "Yes:", "No:"),
+        ("published/yang2001_table4.csv", "290.39", "390.39"),
+        ("claims/zheng2002/one_flow_by_its_window.md", "Yes:", "No:"),
+    ],
+)
+def test_a_forgery_is_found_with_and_without_a_new_manifest(
+    published: Path, name: str, old: str, new: str
+) -> None:
+    """Ledger, tables and texts are protected as the data are; a new listing is not enough."""
+    forged = published.parent / name
+    assert old in forged.read_text(encoding="utf-8")
+    forged.write_text(forged.read_text(encoding="utf-8").replace(old, new), encoding="utf-8")
+    with pytest.raises(manifest.DamagedDataError, match=f"{forged.name}: damaged"):
         manifest.verify_published()
     (published / manifest.MANIFEST).write_text(manifest.published_listing())
     with pytest.raises(manifest.DamagedDataError, match="not that in the package"):

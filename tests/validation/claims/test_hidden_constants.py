@@ -142,6 +142,27 @@ def test_a_new_limit_is_found(line: str) -> None:
     assert found == ([] if "PEAK" in line else [line.split()[2 if "-" in line else -1].rstrip(")")])
 
 
+@pytest.mark.parametrize(
+    ("name", "constant", "forged"),
+    [
+        ("zheng2002.one_kind", "VISIBLE", 2e-3),
+        ("yang2001.priorities", "FAR", 1.1),
+        ("malhotra2005.traffic", "HIGH", None),
+    ],
+)
+def test_a_forged_constant_is_found(
+    monkeypatch: pytest.MonkeyPatch, name: str, constant: str, forged: float | None
+) -> None:
+    """Of the excused ones only the name is known: these are settings."""
+    path = FOLDER / Path(*name.split(".")).with_suffix(".py")
+    module = importlib.import_module(f"validation.claims.{name}")
+    if forged is None:
+        assert (name, constant) in EXCUSED
+    else:
+        monkeypatch.setattr(module, constant, forged)
+        assert constant in " ".join(hidden(name, path.read_text(encoding="utf-8")))
+
+
 def test_excuses_are_of_limits_that_exist() -> None:
     for name, text in EXCUSED:
         source = (FOLDER / Path(*name.split(".")).with_suffix(".py")).read_text(encoding="utf-8")

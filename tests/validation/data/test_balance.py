@@ -62,7 +62,9 @@ MANAGED = {"packets/codel-ns3", "packets/pie-ns3", *SHARED}
 """Goodputs and drops, without what was sent."""
 EXPLAINED = "packets/explained-claims"
 """Differences between the fluid and packets, whose parts add up: tests/validation/test_waterfalls.py."""
-WITHOUT = {"zheng2002/tfrc-receiver-trace", RING, EXPLAINED, *CASES, *MANAGED, *PACKETS}
+CLASSES = "yang2001/all-ratios"
+"""Mean times of classes; the packets of its runs were balanced when they were read."""
+WITHOUT = {CLASSES, "zheng2002/tfrc-receiver-trace", RING, EXPLAINED, *CASES, *MANAGED, *PACKETS}
 """Others: below."""
 
 

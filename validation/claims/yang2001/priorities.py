@@ -408,12 +408,6 @@ def disciplines() -> Effects:
             columns[discipline] = sum(t.mean(axis=1) for t in tables) / len(tables)
         return pd.DataFrame(columns)
 
-    def against(frame: pd.DataFrame, discipline: str, sign: float) -> Estimates:
-        others = [d for d in DISCIPLINES if d != discipline]
-        return tuple(
-            of_runs((sign * (frame[d] / frame[discipline] - 1.0)).to_numpy()) for d in others
-        )
-
     mixed = ("cc/be", "ts/be", "be/be")
 
     def groups(times: Times) -> dict[str, pd.DataFrame]:
@@ -430,12 +424,12 @@ def disciplines() -> Effects:
     def statements(times: Times) -> dict[str, Estimates]:
         udp, cc, tcp, cc_udp, mixed_ts, ts, ts_udp = groups(times).values()
         return {
-            "fcfs": against(udp, "FCFS", 1.0),
-            "drr": against(cc, "DRR", -1.0) + against(tcp, "DRR", -1.0),
-            "red": against(tcp, "RED", 1.0),
-            "sfq": against(udp, "SFQ", -1.0) + against(cc_udp, "SFQ", -1.0),
-            "drr_ts": against(mixed_ts, "DRR", 1.0),
-            "red_ts": against(ts, "RED", -1.0) + against(ts_udp, "RED", 1.0),
+            "fcfs": _against(udp, "FCFS", 1.0),
+            "drr": _against(cc, "DRR", -1.0) + _against(tcp, "DRR", -1.0),
+            "red": _against(tcp, "RED", 1.0),
+            "sfq": _against(udp, "SFQ", -1.0) + _against(cc_udp, "SFQ", -1.0),
+            "drr_ts": _against(mixed_ts, "DRR", 1.0),
+            "red_ts": _against(ts, "RED", -1.0) + _against(ts_udp, "RED", 1.0),
         }
 
     found = groups(seen)
@@ -457,6 +451,12 @@ def disciplines() -> Effects:
         },
         readings=with_short_queues(statements),
     )  # fmt: skip
+
+
+def _against(frame: pd.DataFrame, discipline: str, sign: float) -> Estimates:
+    """Return by how much the time under each other discipline exceeds that under this one; ``sign`` -1: is below it."""
+    others = [d for d in DISCIPLINES if d != discipline]
+    return tuple(of_runs((sign * (frame[d] / frame[discipline] - 1.0)).to_numpy()) for d in others)
 
 
 def _of_udp(parameter: str, value: int) -> Estimate:

@@ -21,7 +21,7 @@ from validation.claims.effect_claims import (
     where,
 )
 from validation.claims.zheng2002 import level
-from validation.claims.zheng2002.pairs import GENTLE, QUARTER, TCP, TFRC
+from validation.claims.zheng2002.pairs import EXCHANGED, GENTLE, QUARTER, TCP, TFRC
 from validation.claims.zheng2002.red import (
     BY_EVENTS,
     WITH_TIMER,
@@ -38,6 +38,8 @@ SLOW, FAST = "zheng2002/friendliness-15", "zheng2002/friendliness-60"
 LATER = "zheng2002/friendliness-15-seeds"
 """Further seeds of pairs whose gaps five seeds left open."""
 SENSITIVITY = "zheng2002/sensitivity"
+CHANGED = {SLOW: "zheng2002/exchanged-15", FAST: "zheng2002/exchanged-60"}
+"""The cases with a and b exchanged, by the default's."""
 DELAYS, MORE_DELAYS = "zheng2002/access-delay", "zheng2002/access-delay-seeds"
 OWN = (4, 16, 64)
 """Flows of each kind at hopflow's packet level; on the fast link the last two."""
@@ -56,6 +58,8 @@ def gap(
     """Return the logarithm of the ratio of the rates of two kinds, by the flows of each."""
     chosen = reading if one != TFRC else "1-b"
     cases = (SLOW, LATER) if case == SLOW and more_seeds else (case,)
+    if reading == EXCHANGED:
+        cases = (CHANGED[case],)
     frame = pd.concat([where(each, pair=f"{one} with {other}", reading=chosen) for each in cases])
     rates = frame.groupby(["number", "seed", "kind"])["rate"].mean().unstack()  # noqa: PD010
     ratio = (rates[one] / rates[other]).map(math.log)
@@ -77,16 +81,15 @@ def size(gap: Estimate) -> Estimate:
     return gap if gap.value >= 0.0 else -gap
 
 
-@effects("Z11", QUARTER, TCP, cases=(SLOW, FAST, SENSITIVITY), equal=True)
-@effects("Z12", QUARTER, TFRC, cases=(SLOW, FAST, LATER), equal=True)
+@effects("Z11", QUARTER, TCP, cases=(SLOW, FAST, SENSITIVITY, *CHANGED.values()), equal=True)
+@effects("Z12", QUARTER, TFRC, cases=(SLOW, FAST, LATER, *CHANGED.values()), equal=True)
 @effects("Z13", TFRC, TCP, cases=(SLOW, FAST, SENSITIVITY, LATER), equal=True)
 def growing_numbers(one: str, other: str) -> Effects:
     """Measure the gap between two kinds, and the loss, by the number of flows."""
 
     def statements(reading: str) -> dict[str, Statement]:
         slow, fast = (gap(case, one, other, reading) for case in (SLOW, FAST))
-        chosen = reading if one != TFRC else "1-b"
-        lost = by(where(SLOW, "link", pair=f"{one} with {other}", reading=chosen), "number", "loss")
+        lost = _lost(one, other, reading)
         closer = [difference(size(slow[n]), size(fast[n])) for n in BOTH]
         own, wide = modelled(one, other, list(slow)), modelled(one, other, list(fast), FAST_LINK)
         losses = [fixed_point(Group(one, n), Group(other, n)).loss for n in lost]
@@ -135,8 +138,18 @@ def growing_numbers(one: str, other: str) -> Effects:
             "level": levels(one, other),
             "five": gap(SLOW, one, other, more_seeds=False)[FEW[0]],
         },
-        readings={} if one == TFRC else {READING: statements("b")},
+        readings={} if one == TFRC else {
+            name: {key: Statement(each.packets, equal=each.equal) for key, each in statements(how).items()}
+            for name, how in ((READING, "b"), (EXCHANGED, EXCHANGED))
+        },
     )  # fmt: skip
+
+
+def _lost(one: str, other: str, reading: str) -> dict[int, Estimate]:
+    """Return the loss of a pair on the slow link, by the flows of each kind."""
+    case = CHANGED[SLOW] if reading == EXCHANGED else SLOW
+    chosen = reading if one != TFRC else "1-b"
+    return by(where(case, "link", pair=f"{one} with {other}", reading=chosen), "number", "loss")
 
 
 def _beside(found: dict[int, Estimate], model: dict[int, Estimate]) -> Curve:
@@ -197,6 +210,10 @@ ACCESS = tuple(0.002 + 0.0025 * n for n in range(8))
 """Access delays of Figs. 17 to 21, s."""
 
 
+AT_DELAYS = ((GENTLE, TCP), (QUARTER, TCP), (GENTLE, TFRC), (QUARTER, TFRC), (TFRC, TCP))
+"""The pairs of Figs. 17 to 21."""
+
+
 def by_delay(one: str, other: str) -> dict[str, list[float]]:
     """Return the rates of both kinds by access delay, by the fixed point of RED, packets/s."""
     groups = [Group(kind, 1, 0.04 + 4.0 * delay) for kind in (one, other) for delay in ACCESS]
@@ -207,78 +224,78 @@ def by_delay(one: str, other: str) -> dict[str, list[float]]:
 @effects("Z14", cases=(DELAYS, MORE_DELAYS))
 def growing_delays() -> Effects:
     """Measure rate and variance by the access delay."""
-    pairs = ((GENTLE, TCP), (QUARTER, TCP), (GENTLE, TFRC), (QUARTER, TFRC), (TFRC, TCP))
-
-    def statements(reading: str, least: float = 0.0) -> dict[str, Statement]:
-        rates, variances, above, smooth = [], [], [], []
-        names = "rate", "variance", "order", "smoother"
-        model: dict[str, list[Estimate]] = {name: [] for name in names}
-        for lower, upper in pairs:
-            chosen = "1-b" if lower == TFRC else reading
-            frame = _by_distance(f"{lower} with {upper}", chosen)
-            for kind in (lower, upper):
-                flows = frame[frame["kind"] == kind]
-                rates.append(_fall(by(flows, "access_delay", "rate")))
-                variances.append(_fall(by(flows, "access_delay", "rate_variance")))
-            first, second = (lower, upper) if lower == TFRC else (upper, lower)
-            above.append(_above(frame, first, second))
-            smooth.append(_smoother(frame, first, second))
-            own = by_delay(lower, upper)
-            for kind in (lower, upper):
-                falls = [a - b for a, b in itertools.pairwise(own[kind])]
-                model["rate"] += [Estimate(fall, 0.0) for fall in falls]
-                square = [(variation(kind) * rate) ** 2 for rate in own[kind]]
-                model["variance"] += [Estimate(a - b, 0.0) for a, b in itertools.pairwise(square)]
-            apart = sum(own[first]) / sum(own[second]) - 1.0
-            model["order"].append(Estimate(apart + least, 0.0))
-            rough = (
-                sum((variation(kind) * rate) ** 2 for rate in own[kind]) for kind in (first, second)
-            )
-            one, other = rough
-            model["smoother"].append(Estimate(other / one - 1.0, 0.0))
-        packets = [_level(lower, upper) for lower, upper in pairs[:2]]
-        return {
-            "rate": Statement(
-                tuple(rates),
-                tuple(model["rate"]),
-                level=tuple(e for each in packets for e in each[0]),
-            ),
-            "variance": Statement(
-                tuple(variances),
-                tuple(model["variance"]),
-                level=tuple(e for each in packets for e in each[1]),
-            ),
-            "order": Statement(
-                tuple(beyond(e, -least) for e in above),
-                tuple(model["order"]),
-                level=tuple(beyond(each[2], -least) for each in packets),
-            ),
-            "smoother": Statement(
-                tuple(smooth), tuple(model["smoother"]), level=tuple(each[3] for each in packets)
-            ),
-        }
-
     shown = _by_distance(f"{TFRC} with {TCP}", "1-b")
     curves = {
         kind: by(shown[shown["kind"] == kind], "access_delay", "rate") for kind in (TFRC, TCP)
     }
     ends = {kind: list(found.values()) for kind, found in curves.items()}
     return Effects(
-        statements("1-b"),
+        _by_delay("1-b"),
         {
             kind: Curve(list(found), list(found.values()), by_delay(TFRC, TCP)[kind])
             for kind, found in curves.items()
         },
         ("access delay (s)", "rate (packets/s)"),
         values={
-            "ends": ends, "pairs": len(pairs),
+            "ends": ends, "pairs": len(AT_DELAYS),
             "rough": by(_by_distance(f"{GENTLE} with {TCP}", "1-b"), "kind", "rate_cov"),
         },
         readings={
-            READING: statements("b"),
-            CLOSE: {"order": statements("1-b", EQUAL)["order"]},
+            READING: _by_delay("b"),
+            CLOSE: {"order": _by_delay("1-b", EQUAL)["order"]},
         },
     )  # fmt: skip
+
+
+def _by_delay(reading: str, least: float = 0.0) -> dict[str, Statement]:
+    """Return the statements on growing delays in a reading; rates may be lower by a part ``least``."""
+    rates, variances, above, smooth = [], [], [], []
+    names = "rate", "variance", "order", "smoother"
+    model: dict[str, list[Estimate]] = {name: [] for name in names}
+    for lower, upper in AT_DELAYS:
+        chosen = "1-b" if lower == TFRC else reading
+        frame = _by_distance(f"{lower} with {upper}", chosen)
+        for kind in (lower, upper):
+            flows = frame[frame["kind"] == kind]
+            rates.append(_fall(by(flows, "access_delay", "rate")))
+            variances.append(_fall(by(flows, "access_delay", "rate_variance")))
+        first, second = (lower, upper) if lower == TFRC else (upper, lower)
+        above.append(_above(frame, first, second))
+        smooth.append(_smoother(frame, first, second))
+        own = by_delay(lower, upper)
+        for kind in (lower, upper):
+            falls = [a - b for a, b in itertools.pairwise(own[kind])]
+            model["rate"] += [Estimate(fall, 0.0) for fall in falls]
+            square = [(variation(kind) * rate) ** 2 for rate in own[kind]]
+            model["variance"] += [Estimate(a - b, 0.0) for a, b in itertools.pairwise(square)]
+        apart = sum(own[first]) / sum(own[second]) - 1.0
+        model["order"].append(Estimate(apart + least, 0.0))
+        rough = (
+            sum((variation(kind) * rate) ** 2 for rate in own[kind]) for kind in (first, second)
+        )
+        one, other = rough
+        model["smoother"].append(Estimate(other / one - 1.0, 0.0))
+    packets = [_level(lower, upper) for lower, upper in AT_DELAYS[:2]]
+    return {
+        "rate": Statement(
+            tuple(rates),
+            tuple(model["rate"]),
+            level=tuple(e for each in packets for e in each[0]),
+        ),
+        "variance": Statement(
+            tuple(variances),
+            tuple(model["variance"]),
+            level=tuple(e for each in packets for e in each[1]),
+        ),
+        "order": Statement(
+            tuple(beyond(e, -least) for e in above),
+            tuple(model["order"]),
+            level=tuple(beyond(each[2], -least) for each in packets),
+        ),
+        "smoother": Statement(
+            tuple(smooth), tuple(model["smoother"]), level=tuple(each[3] for each in packets)
+        ),
+    }
 
 
 CLOSE = "differences of the rates up to a tenth do not count"

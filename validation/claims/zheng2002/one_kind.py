@@ -196,53 +196,9 @@ def _ends(case: str) -> tuple[Estimate, Estimate]:
 @effects("Z05", cases=(MANY, LOW, *(f"zheng2002/{case}" for case in LAWS.values())), least=VISIBLE)
 def kinds_of_flows() -> Effects:
     """Measure utilisation and loss of flows of one kind."""
-
-    def statements(case: str, reading: str) -> dict[str, Statement]:
-        used, lost = (
-            {rule: _by_number(case, reading, rule, column) for rule in RULES}
-            for column in ("utilisation", "loss")
-        )
-        pairs = list(itertools.pairwise(RULES))
-        numbers = list(used[RULES[0]])
-        order = [beyond(difference(used[a][n], used[b][n]), VISIBLE) for a, b in pairs
-                 for n in numbers]  # fmt: skip
-        reverse = [difference(lost[b][n], lost[a][n]) for a, b in pairs for n in numbers]
-        worse = [difference(lost[r][b], lost[r][a]) for r in RULES
-                 for a, b in itertools.pairwise(numbers)]  # fmt: skip
-        falls = [beyond(difference(used[r][a], used[r][b]), VISIBLE) for r in RULES
-                 for a, b in ((numbers[0], numbers[-1]),)]  # fmt: skip
-        model = {rule: _losses(case, rule, numbers) for rule in RULES}
-        own = {rule: own_by_number(rule) for rule in SENDERS}
-        apart = [(own[a], own[b]) for a, b in itertools.pairwise(own)]
-        above = [
-            beyond(difference(a[n], b[n]), VISIBLE) for (a, _), (b, _) in apart for n in NUMBERS
-        ]
-        orders = [b - a for one, two in pairs for a, b in zip(model[one], model[two], strict=True)]
-        return {
-            "utilisation": Statement(tuple(order), level=tuple(above), least=VISIBLE),
-            "loss": Statement(
-                tuple(reverse),
-                tuple(Estimate(round(x, 6), 0.0) for x in orders),
-                level=tuple(difference(b[n], a[n]) for (_, a), (_, b) in apart for n in NUMBERS),
-            ),
-            "falls": Statement(
-                tuple(falls),
-                level=tuple(
-                    beyond(difference(own[rule][0][NUMBERS[0]], own[rule][0][NUMBERS[-1]]), VISIBLE)
-                    for rule in own
-                ),
-                least=VISIBLE,
-            ),
-            "worse": Statement(
-                tuple(worse),
-                tuple(e for r in RULES for e in _grows(model[r])),
-                level=_steps([lost for _, lost in own.values()]),
-            ),
-        }
-
     lost = {rule: _by_number(MANY, "1-b", rule, "loss") for rule in RULES}
     return Effects(
-        statements(MANY, "1-b"),
+        _of_kinds(MANY, "1-b"),
         {
             rule: Curve(list(values), list(values.values()), _losses(MANY, rule, list(values)))
             for rule, values in lost.items()
@@ -257,8 +213,51 @@ def kinds_of_flows() -> Effects:
             "own": {rule: own_by_number(rule)[1] for rule in SENDERS},
             "order": sorted(RULES, key=lambda rule: lost[rule][max(lost[rule])].value),
         },
-        readings={name: statements(*what) for name, what in OTHERS.items()},
+        readings={name: _of_kinds(*what) for name, what in OTHERS.items()},
     )
+
+
+def _of_kinds(case: str, reading: str) -> dict[str, Statement]:
+    """Return the statements on flows of one kind in a reading."""
+    used, lost = (
+        {rule: _by_number(case, reading, rule, column) for rule in RULES}
+        for column in ("utilisation", "loss")
+    )
+    pairs = list(itertools.pairwise(RULES))
+    numbers = list(used[RULES[0]])
+    order = [beyond(difference(used[a][n], used[b][n]), VISIBLE) for a, b in pairs
+             for n in numbers]  # fmt: skip
+    reverse = [difference(lost[b][n], lost[a][n]) for a, b in pairs for n in numbers]
+    worse = [difference(lost[r][b], lost[r][a]) for r in RULES
+             for a, b in itertools.pairwise(numbers)]  # fmt: skip
+    falls = [beyond(difference(used[r][a], used[r][b]), VISIBLE) for r in RULES
+             for a, b in ((numbers[0], numbers[-1]),)]  # fmt: skip
+    model = {rule: _losses(case, rule, numbers) for rule in RULES}
+    own = {rule: own_by_number(rule) for rule in SENDERS}
+    apart = [(own[a], own[b]) for a, b in itertools.pairwise(own)]
+    above = [beyond(difference(a[n], b[n]), VISIBLE) for (a, _), (b, _) in apart for n in NUMBERS]
+    orders = [b - a for one, two in pairs for a, b in zip(model[one], model[two], strict=True)]
+    return {
+        "utilisation": Statement(tuple(order), level=tuple(above), least=VISIBLE),
+        "loss": Statement(
+            tuple(reverse),
+            tuple(Estimate(round(x, 6), 0.0) for x in orders),
+            level=tuple(difference(b[n], a[n]) for (_, a), (_, b) in apart for n in NUMBERS),
+        ),
+        "falls": Statement(
+            tuple(falls),
+            level=tuple(
+                beyond(difference(own[rule][0][NUMBERS[0]], own[rule][0][NUMBERS[-1]]), VISIBLE)
+                for rule in own
+            ),
+            least=VISIBLE,
+        ),
+        "worse": Statement(
+            tuple(worse),
+            tuple(e for r in RULES for e in _grows(model[r])),
+            level=_steps([lost for _, lost in own.values()]),
+        ),
+    }
 
 
 def _steps(found: list[dict[int, Estimate]]) -> tuple[Estimate, ...]:

@@ -22,7 +22,9 @@ from validation.claims.zheng2002 import level
 from validation.claims.zheng2002.red import BY_EVENTS, WITH_TIMER, Group, fixed_point, variation
 from validation.statistics import Estimate, combine, difference, of_runs
 
-CASE = "zheng2002/pairs-8x8"
+CASE, OTHER = "zheng2002/pairs-8x8", "zheng2002/exchanged-8x8"
+EXCHANGED = "a and b exchanged"
+"""The reading of the caption of the paper's Fig. 7, which has TCP(1/8,1/5)."""
 SENSITIVITY = "zheng2002/sensitivity"
 HALF, SAME = 0.5, 1.0
 ALIKE = 0.2
@@ -30,6 +32,7 @@ ALIKE = 0.2
 READINGS: dict[str, dict[str, Any]] = {
     "ns-2's decrease setting is b": {"reading": "b"},
     "with background traffic": {"background": 5},
+    EXCHANGED: {"reading": EXCHANGED},
 }
 VALUES = {"TCP(1/5,1/8)": (1 / 5, 1 / 8), "TCP(3/7,1/4)": (3 / 7, 1 / 4)}
 """a and b of the gentle rules."""
@@ -55,6 +58,7 @@ def _by_kind(frame: pd.DataFrame) -> pd.DataFrame:
     found = {
         "rate": groups["rate"].mean(),
         "rough": groups["rate_cov"].mean(),
+        "variance": groups["rate_variance"].mean(),
         "apart": groups["rate"].std() / groups["rate"].mean(),
     }
     wide: Any = pd.DataFrame(found).unstack()  # noqa: PD010
@@ -71,6 +75,9 @@ def pair(one: str, other: str, **reading: Any) -> pd.DataFrame:
     } | reading
     if TFRC in one:
         chosen["reading"] = "1-b"
+    if chosen["reading"] == EXCHANGED:
+        del chosen["background"]
+        return kinds(OTHER, **chosen)
     return kinds(CASE, **chosen)
 
 
@@ -80,8 +87,20 @@ def ratio(found: pd.DataFrame, one: str, other: str) -> Estimate:
 
 
 def smoother(found: pd.DataFrame, one: str, other: str) -> Estimate:
-    """Return by how much the rate of one kind varies less over time than that of the other."""
-    return of_runs(found["rough"][other] - found["rough"][one])
+    """Return by how much one kind is smoother than the other, by the measure that the paper has for the pair.
+
+    Beside TCP the variance of the rate, beside TFRC that over its mean squared, by its root; relative
+    to that of the first kind.
+    """
+    measure = found["rough" if other == TFRC else "variance"]
+    return of_runs(measure[other] / measure[one] - 1.0)
+
+
+def smoother_by_law(one: str, other: str, reading: str) -> float:
+    """Return the same by the square-root law of both kinds at the same loss, with independent losses."""
+    b = None if one == TFRC else values_of(one, reading)[1]
+    apart = variation(other) / variation(one, b=b)
+    return apart - 1.0 if other == TFRC else (apart / derived(one, reading)) ** 2 - 1.0
 
 
 def levelled(
@@ -100,39 +119,46 @@ def levelled(
     return {key: replace(each, level=(found[key],)) for key, each in said.items()}
 
 
-def derived(one: str, *, kept: bool = False) -> float:
+def values_of(one: str, reading: str) -> tuple[float, float]:
+    """Return a and b of a gentle rule in a reading: as defined, b kept instead of 1 - b, or both exchanged."""
+    a, b = VALUES[one]
+    if reading == EXCHANGED:
+        return b, a
+    return a, 1.0 - b if reading == "b" else b
+
+
+def derived(one: str, reading: str = "1-b") -> float:
     """Return the ratio to TCP's throughput at the same loss, by the square-root law of TCP(a,b).
 
-    ``kept``: the window falls to b of its peak instead of 1 - b. TFRC has TCP's law (RFC 5348).
+    TFRC has TCP's law (RFC 5348).
     """
     if one == TFRC:
         return 1.0
-    a, b = VALUES[one]
-    b = 1.0 - b if kept else b
+    a, b = values_of(one, reading)
     return math.sqrt(a * (2.0 - b) / (2.0 * b) / 1.5)
 
 
-@effects("Z06", GENTLE, TCP, HALF, 1, cases=(CASE,), equal=True)
-@effects("Z07", QUARTER, TCP, HALF, 1, cases=(CASE, SENSITIVITY), equal=True)
-@effects("Z08", GENTLE, TFRC, HALF, -1, cases=(CASE,), equal=True)
-@effects("Z09", QUARTER, TFRC, HALF, -1, cases=(CASE,), equal=True)
+@effects("Z06", GENTLE, TCP, HALF, 1, cases=(CASE, OTHER), equal=True)
+@effects("Z07", QUARTER, TCP, HALF, 1, cases=(CASE, OTHER, SENSITIVITY), equal=True)
+@effects("Z08", GENTLE, TFRC, HALF, -1, cases=(CASE, OTHER), equal=True)
+@effects("Z09", QUARTER, TFRC, HALF, -1, cases=(CASE, OTHER), equal=True)
 @effects("Z10", TFRC, TCP, SAME, 1, cases=(CASE, SENSITIVITY), equal=True)
 def share_beside(one: str, other: str, share: float, sign: int) -> Effects:
     """Measure the share of one kind beside another, and which of them is smoother."""
 
     def statements(
-        found: pd.DataFrame, gentle: Estimate | None, *, kept: bool = False
+        found: pd.DataFrame, gentle: Estimate | None, how: str = "1-b"
     ) -> dict[str, Statement]:
-        mine, law = ratio(found, one, other), Estimate(derived(one, kept=kept), 0.0)
+        mine, law = ratio(found, one, other), Estimate(derived(one, how), 0.0)
         said = {
             "share": Statement((deviation(mine, share),), (deviation(law, share),), equal=True),
             "smooth": Statement(
                 (combine((smoother(found, one, other),), (sign,)),),
-                (Estimate(sign * (variation(other) - variation(one)), 0.0),),
+                (Estimate(sign * smoother_by_law(one, other, how), 0.0),),
             ),
         }
         if gentle is not None:
-            more = derived(QUARTER, kept=kept) - derived(GENTLE, kept=kept)
+            more = derived(QUARTER, how) - derived(GENTLE, how)
             said["more"] = Statement((difference(mine, gentle),), (Estimate(round(more, 9), 0.0),))
         return said
 
@@ -142,14 +168,15 @@ def share_beside(one: str, other: str, share: float, sign: int) -> Effects:
 
     found = pair(one, other)
     others = {
-        name: statements(pair(one, other, **reading), gentle(**reading), kept="reading" in reading)
+        name: statements(
+            pair(one, other, **reading), gentle(**reading), reading.get("reading", "1-b")
+        )
         for name, reading in READINGS.items()
         if not (TFRC in one and "reading" in reading)
     }
     rates, rough = (
         [of_runs(found[column][kind]) for kind in (one, other)] for column in ("rate", "rough")
     )
-    reversed_ = pair(one, other, reading="b")
     own = at_packet_level(one, other)
     return Effects(
         levelled(statements(found, gentle()), one, other, share, sign),
@@ -163,8 +190,7 @@ def share_beside(one: str, other: str, share: float, sign: int) -> Effects:
             "more": (one, other) == (QUARTER, TCP),
             "rough": rough, "varied": [variation(one), variation(other)],
             "own_rough": [] if own is None else [of_runs(own["rough"][kind]) for kind in (one, other)],
-            "derived": derived(one), "kept": derived(one, kept=True),
-            "reversed": None if TFRC in one else ratio(reversed_, one, other),
+            **in_other_readings(one, other),
             "settings": settings(one, other),
             "switched": switched() if (one, other) == (TFRC, TCP) else {},
         },
@@ -182,7 +208,7 @@ def _ratios(
         "ns-2": Curve(
             list(named),
             [ratio(pair(one, other, **reading), one, other) for reading in named.values()],
-            [derived(one, kept="reading" in reading) for reading in named.values()],
+            [derived(one, reading.get("reading", "1-b")) for reading in named.values()],
         )
     }
     if own is not None:
@@ -192,6 +218,17 @@ def _ratios(
 
 DEFAULT = "as read here"
 """The name of the default reading."""
+
+
+def in_other_readings(one: str, other: str) -> dict[str, Any]:
+    """Return the ratio of the rates by the square-root law and in ns-2, with b kept and with a and b exchanged."""
+    if one == TFRC:
+        return {"derived": 1.0, "reversed": None}
+    kept, exchanged = (ratio(pair(one, other, reading=how), one, other) for how in ("b", EXCHANGED))
+    return {
+        "derived": derived(one), "reversed": kept, "kept": derived(one, "b"),
+        "exchanged": exchanged, "exchanged_law": derived(one, EXCHANGED),
+    }  # fmt: skip
 
 
 def switched() -> dict[str, float]:
@@ -246,7 +283,11 @@ def flows_of_one_kind() -> Effects:
             "rest": mean([e for name, e in found.items() if name not in EXCEPTIONS]),
             "without": without_timeouts(GENTLE, TFRC), "others": without_timeouts(QUARTER, TFRC),
         },
-        readings={name: statements(apart(**reading)) for name, reading in READINGS.items()},
+        readings={
+            name: statements(apart(**reading))
+            for name, reading in READINGS.items()
+            if name != EXCHANGED
+        },
     )  # fmt: skip
 
 

@@ -135,18 +135,18 @@ def fixed_point(*groups: Group, link: Link = SLOW) -> FixedPoint:
     return at(float(brentq(excess, *ends, xtol=1e-9)))
 
 
-def variation(kind: str, *, periodic: bool = False) -> float:
+def variation(kind: str, *, periodic: bool = False, b: float | None = None) -> float:
     """Return the standard deviation of a flow's rate over its mean, in the limit of few losses.
 
     With independent losses: of TCP(a,b), whose windows between w and (1 - b)w have the moments of V.
     Dumas, F. Guillemin, P. Robert, A Markovian analysis of additive-increase multiplicative-decrease
     algorithms, 2002; of TFRC, the root of an average of eight exponential intervals (RFC 5348).
-    With periodic losses: of a saw tooth, and of a constant.
+    With periodic losses: of a saw tooth, and of a constant. ``b``: the part given up, None: the kind's.
     """
     if kind == "TFRC":
         weights = np.asarray(interval_weights(8))
         return 0.0 if periodic else 0.5 * math.sqrt(float((weights**2).sum())) / weights.sum()
-    b = {"TCP(1,1/2)": 1 / 2, "TCP(1/5,1/8)": 1 / 8, "TCP(3/7,1/4)": 1 / 4}[kind]
+    b = b or {"TCP(1,1/2)": 1 / 2, "TCP(1/5,1/8)": 1 / 8, "TCP(3/7,1/4)": 1 / 4}[kind]
     if periodic:
         return b / (math.sqrt(12.0) * (1.0 - b / 2.0))
     kept = 1.0 - b

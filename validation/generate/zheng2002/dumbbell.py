@@ -173,11 +173,17 @@ PARAMETERS: dict[str, tuple[float | str, str]] = {
 }
 
 
+EXCHANGED = "a and b exchanged"
+"""The reading of TCP(a,b) with a as the part that is given up, as the caption of the paper's Fig. 7 has it."""
+
+
 def spec(kind: str, number: int, reading: str) -> str:
     """Return the flows of one kind in the notation of ``dumbbell.tcl``."""
     if kind == "TFRC":
         return f"tfrc/0/0/{number}"
     increase, decrease = AB[kind]
+    if reading == EXCHANGED and kind != "TCP(1,1/2)":
+        increase, decrease = decrease, increase
     kept = decrease if reading == "b" else 1 - decrease
     return f"sack/{increase!r}/{kept!r}/{number}"
 

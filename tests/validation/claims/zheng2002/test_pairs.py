@@ -28,7 +28,7 @@ def test_a_of_b_gives_the_response_of_tcp() -> None:
 
 
 def test_a_window_that_keeps_b_gets_about_half() -> None:
-    assert derived(QUARTER, kept=True) == pytest.approx(0.488, abs=1e-3)
+    assert derived(QUARTER, "b") == pytest.approx(0.488, abs=1e-3)
 
 
 def test_what_timeouts_explain_is_taken_from_the_deviation_only() -> None:

@@ -16,6 +16,8 @@ def test_readings_of_the_decrease() -> None:
     assert dumbbell.spec("TCP(1/5,1/8)", 8, "1-b") == "sack/0.2/0.875/8"
     assert dumbbell.spec("TCP(1/5,1/8)", 8, "b") == "sack/0.2/0.125/8"
     assert dumbbell.spec("TFRC", 8, "b") == "tfrc/0/0/8"
+    assert dumbbell.spec("TCP(1/5,1/8)", 8, dumbbell.EXCHANGED) == "sack/0.125/0.8/8"
+    assert dumbbell.spec("TCP(1,1/2)", 8, dumbbell.EXCHANGED) == "sack/1.0/0.5/8"
 
 
 def test_packets_that_are_not_conserved_are_an_error() -> None:

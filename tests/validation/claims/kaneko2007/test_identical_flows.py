@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from validation.claims.kaneko2007.three_flows import assigned, fits, printed_splits
+from validation.claims.kaneko2007.identical_flows import assigned, fits, printed_splits
 from validation.records import rows
 
 
