@@ -33,7 +33,7 @@ OURS = ("excused_cases.csv", "without_packet_level.csv", "without_explanation.cs
         "SOURCES.md")  # fmt: skip
 """Files of ``published`` that runs write or that excuse; the ledger and the tables of others are protected."""
 MANIFEST = "manifest.txt"
-MANIFEST_SHA256 = "a2e40f81f72e94b9fb194272dec5d66324b11f81515af51050a7481c2b5e6215"
+MANIFEST_SHA256 = "8525c5ce119f079947e3208a15cfe33dc454b4eef993a1feb381e0be5b60980e"
 """The SHA-256 of the manifest; `validation.generate` prints it when a case was made anew."""
 
 PUBLISHED_SHA256 = "bb66c3fe2415737a8d12eb6b7923cdd4b263c7130ba8b6da8cbbda50028d0c7d"
