@@ -8,14 +8,23 @@ tau and omega log-uniform, and all three are inferred together.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import betainc, betaln, logsumexp, ndtr
 
-__all__ = ["COVERAGE", "Posterior", "evidence_of", "held_out", "infer", "joined", "of_words"]
+__all__ = [
+    "COVERAGE",
+    "ERRORS",
+    "Posterior",
+    "evidence_of",
+    "held_out",
+    "infer",
+    "joined",
+    "of_words",
+]
 
 Values = NDArray[np.float64]
 ERRORS: Values = np.geomspace(0.01, 1.5, 16)
@@ -100,7 +109,13 @@ class Posterior:
         return int((abs(at - 0.5) <= COVERAGE / 2).sum())
 
 
-def infer(residuals: Values, noise: Values, groups: Sequence[str] | None = None) -> Posterior:
+def infer(
+    residuals: Values,
+    noise: Values,
+    groups: Sequence[str] | None = None,
+    known: Mapping[str, float] | None = None,
+    tried: Values = ERRORS,
+) -> Posterior:
     """Return the weights of settings, and the errors of the model.
 
     Parameters
@@ -111,6 +126,10 @@ def infer(residuals: Values, noise: Values, groups: Sequence[str] | None = None)
         Standard deviation of the known noise of each cell, in logarithms, shape (C,).
     groups
         Group of each cell; None: no cells share an error.
+    known
+        Standard deviation of the known error that the cells of a group share, by group; None: there is none.
+    tried
+        Standard deviations of the errors of the model that are tried.
 
     Examples
     --------
@@ -121,13 +140,14 @@ def infer(residuals: Values, noise: Values, groups: Sequence[str] | None = None)
     True
     """
     names = np.array(groups if groups is not None else [""] * residuals.shape[1])
-    shared = ERRORS if groups is not None else np.zeros(1)
-    errors = np.array([(tau, omega) for tau in ERRORS for omega in shared])
+    omegas = tried if groups is not None else np.zeros(1)
+    errors = np.array([(tau, omega) for tau in tried for omega in omegas])
     logs = np.zeros((len(residuals), len(errors)))
     for name in dict.fromkeys(names):
-        own = names == name
+        own, common = names == name, (known or {}).get(str(name), 0.0)
         for n, (tau, omega) in enumerate(errors):
-            logs[:, n] += _log_density(residuals[:, own], noise[own] ** 2 + tau**2, omega**2)
+            shared = omega**2 + common**2
+            logs[:, n] += _log_density(residuals[:, own], noise[own] ** 2 + tau**2, shared)
     return Posterior(logs, errors)
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Choice", "Open", "Range", "points", "sobol", "values_at"]
+__all__ = ["Choice", "Open", "Range", "points", "snapped", "sobol", "values_at"]
 
 Value = int | float | str
 Values = NDArray[np.float64]
@@ -111,6 +111,22 @@ def values_at(parameters: Sequence[Open], u: Sequence[float] | Values) -> dict[s
 def points(parameters: Sequence[Open], settings: Sequence[Mapping[str, Value]]) -> Values:
     """Return the points of the unit cube of settings, shape (settings, parameters)."""
     return np.array([[p.coordinate(each[p.name]) for p in parameters] for each in settings])
+
+
+def snapped(parameters: Sequence[Open], cube: Values) -> Values:
+    """Return points of the unit cube with the coordinates of alternatives in place of what stands for them.
+
+    Parameters
+    ----------
+    cube
+        Shape (points, parameters), each in [0, 1].
+    """
+    found = cube.copy()
+    for n, each in enumerate(parameters):
+        if isinstance(each, Choice):
+            last = len(each.alternatives) - 1
+            found[:, n] = np.minimum(np.floor(cube[:, n] * (last + 1)), last) / last
+    return found
 
 
 def sobol(parameters: Sequence[Open], number: int, seed: int) -> list[dict[str, Value]]:

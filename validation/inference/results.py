@@ -70,7 +70,7 @@ class Inference:
         Printed numbers and sentences used, set aside, and those of the latter that agree: numbers inside of their
         90 % intervals, sentences that are kept in more than half of the weight.
     effective
-        Effective number of the settings that were weighted.
+        Effective number of the settings that were weighted; of settings drawn from the posterior, how many differ.
     model_errors
         Standard deviations of the model's error, of a cell and of a group of cells, in logarithms.
     best

@@ -51,3 +51,21 @@ def test_ns3_is_looked_for_where_it_is_said_to_be(tmp_path: Path, monkeypatch) -
     (tmp_path / "include/ns3/core-module.h").touch()
     assert programs.ns3_folder() == tmp_path
     programs.ns3_folder.cache_clear()
+
+
+def test_a_script_that_sources_another_is_hashed_with_it() -> None:
+    program = programs.Ns2("priority_min_rto.tcl", sourced=("priority.tcl",))
+    assert [Path(name).name for name in programs.hashes(program)] == [
+        "priority_min_rto.tcl",
+        "priority.tcl",
+    ]
+    assert (
+        program.command(["seed", "1"]) == "ns validation/generate/ns2/priority_min_rto.tcl seed 1"
+    )
+
+
+def test_a_module_is_run_by_its_name(tmp_path: Path) -> None:
+    program = programs.Module("validation.inference.rule_pairs")
+    assert program.sources == ("validation/inference/rule_pairs.py",)
+    assert program.command(["seed", "1"]) == "python -m validation.inference.rule_pairs seed 1"
+    assert programs.Module("platform").run([], tmp_path).strip()

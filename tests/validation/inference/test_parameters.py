@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from validation.inference.designs import PARAMETERS
-from validation.inference.parameters import Choice, Range, points, sobol
+from validation.inference.parameters import Choice, Range, points, snapped, sobol, values_at
 
 
 def test_coordinates_invert_values() -> None:
@@ -32,3 +33,10 @@ def test_alternatives_are_equally_spaced_and_equally_probable() -> None:
 def test_fewer_points_are_the_first_of_more() -> None:
     pair = [Range("x", 1, 10, "", ""), Range("y", 0, 1, "", "", linear=True)]
     assert sobol(pair, 20, seed=3)[:8] == sobol(pair, 8, seed=3)
+
+
+def test_snapped_points_are_those_of_their_values() -> None:
+    mixed = [Choice("agent", ("a", "b", "c"), "", ""), Range("x", 0, 1, "", "", linear=True)]
+    cube = np.array([[0.0, 0.2], [0.4, 0.5], [0.99, 0.8], [1.0, 1.0]])
+    again = points(mixed, [values_at(mixed, u) for u in cube])
+    assert snapped(mixed, cube) == pytest.approx(again)

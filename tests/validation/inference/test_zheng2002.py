@@ -22,6 +22,17 @@ def test_the_setting_of_the_bundled_pairs_has_their_ratios() -> None:
         assert shares[claim].values[at] == pytest.approx(own[pair[0]] / own[pair[1]], rel=0.2)
 
 
+def test_known_noise_is_that_of_the_bundled_seeds() -> None:
+    """Ten seeds of nine pairs: a standard deviation of that many is known within 15 %."""
+    frame = table("zheng2002/pairs-8x8").query("background == 0")
+    spreads = []
+    for (pair, _), runs in frame.groupby(["pair", "reading"]):
+        rates = runs.groupby(["seed", "kind"])["rate"].mean().unstack()
+        one, other = str(pair).split(" with ")
+        spreads.append(np.log(rates[one] / rates[other]).std())
+    assert np.sqrt(np.mean(np.square(spreads))) == pytest.approx(zheng2002.NOISE, rel=0.15)
+
+
 def test_halves_are_reproduced_by_exchanged_parameters_alone() -> None:
     """The square-root law gives .61 and .55 for them, and 1.0 for what the paper defines."""
     every = settings("zheng2002")

@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+import shutil
+from pathlib import Path
+
+import pytest
+
+from validation import table
 from validation.generate.zheng2002.unstated_parameters import CASES
 from validation.inference.designs import settings
 
@@ -32,3 +38,12 @@ def test_thresholds_and_buffer_follow_the_lower_threshold() -> None:
     for run in CASE.runs:
         options = run["options"]
         assert (options["high"], options["buffer"]) == (3 * options["low"], 6 * options["low"])
+
+
+@pytest.mark.slow  # a run of ns-2 takes a second
+@pytest.mark.skipif(shutil.which("ns") is None, reason="ns-2 is not installed: apt-get install ns2")
+def test_ns2_repeats_the_bundled_rows(tmp_path: Path) -> None:
+    run = CASE.runs[-1]
+    (row,) = CASE.execute(run, tmp_path)["link"]
+    bundled = table(CASE.name, "link").iloc[-1]
+    assert row == {name: bundled[name] for name in row}

@@ -1,0 +1,99 @@
+"""yang2001's Table 4 at settings of a Sobol sequence over what the paper leaves open, by ns-2."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pandas as pd
+
+from validation.generate.cases import Calls, Case, Column, Rows, Run, Table
+from validation.generate.programs import Ns2, pairs
+from validation.generate.yang2001 import priority
+from validation.inference.designs import DESIGNS, SEEDS, YANG2001, settings
+
+__all__ = ["CASES"]
+
+PROGRAM = Ns2("priority_min_rto.tcl", sourced=("priority.tcl",))
+ENVIRONMENTS = ("be/be", "cc/be", "ts/be")
+"""Those with best effort: 144 of the 240 cells of Table 4."""
+TCP_FLOWS = 90
+"""Of each source: the middle of the paper's 81 to 99."""
+LIMIT = 30_000.0
+"""Simulated time at which a run ends at the latest, s."""
+SETTING = {"setting": Column("1", "number of the setting in the Sobol sequence, from 1")}
+INDEX = {**SETTING, "environment": priority.ENVIRONMENT["environment"], **priority.DISCIPLINE}
+
+
+def runs() -> list[Run]:
+    """Return a run for each setting and row of Table 4; the seed is the setting's number."""
+    return [
+        {
+            "setting": n, "environment": environment, "discipline": discipline,
+            "size": priority.MEGABYTE, "tcp_flows": TCP_FLOWS, "seed": n, "chosen": dict(setting),
+        }
+        for n, setting in enumerate(settings("yang2001"), 1)
+        for environment in ENVIRONMENTS
+        for discipline in priority.DISCIPLINES
+    ]  # fmt: skip
+
+
+def calls(run: Run) -> Calls:
+    """Return the options of ``priority_min_rto.tcl``; RED's upper threshold is three times the lower."""
+    own = {key: value for key, value in run.items() if key not in ("setting", "chosen")}
+    chosen = dict(run["chosen"])
+    chosen["red_max"] = 3 * chosen["red_min"]
+    return [pairs({**chosen, **priority.options(own)})]
+
+
+def read(run: Run, folder: Path, printed: Sequence[str]) -> dict[str, Rows]:
+    """Return the mean transfer time of each class of each source, and the setting once."""
+    found = priority.read(run, folder, printed)
+    frame = pd.DataFrame(found["flows"])
+    frame["kind"] = frame["protocol"] + frame["priority"].astype(str)
+    rows: Rows = []
+    for (source, mechanism, kind), flows in frame.groupby(["source", "mechanism", "kind"]):
+        times = flows["transfer_time"].astype(float)
+        rows.append(
+            {name: run[name] for name in INDEX}
+            | {
+                "source": source, "mechanism": mechanism, "kind": kind,
+                "time": round(float(times.fillna(LIMIT).mean()), 3), "flows": len(times),
+                "unfinished": int(times.isna().sum()),
+            }
+        )  # fmt: skip
+    first = (run["environment"], run["discipline"]) == (ENVIRONMENTS[0], priority.DISCIPLINES[0])
+    return {"times": rows, "settings": [{"setting": run["setting"], **run["chosen"]}] * first}
+
+
+CASES = (
+    Case(
+        name="yang2001/unstated-parameters",
+        title=f"Table 4's rows with best effort at {DESIGNS['yang2001']} settings of what the paper leaves open, 90 + 10 flows of 1 MB per source",
+        claims=("Y05", "Y06", "Y11"),
+        program=PROGRAM,
+        parameters=priority.DEFAULTS
+        | {each.name: (each.span, f"{each.unit} ({each.meaning})".strip()) for each in YANG2001}
+        | {"red_max": (3, "1 (multiple of red_min)"), "seed of the Sobol sequence": (SEEDS["yang2001"], "")},
+        tables={
+            "times": Table(
+                {**INDEX, "source": priority.WHO["source"], "mechanism": priority.WHO["mechanism"],
+                 "kind": Column("", "protocol and priority of a class of flows, such as TCP1")},
+                {
+                    "time": Column("s", "mean transfer time; an unfinished flow counts with the end of the run, 30000 s"),
+                    "flows": Column("1", "flows of the class"),
+                    "unfinished": Column("1", "of these, those that did not finish"),
+                },
+            ),
+            "settings": Table(SETTING, {each.name: Column(each.unit, each.meaning) for each in YANG2001}),
+        },
+        runs=runs(),
+        calls=calls,
+        read=read,
+        simulated_seconds=lambda run: 8.0 * 200 * run["size"] / priority.BANDWIDTH + priority.DRAIN,
+        notes=(
+            "One run of a row, with 90 TCP flows of 100, stands for the paper's mean over 81 to 99.",
+            *priority.NOTES,
+        ),
+    ),
+)  # fmt: skip
