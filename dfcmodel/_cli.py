@@ -248,7 +248,9 @@ def compare(
     ],
     bandwidth: Annotated[str, typer.Option(help="24Mbps, or a number of packets/s.")],
     rtt: Annotated[str, typer.Option(help="Propagation there and back: 40ms, or a number of s.")],
-    buffer: Annotated[str, typer.Option(help="80pkt, 120kB, or a number of packets.")],
+    buffer: Annotated[
+        str, typer.Option(help="80pkt, 120kB (as many packets as fit), or a number of packets.")
+    ],
     loss: Annotated[float, typer.Option(help="Probability of a random loss.")] = 0.0,
     duration: Annotated[str, typer.Option(help="Simulated time: 60s, or a number of s.")] = "60s",
     runs: Annotated[int, typer.Option(help="Seeds per setting.")] = 3,

@@ -71,8 +71,8 @@ def compare(*compared: Any, **options: Any) -> Result:
 
         - bandwidth: packets/s, or a text such as ``"20Mbps"`` (in packets of 1500 bytes);
         - rtt: propagation there and back, without the time of transmission: s, or a text such as ``"40ms"``;
-        - buffer: packets that wait in the queue, besides the one in transmission; also ``"80pkt"`` or
-          ``"120kB"``;
+        - buffer: packets that wait in the queue, besides the one in transmission; also ``"80pkt"``, or ``"120kB"``:
+          as many packets of 1500 bytes as fit (no others wait there, so that a `ByteBuffer` would hold the same);
         - loss: probability that a packet is lost at random before the queue (0);
         - seconds, warm_up: simulated time (60) and the part before the measurement (None: a fifth) in s;
         - runs: seeds per setting (3); seed: the first of them (0);

@@ -92,7 +92,10 @@ class CAKE(SwitchProgram):
     have used up a quantum (DRR++). Each queue has the CoDel half of COBALT, which marks or drops at its head, and a
     full buffer drops from the longest queue. The link is the shaper: give it the rate that CAKE would shape to. CAKE's
     set-associative hash, its BLUE half for flows that do not react, its tins, host isolation and ACK filter are not
-    here. A queue that becomes empty is sparse again at once, where CAKE lets it end its round first.
+    here. A queue that becomes empty is sparse again at once, where CAKE lets it end its round first. COBALT is that of Linux
+    (``cobalt_should_drop`` in net/sched/sch_cake.c), without what it does when a queue runs full or empty, its bound by the number of
+    bulk flows, and the rule that the last packet of a queue is not dropped. Default ``target`` and ``interval`` are those of Linux, and
+    ``quantum`` is what it has from 50 Mbit/s on.
 
     Parameters
     ----------
@@ -161,6 +164,8 @@ class CAKE(SwitchProgram):
         if acts:
             count += 1.0
             drop_next += q.interval / math.sqrt(count)
+            if e.ect != 0.0:  # a mark that is late is not followed by others at once
+                drop_next = max(drop_next, e.time)
         else:
             while due:
                 count -= 1.0

@@ -257,8 +257,8 @@ class Replay:
         try:
             times = np.asarray(self.times, dtype=float)
             packets = np.asarray(self.packets, dtype=float)
-        except (TypeError, ValueError):
-            msg = "must be numbers: times in s, and packets"
+        except (TypeError, ValueError, OverflowError):
+            msg = "must be numbers in double precision: times in s, and packets"
             raise ValueError(f"times and packets of a trace: {msg}") from None
         if times.ndim != 1 or not times.size:
             raise ValueError(

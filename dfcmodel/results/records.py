@@ -72,7 +72,8 @@ class Records(Recorded):
     window
         Congestion window at the ends of the intervals, packets, shape (F, T); 0 for other sources.
     backlog
-        Packets queued at the flow's host, shape (F, T).
+        Packets queued at the flow's host, shape (F, T); of an access link that several flows share all of them, in the row of
+        one of these flows.
     round_trip
         Round-trip time measured by the latest acknowledgement, s, shape (F, T); nan before the
         first one, and for sources without acknowledgements.

@@ -222,7 +222,8 @@ def compare_rules(
     rtt
         Propagation there and back, without the time of transmission: s, or a text such as ``"40ms"``.
     buffer
-        Packets that wait in the queue, besides the one in transmission; also ``"80pkt"`` or ``"120kB"``.
+        Packets that wait in the queue, besides the one in transmission; also ``"80pkt"``, or ``"120kB"``: as many
+        packets of 1500 bytes as fit. No others wait there, so that a buffer counted in bytes holds the same.
     loss
         Probability that a packet is lost at random before the queue.
     seconds, warm_up

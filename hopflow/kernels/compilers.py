@@ -30,7 +30,7 @@ from numba.core.postproc import PostProcessor
 from numba.core.targetconfig import ConfigStack
 from numba.core.transforms import canonicalize_cfg
 from numba.core.typed_passes import NativeLowering
-from numba.core.types.functions import BaseFunction
+from numba.core.types.functions import BaseFunction, Dispatcher
 from numba.np import arrayobj
 
 __all__ = ["CountingCompiler", "KernelCompiler", "PartCompiler", "UnaliasedCompiler"]
@@ -59,6 +59,7 @@ for _owner, _name in (
     (PostProcessor, "run"),
     (CPUCodegen, "_pass_builder"),
     (arrayobj, "fix_integer_index"),
+    (Dispatcher, "get_call_type"),
 ):
     if _name not in _owner.__dict__:
         raise ImportError(f"this Numba has no {_owner.__name__}.{_name}")
@@ -284,7 +285,20 @@ def _as_it_is(context: Any, builder: Any, kind: Any, index: Any, size: Any) -> A
     return context.cast(builder, index, kind, types.intp)
 
 
-class CountingCompiler(KernelCompiler):
+def _without_literals(plain: Callable[..., Any]) -> Callable[..., Any]:
+    """Return ``plain``, the type of what a compiled function returns, for constants as for other numbers.
+
+    Numba compiles a function once more for each constant that it is called with.
+    """
+
+    def get_call_type(function: Any, context: Any, args: Any, kws: Any) -> Any:
+        kws = {name: types.unliteral(kind) for name, kind in dict(kws).items()}
+        return plain(function, context, tuple(map(types.unliteral, args)), kws)
+
+    return get_call_type
+
+
+class IndexingCompiler(KernelCompiler):
     """Compile a function whose indices, and those of all that it calls, are never below 0.
 
     The test of their signs took a third of the time of a loop over records.
@@ -296,8 +310,21 @@ class CountingCompiler(KernelCompiler):
             return super().compile_extra(func)
 
 
-class UnaliasedCompiler(CountingCompiler):
-    """Compile a function as `CountingCompiler` does, whose array arguments share no memory.
+class CountingCompiler(IndexingCompiler):
+    """Compile a function as `IndexingCompiler` does, and what it calls once for all constants among arguments.
+
+    Of the kernel of the packet level 288 functions were compiled, 239 of them different ones.
+    """
+
+    def compile_extra(self, func: Any) -> Any:
+        """Compile a function with all that it calls."""
+        plain = Dispatcher.__dict__["get_call_type"]
+        with _replaced(Dispatcher, "get_call_type", _without_literals(plain)):
+            return super().compile_extra(func)
+
+
+class UnaliasedCompiler(IndexingCompiler):
+    """Compile a function as `IndexingCompiler` does, whose array arguments share no memory.
 
     Fields of records that are in registers stay there when another array is written.
     """

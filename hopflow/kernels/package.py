@@ -14,6 +14,7 @@ import hashlib
 import importlib
 import importlib.metadata
 import importlib.util
+import re
 import shutil
 import sys
 import tempfile
@@ -26,6 +27,7 @@ from typing import Any
 from hopflow.kernels.loading import folder
 from hopflow.kernels.numba_start import start_numba
 from hopflow.kernels.stopwatch import loading
+from hopflow.progress import alone, progress_bar, shown
 
 __all__ = ["compiled_package", "is_compiled_package", "loop_of"]
 
@@ -77,7 +79,36 @@ def loop_of(name: str, module: str = "loop", *, compiled: bool = True) -> Callab
         loop: Any = importlib.import_module(f"{package.__name__}.{module}").run
         if not (loop.overloads or is_compiled_package(name, f"{module}.run")):
             print(f"compiling {name}, once on this machine ...", file=sys.stderr)  # noqa: T201
+            if shown() and alone():
+                show_progress(name, loop)
         return loop  # type: ignore[no-any-return]
+
+
+def show_progress(name: str, loop: Callable[..., Any]) -> None:
+    """Show a bar over the functions of a package until ``loop``, which calls all of them, is compiled."""
+    from numba.core import event
+
+    texts = (path.read_text(encoding="utf-8") for path in _written(name).glob("*.py"))
+    functions = sum(
+        len(re.findall(r"^@(?:compiled|inlined)$", text, re.MULTILINE)) for text in texts
+    )
+    bar = progress_bar(total=functions, desc=f"compiling {name}", unit="function")
+
+    class Compiled(event.Listener):
+        def on_start(self, event: Any) -> None:
+            """Nothing is done yet."""
+
+        def on_end(self, event: Any) -> None:
+            bar.update(bar.n < functions)
+            if event.data["dispatcher"] is loop:
+                bar.close()
+                stop(listener)
+
+    def stop(listener: Any) -> None:
+        event.unregister("numba:compile", listener)  # type: ignore[no-untyped-call]
+
+    listener = Compiled()
+    event.register("numba:compile", listener)  # type: ignore[no-untyped-call]
 
 
 def is_compiled_package(name: str, entry: str) -> bool:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from hopflow.kernels import package
@@ -44,3 +46,34 @@ def test_a_first_compilation_is_announced_once(tmp_path, monkeypatch, capsys) ->
     loop.overloads["signature"] = loop  # as after compiling
     assert package.loop_of("announced_kernel")() == 1
     assert not capsys.readouterr().err
+
+
+def test_a_bar_counts_functions_up_to_the_entry(monkeypatch) -> None:
+    """The bar ends, and the listener goes, when the entry is compiled."""
+    from numba.core import event
+
+    shown: list[Any] = []
+
+    class Bar:
+        n = 0
+
+        def __init__(self, **given: Any) -> None:
+            self.total = given["total"]
+            self.closed = False
+            shown.append(self)
+
+        def update(self, more: int) -> None:
+            self.n += more
+
+        def close(self) -> None:
+            self.closed = True
+
+    monkeypatch.setattr(package, "progress_bar", Bar)
+    entry, other = object(), object()
+    package.show_progress("dfcmodel.packets.kernel", entry)  # type: ignore[arg-type]
+    for each in (other, entry, other):
+        event.start_event("numba:compile", {"dispatcher": each})
+        event.end_event("numba:compile", {"dispatcher": each})
+    (bar,) = shown
+    assert (bar.n, bar.closed) == (2, True)
+    assert bar.total > 200  # functions of the kernel of packets
