@@ -18,6 +18,7 @@ __all__ = [
     "Entry",
     "LedgerStatement",
     "Paraphrase",
+    "Sentence",
     "entries",
     "excused_cases",
     "headline_of",
@@ -51,8 +52,8 @@ class Entry:
 
 
 @dataclass(frozen=True)
-class Paraphrase:
-    """What a paper says, in our words: a row of ``paraphrases.csv``.
+class Sentence:
+    """What a paper says, in our words.
 
     Attributes
     ----------
@@ -61,38 +62,39 @@ class Paraphrase:
     text
         The paraphrase.
     modality
-        How the paper says it: as a fact, hedged, shown in a figure.
-    scope
-        The settings of which it says it.
+        How the paper says it: as a fact, hedged, shown in a figure; "no claim of the paper" for checks of ours.
     """
 
     place: str
     text: str
     modality: str
+
+
+@dataclass(frozen=True)
+class Paraphrase(Sentence):
+    """What a claim paraphrases: a row of ``paraphrases.csv``.
+
+    Attributes
+    ----------
+    scope
+        The settings of which the paper says it.
+    """
+
     scope: str
 
 
 @dataclass(frozen=True)
-class LedgerStatement:
+class LedgerStatement(Sentence):
     """What a statement of a claim paraphrases and what decides it: a row of ``statements.csv``.
 
     Attributes
     ----------
-    place
-        Section, paragraph and sentence, or the figure, table or slide.
-    text
-        The paraphrase.
-    modality
-        How the paper says it; "no claim of the paper" for checks of ours.
     quantity
         What is measured.
     statistic
         How the quantity decides.
     """
 
-    place: str
-    text: str
-    modality: str
     quantity: str
     statistic: str
 

@@ -13,6 +13,7 @@ from dfcmodel.network.disciplines import DFC, FIFO, Pause
 from dfcmodel.network.flow_tables import among
 from dfcmodel.network.routes import distinct
 from dfcmodel.packets.hops import Hops, Ingresses, arrivals_of, hops_of
+from dfcmodel.packets.hosts import Hosts, hosts_of
 from dfcmodel.packets.ports import UNBOUNDED, Interface, has_lanes
 from dfcmodel.packets.recoveries import recovery_named
 from responsefn import DeliveryRule, RateRule, WindowRule
@@ -305,6 +306,11 @@ class Plan:
     def at_senders(self) -> NDArray[np.bool_]:
         """Whether each port is an interface of a host, whose events are in one queue with those of its senders, (P,)."""
         return self.by_discipline(lambda each: isinstance(each, Interface))
+
+    @cached_property
+    def hosts(self) -> Hosts:
+        """Whose calendar queue the events of hosts are in."""
+        return hosts_of(self.hops, self.at_senders, self.scenario.table)
 
     def users(self, p: int) -> tuple[tuple[int, bool], ...]:
         """Return the flows at port p, each with whether it is its ACKs that come there."""

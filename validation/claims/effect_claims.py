@@ -95,6 +95,13 @@ def effects(
     return register
 
 
+class Fixed(NamedTuple):
+    """Statements at thresholds, and the level of significance and the margin of equality by which they are judged."""
+
+    statements: dict[str, Statement]
+    used: tuple[float, float]
+
+
 class Judges(NamedTuple):
     """The functions that judge `Effects`; their keyword parameters are the thresholds of the claim."""
 
@@ -115,28 +122,29 @@ def judging(thresholds: Mapping[str, float]) -> Judges:
     contradicted holds
     """
 
-    def judge(found: Effects, **given: float) -> Judgement:
-        return judged(found.statements, given)
+    def at(statements: Mapping[str, Statement], given: Mapping[str, float]) -> Fixed:
+        every = {**thresholds, **given}
+        fixed = {key: statement.at(every) for key, statement in statements.items()}
+        return Fixed(fixed, (every["level"], every.get("margin", EQUAL)))
 
     def judged(statements: Mapping[str, Statement], given: Mapping[str, float]) -> Judgement:
-        all_ = {**thresholds, **given}
-        used = all_["level"], all_.get("margin", EQUAL)
-        return {key: statement.at(all_).judged(*used) for key, statement in statements.items()}
+        fixed, used = at(statements, given)
+        return {key: each.judged(*used) for key, each in fixed.items()}
+
+    def judge(found: Effects, **given: float) -> Judgement:
+        return judged(found.statements, given)
 
     def readings(found: Effects, **given: float) -> dict[str, Judgement]:
         return {name: judged(each, given) for name, each in found.readings.items()}
 
     def packet_level(found: Effects, **given: float) -> dict[str, Verdict]:
-        all_ = {**thresholds, **given}
-        used = all_["level"], all_.get("margin", EQUAL)
-        return {key: each.at(all_).judged_level(*used) for key, each in found.statements.items()}
+        fixed, used = at(found.statements, given)
+        return {key: each.judged_level(*used) for key, each in fixed.items()}
 
     def simulators(found: Effects, **given: float) -> BySimulator:
-        all_ = {**thresholds, **given}
-        used = all_["level"], all_.get("margin", EQUAL)
-
         def apart(statements: Mapping[str, Statement]) -> dict[str, dict[str, Verdict]]:
-            each = {key: s.at(all_).judged_simulators(*used) for key, s in statements.items()}
+            fixed, used = at(statements, given)
+            each = {key: statement.judged_simulators(*used) for key, statement in fixed.items()}
             return {key: verdicts for key, verdicts in each.items() if verdicts is not None}
 
         others = {name: apart(statements) for name, statements in found.readings.items()}

@@ -50,6 +50,10 @@ def infer(
 
     Each of the bundled settings is weighted by how well its runs reproduce the printed numbers; claims are judged in the settings so weighted. Exit status 1 when a weight differs from the recorded one.
     """
+    if save and paper is not None:
+        raise typer.BadParameter(
+            "records all papers at once: leave out the paper", param_hint="--record"
+        )
     console = Console(stderr=json)
     names = PAPERS if paper is None else (paper,)
     if rerun:
@@ -57,7 +61,7 @@ def infer(
 
         rebuild([f"{name}/unstated-parameters" for name in names], jobs=1)
     found = [infer_paper(name) for name in names]
-    if save and paper is None:
+    if save:
         record(found)
     if json:
         typer.echo(as_json([{**asdict(each), "compatible": each.compatible} for each in found]))

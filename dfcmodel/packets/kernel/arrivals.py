@@ -24,10 +24,8 @@ __all__ = [
 ]
 
 CALLED, REPLAYED = 3, 4  # further kinds of sources beside those of `sources`
-GROWING, COMPLETE = (
-    1,
-    2,
-)  # whether the data of a window sender are still to arrive, or there are no more
+GROWING, COMPLETE = 1, 2
+"""Whether the data of a window sender are still to arrive, or there are no more; 0: they are there from the start."""
 BURST = 64  # packets that one event sends at most; the rest of a batch follows at the same time
 TINY = 1.1102230246251565e-16  # 2^-53, the smallest random number that a function sees
 MAX_BATCH = 2147483646.0

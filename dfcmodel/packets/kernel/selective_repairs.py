@@ -32,12 +32,18 @@ def place_of(senders: Any, f: int, number: int) -> int:
 
 
 @inlined
+def asked_place_of(senders: Any, f: int, number: int) -> int:
+    """Return the byte that has the bit of a packet in the map of what the receiver has asked for."""
+    return place_of(senders, f, number) + ((senders.flow[f].bit_mask + 1) >> 3)
+
+
+@inlined
 def forget_asked(senders: Any, f: int, number: int) -> bool:
     """Take a packet off the map of what the receiver has asked for; return whether it was on it."""
     s = senders.flow[f]
     if s.asked == 0:
         return False
-    at = place_of(senders, f, number) + ((s.bit_mask + 1) >> 3)
+    at = asked_place_of(senders, f, number)
     bit = 1 << (number & 7)
     if senders.bits[at] & bit == 0:
         return False
@@ -51,7 +57,7 @@ def receive_nack(senders: Any, f: int, number: int) -> None:
     """Have a packet sent again that the receiver asks for."""
     s = senders.flow[f]
     if max(int64(s.top) + 1, int64(s.snd_una)) <= number < s.snd_max:
-        at = place_of(senders, f, number) + ((s.bit_mask + 1) >> 3)
+        at = asked_place_of(senders, f, number)
         bit = 1 << (number & 7)
         if senders.bits[at] & bit == 0:
             senders.bits[at] |= bit

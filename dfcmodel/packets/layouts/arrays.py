@@ -23,7 +23,6 @@ from dfcmodel.packets.kernel.layout import (
 from dfcmodel.packets.layouts.agents import lay_out_agents
 from dfcmodel.packets.layouts.capacities import aligned, first_elements, most_elements
 from dfcmodel.packets.layouts.feedback import begin_clocks, lay_out_feedback, lay_out_rates
-from dfcmodel.packets.layouts.hosts import hosts_of
 from dfcmodel.packets.layouts.interfaces import lay_out_interfaces
 from dfcmodel.packets.layouts.lanes import begin_storms, lay_out_feeders, lay_out_lanes
 from dfcmodel.packets.layouts.lookahead import ordered_ports, windows
@@ -87,7 +86,7 @@ def lay_out(plan: Plan, signatures: tuple[RuleSignature, ...], spare: int = 1) -
     hop = np.zeros(len(plan.hops.port) + 2 * F, HOP)
     hop["port"][flow["turn"]], hop["port"][flow["end"]] = RECEIVER, SENDER
     hop["port"][plan.hops.row] = plan.hops.port
-    hosts = hosts_of(plan)
+    hosts = plan.hosts
     port_rows["queue"] = np.append(hosts.queue, P)
     hop["queue"][flow["end"]], hop["queue"][flow["turn"]] = hosts.sender, hosts.receiver
     hop["queue"][plan.hops.row] = np.where(inline == 1, -1, port_rows["queue"][:-1])[plan.hops.port]

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from dfcmodel.network.routes import present
-from dfcmodel.packets.layouts.hosts import hosts_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -53,7 +52,7 @@ def _stretches(plan: Plan, inline: Integers) -> _Stretches:
 
     Receivers that delay ACKs or are agents have a calendar queue as senders do.
     """
-    hops, hosts = plan.turns, hosts_of(plan)
+    hops, hosts = plan.turns, plan.hosts
     H, index = len(hops.port), np.arange(len(hops.port))
     boxed = inline[hops.port] == 0
     unit = hosts.queue[hops.port]
@@ -84,11 +83,11 @@ def _stretches(plan: Plan, inline: Integers) -> _Stretches:
 def windows(plan: Plan, inline: Integers) -> tuple[Integers, float]:
     """Return the processing order of the ports and the length of a window in s.
 
-    Senders and the interfaces of hosts come first; ports that count packets of an ingress together follow one another, since they are processed
-    as one. The window is the smallest latency of a transfer against this order, and not longer than a period of
+    Senders and the interfaces of hosts come first; ports that count packets of an ingress together follow one another,
+    since they are processed as one. The window is the smallest latency of a transfer against this order, and not longer than a period of
     feedback, because one report is under way at a time.
     """
-    senders, hosts = len(plan.ports), hosts_of(plan)
+    senders, hosts = len(plan.ports), plan.hosts
     one = np.array([*(together[0] for together in plan.counting), senders])
     one[:-1][plan.at_senders] = hosts.queue[plan.at_senders]
     is_host = np.append(plan.at_senders, True)

@@ -11,7 +11,6 @@ from dfcmodel.network.managers import RED
 from dfcmodel.packets.kernel.layout import PORT
 from dfcmodel.packets.kernel.managers import ALL_LANES
 from dfcmodel.packets.layouts.capacities import aligned, first_places, outstanding
-from dfcmodel.packets.layouts.hosts import hosts_of
 from dfcmodel.packets.layouts.lookahead import horizons
 from dfcmodel.packets.layouts.managers import MANAGERS, marks_leaving
 
@@ -121,8 +120,8 @@ def _lay_out_buckets(
     longest = np.minimum(places * plan.transmission[np.arange(P), largest], plan.drains)
     horizon = (window + horizons(plan, inline, longest))[order]
     shortest = np.append(plan.transmission[:, 0], plan.transmission[:, 0].min())[order]
-    shared = np.flatnonzero(plan.at_senders & (hosts_of(plan).queue == P))
-    interfaces = len(shared)  # each has an event per packet time with the senders
+    # an interface whose events are with those of other senders has one there per packet time
+    interfaces = np.count_nonzero(plan.at_senders & (plan.hosts.queue == P))
     shortest[order == P] /= np.clip(interfaces / 8.0, 1.0, MOST_PER_PACKET_TIME)
     width = np.maximum(shortest, window / BUCKETS_PER_WINDOW)
     count = np.minimum(MOST_BUCKETS, np.maximum(16.0, 2.0 * horizon / width))

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pytest
@@ -20,15 +19,6 @@ from responsefn import DCQCN, RateRule
 @dataclass(frozen=True)
 class Asking(ReceiverAgent):
     """Ask for each packet of which the header alone has come; a credit for whatever comes."""
-
-    class State(NamedTuple):
-        """The answer."""
-
-        ack: float = 0.0
-        nack: float = -1.0
-        mark: float = 0.0
-        credits: float = 0.0
-        timer: float = math.inf
 
     unsolicited: float = 8.0
 

@@ -205,9 +205,12 @@ FRIENDLY_FACTORS = {"pair": PAIR, "reading": READING, "number": NUMBER}
 
 
 def friendliness(
-    numbers: Sequence[int], options: Mapping[str, float | str] | None = None
+    numbers: Sequence[int],
+    options: Mapping[str, float | str] | None = None,
+    chosen: Sequence[tuple[tuple[str, str], str]] | None = None,
+    seeds: Sequence[int] = FIVE,
 ) -> list[Run]:
-    """List the runs of Figs. 10 to 15 at one rate of the bottleneck."""
+    """List the runs of Figs. 10 to 15 at one rate of the bottleneck: of all pairs, or of those with readings in ``chosen``."""
     return [
         make(
             {"pair": together(pair), "reading": reading, "number": number},
@@ -216,9 +219,9 @@ def friendliness(
             reading=reading,
             options=options,
         )
-        for pair, reading in settings(PAIRS)
+        for pair, reading in (settings(PAIRS) if chosen is None else chosen)
         for number in numbers
-        for seed in FIVE
+        for seed in seeds
     ]
 
 

@@ -9,7 +9,8 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from dfcmodel.packets.plans import Plan
+    from dfcmodel.network.flow_tables import Flows
+    from dfcmodel.packets.hops import Hops
 
     Integers = NDArray[np.int64]
 
@@ -32,22 +33,31 @@ class Hosts(NamedTuple):
     receiver: Integers
 
 
-def hosts_of(plan: Plan) -> Hosts:
-    """Return where the events of a plan's hosts are.
+def hosts_of(hops: Hops, interfaces: NDArray[np.bool_], table: Flows) -> Hosts:
+    """Return where the events of hosts are.
 
-    Each interface has a queue of its own, for the senders and receivers of its host too. Flows to one receiver agent share its
-    state: where they answer over several links, all hosts share one queue, in which events are in order.
+    Each interface has a queue of its own, for the senders and receivers of its host too. Flows to one receiver agent
+    share its state: where they answer over several links, all hosts share one queue, in which events are in order.
+
+    Parameters
+    ----------
+    hops
+        Those of all flows.
+    interfaces
+        Whether each port is an interface of a host, (P,).
+    table
+        The flows.
     """
-    senders, hops = len(plan.ports), plan.hops
+    senders = len(interfaces)
     queue = np.arange(senders)
-    first = np.flatnonzero(hops.begins & plan.at_senders[hops.port])
-    ends = np.full((2, len(plan.forward)), senders)
+    first = np.flatnonzero(hops.begins & interfaces[hops.port])
+    ends = np.full((2, len(table)), senders)
     ends[hops.is_ack[first].astype(np.int64), hops.flow[first]] = hops.port[first]
-    table, answers = plan.scenario.table, dict[object, int]()
+    answers = dict[object, int]()
     for f in np.flatnonzero(table.each("receiver", lambda given: given is not None)).tolist():
         agent = table.path(f)[-1], table.columns["receiver"][f]
         if answers.setdefault(agent, int(ends[1, f])) != ends[1, f]:
-            queue[plan.at_senders] = senders
+            queue[interfaces] = senders
             ends[:] = senders
             break
     return Hosts(queue, *ends)

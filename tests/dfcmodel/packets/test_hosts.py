@@ -1,4 +1,4 @@
-"""Layouts of hosts: whose calendar queue the events of interfaces and of the ends of flows are in."""
+"""Hosts: whose calendar queue the events of interfaces and of the ends of flows are in."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ import numpy as np
 
 from dfcmodel import PFC, Credited, Flow, Link, Packets, ReceiverAgent, Scenario
 from dfcmodel.packets.engine import run_engine
-from dfcmodel.packets.layouts import lookahead
-from dfcmodel.packets.layouts.hosts import Hosts, hosts_of
+from dfcmodel.packets.hosts import Hosts
 from dfcmodel.packets.layouts.lookahead import ordered_ports, windows
 from dfcmodel.packets.plans import Plan
 from responsefn import NewReno
@@ -35,7 +34,7 @@ def plan_between(hosts: int, **options: object) -> Plan:
 
 def test_each_interface_has_a_queue_with_the_ends_of_its_flows() -> None:
     plan = plan_between(3)
-    hosts = hosts_of(plan)
+    hosts = plan.hosts
     of_host = [plan.forward[f][0] for f in range(3)]
     assert hosts.queue.tolist() == list(range(len(plan.ports)))
     assert hosts.sender.tolist() == of_host
@@ -45,18 +44,12 @@ def test_each_interface_has_a_queue_with_the_ends_of_its_flows() -> None:
     assert ahead > 0.9 * 1e-5
 
 
-def test_answers_are_those_of_one_queue_for_all_hosts(monkeypatch) -> None:
-    plan = plan_between(4)
-    apart = run_engine(plan)
-
-    def together(plan: Plan) -> Hosts:
-        senders = len(plan.ports)
-        queue, ends = np.arange(senders), np.full(len(plan.forward), senders)
-        queue[plan.at_senders] = senders
-        return Hosts(queue, ends, ends)
-
-    for module in ("lookahead", "arrays", "units"):
-        monkeypatch.setattr(f"{lookahead.__package__}.{module}.hosts_of", together)
+def test_answers_are_those_of_one_queue_for_all_hosts() -> None:
+    apart, plan = run_engine(plan_between(4)), plan_between(4)
+    senders = len(plan.ports)
+    queue, ends = np.arange(senders), np.full(len(plan.forward), senders)
+    queue[plan.at_senders] = senders
+    vars(plan)["hosts"] = Hosts(queue, ends, ends)  # a property that is computed once
     one = run_engine(plan)
     for field in ("window", "acked", "delivered", "waiting", "lost", "peak", "waited"):
         np.testing.assert_array_equal(getattr(apart, field), getattr(one, field))
@@ -95,11 +88,11 @@ def test_flows_to_an_agent_that_answers_over_several_links_share_one_queue() -> 
         Flow("to b", ("d", "t", "b"), NewReno()),
     ]
     plan = plan_of(Scenario("agent", links, flows, duration=0.05), Packets(seed=1))
-    hosts, senders = hosts_of(plan), len(plan.ports)
+    hosts, senders = plan.hosts, len(plan.ports)
     assert (hosts.queue[plan.at_senders] == senders).all()
     assert (hosts.sender == senders).all()
     assert (hosts.receiver == senders).all()
     alone = plan_of(
         Scenario("agent", links, [flows[0], *flows[2:]], duration=0.05), Packets(seed=1)
     )
-    assert hosts_of(alone).receiver[0] == alone.backward[0][0]
+    assert alone.hosts.receiver[0] == alone.backward[0][0]
