@@ -20,6 +20,8 @@ from responsefn.responses.rule_events import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from responsefn.responses.dynamics import Dynamics
 
 __all__ = ["acts_on_single_acks"]
@@ -39,18 +41,21 @@ DIFFERENCES = (0.05, 0.2, 0.2)
 by half in a round trip."""
 CYCLES = {100.0: 12, 300.0: 12, 1e3: 12, 3e3: 12, 1e4: 6, 3e4: 3, 1e5: 2}
 """Loss cycles that are compared, by their ACKs."""
+GRADES = 8
+"""Values of round-trip times, rates, windows and steps in a factor of two: 9 % apart."""
 SAME_TIME = 0.005
 """Relative difference of the times of the same cycles up to which several ACKs may be taken at once."""
 
 
-@lru_cache(maxsize=512)
 def acts_on_single_acks(
     rule: Dynamics, rtt: float, bandwidth: float | None, largest: float, steps: float
 ) -> bool:
     """Return whether a rule must see each ACK: it says so, or several ACKs at once give other windows or times.
 
     Windows are compared after a loss and some time later, up to the ``largest`` one; times over loss cycles of 100
-    to 100,000 packets, which may differ by 0.5 %.
+    to 100,000 packets, which may differ by 0.5 %. Paths that differ by a few per cent are compared as one, by `GRADES`
+    values in a factor of two: both must agree at the round-trip time below and above, with the nearest rate, the
+    largest window above and the steps below.
 
     Parameters
     ----------
@@ -65,10 +70,27 @@ def acts_on_single_acks(
     """
     if rule.counts_acks:
         return True
-    part = max(FEWEST_STEPS, steps)
-    return not (
-        _windows_agree(rule, rtt, bandwidth, largest, part)
-        and _cycles_agree(rule, rtt, bandwidth, largest, part)
+    rate = None if bandwidth is None else _graded(bandwidth, round)
+    window = _graded(largest, math.ceil)
+    part = max(FEWEST_STEPS, _graded(steps, math.floor))
+    times = {_graded(rtt, math.floor), _graded(rtt, math.ceil)}
+    return not all(_agree(rule, time, rate, window, part) for time in sorted(times))
+
+
+def _graded(value: float, rounded: Callable[[float], int]) -> float:
+    """Return one of `GRADES` values in each factor of two."""
+    if not 0.0 < value < math.inf:
+        return value
+    return float(2.0 ** (rounded(GRADES * math.log2(value)) / GRADES))
+
+
+@lru_cache(maxsize=512)
+def _agree(
+    rule: Dynamics, rtt: float, bandwidth: float | None, largest: float, part: float
+) -> bool:
+    """Return whether several ACKs at once, ``part`` of a window, give the windows and times of single ones."""
+    return _windows_agree(rule, rtt, bandwidth, largest, part) and _cycles_agree(
+        rule, rtt, bandwidth, largest, part
     )
 
 
