@@ -90,7 +90,9 @@ def flow_records(
         row["acks_each"] = 0.5 if flow.delayed_acks else 1.0
         row["offset"] = np.nan
         row["max_window"] = flow.max_window
-        row["single_acks"] = _needs_single_acks(flow, scenario, layout.round_trip(f), h)
+        row["single_acks"] = _needs_single_acks(
+            flow, flow.source, scenario, layout.round_trip(f), h
+        )
         row["rule"] = rules.index(signature_of(flow.source))
         row["recovery"] = RECOVERY[fluid.recovery or flow.source.recovery]
         row["lost_in_pipe"] = fluid.pipe == "fall1996"
@@ -104,7 +106,9 @@ def flow_records(
     return flows, np.zeros(logs, dtype=STRETCH), np.zeros(holes, dtype=HOLE)
 
 
-def _needs_single_acks(flow: Flow, scenario: Scenario, steps: float, h: float) -> bool:
+def _needs_single_acks(
+    flow: Flow, rule: WindowRule, scenario: Scenario, steps: float, h: float
+) -> bool:
     """Return whether a flow's rule must see each ACK, within the windows that its path has room for.
 
     ``steps``: of ``h`` seconds, in a round trip.
@@ -113,7 +117,7 @@ def _needs_single_acks(flow: Flow, scenario: Scenario, steps: float, h: float) -
     rate = min(link.rate for link in path)
     room = rate * steps * h + sum(scenario.buffer_of(n) for n in scenario.path_index(flow)[1:])
     largest = float(min(flow.max_window, room))
-    return acts_on_single_acks(flow.source, steps * h, rate, largest, float(steps))
+    return acts_on_single_acks(rule, steps * h, rate, largest, float(steps))
 
 
 def _set_state(row: Any, rule: Any, state: Any) -> list[float]:
