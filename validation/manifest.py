@@ -36,7 +36,7 @@ OURS = ("excused_cases.csv", "without_packet_level.csv", "without_explanation.cs
 """Files of ``published`` that runs write or that excuse; the ledger and the tables of others are protected."""
 MANIFEST = "manifest.txt"
 MANIFEST_SHA256 = "68dc0c7fe16d2791ce717dd6cd9954dc8b67dcbec07cdf7791273fef6edcebcc"
-"""The SHA-256 of the manifest; `validation.generate` prints it when a case was made anew."""
+"""The SHA-256 of the manifest of the data; ``python -m validation.generate --seal`` writes it."""
 
 PUBLISHED_SHA256 = "63fc3f43715a2860f083359adca7c33d5e64c9784dad679b6d88c7e45bc58a10"
 """The SHA-256 of the manifest of the published tables: the ledger, the tables of others, the texts of the claims."""

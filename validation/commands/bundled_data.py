@@ -152,15 +152,17 @@ def regenerate_case(
     except ModuleNotFoundError:
         message = "case: the generators are in the source repository, not in an installed hopflow"
         raise ValueError(message) from None
-    sha256 = rebuild([choice("case", case, all_cases())], jobs)
-    same = sha256 == manifest.MANIFEST_SHA256
+    changed = rebuild([choice("case", case, all_cases())], jobs)
     if json:
-        typer.echo(as_json({"case": case, "manifest_sha256": sha256, "as_recorded": same}))
-    else:
-        said = "the same files as recorded"
-        if not same:
-            said = f"the files changed and are refused until they are restored, or {sha256} is set as MANIFEST_SHA256"
-        Console().print(f"{case}: {said}", highlight=False)
+        typer.echo(as_json({"case": case, "as_recorded": not changed, "changed": changed}))
+        return
+    said = "the same files as recorded"
+    if changed:
+        said = (
+            "files changed, and are refused until they are restored, or `python -m validation.generate --seal` takes"
+            f" them:\n{chr(10).join(changed)}"
+        )
+    Console().print(f"{case}: {said}", highlight=False, markup=False)
 
 
 @commands.command("verify", epilog=examples("hopflow data verify", "hopflow data verify --json"))

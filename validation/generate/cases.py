@@ -223,10 +223,3 @@ def describe(case: Case) -> dict[str, Any]:
 def digest(commands: Sequence[str]) -> str:
     """Return the SHA-256 of command lines, one per line."""
     return hashlib.sha256("\n".join(commands).encode()).hexdigest()
-
-
-def seal() -> str:
-    """Write the manifest of the data as they are; return its SHA-256."""
-    content = manifest.listing().encode()
-    (manifest.DATA / manifest.MANIFEST).write_bytes(content)
-    return hashlib.sha256(content).hexdigest()

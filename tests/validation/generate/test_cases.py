@@ -127,18 +127,6 @@ def test_other_words_are_another_shard(toy: Case) -> None:
     assert len({toy.shard(run) for run in toy.runs}) == 3
 
 
-def test_sealing_lists_what_is_there(toy: Case, tmp_path: Path) -> None:
-    (tmp_path / "allowed").touch()
-    generate(toy, jobs=1)
-    sha256 = cases.seal()
-    listed = (tmp_path / "data" / manifest.MANIFEST).read_bytes()
-    assert hashlib.sha256(listed).hexdigest() == sha256
-    assert [line.split("  ")[1] for line in listed.decode().splitlines()] == [
-        "paper/toy/provenance.json",
-        "paper/toy/rows.csv",
-    ]
-
-
 def test_what_comes_out_the_same_another_day_leaves_the_files_as_they_are(
     toy: Case, tmp_path: Path
 ) -> None:

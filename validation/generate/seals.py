@@ -1,0 +1,71 @@
+"""The seals of what is protected: both manifests, and their SHA-256 in ``validation/manifest.py``."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from validation import manifest
+
+__all__ = ["changes", "seal"]
+
+
+def _protected() -> dict[str, tuple[Path, str]]:
+    """Return, by the constant that has its SHA-256, the file of each manifest and what it should say."""
+    return {
+        "MANIFEST_SHA256": (manifest.DATA / manifest.MANIFEST, manifest.listing()),
+        "PUBLISHED_SHA256": (manifest.PUBLISHED / manifest.MANIFEST, manifest.published_listing()),
+    }
+
+
+def _sums(listing: str) -> dict[str, str]:
+    """Return the SHA-256 by the file's name, of the lines of a manifest."""
+    pairs = (line.split("  ", 1) for line in listing.splitlines())
+    return {name: sha256 for sha256, name in pairs}
+
+
+def changes() -> list[str]:
+    """Return the files that are not as the manifests say: ``added``, ``changed`` or ``removed``, and the name."""
+    found = []
+    for path, now in _protected().values():
+        before = path.read_text(encoding="utf-8") if path.exists() else ""
+        old, new = _sums(before), _sums(now)
+        for name in sorted({*old, *new}):
+            if name not in old:
+                found.append(f"added    {name}")
+            elif name not in new:
+                found.append(f"removed  {name}")
+            elif old[name] != new[name]:
+                found.append(f"changed  {name}")
+    return found
+
+
+def seal(source: Path | None = None) -> dict[str, str]:
+    """Write both manifests of the files as they are, and their SHA-256 into the source.
+
+    Parameters
+    ----------
+    source
+        The module with the constants; None is ``validation/manifest.py``.
+
+    Returns
+    -------
+    SHA-256 by the name of the constant.
+    """
+    source = source or Path(manifest.__file__)
+    text = source.read_text(encoding="utf-8")
+    protected = _protected()
+    sums = {
+        constant: manifest.sha256_of(listing.encode())
+        for constant, (_, listing) in protected.items()
+    }
+    for constant, sha256 in sums.items():
+        text, found = re.subn(
+            rf'^{constant} = "[0-9a-f]{{64}}"', f'{constant} = "{sha256}"', text, flags=re.MULTILINE
+        )
+        if found != 1:
+            raise ValueError(f"{source}: {constant} is set in {found} places; must be one")
+    for path, listing in protected.values():
+        path.write_bytes(listing.encode())
+    source.write_text(text, encoding="utf-8")
+    return sums
