@@ -14,6 +14,7 @@ from dfcmodel.packets.reference_queues import Queue
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from dfcmodel.packets.plans import Plan
     from dfcmodel.packets.protocols import EventSimulation
     from dfcmodel.packets.reference_receivers import Packet
 
@@ -75,10 +76,21 @@ class ClassQueues(Queue):
             float
         )  # without room since the pause began
         packet = self.packet = float(simulation.plan.taken[p, 0])
-        self.rooms = {key: room * packet for key, room in simulation.plan.ingress(p).items()}
+        self.rooms = self.rooms_of_switch(simulation.plan)
         self.pooled = 0.0
         self.pool = simulation.plan.pool(p) * packet
         self.manager = manager_of_queue(Managed(self, self.rule.managed), self.rule)
+
+    def rooms_of_switch(self, plan: Plan) -> dict[tuple[int, int], float]:
+        """Return the room of each ingress and class of the ports that count together, by the first that has it.
+
+        An ACK may leave by a port to which no data goes from its ingress.
+        """
+        found: dict[tuple[int, int], float] = {}
+        for p in sorted(plan.counting[self.p]):
+            for key, room in plan.ingress(p).items():
+                found.setdefault(key, room * float(plan.taken[p, 0]))
+        return found
 
     @property
     def counter(self) -> ClassQueues:
