@@ -23,6 +23,8 @@ from validation.claims.zheng2002.red import (
 from validation.statistics import Estimate, difference, of_runs
 
 CASE, ECN = "zheng2002/red-droptail", "zheng2002/ecn"
+LOW, ECN_LOW = f"{CASE}-low-thresholds", f"{ECN}-low-thresholds"
+"""With ns-2's own thresholds of RED, 5 and 15 packets."""
 KINDS = tuple(RATES)
 FLOWS = 8
 """Of each kind."""
@@ -33,11 +35,15 @@ PHASE = 0.0005
 READINGS: dict[str, dict[str, Any]] = {
     "without a random time before packets": {"jitter": 0.0},
     "ns-2's decrease setting is b": {"reading": "b"},
+    "RED thresholds of 5 and 15": {"buffer": 180},
+    "RED thresholds of 5 and 15, buffers of 50 packets": {"buffer": 50},
 }
+"""Columns of the bundled runs; those with a ``buffer`` are of `LOW`."""
 
 
 def _chosen(name: str | None = None, **reading: Any) -> pd.DataFrame:
-    return where(CASE, name, **({"reading": "1-b", "jitter": PHASE} | reading))
+    case, default = (LOW, {}) if "buffer" in reading else (CASE, {"jitter": PHASE})
+    return where(case, name, **({"reading": "1-b"} | default | reading))
 
 
 def _compared(frame: pd.DataFrame, column: str, sign: float) -> dict[str, Estimate]:
@@ -62,7 +68,12 @@ def _both(name: str, **link: float) -> pd.DataFrame:
     return both
 
 
-@effects("Z15", cases=(CASE,))
+def _smoother(found: dict[str, Estimate]) -> list[str]:
+    """Return the kinds of flow whose rates vary less with RED."""
+    return [name for name, gain in found.items() if gain.value > 0]
+
+
+@effects("Z15", cases=(CASE, LOW))
 def smoother_with_red() -> Effects:
     """Measure the variation of the rates over time with both queues."""
 
@@ -80,7 +91,8 @@ def smoother_with_red() -> Effects:
         {"ns-2": Curve(list(found), list(found.values()))},
         ("pair of kinds, and the kind", "fall of the variation with RED"),
         values={
-            "smoother": [name for name, e in found.items() if e.value > 0],
+            "smoother": _smoother(found),
+            "low": [_smoother(_compared(_chosen(buffer=n), "rate_cov", -1.0)) for n in (180, 50)],
             "all": found,
             "model": {kind: (variation(kind), variation(kind, periodic=True)) for kind in KINDS},
         },
@@ -88,7 +100,7 @@ def smoother_with_red() -> Effects:
     )
 
 
-@effects("Z18", cases=(CASE,), least=VISIBLE)
+@effects("Z18", cases=(CASE, LOW), least=VISIBLE)
 def throughput_with_red() -> Effects:
     """Measure the utilisation with both queues."""
 
@@ -123,20 +135,20 @@ def _gain(link: dict[str, float]) -> Estimate:
     return _compared(_both("link", **link), "utilisation", 1.0)[f"{GENTLE} with {TCP}"]
 
 
-def _marked(one: str, other: str, number: int) -> float:
+def _marked(one: str, other: str, number: int, link: Link = SLOW) -> float:
     """Return the part of the packets that is marked instead of lost: all, up to ns-2's limit."""
-    loss = fixed_point(Group(one, number), Group(other, number)).loss
-    return loss if loss < SLOW.most else 0.0
+    loss = fixed_point(Group(one, number), Group(other, number), link=link).loss
+    return loss if loss < link.most else 0.0
 
 
-@effects("Z16", cases=(ECN,), least=VISIBLE)
+@effects("Z16", cases=(ECN, ECN_LOW), least=VISIBLE)
 def marks_instead_of_drops() -> Effects:
     """Measure utilisation and loss with and without marks."""
 
-    def statements(reading: str) -> dict[str, Statement]:
+    def statements(reading: str, case: str = ECN, link: Link = SLOW) -> dict[str, Statement]:
         used, fewer, more = [], [], []
         spared: list[list[float]] = []
-        for name, frame in where(ECN, "link").groupby("pair"):
+        for name, frame in where(case, "link").groupby("pair"):
             pair = str(name)
             chosen = frame[frame["reading"] == ("1-b" if pair.startswith("TFRC") else reading)]
             off, on = (chosen[chosen["ecn"] == n] for n in (0, 1))
@@ -147,7 +159,7 @@ def marks_instead_of_drops() -> Effects:
             fewer += gains
             more.append(difference(gains[-1], gains[0]))
             one, other = pair.split(" with ")
-            spared.append([_marked(one, other, n) for n in x])
+            spared.append([_marked(one, other, n, link) for n in x])
         return {
             "utilisation": Statement(
                 tuple(used),
@@ -173,7 +185,10 @@ def marks_instead_of_drops() -> Effects:
         ("flows of each kind", "loss (1)"),
         values={"lost": curves, 
                 "full": _ecn(OWN[0], "utilisation"), "empty": _ecn(OWN[0], "utilisation", LOW_THRESHOLDS), "queue": _marked_loss(), "threshold": SLOW.high},
-        readings={"ns-2's decrease setting is b": statements("b")},
+        readings={
+            "ns-2's decrease setting is b": statements("b"),
+            "RED thresholds of 5 and 15": statements("1-b", ECN_LOW, LOW_THRESHOLDS),
+        },
     )  # fmt: skip
 
 

@@ -13,6 +13,8 @@ TCP, MILD, MILDER, TFRC = "TCP(1,1/2)", "TCP(3/7,1/4)", "TCP(1/5,1/8)", "TFRC"
 BACKGROUND = 5
 FIVE = tuple(range(1, 6))
 TEN = tuple(range(1, 11))
+LOW_RED: dict[str, float | str] = {"low": 5, "high": 15}
+"""ns-2's own thresholds of RED, packets."""
 WIDE: dict[str, float | str] = {"bandwidth": 60e6, "low": 120, "high": 360, "buffer": 720}
 
 PAIR = Column("", "the two kinds of flows that share the bottleneck, in equal numbers")
@@ -375,6 +377,61 @@ QUEUES = case(
         ),
     ),
 )
+QUEUES_LOW = case(
+    "red-droptail-low-thresholds",
+    "RED with thresholds of 5 and 15 against DropTail, buffers of 180 and 50 packets",
+    ("Z15", "Z18"),
+    {
+        "pair": PAIR,
+        "reading": READING,
+        "queue": Column("", "RED or DropTail"),
+        "buffer": Column("packets", "limit_ of either queue"),
+    },
+    [
+        make(
+            {"pair": together(pair), "reading": reading, "queue": queue, "buffer": buffer},
+            [(kind, 8) for kind in pair],
+            seed,
+            reading=reading,
+            options={"queue": queue, "jitter": 0.0005, "buffer": buffer, **LOW_RED},
+        )
+        for pair, reading in settings(((MILDER, TCP), (MILDER, TFRC), (TFRC, TCP)))
+        for queue in ("RED", "DropTail")
+        for buffer in (180, 50)
+        for seed in FIVE
+    ],
+    {
+        "queue": ("RED (in packets) or DropTail", ""),
+        "overhead_": (5e-4, "s (TCP only)"),
+        "thresh_, maxthresh_": ("5, 15", "packets"),
+        "limit_": ("180 or 50", "packets"),
+    },
+    (
+        (
+            "Thresholds of 5 and 15 packets and a limit of 50 are ns-2's own. DropTail with 180 packets is that of the "
+            "case red-droptail."
+        ),
+    ),
+)
+
+
+def ecn_runs(options: Mapping[str, float | str] | None = None) -> list[Run]:
+    """List the runs of Fig. 26."""
+    return [
+        make(
+            {"pair": together(pair), "reading": reading, "number": number, "ecn": ecn},
+            [(kind, number) for kind in pair],
+            seed,
+            reading=reading,
+            options={"ecn": ecn, **(options or {})},
+        )
+        for pair, reading in settings(((MILDER, TFRC), (TFRC, TCP)))
+        for number in (5, 20, 35)
+        for ecn in (0, 1)
+        for seed in FIVE
+    ]
+
+
 ECN = case(
     "ecn",
     "RED with and without ECN against the number of flows of two kinds on 15 Mb/s (Fig. 26)",
@@ -385,19 +442,7 @@ ECN = case(
         "number": NUMBER,
         "ecn": Column("1", "1: RED marks and the agents answer to marks; 0: RED drops"),
     },
-    [
-        make(
-            {"pair": together(pair), "reading": reading, "number": number, "ecn": ecn},
-            [(kind, number) for kind in pair],
-            seed,
-            reading=reading,
-            options={"ecn": ecn},
-        )
-        for pair, reading in settings(((MILDER, TFRC), (TFRC, TCP)))
-        for number in (5, 20, 35)
-        for ecn in (0, 1)
-        for seed in FIVE
-    ],
+    ecn_runs(),
     {"setbit_, ecn_": ("0 or 1", "(TFRC's receiver counts a mark as a loss)")},
     (
         (
@@ -406,6 +451,15 @@ ECN = case(
             "leave marks out. Utilisation is 1.000 with and without."
         ),
     ),
+)
+
+ECN_LOW = replace(
+    ECN,
+    name="zheng2002/ecn-low-thresholds",
+    title="RED with thresholds of 5 and 15, with and without ECN, against the number of flows",
+    parameters={**ECN.parameters, "thresh_, maxthresh_": ("5, 15", "packets")},
+    runs=ecn_runs(LOW_RED),
+    notes=(*NOTES, "Thresholds of 5 and 15 packets are ns-2's own."),
 )
 
 SENSITIVITY: dict[str, tuple[int, dict[str, float | str]]] = {
@@ -481,7 +535,9 @@ CASES = [
     ACCESS,
     ACCESS_SEEDS,
     QUEUES,
+    QUEUES_LOW,
     ECN,
+    ECN_LOW,
     ONE_KIND,
     ONE_KIND_LOW,
     LATE_TIMERS,
