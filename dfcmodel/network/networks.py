@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Collection, Hashable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -71,6 +71,11 @@ class Link:
     shared: bool = True
 
     def __post_init__(self) -> None:
+        if not _is_plain(self):
+            self._check()
+
+    def _check(self) -> None:
+        """Raise ValueError or TypeError for the first parameter that is not allowed."""
         of = f"of link {self.name}"
         for end in ("source", "target"):
             try:
@@ -164,9 +169,9 @@ class Scenario:
             raise ValueError("links = (): at least one link is needed")
         if not len(self.flows):
             raise ValueError("flows = (): at least one flow is needed")
-        _distinct("links", (link.name for link in self.links))
+        _distinct("links", [f"{link.source}->{link.target}" for link in self.links])
         if self.table.are_named:
-            _distinct("flows", self.table.names)
+            _distinct("flows", list(self.table.names))
         self._check_hosts()
         queues = {n.discipline.per: n.name for n in self.links if isinstance(n.discipline, DFC)}
         if len(queues) > 1:
@@ -265,8 +270,10 @@ class Scenario:
         together = self.counted_together(n)
         for m in together:
             own = self.links[m].discipline
+            if own is rule:
+                continue
             own_part: dict[str, Any] = {"manager": None, "managed": None, "storm": None}
-            if own is not rule and replace(own, **own_part) != replace(rule, **own_part):
+            if replace(own, **own_part) != replace(rule, **own_part):
                 msg = f"{self.links[m].name} has {own!r}, must be equal but for manager and storm"
                 raise ValueError(f"discipline of link {link.name!r} = {rule!r}: {msg}")
         reserved = self.reserved(n)
@@ -291,6 +298,9 @@ class Scenario:
         """
         found: dict[Node, list[int]] = {}
         together = set()
+        rules = {id(link.discipline): link.discipline for link in self.links}.values()
+        if all(getattr(rule, "counts", "output") == "output" for rule in rules):
+            return {}
         for n, link in enumerate(self.links):
             if isinstance(link.discipline, PFC) and n not in self.interfaces:
                 found.setdefault(link.source, []).append(n)
@@ -304,7 +314,10 @@ class Scenario:
         Where several links are counted together each has a part in proportion to its buffer.
         """
         if n not in self._reserved:
-            self._reserved[n] = self.part_of_rooms(n, sum(self.rooms(n).values()))
+            fed = self._classes_fed
+            has_rooms = any(m in fed for m in self.counted_together(n))
+            rooms = sum(self.rooms(n).values()) if has_rooms else 0.0
+            self._reserved[n] = self.part_of_rooms(n, rooms) if rooms else 0.0
         return self._reserved[n]
 
     @cached_property
@@ -400,13 +413,25 @@ class Scenario:
         link = self.links[n]
         if not isinstance(link.discipline, PFC) or n in self.interfaces:
             return []
-        found = []
+        found, lossless = [], set(link.discipline.classes)
         for u, own in self._classes_fed.get(n, {}).items():
-            over = self.feeding(u)
-            room = link.discipline.room(over.rate, over.delay, self.packet_size, link.buffer)
-            classes = own & set(link.discipline.classes)
+            room = self._room(link, self.feeding(u))
+            classes = own & lossless
             found += [(u, priority, room) for priority in sorted(classes)]
         return found
+
+    def _room(self, link: Link, over: Link) -> float:
+        """Return for how many packets of a class that come over a link there is room at another one, which has PFC."""
+        rule: Any = link.discipline
+        key = id(rule), over.rate, over.delay, link.buffer  # most links are identical
+        if key not in self._rooms:
+            self._rooms[key] = rule.room(over.rate, over.delay, self.packet_size, link.buffer)
+        return self._rooms[key]
+
+    @cached_property
+    def _rooms(self) -> dict[Any, float]:
+        """The rooms that were computed, by discipline, which the links keep, and what they follow from."""
+        return {}
 
     def host_of(self, flow: Flow) -> str:
         """Return how a flow's packets enter the network: its ``host``; where that is None what its first link asks for.
@@ -592,6 +617,24 @@ def from_networkx(graph: nx.DiGraph[Any], **defaults: object) -> tuple[Link, ...
     return tuple(links)
 
 
+def _is_plain(link: Link) -> bool:
+    """Return whether a link is plainly allowed: of names and numbers in range; `Link._check` judges others."""
+    rate, delay, buffer = link.rate, link.delay, link.buffer
+    rule: object = link.discipline
+    return (
+        type(link.source) is type(link.target) is str
+        and link.source != link.target
+        and type(rate) is type(delay) is float
+        and 0.0 < rate <= 1e12
+        and 0.0 < delay <= 10.0
+        and (type(buffer) is float or type(buffer) is int)
+        and 1.0 <= buffer <= 1e9
+        and link.shared is True
+        and isinstance(rule, Discipline)
+        and not isinstance(rule, Pause)
+    )
+
+
 def _can_pause(link: Link, room: float) -> None:
     """Refuse a pause threshold that is never exceeded: the queue has ``room`` packets at most.
 
@@ -603,7 +646,10 @@ def _can_pause(link: Link, room: float) -> None:
         one_number(f"high of link {link.name!r}", link.discipline.high, below=room, hint=hint)
 
 
-def _distinct(what: str, names: Iterable[str]) -> None:
+def _distinct(what: str, names: Collection[str]) -> None:
+    """Raise ValueError for the first name that occurs a second time."""
+    if len(set(names)) == len(names):
+        return
     seen: set[str] = set()
     for name in names:
         if name in seen:

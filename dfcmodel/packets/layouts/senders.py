@@ -267,7 +267,9 @@ def wake_all(plan: Plan, arrays: dict[str, Any]) -> None:
     rows = first + np.arange(F)
     first_buckets = np.minimum(plan.starts * queue["inverse"], 2.0**62).astype(np.int64)
     places = queue["at"] + (first_buckets & queue["mask"])
-    order = np.lexsort((np.arange(F), plan.starts, places))
+    at_once = (plan.starts == plan.starts[0]).all()  # both sorts keep the order of flows at a tie
+    sort = np.argsort(places, kind="stable") if at_once else np.lexsort((plan.starts, places))
+    order = np.asarray(sort)
     same = places[order[1:]] == places[order[:-1]]
     for name, values in (("time", plan.starts), ("number", WAKE), ("flow", np.arange(F)),
                          ("key", CLASSES * senders + np.arange(F)), ("next", -1)):  # fmt: skip
