@@ -1,12 +1,13 @@
 """``python -m benchmarks.ns2_agreement``: the packet level beside the bundled runs of ns-2.
 
-It writes ``results/ns2_agreement.md``, three tables of the documentation: runs that are equal packet for packet, random
+It exits with 1 when a run differs. It writes ``results/ns2_agreement.md``, three tables of the documentation: runs that are equal packet for packet, random
 networks that are, and dumbbells under RED, whose random drops leave distributions to compare. ns-2 itself is not needed; every number follows
 from the seeds.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import pandas as pd
@@ -17,7 +18,7 @@ from validation.claims.zheng2002.level import Dumbbell, runs
 from validation.evidence import table
 from validation.generate.packets.red_dumbbells import FLOWS, SEEDS
 from validation.random_packet_networks import TOPOLOGIES
-from validation.recomputing import CASES, RANDOM, Recomputed, compare
+from validation.recomputing import CASES, RANDOM, Recomputed, Run, compare
 from validation.recomputing import runs as bundled_runs
 from validation.statistics import Estimate, of_runs, ratio
 
@@ -45,7 +46,8 @@ def equal_runs(found: list[Recomputed]) -> list[str]:
     ]
     for network, group in frame.groupby("network", sort=False):
         by = group.groupby("recovery")["equal"]
-        cells = [f"{by.sum()[name]} of {by.size()[name]}" for name in SENDERS]
+        equal, count = by.sum().to_dict(), by.size().to_dict()
+        cells = [f"{equal.get(name, 0)} of {count.get(name, 0)}" for name in SENDERS]
         lines.append(f"| {network} | {' | '.join(cells)} | {group['packets'].sum():,} |")
     return lines
 
@@ -88,21 +90,37 @@ def _shown(ratio: Estimate) -> str:
     return f"{ratio.value:.3f} ± {ratio.half_width:.3f}"
 
 
-def main() -> None:
-    """Compute all bundled runs again, and write the tables."""
-    found = [compare(run) for run in tqdm(bundled_runs(), desc="ns-2", unit="run")]
+def report(runs: Sequence[Run], red: Sequence[str], place: Path) -> bool:
+    """Compute bundled runs again and write the tables; return whether all are equal.
+
+    Parameters
+    ----------
+    runs
+        Which; those that differ are printed.
+    red
+        Lines of the table of dumbbells under RED.
+    place
+        The file to write.
+    """
+    found = [compare(run) for run in tqdm(runs, desc="ns-2", unit="run")]
     drawn = [each for each in found if each.run.case == RANDOM]
     built = [each for each in found if each.run.case != RANDOM]
-    red = red_rows()
     said = (
         f"{_equal(built)} runs and {_equal(drawn)} random networks are equal in final acknowledgements, packets sent, "
         "timeouts, drops of every link, and windows and acknowledgements of all flows every 10 ms. Every link has one FIFO queue."
     )
     text = [*equal_runs(built), "", *random_rows(drawn), "", said, "", *red]
-    RESULT.write_text("\n".join(text) + "\n", encoding="utf-8")
-    for each in found:
-        if each.differences:
-            print(each.run, each.differences)
+    place.write_text("\n".join(text) + "\n", encoding="utf-8")
+    differing = [each for each in found if each.differences]
+    for each in differing:
+        print(each.run, each.differences)
+    return not differing
+
+
+def main() -> None:
+    """Compute all bundled runs again, and write the tables; exit with 1 when one differs."""
+    if not report(bundled_runs(), red_rows(), RESULT):
+        raise typer.Exit(1)
 
 
 if __name__ == "__main__":

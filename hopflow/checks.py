@@ -277,7 +277,10 @@ def listed(name: str, value: Any, kind: type[T], like: str = "") -> tuple[T, ...
     words = like or f"a {kind.__name__}"
     if isinstance(value, str) or not isinstance(value, Iterable):
         raise TypeError(f"{name} = {shown(value)}: must be a list; each entry {words}")
-    return tuple(instance(f"{name}[{n}]", each, kind, words) for n, each in enumerate(value))
+    found = tuple(value)
+    if set(map(type, found)) == {kind}:  # a look at the classes that occur, not at each entry
+        return found
+    return tuple(instance(f"{name}[{n}]", each, kind, words) for n, each in enumerate(found))
 
 
 def random_generator(name: str, value: Any) -> np.random.Generator:

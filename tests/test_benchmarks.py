@@ -14,7 +14,16 @@ import typer
 from typer.testing import CliRunner
 
 import benchmarks.__main__ as main
-from benchmarks import fresh_networks, laws, levels, network_accuracies, packets, responses, scale
+from benchmarks import (
+    fresh_networks,
+    laws,
+    levels,
+    network_accuracies,
+    ns2_agreement,
+    packets,
+    responses,
+    scale,
+)
 from benchmarks.__main__ import SUITES
 from benchmarks.machines import Machine
 from benchmarks.records import FLOORS, below_floors, save
@@ -22,9 +31,11 @@ from benchmarks.timing import Row
 from dfcmodel import explain
 from dfcmodel.levels.accuracies import measured_accuracies
 from responsefn import AIMD
+from validation import evidence
 from validation.network_comparison import Differences
 from validation.network_runs import LEVELS
 from validation.random_networks import FRESH
+from validation.recomputing import RANDOM, Run
 
 FOLDER = Path(__file__).resolve().parents[1] / "benchmarks"
 MODULES = sorted(path.stem for path in FOLDER.glob("*.py") if not path.stem.startswith("__"))
@@ -218,6 +229,34 @@ def test_accuracies_are_those_of_the_networks_seen_before() -> None:
     assert (found.level, found.networks, found.shares) == ("fluid", 5, 39)
     assert found.mean_error == pytest.approx(0.02)
     assert found.half_width == pytest.approx(0.038), "of 39 shares the 38th"
+
+
+def test_a_run_that_differs_from_ns2_is_named_and_ends_the_benchmark_with_1(
+    monkeypatch, tmp_path, capsys
+) -> None:
+    """Of a run of a parking lot and of a random network; the table of ns-2 has a timeout more in a copy."""
+    real, place, some = evidence.table, tmp_path / "table.md", [
+        Run("packets/parking-lots-ns2", "sack", 1, 1), Run(RANDOM, "mixed", 4, 3),
+    ]  # fmt: skip
+    monkeypatch.setattr(ns2_agreement, "RESULT", place)
+    monkeypatch.setattr(ns2_agreement, "bundled_runs", lambda: some)
+    monkeypatch.setattr(ns2_agreement, "red_rows", lambda: ["| under RED |"])
+    ns2_agreement.main()
+    assert "1 of 1 runs and 1 of 1 random networks are equal" in place.read_text()
+    assert not capsys.readouterr().out
+
+    def changed(case: str, name: str | None = None) -> pd.DataFrame:
+        frame = real(case, name)
+        if name == "flows":
+            frame["timeouts"] += frame["flow"] == 2
+        return frame
+
+    monkeypatch.setattr(evidence, "table", changed)
+    with pytest.raises(typer.Exit) as ended:
+        ns2_agreement.main()
+    assert ended.value.exit_code == 1
+    assert "0 of 1 runs and 0 of 1 random networks are equal" in place.read_text()
+    assert capsys.readouterr().out.count("('timeouts',)") == 2
 
 
 @pytest.mark.slow

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Collection, Hashable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -16,7 +16,7 @@ from dfcmodel.network.class_pauses import PFC
 from dfcmodel.network.disciplines import DFC, FIFO, Discipline, Pause
 from dfcmodel.network.flow_tables import Flows
 from dfcmodel.network.flows import Flow
-from dfcmodel.network.routes import Routes, distinct, present
+from dfcmodel.network.routes import Routes, coded, distinct, present
 from hopflow.checks import flag, instance, listed, one_number, shown
 
 if TYPE_CHECKING:
@@ -71,6 +71,11 @@ class Link:
     shared: bool = True
 
     def __post_init__(self) -> None:
+        if not _is_plain(self):
+            self._check()
+
+    def _check(self) -> None:
+        """Raise ValueError or TypeError for the first parameter that is not allowed."""
         of = f"of link {self.name}"
         for end in ("source", "target"):
             try:
@@ -164,9 +169,9 @@ class Scenario:
             raise ValueError("links = (): at least one link is needed")
         if not len(self.flows):
             raise ValueError("flows = (): at least one flow is needed")
-        _distinct("links", (link.name for link in self.links))
+        _distinct("links", [f"{link.source}->{link.target}" for link in self.links])
         if self.table.are_named:
-            _distinct("flows", self.table.names)
+            _distinct("flows", list(self.table.names))
         self._check_hosts()
         queues = {n.discipline.per: n.name for n in self.links if isinstance(n.discipline, DFC)}
         if len(queues) > 1:
@@ -178,8 +183,8 @@ class Scenario:
         for n in used[np.argsort(first)].tolist():
             if not self.links[n].shared:
                 _can_pause(self.links[n], int(flows[n]) * self.buffer_of(n))
-            rule = self.links[n].discipline
-            if isinstance(rule, PFC) and n not in self.interfaces:
+            if self._has_to_be_checked[n]:
+                rule: Any = self.links[n].discipline
                 self._check_classes(n, rule)
 
     @cached_property
@@ -247,6 +252,54 @@ class Scenario:
                 if link.shared:
                     _can_pause(link, self.buffer_of(n))
 
+    @cached_property
+    def _has_to_be_checked(self) -> NDArray[np.bool_]:
+        """Whether `_check_classes` may refuse each link; it says why, (L,)."""
+        n, u, is_lossless, _ = self._rooms_fed
+        is_pfc = np.array([isinstance(link.discipline, PFC) for link in self.links])
+        found = np.zeros(len(self.links), dtype=np.bool_)
+        found[n[is_lossless & (u >= 0) & ~is_pfc[u]]] = True
+        buffers = [self.buffer_of(m) for m in range(len(self.links))]
+        found |= self._reserved_alone > buffers
+        if self._counted_together:
+            found |= is_pfc & [link.source in self._counted_together for link in self.links]
+        found[list(self.interfaces)] = False
+        return found
+
+    @cached_property
+    def _rooms_fed(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[Any], NDArray[Any]]:
+        """Of each class at each link with PFC, by the link before: both links, whether it is lossless, the room, (N,)."""
+        n, u, priority = self._fed
+        kinds: dict[Any, int] = {}  # most links are identical
+        examples, own = list[Link](), np.empty(len(self.links), dtype=np.int64)
+        for m, link in enumerate(self.links):
+            key = id(link.discipline), link.rate, link.delay, link.buffer
+            own[m] = kinds.setdefault(key, len(kinds))
+            if len(kinds) > len(examples):
+                examples.append(link)
+        over = np.where(u >= 0, u, self.routes.first[np.maximum(-1 - u, 0)])
+        classes, rank = np.unique(priority, return_inverse=True)
+        span = len(kinds) * len(classes)
+        keys = (own[n] * len(kinds) + own[over]) * len(classes) + rank.reshape(-1)
+        known, place = coded(keys)
+        rooms, are_lossless = np.empty(len(known)), np.empty(len(known), dtype=np.bool_)
+        for k, key in enumerate(known.tolist()):
+            link = examples[key // span]
+            feeder = examples[key % span // len(classes)]
+            rule: Any = link.discipline
+            are_lossless[k] = int(classes[key % len(classes)]) in rule.classes
+            rooms[k] = rule.room(feeder.rate, feeder.delay, self.packet_size, link.buffer)
+        return n, u, are_lossless[place], rooms[place]
+
+    @cached_property
+    def _reserved_alone(self) -> NDArray[np.float64]:
+        """What PFC reserves of the buffer of each link whose packets no other one counts, (L,)."""
+        n, _, is_lossless, room = self._rooms_fed
+        sums = np.bincount(n[is_lossless], room[is_lossless], minlength=len(self.links))
+        used = np.flatnonzero(sums)
+        sums[used] = [self.part_of_rooms(m, sums[m]) for m in used.tolist()]
+        return sums
+
     def _check_classes(self, n: int, rule: PFC) -> None:
         """Refuse links that cannot stop one class, and buffers too small for what PFC reserves."""
         link = self.links[n]
@@ -265,8 +318,10 @@ class Scenario:
         together = self.counted_together(n)
         for m in together:
             own = self.links[m].discipline
+            if own is rule:
+                continue
             own_part: dict[str, Any] = {"manager": None, "managed": None, "storm": None}
-            if own is not rule and replace(own, **own_part) != replace(rule, **own_part):
+            if replace(own, **own_part) != replace(rule, **own_part):
                 msg = f"{self.links[m].name} has {own!r}, must be equal but for manager and storm"
                 raise ValueError(f"discipline of link {link.name!r} = {rule!r}: {msg}")
         reserved = self.reserved(n)
@@ -291,6 +346,9 @@ class Scenario:
         """
         found: dict[Node, list[int]] = {}
         together = set()
+        rules = {id(link.discipline): link.discipline for link in self.links}.values()
+        if all(getattr(rule, "counts", "output") == "output" for rule in rules):
+            return {}
         for n, link in enumerate(self.links):
             if isinstance(link.discipline, PFC) and n not in self.interfaces:
                 found.setdefault(link.source, []).append(n)
@@ -303,6 +361,8 @@ class Scenario:
 
         Where several links are counted together each has a part in proportion to its buffer.
         """
+        if self.counted_together(n) == (n,):
+            return float(self._reserved_alone[n])
         if n not in self._reserved:
             self._reserved[n] = self.part_of_rooms(n, sum(self.rooms(n).values()))
         return self._reserved[n]
@@ -350,6 +410,14 @@ class Scenario:
     @cached_property
     def _classes_fed(self) -> dict[int, dict[int, set[int]]]:
         """Classes of the flows at each link with PFC, interfaces of hosts apart, by the link before as in `feeders`."""
+        found: dict[int, dict[int, set[int]]] = {}
+        for n, u, priority in zip(*(column.tolist() for column in self._fed), strict=True):
+            found.setdefault(n, {}).setdefault(u, set()).add(priority)
+        return found
+
+    @cached_property
+    def _fed(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+        """Columns of `_classes_fed`: link, the one before, and class, in the order of the flows, (N,)."""
         routes, count, F = self.routes, len(self.links), len(self.flows)
         counts = np.array([isinstance(link.discipline, PFC) for link in self.links])
         counts[list(self.interfaces)] = False
@@ -365,12 +433,9 @@ class Scenario:
             keys = (routes.places[at] * span + before[at] - low) * len(classes)
             keys += rank.reshape(-1)[flow[at]]
             examples.append(at[distinct(keys, count * span * len(classes))[1]])
-        found: dict[int, dict[int, set[int]]] = {}
         own = np.sort(np.concatenate(examples))
-        columns = routes.places[own], before[own] - F, classes[rank.reshape(-1)[flow[own]]]
-        for n, u, priority in zip(*(column.tolist() for column in columns), strict=True):
-            found.setdefault(n, {}).setdefault(u, set()).add(int(priority))
-        return found
+        priority = classes[rank.reshape(-1)[flow[own]]].astype(np.int64)
+        return routes.places[own].astype(np.int64), before[own] - F, priority
 
     @cached_property
     def _classes_over(self) -> dict[int, set[int]]:
@@ -400,11 +465,11 @@ class Scenario:
         link = self.links[n]
         if not isinstance(link.discipline, PFC) or n in self.interfaces:
             return []
-        found = []
+        found, lossless = [], set(link.discipline.classes)
         for u, own in self._classes_fed.get(n, {}).items():
             over = self.feeding(u)
             room = link.discipline.room(over.rate, over.delay, self.packet_size, link.buffer)
-            classes = own & set(link.discipline.classes)
+            classes = own & lossless
             found += [(u, priority, room) for priority in sorted(classes)]
         return found
 
@@ -592,6 +657,24 @@ def from_networkx(graph: nx.DiGraph[Any], **defaults: object) -> tuple[Link, ...
     return tuple(links)
 
 
+def _is_plain(link: Link) -> bool:
+    """Return whether a link is plainly allowed: of names and numbers in range; `Link._check` judges others."""
+    rate, delay, buffer = link.rate, link.delay, link.buffer
+    rule: object = link.discipline
+    return (
+        type(link.source) is type(link.target) is str
+        and link.source != link.target
+        and type(rate) is type(delay) is float
+        and 0.0 < rate <= 1e12
+        and 0.0 < delay <= 10.0
+        and (type(buffer) is float or type(buffer) is int)
+        and 1.0 <= buffer <= 1e9
+        and link.shared is True
+        and isinstance(rule, Discipline)
+        and not isinstance(rule, Pause)
+    )
+
+
 def _can_pause(link: Link, room: float) -> None:
     """Refuse a pause threshold that is never exceeded: the queue has ``room`` packets at most.
 
@@ -603,7 +686,10 @@ def _can_pause(link: Link, room: float) -> None:
         one_number(f"high of link {link.name!r}", link.discipline.high, below=room, hint=hint)
 
 
-def _distinct(what: str, names: Iterable[str]) -> None:
+def _distinct(what: str, names: Collection[str]) -> None:
+    """Raise ValueError for the first name that occurs a second time."""
+    if len(set(names)) == len(names):
+        return
     seen: set[str] = set()
     for name in names:
         if name in seen:

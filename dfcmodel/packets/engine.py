@@ -192,6 +192,16 @@ class PacketRun:
                 grow(arrays, self.layout.most)
         return True
 
+    @cached_property
+    def _sources(self) -> frozenset[int]:
+        """The kinds of sources that occur; what a run changes is that a source has become constant."""
+        return frozenset(np.unique(self.layout.arrays["flow"]["onoff"]).tolist())
+
+    @cached_property
+    def _has_rules(self) -> bool:
+        """Whether any flow has a rule, of its window or rate or as its source."""
+        return bool((self.layout.arrays["flow"]["rule"] >= 0).any())
+
     def groups(self) -> tuple[tuple[Any, ...], ...]:
         """Return the fields of the kernel's three groups; `grow` replaces some arrays between two calls."""
         given = {**self.layout.arrays, **self.records.rows()}
@@ -229,6 +239,8 @@ class PacketRun:
     def _check_rates(self) -> None:
         """Raise ArithmeticError where a rule has set its rate, or that of its packets, to no number."""
         flow, now = self.layout.arrays["flow"], self.done * self.plan.sample
+        if not self._has_rules:
+            return
         own_pace = (flow["paced"] == 1) & (flow["pace_start"] == 0.0)
         rates = np.where(flow["recovery"] == RATED, flow["cwnd"], 0.0)
         rule = self.layout.arrays["rule"]
@@ -239,6 +251,8 @@ class PacketRun:
     def _check_arrivals(self) -> None:
         """Raise ArithmeticError where an arrival process has returned no wait, or no number of packets."""
         flow, rule = self.layout.arrays["flow"], self.layout.arrays["rule"]
+        if CALLED not in self._sources:
+            return
         rows = np.flatnonzero(
             (flow["onoff"] == CALLED) & (flow["since"] > 0) & (flow["due"] == np.inf)
         )

@@ -114,19 +114,19 @@ class Ports:
 
     def __init__(self, scenario: Scenario, method: Packets) -> None:
         self.scenario, self.method = scenario, method
-        kinds: dict[Any, Port] = {}  # most links are identical
-        self.all = []
+        kinds: dict[Any, tuple[float, float, int, Discipline, int]] = {}  # most links are identical
+        self.all, of_hosts = [], scenario.interfaces
         for n, link in enumerate(scenario.links):
-            key = link.rate, link.delay, link.buffer, id(link.discipline)
-            if key not in kinds:
+            rule, is_host = link.discipline, n in of_hosts
+            key = link.rate, link.delay, link.buffer, id(rule), is_host
+            known = kinds.get(key)
+            if known is None:
                 bits = bits_of(link.rate, scenario.packet_size)
-                room, cell = self._room(link, link.discipline)
-                kinds[key] = Port(None, None, bits, link.delay, room, link.discipline, 0, cell=cell)
-            port = kinds[key]._replace(source=link.source, target=link.target, link=n)
-            if n in scenario.interfaces:
-                own = _interface(link.discipline)
-                port = port._replace(room=UNBOUNDED, discipline=own, cell=0)
-            self.all.append(port)
+                room, cell = self._room(link, rule)
+                given = (UNBOUNDED, _interface(rule), 0) if is_host else (room, rule, cell)
+                known = kinds[key] = bits, link.delay, *given
+            bits, delay, room, rule, cell = known
+            self.all.append(Port(link.source, link.target, bits, delay, room, rule, n, False, cell))
         self.at = {(port.source, port.target): p for p, port in enumerate(self.all)}
         self.for_acks: dict[int, int] = {}
         self.interfaces: dict[

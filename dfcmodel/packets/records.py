@@ -131,25 +131,22 @@ class Records:
     def take_in(self, arrays: dict[str, Any]) -> None:
         """Copy the remaining records from the arrays of the compiled engine."""
         flow, hop, P = arrays["flow"], arrays["hop"], len(self.plan.ports)
-        real = hop["port"] >= 0
         self.peak = arrays["port"]["peak"][:P].astype(np.int64)
-        self.waited = arrays["waited"].copy()
+        self.waited = arrays["waited"]
         self.add_up()
         self.imbalance = self._imbalance(arrays)
-        hops = self.plan.hops
-        later = np.bincount(hops.flow, self.lost[-1, hops.row], minlength=len(flow))
+        rows, owner, _ = self._losing_hops()
+        later = np.bincount(owner, self.lost[-1, rows], minlength=len(flow))
         if len(arrays["trimmed"]) > 1:
             later -= headers_answered(arrays)
         self.lost[-1] = 0  # drops beyond the end of the simulation, which were processed ahead
-        dropped = self.lost.sum(axis=0)
-        drops = np.bincount(hop["port"][real], dropped[real], minlength=P)
-        self.drops = drops.astype(np.int64)
+        dropped = self.lost[:, rows].sum(axis=0)
+        self.drops = np.bincount(hop["port"][rows], dropped, minlength=P).astype(np.int64)
         self.excess = row_excess(self.plan, arrays)
         self.remaining = remaining_packets(self.plan, arrays, self.left)
         self.emitted = flow["emitted"].astype(float)
         self.inside = packets_inside(arrays) + later
-        lost = np.add.reduceat(dropped, self.first_hop[:-1])
-        gone = self.delivered[:-1].sum(axis=0) + lost
+        gone = self.delivered[:-1].sum(axis=0) + np.bincount(owner, dropped, minlength=len(flow))
         blind = self.plan.backward.counts == 0
         self.inside[blind] = (self.emitted - gone)[blind]  # what arrives after the end is processed
         for name in ("first_loss", "finished", "timeouts", "loss_events", "total"):
@@ -163,10 +160,16 @@ class Records:
         missing = flow["emitted"].astype(float) - flow["arrived"]
         missing -= np.bincount(inside["flow"], minlength=len(flow))
         missing += flow["pending"] >= 0  # it has arrived
-        hops, dropped = self.plan.hops, self.lost.sum(axis=0)
-        own = ~hops.is_ack
-        missing -= np.bincount(hops.flow[own], dropped[hops.row[own]], minlength=len(flow))
+        rows, owner, is_ack = self._losing_hops()
+        dropped = self.lost[:, rows[~is_ack]].sum(axis=0)
+        missing -= np.bincount(owner[~is_ack], dropped, minlength=len(flow))
         return np.asarray(np.abs(missing) / np.maximum(flow["emitted"], 1))
+
+    def _losing_hops(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.bool_]]:
+        """Return the hops at which packets were dropped, their flows, and whether these were ACKs, (N,)."""
+        rows = np.flatnonzero(self.lost.any(axis=0))
+        owner = np.searchsorted(self.first_hop, rows, side="right") - 1
+        return rows, owner, rows > self.first_hop[owner] + self.plan.forward.counts[owner]
 
     def add_up(self) -> None:
         """Set what follows from the packets started at each hop: those carried, and the time in transit."""

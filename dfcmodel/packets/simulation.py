@@ -6,15 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dfcmodel.network.class_pauses import ALL, PFC
-from dfcmodel.network.disciplines import Pause
+from dfcmodel.network.class_pauses import ALL
 from dfcmodel.network.routes import distinct
 from dfcmodel.packets.engine import run_engine
 from dfcmodel.packets.planning import plan_packets
 from dfcmodel.packets.reference import run_reference
 from dfcmodel.packets.remains import dropped_packets, excess_rows
 from dfcmodel.results.at_nodes import AtNodes
-from dfcmodel.results.pauses import intervals_of
+from dfcmodel.results.pauses import intervals_of_pairs
 from dfcmodel.results.trajectories import Trajectory
 from hopflow.kernels.stopwatch import Stopwatch
 from responsefn import WindowRule
@@ -81,9 +80,9 @@ def trajectory(plan: Plan, records: Records, seconds: float) -> Trajectory:
     dropped = summed(records.lost)
     queued, peak, backlog = np.zeros((N, S)), np.zeros(N), np.zeros((F, S))
     node_of = np.array([places[port.source] if port.link >= 0 else -1 for port in plan.ports])
-    for p in np.flatnonzero(node_of >= 0).tolist():
-        queued[node_of[p]] += waiting[p]
-        peak[node_of[p]] = max(peak[node_of[p]], records.peak[p])
+    of_links = np.flatnonzero(node_of >= 0)
+    np.add.at(queued, node_of[of_links], waiting[of_links])
+    np.maximum.at(peak, node_of[of_links], records.peak[of_links])
     for p, f in _hosts(plan).items():
         backlog[f] = waiting[p]
     kept = np.flatnonzero(~plan.hops.is_ack & (node_of[plan.hops.port] >= 0))
@@ -145,25 +144,35 @@ def _repairs(plan: Plan) -> tuple[str, ...]:
 
 def _paused(plan: Plan, records: Records) -> Any:
     """Return when each link and access link was paused, and by whom."""
-    hosts = {p: -1 - f for p, f in _hosts(plan).items()}
+    link = np.array([port.link for port in plan.ports])
+    for p, f in _hosts(plan).items():
+        link[p] = -1 - f
     rows = records.switched
     rows = rows[np.lexsort(rows[:, [4, 3, 1]].T)]  # those of one pause are in order of time
-    keys = rows[:, [1, 3, 4]].astype(int)
+    keys = rows[:, [1, 3, 4]].astype(np.int64)
     first = np.flatnonzero(np.append(True, (keys[1:] != keys[:-1]).any(axis=1))[: len(keys)])
-    found = []
-    for (p, feeder, priority), times in zip(
-        keys[first].tolist(), np.split(rows[:, 0], first[1:]), strict=False
-    ):  # without pauses there are no keys
-        port = plan.ports[p]
-        assert isinstance(port.discipline, (Pause, PFC))
-        for q in plan.pausable(p) if feeder == ALL else (feeder,):
-            link = plan.ports[q].link if plan.ports[q].link >= 0 else hosts[q]
-            way = plan.ports[q].delay + port.discipline.signalling
-            found.append((link, port.link, priority, times + way))
-    for p, q, priority, begin in plan.storms():
-        link = plan.ports[q].link if plan.ports[q].link >= 0 else hosts[q]
-        found.append((link, plan.ports[p].link, priority, np.array([begin])))
-    return intervals_of(found, plan.end)
+    counts = np.diff(np.append(first, len(keys)))
+    asks, paused, priority = keys[first].T
+    whole = np.flatnonzero(paused == ALL)  # at once of all ports that feed it
+    each = {n: plan.pausable(int(asks[n])) for n in whole.tolist()}
+    copies = np.ones(len(first), dtype=np.int64)
+    copies[whole] = [len(ports) for ports in each.values()]
+    group = np.repeat(np.arange(len(first)), copies)
+    paused = paused[group]
+    paused[np.isin(group, whole)] = [q for ports in each.values() for q in ports]
+    own = counts[group]
+    at = np.arange(int(own.sum())) - np.repeat(np.cumsum(own) - own - first[group], own)
+    ways = plan.delays[paused] + plan.signalling[asks[group]]
+    times = rows[at, 0] + np.repeat(ways, own)
+    storms = plan.storms()
+    found = np.transpose([link[paused], link[asks[group]], priority[group]])
+    begins = [(link[q], link[p], priority) for p, q, priority, _ in storms]
+    return intervals_of_pairs(
+        np.concatenate([found, np.array(begins, dtype=np.int64).reshape(-1, 3)]),
+        np.append(own, np.ones(len(storms), dtype=np.int64)),
+        np.append(times, [begin for *_, begin in storms]),
+        plan.end,
+    )
 
 
 def _whole(counts: Any) -> Any:

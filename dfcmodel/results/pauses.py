@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     import xarray as xr
+    from numpy.typing import NDArray
 
     from dfcmodel.results.records import Records
 
@@ -21,6 +22,7 @@ __all__ = [
     "PauseStorm",
     "chain_of_pauses",
     "intervals_of",
+    "intervals_of_pairs",
     "pause_table",
     "storm_of",
 ]
@@ -76,12 +78,44 @@ def intervals_of(switches: Iterable[tuple[int, int, int, Any]], end: float) -> A
         Of `PAUSED`.
     """
     given = list(switches)
-    ends = [np.append(times, [np.inf] * (len(times) % 2)) for *_, times in given]
-    counts = [len(each) // 2 for each in ends]
-    found = np.zeros(sum(counts), dtype=PAUSED)
-    found["begin"], found["end"] = np.concatenate([[], *ends]).reshape(-1, 2).T
+    pairs = np.array([each[:3] for each in given], dtype=np.int64).reshape(-1, 3)
+    counts = np.array([len(times) for *_, times in given], dtype=np.int64)
+    return intervals_of_pairs(
+        pairs, counts, np.concatenate([[], *(each[3] for each in given)]), end
+    )
+
+
+def intervals_of_pairs(
+    pairs: NDArray[np.int64], counts: NDArray[np.int64], times: NDArray[np.float64], end: float
+) -> Any:
+    """Return `intervals_of` switches that are given as columns.
+
+    Parameters
+    ----------
+    pairs
+        The paused link, the one that asks for it, and the class, (N, 3).
+    counts, times
+        How many times each has, (N,), and all of them, one after the other, s.
+    end
+        When the run ended, s.
+
+    Examples
+    --------
+    >>> pairs, counts = np.array([[0, 1, 3], [2, 1, 3]]), np.array([3, 1])
+    >>> found = intervals_of_pairs(pairs, counts, np.array([0.1, 0.2, 0.5, 0.3]), 0.4)
+    >>> found[["link", "begin", "end"]].tolist()
+    [(0, 0.1, 0.2), (2, 0.3, inf)]
+    """
+    first = np.cumsum(counts) - counts
+    owner = np.repeat(np.arange(len(counts)), counts)
+    place = np.arange(len(owner)) - first[owner]
+    begins = np.flatnonzero(place % 2 == 0)
+    ends = np.append(times[1:], np.inf)[begins]
+    ends[place[begins] == counts[owner[begins]] - 1] = np.inf
+    found = np.zeros(len(begins), dtype=PAUSED)
+    found["begin"], found["end"] = times[begins], ends
     for n, name in enumerate(("link", "by", "priority")):
-        found[name] = np.repeat([int(each[n]) for each in given], counts)
+        found[name] = pairs[owner[begins], n]
     found["resumed"] = np.isfinite(found["end"]) & (found["end"] >= end)
     found["end"][found["end"] >= end] = np.inf
     found = found[found["begin"] < end]

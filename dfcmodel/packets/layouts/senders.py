@@ -85,7 +85,8 @@ def lay_out_flows(
     way = np.cumsum(count) - count
     flow["way"], flow["turn"], flow["end"] = way, way + plan.forward.counts, way + count - 1
     told = table.each("source", lambda source: sees_telemetry(type(source)))
-    flow["reports"] = np.where(told, plan.telemetry[1], 0)
+    if told.any():
+        flow["reports"] = np.where(told, plan.telemetry[1], 0)
     again = flow["repair"] == SELECTIVE
     if not has_window.any() and not again.any():
         flow["due"] = -1.0
@@ -262,12 +263,13 @@ def wake_all(plan: Plan, arrays: dict[str, Any]) -> None:
     packet, bucket, port = arrays["packet"], arrays["bucket"], arrays["port"]
     F = len(plan.starts)
     home = arrays["home"][:F]
-    queue = port[home]
     first, senders = int(arrays["counters"][USED]), len(plan.ports)
     rows = first + np.arange(F)
-    first_buckets = np.minimum(plan.starts * queue["inverse"], 2.0**62).astype(np.int64)
-    places = queue["at"] + (first_buckets & queue["mask"])
-    order = np.lexsort((np.arange(F), plan.starts, places))
+    first_buckets = np.minimum(plan.starts * port["inverse"][home], 2.0**62).astype(np.int64)
+    places = port["at"][home] + (first_buckets & port["mask"][home])
+    at_once = (plan.starts == plan.starts[0]).all()  # both sorts keep the order of flows at a tie
+    sort = np.argsort(places, kind="stable") if at_once else np.lexsort((plan.starts, places))
+    order = np.asarray(sort)
     same = places[order[1:]] == places[order[:-1]]
     for name, values in (("time", plan.starts), ("number", WAKE), ("flow", np.arange(F)),
                          ("key", CLASSES * senders + np.arange(F)), ("next", -1)):  # fmt: skip
