@@ -152,6 +152,8 @@ def _replaced(owner: Any, name: str, by: Callable[..., Any]) -> Iterator[None]:
 
 
 _remembers = False
+_apart: list[bool] = []
+"""Not empty while a function is compiled whose arrays share no memory, with what it calls."""
 
 
 @contextlib.contextmanager
@@ -253,10 +255,55 @@ class _LowerPart(LoweringPass):
         return True
 
 
+class _Whole(JITCodeLibrary):
+    """The code of the function that Python calls, with that of all it calls, which nothing else calls.
+
+    LLVM then passes to a function those words of arrays that it reads: some tens of several hundred.
+    """
+
+    def finalize(self) -> None:
+        """Link what is called, optimise and assemble."""
+        self._own = {each.name for each in self._final_module.functions}
+        self._parts = {
+            each.name
+            for library in self._linking_libraries
+            if isinstance(library, _Part)
+            for each in library._final_module.functions
+            if not each.is_declaration
+        }
+        super().finalize()
+
+    def _optimize_final_module(self) -> None:
+        """Hide what was linked from other modules, keep calls of it calls, and optimise."""
+        for function in self._final_module.functions:
+            if function.is_declaration or function.name in self._own:
+                continue
+            function.linkage = "internal"
+            attributes = b" ".join(function.attributes)
+            if function.name in self._parts and b"alwaysinline" not in attributes:
+                function.add_function_attribute("noinline")
+        super()._optimize_final_module()
+
+
+@register_pass(mutates_CFG=True, analysis_only=False)
+class _LowerWhole(LoweringPass):
+    """Lower the function that Python calls."""
+
+    _name = "lower_whole"
+
+    def __init__(self) -> None:
+        super().__init__()
+
+    def run_pass(self, state: Any) -> bool:
+        library = state.library = _Whole(state.targetctx.codegen(), state.func_id.func_qualname)
+        library.enable_object_caching()
+        return bool(NativeLowering().run_pass(state))
+
+
 class KernelCompiler(Compiler):
     """Compile the function of a kernel package that Python calls."""
 
-    lowering: Any = NativeLowering
+    lowering: Any = _LowerWhole
 
     def compile_extra(self, func: Any) -> Any:
         """Compile a function."""
@@ -278,6 +325,12 @@ class PartCompiler(KernelCompiler):
     """Compile a function of a kernel package that others call."""
 
     lowering = _LowerPart
+
+    def compile_extra(self, func: Any) -> Any:
+        """Compile a function; the arrays that it is given are apart if those of the whole are."""
+        if _apart and not self.state.flags.forceinline:
+            self.state.flags.noalias = True
+        return super().compile_extra(func)
 
 
 def _as_it_is(context: Any, builder: Any, kind: Any, index: Any, size: Any) -> Any:  # noqa: ARG001
@@ -323,8 +376,8 @@ class CountingCompiler(IndexingCompiler):
             return super().compile_extra(func)
 
 
-class UnaliasedCompiler(IndexingCompiler):
-    """Compile a function as `IndexingCompiler` does, whose array arguments share no memory.
+class UnaliasedCompiler(CountingCompiler):
+    """Compile a function as `CountingCompiler` does, whose array arguments share no memory.
 
     Fields of records that are in registers stay there when another array is written.
     """
@@ -332,4 +385,8 @@ class UnaliasedCompiler(IndexingCompiler):
     def compile_extra(self, func: Any) -> Any:
         """Compile a function with all that it calls."""
         self.state.flags.noalias = True
-        return super().compile_extra(func)
+        _apart.append(True)
+        try:
+            return super().compile_extra(func)
+        finally:
+            _apart.pop()

@@ -52,7 +52,7 @@ _OPTIONS: dict[str, Any] = {
     "no_cfunc_wrapper": True,
     "_nrt": False,  # nothing is allocated: counting references to arguments took 120 to 150 ns a call
 }
-compiled = njit(**_OPTIONS)
+compiled = njit(forceinline=False, **_OPTIONS)
 inlined = njit(forceinline=True, **_OPTIONS)
 summing = njit(forceinline=True, fastmath={"reassoc"}, **_OPTIONS)
 _OF_PYTHON: dict[str, Any] = {

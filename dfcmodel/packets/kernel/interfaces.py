@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from .calendar_queue import push, release, take
-from .jit import compiled, inlined
+from .jit import inlined
 from .layout import CLASSES, int64
 from .pauses import obey
 from .ports import AT_RANDOM, INTERFACE, drop
@@ -62,7 +62,7 @@ def is_next(net: Any, place: int, time: float, key: int) -> bool:
     )
 
 
-@compiled
+@inlined
 def wake_interface(net: Any, p: int) -> None:
     """Schedule the event at which an interface that is sending may begin its next transmission: before all others then.
 
@@ -85,7 +85,7 @@ def class_of(net: Any, e: int) -> int:
     return int64(net.lane[c].level) if net.lane[c].level > 0 else c
 
 
-@compiled
+@inlined
 def enter_interface(net: Any, senders: Any, records: Any, p: int, e: int) -> bool:
     """Queue a packet or an ACK at an interface; return whether its transmission begins at once."""
     lane = net.lane

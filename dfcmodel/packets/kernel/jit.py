@@ -8,9 +8,9 @@ from hopflow.kernels.plain_jit import (
     call_manager,
     call_on_record,
     compiled,
-    counting_entry,
     inlined,
     prefetch,
+    unaliased_entry,
 )
 
 __all__ = [
@@ -19,7 +19,7 @@ __all__ = [
     "call_manager",
     "call_on_record",
     "compiled",
-    "counting_entry",
     "inlined",
     "prefetch",
+    "unaliased_entry",
 ]

@@ -116,7 +116,10 @@ PORT = np.dtype(
         ("paused", "i4"),  # number of ports that pause it with all its lanes
         ("held", "i4"),  # packets in its other lanes
         ("peak", "i4"),
-        ("plain", "i4"),  # 1: without lanes, RED, random loss and trace, and with room for a packet
+        (
+            "plain",
+            "i4",
+        ),  # 1: without manager, random loss and trace, and with room for a packet; with lanes see `plain_lanes`
         ("by_turns", "i4"),  # lanes by deficit round robin: BY_FLOW, BY_CLASS
         ("manager", "i4"),  # of its lanes: see `managers`
         ("bytes", "f8"),  # that wait: in its lanes, or where the buffer counts bytes

@@ -34,7 +34,7 @@ from .interfaces import (
     pass_interface,
     wake_interface,
 )
-from .jit import compiled, counting_entry, inlined
+from .jit import compiled, inlined, unaliased_entry
 from .lanes import dequeue, dequeue_ranked, discard, enter_lane, overflow, wait_on
 from .layout import (
     BY_CLASS,
@@ -60,13 +60,18 @@ from .managers import (
     update_probability,
 )
 from .pauses import ENDS, PAUSE, RENEW, count_class, count_excess, obey, renew, watch
+from .plain_lanes import (
+    has_plain_lanes,
+    pass_lanes,
+    start_transmission,
+    waits_or_overflows,
+)
 from .ports import (
     AT_RANDOM,
     BUFFER_FULL,
     BY_MANAGER,
     INTERFACE,
     LANES,
-    count_starts,
     drop,
     is_markable,
     is_scalable,
@@ -172,21 +177,9 @@ def new_packet(net: Any, senders: Any, f: int, number: int, flags: int) -> int:
 @inlined
 def depart(net: Any, senders: Any, records: Any, u: int, e: int, came: float, time: float) -> None:
     """Start the transmission of a packet that came to a port with lanes at time ``came``."""
-    rows = len(records.lost) - 1
-    it = net.packet[e]
     if net.port[u].traced == 1:
         keep_packet(net, senders, records, u, e, came, time, math.nan)
-    h = int64(it.hop)
-    first = min(int(came * records.scale), rows)
-    row = min(int(time * records.scale), rows)
-    if first != row:
-        records.waiting[first, u] += 1
-        records.waiting[row, u] -= 1
-    if row < rows:
-        records.waited[h] += time - came
-        count_starts(records.started, row, h, h + 1)
-    net.port[u].free = time + net.times[u * CLASSES + it.size].transmission
-    it.hop = h + 1
+    start_transmission(net, records, u, e, came, time)
 
 
 @inlined
@@ -329,19 +322,9 @@ def enqueue(net: Any, senders: Any, records: Any, u: int, e: int) -> bool:
         )  # fmt: skip
         cause = BY_MANAGER if lose else BUFFER_FULL
     taken = taken_by(net, u, e)
-    busy = port.free >= time or port.paused > 0
+    busy, full = waits_or_overflows(net, u, e, time)
     if port.by_turns == BY_RANK and not lose:
         return enqueue_ranked(net, senders, records, u, e, busy)
-    if port.by_turns == BY_CLASS:
-        busy = busy or net.lane[c].paused > 0
-        full = (
-            (busy or port.waiting > 0)
-            and counted >= 0
-            and net.feeder[counted].count + taken > net.feeder[counted].room
-        )
-    else:
-        waits = port.by_turns == BY_RATE or (port.by_turns == 0 and busy)
-        full = waits and is_full(port, taken)
     if lose or full:
         if not lose:
             if port.by_turns == BY_CLASS:
@@ -381,59 +364,81 @@ def enqueue(net: Any, senders: Any, records: Any, u: int, e: int) -> bool:
 
 
 @inlined
+def process_next(
+    net: Any, senders: Any, records: Any, u: int, b: int, past: int, end: float
+) -> tuple[int, int, float, bool]:
+    """Process the next event of a window at a port with lanes: a departure, an arrival or a message.
+
+    Return the bucket of the next arrival, a packet whose transmission has begun, -1 for none, when it began, and
+    whether there was an event.
+    """
+    packet = net.packet
+    port = net.port[u]
+    b, e = next_arrival(net, port, b, past, end)
+    time = packet[e].time if e >= 0 else end
+    queued = port.waiting > 0 and port.paused == 0 and port.free < time
+    begin = port.free
+    if queued and port.by_turns == BY_RATE:
+        begin = begin_of(net, u)
+        queued = begin < time
+    if queued:
+        time = begin
+    elif e < 0:
+        return b, -1, 0.0, False
+    if port.manager == PROPORTIONAL:
+        update_probability(net.control, u, time, port.bytes)
+    elif port.manager >= SQUARED:
+        update_coupled(net, u, time)
+    sent = -1
+    came = time
+    if not queued:
+        net.bucket[port.at + (b & port.mask)].head = packet[e].next
+        port.count -= 1
+        if packet[e].number <= SEND_FEEDBACK:
+            exchange(net, u, e)
+        elif packet[e].number == RENEW:
+            renew(net, records, u, e)
+        elif packet[e].number <= PAUSE:
+            obey(net, u, e)
+            queued = port.waiting > 0 and port.paused == 0 and port.free < time
+        elif enqueue(net, senders, records, u, e):
+            sent = e
+    if queued:
+        sent = dequeue(net, senders, records, u, time)
+        if sent >= 0:
+            came = packet[sent].time
+        watch(net, records, u, time)
+    if sent >= 0:
+        if port.late == 1 and is_managed(net, port, sent):
+            mark_leaving(net, u, sent, time, is_markable(net, senders, sent))
+        depart(net, senders, records, u, sent, came, time)
+    return b, sent, time, True
+
+
+@inlined
 def process_port_window(
     net: Any, senders: Any, records: Any, u: int, now: float, end: float, once: bool
 ) -> bool:
     """Process a window at a port with lanes: departures, arrivals, messages; return if any. ``once``: one of them."""
-    packet = net.packet
     port = net.port[u]
     b = int(now * port.inverse)
     past = int(end * port.inverse)
     did = False
     while True:
+        sent, time = int64(-1), 0.0
         if has_plain_rates(port) and not once:
             b, passed = pass_rated(net, records, u, b, past, end)
             did = did or passed
-        b, e = next_arrival(net, port, b, past, end)
-        time = packet[e].time if e >= 0 else end
-        queued = port.waiting > 0 and port.paused == 0 and port.free < time
-        begin = port.free
-        if queued and port.by_turns == BY_RATE:
-            begin = begin_of(net, u)
-            queued = begin < time
-        if queued:
-            time = begin
-        elif e < 0:
-            return did
-        if port.manager == PROPORTIONAL:
-            update_probability(net.control, u, time, port.bytes)
-        elif port.manager >= SQUARED:
-            update_coupled(net, u, time)
-        sent = -1
-        came = time
-        if not queued:
-            net.bucket[port.at + (b & port.mask)].head = packet[e].next
-            port.count -= 1
-            if packet[e].number <= SEND_FEEDBACK:
-                exchange(net, u, e)
-            elif packet[e].number == RENEW:
-                renew(net, records, u, e)
-            elif packet[e].number <= PAUSE:
-                obey(net, u, e)
-                queued = port.waiting > 0 and port.paused == 0 and port.free < time
-            elif enqueue(net, senders, records, u, e):
-                sent = e
-        did = True
-        if queued:
-            sent = dequeue(net, senders, records, u, time)
-            if sent >= 0:
-                came = packet[sent].time
-            watch(net, records, u, time)
+        elif has_plain_lanes(port) and not once:
+            b, sent, time, passed = pass_lanes(net, records, u, b, past, end)
+            did = did or passed
+        if sent < 0:
+            b, sent, time, passed = process_next(net, senders, records, u, b, past, end)
+            if not passed:
+                return did
+            did = True
         if sent >= 0:
-            if port.late == 1 and is_managed(net, port, sent):
-                mark_leaving(net, u, sent, time, is_markable(net, senders, sent))
-            depart(net, senders, records, u, sent, came, time)
-            spent = net.times[u * CLASSES + packet[sent].size]
+            spent = net.times[u * CLASSES + net.packet[sent].size]
             travel(
                 net,
                 senders,
@@ -485,7 +490,7 @@ def sample_senders(senders: Any, records: Any, n: int) -> None:
             records.round_trip[n, f] = flow[f].rtt if flow[f].rtt > 0.0 else math.nan
 
 
-@counting_entry
+@unaliased_entry
 def run(
     network: Any, ends: Any, recorded: Any, ahead: float, sample: float, first: int, samples: int
 ) -> int:

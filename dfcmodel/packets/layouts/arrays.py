@@ -11,6 +11,7 @@ import numpy as np
 from dfcmodel.network.flow_tables import among
 from dfcmodel.packets.kernel.layout import (
     BUCKET,
+    BY_CLASS,
     CLASSES,
     HISTORY,
     HOP,
@@ -20,6 +21,7 @@ from dfcmodel.packets.kernel.layout import (
     TIMES,
     TRACE,
 )
+from dfcmodel.packets.kernel.ports import LANES
 from dfcmodel.packets.layouts.agents import lay_out_agents
 from dfcmodel.packets.layouts.capacities import aligned, first_elements, most_elements
 from dfcmodel.packets.layouts.feedback import begin_clocks, lay_out_feedback, lay_out_rates
@@ -94,6 +96,7 @@ def lay_out(plan: Plan, signatures: tuple[RuleSignature, ...], spare: int = 1) -
     lane = np.concatenate([lane, lay_out_interfaces(plan, port_rows, hop, flow, len(lane))])
     lane = np.concatenate([lane, lay_out_queues(plan, port_rows, hop, len(lane))])
     feeder = lay_out_feeders(plan, port_rows, hop, lane)
+    port_rows["plain"] |= _with_plain_lanes(port_rows)
     clocks = plan.clocks
     most = most_elements(plan)
     size, alarm = first_elements(plan, spare, most)
@@ -155,6 +158,14 @@ def trace_ports(arrays: dict[str, Any], ports: Sequence[int], spare: int) -> Non
     port_rows, rows = arrays["port"], list(ports)
     port_rows["traced"][rows], port_rows["plain"][rows] = 1, 0
     arrays["trace"] = np.zeros(ROWS * spare, TRACE)
+
+
+def _with_plain_lanes(port_rows: NDArray[Any]) -> NDArray[np.bool_]:
+    """Return at which ports with lanes nothing but the room of a queue decides about packets."""
+    found = (port_rows["kind"] == LANES) & np.isin(port_rows["by_turns"], (0, BY_CLASS))
+    for name in ("manager", "loss", "feeders"):
+        found &= port_rows[name] == 0
+    return np.asarray(found, dtype=np.bool_)
 
 
 def _reported(flow: NDArray[Any]) -> NDArray[np.float64]:

@@ -166,6 +166,33 @@ def test_arrays_of_an_unaliased_entry_are_apart_and_references_not_counted(
     assert reads["unaliased_entry"] < reads["counting_entry"]
 
 
+def test_calls_pass_only_the_words_of_arrays_that_are_read(written, tmp_path) -> None:
+    """A function that others call is hidden, so that LLVM drops arguments; one by one they were 7 words per array."""
+    folder = tmp_path / "kernel_with_a_call"
+    folder.mkdir()
+    loop = (
+        "from .jit import compiled, entry, inlined\n\n"
+        "@compiled\ndef last(x, y, k):\n    y[k] = 2.0\n    return x[k]\n\n"
+        "@inlined\ndef middle(x, y, k):\n    return last(x, y, k) + last(x, y, k + 1)\n\n"
+        "@entry\ndef run(x, y, k):\n    y[0] = middle(x, y, k)\n"
+    )
+    jit = "".join(f"{name} = lambda f: f\n" for name in ("compiled", "entry", "inlined"))
+    for name, text in {"__init__": "", "jit": jit, "loop": loop}.items():
+        (folder / f"{name}.py").write_text(text)
+    package._written.cache_clear()
+    run = package.loop_of(folder.name)
+    x, y = np.array([0.3, -1.0, 0.5]), np.zeros(3)
+    run(x, y, 1)
+    assert y.tolist() == [-0.5, 2.0, 2.0]
+    (code,) = run.inspect_llvm().values()
+    (head,) = (line for line in code.splitlines() if line.startswith("define internal"))
+    assert "4last" in head  # the name of the function, mangled
+    assert (
+        head.count("%arg.") <= 5
+    )  # two addresses with the steps between items, and k: not 15 words
+    forget(package.compiled_package(folder.name).__name__)
+
+
 def test_names_of_machine_code_do_not_grow_with_the_fields_of_records(written) -> None:
     many = np.zeros(3, dtype=[(f"field_of_a_long_name_{n}", float) for n in range(50)])
     package.loop_of(written)
