@@ -7,6 +7,7 @@ from typing import Any
 
 from .agents import answer_packet
 from .arrivals import GROWING
+from .bit_maps import RECEIVED, clear_bit, has_bit, set_bit
 from .calendar_queue import OUT, push, release
 from .emission import REDUCED
 from .jit import inlined
@@ -24,7 +25,6 @@ MOST_BLOCKS = 3
 @inlined
 def deliver(senders: Any, f: int, number: int) -> int:
     """Deliver a packet to its receiver; return the number of packets now delivered in order (RFC 9293, 3.10.7.4)."""
-    bits = senders.bits
     s = senders.flow[f]
     if number > s.seen:
         s.seen = number
@@ -33,19 +33,11 @@ def deliver(senders: Any, f: int, number: int) -> int:
         return 1
     if number < s.came:
         return 0
-    at = s.bits + ((number & s.bit_mask) >> 3)
-    bit = 1 << (number & 7)
-    if bits[at] & bit == 0:
-        bits[at] |= bit
+    if set_bit(senders, f, RECEIVED, number):
         s.held += 1
     before = s.came
     n = before
-    while s.held > 0:
-        at = s.bits + ((n & s.bit_mask) >> 3)
-        bit = 1 << (n & 7)
-        if bits[at] & bit == 0:
-            break
-        bits[at] ^= bit
+    while s.held > 0 and clear_bit(senders, f, RECEIVED, n):
         s.held -= 1
         n += 1
     s.came = n
@@ -69,13 +61,9 @@ def report(net: Any, senders: Any, e: int, f: int, number: int) -> int:
             left = max(received[f, 0], s.came)
         else:
             left = number
-            while left - 1 > last and senders.bits[s.bits + (((left - 1) & s.bit_mask) >> 3)] & (
-                1 << ((left - 1) & 7)
-            ):
+            while left - 1 > last and has_bit(senders, f, RECEIVED, left - 1):
                 left -= 1
-        while right <= s.seen and senders.bits[s.bits + ((right & s.bit_mask) >> 3)] & (
-            1 << (right & 7)
-        ):
+        while right <= s.seen and has_bit(senders, f, RECEIVED, right):
             right += 1
     else:
         right = s.came

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from .bit_maps import SACKED, clear_bit, has_bit, set_bit
 from .jit import inlined
 from .layout import int64
 
@@ -13,21 +14,15 @@ __all__ = ["clear", "count_holes", "is_held", "mark_received", "next_hole", "upd
 @inlined
 def is_held(senders: Any, f: int, number: int) -> bool:
     """Return whether a packet was selectively acknowledged."""
-    s = senders.flow[f]
-    at = s.bits + ((s.bit_mask + 1) >> 3) + ((number & s.bit_mask) >> 3)
-    return senders.bits[at] & (1 << (number & 7)) != 0
+    return bool(has_bit(senders, f, SACKED, number))
 
 
 @inlined
 def mark_received(senders: Any, f: int, first: int, past: int) -> None:
     """Mark the packets ``first`` .. ``past`` - 1 as selectively acknowledged."""
     s = senders.flow[f]
-    half = s.bits + ((s.bit_mask + 1) >> 3)
     for n in range(first, past):
-        at = half + ((n & s.bit_mask) >> 3)
-        bit = 1 << (n & 7)
-        if senders.bits[at] & bit == 0:
-            senders.bits[at] |= bit
+        if set_bit(senders, f, SACKED, n):
             s.sacked += 1
     if past - 1 > s.top:
         s.top = past - 1
@@ -39,13 +34,9 @@ def clear(senders: Any, f: int) -> None:
     s = senders.flow[f]
     if s.top < 0 and s.hole < 0:
         return
-    half = s.bits + ((s.bit_mask + 1) >> 3)
     n = s.least
     while s.sacked > 0:
-        at = half + ((n & s.bit_mask) >> 3)
-        bit = 1 << (n & 7)
-        if senders.bits[at] & bit != 0:
-            senders.bits[at] ^= bit
+        if clear_bit(senders, f, SACKED, n):
             s.sacked -= 1
         n += 1
     s.top = -1
@@ -62,16 +53,12 @@ def update_scoreboard(net: Any, senders: Any, f: int, e: int) -> bool:
     s = senders.flow[f]
     before = s.sacked
     new = False
-    half = s.bits + ((s.bit_mask + 1) >> 3)
     if s.least < s.snd_una:
         n = s.least
         s.least = s.snd_una
         new = s.sacked > 0
         while n < s.least and s.sacked > 0:
-            at = half + ((n & s.bit_mask) >> 3)
-            bit = 1 << (n & 7)
-            if senders.bits[at] & bit != 0:
-                senders.bits[at] ^= bit
+            if clear_bit(senders, f, SACKED, n):
                 s.sacked -= 1
             n += 1
     told = net.packet[e].size - 1

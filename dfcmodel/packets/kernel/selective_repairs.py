@@ -1,7 +1,6 @@
 """Which packets a sender at the rate of a rule sends again where its receiver keeps what comes out of order.
 
-Three bit maps per flow: what is acknowledged selectively (`selective`), what is to be sent again, and what the receiver has
-asked for. A packet enters the second when it is lost, and leaves it when it is sent or acknowledged: it is sent again once, until
+It keeps three maps (`bit_maps`): what is acknowledged selectively, is to be sent again, and was asked for. A packet enters the second when it is lost, and leaves it when it is sent or acknowledged: it is sent again once, until
 the timer expires or the receiver asks for it again. One that was asked for is not taken for lost when a later one comes.
 """
 
@@ -9,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from .bit_maps import AGAIN, ASKED, SACKED, clear_bit, has_bit, set_bit
 from .jit import compiled, inlined
 from .layout import int64
 from .selective import is_held, mark_received
@@ -25,43 +25,30 @@ __all__ = [
 
 
 @inlined
-def place_of(senders: Any, f: int, number: int) -> int:
-    """Return the byte of a packet in the map of what is to be sent again."""
-    s = senders.flow[f]
-    return int64(s.bits) + 2 * ((s.bit_mask + 1) >> 3) + ((number & s.bit_mask) >> 3)
-
-
-@inlined
-def asked_place_of(senders: Any, f: int, number: int) -> int:
-    """Return the byte that has the bit of a packet in the map of what the receiver has asked for."""
-    return place_of(senders, f, number) + ((senders.flow[f].bit_mask + 1) >> 3)
-
-
-@inlined
-def forget_asked(senders: Any, f: int, number: int) -> bool:
+def take_off_asked(senders: Any, f: int, number: int) -> bool:
     """Take a packet off the map of what the receiver has asked for; return whether it was on it."""
     s = senders.flow[f]
-    if s.asked == 0:
-        return False
-    at = asked_place_of(senders, f, number)
-    bit = 1 << (number & 7)
-    if senders.bits[at] & bit == 0:
-        return False
-    senders.bits[at] ^= bit
-    s.asked -= 1
-    return True
+    found = bool(s.asked > 0 and clear_bit(senders, f, ASKED, number))
+    if found:
+        s.asked -= 1
+    return found
+
+
+@inlined
+def take_off_again(senders: Any, f: int, number: int) -> None:
+    """Take a packet off the map of what is to be sent again."""
+    s = senders.flow[f]
+    if s.again > 0 and clear_bit(senders, f, AGAIN, number):
+        s.again -= 1
 
 
 @compiled
 def receive_nack(senders: Any, f: int, number: int) -> None:
     """Have a packet sent again that the receiver asks for."""
     s = senders.flow[f]
-    if max(int64(s.top) + 1, int64(s.snd_una)) <= number < s.snd_max:
-        at = asked_place_of(senders, f, number)
-        bit = 1 << (number & 7)
-        if senders.bits[at] & bit == 0:
-            senders.bits[at] |= bit
-            s.asked += 1
+    is_open = max(int64(s.top) + 1, int64(s.snd_una)) <= number < s.snd_max
+    if is_open and set_bit(senders, f, ASKED, number):
+        s.asked += 1
     lose(senders, f, number)
 
 
@@ -71,11 +58,8 @@ def lose(senders: Any, f: int, number: int) -> None:
     s = senders.flow[f]
     if number < s.snd_una or number >= s.snd_max or is_held(senders, f, number):
         return
-    at = place_of(senders, f, number)
-    bit = 1 << (number & 7)
-    if senders.bits[at] & bit != 0:
+    if not set_bit(senders, f, AGAIN, number):
         return
-    senders.bits[at] |= bit
     s.again = s.again + 1
     if s.again == 1 or number < s.hole:
         s.hole = number
@@ -85,17 +69,6 @@ def lose(senders: Any, f: int, number: int) -> None:
         s.loss_events += 1
 
 
-@inlined
-def found_again(senders: Any, f: int, number: int) -> None:
-    """Take a packet off the map of what is to be sent again."""
-    s = senders.flow[f]
-    at = place_of(senders, f, number)
-    bit = 1 << (number & 7)
-    if s.again > 0 and senders.bits[at] & bit != 0:
-        senders.bits[at] ^= bit
-        s.again -= 1
-
-
 @compiled
 def next_again(senders: Any, f: int) -> int:
     """Take the first packet to be sent again off its map and return it; -1: none."""
@@ -103,9 +76,9 @@ def next_again(senders: Any, f: int) -> int:
     if s.again == 0:
         return -1
     n = max(int64(s.hole), int64(s.snd_una))
-    while senders.bits[place_of(senders, f, n)] & (1 << (n & 7)) == 0:
+    while not has_bit(senders, f, AGAIN, n):
         n += 1
-    found_again(senders, f, n)
+    take_off_again(senders, f, n)
     s.hole = n + 1
     return n
 
@@ -116,13 +89,10 @@ def acknowledge_up_to(senders: Any, f: int, number: int) -> None:
     s = senders.flow[f]
     n = int64(s.snd_una)
     while n < number and (s.sacked > 0 or s.again > 0 or s.asked > 0):
-        at = int64(s.bits) + ((s.bit_mask + 1) >> 3) + ((n & s.bit_mask) >> 3)
-        bit = 1 << (n & 7)
-        if s.sacked > 0 and senders.bits[at] & bit != 0:
-            senders.bits[at] ^= bit
+        if s.sacked > 0 and clear_bit(senders, f, SACKED, n):
             s.sacked -= 1
-        found_again(senders, f, n)
-        forget_asked(senders, f, n)
+        take_off_again(senders, f, n)
+        take_off_asked(senders, f, n)
         n += 1
     s.snd_una = number
     if s.recovering == 1 and number > s.recover:
@@ -134,7 +104,7 @@ def lose_before(senders: Any, f: int, number: int) -> None:
     """Take for lost what was sent before a packet that has come, and was not looked at before."""
     s = senders.flow[f]
     for n in range(max(int64(s.top) + 1, int64(s.snd_una)), number):
-        if not forget_asked(senders, f, n):
+        if not take_off_asked(senders, f, n):
             lose(senders, f, n)
 
 
@@ -144,8 +114,8 @@ def receive_sack(senders: Any, f: int, number: int) -> None:
     if number < senders.flow[f].snd_una:
         return
     lose_before(senders, f, number)
-    found_again(senders, f, number)
-    forget_asked(senders, f, number)
+    take_off_again(senders, f, number)
+    take_off_asked(senders, f, number)
     mark_received(senders, f, number, number + 1)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from .bit_maps import RECEIVED, has_bit
 from .calendar_queue import release
 from .jit import compiled, inlined
 from .layout import NACK, SACK, int64
@@ -28,10 +29,7 @@ def cut_packet(net: Any, e: int) -> None:
 @inlined
 def has_packet(senders: Any, f: int, number: int) -> bool:
     """Return whether a receiver that keeps what comes out of order has a packet."""
-    s = senders.flow[f]
-    if number < s.came:
-        return True
-    return bool(senders.bits[s.bits + ((number & s.bit_mask) >> 3)] & (1 << (number & 7)) != 0)
+    return bool(number < senders.flow[f].came or has_bit(senders, f, RECEIVED, number))
 
 
 @compiled
