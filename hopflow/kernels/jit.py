@@ -10,6 +10,8 @@ from numba import types
 
 try:
     from hopflow.kernels.compilers import (
+        CalledCompiler,
+        CallingCompiler,
         CountingCompiler,
         KernelCompiler,
         PartCompiler,
@@ -20,11 +22,15 @@ except (
 ):  # a Numba whose inner modules have other names: its own passes, which take longer
     PASSES: dict[str, Any] = {}
     PASSES_OF_PARTS: dict[str, Any] = {}
+    PASSES_OF_CALLED: dict[str, Any] = {}
+    CALLING: dict[str, Any] = {}
     COUNTING: dict[str, Any] = {}
     UNALIASED: dict[str, Any] = {}
 else:
     PASSES = {"pipeline_class": KernelCompiler}
     PASSES_OF_PARTS = {"pipeline_class": PartCompiler}
+    PASSES_OF_CALLED = {"pipeline_class": CalledCompiler}
+    CALLING = {"pipeline_class": CallingCompiler}
     COUNTING = {"pipeline_class": CountingCompiler}
     UNALIASED = {"pipeline_class": UnaliasedCompiler}
 
@@ -34,6 +40,7 @@ __all__ = [
     "call_manager",
     "call_on_array",
     "call_on_record",
+    "calling_entry",
     "compiled",
     "counting_entry",
     "entry",
@@ -52,7 +59,7 @@ _OPTIONS: dict[str, Any] = {
     "no_cfunc_wrapper": True,
     "_nrt": False,  # nothing is allocated: counting references to arguments took 120 to 150 ns a call
 }
-compiled = njit(forceinline=False, **_OPTIONS)
+compiled = njit(**{**_OPTIONS, **PASSES_OF_CALLED})
 inlined = njit(forceinline=True, **_OPTIONS)
 summing = njit(forceinline=True, fastmath={"reassoc"}, **_OPTIONS)
 _OF_PYTHON: dict[str, Any] = {
@@ -60,6 +67,7 @@ _OF_PYTHON: dict[str, Any] = {
 }  # fmt: skip
 entry = njit(**_OF_PYTHON, **PASSES)
 counting_entry = njit(**_OF_PYTHON, **COUNTING)
+calling_entry = njit(**_OF_PYTHON, **CALLING)
 unaliased_entry = njit(_nrt=False, **_OF_PYTHON, **UNALIASED)
 
 

@@ -19,6 +19,7 @@ __all__ = [
     "call_manager",
     "call_on_array",
     "call_on_record",
+    "calling_entry",
     "compiled",
     "counting_entry",
     "entry",
@@ -67,6 +68,14 @@ def unaliased_entry(function: F) -> F:
 
     Compiled, what it writes to one array is not looked for in another, and references to arrays are not counted:
     it allocates nothing.
+    """
+    return function
+
+
+def calling_entry(function: F) -> F:
+    """Mark the function that Python calls, as `counting_entry` does; its arrays share no memory.
+
+    Compiled, functions marked `compiled` stay calls, which pass what is read of the arrays.
     """
     return function
 

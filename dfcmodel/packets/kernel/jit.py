@@ -7,10 +7,10 @@ from hopflow.kernels.plain_jit import (
     call_event,
     call_manager,
     call_on_record,
+    calling_entry,
     compiled,
     inlined,
     prefetch,
-    unaliased_entry,
 )
 
 __all__ = [
@@ -18,8 +18,8 @@ __all__ = [
     "call_event",
     "call_manager",
     "call_on_record",
+    "calling_entry",
     "compiled",
     "inlined",
     "prefetch",
-    "unaliased_entry",
 ]

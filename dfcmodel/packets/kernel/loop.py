@@ -34,7 +34,7 @@ from .interfaces import (
     pass_interface,
     wake_interface,
 )
-from .jit import compiled, inlined, unaliased_entry
+from .jit import calling_entry, compiled, inlined
 from .lanes import dequeue, dequeue_ranked, discard, enter_lane, overflow, wait_on
 from .layout import (
     BY_CLASS,
@@ -490,7 +490,7 @@ def sample_senders(senders: Any, records: Any, n: int) -> None:
             records.round_trip[n, f] = flow[f].rtt if flow[f].rtt > 0.0 else math.nan
 
 
-@unaliased_entry
+@calling_entry
 def run(
     network: Any, ends: Any, recorded: Any, ahead: float, sample: float, first: int, samples: int
 ) -> int:

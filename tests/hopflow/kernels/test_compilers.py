@@ -171,12 +171,12 @@ def test_calls_pass_only_the_words_of_arrays_that_are_read(written, tmp_path) ->
     folder = tmp_path / "kernel_with_a_call"
     folder.mkdir()
     loop = (
-        "from .jit import compiled, entry, inlined\n\n"
+        "from .jit import compiled, calling_entry, inlined\n\n"
         "@compiled\ndef last(x, y, k):\n    y[k] = 2.0\n    return x[k]\n\n"
         "@inlined\ndef middle(x, y, k):\n    return last(x, y, k) + last(x, y, k + 1)\n\n"
-        "@entry\ndef run(x, y, k):\n    y[0] = middle(x, y, k)\n"
+        "@calling_entry\ndef run(x, y, k):\n    y[0] = middle(x, y, k)\n"
     )
-    jit = "".join(f"{name} = lambda f: f\n" for name in ("compiled", "entry", "inlined"))
+    jit = "".join(f"{name} = lambda f: f\n" for name in ("compiled", "calling_entry", "inlined"))
     for name, text in {"__init__": "", "jit": jit, "loop": loop}.items():
         (folder / f"{name}.py").write_text(text)
     package._written.cache_clear()

@@ -8,7 +8,16 @@ from hopflow.kernels import plain_jit
 
 
 @pytest.mark.parametrize(
-    "name", ["compiled", "inlined", "summing", "entry", "counting_entry", "unaliased_entry"]
+    "name",
+    [
+        "compiled",
+        "inlined",
+        "summing",
+        "entry",
+        "counting_entry",
+        "calling_entry",
+        "unaliased_entry",
+    ],
 )
 def test_a_function_stays_as_it_is(name: str) -> None:
     def double(x: float) -> float:

@@ -37,7 +37,7 @@ def test_the_hops_of_a_flow_are_its_packets_its_receiver_and_its_acks() -> None:
 
 @pytest.mark.parametrize("name", ["fifo", "fair", "red", "classes"])
 def test_arrays_of_a_run_share_no_memory(name: str) -> None:
-    """The loop is compiled for arrays that are apart (`unaliased_entry`)."""
+    """The loop is compiled for arrays that are apart (`calling_entry`)."""
     scenario = random_classes(3) if name == "classes" else random_scenario(name, 3)
     groups = begin_run(plan_of(scenario, Packets(seed=1))).groups()
     arrays = [each for group in groups for each in group if isinstance(each, np.ndarray)]
