@@ -25,8 +25,9 @@ The thresholds of a verdict are keyword parameters of `judge`: the finding tells
 and at twice of each. A claim may have three functions more, with the same keyword parameters or less:
 ``readings`` returns the verdicts in other documented readings of the paper, of those statements that
 a reading changes, ``same_process`` those of packet runs of the model's own events,
-``packet_level`` those of hopflow's own packet level, and ``simulators`` those of each simulator, where
-the cases of a claim come from several. Statements without these belong to all simulators of the cases.
+``packet_level`` those of hopflow's own packet level, ``level_in_readings`` the same in other readings, and
+``simulators`` those of each simulator, where the cases of a claim come from several. Statements without
+these belong to all simulators of the cases.
 """
 
 from __future__ import annotations
@@ -57,7 +58,7 @@ from validation.waterfalls import gap_of, waterfall_of
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["Basis", "BySimulator", "Check", "Subject", "claim", "subjects"]
+__all__ = ["Basis", "ByReading", "BySimulator", "Check", "Subject", "claim", "subjects"]
 
 T = TypeVar("T")
 S = TypeVar("S")
@@ -66,6 +67,8 @@ NONE = Verdict.NOT_APPLICABLE
 
 BySimulator = dict[str, dict[str, dict[str, Verdict]]]
 """Verdicts by reading ("" is the default one), key of a statement, and simulator."""
+ByReading = dict[str, dict[str, Verdict]]
+"""Verdicts of one source by reading and key of a statement."""
 
 
 @dataclass(frozen=True)
@@ -151,6 +154,7 @@ class Check(Generic[T]):
         self._readings: Callable[..., dict[str, Judgement]] = lambda _: {}
         self._process: Callable[..., dict[str, Verdict]] = lambda _: {}
         self._level: Callable[..., dict[str, Verdict]] = lambda _: {}
+        self._levels: Callable[..., ByReading] = lambda _: {}
         self._simulators: Callable[..., BySimulator] = lambda _: {}
         self._pictures: dict[str, Callable[[T], Figure]] = {}
         self._modules = [sys.modules[measure.__module__]]
@@ -179,6 +183,11 @@ class Check(Generic[T]):
         self._level = level
         return level
 
+    def level_in_readings(self, levels: Callable[..., ByReading]) -> Callable[..., Any]:
+        """Register the decorated function as the one that judges hopflow's own packet level in other readings."""
+        self._levels = levels
+        return levels
+
     def simulators(self, simulators: Callable[..., BySimulator]) -> Callable[..., Any]:
         """Register the decorated function as the one that judges each simulator by itself."""
         self._simulators = simulators
@@ -202,6 +211,7 @@ class Check(Generic[T]):
             self._readings,
             self._process,
             self._level,
+            self._levels,
             self._simulators,
         )
         found = {each.__module__ for each in (*functions, *self._pictures.values()) if each}
@@ -288,7 +298,8 @@ class Check(Generic[T]):
         level = _with(self._level, found, thresholds)
         apart = _with(self._simulators, found, thresholds)
         others = _with(self._readings, found, thresholds)
-        self._refuse_unknown(default, others, apart, basis)
+        levels = _with(self._levels, found, thresholds)
+        self._refuse_unknown(default, others, (apart, levels), basis)
 
         def part(key: str, sides: Sides[Verdict], reading: str = "") -> Part:
             each = apart.get(reading, {}).get(key)
@@ -304,7 +315,16 @@ class Check(Generic[T]):
             for key, sides in default.items()
         )
         readings = (
-            Reading(name, tuple(part(key, new.get(key, NOT_JUDGED), name) for key in default))
+            Reading(
+                name,
+                tuple(
+                    replace(
+                        part(key, new.get(key, NOT_JUDGED), name),
+                        level=levels.get(name, {}).get(key, NONE),
+                    )
+                    for key in default
+                ),
+            )
             for name, new in others.items()
         )
         return Finding(tuple(parts), "", readings=tuple(readings))
@@ -313,20 +333,24 @@ class Check(Generic[T]):
         self,
         default: Judgement,
         others: Mapping[str, Judgement],
-        apart: BySimulator,
+        sources: tuple[BySimulator, ByReading],
         basis: Basis,
     ) -> None:
         """Refuse verdicts on statements or readings that the claim does not have."""
         if basis.statements and (other := basis.statements ^ set(default)):
             raise ValueError(f"{self.text.name}: not judged as in statements.csv: {sorted(other)}")
         named = {repr(name): set(new) for name, new in others.items()}
+        apart, levels = sources
         named |= {f"simulators in {name!r}": set(new) for name, new in apart.items()}
+        named |= {f"packet level in {name!r}": set(new) for name, new in levels.items()}
         named["minor statements of the ledger"] = set(basis.minor)
         for what, keys in named.items():
             if not keys <= set(default):
                 raise ValueError(f"{self.text.name}: {what} judge {keys - set(default)}")
         if unknown := set(apart) - {"", *others}:
             raise ValueError(f"{self.text.name}: simulators judge the readings {unknown}")
+        if unknown := set(levels) - set(others):
+            raise ValueError(f"{self.text.name}: the packet level judges the readings {unknown}")
 
     def _robustness(self, found: T, meanings: dict[str, str], basis: Basis) -> Iterator[Threshold]:
         def whole(**changed: float) -> Sides[Verdict]:

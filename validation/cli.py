@@ -26,6 +26,7 @@ from validation.claims import claims_of_figure, figures, find, ledger
 from validation.commands import bundled_data, explore_pages, infer_command, judge_command
 from validation.commands.dask_clusters import connected
 from validation.labels import SIMULATORS
+from validation.recomputing import PARTS
 from validation.records import entries, recorded_simulators, recorded_verdicts
 from validation.records import record as write_records
 from validation.svg import standalone
@@ -112,7 +113,7 @@ def validate(
         str | None,
         typer.Option(
             help="Bundled runs of ns-2 that the packet level computes again: today (default), a part "
-            "from 0 to 15, all, none (default with --claim)."
+            f"from 0 to {PARTS - 1}, all, none (default with --claim)."
         ),
     ] = None,
     dask: Annotated[

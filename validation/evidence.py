@@ -165,7 +165,8 @@ def _parsed(content: bytes, packed: bool) -> pd.DataFrame:
     """Return the table that a file holds; a claim asks for the same one many times."""
     import pandas as pd
 
-    return pd.read_csv(io.BytesIO(lzma.decompress(content) if packed else content))
+    file = io.BytesIO(lzma.decompress(content) if packed else content)
+    return pd.read_csv(file, low_memory=False)  # in parts, a column may have numbers in some
 
 
 def load(case: str, name: str | None = None) -> xr.Dataset:

@@ -348,7 +348,7 @@ class Finding:
     @property
     def level(self) -> Verdict:
         """Verdict of hopflow's own packet level, of those statements that it has runs for."""
-        return self.by_default("level")
+        return self.verdict("level")
 
 
 @dataclass(frozen=True)

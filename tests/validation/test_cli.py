@@ -15,7 +15,7 @@ import pytest
 import typer.main
 from typer.testing import CliRunner
 
-from validation import cli
+from validation import cli, recomputing
 from validation.claims import find, ledger
 from validation.report import folders
 from validation.verdicts import Sides, Verdict
@@ -44,6 +44,14 @@ def test_command_checks_one_claim_and_writes_the_report(tmp_path: Path) -> None:
     assert [row["id"] for row in rows] == ["Z01"]
     assert json.loads(done.stdout) == rows
     assert "Models: of 1 claim of a paper 1 holds." in done.stderr
+
+
+def test_help_has_the_parts_that_there_are() -> None:
+    (option,) = (
+        each for each in typer.main.get_command(cli.app).commands["validate"].params  # type: ignore[attr-defined]
+        if each.name == "recompute"
+    )  # fmt: skip
+    assert f"from 0 to {recomputing.PARTS - 1}," in option.help
 
 
 def test_command_refuses_an_unknown_claim_before_any_work(tmp_path: Path) -> None:

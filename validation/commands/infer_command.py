@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.table import Column, Table
 
 from hopflow.command_line import AsJson, as_json, beginning, examples
-from validation.inference.recording import PAPERS, differences, infer_paper, record
+from validation.inference.recording import CASES, PAPERS, differences, infer_paper, record
 from validation.inference.results import Inference, percent
 
 __all__ = ["commands"]
@@ -59,7 +59,7 @@ def infer(
     if rerun:
         from validation.generate.__main__ import rebuild
 
-        rebuild([f"{name}/unstated-parameters" for name in names], jobs=1)
+        rebuild([case for name in names for case in CASES[name]], jobs=1)
     found = [infer_paper(name) for name in names]
     if save:
         record(found)
@@ -79,6 +79,7 @@ def _print(console: Console, found: Inference) -> None:
     console.print(
         f"[bold]{found.paper}[/]: {found.runs} settings run, {found.settings} weighted, effective number {found.effective:.1f}\n"
         f"{found.used} printed numbers and sentences used; of {found.aside} set aside {found.covered} agree\n"
+        f"{_further(found)}"
         f"error of the model: {_factor(tau)} for a number{f', {_factor(omega)} in common for a group' if omega else ''}; "
         f"known noise {_factor(found.noise)}, best setting {_factor(found.best)}"
         + ("" if found.compatible else ": no setting agrees within the noise alone"),
@@ -97,3 +98,9 @@ def _print(console: Console, found: Inference) -> None:
 
 def _factor(log: float) -> str:
     return f"{100 * log:.0f} %"
+
+
+def _further(found: Inference) -> str:
+    """Return a line on numbers that took no part; "" where there are none."""
+    number, agree = found.further
+    return f"{number} further numbers predicted; {agree} agree\n" if number else ""

@@ -79,6 +79,8 @@ class Inference:
         The same of the known noise alone.
     parameters, claims
         What was inferred.
+    further
+        Printed numbers that take no part and are predicted, and how many of these agree.
     """
 
     paper: str
@@ -93,6 +95,7 @@ class Inference:
     noise: float
     parameters: tuple[Marginal, ...]
     claims: tuple[Weight, ...]
+    further: tuple[int, int] = (0, 0)
 
     @property
     def compatible(self) -> bool:

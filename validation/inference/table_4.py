@@ -1,4 +1,7 @@
-"""The 144 cells of yang2001's Table 4 with best effort: as printed, with the noise of Table 6, and as simulated."""
+"""The 240 cells of yang2001's Table 4: as printed, with the noise of Table 6, and as simulated.
+
+Settings are inferred from the 144 cells with best effort; the other 96 check them.
+"""
 
 from __future__ import annotations
 
@@ -16,15 +19,29 @@ from validation.inference.designs import PARAMETERS
 from validation.inference.parameters import Open, Value
 from validation.records import rows
 
-__all__ = ["CASE", "PAPER", "Cells", "free", "printed", "shortened", "simulated"]
+__all__ = [
+    "CASES",
+    "ENVIRONMENTS",
+    "PAPER",
+    "REGULATED",
+    "Cells",
+    "free",
+    "printed",
+    "shortened",
+    "simulated",
+]
 
-PAPER, CASE = "yang2001", "yang2001/unstated-parameters"
+PAPER = "yang2001"
 RATIOS = 19
 """Ratios of TCP to UDP that the paper takes the means of."""
 TCP_FLOWS = 90
 """Of the 100 flows of each source that was run."""
 ENVIRONMENTS = ("be/be", "cc/be", "ts/be")
-"""Those that were run: with best effort in one or both sources."""
+"""With best effort in one or both sources."""
+REGULATED = ("cc/cc", "ts/ts")
+"""Without best effort."""
+CASES = {ENVIRONMENTS: "yang2001/unstated-parameters", REGULATED: "yang2001/regulated-sources"}
+"""The runs; the settings are in the first case."""
 COMMON = (
     "window",
     "min_rto",
@@ -82,15 +99,15 @@ class Cells:
 
 
 @functools.cache
-def printed() -> Cells:
-    """Return the cells of Table 4 with best effort, with the noise that Table 6 gives.
+def printed(environments: tuple[str, ...] = ENVIRONMENTS) -> Cells:
+    """Return the cells of Table 4 of some environments, with the noise that Table 6 gives.
 
     The deviations of Table 6 include what depends on the ratio, so that they are upper bounds of the noise.
     """
     means, spreads = (pd.DataFrame(rows(f"yang2001_table{n}.csv")) for n in (4, 6))
     place = ["environment", "discipline", "traffic_source", "mechanism", "flow_class"]
     both = means.merge(spreads[[*place, "standard_deviation_s"]], on=place, validate="1:1")
-    both = both[both["environment"].isin(ENVIRONMENTS)]
+    both = both[both["environment"].isin(environments)]
     mean = both["mean_transfer_time_s"].astype(float).to_numpy()
     spread = both["standard_deviation_s"].astype(float).to_numpy()
     names = tuple(
@@ -100,18 +117,19 @@ def printed() -> Cells:
 
 
 @functools.cache
-def shortened() -> Values:
+def shortened(environments: tuple[str, ...] = ENVIRONMENTS) -> Values:
     """Return how far one ratio of TCP to UDP, 90:10, is from the mean of all 19, of each cell.
 
     Absolute logarithm of the quotient of both in the bundled runs of the default setting, whose five seeds have
     all ratios; shape (cells,).
     """
     off: dict[tuple[object, ...], float] = {}
-    for row in dict.fromkeys(name[:2] for name in printed().names):
+    for row in dict.fromkeys(name[:2] for name in printed(environments).names):
         means = classes(case_of(*row)).groupby("tcp_flows").mean()
         gaps = np.abs(np.log((means.loc[TCP_FLOWS] / means.mean()).to_numpy()))
         off |= {(*row, *c): float(gap) for c, gap in zip(means.columns, gaps, strict=True)}
-    return np.array([off[name[0], name[1], name[3], name[4]] for name in printed().names])
+    names = printed(environments).names
+    return np.array([off[name[0], name[1], name[3], name[4]] for name in names])
 
 
 def free(environment: str, discipline: str) -> tuple[Open, ...]:
@@ -123,16 +141,19 @@ def free(environment: str, discipline: str) -> tuple[Open, ...]:
 
 
 @functools.cache
-def simulated() -> tuple[tuple[Mapping[str, Value], ...], Values]:
+def simulated(
+    environments: tuple[str, ...] = ENVIRONMENTS,
+) -> tuple[tuple[Mapping[str, Value], ...], Values]:
     """Return the settings that were run, and the logarithms of the cells of `printed`; (settings, cells).
 
     First those of the case, then the claims' default setting and that with short queues, whose times are means of
     five seeds.
     """
-    chosen = evidence.table(CASE, "settings").drop(columns="setting").to_dict("records")
+    wide = evidence.table(CASES[environments], "times").pivot_table("time", "setting", KEYS)
+    known = evidence.table(CASES[ENVIRONMENTS], "settings").set_index("setting")
+    chosen = known.loc[wide.index].to_dict("records")
     of = [{str(name): value for name, value in each.items()} for each in chosen]
-    wide = evidence.table(CASE, "times").pivot_table("time", "setting", KEYS)
-    names = list(printed().names)
+    names = list(printed(environments).names)
     every = {case_of(*name[:2]) for name in names}
     bundled = [
         _bundled(pd.concat([evidence.table(case) for case in cases])) for cases in (every, {SHORT})

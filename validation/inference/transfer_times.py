@@ -20,6 +20,8 @@ from validation.claims.yang2001.tables import TCP, UDP
 __all__ = ["STATEMENTS", "Times"]
 
 Values = NDArray[np.float64]
+Flows = tuple[tuple[str, ...], str, tuple[str, ...]]
+"""Environments, mechanism and classes of flows whose times are averaged."""
 Truth = NDArray[np.bool_]
 
 
@@ -100,7 +102,70 @@ def _gains(kinds: tuple[str, ...], sign: float) -> Callable[[Times], Truth]:
     return statement
 
 
+def _independent(times: Times) -> Truth:
+    """Return whether the times of ts/ts under each discipline are near the mean of all disciplines."""
+    checks = []
+    for kind in (*TCP, *UDP):
+        each = [times.of["ts/ts", d, "ts", kind] for d in times.disciplines]
+        checks += [abs(time / np.mean(each, axis=0) - 1.0) <= EQUAL for time in each]
+    return _all(checks)
+
+
+def _longer(one: str, other: str) -> Callable[[Times], Truth]:
+    """Return whether each regulated class takes longer in the other environment."""
+
+    def statement(times: Times) -> Truth:
+        first, second = one.partition("/")[0], other.partition("/")[0]
+        return _all(
+            times.of[other, d, second, kind] > times.of[one, d, first, kind]
+            for d in times.disciplines for kind in (*TCP, *UDP)
+        )  # fmt: skip
+
+    return statement
+
+
+def _extreme(discipline: str, sign: float, *flows: Flows) -> Callable[[Times], Truth]:
+    """Return whether a discipline is best (1) or worst (-1) for all of some flows."""
+
+    def mean(times: Times, of: str, group: Flows) -> Values:
+        environments, mechanism, kinds = group
+        found: Values = np.mean([times.mean(e, of, mechanism, kinds) for e in environments], axis=0)
+        return found
+
+    def statement(times: Times) -> Truth:
+        others = [d for d in times.disciplines if d != discipline]
+        return _all(
+            sign * (mean(times, d, group) - mean(times, discipline, group)) > 0.0
+            for d in others for group in flows
+        )  # fmt: skip
+
+    return statement
+
+
+MIXED = ("cc/be", "ts/be", "be/be")
+BEST_EFFORT_TCP: Flows = (MIXED, "be", TCP)
+BEST_EFFORT_UDP: Flows = (MIXED, "be", UDP)
+
+
+def _both(*statements: Callable[[Times], Truth]) -> Callable[[Times], Truth]:
+    return lambda times: _all(each(times) for each in statements)
+
+
 STATEMENTS: dict[str, dict[str, Callable[[Times], Truth]]] = {
+    "Y03": {"ordered": lambda times: _ordered(times, "cc/cc")},
+    "Y04": {"ordered": lambda times: _ordered(times, "ts/ts"), "independent": _independent},
+    "Y07": {"pure": _longer("cc/cc", "ts/ts"), "mixed": _longer("cc/be", "ts/be")},
+    "Y12": {
+        "fcfs": _extreme("FCFS", 1.0, BEST_EFFORT_UDP),
+        "drr": _extreme("DRR", -1.0, (("cc/cc",), "cc", TCP[1:]), BEST_EFFORT_TCP),
+        "red": _extreme("RED", 1.0, BEST_EFFORT_TCP),
+        "sfq": _extreme("SFQ", -1.0, BEST_EFFORT_UDP, (("cc/cc",), "cc", UDP)),
+        "drr_ts": _extreme("DRR", 1.0, (("ts/be",), "ts", TCP)),
+        "red_ts": _both(
+            _extreme("RED", -1.0, (("ts/ts",), "ts", TCP)),
+            _extreme("RED", 1.0, (("ts/ts",), "ts", UDP)),
+        ),
+    },
     "Y05": {"fastest": _fastest, "ordered": lambda times: _ordered(times, "cc/be", "ts/be")},
     "Y06": {"same": _same, "udp": _faster},
     "Y11": {"first": _gains(("TCP1",), 1.0), "others": _gains(TCP[1:], -1.0)},

@@ -16,7 +16,7 @@ from validation.manifest import MANIFEST_SHA256
 from validation.records import OWN, Entry, entries, without_explanation, without_packet_level
 from validation.report import tally
 from validation.report.families import Family, common_caption, grouped, page_of, panels
-from validation.report.rows import Row
+from validation.report.rows import Row, sources_of, verdict_of
 from validation.report.series import arranged
 from validation.report.surprises import RULE, contradicted_by_all, most_surprising
 from validation.verdicts import Claim, Finding, Number, Verdict
@@ -218,11 +218,22 @@ def _evidence(claim: Claim, finding: Finding, row: Row) -> dict[str, Any]:
             *(each for each in judging if each[0] != "simulation"),
             *(process if finding.process is not Verdict.NOT_APPLICABLE else []),
         ],
-        "sources_of_readings": [each for each in judging if each[0] != "level"],
+        "sources_of_readings": _of_readings(finding, judging),
         "without_level": without_packet_level().get(claim.id, ""),
         "without_explanation": without_explanation().get(claim.id, ""),
         "inferred": sentence(claim.id),
     }
+
+
+def _of_readings(finding: Finding, judging: list[tuple[str, str]]) -> list[tuple[str, str]]:
+    """Return the sources that judge any reading, or the default one where none judges others."""
+    parts = [part for reading in finding.readings for part in reading.parts]
+    level = any(part.level is not Verdict.NOT_APPLICABLE for part in parts)
+    others = [each for each in judging if each[0] != "level"]
+    return [*others, LEVEL] if level else others
+
+
+LEVEL = ("level", "hopflow's packet level")
 
 
 def _sources(finding: Finding) -> list[tuple[str, str]]:
@@ -230,7 +241,7 @@ def _sources(finding: Finding) -> list[tuple[str, str]]:
     apart = finding.simulators
     named = [("model", "Model"), *((name, name) for name in apart)]
     both = [("simulation", "Both simulators")] if len(apart) > 1 else []
-    return [*named, *both, ("level", "hopflow's packet level")]
+    return [*named, *both, LEVEL]
 
 
 def unchecked_page(entry: Entry) -> str:
@@ -278,7 +289,9 @@ def _environment() -> jinja2.Environment:
         "anchor": lambda case: case.replace("/", "-"),
         "page": page_of,
     }
+    new.filters["sources"] = sources_of
     new.globals |= {
+        "verdict_of": verdict_of,
         "marks": {str(verdict): mark for verdict, mark in MARKS.items()},
         "papers": PAPERS,
         "simulators": SIMULATORS,

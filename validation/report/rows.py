@@ -10,13 +10,16 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 import hopflow
+from validation.labels import SIMULATORS
 from validation.records import OWN, headline_of, paraphrases, recorded_levels, recorded_simulators
 from validation.running import key_of
 from validation.svg import drawn, size
 from validation.texts import plain
 from validation.verdicts import Claim, Finding, Part, Picture, Sides, Threshold, Verdict
 
-__all__ = ["Row", "as_csv", "as_json", "load", "row_of", "verdicts"]
+__all__ = [
+    "Row", "as_csv", "as_json", "load", "row_of", "sources_of", "verdict_of", "verdicts",
+]  # fmt: skip
 
 Row: TypeAlias = dict[str, Any]
 """Strings, numbers, lists and dicts, as in JSON; verdicts are their texts."""
@@ -68,6 +71,40 @@ def row_of(claim: Claim, finding: Finding, recorded: Mapping[str, Sides[Verdict]
         "version": hopflow.__version__,
         "made_from": key_of(claim)[:16],
     }
+
+
+def verdict_of(row: Row, source: str) -> str:
+    """Return the verdict of a source in a row: "model", a simulator, or "level".
+
+    Examples
+    --------
+    >>> from validation.report.rows import verdict_of
+    >>> verdict_of({"model": "holds", "simulators": {}, "packet_level": "depends"}, "ns-3")
+    'not applicable'
+    """
+    names = {"model": "model", "level": "packet_level"}
+    if source in names:
+        return str(row[names[source]])
+    return str(row["simulators"].get(source, Verdict.NOT_APPLICABLE))
+
+
+def sources_of(rows: Iterable[Row]) -> list[tuple[str, str]]:
+    """Return the sources that judge any of some claims, with the headings of their columns.
+
+    Examples
+    --------
+    >>> from validation.report.rows import sources_of
+    >>> row = {"model": "holds", "simulators": {"ns-2": "holds"}, "packet_level": "not applicable"}
+    >>> sources_of([row])
+    [('model', 'Model'), ('ns-2', 'ns-2')]
+    """
+    titles = {"model": "Model", **{n: n for n in SIMULATORS}, "level": "hopflow's packets"}
+    known = list(rows)
+    return [
+        (source, title)
+        for source, title in titles.items()
+        if any(verdict_of(row, source) != Verdict.NOT_APPLICABLE for row in known)
+    ]
 
 
 def _said(claim: Claim) -> Row:

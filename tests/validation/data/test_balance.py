@@ -66,8 +66,14 @@ CLASSES = "yang2001/all-ratios"
 """Mean times of classes; the packets of its runs were balanced when they were read."""
 UNSTATED = {f"{paper}/unstated-parameters" for paper in ("kaneko2007", "yang2001", "zheng2002")}
 """Designs over what papers leave open: means of their runs, whose packets are not kept."""
+REGULATED = "yang2001/regulated-sources"
+"""More rows of one of these designs."""
+OWN_LINKS = "takano2006/own-links"
+"""Efficiencies and drops, without what was sent."""
 WITHOUT = {
     *UNSTATED,
+    REGULATED,
+    OWN_LINKS,
     CLASSES,
     "zheng2002/tfrc-receiver-trace",
     RING,

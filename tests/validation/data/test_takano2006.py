@@ -13,7 +13,8 @@ CASES = [
     case
     for case in evidence.cases()
     if case.startswith("takano2006/")
-    if any(file.startswith("flows") for file in evidence.provenance(case)["files"])  # the chain's
+    if {"flows", "nodes"}  # the chain's
+    <= {file.partition(".")[0] for file in evidence.provenance(case)["files"]}
 ]
 NS2 = [case for case in CASES if case.endswith("without-dfc")]
 NS3 = [case for case in CASES if case not in NS2]

@@ -17,7 +17,7 @@ from validation import evidence
 
 CASES = [case.partition("/")[2] for case in evidence.cases() if case.startswith("yang2001/")]
 ENDLESS = {"bandwidth-shares", "priority-ageing-endless", "sensitivity-shares"}
-MEANS = {"all-ratios", "unstated-parameters"}
+MEANS = {"all-ratios", "unstated-parameters", "regulated-sources"}
 """Mean times of classes, without packets."""
 TCP, UDP = ["TCP1", "TCP2", "TCP3", "TCP4"], ["UDP3", "UDP4"]
 DISCIPLINES = ("fcfs", "drr", "red", "sfq")

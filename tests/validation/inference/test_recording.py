@@ -6,7 +6,10 @@ from dataclasses import replace
 
 import pytest
 
+from validation import cases
 from validation.inference.recording import (
+    CASES,
+    CIRCULAR,
     PAPERS,
     differences,
     infer_paper,
@@ -37,6 +40,20 @@ def test_a_claim_has_one_sentence() -> None:
     assert said.startswith("the claim holds in ")
     assert "of the settings compatible with them" in said
     assert set(recorded()["Z06"].statements) == {"share", "smooth"}
+
+
+def test_claims_on_the_numbers_used_say_so() -> None:
+    """K03 is about the shares that the settings are inferred from; zheng2002 leaves a claim's own numbers out."""
+    assert "not independent" in sentence("K03")
+    assert "another slide" in sentence("K06")
+    assert "not independent" not in sentence("Z06")
+    assert set(CIRCULAR) <= set(recorded())
+
+
+def test_every_paper_names_its_runs() -> None:
+    names = {case for own in CASES.values() for case in own}
+    assert set(CASES) == set(PAPERS)
+    assert names <= set(cases())
 
 
 def test_pages_of_papers_have_the_parameters_and_others_no_section() -> None:

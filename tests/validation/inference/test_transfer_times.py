@@ -10,7 +10,11 @@ from validation.claims.yang2001.tables import DISCIPLINES, seen
 from validation.inference.transfer_times import STATEMENTS, Times
 
 ENVIRONMENTS = ("be/be", "cc/be", "ts/be")
+REGULATED = ("cc/cc", "ts/ts")
 MEASURES = {
+    "Y03": priorities.order_of_cc,
+    "Y04": priorities.order_of_ts,
+    "Y12": priorities.disciplines,
     "Y05": priorities.best_effort_among_regulated,
     "Y06": priorities.best_effort_alone,
     "Y11": priorities.gain_over_best_effort,
@@ -19,14 +23,14 @@ MEASURES = {
 
 def _bundled() -> Times:
     found = {}
-    for environment in ENVIRONMENTS:
+    for environment in (*ENVIRONMENTS, *REGULATED):
         for discipline in DISCIPLINES:
             for (mechanism, kind), time in seen(environment, discipline).mean().items():
                 found[environment, discipline, mechanism, kind] = np.array([time])
     return Times(found, DISCIPLINES)
 
 
-@pytest.mark.parametrize("claim", STATEMENTS)
+@pytest.mark.parametrize("claim", MEASURES)
 def test_statements_are_those_of_the_claim_on_the_bundled_runs(claim: str) -> None:
     """Signs of the claim's own estimates, those of equality within the margin; means of five seeds."""
     times, effects = _bundled(), MEASURES[claim]()
@@ -56,3 +60,13 @@ def test_a_broken_order_is_noticed() -> None:
     assert not STATEMENTS["Y05"]["ordered"](good)[0]
     times["cc/be", "SFQ", "be", "UDP4"] = np.array([600.0])
     assert not STATEMENTS["Y05"]["fastest"](good)[0]
+
+
+def test_cc_outperforms_ts_only_if_every_class_does() -> None:
+    """Y07 on the bundled runs, whose times are all longer under ts, then with one class exchanged."""
+    times = _bundled()
+    assert all(holds(times)[0] for holds in STATEMENTS["Y07"].values())
+    key = ("ts/ts", "RED", "ts", "TCP3")
+    swapped = Times({**times.of, key: 0.9 * times.of["cc/cc", "RED", "cc", "TCP3"]}, DISCIPLINES)
+    assert not STATEMENTS["Y07"]["pure"](swapped)[0]
+    assert STATEMENTS["Y07"]["mixed"](swapped)[0]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from validation.claims import ledger
 from validation.report.families import common_caption, grouped, panels
+from validation.report.rows import sources_of, verdict_of
 
 
 def rows() -> list[dict]:
@@ -32,6 +33,18 @@ def test_a_family_has_one_figure_with_panels() -> None:
         == "Means over the seeds, 95 %. D09: Run D09: means over the seeds, 95 %."
     )
     assert panels(family[:1]) == []
+
+
+def test_columns_of_a_family_are_those_with_evidence() -> None:
+    """No column of ns-3 for claims that ns-2 and the model judge."""
+    none = "not applicable"
+    pair = [
+        {"model": none, "simulators": {"ns-2": "holds"}, "packet_level": none},
+        {"model": "holds", "simulators": {}, "packet_level": none},
+    ]
+    assert [source for source, _ in sources_of(pair)] == ["model", "ns-2"]
+    assert verdict_of(pair[1], "ns-2") == none
+    assert sources_of(pair[:0]) == []
 
 
 def test_captions_without_a_common_end_are_all_shown() -> None:

@@ -3,23 +3,30 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
 
-from validation.checks import BySimulator
+from validation.checks import ByReading, BySimulator
 from validation.claims.effect_claims import where
 from validation.claims.takano2006 import studies
+from validation.claims.takano2006.own_links import runs_with_dfc, runs_without_dfc
 from validation.claims.takano2006.studies import FAIR, HOSTS, SETTLED, START, Efficiencies, Study
+from validation.own_links import KINDS
 from validation.statistics import Swing, Values, ranked, swings
-from validation.verdicts import Judgement, Sides, Verdict
+from validation.verdicts import Judgement, Sides, Verdict, model_only
 
 SCENARIOS = ("1", "2", "3", "4", "4S", "4L", "4R", "4N", "5", "6")
 NONE = Verdict.NOT_APPLICABLE
 STEADIER = 2.0
 """Multiple of the standard deviation over time with DFC from which on a flow without it counts as less steady."""
+WRONG = 2.0
+"""Factor between the target's means in the fluid and in packets from which on the fluid decides nothing.
+
+For hosts with a link of their own, where its bias is not known.
+"""
 
 
 class Hosts(NamedTuple):
@@ -31,19 +38,33 @@ class Hosts(NamedTuple):
         The host with DFC and without: shaped, unshaped or direct (see `dfcmodel.Flow`).
     network
         Whether efficiency is that of all links rather than of the target flow.
+    clocks
+        Whether the rates of the links differ, as their clocks do.
     """
 
     with_dfc: str = "shaped"
     without: str = "direct"
     network: bool = False
+    clocks: bool = False
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """The kinds of packet-level runs that the reading means (`validation.own_links.KINDS`)."""
+        return tuple(kind for kind, (clocks, _) in KINDS.items() if bool(clocks) is self.clocks)
 
 
+OWN_LINK = "hosts with a link of their own without DFC"
+CLOCKS = f"{OWN_LINK}, clocks within 100 ppm"
 READINGS = {
+    OWN_LINK: Hosts("shaped", "unshaped"),
+    CLOCKS: Hosts("shaped", "unshaped", clocks=True),
     "hosts in node 1's buffer with DFC too": Hosts("direct", "direct"),
     "unshaped hosts with DFC and without": Hosts("unshaped", "unshaped"),
     "efficiency of the network instead of the target's": Hosts(network=True),
 }
 """The readings beside the default: eq. (9) shapes the hosts and is part of DFC."""
+DFC_ALONE = frozenset({"settles", "dfc_low", "dfc_unstable", "dfc_lossy"})
+"""Statements that do not need the runs without DFC."""
 
 
 class Cell(NamedTuple):
@@ -56,6 +77,13 @@ class Cell(NamedTuple):
     def of(self, hosts: Hosts) -> Swing:
         """Return the efficiency that a reading means."""
         return self.network if hosts.network else self.target
+
+
+class Own(NamedTuple):
+    """Runs at hopflow's packet level: shaped hosts with DFC, and hosts with a link of their own without."""
+
+    with_dfc: Cell
+    without: Cell
 
 
 @dataclass(frozen=True)
@@ -73,6 +101,9 @@ class Matrix:
         The links of the background flow over those of the target.
     bias
         How far the fluid's mean of the target without DFC may be from ns-2's.
+    own
+        Runs at hopflow's packet level, by what decides between simultaneous events
+        (`validation.own_links.KINDS`).
     """
 
     with_dfc: dict[str, Sides[Cell]]
@@ -80,6 +111,7 @@ class Matrix:
     unshaped: Sides[Cell | None]
     part: float
     bias: float
+    own: dict[str, Own]
 
     def without(self, hosts: Hosts) -> Sides[Cell] | Sides[Cell | None]:
         """Return the runs without DFC of fluid and packets; None: there are none in packets."""
@@ -88,6 +120,27 @@ class Matrix:
     def fair(self, hosts: Hosts) -> float:
         """Return the efficiency when both flows have half of the links that they share."""
         return FAIR * (1.0 + self.part) if hosts.network else FAIR
+
+    def at_level(self, kind: str) -> Matrix:
+        """Return the matrix with the runs of hopflow's packet level, of one kind, in place of the other packets."""
+        shaped = self.with_dfc["shaped"]._replace(packets=self.own[kind].with_dfc)
+        unshaped = self.unshaped._replace(packets=self.own[kind].without)
+        return replace(self, with_dfc={**self.with_dfc, "shaped": shaped}, unshaped=unshaped)
+
+    def fluid_decides(self, hosts: Hosts, factor: float) -> bool:
+        """Return whether no packet runs without DFC show the fluid's mean of the target to be wrong by a factor.
+
+        Where hosts are directly in node 1's buffer its bias is known (`bias`), and taken into account.
+        """
+        if hosts.without == "direct":
+            return True
+        cells = [self.own[kind].without for kind in hosts.kinds]
+        if self.unshaped.packets is not None and not hosts.clocks:
+            cells.append(self.unshaped.packets)
+        fluid = self.without(hosts).model
+        assert fluid is not None
+        apart = [np.log(cell.of(hosts).mean.mean() / fluid.of(hosts).mean.mean()) for cell in cells]
+        return bool(np.max(np.abs(apart)) < np.log(factor))
 
     @property
     def worse_on_the_same_host(self) -> Sides[bool]:
@@ -108,6 +161,7 @@ def matrix(name: str) -> Matrix:
         Sides(unshaped, _unshaped_packets(study)),
         study.part,
         studies.bias(name),
+        {kind: _own(name, kind, study.part) for kind in KINDS},
     )
 
 
@@ -146,6 +200,46 @@ def less_steady(matrix: Matrix, hosts: Hosts, times: float) -> Sides[Verdict]:
     return Sides(*verdicts)
 
 
+def of_sources(
+    judgement: Judgement, matrices: Iterable[Matrix], hosts: Hosts, factor: float
+) -> Judgement:
+    """Return what the fluid and the simulators can say on a reading of the hosts.
+
+    The simulators have no clocks. The fluid decides nothing on runs without DFC that packets show to be wrong.
+    """
+    decides = all(each.fluid_decides(hosts, factor) for each in matrices)
+
+    def one(key: str, sides: Sides[Verdict]) -> Sides[Verdict]:
+        if hosts.clocks:
+            sides = model_only(sides.model)
+        if decides or key in DFC_ALONE:
+            return sides
+        return sides._replace(model=Verdict.INCONCLUSIVE)
+
+    return {key: one(key, sides) for key, sides in judgement.items()}
+
+
+def in_own_links(judge: Callable[[str, Hosts], Judgement]) -> ByReading:
+    """Return the verdicts of hopflow's packet level on hosts with a link of their own.
+
+    With equal clocks the order of simultaneous events is arbitrary: what is not the same in both is inconclusive.
+
+    Parameters
+    ----------
+    judge
+        The verdicts on the runs of a kind (`Matrix.at_level`), as those of packets.
+    """
+    found: ByReading = {}
+    for name in (OWN_LINK, CLOCKS):
+        hosts = READINGS[name]
+        each = [judge(kind, hosts) for kind in hosts.kinds]
+        found[name] = {}
+        for key in each[0]:
+            verdicts = {judgement[key].packets for judgement in each}
+            found[name][key] = verdicts.pop() if len(verdicts) == 1 else Verdict.INCONCLUSIVE
+    return found
+
+
 def moves(runs: Swing, unstable: float) -> Verdict:
     """Judge whether every run is unstable; that all are steady is the opposite."""
     return swings(runs.relative, unstable, studies.STEADY * unstable)
@@ -165,7 +259,7 @@ def by_simulator(
     """
     return {
         name: {
-            key: dict.fromkeys(simulators[key], sides.packets)
+            key: dict.fromkeys(_simulators(name, simulators[key]), sides.packets)
             for key, sides in judgement.items()
             if sides.packets is not NONE
         }
@@ -174,6 +268,17 @@ def by_simulator(
 
 
 NS2, NS3, BOTH = ("ns-2",), ("ns-3",), ("ns-2", "ns-3")
+
+
+def _simulators(reading: str, needed: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the simulators of a statement; hosts with a link of their own are in ns-3 alone."""
+    own = reading in READINGS and READINGS[reading].without == "unshaped"
+    return NS3 if own else needed
+
+
+def _own(name: str, kind: str, part: float) -> Own:
+    alone, dfc = runs_without_dfc(name, kind), runs_with_dfc(name, kind)
+    return Own(_cell(dfc[0], SETTLED, part, dfc[1]), _cell(alone[0], START, part, alone[1]))
 
 
 def _with_dfc(study: Study, host: str) -> Sides[Cell]:

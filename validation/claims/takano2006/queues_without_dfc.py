@@ -17,7 +17,7 @@ from validation.claims.takano2006.queues import (
     at_packet_level,
     without_dfc,
 )
-from validation.drawing import BLUE, RED, label, panels
+from validation.drawing import BLUE, label, panels
 from validation.statistics import mostly
 from validation.verdicts import Judgement, Sides, Verdict
 
@@ -89,20 +89,27 @@ def packet_level(
 
 
 @measure.draw
-def queues_over_time(found: AtNode15) -> Figure:
-    """Draw the queues at nodes 1 and 15 of every run."""
-    titles = (
-        f"{name}, {len(side)} runs"
-        for name, side in zip(("fluid", "ns-2"), found.runs, strict=True)
-    )
-    fig, axes = panels(tuple(titles), 6.4, 3.6)
-    for ax, side in zip(axes, found.runs, strict=True):
+def stored_packets(found: AtNode15) -> Figure:
+    """Draw the packets in all nodes of every run, and those of them that are at node 15."""
+    sides = {
+        "fluid": found.runs.model,
+        "ns-2": found.runs.packets,
+        "hopflow's packets": found.level,
+    }
+    titles = (f"{name}, {len(side)} runs" for name, side in sides.items())
+    fig, axes = panels(tuple(titles), 9.0, 3.6)
+    for ax, side in zip(axes, sides.values(), strict=True):
         for n, run in enumerate(side):
-            for node, colour in ((0, RED), (MERGE, BLUE)):
-                name = None if n else f"node {node + 1}"
-                ax.plot(1e3 * run.time, run.stored[node], color=colour, lw=1.0, label=name)
+            of = {
+                "all nodes": (run.stored.sum(axis=0), "0.75", 3.0),
+                "node 15": (run.stored[MERGE], BLUE, 0.9),
+            }
+            for name, (stored, colour, width) in of.items():
+                text = None if n else name
+                ax.plot(1e3 * run.time, stored, color=colour, lw=width, label=text)
+        ax.axvline(1e3 * studies.START, color="black", lw=0.7)
         ax.axhline(BUFFER, color="black", lw=0.7, ls=":")
-        label(ax, "time (ms)", xlim=(50, 200))
-    axes[0].set_ylabel("packets queued")
+        label(ax, "time (ms)", xlim=(50, 250))
+    axes[0].set_ylabel("packets stored")
     axes[0].legend(fontsize=8)
     return fig

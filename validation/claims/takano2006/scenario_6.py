@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from dfcmodel import simulate, takano2006
-from validation.checks import BySimulator, claim
+from validation.checks import ByReading, BySimulator, claim
 from validation.claims.takano2006 import matrices, studies
 from validation.claims.takano2006.axes import band, efficiency_axes
 from validation.claims.takano2006.matrices import (
@@ -15,14 +15,18 @@ from validation.claims.takano2006.matrices import (
     NS3,
     READINGS,
     SCENARIOS,
+    WRONG,
     Cell,
     Hosts,
     Matrix,
     by_simulator,
+    in_own_links,
     matrix,
     moves,
+    of_sources,
     without,
 )
+from validation.claims.takano2006.own_links import CASE
 from validation.claims.takano2006.studies import FAIR
 from validation.drawing import BLUE, GREEN, RED, panels
 from validation.keeping import kept
@@ -77,7 +81,7 @@ def shaped_losses(buffer: int) -> float:
     return float(run.lost.sum())
 
 
-@claim("D09", cases=STUDY.cases)
+@claim("D09", cases=(*STUDY.cases, CASE))
 def measure() -> Scenario6:
     """Return the efficiencies and losses of scenario 6."""
     every = {name: matrix(name).worse_on_the_same_host for name in SCENARIOS}
@@ -113,29 +117,56 @@ def _figures(here: Matrix, host: str) -> Sides[tuple[bool, bool]]:
 
 @measure.judge
 def judge(
-    found: Scenario6, *, near: float = studies.NEAR, unstable: float = studies.UNSTABLE
+    found: Scenario6,
+    *,
+    near: float = studies.NEAR,
+    unstable: float = studies.UNSTABLE,
+    wrong: float = WRONG,
 ) -> Judgement:
     """Judge low, unstable and lossy, without DFC and with it (shaped hosts)."""
-    return judged(found.matrix, Hosts(), near, unstable)
+    one = found.matrix
+    return of_sources(judged(one, Hosts(), near, unstable), (one,), Hosts(), wrong)
 
 
 @measure.readings
 def readings(
-    found: Scenario6, *, near: float = studies.NEAR, unstable: float = studies.UNSTABLE
+    found: Scenario6,
+    *,
+    near: float = studies.NEAR,
+    unstable: float = studies.UNSTABLE,
+    wrong: float = WRONG,
 ) -> dict[str, Judgement]:
     """Judge the same with other hosts, and of the whole network."""
-    return {name: judged(found.matrix, hosts, near, unstable) for name, hosts in READINGS.items()}
+    one = found.matrix
+    return {
+        name: of_sources(judged(one, hosts, near, unstable), (one,), hosts, wrong)
+        for name, hosts in READINGS.items()
+    }
+
+
+@measure.level_in_readings
+def own_links(
+    found: Scenario6, *, near: float = studies.NEAR, unstable: float = studies.UNSTABLE
+) -> ByReading:
+    """Judge hosts with a link of their own at hopflow's packet level."""
+    return in_own_links(
+        lambda kind, hosts: judged(found.matrix.at_level(kind), hosts, near, unstable)
+    )
 
 
 @measure.simulators
 def apart(
-    found: Scenario6, *, near: float = studies.NEAR, unstable: float = studies.UNSTABLE
+    found: Scenario6,
+    *,
+    near: float = studies.NEAR,
+    unstable: float = studies.UNSTABLE,
+    wrong: float = WRONG,
 ) -> BySimulator:
     """Tell the simulators apart: with DFC ns-3, without ns-2."""
-    default = {"": judge(found, near=near, unstable=unstable)}
+    asked = {"near": near, "unstable": unstable, "wrong": wrong}
     needed = dict.fromkeys(("low", "unstable", "lossy"), NS2)
     needed |= dict.fromkeys(("dfc_low", "dfc_unstable", "dfc_lossy"), NS3)
-    return by_simulator(default | readings(found, near=near, unstable=unstable), needed)
+    return by_simulator({"": judge(found, **asked)} | readings(found, **asked), needed)
 
 
 def judged(matrix: Matrix, hosts: Hosts, near: float, unstable: float) -> Judgement:

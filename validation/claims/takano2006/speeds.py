@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from validation.checks import BySimulator, claim
+from validation.checks import ByReading, BySimulator, claim
 from validation.claims.takano2006 import axes, studies
 from validation.claims.takano2006.axes import band, efficiency_axes
 from validation.claims.takano2006.level import by_convention, swings_of
@@ -15,17 +15,21 @@ from validation.claims.takano2006.matrices import (
     NS3,
     READINGS,
     STEADIER,
+    WRONG,
     Hosts,
     Matrix,
     by_simulator,
+    in_own_links,
     less_steady,
     low,
     matrix,
+    of_sources,
 )
+from validation.claims.takano2006.own_links import CASE, first_losses
 from validation.claims.takano2006.studies import Study
 from validation.drawing import BLUE, GREEN, RED, figure
 from validation.statistics import Swing, Values, ranked, settles
-from validation.verdicts import Judgement, Sides, Verdict
+from validation.verdicts import Judgement, Sides, Verdict, packets_only
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -45,6 +49,8 @@ class Speed:
         The target with DFC and without at hopflow's packet level; None: not run.
     conventions
         Its mean efficiencies there without DFC in more runs, by convention; empty: not run.
+    first
+        The target's part of the first losses at node 15, hosts with a link of their own, by kind of run.
     """
 
     name: str
@@ -53,6 +59,7 @@ class Speed:
     kept: Values
     level: tuple[Swing, Swing] | None
     conventions: dict[str, Values]
+    first: dict[str, Values]
 
     @property
     def share(self) -> float:
@@ -69,41 +76,70 @@ class Speed:
         return {name: ranked(dfc.mean, means) for name, means in runs.items()}
 
 
-@claim("D04", "1", cases=Study("1").cases)
-@claim("D05", "2", cases=Study("2").cases)
-@claim("D06", "3", cases=Study("3").cases)
-@claim("D07", "4", cases=(*Study("4").cases, studies.TRACES))
-@claim("D08", "5", cases=Study("5").cases)
+def cases(name: str) -> tuple[str, ...]:
+    """Return the bundled cases of a speed."""
+    return (*Study(name).cases, CASE)
+
+
+@claim("D04", "1", cases=cases("1"))
+@claim("D05", "2", cases=cases("2"))
+@claim("D06", "3", cases=cases("3"))
+@claim("D07", "4", cases=(*cases("4"), studies.TRACES))
+@claim("D08", "5", cases=cases("5"))
 def measure(name: str) -> Speed:
     """Return the efficiencies of the scenario."""
     kept = studies.without_overshoot(name).target()
     starts = Study(name).spread_starts()
-    return Speed(name, matrix(name), starts, kept, swings_of(name), by_convention(name))
+    return Speed(
+        name, matrix(name), starts, kept, swings_of(name), by_convention(name), first_losses(name)
+    )
 
 
 measure.constants_of(studies, axes)
 
 
 @measure.judge
-def judge(found: Speed, *, near: float = studies.NEAR, times: float = STEADIER) -> Judgement:
+def judge(
+    found: Speed, *, near: float = studies.NEAR, times: float = STEADIER, wrong: float = WRONG
+) -> Judgement:
     """Judge the paper's statements on one speed: near 0.5 with DFC, less steady and low without."""
-    return judged(found.matrix, Hosts(), near, times)
+    return of_sources(judged(found.matrix, Hosts(), near, times), (found.matrix,), Hosts(), wrong)
 
 
 @measure.readings
 def readings(
-    found: Speed, *, near: float = studies.NEAR, times: float = STEADIER
+    found: Speed, *, near: float = studies.NEAR, times: float = STEADIER, wrong: float = WRONG
 ) -> dict[str, Judgement]:
     """Judge the same with other hosts, and of the whole network."""
-    return {name: judged(found.matrix, hosts, near, times) for name, hosts in READINGS.items()}
+    one = found.matrix
+    return {
+        name: of_sources(judged(one, hosts, near, times), (one,), hosts, wrong)
+        for name, hosts in READINGS.items()
+    }
+
+
+@measure.level_in_readings
+def own_links(found: Speed, *, near: float = studies.NEAR, times: float = STEADIER) -> ByReading:
+    """Judge hosts with a link of their own at hopflow's packet level."""
+
+    def judged_at(kind: str, hosts: Hosts) -> Judgement:
+        verdicts = judged(found.matrix.at_level(kind), hosts, near, times)
+        if found.level is None:
+            return verdicts
+        longer = settles(found.level[0], studies.FAIR, near)
+        return verdicts | {"settles": packets_only(longer)}
+
+    return in_own_links(judged_at)
 
 
 @measure.simulators
-def apart(found: Speed, *, near: float = studies.NEAR, times: float = STEADIER) -> BySimulator:
+def apart(
+    found: Speed, *, near: float = studies.NEAR, times: float = STEADIER, wrong: float = WRONG
+) -> BySimulator:
     """Tell the simulators apart: with DFC ns-3, without ns-2; comparisons need both."""
-    default = {"": judge(found, near=near, times=times)}
+    asked = {"near": near, "times": times, "wrong": wrong}
     needed = {"settles": NS3, "unstable": BOTH, "low": BOTH}
-    return by_simulator(default | readings(found, near=near, times=times), needed)
+    return by_simulator({"": judge(found, **asked)} | readings(found, **asked), needed)
 
 
 @measure.packet_level

@@ -32,7 +32,9 @@ STEPS = 16
 RUNS = 16
 """Fluid runs without DFC: as many as ns-2 has of most scenarios; that all of them move is judged."""
 FEWER = 6
-"""Fluid runs without DFC with unshaped hosts, with Reno or NewReno for their bias, and without overshoot."""
+"""Fluid runs without DFC with Reno or NewReno for their bias, and without overshoot."""
+OWN_LINKS = 8
+"""Fluid runs without DFC with unshaped hosts: as many as hopflow's packet level has."""
 FAIR = 0.5
 """Efficiency of each of two flows that share the links equally."""
 NEAR = 0.01
@@ -240,7 +242,7 @@ def fluid_without_dfc(name: str, host: str = "direct", tcp: str | None = None) -
 
     Which flow a full queue hits depends on when their bursts meet there.
     """
-    runs = RUNS if host == "direct" and tcp is None else FEWER
+    runs = {"direct": RUNS, "unshaped": OWN_LINKS}[host] if tcp is None else FEWER
     return random_runs(takano2006(name, dfc=False, host=host, tcp=tcp), runs)
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from validation.checks import BySimulator, claim
+from validation.checks import ByReading, BySimulator, claim
 from validation.claims.takano2006 import studies
 from validation.claims.takano2006.matrices import (
     BOTH,
@@ -15,12 +15,16 @@ from validation.claims.takano2006.matrices import (
     NS2,
     NS3,
     READINGS,
+    WRONG,
     Hosts,
     Matrix,
     by_simulator,
+    in_own_links,
     low,
     matrix,
+    of_sources,
 )
+from validation.claims.takano2006.own_links import CASE
 from validation.claims.takano2006.studies import Study
 from validation.drawing import BLUE, GREEN, RED, figure
 from validation.statistics import Values, ranked, settles
@@ -50,6 +54,15 @@ class Variant:
     kept: Values
     plain_kept: Values
 
+    @property
+    def matrices(self) -> tuple[Matrix, Matrix]:
+        """Both scenarios."""
+        return self.matrix, self.plain
+
+    def at_level(self, kind: str) -> Variant:
+        """Return the variant with the runs of hopflow's packet level (`Matrix.at_level`)."""
+        return replace(self, matrix=self.matrix.at_level(kind), plain=self.plain.at_level(kind))
+
     def targets(self, hosts: Hosts = Hosts()) -> dict[str, tuple[Values, Values | None]]:  # noqa: B008
         """Return the means without DFC of fluid and packets, by scenario."""
         found: dict[str, tuple[Values, Values | None]] = {}
@@ -62,7 +75,7 @@ class Variant:
 
 def cases(name: str) -> tuple[str, ...]:
     """Return the bundled cases of a variant and of scenario 4."""
-    return tuple(dict.fromkeys((*Study(name).cases, *Study(PLAIN).cases)))
+    return tuple(dict.fromkeys((*Study(name).cases, *Study(PLAIN).cases, CASE)))
 
 
 @claim("D12", "4S", cases=cases("4S"))
@@ -79,22 +92,34 @@ measure.constants_of(studies)
 
 
 @measure.judge
-def judge(found: Variant, *, near: float = studies.NEAR) -> Judgement:
+def judge(found: Variant, *, near: float = studies.NEAR, wrong: float = WRONG) -> Judgement:
     """Judge TCP alone: better than in scenario 4 (4L: worse), and worse than with DFC."""
-    return judged(found, Hosts(), near)
+    return of_sources(judged(found, Hosts(), near), found.matrices, Hosts(), wrong)
 
 
 @measure.readings
-def readings(found: Variant, *, near: float = studies.NEAR) -> dict[str, Judgement]:
+def readings(
+    found: Variant, *, near: float = studies.NEAR, wrong: float = WRONG
+) -> dict[str, Judgement]:
     """Judge the same with other hosts, and of the whole network."""
-    return {name: judged(found, hosts, near) for name, hosts in READINGS.items()}
+    return {
+        name: of_sources(judged(found, hosts, near), found.matrices, hosts, wrong)
+        for name, hosts in READINGS.items()
+    }
+
+
+@measure.level_in_readings
+def own_links(found: Variant, *, near: float = studies.NEAR) -> ByReading:
+    """Judge hosts with a link of their own at hopflow's packet level."""
+    return in_own_links(lambda kind, hosts: judged(found.at_level(kind), hosts, near))
 
 
 @measure.simulators
-def apart(found: Variant, *, near: float = studies.NEAR) -> BySimulator:
+def apart(found: Variant, *, near: float = studies.NEAR, wrong: float = WRONG) -> BySimulator:
     """Tell the simulators apart: with DFC ns-3, without ns-2; a comparison of these needs both."""
     needed = {"settles": NS3, "compared": NS2, "below": BOTH}
-    return by_simulator({"": judge(found, near=near)} | readings(found, near=near), needed)
+    default = {"": judge(found, near=near, wrong=wrong)}
+    return by_simulator(default | readings(found, near=near, wrong=wrong), needed)
 
 
 def judged(found: Variant, hosts: Hosts, near: float) -> Judgement:
