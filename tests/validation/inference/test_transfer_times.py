@@ -62,11 +62,11 @@ def test_a_broken_order_is_noticed() -> None:
     assert not STATEMENTS["Y05"]["fastest"](good)[0]
 
 
-def test_cc_outperforms_ts_only_if_every_class_does() -> None:
-    """Y07 on the bundled runs, whose times are all longer under ts, then with one class exchanged."""
+def test_cc_outperforms_ts_in_the_mean_of_classes_and_disciplines() -> None:
+    """Y07 on the bundled runs, whose times are all longer under ts, then with all of ts/ts shorter."""
     times = _bundled()
     assert all(holds(times)[0] for holds in STATEMENTS["Y07"].values())
-    key = ("ts/ts", "RED", "ts", "TCP3")
-    swapped = Times({**times.of, key: 0.9 * times.of["cc/cc", "RED", "cc", "TCP3"]}, DISCIPLINES)
+    shorter = {key: 0.5 * time if key[0] == "ts/ts" else time for key, time in times.of.items()}
+    swapped = Times(shorter, DISCIPLINES)
     assert not STATEMENTS["Y07"]["pure"](swapped)[0]
     assert STATEMENTS["Y07"]["mixed"](swapped)[0]

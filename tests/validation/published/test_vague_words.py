@@ -58,6 +58,26 @@ def test_udp_of_yang2001_is_several_times_faster_and_priorities_make_no_differen
     assert apart.abs().to_numpy().max() < threshold("Y06", "margin")
 
 
+@pytest.mark.parametrize(("one", "other"), [("cc/cc", "ts/ts"), ("cc/be", "ts/be")])
+def test_cc_of_yang2001_outperforms_ts_by_the_statistic_that_judges_it(
+    times: pd.DataFrame, one: str, other: str
+) -> None:
+    """Y07; not for every class: under DRR the paper's cc is slower for three of six, and for five."""
+    apart = (times.loc[other] / times.loc[one] - 1.0).xs(1, level="traffic_source")
+    assert apart.to_numpy().mean() > 0.0
+    assert (apart.loc["DRR"] < 0.0).sum() == (3 if one == "cc/cc" else 5)
+
+
+@pytest.mark.parametrize("priority", [3, 4])
+def test_udp_of_yang2001_outperforms_tcp_by_the_statistic_that_judges_it(
+    times: pd.DataFrame, priority: int
+) -> None:
+    """Y08; not in every row: under ts/ts the paper's UDP of priority 3 is slower."""
+    apart = times[f"TCP{priority}"] / times[f"UDP{priority}"] - 1.0
+    assert apart.median() > 0.0
+    assert (apart.loc["ts/ts"] < 0.0).any() == (priority == 3)
+
+
 def test_reasonably_fair_is_a_factor_of_two() -> None:
     """zheng2002, Sect. 2.2: one half of TCP's rate is just so."""
     assert 1.0 - threshold("Z02", "tolerance") == 0.5

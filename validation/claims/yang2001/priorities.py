@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 import numpy as np
 import pandas as pd
@@ -36,6 +36,7 @@ from validation.claims.yang2001.tables import (
     classes,
     everywhere_in,
     ordered,
+    regulated,
     seen,
     short,
     small_windows,
@@ -263,57 +264,93 @@ def _between(
     )  # fmt: skip
 
 
+def _typical(
+    rows: Iterable[pd.Series[float]], statistic: Callable[..., float] = np.mean
+) -> Estimates:
+    """Return the mean, or another statistic, of rows of a table, seed by seed."""
+    table = np.array([row.to_numpy() for row in rows])
+    return (of_runs(np.array([statistic(values) for values in table.T])),)
+
+
+def _rows(one: str, other: str, times: Times) -> Iterator[pd.Series[float]]:
+    """Yield by how much each regulated class takes longer in the second environment, under each discipline."""
+    for d in DISCIPLINES:
+        first, second = times(one, d)[regulated(one)], times(other, d)[regulated(other)]
+        yield from (second[kind] / first[kind] - 1.0 for kind in CLASSES)
+
+
 @effects("Y07", cases=cases("cc/cc", "ts/ts", "cc/be", "ts/be", "be/be"))
 def cc_against_ts() -> Effects:
-    """Measure by how much ts takes longer than cc, class by class."""
+    """Measure by how much ts takes longer than cc, over all classes and disciplines, and for each."""
+    environments = {"pure": ("cc/cc", "ts/ts"), "mixed": ("cc/be", "ts/be")}
 
-    def statements(times: Times) -> dict[str, Estimates]:
+    def means(times: Times) -> dict[str, Estimates]:
+        return {key: _typical(_rows(*each, times)) for key, each in environments.items()}
+
+    def each_class(times: Times) -> dict[str, Estimates]:
         return {
-            "pure": _between("cc/cc", "ts/ts", "cc", "ts", times=times),
-            "mixed": _between("cc/be", "ts/be", "cc", "ts", times=times),
+            key: tuple(of_runs(row.to_numpy()) for row in _rows(*each, times))
+            for key, each in environments.items()
         }
 
-    pure, mixed = statements(seen).values()
+    pure, mixed = each_class(seen).values()
     names = [f"{d} {k}" for d in DISCIPLINES for k in CLASSES]
     against = [n for n, e in zip(names, pure, strict=True) if e.value < 0]
     return Effects(
-        both(statements),
+        both(means),
         {"ts/ts over cc/cc": Curve(names, pure), "ts/be over cc/be": Curve(names, mixed)},
         ("discipline and class", "relative difference of the times"),
         values={
             "against": against,
             "number": len(names),
+            "means": {key: found[0] for key, found in means(seen).items()},
             "last": pure[names.index("FCFS TCP4")],
-            "last_model": statements(modelled)["pure"][names.index("FCFS TCP4")].value,
+            "last_model": each_class(modelled)["pure"][names.index("FCFS TCP4")].value,
         },
+        readings={"each class under each discipline": both(each_class)},
     )
 
 
 @effects("Y08", cases=(*cases("cc/cc", "ts/ts", "cc/be", "ts/be", "be/be"), SLOTS))
 def udp_against_tcp() -> Effects:
-    """Measure by how much TCP takes longer than UDP of the same priority."""
+    """Measure by how much TCP takes longer than UDP of the same priority, in the median row and in each."""
+    settings = list(itertools.product(ENVIRONMENTS, DISCIPLINES))
+    tcp = {udp: f"TCP{udp[-1]}" for udp in UDP}
 
-    def differences(frame: pd.DataFrame, mechanism: str) -> Estimates:
-        return tuple(apart(frame, (mechanism, f"TCP{udp[-1]}"), (mechanism, udp)) for udp in UDP)
+    def row(times: Times, setting: tuple[str, str], udp: str) -> pd.Series[float]:
+        frame = times(*setting)[regulated(setting[0])]
+        found: pd.Series[float] = frame[tcp[udp]] / frame[udp] - 1.0
+        return found
 
-    def every(times: Times) -> dict[str, Estimate]:
+    def medians(times: Times) -> dict[str, Estimates]:
         return {
-            f"{e} {d}, {u}": each
-            for e in ENVIRONMENTS
-            for d in DISCIPLINES
-            for u, each in zip(UDP, differences(times(e, d), e.partition("/")[0]), strict=True)
+            key: _typical((row(times, setting, udp) for setting in settings), np.median)
+            for key, udp in zip(("three", "four"), UDP, strict=True)
         }
 
-    found = every(seen)
+    def each_row(times: Times) -> dict[str, Estimates]:
+        return {
+            key: tuple(of_runs(row(times, setting, udp).to_numpy()) for setting in settings)
+            for key, udp in zip(("three", "four"), UDP, strict=True)
+        }
+
+    found = {
+        f"{e} {d}, {udp}": each
+        for udp, estimates in zip(UDP, each_row(seen).values(), strict=True)
+        for (e, d), each in zip(settings, estimates, strict=True)
+    }
     return Effects(
-        both(lambda times: {"faster": tuple(every(times).values())}),
+        both(medians),
         {"TCP over UDP": Curve(list(found), list(found.values()))},
         ("environment, discipline and class", "relative difference of the times"),
         values={
             "against": [name for name, e in found.items() if e.value < 0],
+            "number": len(found),
+            "medians": {key: each[0] for key, each in medians(seen).items()},
             "turns": found["ts/ts FCFS, UDP3"], "free": found["be/be FCFS, UDP3"],
             "rates": [_in_turns(value) for value in ("default", "1e+06")],
         },
+        readings={"each row of Table 4": both(each_row)},
     )  # fmt: skip
 
 
