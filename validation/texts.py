@@ -52,7 +52,7 @@ NAMES = (
     r"ns-[23]",
     r"(?:IEEE )?802\.3x",
     r"RFC \d+",
-    r"(?:[Ee]qs?|Figs?|Sects?|Tables?)\. ?\(?[\d.]+\)?(?:(?: to |-)\(?[\d.]+\)?)?",
+    r"(?:[Ee]qs?|Figs?|Sects?|Tables?)\.? ?\(?[\d.]+\)?(?:(?: to |-)\(?[\d.]+\)?)?",
     r"[Ss]cenarios? \d[A-Z]?'?",
     r"\b[DMKZYS]\d\d\b",  # claims
     r"\b(?:TCP|UDP)[1-4]\b",  # classes of flows in yang2001

@@ -26,6 +26,8 @@ CASE, ECN = "zheng2002/red-droptail", "zheng2002/ecn"
 LOW, ECN_LOW = f"{CASE}-low-thresholds", f"{ECN}-low-thresholds"
 """With ns-2's own thresholds of RED, 5 and 15 packets."""
 KINDS = tuple(RATES)
+SHORT = 50
+"""ns-2's own buffer, packets."""
 FLOWS = 8
 """Of each kind."""
 SEEDS = 8
@@ -35,8 +37,8 @@ PHASE = 0.0005
 READINGS: dict[str, dict[str, Any]] = {
     "without a random time before packets": {"jitter": 0.0},
     "ns-2's decrease setting is b": {"reading": "b"},
-    "RED thresholds of 5 and 15": {"buffer": 180},
-    "RED thresholds of 5 and 15, buffers of 50 packets": {"buffer": 50},
+    "RED thresholds of 5 and 15": {"buffer": SLOW.buffer},
+    "RED thresholds of 5 and 15, buffers of 50 packets": {"buffer": SHORT},
 }
 """Columns of the bundled runs; those with a ``buffer`` are of `LOW`."""
 
@@ -92,7 +94,10 @@ def smoother_with_red() -> Effects:
         ("pair of kinds, and the kind", "fall of the variation with RED"),
         values={
             "smoother": _smoother(found),
-            "low": [_smoother(_compared(_chosen(buffer=n), "rate_cov", -1.0)) for n in (180, 50)],
+            "low": [
+                _smoother(_compared(_chosen(buffer=n), "rate_cov", -1.0))
+                for n in (SLOW.buffer, SHORT)
+            ],
             "all": found,
             "model": {kind: (variation(kind), variation(kind, periodic=True)) for kind in KINDS},
         },
@@ -138,7 +143,7 @@ def _gain(link: dict[str, float]) -> Estimate:
 def _marked(one: str, other: str, number: int, link: Link = SLOW) -> float:
     """Return the part of the packets that is marked instead of lost: all, up to ns-2's limit."""
     loss = fixed_point(Group(one, number), Group(other, number), link=link).loss
-    return loss if loss < link.most else 0.0
+    return loss if loss < SLOW.most else 0.0  # mark_p_, with any thresholds
 
 
 @effects("Z16", cases=(ECN, ECN_LOW), least=VISIBLE)
