@@ -258,7 +258,7 @@ class Scenario:
         n, u, is_lossless, _ = self._rooms_fed
         is_pfc = np.array([isinstance(link.discipline, PFC) for link in self.links])
         found = np.zeros(len(self.links), dtype=np.bool_)
-        found[n[is_lossless & (u >= 0) & ~is_pfc[u]]] = True
+        found[n[is_lossless & (u >= 0) & ~is_pfc[np.maximum(u, 0)]]] = True
         buffers = [self.buffer_of(m) for m in range(len(self.links))]
         found |= self._reserved_alone > buffers
         if self._counted_together:
@@ -295,7 +295,7 @@ class Scenario:
     def _reserved_alone(self) -> NDArray[np.float64]:
         """What PFC reserves of the buffer of each link whose packets no other one counts, (L,)."""
         n, _, is_lossless, room = self._rooms_fed
-        sums = np.bincount(n[is_lossless], room[is_lossless], minlength=len(self.links))
+        sums = np.bincount(n[is_lossless], room[is_lossless], len(self.links)).astype(np.float64)
         used = np.flatnonzero(sums)
         sums[used] = [self.part_of_rooms(m, sums[m]) for m in used.tolist()]
         return sums
