@@ -71,8 +71,8 @@ CASES = {"ns-2": NS2, "ns-3": NS3[0]}
 LOSS_RATES = (1e-4, 3e-4, 1e-3, 3e-3)
 FULL = 0.95
 """Share of the link above which model and packets agree only because the link is full."""
-EVENTS, PACKETS = 8_000, 3e7
-"""Losses of a run of the model, and most packets: its own error, part of the interval, is then about two percent."""
+EVENTS = 8_000
+"""Losses of a run of the model: its own error, part of the interval, is then about two percent."""
 SSTHRESH = 333
 """Packets at which the runs leave slow start: the bandwidth-delay product."""
 SECONDS, WARM_UP, SEEDS = 100.0, 20.0, range(1, 11)
@@ -133,7 +133,7 @@ def model_rate(rule: WindowRule, p: float) -> tuple[float, float]:
         p,
         RTT,
         Gilbert(burst=1.0 / (1.0 - p)),
-        events=min(EVENTS, round(PACKETS * p)),
+        events=EVENTS,
         bandwidth=CAPACITY,
         buffer=BUFFER,
         rng=1,
