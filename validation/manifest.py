@@ -22,6 +22,7 @@ __all__ = [
     "listing",
     "published_listing",
     "read",
+    "sums",
     "verify",
     "verify_published",
 ]
@@ -71,8 +72,13 @@ def listed() -> dict[str, str]:
         raise DamagedDataError(f"{DATA / MANIFEST}: cannot be read ({error})") from None
     if sha256_of(text) != MANIFEST_SHA256:
         raise DamagedDataError(f"{DATA / MANIFEST}: damaged, its SHA-256 is not the package's")
-    pairs = (line.split("  ", 1) for line in text.decode().splitlines())
-    return {path: sha256 for sha256, path in pairs}
+    return sums(text.decode())
+
+
+def sums(listing: str) -> dict[str, str]:
+    """Return the SHA-256 of files by their names, from the lines of a manifest."""
+    pairs = (line.split("  ", 1) for line in listing.splitlines())
+    return {name: sha256 for sha256, name in pairs}
 
 
 def sha256_of(content: bytes) -> str:
@@ -149,10 +155,8 @@ def verify_published() -> list[str]:
     """
     if sha256_of((PUBLISHED / MANIFEST).read_bytes()) != PUBLISHED_SHA256:
         raise DamagedDataError(f"{PUBLISHED / MANIFEST}: its SHA-256 is not that in the package")
-    known, here = (
-        {name: sha256 for sha256, name in (line.split("  ", 1) for line in text.splitlines())}
-        for text in ((PUBLISHED / MANIFEST).read_text(encoding="utf-8"), published_listing())
-    )
+    known = sums((PUBLISHED / MANIFEST).read_text(encoding="utf-8"))
+    here = sums(published_listing())
     for name in sorted({*known, *here}):
         path = (TEXTS.parent if "/" in name else PUBLISHED) / name
         if name not in here:

@@ -28,6 +28,12 @@ __all__ = ["Link", "Scenario", "from_networkx"]
 Node = Hashable
 
 
+MAX_RATE, MAX_DELAY = 1e12, 10.0
+"""Of a link, packets/s and s."""
+MIN_BUFFER, MAX_BUFFER = 1.0, 1e9
+"""Of a link, packets."""
+
+
 @dataclass(frozen=True)
 class Link:
     """A directed link and the queue in front of it.
@@ -87,11 +93,15 @@ class Link:
         object.__setattr__(self, "shared", flag(f"shared {of}", self.shared))
         if self.source == self.target:
             raise ValueError(f"target {of}: must differ from its source")
-        one_number(f"rate {of}", self.rate, above=0.0, at_most=1e12, hint="in packets/s: mbps(370)")
-        one_number(f"delay {of}", self.delay, above=0.0, at_most=10.0, hint="in s: ms(0.1)")
+        one_number(
+            f"rate {of}", self.rate, above=0.0, at_most=MAX_RATE, hint="in packets/s: mbps(370)"
+        )
+        one_number(f"delay {of}", self.delay, above=0.0, at_most=MAX_DELAY, hint="in s: ms(0.1)")
         if not isinstance(self.buffer, ByteBuffer):
             hint = "in packets, or ByteBuffer('150 kB')"
-            one_number(f"buffer {of}", self.buffer, at_least=1.0, at_most=1e9, hint=hint)
+            one_number(
+                f"buffer {of}", self.buffer, at_least=MIN_BUFFER, at_most=MAX_BUFFER, hint=hint
+            )
         discipline: object = self.discipline
         if not isinstance(discipline, Discipline):
             kinds = "FIFO(), DFC(), Pause(), PFC(), RED(), Fair() or Priority()"
@@ -169,7 +179,7 @@ class Scenario:
             raise ValueError("links = (): at least one link is needed")
         if not len(self.flows):
             raise ValueError("flows = (): at least one flow is needed")
-        _distinct("links", [f"{link.source}->{link.target}" for link in self.links])
+        _distinct("links", [link.name for link in self.links])
         if self.table.are_named:
             _distinct("flows", list(self.table.names))
         self._check_hosts()
@@ -453,25 +463,21 @@ class Scenario:
 
         Links as from `feeders`; of a host it is its access link, like the first link of the path.
         """
-        if n not in self._ingress:
-            self._ingress[n] = self._ingress_of(n)
-        return self._ingress[n]
+        return self._ingress.get(n, [])
 
     @cached_property
     def _ingress(self) -> dict[int, list[tuple[int, int, float]]]:
-        return {}
-
-    def _ingress_of(self, n: int) -> list[tuple[int, int, float]]:
-        link = self.links[n]
-        if not isinstance(link.discipline, PFC) or n in self.interfaces:
-            return []
-        found, lossless = [], set(link.discipline.classes)
-        for u, own in self._classes_fed.get(n, {}).items():
-            over = self.feeding(u)
-            room = link.discipline.room(over.rate, over.delay, self.packet_size, link.buffer)
-            classes = own & lossless
-            found += [(u, priority, room) for priority in sorted(classes)]
-        return found
+        """Ingresses of each link with PFC: the links before in the order of the flows, of each the classes in order."""
+        found: dict[int, dict[int, list[tuple[int, float]]]] = {}
+        columns = (*self._rooms_fed, self._fed[2])
+        for n, u, is_lossless, room, priority in zip(*(c.tolist() for c in columns), strict=True):
+            own = found.setdefault(n, {}).setdefault(u, [])
+            if is_lossless:
+                own.append((priority, room))
+        return {
+            n: [(u, *each) for u, own in feeders.items() for each in sorted(own)]
+            for n, feeders in found.items()
+        }
 
     def host_of(self, flow: Flow) -> str:
         """Return how a flow's packets enter the network: its ``host``; where that is None what its first link asks for.
@@ -665,10 +671,10 @@ def _is_plain(link: Link) -> bool:
         type(link.source) is type(link.target) is str
         and link.source != link.target
         and type(rate) is type(delay) is float
-        and 0.0 < rate <= 1e12
-        and 0.0 < delay <= 10.0
+        and 0.0 < rate <= MAX_RATE
+        and 0.0 < delay <= MAX_DELAY
         and (type(buffer) is float or type(buffer) is int)
-        and 1.0 <= buffer <= 1e9
+        and MIN_BUFFER <= buffer <= MAX_BUFFER
         and link.shared is True
         and isinstance(rule, Discipline)
         and not isinstance(rule, Pause)

@@ -238,9 +238,9 @@ class PacketRun:
 
     def _check_rates(self) -> None:
         """Raise ArithmeticError where a rule has set its rate, or that of its packets, to no number."""
-        flow, now = self.layout.arrays["flow"], self.done * self.plan.sample
         if not self._has_rules:
             return
+        flow, now = self.layout.arrays["flow"], self.done * self.plan.sample
         own_pace = (flow["paced"] == 1) & (flow["pace_start"] == 0.0)
         rates = np.where(flow["recovery"] == RATED, flow["cwnd"], 0.0)
         rule = self.layout.arrays["rule"]
@@ -250,9 +250,9 @@ class PacketRun:
 
     def _check_arrivals(self) -> None:
         """Raise ArithmeticError where an arrival process has returned no wait, or no number of packets."""
-        flow, rule = self.layout.arrays["flow"], self.layout.arrays["rule"]
         if CALLED not in self._sources:
             return
+        flow, rule = self.layout.arrays["flow"], self.layout.arrays["rule"]
         rows = np.flatnonzero(
             (flow["onoff"] == CALLED) & (flow["since"] > 0) & (flow["due"] == np.inf)
         )

@@ -18,18 +18,12 @@ def _protected() -> dict[str, tuple[Path, str]]:
     }
 
 
-def _sums(listing: str) -> dict[str, str]:
-    """Return the SHA-256 by the file's name, of the lines of a manifest."""
-    pairs = (line.split("  ", 1) for line in listing.splitlines())
-    return {name: sha256 for sha256, name in pairs}
-
-
 def changes() -> list[str]:
     """Return the files that are not as the manifests say: ``added``, ``changed`` or ``removed``, and the name."""
     found = []
     for path, now in _protected().values():
         before = path.read_text(encoding="utf-8") if path.exists() else ""
-        old, new = _sums(before), _sums(now)
+        old, new = manifest.sums(before), manifest.sums(now)
         for name in sorted({*old, *new}):
             if name not in old:
                 found.append(f"added    {name}")

@@ -1,6 +1,6 @@
-"""Bit maps of a flow, one bit per packet, as far apart as its window is wide at most.
+"""Bit maps of a flow, one bit for each packet of its largest window.
 
-The maps of one flow follow one another in ``bits``; the last two are those of senders that repair single packets.
+The maps of one flow follow one another in ``bits``; only senders that repair single packets have the last two.
 """
 
 from __future__ import annotations

@@ -37,13 +37,14 @@ from validation.claims.yang2001.tables import (
     everywhere_in,
     ordered,
     regulated,
+    relative,
     seen,
     short,
     small_windows,
     under,
     with_short_queues,
 )
-from validation.statistics import Estimate, combine, of_runs
+from validation.statistics import Estimate, Values, combine, of_runs
 from validation.verdicts import Verdict
 
 SLOTS = "yang2001/sensitivity-slots"
@@ -249,6 +250,20 @@ def _behind(parameter: str, value: int) -> Estimate:
     return of_runs((tcp / udp).to_numpy())
 
 
+def _apart(
+    one: str,
+    other: str,
+    mechanism: str,
+    second: str,
+    kinds: tuple[str, ...] = CLASSES,
+    times: Times = seen,
+) -> Iterator[Values]:
+    """Yield the relative differences of classes of two environments, ``other`` less ``one``, by seed."""
+    for d in DISCIPLINES:
+        for kind in kinds:
+            yield relative(times(other, d)[second, kind], times(one, d)[mechanism, kind])
+
+
 def _between(
     one: str,
     other: str,
@@ -257,41 +272,25 @@ def _between(
     kinds: tuple[str, ...] = CLASSES,
     times: Times = seen,
 ) -> Estimates:
-    """Return the relative differences of classes of two environments, ``other`` less ``one``."""
-    return tuple(
-        of_runs((times(other, d)[second, k] / times(one, d)[mechanism, k] - 1.0).to_numpy())
-        for d in DISCIPLINES for k in kinds
-    )  # fmt: skip
+    """Return the estimates of `_apart`."""
+    return tuple(map(of_runs, _apart(one, other, mechanism, second, kinds, times)))
 
 
-def _typical(
-    rows: Iterable[pd.Series[float]], statistic: Callable[..., float] = np.mean
-) -> Estimates:
+def _typical(rows: Iterable[Values], statistic: Callable[..., float] = np.mean) -> Estimates:
     """Return the mean, or another statistic, of rows of a table, seed by seed."""
-    table = np.array([row.to_numpy() for row in rows])
-    return (of_runs(np.array([statistic(values) for values in table.T])),)
-
-
-def _rows(one: str, other: str, times: Times) -> Iterator[pd.Series[float]]:
-    """Yield by how much each regulated class takes longer in the second environment, under each discipline."""
-    for d in DISCIPLINES:
-        first, second = times(one, d)[regulated(one)], times(other, d)[regulated(other)]
-        yield from (second[kind] / first[kind] - 1.0 for kind in CLASSES)
+    return (of_runs(np.array([statistic(values) for values in np.array(list(rows)).T])),)
 
 
 @effects("Y07", cases=cases("cc/cc", "ts/ts", "cc/be", "ts/be", "be/be"))
 def cc_against_ts() -> Effects:
     """Measure by how much ts takes longer than cc, over all classes and disciplines, and for each."""
-    environments = {"pure": ("cc/cc", "ts/ts"), "mixed": ("cc/be", "ts/be")}
+    compared = {"pure": ("cc/cc", "ts/ts", "cc", "ts"), "mixed": ("cc/be", "ts/be", "cc", "ts")}
 
     def means(times: Times) -> dict[str, Estimates]:
-        return {key: _typical(_rows(*each, times)) for key, each in environments.items()}
+        return {key: _typical(_apart(*each, times=times)) for key, each in compared.items()}
 
     def each_class(times: Times) -> dict[str, Estimates]:
-        return {
-            key: tuple(of_runs(row.to_numpy()) for row in _rows(*each, times))
-            for key, each in environments.items()
-        }
+        return {key: _between(*each, times=times) for key, each in compared.items()}
 
     pure, mixed = each_class(seen).values()
     names = [f"{d} {k}" for d in DISCIPLINES for k in CLASSES]
@@ -315,12 +314,10 @@ def cc_against_ts() -> Effects:
 def udp_against_tcp() -> Effects:
     """Measure by how much TCP takes longer than UDP of the same priority, in the median row and in each."""
     settings = list(itertools.product(ENVIRONMENTS, DISCIPLINES))
-    tcp = {udp: f"TCP{udp[-1]}" for udp in UDP}
 
-    def row(times: Times, setting: tuple[str, str], udp: str) -> pd.Series[float]:
-        frame = times(*setting)[regulated(setting[0])]
-        found: pd.Series[float] = frame[tcp[udp]] / frame[udp] - 1.0
-        return found
+    def row(times: Times, setting: tuple[str, str], udp: str) -> Values:
+        frame, mechanism = times(*setting), regulated(setting[0])
+        return relative(frame[mechanism, f"TCP{udp[-1]}"], frame[mechanism, udp])
 
     def medians(times: Times) -> dict[str, Estimates]:
         return {
@@ -330,7 +327,7 @@ def udp_against_tcp() -> Effects:
 
     def each_row(times: Times) -> dict[str, Estimates]:
         return {
-            key: tuple(of_runs(row(times, setting, udp).to_numpy()) for setting in settings)
+            key: tuple(of_runs(row(times, setting, udp)) for setting in settings)
             for key, udp in zip(("three", "four"), UDP, strict=True)
         }
 

@@ -7,12 +7,13 @@ import itertools
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from validation import evidence
 from validation.claims.effect_claims import Estimates, Statement
 from validation.claims.yang2001.sharing import modelled
-from validation.statistics import Estimate, of_runs
+from validation.statistics import Estimate, Values, of_runs
 
 DISCIPLINES = ("FCFS", "DRR", "RED", "SFQ")
 ENVIRONMENTS = ("cc/cc", "ts/ts", "cc/be", "ts/be", "be/be")
@@ -130,7 +131,12 @@ def apart(
     frame: pd.DataFrame, more: tuple[str, str], less: tuple[str, str], factor: float = 1.0
 ) -> Estimate:
     """Return the relative difference of two classes, seed by seed, the second times a factor."""
-    return of_runs((frame[more] / (factor * frame[less]) - 1.0).to_numpy())
+    return of_runs(relative(frame[more], factor * frame[less]))
+
+
+def relative(more: pd.Series[float], less: pd.Series[float]) -> Values:
+    """Return the relative differences of two classes, one per seed."""
+    return np.asarray(more / less - 1.0, dtype=np.float64)
 
 
 def ordered(frame: pd.DataFrame, mechanism: str) -> Estimates:
