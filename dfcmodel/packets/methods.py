@@ -152,7 +152,7 @@ class Packets:
     ) -> str | LossRecovery:
         """Return the loss recovery of a source for which one is chosen, by the name of its flow or for all flows."""
         own: str | LossRecovery = getattr(source, "recovery", "")
-        if own != "":
+        if own != "" and own not in RECOVERIES:
             check_choice(f"recovery of {source!r}", own)
         if isinstance(chosen, SelectiveRepair) or is_repair(chosen):
             if name is not None and own:
