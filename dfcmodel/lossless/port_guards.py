@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from dfcmodel.network.class_pauses import ALL
-from dfcmodel.packets.reference_classes import ClassQueues
 
 if TYPE_CHECKING:
     from dfcmodel.lossless.watchdogs import Watchdog
-    from dfcmodel.packets.reference import Simulation
-    from dfcmodel.packets.reference_receivers import Packet
 
     Pauses = list[tuple[int, int, float, float]]
 
@@ -58,9 +55,7 @@ class PortGuard:
     ``Pauses`` by a fault are rows of port, class, begin and end, s.
     """
 
-    def __init__(
-        self, simulation: Simulation, q: int, priority: int, dog: Watchdog, phase: float
-    ) -> None:
+    def __init__(self, simulation: Any, q: int, priority: int, dog: Watchdog, phase: float) -> None:
         self.simulation, self.q, self.priority, self.dog = simulation, q, priority, dog
         self.queue = simulation.queues[q]
         self.queue.guards.append(self)
@@ -78,12 +73,12 @@ class PortGuard:
             self.spent += now - self.since
         self.since = now
         queue = self.queue
-        if isinstance(queue, ClassQueues):
+        if hasattr(queue, "is_paused"):
             self.paused = queue.is_paused(self.priority)
         else:
             self.paused = queue.is_stopped()
 
-    def takes(self, packet: Packet) -> bool:
+    def takes(self, packet: Any) -> bool:
         """Return whether it drops a packet that comes."""
         own = self.priority in (ALL, self.simulation.plan.scenario.flows[packet.flow].priority)
         self.dropped += self.dropping and own

@@ -15,7 +15,6 @@ from dfcmodel.network.class_pauses import ALL, PFC
 from dfcmodel.network.disciplines import FIFO, Pause
 from dfcmodel.network.networks import Scenario
 from dfcmodel.packets.methods import Packets
-from dfcmodel.packets.reference import Simulation
 from dfcmodel.packets.simulation import plan_scenario, trajectory
 from hopflow.checks import choice, instance, listed, number, one_number
 from hopflow.kernels.stopwatch import Stopwatch
@@ -163,6 +162,8 @@ def watch_packets(
     faults = _checked_storms(scenario, {} if storms is None else storms)
     plan = plan_scenario(scenario, method, duration=end, sample=end / 100.0)
     watched = _watched(plan, links)
+    from tests.oracles.packets.simulation import Simulation
+
     watch = Stopwatch()
     simulation = Simulation(plan)
     pauses = [
@@ -236,7 +237,7 @@ def _watched(plan: Plan, links: Iterable[str] | str | None) -> list[tuple[int, i
     return found
 
 
-def _begin_storms(simulation: Simulation, p: int, times: list[tuple[float, float]]) -> None:
+def _begin_storms(simulation: Any, p: int, times: list[tuple[float, float]]) -> None:
     """Schedule the messages of a port with a fault."""
     for q, c, way in simulation.plan.faulty_pauses(p):
         queue = simulation.queues[q]

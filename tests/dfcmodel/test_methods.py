@@ -10,7 +10,7 @@ from dfcmodel.simulation import simulate
 
 @pytest.mark.parametrize(
     ("arguments", "part"),
-    [({"steps_per_delay": 0}, "steps_per_delay"), ({"backend": "fortran"}, "backend")],
+    [({"steps_per_delay": 0}, "steps_per_delay"), ({"pipe": "fall"}, "pipe")],
 )
 def test_a_wrong_parameter_is_named(arguments, part: str) -> None:
     with pytest.raises(ValueError, match=part):

@@ -20,7 +20,7 @@ def test_a_watchdog_that_sees_no_storm_changes_nothing() -> None:
         Flow("b", (2, 3), CBR(800.0), host="direct"),
     )
     scenario = short_chain(Pause(high=20, low=10), *flows)
-    plain = simulate(scenario, Packets(seed=1, backend="reference"), sample=0.01)
+    plain = simulate(scenario, Packets(seed=1), sample=0.01)
     seen = watch_packets(scenario, Watchdog(0.5, 0.9, 1.0), method=Packets(seed=1))
     assert not seen.alarms
     assert plain.paused is not None

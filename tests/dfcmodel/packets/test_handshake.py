@@ -22,10 +22,10 @@ from dfcmodel import (
     trace_packets,
 )
 from dfcmodel.packets.engine import run_engine
-from dfcmodel.packets.reference import run_reference
 from dfcmodel.packets.simulation import plan_scenario
 from responsefn import AIMD, BBR, CUBIC, DCTCP, NewReno, Reno, Tahoe
 from tests.dfcmodel.packets.test_reference import check_equal
+from tests.oracles.packets.simulation import run_reference
 
 SYN_TRIP = 2 * (0.01 + 1e-3 * 40 / 1500)
 """Round trip of packets of 40 bytes over `one_link`, s."""

@@ -7,12 +7,12 @@ import pytest
 
 from dfcmodel import Packets
 from dfcmodel.packets.engine import run_engine
-from dfcmodel.packets.records import Records
 from tests.dfcmodel.packets.conftest import DISCIPLINES, plan_of, random_method, random_scenario
+from tests.oracles.packets.records import EventRecords
 
 
 def test_bins_are_samples_and_one_for_all_that_is_later(one_link) -> None:
-    records = Records(plan_of(one_link, Packets(seed=1)))
+    records = EventRecords(plan_of(one_link, Packets(seed=1)))
     assert [records.bin_of(t) for t in (0.0, 0.0099, 0.015, 1.999, 2.0, 5.0)] == [
         0, 0, 1, 199, 200, 200,
     ]  # fmt: skip

@@ -8,10 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dfcmodel import PI2, RED, CoDel, DualPI2, Flow, Link, Packets, RampMarking, Scenario, simulate
+from dfcmodel import PI2, RED, CoDel, DualPI2, Flow, Link, Packets, RampMarking, Scenario
 from dfcmodel.packets.engine import run_engine
 from dfcmodel.packets.records import Records
-from dfcmodel.packets.reference import run_reference
 from responsefn import CUBIC, DCTCP, NewReno, Tahoe
 from tests.dfcmodel.packets.conftest import (
     DISCIPLINES,
@@ -23,6 +22,8 @@ from tests.dfcmodel.packets.conftest import (
     random_scenario,
     random_switches,
 )
+from tests.oracles.engines import ENGINES
+from tests.oracles.packets.simulation import run_reference
 
 EXACT = (
     "window", "round_trip", "acked", "delivered", "lost", "waiting", "peak", "drops", "carried",
@@ -170,10 +171,7 @@ def test_the_conventions_of_ns2_run_bit_equal_in_both_engines(one_link, recovery
 def test_random_losses_are_the_same_in_both_engines(one_link, discipline: str) -> None:
     links = (replace(one_link.links[0], discipline=DISCIPLINES[discipline]),)
     method = Packets(seed=1, loss={links[0].name: 0.02})
-    runs = [
-        simulate(replace(one_link, links=links), method=replace(method, backend=each))
-        for each in ("numba", "reference")
-    ]
+    runs = [run(replace(one_link, links=links), method=method) for run in ENGINES]
     np.testing.assert_array_equal(runs[0].delivered, runs[1].delivered)
     np.testing.assert_array_equal(runs[0].lost, runs[1].lost)
     assert runs[0].lost.sum() > 0
@@ -181,10 +179,7 @@ def test_random_losses_are_the_same_in_both_engines(one_link, discipline: str) -
 
 
 def test_a_trajectory_is_the_same_from_both_engines(one_link) -> None:
-    runs = [
-        simulate(one_link, method=Packets(seed=5, backend=backend), duration=1.0)
-        for backend in ("numba", "reference")
-    ]
+    runs = [run(one_link, method=Packets(seed=5), duration=1.0) for run in ENGINES]
     for field in fields(runs[0]):
         if field.name not in {"scenario", "seconds", "in_transit", "mean_queue", "imbalance"}:
             a, b = (getattr(run, field.name) for run in runs)

@@ -21,9 +21,9 @@ from dfcmodel import (
     simulate,
 )
 from dfcmodel.packets.engine import run_engine
-from dfcmodel.packets.reference import run_reference
 from dfcmodel.packets.simulation import plan_scenario
 from responsefn import DCQCN, TIMELY, NewReno
+from tests.oracles.packets.simulation import run_reference
 
 RATE = 1e6
 COLUMNS = ("finished", "timeouts", "loss_events", "total", "peak", "emitted", "inside", "delivered")

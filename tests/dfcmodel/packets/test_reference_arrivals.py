@@ -28,9 +28,10 @@ from dfcmodel import (
     trace_packets,
 )
 from dfcmodel.packets.engine import run_engine
-from dfcmodel.packets.reference import run_reference
 from dfcmodel.packets.simulation import plan_scenario
 from responsefn import CUBIC, DCQCN, BBRv1, NewReno, Reno
+from tests.oracles.engines import ENGINES, NAMES
+from tests.oracles.packets.simulation import run_reference
 
 
 @dataclass(frozen=True)
@@ -310,7 +311,7 @@ def test_a_start_that_jitter_puts_after_the_stop_sends_nothing() -> None:
     assert run.finished[0] == run.started[0]
 
 
-@pytest.mark.parametrize("backend", ["numba", "reference"])
+@pytest.mark.parametrize("simulate", ENGINES, ids=NAMES)
 @pytest.mark.parametrize(
     ("given", "message"),
     [
@@ -323,13 +324,15 @@ def test_a_start_that_jitter_puts_after_the_stop_sends_nothing() -> None:
         ({"packets": math.inf}, "packets = inf: must be a whole number"),
     ],
 )
-def test_a_wrong_arrival_stops_the_run(given: dict[str, float], message: str, backend: str) -> None:
+def test_a_wrong_arrival_stops_the_run(
+    given: dict[str, float], message: str, simulate: Any
+) -> None:
     scenario = Scenario(
         "x", chain(2, rate=1e3, delay=1e-3, buffer=9), [Flow("a", (1, 2), Wrong(**given))]
     )
     full = f"x, t = 0.2 s: the arrivals of flow 'a' have {message}"
     with pytest.raises(ArithmeticError, match=full):
-        simulate(scenario, method=Packets(backend=backend), duration=1.0)
+        simulate(scenario, method=Packets(), duration=1.0)
 
 
 def test_no_further_arrival_ends_a_flow() -> None:

@@ -10,10 +10,10 @@ import pytest
 
 from dfcmodel import RED, DualPI2, Flow, Link, Packets, RampMarking, Scenario, simulate
 from dfcmodel.packets.engine import run_engine
-from dfcmodel.packets.reference import run_reference
 from responsefn import BBR, CUBIC, DCQCN, LEDBAT, TIMELY, BBRv1, Copa, NewReno, Prague, Swift
 from tests.dfcmodel.packets.conftest import plan_of
 from tests.dfcmodel.packets.test_reference import check_equal
+from tests.oracles.packets.simulation import run_reference
 
 RATE, TRIP = 2000.0, 0.04
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -11,10 +12,11 @@ from scipy import stats
 
 from dfcmodel import CBR, DFC, Flow, Packets, Scenario, chain, simulate, takano2006
 from dfcmodel.packets.engine import run_engine
-from dfcmodel.packets.reference import run_reference
 from hopflow import mbps
 from tests.dfcmodel.packets.conftest import plan_of, random_diffusive, random_method
 from tests.dfcmodel.packets.test_reference import check_equal
+from tests.oracles.engines import ENGINES, NAMES
+from tests.oracles.packets.simulation import run_reference
 from validation import evidence
 
 SEEDS = range(1, 6)
@@ -46,8 +48,8 @@ def test_feedback_arrives_in_time_where_windows_could_be_longer() -> None:
     assert run.total[0] > 200.0
 
 
-@pytest.mark.parametrize("backend", ["numba", "reference"])
-def test_hosts_that_are_shaped_lose_nothing_and_share_the_link(backend: str) -> None:
+@pytest.mark.parametrize("simulate", ENGINES, ids=NAMES)
+def test_hosts_that_are_shaped_lose_nothing_and_share_the_link(simulate: Any) -> None:
     """Two constant rates of 0.8 of the link each: halves of it (eq. 13), and what is too much stays in the hosts."""
     links = chain(4, rate=1e3, delay=2e-3, buffer=50.0, discipline=DFC(0.05))
     flows = (
@@ -55,7 +57,7 @@ def test_hosts_that_are_shaped_lose_nothing_and_share_the_link(backend: str) -> 
         Flow("short", (3, 4), CBR(800.0), host="shaped"),
     )
     scenario = Scenario("shared", links, flows, duration=2.0)
-    run = simulate(scenario, method=Packets(seed=3, backend=backend), sample=0.05)
+    run = simulate(scenario, method=Packets(seed=3), sample=0.05)
     assert run.lost.sum() == 0.0
     late = run.delivered[:, -1] - run.delivered[:, 20]
     np.testing.assert_allclose(late, 500.0 * (run.time[-1] - run.time[20]), rtol=0.03)

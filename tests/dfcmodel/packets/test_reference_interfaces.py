@@ -22,10 +22,10 @@ from dfcmodel import (
     simulate,
 )
 from dfcmodel.packets.engine import run_engine
-from dfcmodel.packets.reference import run_reference
 from dfcmodel.packets.simulation import plan_scenario
 from responsefn import DCQCN, NewReno
 from tests.dfcmodel.packets.random_fabrics import random_fabric
+from tests.oracles.packets.simulation import run_reference
 
 RATE = 3e6
 QUICK = (*range(12), 38)

@@ -9,10 +9,10 @@ import pytest
 
 from dfcmodel import FIFO, RED, Flow, Packets, Scenario, StepMarking, chain
 from dfcmodel.packets.engine import run_engine
-from dfcmodel.packets.reference import run_reference
 from dfcmodel.packets.simulation import plan_scenario
 from responsefn import AIMD, CUBIC, DCTCP, NewReno, Reno
 from tests.dfcmodel.packets.test_reference import check_equal
+from tests.oracles.packets.simulation import run_reference
 
 RULES = [NewReno(), CUBIC(), DCTCP(), Reno(), AIMD()]
 

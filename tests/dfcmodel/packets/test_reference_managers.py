@@ -23,12 +23,17 @@ from dfcmodel import (
     simulate,
 )
 from responsefn import DCTCP
+from tests.oracles.engines import ENGINES, NAMES
 
 RATE = 1000.0
 
 
 def overloaded(
-    discipline: QueueManager, load: float = 1250.0, duration: float = 20.0, **options: Any
+    discipline: QueueManager,
+    load: float = 1250.0,
+    duration: float = 20.0,
+    simulate: Any = simulate,
+    **options: Any,
 ) -> Any:
     """Run a source of constant rate over a link of 1000 packets/s."""
     links = chain(2, rate=RATE, delay=1e-3, buffer=500.0, discipline=discipline)
@@ -36,10 +41,10 @@ def overloaded(
     return simulate(scenario, method=Packets(seed=1, **options), sample=1e-3)
 
 
-@pytest.mark.parametrize("backend", ["numba", "reference"])
-def test_codel_drops_at_intervals_over_the_square_root_of_the_count(backend: str) -> None:
+@pytest.mark.parametrize("simulate", ENGINES, ids=NAMES)
+def test_codel_drops_at_intervals_over_the_square_root_of_the_count(simulate: Any) -> None:
     """RFC 8289, 5.3: drops are at departures, here 1 ms apart, from one interval after the target."""
-    run = overloaded(CoDel(target=0.005, interval=0.1), duration=1.5, backend=backend)
+    run = overloaded(CoDel(target=0.005, interval=0.1), duration=1.5, simulate=simulate)
     times = np.repeat(run.time, run.lost[0, 0].astype(int))[:20]
     law = np.cumsum(0.1 / np.sqrt(np.arange(1, 20)))
     assert len(times) == 20

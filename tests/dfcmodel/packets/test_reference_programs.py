@@ -28,9 +28,9 @@ from dfcmodel import (
 )
 from dfcmodel.network.run_tables import TRIMMED
 from dfcmodel.packets.engine import run_engine
-from dfcmodel.packets.reference import run_reference
 from dfcmodel.packets.simulation import plan_scenario
 from responsefn import DCQCN, DCTCP, HPCC, NewReno
+from tests.oracles.packets.simulation import run_reference
 
 
 @dataclass(frozen=True)

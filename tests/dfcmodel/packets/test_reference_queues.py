@@ -10,8 +10,8 @@ import pytest
 from dfcmodel import CBR, FIFO, RED, Fair, Flow, Packets, Pause, Priority, Scenario, chain
 from dfcmodel.packets.engine import run_engine
 from dfcmodel.packets.records import Records
-from dfcmodel.packets.reference import run_reference
 from tests.dfcmodel.packets.conftest import plan_of
+from tests.oracles.packets.simulation import run_reference
 
 
 def run_two(discipline, rates=(900.0, 300.0), **link) -> Records:

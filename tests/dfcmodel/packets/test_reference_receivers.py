@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
 
 from dfcmodel import Flow, Link, Packets, Scenario, simulate
-from dfcmodel.packets.reference_receivers import Packet, Receiver
 from responsefn import NewReno
+from tests.oracles.engines import ENGINES, NAMES
+from tests.oracles.packets.receivers import Packet, Receiver
 
 
 def answers(numbers, *, selective: bool):
@@ -62,14 +64,14 @@ def test_an_accurate_echo_is_of_each_packet() -> None:
     assert got == [False, True, False, True, True]
 
 
-@pytest.mark.parametrize("backend", ["numba", "reference"])
-def test_the_ack_of_a_single_packet_comes_when_its_timer_expires(one_link, backend: str) -> None:
+@pytest.mark.parametrize("simulate", ENGINES, ids=NAMES)
+def test_the_ack_of_a_single_packet_comes_when_its_timer_expires(one_link, simulate: Any) -> None:
     """RFC 1122, 4.2.3.2: a transfer of one packet ends a delay later, and no more."""
     flows = (replace(one_link.flows[0], size=1.0),)
     trips = []
     for delayed in (False, True):
         scenario = replace(one_link, flows=(replace(flows[0], delayed_acks=delayed),))
-        run = simulate(scenario, method=Packets(ack_delay=0.04, backend=backend), duration=0.5)
+        run = simulate(scenario, method=Packets(ack_delay=0.04), duration=0.5)
         trips.append(run.round_trip[0, -1])
         assert run.timeouts.sum() == 0
     assert trips[1] - trips[0] == pytest.approx(0.04, abs=1e-12)

@@ -9,10 +9,10 @@ import pytest
 from dfcmodel import Packets
 from dfcmodel.packets.engine import run_engine
 from dfcmodel.packets.recoveries import RECOVERIES
-from dfcmodel.packets.reference import run_reference
 from responsefn import WindowRule
 from tests.dfcmodel.packets.conftest import plan_of, random_scenario
 from tests.dfcmodel.packets.test_reference import check_equal
+from tests.oracles.packets.simulation import run_reference
 
 
 @pytest.mark.parametrize("seed", range(1, 9))

@@ -7,11 +7,11 @@ import pytest
 
 from dfcmodel import Packets, trace_packets
 from dfcmodel.packets.engine import run_engine
-from dfcmodel.packets.reference import run_reference
 from responsefn import AIMD, CUBIC, NewReno, Vegas, WindowRule
 from tests.dfcmodel.packets.conftest import plan_of
 from tests.dfcmodel.packets.test_reference import check_equal
 from tests.dfcmodel.packets.test_reference_deliveries import RATE, shared
+from tests.oracles.packets.simulation import run_reference
 
 
 @pytest.mark.parametrize(

@@ -9,11 +9,11 @@ import pytest
 
 from dfcmodel import Flow, Link, Packets, RampMarking, Scenario, SelectiveRepair
 from dfcmodel.packets.engine import run_engine
-from dfcmodel.packets.reference import Simulation, run_reference
-from dfcmodel.packets.reference_receivers import Packet
-from dfcmodel.packets.reference_repairs import Selective
 from dfcmodel.packets.simulation import plan_scenario
 from responsefn import DCQCN, TIMELY, NewReno
+from tests.oracles.packets.receivers import Packet
+from tests.oracles.packets.repairs import Selective
+from tests.oracles.packets.simulation import Simulation, run_reference
 
 RATE = 1e6
 

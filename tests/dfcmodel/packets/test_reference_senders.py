@@ -9,11 +9,11 @@ import pytest
 
 from dfcmodel import Flow, Link, Packets, Scenario, simulate
 from dfcmodel.packets.engine import run_engine
-from dfcmodel.packets.reference import run_reference
-from dfcmodel.packets.reference_senders import Clock
 from responsefn import NewReno, hystart
 from tests.dfcmodel.packets.conftest import plan_of
 from tests.dfcmodel.packets.test_reference import check_equal
+from tests.oracles.packets.senders import Clock
+from tests.oracles.packets.simulation import run_reference
 
 
 def test_slow_start_doubles_every_round_trip(one_link) -> None:

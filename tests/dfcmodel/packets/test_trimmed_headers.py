@@ -11,9 +11,9 @@ import pytest
 from dfcmodel import Credited, Flow, Link, Packets, ReceiverAgent, Scenario, Trimming, simulate
 from dfcmodel.network.run_tables import TRIMMED
 from dfcmodel.packets.engine import run_engine
-from dfcmodel.packets.reference import run_reference
 from dfcmodel.packets.simulation import plan_scenario
 from responsefn import DCQCN, RateRule
+from tests.oracles.packets.simulation import run_reference
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ import pytest
 
 from dfcmodel import CBR, PFC, Flow, Fluid, Link, Packets, Pause, Scenario, chain, simulate
 from hopflow import Status
+from tests.oracles.engines import ENGINES, plain_simulate
 
 C = 5e6
 """Packets/s: 40 Gb/s in packets of 1000 bytes."""
@@ -40,13 +41,15 @@ def ring(rule, *, third: bool = True, size: float = np.inf) -> Scenario:
 
 @pytest.mark.parametrize("rule", RULES, ids=NAMES)
 @pytest.mark.parametrize(
-    "method",
-    [PACKETS, Packets(seed=1, backend="reference"), Fluid(steps_per_delay=16)],
-    ids=["packets", "reference", "fluid"],
+    ("simulate", "method"),
+    [(simulate, PACKETS), (plain_simulate, Packets(seed=1)), (simulate, Fluid(steps_per_delay=16))],
+    ids=["packets", "oracle", "fluid"],
 )
-def test_a_ring_that_stands_still_is_deadlocked_whatever_the_switches_count(rule, method) -> None:
+def test_a_ring_that_stands_still_is_deadlocked_whatever_the_switches_count(
+    rule, simulate, method
+) -> None:
     scenario = ring(rule)
-    if method == Packets(seed=1, backend="reference"):
+    if simulate is plain_simulate:
         scenario = replace(scenario, duration=4e-4)
     run = simulate(scenario, method, sample=5e-5)
     assert run.status is Status.DEADLOCKED
@@ -63,7 +66,7 @@ def test_a_ring_that_stands_still_is_deadlocked_whatever_the_switches_count(rule
 @pytest.mark.parametrize("rule", RULES, ids=NAMES)
 def test_both_packet_engines_record_what_remains(rule) -> None:
     scenario = replace(ring(rule), duration=3e-4)
-    run, slow = (simulate(scenario, Packets(seed=1, backend=b)) for b in ("numba", "reference"))
+    run, slow = (run(scenario, Packets(seed=1)) for run in ENGINES)
     assert len(run.remaining) > 9
     np.testing.assert_array_equal(run.remaining, slow.remaining)
     np.testing.assert_array_equal(run.emitted, slow.emitted)

@@ -57,7 +57,6 @@ def test_splitting_agrees_with_plain_runs_where_overflows_are_not_rare() -> None
         ({"levels": 0}, "levels = 0"),
         ({"paths": 5}, "paths = 5"),
         ({"replications": 2}, "replications = 2"),
-        ({"method": Packets(backend="reference")}, "method = .*numba"),
         ({"method": Packets(convention="ns2")}, "method = .*standard"),
         ({"scenario": ports(rule=FIFO())}, "must have a link with Pause or PFC"),
     ],

@@ -67,11 +67,11 @@ def test_with_few_runs_behind_it_the_interval_is_that_of_the_runs() -> None:
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
+        ({"method": Packets(convention="ns2")}, "method = .*standard"),
         ({"size": 0.0}, "size = 0"),
         ({"runs": 5}, "runs = 5"),
         ({"runs": 10**6, "sample": 1e-6}, "runs = 1000000: 4 parts at 101 times"),
         ({"sample": 3e-5}, "sample = 3e-05: within = 0.0001 s must be a multiple"),
-        ({"method": Packets(backend="reference")}, "method = .*numba"),
         (
             {"links": "s->h1"},
             r"two independent parts at least \(there is only one\); use split_packets",

@@ -22,12 +22,12 @@ from dfcmodel import (
     simulate,
 )
 from dfcmodel.packets.engine import run_engine
-from dfcmodel.packets.reference import run_reference
 from hopflow.errors import RuleError
 from responsefn import CUBIC, NewReno, Vegas
 from tests.dfcmodel.packets.conftest import plan_of, random_scenario
 from tests.dfcmodel.packets.test_reference import check_equal
 from tests.dfcmodel.packets.test_reference_deliveries import shared
+from tests.oracles.packets.simulation import run_reference
 
 
 class Own(LossRecovery):

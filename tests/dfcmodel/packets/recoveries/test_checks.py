@@ -10,6 +10,7 @@ from dfcmodel import LossRecovery, NewRenoRecovery, Packets, reduce_window, simu
 from dfcmodel.packets.recoveries.checks import check_recovery, check_sender
 from hopflow.errors import RuleError
 from tests.dfcmodel.packets.conftest import recovering_sender
+from tests.oracles.engines import plain_simulate
 
 
 def with_duplicates(function: Any) -> type[LossRecovery]:
@@ -78,6 +79,6 @@ def test_a_run_ends_at_the_first_wrong_result(one_link, function: Any, said: str
     assert "flow 'flow'" in str(compiled.value)
     expected = ZeroDivisionError if function is divided else RuleError
     with pytest.raises(expected) as plain:
-        simulate(one_link, Packets(seed=1, recovery=made, backend="reference"))
+        plain_simulate(one_link, Packets(seed=1, recovery=made))
     if expected is RuleError:
         assert str(plain.value) == str(compiled.value)

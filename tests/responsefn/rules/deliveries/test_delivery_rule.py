@@ -10,6 +10,7 @@ import pytest
 
 from dfcmodel import Flow, Link, Packets, Scenario, simulate
 from responsefn import DeliveryRule
+from tests.oracles.engines import ENGINES
 
 
 class Follow(DeliveryRule):
@@ -40,7 +41,7 @@ class Follow(DeliveryRule):
 def test_a_rule_of_ones_own_keeps_its_queue() -> None:
     link = Link("a", "b", 1000.0, 0.02, 100.0)
     scenario = Scenario("own", (link,), (Flow("f", ("a", "b"), Follow()),), duration=5.0)
-    runs = [simulate(scenario, method=Packets(seed=1, backend=b)) for b in ("numba", "reference")]
+    runs = [run(scenario, method=Packets(seed=1)) for run in ENGINES]
     np.testing.assert_array_equal(runs[0].window, runs[1].window)
     late = runs[0].time > 2.0
     assert runs[0].queued[0, late].mean() == pytest.approx(10.0, abs=2.0)
