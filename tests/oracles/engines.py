@@ -10,8 +10,9 @@ from unittest import mock
 
 from dfcmodel import Trajectory, simulate
 from dfcmodel.engine import driver
+from dfcmodel.lossless import watchdog_runs
 from dfcmodel.packets import simulation, traces
-from tests.oracles.packets.simulation import run_reference, trace_reference
+from tests.oracles.packets.simulation import run_reference, trace_reference, watch_reference
 
 __all__ = ["ENGINES", "NAMES", "plain_engines", "plain_simulate"]
 
@@ -27,6 +28,7 @@ def plain_engines() -> Iterator[None]:
     with (
         mock.patch.object(simulation, "run_engine", run_reference),
         mock.patch.object(traces, "trace_engine", trace_reference),
+        mock.patch.object(watchdog_runs, "watch_engine", watch_reference),
         mock.patch.object(driver, "advance", plain),
     ):
         yield

@@ -228,10 +228,12 @@ class ClassQueues(Queue):
         return came, packet
 
     def discard(self, priority: int) -> int:
-        """Drop what waits of a class; return how many packets."""
+        """Drop what waits of a class, or of all; return how many packets."""
+        if priority == ALL:
+            return sum(map(self.discard, sorted(self.lines)))
         line = self.lines.get(priority, deque())
         number = len(line)
-        if number:
+        if number and priority != CONTROL:
             self.turns.remove(priority)
         while line:
             came, packet = line.popleft()

@@ -22,7 +22,7 @@ from dfcmodel.network.coupled import DualPI2
 from dfcmodel.network.disciplines import DFC, Discipline, Fair, Pause, Priority
 from dfcmodel.network.programs import SwitchProgram
 from dfcmodel.network.run_tables import LAST_PART
-from dfcmodel.packets.kernel.layout import CLASSES, OF_RATE, TRACE
+from dfcmodel.packets.kernel.layout import CLASSES, OF_RATE, STORM, TRACE
 from dfcmodel.packets.ports import Interface
 from dfcmodel.packets.recoveries import LossRecovery, recovery_named
 from dfcmodel.packets.remains import has_pauses, waiting_rows
@@ -52,6 +52,7 @@ from tests.oracles.packets.reductions import ALL_SENDERS
 from tests.oracles.packets.repairs import rated_sender
 from tests.oracles.packets.senders import Sender
 from tests.oracles.packets.sources import Blind, Rated, rest
+from tests.oracles.packets.watchdogs import PollingGuard
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -60,7 +61,7 @@ if TYPE_CHECKING:
 
     from dfcmodel.packets.plans import Plan
 
-__all__ = ["Simulation", "queue_of", "run_reference", "trace_reference"]
+__all__ = ["Simulation", "queue_of", "run_reference", "trace_reference", "watch_reference"]
 
 QUEUES: dict[type, type[Queue]] = {
     DFC: Diffusive, Pause: Pausing, PFC: ClassQueues, Fair: RoundRobin, Priority: ByPriority,
@@ -92,6 +93,15 @@ def trace_reference(plan: Plan, ports: Sequence[int]) -> tuple[EventRecords, NDA
     with records.bar:
         simulation.run()
     return records, np.array(records.kept, dtype=TRACE)
+
+
+def watch_reference(plan: Plan) -> tuple[EventRecords, NDArray[Any]]:
+    """Run a plan as `run_reference` does; return what `dfcmodel.packets.engine.watch_engine` does."""
+    simulation = Simulation(plan)
+    simulation.run()
+    found = [(*storm, g) for g, guard in enumerate(simulation.guards) for storm in guard.storms]
+    found.sort(key=lambda row: row[0])
+    return simulation.records, np.array(found, dtype=STORM)
 
 
 class _Recorder(EventRecords):
@@ -163,6 +173,10 @@ class Simulation:
         for p, q, priority, time in plan.storms():
             asks = partial(self.queues[q].receive_message, (-1 - p, priority), True)
             self.at(time, -1 - p, asks)
+        for p, q, priority, time, pause in plan.fault_messages():
+            asks = partial(self.queues[q].receive_message, (-1 - p, priority), pause)
+            self.at(time, -1 - p, asks)
+        self.guards = [PollingGuard(self, dog) for dog in plan.watchdogs]
 
     def _sender(self, f: int, kind: str | LossRecovery) -> Any:
         """Return the sender of a flow with a kind of loss recovery."""
