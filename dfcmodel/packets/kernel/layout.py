@@ -55,6 +55,7 @@ __all__ = [
     "TIMES",
     "TRACE",
     "WATCHDOG",
+    "WATCHED",
     "Network",
     "Records",
     "Senders",
@@ -121,7 +122,7 @@ PORT = np.dtype(
         (
             "plain",
             "i4",
-        ),  # 1: without manager, random loss and trace, and with room for a packet; with lanes see `plain_lanes`
+        ),  # 1: without manager, random loss and trace, and with room for a packet; with lanes see `plain_lanes`; WATCHED
         ("by_turns", "i4"),  # lanes by deficit round robin: BY_FLOW, BY_CLASS
         ("manager", "i4"),  # of its lanes: see `managers`
         ("bytes", "f8"),  # that wait: in its lanes, or where the buffer counts bytes
@@ -327,6 +328,9 @@ CALLED = np.dtype(
 
 BLIND, RATED = -1, -2
 """In the place of a recovery: sources without congestion control, and rate rules."""
+
+WATCHED = -1
+"""In the place of `PORT`'s ``plain``: a port with watchdogs."""
 
 BY_FLOW, BY_CLASS, BY_RATE, BY_RANK = 1, 2, 3, 4
 """How the lanes of a port take turns: by flow, by class, by rates of flows; 0: in their order.

@@ -159,7 +159,8 @@ def lay_out(plan: Plan, signatures: tuple[RuleSignature, ...], spare: int = 1) -
 def trace_ports(arrays: dict[str, Any], ports: Sequence[int], spare: int) -> None:
     """Have the packets at some ports kept in ``trace``, which has room for those of a window."""
     port_rows, rows = arrays["port"], list(ports)
-    port_rows["traced"][rows], port_rows["plain"][rows] = 1, 0
+    port_rows["traced"][rows] = 1
+    port_rows["plain"][rows] = np.minimum(port_rows["plain"][rows], 0)
     arrays["trace"] = np.zeros(ROWS * spare, TRACE)
 
 

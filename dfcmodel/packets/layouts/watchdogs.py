@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dfcmodel.packets.kernel.layout import STORM, WATCHDOG
+from dfcmodel.packets.kernel.layout import STORM, WATCHDOG, WATCHED
 from dfcmodel.packets.layouts.lanes import class_lanes
 from dfcmodel.packets.layouts.units import calendar_of
 
@@ -33,7 +33,7 @@ def lay_out_watchdogs(plan: Plan, arrays: dict[str, Any]) -> dict[str, Any]:
             dog.bad_polls, dog.good_polls, 0, 0, 0, 0,
         )  # fmt: skip
         watched[dog.port] = g
-        arrays["port"]["plain"][dog.port] = 0
+        arrays["port"]["plain"][dog.port] = WATCHED
         storms += int(plan.end / dog.period) // (dog.bad_polls + dog.good_polls) + 2
     return {"watched": watched, "watchdog": found, "detected": np.zeros(storms, STORM)}
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from dfcmodel import PFC
+from dfcmodel.packets.kernel.layout import WATCHED
 from dfcmodel.packets.watchdogs import PortWatchdog
 from tests.dfcmodel.packets.layouts.test_lanes import arrays_of, two_inputs
 
@@ -19,7 +20,7 @@ def test_watchdogs_of_one_port_are_a_chain_and_a_port_with_one_is_not_plain() ->
     first = arrays["port"]["lane"][1]
     assert first <= found["lane"][0] < first + 2
     assert found["lane"][1] == -1
-    assert arrays["port"]["plain"][1] == 0
+    assert arrays["port"]["plain"][1] == WATCHED
     assert arrays["port"]["plain"][2] == arrays_of(plan)["port"]["plain"][2] == 1
     # 0.1 s have 20 intervals, of which 5 declare a storm and end it
     assert len(arrays["detected"]) == 1 + 2 * (20 // 5 + 2)
