@@ -11,6 +11,7 @@ from dfcmodel.packets.recoveries import RECOVERIES, LossRecovery
 from dfcmodel.packets.recoveries.checks import check_recovery
 from dfcmodel.packets.repairs import REPAIRS, SelectiveRepair, is_repair, repair_named
 from hopflow.checks import choice, flag, instance, number, one_number, refuse_removed, whole
+from hopflow.tcp_constants import MAX_ACK_DELAY
 from responsefn import DeliveryRule, RateRule
 
 if TYPE_CHECKING:
@@ -113,7 +114,7 @@ class Packets:
         loss = {} if self.loss is None else self.loss
         for name, p in instance("loss", loss, Mapping, "a mapping of links, or None").items():
             one_number(f"loss of {name}", p, at_least=0.0, below=1.0)
-        one_number("ack_delay", self.ack_delay, above=0.0, at_most=0.5, hint="in s")
+        one_number("ack_delay", self.ack_delay, above=0.0, at_most=MAX_ACK_DELAY, hint="in s")
         one_number("count_smoothing", self.count_smoothing, at_least=0.0, at_most=1e5, hint="in s")
         flag("ack_transmission", self.ack_transmission)
         if self.is_ns2 and not self.ack_transmission:

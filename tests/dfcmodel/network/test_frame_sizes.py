@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dfcmodel import Flow, Packets, Scenario, chain
-from dfcmodel.network.frame_sizes import BLOCK, HEADER, MOST_BLOCKS, SHORTEST_FRAME
+from dfcmodel.network.frame_sizes import BLOCK, HEADER, SHORTEST_FRAME
 from dfcmodel.network.pause_responses import ACK_BYTES
 from dfcmodel.packets.simulation import plan_scenario
+from hopflow.tcp_constants import MAX_SACK_BLOCKS
 from responsefn import NewReno
 
 
@@ -15,7 +16,7 @@ def test_acks_of_the_packet_level_are_those_of_the_headroom() -> None:
     plan = plan_scenario(scenario, Packets(), duration=0.1, sample=0.1)
     assert plan.sizes[1:6].tolist() == [
         *ACK_BYTES[:-1],
-        HEADER + MOST_BLOCKS * BLOCK,
+        HEADER + MAX_SACK_BLOCKS * BLOCK,
         SHORTEST_FRAME,
     ]
-    assert ACK_BYTES[-1] == SHORTEST_FRAME == HEADER + MOST_BLOCKS * BLOCK
+    assert ACK_BYTES[-1] == SHORTEST_FRAME == HEADER + MAX_SACK_BLOCKS * BLOCK

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dfcmodel.engine.kernel.law import diffusive_rate, proportional_share
 from dfcmodel.network.disciplines import DFC
+from dfcmodel.theory.feedback_law import diffusive_rate, proportional_share
 from tests.oracles.fluid.lines import floor
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dfcmodel.engine.kernel.law import diffusive_rate, proportional_share
+from dfcmodel.theory.feedback_law import diffusive_rate, proportional_share
 from tests.oracles.fluid.feedback import Feedback
 from tests.oracles.fluid.lines import floor
 
