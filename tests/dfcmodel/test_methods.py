@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dfcmodel import Fluid, takano2006
-from dfcmodel.simulation import simulate
+from dfcmodel import Fluid, simulate, takano2006
 
 
 @pytest.mark.parametrize(

@@ -7,9 +7,20 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from dfcmodel import CBR, RED, Flow, Fluid, Link, Packets, Scenario, ensemble, share_intervals
+from dfcmodel import (
+    CBR,
+    RED,
+    Ensemble,
+    Flow,
+    Fluid,
+    Link,
+    Packets,
+    Scenario,
+    ensemble,
+    share_intervals,
+)
 from dfcmodel.levels.accuracies import measured_accuracies
-from dfcmodel.results.ensembles import Ensemble, mean_interval
+from dfcmodel.results.ensembles import mean_interval
 from responsefn import NewReno
 
 RATE = 1000.0

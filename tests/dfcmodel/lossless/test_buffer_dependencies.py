@@ -9,9 +9,8 @@ import networkx as nx
 import numpy as np
 import pytest
 
-from dfcmodel.lossless import Route, torus
+from dfcmodel.lossless import Dependencies, Route, torus
 from dfcmodel.lossless.buffer_dependencies import (
-    Dependencies,
     dependencies_of_routes,
     dependencies_of_shortest_paths,
 )

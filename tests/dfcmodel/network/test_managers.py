@@ -7,8 +7,20 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pytest
 
-from dfcmodel import CBR, PIE, RED, CoDel, Flow, Fluid, Link, Scenario, StepMarking, simulate
-from dfcmodel.network.disciplines import Arrivals, QueueManager
+from dfcmodel import (
+    CBR,
+    PIE,
+    RED,
+    CoDel,
+    Flow,
+    Fluid,
+    Link,
+    QueueManager,
+    Scenario,
+    StepMarking,
+    simulate,
+)
+from dfcmodel.network.disciplines import Arrivals
 
 RATE, STEP = 1e3, 1e-3
 

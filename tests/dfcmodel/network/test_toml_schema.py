@@ -6,10 +6,10 @@ import tomllib
 
 import pytest
 
-from dfcmodel import load_scenario, scenario_schema, takano2006
+from dfcmodel import ScenarioFileError, load_scenario, scenario_schema, takano2006
 from dfcmodel.network.scenarios import NAMES
 from dfcmodel.network.toml_keys import DISCIPLINES, sources_of
-from dfcmodel.network.toml_reading import ScenarioFileError, read_scenario
+from dfcmodel.network.toml_reading import read_scenario
 from dfcmodel.network.toml_writing import write_scenario
 from responsefn import Reno
 

@@ -7,9 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from dfcmodel import CBR, RED, Flow, OnOff, Packets, Scenario, chain, simulate, takano2006
+from dfcmodel import CBR, RED, Flow, OnOff, Packets, Scenario, chain, simulate, takano2006, to_ns2
 from dfcmodel.packets.engine import run_engine
-from dfcmodel.packets.ns2_export import to_ns2
 from dfcmodel.packets.simulation import plan_scenario
 from tests.dfcmodel.packets.conftest import RECOVERIES, plan_of, random_scenario
 from validation.packet_networks import dumbbell_scenario

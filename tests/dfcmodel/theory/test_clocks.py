@@ -10,10 +10,9 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from dfcmodel import DFC, stability_limit, takano2006
+from dfcmodel import DFC, spectrum, stability_limit, takano2006
 from dfcmodel.theory.clocks import Clocks, clocks_of, tick_phases
 from dfcmodel.theory.law import law_of
-from dfcmodel.theory.spectra import spectrum
 from dfcmodel.theory.stability import chain_matrix
 
 

@@ -6,14 +6,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from dfcmodel import takano2006
+from dfcmodel import DiffusionEquation, Empty, FeedbackEquation, Lines, evolve, takano2006
 from dfcmodel.theory.analytic import gaussian
-from dfcmodel.theory.equations import (
-    DiffusionEquation,
-    Empty,
-    FeedbackEquation,
-)
-from dfcmodel.theory.pde import Lines, evolve
 
 
 def bump(x):

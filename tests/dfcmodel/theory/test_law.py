@@ -8,9 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
+from dfcmodel import bare_law
 from dfcmodel.theory.analytic import packet_spread
 from dfcmodel.theory.equations import drift_coefficients
-from dfcmodel.theory.law import bare_law, rates
+from dfcmodel.theory.law import rates
 
 
 def test_bare_law() -> None:

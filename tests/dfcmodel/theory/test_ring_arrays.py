@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dfcmodel.theory.law import bare_law
+from dfcmodel import bare_law
 from dfcmodel.theory.ring_arrays import TILE, advance_rings
 
 

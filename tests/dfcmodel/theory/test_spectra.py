@@ -8,9 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from dfcmodel import CBR, DFC, Flow, Fluid, Link, Scenario, simulate, takano2006
-from dfcmodel.theory.law import bare_law
-from dfcmodel.theory.spectra import spectrum
+from dfcmodel import CBR, DFC, Flow, Fluid, Link, Scenario, bare_law, simulate, spectrum, takano2006
 from dfcmodel.theory.stability import chain_matrix
 
 

@@ -8,11 +8,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from dfcmodel import DFC, takano2006
+from dfcmodel import DFC, bare_law, spectrum, stability_limit, stability_map, takano2006
 from dfcmodel.theory.equations import drift_coefficients
-from dfcmodel.theory.law import bare_law, law_of
-from dfcmodel.theory.spectra import spectrum
-from dfcmodel.theory.stability import chain_matrix, growth_factors, stability_limit, stability_map
+from dfcmodel.theory.law import law_of
+from dfcmodel.theory.stability import chain_matrix, growth_factors
 
 ANGLES = np.linspace(-np.pi, np.pi, 721)
 

@@ -9,9 +9,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from dfcmodel import CBR, Flow, Fluid, Pause, Scenario, chain, simulate
+from dfcmodel import CBR, Flow, Fluid, Pause, Scenario, Twin, chain, simulate
 from dfcmodel.twin import pause
-from dfcmodel.twin.twins import Twin
 
 B, d = 10_000.0, 1e-3  # ten packets fit on a link
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dfcmodel.network.disciplines import DFC
+from dfcmodel import DFC
 from dfcmodel.theory.feedback_law import diffusive_rate, proportional_share
 from tests.oracles.fluid.lines import floor
 

@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from dfcmodel.network.disciplines import Arrivals, QueueManager
+    from dfcmodel import QueueManager
+    from dfcmodel.network.disciplines import Arrivals
 
     Floats = NDArray[np.float64]
 

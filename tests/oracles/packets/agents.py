@@ -6,7 +6,8 @@ import math
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
-from dfcmodel.network.receivers import ReceivedPacket, check_answer
+from dfcmodel import ReceivedPacket
+from dfcmodel.network.receivers import check_answer
 from dfcmodel.packets.kernel.layout import CLASSES, OF_RATE
 from tests.oracles.packets.receivers import Packet
 

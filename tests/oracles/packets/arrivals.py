@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from dfcmodel.network.arrivals import Arrival, Replay
+from dfcmodel import Replay
+from dfcmodel.network.arrivals import Arrival
 from dfcmodel.packets.kernel.arrivals import BURST, TINY
 from dfcmodel.packets.planning import check_arrival
 from tests.oracles.packets.receivers import Packet

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING
 
-from dfcmodel.network.disciplines import DFC
+from dfcmodel import DFC
 from dfcmodel.theory.feedback_law import diffusive_rate, proportional_share
 from tests.oracles.packets.queues import ENDS, RENEWALS, Queue
 

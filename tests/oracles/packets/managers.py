@@ -6,9 +6,8 @@ import math
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, Protocol
 
-from dfcmodel.network.coupled import PI2
+from dfcmodel import PI2, PIE, RED, CoDel
 from dfcmodel.network.disciplines import Arrivals, Discipline, manager_of
-from dfcmodel.network.managers import PIE, RED, CoDel
 from dfcmodel.network.run_tables import BY_MANAGER
 
 if TYPE_CHECKING:

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from dfcmodel import QueuedPacket, SwitchProgram
 from dfcmodel.network.class_pauses import ALL
-from dfcmodel.network.programs import QueuedPacket, SwitchProgram, flow_hash
+from dfcmodel.network.programs import flow_hash
 from dfcmodel.network.run_tables import AT_RANDOM, BUFFER_FULL, BY_MANAGER
 from dfcmodel.packets.kernel.programs import FIELDS, MAX_SKIPS
 from dfcmodel.packets.kernel.trimming import HEADER_SIZE

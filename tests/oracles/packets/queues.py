@@ -8,8 +8,8 @@ from collections import deque
 from functools import partial
 from typing import TYPE_CHECKING
 
+from dfcmodel import Pause
 from dfcmodel.network.class_pauses import ALL
-from dfcmodel.network.disciplines import Pause
 from dfcmodel.network.run_tables import AT_RANDOM, BUFFER_FULL, BY_MANAGER, BY_WATCHDOG
 from tests.oracles.packets.managers import manager_of_queue
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
+from dfcmodel import LossRecovery
 from dfcmodel.packets.plans import ENDLESS
-from dfcmodel.packets.recoveries.base import ACTIONS, LossRecovery, RecoveryEvent
+from dfcmodel.packets.recoveries.base import ACTIONS, RecoveryEvent
 from dfcmodel.packets.recoveries.checks import check_sender
 from tests.oracles.packets.senders import Sack
 

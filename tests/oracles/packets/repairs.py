@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
+from dfcmodel import SelectiveRepair
 from dfcmodel.packets.kernel.layout import OF_RATE
-from dfcmodel.packets.repairs import SelectiveRepair
 from tests.oracles.packets.receivers import Packet
 from tests.oracles.packets.sources import Rated
 

@@ -16,15 +16,23 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dfcmodel.network.arrivals import ArrivalProcess, Replay
-from dfcmodel.network.class_pauses import PFC
-from dfcmodel.network.coupled import DualPI2
-from dfcmodel.network.disciplines import DFC, Discipline, Fair, Pause, Priority
-from dfcmodel.network.programs import SwitchProgram
+from dfcmodel import (
+    DFC,
+    PFC,
+    ArrivalProcess,
+    DualPI2,
+    Fair,
+    LossRecovery,
+    Pause,
+    Priority,
+    Replay,
+    SwitchProgram,
+)
+from dfcmodel.network.disciplines import Discipline
 from dfcmodel.network.run_tables import LAST_PART
 from dfcmodel.packets.kernel.layout import CLASSES, OF_RATE, STORM, TRACE
 from dfcmodel.packets.ports import Interface
-from dfcmodel.packets.recoveries import LossRecovery, recovery_named
+from dfcmodel.packets.recoveries import recovery_named
 from dfcmodel.packets.remains import has_pauses, waiting_rows
 from hopflow.progress import progress_bar
 from responsefn import DeliveryRule, RateRule, WindowRule

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from dfcmodel.network.flows import OnOff
+from dfcmodel import OnOff
 from dfcmodel.packets.kernel.layout import CLASSES, OF_RATE
 from dfcmodel.packets.planning import check_rate
 from responsefn import Elapsed, Feedback, Telemetry

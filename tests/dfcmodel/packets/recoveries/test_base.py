@@ -22,8 +22,7 @@ from dfcmodel import (
     simulate,
 )
 from dfcmodel.packets.engine import run_engine
-from hopflow.errors import RuleError
-from responsefn import CUBIC, NewReno, Vegas
+from responsefn import CUBIC, NewReno, RuleError, Vegas
 from tests.dfcmodel.packets.conftest import plan_of, random_scenario
 from tests.dfcmodel.packets.test_reference import check_equal
 from tests.dfcmodel.packets.test_reference_deliveries import shared

@@ -8,7 +8,7 @@ import pytest
 
 from dfcmodel import LossRecovery, NewRenoRecovery, Packets, reduce_window, simulate
 from dfcmodel.packets.recoveries.checks import check_recovery, check_sender
-from hopflow.errors import RuleError
+from responsefn import RuleError
 from tests.dfcmodel.packets.conftest import recovering_sender
 from tests.oracles.engines import plain_simulate
 
