@@ -11,6 +11,7 @@ from hypothesis.extra.numpy import arrays
 from dfcmodel import bare_law
 from dfcmodel.theory.analytic import packet_spread
 from dfcmodel.theory.equations import drift_coefficients
+from dfcmodel.theory.feedback_law import diffusive_rate, proportional_share
 from dfcmodel.theory.law import rates
 
 
@@ -170,3 +171,10 @@ def test_prescribed_rate_is_stable_up_to_one_third(D: float, stable: bool) -> No
     """The highest mode, n_i alternating, decides: |z| = 1 at D = 1/3."""
     n = bare_law(1 + 1e-6 * (-1.0) ** np.arange(16), D, 400, rate=np.ones(16))
     assert bool(np.abs(n[-1] - 1).max() < 1e-6) is stable
+
+
+def test_the_law_that_both_kernels_share_is_eqs_2_and_13() -> None:
+    """D/d = 2/s, r = 5/s, alpha = 1.1, n' - n = 2; a link of 10/s of which flows want 20/s, or 5/s."""
+    assert diffusive_rate(1.1, 5.0, 2.0, 3.0, 1.0) == pytest.approx(1.1 * 5.0 - 4.0, rel=1e-15)
+    assert proportional_share(10.0, 20.0) == 0.5
+    assert proportional_share(10.0, 5.0) == 1.0
