@@ -82,7 +82,7 @@ def test_a_module_has_its_tests(module: Path) -> None:
 
 @pytest.mark.parametrize("module", COVERAGE)
 def test_a_line_of_the_table_names_tests_that_use_the_module(module: str) -> None:
-    """A test file imports the module, or uses a name that it defines."""
+    """A test file is in the folder of the module's tests, or mentions a name that the module defines."""
     place = Path(module)
     assert place in ALL
     code = (HERE.parent / place).read_text(encoding="utf-8")
@@ -92,8 +92,10 @@ def test_a_line_of_the_table_names_tests_that_use_the_module(module: str) -> Non
     parts = [*place.with_suffix("").parts[-1:], *names]
     pattern = re.compile(rf"\b(?:{'|'.join(map(re.escape, parts))})\b")
     assert COVERAGE[module]
-    for test in COVERAGE[module]:
-        assert pattern.search((HERE.parent / test).read_text(encoding="utf-8")), test
+    for test in map(Path, COVERAGE[module]):
+        text = (HERE.parent / test).read_text(encoding="utf-8")
+        assert "def test_" in text
+        assert test.parent == "tests" / place.parent or pattern.search(text), test
 
 
 @pytest.mark.parametrize("package", MIRRORED)

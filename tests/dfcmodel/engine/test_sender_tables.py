@@ -25,10 +25,9 @@ from dfcmodel import (
 )
 from dfcmodel.engine import driver
 from dfcmodel.engine.kernel import tcp_receiver, tcp_sender
-from dfcmodel.engine.plans import compile_scenario
 from hopflow import maximum, minimum
 from responsefn import TIMELY, NewReno, Vegas, WindowRule, catalogue
-from tests.oracles.engines import plain_simulate
+from tests.oracles.engines import compile_scenario, plain_simulate
 from tests.oracles.fluid import runs as reference
 
 RATE, DELAY = 1e4, 5e-3

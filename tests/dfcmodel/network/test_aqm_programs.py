@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 
 from dfcmodel import AFD, CAKE, CBR, FIFO, Flow, Link, Packets, Scenario, simulate
-from dfcmodel.packets.engine import run_engine
-from dfcmodel.packets.simulation import plan_scenario
 from responsefn import NewReno
+from tests.oracles.engines import plan_scenario, run_engine
 
 
 def one_link(program: Any, *flows: Flow, duration: float, buffer: int = 1000) -> Scenario:

@@ -22,7 +22,7 @@ from dfcmodel import (
     simulate,
 )
 from dfcmodel.engine import driver
-from dfcmodel.engine.plans import compile_scenario
+from tests.oracles.engines import compile_scenario
 from tests.oracles.fluid import runs as reference
 
 RULE = PFC(classes=(3,), xoff=40.0, xon=20.0, counts="switch")

@@ -25,9 +25,9 @@ from dfcmodel import (
     takano2006,
 )
 from dfcmodel.engine import driver
-from dfcmodel.engine.plans import compile_scenario
 from dfcmodel.network.time_steps import PART_OF_TRIP, contracted_delay
 from responsefn import NewReno
+from tests.oracles.engines import compile_scenario
 from tests.oracles.fluid import runs as reference
 
 ENDS = {"access_rate": 1e5, "access_delay": 1e-5, "buffer": 200.0}

@@ -34,10 +34,8 @@ from dfcmodel import (
     to_ns3,
     trace_packets,
 )
-from dfcmodel.packets.engine import run_engine
-from dfcmodel.packets.simulation import plan_scenario
 from responsefn import CUBIC, DCTCP, NewReno, Reno, Tahoe
-from tests.oracles.engines import ENGINES
+from tests.oracles.engines import ENGINES, plan_scenario, run_engine
 
 DISCIPLINES: dict[str, Any] = {
     "fifo": FIFO(),

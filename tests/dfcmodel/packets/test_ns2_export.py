@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 
 from dfcmodel import CBR, RED, Flow, OnOff, Packets, Scenario, chain, simulate, takano2006, to_ns2
-from dfcmodel.packets.engine import run_engine
-from dfcmodel.packets.simulation import plan_scenario
 from tests.dfcmodel.packets.conftest import RECOVERIES, plan_of, random_scenario
+from tests.oracles.engines import plan_scenario, run_engine
 from validation.packet_networks import dumbbell_scenario
 
 NS2 = Packets(convention="ns2", seed=4)

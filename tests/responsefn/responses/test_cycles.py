@@ -1,4 +1,4 @@
-"""Numerical cycles against closed forms."""
+"""Cycles of rules and where they start."""
 
 from __future__ import annotations
 
@@ -17,13 +17,17 @@ from responsefn import (
     Reno,
     RuleError,
     Scalable,
+    Westwood,
     WindowRule,
     catalogue,
     simulate_rule,
 )
 from responsefn.responses import cycle_loops, cycles, rule_checks
+from responsefn.responses.cycle_starts import begin_at_peak
 from responsefn.responses.kernel.rows import MOVES
 from responsefn.simulation.ratio_checks import RTT
+
+# Numerical cycles against closed forms.
 
 
 def test_cycle_of_a_rule_with_a_formula_is_the_formula():
@@ -130,3 +134,18 @@ def test_a_loss_may_take_the_whole_window(rule):
     """
     run = simulate_rule(rule, 1e-4, 0.1, events=2000)
     assert rule.rate(1e-4, 0.1) == pytest.approx(run.rate, rel=0.02)
+
+
+# States with which numerical cycles begin.
+
+
+def test_it_begins_at_the_peak_of_the_closed_form_or_at_that_given():
+    """Reno's peak at one loss in n packets is sqrt(8 n / 3)."""
+    p, rtt = np.array([1e-4]), np.array([0.1])
+    assert begin_at_peak(Reno(), p, rtt, None)[0, 0] == pytest.approx((8e4 / 3) ** 0.5)
+    assert begin_at_peak(Reno(), p, rtt, None, np.array([7.0]))[0].tolist() == [7.0, 2.0]
+
+
+def test_estimates_of_the_rate_are_those_of_the_window():
+    (state,) = begin_at_peak(Westwood(), np.array([1e-3]), np.array([0.1]), 1e3, np.array([50.0]))
+    assert Westwood.State(*state).estimate == pytest.approx(500.0)

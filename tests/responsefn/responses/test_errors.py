@@ -1,6 +1,8 @@
-"""What errors carry beside their message."""
+"""Errors and warnings of responses."""
 
 from __future__ import annotations
+
+import warnings
 
 import pytest
 
@@ -8,11 +10,16 @@ from responsefn import (
     HTCP,
     TFRC,
     AmbiguousRateError,
+    Illinois,
     Reno,
     RuleError,
+    SeveralAttractorsWarning,
     UnreachableRateError,
     invert,
 )
+from responsefn.responses.response_warnings import collected, quiet, warns
+
+# What errors carry beside their message.
 
 
 def test_an_unreachable_rate_comes_with_the_rates_that_are():
@@ -38,3 +45,24 @@ def test_all_are_value_errors():
     )
     with pytest.raises(ValueError, match="rate = 1e-09"):
         invert(Reno(), 1e-9, 0.1)
+
+
+# Warnings point at the call outside of the package, and can be left out or collected.
+
+
+def test_a_warning_names_the_line_that_asked():
+    with pytest.warns(SeveralAttractorsWarning) as seen:
+        Illinois().rate(0.02, 0.1)
+    assert seen[0].filename == __file__
+
+
+def test_quiet_and_collected_remarks():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with quiet():
+            assert not warns()
+            Illinois().rate(0.02, 0.1)
+        with collected() as remarks:
+            Illinois().rate(0.02, 0.1)
+    assert warns()
+    assert remarks[0].beside[0, 0] == pytest.approx(86.5, rel=0.01)  # Reno's law, sqrt(3/(2p))/R
