@@ -9,9 +9,8 @@ import pytest
 from dfcmodel import ScenarioFileError, load_scenario, scenario_schema, takano2006
 from dfcmodel.network.scenarios import NAMES
 from dfcmodel.network.toml_keys import DISCIPLINES, sources_of
-from dfcmodel.network.toml_reading import read_scenario
-from dfcmodel.network.toml_writing import write_scenario
 from responsefn import Reno
+from tests.dfcmodel.scenario_texts import read_scenario, write_scenario
 
 jsonschema = pytest.importorskip("jsonschema", reason="comes with nbclient, of the extra dev")
 

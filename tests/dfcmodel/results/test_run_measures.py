@@ -12,9 +12,9 @@ import xarray as xr
 from numpy.testing import assert_allclose
 
 from dfcmodel import CBR, Flow, Fluid, Packets, Scenario, Trajectory, chain, simulate, takano2006
-from dfcmodel.network.toml_reading import read_scenario
 from dfcmodel.results.at_nodes import AtNodes, columns_of
 from responsefn import Reno
+from tests.dfcmodel.scenario_texts import read_scenario
 
 # Measures of flows and links: against closed forms and the packets of the run.
 

@@ -26,9 +26,9 @@ from responsefn import (
 )
 from responsefn.responses import cycle_loops, cycles
 from responsefn.responses.cycle_starts import begin_at_peak
-from responsefn.responses.dynamics import Event
 from responsefn.rules.adaptive_reno import congestion
 from responsefn.rules.delay_based import queued
+from tests.responsefn.events import Event
 
 # What the classic rules do to the window, ACK by ACK.
 

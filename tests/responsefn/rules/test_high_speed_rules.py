@@ -22,7 +22,6 @@ from responsefn import (
     simulate_curve,
     simulate_rule,
 )
-from responsefn.responses.dynamics import Event
 from responsefn.rules.highspeed_tcp import (
     DECREASES,
     WINDOWS,
@@ -30,6 +29,7 @@ from responsefn.rules.highspeed_tcp import (
     highspeed_increase,
 )
 from responsefn.simulation.ratio_checks import RTT
+from tests.responsefn.events import Event
 
 # BIC against its cycle, ACK by ACK, and its simulation.
 

@@ -12,8 +12,8 @@ from scipy.optimize import brentq
 
 from dfcmodel import Flow, Link, Packets, Scenario, simulate
 from responsefn import LEDBAT, Copa, Delivery, DeliveryRule, Prague, Swift
-from responsefn.responses.dynamics import Event
 from tests.oracles.engines import ENGINES
+from tests.responsefn.events import Event
 
 # A rule of deliveries of one's own runs as it is; too many numbers are refused.
 

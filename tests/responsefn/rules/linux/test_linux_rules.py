@@ -18,7 +18,7 @@ from responsefn import (
     Vegas,
     WestwoodPlus,
 )
-from responsefn.responses.dynamics import Event
+from tests.responsefn.events import Event
 
 # The module of Linux against the integer arithmetic of its file, written here once more.
 
