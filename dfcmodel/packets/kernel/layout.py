@@ -55,7 +55,6 @@ __all__ = [
     "TIMES",
     "TRACE",
     "WATCHDOG",
-    "WATCHED",
     "Network",
     "Records",
     "Senders",
@@ -122,7 +121,7 @@ PORT = np.dtype(
         (
             "plain",
             "i4",
-        ),  # 1: without manager, random loss and trace, and with room for a packet; with lanes see `plain_lanes`; WATCHED
+        ),  # 1: without manager, random loss and trace, and with room for a packet; with lanes see `plain_lanes`; -1 less its first watchdog, if it has any
         ("by_turns", "i4"),  # lanes by deficit round robin: BY_FLOW, BY_CLASS
         ("manager", "i4"),  # of its lanes: see `managers`
         ("bytes", "f8"),  # that wait: in its lanes, or where the buffer counts bytes
@@ -328,9 +327,6 @@ CALLED = np.dtype(
 
 BLIND, RATED = -1, -2
 """In the place of a recovery: sources without congestion control, and rate rules."""
-
-WATCHED = -1
-"""In the place of `PORT`'s ``plain``: a port with watchdogs."""
 
 BY_FLOW, BY_CLASS, BY_RATE, BY_RANK = 1, 2, 3, 4
 """How the lanes of a port take turns: by flow, by class, by rates of flows; 0: in their order.
@@ -625,7 +621,6 @@ class Network(NamedTuple):
     lane: Any  # LANE
     diffusive: Any  # DIFFUSIVE, a row per lane; one row without DFC
     feeder: Any  # FEEDER
-    watched: Any  # (P,) the first watchdog of each port; -1: none
     watchdog: Any  # WATCHDOG
     detected: Any  # STORM
     feedback: Any  # (K, 2) lanes that are reported about, and those that it is reported to

@@ -44,7 +44,6 @@ from .layout import (
     CLASSES,
     DUE,
     RATED,
-    WATCHED,
     Network,
     Records,
     Senders,
@@ -310,7 +309,7 @@ def enqueue(net: Any, senders: Any, records: Any, u: int, e: int) -> bool:
     it = net.packet[e]
     time = it.time
     h = int64(it.hop)
-    if port.plain == WATCHED and is_discarded(net, records, u, int64(net.hop[h].lane), time):
+    if port.plain < 0 and is_discarded(net, records, u, int64(net.hop[h].lane), time):
         drop(net, senders, records, u, e, time, time, BY_WATCHDOG)
         return False
     lose = (
@@ -409,7 +408,7 @@ def process_next(
             renew(net, records, u, e)
         elif packet[e].number <= PAUSE:
             obey(net, u, e)
-            if port.plain == WATCHED:
+            if port.plain < 0:
                 observe_all(net, u, time)
             queued = port.waiting > 0 and port.paused == 0 and port.free < time
         elif enqueue(net, senders, records, u, e):

@@ -35,7 +35,7 @@ def observe(net: Any, g: int, time: float) -> None:
 @compiled
 def observe_all(net: Any, p: int, time: float) -> None:
     """Call `observe` for each watchdog of a port, after a pause or resume message."""
-    g = int64(net.watched[p])
+    g = int64(-1 - net.port[p].plain)
     while g >= 0:
         observe(net, g, time)
         g = int64(net.watchdog[g].next)
@@ -51,7 +51,7 @@ def count_drop(net: Any, records: Any, g: int, time: float) -> None:
 @compiled
 def is_discarded(net: Any, records: Any, p: int, c: int, time: float) -> bool:
     """Return whether a watchdog drops an arriving packet of lane c, and count the packet."""
-    g = int64(net.watched[p])
+    g = int64(-1 - net.port[p].plain)
     while g >= 0:
         it = net.watchdog[g]
         if it.dropping == 1 and (it.lane < 0 or it.lane == c):

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dfcmodel.packets.kernel.layout import STORM, WATCHDOG, WATCHED
+from dfcmodel.packets.kernel.layout import STORM, WATCHDOG
 from dfcmodel.packets.layouts.lanes import class_lanes
 from dfcmodel.packets.layouts.units import calendar_of
 
@@ -17,25 +17,24 @@ __all__ = ["begin_watchdogs", "lay_out_watchdogs"]
 
 
 def lay_out_watchdogs(plan: Plan, arrays: dict[str, Any]) -> dict[str, Any]:
-    """Return the watchdogs of a plan, the first one of each port, and rows for the storms that they declare.
+    """Return the watchdogs of a plan and rows for the storms that they declare; ports with watchdogs name the first one.
 
     A watchdog declares at most one storm in so many intervals as declare one and end it. The last row is for storms
     after the end of the run.
     """
-    watched = np.full(len(plan.ports), -1, dtype=np.int32)
+    plain = arrays["port"]["plain"]
     found = np.zeros(max(1, len(plan.watchdogs)), WATCHDOG)
     lanes = class_lanes(plan, arrays["hop"], arrays["lane"]) if plan.watchdogs else {}
     storms = 1
     for g, dog in enumerate(plan.watchdogs):
         lane = lanes.get((dog.port, dog.priority), -1)
         found[g] = (
-            dog.first, dog.period, dog.least, 0.0, 0.0, 0, dog.port, lane, watched[dog.port],
+            dog.first, dog.period, dog.least, 0.0, 0.0, 0, dog.port, lane, -1 - min(plain[dog.port], 0),
             dog.bad_polls, dog.good_polls, 0, 0, 0, 0,
         )  # fmt: skip
-        watched[dog.port] = g
-        arrays["port"]["plain"][dog.port] = WATCHED
+        plain[dog.port] = -1 - g
         storms += int(plan.end / dog.period) // (dog.bad_polls + dog.good_polls) + 2
-    return {"watched": watched, "watchdog": found, "detected": np.zeros(storms, STORM)}
+    return {"watchdog": found, "detected": np.zeros(storms, STORM)}
 
 
 def begin_watchdogs(plan: Plan, arrays: dict[str, Any]) -> None:

@@ -30,7 +30,7 @@ from dfcmodel import (
 )
 from dfcmodel.network.flows import window_rules
 from dfcmodel.packets.kernel.diffusion import RECEIVE_FEEDBACK, SEND_FEEDBACK
-from dfcmodel.packets.kernel.layout import BY_CLASS, BY_FLOW, WATCHED
+from dfcmodel.packets.kernel.layout import BY_CLASS, BY_FLOW
 from dfcmodel.packets.kernel.pauses import PAUSE
 from dfcmodel.packets.kernel.ports import INTERFACE, LANES
 from dfcmodel.packets.layouts.arrays import lay_out
@@ -212,13 +212,12 @@ def test_watchdogs_of_one_port_are_a_chain_and_a_port_with_one_is_not_plain() ->
     plan = two_inputs(PFC((3,), 20.0, 10.0))
     dogs = [PortWatchdog(1, c, 2e-3 * n, 5e-3, 4e-3, 2, 3) for n, c in enumerate((3, -1))]
     arrays = arrays_of(replace(plan, watchdogs=tuple(dogs)))
-    assert arrays["watched"][:3].tolist() == [-1, 1, -1]
+    assert arrays["port"]["plain"][1] == -2  # the second watchdog
     found = arrays["watchdog"]
     assert found["next"].tolist() == [-1, 0]
     first = arrays["port"]["lane"][1]
     assert first <= found["lane"][0] < first + 2
     assert found["lane"][1] == -1
-    assert arrays["port"]["plain"][1] == WATCHED
     assert arrays["port"]["plain"][2] == arrays_of(plan)["port"]["plain"][2] == 1
     # 0.1 s have 20 intervals, of which 5 declare a storm and end it
     assert len(arrays["detected"]) == 1 + 2 * (20 // 5 + 2)
@@ -226,7 +225,7 @@ def test_watchdogs_of_one_port_are_a_chain_and_a_port_with_one_is_not_plain() ->
 
 def test_a_plan_without_watchdogs_has_none() -> None:
     arrays = arrays_of(two_inputs(PFC((3,), 20.0, 10.0)))
-    assert (arrays["watched"] == -1).all()
+    assert (arrays["port"]["plain"] >= 0).all()
     assert len(arrays["detected"]) == 1
 
 
