@@ -1,4 +1,4 @@
-"""Plan of a packet-level run, common to both engines: ports, routes and senders of a scenario."""
+"""Plan of a packet-level run, common to the engine and its oracle: ports, routes and senders of a scenario."""
 
 from __future__ import annotations
 

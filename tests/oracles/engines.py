@@ -18,7 +18,7 @@ from dfcmodel.engine import driver
 from dfcmodel.engine.plans import compile_scenario
 from dfcmodel.lossless import watchdog_runs
 from dfcmodel.packets import simulation, traces
-from dfcmodel.packets.engine import run_engine
+from dfcmodel.packets.engine import begin_run, run_engine
 from dfcmodel.packets.plans import Plan
 from dfcmodel.packets.records import Records
 from dfcmodel.packets.simulation import plan_scenario
@@ -27,6 +27,8 @@ from tests.oracles.packets.simulation import run_reference, trace_reference, wat
 __all__ = [
     "ENGINES",
     "NAMES",
+    "advance",
+    "begin_run",
     "check_records",
     "compile_scenario",
     "equal_records",
@@ -68,6 +70,8 @@ def plain_simulate(*arguments: Any, **options: Any) -> Trajectory:
         return simulate(*arguments, **options)
 
 
+advance = driver.advance
+"""The compiled kernel of the fluid; ``compiled=False`` runs it as plain Python."""
 ENGINES: tuple[Callable[..., Trajectory], ...] = (simulate, plain_simulate)
 """The compiled engines, and the plain ones."""
 NAMES = ("compiled", "oracle")

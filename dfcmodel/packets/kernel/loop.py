@@ -466,7 +466,7 @@ def process_port_window(
 def next_of_switch(net: Any, u: int, now: float, end: float) -> tuple[int, float]:
     """Return which port has the next event of a window among those that count packets together, and when; -1: none.
 
-    Events at equal times come in the order of their keys, departures last, as in the reference engine.
+    Events at equal times come in the order of their keys, departures last, as in the oracle.
     """
     found = -1
     least = end

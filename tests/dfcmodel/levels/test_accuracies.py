@@ -20,8 +20,8 @@ from dfcmodel import (
     share_intervals,
 )
 from dfcmodel.levels.accuracies import measured_accuracies
-from dfcmodel.results.ensembles import mean_interval
 from responsefn import NewReno
+from tests.dfcmodel.intervals import student_interval
 
 RATE = 1000.0
 LINKS = (
@@ -67,7 +67,7 @@ def test_shares_are_goodput_over_the_rate_since_a_time(packets: Ensemble) -> Non
     ]
     of_runs = np.array([[sum(each) / RATE, each[1] / RATE] for each in goodput])
     np.testing.assert_allclose(found["share"], of_runs.mean(axis=0), rtol=1e-9)
-    low, high = mean_interval(of_runs)
+    low, high = student_interval(of_runs)
     np.testing.assert_allclose(found["by_chance"], (high - low) / 2)
     assert found["high"].sel(group="both") <= 1.0
 

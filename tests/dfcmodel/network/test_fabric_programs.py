@@ -9,9 +9,8 @@ import numpy as np
 import pytest
 
 from dfcmodel import CBR, FIFO, INT, Flow, Fluid, Link, Packets, Scenario, Trimming, simulate
-from dfcmodel.packets.engine import begin_run
 from responsefn import DCQCN, HPCC, NewReno, RateRule
-from tests.oracles.engines import plan_scenario
+from tests.oracles.engines import begin_run, plan_scenario
 
 
 def incast(program: Any, *flows: Flow, duration: float = 0.01, room: int = 10_000) -> Scenario:

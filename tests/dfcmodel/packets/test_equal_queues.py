@@ -31,7 +31,6 @@ from dfcmodel import (
     chain,
     simulate,
 )
-from dfcmodel.packets.records import Records
 from hopflow import Status
 from responsefn import DCTCP, NewReno
 from tests.dfcmodel.packets.conftest import plan_of
@@ -40,7 +39,7 @@ from tests.oracles.engines import ENGINES, NAMES, run_engine, run_reference
 # Queues of the reference: what each discipline is for.
 
 
-def run_two(discipline, rates=(900.0, 300.0), **link) -> Records:
+def run_two(discipline, rates=(900.0, 300.0), **link) -> Any:
     """Run two sources of constant rate over one link of 800 packets/s."""
     fields = {"rate": 800.0, "delay": 1e-3, "buffer": 20.0, "discipline": discipline, **link}
     flows = tuple(Flow(f"flow{n}", (1, 2), CBR(rate), priority=n) for n, rate in enumerate(rates))

@@ -14,15 +14,20 @@ from dfcmodel import (
     RED,
     Flow,
     Link,
+    NewRenoRecovery,
     OnOff,
     Packets,
+    PRRRecovery,
+    RackRecovery,
+    RenoRecovery,
+    SackRecovery,
     Scenario,
     StepMarking,
+    TahoeRecovery,
     chain,
     simulate,
     trace_packets,
 )
-from dfcmodel.packets.recoveries import RECOVERIES
 from responsefn import AIMD, CUBIC, DCTCP, NewReno, Reno, Vegas, WindowRule, hystart
 from tests.dfcmodel.packets.conftest import plan_of, random_scenario
 from tests.dfcmodel.packets.test_equal_deliveries import RATE, shared
@@ -173,6 +178,16 @@ def test_delayed_acks_slow_growth_by_the_square_root_of_two() -> None:
 
 
 # The built-in recoveries, run function by function in the reference, are those of its own classes and of the engine.
+
+
+RECOVERIES = {
+    "tahoe": TahoeRecovery(),
+    "reno": RenoRecovery(),
+    "newreno": NewRenoRecovery(),
+    "sack": SackRecovery(),
+    "prr": PRRRecovery(),
+    "rack": RackRecovery(),
+}
 
 
 @pytest.mark.parametrize("seed", range(1, 9))

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from dfcmodel import CBR, Flow, Scenario, chain, compare, ensemble
-from dfcmodel.results.ensembles import mean_interval
+from tests.dfcmodel.intervals import student_interval
 
 
 def some(name="s", buffer=20, runs=3):
@@ -24,7 +24,7 @@ def found():
 def test_the_table_has_means_and_intervals(found) -> None:
     for label, many in found.compared.items():
         of_runs = np.array([run.delivered[:, -1].sum() / 0.05 for run in many.runs])
-        low, high = mean_interval(of_runs)
+        low, high = student_interval(of_runs)
         said = f"{of_runs.mean():.4g} [{low:.4g}, {high:.4g}]"
         assert found.summary()["goodput of all flows (packets/s)"][label] == said
     assert list(found.compared) == ["s", "small"]

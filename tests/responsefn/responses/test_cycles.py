@@ -25,7 +25,9 @@ from responsefn import (
 from responsefn.responses import cycle_loops, cycles, rule_checks
 from responsefn.responses.cycle_starts import begin_at_peak
 from responsefn.responses.kernel.rows import MOVES
-from responsefn.simulation.ratio_checks import RTT
+
+RTT = 0.1
+"""Round-trip time, s."""
 
 # Numerical cycles against closed forms.
 

@@ -28,8 +28,10 @@ from responsefn.rules.highspeed_tcp import (
     highspeed_decrease,
     highspeed_increase,
 )
-from responsefn.simulation.ratio_checks import RTT
 from tests.responsefn.events import Event
+
+RTT = 0.1
+"""Round-trip time, s."""
 
 # BIC against its cycle, ACK by ACK, and its simulation.
 
