@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-import ast
 import base64
-import importlib
 import struct
-import subprocess
-import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
 import xarray as xr
 from markupsafe import Markup
 
-import hopflow
 from hopflow import NotSolvedError, Status
 from hopflow.html_tables import grid_html, image_html, table_html
 from hopflow.results import Result, figure, png, table_text
@@ -184,59 +178,3 @@ class TestStatus:
         assert caught.value.result is bad
         with pytest.raises(ValueError, match="on_failure = 'ignore': must be one of 'raise', 'ret"):
             deliver(good, "ignore")
-
-
-# What a type checker sees of names that are loaded on first use.
-
-ROOT = Path(hopflow.__file__).parents[1]
-SNIPPET = """
-import hopflow, markov
-from hopflow import Reno, compare, passage
-
-reveal_type(hopflow.simulate(hopflow.takano2006("1")))
-reveal_type(hopflow.stationary(hopflow.PauseTandem()).throughput)
-reveal_type(passage(hopflow.MM1K(1.0, 2.0, 3), to=3))
-reveal_type(hopflow.mbps(10))
-hopflow.simulte
-markov.lumpe
-hopflow.simulate(hopflow.takano2006("1"), metod=None)
-"""
-SEEN = (
-    'Revealed type is "dfcmodel.results.trajectories.Trajectory"',
-    'Revealed type is "float"',
-    'Revealed type is "markov.passages.results.Passage"',
-    'Revealed type is "float"',
-    'Module has no attribute "simulte"',
-    'Module has no attribute "lumpe"',
-    'Unexpected keyword argument "metod" for "simulate"',
-)
-
-
-def test_the_types_are_of_the_names_that_are_loaded() -> None:
-    """Each name of hopflow has one home in the stub: the package from which it is loaded."""
-    tree = ast.parse((ROOT / "hopflow" / "__init__.pyi").read_text(encoding="utf-8"))
-    typed: dict[str, object] = {}
-    for node in tree.body:
-        if isinstance(node, ast.ImportFrom):
-            assert node.module is not None
-            module = importlib.import_module(node.module)
-            for alias in node.names:
-                names = module.__all__ if alias.name == "*" else [alias.name]
-                typed |= {name: getattr(module, name) for name in names}
-        elif isinstance(node, ast.Assign):
-            assert ast.literal_eval(node.value) == hopflow.__all__
-    offered = {name for name in dir(hopflow) if name in typed}
-    assert offered == {*typed}
-    assert all(getattr(hopflow, name) is typed[name] for name in offered)
-
-
-@pytest.mark.slow
-def test_a_type_checker_knows_the_results_and_finds_mistakes(tmp_path: Path) -> None:
-    (tmp_path / "snippet.py").write_text(SNIPPET, encoding="utf-8")
-    command = [sys.executable, "-m", "mypy", str(tmp_path / "snippet.py")]
-    run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
-    said = [line.split(": ", 2)[2] for line in run.stdout.splitlines() if "snippet.py:" in line]
-    found = [line for line in said if not line.startswith('"simulate" defined')]
-    assert len(found) == len(SEEN), run.stdout
-    for line, expected in zip(found, SEEN, strict=True):
-        assert line.startswith(expected)
