@@ -35,8 +35,8 @@ OLD_INITIAL_RTO = 3.0
 MAX_RTO = 60.0
 """Upper limit of the retransmission timeout, s (RFC 6298, 2.5: at least 60 s)."""
 MAX_BACKOFF = 64.0
-"""Largest factor by which timeouts multiply the retransmission timeout (ns-2.35, tcp.cc; RFC 6298, 5.5, lets the timeout
-be bounded)."""
+"""Largest factor by which timeouts multiply the retransmission timeout (ns-2.35, tcp.cc; RFC 6298, 5.5, allows an upper
+bound)."""
 MAX_SACK_BLOCKS = 3
 """Blocks in one selective acknowledgement beside a timestamp option (RFC 2018, 3)."""
 MAX_ACK_DELAY = 0.5

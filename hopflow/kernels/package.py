@@ -47,7 +47,7 @@ def compiled_package(name: str) -> types.ModuleType:
     name
         Of a package whose modules import each other relatively, and of what they run at import
         nothing beyond the standard library and NumPy. Its module `jit` names the decorators. A module
-        that only imports names from one outside of the package shares the text of that one.
+        that only imports names from another package is compiled with the text of that module.
 
     Raises
     ------
@@ -122,8 +122,8 @@ def is_compiled_package(name: str, entry: str) -> bool:
 def _text(path: Path) -> str:
     """Return the text of a module of a package in the compiled copy.
 
-    A module that only imports from one outside of the package stands for the text of that one, so that kernels share
-    constants and functions. What that has of `plain_jit` it has of the package's `jit` then.
+    A module that only imports from another package is replaced by the text of the module that it imports from, so that
+    kernels share constants and functions. Imports from `plain_jit` become imports from the package's `jit`.
 
     Raises
     ------
@@ -142,7 +142,7 @@ def _text(path: Path) -> str:
         return text
     known = (ast.Expr, ast.ImportFrom, ast.Assign)
     if len(outside) > 1 or not all(isinstance(node, known) for node in body):
-        msg = f"imports {', '.join(map(str, outside))}: a module of a kernel that does must have nothing else"
+        msg = f"imports {', '.join(map(str, outside))}: a module of a kernel with such an import must have nothing else"
         raise ImportError(f"{path}: {msg}")
     spec = importlib.util.find_spec(str(outside[0]))
     if spec is None or spec.origin is None:

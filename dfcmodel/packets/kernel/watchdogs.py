@@ -21,7 +21,7 @@ POLLS = 1 << 22  # and its key: after messages and arrivals
 
 @inlined
 def observe(net: Any, g: int, time: float) -> None:
-    """Add up the paused time of what a watchdog polls, and note whether it is paused from now on."""
+    """Add the paused time up to now to the interval of a watchdog, and update whether its lane is paused."""
     it = net.watchdog[g]
     if it.paused == 1:
         it.spent += time - it.since

@@ -19,8 +19,8 @@ __all__ = ["begin_watchdogs", "lay_out_watchdogs"]
 def lay_out_watchdogs(plan: Plan, arrays: dict[str, Any]) -> dict[str, Any]:
     """Return the watchdogs of a plan and rows for the storms that they declare; ports with watchdogs name the first one.
 
-    A watchdog declares at most one storm in so many intervals as declare one and end it. The last row is for storms
-    after the end of the run.
+    The number of storms is bounded: each takes the intervals that declare it and those that end it. The last row is
+    for storms after the end of the run.
     """
     plain = arrays["port"]["plain"]
     found = np.zeros(max(1, len(plan.watchdogs)), WATCHDOG)
