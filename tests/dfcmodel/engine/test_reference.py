@@ -256,7 +256,9 @@ def test_naive_reference_agrees(name: str, sort: str, long_memories: None) -> No
     """Through losses, marks, pauses, recovery and timeouts, with every discipline and source."""
     host = hosts_of(name)[-1 if sort == "rates" else 0]
     run = assert_agree(crossing(DISCIPLINES[name], SOURCES[sort], host))
-    if host == "direct":
+    if name == "pause ecn" and sort == "tcp":  # marks keep TCP from losses: its windows are cut
+        assert np.diff(run.flows[:, :, 2], axis=0).min() < -1.0
+    elif host == "direct":
         assert run.lost.sum() > 1.0
     if name in ("pause", "quanta", "pfc"):
         assert len(run.switches) > 1
