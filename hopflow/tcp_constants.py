@@ -9,10 +9,12 @@ __all__ = [
     "DUP_THRESH",
     "INITIAL_PTO",
     "INITIAL_RTO",
+    "INITIAL_WINDOW",
     "MAX_ACK_DELAY",
     "MAX_BACKOFF",
     "MAX_RTO",
     "MAX_SACK_BLOCKS",
+    "MIN_RTO",
     "OLD_INITIAL_RTO",
     "RTO_DEVIATIONS",
     "RTTVAR_GAIN",
@@ -27,6 +29,9 @@ RTTVAR_GAIN = 1.0 / 4.0
 """Gain beta of the round-trip time variation (RFC 6298, 2.3)."""
 RTO_DEVIATIONS = 4.0
 """Factor K of the variation in the retransmission timeout (RFC 6298, 2.2 and 2.3)."""
+MIN_RTO = 0.2
+"""Smallest retransmission timeout unless a scenario has another, s: that of Linux (``TCP_RTO_MIN``) and ns-2.35
+(``minrto_``); RFC 6298, 2.4, asks for 1 s."""
 INITIAL_RTO = 1.0
 """Retransmission timeout before the first round-trip time sample, s (RFC 6298, 2.1)."""
 OLD_INITIAL_RTO = 3.0
@@ -41,5 +46,7 @@ MAX_SACK_BLOCKS = 3
 """Blocks in one selective acknowledgement beside a timestamp option (RFC 2018, 3)."""
 MAX_ACK_DELAY = 0.5
 """Longest time for which a receiver delays an ACK, s (RFC 5681, 4.2)."""
+INITIAL_WINDOW = 10.0
+"""Initial window of rules that see deliveries, packets (RFC 6928, 2); other window rules begin with one packet."""
 INITIAL_PTO = 1.0
 """Probe timeout before the first round-trip time sample, s (RFC 8985, 7.2)."""
