@@ -206,7 +206,7 @@ def _simulate_fluid(
     )
     every = max(1, round(sample / h))
     steps = max(1, round(end / h))
-    record = driver.advance(plan, steps, every, compiled=method.backend == "numba")
+    record = driver.advance(plan, steps, every)
     return _trajectory(plan, record, starts, steps, every)
 
 

@@ -1,14 +1,16 @@
-"""Tests mirror the packages: a module's tests are in the file of its name."""
+"""A module's tests are in the file of its name, or where `coverage.csv` says."""
 
 from __future__ import annotations
 
+import csv
+import re
 from pathlib import Path
 
 import pytest
 
 HERE = Path(__file__).parent
 MIRRORED = ("dfcmodel", "hopflow", "markov", "responsefn", "validation")
-"""Packages whose every module has a test file of its name."""
+"""Packages whose every module has tests of its own."""
 EXEMPT = {
     "validation/conftest.py": "names marks for pytest",
     "validation/test_validation.py": "is itself run by pytest",
@@ -63,17 +65,43 @@ def modules(package: str) -> list[Path]:
 ALL = [path for package in MIRRORED for path in modules(package)]
 
 
+with (HERE / "coverage.csv").open(encoding="utf-8", newline="") as table:
+    COVERAGE = {row["module"]: row["tests"].split() for row in csv.DictReader(table)}
+"""Test files of modules that have none of their name, separated by spaces."""
+
+
+def file_of(module: Path) -> Path:
+    """Return the test file of a module's name: of the command line, ``_cli.py``, it is test_cli.py."""
+    return HERE / module.parent / f"test_{module.name.lstrip('_')}"
+
+
 @pytest.mark.parametrize("module", ALL, ids=str)
 def test_a_module_has_its_tests(module: Path) -> None:
-    """The command line, ``_cli.py``, in test_cli.py."""
-    assert (HERE / module.parent / f"test_{module.name.lstrip('_')}").is_file()
+    assert file_of(module).is_file() != (module.as_posix() in COVERAGE)
+
+
+@pytest.mark.parametrize("module", COVERAGE)
+def test_a_line_of_the_table_names_tests_that_use_the_module(module: str) -> None:
+    """A test file is in the folder of the module's tests, or mentions a name that the module defines."""
+    place = Path(module)
+    assert place in ALL
+    code = (HERE.parent / place).read_text(encoding="utf-8")
+    names = re.findall(
+        r"^(?:(?:async )?def |class )?([A-Za-z_]\w*)(?:\(| = |:)", code, re.MULTILINE
+    )
+    parts = [*place.with_suffix("").parts[-1:], *names]
+    pattern = re.compile(rf"\b(?:{'|'.join(map(re.escape, parts))})\b")
+    assert COVERAGE[module]
+    for test in map(Path, COVERAGE[module]):
+        text = (HERE.parent / test).read_text(encoding="utf-8")
+        assert "def test_" in text
+        assert test.parent == "tests" / place.parent or pattern.search(text), test
 
 
 @pytest.mark.parametrize("package", MIRRORED)
 def test_folders_of_tests_are_those_of_the_package(package: str) -> None:
     folders = {path.parent.relative_to(HERE) for path in (HERE / package).rglob("test_*.py")}
-    known = {path.parent for path in modules(package)}
-    assert known <= folders <= known | MORE
+    assert folders <= {path.parent for path in modules(package)} | MORE
 
 
 def test_other_tests_of_markov_are_journeys_that_are_listed() -> None:

@@ -120,7 +120,7 @@ def test_a_drawn_fault_is_the_same_for_the_same_seed() -> None:
 def test_the_tests_of_a_module_are_first() -> None:
     stages = stages_of(ROOT, group_of("rules"), "responsefn/rules/cubic.py")
     assert stages[0] == ["tests/responsefn/rules/test_cubic.py"]
-    assert "tests/responsefn/rules/linux/test_cubic.py" in stages[1]
+    assert "tests/responsefn/test_one_rate.py" in stages[1]
     assert stages[2] == ["tests/responsefn/rules"]
     kernel = stages_of(ROOT, group_of("fluid kernel"), "dfcmodel/engine/kernel/loop.py")
     assert kernel[0] == ["tests/dfcmodel/test_default_constants.py", "tests/dfcmodel/engine"]
@@ -165,7 +165,10 @@ class Fake(Tree):
         return {"x": [self.answer if self.planted else 1.0]}
 
 
-OWN, BESIDE = "tests/responsefn/rules/test_cubic.py", "tests/responsefn/rules/linux/test_cubic.py"
+OWN, BESIDE = (
+    "tests/responsefn/rules/test_cubic.py",
+    "tests/responsefn/test_one_rate.py",
+)
 
 
 @pytest.mark.parametrize(

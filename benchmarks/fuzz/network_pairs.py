@@ -1,11 +1,10 @@
-"""Networks, asked in two ways: files, ensembles, backends, strings with units, sweeps, the command."""
+"""Networks, asked in two ways: files, ensembles, engines, strings with units, sweeps, the command."""
 
 from __future__ import annotations
 
 import json
 import random
 import tempfile
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +13,7 @@ import numpy as np
 import dfcmodel as d
 import responsefn as r
 from benchmarks.fuzz.contradictions import Answers, Ask
+from tests.oracles.engines import ENGINES
 
 __all__ = ["PAIRS"]
 
@@ -120,14 +120,11 @@ def ensemble_and_single(draw: random.Random) -> Answers:
     return Answers(f"{chosen!r}", each.sum(axis=tuple(range(1, each.ndim))), [lost.sum()] * 2, 0.0)
 
 
-def backends(draw: random.Random) -> Answers:
+def engines(draw: random.Random) -> Answers:
     """The compiled engine, and plain Python."""
     chosen = scenario(draw)
     how = draw.choice((d.Fluid(steps_per_delay=4), d.Packets(seed=3)))
-    plain = replace(how, backend="python" if isinstance(how, d.Fluid) else "reference")
-    one, other = (
-        d.simulate(chosen, method=each, duration=0.2, sample=0.02) for each in (how, plain)
-    )
+    one, other = (run(chosen, method=how, duration=0.2, sample=0.02) for run in ENGINES)
     return Answers(f"{chosen!r}, {how!r}", numbers(one), numbers(other), 1e-6)
 
 
@@ -186,7 +183,7 @@ PAIRS: dict[str, Ask] = {
     "times as strings against numbers": strings_and_numbers,
     "ensemble against itself": ensemble_and_runs,
     "ensemble against a run": ensemble_and_single,
-    "compiled against plain engine": backends,
+    "compiled against plain engine": engines,
     "simulate --json against Python": command_and_python,
     "coexist_sweep against calls": sweep_and_calls,
 }

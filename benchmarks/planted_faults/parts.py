@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import csv
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -169,7 +170,7 @@ def stages_of(root: Path, group: Group, path: str) -> list[list[str]]:
     """
     module = Path(path)
     own = root / "tests" / module.parent / f"test_{module.name.lstrip('_')}"
-    first = [own.relative_to(root).as_posix()] if own.is_file() else []
+    first = [own.relative_to(root).as_posix()] if own.is_file() else _listed(root, path)
     mentions = _mentioning(root, path)
     of_all = [f"tests/{module.parts[0]}/{name}" for name in OF_ALL_MODULES]
     beside = [test for test in of_all if (root / test).is_file()]
@@ -180,6 +181,13 @@ def stages_of(root: Path, group: Group, path: str) -> list[list[str]]:
         )
     stages = [first, beside, *([test] for test in group.tests)]
     return [stage for stage in stages if stage]
+
+
+def _listed(root: Path, path: str) -> list[str]:
+    """Return the test files of a module that has none of its name."""
+    with (root / "tests" / "coverage.csv").open(encoding="utf-8", newline="") as table:
+        rows = {row["module"]: row["tests"].split() for row in csv.DictReader(table)}
+    return rows.get(path, [])
 
 
 def _mentioning(root: Path, path: str) -> list[str]:

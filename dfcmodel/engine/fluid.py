@@ -18,7 +18,8 @@ RECOVERIES = ("tahoe", "reno", "newreno", "sack")
 
 
 @refuse_removed(
-    whole_packets="use method=Packets(), which is nearer to packet simulators and costs less"
+    backend="the fluid runs on the compiled engine",
+    whole_packets="use method=Packets(), which is nearer to packet simulators and costs less",
 )
 @dataclass(frozen=True)
 class Fluid:
@@ -36,8 +37,6 @@ class Fluid:
         Whether links at the ends of paths are left out when the delay is chosen (`network.time_steps`): access links
         of 10 us then do not set the step of a path of 40 ms. Links with a discipline other than FIFO, and those
         that feed them, always count.
-    backend
-        ``"numba"``, or ``"python"``: the same code uncompiled, hundreds of times slower.
     store_and_forward
         A packet takes its transmission time on each link, half of it in each direction: links are
         longer by half a packet time. Links with DFC keep their delays, which are those of the law.
@@ -77,7 +76,6 @@ class Fluid:
     """
 
     steps_per_delay: int = 4
-    backend: str = "numba"
     store_and_forward: bool = True
     timeouts: bool = True
     whole_losses: bool = True
@@ -93,7 +91,6 @@ class Fluid:
             "most_steps_per_delay",
         ):  # plain integers, whatever was given
             object.__setattr__(self, name, whole(name, getattr(self, name), 1, 10_000))
-        choice("backend", self.backend, ("numba", "python"))
         flag("store_and_forward", self.store_and_forward)
         flag("timeouts", self.timeouts)
         flag("whole_losses", self.whole_losses)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,9 +14,10 @@ from dfcmodel.lossless.watchdogs import Watchdog
 from dfcmodel.network.class_pauses import ALL, PFC
 from dfcmodel.network.disciplines import FIFO, Pause
 from dfcmodel.network.networks import Scenario
+from dfcmodel.packets.engine import watch_engine
 from dfcmodel.packets.methods import Packets
-from dfcmodel.packets.reference import Simulation
 from dfcmodel.packets.simulation import plan_scenario, trajectory
+from dfcmodel.packets.watchdogs import Fault, PortWatchdog
 from hopflow.checks import choice, instance, listed, number, one_number
 from hopflow.kernels.stopwatch import Stopwatch
 from hopflow.results import Result, figure
@@ -121,8 +122,8 @@ def watch_packets(
     """Simulate a scenario packet by packet with a watchdog at each link that others pause.
 
     A watchdog polls its link, or each class of it that PFC pauses, from a random phase on. After a storm is
-    declared it drops what waits and what comes, until it is restored (`Watchdog`). The engine is the reference,
-    ``Packets(backend="reference")``: the compiled one has no watchdogs.
+    declared it drops what waits and what comes, until it is restored (`Watchdog`). ACKs in
+    PFC's control class pass.
 
     Parameters
     ----------
@@ -163,24 +164,32 @@ def watch_packets(
     faults = _checked_storms(scenario, {} if storms is None else storms)
     plan = plan_scenario(scenario, method, duration=end, sample=end / 100.0)
     watched = _watched(plan, links)
+    phases = np.random.default_rng([method.seed or 0, PHASES]).random(len(watched))
+    plan = replace(
+        plan,
+        faults=tuple(Fault(p, *each) for p, times in faults.items() for each in times),
+        watchdogs=tuple(
+            _port_watchdog(watchdog, q, c, float(phase))
+            for (q, c), phase in zip(watched, phases, strict=True)
+        ),
+    )
     watch = Stopwatch()
-    simulation = Simulation(plan)
+    records, found = watch_engine(plan)
+    run = trajectory(plan, records, watch.seconds())
     pauses = [
         (q, c, begin + way, last + way)
         for p, times in faults.items()
         for q, c, way in plan.faulty_pauses(p)
         for begin, last in times
     ]
-    for p, times in faults.items():
-        _begin_storms(simulation, p, times)
     endless = [(q, c, begin, math.inf) for _, q, c, begin in plan.storms()]
-    phases = np.random.default_rng([method.seed or 0, PHASES]).random(len(watched))
+    storms_of: dict[int, list[tuple[float, float, int]]] = {}
+    for row in found:
+        told = float(row["declared"]), float(row["restored"]), int(row["dropped"])
+        storms_of.setdefault(int(row["watchdog"]), []).append(told)
     guards = [
-        PortGuard(simulation, q, c, watchdog, float(phase))
-        for (q, c), phase in zip(watched, phases, strict=True)
+        PortGuard(plan, q, c, watchdog, storms_of.get(n, [])) for n, (q, c) in enumerate(watched)
     ]
-    simulation.run()
-    run = trajectory(plan, simulation.records, watch.seconds())
     alarms = [alarm for guard in guards for alarm in guard.alarms([*pauses, *endless])]
     missed = [each for guard in guards for each in guard.missed(pauses)]
     return WatchdogRun(
@@ -236,15 +245,9 @@ def _watched(plan: Plan, links: Iterable[str] | str | None) -> list[tuple[int, i
     return found
 
 
-def _begin_storms(simulation: Simulation, p: int, times: list[tuple[float, float]]) -> None:
-    """Schedule the messages of a port with a fault."""
-    for q, c, way in simulation.plan.faulty_pauses(p):
-        queue = simulation.queues[q]
-        for begin, end in times:
-            for time, pause in ((begin, True), (end, False)):
-                message = _message(queue, (-1 - p, c), pause)
-                simulation.at(time + way, -1 - p, message)
-
-
-def _message(queue: Any, sender: tuple[int, int], pause: bool) -> Any:
-    return lambda: queue.receive_message(sender, pause)
+def _port_watchdog(dog: Watchdog, q: int, priority: int, phase: float) -> PortWatchdog:
+    """Return a watchdog of a port; ``phase`` is the time of its first poll in polling times."""
+    least = dog.period * (dog.fraction - 1e-9)
+    return PortWatchdog(
+        q, priority, phase * dog.period, dog.period, least, dog.polls, dog.good_polls
+    )

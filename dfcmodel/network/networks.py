@@ -18,6 +18,7 @@ from dfcmodel.network.flow_tables import Flows
 from dfcmodel.network.flows import Flow
 from dfcmodel.network.routes import Routes, coded, distinct, present
 from hopflow.checks import flag, instance, listed, one_number, shown
+from hopflow.tcp_constants import MIN_RTO
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -164,7 +165,7 @@ class Scenario:
     links: tuple[Link, ...]
     flows: Sequence[Flow]
     duration: float = 3.0
-    min_rto: float = 0.2
+    min_rto: float = MIN_RTO
     packet_size: float = 1500.0
 
     def __post_init__(self) -> None:

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dfcmodel.network.buffers import ByteBuffer
-from dfcmodel.network.frame_sizes import BLOCK, HEADER, MOST_BLOCKS, SHORTEST_FRAME
+from dfcmodel.network.frame_sizes import BLOCK, HEADER, SHORTEST_FRAME
+from hopflow.tcp_constants import MAX_SACK_BLOCKS
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -31,7 +32,7 @@ RESPONSE_QUANTA = {
 IEEE 802.3, 31B.3.7, as listed in SONiC's buffer_headroom_mellanox.lua."""
 BESIDE_FRAMES = 20.0 + 72.0
 """Bytes of preamble and gap of the frame that delays the pause frame, and of the pause frame with its preamble."""
-ACK_BYTES = (*(HEADER + BLOCK * n for n in range(MOST_BLOCKS)), SHORTEST_FRAME)
+ACK_BYTES = (*(HEADER + BLOCK * n for n in range(MAX_SACK_BLOCKS)), SHORTEST_FRAME)
 """Bytes of ACKs with fewer than three SACK blocks; with three they are as long as the shortest frame."""
 ROUNDING = 1e-9
 """Relative difference up to which a rate is a listed one: rates are given in packets/s."""

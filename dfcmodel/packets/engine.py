@@ -19,7 +19,7 @@ from dfcmodel.network.receiver_events import agent_events_of
 from dfcmodel.network.receivers import ANSWER, ReceiverAgent, check_answer
 from dfcmodel.packets.kernel import layout as kernel
 from dfcmodel.packets.kernel.arrivals import CALLED
-from dfcmodel.packets.kernel.calendar_queue import CROWDED, FAULT, SWITCHED, TRACED, WRONG
+from dfcmodel.packets.kernel.calendar_queue import CROWDED, DETECTED, FAULT, SWITCHED, TRACED, WRONG
 from dfcmodel.packets.kernel.layout import ON_ACK, ON_DELIVERY, ON_LOSS, ON_MARK, ON_TIMEOUT, RATED
 from dfcmodel.packets.kernel.programs import FIELDS
 from dfcmodel.packets.kernel.recovery import FAILED_AT
@@ -63,7 +63,7 @@ if TYPE_CHECKING:
 
     from dfcmodel.packets.plans import Plan
 
-__all__ = ["PacketRun", "begin_run", "run_engine", "sender_events", "trace_engine"]
+__all__ = ["PacketRun", "begin_run", "run_engine", "sender_events", "trace_engine", "watch_engine"]
 
 KERNEL = "dfcmodel.packets.kernel"
 HOPS = 3_000_000
@@ -321,6 +321,13 @@ def trace_engine(plan: Plan, ports: Sequence[int]) -> tuple[Records, NDArray[Any
     """Run a plan as `run_engine` does; return its records, and the packets that left the queues of some ports."""
     run = _whole_run(plan, ports)
     return run.records, np.concatenate([run.layout.arrays["trace"][:0], *run.kept])
+
+
+def watch_engine(plan: Plan) -> tuple[Records, NDArray[Any]]:
+    """Run a plan as `run_engine` does; return its records, and the storms that its watchdogs declared, of `STORM`."""
+    run = _whole_run(plan, ())
+    arrays = run.layout.arrays
+    return run.records, arrays["detected"][: arrays["counters"][DETECTED]]
 
 
 def _whole_run(plan: Plan, traced: Sequence[int]) -> PacketRun:

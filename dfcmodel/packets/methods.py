@@ -10,7 +10,8 @@ from dfcmodel.network.flow_tables import among
 from dfcmodel.packets.recoveries import RECOVERIES, LossRecovery
 from dfcmodel.packets.recoveries.checks import check_recovery
 from dfcmodel.packets.repairs import REPAIRS, SelectiveRepair, is_repair, repair_named
-from hopflow.checks import choice, flag, instance, number, one_number, whole
+from hopflow.checks import choice, flag, instance, number, one_number, refuse_removed, whole
+from hopflow.tcp_constants import MAX_ACK_DELAY
 from responsefn import DeliveryRule, RateRule
 
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ OWN_BY_DELIVERIES = ("prr", "rack")
 """Recoveries in whose place rules of deliveries have their own, with ``"sack"``."""
 
 
+@refuse_removed(backend="packets run on the compiled engine")
 @dataclass(frozen=True)
 class Packets:
     """Packet-level simulation: every packet and ACK, with sequence numbers and timers.
@@ -76,9 +78,6 @@ class Packets:
         Time constant, s, of the exponential average of the packets in a queue that the law of `DFC` reads:
         when it is read a time t after the last, it moves by t / (count_smoothing + t) of its distance to
         the number. 0: whole packets, as they are. Allowed only where a link has DFC.
-    backend
-        ``"numba"``, or ``"reference"``: a discrete-event simulation in plain Python with the same
-        results, a thousand times slower.
 
     Raises
     ------
@@ -101,7 +100,6 @@ class Packets:
     ack_transmission: bool = True
     ack_delay: float = 0.1
     count_smoothing: float = 0.0
-    backend: str = "numba"
 
     def __post_init__(self) -> None:
         if self.seed is not None:
@@ -116,9 +114,8 @@ class Packets:
         loss = {} if self.loss is None else self.loss
         for name, p in instance("loss", loss, Mapping, "a mapping of links, or None").items():
             one_number(f"loss of {name}", p, at_least=0.0, below=1.0)
-        one_number("ack_delay", self.ack_delay, above=0.0, at_most=0.5, hint="in s")
+        one_number("ack_delay", self.ack_delay, above=0.0, at_most=MAX_ACK_DELAY, hint="in s")
         one_number("count_smoothing", self.count_smoothing, at_least=0.0, at_most=1e5, hint="in s")
-        choice("backend", self.backend, ("numba", "reference"))
         flag("ack_transmission", self.ack_transmission)
         if self.is_ns2 and not self.ack_transmission:
             raise ValueError('ack_transmission = False: must be True with convention="ns2"')

@@ -1,4 +1,4 @@
-"""Plan of a packet-level run, common to both engines: ports, routes and senders of a scenario."""
+"""Plan of a packet-level run, common to the engine and its oracle: ports, routes and senders of a scenario."""
 
 from __future__ import annotations
 
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from dfcmodel.packets.ports import Port
     from dfcmodel.packets.recoveries import LossRecovery
     from dfcmodel.packets.repairs import SelectiveRepair
+    from dfcmodel.packets.watchdogs import Fault, PortWatchdog
 
     Floats = NDArray[np.float64]
 
@@ -93,6 +94,8 @@ class Plan:
         Tick phases in s, (F,); 0 except with ``convention="ns2"``.
     seeds
         Seeds of the random number streams of ports and flows, (P + F,).
+    faults, watchdogs
+        Faults that end, and the watchdogs of ports.
     end, sample, samples, every
         Simulated time in s, sampling interval of the engine in s, number of these, and how many make one of
         the run's; the last one may have fewer.
@@ -119,6 +122,8 @@ class Plan:
     sample: float
     samples: int
     every: int = 1
+    faults: tuple[Fault, ...] = ()
+    watchdogs: tuple[PortWatchdog, ...] = ()
 
     @cached_property
     def recovery_kinds(self) -> tuple[type[LossRecovery], ...]:
@@ -377,6 +382,20 @@ class Plan:
         """Return windows per round trip in slow start and above; 0 where the rule sets a rate, or none."""
         own = not self.paced[f] or _own_pace(self.scenario.flows[f].source)
         return (0.0, 0.0) if own else PACES
+
+    @property
+    def scheduled(self) -> int:
+        """Number of pause messages by faults and of polls of watchdogs that are scheduled before a run."""
+        return len(self.storms()) + len(self.fault_messages()) + len(self.watchdogs)
+
+    def fault_messages(self) -> list[tuple[int, int, int, float, bool]]:
+        """Return messages of faults that end: asking port, port, class, time of effect in s, and whether to pause."""
+        return [
+            (fault.port, q, c, time + way, pause)
+            for fault in self.faults
+            for q, c, way in self.faulty_pauses(fault.port)
+            for time, pause in ((fault.begin, True), (fault.end, False))
+        ]
 
     def storms(self) -> list[tuple[int, int, int, float]]:
         """Return pauses for ever of ports with a fault: asking port, paused one, class, and when they take effect, s."""

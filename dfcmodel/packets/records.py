@@ -1,4 +1,4 @@
-"""Records of a packet-level run, in bins of time; both engines fill the same arrays."""
+"""Records of a packet-level run, in bins of time."""
 
 from __future__ import annotations
 
@@ -6,15 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dfcmodel.network.class_pauses import ALL
-from dfcmodel.network.run_tables import CAUSES, TRIMMED, WAITING
+from dfcmodel.network.run_tables import CAUSES, WAITING
 from dfcmodel.packets.remains import headers_answered, packets_inside, remaining_packets, row_excess
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from dfcmodel.packets.plans import Plan
-    from dfcmodel.packets.reference_receivers import Packet
 
 __all__ = ["Records"]
 
@@ -88,7 +86,7 @@ class Records:
         self.carried, self.waited = np.zeros(H, dtype=np.int64), np.zeros(H)
         self.first_loss, self.finished = np.full(F, np.nan), np.full(F, np.nan)
         self.timeouts, self.loss_events = np.zeros(F, dtype=np.int64), np.zeros(F, dtype=np.int64)
-        self._switched: list[Any] = []  # tables and rows, in order of time
+        self.switch_tables: list[Any] = []  # rows of pauses, in order of time
         self.all_switches = True
         self.switches = np.empty((SWITCHES if plan.pauses[0].size else 0, 5))
         self.total = np.zeros(F)
@@ -113,7 +111,7 @@ class Records:
         """Keep what the compiled engine wrote in ``switches``; nothing more if it had no room for all."""
         self.all_switches &= count <= len(self.switches)
         if count:
-            self._switched.append(self.switches[:count].copy())
+            self.switch_tables.append(self.switches[:count].copy())
 
     @property
     def switched(self) -> NDArray[np.float64]:
@@ -122,11 +120,7 @@ class Records:
         The columns are the time in s, the port that asked for it, 1 for a pause, the port that feeds it and for
         which it is, and the class (ALL: all of them).
         """
-        return np.vstack(self._switched) if self._switched else np.empty((0, 5))
-
-    def switch(self, p: int, now: float, on: bool, feeder: int = ALL, priority: int = ALL) -> None:
-        """Record that port p asked for a pause of a class at a port that feeds it, or for its end."""
-        self._switched.append((now, p, int(on), feeder, priority))
+        return np.vstack(self.switch_tables) if self.switch_tables else np.empty((0, 5))
 
     def take_in(self, arrays: dict[str, Any]) -> None:
         """Copy the remaining records from the arrays of the compiled engine."""
@@ -181,83 +175,3 @@ class Records:
         begins = np.flatnonzero(hops.begins[own])
         times = counts[:, hops.row[own]] * delays[hops.port[own]]
         self.transit[:-1, hops.flow[own[begins]]] = np.add.reduceat(times, begins, axis=1)
-
-    def bin_of(self, time: float) -> int:
-        """Return the index of the sample that contains a time; S for times beyond the end."""
-        return min(int(time * self.scale), self.plan.samples)
-
-    def hop_of(self, packet: Packet) -> int:
-        """Return the index of the hop of a packet or an ACK."""
-        turn = len(self.plan.forward[packet.flow]) + 1
-        return int(self.first_hop[packet.flow]) + packet.hop + (turn if packet.is_ack else 0)
-
-    def drop(self, p: int, packet: Packet, came: float, now: float, cause: int) -> None:  # noqa: ARG002
-        """Record the drop of a packet that arrived at time ``came``, with the place of the cause in `CAUSES`."""
-        self.drops[p] += 1
-        h = self.hop_of(packet)
-        self.lost[self.bin_of(now), h] += 1
-        self.inside[packet.flow] -= 1
-        self.causes[h, cause] += 1
-        if self.causes[h, cause] == 1:
-            self.first_drops[h, cause] = now
-        if not packet.is_ack and np.isnan(self.first_loss[packet.flow]):
-            self.first_loss[packet.flow] = now
-
-    def receive_header(self, packet: Packet, now: float) -> None:
-        """Record a packet of which the header alone has come as dropped where it was cut."""
-        assert packet.trimmed is not None
-        p, h = packet.trimmed
-        self.drops[p] += 1
-        self.lost[self.bin_of(now), h] += 1
-        self.causes[h, TRIMMED] += 1
-        if np.isnan(self.first_drops[h, TRIMMED]):
-            self.first_drops[h, TRIMMED] = now
-        if np.isnan(self.first_loss[packet.flow]):
-            self.first_loss[packet.flow] = now
-
-    def queue(self, p: int, length: int) -> None:
-        """Record the length of a queue."""
-        self.peak[p] = max(self.peak[p], length)
-
-    def transmit(self, p: int, packet: Packet, came: float, now: float) -> None:
-        """Record the start of the transmission of a packet that arrived at time ``came``."""
-        first, last = self.bin_of(came), self.bin_of(now)
-        if first != last:
-            self.waiting[first, p] += 1
-            self.waiting[last, p] -= 1
-        h = self.hop_of(packet)
-        self.started[last, h] += 1
-        self.started[last, h + 1] -= 1
-        self.waited[h] += now - came
-
-    def wait_until(self, p: int, came: float, now: float) -> None:
-        """Record that a packet queued since ``came`` is dropped at time ``now``."""
-        self.waiting[self.bin_of(came), p] += 1
-        self.waiting[self.bin_of(now), p] -= 1
-
-    def wait_on(self, p: int, came: float) -> None:
-        """Record a packet that arrived at time ``came`` and is still queued at the end."""
-        self.waiting[self.bin_of(came), p] += 1
-        self.waiting[-1, p] -= 1
-
-    def deliver(self, f: int, packets: int, now: float) -> None:
-        """Record packets delivered in order."""
-        self.delivered[self.bin_of(now), f] += packets
-        self.total[f] += packets
-        if np.isnan(self.finished[f]) and self.total[f] >= self.sizes[f]:
-            self.finished[f] = now
-
-    def end(self, f: int, size: float, now: float) -> None:
-        """Record that a flow sends ``size`` packets in all, as far as is known now."""
-        self.sizes[f] = size
-        self.deliver(f, 0, now)
-
-    def look(self, n: int, senders: Any) -> None:
-        """Record the state of the senders at the end of sample n."""
-        for f, sender in enumerate(senders):
-            if hasattr(sender, "clock"):  # window senders
-                self.window[n, f] = sender.state.cwnd
-                self.acked[n, f] = sender.acked
-                self.round_trip[n, f] = sender.rtt if sender.rtt > 0.0 else np.nan
-            if hasattr(sender, "timeouts"):
-                self.timeouts[f], self.loss_events[f] = sender.timeouts, sender.loss_events

@@ -10,7 +10,6 @@ from dfcmodel.network.class_pauses import ALL
 from dfcmodel.network.routes import distinct
 from dfcmodel.packets.engine import run_engine
 from dfcmodel.packets.planning import plan_packets
-from dfcmodel.packets.reference import run_reference
 from dfcmodel.packets.remains import dropped_packets, excess_rows
 from dfcmodel.results.at_nodes import AtNodes
 from dfcmodel.results.pauses import intervals_of_pairs
@@ -42,8 +41,7 @@ def simulate_packets(
         scenario, method, duration=duration, sample=sample, jitter=jitter,
         packet_jitter=packet_jitter,
     )  # fmt: skip
-    run = run_reference if method.backend == "reference" else run_engine
-    return trajectory(plan, run(plan), watch.seconds())
+    return trajectory(plan, run_engine(plan), watch.seconds())
 
 
 def plan_scenario(

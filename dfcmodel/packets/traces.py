@@ -13,7 +13,6 @@ from dfcmodel.network.networks import Scenario
 from dfcmodel.packets.engine import trace_engine
 from dfcmodel.packets.kernel.layout import OF_RATE
 from dfcmodel.packets.methods import Packets
-from dfcmodel.packets.reference import trace_reference
 from dfcmodel.packets.simulation import plan_scenario, trajectory
 from hopflow.checks import choice, instance, listed, one_number
 from hopflow.kernels.stopwatch import Stopwatch
@@ -236,8 +235,7 @@ def trace_packets(
     for name in names:
         choice("links", name, list(known))
     watch, ports = Stopwatch(), [known[name] for name in names]
-    trace = trace_reference if method.backend == "reference" else trace_engine
-    records, rows = trace(plan, ports)
+    records, rows = trace_engine(plan, ports)
     run = trajectory(plan, records, watch.seconds())
     return PacketTrace(links=tuple(names), events=_events(plan, rows, ports), run=run)
 

@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from dfcmodel.engine.kernel.law import diffusive_rate
 from dfcmodel.network.buffers import buffer_in_packets
 from dfcmodel.network.disciplines import DFC
+from dfcmodel.theory.feedback_law import diffusive_rate
 from hopflow.checks import choice, number, one_number, whole
 
 if TYPE_CHECKING:

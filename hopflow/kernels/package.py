@@ -9,6 +9,7 @@ anything but the file of the entry is edited.
 
 from __future__ import annotations
 
+import ast
 import functools
 import hashlib
 import importlib
@@ -32,6 +33,7 @@ from hopflow.progress import alone, progress_bar, shown
 __all__ = ["compiled_package", "is_compiled_package", "loop_of"]
 
 JIT = "jit.py"
+PLAIN_JIT = "hopflow.kernels.plain_jit"
 COMPILERS = "compilers.py"
 """What `JIT` imports from this folder; it determines the machine code too."""
 _lock = threading.Lock()
@@ -44,7 +46,8 @@ def compiled_package(name: str) -> types.ModuleType:
     ----------
     name
         Of a package whose modules import each other relatively, and of what they run at import
-        nothing beyond the standard library and NumPy. Its module `jit` names the decorators.
+        nothing beyond the standard library and NumPy. Its module `jit` names the decorators. A module
+        that only imports names from another package is compiled with the text of that module.
 
     Raises
     ------
@@ -116,6 +119,38 @@ def is_compiled_package(name: str, entry: str) -> bool:
     return any((_written(name) / "__pycache__").glob(f"{entry}-*.nbi"))
 
 
+def _text(path: Path) -> str:
+    """Return the text of a module of a package in the compiled copy.
+
+    A module that only imports from another package is replaced by the text of the module that it imports from, so that
+    kernels share constants and functions. Imports from `plain_jit` become imports from the package's `jit`.
+
+    Raises
+    ------
+    ImportError
+        When a module with such an import has anything else.
+    """
+    text = path.read_text(encoding="utf-8")
+    body = ast.parse(text).body
+    outside = [
+        node.module
+        for node in body
+        if isinstance(node, ast.ImportFrom) and node.level == 0 and "." in (node.module or "")
+        if (node.module or "").partition(".")[0] not in sys.stdlib_module_names
+    ]
+    if not outside:
+        return text
+    known = (ast.Expr, ast.ImportFrom, ast.Assign)
+    if len(outside) > 1 or not all(isinstance(node, known) for node in body):
+        msg = f"imports {', '.join(map(str, outside))}: a module of a kernel with such an import must have nothing else"
+        raise ImportError(f"{path}: {msg}")
+    spec = importlib.util.find_spec(str(outside[0]))
+    if spec is None or spec.origin is None:
+        raise ImportError(f"{path}: there is no module {outside[0]!r}")
+    shared = Path(spec.origin).read_text(encoding="utf-8")
+    return shared.replace(f"from {PLAIN_JIT} import", "from .jit import")
+
+
 @functools.cache
 def _written(name: str) -> Path:
     """Return the folder of a package's copy, written unless it is there."""
@@ -123,7 +158,7 @@ def _written(name: str) -> Path:
     if spec is None or not spec.submodule_search_locations:
         raise ImportError(f"there is no package {name!r}")
     source = Path(next(iter(spec.submodule_search_locations)))
-    texts = {path.name: path.read_text(encoding="utf-8") for path in source.glob("*.py")}
+    texts = {path.name: _text(path) for path in source.glob("*.py") if path.name != JIT}
     texts[JIT] = Path(__file__).with_name(JIT).read_text(encoding="utf-8")
     versions = [importlib.metadata.version(each) for each in ("numba", "llvmlite", "numpy")]
     compilers = Path(__file__).with_name(COMPILERS).read_text(encoding="utf-8")

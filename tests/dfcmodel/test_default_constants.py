@@ -14,21 +14,20 @@ import pytest
 import dfcmodel
 from dfcmodel import FIFO, PRRRecovery, takano2006
 from dfcmodel.engine.kernel import retransmission_timer
-from dfcmodel.engine.reference import timers as fluid_timers
 from dfcmodel.network.disciplines import Discipline
-from dfcmodel.packets import reference_senders
 from dfcmodel.packets.kernel import timers as packet_timers
 from dfcmodel.packets.recoveries.base import RecoveryEvent
 from hopflow import mbps
 from tests.default_constants import check_row, check_sources, names, rows
+from tests.oracles.fluid import timers as fluid_timers
+from tests.oracles.packets import senders as reference_senders
 
 TABLE = Path(__file__).with_name("default_constants.csv")
 OTHERS = ("ByteBuffer", "Link", "Flow", "Scenario", "OnOff", "Packets", "Fluid", "SelectiveRepair")
 """Classes with defaults that are not disciplines."""
 NUMERICAL = {
-    "Fluid.steps_per_delay", "Fluid.backend", "Fluid.whole_losses", "Fluid.accuracy",
+    "Fluid.steps_per_delay", "Fluid.whole_losses", "Fluid.accuracy",
     "Fluid.most_steps_per_delay", "Fluid.recovery", "Fluid.contracted", "Packets.phases", "Packets.loss",
-    "Packets.backend",
 }  # fmt: skip
 """How a level computes, and what it is asked for; no paper has them."""
 
@@ -39,7 +38,7 @@ def rtt_samples(first: float, second: float) -> dict[str, tuple[float, float, fl
     clock = reference_senders.Clock(ticks=False, phase=0.0, least=0.0)
     for sample in (first, second):
         clock.measure(sample, 0.0)
-    found["dfcmodel.packets.reference_senders"] = clock.srtt, clock.variance, clock.timeout()
+    found["tests.oracles.packets.senders"] = clock.srtt, clock.variance, clock.timeout()
     s = SimpleNamespace(srtt=0.0, variance=0.0, current=1.0, backoff=1.0, timed_at=0.0)
     for sample in (first, second):
         packet_timers.measure(SimpleNamespace(flow=[s], clock=[sample, *[0.0] * 7]), 0)
@@ -53,7 +52,7 @@ def rtt_samples(first: float, second: float) -> dict[str, tuple[float, float, fl
     for sample in (first, second):
         timer.time(0.0, 0.0)
         timer.hear(0.0, 1.0, sample, 0.0)
-    found["dfcmodel.engine.reference.timers"] = timer.srtt, timer.rttvar, timer.rto
+    found["tests.oracles.fluid.timers"] = timer.srtt, timer.rttvar, timer.rto
     return found
 
 
@@ -93,9 +92,9 @@ def extra_segments_of_prr() -> float:
 
 DERIVED: dict[str, Callable[[], float]] = {
     **dict(rfc_6298()),
-    "dfcmodel.packets.reference_senders::first_timeout": lambda: first_timeout(False),
-    "dfcmodel.packets.reference_senders::first_ns2_timeout": lambda: first_timeout(True),
-    "dfcmodel.packets.reference_senders::smallest_ns2_timeout": smallest_ns2_timeout,
+    "tests.oracles.packets.senders::first_timeout": lambda: first_timeout(False),
+    "tests.oracles.packets.senders::first_ns2_timeout": lambda: first_timeout(True),
+    "tests.oracles.packets.senders::smallest_ns2_timeout": smallest_ns2_timeout,
     "dfcmodel.packets.recoveries.prr::extra_segments": extra_segments_of_prr,
 }
 """Constants that stand inside functions, derived from what these return."""

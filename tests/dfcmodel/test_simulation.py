@@ -1,4 +1,4 @@
-"""Whole runs: conservation, shares, scaling, seeds, and input that `simulate` refuses."""
+"""`simulate` and its methods."""
 
 from __future__ import annotations
 
@@ -7,18 +7,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from dfcmodel import (
-    DFC,
-    Flow,
-    Fluid,
-    Packets,
-    Scenario,
-    chain,
-    simulate,
-    takano2006,
-)
+from dfcmodel import DFC, Flow, Fluid, Packets, Scenario, chain, simulate, takano2006
 from hopflow import mbps
 from responsefn import NewReno, WindowRule
+
+# Whole runs: conservation, shares, scaling, seeds, and input that `simulate` refuses.
 
 
 @pytest.mark.parametrize(
@@ -176,3 +169,20 @@ def test_times_may_be_texts() -> None:
     assert len(run.time) == 10
     with pytest.raises(ValueError, match=r"^duration = 'long': must be a number and a unit"):
         simulate(takano2006("1"), duration="long")
+
+
+# Methods of `simulate`: the fluid's parameters.
+
+
+@pytest.mark.parametrize(
+    ("arguments", "part"),
+    [({"steps_per_delay": 0}, "steps_per_delay"), ({"pipe": "fall"}, "pipe")],
+)
+def test_a_wrong_parameter_is_named(arguments, part: str) -> None:
+    with pytest.raises(ValueError, match=part):
+        Fluid(**arguments)
+
+
+def test_the_method_sets_the_step() -> None:
+    run = simulate(takano2006("1"), method=Fluid(steps_per_delay=2), duration=0.01)
+    assert run.step == pytest.approx(0.05e-3)

@@ -7,8 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from dfcmodel import CBR, DFC, Flow, Fluid, Scenario, chain, simulate, takano2006
-from dfcmodel.step_checks import check_step
+from dfcmodel import CBR, DFC, Flow, Fluid, Scenario, chain, check_step, simulate, takano2006
 
 
 def test_first_loss_in_a_fifo_network_does_not_depend_on_the_step() -> None:

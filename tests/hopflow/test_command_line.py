@@ -1,4 +1,4 @@
-"""Every command: examples in its help that parse, JSON, and files checked before any work."""
+"""The command line."""
 
 from __future__ import annotations
 
@@ -10,10 +10,14 @@ import numpy as np
 import pytest
 import typer
 import xarray as xr
+from typer.testing import CliRunner
 
 from hopflow import Status
 from hopflow.command_line import as_json, check_folder, check_output, examples, plain
+from hopflow.kernels import build, loading
 from validation.cli import app
+
+# Every command: examples in its help that parse, JSON, and files checked before any work.
 
 
 def commands(group, *path: str):
@@ -119,3 +123,26 @@ def test_files_are_checked_before_any_work(tmp_path: Path) -> None:
 
 def test_examples_are_paragraphs() -> None:
     assert examples("hopflow claims").endswith("\n\n$ hopflow claims")
+
+
+# ``hopflow cache``: location and size of the compiled kernels, and their removal.
+
+
+def double(x):
+    """Template."""
+    return 2.0 * x
+
+
+def test_the_command_shows_and_clears(tmp_path, monkeypatch):
+    monkeypatch.setenv("HOPFLOW_CACHE_DIR", str(tmp_path / "cache"))
+    loading.folder.cache_clear()
+    try:
+        assert build(double)(1.5) == 3.0
+        shown = CliRunner().invoke(app, ["cache"])
+        assert shown.exit_code == 0
+        assert shown.output.startswith("1 kernels, 0.0 MB kept in ")
+        cleared = CliRunner().invoke(app, ["cache", "--clear"])
+        assert cleared.output.startswith("1 kernels, 0.0 MB removed in ")
+        assert list((tmp_path / "cache").rglob("kernel_*")) == []
+    finally:
+        loading.folder.cache_clear()

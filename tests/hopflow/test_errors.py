@@ -8,7 +8,8 @@ import pickle
 
 import pytest
 
-from hopflow.errors import RuleError, failed_rule, place_of, shown_place
+from hopflow.errors import failed_rule, place_of, shown_place
+from responsefn import RuleError
 
 
 def divides(n):

@@ -1,4 +1,4 @@
-"""Files of a user that hide hopflow's packages."""
+"""Optional packages and lazy imports."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 
 import hopflow
+
+# Files of a user that hide hopflow's packages.
 
 
 @pytest.mark.parametrize(
@@ -24,3 +26,33 @@ def test_a_file_that_hides_a_package_is_named(tmp_path, wanted):
     said = run.stderr.strip().splitlines()[-1]
     expected = "which hides hopflow's package of that name: rename it"
     assert said == f"ImportError: markov is {tmp_path / 'markov.py'}, {expected}"
+
+
+# The package as a whole: light imports, names of the packages above.
+
+LAZY = """
+import sys
+import hopflow
+loaded = [m for m in ("dfcmodel", "markov", "responsefn", "numba", "jax", "scipy") if m in sys.modules]
+print(loaded)
+"""
+
+
+def test_import_is_light_and_names_are_offered():
+    out = subprocess.run([sys.executable, "-c", LAZY], capture_output=True, text=True, check=True)
+    assert out.stdout.strip() == "[]"
+    import markov
+    import responsefn
+
+    assert hopflow.PauseTandem is markov.PauseTandem
+    assert hopflow.Reno is responsefn.Reno
+    assert {*hopflow.__all__, "PauseTandem", "Reno", "takano2006"} <= set(dir(hopflow))
+    with pytest.raises(AttributeError, match="module 'hopflow' has no attribute 'nonsense'"):
+        hopflow.nonsense  # noqa: B018
+
+
+def test_the_packages_are_offered_too():
+    import markov
+
+    assert hopflow.markov is markov
+    assert {"dfcmodel", "markov", "responsefn"} <= set(dir(hopflow))

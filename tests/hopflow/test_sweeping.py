@@ -7,8 +7,8 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
+from hopflow import Interrupted
 from hopflow.grids import Grid, Row
-from hopflow.status import Interrupted
 from hopflow.sweeping import over_grid
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from responsefn import NS2Vegas, catalogue
-from responsefn.responses.dynamics import Event
+from tests.responsefn.events import Event
 from tests.responsefn.rules.published_steps import ACKS, LOSSES, TIMEOUTS
 
 RULES = {repr(rule): rule for rule in (*catalogue("rule").entries, NS2Vegas())}

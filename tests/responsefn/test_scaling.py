@@ -10,7 +10,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import responsefn
-from hopflow.units import mbps, to_mbps
+from hopflow import mbps, to_mbps
 from responsefn import (
     CTCP,
     CUBIC,

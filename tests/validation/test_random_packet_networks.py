@@ -12,10 +12,8 @@ import numpy as np
 import pytest
 
 from dfcmodel import CBR, FIFO, Flow, Link, Packets, Scenario, to_ns2, trace_packets
-from dfcmodel.packets.engine import run_engine
-from dfcmodel.packets.reference import run_reference
-from dfcmodel.packets.simulation import plan_scenario
 from responsefn import NewReno, Reno
+from tests.oracles.engines import plan_scenario, run_engine, run_reference
 from validation.packet_networks import BITS, SAMPLE
 from validation.random_packet_networks import TOPOLOGIES, random_network
 

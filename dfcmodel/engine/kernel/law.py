@@ -1,26 +1,7 @@
-"""The law of diffusion-type flow control, eqs. (1), (2) and (13) of takano2006: its one home.
-
-The engine, its reference, the theory and the JAX model call it, with numbers or arrays.
-"""
+"""The law of diffusion-type flow control: the text of `dfcmodel.theory.feedback_law` in the compiled copy."""
 
 from __future__ import annotations
 
-from typing import Any
-
-from .jit import inlined
+from dfcmodel.theory.feedback_law import diffusive_rate, proportional_share
 
 __all__ = ["diffusive_rate", "proportional_share"]
-
-
-@inlined
-def diffusive_rate(
-    intensity: Any, told_rate: Any, gain: Any, told_backlog: Any, backlog: Any
-) -> Any:
-    """Return alpha r - D/d (n' - n), eq. (2); a node sends what is positive of it."""
-    return intensity * told_rate - gain * (told_backlog - backlog)
-
-
-@inlined
-def proportional_share(capacity: float, wanted: float) -> float:
-    """Return the part of what flows want that each gets of a link, eq. (13)."""
-    return capacity / wanted if wanted > capacity else 1.0

@@ -4,7 +4,7 @@ Time advances in steps h. In each step feedback that is due arrives and sets rat
 what has crossed the last link, senders answer, and every queue is served (arrivals of the step
 included); what exceeds a buffer is dropped from the step's arrivals. Amounts are whole multiples of a
 power of two, so that every sum is exact and no packet is ever created or lost by rounding.
-`engine.reference` computes the same naively.
+`tests.oracles.fluid` computes the same naively.
 """
 
 from __future__ import annotations

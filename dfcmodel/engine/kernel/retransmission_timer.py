@@ -10,10 +10,9 @@ from typing import Any
 from .jit import call_event, compiled, inlined
 from .quantum import TINY
 from .records import ON_TIMEOUT
+from .tcp_constants import MAX_BACKOFF, RTO_DEVIATIONS, RTTVAR_GAIN, SRTT_GAIN
 
 __all__ = ["expire_timer", "restart_timer", "sample_rtt", "sample_timed_packet"]
-
-LARGEST_BACKOFF = 64.0  # RFC 6298, 5.5: the timeout may be bounded
 
 
 @compiled
@@ -22,12 +21,12 @@ def sample_rtt(flow: Any, sample: float, min_rto: float) -> None:
     if flow.srtt == 0.0:  # 2.2: the first sample
         flow.srtt = sample
         flow.rttvar = 0.5 * sample
-    else:  # 2.3: beta = 1/4, alpha = 1/8
-        flow.rttvar += 0.25 * (abs(sample - flow.srtt) - flow.rttvar)
-        flow.srtt += 0.125 * (sample - flow.srtt)
+    else:  # 2.3
+        flow.rttvar += RTTVAR_GAIN * (abs(sample - flow.srtt) - flow.rttvar)
+        flow.srtt += SRTT_GAIN * (sample - flow.srtt)
     flow.backoff = 1.0
     flow.timed_seq = -1.0
-    flow.rto = max(min_rto, flow.srtt + 4.0 * flow.rttvar)  # 2.4
+    flow.rto = max(min_rto, flow.srtt + RTO_DEVIATIONS * flow.rttvar)  # 2.4
 
 
 @inlined
@@ -60,5 +59,5 @@ def expire_timer(flow: Any, events: Any, now: float) -> None:
     flow.partial_ack_seen = 0
     flow.dup_acks = 0.0
     flow.timed_seq = -1.0
-    flow.backoff = min(LARGEST_BACKOFF, 2.0 * flow.backoff)  # RFC 6298, 5.5
+    flow.backoff = min(MAX_BACKOFF, 2.0 * flow.backoff)  # RFC 6298, 5.5
     restart_timer(flow, now)  # RFC 6298, 5.6

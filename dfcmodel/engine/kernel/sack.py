@@ -10,10 +10,9 @@ from typing import Any
 
 from .jit import compiled
 from .quantum import TINY
+from .tcp_constants import DUP_THRESH
 
 __all__ = ["advance_sack", "first_is_lost", "start_sack"]
-
-THRESHOLD = 3.0
 
 
 @compiled
@@ -35,9 +34,9 @@ def first_is_lost(flow: Any, holes: Any, ack: Any) -> bool:
     duplicates of an earlier one, in the recovery that has just ended.
     """
     beyond = ack.rcv_max - flow.snd_una
-    if beyond < THRESHOLD or flow.snd_una < flow.recover - TINY:  # RFC 6675, 5.1: after a timeout
+    if beyond < DUP_THRESH or flow.snd_una < flow.recover - TINY:  # RFC 6675, 5.1: after a timeout
         return False
-    return bool(beyond - missing_below(flow, holes, ack.rcv_max) >= THRESHOLD - TINY)
+    return bool(beyond - missing_below(flow, holes, ack.rcv_max) >= DUP_THRESH - TINY)
 
 
 @compiled
@@ -67,7 +66,7 @@ def advance_sack(flow: Any, holes: Any, ack: Any) -> None:
     if flow.lost_in_pipe == 1:  # a partial ACK stands for a packet resent and the lost one
         flow.pipe = max(0.0, flow.pipe - min(ack.acks, ack.advancing))
         return
-    end = ack.rcv_max - THRESHOLD
+    end = ack.rcv_max - DUP_THRESH
     while flow.sack_scanned + 1.0 <= end:
         hole = holes[flow.holes_at + (flow.sack_scanned & flow.holes_mask)]
         if hole.extent > 0.0:

@@ -20,11 +20,10 @@ from .quantum import TINY, quantize
 from .records import ON_ACK, ON_LOSS, ON_MARK, ON_MARKED_WINDOW, ON_SINGLE_ACK, RENO, SACK, TAHOE
 from .retransmission_timer import expire_timer, restart_timer, sample_timed_packet
 from .sack import advance_sack, first_is_lost, start_sack
+from .tcp_constants import DUP_THRESH, OLD_INITIAL_RTO
 
 __all__ = ["send", "send_fast_path"]
 
-DUPLICATE_THRESHOLD = 3.0  # RFC 5681, 3.2
-FIRST_TIMEOUT = 3.0  # s, before the first sample of the round-trip time
 CLOCK = 1.0 - 1e-9
 """Factor of the round-trip time of a single ACK: rounding never makes a round shorter than it."""
 LARGEST_GROWTH = 0.125
@@ -191,7 +190,7 @@ def transmit(
     if room <= 0.0:
         return True
     if flow.deadline == math.inf:
-        flow.deadline = now + max(min_rto, FIRST_TIMEOUT)
+        flow.deadline = now + max(min_rto, OLD_INITIAL_RTO)
     if flow.timed_seq < 0.0 and flow.snd_nxt >= flow.snd_max - TINY:
         flow.timed_seq = flow.snd_nxt
         flow.timed_at = now
@@ -226,7 +225,7 @@ def send(
         False when the emission log is full.
     """
     acks, new_acks, marked = ack.acks, 0.0, 0.0
-    below_threshold = flow.dup_acks < DUPLICATE_THRESHOLD
+    below_threshold = flow.dup_acks < DUP_THRESH
     advances = False
     resend = False
     if acks > 0.0:
@@ -244,7 +243,7 @@ def send(
             limited = min(1.0, math.floor(duplicates + TINY)) if below_threshold else 0.0
         else:
             flow.dup_acks += duplicates
-            if flow.dup_acks < DUPLICATE_THRESHOLD:
+            if flow.dup_acks < DUP_THRESH:
                 limited = math.floor(flow.dup_acks + TINY)
             elif flow.snd_una > flow.recover + TINY:  # else of losses that were acted on
                 resend = enter_recovery(flow, holes, events, now, ack)
@@ -273,7 +272,7 @@ def resend_lost(
     """
     advance_sack(flow, holes, ack)
     window = min(flow.cwnd, flow.max_window)
-    end = max(flow.snd_una, ack.rcv_max - DUPLICATE_THRESHOLD)
+    end = max(flow.snd_una, ack.rcv_max - DUP_THRESH)
     if ack.acks == 0.0:
         end = flow.snd_una
     while flow.sack_next + 1.0 <= end and window - flow.pipe >= 1.0:

@@ -47,8 +47,8 @@ def plan_pool(
     """
     instance("scenario", scenario, Scenario)
     method = Packets() if method is None else instance("method", method, Packets)
-    if method.is_ns2 or method.backend != "numba":
-        raise ValueError(f'method = {method!r}: must have convention="standard", backend="numba"')
+    if method.is_ns2:
+        raise ValueError(f'method = {method!r}: must have convention="standard"')
     size = one_number("size", size, above=0.0, hint="in packets")
     within = one_number("within", within, at_least=1e-9, at_most=1e5, hint="in s")
     step = within / 100 if sample is None else one_number("sample", sample, above=0.0, hint="in s")

@@ -12,6 +12,7 @@ FREE, USED, OUT, FAULT, STREAM, SWITCHED = 0, 1, 2, 3, 4, 5  # places in `counte
 CROWDED, ALARM = 6, 7  # 1: arrays should grow; number of packets in use from which they should
 TRACED = 8  # rows of `trace` that are in use
 WRONG = 9  # one more than a flow whose recovery returned what cannot be; 0: none
+DETECTED = 10  # rows of `detected` that are in use
 GONE = -2  # number of a free row
 PLACES = 5  # a place in the order, shifted by so much: the row of `port` that has its bit
 PLACE = 31  # and of the place: which bit it is

@@ -1,7 +1,7 @@
 """What has been sent and not yet been reported: samples of the delivery rate, and losses, for rules that see them.
 
 A ring of records per flow, in the order of sending; paths keep that order. A packet is lost once one that was
-sent later is acknowledged and it is not. The reference is `dfcmodel.packets.reference_deliveries`.
+sent later is acknowledged and it is not. The oracle is `tests.oracles.packets.deliveries`.
 """
 
 from __future__ import annotations

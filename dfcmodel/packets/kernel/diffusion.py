@@ -1,7 +1,7 @@
 """Diffusion-type flow control (takano2006): a lane per flow, each with a rate that feedback sets.
 
 A packet leaves its lane for a credit of 1, which grows at the lane's rate; an empty lane has a credit of 1 at
-most. The law itself is that of `dfcmodel.engine.kernel.law`, which this package cannot import.
+most. The law itself is that of `dfcmodel.theory.feedback_law`.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from typing import Any
 from .buffers import taken_by
 from .calendar_queue import push
 from .jit import compiled, inlined
+from .law import diffusive_rate, proportional_share
 from .layout import int64
 
 __all__ = [
@@ -20,12 +21,10 @@ __all__ = [
     "SEND_FEEDBACK",
     "adjust",
     "begin_of",
-    "diffusive_rate",
     "enter_rated",
     "exchange",
     "largest_credit",
     "leave_rated",
-    "proportional_share",
     "read_count",
     "ready_at",
     "receive_feedback",
@@ -40,20 +39,6 @@ SEND_FEEDBACK, RECEIVE_FEEDBACK = -6, -7
 REPORTS = (
     1 << 22
 )  # smallest key of reports after `pauses.RENEWALS`: at equal times feedback arrives before
-
-
-@inlined
-def diffusive_rate(
-    intensity: float, told_rate: float, gain: float, told_backlog: float, backlog: float
-) -> float:
-    """Return alpha r - D/d (n' - n), takano2006, eq. (2)."""
-    return intensity * told_rate - gain * (told_backlog - backlog)
-
-
-@inlined
-def proportional_share(capacity: float, wanted: float) -> float:
-    """Return the part of what flows want that each gets of a link, takano2006, eq. (13)."""
-    return capacity / wanted if wanted > capacity else 1.0
 
 
 @inlined

@@ -11,12 +11,10 @@ from typing import Any
 from .deliveries import discard_sent, report_deliveries
 from .jit import compiled
 from .recovery import NEWLY_LOST, ON_ACK_IN_RECOVERY, UNREPAIRED, recover
+from .tcp_constants import OLD_INITIAL_RTO
 from .timers import back_off, set_timer
 
 __all__ = ["open_connection", "resend_syn"]
-
-SYN_LOST_RTO = 3.0
-"""Retransmission timeout, s, of the first data after a SYN was sent again (RFC 6298, 5.7)."""
 
 
 @compiled
@@ -31,7 +29,7 @@ def open_connection(net: Any, senders: Any, f: int, e: int) -> None:
     s.not_ect = s.samples * (1 - s.accurate)
     if s.timeouts > 0:
         s.cwnd = 1.0  # RFC 5681, 3.1: the initial window after a lost SYN or SYN-ACK
-        s.current = SYN_LOST_RTO
+        s.current = OLD_INITIAL_RTO  # RFC 6298, 5.7
         s.backoff = 1.0
         set_timer(net, senders, f)
     if s.samples == 1:

@@ -34,6 +34,7 @@ __all__ = [
     "leave_lane",
     "longest_lane",
     "overflow",
+    "unlink_lane",
     "wait_on",
 ]
 
@@ -116,6 +117,24 @@ def longest_lane(net: Any, p: int) -> int:
 
 
 @inlined
+def unlink_lane(net: Any, p: int, c: int) -> None:
+    """Remove a lane that has become empty from the round-robin list of its level."""
+    lane = net.lane
+    level = lane[net.port[p].lane + lane[c].level]
+    before = -1
+    j = level.first
+    while j != c:
+        before = j
+        j = lane[j].next
+    if before < 0:
+        level.first = lane[c].next
+    else:
+        lane[before].next = lane[c].next
+    if level.last == c:
+        level.last = before
+
+
+@inlined
 def overflow(net: Any, senders: Any, records: Any, p: int, time: float) -> None:
     """Drop the first packet of the longest lane."""
     lane = net.lane
@@ -130,18 +149,7 @@ def overflow(net: Any, senders: Any, records: Any, p: int, time: float) -> None:
     port.bytes -= taken
     it.bytes -= taken
     if it.count == 0:
-        level = lane[port.lane + it.level]
-        before = -1
-        j = level.first
-        while j != c:
-            before = j
-            j = lane[j].next
-        if before < 0:
-            level.first = it.next
-        else:
-            lane[before].next = it.next
-        if level.last == c:
-            level.last = before
+        unlink_lane(net, p, c)
     discard(net, senders, records, p, e, time, BUFFER_FULL)
 
 

@@ -51,8 +51,10 @@ __all__ = [
     "SAMPLE",
     "SEEN",
     "SENDER",
+    "STORM",
     "TIMES",
     "TRACE",
+    "WATCHDOG",
     "Network",
     "Records",
     "Senders",
@@ -119,7 +121,7 @@ PORT = np.dtype(
         (
             "plain",
             "i4",
-        ),  # 1: without manager, random loss and trace, and with room for a packet; with lanes see `plain_lanes`
+        ),  # 1: without manager, random loss and trace, and with room for a packet; with lanes see `plain_lanes`; -1 less its first watchdog, if it has any
         ("by_turns", "i4"),  # lanes by deficit round robin: BY_FLOW, BY_CLASS
         ("manager", "i4"),  # of its lanes: see `managers`
         ("bytes", "f8"),  # that wait: in its lanes, or where the buffer counts bytes
@@ -206,6 +208,33 @@ FEEDER = np.dtype(
     align=True,
 )
 """What a port pauses: a port that feeds it, or a class of traffic over one (PFC counts the packets of each)."""
+
+WATCHDOG = np.dtype(
+    [
+        ("first", "f8"),  # time of its first poll, s
+        ("period", "f8"),  # between polls, s
+        ("least", "f8"),  # paused time of an interval from which on it is bad, s
+        ("since", "f8"),  # when the pauses were last looked at, s
+        ("spent", "f8"),  # paused time of the present interval up to then, s
+        ("polls", "i8"),
+        ("port", "i4"),
+        ("lane", "i4"),  # that of its class; -1: all
+        ("next", "i4"),  # next watchdog of the port; -1: none
+        ("bad_polls", "i4"),  # consecutive bad intervals that declare a storm
+        ("good_polls", "i4"),  # consecutive others that end it
+        ("streak", "i4"),  # how many there were of the present kind
+        ("paused", "i4"),  # 1: its lane is paused
+        ("dropping", "i4"),  # 1: it has declared a storm, which is not over
+        ("row", "i4"),  # of `STORM`: the last one
+    ],
+    align=True,
+)
+"""A watchdog of a port or of a class of traffic at it."""
+
+STORM = np.dtype(
+    [("declared", "f8"), ("restored", "f8"), ("dropped", "i8"), ("watchdog", "i8")], align=True
+)
+"""A storm that a watchdog declared, s; nan: it is not over."""
 
 DIFFUSIVE = np.dtype(
     [
@@ -592,6 +621,8 @@ class Network(NamedTuple):
     lane: Any  # LANE
     diffusive: Any  # DIFFUSIVE, a row per lane; one row without DFC
     feeder: Any  # FEEDER
+    watchdog: Any  # WATCHDOG
+    detected: Any  # STORM
     feedback: Any  # (K, 2) lanes that are reported about, and those that it is reported to
     ring: Any  # start times of waiting packets, a ring per port without lanes
     block: Any  # (N, 6) SACK blocks of ACKs; one row where no sender uses them

@@ -70,6 +70,7 @@ from .ports import (
     AT_RANDOM,
     BUFFER_FULL,
     BY_MANAGER,
+    BY_WATCHDOG,
     INTERFACE,
     LANES,
     drop,
@@ -96,6 +97,7 @@ from .sources import (
 from .telemetry import report_telemetry, write_record
 from .timers import CHECK, END, NOW, STOP, WINDOW
 from .trimming import cut_packet
+from .watchdogs import POLL, is_discarded, observe_all, poll
 
 __all__ = [
     "depart",
@@ -307,6 +309,9 @@ def enqueue(net: Any, senders: Any, records: Any, u: int, e: int) -> bool:
     it = net.packet[e]
     time = it.time
     h = int64(it.hop)
+    if port.plain < 0 and is_discarded(net, records, u, int64(net.hop[h].lane), time):
+        drop(net, senders, records, u, e, time, time, BY_WATCHDOG)
+        return False
     lose = (
         port.loss > 0.0
         and it.hop < senders.flow[it.flow].turn
@@ -395,11 +400,16 @@ def process_next(
         net.bucket[port.at + (b & port.mask)].head = packet[e].next
         port.count -= 1
         if packet[e].number <= SEND_FEEDBACK:
-            exchange(net, u, e)
+            if packet[e].number == POLL:
+                poll(net, senders, records, e)
+            else:
+                exchange(net, u, e)
         elif packet[e].number == RENEW:
             renew(net, records, u, e)
         elif packet[e].number <= PAUSE:
             obey(net, u, e)
+            if port.plain < 0:
+                observe_all(net, u, time)
             queued = port.waiting > 0 and port.paused == 0 and port.free < time
         elif enqueue(net, senders, records, u, e):
             sent = e
@@ -456,7 +466,7 @@ def process_port_window(
 def next_of_switch(net: Any, u: int, now: float, end: float) -> tuple[int, float]:
     """Return which port has the next event of a window among those that count packets together, and when; -1: none.
 
-    Events at equal times come in the order of their keys, departures last, as in the reference engine.
+    Events at equal times come in the order of their keys, departures last, as in the oracle.
     """
     found = -1
     least = end

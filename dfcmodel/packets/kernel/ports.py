@@ -18,6 +18,7 @@ __all__ = [
     "AT_RANDOM",
     "BUFFER_FULL",
     "BY_MANAGER",
+    "BY_WATCHDOG",
     "admit",
     "count_starts",
     "count_waiting",
@@ -31,7 +32,12 @@ __all__ = [
     "travel",
 ]
 
-BUFFER_FULL, BY_MANAGER, AT_RANDOM = 0, 1, 2  # causes of drops: columns of ``causes``
+BUFFER_FULL, BY_MANAGER, AT_RANDOM, BY_WATCHDOG = (
+    0,
+    1,
+    2,
+    3,
+)  # causes of drops: columns of ``causes``
 FIFO, EARLY, LANES, INTERFACE = 0, 1, 2, 3  # kinds of ports
 LATEST = (
     1.0 - 2.0**-48

@@ -14,12 +14,11 @@ from .jit import inlined
 from .layout import ARRIVED, BLIND, CLASSES, DUE, OF_RATE, SACK, int64
 from .ns2 import is_ns2
 from .repairs import GO_BACK_N, SELECTIVE, take_in_order
+from .tcp_constants import MAX_SACK_BLOCKS
 from .timers import ACK_DELAY, NOW, schedule
 from .trimming import CUT, receive_header
 
 __all__ = ["answer_late", "deliver", "receive_data", "report"]
-
-MOST_BLOCKS = 3
 
 
 @inlined
@@ -74,7 +73,7 @@ def report(net: Any, senders: Any, e: int, f: int, number: int) -> int:
         told = 1
     kept = 0
     n = 0
-    while n < s.blocks and told < MOST_BLOCKS and received[f, 2 * n + 1] <= s.seen + 1:
+    while n < s.blocks and told < MAX_SACK_BLOCKS and received[f, 2 * n + 1] <= s.seen + 1:
         a = received[f, 2 * n]
         b = received[f, 2 * n + 1]
         if not (left <= a and right >= b):
@@ -91,7 +90,7 @@ def report(net: Any, senders: Any, e: int, f: int, number: int) -> int:
         kept += 1
         n += 1
     if number > last:
-        kept = min(kept, MOST_BLOCKS - 1)
+        kept = min(kept, MAX_SACK_BLOCKS - 1)
         for k in range(kept, 0, -1):
             received[f, 2 * k] = received[f, 2 * k - 2]
             received[f, 2 * k + 1] = received[f, 2 * k - 1]

@@ -1,6 +1,6 @@
 """TCP senders: what all loss recoveries share, with window rules and recoveries called by address.
 
-Sequence numbers are those of RFC 9293, in packets. The reference (`dfcmodel.packets.reference_senders`) has a class for
+Sequence numbers are those of RFC 9293, in packets. The oracle (`tests.oracles.packets.senders`) has a class for
 each of the recoveries in plain Python.
 """
 

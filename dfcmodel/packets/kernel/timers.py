@@ -8,6 +8,7 @@ from .calendar_queue import push, take
 from .jit import inlined
 from .layout import CLASSES
 from .ns2 import SHORTEST_TIMEOUT, is_ns2, measure_ticks, restart_estimate
+from .tcp_constants import MAX_BACKOFF, MAX_RTO, RTO_DEVIATIONS, RTTVAR_GAIN, SRTT_GAIN
 
 __all__ = ["STOP", "back_off", "measure", "schedule", "set_timer", "timeout_span", "wake_at"]
 
@@ -17,14 +18,13 @@ NOW, END, CHECK = 0, 1, 2  # indices in `clock`: event time, end of window, next
 LEAST, JITTER = 4, 5  # minimum timeout, upper end of the random packet delay; 3 is that of `ns2`
 ACK_DELAY = 6  # longest delay of an ACK
 WINDOW = 7  # where the next window begins
-MOST_TIMER = 60.0
 
 
 @inlined
 def timeout_span(senders: Any, f: int) -> float:
     """Return the retransmission timeout, s: at least the least one, at most 60 s (RFC 6298, 2.4, 2.5 and 5.5)."""
     s = senders.flow[f]
-    span = min(max(s.current, senders.clock[LEAST]) * s.backoff, MOST_TIMER)
+    span = min(max(s.current, senders.clock[LEAST]) * s.backoff, MAX_RTO)
     return max(span, SHORTEST_TIMEOUT if is_ns2(senders) else 0.0)
 
 
@@ -41,16 +41,16 @@ def measure(senders: Any, f: int) -> None:
         s.srtt = rtt  # RFC 6298, 2.2
         s.variance = 0.5 * rtt
     else:
-        s.variance += 0.25 * (abs(rtt - s.srtt) - s.variance)  # 2.3: beta = 1/4
-        s.srtt += 0.125 * (rtt - s.srtt)  # alpha = 1/8
-    s.current = s.srtt + 4.0 * s.variance
+        s.variance += RTTVAR_GAIN * (abs(rtt - s.srtt) - s.variance)  # 2.3
+        s.srtt += SRTT_GAIN * (rtt - s.srtt)
+    s.current = s.srtt + RTO_DEVIATIONS * s.variance
 
 
 @inlined
 def back_off(senders: Any, f: int) -> None:
     """Double the timeout (RFC 6298, 5.5)."""
     s = senders.flow[f]
-    if s.backoff < 64.0 or timeout_span(senders, f) < MOST_TIMER:
+    if s.backoff < MAX_BACKOFF or timeout_span(senders, f) < MAX_RTO:
         s.backoff *= 2.0
     restart_estimate(senders, f)
 

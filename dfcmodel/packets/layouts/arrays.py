@@ -42,6 +42,7 @@ from dfcmodel.packets.layouts.senders import (
     wake_all,
 )
 from dfcmodel.packets.layouts.units import lay_out_units
+from dfcmodel.packets.layouts.watchdogs import begin_watchdogs, lay_out_watchdogs
 from dfcmodel.packets.recoveries.compilation import EXCHANGED
 from dfcmodel.packets.repairs import SelectiveRepair
 
@@ -142,13 +143,15 @@ def lay_out(plan: Plan, signatures: tuple[RuleSignature, ...], spare: int = 1) -
                 *(plan.jitter, plan.method.ack_delay, 0.0),
             ]
         ),
-        "counters": np.array([-1, 0, 0, 0, 0, 0, 0, alarm, 0, 0], dtype=np.int64),
+        "counters": np.array([-1, 0, 0, 0, 0, 0, 0, alarm, 0, 0, 0], dtype=np.int64),
     }
     arrays.update(lay_out_programs(plan, size, len(hop)))
     arrays.update(agents)
+    arrays.update(lay_out_watchdogs(plan, arrays))
     wake_all(plan, arrays)
     begin_stops(plan, arrays)
     begin_storms(plan, arrays)
+    begin_watchdogs(plan, arrays)
     begin_clocks(clocks, arrays)
     return Layout(arrays, ahead, most)
 
@@ -156,7 +159,8 @@ def lay_out(plan: Plan, signatures: tuple[RuleSignature, ...], spare: int = 1) -
 def trace_ports(arrays: dict[str, Any], ports: Sequence[int], spare: int) -> None:
     """Have the packets at some ports kept in ``trace``, which has room for those of a window."""
     port_rows, rows = arrays["port"], list(ports)
-    port_rows["traced"][rows], port_rows["plain"][rows] = 1, 0
+    port_rows["traced"][rows] = 1
+    port_rows["plain"][rows] = np.minimum(port_rows["plain"][rows], 0)
     arrays["trace"] = np.zeros(ROWS * spare, TRACE)
 
 

@@ -61,7 +61,7 @@ def _most_messages(plan: Plan) -> float:
         return 0.0
     ways = plan.delays[feeder] + plan.signalling[own]
     messages = 3.0 + ways * (plan.bits[feeder] + plan.bits[own]) / (8.0 * HEADER)
-    return len(plan.storms()) + float(messages.sum())
+    return plan.scheduled + float(messages.sum())
 
 
 def outstanding(plan: Plan) -> NDArray[np.int64]:
@@ -77,7 +77,7 @@ def outstanding(plan: Plan) -> NDArray[np.int64]:
 
 def first_elements(plan: Plan, spare: int, most: int) -> tuple[int, int]:
     """Return how many packets there are at first, at most ``most``, and from how many in use on they should grow."""
-    begin = 8 * len(plan.forward) + 8 * len(plan.clocks) + 4 * len(plan.storms()) + ELEMENTS
+    begin = 8 * len(plan.forward) + 8 * len(plan.clocks) + 4 * plan.scheduled + ELEMENTS
     return (most, NEVER) if begin * spare >= most else (begin * spare, begin * spare // 2)
 
 

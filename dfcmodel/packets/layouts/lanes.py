@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from dfcmodel.network.disciplines import Discipline
     from dfcmodel.packets.plans import Plan
 
-__all__ = ["begin_storms", "lay_out_feeders", "lay_out_lanes"]
+__all__ = ["begin_storms", "class_lanes", "lay_out_feeders", "lay_out_lanes"]
 
 KINDS = (Fair, Priority, DFC, PFC, DualPI2, SwitchProgram)
 """Disciplines with several lanes, or one in order of ranks; others have one."""
@@ -98,7 +98,7 @@ def _set_managed(
     """Set the lane that a manager of one class sees, where there is one."""
     given = plan.by_discipline(lambda each: getattr(each, "managed", None) is not None)
     chosen = np.flatnonzero(given).tolist()
-    lanes = _class_lanes(plan, hop, lane) if chosen else {}
+    lanes = class_lanes(plan, hop, lane) if chosen else {}
     for p in chosen:
         rule: Any = plan.ports[p].discipline
         port_rows["managed"][p] = lanes.get((p, rule.managed), NO_LANE)
@@ -124,7 +124,7 @@ def lay_out_feeders(
     whole = _lay_out_pauses(plan, port_rows)
     if not plan.under(PFC):
         return whole
-    rows = _class_lanes(plan, hop, lane)
+    rows = class_lanes(plan, hop, lane)
     return np.concatenate([whole, _lay_out_ingresses(plan, port_rows, hop, rows, len(whole))])
 
 
@@ -201,7 +201,7 @@ def _limits(rule: Discipline) -> tuple[float, float]:
     return (rule.xoff, rule.xon) if isinstance(rule, PFC) else (0.0, 0.0)
 
 
-def _class_lanes(plan: Plan, hop: NDArray[Any], lane: NDArray[Any]) -> dict[tuple[int, int], int]:
+def class_lanes(plan: Plan, hop: NDArray[Any], lane: NDArray[Any]) -> dict[tuple[int, int], int]:
     """Return the lanes of classes at the ports that can be paused by class."""
     by_class = plan.by_discipline(lambda each: isinstance(each, PFC))
     of_host = plan.at_senders[plan.hops.port] & (plan.classes != CONTROL)
@@ -216,17 +216,17 @@ def _class_lanes(plan: Plan, hop: NDArray[Any], lane: NDArray[Any]) -> dict[tupl
 
 
 def begin_storms(plan: Plan, arrays: dict[str, Any]) -> None:
-    """Schedule the pauses of ports with a fault, which never end."""
+    """Schedule the pauses of ports with a fault, and the ends of those that end."""
     from dfcmodel.packets.kernel.calendar_queue import push, take
-    from dfcmodel.packets.kernel.pauses import PAUSE
+    from dfcmodel.packets.kernel.pauses import PAUSE, RESUME
 
-    storms = plan.storms()
+    storms = [(*storm, True) for storm in plan.storms()] + plan.fault_messages()
     if not storms:
         return
     net = calendar_of(arrays)
-    lanes = _class_lanes(plan, arrays["hop"], arrays["lane"])
-    for p, q, priority, time in storms:
+    lanes = class_lanes(plan, arrays["hop"], arrays["lane"])
+    for p, q, priority, time, pause in storms:
         e = take(net)
-        net.packet[e].number, net.packet[e].flow = PAUSE, q
+        net.packet[e].number, net.packet[e].flow = PAUSE if pause else RESUME, q
         net.packet[e].hop = lanes.get((q, priority), -1)
         push(net, e, int(net.port[q].queue), time, -1 - p)

@@ -20,6 +20,7 @@ from dfcmodel.packets.layouts.units import Calendar, calendar_of
 from dfcmodel.packets.plans import ENDLESS
 from dfcmodel.packets.recoveries import recovery_named
 from hopflow.kernels import build
+from hopflow.tcp_constants import INITIAL_RTO, OLD_INITIAL_RTO
 from responsefn import DeliveryRule, RateRule, WindowRule
 from responsefn.responses.rule_compilation import numbers_of
 from responsefn.responses.rule_events import RuleSignature, parameters_at, signature_of
@@ -122,7 +123,7 @@ def _set_row(
                         ("deadline", math.inf), ("alarm", math.inf), ("next_loss", math.inf), ("min_rtt", math.inf),
                         ("newest_sent", -math.inf), ("ack_due", math.inf), ("pending", -1), ("held_until", math.inf), ("off_at", math.inf),
                         ("first_loss", math.nan), ("finished", math.nan),
-                        ("current", 3.0 if ns2 else 1.0), ("variance", 4800.0 if ns2 else 0.0),
+                        ("current", OLD_INITIAL_RTO if ns2 else INITIAL_RTO), ("variance", 4800.0 if ns2 else 0.0),
                         ("recovery", BLIND), ("rule", -1), ("fin", -1),
                         ("most", given.max_window)):  # fmt: skip
         row[name] = value

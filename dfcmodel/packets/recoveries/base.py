@@ -11,7 +11,6 @@ from hopflow.checks import one_number
 
 __all__ = [
     "ACTIONS",
-    "DUP_THRESH",
     "EVENTS",
     "MAX_OWN_FIELDS",
     "READ_ONLY",
@@ -27,8 +26,6 @@ __all__ = [
     "set_alarm",
 ]
 
-DUP_THRESH = 3.0
-"""Duplicate ACKs that indicate a loss (RFC 5681, 3.2)."""
 EVENTS = ("on_duplicate_ack", "on_ack", "on_timeout", "on_report", "on_alarm")
 SENDER_FIELDS = (
     "cwnd", "ssthresh", "snd_una", "snd_nxt", "snd_max", "recover", "dupacks", "recovering",

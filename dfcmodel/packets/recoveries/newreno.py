@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from dfcmodel.packets.recoveries.base import (
-    DUP_THRESH,
     LossRecovery,
     grow_window,
     limited_transmit,
@@ -15,6 +14,7 @@ from dfcmodel.packets.recoveries.base import (
 from dfcmodel.packets.recoveries.ns2 import NEWRENO_BURST, is_new_loss
 from dfcmodel.packets.recoveries.reno import enter_fast_recovery
 from hopflow import maximum
+from hopflow.tcp_constants import DUP_THRESH
 
 __all__ = ["NewRenoRecovery"]
 

@@ -6,7 +6,6 @@ import math
 from typing import Any, NamedTuple
 
 from dfcmodel.packets.recoveries.base import (
-    DUP_THRESH,
     limited_transmit,
     reduce_window,
     restart_timer,
@@ -17,13 +16,12 @@ from dfcmodel.packets.recoveries.base import (
 from dfcmodel.packets.recoveries.prr import PRRRecovery, reduce_on_ack
 from dfcmodel.packets.recoveries.sack import leave_recovery
 from hopflow import maximum, minimum
+from hopflow.tcp_constants import DUP_THRESH, INITIAL_PTO
 
 __all__ = ["RackRecovery"]
 
 SHORTEST = 1e-9
 """Shortest alarm, s."""
-FIRST_PROBE = 1.0
-"""Probe timeout without a round-trip time, s (RFC 8985, 7.2)."""
 
 
 class RackRecovery(PRRRecovery):
@@ -139,7 +137,7 @@ def schedule(s: Any, e: Any) -> Any:
     idle = s.snd_una == s.snd_max and s.snd_nxt >= s.size
     if s.recovering == 1.0 or s.sacked > 0.0 or idle or s.tlp_end >= 0.0:
         return set_alarm(s, math.inf)
-    after = FIRST_PROBE
+    after = INITIAL_PTO
     if e.srtt > 0.0:
         after = 2.0 * e.srtt
     flight = maximum(s.snd_max - s.snd_una, minimum(s.size - s.snd_una, s.cwnd))

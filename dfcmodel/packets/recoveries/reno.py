@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from dfcmodel.packets.recoveries.base import (
-    DUP_THRESH,
     LossRecovery,
     grow_window,
     limited_transmit,
@@ -14,6 +13,7 @@ from dfcmodel.packets.recoveries.base import (
     retransmit,
 )
 from dfcmodel.packets.recoveries.ns2 import is_new_loss
+from hopflow.tcp_constants import DUP_THRESH
 
 __all__ = ["RenoRecovery", "enter_fast_recovery"]
 

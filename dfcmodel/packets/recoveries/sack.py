@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from dfcmodel.packets.recoveries.base import (
-    DUP_THRESH,
     LossRecovery,
     limited_transmit,
     reduce_window,
@@ -13,6 +12,7 @@ from dfcmodel.packets.recoveries.base import (
     retransmit,
 )
 from dfcmodel.packets.recoveries.ns2 import cleared_recover, is_new_loss
+from hopflow.tcp_constants import DUP_THRESH
 
 __all__ = ["SackRecovery", "enter_recovery", "is_repaired", "leave_recovery"]
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from dfcmodel.packets.recoveries.base import (
-    DUP_THRESH,
     LossRecovery,
     limited_transmit,
     reduce_window,
     restart_timer,
 )
 from dfcmodel.packets.recoveries.ns2 import is_new_loss
+from hopflow.tcp_constants import DUP_THRESH
 
 __all__ = ["TahoeRecovery"]
 

@@ -6,9 +6,9 @@ import math
 from typing import Any, ClassVar, NamedTuple
 
 from hopflow.checks import one_number
+from hopflow.tcp_constants import INITIAL_WINDOW
 from responsefn.responses.references import Reference
 from responsefn.rules.deliveries.bbr_model import (
-    INITIAL,
     congestion_signals,
     control,
     full_pipe,
@@ -67,9 +67,9 @@ class BBR(DeliveryRule):
         recovering: whether loss recovery was on; round_lost, recovery_round: for the end of Startup by loss.
         """
 
-        cwnd: float = INITIAL
+        cwnd: float = INITIAL_WINDOW
         ssthresh: float = math.inf
-        pacing_rate: float = 2.77 * INITIAL / 1e-3
+        pacing_rate: float = 2.77 * INITIAL_WINDOW / 1e-3
         mode: float = 0.0
         bw_now: float = 0.0
         bw_before: float = 0.0

@@ -8,8 +8,9 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from hopflow.tcp_constants import INITIAL_WINDOW
+
 __all__ = [
-    "INITIAL",
     "congestion_signals",
     "control",
     "full_pipe",
@@ -22,7 +23,7 @@ STARTUP, DRAIN, DOWN, CRUISE, REFILL, UP, PROBE_RTT = 0.0, 1.0, 2.0, 3.0, 4.0, 5
 """States of the draft's Sect. 5.1; DOWN to UP are those of ProbeBW."""
 INIT, REFILLING, STARTING, FEEDBACK, STOPPING = 0.0, 1.0, 2.0, 3.0, 4.0
 """What acknowledgements tell of a probe for bandwidth (ack_phase)."""
-INITIAL, LEAST = 10.0, 4.0
+LEAST = 4.0
 """InitialCwnd (RFC 6928) and MinPipeCwnd, packets."""
 
 
@@ -33,7 +34,7 @@ def bandwidth(s: Any) -> Any:
 
 def inflight(s: Any, gain: Any) -> Any:
     """Return a multiple of the bandwidth-delay product, at least one send quantum, packets (Sect. 5.6.4.2)."""
-    product = INITIAL
+    product = INITIAL_WINDOW
     if s.min_rtt < math.inf:
         product = gain * bandwidth(s) * s.min_rtt
     quantum = max(2.0, min(s.pacing_rate * 1e-3, 43.0))
@@ -78,7 +79,7 @@ def steeper(s: Any) -> Any:
 
 def target_inflight(s: Any) -> Any:
     """Return the bandwidth-delay product, or the window where that is less, packets."""
-    product = bandwidth(s) * s.min_rtt if s.min_rtt < math.inf else INITIAL
+    product = bandwidth(s) * s.min_rtt if s.min_rtt < math.inf else INITIAL_WINDOW
     return min(product, s.cwnd)
 
 
@@ -233,7 +234,7 @@ def round_trip_time(s: Any, q: Any, e: Any) -> Any:
     """Update the least round-trip time; enter and leave ProbeRTT (Sect. 5.3.4)."""
     expired = e.time > s.probe_rtt_min_stamp + q.probe_rtt_interval
     if s.min_rtt == math.inf:  # InitPacingRate, once the round-trip time is known
-        s = s._replace(pacing_rate=q.startup_gain * INITIAL / e.rtt)
+        s = s._replace(pacing_rate=q.startup_gain * INITIAL_WINDOW / e.rtt)
     if e.rtt < s.probe_rtt_min_delay or expired:
         s = s._replace(probe_rtt_min_delay=e.rtt, probe_rtt_min_stamp=e.time)
     if s.probe_rtt_min_delay < s.min_rtt or e.time > s.min_rtt_stamp + q.min_rtt_window:
@@ -269,7 +270,7 @@ def round_trip_time(s: Any, q: Any, e: Any) -> Any:
 
 def probe_rtt_window(s: Any) -> Any:
     """Return the window of ProbeRTT, half of the product, packets."""
-    product = 0.5 * bandwidth(s) * s.min_rtt if s.min_rtt < math.inf else INITIAL
+    product = 0.5 * bandwidth(s) * s.min_rtt if s.min_rtt < math.inf else INITIAL_WINDOW
     return max(product, LEAST)
 
 
@@ -300,7 +301,7 @@ def control(s: Any, q: Any, e: Any) -> Any:
     most = inflight(s._replace(pacing_rate=pacing), times)  # SetSendQuantum follows SetPacingRate
     if s.full_bw_reached > 0.0:
         cwnd = min(cwnd + e.acked, most)
-    elif cwnd < most or e.delivered < INITIAL:
+    elif cwnd < most or e.delivered < INITIAL_WINDOW:
         cwnd += e.acked
     cwnd = max(cwnd, LEAST)
     cap = math.inf

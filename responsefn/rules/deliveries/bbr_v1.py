@@ -6,13 +6,14 @@ import math
 from typing import Any, ClassVar, NamedTuple
 
 from hopflow.checks import one_number
+from hopflow.tcp_constants import INITIAL_WINDOW
 from responsefn.responses.references import Reference
 from responsefn.rules.deliveries.delivery_rule import DeliveryRule
 
 __all__ = ["BBRv1"]
 
 STARTUP, DRAIN, PROBE_BW, PROBE_RTT = 0.0, 1.0, 2.0, 3.0
-INITIAL, LEAST, AT_ONCE = 10.0, 4.0, 3.0
+LEAST, AT_ONCE = 4.0, 3.0
 """InitialCwnd, MinPipeCwnd and what is added for sending in bursts (3 send quanta), packets."""
 
 
@@ -59,9 +60,9 @@ class BBRv1(DeliveryRule):
         best, second, third with their rounds: largest rates of ever shorter parts of the window.
         """
 
-        cwnd: float = INITIAL
+        cwnd: float = INITIAL_WINDOW
         ssthresh: float = math.inf
-        pacing_rate: float = 2.0 / math.log(2.0) * INITIAL / 1e-3
+        pacing_rate: float = 2.0 / math.log(2.0) * INITIAL_WINDOW / 1e-3
         mode: float = 0.0
         best: float = 0.0
         best_round: float = 0.0
@@ -174,7 +175,7 @@ def bottleneck(s: Any, q: Any, e: Any, rate: Any) -> Any:
 def inflight(s: Any, q: Any, gain: Any) -> Any:
     """Return a multiple of the bandwidth-delay product and what is sent at once, packets."""
     if s.min_rtt == math.inf:
-        return INITIAL
+        return INITIAL_WINDOW
     more = q.probe_packets if s.mode == PROBE_BW and s.cycle_index == 0.0 else 0.0
     return gain * s.best * s.min_rtt + AT_ONCE + more
 
@@ -227,7 +228,7 @@ def round_trip_time(s: Any, q: Any, e: Any) -> Any:
     """Update the least round-trip time; enter and leave ProbeRTT."""
     expired = e.time > s.min_rtt_stamp + q.min_rtt_window
     if s.min_rtt == math.inf:  # the first pacing rate, once the round-trip time is known
-        s = s._replace(pacing_rate=q.high_gain * INITIAL / e.rtt)
+        s = s._replace(pacing_rate=q.high_gain * INITIAL_WINDOW / e.rtt)
     if e.rtt <= s.min_rtt or expired:
         s = s._replace(min_rtt=e.rtt, min_rtt_stamp=e.time)
     if s.mode != PROBE_RTT and expired:
@@ -277,7 +278,7 @@ def control(s: Any, q: Any, e: Any) -> Any:
     else:
         if s.filled_pipe > 0.0:
             cwnd = min(cwnd + e.acked, most)
-        elif cwnd < most or e.delivered < INITIAL:
+        elif cwnd < most or e.delivered < INITIAL_WINDOW:
             cwnd += e.acked
         cwnd = max(cwnd, LEAST)
     if s.mode == PROBE_RTT:

@@ -6,6 +6,7 @@ import math
 from typing import Any, ClassVar, NamedTuple
 
 from hopflow.checks import choice, one_number
+from hopflow.tcp_constants import INITIAL_WINDOW
 from responsefn.responses.references import Reference
 from responsefn.rules.deliveries.delivery_rule import DeliveryRule
 
@@ -55,7 +56,7 @@ class Copa(DeliveryRule):
         of seconds; low_1 to low_5, high_1 to high_4: least and largest of round trips; lossy: a loss in this one.
         """
 
-        cwnd: float = 10.0
+        cwnd: float = INITIAL_WINDOW
         ssthresh: float = math.inf
         pacing_rate: float = 1e9
         srtt: float = 0.0

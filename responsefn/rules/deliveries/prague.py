@@ -6,6 +6,7 @@ import math
 from typing import Any, ClassVar, NamedTuple
 
 from hopflow.checks import one_number
+from hopflow.tcp_constants import INITIAL_WINDOW
 from responsefn.responses.references import Reference
 from responsefn.rules.deliveries.delivery_rule import DeliveryRule
 
@@ -46,9 +47,9 @@ class Prague(DeliveryRule):
         averaged, until when the window does not fall again, s.
         """
 
-        cwnd: float = 10.0
+        cwnd: float = INITIAL_WINDOW
         ssthresh: float = math.inf
-        pacing_rate: float = 2.0 * 10.0 / 1e-3
+        pacing_rate: float = 2.0 * INITIAL_WINDOW / 1e-3
         alpha: float = 1.0
         marks: float = 0.0
         packets: float = 0.0

@@ -6,6 +6,7 @@ import math
 from typing import Any, ClassVar, NamedTuple
 
 from hopflow.checks import one_number
+from hopflow.tcp_constants import INITIAL_WINDOW
 from responsefn.responses.references import Reference
 from responsefn.rules.deliveries.delivery_rule import DeliveryRule
 
@@ -63,10 +64,10 @@ class Swift(DeliveryRule):
     class State(NamedTuple):
         """Whole window in packets, pacing in packets/s; the window itself; when it last fell, RTT, in s; timeouts."""
 
-        cwnd: float = 10.0
+        cwnd: float = INITIAL_WINDOW
         ssthresh: float = math.inf
         pacing_rate: float = UNPACED
-        window: float = 10.0
+        window: float = INITIAL_WINDOW
         fell: float = -math.inf
         rtt: float = 0.0
         timeouts: float = 0.0

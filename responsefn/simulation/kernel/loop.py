@@ -12,7 +12,8 @@ from __future__ import annotations
 import math
 
 from .jit import call_event, entry, inlined
-from .records import DUPLICATES, ON_ACK, ON_LOSS, ON_TIMEOUT, RECORD
+from .records import ON_ACK, ON_LOSS, ON_TIMEOUT, RECORD
+from .tcp_constants import DUP_THRESH
 
 __all__ = ["apply", "expire", "first_due", "hear", "measure", "record", "run", "schedule", "send"]
 
@@ -91,7 +92,7 @@ def hear(events, flow, f, now, sent_at, back_at, path, wrong):
     while n <= k:
         if back_at[f, n & mask] < math.inf:
             s.after -= 1
-        elif s.after < DUPLICATES:
+        elif s.after < DUP_THRESH:
             break
         else:
             s.flight -= 1

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 
 __all__ = [
-    "DUPLICATES",
     "FLOW",
     "MAX_PARAMETERS",
     "MAX_STATE",
@@ -24,8 +23,6 @@ MAX_STATE, MAX_PARAMETERS = 16, 16
 """Numbers that a window rule may have; see `responsefn.responses.rule_events`."""
 RECORD = 5
 """Entries of the record of a wrong window before the state (`rule_checks.raise_wrong`)."""
-DUPLICATES = 3
-"""Packets delivered after a lost one that tell of it."""
 
 
 def _fields(kind: type[Any], names: str) -> list[tuple[str, type[Any]]]:

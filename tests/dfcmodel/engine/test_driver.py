@@ -22,8 +22,8 @@ from dfcmodel import (
     takano2006,
 )
 from dfcmodel.engine import driver
-from dfcmodel.engine.plans import compile_scenario
 from responsefn import Reno, WindowRule
+from tests.oracles.engines import compile_scenario
 
 
 def test_a_long_run_in_blocks_is_the_same(monkeypatch) -> None:

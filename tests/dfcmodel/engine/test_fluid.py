@@ -23,6 +23,7 @@ from dfcmodel import (
 from dfcmodel.engine.kernel import tcp_sender
 from hopflow import mbps, ms
 from responsefn import CUBIC, NewReno, Reno
+from tests.oracles.engines import plain_simulate
 
 RATE, DELAY = 1e3, 1e-2
 
@@ -149,10 +150,10 @@ def test_sack_differs_from_the_packets_sack1_by_what_counts_as_in_flight(
     as much to 3 %. By RFC 6675 the sender sends more in its recovery.
     """
     packets = simulate(one_flow(SelectiveReno(), buffer=buffer), Packets(seed=1))
-    method = Fluid(recovery="sack", backend="python")
-    standard = simulate(one_flow(buffer=buffer), method, sample=0.01)
+    method = Fluid(recovery="sack")
+    standard = plain_simulate(one_flow(buffer=buffer), method, sample=0.01)
     monkeypatch.setattr(tcp_sender, "advance_sack", keep_lost_in_pipe)
-    sack1 = simulate(one_flow(buffer=buffer), method, sample=0.01)
+    sack1 = plain_simulate(one_flow(buffer=buffer), method, sample=0.01)
     assert sack1.delivered[0, -1] == pytest.approx(packets.delivered[0, -1], rel=0.01)
     for run in (standard, sack1):
         assert run.lost.sum() == pytest.approx(packets.lost.sum(), rel=0.03)

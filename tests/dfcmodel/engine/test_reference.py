@@ -32,10 +32,12 @@ from dfcmodel import (
     simulate,
     takano2006,
 )
-from dfcmodel.engine import driver, layouts, link_tables, plans, reference
+from dfcmodel.engine import driver, layouts, link_tables, plans
 from dfcmodel.engine.plans import compile_scenario, finest_quantum
-from dfcmodel.engine.reference.runs import Run
 from responsefn import DCQCN, DCTCP, NewReno, RateRule, Reno, Tahoe, WindowRule
+from tests.oracles.engines import ENGINES
+from tests.oracles.fluid import runs as reference
+from tests.oracles.fluid.runs import Run
 
 LINK = {"rate": 2000.0, "delay": 2e-3, "buffer": 12.0}
 
@@ -254,7 +256,9 @@ def test_naive_reference_agrees(name: str, sort: str, long_memories: None) -> No
     """Through losses, marks, pauses, recovery and timeouts, with every discipline and source."""
     host = hosts_of(name)[-1 if sort == "rates" else 0]
     run = assert_agree(crossing(DISCIPLINES[name], SOURCES[sort], host))
-    if host == "direct":
+    if name == "pause ecn" and sort == "tcp":  # marks keep TCP from losses: its windows are cut
+        assert np.diff(run.flows[:, :, 2], axis=0).min() < -1.0
+    elif host == "direct":
         assert run.lost.sum() > 1.0
     if name in ("pause", "quanta", "pfc"):
         assert len(run.switches) > 1
@@ -405,9 +409,7 @@ def test_a_port_that_fails_within_a_step_is_that_of_the_reference(rule) -> None:
 def test_uncompiled_kernel_agrees_to_the_last_bit(name: str) -> None:
     """Through losses, recovery and timeouts: every sum is exact."""
     scenario = crossing(DISCIPLINES[name], (NewReno(), Reno(), CBR(1500.0)), "unshaped")
-    fast, slow = (
-        simulate(scenario, duration=0.15, method=Fluid(backend=b)) for b in ("numba", "python")
-    )
+    fast, slow = (run(scenario, duration=0.15, method=Fluid()) for run in ENGINES)
     assert fast.lost.sum() > 0
     for key in ("in_transit", "delivered", "window", "backlog", "lost", "queued", "peak_queue"):
         np.testing.assert_array_equal(getattr(fast, key), getattr(slow, key), err_msg=key)

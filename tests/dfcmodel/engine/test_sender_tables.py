@@ -23,11 +23,12 @@ from dfcmodel import (
     chain,
     simulate,
 )
-from dfcmodel.engine import driver, reference
+from dfcmodel.engine import driver
 from dfcmodel.engine.kernel import tcp_receiver, tcp_sender
-from dfcmodel.engine.plans import compile_scenario
 from hopflow import maximum, minimum
 from responsefn import TIMELY, NewReno, Vegas, WindowRule, catalogue
+from tests.oracles.engines import compile_scenario, plain_simulate
+from tests.oracles.fluid import runs as reference
 
 RATE, DELAY = 1e4, 5e-3
 
@@ -145,7 +146,7 @@ def test_every_rule_of_the_catalogue_is_a_source(rule: WindowRule, discipline: A
     scenario = one_flow(rule, "unshaped", rate=2000.0, buffer=10.0, discipline=discipline)
     cross = Flow("cross", (2, 3), CBR(500.0), start=0.01, host="unshaped")
     scenario = replace(scenario, flows=(*scenario.flows, cross), min_rto=0.05)
-    run = simulate(scenario, duration=0.25, sample=0.01, method=Fluid(backend="python"))
+    run = plain_simulate(scenario, duration=0.25, sample=0.01, method=Fluid())
     assert run.imbalance.max() == 0.0
     for values in (run.window, run.queued, run.in_transit, run.lost, run.backlog):
         assert np.isfinite(values).all()

@@ -31,6 +31,7 @@ from dfcmodel.network.disciplines import Discipline
 from hopflow import maximum, mbps, where
 from responsefn import AIMD, CUBIC, DCQCN, DCTCP, NewReno, RateRule, Reno, Vegas, WindowRule
 from responsefn.responses.rule_events import signature_of
+from tests.oracles.engines import ENGINES
 
 
 def star(sources, discipline: Discipline, rate: float, delay: float, **changes) -> Scenario:
@@ -182,7 +183,7 @@ def test_dcqcn_senders_share_without_losses(roce) -> None:
 def test_uncompiled_senders_agree_to_the_last_bit() -> None:
     sources = [DCQCN(timer=1e-3, additive=500.0), DCTCP(), Counting(), NewReno()]
     scenario = star(sources, RampMarking(3.0, 30.0, 0.1), 1e4, 1e-3, access=1e-3, duration=0.1)
-    fast, slow = (simulate(scenario, method=Fluid(2, backend=b)) for b in ("numba", "python"))
+    fast, slow = (run(scenario, method=Fluid(2)) for run in ENGINES)
     assert fast.queued[-1].max() > 3.0
     for key in ("in_transit", "delivered", "window", "rate", "queued", "loss_events"):
         np.testing.assert_array_equal(getattr(fast, key), getattr(slow, key), err_msg=key)
@@ -243,6 +244,6 @@ def test_rules_of_time_and_round_trip_time_are_told_them_in_this_order(rule) -> 
     """The compiled engine and the same code as plain Python, to rounding."""
     links = (Link("a", "b", 1000.0, 5e-3, 20), Link("b", "c", 500.0, 5e-3, 20))
     scenario = Scenario("one", links, (Flow("f", "abc", rule, 100.0),), duration=1.5)
-    one, other = (simulate(scenario, Fluid(backend=each)) for each in ("numba", "python"))
+    one, other = (run(scenario, Fluid()) for run in ENGINES)
     np.testing.assert_allclose(one.window, other.window, rtol=1e-9)
     assert np.ptp(one.window) > 5.0

@@ -7,10 +7,21 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from dfcmodel import CBR, RED, Flow, Fluid, Link, Packets, Scenario, ensemble, share_intervals
+from dfcmodel import (
+    CBR,
+    RED,
+    Ensemble,
+    Flow,
+    Fluid,
+    Link,
+    Packets,
+    Scenario,
+    ensemble,
+    share_intervals,
+)
 from dfcmodel.levels.accuracies import measured_accuracies
-from dfcmodel.results.ensembles import Ensemble, mean_interval
 from responsefn import NewReno
+from tests.dfcmodel.intervals import student_interval
 
 RATE = 1000.0
 LINKS = (
@@ -56,7 +67,7 @@ def test_shares_are_goodput_over_the_rate_since_a_time(packets: Ensemble) -> Non
     ]
     of_runs = np.array([[sum(each) / RATE, each[1] / RATE] for each in goodput])
     np.testing.assert_allclose(found["share"], of_runs.mean(axis=0), rtol=1e-9)
-    low, high = mean_interval(of_runs)
+    low, high = student_interval(of_runs)
     np.testing.assert_allclose(found["by_chance"], (high - low) / 2)
     assert found["high"].sel(group="both") <= 1.0
 

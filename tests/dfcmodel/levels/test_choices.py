@@ -1,4 +1,4 @@
-"""`choose_level` and ``method="auto"``: what decides, and what the result says."""
+"""Which level to use, and the measurements that decide it."""
 
 from __future__ import annotations
 
@@ -24,8 +24,11 @@ from dfcmodel import (
     takano2006,
 )
 from dfcmodel.levels.choices import fluid_work, measured, packet_work
+from dfcmodel.levels.measured_tables import measured_rows
 from responsefn import CUBIC, NewReno
 from tests.dfcmodel.levels.conftest import by_input
+
+# `choose_level` and ``method="auto"``: what decides, and what the result says.
 
 
 def crowded(flows: int, window: float, duration: float = 1e4) -> Scenario:
@@ -146,3 +149,16 @@ def test_wrong_arguments_are_refused(refused, bottleneck) -> None:
     refused(["method", "'fastest'"], lambda: simulate(bottleneck, "fastest"))
     for name in ("duration", "affordable", "tolerance"):
         refused([name], lambda name=name: choose_level(bottleneck, **{name: -1.0}))
+
+
+# Tables of measurements that the package brings.
+
+
+@pytest.mark.parametrize("name", ["accuracies.csv", "measured.csv"])
+def test_rows_are_complete_and_have_no_comments(name: str) -> None:
+    rows = measured_rows(name)
+    assert len(rows) >= 2
+    for row in rows:
+        assert all(row.values())
+        assert not any(value.startswith("#") for value in row.values())
+        assert row.keys() == rows[0].keys()

@@ -9,8 +9,18 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from dfcmodel import CBR, Flow, Fluid, Link, Packets, Scenario, ensemble, simulate, takano2006
-from dfcmodel.levels.choices import choose_level
+from dfcmodel import (
+    CBR,
+    Flow,
+    Fluid,
+    Link,
+    Packets,
+    Scenario,
+    choose_level,
+    ensemble,
+    simulate,
+    takano2006,
+)
 from dfcmodel.levels.costs import check_cost, predicted_seconds
 from responsefn import NewReno
 

@@ -1,14 +1,20 @@
-"""Explanation: tables, orders, texts."""
+"""Explanations of the gap between levels, their contributions and instances."""
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from dfcmodel import Explanation
-from dfcmodel.results.ensembles import mean_interval
+from dfcmodel import Explanation, Fluid, Packets, takano2006
+from dfcmodel.levels.contributions import in_order, shapley_values
+from dfcmodel.levels.instances import Runs, checked_runs, refuse_one_level
+from tests.dfcmodel.intervals import student_interval
+from tests.dfcmodel.levels.conftest import by_input
+
+# Explanation: tables, orders, texts.
 
 
 def test_the_table_leads_from_the_bare_fluid_to_packets(explanation: Explanation) -> None:
@@ -21,9 +27,9 @@ def test_the_table_leads_from_the_bare_fluid_to_packets(explanation: Explanation
 
 def test_intervals_are_students_over_the_runs(explanation: Explanation) -> None:
     data = explanation.to_xarray(level=0.9)
-    low, high = mean_interval(explanation.contributions, 0.9)
-    np.testing.assert_array_equal(data["contribution"].sel(estimate="low"), low)
-    np.testing.assert_array_equal(data["contribution"].sel(estimate="high"), high)
+    low, high = student_interval(explanation.contributions, 0.9)  # sums in another order
+    np.testing.assert_allclose(data["contribution"].sel(estimate="low"), low, rtol=1e-12)
+    np.testing.assert_allclose(data["contribution"].sel(estimate="high"), high, rtol=1e-12)
 
 
 def test_an_order_of_ones_own_leaves_the_rest_as_it_is(explanation: Explanation) -> None:
@@ -45,7 +51,7 @@ def test_the_text_says_what_is_left(explanation: Explanation) -> None:
     assert len(lines) == len(explanation.quantities)
     for q, line in enumerate(lines):
         rest = explanation.contributions[:, explanation.parts.index("unexplained"), q]
-        low, high = mean_interval(rest)
+        low, high = student_interval(rest)
         assert line.endswith("cannot be told from 0" if low <= 0.0 <= high else "is not explained")
         assert f"{rest.mean():+.3g}" in line
     assert all(name in explanation._repr_html_() for name in ("share of near", "data:image/png"))
@@ -72,3 +78,61 @@ def test_bars_lead_from_one_level_to_the_other(explanation: Explanation) -> None
 
 def test_an_unknown_quantity_is_refused(refused, explanation: Explanation) -> None:
     refused(["quantity", "'delay'"], lambda: explanation.plot(quantity="delay"))
+
+
+# Shapley values: the axioms that define them, and a game with a known answer.
+
+
+@pytest.mark.parametrize("n", [0, 1, 3, 5])
+def test_contributions_add_up_whatever_the_interactions(n: int) -> None:
+    values = np.random.default_rng(n).normal(size=(2**n, 3, 2))
+    for found in (shapley_values(values), in_order(values, list(range(n))[::-1])):
+        assert found.shape == (n, 3, 2)
+        np.testing.assert_allclose(found.sum(axis=0), values[-1] - values[0], atol=1e-14)
+
+
+def test_shapley_values_are_the_mean_over_all_orders() -> None:
+    values = np.random.default_rng(7).normal(size=16)
+    orders = [in_order(values, order) for order in itertools.permutations(range(4))]
+    np.testing.assert_allclose(shapley_values(values), np.mean(orders, axis=0), atol=1e-14)
+
+
+def test_the_glove_game() -> None:
+    """Two left gloves and one right one: 1/6, 1/6, 4/6 (Shapley and Shubik 1969)."""
+    worth = [float(bool(subset & 0b100 and subset & 0b011)) for subset in range(8)]
+    np.testing.assert_allclose(shapley_values(np.array(worth)), [1 / 6, 1 / 6, 4 / 6])
+
+
+def test_what_changes_nothing_gets_nothing() -> None:
+    one = np.random.default_rng(3).normal(size=4)
+    values = np.array([one[subset & 0b11] for subset in range(8)])
+    assert shapley_values(values)[2] == 0.0
+
+
+# Random instances: the same at both levels, different from run to run.
+
+
+def test_starts_are_delayed_and_differ_between_runs(bottleneck) -> None:
+    runs = Runs(3, seed=1, duration=1.0, sample=0.01, jitter=0.5)
+    found = [runs.instance(bottleneck, seeds) for seeds in runs.seeds()]
+    starts = [flow.start for scenario, _ in found for flow in scenario.flows]
+    assert len(set(starts)) == 6
+    assert all(0.0 <= start <= 0.5 for start in starts)
+    assert len({seed for _, seed in found}) == 3
+    assert runs.instance(bottleneck, runs.seeds()[1]) == found[1]
+
+
+def test_defaults_follow_the_scenario(bottleneck) -> None:
+    given = {"runs": 2, "seed": 0, "since": 0.0}
+    runs = checked_runs(bottleneck, Fluid(), **given, duration=None, jitter=None)
+    assert (runs.duration, runs.jitter) == (1.0, bottleneck.base_rtt(bottleneck.flows[0]))
+    short = checked_runs(bottleneck, Fluid(), **given, duration=1e-3, jitter=None)
+    assert (short.jitter, short.sample) == (1e-3, 2e-3 / 4)  # no shorter than a step
+
+
+def test_what_one_level_cannot_run_is_refused(bottleneck) -> None:
+    refuse_one_level(bottleneck, Packets(loss={"near->router": 0.0}))
+    with pytest.raises(ValueError, match="both levels"):
+        refuse_one_level(by_input(takano2006("1")), Packets())
+    with pytest.raises(ValueError, match="loss"):
+        refuse_one_level(bottleneck, Packets(loss={"near->router": 0.1}))

@@ -1,4 +1,4 @@
-"""Dependencies of buffers beside those of paths that networkx lists one by one, and cycles beside all of them."""
+"""Which buffers wait for which: dependencies, shortest paths, cycles."""
 
 from __future__ import annotations
 
@@ -8,13 +8,16 @@ from typing import Any
 import networkx as nx
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
-from dfcmodel.lossless import Route, torus
+from dfcmodel.lossless import Dependencies, Route, cycle_searches, dragonfly, shortest_paths, torus
 from dfcmodel.lossless.buffer_dependencies import (
-    Dependencies,
     dependencies_of_routes,
     dependencies_of_shortest_paths,
 )
+from dfcmodel.lossless.shortest_paths import ShortestPaths, numbers_of_ends
+
+# Dependencies of buffers beside those of paths that networkx lists one by one, and cycles beside all of them.
 
 
 def arcs(found: Dependencies) -> set[tuple[Any, Any]]:
@@ -96,3 +99,119 @@ def test_wrong_routes_are_refused(routes: list, said: str) -> None:
     graph = nx.DiGraph([(0, 1), (1, 2)])
     with pytest.raises(ValueError, match=said):
         dependencies_of_routes(graph, routes)
+
+
+# Minimal cycles beside networkx's, by the compiled search and by plain Python.
+
+
+def strong(nodes: int, p: float, seed: int) -> sp.csr_matrix:
+    """Return a random graph of which every vertex lies on a cycle."""
+    graph = nx.gnp_random_graph(nodes, p, seed=seed, directed=True)
+    part = max(nx.strongly_connected_components(graph), key=len)
+    return sp.csr_matrix(nx.to_scipy_sparse_array(graph.subgraph(part)))
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_each_vertex_is_tried_and_no_cycle_has_a_chord(seed: int) -> None:
+    waits = strong(40, 0.06, seed)
+    graph = nx.DiGraph(waits)
+    found = list(cycle_searches.minimal_cycles(waits))
+    assert len({frozenset(cycle) for cycle in found}) == len(found) <= waits.shape[0]
+    for cycle in found:
+        assert nx.DiGraph(graph.subgraph(cycle)).number_of_edges() == len(cycle)
+        assert all(graph.has_edge(a, b) for a, b in itertools.pairwise([*cycle, cycle[0]]))
+
+
+def test_the_compiled_search_gives_the_same_cycles(monkeypatch: pytest.MonkeyPatch) -> None:
+    waits = strong(60, 0.08, 1)
+    plain = list(cycle_searches.minimal_cycles(waits))
+    monkeypatch.setattr(cycle_searches, "INTERPRETED", 0)
+    assert list(cycle_searches.minimal_cycles(waits)) == plain
+
+
+def test_a_shortest_cycle_is_as_long_as_the_distances_say() -> None:
+    waits = strong(40, 0.06, 2)
+    graph = nx.DiGraph(waits)
+    before, queue, cycle = np.full(waits.shape[0], -1), *np.empty((2, waits.shape[0]), dtype=int)
+    for vertex in graph:
+        length = cycle_searches.close_cycle(
+            waits.indptr, waits.indices, vertex, before, queue, cycle
+        )
+        back = nx.single_source_shortest_path_length(graph.reverse(copy=False), vertex)
+        assert length == 1 + min(dict(back)[v] for v in graph.successors(vertex))
+        assert (before == -1).all()
+
+
+def test_all_cycles_of_a_dragonfly_are_listed() -> None:
+    """As many closed walks of four and five buffers as matrix powers count; a cycle for each buffer at most."""
+    found = dependencies_of_shortest_paths(dragonfly(8, 2))
+    cyclic = found.cyclic()
+    waits = sp.csr_matrix(found.waits[cyclic][:, cyclic])
+    cycles = list(found.cycles())
+    assert 0 < len(cycles) <= len(cyclic)
+    assert {v for cycle in cycles for v in cycle} <= set(cyclic.tolist())
+    power, walks = waits, {}
+    for length in range(2, 8):
+        power = sp.csr_matrix(power @ waits)
+        walks[length] = int(power.diagonal().sum())
+    shortest = min(map(len, cycles))
+    assert walks[shortest] > 0
+    assert all(walks[length] == 0 for length in range(2, shortest))
+
+
+# Ends of traffic, and consecutive links of shortest paths between them.
+
+
+def test_each_pair_of_links_has_a_shortest_path_over_it() -> None:
+    """Beside networkx's lengths of shortest paths."""
+    graph = torus([4, 3])
+    nodes, paths = list(graph), ShortestPaths(graph, None)
+    assert paths.waits.nnz > 0
+    for i, j in zip(*paths.waits.nonzero(), strict=True):
+        path = [nodes[v] for v in paths.path(i, j)]
+        assert len(path) - 1 == nx.shortest_path_length(graph, path[0], path[-1])
+        links = list(itertools.pairwise(path))
+        first, second = ((nodes[paths.tail[k]], nodes[paths.head[k]]) for k in (i, j))
+        assert (first, second) in itertools.pairwise(links)
+
+
+@pytest.mark.parametrize("interpreted", [10**9, pytest.param(0, marks=pytest.mark.slow)])
+def test_dependencies_are_those_of_all_shortest_paths_of_shortest_paths(
+    monkeypatch, interpreted
+) -> None:
+    """Beside networkx's list of them, on random graphs with some nodes as ends; as Python and compiled."""
+    monkeypatch.setattr(shortest_paths, "INTERPRETED", interpreted)
+    for seed in range(5):
+        graph = nx.gnp_random_graph(14, 0.2, seed=seed, directed=True)
+        ends = list(graph)[: 14 - 2 * seed]
+        paths, wanted = ShortestPaths(graph, ends), set()
+        for a, b in itertools.permutations(ends, 2):
+            if nx.has_path(graph, a, b):
+                for path in nx.all_shortest_paths(graph, a, b):
+                    wanted.update(zip(path, path[1:], path[2:], strict=False))
+        found = {
+            (int(paths.tail[i]), int(paths.head[i]), int(paths.head[j]))
+            for i, j in zip(*paths.waits.nonzero(), strict=True)
+        }
+        assert found == wanted
+        assert len(wanted) > 10
+
+
+def test_only_ends_send() -> None:
+    """Between two leaves no frame goes from spine to spine."""
+    graph = nx.DiGraph([("a", "s"), ("s", "b"), ("b", "t"), ("t", "a")])
+    assert not dependencies_of_shortest_paths(graph).is_free
+    assert dependencies_of_shortest_paths(graph, ends=["a", "b"]).is_free
+
+
+def test_ends_are_those_given_or_the_nodes_with_hosts_or_all() -> None:
+    graph = nx.DiGraph([("a", "b"), ("b", "c")])
+    np.testing.assert_array_equal(numbers_of_ends(graph, None), [0, 1, 2])
+    np.testing.assert_array_equal(numbers_of_ends(graph, ["c", "a", "c"]), [0, 2])
+    nx.set_node_attributes(graph, {"b": 4, "c": 0}, "hosts")
+    np.testing.assert_array_equal(numbers_of_ends(graph, None), [1])
+
+
+def test_unknown_ends_are_refused() -> None:
+    with pytest.raises(ValueError, match=r"ends\[1\] = 'x': not a node"):
+        dependencies_of_shortest_paths(nx.DiGraph([(0, 1)]), ends=[0, "x"])

@@ -1,4 +1,4 @@
-"""Topologies beside their published counts, and their deadlocks beside what is known of each."""
+"""Fabrics, and topology files."""
 
 from __future__ import annotations
 
@@ -7,8 +7,11 @@ import numpy as np
 import pytest
 
 from benchmarks.many_flows import fat_tree_scenario
-from dfcmodel import Fluid, Packets, simulate
-from dfcmodel.lossless import deadlock, dragonfly, fat_tree, leaf_spine, torus, with_hosts
+from dfcmodel import Fluid, Packets, scenario_schema, simulate
+from dfcmodel.lossless import Route, deadlock, dragonfly, fat_tree, leaf_spine, torus, with_hosts
+from dfcmodel.lossless.topology_files import KEYS, OF_A_SCENARIO, load_topology, read_topology
+
+# Topologies beside their published counts, and their deadlocks beside what is known of each.
 
 
 @pytest.mark.parametrize("k", [2, 4, 6, 8])
@@ -106,3 +109,44 @@ def test_a_thousand_flows_over_a_fat_tree_of_128_hosts_run_in_the_fluid_and_in_p
     # the fluid's ACKs do not queue behind the packets of the other direction: it delivers more
     sent = [run.delivered[:, -1].sum() for run in runs]
     assert sent[1] < sent[0] < 1.5 * sent[1]
+
+
+# Topologies from TOML files.
+
+
+def test_cables_are_links_both_ways_and_flows_are_routes() -> None:
+    graph, routes = read_topology("""
+        cables = [["a", "b"]]
+        links = [{source = "b", target = "c"}]
+        hosts = ["a", "c"]
+        flows = [{path = ["a", "b", "c"], priority = 3}]
+    """)
+    assert sorted(graph.edges) == [("a", "b"), ("b", "a"), ("b", "c")]
+    assert dict(graph.nodes(data="hosts")) == {"a": 1, "b": None, "c": 1}
+    assert routes == [Route(["a", "b", "c"], 3)]
+
+
+def test_a_scenario_is_a_topology() -> None:
+    assert set(scenario_schema()["properties"]) <= {*KEYS, *OF_A_SCENARIO}
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "links, cables: must be given"),
+        ('cables = [["a", "b"]]\nroutes = [["a", "b"]]', "key = 'routes': must be one of 'cables'"),
+        ('cable = [["a", "b"]]', "did you mean 'cables'"),
+        ('cables = [["a"]]', r"cables\[0\] = \['a'\]: must be two nodes"),
+        ("cables = 3", "cables = 3: must be a list"),
+        ('links = [{source = "a"}]', r"links\[0\].*a source and a target"),
+        ('cables = [["a", "b"]]\nhosts = ["c"]', r"hosts\[0\] = 'c': no link"),
+        ('cables = [["a", "b"]]\nflows = [{}]', r"flows\[0\] = \{\}: must have a path"),
+        ('cables = [["a", "b"]]\nflows = [{path = ["a", "b"], priority = 1.5}]', "whole number"),
+    ],
+)
+def test_wrong_files_are_refused_by_key(tmp_path, text: str, said: str) -> None:
+    path = tmp_path / "net.toml"
+    path.write_text(text)
+    with pytest.raises(ValueError, match=said) as error:
+        load_topology(path)
+    assert str(path) in str(error.value)

@@ -1,10 +1,12 @@
-"""Components of a headroom, and its sensitivities."""
+"""Items of the headroom and their tables."""
 
 from __future__ import annotations
 
 import pytest
 
-from dfcmodel import headroom
+from dfcmodel import headroom, headroom_table
+
+# Components of a headroom, and its sensitivities.
 
 
 def test_items_add_up_and_ranges_become_pairs() -> None:
@@ -75,3 +77,29 @@ def test_the_phase_of_the_least_xon_is_less_than_a_frame() -> None:
         parts = {item.name: item.bytes[1] for item in found.xon_items}
         loop = sum(parts.values()) - parts["preambles, gaps and phase"]
         assert 0 <= frames * (4096 + 20) - loop < 4096 + 20 + 1
+
+
+# Headrooms of all ports and cables as a table.
+
+
+def test_table_has_a_row_per_rate_and_a_column_per_cable() -> None:
+    cables = ["5m", ("100m", "300m")]
+    table = headroom_table((each for each in ["100Gbps", "400Gbps"]), cables, cell=192)
+    assert list(table.index) == ["100Gbps", "400Gbps"]
+    assert table.loc["400Gbps", "5m"] == headroom("400Gbps", "5m", cell=192).bytes
+    pair = headroom("400Gbps", ("100m", "300m"), cell=192).bytes
+    assert table.loc["400Gbps", "100m..300m"] == pair
+
+
+@pytest.mark.parametrize(
+    ("rates", "cables", "kind", "message"),
+    [
+        ([], ["5m"], ValueError, "rates = .*at least one"),
+        (["100Gbps"], iter([]), ValueError, "cables = .*at least one"),
+        ("100Gbps", ["5m"], TypeError, "rates = '100Gbps': must be a list"),
+        (["100Gbps"], ["5"], ValueError, "cable = '5'.*one of m, km, ft"),
+    ],
+)
+def test_a_wrong_table_is_refused(rates, cables, kind, message) -> None:
+    with pytest.raises(kind, match=message):
+        headroom_table(rates, cables)

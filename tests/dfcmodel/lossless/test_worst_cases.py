@@ -1,4 +1,4 @@
-"""The worst case against brute force over sizes and orders, and against the packet level."""
+"""Worst cases of headroom, frames that reach them, quantities and links."""
 
 from __future__ import annotations
 
@@ -7,8 +7,34 @@ import math
 import numpy as np
 import pytest
 
-from dfcmodel import CBR, FIFO, Flow, Link, Packets, Pause, PausedLink, Scenario, simulate
+from dfcmodel import (
+    CBR,
+    FIFO,
+    Flow,
+    Link,
+    Packets,
+    Pause,
+    PausedLink,
+    Scenario,
+    search_worst,
+    simulate,
+)
+from dfcmodel.lossless import witness
+from dfcmodel.lossless.quantities import (
+    QUANTUM,
+    RESPONSE_QUANTA,
+    bit_rate,
+    bit_times,
+    both_ends,
+    duration,
+    frame_size,
+    metres,
+    response_time,
+    size_in_bytes,
+)
 from dfcmodel.lossless.worst_cases import largest_burst, largest_drain
+
+# The worst case against brute force over sizes and orders, and against the packet level.
 
 
 @pytest.mark.parametrize("seed", range(12))
@@ -85,3 +111,119 @@ def test_the_packet_level_has_as_many_frames_above_the_threshold() -> None:
         edges += edge
         assert frames_above_in_packets(link) == math.ceil(largest_burst(link).cells / size) + edge
     assert 15 <= edges < 20
+
+
+# Frames that fill a headroom to its last cell, and a search that finds no more.
+
+
+def test_a_thousand_headrooms_are_filled_to_the_last_cell_and_one_less_loses(random_link) -> None:
+    rng = np.random.default_rng(24)
+    for _ in range(1000):
+        link = random_link(rng)
+        found = witness(link)
+        assert found.headroom == largest_burst(link).cells
+        assert found.holds, link
+
+
+def test_a_witness_would_notice_a_headroom_that_is_too_large() -> None:
+    link = PausedLink(10**10, 9216, 1500, cell=192, cable=1500, response=34304)
+    fills = witness(link).fills
+    more = type(fills)(**{**vars(fills), "capacity": fills.capacity + 1}).run()
+    assert more.peak == fills.capacity
+    assert more.lost == 0
+
+
+@pytest.mark.parametrize("small", [0.0, 1.0])
+def test_no_search_over_sizes_and_phases_finds_more(small, random_link) -> None:
+    rng = np.random.default_rng(7)
+    gaps = []
+    for seed in range(10):
+        link = random_link(rng, small=small, top=1500)
+        link = PausedLink(**{**vars(link), "cable": link.cable % 20_000, "rate": 10**10})
+        gaps.append(largest_burst(link).cells - search_worst(link, 400, rng=seed))
+    assert min(gaps) >= 0
+
+
+# Rates, lengths and times with their units, as data sheets have them.
+
+
+def test_units_are_those_of_data_sheets():
+    assert bit_rate("rate", "2.5Gb/s") == 2_500_000_000
+    assert metres("cable", "100ft") == pytest.approx(30.48, rel=1e-15)  # a foot is 0.3048 m
+    assert size_in_bytes("pool", "19 KiB") == 19 * 1024
+    assert frame_size("mtu", "1.5 kB") == 1500
+
+
+@pytest.mark.parametrize(
+    ("value", "bits"),
+    [("905 quanta", 905 * 512), ("820 B", 6560), ("1 us", 400_000), (2.5e-12, 1), (0.0, 0)],
+)
+def test_durations_are_whole_bit_times_rounded_up(value, bits):
+    assert bit_times("response", value, 400_000_000_000) == bits
+
+
+def test_a_range_is_a_pair_of_its_ends():
+    assert both_ends("cable", ("5m", "300m"), metres) == (5.0, 300.0)
+    assert both_ends("cable", "5m", metres) == (5.0, 5.0)
+    with pytest.raises(ValueError, match="must be a pair"):
+        both_ends("cable", ("5m", "6m", "7m"), metres)
+
+
+@pytest.mark.parametrize("rate", RESPONSE_QUANTA)
+def test_a_response_is_the_standards_and_a_shorter_one_must_be_known(rate):
+    standard = QUANTUM * RESPONSE_QUANTA[rate]
+    assert response_time(int(rate), None, measured=False) == (standard, standard)
+    less = f"{standard - 1} bits"
+    assert response_time(int(rate), less, measured=True) == (standard - 1, standard - 1)
+    with pytest.raises(ValueError, match="response_measured=True"):
+        response_time(int(rate), less, measured=False)
+
+
+@pytest.mark.parametrize(
+    ("read", "value", "allowed"),
+    [
+        (metres, "300km", "from 0 m to 100 km"),
+        (bit_rate, "20Tbps", "from 1 Mb/s to 10 Tb/s"),
+        (frame_size, "1 MB", "from 64 to 65535 bytes"),
+        (size_in_bytes, "-1 kB", "finite and not negative"),
+        (duration, "0 us", "above 0, at most 1e9 s"),
+        (lambda name, text: bit_times(name, text, 10**9), "3 s", "from 0 to 1 s"),
+        (lambda name, text: bit_times(name, text, 10**9), "900 MB", "from 0 to 1 s at line rate"),
+    ],
+)
+def test_values_out_of_range_are_quoted_as_given(read, value, allowed):
+    with pytest.raises(ValueError, match=f"given = '{value}': must be {allowed}"):
+        read("given", value)
+
+
+@pytest.mark.parametrize(
+    ("read", "value"), [(frame_size, 1500.5), (frame_size, 63), (metres, "3 parsec")]
+)
+def test_bad_values_are_named(read, value):
+    with pytest.raises(ValueError, match=r"length = "):
+        read("length", value)
+
+
+# Links in bits and bit times.
+
+
+def test_cells_are_those_that_a_frame_touches():
+    link = PausedLink(10**10, 9216, 1500, cell=192)
+    assert [link.cells_of(size) for size in (64, 192, 193, 1500)] == [1, 1, 2, 8]
+
+
+def test_the_window_has_two_cables_and_the_response():
+    """A pause crosses the cable, and what was sent before it was obeyed crosses it back."""
+    near = PausedLink(10**10, 9216, 1500, cable=0, response=0)
+    far = PausedLink(10**10, 9216, 1500, cable=1000, response=512)
+    assert far.window - near.window == 2 * 1000 + 512
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [({"small_packets": 1.5}, "small_packets = 1.5"), ({"rate": 0}, "rate = 0")],
+)
+def test_bad_parameters_are_named(changes, said):
+    arguments = {"rate": 10**10, "mtu": 9216, "lossless_mtu": 1500} | changes
+    with pytest.raises(ValueError, match=said):
+        PausedLink(**arguments)

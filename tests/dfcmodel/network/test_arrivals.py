@@ -17,19 +17,19 @@ from dfcmodel import (
     Poisson,
     Replay,
     Scenario,
+    ScenarioFileError,
     Twin,
     chain,
     choose_level,
+    scenario_schema,
     simulate,
     to_ns2,
     to_ns3,
 )
 from dfcmodel.network.arrivals import Arrival
 from dfcmodel.network.offered_rates import equal_shares, offered_packets
-from dfcmodel.network.toml_reading import ScenarioFileError, read_scenario
-from dfcmodel.network.toml_schema import scenario_schema
-from dfcmodel.network.toml_writing import write_scenario
 from responsefn import DCQCN, NewReno
+from tests.dfcmodel.scenario_texts import read_scenario, write_scenario
 
 LINKS = chain(3, rate=1000.0, delay=1e-3, buffer=50)
 

@@ -24,8 +24,8 @@ from dfcmodel import (
     save_scenario,
     simulate,
 )
+from dfcmodel import FIFO as NO_MANAGER
 from dfcmodel.network.class_pauses import IN_TRANSMISSION
-from dfcmodel.network.disciplines import FIFO as NO_MANAGER
 from hopflow import Status
 from responsefn import DCTCP
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 from dataclasses import fields, replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from dfcmodel import CBR, PFC, Flow, Flows, Packets, Scenario, all_to_all, from_
 from dfcmodel.lossless import leaf_spine, with_hosts
 from dfcmodel.network.flow_tables import OPTIONS, Column, encoded
 from responsefn import DCQCN, NewReno
+from tests.oracles.engines import plain_simulate
 
 HOSTS = [("host", n) for n in range(6)]
 
@@ -87,11 +89,11 @@ MIXED = [(CBR(1e6), DCQCN(), NewReno())[f % 3] for f in range(30)]
 
 
 @pytest.mark.parametrize(
-    ("source", "backend"),
-    [*((each, "numba") for each in (CBR(1e6), NewReno(), MIXED)), (MIXED, "reference")],
+    ("source", "simulate"),
+    [*((each, simulate) for each in (CBR(1e6), NewReno(), MIXED)), (MIXED, plain_simulate)],
 )
-def test_a_table_runs_as_its_flows_do(source: object, backend: str) -> None:
-    size = 20 if backend == "numba" else 4  # plain Python is slow
+def test_a_table_runs_as_its_flows_do(source: object, simulate: Any) -> None:
+    size = 4 if simulate is plain_simulate else 20  # plain Python is slow
     options = {
         "priority": [f % 2 for f in range(30)],
         "starts": np.linspace(0, 2e-5, 30),
@@ -99,7 +101,7 @@ def test_a_table_runs_as_its_flows_do(source: object, backend: str) -> None:
     }
     flows = table(source, **options)
     assert len({flow.priority for flow in flows}) == 2
-    method = Packets(seed=1, backend=backend)
+    method = Packets(seed=1)
     by_table = Scenario("table", links(classes=(0, 1)), flows, duration=4e-4)
     by_object = replace(by_table, flows=tuple(flows))
     assert by_table == by_object

@@ -1,4 +1,4 @@
-"""Links and scenarios: paths, graphs, immutability, refused fields."""
+"""Scenarios: links, flows and checks; tables of a run."""
 
 from __future__ import annotations
 
@@ -21,7 +21,11 @@ from dfcmodel import (
     simulate,
     takano2006,
 )
+from dfcmodel.network import run_tables
+from dfcmodel.packets.kernel import ports, trimming
 from responsefn import Reno
+
+# Links and scenarios: paths, graphs, immutability, refused fields.
 
 ONE_LINK = {"source": "a", "target": "b", "rate": 1e4, "delay": 1e-3, "buffer": 100}
 
@@ -167,3 +171,14 @@ def test_whole_numbers_are_times_too() -> None:
     first, second = run(1, 0.25), run(np.float32(1.0), np.float32(0.25))
     assert first.lost.sum() > 0
     np.testing.assert_array_equal(first.delivered, second.delivered)
+
+
+# Tables that both levels fill mean the same in kernel and result.
+
+
+def test_causes_are_the_columns_of_the_packet_kernel() -> None:
+    for name in ("BUFFER_FULL", "BY_MANAGER", "AT_RANDOM"):
+        assert getattr(run_tables, name) == getattr(ports, name)
+    assert run_tables.CAUSES[run_tables.BY_WATCHDOG] == "watchdog"
+    assert run_tables.CAUSES[trimming.TRIMMED] == run_tables.CAUSES[run_tables.TRIMMED] == "trimmed"
+    assert len(run_tables.CAUSES) == 5

@@ -1,18 +1,39 @@
-"""Rates at equal shares, by hand."""
+"""Offered rates, handshakes and buffers."""
 
 from __future__ import annotations
+
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from dfcmodel import CBR, Flow, Link, OnOff, Scenario
+from dfcmodel import (
+    CBR,
+    PFC,
+    ByteBuffer,
+    Flow,
+    Fluid,
+    Link,
+    OnOff,
+    Packets,
+    Pause,
+    Scenario,
+    chain,
+    shrink_packets,
+    simulate,
+)
+from dfcmodel.network.buffers import buffer_in_packets
+from dfcmodel.network.handshakes import handshake_times
 from dfcmodel.network.offered_rates import (
     bottleneck_of,
     equal_shares,
     flows_per_link,
     offered_packets,
 )
-from responsefn import DCQCN, NewReno
+from dfcmodel.twin.plans import check_scenario, plan_of
+from responsefn import AIMD, CUBIC, DCQCN, NewReno, Reno
+
+# Rates at equal shares, by hand.
 
 LINKS = Link("a", "b", 1000.0, 0.01, 50), Link("b", "c", 600.0, 0.02, 50)
 
@@ -46,3 +67,122 @@ def test_rates_are_equal_shares_unless_a_window_or_a_source_says_less(scenario) 
 def test_packets_end_with_a_transfer_and_begin_with_a_start(scenario) -> None:
     np.testing.assert_allclose(offered_packets(scenario, 2.0), [400.0, 400.0, 5000.0, 100.0, 30.0])
     assert offered_packets(scenario, 0.5)[2] == 0.0
+
+
+# Times of handshakes without queues: the fluid and the twin start that much later, as the packet level does.
+
+LINKS_HANDSHAKES = chain(3, rate=1000.0, delay=0.01, buffer=200)
+
+
+def network(host: str, rule: object) -> Scenario:
+    """Return a flow with a handshake over two links."""
+    flow = Flow("one", (1, 2, 3), rule, max_window=64.0, start=0.1, host=host, handshake=True)
+    return Scenario("one", LINKS_HANDSHAKES, [flow], duration=0.4)
+
+
+@pytest.mark.parametrize("rule", [NewReno(), CUBIC()])
+@pytest.mark.parametrize("host", ["direct", "unshaped"])
+def test_both_levels_start_to_deliver_at_the_same_time(host: str, rule: object) -> None:
+    """Within a step of the fluid, 1 ms, and a sample, 1 ms: half of the first packet is delivered."""
+    scenario = network(host, rule)
+    begin = []
+    for method in (Packets(seed=1), Fluid(steps_per_delay=10)):
+        run = simulate(scenario, method, sample=1e-3)
+        begin.append(run.time[np.argmax(run.delivered[0] > 0.5)])
+    assert begin[0] == pytest.approx(begin[1], abs=2.1e-3)
+    none = replace(scenario, flows=(replace(scenario.flows[0], handshake=False),))
+    run = simulate(none, Packets(seed=1), sample=1e-3)
+    later = begin[0] - run.time[np.argmax(run.delivered[0] > 0.5)]
+    assert later == pytest.approx(handshake_times(scenario)[0], abs=1.1e-3)
+
+
+def test_the_twin_starts_later_by_the_same_time(refused) -> None:
+    """The round trip without queues is 40.1 ms: 40 steps of 1 ms."""
+    scenario = network("direct", AIMD(1.0, 0.5))
+    none = replace(scenario, flows=(replace(scenario.flows[0], handshake=False),))
+    starts = [plan_of(each, 1e-3).start.tolist() for each in (none, scenario)]
+    assert starts == [[100], [140]]
+    flow = replace(scenario.flows[0], handshake="data")
+    refused(
+        ["handshake", "'data'", "twin"], lambda: check_scenario(replace(scenario, flows=(flow,)))
+    )
+
+
+def test_levels_without_packets_refuse_data_in_the_syn(refused) -> None:
+    scenario = network("direct", Reno())
+    flow = replace(scenario.flows[0], handshake="data")
+    refused(
+        ["handshake", "'data'", "Packets()"],
+        lambda: simulate(replace(scenario, flows=(flow,)), Fluid()),
+    )
+
+
+# Buffers in bytes and cells: units, what fits, and what is refused.
+
+
+def scenario_of_buffers(
+    buffer: float | ByteBuffer, discipline=None, size: float = 1500.0
+) -> Scenario:
+    rules = {} if discipline is None else {"discipline": discipline}
+    links = (Link("a", "b", 1e4, 1e-3, 1e5), Link("b", "c", 1e3, 1e-3, buffer, **rules))
+    return Scenario("bytes", links, [Flow("x", "abc", NewReno())], duration=0.5, packet_size=size)
+
+
+def test_cells_are_whole() -> None:
+    """1500 bytes are 19 cells of 80; of 1000 bytes 12 cells are used."""
+    cells = ByteBuffer("1 kB", cell="80 B")
+    assert (cells.room, cells.taken(1500.0), cells.taken(80.0), cells.taken(80.5)) == (
+        960,
+        1520.0,
+        80.0,
+        160.0,
+    )
+    assert ByteBuffer("15.2 kB", cell=80).packets(1500.0) == 10.0
+    assert buffer_in_packets(ByteBuffer("3 MB"), 1500.0) == 2000.0
+    assert ByteBuffer(1500.0) == ByteBuffer("1.5 kB")
+
+
+@pytest.mark.parametrize(
+    ("given", "part"),
+    [
+        ({"size": 0}, "size = 0"),
+        ({"size": "3 packets"}, "size = '3 packets': must be a number and a unit of B, kB"),
+        ({"size": 1.5}, "size = 1.5: must be a whole number"),
+        ({"size": 100, "cell": 200}, "size = 100: must be at least a cell of 200 B"),
+        ({"size": 100, "cell": 0.5}, "cell = 0.5"),
+        ({"size": "1e9 GB"}, "size = "),
+    ],
+)
+def test_sizes_that_are_refused(given, part: str) -> None:
+    with pytest.raises(ValueError, match=part):
+        ByteBuffer(**given)
+
+
+def test_a_buffer_holds_a_packet_and_what_exceeds_a_threshold() -> None:
+    with pytest.raises(ValueError, match=r"buffer of link 'b->c' = .*must hold a packet, 1500 B"):
+        scenario_of_buffers(ByteBuffer(1499))
+    with pytest.raises(ValueError, match="high of link 'b->c' = 20"):
+        scenario_of_buffers(ByteBuffer("30 kB"), Pause(20.0, 10.0))
+    with pytest.raises(ValueError, match=r"buffer of link 'b->c' = ByteBuffer.*PFC reserves"):
+        scenario_of_buffers(ByteBuffer("30 kB"), PFC((0,), 20.0, 10.0))
+    with pytest.raises(ValueError, match=r"in packets, or ByteBuffer"):
+        Link("a", "b", 1.0, 1.0, "30 kB")  # type: ignore[arg-type]
+
+
+def test_the_fluid_has_as_many_data_packets() -> None:
+    """As bits: 24,000 bytes are 20 packets of 1200."""
+    runs = [
+        simulate(scenario_of_buffers(buffer, size=1200.0), Fluid())
+        for buffer in (20.0, ByteBuffer("24 kB"))
+    ]
+    assert (runs[0].delivered == runs[1].delivered).all()
+    assert runs[0].lost.sum() == runs[1].lost.sum() > 0.0
+
+
+def test_bytes_stay_when_packets_become_smaller() -> None:
+    links = (Link("a", "b", 1e3, 1e-3, ByteBuffer("24 kB")),)
+    one = Scenario("one", links, [Flow("x", "ab", CBR(2e3))], packet_size=1200.0)
+    small = shrink_packets(one, 4)
+    assert small.links[0].buffer == ByteBuffer("24 kB")
+    assert (one.buffer_of(0), small.buffer_of(0)) == (20.0, 80.0)
+    assert replace(one, packet_size=600.0).buffer_of(0) == 40.0

@@ -1,4 +1,4 @@
-"""The default headroom of PFC: that of `headroom` for the link, and what is assumed where the standard has no value."""
+"""Responses to pauses, and the sizes of frames that they count."""
 
 from __future__ import annotations
 
@@ -7,8 +7,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from dfcmodel import PFC, ByteBuffer, headroom
+from dfcmodel import PFC, ByteBuffer, Flow, Packets, Scenario, chain, headroom
+from dfcmodel.network.frame_sizes import BLOCK, HEADER, SHORTEST_FRAME
 from dfcmodel.network.pause_responses import (
+    ACK_BYTES,
     QUANTUM,
     RESPONSE_QUANTA,
     default_headroom,
@@ -16,6 +18,11 @@ from dfcmodel.network.pause_responses import (
     small_packet_factor,
 )
 from hopflow import gbps
+from hopflow.tcp_constants import MAX_SACK_BLOCKS
+from responsefn import NewReno
+from tests.oracles.engines import plan_scenario
+
+# The default headroom of PFC: that of `headroom` for the link, and what is assumed where the standard has no value.
 
 BYTES = 1500.0
 
@@ -64,3 +71,18 @@ def test_acks_in_the_class_take_whole_cells() -> None:
     assert replace(rule, headroom=5.0).room(1e6, 1e-6, 1600.0, cells) == rule.xoff + 5.0
     assert small_packet_factor(ByteBuffer("10 MB"), 1500.0) == 1.0
     assert small_packet_factor(ByteBuffer("10 MB", cell=64), 6400.0) == 1.6
+
+
+# Packets without data have the same sizes wherever they are counted.
+
+
+def test_acks_of_the_packet_level_are_those_of_the_headroom() -> None:
+    links = chain(2, rate=1e4, delay=1e-3, buffer=10)
+    scenario = Scenario("one", links, [Flow("one", (1, 2), NewReno())], duration=0.1)
+    plan = plan_scenario(scenario, Packets(), duration=0.1, sample=0.1)
+    assert plan.sizes[1:6].tolist() == [
+        *ACK_BYTES[:-1],
+        HEADER + MAX_SACK_BLOCKS * BLOCK,
+        SHORTEST_FRAME,
+    ]
+    assert ACK_BYTES[-1] == SHORTEST_FRAME == HEADER + MAX_SACK_BLOCKS * BLOCK

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -21,6 +21,7 @@ from dfcmodel import (
 )
 from dfcmodel.network.receivers import check_answer
 from responsefn import DCQCN, Reno
+from tests.oracles.engines import ENGINES, NAMES
 
 LINKS = [Link("a", "s", 1e6, 1e-5, 50), Link("s", "b", 1e6, 1e-5, 50)]
 
@@ -89,7 +90,7 @@ def test_where_an_agent_cannot_be() -> None:
         Credited().rate(0.01)
 
 
-@pytest.mark.parametrize("backend", ["numba", "reference"])
+@pytest.mark.parametrize("simulate", ENGINES, ids=NAMES)
 @pytest.mark.parametrize(
     ("agent", "message"),
     [
@@ -99,10 +100,10 @@ def test_where_an_agent_cannot_be() -> None:
     ids=["timer", "credits"],
 )
 def test_an_answer_that_cannot_be_ends_the_run(
-    agent: ReceiverAgent, message: str, backend: str
+    agent: ReceiverAgent, message: str, simulate: Any
 ) -> None:
     with pytest.raises(ValueError, match=message):
-        simulate(scenario(agent), Packets(backend=backend))
+        simulate(scenario(agent), Packets())
 
 
 @pytest.mark.parametrize(

@@ -1,11 +1,30 @@
-"""Routes as columns, and distinct keys, against sets."""
+"""Routes, shortest ones, and flows of collectives."""
 
 from __future__ import annotations
 
+from collections import Counter
+
+import networkx as nx
 import numpy as np
 import pytest
 
+from dfcmodel import (
+    CBR,
+    Flow,
+    Link,
+    all_to_all,
+    chain,
+    flows_from,
+    from_networkx,
+    incast,
+    permutation,
+)
+from dfcmodel.lossless import fat_tree, leaf_spine, torus, with_hosts
 from dfcmodel.network.routes import Routes, coded, distinct, present
+from dfcmodel.network.shortest_routes import CHOICES, hashed
+from responsefn import NewReno
+
+# Routes as columns, and distinct keys, against sets.
 
 
 def test_routes_are_the_tuples_that_they_were_made_from() -> None:
@@ -35,3 +54,154 @@ def test_codes_give_the_values_back(scale: int) -> None:
     assert (np.diff(known) > 0).all()
     np.testing.assert_array_equal(known[place], values)
     assert [each.tolist() for each in coded(values[:0])] == [[], []]
+
+
+# Shortest paths of many flows, against networkx.
+
+LINK = {"rate": 1e6, "delay": 1e-6, "buffer": 100.0}
+
+
+@pytest.mark.parametrize("routes", CHOICES)
+@pytest.mark.parametrize(
+    "graph", [with_hosts(fat_tree(4)), with_hosts(leaf_spine(3, 2, hosts=2)), torus([3, 4])]
+)
+def test_paths_are_among_the_shortest(graph: nx.DiGraph, routes: str) -> None:
+    hosts = [node for node in graph if node[0] == "host"] or list(graph)
+    pairs = [(a, b) for a in hosts[:6] for b in hosts if a != b]
+    flows = flows_from(
+        *zip(*pairs, strict=True),
+        source=CBR(1.0),
+        links=from_networkx(graph, **LINK),
+        routes=routes,
+    )
+    for (a, b), flow in zip(pairs, flows, strict=True):
+        assert (flow.path[0], flow.path[-1]) == (a, b)
+        assert len(flow.path) == nx.shortest_path_length(graph, a, b) + 1
+        assert all(graph.has_edge(*hop) for hop in flow.hops)
+
+
+def test_flows_in_turn_load_spines_evenly_and_hashed_ones_use_all() -> None:
+    graph = with_hosts(leaf_spine(2, 4, hosts=8))
+    left, right = [("host", n) for n in range(8)], [("host", n) for n in range(8, 16)]
+    pairs = [(a, b) for a in left for b in right]
+    links = from_networkx(graph, **LINK)
+    for routes, counts in (("even", {16}), ("first", {64}), ("ecmp", None)):
+        flows = flows_from(*zip(*pairs, strict=True), source=CBR(1.0), links=links, routes=routes)
+        loads = Counter(flow.path[2] for flow in flows)
+        if counts is None:
+            # 64 flows over 4 spines: each has 16, standard deviation 3.5
+            assert len(loads) == 4
+            assert max(loads.values()) <= 16 + 4 * 3.5
+        else:
+            assert set(loads.values()) == counts
+
+
+def test_directed_links_are_followed_in_their_direction() -> None:
+    links = chain(4, **LINK)
+    assert flows_from([1, 2], [4, 3], source=CBR(1.0), links=links)[0].path == (1, 2, 3, 4)
+    with pytest.raises(ValueError, match=r"targets\[1\] = 1: there is no path from 3"):
+        flows_from([1, 3], [4, 1], source=CBR(1.0), links=links)
+    detour = [*links, Link(4, 1, **LINK), Link(1, 3, **LINK)]
+    assert flows_from([4], [3], source=CBR(1.0), links=detour)[0].path == (4, 1, 3)
+
+
+def test_the_hash_differs_by_flow_and_by_node() -> None:
+    flow, node = np.divmod(np.arange(4000), 40)
+    values = hashed(flow, node)
+    assert len(set(values.tolist())) == 4000
+    counts = np.bincount(values % 8, minlength=8)
+    assert abs(counts - 500).max() < 5 * 21  # standard deviation 21
+
+
+# Tables of flows between given ends: ends, options, and the errors of `Flow`.
+
+LINKS = from_networkx(with_hosts(leaf_spine(2, 2, hosts=4)), rate=1e6, delay=1e-6, buffer=100.0)
+HOSTS = [("host", n) for n in range(8)]
+GIVEN = {"source": CBR(1e6), "links": LINKS}
+
+
+def ends(flows: object) -> list[tuple]:
+    """Return sources and targets."""
+    return [(flow.path[0], flow.path[-1]) for flow in flows]
+
+
+def test_collectives_have_their_pairs() -> None:
+    assert ends(all_to_all(HOSTS, **GIVEN)) == [(a, b) for a in HOSTS for b in HOSTS if a != b]
+    assert ends(incast(HOSTS, HOSTS[3], **GIVEN)) == [(a, HOSTS[3]) for a in HOSTS if a != HOSTS[3]]
+    pairs = ends(permutation(HOSTS, rng=4, **GIVEN))
+    assert all(a != b for a, b in pairs)
+    sources, targets = zip(*pairs, strict=True)
+    assert len(set(sources)) == len(set(targets)) == len(pairs)
+    assert pairs != ends(permutation(HOSTS, rng=5, **GIVEN))
+    assert len(permutation(HOSTS[:2], rng=1, **GIVEN)) == 2  # the identity is shifted
+
+
+def test_options_are_one_for_all_or_one_for_each() -> None:
+    flows = flows_from(
+        HOSTS[:3], HOSTS[3:6], [1, 2, np.inf], np.array([0.0, 0.5, 0.5]),
+        source=[CBR(1.0), NewReno(), CBR(1.0)], links=LINKS, priority=np.array([1, 0, 1]), names=["a", "b", "c"],
+        host="direct",
+    )  # fmt: skip
+    expected = [
+        Flow("a", flows[0].path, CBR(1.0), size=1.0, start=0.0, priority=1, host="direct"),
+        Flow("b", flows[1].path, NewReno(), size=2.0, start=0.5, priority=0, host="direct"),
+        Flow("c", flows[2].path, CBR(1.0), start=0.5, priority=1, host="direct"),
+    ]
+    assert list(flows) == expected
+    paths = [(HOSTS[0], ("leaf", 0), HOSTS[1])]
+    assert flows_from(HOSTS[:1], HOSTS[1:2], routes=paths, **GIVEN)[0].path == paths[0]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"sizes": [5, 5, 0.5]}, "size of flow .*host', 2.* = 0.5: must be"),
+        ({"sizes": [5, 5.5, 5]}, "size of flow .*host', 1.* = 5.5: must be a whole number"),
+        ({"starts": np.array([0.0, -1.0, 0.0])}, "start of flow .*host', 1.* = -1"),
+        (
+            {"starts": np.array([0.0, 3.0, 0.0]), "stop": 2.0},
+            "stop of flow .*host', 1.* = 2: must be",
+        ),
+        ({"starts": np.nan}, "start of flow .*host', 0.*nan"),
+        ({"sizes": "many"}, "size of flow .*host', 0.*many"),
+        ({"max_window": 0.5}, "max_window of flow .*host', 0.* = 0.5"),
+        ({"priority": [0, 0.5, 1]}, "priority of flow .*host', 1.* = 0.5"),
+        ({"host": ["nic", "nic", "cloud"]}, "host of flow .*host', 2.*cloud"),
+        ({"delayed_acks": 3}, "delayed_acks of flow .*host', 0.* = 3"),
+        ({"pacing": True}, "pacing of flow .*host', 0.* = True: must be False"),
+        ({"idle": 0.5, "sizes": 5}, "idle of flow .*host', 0.* must be inf"),
+        ({"source": 3}, "source of flow .*host', 0.* = 3: must be a window rule"),
+        ({"rate": 5}, "option = 'rate': must be one of"),
+        ({"sizes": [1, 2]}, "size: 2 values, must be one, or one for each of 3 flows"),
+        ({"names": ["a"]}, "names: 1 values"),
+        ({"routes": "longest"}, "routes = 'longest': must be one of"),
+        ({"routes": [HOSTS[:2]] * 3}, r"routes\[0\].*must begin with"),
+        ({"links": ()}, "links = .*at least one link"),
+    ],
+)
+def test_what_a_flow_refuses_a_table_refuses(options: dict, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        flows_from(HOSTS[:3], HOSTS[3:6], **{**GIVEN, **options})
+
+
+def test_ends_are_checked() -> None:
+    with pytest.raises(ValueError, match=r"sources\[1\] = 'x': must be a node of the links"):
+        flows_from([HOSTS[0], "x"], HOSTS[1:3], **GIVEN)
+    with pytest.raises(ValueError, match=r"targets\[0\] = .*: must differ from its source"):
+        flows_from(HOSTS[:1], HOSTS[:1], **GIVEN)
+    with pytest.raises(ValueError, match="2 sources and 1 targets"):
+        flows_from(HOSTS[:2], HOSTS[:1], **GIVEN)
+    with pytest.raises(TypeError, match=r"sources\[0\] = \[\]: a node must be hashable"):
+        flows_from([[]], HOSTS[:1], **GIVEN)
+    with pytest.raises(TypeError, match="hosts = 5: must be a list of nodes"):
+        all_to_all(5, **GIVEN)
+    with pytest.raises(ValueError, match=r"hosts = .*at least two nodes"):
+        all_to_all(HOSTS[:1], **GIVEN)
+    with pytest.raises(ValueError, match="must not visit a node twice"):
+        flows_from(
+            [1],
+            [3],
+            source=CBR(1.0),
+            links=chain(3, rate=1.0, delay=1.0, buffer=5),
+            routes=[(1, 2, 1, 3)],
+        )

@@ -22,9 +22,8 @@ from dfcmodel import (
     simulate,
 )
 from dfcmodel.network.programs import flow_hash
-from dfcmodel.packets.engine import run_engine
-from dfcmodel.packets.simulation import plan_scenario
 from responsefn import NewReno
+from tests.oracles.engines import plan_scenario, run_engine
 
 
 def overloaded(

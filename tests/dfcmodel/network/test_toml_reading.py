@@ -18,10 +18,9 @@ from dfcmodel import (
     load_scenario,
 )
 from dfcmodel.network import toml_reading
-from dfcmodel.network.toml_reading import read_scenario
-from dfcmodel.network.toml_writing import write_scenario
 from hopflow import gbps, mbps, ms
 from responsefn import CUBIC, Reno, WindowRule
+from tests.dfcmodel.scenario_texts import read_scenario, write_scenario
 
 
 def scenario(discipline=FIFO(), source=Reno(), **flow) -> Scenario:  # noqa: B008

@@ -1,17 +1,27 @@
-"""The JSON Schema of scenario files accepts what the reader accepts, and refuses wrong keys, kinds and types."""
+"""Keys and schema of scenario files."""
 
 from __future__ import annotations
 
+import dataclasses
 import tomllib
 
 import pytest
 
-from dfcmodel import load_scenario, scenario_schema, takano2006
+from dfcmodel import (
+    Flow,
+    Link,
+    Scenario,
+    ScenarioFileError,
+    load_scenario,
+    scenario_schema,
+    takano2006,
+)
 from dfcmodel.network.scenarios import NAMES
-from dfcmodel.network.toml_keys import DISCIPLINES, sources_of
-from dfcmodel.network.toml_reading import ScenarioFileError, read_scenario
-from dfcmodel.network.toml_writing import write_scenario
-from responsefn import Reno
+from dfcmodel.network.toml_keys import DIMENSIONS, DISCIPLINES, OWN_KEYS, required, sources_of
+from responsefn import AIMD, Reno
+from tests.dfcmodel.scenario_texts import read_scenario, write_scenario
+
+# The JSON Schema of scenario files accepts what the reader accepts, and refuses wrong keys, kinds and types.
 
 jsonschema = pytest.importorskip("jsonschema", reason="comes with nbclient, of the extra dev")
 
@@ -79,3 +89,29 @@ def test_every_kind_of_the_reader_is_in_it_and_rules_of_the_caller(tmp_path) -> 
     file = tmp_path / "mine.toml"
     file.write_text(HEAD.replace('{kind = "CUBIC", C = 0.5}', '"MyReno"'))
     assert load_scenario(file, rules=[MyReno]).flows[0].source == MyReno()
+
+
+# What scenario files may contain, against the classes that are made of it.
+
+
+def test_every_field_with_a_unit_is_a_field() -> None:
+    kinds = (Scenario, Link, Flow, *DISCIPLINES.values(), *sources_of(()).values())
+    fields = {
+        field.name
+        for kind in kinds
+        if dataclasses.is_dataclass(kind)
+        for field in dataclasses.fields(kind)
+    }
+    assert set(DIMENSIONS) - fields == set()
+
+
+def test_what_each_says_itself_has_no_default() -> None:
+    assert set(OWN_KEYS["link"]) < set(required(Link))
+    assert set(OWN_KEYS["flow"]) < set(required(Flow))
+    assert required(AIMD) == []
+
+
+def test_a_rule_of_the_caller_takes_the_place_of_one_of_that_name() -> None:
+    mine = type("Reno", (Reno,), {})
+    assert sources_of([mine])["Reno"] is mine
+    assert sources_of(())["Reno"] is Reno

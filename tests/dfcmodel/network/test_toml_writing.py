@@ -36,9 +36,8 @@ from dfcmodel import (
     save_scenario,
     takano2006,
 )
-from dfcmodel.network.toml_reading import read_scenario
-from dfcmodel.network.toml_writing import write_scenario
 from responsefn import CUBIC, HSTCP, DeliveryRule, Reno, WindowRule
+from tests.dfcmodel.scenario_texts import read_scenario, write_scenario
 
 
 class Greek(WindowRule):

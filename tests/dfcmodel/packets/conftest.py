@@ -33,8 +33,8 @@ from dfcmodel import (
 )
 from dfcmodel.packets.plans import Plan
 from dfcmodel.packets.recoveries.base import ACTIONS, RecoveryEvent
-from dfcmodel.packets.simulation import plan_scenario
 from responsefn import NewReno, Reno, Tahoe
+from tests.oracles.engines import plan_scenario
 
 DISCIPLINES: dict[str, Any] = {
     "fifo": FIFO(),

@@ -22,10 +22,8 @@ from dfcmodel import (
     simulate,
     to_ns3,
 )
-from dfcmodel.packets.engine import run_engine
-from dfcmodel.packets.reference import run_reference
-from dfcmodel.packets.simulation import plan_scenario
 from responsefn import BBR, CUBIC, DCQCN, DCTCP, NewReno
+from tests.oracles.engines import plan_scenario, run_engine, run_reference
 
 LINKS = [Link(1, 2, 2000.0, 5e-3, 200), Link(2, 3, 1000.0, 5e-3, 20)]
 PATH = (1, 2, 3)

@@ -34,9 +34,8 @@ from dfcmodel import (
     to_ns3,
     trace_packets,
 )
-from dfcmodel.packets.engine import run_engine
-from dfcmodel.packets.simulation import plan_scenario
 from responsefn import CUBIC, DCTCP, NewReno, Reno, Tahoe
+from tests.oracles.engines import ENGINES, plan_scenario, run_engine
 
 DISCIPLINES: dict[str, Any] = {
     "fifo": FIFO(),
@@ -83,7 +82,7 @@ def test_both_engines_are_equal(name: str) -> None:
     discipline = DISCIPLINES[name]
     size = 150_000 if isinstance(discipline, PFC) else 17_000
     scenario = two_ways(discipline, ByteBuffer(size, cell=80), 1)
-    ours, theirs = (simulate(scenario, Packets(seed=1, backend=b)) for b in ("numba", "reference"))
+    ours, theirs = (run(scenario, Packets(seed=1)) for run in ENGINES)
     for field in ("delivered", "lost", "occupancy", "peak_queue"):
         np.testing.assert_array_equal(getattr(ours, field), getattr(theirs, field))
     assert ours.lost.sum() > 0 or ours.peak_queue.max() > 4.0

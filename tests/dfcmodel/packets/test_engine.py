@@ -21,10 +21,10 @@ from dfcmodel.packets.kernel.layout import Senders
 from dfcmodel.packets.layouts import senders
 from dfcmodel.packets.layouts.units import Calendar
 from dfcmodel.packets.recoveries.compilation import recovery_events
-from dfcmodel.packets.simulation import plan_scenario
 from hopflow.kernels import loop_of
 from responsefn import Feedback, NewReno
 from tests.dfcmodel.packets.conftest import Own, plan_of, random_classes, random_scenario
+from tests.oracles.engines import plan_scenario
 from validation import evidence
 from validation.generate.packets.networks import CASES, SAMPLE, sample_hash, scenario_of
 
@@ -294,7 +294,7 @@ RUN = """
 import hashlib
 import numpy as np
 from dfcmodel import Packets
-from dfcmodel.packets.engine import run_engine
+from tests.oracles.engines import run_engine
 from tests.dfcmodel.packets.conftest import plan_of, random_diffusive, random_scenario
 from validation.packet_networks import parking_lot_scenario
 

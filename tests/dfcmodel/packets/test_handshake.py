@@ -21,11 +21,11 @@ from dfcmodel import (
     to_ns3,
     trace_packets,
 )
-from dfcmodel.packets.engine import run_engine
-from dfcmodel.packets.reference import run_reference
-from dfcmodel.packets.simulation import plan_scenario
 from responsefn import AIMD, BBR, CUBIC, DCTCP, NewReno, Reno, Tahoe
-from tests.dfcmodel.packets.test_reference import check_equal
+from tests.oracles.engines import (
+    equal_records,
+    plan_scenario,
+)
 
 SYN_TRIP = 2 * (0.01 + 1e-3 * 40 / 1500)
 """Round trip of packets of 40 bytes over `one_link`, s."""
@@ -63,7 +63,7 @@ def test_both_engines_are_equal_with_handshakes(seed: int) -> None:
         network(seed), Packets(seed=seed + 1, recovery=recovery, loss=loss), duration=3.0,
         sample=0.05, packet_jitter=1e-4 * (seed % 4 == 1),
     )  # fmt: skip
-    check_equal(run_engine(plan), run_reference(plan))
+    equal_records(plan)
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -1,4 +1,4 @@
-"""Tcl programs: what they refuse; ns-2 runs them and gives what the engine gives."""
+"""Scenarios as programs of ns-2, and its random numbers."""
 
 from __future__ import annotations
 
@@ -7,12 +7,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from dfcmodel import CBR, RED, Flow, OnOff, Packets, Scenario, chain, simulate, takano2006
-from dfcmodel.packets.engine import run_engine
-from dfcmodel.packets.ns2_export import to_ns2
-from dfcmodel.packets.simulation import plan_scenario
+from dfcmodel import CBR, RED, Flow, OnOff, Packets, Scenario, chain, simulate, takano2006, to_ns2
+from dfcmodel.packets.ns2_random import TICK, Generator, tcl_order, tick_phases
 from tests.dfcmodel.packets.conftest import RECOVERIES, plan_of, random_scenario
+from tests.oracles.engines import plan_scenario, run_engine
 from validation.packet_networks import dumbbell_scenario
+
+# Tcl programs: what they refuse; ns-2 runs them and gives what the engine gives.
 
 NS2 = Packets(convention="ns2", seed=4)
 
@@ -111,3 +112,38 @@ def test_what_ns2_does_not_have_is_refused(one_link) -> None:
         to_ns2(one_link, method=Packets())
     with pytest.raises(ValueError, match="DFC"):
         to_ns2(takano2006("1"))
+
+
+# ns-2's generator, and the order in which its agents draw.
+
+
+def test_the_generator_begins_as_published() -> None:
+    """L'Ecuyer's RngStreams: with all seeds 12345 the first numbers of MRG32k3a."""
+    generator = Generator()
+    first = [generator.uniform() for _ in range(3)]
+    assert first == pytest.approx([0.127011122046577, 0.318527565396798, 0.309186015583211])
+
+
+def test_substreams_are_apart() -> None:
+    """The state of a substream is the former one's 2^76 numbers later: jumps commute with steps."""
+    one, other = Generator(7), Generator(7)
+    one.uniform()
+    one.next_substream()
+    other.next_substream()
+    other.uniform()
+    assert (one.one, one.two) == (other.one, other.two)
+
+
+def test_tcl_lists_small_arrays_by_bucket() -> None:
+    """The hash of a digit is its ASCII code, 48 + n: four buckets, the youngest entry first."""
+    assert tcl_order(["0", "1", "2", "3", "4"]) == ["4", "0", "1", "2", "3"]
+    names = [str(n) for n in range(100)]
+    assert sorted(tcl_order(names), key=int) == names
+
+
+def test_phases_are_below_a_tick_and_count_the_second_draws() -> None:
+    phases = tick_phases([0, 1], 2, None)
+    generator = Generator()
+    drawn = [generator.uniform() for _ in range(4)]
+    np.testing.assert_array_equal(phases, TICK * np.array(drawn[2:]))
+    assert (tick_phases([0, 1], 2, None, substream=1) != phases).all()

@@ -12,6 +12,7 @@ import pytest
 from dfcmodel import CBR, Packets, dumbbell, simulate, takano2006
 from responsefn import DeliveryRule, RateRule, Reno
 from tests.dfcmodel.packets.conftest import plan_of
+from tests.oracles.engines import ENGINES, NAMES
 
 
 def test_acks_can_take_propagation_delays_alone(one_link) -> None:
@@ -99,7 +100,7 @@ class NoPace(DeliveryRule):
         return s._replace(pacing_rate=s.pacing_rate * (math.inf - math.inf))
 
 
-@pytest.mark.parametrize("backend", ["numba", "reference"])
+@pytest.mark.parametrize("simulate", ENGINES, ids=NAMES)
 @pytest.mark.parametrize(
     ("rule", "error", "message"),
     [
@@ -111,8 +112,8 @@ class NoPace(DeliveryRule):
     ids=["beyond", "no number", "no rate", "no pace"],
 )
 def test_a_window_or_rate_that_is_none_stops_the_run_with_time_and_place(
-    one_link, rule, error, message, backend
+    one_link, rule, error, message, simulate
 ) -> None:
     scenario = replace(one_link, flows=(replace(one_link.flows[0], name="flow", source=rule),))
     with pytest.raises(error, match=rf"t = [0-9.]+ s: {message}"):
-        simulate(scenario, Packets(seed=1, backend=backend), duration=1.0)
+        simulate(scenario, Packets(seed=1), duration=1.0)

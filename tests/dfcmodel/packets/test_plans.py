@@ -1,14 +1,40 @@
-"""Plans: what the ports of a run have in common, and what follows from their disciplines."""
+"""Plans of packet runs: ports, hops, hosts and records."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
+import pytest
 
-from dfcmodel import FIFO, Fair, Packets, Pause, chain
+from dfcmodel import (
+    DFC,
+    FIFO,
+    PFC,
+    RED,
+    CoDel,
+    Credited,
+    Fair,
+    Flow,
+    Link,
+    Packets,
+    Pause,
+    ReceiverAgent,
+    Scenario,
+    chain,
+    simulate,
+)
+from dfcmodel.packets.hops import hops_of
+from dfcmodel.packets.hosts import Hosts
+from dfcmodel.packets.layouts.lookahead import ordered_ports, windows
 from dfcmodel.packets.plans import Plan
-from tests.dfcmodel.packets.conftest import plan_of
+from dfcmodel.packets.ports import bits_of, has_lanes
+from responsefn import NewReno, Reno, Vegas
+from tests.dfcmodel.packets.conftest import DISCIPLINES, plan_of, random_method, random_scenario
+from tests.oracles.engines import run_engine
+from tests.oracles.packets.records import EventRecords
+
+# Plans: what the ports of a run have in common, and what follows from their disciplines.
 
 
 def chain_of(one_link, *disciplines) -> Plan:
@@ -40,3 +66,210 @@ def test_columns_are_those_of_the_ports(one_link) -> None:
         np.testing.assert_array_equal(
             getattr(plan, name), [getattr(port, values) for port in plan.ports]
         )
+
+
+# Ports of links and of their mirrors: rates, rooms, and which one ACKs return over.
+
+
+def test_queues_have_lanes_where_the_next_packet_is_chosen_late() -> None:
+    rules = (FIFO(), RED(5.0, 15.0), CoDel(), Pause(6.0, 3.0), DFC())
+    assert [has_lanes(rule) for rule in rules] == [False, False, True, True, True]
+
+
+def test_acks_return_over_a_mirror_of_the_link(one_link) -> None:
+    plan = plan_of(one_link, Packets(seed=1))
+    there, back = plan.ports
+    assert (plan.forward, plan.backward) == (((0,),), ((1,),))
+    assert (back.source, back.target, back.mirror) == ("b", "a", True)
+    assert (back.bits, back.delay, back.room) == (there.bits, there.delay, there.room)
+    np.testing.assert_allclose(plan.transmission[0, :2], [1e-3, 1e-3 * 40 / 1500])
+    np.testing.assert_allclose(plan.passage, plan.transmission + 0.01)
+
+
+def test_acks_that_take_no_time_wait_behind_no_packets(one_link) -> None:
+    """Beside a flow that fills the opposite link, a flow is as it is alone."""
+    (link,), (flow,) = one_link.links, one_link.flows
+    links = link, replace(link, source="b", target="a")
+    against = replace(flow, name="against", path=("b", "a"))
+    delivered = {}
+    for acks in (True, False):
+        for flows in ((flow,), (flow, against)):
+            two = replace(one_link, links=links, flows=flows)
+            run = simulate(two, Packets(seed=1, ack_transmission=acks), duration=2.0)
+            delivered[acks, len(flows)] = run.delivered[0, -1]
+    assert delivered[False, 2] == delivered[False, 1] >= delivered[True, 1] > delivered[True, 2]
+
+
+def test_acks_return_over_the_link_of_the_scenario_where_there_is_one(one_link) -> None:
+    (link,) = one_link.links
+    back = replace(link, source="b", target="a", delay=0.03)
+    plan = plan_of(replace(one_link, links=(link, back)), Packets(seed=1))
+    assert plan.backward == ((1,),)
+    assert len(plan.ports) == 2
+
+
+def test_ns2_holds_one_packet_less(one_link) -> None:
+    rooms = [plan_of(one_link, Packets(convention=c)).ports[0].room for c in ("standard", "ns2")]
+    assert rooms == [20, 19]
+
+
+def test_rates_that_were_meant_as_whole_bits_are() -> None:
+    assert bits_of(370e6 / 12000, 1500.0) == 370e6
+    assert bits_of(0.1, 1.0) == 0.8
+
+
+# Hops of flows as columns, against a loop.
+
+
+def test_columns_are_those_of_a_loop_over_the_routes() -> None:
+    for seed in range(1, 4):
+        plan = plan_of(random_scenario("fifo", seed), Packets(seed=1))
+        expected, row = [], 0
+        for f, (out, back) in enumerate(zip(plan.forward, plan.backward, strict=True)):
+            before = -1
+            for is_ack, route in ((False, out), (True, back)):
+                for n, port in enumerate(route):
+                    expected.append((f, port, is_ack, n == 0, before, row))
+                    before = port
+                    row += 1
+                row += 1  # the receiver's, or the sender's
+        assert list(zip(*(column.tolist() for column in plan.hops), strict=True)) == expected
+
+
+def test_a_source_without_acks_has_hops_one_way() -> None:
+    hops = hops_of([(3, 4)], [()])
+    assert hops.row.tolist() == [0, 1]
+    assert not hops.is_ack.any()
+
+
+@pytest.mark.parametrize("host", ["direct", "unshaped"])
+def test_the_round_trip_without_queue_is_that_of_a_packet_alone(host: str) -> None:
+    """A window of one packet: every round trip is a packet's and its ACK's transmission and propagation."""
+    links = chain(6, rate=1000.0, delay=2e-3, buffer=20)
+    flow = Flow("alone", (1, 2, 3, 4, 5, 6), Reno(), 1.0, host=host)
+    alone = Scenario("alone", links, (flow,), duration=0.2)
+    (base,) = plan_of(alone, Packets()).base_rtts
+    hops = 5 if host == "direct" else 6
+    assert base == pytest.approx(2 * hops * 2e-3 + hops * (1500 + 40) / 1500 / 1000.0)
+    trips = simulate(alone, Packets()).round_trip
+    assert np.nanmin(trips) == pytest.approx(base, rel=1e-12)
+    assert np.nanmax(trips) == pytest.approx(base, rel=1e-12)
+
+
+def test_transmission_times_are_no_queue() -> None:
+    """Vegas keeps alpha to beta packets in the queue of a long chain, where propagation alone would tell of 27 more."""
+    links = chain(31, rate=1000.0, delay=0.5e-3, buffer=100)
+    flow = Flow("alone", tuple(range(1, 32)), Vegas(), 200.0)
+    one = Scenario("chain", links, (flow,), duration=5.0)
+    run = simulate(replace(one, flows=(replace(flow, pacing=True),)), Packets())
+    late = run.time > 3.0
+    assert 1.0 <= run.queued[0, late].mean() <= 5.0
+    assert np.ptp(run.delivered[0, late]) / np.ptp(run.time[late]) == pytest.approx(
+        1000.0, rel=0.01
+    )
+
+
+# Hosts: whose calendar queue the events of interfaces and of the ends of flows are in.
+
+
+def plan_between(hosts: int, **options: object) -> Plan:
+    """Return the plan of hosts at a switch, of which each sends to the next one."""
+    rule = PFC((0,), 20.0, 10.0)
+    ends = [(f"h{n}", "s") for n in range(hosts)]
+    links = [
+        Link(a, b, 1e5, 1e-5, 900.0, rule)
+        for here, there in ends
+        for a, b in ((here, there), (there, here))
+    ]
+    flows = [
+        Flow(f"flow{n}", (f"h{n}", "s", f"h{(n + 1) % hosts}"), NewReno(), max_window=64.0)
+        for n in range(hosts)
+    ]
+    flows = [replace(flow, **options) for flow in flows]
+    return plan_of(Scenario("hosts", links, flows, duration=0.05), Packets(seed=1))
+
+
+def test_each_interface_has_a_queue_with_the_ends_of_its_flows() -> None:
+    plan = plan_between(3)
+    hosts = plan.hosts
+    of_host = [plan.forward[f][0] for f in range(3)]
+    assert hosts.queue.tolist() == list(range(len(plan.ports)))
+    assert hosts.sender.tolist() == of_host
+    assert hosts.receiver.tolist() == [of_host[1], of_host[2], of_host[0]]
+    order, ahead = windows(plan, ordered_ports(plan))
+    assert order[:4].tolist() == [len(plan.ports), *sorted(of_host)]
+    assert ahead > 0.9 * 1e-5
+
+
+def test_answers_are_those_of_one_queue_for_all_hosts() -> None:
+    apart, plan = run_engine(plan_between(4)), plan_between(4)
+    senders = len(plan.ports)
+    queue, ends = np.arange(senders), np.full(len(plan.forward), senders)
+    queue[plan.at_senders] = senders
+    vars(plan)["hosts"] = Hosts(queue, ends, ends)  # a property that is computed once
+    one = run_engine(plan)
+    for field in ("window", "acked", "delivered", "waiting", "lost", "peak", "waited"):
+        np.testing.assert_array_equal(getattr(apart, field), getattr(one, field))
+    assert apart.delivered.sum() > 100
+
+
+@dataclass(frozen=True)
+class Answers(ReceiverAgent):
+    """Acknowledge each packet, and let its sender send another one."""
+
+    @staticmethod
+    def on_packet(s, q, e):
+        return s._replace(ack=1.0, credits=1.0)
+
+
+def test_flows_to_an_agent_that_answers_over_several_links_share_one_queue() -> None:
+    rule = PFC((0,), 20.0, 10.0)
+    links = [
+        Link(a, b, 1e5, 1e-5, 900.0, rule)
+        for a, b in (
+            ("a", "s"),
+            ("s", "a"),
+            ("b", "t"),
+            ("t", "b"),
+            ("s", "d"),
+            ("d", "s"),
+            ("t", "d"),
+            ("d", "t"),
+        )
+    ]
+    agent = Answers()
+    flows = [
+        Flow("one", ("a", "s", "d"), Credited(), receiver=agent, size=50.0),
+        Flow("two", ("b", "t", "d"), Credited(), receiver=agent, size=50.0),
+        Flow("to a", ("d", "s", "a"), NewReno()),
+        Flow("to b", ("d", "t", "b"), NewReno()),
+    ]
+    plan = plan_of(Scenario("agent", links, flows, duration=0.05), Packets(seed=1))
+    hosts, senders = plan.hosts, len(plan.ports)
+    assert (hosts.queue[plan.at_senders] == senders).all()
+    assert (hosts.sender == senders).all()
+    assert (hosts.receiver == senders).all()
+    alone = plan_of(
+        Scenario("agent", links, [flows[0], *flows[2:]], duration=0.05), Packets(seed=1)
+    )
+    assert alone.hosts.receiver[0] == alone.backward[0][0]
+
+
+# Records: bins of time, and the books of a run.
+
+
+def test_bins_are_samples_and_one_for_all_that_is_later(one_link) -> None:
+    records = EventRecords(plan_of(one_link, Packets(seed=1)))
+    assert [records.bin_of(t) for t in (0.0, 0.0099, 0.015, 1.999, 2.0, 5.0)] == [
+        0, 0, 1, 199, 200, 200,
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("discipline", DISCIPLINES)
+def test_every_packet_is_delivered_dropped_or_on_its_way(discipline: str) -> None:
+    run = run_engine(plan_of(random_scenario(discipline, 11), random_method(11)))
+    assert (run.imbalance == 0.0).all()
+    assert (np.cumsum(run.waiting, axis=0) >= 0).all()
+    assert run.lost.sum() == run.drops.sum()
+    if "pause" in discipline:
+        assert run.carried.sum() > 0

@@ -17,10 +17,8 @@ from dfcmodel import (
     SelectiveRepair,
     simulate,
 )
-from dfcmodel.packets.engine import run_engine
-from dfcmodel.packets.reference import run_reference
-from dfcmodel.packets.simulation import plan_scenario
 from responsefn import DCQCN, TIMELY, NewReno, RateRule
+from tests.oracles.engines import plan_scenario, run_engine, run_reference
 
 RATE = 1e6
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
 
 from dfcmodel import Fluid, Packets, simulate
 from tests.dfcmodel.packets.conftest import random_scenario
+from tests.oracles.engines import ENGINES, NAMES
 
 
 def test_a_trajectory_counts_packets(one_link) -> None:
@@ -54,11 +56,11 @@ def test_both_levels_agree_on_a_long_transfer(one_link) -> None:
     assert packets == pytest.approx(fluid, rel=0.02)  # a timeout of 0.2 s more or less is 1 %
 
 
-@pytest.mark.parametrize("backend", ["numba", "reference"])
-def test_a_run_lasts_as_long_as_asked_and_its_last_sample_is_shorter(backend: str) -> None:
+@pytest.mark.parametrize("simulate", ENGINES, ids=NAMES)
+def test_a_run_lasts_as_long_as_asked_and_its_last_sample_is_shorter(simulate: Any) -> None:
     """14 samples of 20 ms and one of 13; sums over samples are those of single milliseconds."""
     scenario = random_scenario("pause", 3)
-    method = Packets(seed=1, backend=backend)
+    method = Packets(seed=1)
     run, fine = (simulate(scenario, method, duration=0.293, sample=s) for s in (0.02, 1e-3))
     assert run.time[-1] == fine.time[-1] == 0.293
     assert np.diff(run.time) == pytest.approx([0.02] * 13 + [0.013])

@@ -9,6 +9,7 @@ import pytest
 
 from dfcmodel import CBR, PFC, RED, Flow, Fluid, Link, Packets, Pause, Scenario, chain, simulate
 from hopflow import Status
+from tests.oracles.engines import ENGINES
 
 METHODS = [Packets(seed=1), Fluid()]
 NAMES = ["packets", "fluid"]
@@ -111,8 +112,8 @@ def test_random_losses_are_told_from_those_of_a_full_buffer() -> None:
 def test_both_packet_engines_record_the_same_drops(rule) -> None:
     buffer = 300.0 if isinstance(rule, Pause) else 2000.0
     scenario = replace(incast(rule, buffer=buffer), duration=1e-3)
-    methods = [Packets(seed=1, loss={"s->d": 0.02}, backend=b) for b in ("numba", "reference")]
-    run, slow = (simulate(scenario, method) for method in methods)
+    method = Packets(seed=1, loss={"s->d": 0.02})
+    run, slow = (run(scenario, method) for run in ENGINES)
     assert set(causes(run)) == {"buffer", "random"}
     assert len(run.excess) > 0
     np.testing.assert_array_equal(run.excess, slow.excess)

@@ -26,6 +26,7 @@ from dfcmodel.lossless import buffer_cycles, deadlock, torus
 from dfcmodel.packets import records
 from dfcmodel.results.pauses import chain_of_pauses
 from hopflow import Status
+from tests.oracles.engines import ENGINES, plain_simulate
 
 PAUSE = Pause(high=50.0, low=25.0)
 
@@ -137,7 +138,7 @@ def test_longest_chain_names_the_queue_that_began_it() -> None:
 def test_both_packet_engines_record_the_same_pauses(signalling: float, monkeypatch) -> None:
     """Also where the log of the compiled one is full again and again."""
     scenario = overloaded(signalling=signalling)
-    run, slow = (simulate(scenario, Packets(seed=1, backend=b)) for b in ("numba", "reference"))
+    run, slow = (run(scenario, Packets(seed=1)) for run in ENGINES)
     assert len(run.paused) > 20
     np.testing.assert_array_equal(run.paused, slow.paused)
     monkeypatch.setattr(records, "SWITCHES", 8)
@@ -181,9 +182,11 @@ def faulty(**changes: object) -> Scenario:
 
 
 @pytest.mark.parametrize(
-    "method", [Fluid(), Packets(seed=1), Packets(seed=1, backend="reference")], ids=str
+    ("simulate", "method"),
+    [(simulate, Fluid()), (simulate, Packets(seed=1)), (plain_simulate, Packets(seed=1))],
+    ids=["fluid", "packets", "oracle"],
 )
-def test_a_port_that_pauses_for_ever_is_a_storm_and_named(method) -> None:
+def test_a_port_that_pauses_for_ever_is_a_storm_and_named(simulate, method) -> None:
     """All that feeds it stands still, also the flow that does not go over it; pauses begin a message later."""
     run = simulate(faulty(signalling=3e-4), method)
     assert run.status is Status.STORM
@@ -201,14 +204,18 @@ def test_a_port_that_pauses_for_ever_is_a_storm_and_named(method) -> None:
 
 
 def test_both_packet_engines_have_the_same_storm() -> None:
-    one, two = (simulate(faulty(), Packets(seed=1, backend=b)) for b in ("numba", "reference"))
+    one, two = (run(faulty(), Packets(seed=1)) for run in ENGINES)
     np.testing.assert_array_equal(one.paused, two.paused)
     np.testing.assert_array_equal(one.queued, two.queued)
     np.testing.assert_array_equal(one.delivered, two.delivered)
 
 
-@pytest.mark.parametrize("method", [Fluid(), Packets(seed=1, backend="reference")], ids=str)
-def test_a_storm_of_one_class_lets_the_other_go_on(method) -> None:
+@pytest.mark.parametrize(
+    ("simulate", "method"),
+    [(simulate, Fluid()), (simulate, Packets(seed=1)), (plain_simulate, Packets(seed=1))],
+    ids=["fluid", "packets", "oracle"],
+)
+def test_a_storm_of_one_class_lets_the_other_go_on(simulate, method) -> None:
     rule = PFC(classes=(3,), xoff=30.0, xon=15.0)
     links = list(chain(4, rate=1e4, delay=1e-3, buffer=400.0, discipline=rule))
     links[2] = replace(links[2], discipline=replace(rule, storm=0.05))

@@ -1,10 +1,29 @@
-"""Rows of a summary: what failed stands before the places of losses."""
+"""Summaries of runs, and limits that they name."""
 
 from __future__ import annotations
 
-from dfcmodel import CBR, PFC, Flow, Link, Packets, Scenario, chain, simulate
+import pytest
+
+from dfcmodel import (
+    CBR,
+    PFC,
+    Fair,
+    Flow,
+    Fluid,
+    Link,
+    Packets,
+    Scenario,
+    chain,
+    choose_level,
+    ensemble,
+    simulate,
+    takano2006,
+)
 from dfcmodel.results.summaries import assumed_responses
 from hopflow import gbps
+from responsefn import CUBIC, NewReno, Reno, Tahoe
+
+# Rows of a summary: what failed stands before the places of losses.
 
 
 def test_rows_about_lossless_classes_and_transfers() -> None:
@@ -47,3 +66,111 @@ def test_the_summary_says_which_response_times_are_assumed() -> None:
     for scenario in (one(gbps(100), PFC()), one(gbps(24), PFC(headroom=50.0))):
         assert assumed_responses(scenario) == {}
         assert "headroom of PFC" not in simulate(scenario).summary()
+
+
+# Known limits of the fluid: where they are stated, and that the fluid differs from packets there.
+
+
+def one_way(buffer: float = 20.0, rule=None, **more) -> Scenario:
+    flow = Flow("a", (1, 2), rule or NewReno(), **{"max_window": 500.0} | more)
+    return Scenario("one way", (Link(1, 2, 1000.0, 0.01, buffer),), (flow,), duration=5.0)
+
+
+def both_ways(source=None, rate: float = 1000.0, **link) -> Scenario:
+    links = Link(1, 2, 1000.0, 0.01, 20, **link), Link(2, 1, rate, 0.01, 20, **link)
+    flows = Flow("a", (1, 2), NewReno()), Flow("b", (2, 1), source or NewReno())
+    return Scenario("both ways", links, flows, duration=5.0)
+
+
+def topics(scenario: Scenario, method: Fluid | Packets | None = None, **given) -> list[str]:
+    run = simulate(scenario, method, **given)
+    return [limit.partition(":")[0] for limit in run.limits]
+
+
+def goodput(scenario: Scenario, method: Fluid | Packets) -> float:
+    return float(simulate(scenario, method, rng=1).delivered[0, -1] / scenario.duration)
+
+
+@pytest.mark.parametrize(
+    ("scenario", "topic", "factor"),
+    [
+        (both_ways(), "two-way traffic", 1.3),
+        (both_ways(CBR(98.0), 100.0), "two-way traffic", 1.2),
+        (one_way(1.0), "small buffer", 3.0),
+        (one_way(10.0, Reno()), "classic Reno", 0.95),
+    ],
+)
+def test_a_limit_is_stated_where_the_fluid_differs_from_packets(
+    scenario: Scenario, topic: str, factor: float
+) -> None:
+    """The goodput of the first flow over that of packets is beyond ``factor``."""
+    run = simulate(scenario, rng=1)
+    assert [limit.partition(":")[0] for limit in run.limits] == [topic]
+    assert f"limit, {topic}" in run.summary()
+    ratio = goodput(scenario, Fluid()) / goodput(scenario, Packets(seed=1))
+    assert ratio > factor if factor > 1.0 else ratio < factor
+    assert simulate(scenario, Packets(seed=1)).limits == ()
+
+
+@pytest.mark.parametrize(
+    "scenario",
+    [
+        one_way(),
+        both_ways(CBR(500.0)),  # ACKs find room between its packets
+        both_ways(NewReno(), discipline=Fair()),  # a queue of their own
+        one_way(4.0, max_window=8.0),  # nothing is lost
+        takano2006("1", tcp="newreno"),
+    ],
+)
+def test_no_limit_is_stated_elsewhere(scenario: Scenario) -> None:
+    assert topics(scenario, duration=2.0) == []
+
+
+def test_messages_name_flows_and_links() -> None:
+    (limit,) = simulate(both_ways()).limits
+    assert "flows a, b share loaded links 2->1, 1->2" in limit
+    (limit,) = simulate(one_way(3.0)).limits
+    assert "link 1->2 with room for 3 packets" in limit
+    assert "26 %" in limit
+    many = tuple(Flow(f"{n}", (1, 2), Reno(), start=0.01 * n) for n in range(5))
+    crowd = Scenario("crowd", one_way().links, many, duration=5.0)
+    assert "flows 0, 1, 2 and 2 more" in simulate(crowd).limits[0]
+
+
+def test_the_recovery_that_was_used_counts_and_is_recorded() -> None:
+    run = simulate(one_way(), Fluid(recovery="reno"))
+    assert run.recoveries == ("reno",)
+    assert "NewReno with recovery 'reno'" in run.summary()["a"]
+    assert topics(one_way(), Fluid(recovery="reno")) == ["classic Reno"]
+    assert topics(one_way(rule=Reno()), Fluid(recovery="newreno")) == []
+    rules = CUBIC(), Tahoe(), CBR(100.0)
+    flows = tuple(Flow(f"{n}", (1, 2), rule) for n, rule in enumerate(rules))
+    mixed = Scenario("mixed", one_way().links, flows, duration=0.1)
+    for method in (Fluid(), Packets(seed=1)):
+        assert simulate(mixed, method).recoveries == ("sack", "tahoe", "")
+
+
+def test_packets_are_chosen_where_a_limit_applies() -> None:
+    """The same conditions, before anything runs; otherwise the measured error would allow the fluid."""
+    given = {
+        "affordable": 0.0,
+        "tolerance": 10.0,
+        "fluid": Fluid(steps_per_delay=1),
+        "duration": 1e4,
+    }
+    assert isinstance(choose_level(one_way(100.0), **given).method, Fluid)
+    for scenario, topic in (
+        (both_ways(), "two-way traffic"),
+        (one_way(4.0), "small buffer"),
+        (one_way(100.0, Reno()), "classic Reno"),
+    ):
+        found = choose_level(scenario, **given)
+        assert isinstance(found.method, Packets)
+        assert topic in found.reason
+    assert isinstance(choose_level(one_way(4.0, max_window=8.0), **given).method, Fluid)
+
+
+def test_an_ensemble_names_the_limits_of_its_runs() -> None:
+    many = ensemble(both_ways(), runs=2, duration=1.0)
+    assert many.summary()["limits"].startswith("two-way traffic: ")
+    assert "limits" not in ensemble(one_way(), runs=2, duration=1.0).summary()

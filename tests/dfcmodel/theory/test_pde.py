@@ -14,15 +14,9 @@ from scipy.linalg import expm
 from scipy.optimize import brentq
 from typer.testing import CliRunner
 
+from dfcmodel import DiffusionEquation, Empty, FeedbackEquation, Lines, bare_law, evolve
 from dfcmodel.theory.analytic import cosine_series, steady_state
-from dfcmodel.theory.equations import (
-    DiffusionEquation,
-    Empty,
-    FeedbackEquation,
-    drift_coefficients,
-)
-from dfcmodel.theory.law import bare_law
-from dfcmodel.theory.pde import Lines, evolve
+from dfcmodel.theory.equations import drift_coefficients
 from validation.cli import app
 
 

@@ -1,12 +1,20 @@
-"""Constants of the JAX model: delays in steps, clocks, and who pauses whom."""
+"""Plans of the differentiable model, orders of links, pauses."""
 
 from __future__ import annotations
 
-import numpy as np
+from dataclasses import replace
 
-from dfcmodel import CBR, Flow, Link, Pause, Scenario, takano2006
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from dfcmodel import CBR, Flow, Fluid, Link, Pause, Scenario, Twin, chain, simulate, takano2006
 from dfcmodel.theory.clocks import tick_phases
+from dfcmodel.twin import pause
 from dfcmodel.twin.plans import plan_of, shape_of
+
+# Constants of the JAX model: delays in steps, clocks, and who pauses whom.
 
 B, d = 10_000.0, 1e-3
 
@@ -67,3 +75,143 @@ def test_a_buffer_bounds_the_steps_that_are_remembered() -> None:
     plan = plan_of(scenario, d)
     assert shape_of(scenario, plan, 1000, 1, 0.0).waiting == 14  # ten steps at the link's rate
     assert shape_of(scenario, plan, 5, 1, 0.0).waiting == 6
+
+
+# Pause in the JAX twin: the engine's steps, the exact saw-tooth, its derivatives by the thresholds.
+
+B_PAUSE, d_of_pause = 10_000.0, 1e-3  # ten packets fit on a link
+
+
+SECOND = 4000.0  # packets/s of the flow that joins at node 2
+
+
+AT = {"high": 41.3, "low": 22.7, "paused_rate": 530.0, "buffer": 77.0, "rate": SECOND}
+
+
+def network(high: float, low: float, paused: float = 0.0, **joins) -> Scenario:
+    """Three links; node 2, which a second flow joins, fills and pauses node 1."""
+    rule = Pause(high=high, low=low, paused_rate=paused)
+    links = chain(4, rate=B_PAUSE, delay=d_of_pause, buffer=90.0, discipline=rule)
+    given = {"source": CBR(SECOND), "host": "direct"} | joins
+    flows = (
+        Flow("first", (1, 2, 3, 4), CBR(B_PAUSE), host="direct"),
+        Flow("joins", (2, 3, 4), **{"host": "direct", **given}),
+    )
+    return Scenario("two flows", links, flows, duration=0.12)
+
+
+@pytest.mark.parametrize(
+    ("high", "low", "joins"),
+    [
+        (40.0 - 1e-9, 24.0, {}),
+        (40.0 - 1e-9, 30.0, {"source": CBR(B_PAUSE), "host": "unshaped"}),
+        (41.3, 22.7, {}),
+        (43.9, 30.2, {"source": CBR(B_PAUSE), "host": "unshaped"}),
+    ],
+)
+def test_twin_takes_the_engines_steps(high: float, low: float, joins) -> None:
+    """Thresholds that are met within a step or at its end; node 1 loses packets.
+
+    The first are met 1e-9 packets before the end of a step: a threshold must be exceeded.
+    """
+    scenario = network(high, low, **joins)
+    plain = Fluid(steps_per_delay=1, store_and_forward=False)
+    engine = simulate(scenario, plain, sample=d_of_pause)
+    twin = Twin(scenario, sample=d_of_pause, steps_per_delay=1)()
+    queued = np.asarray(twin.queued).sum(axis=1).T
+    np.testing.assert_allclose(queued, engine.occupancy.values, atol=1e-6)
+    np.testing.assert_allclose(np.asarray(twin.efficiency).T, engine.efficiency.values, atol=1e-7)
+    lost = np.asarray(twin.lost).sum(axis=0)
+    np.testing.assert_allclose(lost, engine.lost.sum(axis=2), atol=1e-6)
+    assert lost.sum() > 10
+    starts = np.diff(np.sign(np.diff(queued[1])))
+    assert np.count_nonzero(starts) > 8  # it pauses and resumes
+
+
+def saw_tooth(time, high, low, paused, rate):
+    """Packets at node 2: up at ``rate``, down while nothing but ``paused`` comes over link 1.
+
+    What is asked for at a threshold comes to be 2 d later.
+    """
+    down = B_PAUSE - rate - paused
+    peak, trough = high + 2 * d_of_pause * rate, low - 2 * d_of_pause * down
+    up_time, down_time = (peak - trough) / rate, (peak - trough) / down
+    first = d_of_pause + peak / rate  # until then it rises from zero
+    after = time - first
+    phase = jnp.mod(after, up_time + down_time)
+    later = jnp.where(phase < down_time, peak - down * phase, trough + rate * (phase - down_time))
+    return jnp.where(after < 0, rate * jnp.maximum(time - d_of_pause, 0.0), later)
+
+
+@pytest.mark.slow
+def test_derivatives_by_thresholds() -> None:
+    """Queue: the exact saw-tooth and its derivatives, 1e-9. Merits: central differences, 1e-6.
+
+    By both thresholds, what passes while paused, the buffer and a rate; efficiency, queue, loss and
+    settling time. Every threshold is met within a step, far from its ends.
+    """
+    twin = Twin(network(AT["high"], AT["low"]), sample=d_of_pause, steps_per_delay=1, smoothing=0.5)
+
+    def outcome(at):
+        high, low, paused, buffer, rate = at
+        p = twin.parameters._replace(
+            high=high, low=low, paused_rate=paused, buffer=buffer, rate=jnp.array([B_PAUSE, rate])
+        )
+        found = twin.merits(p, since=0.02, tolerance=0.05)
+        found = found._replace(loss=found.loss.sum())  # the second flow loses nothing
+        merits = jnp.concatenate([jnp.atleast_1d(merit) for merit in found])
+        return merits, twin(p).queued[:, :, 1].sum(axis=1)
+
+    at = np.array(list(AT.values()))
+    step = 2e-7 * np.diag(at)
+    points = np.concatenate([at + step, at - step, np.tile(at, (5, 1))])
+    # one compilation: values at all points, slopes in the directions of the last five
+    both = jax.jit(jax.vmap(lambda x, along: jax.jvp(outcome, (x,), (along,))))
+    (values, queue), (along, slope) = both(points, np.concatenate([np.zeros((10, 5)), np.eye(5)]))
+    slopes = np.asarray(along)[10:]
+    apart = np.asarray(values[:5] - values[5:10]) / (2 * np.diag(step)[:, None])
+    scale = (np.abs(slopes) * at[:, None]).max(axis=0)
+    assert (scale > 1e-3).all()  # every merit depends on something
+    weighed = slopes * at[:, None] / scale
+    assert (np.abs(weighed).max(axis=1) > 1e-3).all()  # and on everything, one of them
+    np.testing.assert_allclose(weighed, apart * at[:, None] / scale, atol=1e-6)
+
+    def exact(at):
+        return saw_tooth(twin.time, at[0], at[1], at[2], at[4])
+
+    np.testing.assert_allclose(queue[10], exact(at), atol=1e-9)
+    expected = jax.jacfwd(exact)(jnp.asarray(at)).T
+    np.testing.assert_allclose(slope[10:], expected, atol=1e-9 * np.abs(expected).max())
+    assert np.abs(expected[0]).max() > 5  # the phase runs away from cycle to cycle
+
+
+def test_bad_input() -> None:
+    with pytest.raises(ValueError, match="quanta = 100"):
+        Twin(
+            Scenario(
+                "x",
+                chain(
+                    3, rate=B_PAUSE, delay=d_of_pause, buffer=1800.0, discipline=Pause(quanta=100)
+                ),
+                (Flow("one", (1, 2, 3), CBR(B_PAUSE)),),
+            )
+        )
+
+
+def test_what_was_asked_is_heard_in_parts_of_steps() -> None:
+    """A pause in the last 0.6 of one step and the first 0.3 of the next, 2.25 steps later: 0.35, 0.55, 0."""
+    links = chain(
+        3, rate=B_PAUSE, delay=d_of_pause, buffer=90.0, discipline=Pause(high=41.3, low=22.7)
+    )
+    links = (replace(links[0], delay=2.25 * d_of_pause), links[1])
+    twin = Twin(Scenario("x", links, [Flow("one", (1, 2, 3), CBR(B_PAUSE))]), steps_per_delay=1)
+    plan = twin._plan
+    assert (plan.wait.tolist(), plan.wait_part.tolist()) == ([2], [0.25])
+    asked = np.zeros((4, 2))
+    asked[0, 1], asked[1, 1] = 0.6, -0.3
+    state = pause.Paused(np.zeros(2, dtype=bool), np.zeros(2), jnp.asarray(asked))
+    p = twin.parameters._replace(paused_rate=0.0)
+    heard = [
+        float(pause.reductions(plan, p, state, k)[0][0]) / (B_PAUSE * d_of_pause) for k in (2, 3, 4)
+    ]
+    np.testing.assert_allclose(heard, [0.35, 0.25 + 0.3, 0.0], atol=1e-12)

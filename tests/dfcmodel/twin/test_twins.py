@@ -22,12 +22,13 @@ from dfcmodel import (
     Link,
     Pause,
     Scenario,
+    Twin,
+    bare_law,
     chain,
     simulate,
     takano2006,
 )
-from dfcmodel.theory.law import Loop, advance, bare_law
-from dfcmodel.twin.twins import Twin
+from dfcmodel.theory.law import Loop, advance
 from responsefn import AIMD, NewReno
 
 B, d = 10_000.0, 1e-3  # ten packets fit on a link

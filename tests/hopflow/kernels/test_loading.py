@@ -1,4 +1,4 @@
-"""Compiled kernels on disk: where they are kept, and processes that share them."""
+"""Loading of kernels, their cache, and a start of Numba."""
 
 from __future__ import annotations
 
@@ -11,7 +11,10 @@ from pathlib import Path
 import pytest
 
 from hopflow import kernels
-from hopflow.kernels import callbacks, loading
+from hopflow.kernels import build, callbacks, loading
+from hopflow.kernels.cache import clear_cache, kernel_cache
+
+# Compiled kernels on disk: where they are kept, and processes that share them.
 
 
 def test_folder_is_the_first_writable_one(tmp_path, monkeypatch):
@@ -188,3 +191,49 @@ def test_a_callback_that_cannot_be_read_is_compiled_anew(tmp_path, suffix, monke
         assert kept
         for path in kept:
             path.write_bytes(path.read_bytes()[:20] + b"nothing that can be read")
+
+
+# Size and removal of the compiled kernels on disk.
+
+
+def triple(x):
+    """Template."""
+    return 3.0 * x
+
+
+def test_kernels_are_counted_and_removed_and_nothing_else(tmp_path, monkeypatch):
+    monkeypatch.setenv("HOPFLOW_CACHE_DIR", str(tmp_path))
+    loading.folder.cache_clear()
+    try:
+        assert kernel_cache() == (tmp_path, 0, 0)
+        assert build(triple)(1.5) == 4.5
+        (tmp_path / "notes.txt").write_text("mine", encoding="utf-8")
+        found = kernel_cache()
+        files = [path for path in tmp_path.rglob("*") if path.is_file()]
+        assert found.kernels == 1
+        assert found.size == sum(path.stat().st_size for path in files) - len("mine") > 1000
+        assert clear_cache() == found
+        assert kernel_cache() == (tmp_path, 0, 0)
+        assert (tmp_path / "notes.txt").is_file()
+    finally:
+        loading.folder.cache_clear()
+
+
+# Numba starts without SciPy's linear algebra, and finds it when it needs it.
+
+SCRIPT_NUMBA_START = """
+import sys
+from hopflow.kernels.numba_start import start_numba
+start_numba()
+from numba.np import arraymath, linalg
+print("scipy.linalg" in sys.modules, arraymath._HAVE_BLAS)
+linalg.ensure_blas()
+print("scipy.linalg" in sys.modules)
+"""
+
+
+def test_the_linear_algebra_of_scipy_is_loaded_where_it_is_needed() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", SCRIPT_NUMBA_START], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.split() == ["False", "True", "True"]

@@ -30,6 +30,30 @@ def test_an_edited_constant_of_another_module_gives_another_folder(tmp_path, mon
     assert "FACTOR = 0.5" in (places[1] / "constants.py").read_text()
 
 
+def test_a_module_that_only_imports_has_the_text_of_the_other_one(tmp_path, monkeypatch) -> None:
+    """A constant has one home; an edit of it gives another folder."""
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setenv("HOPFLOW_CACHE_DIR", str(tmp_path / "cache"))
+    (tmp_path / "homes").mkdir()
+    places = []
+    for gain in ("0.5", "0.25"):
+        write(tmp_path / "sharing_kernel", "1.0")
+        text = f"from hopflow.kernels.plain_jit import inlined\n\nGAIN = {gain}\n"
+        (tmp_path / "homes" / "gains.py").write_text(text)
+        (tmp_path / "sharing_kernel" / "gains.py").write_text("from homes.gains import GAIN\n")
+        package._written.cache_clear()
+        places.append(package._written("sharing_kernel"))
+    package._written.cache_clear()
+    assert places[0] != places[1]
+    copied = (places[1] / "gains.py").read_text()
+    assert copied == "from .jit import inlined\n\nGAIN = 0.25\n"
+    (tmp_path / "sharing_kernel" / "gains.py").write_text(
+        "from homes.gains import GAIN\n\ndef f(x): return GAIN * x\n"
+    )
+    with pytest.raises(ImportError, match=r"imports homes.gains: .* must have nothing else"):
+        package._written("sharing_kernel")
+
+
 def test_an_unknown_package_is_refused() -> None:
     with pytest.raises(ImportError, match="no package 'no_such_kernel'"):
         package.compiled_package("no_such_kernel")

@@ -1,6 +1,8 @@
-"""Smoothness, fairness, friendliness and matched pairs."""
+"""Fairness, exponents of the round-trip time, and transients."""
 
 from __future__ import annotations
+
+import math
 
 import pytest
 from hypothesis import given
@@ -8,14 +10,25 @@ from hypothesis import strategies as st
 
 from responsefn import (
     AIMD,
+    BIC,
     CTCP,
     CUBIC,
+    PFTK,
+    TFRC,
+    Fusion,
     Reno,
+    Scalable,
+    aggressiveness,
+    convergence_time,
     friendliness,
     jain_index,
     match,
+    responsiveness,
+    rtt_unfairness,
     smoothness,
 )
+
+# Smoothness, fairness, friendliness and matched pairs.
 
 
 def test_smoothness_and_fairness():
@@ -52,3 +65,42 @@ def test_match_finds_the_parameter_by_the_right_rate():
     """Scalable at p = 0.02 is Reno whatever its a: no value gives it twice the rate of the closed form."""
     matched = match(CTCP(alpha=0.02), to=Reno(), at=1e-3, by="alpha")
     assert matched.rate(1e-3, 0.1) == pytest.approx(Reno().rate(1e-3, 0.1), rel=1e-3)
+
+
+# Exponents of RTT unfairness against published ones.
+
+
+def test_unfairness_exponents():
+    """Xu et al. 2004, Sect. II: 2 for AIMD; for a window of c/p^d 1/(1-d)."""
+    assert rtt_unfairness(AIMD(), 1e-5).synchronized == pytest.approx(2.0, rel=1e-6)
+    assert rtt_unfairness(CTCP(), 1e-5).synchronized == pytest.approx(5.0, rel=1e-6)
+    assert rtt_unfairness(
+        CUBIC(friendly=0, form="published"), 1e-6
+    ).same_loss_rate == pytest.approx(0.25, rel=1e-6)
+
+
+# Responsiveness, aggressiveness and convergence by their definitions.
+
+
+def test_aimd_by_its_definition():
+    for a, b in ((1.0, 0.5), (3 / 7, 0.25), (0.2, 0.125), (2.0, 0.9)):
+        assert responsiveness(AIMD(a, b)) == math.ceil(math.log(0.5) / math.log(1 - b) - 1e-9)
+        assert aggressiveness(AIMD(a, b)) == pytest.approx(a, rel=1e-6)
+
+
+def test_other_rules():
+    assert responsiveness(TFRC()) == 5
+    assert 0.14 < aggressiveness(TFRC()) < 0.6
+    assert aggressiveness(BIC()) == pytest.approx(32, rel=1e-6)
+    assert responsiveness(CUBIC()) == 2
+    with pytest.raises(TypeError, match="must be a window rule or TFRC"):
+        responsiveness(PFTK())
+    with pytest.raises(ArithmeticError, match="does not halve"):
+        responsiveness(Fusion(), bandwidth=1000.0)
+
+
+def test_convergence():
+    slow, fast = (convergence_time(AIMD(*ab), 0.1, 1000.0) for ab in ((0.2, 0.125), (1.0, 0.5)))
+    assert 0 < fast < slow < math.inf
+    assert convergence_time(Scalable(legacy=1.0), 0.1, 10_000.0, rounds=5000) == math.inf
+    assert convergence_time(Reno(), 0.1, 1000.0, share=0.52) == 0.0

@@ -1,8 +1,11 @@
-"""Window rules and queue managers as events of the engine, and the timer of RFC 6298."""
+"""Rules as events: checks and compilation."""
 
 from __future__ import annotations
 
 import ctypes
+import inspect
+import math
+from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -11,10 +14,33 @@ from dfcmodel.engine.kernel import records as fluid_records
 from dfcmodel.engine.kernel import retransmission_timer
 from dfcmodel.engine.kernel.records import FLOW, ON_ACK, ON_LOSS
 from dfcmodel.packets.kernel import layout
-from responsefn import NewReno, Reno, Tahoe
+from hopflow import kernels, maximum
+from responsefn import (
+    AIMD,
+    BIC,
+    CUBIC,
+    HSTCP,
+    TFRC,
+    NewReno,
+    Reno,
+    RuleError,
+    Scalable,
+    Tahoe,
+    WindowRule,
+    coexist,
+    hystart,
+    simulate_rule,
+)
+from responsefn.responses.event_checks import acts_on_single_acks
 from responsefn.responses.rule_compilation import numbers_of
 from responsefn.responses.rule_events import MAX_PARAMETERS, MAX_STATE, events_of, signature_of
+from responsefn.rules.base import Event
 from responsefn.simulation.kernel import records as shared_records
+from tests.responsefn.simulation.kernel_rules import RULES, CountedReno, PerRound, Timer
+
+# Rules as events: checks and compilation.
+
+# Window rules and queue managers as events of the engine, and the timer of RFC 6298.
 
 SIGNATURES = tuple(signature_of(rule) for rule in (Tahoe(), Reno(), NewReno()))
 
@@ -67,3 +93,297 @@ def test_an_ack_by_itself_gives_what_the_rule_returns_to_the_last_bit() -> None:
     """10 + (10.1 - 10) is not 10.1."""
     found = window_after(ON_ACK, 1.0, compiled=True, several=False)
     assert found == 10.0 + 1.0 / 10.0
+
+
+# What a user's rule may do, and what it is told when it cannot be run.
+
+P, RTT = 2e-3, 0.1
+
+
+class Own(WindowRule):
+    @staticmethod
+    def on_ack(s, q, e):
+        return s._replace(cwnd=s.cwnd + 1.0 / s.cwnd)
+
+    @staticmethod
+    def on_loss(s, q, e):
+        return s._replace(cwnd=maximum(1.0, 0.5 * s.cwnd))
+
+
+class Minus(Own):
+    @staticmethod
+    def on_loss(s, q, e):
+        return s._replace(cwnd=s.cwnd - 50.0)
+
+
+class Nothing(Own):
+    @staticmethod
+    def on_loss(s, q, e):
+        return s._replace(cwnd=0.0)
+
+
+class Root(Own):
+    @staticmethod
+    def on_loss(s, q, e):
+        return s._replace(cwnd=math.sqrt(s.cwnd - 30.0))
+
+
+class Triple(Own):
+    @staticmethod
+    def on_ack(s, q, e):
+        return s._replace(cwnd=3.0 * s.cwnd)
+
+
+class Shrinking(Own):
+    @staticmethod
+    def on_ack(s, q, e):
+        return s._replace(cwnd=s.cwnd - 0.02)
+
+
+class Forgotten(Own):
+    @staticmethod
+    def on_loss(s, q, e):
+        s._replace(cwnd=2.0)
+
+
+class Number(Own):
+    @staticmethod
+    def on_loss(s, q, e):
+        return 0.5 * s.cwnd
+
+
+class Assigned(Own):
+    @staticmethod
+    def on_ack(s, q, e):
+        s.cwnd = s.cwnd + 1.0
+        return s
+
+
+class Method(Own):
+    def on_ack(self, s, q, e):
+        return s._replace(cwnd=s.cwnd + 1.0 / s.cwnd)
+
+
+class TwoArguments(Own):
+    @staticmethod
+    def on_ack(s, q):
+        return s
+
+
+class Order(Own):
+    class State(NamedTuple):
+        ssthresh: float = math.inf
+        cwnd: float = 1.0
+
+
+class Text(Own):
+    class Params(NamedTuple):
+        mode: str = "fast"
+
+    @staticmethod
+    def on_ack(s, q, e):
+        return s._replace(cwnd=s.cwnd + q.mode)
+
+
+class Compared(Text):
+    @staticmethod
+    def on_ack(s, q, e):
+        return s._replace(cwnd=s.cwnd + (2.0 if q.mode == "fast" else 1.0) / s.cwnd)
+
+
+WRONG = [
+    (Minus, "on_loss", r"on_loss returns cwnd = -48: must be 1 to 1e\+15 packets; write maximum"),
+    (Nothing, "on_loss", r"on_loss returns cwnd = 0: must be 1"),
+    (Root, "on_loss", r"on_loss raises ValueError: .* for State\(cwnd=2"),
+    (Triple, None, r"on_ack returns cwnd = .*: must be 1 to 1e\+15"),
+    (Shrinking, None, r"on_ack returns cwnd = .*: must be 1"),
+    (Forgotten, "on_loss", r"on_loss returns None for State\(.*: is a return missing\?"),
+    (Number, "on_loss", r"on_loss returns 1\.0: must be the new state"),
+    (Assigned, "on_ack", r"on_ack raises AttributeError.*return s\._replace\(cwnd=\.\.\.\)"),
+    (Method, "on_ack", r"on_ack: write @staticmethod above it"),
+    (
+        TwoArguments,
+        "on_ack",
+        r"on_ack\(s, q\): must take the state s, the parameters q and the event",
+    ),
+    (Order, None, r"Order\.State has the fields ssthresh, cwnd: cwnd, in packets, must come first"),
+    (Text, "on_ack", r"on_ack reads q\.mode, which is text: rules compute with numbers"),
+    (Compared, "on_ack", r"on_ack reads q\.mode, which is text"),
+]
+
+
+@pytest.mark.parametrize(
+    ("rule", "event", "message"), WRONG, ids=lambda x: getattr(x, "__name__", "")
+)
+def test_a_rule_that_goes_wrong_is_refused(rule, event, message):
+    """By rate, simulation and coexistence alike, with the line of the function."""
+    asks = [
+        lambda: rule().rate(P, RTT),
+        lambda: simulate_rule(rule(), P, RTT, events=100),
+    ]
+    if rule is not Triple:  # the largest window of `coexist` bounds it
+        asks.append(lambda: coexist([rule(), Reno()], RTT, 1000.0, 100, seconds=20.0))
+    for ask in asks:
+        with pytest.raises(RuleError, match=message) as caught:
+            ask()
+        if event is not None:
+            function = inspect.getattr_static(rule, event)
+            first = getattr(function, "__func__", function).__code__.co_firstlineno
+            lines = range(first, first + 5)
+            assert any(f"{__file__}:{line}: " in str(caught.value) for line in lines)
+
+
+def test_classes_and_other_things_in_the_place_of_rules_are_named():
+    with pytest.raises(
+        TypeError, match=r"rule = .*Reno.*: must be a window rule, such as Reno\(\)"
+    ):
+        simulate_rule(Reno, P, RTT)
+    with pytest.raises(
+        TypeError, match=r"rule = TFRC\(\): must be a window rule, such as Reno\(\)"
+    ):
+        simulate_rule(TFRC(), P, RTT)
+    with pytest.raises(TypeError, match=r"losses = .*: must be a model of losses"):
+        simulate_rule(Reno(), P, RTT, float)
+
+
+# Compiled rules do what plain Python does.
+
+P_RULE_COMPILATION, RTT_RULE_COMPILATION = 2e-3, 0.1
+
+
+class Own_of_rule_compilation(WindowRule):
+    @staticmethod
+    def on_ack(s, q, e):
+        return s._replace(cwnd=s.cwnd + 1.0 / s.cwnd)
+
+    @staticmethod
+    def on_loss(s, q, e):
+        return s._replace(cwnd=maximum(1.0, 0.5 * s.cwnd))
+
+
+def quick_step(s):
+    return 2.0 / s.cwnd
+
+
+class Branches(Own_of_rule_compilation):
+    """Branches, an early return, a loop, a helper and `max` all mean what they mean in Python."""
+
+    @staticmethod
+    def on_ack(s, q, e):
+        if s.cwnd < 4.0:
+            return s._replace(cwnd=s.cwnd + 0.5)
+        step = 0.0
+        for _ in range(2):
+            step += 0.25 * quick_step(s)
+        return s._replace(cwnd=max(s.cwnd + step, 1.0))
+
+
+def test_plain_python_and_compiled_rules_agree():
+    """A cycle in plain Python, the compiled one and the simulation: one answer."""
+    rule = Branches()
+    few = rule.rate(P_RULE_COMPILATION, RTT_RULE_COMPILATION)
+    many = rule.rate([P_RULE_COMPILATION] * 6, RTT_RULE_COMPILATION)
+    assert many == pytest.approx(few, rel=1e-12)
+    assert simulate_rule(
+        rule, P_RULE_COMPILATION, RTT_RULE_COMPILATION, events=300
+    ).rate == pytest.approx(few, rel=2e-3)
+
+
+def many_steps(ssthresh, q, cwnds):
+    """Template: 60 ACKs, a loss after every 20, a timeout at the 58th."""
+    s = State(1.0, ssthresh)  # noqa: F821
+    for i in range(len(cwnds)):
+        s = on_ack(s, q, 0.0)  # noqa: F821
+        if i % 20 == 19:
+            s = on_loss(s, q, 0.0)  # noqa: F821
+        if i == 57:
+            s = on_timeout(s, q, 0.0)  # noqa: F821
+        cwnds[i] = s.cwnd
+    return s.ssthresh
+
+
+class Numbers(NamedTuple):
+    a: float
+    b: float
+
+
+@pytest.mark.parametrize("rule", [AIMD(0.2, 0.125), Reno(), Tahoe()], ids=repr)
+def test_compiled_rules_do_the_same(rule, monkeypatch):
+    functions = {name: getattr(rule, name) for name in ("on_ack", "on_loss", "on_timeout")}
+    compiled = kernels.build(many_steps, functions=functions, tuples={"State": rule.State._fields})
+    numbers = Numbers(getattr(rule, "a", 0.0), getattr(rule, "b", 0.0))
+    expected, computed = np.empty(60), np.empty(60)
+    for name, value in (functions | {"State": rule.State}).items():
+        monkeypatch.setitem(many_steps.__globals__, name, value)
+    assert compiled(8.0, numbers, computed) == many_steps(8.0, numbers, expected)
+    np.testing.assert_array_equal(computed, expected)
+
+
+# Which rules a fluid must show single ACKs.
+
+
+@pytest.mark.parametrize("rule", [Reno(), AIMD(0.3, 0.2), Scalable(), HSTCP(), CUBIC()], ids=repr)
+def test_rules_that_add_the_same_at_each_ack_may_see_several(rule):
+    assert not acts_on_single_acks(rule, 0.04, 2000.0, 150.0, 16.0)
+
+
+@pytest.mark.parametrize("rule", [CountedReno(), PerRound(), Timer(), hystart(NewReno())], ids=repr)
+def test_rules_that_act_at_some_acks_must_see_each(rule):
+    assert acts_on_single_acks(rule, 0.04, 2000.0, 150.0, 16.0)
+    assert acts_on_single_acks(rule, 0.001, 1e5, 150.0, 16.0)
+
+
+@pytest.mark.parametrize("rule", [Tahoe(), BIC()], ids=repr)
+def test_rules_that_change_their_growth_at_a_window_must_see_each(rule):
+    """A slow start, or a search, that ends within the ACKs of one step: 1 to 4 % of the time of a cycle."""
+    assert acts_on_single_acks(rule, 0.06, 3e4, 2000.0, 16.0)
+
+
+def cycles(rule, rtt, packets, amount, losses=12):
+    """Return the time in s of loss cycles of so many packets; each event is for ``amount(cwnd)`` ACKs.
+
+    An event for several ACKs moves the fields that are not assigned by that multiple, as in the fluid.
+    """
+    state = rule.start(rtt, None)._replace(cwnd=math.sqrt(8.0 * packets / 3.0), ssthresh=2.0)
+    state = rule.on_loss(state, rule.params, Event(100.0, rtt))
+    now = 100.0
+    for _ in range(losses):
+        left = packets
+        while left > 0.0:
+            acks = min(left, amount(state.cwnd))
+            now += acks * rtt / state.cwnd
+            new = rule.on_ack(state, rule.params, Event(now, rtt))
+            if acks != 1.0:
+                new = type(state)(
+                    *(
+                        after if name in rule.assigned else before + acks * (after - before)
+                        for name, before, after in zip(state._fields, state, new, strict=True)
+                    )
+                )
+            state = new
+            left -= acks
+        state = rule.on_loss(state, rule.params, Event(now, rtt))
+    return now - 100.0
+
+
+@pytest.mark.parametrize("rtt", [0.001, 0.01, 0.1, 0.6])
+@pytest.mark.parametrize("rule", RULES, ids=repr)
+def test_rules_that_see_several_acks_at_once_come_to_the_times_of_single_ones(rule, rtt):
+    """Loss cycles by plain Python, of other lengths than those that the decision compares.
+
+    In small windows a step has a part of an ACK, and in large ones several. The decision allows 0.5 %; cycles of
+    other lengths may differ by a little more.
+    """
+    if acts_on_single_acks(rule, rtt, None, 300.0, 16.0):
+        return
+    for packets in (150, 2000):
+        alone = cycles(rule, rtt, packets, lambda cwnd: 1.0)
+        steps = cycles(rule, rtt, packets, lambda cwnd: max(0.25, cwnd / 16.0))
+        assert steps == pytest.approx(alone, rel=0.007)
+
+
+def test_which_kernel_rules_see_several_acks_at_once():
+    """Most act at some ACKs only; the others add the same at each of them and change at losses."""
+    assert {type(rule).__name__ for rule in RULES if not acts_on_single_acks(rule, 0.1, None, 300.0, 16.0)} == {
+        "Hysteresis", "Alternating", "TenthLoss",
+    }  # fmt: skip

@@ -21,7 +21,9 @@ from responsefn.rules.highspeed_tcp import (
     WINDOWS,
     highspeed_decrease,
 )
-from responsefn.simulation.ratio_checks import RTT
+
+RTT = 0.1
+"""Round-trip time, s."""
 
 invert = functools.partial(responsefn.invert, unit_check=False)
 """Rates at p = 1e-12 are larger than any that is not taken for bit/s."""

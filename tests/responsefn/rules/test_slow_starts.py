@@ -18,7 +18,7 @@ from responsefn import (
     hystart,
     limited_slow_start,
 )
-from responsefn.responses.dynamics import Event
+from tests.responsefn.events import Event
 
 RULE = hystart(Reno())
 

@@ -12,6 +12,7 @@ from scipy.optimize import brentq
 
 from hopflow import Status, maximum
 from responsefn import (
+    BIC,
     CTCP,
     CUBIC,
     HSTCP,
@@ -23,7 +24,6 @@ from responsefn import (
     coexist,
     simulate_rule,
 )
-from responsefn.rules.bic import BIC
 from responsefn.simulation import coexistence
 from validation import evidence
 

@@ -9,8 +9,7 @@ import pytest
 
 from dfcmodel import CBR, PFC, Flow, Link, OnOff, Packets, Pause, Scenario, simulate
 from dfcmodel.lossless.pools.paused_packets import PausedPackets
-from dfcmodel.packets.engine import begin_run
-from dfcmodel.packets.simulation import plan_scenario
+from tests.oracles.engines import begin_run, plan_scenario
 
 WITHIN, SAMPLE = 5e-4, 2e-5
 BY_CLASS = PFC(classes=(0,), xoff=3.0, xon=1.0)

@@ -21,13 +21,10 @@ from dfcmodel import (
     retransmit,
     simulate,
 )
-from dfcmodel.packets.engine import run_engine
-from dfcmodel.packets.reference import run_reference
-from hopflow.errors import RuleError
-from responsefn import CUBIC, NewReno, Vegas
+from responsefn import CUBIC, NewReno, RuleError, Vegas
 from tests.dfcmodel.packets.conftest import plan_of, random_scenario
-from tests.dfcmodel.packets.test_reference import check_equal
-from tests.dfcmodel.packets.test_reference_deliveries import shared
+from tests.dfcmodel.packets.test_equal_deliveries import shared
+from tests.oracles.engines import check_records, run_engine, run_reference
 
 
 class Own(LossRecovery):
@@ -106,7 +103,7 @@ def test_newreno_of_a_user_gives_the_bits_of_the_built_in_one(
     for recovery in ("newreno", Own()):
         plan = plan_of(scenario, Packets(seed=3, recovery=recovery, loss=lose), jitter=jitter)
         runs.append(run_engine(plan))
-        check_equal(runs[-1], run_reference(plan))
+        check_records(runs[-1], run_reference(plan))
     assert runs[0].drops.sum() > 20
     assert (runs[0].loss_events > runs[0].timeouts).all(), "fast recovery is what is compared"
     for name, expected in compared(runs[0]).items():
@@ -134,7 +131,7 @@ def test_a_variant_runs_bit_equal_in_both_engines_and_is_another_recovery(one_li
     for recovery in ("newreno", SlowButSteady()):
         plan = plan_of(scenario, Packets(seed=1, recovery=recovery))
         runs[str(recovery)] = run_engine(plan)
-        check_equal(runs[str(recovery)], run_reference(plan))
+        check_records(runs[str(recovery)], run_reference(plan))
     impatient, steady = runs.values()
     assert impatient.timeouts.sum() > steady.timeouts.sum()
 

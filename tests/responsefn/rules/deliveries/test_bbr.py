@@ -1,4 +1,4 @@
-"""BBR version 3 by its parts: states, bounds, and what it refuses."""
+"""BBR, its model, and its first version."""
 
 from __future__ import annotations
 
@@ -6,9 +6,13 @@ import math
 
 import pytest
 
-from responsefn import BBR, Delivery, RuleError, coexist, curve, invert, simulate_rule
+from responsefn import BBR, BBRv1, Delivery, RuleError, coexist, curve, invert, simulate_rule
+from responsefn.rules.deliveries import bbr_model, bbr_v1
 from tests.responsefn.rules.deliveries.draft_bbr import DraftBBR
+from tests.responsefn.rules.deliveries.draft_bbr_v1 import DraftBBRv1
 from tests.responsefn.rules.deliveries.random_deliveries import check_every_step
+
+# BBR version 3 by its parts: states, bounds, and what it refuses.
 
 RULE = BBR()
 RATE, TRIP = 1000.0, 0.05
@@ -100,3 +104,96 @@ def test_a_new_connection_and_a_timeout_are_those_of_the_draft() -> None:
         state = RULE.State()._replace(cwnd=cwnd, prior_cwnd=prior)
         after = BBR.on_timeout(state, RULE.params, None)
         assert after == state._replace(cwnd=1.0, prior_cwnd=max(prior, cwnd), recovering=1.0)
+
+
+# Parts of BBR's model: flight, headroom, slope.
+
+STATE = BBR.State()._replace(bw_now=1000.0, min_rtt=0.05, pacing_rate=1000.0)
+
+
+def test_flight_is_the_product_and_at_least_four() -> None:
+    assert bbr_model.inflight(STATE, 2.0) == 100.0
+    assert bbr_model.inflight(STATE._replace(bw_now=10.0), 1.0) == 4.0
+    assert bbr_model.inflight(STATE._replace(mode=5.0), 2.0) == 102.0
+
+
+def test_headroom_is_a_part_of_the_bound() -> None:
+    """Sect. 5.3.3.4: 15 % less, at least one packet less, at least four."""
+    q = BBR().params
+    assert bbr_model.with_headroom(STATE._replace(inflight_longterm=100.0), q) == 85.0
+    assert bbr_model.with_headroom(STATE._replace(inflight_longterm=5.0), q) == 4.0
+
+
+def test_the_bound_grows_faster_round_by_round() -> None:
+    """RaiseInflightLongtermSlope: 1, 2, 4, ... packets per round."""
+    state = STATE._replace(cwnd=64.0)
+    steps = []
+    for _ in range(4):
+        state = bbr_model.steeper(state)
+        steps.append(64.0 / state.probe_up_acked_per_inc)
+    assert steps == pytest.approx([1.0, 2.0, 4.0, 8.0])
+
+
+# BBR version 1: its filter of rates, its gains, its refusals.
+
+RULE_BBR_V1 = BBRv1()
+
+
+def test_the_filter_keeps_the_largest_rate_of_ten_rounds() -> None:
+    state = RULE_BBR_V1.State()
+    rates = [100.0, 300.0, *[200.0] * 20]
+    kept = []
+    for n, rate in enumerate(rates):
+        seen = Delivery(*[0.0] * 15)._replace(
+            acked=1.0, delivered=10.0 * n, prior_delivered=10.0 * n
+        )
+        state = bbr_v1.bottleneck(state, RULE_BBR_V1.params, seen, rate)
+        kept.append(state.best)
+    assert kept[1:11] == [300.0] * 10
+    assert kept[13:] == [200.0] * (len(rates) - 13)
+
+
+def test_gains_of_the_cycle_average_to_one() -> None:
+    states = [RULE_BBR_V1.State()._replace(mode=2.0, cycle_index=float(n)) for n in range(8)]
+    gains = [bbr_v1.gain_of(state, RULE_BBR_V1.params) for state in states]
+    assert gains == [1.25, 0.75, *[1.0] * 6]
+
+
+def test_it_has_no_response_function_of_bbr_v1() -> None:
+    with pytest.raises(ValueError, match="does not respond to loss"):
+        RULE_BBR_V1.rate(0.01, 0.1)
+
+
+def test_what_linux_adds_is_zero_unless_given() -> None:
+    more = BBRv1(pacing_margin=0.01, probe_packets=2.0, aggregated=3.0)
+    state = RULE_BBR_V1.State()._replace(
+        mode=2.0, cycle_index=0.0, best=1000.0, min_rtt=0.02, filled_pipe=1.0, cwnd=100.0
+    )
+    seen = Delivery(*[0.0] * 15)._replace(acked=1.0, in_flight=30.0, delivered=1e4)
+    plain, added = (bbr_v1.control(state, rule.params, seen) for rule in (RULE_BBR_V1, more))
+    assert (plain.pacing_rate, plain.cwnd) == (1250.0, 2 * 20.0 + 3.0)
+    assert (added.pacing_rate, added.cwnd) == (0.99 * 1250.0, 2 * 20.0 + 3.0 + 2.0 + 3.0)
+    later = state._replace(cycle_index=2.0)
+    assert bbr_v1.control(later, more.params, seen).cwnd == 2 * 20.0 + 3.0 + 3.0
+
+
+@pytest.mark.parametrize("name", ["pacing_margin", "probe_packets", "aggregated"])
+def test_negative_additions_are_refused(name: str) -> None:
+    with pytest.raises(ValueError, match=rf"^{name} = -1: must be .* >= 0"):
+        BBRv1(**{name: -1.0})
+
+
+def test_every_state_changes_as_the_draft_and_linux_say() -> None:
+    check_every_step(RULE_BBR_V1, DraftBBRv1, 4)
+
+
+def test_a_new_connection_and_a_timeout_are_those_of_the_draft_of_bbr_v1() -> None:
+    """Sect. 4.2.1: ten packets, 2/ln 2 of them per ms; Sect. 4.2.3.4: the window is saved, and one packet sent."""
+    first = RULE_BBR_V1.State()._asdict()
+    others = {"cwnd": 10.0, "pacing_rate": pytest.approx(2.0 / math.log(2.0) * 10.0 / 1e-3)}
+    others |= {"ssthresh": math.inf, "min_rtt": math.inf, "limited_until": -1.0}
+    assert first == {name: others.get(name, 0.0) for name in first}
+    for recovering, prior, saved in ((0.0, 90.0, 80.0), (1.0, 90.0, 90.0), (1.0, 5.0, 80.0)):
+        state = RULE_BBR_V1.State()._replace(cwnd=80.0, prior_cwnd=prior, recovering=recovering)
+        after = BBRv1.on_timeout(state, RULE_BBR_V1.params, None)
+        assert after == state._replace(cwnd=1.0, prior_cwnd=saved, recovering=1.0)

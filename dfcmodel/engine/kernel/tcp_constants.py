@@ -1,0 +1,21 @@
+"""Constants of TCP: the text of `hopflow.tcp_constants` in the compiled copy."""
+
+from __future__ import annotations
+
+from hopflow.tcp_constants import (
+    DUP_THRESH,
+    MAX_BACKOFF,
+    OLD_INITIAL_RTO,
+    RTO_DEVIATIONS,
+    RTTVAR_GAIN,
+    SRTT_GAIN,
+)
+
+__all__ = [
+    "DUP_THRESH",
+    "MAX_BACKOFF",
+    "OLD_INITIAL_RTO",
+    "RTO_DEVIATIONS",
+    "RTTVAR_GAIN",
+    "SRTT_GAIN",
+]

@@ -1,0 +1,23 @@
+"""Constants of TCP: the text of `hopflow.tcp_constants` in the compiled copy."""
+
+from __future__ import annotations
+
+from hopflow.tcp_constants import (
+    MAX_BACKOFF,
+    MAX_RTO,
+    MAX_SACK_BLOCKS,
+    OLD_INITIAL_RTO,
+    RTO_DEVIATIONS,
+    RTTVAR_GAIN,
+    SRTT_GAIN,
+)
+
+__all__ = [
+    "MAX_BACKOFF",
+    "MAX_RTO",
+    "MAX_SACK_BLOCKS",
+    "OLD_INITIAL_RTO",
+    "RTO_DEVIATIONS",
+    "RTTVAR_GAIN",
+    "SRTT_GAIN",
+]

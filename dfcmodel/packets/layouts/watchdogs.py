@@ -1,0 +1,49 @@
+"""Watchdogs of ports in the arrays of the compiled engine."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dfcmodel.packets.kernel.layout import STORM, WATCHDOG
+from dfcmodel.packets.layouts.lanes import class_lanes
+from dfcmodel.packets.layouts.units import calendar_of
+
+if TYPE_CHECKING:
+    from dfcmodel.packets.plans import Plan
+
+__all__ = ["begin_watchdogs", "lay_out_watchdogs"]
+
+
+def lay_out_watchdogs(plan: Plan, arrays: dict[str, Any]) -> dict[str, Any]:
+    """Return the watchdogs of a plan and rows for the storms that they declare; ports with watchdogs name the first one.
+
+    The number of storms is bounded: each takes the intervals that declare it and those that end it. The last row is
+    for storms after the end of the run.
+    """
+    plain = arrays["port"]["plain"]
+    found = np.zeros(max(1, len(plan.watchdogs)), WATCHDOG)
+    lanes = class_lanes(plan, arrays["hop"], arrays["lane"]) if plan.watchdogs else {}
+    storms = 1
+    for g, dog in enumerate(plan.watchdogs):
+        lane = lanes.get((dog.port, dog.priority), -1)
+        found[g] = (
+            dog.first, dog.period, dog.least, 0.0, 0.0, 0, dog.port, lane, -1 - min(plain[dog.port], 0),
+            dog.bad_polls, dog.good_polls, 0, 0, 0, 0,
+        )  # fmt: skip
+        plain[dog.port] = -1 - g
+        storms += int(plan.end / dog.period) // (dog.bad_polls + dog.good_polls) + 2
+    return {"watchdog": found, "detected": np.zeros(storms, STORM)}
+
+
+def begin_watchdogs(plan: Plan, arrays: dict[str, Any]) -> None:
+    """Schedule the first poll of each watchdog."""
+    from dfcmodel.packets.kernel.calendar_queue import push, take
+    from dfcmodel.packets.kernel.watchdogs import POLL, POLLS
+
+    net = calendar_of(arrays)
+    for g, dog in enumerate(plan.watchdogs):
+        e = take(net)
+        net.packet[e].number, net.packet[e].flow, net.packet[e].hop = POLL, 0, g
+        push(net, e, int(net.port[dog.port].queue), dog.first, POLLS)

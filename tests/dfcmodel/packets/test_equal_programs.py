@@ -1,0 +1,290 @@
+"""Switch programs: the reference engine is the compiled one, packet for packet."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+
+from dfcmodel import (
+    CAKE,
+    CBR,
+    FIFO,
+    DeficitRoundRobin,
+    Flow,
+    FlowQueueCoDel,
+    Link,
+    OnOff,
+    Packets,
+    Pause,
+    Scenario,
+    ShortestRemaining,
+    SwitchProgram,
+    Trimming,
+    WeightedFair,
+)
+from dfcmodel.network.run_tables import TRIMMED
+from responsefn import DCQCN, DCTCP, HPCC, NewReno
+from tests.oracles.engines import plan_scenario, run_engine, run_reference
+
+
+@dataclass(frozen=True)
+class Everything(SwitchProgram):
+    """Drop, mark and rank by all that is seen, with a number of the port and one of each flow."""
+
+    part: float = 0.2
+    overflow = "last"
+
+    class State(NamedTuple):
+        """Packets seen at the port, and of the flow."""
+
+        drop: float = 0.0
+        mark: float = 0.0
+        rank: float = 0.0
+        seen: float = 0.0
+        own: float = 0.0
+
+    of_flow = ("own",)
+
+    @staticmethod
+    def on_enqueue(s: Any, q: Any, e: Any) -> Any:
+        """Rank by a mixture; drop a few, mark some."""
+        rank = (
+            e.own
+            + 0.1 * s.own
+            + 1e-3 * e.bytes / e.size
+            + e.priority
+            + min(e.left, 50.0)
+            + e.is_ack
+        )
+        drop = 1.0 if e.random < 0.02 and e.backlog > 2.0 else 0.0
+        mark = 1.0 if e.backlog > 5.0 and e.random > q.part else 0.0
+        return s._replace(rank=rank, drop=drop, mark=mark, seen=s.seen + 1.0, own=s.own + 1.0)
+
+    @staticmethod
+    def on_dequeue(s: Any, q: Any, e: Any) -> Any:
+        """Drop what has waited long, mark by rank."""
+        late = e.waited * e.capacity > 30.0 * e.size and e.random < q.part
+        return s._replace(drop=1.0 if late else 0.0, mark=1.0 if e.rank > 60.0 else 0.0)
+
+
+@dataclass(frozen=True)
+class Queues(SwitchProgram):
+    """Five queues by hash, ECT and priority, with ranks and turns; cuts, drops and marks; numbers of port, queue and flow."""
+
+    quantum: float = 1200.0
+    queues: int = 5
+    overflow = "longest"
+
+    class State(NamedTuple):
+        """Packets seen at the port; credit of the queue; packets of the flow."""
+
+        drop: float = 0.0
+        mark: float = 0.0
+        rank: float = 0.0
+        seen: float = 0.0
+        trim: float = 0.0
+        skip: float = 0.0
+        credit: float = 0.0
+        own: float = 0.0
+
+    of_queue = ("credit",)
+    of_flow = ("own",)
+
+    @staticmethod
+    def queue_of(s: Any, q: Any, e: Any) -> Any:
+        """Choose by all that may be seen."""
+        if e.trimmed == 1.0 or e.is_ack == 1.0:
+            return 0.0
+        return 4.9 if s.own == 7.0 else 1.0 + math.floor(e.hash * 2.0) + e.ect
+
+    @staticmethod
+    def on_enqueue(s: Any, q: Any, e: Any) -> Any:
+        """Rank by queue; cut where the queue is long."""
+        trim = 1.0 if e.queue_backlog > 3.0 and e.random < 0.5 else 0.0
+        mark = 1.0 if e.queue_bytes > 2.0 * e.size else 0.0
+        rank = -1.0 if e.queue == 0.0 else math.floor(e.queue * 0.5)
+        drop = 1.0 if e.random > 0.98 else 0.0
+        return s._replace(
+            rank=rank, trim=trim, mark=mark, drop=drop, seen=s.seen + 1.0, own=s.own + 1.0
+        )
+
+    @staticmethod
+    def on_dequeue(s: Any, q: Any, e: Any) -> Any:
+        """Deficit round robin; few are dropped or cut."""
+        if s.credit < e.size:
+            return s._replace(skip=1.0, rank=e.rank, credit=s.credit + q.quantum)
+        late = e.waited * e.capacity > 20.0 * e.size
+        return s._replace(
+            credit=s.credit - e.size if e.queue_backlog > 0.0 else 0.0,
+            drop=1.0 if late and e.random < 0.1 else 0.0,
+            trim=1.0 if late and e.random > 0.9 else 0.0,
+        )
+
+
+@dataclass(frozen=True)
+class HeadersFirst(SwitchProgram):
+    """Cut nine of ten packets that find four; headers go first. Telemetry in all of them."""
+
+    telemetry = True
+
+    class State(NamedTuple):
+        """What is done with a packet."""
+
+        drop: float = 0.0
+        mark: float = 0.0
+        rank: float = 0.0
+        trim: float = 0.0
+
+    @staticmethod
+    def on_enqueue(s: Any, q: Any, e: Any) -> Any:
+        """Cut and rank."""
+        trim = 1.0 if e.backlog >= 4.0 and e.random < 0.9 else 0.0
+        return s._replace(trim=trim, rank=0.0 if trim + e.trimmed + e.is_ack > 0.0 else 1.0)
+
+
+def cuts(program: SwitchProgram) -> bool:
+    """Return whether a program cuts packets to their headers."""
+    return "trim" in type(program).State._fields
+
+
+def random_star(seed: int, program: SwitchProgram) -> Scenario:
+    """Return flows of several kinds over one link with a program, whose ACKs come back over another one."""
+    rng = np.random.default_rng([91, seed])
+    n = int(rng.integers(2, 7))
+    rate, buffer = 1e5, int(rng.integers(4, 60))
+    ends = [(f"s{k}", "x", rate * rng.uniform(0.5, 3.0), FIFO()) for k in range(n)]
+    ends += [("x", "d", rate, program), ("d", "x", rate / 20.0, program)]
+    links = [Link(a, b, r, 1e-4 * rng.uniform(0.2, 3.0), buffer, rule) for a, b, r, rule in ends]
+    flows = []
+    for k in range(n):
+        sources = [NewReno(), DCTCP(), CBR(rate / 3.0), OnOff(rate, 2e-3, 2e-3, random=True)]
+        sources += [DCQCN()] * cuts(program) + [HPCC(2e-3)] * 2 * program.telemetry
+        source = sources[rng.integers(len(sources))]
+        size = float(rng.integers(10, 300)) if rng.integers(2) else math.inf
+        flow = Flow(
+            str(k), (f"s{k}", "x", "d"), source, 64.0, size=size, priority=int(rng.integers(4)),
+            delayed_acks=bool(cuts(program) and isinstance(source, NewReno) and rng.integers(2)),
+        )  # fmt: skip
+        flows.append(flow)
+    return Scenario("star", links, flows, duration=0.02 if cuts(program) else 0.04)
+
+
+PROGRAMS = [
+    Everything(),
+    WeightedFair(1.0, 2.0, 3.0, 4.0),
+    ShortestRemaining(),
+    FlowQueueCoDel(2e-4, 2e-3),
+]
+CASES = [(program, seed) for program in PROGRAMS for seed in range(4)]
+CASES += [(Queues(), 0), (HeadersFirst(), 1)]
+SLOW = [(Queues(), 3), (HeadersFirst(), 5), (CAKE(2e-4, 2e-3), 0), (Trimming(), 5), (Trimming(), 6)]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("program", "seed"), SLOW, ids=[f"{type(each).__name__}-{seed}" for each, seed in SLOW]
+)
+def test_both_engines_run_further_programs_alike(program: SwitchProgram, seed: int) -> None:
+    test_both_engines_run_a_program_alike(program, seed)
+
+
+@pytest.mark.parametrize(
+    ("program", "seed"), CASES, ids=[f"{type(each).__name__}-{seed}" for each, seed in CASES]
+)
+def test_both_engines_run_a_program_alike(program: SwitchProgram, seed: int) -> None:
+    scenario = random_star(seed, program)
+    plan = plan_scenario(scenario, Packets(seed=seed), duration=scenario.duration, sample=0.01)
+    found, wanted = run_engine(plan), run_reference(plan)
+    for name in ("delivered", "lost", "started", "waiting", "acked", "causes", "first_drops"):
+        S = None if name in ("causes", "first_drops") else plan.samples
+        values = getattr(found, name)[:S], getattr(wanted, name)[:S]
+        np.testing.assert_array_equal(*values, err_msg=name)
+    np.testing.assert_array_equal(found.peak, wanted.peak)
+    np.testing.assert_array_equal(found.finished, wanted.finished)
+    assert found.total.sum() > 50.0
+    assert found.imbalance.max() == 0.0
+    np.testing.assert_array_equal(found.inside, wanted.inside)
+    assert (found.causes[:, TRIMMED].sum() > 0) == cuts(program)
+
+
+@dataclass(frozen=True)
+class Wrong(Queues):
+    """Returns one thing that cannot be, for the packets of flow 1 from the third on."""
+
+    place: int = 0
+    overflow = "longest"
+
+    @staticmethod
+    def queue_of(s: Any, q: Any, e: Any) -> Any:
+        """Return a queue that is none."""
+        late = e.flow == 1.0 and s.own > 2.0
+        if late and q.place >= 7.0:
+            return 5.0 if q.place == 7.0 else math.nan
+        return 0.0
+
+    @staticmethod
+    def on_enqueue(s: Any, q: Any, e: Any) -> Any:
+        """Return what is not a number."""
+        late = e.flow == 1.0 and s.own > 2.0
+        return s._replace(
+            own=s.own + 1.0,
+            drop=math.nan if late and q.place == 1.0 else 0.0,
+            mark=math.nan if late and q.place == 2.0 else 0.0,
+            rank=math.nan if late and q.place == 3.0 else 0.0,
+            trim=math.nan if late and q.place == 4.0 else 0.0,
+        )
+
+    @staticmethod
+    def on_dequeue(s: Any, q: Any, e: Any) -> Any:
+        """Skip without end."""
+        late = e.flow == 1.0 and s.own > 2.0
+        skip = math.nan if q.place == 5.0 else 1.0
+        return s._replace(skip=skip if late and q.place in (5.0, 6.0) else 0.0)
+
+
+REFUSED = {
+    1: "on_enqueue returned for a packet of flow 'b' drop = nan: must be a number",
+    2: "on_enqueue returned for a packet of flow 'b' mark = nan: must be a number",
+    3: "on_enqueue returned for a packet of flow 'b' rank = nan: must be a number",
+    4: "on_enqueue returned for a packet of flow 'b' trim = nan: must be a number",
+    5: "on_dequeue returned for a packet of flow 'b' skip = nan: must be a number",
+    6: "on_dequeue returned for a packet of flow 'b' 10000 times in a row skip = 1: some packet must be sent",
+    7: "queue_of returned for a packet of flow 'b' queue = 5: must be from 0 to below 5",
+    8: "queue_of returned for a packet of flow 'b' queue = nan: must be from 0 to below 5",
+}
+
+
+@pytest.mark.parametrize(("place", "message"), REFUSED.items())
+def test_both_engines_refuse_what_is_no_number_or_queue(place: int, message: str) -> None:
+    links = [Link("a", "s", 1e6, 1e-6, 100), Link("s", "b", 1e5, 1e-6, 100, Wrong(place=place))]
+    flows = [Flow(name, ("a", "s", "b"), CBR(rate)) for name, rate in (("a", 2e4), ("b", 1e4))]
+    scenario = Scenario("wrong", links, flows, duration=1e-3)
+    plan = plan_scenario(scenario, Packets(seed=1), duration=1e-3, sample=1e-4)
+    texts = []
+    for run in (run_engine, run_reference):
+        with pytest.raises(ArithmeticError, match=message) as refused:
+            run(plan)
+        texts.append(str(refused.value))
+    assert texts[0] == texts[1]
+    assert texts[0].startswith("wrong, t = 0.000")
+    assert "link s->b: Wrong." in texts[0]
+
+
+@pytest.mark.parametrize("program", [DeficitRoundRobin(queues=3), WeightedFair()])
+def test_what_waits_at_a_paused_program_is_the_same_in_both_engines(program: SwitchProgram) -> None:
+    links = [
+        Link("a", "s", 1e5, 1e-6, 60, program),
+        Link("s", "b", 5e4, 1e-6, 100, Pause(high=20, low=10, storm=4e-3)),
+    ]
+    flows = [Flow(str(n), ("a", "s", "b"), CBR(4e4), host="direct") for n in range(3)]
+    scenario = Scenario("paused", links, flows, duration=0.02)
+    plan = plan_scenario(scenario, Packets(seed=1), duration=0.02, sample=0.01)
+    found, wanted = run_engine(plan), run_reference(plan)
+    np.testing.assert_array_equal(found.remaining, wanted.remaining)
+    waiting = found.remaining[found.remaining["link"] == 0]
+    assert waiting["packets"].sum() == 60.0
+    assert waiting["still"].all()

@@ -1,0 +1,186 @@
+"""Repairs of rate rules and headers: the compiled engine and the oracle, bit for bit."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dfcmodel import (
+    Credited,
+    Flow,
+    Link,
+    Packets,
+    RampMarking,
+    ReceiverAgent,
+    Scenario,
+    SelectiveRepair,
+    Trimming,
+    simulate,
+)
+from dfcmodel.network.run_tables import TRIMMED
+from responsefn import DCQCN, TIMELY, NewReno, RateRule
+from tests.oracles.engines import plan_scenario, run_engine
+from tests.oracles.packets.receivers import Packet
+from tests.oracles.packets.repairs import Selective
+from tests.oracles.packets.simulation import Simulation, run_reference
+
+# Selective repair in the reference engine: equal to the compiled one, and each part of it alone.
+
+RATE = 1e6
+
+
+def incast(seed: int) -> Scenario:
+    """Return 2 to 4 senders into a link with a small buffer, at rates of rules and one with a window."""
+    rng = np.random.default_rng([78, seed])
+    n = int(rng.integers(2, 5))
+    links = [Link(f"s{k}", "x", RATE, 2e-6 * rng.uniform(0.5, 2.0), 500) for k in range(n)]
+    rule = RampMarking(2, 10, 0.1)
+    links += [Link("x", "d", RATE * rng.uniform(0.5, 1.5), 3e-6, int(rng.integers(3, 40)), rule)]
+    sources = [DCQCN(), TIMELY(), NewReno()]
+    flows = [
+        Flow(
+            str(k),
+            (f"s{k}", "x", "d"),
+            sources[k % 3],
+            max_window=float(rng.integers(1, 100)),
+            start=float(rng.uniform(0.0, 1e-5)),
+            size=float(rng.integers(20, 250)),
+            host=["nic", "direct", "unshaped"][rng.integers(3)],
+            stop=float(rng.choice([np.inf, 1e-4])),
+        )
+        for k in range(n)
+    ]
+    return Scenario("incast", links, flows, duration=0.1, min_rto=float(10 ** rng.uniform(-4, -3)))
+
+
+@pytest.mark.parametrize("loss", [None, 0.02, 0.3])
+@pytest.mark.parametrize("seed", range(3))
+def test_both_engines_agree(seed: int, loss: float | None) -> None:
+    scenario = incast(seed)
+    repair = SelectiveRepair(rto_low=scenario.min_rto / (1 + seed), few=4 * seed)
+    method = Packets(seed=seed, loss=None if loss is None else {"x->d": loss}, recovery=repair)
+    plan = plan_scenario(scenario, method, duration=scenario.duration, sample=0.01)
+    found, wanted = run_engine(plan), run_reference(plan)
+    for name in ("finished", "timeouts", "loss_events", "total", "peak", "emitted", "delivered"):
+        np.testing.assert_array_equal(getattr(found, name), getattr(wanted, name), err_msg=name)
+    np.testing.assert_array_equal(found.lost[:-1], wanted.lost[:-1])
+    rated = [f for f, flow in enumerate(scenario.flows) if not isinstance(flow.source, NewReno)]
+    assert np.isfinite(found.finished[rated]).all()
+    assert (found.total <= [flow.size for flow in scenario.flows]).all()
+
+
+def sender() -> Selective:
+    """Return a sender that has sent ten packets."""
+    links = [Link("a", "b", RATE, 1e-5, 50)]
+    scenario = Scenario("one", links, [Flow("a", ("a", "b"), DCQCN())], duration=1.0)
+    plan = plan_scenario(
+        scenario, Packets(recovery=SelectiveRepair(rto_low=0.01)), duration=1.0, sample=0.1
+    )
+    one = Simulation(plan).senders[0]
+    assert isinstance(one, Selective)
+    one.sent = one.most = 10
+    one.simulation = SimpleNamespace(now=0.0, plan=plan, wake=lambda *_: None)  # no events are due
+    return one
+
+
+def test_what_is_missing_before_a_packet_is_sent_again_once() -> None:
+    one = sender()
+    one.acknowledge(Packet(0, 1, 0.0, is_ack=True, sack=5))
+    assert [one.take_next() for _ in range(4)] == [2, 3, 4, 10]
+    one.acknowledge(Packet(0, 1, 0.0, is_ack=True, sack=7))
+    assert [one.take_next() for _ in range(2)] == [6, 11]
+    assert (one.loss_events, one.acked) == (1, 2)
+
+
+def test_the_receiver_delivers_in_order_and_names_what_came_out_of_order() -> None:
+    one = sender()
+    found = [one.take(Packet(0, number, 0.0)) for number in (0, 2, 3, 2, 1)]
+    assert [came for came, _ in found] == [1, 0, 0, 0, 3]
+    assert [told["sack"] for _, told in found] == [-1, 2, 3, 2, -1]
+    assert [told["number"] for _, told in found] == [0, 0, 0, 0, 3]
+
+
+def test_a_timeout_repairs_what_is_missing_below_the_last_packet_that_came() -> None:
+    one = sender()
+    one.acknowledge(Packet(0, 1, 0.0, is_ack=True, sack=4))
+    assert [one.take_next() for _ in range(2)] == [2, 3]
+    one.simulation.now = 0.2
+    one.expire()
+    assert sorted(one.again) == [2, 3]
+    one.acknowledge(Packet(0, 4, 0.0, is_ack=True))
+    one.simulation.now = 1.0
+    one.expire()
+    assert sorted(one.again) == [5, 6, 7, 8, 9]
+    assert one.timeouts == 2
+
+
+# Headers without payload at receivers: agents see them, and selective repair sends the packet again at once.
+
+
+@dataclass(frozen=True)
+class Asking(ReceiverAgent):
+    """Ask for each packet of which the header alone has come; a credit for whatever comes."""
+
+    unsolicited: float = 8.0
+
+    @staticmethod
+    def on_packet(s: Any, q: Any, e: Any) -> Any:
+        """Answer a packet, or a header."""
+        if e.trimmed == 1.0:
+            return s._replace(nack=e.number, credits=1.0)
+        return s._replace(ack=1.0, credits=1.0)
+
+
+def incast_of_trimmed_headers(
+    rule: RateRule, receiver: ReceiverAgent | None, hosts: int = 8
+) -> Scenario:
+    links = [Link(f"h{n}", "switch", 1e6, 1e-6, 1000) for n in range(hosts)]
+    links.append(Link("switch", "rack", 1e6, 1e-6, 500, Trimming()))
+    flows = [
+        Flow(
+            str(n), (f"h{n}", "switch", "rack"), rule, size=50, host="nic", max_window=60,
+            receiver=receiver,
+        )
+        for n in range(hosts)
+    ]  # fmt: skip
+    return Scenario("incast", links, flows, duration=0.02, packet_size=9000.0, min_rto=10e-3)
+
+
+@pytest.mark.parametrize(("rule", "receiver"), [(DCQCN(), None), (Credited(), Asking())])
+def test_each_packet_that_was_cut_is_sent_again_once_and_no_timer_expires(
+    rule: RateRule, receiver: ReceiverAgent | None
+) -> None:
+    run = simulate(
+        incast_of_trimmed_headers(rule, receiver),
+        Packets(seed=1, recovery="selective"),
+        sample=1e-3,
+    )
+    assert set(run.drops().cause.values.tolist()) == {"trimmed"}
+    assert run.timeouts.sum() == 0
+    assert run.emitted is not None
+    assert run.emitted.sum() == 8 * 50 + run.lost.sum()
+    assert np.isfinite(run.finished).all()
+
+
+@pytest.mark.parametrize("recovery", ["selective", "go-back-n"])
+@pytest.mark.parametrize(("rule", "receiver"), [(DCQCN(), None), (Credited(), Asking())])
+def test_both_engines_agree_of_trimmed_headers(
+    rule: RateRule, receiver: ReceiverAgent | None, recovery: str
+) -> None:
+    # with random losses as well, so that a header is not the only sign of one
+    method = Packets(seed=3, recovery=recovery, loss={"switch->rack": 0.03})
+    scenario = incast_of_trimmed_headers(rule, receiver, hosts=4)
+    plans = (plan_scenario(scenario, method, duration=4e-3, sample=4e-4) for _ in range(2))
+    found, wanted = run_engine(next(plans)), run_reference(next(plans))
+    assert found.causes[:, TRIMMED].sum() > 0
+    assert found.causes.sum() > found.causes[:, TRIMMED].sum()
+    for name in ("finished", "timeouts", "loss_events", "causes", "inside", "emitted"):
+        np.testing.assert_array_equal(getattr(found, name), getattr(wanted, name), err_msg=name)
+    for name in ("delivered", "lost"):
+        own, other = getattr(found, name)[:-1], getattr(wanted, name)[:-1]
+        np.testing.assert_array_equal(own, other, err_msg=name)
+    assert (found.imbalance == 0.0).all()

@@ -1,0 +1,133 @@
+"""Network interfaces of hosts in the reference engine: a queue per flow, served in turn, and a control class."""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import TYPE_CHECKING
+
+from dfcmodel.network.class_pauses import ALL, CONTROL
+from dfcmodel.packets.ports import Interface
+from tests.oracles.packets.queues import Queue
+from tests.oracles.packets.sources import Rated
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from tests.oracles.packets.protocols import EventSimulation
+    from tests.oracles.packets.receivers import Packet
+
+__all__ = ["HostQueues"]
+
+Key = tuple[int, bool]
+"""A flow, and whether it is its ACKs."""
+
+
+class HostQueues(Queue):
+    """Queues without bound: the control class first, then classes in turn, each flow of a class in turn; a pause stops a class."""
+
+    def __init__(self, simulation: EventSimulation, p: int) -> None:
+        super().__init__(simulation, p)
+        plan = simulation.plan
+        assert isinstance(self.port.discipline, Interface)
+        apart = self.port.discipline.acks == "control"
+        users = [key for key in plan.users(p) if not (key[1] and apart)]
+        self.priorities = {key: plan.scenario.flows[key[0]].priority for key in users}
+        self.classes = sorted(set(self.priorities.values()))
+        self.next_class = 0
+        self.control: deque[tuple[float, Packet]] = deque()
+        self.lines: dict[Key, deque[tuple[float, Packet]]] = {key: deque() for key in users}
+        self.turns: dict[int, deque[Key]] = {priority: deque() for priority in self.classes}
+
+    def arrivals(self) -> Iterable[float]:
+        """Return when the packets that wait came."""
+        return (came for line in (self.control, *self.lines.values()) for came, _ in line)
+
+    def length(self) -> int:
+        """Return how many packets wait."""
+        return len(self.control) + sum(map(len, self.lines.values()))
+
+    def is_stopped(self) -> bool:
+        """Return whether the port is paused with all that it carries, not by class."""
+        return any(who == ALL for _, who in self.paused_by)
+
+    def may_leave(self, priority: int) -> bool:
+        """Return whether packets of a class may leave."""
+        return not any(who in (ALL, priority) for _, who in self.paused_by)
+
+    def ready(self) -> bool:
+        """Return whether a packet may leave."""
+        if self.busy or self.is_stopped():
+            return False
+        return bool(self.control) or any(
+            turns and self.may_leave(priority) for priority, turns in self.turns.items()
+        )
+
+    def is_refused(self, packet: Packet) -> bool:
+        """Return False: an interface drops nothing."""
+        return False
+
+    def has_room(self, packet: Packet) -> bool:
+        """Return that there is room."""
+        return True
+
+    def queues(self) -> Iterable[tuple[int, Sequence[tuple[float, Packet]]]]:
+        """Yield the queue of the control class, and of each flow with its class."""
+        yield CONTROL, self.control
+        for key, line in self.lines.items():
+            yield self.priorities[key], line
+
+    def queue_of(self, packet: Packet) -> int:
+        """Return the class of a packet."""
+        return self.priorities.get((packet.flow, packet.is_ack), CONTROL)
+
+    def is_held(self, key: int) -> bool:
+        """Return whether a class is paused."""
+        return self.is_stopped() or (key != CONTROL and not self.may_leave(key))
+
+    def passes(self, packet: Packet) -> bool:
+        """Return whether a packet is sent at once."""
+        if self.busy or self.is_stopped() or self.ready():
+            return False
+        key = packet.flow, packet.is_ack
+        return key not in self.priorities or self.may_leave(self.priorities[key])
+
+    def put(self, packet: Packet) -> None:
+        """Queue a packet."""
+        entry, key = (self.simulation.now, packet), (packet.flow, packet.is_ack)
+        if key not in self.lines:
+            self.control.append(entry)
+            return
+        line = self.lines[key]
+        if not line:
+            self.turns[self.priorities[key]].append(key)
+        line.append(entry)
+
+    def pop(self) -> tuple[float, Packet]:
+        """Return the arrival time and the next packet; a sender that waits for it to leave goes on."""
+        if self.control:
+            return self.control.popleft()
+        K = len(self.classes)
+        order = [(self.next_class + k) % K for k in range(K)]
+        n = next(
+            n for n in order if self.turns[self.classes[n]] and self.may_leave(self.classes[n])
+        )
+        self.next_class = (n + 1) % K
+        turns = self.turns[self.classes[n]]
+        key = turns.popleft()
+        entry = self.lines[key].popleft()
+        if self.lines[key]:
+            turns.append(key)
+        sender = self.simulation.senders[key[0]]
+        if isinstance(sender, Rated) and not key[1]:
+            sender.go_on()
+        return entry
+
+    def end_key(self) -> int:
+        """Return the key of ends of transmissions: before all else."""
+        return -1 - len(self.simulation.queues) - self.p
+
+    def send(self, came: float, packet: Packet) -> None:
+        """Start the transmission of a packet; that of a rate rule counts as sent now."""
+        if not packet.is_ack and isinstance(self.simulation.senders[packet.flow], Rated):
+            packet.sent = self.simulation.now
+        super().send(came, packet)

@@ -1,0 +1,200 @@
+"""Closed forms: laws, regions, ratios and the function of Lambert."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+import sympy as sp
+from scipy.special import lambertw
+
+from responsefn import (
+    AIMD,
+    CUBIC,
+    DCTCP,
+    HTCP,
+    TFRC,
+    Reno,
+    Scalable,
+    catalogue,
+    fused,
+    invert,
+    simulate_rule,
+)
+from responsefn.responses.closed_forms.cubic_region import PlateauRatio, ends
+from responsefn.responses.closed_forms.evaluation import LAMBERT_W
+from responsefn.responses.closed_forms.lambert import lambert_w
+from responsefn.responses.closed_forms.plateau_ratio import solve_plateau
+from responsefn.responses.closed_forms.printing import statements
+from responsefn.responses.closed_forms.regions import BORDER, range_of
+
+# Compiled closed forms give the numbers of the checked functions.
+
+CLOSED = [entry for entry in catalogue().entries if entry.uses_closed_form()]
+
+
+CLOSED = [entry for entry in CLOSED if getattr(entry, "capacity", "ignored") != "needed"]
+
+
+SMOOTH = [*CLOSED, AIMD(0.2, 0.125), CUBIC(friendly=0), TFRC(2, 0.3)]
+"""Every entry of the catalogue with a closed form: each has a twin, and nothing else has."""
+
+
+P = np.geomspace(1e-10, 0.9, 301)
+
+
+RTT = 0.07
+
+
+FIRST = {type(rule): rule for rule in reversed(SMOOTH)}.values()
+"""One of each class; the others are variants of its formula."""
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        pytest.param(rule, id=repr(rule), marks=[] if rule in FIRST else pytest.mark.slow)
+        for rule in SMOOTH
+    ],
+)
+def test_fused(rule):
+    law = fused(rule, RTT)
+    holds = rule.closed_form_holds(P, RTT)
+    np.testing.assert_allclose(law(P)[holds], rule.rate(P[holds], RTT), rtol=2e-13)
+    assert np.isnan(law(P)[~holds]).all()
+    out = np.empty_like(P)
+    assert law(P, out) is out
+    first = np.argmax(holds)
+    range_ = slice(first, first + np.argmax(np.append(~holds[first:], True)))  # the lowest one
+    rate = rule.rate(P[range_], RTT)
+    p = law.invert(rate)
+    np.testing.assert_allclose(law(p), rate, rtol=1e-12)
+    np.testing.assert_allclose(p, invert(rule, rate, RTT, unit_check=False), rtol=1e-12)
+
+
+def test_fused_inverse_says_where_there_is_none():
+    lowest, highest = TFRC().rate([1.0, 1e-12], RTT)
+    outside = np.array([0.999 * lowest, 1.001 * highest, 1e-9, 0.0, -1.0, np.nan, np.inf])
+    assert np.isnan(fused(TFRC(), RTT).invert(outside)).all()
+    inside = fused(TFRC(), RTT).invert(np.array([lowest, highest]))
+    np.testing.assert_allclose(inside, [1.0, 1e-12], rtol=1e-12)
+    with pytest.raises(TypeError, match="no closed form"):
+        fused(HTCP(), RTT)
+    with pytest.raises(ValueError, match=r"^rtt = 70"):
+        fused(TFRC(), 70.0)
+
+
+# CUBIC between its cubic and the Reno-friendly region.
+
+
+@pytest.mark.parametrize("rtt", [pytest.param(0.01, marks=pytest.mark.slow), 0.1])
+def test_cubic_between_cubic_and_reno_is_the_simulation(rtt):
+    """Where a cycle has parts of both kinds, RFC 9438's larger of two forms is up to 4 % low."""
+    first, last = 0.463 * rtt**3, 13.6 * rtt**3
+    for p in np.geomspace(1.2 * first, 0.8 * last, 4):
+        run = simulate_rule(CUBIC(), p, rtt, events=400)
+        assert CUBIC().rate(p, rtt) == pytest.approx(run.rate, rel=1e-3)
+        assert CUBIC().peak_window(p, rtt) == pytest.approx(run.peak_window, rel=5e-3)
+
+
+# Lambert's W against SciPy's.
+
+
+def test_lambert_w_is_scipys_to_round_off():
+    x = np.geomspace(1e-12, 1e300, 200)
+    np.testing.assert_allclose([lambert_w(each) for each in x], lambertw(x).real, rtol=4e-15)
+
+
+def test_lambert_w_of_an_array_is_that_of_its_entries():
+    x = np.geomspace(1e-12, 1e300, 200)
+    np.testing.assert_allclose(LAMBERT_W(x), [lambert_w(each) for each in x], rtol=4e-16)
+
+
+# The root of CUBIC's mixed cycle against its equation in symbols.
+
+
+def packets(x, beta):
+    """Area of the cycle in units of C K_0^4/R, by quadrature: cubic to the meeting, then the line."""
+    met = (3 * x - np.sqrt(4 - 3 * x**2)) / 2
+    kept = beta / (1 - beta)
+    t = np.linspace(0.0, met, 20_001)
+    cubic = np.trapezoid((t - x) ** 3 + x**3 / (1 - beta), t)
+    t = np.linspace(met, x**3, 3)
+    return cubic + np.trapezoid(kept * x**3 + t, t)
+
+
+@pytest.mark.parametrize("beta", [0.5, 0.7, 0.85])
+def test_the_root_gives_the_packets_of_the_cycle(beta):
+    low, high = (float(end) for end in ends(sp.Float(beta)))
+    for u in np.linspace(low * (1 + 1e-9), high * (1 - 1e-9), 15):
+        x = solve_plateau(u, beta)
+        assert 1 / np.sqrt(3) - 1e-9 < x < 1 + 1e-9
+        assert packets(x, beta) == pytest.approx(u, rel=1e-7)
+
+
+def test_derivatives_are_differences_of_the_root():
+    u, beta = sp.symbols("u beta", positive=True)
+    h = 1e-6
+    at = {u: 1.0, beta: 0.7}
+    for n, symbol in enumerate((u, beta)):
+        slope = PlateauRatio(u, beta).diff(symbol).subs(at)
+        slope = slope.replace(
+            PlateauRatio, lambda *args: sp.Float(solve_plateau(*map(float, args)))
+        )
+        up, down = ([1.0, 0.7] for _ in range(2))
+        up[n], down[n] = up[n] + h, down[n] - h
+        difference = (solve_plateau(*up) - solve_plateau(*down)) / (2 * h)
+        assert float(slope) == pytest.approx(difference, rel=1e-7)
+
+
+# Ranges of closed forms against their conditions, p by p.
+
+
+@pytest.mark.parametrize("rule", [Reno(), AIMD(b=0.125), Scalable(legacy=60.0), DCTCP()], ids=repr)
+def test_a_range_is_where_the_condition_holds(rule):
+    low, high = range_of(rule, 0.1)
+    p = np.geomspace(1e-6, 1.0, 2001)
+    np.testing.assert_array_equal((low <= p) & (p <= high), rule.closed_form_holds(p, 0.1))
+    ends = np.array([max(low, 1e-300), high])
+    assert rule.closed_form_holds(ends, 0.1).all()
+    assert not rule.closed_form_holds(high * (1.0 + 3.0 * BORDER), 0.1)
+
+
+def test_a_condition_that_is_no_bound_has_no_range():
+    assert range_of(AIMD(form="recovery"), 0.1) is None
+
+
+# Expressions as statements: what varies apart from what does not, and quarter powers as roots.
+
+x, c = sp.symbols("x c", positive=True)
+
+
+def run(code, **values):
+    scope = {"math": math, **values}
+    exec("\n".join((*code.before, *code.inside)), scope)  # noqa: S102
+    return scope["value"]
+
+
+@pytest.mark.parametrize("quarters", [-7, -3, -2, -1, 1, 2, 3, 5, 6])
+def test_quarter_powers_are_products_and_square_roots(quarters):
+    code = statements(c * x ** sp.Rational(quarters, 4), {"x"})
+    assert "**" not in "".join(code.inside)
+    assert run(code, x=3.7, c=2.0) == pytest.approx(2.0 * 3.7 ** (quarters / 4), rel=1e-15)
+
+
+def test_what_does_not_vary_is_computed_before():
+    code = statements(sp.exp(c) * x + sp.sin(sp.exp(c)), {"x"})
+    assert code.constants == ("c",)
+    assert "exp" in "".join(code.before)
+    assert "exp" not in "".join(code.inside)
+    assert run(code, x=0.5, c=0.3) == pytest.approx(math.exp(0.3) * 0.5 + math.sin(math.exp(0.3)))
+
+
+def test_a_negation_is_python():
+    a, b = sp.symbols("a b")
+    for condition in (sp.Not(a), sp.And(b, sp.Not(a)), sp.Not(sp.And(a, b), evaluate=False)):
+        code = statements(condition, {"a", "b"})
+        for p, q in itertools.product((False, True), repeat=2):
+            assert run(code, a=p, b=q) == bool(condition.subs({a: p, b: q}))

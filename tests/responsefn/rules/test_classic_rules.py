@@ -1,0 +1,313 @@
+"""Classic window rules, and those that follow marks or delay."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from responsefn import (
+    AIMD,
+    ARENO,
+    DCTCP,
+    FAST,
+    Feedback,
+    LinuxVegas,
+    NewReno,
+    NS2Vegas,
+    Relentless,
+    Reno,
+    Tahoe,
+    Vegas,
+    Westwood,
+    WestwoodPlus,
+    coexist,
+)
+from responsefn.responses import cycle_loops, cycles
+from responsefn.responses.cycle_starts import begin_at_peak
+from responsefn.rules.adaptive_reno import congestion
+from responsefn.rules.delay_based import queued
+from tests.responsefn.events import Event
+
+# What the classic rules do to the window, ACK by ACK.
+
+RULES = [AIMD(), AIMD(0.2, 0.125), AIMD(3 / 7, 0.25), AIMD(32.0, 0.9), Reno(), NewReno(), Tahoe()]
+
+
+def increase_of(rule):
+    return rule.a if isinstance(rule, AIMD) else 1.0
+
+
+@pytest.mark.parametrize("rule", RULES, ids=repr)
+@pytest.mark.parametrize("window", [10, 100, 1000])
+def test_a_window_of_acks_adds_a(rule, window):
+    """W ACKs of a / cwnd each: sqrt(W^2 + 2aW) - W to leading order, between a - a^2/(2W) and a."""
+    state, increase = rule.State(cwnd=float(window), ssthresh=2.0), increase_of(rule)
+    for _ in range(window):
+        state = rule.on_ack(state, rule.params, None)
+    growth = state.cwnd - window
+    assert increase - increase**2 / (2 * window) < growth <= increase * (1 + 1e-12)
+    assert state.ssthresh == 2.0
+
+
+@pytest.mark.parametrize("rule", RULES, ids=repr)
+def test_slow_start_doubles_each_round_trip(rule):
+    state = rule.State()
+    assert state == (1.0, math.inf)
+    for acks in (1, 2, 4, 8):
+        for _ in range(acks):
+            state = rule.on_ack(state, rule.params, None)
+    assert state.cwnd == 16.0
+
+
+@pytest.mark.parametrize("rule", RULES, ids=repr)
+@pytest.mark.parametrize("window", [1.0, 1.5, 2.0, 3.0, 4.0, 57.25, 1e6])
+def test_cuts(rule, window):
+    state = rule.State(cwnd=window, ssthresh=10.0)
+    after = rule.on_loss(state, rule.params, None)
+    kept = 1 - rule.b if isinstance(rule, AIMD) else 0.5
+    assert after.cwnd == (1.0 if isinstance(rule, Tahoe) else max(1.0, kept * window))
+    assert after.ssthresh == max(2.0, kept * window)
+    assert 1.0 <= after.cwnd <= window
+    expired = rule.on_timeout(state, rule.params, None)
+    assert expired == (1.0, max(2.0, window / 2))
+
+
+def test_recovery():
+    assert [rule.recovery for rule in (Tahoe(), Reno(), NewReno(), AIMD())] == [
+        "tahoe",
+        "reno",
+        "newreno",
+        "newreno",
+    ]
+
+
+def last_cycle(rule, loss_rate, cycles=40):
+    """Peak window and round trips of the cycle after many, one packet in 1/p lost.
+
+    A round trip ends when as many packets were acknowledged as its first window held.
+    """
+    acks = round(1 / loss_rate)
+    state = rule.State(cwnd=rule.peak_window(loss_rate) / 3, ssthresh=2.0)
+    peak = rounds = 0.0
+    for _ in range(cycles):
+        state = rule.on_loss(state, rule.params, None)
+        left, rounds = acks, 0.0
+        while left > 0:
+            window = max(1, round(state.cwnd))
+            sent = min(left, window)
+            for _ in range(sent):
+                state = rule.on_ack(state, rule.params, None)
+            left, rounds = left - sent, rounds + sent / window
+        peak = state.cwnd
+    return peak, rounds
+
+
+@pytest.mark.parametrize("rule", RULES, ids=repr)
+@pytest.mark.parametrize("loss_rate", [1e-3, pytest.param(1e-4, marks=pytest.mark.slow)])
+def test_the_windows_own_cycle_has_the_response(rule, loss_rate):
+    """Per-ACK simulation without recovery: the square-root law (Tahoe: its cycle) up to O(1 / rounds)."""
+    peak, rounds = last_cycle(rule, loss_rate)
+    expected = rule.peak_window(loss_rate)
+    assert peak == pytest.approx(expected, abs=0.6 + 0.5 * increase_of(rule))
+    mean = rule.mean_window(loss_rate)
+    assert 1 / (loss_rate * rounds) == pytest.approx(mean, rel=1.5 / rounds)
+
+
+# DCTCP: marks, not losses.
+
+
+def test_a_loss_halves_and_a_mark_cuts_by_half_of_alpha():
+    """RFC 8257, 3.3 and 3.5: here a tenth of the packets were marked, and one of 40 is now."""
+    rule = DCTCP()
+    state = rule.State(cwnd=40.0, ssthresh=2.0, alpha=0.1, since=50.0)
+    assert rule.on_drop(state, rule.params, Feedback(1.0, 0.1, 1.0, 0.0)).cwnd == 20.0
+    alpha = 0.1 + 1 / 16 / 40
+    marked = rule.on_mark(state, rule.params, Feedback(1.0, 0.1, 1.0, 1.0))
+    assert marked.cwnd == pytest.approx(40.0 * (1 - alpha / 2))
+
+
+def test_dctcp_is_refused_where_nothing_is_marked():
+    with pytest.raises(ValueError, match=r"DCTCP\(\) answers congestion marks"):
+        coexist([DCTCP(), Reno()], 0.04, 5000.0, 200, p=1e-4)
+
+
+# What rules that go by the queueing delay share.
+
+
+def test_queued_is_what_the_path_does_not_hold():
+    """A window W at the rate W/R holds W base/R on the path: the rest waits (Little)."""
+    assert queued(100.0, 0.04, 0.05) == pytest.approx(100.0 - 100.0 / 0.05 * 0.04)
+    assert queued(100.0, 0.04, 0.04) == 0.0
+
+
+@pytest.mark.parametrize("rule", [Vegas(), LinuxVegas(), NS2Vegas(), FAST()], ids=repr)
+def test_all_halve_at_a_loss(rule):
+    state = rule.on_loss(rule.State(64.0, 100.0, 0.04), rule.params, None)
+    assert (state.cwnd, state.ssthresh) == (32.0, 32.0)
+
+
+# Relentless: one packet less for each that is lost.
+
+
+def test_growth_of_a_round_trip_makes_up_for_one_loss():
+    """1/p ACKs of 1/w each from the peak less 1: the squared window grows by 2 + 1/w^2 each."""
+    rule, p = Relentless(), 1e-3
+    state = rule.on_loss(rule.State(float(rule.peak_window(p)), 2.0), rule.params, None)
+    for _ in range(1000):
+        state = rule.on_ack(state, rule.params, None)
+    assert state.cwnd == pytest.approx(rule.peak_window(p), rel=1e-6)
+
+
+def test_the_closed_form_is_the_numerical_cycle():
+    p = np.geomspace(1e-6, 0.02, 5)
+    np.testing.assert_allclose(
+        Relentless().cycle(p, 0.1).rate, Relentless().rate(p, 0.1), rtol=1e-3
+    )
+
+
+# Vegas and FAST rest with alpha packets in the queue.
+
+
+def test_rest_without_loss():
+    """Vegas and FAST keep alpha packets in the queue; Vegas' last step is up to 1/16 of a packet."""
+    C, R, p = 2000.0, 0.04, np.array([1e-10, 1e-7, 1e-5])
+    fast = FAST(alpha=50.0).cycle(p, R, C)
+    np.testing.assert_allclose(fast.peak_window, C * R + 50.0, rtol=1e-9)
+    assert fast.mean_window[0] == pytest.approx(C * R + 50.0, rel=1e-6)
+    vegas, W = Vegas().cycle(p, R, C), C * R + 2.0
+    assert ((vegas.peak_window >= W) & (vegas.peak_window <= W + 1 / 16)).all()
+    climb = R * (C * R - W / 2) - ((C * R) ** 2 - (W / 2) ** 2) / (2 * C)
+    np.testing.assert_allclose(vegas.rate, 1 / (p * climb + 1 / C), rtol=1e-3)
+
+
+def test_alpha_and_beta_are_compared() -> None:
+    with pytest.raises(ValueError, match=r"^beta = 4: .*; alpha <= beta"):
+        Vegas(alpha=5.0)
+    with pytest.raises(ValueError, match="gamma = 0"):
+        NS2Vegas(gamma=0.0)
+
+
+def test_the_slow_start_of_ns2_doubles_in_every_other_round_trip_and_ends_at_a_queue() -> None:
+    """Brakmo and Peterson (1995), 3.3: in between it compares; the response is that of Vegas with its thresholds."""
+    rule, rtt = NS2Vegas(), 0.1
+    state, windows = rule.State(), []
+    for trip in range(7):
+        late = rtt if trip < 6 else 1.5 * rtt  # then a queue builds up
+        for n in range(int(state.cwnd)):
+            event = Event(trip * rtt + 1e-3 + n * 1e-6, late)
+            state = rule.on_ack(state, rule.params, event)
+        windows.append(round(state.cwnd, 9))
+    assert windows[:-1] == [2.0, 2.0, 4.0, 4.0, 8.0, 8.0]
+    assert windows[-1] == state.ssthresh < 16.0  # it ended before it had doubled
+    same = Vegas(alpha=1.0, beta=3.0)
+    assert rule.rate(1e-3, 0.04, bandwidth=8333.0) == pytest.approx(
+        same.rate(1e-3, 0.04, bandwidth=8333.0), rel=1e-9
+    )
+
+
+# Westwood against its steady state.
+
+
+def test_the_estimate_of_a_steady_rate_is_that_rate_and_a_loss_keeps_what_the_path_holds():
+    rule, event = Westwood(), Event(0.0, 0.05)
+    state = rule.State(100.0, 2.0, 0.04, 0.0)
+    for _ in range(100_000 // 100):
+        for _ in range(100):
+            state = rule.on_ack(state._replace(cwnd=100.0), rule.params, event)
+    assert state.estimate == pytest.approx(100.0 / 0.05, rel=1e-9)
+    assert rule.on_loss(state, rule.params, event).cwnd == pytest.approx(2000.0 * 0.04)
+
+
+def test_the_gain_is_per_round_trip():
+    """A window of ACKs moves the estimate by 1 - (1 - g/W)^W of the way, near 1 - e^-g."""
+    rule, event = Westwood(gain=0.125), Event(0.0, 0.05)
+    state = rule.State(1000.0, 2.0, 0.05, 0.0)
+    for _ in range(1000):
+        state = rule.on_ack(state._replace(cwnd=1000.0), rule.params, event)
+    assert state.estimate == pytest.approx(20_000 * (1 - (1 - 0.125 / 1000) ** 1000), rel=1e-9)
+
+
+def test_random_loss_hardly_reduces_the_rate():
+    """The rule's aim: at p = 1e-3 Reno has sqrt(3/(2p))/R = 968 packets/s of these 2000."""
+    assert Westwood().rate(1e-3, 0.04, bandwidth=2000.0) > 1990.0
+
+
+@pytest.mark.parametrize("rule", [Westwood(), WestwoodPlus()], ids=repr)
+@pytest.mark.parametrize("p", [4e-3, 0.01, 0.02])
+def test_a_slow_climb_ends_where_the_cycle_says(rule, p):
+    """Between two losses the window grows by less than a packet: 4096 cycles end far below the capacity."""
+    rtt, capacity = np.array([0.08]), 8333.0
+    start = begin_at_peak(rule, np.array([p]), rtt, capacity)
+    cases = cycle_loops.Cases(rule, np.array([1 / p]), rtt, 1 / capacity, start)
+    limits = cycle_loops.Limits(cycles.LONG_BUDGET, cycles.LONG)
+    climb = cycle_loops.run(cases, cycle_loops.COMPILED, limits).columns[0]
+    assert climb[0] == pytest.approx(capacity, rel=1e-4)
+    assert rule.rate(p, 0.08, bandwidth=capacity) == pytest.approx(climb[0], rel=1e-6)
+    if rule == Westwood():  # (1/(4 p W))^2 packets from loss to loss, summed up to the capacity
+        assert climb[5] == pytest.approx(16 / 3 * p**2 * (capacity * 0.08) ** 3, rel=0.06)
+
+
+class Endless(Westwood):
+    """A window that a loss does not touch."""
+
+    capacity = "ignored"
+
+    @staticmethod
+    def on_loss(s, q, e):
+        return s
+
+
+def test_a_window_that_does_not_come_to_rest_has_no_rate():
+    with pytest.raises(
+        ArithmeticError, match=r"^Endless\(\): p = 0.02, .* drifts after 4194304 loss"
+    ):
+        Endless().rate(0.02, 0.08)
+
+
+# Adaptive Reno's congestion level and increase, by their definitions.
+
+
+def test_congestion_level_is_the_part_of_the_way_to_the_delay_at_losses():
+    assert congestion(0.04, 0.04, 0.08) == 0.0
+    assert congestion(0.06, 0.04, 0.08) == pytest.approx(0.5)
+    assert congestion(0.10, 0.04, 0.08) == 1.0
+    assert congestion(0.06, 0.04, 0.0) == pytest.approx(0.5)  # twice the base before any loss
+
+
+def increase(level, inclusive, unit=10e6 / 12000):
+    """Packets per round trip that the probe grows by, of a link of 10 units."""
+    rule, base = ARENO(inclusive=inclusive), 0.04
+    window = 200.0
+    state = rule.State(window, 2.0, 100.0, base, 0.08, 10 * unit)
+    grown = rule.on_ack(state, rule.params, Event(0.0, base + level * base))
+    return (grown.cwnd - window) * window - 1.0  # less Reno's packet
+
+
+@pytest.mark.parametrize("inclusive", [0, 1])
+def test_increase_at_full_congestion_and_its_mean(inclusive):
+    """beta and gamma make W_inc(1) and its mean over 0..1 one packet, Reno's beside it or in it."""
+    levels = np.linspace(0.0, 1.0, 2001)
+    values = np.array([increase(level, inclusive) for level in levels])
+    assert values[0] == pytest.approx(10.0 - 2 * 10 * (0.1 - 0.6 * np.exp(-10)) + 1 - inclusive)
+    assert values[-1] == pytest.approx(1 - inclusive, abs=1e-9)
+    assert np.trapezoid(values, levels) == pytest.approx(1 - inclusive, abs=1e-4)
+
+
+def test_a_loss_keeps_one_over_one_plus_c():
+    rule = ARENO()
+    state = rule.State(200.0, 2.0, 150.0, 0.04, 0.08, 8333.0)
+    for rtt, kept in ((0.04, 1.0), (0.06, 1 / 1.5), (0.08, 0.5)):
+        after = rule.on_loss(state, rule.params, Event(0.0, rtt))
+        assert after.cwnd == after.base_window == pytest.approx(200.0 * kept)
+
+
+@pytest.mark.parametrize(("memory", "kept"), [(0.5, 0.055), (0.85, 0.0585)])
+def test_the_round_trip_time_at_losses_is_an_average(memory: float, kept: float) -> None:
+    """The text's, and that of the implementations for ns-3."""
+    rule = ARENO(memory=memory)
+    state = rule.on_loss(rule.State(100.0, 2.0, 100.0, 0.04), rule.params, Event(1.0, 0.06))
+    assert state.loss_rtt == 0.06
+    state = rule.on_loss(state, rule.params, Event(2.0, 0.05))
+    assert state.loss_rtt == pytest.approx(kept)

@@ -1,0 +1,255 @@
+"""Window rules for fast and long paths."""
+
+from __future__ import annotations
+
+import csv
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy.optimize import brentq
+
+from responsefn import (
+    BIC,
+    CTCP,
+    FAST,
+    HTCP,
+    Fusion,
+    Illinois,
+    Reno,
+    Scalable,
+    simulate_curve,
+    simulate_rule,
+)
+from responsefn.rules.highspeed_tcp import (
+    DECREASES,
+    WINDOWS,
+    highspeed_decrease,
+    highspeed_increase,
+)
+from tests.responsefn.events import Event
+
+RTT = 0.1
+"""Round-trip time, s."""
+
+# BIC against its cycle, ACK by ACK, and its simulation.
+
+
+def test_fast_convergence_of_bic_comes_from_below():
+    p = np.array([1e-7, 1e-6, 1e-5, 1e-4, 1e-3])
+    rates = [run.rate for run in simulate_curve(BIC(), p, RTT, events=200)]
+    short = 1 - rates / BIC().rate(p, RTT)
+    np.testing.assert_allclose(short, [0.004, 0.013, 0.05, 0.05, 0.05], atol=0.012)
+    assert (short > 0).all()
+    np.testing.assert_array_equal(BIC().rate(p, RTT), BIC(fast_convergence=0).rate(p, RTT))
+
+
+def cycle_by_acks(rule, packets, peak):
+    """Return the window after as many ACKs as a cycle has packets, from a loss at a peak, and the round trips."""
+    q = rule.params
+    window, rounds = (1.0 - q.b) * peak, 0.0
+    for _ in range(packets):
+        rounds += 1.0 / window
+        search = min(q.largest, max(q.smallest, 0.5 * (peak - window)))
+        window += (1.0 if window < q.low_window else search) / window
+    return window, rounds
+
+
+@pytest.mark.parametrize(
+    ("rule", "packets", "within"),
+    [
+        # what the closed form leaves out (Euler and Maclaurin's next term) falls with the square of the window
+        *((BIC(), packets, 1e-4) for packets in (270, 350, 550, 1000, 9000, 30000)),
+        *((BIC(largest=64.0, b=0.1), packets, 1e-4) for packets in (300, 1000, 20000)),
+        *((BIC(b=0.5, low_window=0.0), packets, 1e-3) for packets in (100, 1000)),
+        (BIC(largest=16.0, smallest=0.04, b=0.2), 1000, 1e-4),
+        (BIC(low_window=0.0), 30, 2e-3),
+    ],
+)
+def test_bic_is_its_cycle_ack_by_ack(rule, packets, within):
+    """The peak to which a cycle of whole ACKs comes back, and its time: 0.4 to 4 % from those of a smooth window."""
+    guess = float(rule.peak_window(1.0 / packets))
+    assert rule.closed_form_holds(1.0 / packets, 0.1)
+    peak = brentq(lambda x: cycle_by_acks(rule, packets, x)[0] - x, 0.95 * guess, 1.05 * guess)
+    assert guess == pytest.approx(peak, rel=within)
+    rate = packets / cycle_by_acks(rule, packets, peak)[1]
+    assert float(rule.mean_window(1.0 / packets)) == pytest.approx(rate, rel=within)
+
+
+def test_both_branches_of_bic_meet():
+    """Where half the cut is the largest increase, at a peak of 512 packets: no step beyond round-off."""
+    border = brentq(lambda log_p: BIC().peak_window(np.exp(log_p)) - 512.0, -10.0, -8.0)
+    rate = BIC().rate(np.exp(border) * (1.0 + np.array([-1e-9, -1e-12, 1e-12, 1e-9])), 0.1)
+    np.testing.assert_allclose(rate[1:] / rate[:-1] - 1.0, [-1e-9, -2e-12, -1e-9], atol=2e-10)
+    assert abs(rate[2] / rate[1] - 1.0) < 1e-11
+
+
+def test_bic_with_fast_convergence_tends_to_its_closed_form():
+    run = simulate_rule(BIC(), 1e-4, 0.1, events=100_000, method="blocks")
+    assert BIC().rate(1e-4, 0.1) == pytest.approx(run.rate, rel=2e-3)
+
+
+# FAST TCP's update against its equation.
+
+
+@pytest.mark.parametrize("rtt", [0.04, 0.05, 0.08])
+def test_a_window_of_acks_is_one_update(rtt):
+    """w <- min(2w, (1-gamma) w + gamma (base/rtt w + alpha)), to the order of a packet's share."""
+    rule, window = FAST(alpha=20.0, gamma=0.5), 1000.0
+    state = rule.State(window, 2.0, 0.04)
+    for _ in range(1000):
+        state = rule.on_ack(state, rule.params, Event(0.0, rtt))
+    update = min(2 * window, 0.5 * window + 0.5 * (0.04 / rtt * window + 20.0))
+    # the window moves while the ACKs come: by up to 1/4 of it at twice the delay
+    assert state.cwnd - window == pytest.approx(update - window, rel=0.13)
+
+
+def test_it_rests_with_alpha_packets_in_the_queue():
+    rule, window = FAST(alpha=20.0), 100.0
+    rtt = 0.04 * window / (window - 20.0)
+    state = rule.State(window, 2.0, 0.04)
+    assert rule.on_ack(state, rule.params, Event(0.0, rtt)).cwnd == pytest.approx(window, rel=1e-12)
+
+
+# HighSpeed TCP against RFC 3649's table.
+
+PUBLISHED = Path(__file__).parents[3] / "validation" / "published"
+
+
+def rows(name):
+    with (PUBLISHED / name).open(newline="", encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+def test_rfc3649_table():
+    table = rows("rfc3649_appendixB.csv")
+    assert tuple(int(row["w"]) for row in table) == WINDOWS
+    assert tuple(int(row["b_times_256"]) for row in table) == DECREASES
+    for row in table:
+        w = float(row["w"])
+        assert highspeed_increase(w) == pytest.approx(int(row["a_w"]), abs=0.05)  # whole numbers
+        assert abs(highspeed_decrease(w) - float(row["b_w"])) <= 0.005, row
+        assert int(256 * highspeed_decrease(w)) == int(row["b_times_256"]), row  # cut, not rounded
+
+
+# H-TCP against its own increase, integrated.
+
+
+@pytest.mark.parametrize("p", [1e-6, 1e-4, 1e-3])
+def test_the_cycle_is_the_integral_of_alpha(p):
+    """Without a queue beta is 0.8: the window grows by 0.4 (1 + 10 (t-1) + (t-1)^2/4) per round trip."""
+    rtt = 0.1
+    cycle = HTCP().cycle(p, rtt)
+    t = np.linspace(0.0, float(cycle.duration), 200_001)
+    late = np.maximum(0.0, t - 1.0)
+    alpha = 0.4 * (1.0 + 10.0 * late + 0.25 * late**2)
+    grown = np.concatenate([[0.0], np.cumsum(0.5 * (alpha[1:] + alpha[:-1]) * np.diff(t))]) / rtt
+    window = 0.8 * float(cycle.peak_window) + grown
+    assert window[-1] == pytest.approx(float(cycle.peak_window), rel=2e-3)
+    assert np.trapezoid(window, t) / rtt == pytest.approx(1 / p, rel=2e-3)
+
+
+# Illinois has two responses where Reno's own cycle is within its low region.
+
+
+def test_two_responses_are_listed():
+    """Illinois above p = 0.0119: below 15 packets it is Reno, whose cycle stays there."""
+    high, low = Illinois().attractors(0.02, 0.1)
+    assert high == pytest.approx(Illinois().rate(0.02, 0.1), rel=1e-3)
+    assert low == pytest.approx(Reno().rate(0.02, 0.1), rel=0.002)
+    assert len(Illinois().attractors(0.005, 0.1)) == 1
+    assert len(Reno().attractors(0.02, 0.1)) == 1
+
+
+# Scalable TCP against Kelly's rule, ACK by ACK, and its cycle.
+
+
+def test_a_cycle_of_single_acks():
+    """a per ACK: 1/p of them take (1-b) W to W, and exponential growth takes log(1/(1-b))/a rounds."""
+    rule, p = Scalable(), 1e-3
+    peak = float(rule.peak_window(p))
+    state = rule.on_loss(rule.State(peak, 2.0), rule.params, None)
+    time = 0.0
+    for _ in range(1000):
+        time += 1.0 / state.cwnd
+        state = rule.on_ack(state, rule.params, None)
+    assert state.cwnd == pytest.approx(peak, rel=1e-12)
+    assert time == pytest.approx(math.log(8 / 7) / 0.01, rel=2e-3)
+    assert rule.mean_window(p) == pytest.approx(1000 / time, rel=2e-3)
+
+
+def test_below_the_legacy_window_it_is_reno():
+    rule = Scalable()
+    state = rule.State(10.0, 2.0)
+    assert rule.on_ack(state, rule.params, None).cwnd == 10.1
+    assert rule.on_loss(state, rule.params, None).cwnd == 5.0
+
+
+# Compound TCP: the sum of two windows, and its response at a fixed round-trip time.
+
+
+def test_without_a_queue_the_sum_grows_by_alpha_w_to_the_k():
+    rule, window = CTCP(), 1000.0
+    state = rule.State(window, 2.0, 10.0, 0.04)
+    grown = rule.on_ack(state, rule.params, Event(0.0, 0.04))
+    assert (grown.cwnd - window) * window == pytest.approx(0.125 * window**0.75)
+    assert (grown.loss_window - 10.0) * window == pytest.approx(1.0)
+
+
+def test_with_a_queue_the_delay_window_shrinks_by_zeta_of_what_waits():
+    rule, window = CTCP(), 1000.0
+    state = rule.State(window, 2.0, 10.0, 0.04)
+    grown = rule.on_ack(state, rule.params, Event(0.0, 0.044))  # 1000 * 4/44 = 91 wait, above 30
+    assert (grown.cwnd - window) * window == pytest.approx(1.0 - window * 0.004 / 0.044)
+
+
+def test_the_delay_window_does_not_fall_below_zero():
+    rule = CTCP()
+    state = rule.State(1000.0, 2.0, 1000.0, 0.04)
+    grown = rule.on_ack(state, rule.params, Event(0.0, 0.08))
+    assert (grown.cwnd - 1000.0) * 1000.0 == pytest.approx(1.0)
+
+
+def test_the_response_has_the_exponent_of_tan_2006():
+    """A window of c p^(-1/(2-k)): 0.8 for k = 3/4 (Tan et al. 2006, Sect. III)."""
+    rate = CTCP().rate([1e-6, 1e-5], 0.1)
+    assert rate[0] / rate[1] == pytest.approx(10**0.8, rel=1e-12)
+
+
+# TCP-Fusion, step by step as on its slides.
+
+
+def state_with(waiting, rtt=0.044, base=0.04):
+    """A window of which so many packets wait in the queue, and an estimate for alpha = 2 packets."""
+    rule = Fusion()
+    window = waiting * rtt / (rtt - base)
+    return rule, rule.State(window, 2.0, base, 2000.0, 2000.0, 1.0), Event(1.0, rtt)
+
+
+@pytest.mark.parametrize(
+    ("waiting", "step"),
+    [
+        (1.0, 2.0),  # B D_min = 2000 packets/s * 1 ms
+        (4.0, 0.0),  # between alpha and 3 alpha
+        (9.0, 2.0 - 9.0),  # alpha - N above 3 alpha
+    ],
+)
+def test_the_three_regions_of_the_queue(waiting, step):
+    rule, state, event = state_with(waiting)
+    grown = rule.on_ack(state, rule.params, event)
+    assert (grown.cwnd - state.cwnd) * state.cwnd == pytest.approx(step, abs=1e-9)
+
+
+def test_a_loss_keeps_what_the_path_holds_and_no_less_than_half():
+    rule, state, _ = state_with(4.0)
+    for rtt, kept in ((0.044, 0.04 / 0.044), (0.1, 0.5)):
+        after = rule.on_loss(state, rule.params, Event(1.0, rtt))
+        assert after.cwnd == pytest.approx(kept * state.cwnd)
+
+
+def test_it_is_never_below_renos_window():
+    rule, state, event = state_with(9.0)
+    above = state._replace(reno=2 * state.cwnd)
+    grown = rule.on_ack(above, rule.params, event)
+    assert grown.cwnd == pytest.approx(2 * state.cwnd + 1 / state.cwnd)
