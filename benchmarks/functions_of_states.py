@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from markov import ChainModel, MarkovChain, passage, stationary
-from markov.models.evaluation import members_of
+from markov.models.functions.evaluation import members_of
 from markov.models.measures import functionals
 
 MOST = 0.1

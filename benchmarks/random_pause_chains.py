@@ -18,7 +18,7 @@ import typer
 
 from benchmarks.records import RESULTS
 from markov import MatrixFree, PauseTandem, stationary
-from markov.stencils import matrix_free, multigrid
+from markov.multigrid.grids import matrix_free, multigrid
 
 TOLERANCE = 1e-12
 COLUMNS = (

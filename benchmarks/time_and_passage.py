@@ -13,8 +13,8 @@ from statistics import median
 from benchmarks.outside.rows import suites
 from markov import Cluster, CoxTandem, Kanban, PauseTandem, Polling, passage, read_prism, stationary
 from markov.chains import MarkovChain
-from markov.files.prism_parsing import parse_prism
-from markov.transients.uniformization import Uniformized
+from markov.files.parsing.prism_parsing import parse_prism
+from markov.time.transients.uniformization import Uniformized
 
 ROUNDS = 3
 GRID = """ctmc

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from hopflow.errors import RuleError, RuleWarning
 from hopflow.status import ConvergenceError, UndecidedError
-from markov.answer_comparisons import AnswerComparison
+from markov.analysis.answer_comparisons import AnswerComparison
 from markov.chains import MarkovChain
 from markov.computing.memory import TooLargeError
 from markov.computing.vectors import add_at
@@ -32,13 +32,20 @@ from markov.models.pause import PauseTandem
 from markov.models.pause_chains import PauseChain
 from markov.models.prism_suite import Cluster, CoxTandem, Kanban, Polling
 from markov.models.rules import NO_END, ChainModel
-from markov.quasi_birth_death.by_level import StationaryByLevel, stationary_by_level
-from markov.quasi_birth_death.chains import QuasiBirthDeath
+from markov.multigrid.grids.matrix_free import MatrixFree
+from markov.phases.quasi_birth_death.by_level import StationaryByLevel, stationary_by_level
+from markov.phases.quasi_birth_death.chains import QuasiBirthDeath
 from markov.results import Stationary
-from markov.stencils.matrix_free import MatrixFree
 from markov.sweeps import sweep
 
 if TYPE_CHECKING:
+    from markov.analysis.gradients import differentiable
+    from markov.analysis.lumping import Lumped, lump
+    from markov.analysis.optima import Best, best
+    from markov.analysis.relaxation import autocovariance, mixing_time
+    from markov.analysis.sampling import Paths, paths
+    from markov.analysis.sensitivity_results import NoDerivativeError, Sensitivity
+    from markov.analysis.thresholds import ThresholdAdvice, pause_thresholds
     from markov.files import (
         ExplicitModel,
         FileError,
@@ -52,23 +59,16 @@ if TYPE_CHECKING:
         to_networkx,
         write_explicit,
     )
-    from markov.gradients import differentiable
-    from markov.lumping import Lumped, lump
-    from markov.optima import Best, best
-    from markov.passages import Passage, QuasiStationary, passage, quasi_stationary
     from markov.phases.arrivals import MAP
     from markov.phases.fitting import PhaseFit, fit_phase_type, phase_type_of
     from markov.phases.phase_types import PhaseType
     from markov.phases.queues import PhaseQueue
     from markov.phases.sojourns import SemiMarkov
     from markov.phases.traces import MapFit, fit_map
-    from markov.relaxation import autocovariance, mixing_time
-    from markov.sampling import Paths, paths
-    from markov.sensitivity_results import NoDerivativeError, Sensitivity
     from markov.sharding import stationary_sharded
-    from markov.steps import DiscreteChain, Steps
-    from markov.thresholds import ThresholdAdvice, pause_thresholds
-    from markov.transients import Transient, transient
+    from markov.time.passages import Passage, QuasiStationary, passage, quasi_stationary
+    from markov.time.steps import DiscreteChain, Steps
+    from markov.time.transients import Transient, transient
 
 __all__ = [
     "GTH",
@@ -158,6 +158,13 @@ __all__ = [
 ]
 
 _LOADED_ON_USE = {
+    "analysis.gradients": ("differentiable",),
+    "analysis.lumping": ("Lumped", "lump"),
+    "analysis.optima": ("Best", "best"),
+    "analysis.relaxation": ("autocovariance", "mixing_time"),
+    "analysis.sampling": ("Paths", "paths"),
+    "analysis.sensitivity_results": ("NoDerivativeError", "Sensitivity"),
+    "analysis.thresholds": ("ThresholdAdvice", "pause_thresholds"),
     "files": (
         "ExplicitModel",
         "FileError",
@@ -171,23 +178,16 @@ _LOADED_ON_USE = {
         "to_networkx",
         "write_explicit",
     ),
-    "gradients": ("differentiable",),
-    "lumping": ("Lumped", "lump"),
-    "optima": ("Best", "best"),
-    "passages": ("Passage", "QuasiStationary", "passage", "quasi_stationary"),
     "phases.arrivals": ("MAP",),
     "phases.fitting": ("PhaseFit", "fit_phase_type", "phase_type_of"),
     "phases.phase_types": ("PhaseType",),
     "phases.queues": ("PhaseQueue",),
     "phases.sojourns": ("SemiMarkov",),
     "phases.traces": ("MapFit", "fit_map"),
-    "relaxation": ("autocovariance", "mixing_time"),
-    "sampling": ("Paths", "paths"),
-    "sensitivity_results": ("NoDerivativeError", "Sensitivity"),
     "sharding": ("stationary_sharded",),
-    "steps": ("DiscreteChain", "Steps"),
-    "thresholds": ("ThresholdAdvice", "pause_thresholds"),
-    "transients": ("Transient", "transient"),
+    "time.passages": ("Passage", "QuasiStationary", "passage", "quasi_stationary"),
+    "time.steps": ("DiscreteChain", "Steps"),
+    "time.transients": ("Transient", "transient"),
 }
 """Modules that a stationary distribution does not need, with their public names."""
 

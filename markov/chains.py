@@ -16,9 +16,9 @@ from hopflow.errors import RuleError
 from markov.generators.assembly import with_diagonal
 from markov.generators.building import build_chain
 from markov.generators.built_chains import Built
+from markov.methods.structure import absorption, closed_classes, period
 from markov.models.rules import ChainModel
 from markov.models.state_tables import StateBlocks, StateTable
-from markov.structure import absorption, closed_classes, period
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

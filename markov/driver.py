@@ -15,9 +15,9 @@ from markov.computing.memory import available
 from markov.computing.progress import watched
 from markov.methods.choice import choose
 from markov.models.rules import ChainModel
+from markov.multigrid.grids.matrix_free import MatrixFree, grid_model, solve_on_grid
 from markov.proofs.certificates import Certificate, relative_residual
 from markov.results import Stationary
-from markov.stencils.matrix_free import MatrixFree, grid_model, solve_on_grid
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

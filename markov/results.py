@@ -11,15 +11,15 @@ import numpy as np
 
 from hopflow.checks import choice, one_number
 from hopflow.status import Status
+from markov.analysis.plots import draw_convergence, draw_marginals
+from markov.analysis.sensitivities import Solutions, sensitivity_of
+from markov.analysis.sensitivity_results import Sensitivity
 from markov.answers import Solved
 from markov.computing.double_double import U
 from markov.models.measures import chosen, measures_of
-from markov.plots import draw_convergence, draw_marginals
 from markov.proofs.certificates import Certificate
 from markov.proofs.deviations import asymptotic_variance, deviation
 from markov.proofs.means import bounded, input_error
-from markov.sensitivities import Solutions, sensitivity_of
-from markov.sensitivity_results import Sensitivity
 
 if TYPE_CHECKING:
     import xarray as xr

@@ -9,7 +9,7 @@ import numpy as np
 
 from hopflow.checks import choice, shown
 from markov.chains import MarkovChain
-from markov.models.evaluation import called, members_of
+from markov.models.functions.evaluation import called, members_of
 from markov.models.measures import Mean, functionals
 from markov.models.rules import ChainModel
 

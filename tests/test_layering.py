@@ -36,34 +36,45 @@ MAY_IMPORT = {
     "markov.computing": {"hopflow"},
     "markov.models": {"hopflow", "markov.computing"},
     "markov.generators": {"hopflow", "markov.computing", "markov.models"},
-    "markov.methods": {"hopflow", "markov.computing"},
+    "markov.methods": {"hopflow", "markov.computing", "markov.multigrid"},
+    "markov.multigrid": {"hopflow", "markov.computing", "markov.methods.gth_numpy"},
+    "markov.multigrid.grids": {
+        "hopflow", "markov.computing", "markov.models", "markov.generators", "markov.multigrid", "markov.chains",
+    },
     "markov.sharding": {
         "hopflow", "markov.computing", "markov.models", "markov.generators", "markov.proofs",
-        "markov.stencils",
+        "markov.multigrid.grids",
     },
-    "markov.proofs": {"hopflow", "markov.computing", "markov.models", "markov.methods"},
-    "markov.quasi_birth_death": {
-        "hopflow", "markov.computing", "markov.models", "markov.generators", "markov.methods",
-        "markov.chains", "markov.answers",
+    "markov.proofs": {
+        "hopflow", "markov.computing", "markov.models", "markov.methods", "markov.multigrid",
     },
-    "markov.stencils": {
-        "hopflow", "markov.computing", "markov.models", "markov.generators", "markov.methods",
-        "markov.chains",
+    "markov.time": {
+        "hopflow", "markov.chains", "markov.driver", "markov.results", "markov.selections",
+        "markov.proofs.bounded", "markov.time.passages",
     },
-    "markov.transients": {
+    "markov.time.transients": {
         "hopflow", "markov.computing", "markov.models", "markov.methods", "markov.chains",
         "markov.driver", "markov.selections",
     },
-    "markov.passages": {
+    "markov.time.passages": {
         "hopflow", "markov.computing", "markov.models", "markov.chains", "markov.driver",
-        "markov.selections", "markov.methods", "markov.proofs.bounded", "markov.transients",
+        "markov.selections", "markov.methods", "markov.multigrid", "markov.proofs.bounded",
+        "markov.time.transients",
     },
     "markov.phases": {
-        "hopflow", "markov.computing", "markov.models", "markov.methods", "markov.structure",
+        "hopflow", "markov.computing", "markov.models", "markov.methods",
+    },
+    "markov.phases.quasi_birth_death": {
+        "hopflow", "markov.computing", "markov.models", "markov.generators", "markov.methods",
+        "markov.chains", "markov.answers",
+    },
+    "markov.analysis": {
+        "hopflow", "markov.computing", "markov.models", "markov.generators", "markov.methods", "markov.proofs",
+        "markov.time", "markov.chains", "markov.driver", "markov.results", "markov.selections", "markov.sweeps",
     },
     "markov.files": {
         "hopflow", "markov.computing", "markov.models", "markov.generators", "markov.chains",
-        "markov.driver", "markov.selections", "markov.transients", "markov.passages",
+        "markov.driver", "markov.selections", "markov.time",
     },
     "dfcmodel": {"hopflow", "responsefn", "dfcmodel"},
     "dfcmodel.network": {"hopflow", "responsefn"},

@@ -12,7 +12,7 @@ from typing import Any
 
 from benchmarks.outside.rows import Question
 from markov.files import FileError, FileModel, read_prism
-from markov.files.property_parsing import parse_properties
+from markov.files.parsing.property_parsing import parse_properties
 
 __all__ = ["questions"]
 
@@ -128,7 +128,7 @@ def _value(text: str, given: dict[str, Any]) -> Any:
 
 def _fraction(text: str, given: dict[str, Any]) -> Fraction:
     """Return an arithmetic expression of + - * / ^ and constants, exactly."""
-    from markov.files.property_parsing import parse_property
+    from markov.files.parsing.property_parsing import parse_property
 
     for name, value in given.items():
         text = re.sub(rf"\b{name}\b", f"({value})", text)

@@ -72,9 +72,14 @@ PARTS: dict[str, tuple[Group, ...]] = {
         Group("proofs", ("markov/proofs/*.py",), 5.0, ("tests/markov/proofs",)),
         Group(
             "methods",
-            ("markov/methods/*.py", "markov/transients/*.py", "markov/passages/*.py"),
+            (
+                "markov/methods/*.py",
+                "markov/multigrid/*.py",
+                "markov/time/transients/*.py",
+                "markov/time/passages/*.py",
+            ),
             4.0,
-            ("tests/markov/methods",),
+            ("tests/markov/methods", "tests/markov/multigrid"),
         ),
     ),
     "dfcmodel": (

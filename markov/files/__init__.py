@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from markov.files.answers import PropertyResult
 from markov.files.errors import FileError
 from markov.files.explicit import (
     ExplicitModel,
@@ -11,8 +10,9 @@ from markov.files.explicit import (
     to_networkx,
     write_explicit,
 )
-from markov.files.jani import read_jani
 from markov.files.models import FileModel, read_prism
+from markov.files.parsing.jani import read_jani
+from markov.files.properties.answers import PropertyResult
 from markov.files.reactions.sbml import read_sbml
 
 __all__ = [

@@ -19,10 +19,10 @@ from hopflow.checks import file_path, instance
 from markov.chains import MarkovChain
 from markov.computing.memory import check_room
 from markov.files.errors import FileError
-from markov.files.tokens import read_text
+from markov.files.parsing.tokens import read_text
 from markov.models.measures import functionals
-from markov.passages.reachability import off_diagonal
 from markov.selections import as_chain
+from markov.time.passages.reachability import off_diagonal
 
 if TYPE_CHECKING:
     import networkx as nx

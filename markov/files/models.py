@@ -14,21 +14,21 @@ from hopflow.checks import choice, instance, whole
 from hopflow.kernels.stopwatch import Stopwatch
 from hopflow.status import OnFailure, deliver
 from markov.chains import MarkovChain
-from markov.files.answers import PropertyResult, answered
 from markov.files.binding import Bound, bound, constants_of
-from markov.files.checking import Definitions, Evaluation
-from markov.files.csl import Checker
 from markov.files.errors import FileError
-from markov.files.prism_parsing import parse_prism
+from markov.files.parsing.prism_parsing import parse_prism
+from markov.files.parsing.property_parsing import parse_properties, parse_property
 from markov.files.program import Program
-from markov.files.property_parsing import parse_properties, parse_property
-from markov.files.queries import Properties
+from markov.files.properties.answers import PropertyResult, answered
+from markov.files.properties.checking import Definitions, Evaluation
+from markov.files.properties.csl import Checker
+from markov.files.properties.queries import Properties
 from markov.files.resets import explored_with_resets
 from markov.files.rewards import rewards_of
 from markov.files.states.state_space import MAX_STATES, Explored, explored
 from markov.files.values import Value, constant
 from markov.files.views import chain_of
-from markov.transients.timed_jumps import TimedJump
+from markov.time.transients.timed_jumps import TimedJump
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

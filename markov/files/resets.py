@@ -9,7 +9,7 @@ import numpy as np
 
 from markov.files.errors import FileError
 from markov.files.states.state_space import Explored, explored
-from markov.transients.timed_jumps import TimedJump
+from markov.time.transients.timed_jumps import TimedJump
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

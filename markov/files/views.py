@@ -14,7 +14,7 @@ import numpy as np
 
 from markov.chains import MarkovChain
 from markov.generators.built_chains import Built
-from markov.models.evaluation import elementwise
+from markov.models.functions.evaluation import elementwise
 from markov.models.rules import ChainModel
 from markov.models.spaces import Space
 

@@ -15,9 +15,9 @@ import numpy as np
 
 from hopflow.errors import RuleError
 from markov.computing.progress import Counter
-from markov.generators import compiled
 from markov.generators.built_chains import Built, Series
 from markov.generators.closures import NUMBERED
+from markov.generators.compilation import compiled
 from markov.generators.enumeration import Enumeration
 from markov.generators.regions import seconds_by_regions
 from markov.generators.ways import SAMPLE, Ways

@@ -12,12 +12,12 @@ from scipy.sparse.linalg import LinearOperator
 from hopflow.errors import RuleError
 from markov.computing.memory import check_room
 from markov.generators.calls import Calls
-from markov.generators.compiled import RAISED, compilable
+from markov.generators.compilation.compiled import RAISED, compilable
+from markov.generators.compilation.splicing import spliced
 from markov.generators.edges import Edges, edges_by_python
 from markov.generators.regions import Region, find_regions
 from markov.generators.repetition import refuse_changing
 from markov.generators.sets import CHUNK, edges_of
-from markov.generators.splicing import spliced
 from markov.models.rules import ChainModel
 from markov.models.spaces import Space
 

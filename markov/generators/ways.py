@@ -19,13 +19,13 @@ import scipy.sparse as sp
 from hopflow.errors import RuleError, RuleWarning, place_of, shown_place
 from markov.computing.memory import TooLargeError, check_room
 from markov.computing.progress import Counter
-from markov.generators import compiled
 from markov.generators.agreement import disagreement
 from markov.generators.assembly import from_edges, generator_of, rank_of
 from markov.generators.blocks import copied
 from markov.generators.built_chains import Built, Series
 from markov.generators.calls import Calls
 from markov.generators.closures import NUMBERED, ascending, closed_part, led_to
+from markov.generators.compilation import compiled
 from markov.generators.edges import Edges, edges_by_python
 from markov.generators.enumeration import Enumeration
 from markov.generators.regions import edges_by_regions, find_regions

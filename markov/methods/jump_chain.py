@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from markov.methods.hierarchy import Hierarchy
+    from markov.multigrid.hierarchy import Hierarchy
 
 __all__ = ["Flows", "Iteration", "held_bytes", "jumps", "normalised", "relax", "sweep_states"]
 

@@ -22,16 +22,16 @@ from markov.methods.jump_chain import (
     normalised,
     relax,
 )
-from markov.methods.linear_multigrid import CoarseLevels, LinearMultigrid
 from markov.methods.multilevel import Multilevel
 from markov.methods.projections import RESTART, bicgstab, gmres
+from markov.multigrid.linear_multigrid import CoarseLevels, LinearMultigrid
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from numpy.typing import NDArray
 
-    from markov.methods.hierarchy import Hierarchy
+    from markov.multigrid.hierarchy import Hierarchy
 
 __all__ = ["Krylov"]
 

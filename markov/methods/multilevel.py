@@ -20,9 +20,9 @@ from hopflow.checks import choice
 from hopflow.kernels import shape_of
 from markov.computing.compilation import compiled
 from markov.computing.progress import report
-from markov.methods import multilevel_kernels as kernels
-from markov.methods.hierarchy import Hierarchy, build_hierarchy
 from markov.methods.jump_chain import Flows, Iteration, held_bytes, relax
+from markov.multigrid import multilevel_kernels as kernels
+from markov.multigrid.hierarchy import Hierarchy, build_hierarchy
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

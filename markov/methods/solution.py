@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     import scipy.sparse as sp
     from numpy.typing import NDArray
 
-    from markov.methods.hierarchy import Hierarchy
+    from markov.multigrid.hierarchy import Hierarchy
 
 __all__ = ["Factors", "Method", "Solution"]
 

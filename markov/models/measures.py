@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from hopflow.checks import dimensions, shown
-from markov.models.evaluation import called, numbers_of, values_of
+from markov.models.functions.evaluation import called, numbers_of, values_of
 from markov.models.means import Mean
 from markov.models.state_tables import StateBlocks, StateTable
 

@@ -14,7 +14,7 @@ import numpy as np
 from hopflow.checks import choice, whole
 from hopflow.functions import minimum, where
 from hopflow.units import Dimension
-from markov.models.evaluation import elementwise
+from markov.models.functions.evaluation import elementwise
 from markov.models.measures import Mean, Measure
 from markov.models.pause_control import DOWN, UP, check_control, control_symbols
 from markov.models.rules import ChainModel

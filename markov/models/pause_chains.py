@@ -9,7 +9,7 @@ import numpy as np
 
 from hopflow.checks import whole
 from markov.computing.vectors import add_at
-from markov.models.evaluation import elementwise
+from markov.models.functions.evaluation import elementwise
 from markov.models.measures import Mean
 from markov.models.pause_control import DOWN, UP, check_control, control_symbols
 from markov.models.rules import ChainModel

@@ -32,7 +32,7 @@ import numpy as np
 
 from hopflow.errors import RuleError
 from hopflow.parameters import Parametrized
-from markov.models.evaluation import elementwise
+from markov.models.functions.evaluation import elementwise
 from markov.models.measures import Measure, measured
 from markov.models.signatures import two_arguments
 from markov.models.spaces import NO_END, Space

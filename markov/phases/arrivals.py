@@ -14,10 +14,10 @@ import numpy as np
 
 from hopflow.checks import number, one_number, shown, whole
 from markov.methods.gth import GTH
+from markov.methods.structure import closed_classes
 from markov.phases.fitting import phase_type_of
 from markov.phases.passes import Passes
 from markov.phases.phase_types import MOST_PHASES, ROW_SUM, PhaseType, rates_between
-from markov.structure import closed_classes
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray

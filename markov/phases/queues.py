@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from hopflow.checks import whole
-from markov.models.evaluation import elementwise
+from markov.models.functions.evaluation import elementwise
 from markov.models.measures import Mean
 from markov.models.rules import NO_END, ChainModel
 from markov.phases.arrivals import MAP

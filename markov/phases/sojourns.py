@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from hopflow.checks import number, whole
-from markov.models.evaluation import elementwise
+from markov.models.functions.evaluation import elementwise
 from markov.models.measures import Mean
 from markov.models.rules import ChainModel
 from markov.phases.phase_types import ROW_SUM, PhaseType

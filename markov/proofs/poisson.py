@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from markov.computing.vectors import inner
-from markov.methods.linear_multigrid import CoarseLevels, LinearMultigrid
 from markov.methods.solution import Factors
+from markov.multigrid.linear_multigrid import CoarseLevels, LinearMultigrid
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import scipy.sparse as sp
     from numpy.typing import NDArray
 
-    from markov.methods.hierarchy import Hierarchy
+    from markov.multigrid.hierarchy import Hierarchy
 
     Vector = NDArray[np.float64]
 

@@ -10,9 +10,9 @@ import numpy as np
 
 from markov.computing import costs
 from markov.methods.elimination import band, eliminated
-from markov.methods.hierarchy import build_hierarchy
 from markov.methods.jump_chain import jumps
 from markov.methods.sparse_lu import LUFactors, best_order
+from markov.multigrid.hierarchy import build_hierarchy
 from markov.proofs.poisson import MultigridPoisson
 
 if TYPE_CHECKING:
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     import scipy.sparse as sp
     from numpy.typing import NDArray
 
-    from markov.methods.hierarchy import Hierarchy
     from markov.methods.solution import Solution
+    from markov.multigrid.hierarchy import Hierarchy
     from markov.proofs.poisson import Solver
 
     Vector = NDArray[np.float64]

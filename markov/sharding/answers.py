@@ -11,7 +11,7 @@ import numpy as np
 
 from hopflow.results import Result
 from hopflow.status import Status
-from markov.models.evaluation import called, check_on_arrays
+from markov.models.functions.evaluation import called, check_on_arrays
 from markov.models.rules import ChainModel
 from markov.models.state_tables import StateTable
 

@@ -28,7 +28,7 @@ hopflow.simulate(hopflow.takano2006("1"), metod=None)
 SEEN = (
     'Revealed type is "dfcmodel.results.trajectories.Trajectory"',
     'Revealed type is "float"',
-    'Revealed type is "markov.passages.results.Passage"',
+    'Revealed type is "markov.time.passages.results.Passage"',
     'Revealed type is "float"',
     'Module has no attribute "simulte"',
     'Module has no attribute "lumpe"',

@@ -31,8 +31,8 @@ from markov import (
     stationary,
     transient,
 )
-from markov.models import evaluation
-from markov.models.evaluation import members_of
+from markov.models.functions import evaluation
+from markov.models.functions.evaluation import members_of
 from markov.models.measures import functionals, measured
 from markov.models.spaces import Space
 from markov.models.state_tables import StateBlocks, StateTable

@@ -21,6 +21,7 @@ from markov.files.binding import Bound
 from markov.files.columns import Columns
 from markov.files.errors import FileError
 from markov.files.models import FileModel
+from markov.files.parsing.tokens import read_text
 from markov.files.program import (
     Assignment,
     Branch,
@@ -37,7 +38,6 @@ from markov.files.reactions.events import Trigger, read_event, triggered
 from markov.files.reactions.formulas import Formulas, names_in
 from markov.files.states.state_space import MAX_STATES
 from markov.files.syntax import Chain, Expression, Literal, Name, Negation
-from markov.files.tokens import read_text
 from markov.files.values import boolean
 
 __all__ = ["read_sbml"]

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from markov import Kanban, passage, stationary
-from markov.models import evaluation
+from markov.models.functions import evaluation
 from markov.selections import selected
 from tests.markov.files.conftest import model_of
 

@@ -9,9 +9,9 @@ import pytest
 
 from markov.files.columns import Columns
 from markov.files.errors import FileError
-from markov.files.expression_parsing import ExpressionParser
+from markov.files.parsing.expression_parsing import ExpressionParser
+from markov.files.parsing.tokens import Cursor, tokens_of
 from markov.files.scopes import Scope
-from markov.files.tokens import Cursor, tokens_of
 from markov.files.values import Value, constant
 
 

@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 from markov import ChainModel, RuleError, RuleWarning
-from markov.generators import building, splicing
+from markov.generators import building
 from markov.generators.building import build_chain
+from markov.generators.compilation import splicing
 
 
 def test_compiled_rules_that_differ_are_not_taken(monkeypatch):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import markov
-import markov.methods.linear_multigrid
+import markov.multigrid.linear_multigrid
 from hopflow import Status
 from markov import GTH, GaussSeidel, Krylov, MarkovChain, PauseTandem, stationary
 
@@ -30,7 +30,7 @@ def test_levels_that_cannot_be_frozen_are_left_to_sweeps(monkeypatch):
     def broken(self):
         return np.full(self.n, np.nan)
 
-    monkeypatch.setattr(markov.methods.linear_multigrid.LinearMultigrid, "cycle", broken)
+    monkeypatch.setattr(markov.multigrid.linear_multigrid.LinearMultigrid, "cycle", broken)
     answer = stationary(PauseTandem(), Krylov(preconditioner="multilevel"))
     assert answer.status.ok
     few = Krylov(preconditioner="multilevel", max_iterations=1)

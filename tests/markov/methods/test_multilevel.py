@@ -181,7 +181,7 @@ def test_probabilities_that_underflow():
 def test_plain_python_does_the_same(monkeypatch):
     model = PauseTandem(buffers=(4, 8), high_threshold=6)
     compiled = stationary(model, Multilevel())
-    for module in (markov.methods.multilevel, markov.methods.hierarchy):
+    for module in (markov.methods.multilevel, markov.multigrid.hierarchy):
         monkeypatch.setattr(module, "compiled", lambda template, *_, **__: template)
     plain = stationary(model, Multilevel())
     assert plain.iterations == compiled.iterations

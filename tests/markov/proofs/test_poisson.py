@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 
-import markov.methods.linear_multigrid
+import markov.multigrid.linear_multigrid
 from markov import GTH, CoxTandem, MarkovChain, Multilevel, PauseTandem, stationary
 from markov.computing.double_double import DoubleDouble
-from markov.methods.hierarchy import build_hierarchy
 from markov.methods.jump_chain import jumps
-from markov.methods.linear_multigrid import CoarseLevels
+from markov.multigrid.hierarchy import build_hierarchy
+from markov.multigrid.linear_multigrid import CoarseLevels
 from markov.proofs.poisson import MultigridPoisson
 from markov.proofs.supersolutions import SHARP, supersolution
 
@@ -18,13 +18,13 @@ from markov.proofs.supersolutions import SHARP, supersolution
 def cycles_of(monkeypatch):
     """Return a list that grows by one with each cycle for a linear equation."""
     counted = []
-    cycle = markov.methods.linear_multigrid.LinearMultigrid.cycle
+    cycle = markov.multigrid.linear_multigrid.LinearMultigrid.cycle
 
     def counting(self):
         counted.append(1)
         return cycle(self)
 
-    monkeypatch.setattr(markov.methods.linear_multigrid.LinearMultigrid, "cycle", counting)
+    monkeypatch.setattr(markov.multigrid.linear_multigrid.LinearMultigrid, "cycle", counting)
     return counted
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-import markov.methods.linear_multigrid
+import markov.multigrid.linear_multigrid
 import markov.proofs.poisson_solvers
 import markov.proofs.supersolutions
 from markov import GTH, MarkovChain, Multilevel, PauseTandem
@@ -30,7 +30,7 @@ def test_bound_without_factors(geometric, monkeypatch):
     own_levels = error_bound(Q, found.pi)
     # each h proves some c between 1/2, where cycles end, and its costs' own 1 and more
     assert by_cycles / 4.0 < own_levels < by_cycles * 4.0
-    monkeypatch.setattr(markov.methods.linear_multigrid, "MAX_STAGNANT_CYCLES", 0)
+    monkeypatch.setattr(markov.multigrid.linear_multigrid, "MAX_STAGNANT_CYCLES", 0)
     monkeypatch.setattr(markov.proofs.supersolutions, "PLAIN_CYCLES", 1)  # which is too few
     assert error_bound(Q, found.pi) == np.inf
 

@@ -10,7 +10,7 @@ import numpy as np
 from hopflow.checks import one_number, whole
 from hopflow.functions import minimum, where
 from markov import ChainModel, Mean, stationary
-from markov.models.evaluation import elementwise
+from markov.models.functions.evaluation import elementwise
 from validation.keeping import kept
 
 __all__ = ["DelayedPause", "throughput"]

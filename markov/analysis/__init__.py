@@ -1,0 +1,1 @@
+"""What is computed from chains and answers: optima, sensitivities, lumping, sampling, comparisons."""

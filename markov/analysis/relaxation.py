@@ -1,0 +1,162 @@
+"""How long a chain remembers: autocovariance of a measure, and time to near its stationary distribution."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from hopflow.checks import ascending, instance, one_number
+from markov.driver import stationary
+from markov.models.measures import chosen
+from markov.proofs.bounded import Bounded
+from markov.proofs.means import bounded_mean
+from markov.results import Stationary
+from markov.selections import as_chain, distribution
+from markov.time.transients.uniformization import Uniformized, check_horizon
+
+if TYPE_CHECKING:
+    import xarray as xr
+    from numpy.typing import ArrayLike, NDArray
+
+    Vector = NDArray[np.float64]
+
+__all__ = ["autocovariance", "mixing_time"]
+
+TOLERANCE = 1e-12
+ACCURACY = 1e-9
+"""Relative width of the interval in which a mixing time is found."""
+
+
+def autocovariance(answer: Stationary, measure: str | ArrayLike, lags: ArrayLike) -> xr.Dataset:
+    """Return the covariance of a reward with itself some time later, in the stationary chain.
+
+    Parameters
+    ----------
+    answer
+        A `Stationary` distribution, with a bound on its error.
+    measure
+        Name of a label or reward of the model, one number for each state; or such numbers f, shape
+        (states,).
+    lags
+        Times t in s, >= 0, ascending, shape (lags,).
+
+    Returns
+    -------
+    xarray.Dataset
+        Over ``lag``: ``covariance``, Cov(f(X(0)), f(X(t))) in the square of the measure's unit,
+        ``error``, a bound on its error, and ``correlation``. Twice its integral over all lags is the
+        asymptotic variance, `Stationary.variance`.
+
+    Raises
+    ------
+    ValueError
+        For an unknown measure, one that is a ratio of means, or lags that do not ascend.
+
+    Examples
+    --------
+    A machine that fails at rate 1 and is repaired at rate 3 forgets at rate 4:
+
+    >>> from markov import autocovariance, stationary
+    >>> found = autocovariance(stationary([[-1.0, 1.0], [3.0, -3.0]]), [1.0, 0.0], [0.0, 0.25])
+    >>> found.covariance.values.round(6).tolist()  # 3/16, 3/16 e^-1
+    [0.1875, 0.068977]
+    """
+    import xarray as xr
+
+    instance("answer", answer, Stationary)
+    moments = ascending("lags", lags)
+    chain, states = answer.chain, answer.chain.recurrent_classes[answer._class]
+    mean = chosen(measure, chain.model, chain.table, states)
+    if mean.over is not None or mean.of.ndim != 1:
+        raise ValueError(f"measure = {measure!r}: must be one number for each state")
+    pi = answer.pi[states]
+    centre = bounded_mean(answer._certificate, mean.of, TOLERANCE)
+    g = mean.of - centre.value
+    jumps = Uniformized(chain.irreducible(answer._class))
+    check_horizon("lags", jumps, float(moments[-1]))
+    size, later, error, before = float(np.abs(g).max()), g, 0.0, 0.0
+    off = 2.0 * answer.error_bound * size + centre.error**2 / max(size, 1e-300)
+    found, errors = np.empty(len(moments)), np.empty(len(moments))
+    for k, moment in enumerate(moments.tolist()):
+        step = jumps.expectation(later, moment - before, TOLERANCE / len(moments))
+        later, error, before = step.values, error + step.error, moment
+        found[k] = float((pi * g) @ later)
+        errors[k] = size * (error + off)
+    variance = float((pi * g) @ g)
+    correlation = found / variance if variance > 0.0 else np.full(len(moments), np.nan)
+    return xr.Dataset(
+        {
+            "covariance": ("lag", found),
+            "error": ("lag", errors),
+            "correlation": ("lag", correlation),
+        },
+        coords={"lag": ("lag", moments, {"units": "s"})},
+    )
+
+
+def mixing_time(model: Any, within: float = 0.01, *, start: Any = None) -> Bounded:
+    """Return after which time a chain is near its stationary distribution.
+
+    Parameters
+    ----------
+    model
+        A `ChainModel`, a `MarkovChain`, what `explore` found, or a generator, with one recurrent class.
+    within
+        Total-variation distance that is near enough.
+    start
+        A state or a distribution; None: the start of the model.
+
+    Returns
+    -------
+    Bounded
+        The time in s (or the unit of the rates): with it, bounds between which the distance falls
+        below ``within``, errors of both distributions included.
+
+    Raises
+    ------
+    ValueError
+        For bad input, several recurrent classes, or a ``within`` that is not above the errors.
+
+    Examples
+    --------
+    A machine that fails at rate 1 and is repaired at rate 3, at first in repair: 3/4 e^(-4 t) = 0.01.
+
+    >>> from markov import mixing_time
+    >>> found = mixing_time([[-1.0, 1.0], [3.0, -3.0]], 0.01, start=1)
+    >>> round(found.value, 6)  # log(75) / 4
+    1.079372
+    """
+    within = one_number("within", within, above=0.0, below=1.0)
+    chain = as_chain(model)
+    vector = distribution(chain, start)
+    answer = stationary(chain)
+    least = answer.error_bound + TOLERANCE
+    if not within > 10.0 * least:
+        raise ValueError(f"within = {within:g}: must be well above the errors, {least:.1e}")
+    return _crossing(Uniformized(chain.Q), vector, answer, within)
+
+
+def _crossing(jumps: Uniformized, vector: Vector, answer: Stationary, within: float) -> Bounded:
+    """Return when the distance to the limit, which never grows, falls below a number."""
+
+    def distance(there: Vector) -> float:
+        return 0.5 * float(np.abs(there - answer.pi).sum())
+
+    if distance(vector) <= within or jumps.rate == 0.0:
+        return Bounded(0.0, 0.0, 0.0)
+    at, error, step, surely, doubling = 0.0, 0.0, 1.0 / jumps.rate, 0.0, True
+    while doubling or step > ACCURACY * (at + step):
+        found = jumps.distribution(vector, step, TOLERANCE)
+        if (near := distance(found.values)) > within:
+            vector, at, error = found.values, at + step, error + found.error
+            surely = at if near - error - answer.error_bound > within else surely
+        else:
+            doubling = False
+        step *= 2.0 if doubling else 0.5
+    value = at + step
+    while True:
+        found = jumps.distribution(vector, step, TOLERANCE)
+        if distance(found.values) + error + found.error + answer.error_bound <= within:
+            return Bounded(value, surely, at + step)
+        step *= 2.0

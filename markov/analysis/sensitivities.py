@@ -1,0 +1,247 @@
+"""How a stationary measure changes with a parameter, by one solution of Poisson's equation.
+
+With Q g = pi f - f, d(pi f) = pi (f' + Q' g), the prime being the derivative by the parameter
+(P. J. Schweitzer, Perturbation theory and finite Markov chains, Journal of Applied Probability 5,
+1968). The same g serves all parameters, and so do the derivatives of rates (`markov.analysis.perturbations`).
+At a kink of the rates the formula holds from each side. Whole numbers have differences of two solutions.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from markov.analysis.differences import Irregular, Jump, Kinked, Side
+from markov.analysis.perturbations import STATES_CHANGE, Perturbation
+from markov.analysis.sensitivity_results import (
+    NoDerivativeError,
+    Sensitivity,
+    joined,
+    no_derivative,
+    shortest,
+)
+from markov.methods.choice import choose
+from markov.models.measures import Mean, chosen
+from markov.proofs.certificates import Certificate
+from markov.proofs.deviations import deviation
+from markov.proofs.means import bounded, bounded_mean, rows_of
+from markov.selections import as_chain
+
+if TYPE_CHECKING:
+    import scipy.sparse as sp
+    from numpy.typing import NDArray
+
+    from markov.chains import MarkovChain
+    from markov.proofs.bounded import Bounded
+
+    Vector = NDArray[np.float64]
+
+__all__ = ["Solutions", "sensitivity_of"]
+
+UNIT = 2.0**-53
+EXACT = 2e-13  # relative error at which iterations for the ends of a difference stop
+SIDES: tuple[Side, Side] = ("left", "right")
+WHERE: dict[Side, str] = {"left": "below it", "right": "above it"}
+MORE: dict[Side, str] = {"left": "less", "right": "more"}
+
+
+class Solutions(NamedTuple):
+    """A chain with the stationary vector that was found.
+
+    Attributes
+    ----------
+    chain
+        With a model.
+    proof
+        The `Certificate` of its stationary vector on its recurrent states.
+    states
+        These, as indices.
+    known
+        Solutions of Poisson's equation that were found before; others are added.
+    """
+
+    chain: MarkovChain
+    proof: Certificate
+    states: NDArray[np.int64]
+    known: dict[Any, Any]
+
+
+def sensitivity_of(
+    solved: Solutions,
+    parameter: str,
+    of: str,
+    tolerance: float = 1e-8,
+    side: Side | None = None,
+) -> Sensitivity | list[Sensitivity]:
+    """Return the sensitivity of a measure, or a list for one of each queue.
+
+    Parameters
+    ----------
+    solved
+        The chain and its stationary vector.
+    parameter, of
+        Names of a parameter, or of an entry of it (``"arrival_rates[0]"``), and of a label or reward.
+    tolerance
+        Of the derivative, relative to it or to the ratio of measure and parameter: iterations end
+        when their errors are as small; errors in ``error`` are what was reached.
+    side
+        ``"left"`` or ``"right"``: the derivative from below or above, the difference to one less or more.
+
+    Raises
+    ------
+    NoDerivativeError
+        Where the measure has a kink or jumps, on the side that was asked for.
+    """
+    chain, _, states, known = solved
+    if chain.model is None:
+        raise ValueError("parameter: the chain is given by its matrix and has no parameters")
+    near = Perturbation(chain, states, parameter, known.setdefault("rates", {}))
+    mean = chosen(of, chain.model, chain.table, states)
+    rows = [Mean(*numbers) for numbers in rows_of(mean)]
+    if near.counted:
+        found = _differences(solved, near, of, rows, side or "right")
+    elif side is not None:
+        found = _from_one_side(solved, near, of, rows, tolerance, side)
+    else:
+        found = _derivatives(solved, near, of, rows, tolerance)
+    return found if mean.of.ndim > 1 else found[0]
+
+
+def _derivatives(
+    solved: Solutions, near: Perturbation, of: str, rows: list[Mean], tolerance: float
+) -> list[Sensitivity]:
+    """Return the derivatives, if there are any."""
+    unsure: Exception
+    try:
+        return [_one(solved, near, of, k, here, tolerance, None) for k, here in enumerate(rows)]
+    except (Kinked, ValueError) as error:
+        if isinstance(error, ValueError) and STATES_CHANGE not in str(error):
+            raise
+        unsure = error
+    sides: dict[Side, list[Sensitivity] | str] = {}
+    for side in SIDES:
+        try:
+            sides[side] = _from_one_side(solved, near, of, rows, tolerance, side)
+        except NoDerivativeError as error:
+            sides[side] = str(error).partition(": ")[2]
+        except ValueError as error:
+            if STATES_CHANGE not in str(error):
+                raise
+            sides[side] = f"the states change {WHERE[side]}"
+    left, right = sides["left"], sides["right"]
+    if isinstance(left, str) and isinstance(right, str):
+        if isinstance(unsure, ValueError):
+            raise unsure
+        raise NoDerivativeError(
+            f"no derivative at {near.parameter} = {shortest(near.at)}: {left}; {right}"
+        )
+    if not isinstance(left, str) and not isinstance(right, str):
+        agreed = [joined(a, b) for a, b in zip(left, right, strict=True)]
+        if None not in agreed:
+            return [each for each in agreed if each is not None]
+    raise no_derivative(near.parameter, near.at, left, right, single=len(rows) == 1)
+
+
+def _from_one_side(
+    solved: Solutions,
+    near: Perturbation,
+    of: str,
+    rows: list[Mean],
+    tolerance: float,
+    side: Side,
+) -> list[Sensitivity]:
+    try:
+        return [_one(solved, near, of, k, here, tolerance, side) for k, here in enumerate(rows)]
+    except Jump:
+        step = near.smallest_step * (-1.0 if side == "left" else 1.0)
+        at, beyond = (_said(_bounded_at(near, of, shift)) for shift in (0.0, step))
+        said = f"{of} jumps from {at} to {beyond} {WHERE[side]}"
+    except Irregular:
+        said = f"differences do not converge {WHERE[side]}"
+    raise NoDerivativeError(f"no derivative at {near.parameter} = {shortest(near.at)}: {said}")
+
+
+def _bounded_at(near: Perturbation, of: str, shift: float) -> list[Bounded]:
+    """Return a measure at another value of the parameter, by a solution of its own."""
+    chain = as_chain(near.model_at(shift))
+    if len(chain.recurrent_classes) > 1:
+        said = "the stationary distribution is not unique there"
+        raise ValueError(f"{near.parameter} = {near.at + shift!r}: {said}")
+    states, Q = chain.recurrent_classes[0], chain.irreducible(0)
+    components = chain.components_of(states)
+    method, _ = choose(Q, components)
+    solution = method.solve(Q, components)
+    proof = Certificate(Q, solution.pi, components, solution)
+    found = bounded(proof, chosen(of, chain.model, chain.table, states), EXACT)
+    return found if isinstance(found, list) else [found]
+
+
+def _said(found: list[Bounded]) -> str:
+    numbers = ", ".join(f"{each.value:.6g}" for each in found)
+    return numbers if len(found) == 1 else f"[{numbers}]"
+
+
+def _differences(
+    solved: Solutions, near: Perturbation, of: str, rows: list[Mean], side: Side
+) -> list[Sensitivity]:
+    """Return the differences to one less or to one more, with their bounds."""
+    here = [_bounded_row(solved.proof, row) for row in rows]
+    there = _bounded_at(near, of, -1 if side == "left" else 1)
+    if len(there) != len(rows):
+        said = f"{of} has {len(rows)} entries, and {len(there)} with one {MORE[side]}"
+        raise ValueError(f"parameter = {near.parameter!r}: {said}")
+    found = []
+    for one, other in zip(here, there, strict=True):
+        change = other.value - one.value if side == "right" else one.value - other.value
+        error = (one.error + other.error) * (1.0 + 4.0 * UNIT) + UNIT * abs(change)
+        elasticity = change * near.at / one.value if one.value else math.nan
+        about = near.parameter, of, one.value, change, error, elasticity
+        found.append(Sensitivity(*about, kind="difference", side=side))
+    return found
+
+
+def _bounded_row(proof: Certificate, row: Mean) -> Bounded:
+    found = bounded(proof, row, EXACT)
+    assert not isinstance(found, list)
+    return found
+
+
+def _one(
+    solved: Solutions,
+    near: Perturbation,
+    of: str,
+    row: int,
+    here: Mean,
+    tolerance: float,
+    side: Side | None,
+) -> Sensitivity:
+    _, proof, _, known = solved
+    top, bottom = here.of, here.over
+    below = None if bottom is None else bounded_mean(proof, bottom, tolerance)
+    ratio = None if below is None else float(proof.pi @ top) / below.value
+    f = top if ratio is None or bottom is None else top - ratio * bottom
+    if (of, row, tolerance) not in known:
+        known[of, row, tolerance] = deviation(proof, f, tolerance)
+    g = known[of, row, tolerance]
+    Q, apart = near.generator(side)
+    change, estimate = near.measure(of, row, here, ratio, side)
+    value = g.mean.value if ratio is None else ratio
+    scale = 1.0 if below is None else below.value
+    least = tolerance * abs(value * scale / near.at)
+    mean = bounded_mean(proof, change + Q @ g.values, tolerance, least)
+    estimate = estimate + apart @ np.abs(g.values) + 4.0 * UNIT * (abs(Q) @ np.abs(g.values))
+    error = mean.error + float(proof.pi @ (estimate + _slack(Q, g.error)))
+    derivative = mean.value / scale
+    elasticity = derivative * near.at / value if value else math.nan
+    about = near.parameter, of, value, derivative, error / abs(scale), elasticity
+    return Sensitivity(*about, side=side)
+
+
+def _slack(Q: sp.csr_matrix, error: Vector) -> Vector:
+    """Return what the error of g makes of Q' g in each state: sum of |Q'| (its error here + there)."""
+    change = abs(Q)
+    change.setdiag(0.0)
+    rows = np.asarray(change @ error).ravel() + np.asarray(change.sum(axis=1)).ravel() * error
+    return 1.01 * rows

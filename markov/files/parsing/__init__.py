@@ -1,0 +1,1 @@
+"""Parsers of PRISM and JANI files and of properties."""

@@ -1,0 +1,267 @@
+"""Models and properties of JANI files: continuous-time Markov chains."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from hopflow.checks import file_path
+from markov.files.errors import FileError
+from markov.files.models import FileModel
+from markov.files.parsing.jani_expressions import JaniReader
+from markov.files.parsing.jani_properties import JaniProperties
+from markov.files.parsing.tokens import read_text
+from markov.files.program import (
+    Assignment,
+    Branch,
+    Command,
+    Composition,
+    Constant,
+    Module,
+    Program,
+    RewardItem,
+    Variable,
+)
+from markov.files.states.state_space import MAX_STATES
+from markov.files.syntax import Chain, Choice, Expression, Literal, Name
+
+__all__ = ["read_jani"]
+
+KINDS = {"int": "int", "real": "double", "bool": "bool"}
+FEATURES = {"derived-operators", "state-exit-rewards"}
+
+
+def read_jani(
+    path: str | Path, *, constants: Mapping[str, Any] | None = None, most: int = MAX_STATES
+) -> FileModel:
+    """Return the model of a JANI file, with its properties; arguments as for `read_prism`.
+
+    Raises
+    ------
+    FileError
+        A ValueError, with the place in the file and the reason, where it cannot be used: it is no
+        JSON, no continuous-time Markov chain, or uses arrays, functions or other extensions.
+
+    Examples
+    --------
+    >>> import json
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> from markov import read_jani, stationary
+    >>> def edge(source, target, rate):
+    ...     ends = [{"location": target}]
+    ...     return {"location": source, "rate": {"exp": rate}, "destinations": ends}
+    >>> machine = {
+    ...     "name": "machine",
+    ...     "locations": [{"name": "up"}, {"name": "down"}],
+    ...     "initial-locations": ["up"],
+    ...     "edges": [edge("up", "down", 0.25), edge("down", "up", 1.0)],
+    ... }
+    >>> system = {"elements": [{"automaton": "machine"}]}
+    >>> model = {"jani-version": 1, "name": "machine", "type": "ctmc", "system": system}
+    >>> model |= {"variables": [], "automata": [machine], "properties": []}
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder, "machine.jani")
+    ...     _ = path.write_text(json.dumps(model))
+    ...     found = read_jani(path)
+    >>> stationary(found).pi.tolist()
+    [0.8, 0.2]
+    """
+    path = file_path("path", path)
+    reader = _Reader(path.name)
+    given = _json(path)
+    model = FileModel(reader.program(given), constants, most)
+    model.properties = JaniProperties(path.name, set(reader.transient)).read(
+        given.get("properties", [])
+    )
+    return model
+
+
+def _json(path: Path) -> dict[str, Any]:
+    try:
+        given = json.loads(read_text(path))
+    except json.JSONDecodeError as error:
+        raise FileError((path.name, error.lineno), f"no JSON: {error.msg}") from None
+    except RecursionError:
+        raise FileError((path.name, None), "JSON nested too deeply") from None
+    except ValueError as error:  # numbers of thousands of digits
+        if isinstance(error, FileError):
+            raise
+        raise FileError((path.name, None), str(error)) from None
+    if not isinstance(given, dict):
+        raise FileError((path.name, 1), "a JSON object is expected")
+    return given
+
+
+class _Reader(JaniReader):
+    """One method per construct; ``transient`` maps transient variables to their initial values."""
+
+    def __init__(self, file: str) -> None:
+        super().__init__(file)
+        self.transient: dict[str, tuple[str, Expression]] = {}
+        self.in_states: dict[str, list[tuple[Expression | None, Expression]]] = {}
+
+    def program(self, given: dict[str, Any]) -> Program:
+        """Return the program of the file."""
+        if given.get("type") != "ctmc":
+            raise self.wrong("type", f"{given.get('type')!r}: must be 'ctmc'")
+        if unread := set(given.get("features", [])) - FEATURES:
+            said = f"{', '.join(sorted(map(str, unread)))}: not read"
+            if given.get("functions") or unread - {"functions"}:
+                raise self.wrong("features", said)
+        found = Program(self.file, "ctmc")
+        for k, constant in enumerate(given.get("constants", [])):
+            self._constant_of(found, constant, f"constants[{k}]")
+        for k, variable in enumerate(given.get("variables", [])):
+            self._variable(found, variable, f"variables[{k}]")
+        automata = self.of(given, "automata", "file", list)
+        for k, automaton in enumerate(automata):
+            self._automaton(found, automaton, f"automata[{k}]")
+        for name, (kind, start) in self.transient.items():
+            value = self._in_states(name, start)
+            found.formulas[name] = value
+            if kind == "bool":
+                found.labels[name] = Name(name, 1)
+            else:
+                found.rewards[name] = (RewardItem(None, Literal(True, 1), Name(name, 1), 1),)
+        start = given.get("restrict-initial", {}).get("exp", True)
+        if start is not True:
+            raise self.wrong("restrict-initial", "initial states by a condition are not read")
+        return self._composed(found, given)
+
+    def _constant_of(self, found: Program, value: Any, where: str) -> None:
+        name = self.of(value, "name", where, str)
+        kind = value.get("type")
+        kind = kind.get("base") if isinstance(kind, dict) else kind
+        if kind not in KINDS:
+            raise self.wrong(where, f"type {kind!r}: must be int, real or bool")
+        given = value.get("value")
+        tree = None if given is None else self.expression(given, where)
+        found.check_new(name, 1)
+        found.constants[name] = Constant(name, KINDS[kind], tree, 1)
+
+    def _variable(self, found: Program, value: Any, where: str) -> None:
+        name = self.of(value, "name", where, str)
+        found.check_new(name, 1)
+        kind, low, high = value.get("type"), None, None
+        if isinstance(kind, dict) and kind.get("kind") == "bounded":
+            low = self.expression(kind.get("lower-bound"), where)
+            high = self.expression(kind.get("upper-bound"), where)
+            kind = kind.get("base")
+        if kind not in KINDS:
+            raise self.wrong(where, f"type {kind!r} is not read")
+        default = {"bool": False, "int": 0, "real": 0.0}[kind]
+        start = self.expression(value.get("initial-value", default), where)
+        if value.get("transient"):
+            self.transient[name] = KINDS[kind], start
+            return
+        if kind == "real":
+            raise self.wrong(where, "real variables make the states uncountable: not read")
+        found.variables[name] = Variable(name, KINDS[kind], low, high, start, 1)
+
+    def _automaton(self, found: Program, value: Any, where: str) -> None:
+        name = self.of(value, "name", where, str)
+        for k, variable in enumerate(value.get("variables", [])):
+            self._variable(found, variable, f"{where}.variables[{k}]")
+        locations = self.of(value, "locations", where, list)
+        names = [self.of(x, "name", f"{where}.locations", str) for x in locations]
+        place = f"{name}.location"
+        starts = self.of(value, "initial-locations", where, list)
+        if len(starts) != 1 or starts[0] not in names:
+            raise self.wrong(where, "one initial location is expected")
+        if len(names) > 1:
+            last = Literal(len(names) - 1, 1)
+            start = Literal(names.index(starts[0]), 1)
+            found.variables[place] = Variable(place, "int", Literal(0, 1), last, start, 1)
+        for number, location in enumerate(locations):
+            here = _at(place, number) if len(names) > 1 else None
+            for given in location.get("transient-values", []):
+                ref = self._ref(given, where)
+                tree = self.expression(given.get("value"), f"{where}.locations[{number}]")
+                self.in_states.setdefault(ref, []).append((here, tree))
+        commands = tuple(
+            self._edge(edge, names, place, f"{where}.edges[{k}]")
+            for k, edge in enumerate(self.of(value, "edges", where, list))
+        )
+        if name in found.modules:
+            raise self.wrong(where, f"automaton {name!r} is defined twice")
+        found.modules[name] = Module(name, commands, 1)
+
+    def _ref(self, value: Any, where: str) -> str:
+        ref: str = self.of(value, "ref", where, str)
+        if value.get("index", 0) != 0:
+            raise self.wrong(where, "assignments one after the other (index) are not read")
+        return ref
+
+    def _edge(self, edge: Any, names: list[str], place: str, where: str) -> Command:
+        source = self.of(edge, "location", where, str)
+        if source not in names:
+            raise self.wrong(where, f"location {source!r} is not defined")
+        guard = self.expression(edge.get("guard", {}).get("exp", True), f"{where}.guard")
+        if len(names) > 1:
+            guard = Chain(_at(place, names.index(source)), (("&", guard),), 1)
+        rate = self.expression(self.of(edge, "rate", where, dict).get("exp"), f"{where}.rate")
+        shared = edge.get("assignments", [])
+        branches = tuple(
+            self._destination(d, rate, shared, names, place, f"{where}.destinations[{k}]")
+            for k, d in enumerate(self.of(edge, "destinations", where, list))
+        )
+        return Command(edge.get("action", ""), guard, branches, 1)
+
+    def _destination(
+        self, given: Any, rate: Expression, shared: Any, names: list[str], place: str, where: str
+    ) -> Branch:
+        share = given.get("probability", {}).get("exp", 1)
+        if not _is_one(share):
+            rate = Chain(rate, (("*", self.expression(share, where)),), 1)
+        changes: list[Assignment] = []
+        gains: list[Assignment] = []
+        for assignment in [*shared, *given.get("assignments", [])]:
+            ref = self._ref(assignment, where)
+            value = self.expression(assignment.get("value"), where)
+            (gains if ref in self.transient else changes).append(Assignment(ref, value, 1))
+        target = self.of(given, "location", where, str)
+        if target not in names:
+            raise self.wrong(where, f"location {target!r} is not defined")
+        if len(names) > 1:
+            changes.append(Assignment(place, Literal(names.index(target), 1), 1))
+        return Branch(rate, tuple(changes), tuple(gains))
+
+    def _in_states(self, name: str, start: Expression) -> Expression:
+        cases = self.in_states.get(name, [])
+        if len(cases) == 1 and cases[0][0] is None:
+            return cases[0][1]
+        if any(here is None for here, _ in cases):
+            raise self.wrong(name, "a value in several automata: not read")
+        return Choice(tuple(cases), start, 1) if cases else start  # type: ignore[arg-type]
+
+    def _composed(self, found: Program, given: dict[str, Any]) -> Program:
+        system = self.of(given, "system", "file", dict)
+        elements = self.of(system, "elements", "system", list)
+        names = [self.of(e, "automaton", "system.elements", str) for e in elements]
+        parts = tuple(Composition("module", (name,)) for name in names)
+        vectors = []
+        for k, sync in enumerate(system.get("syncs", [])):
+            actions = self.of(sync, "synchronise", f"system.syncs[{k}]", list)
+            if len(actions) != len(names):
+                raise self.wrong(f"system.syncs[{k}]", "one entry for each element is expected")
+            vectors.append((tuple(actions), sync.get("result", "")))
+        composition = Composition("vectors", parts, tuple(vectors))
+        earned = {g.name for m in found.modules.values() for c in m.commands for b in c.branches
+                  for g in b.gains}  # fmt: skip
+        numbers = tuple(n for n, (kind, _) in self.transient.items() if kind != "bool")
+        transient = tuple(name for name in numbers if name in earned)
+        return Program(**{**vars(found), "composition": composition, "transient": transient})
+
+
+def _at(place: str, number: int) -> Expression:
+    return Chain(Name(place, 1), (("=", Literal(number, 1)),), 1)
+
+
+def _is_one(share: Any) -> bool:
+    """Whether a probability is 1, also as x / x, which would be rounded, or 0 / 0."""
+    if isinstance(share, dict) and share.get("op") == "/":
+        return bool(share.get("left") == share.get("right"))
+    return not isinstance(share, bool) and share == 1

@@ -1,0 +1,313 @@
+"""Models in the PRISM language: continuous- and discrete-time Markov chains.
+
+The language is that of M. Kwiatkowska, G. Norman, D. Parker, PRISM 4.0: verification of probabilistic
+real-time systems, CAV 2011, and of the tool's manual.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+from hopflow.checks import file_path
+from markov.files.errors import FileError
+from markov.files.parsing.expression_parsing import ExpressionParser
+from markov.files.parsing.tokens import Cursor, Token, read_text, tokens_of
+from markov.files.program import (
+    Assignment,
+    Branch,
+    Command,
+    Composition,
+    Constant,
+    Module,
+    Program,
+    RewardItem,
+    Variable,
+)
+from markov.files.syntax import Expression, Literal
+
+__all__ = ["parse_prism"]
+
+KINDS = {"ctmc": "ctmc", "stochastic": "ctmc", "dtmc": "dtmc", "probabilistic": "dtmc"}
+OTHERS = ("mdp", "nondeterministic", "pta", "pomdp", "popta", "imdp", "idtmc", "lts", "smg", "csg")
+MAX_MODULES = 10_000
+MAX_PARENTHESES = 60
+
+
+def parse_prism(path: str | Path) -> Program:
+    """Parse a PRISM file.
+
+    Raises
+    ------
+    FileError
+        With the line and the reason, where it is no Markov chain in the PRISM language.
+    """
+    path = file_path("path", path)
+    return _Parser(read_text(path), path.name).program()
+
+
+class _Parser(ExpressionParser):
+    """A recursive-descent parser, one method per construct."""
+
+    def __init__(self, text: str, file: str) -> None:
+        super().__init__(Cursor(tokens_of(text, file), file))
+        self.found = Program(file, "")
+        self.kind: str | None = None
+        self.start: Expression | None = None
+        self.system: Composition | None = None
+        self.own: dict[str, list[Variable]] = {}  # variables of each module, for copies of it
+        self.declarations = {
+            "const": self._constant,
+            "formula": self._formula,
+            "label": self._label,
+            "global": self._variable,
+            "init": self._init,
+            "rewards": self._rewards,
+            "module": self._module,
+            "system": self._system,
+        }
+
+    def program(self) -> Program:
+        """Read the whole file."""
+        cursor = self.cursor
+        while cursor.token.kind != "end":
+            token = cursor.take()
+            if token.text in KINDS or token.text in OTHERS:
+                self._kind(token)
+            elif token.kind == "name" and token.text in self.declarations:
+                self.declarations[token.text]()
+            else:
+                raise FileError((cursor.file, token.line), f"{token.text!r} begins no declaration")
+        if self.kind is None:
+            raise FileError((cursor.file, 1), "no type of model: ctmc or dtmc is expected")
+        if not self.found.modules:
+            raise cursor.error("no module")
+        every = tuple(Composition("module", (name,)) for name in self.found.modules)
+        system = self.system or Composition("shared", every)
+        return replace(self.found, kind=self.kind, start=self.start, composition=system)
+
+    def _kind(self, token: Token) -> None:
+        place = self.cursor.file, token.line
+        if token.text in OTHERS:
+            said = f"models of type {token.text} are not read: must be ctmc or dtmc"
+            raise FileError(place, said)
+        if self.kind is not None:
+            raise FileError(place, "a second type of model")
+        self.kind = KINDS[token.text]
+
+    def _new_name(self) -> Token:
+        name = self.cursor.kind("name", "a name")
+        self.found.check_new(name.text, name.line)
+        return name
+
+    # ------------------------------------------------------------------ declarations by keyword
+
+    def _constant(self) -> None:
+        cursor = self.cursor
+        kind = token.text if (token := cursor.accept("int", "double", "bool")) else "int"
+        name = self._new_name()
+        value = self.expression() if cursor.accept("=") else None
+        cursor.expect(";")
+        self.found.constants[name.text] = Constant(name.text, kind, value, name.line)
+
+    def _formula(self) -> None:
+        name = self._new_name()
+        self.cursor.expect("=")
+        self.found.formulas[name.text] = self.expression()
+        self.cursor.expect(";")
+
+    def _label(self) -> None:
+        name = self.cursor.kind("text", "a name in quotes")
+        self.cursor.expect("=")
+        if name.text[1:-1] in self.found.labels:
+            raise FileError((self.cursor.file, name.line), f"label {name.text} is defined twice")
+        self.found.labels[name.text[1:-1]] = self.expression()
+        self.cursor.expect(";")
+
+    def _init(self) -> None:
+        if self.start is not None:
+            raise self.cursor.error("a second set of initial states")
+        self.start = self.expression()
+        self.cursor.expect("endinit")
+
+    def _rewards(self) -> None:
+        cursor, items = self.cursor, []
+        name = cursor.take().text[1:-1] if cursor.token.kind == "text" else ""
+        while not cursor.accept("endrewards"):
+            line, action = cursor.token.line, None
+            if cursor.accept("["):
+                action = "" if cursor.at("]") else cursor.kind("name", "an action").text
+                cursor.expect("]")
+            guard = self.expression()
+            cursor.expect(":")
+            items.append(RewardItem(action, guard, self.expression(), line))
+            cursor.expect(";")
+        if name in self.found.rewards:
+            if name:
+                raise cursor.error(f'rewards "{name}" are defined twice')
+            name = f"#{len(self.found.rewards) + 1}"
+        self.found.rewards[name] = tuple(items)
+
+    def _module(self) -> None:
+        cursor, modules = self.cursor, self.found.modules
+        name = cursor.kind("name", "a name of a module")
+        if name.text in modules:
+            raise FileError((cursor.file, name.line), f"module {name.text} is defined twice")
+        if len(modules) >= MAX_MODULES:
+            raise cursor.error(f"more than {MAX_MODULES} modules")
+        if cursor.accept("="):
+            modules[name.text] = self._copied(name)
+            return
+        commands, before = [], len(self.found.variables)
+        while not cursor.accept("endmodule"):
+            if cursor.at("["):
+                commands.append(self._command())
+            else:
+                self._variable()
+        self.own[name.text] = list(self.found.variables.values())[before:]
+        modules[name.text] = Module(name.text, tuple(commands), name.line)
+
+    def _variable(self) -> None:
+        cursor, low, high = self.cursor, None, None
+        name = self._new_name()
+        cursor.expect(":")
+        if cursor.accept("["):
+            kind, low = "int", self.expression()
+            cursor.expect("..")
+            high = self.expression()
+            cursor.expect("]")
+        else:
+            kind = cursor.expect("bool", "int").text
+        start = self.expression() if cursor.accept("init") else None
+        cursor.expect(";")
+        self.found.variables[name.text] = Variable(name.text, kind, low, high, start, name.line)
+
+    def _copied(self, name: Token) -> Module:
+        """Read ``module name = other [ old=new, ... ] endmodule``."""
+        cursor, renames = self.cursor, {}
+        base = cursor.kind("name", "a module").text
+        if base not in self.found.modules:
+            raise cursor.error(f"module {base!r} is not defined before")
+        cursor.expect("[")
+        while not cursor.accept("]"):
+            old = cursor.kind("name", "a name").text
+            cursor.expect("=")
+            renames[old] = cursor.kind("name", "a name").text
+            cursor.accept(",")
+        cursor.expect("endmodule")
+        first = self.found.modules[base]
+        renamed = {old: renames.get(new, new) for old, new in first.renamed.items()}
+        renamed = {**renames, **renamed}
+        own = []
+        for variable in self.own[base]:
+            new = renames.get(variable.name, variable.name)
+            self.found.check_new(new, name.line)
+            copy = replace(variable, name=new, line=name.line, renamed=renamed)
+            own.append(copy)
+            self.found.variables[new] = copy
+        self.own[name.text] = own
+        return Module(name.text, first.commands, name.line, renamed)
+
+    def _command(self) -> Command:
+        cursor = self.cursor
+        line = cursor.expect("[").line
+        action = "" if cursor.at("]") else cursor.kind("name", "an action").text
+        cursor.expect("]")
+        guard = self.expression()
+        cursor.expect("->")
+        branches = [self._branch()]
+        while cursor.accept("+"):
+            branches.append(self._branch())
+        cursor.expect(";")
+        return Command(action, guard, tuple(branches), line)
+
+    def _branch(self) -> Branch:
+        """Read ``rate: (x'=...) & (y'=...)``; without a rate it is 1."""
+        cursor = self.cursor
+        rate: Expression = Literal(1, cursor.token.line)
+        if not self._changes_next():
+            rate = self.expression()
+            cursor.expect(":")
+        if cursor.accept("true"):
+            return Branch(rate, ())
+        changes = [self._assignment()]
+        while cursor.accept("&"):
+            changes.append(self._assignment())
+        return Branch(rate, tuple(changes))
+
+    def _changes_next(self) -> bool:
+        cursor = self.cursor
+        if cursor.at("true"):
+            return cursor.peek().text in ("+", ";")
+        ahead = 1 if cursor.at("(") else 0
+        return cursor.peek(ahead).kind == "name" and cursor.peek(ahead + 1).text == "'"
+
+    def _assignment(self) -> Assignment:
+        cursor = self.cursor
+        open_ = cursor.accept("(")
+        name = cursor.kind("name", "a variable")
+        cursor.expect("'")
+        cursor.expect("=")
+        value = self.expression()
+        if open_:
+            cursor.expect(")")
+        return Assignment(name.text, value, name.line)
+
+    # ------------------------------------------------------------------ system ... endsystem
+
+    def _system(self) -> None:
+        if self.system is not None:
+            raise self.cursor.error("a second system ... endsystem")
+        self.system = self._parallel()
+        self.cursor.expect("endsystem")
+
+    def _parallel(self) -> Composition:
+        """Read parts joined by ||, ||| or |[a, b]|, from the left."""
+        cursor, found = self.cursor, self._part()
+        while cursor.accept("|"):
+            if cursor.accept("["):
+                actions = self._actions("]")
+                cursor.expect("|")
+                found = Composition("only", (found, self._part()), actions)
+            else:
+                cursor.expect("|")
+                how = "interleaved" if cursor.accept("|") else "shared"
+                found = Composition(how, (found, self._part()))
+        return found
+
+    def _part(self) -> Composition:
+        cursor = self.cursor
+        self._depth += 1
+        if self._depth > MAX_PARENTHESES:
+            raise cursor.error(f"parts nested more than {MAX_PARENTHESES} deep")
+        if cursor.accept("("):
+            found = self._parallel()
+            cursor.expect(")")
+        else:
+            name = cursor.kind("name", "a module").text
+            found = Composition("module", (name,))
+        while cursor.at("/", "{"):
+            if cursor.take().text == "/":
+                cursor.expect("{")
+                found = Composition("hidden", (found,), self._actions("}"))
+            else:
+                found = Composition("renamed", (found,), self._renaming())
+        self._depth -= 1
+        return found
+
+    def _actions(self, end: str) -> tuple[str, ...]:
+        found = []
+        while not self.cursor.accept(end):
+            found.append(self.cursor.kind("name", "an action").text)
+            self.cursor.accept(",")
+        return tuple(found)
+
+    def _renaming(self) -> dict[str, str]:
+        cursor, found = self.cursor, {}
+        while not cursor.accept("}"):
+            old = cursor.kind("name", "an action").text
+            cursor.expect("<")
+            cursor.expect("-")
+            found[old] = cursor.kind("name", "an action").text
+            cursor.accept(",")
+        return found

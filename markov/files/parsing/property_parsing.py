@@ -1,0 +1,285 @@
+"""Properties in the language of PRISM, from words to trees."""
+
+from __future__ import annotations
+
+from pathlib import Path as File
+from typing import Any
+
+from markov.files.errors import FileError
+from markov.files.parsing.expression_parsing import RANKS, ExpressionParser
+from markov.files.parsing.tokens import Cursor, read_text, tokens_of
+from markov.files.program import Constant
+from markov.files.properties.queries import Filter, Interval, Operator, Path, Properties
+
+__all__ = ["parse_properties", "parse_property"]
+
+FILTERS = (
+    "min", "max", "argmin", "argmax", "count", "sum", "avg", "first", "range", "forall", "exists",
+    "state", "print", "printall",
+)  # fmt: skip
+COMPARED = ("<", "<=", ">", ">=")
+BINARY = ("U", "W", "R")
+IMPLIED = RANKS.index(("=>",))
+LTL = "a path formula beyond CSL (LTL): X, F, G, U, W or R of sets of states is expected"
+
+
+def parse_property(text: str, name: str = "property") -> Any:
+    """Return one property, with or without a name: ``S=? [ up ]`` or ``"avail": S=? [ up ]``.
+
+    Raises
+    ------
+    FileError
+        With the reason, where it is no property.
+    """
+    parser = _Parser(Cursor(tokens_of(text, name), name))
+    parser.name_of_property()
+    found = parser.expression()
+    parser.cursor.accept(";")
+    if parser.cursor.token.kind != "end":
+        raise parser.cursor.error(f"{parser.cursor.token.text!r} after the end of the property")
+    return found
+
+
+def parse_properties(path: str | File) -> Properties:
+    """Return the properties of a file.
+
+    Raises
+    ------
+    FileError
+        With the line and the reason.
+    """
+    path = File(path)
+    return _Parser(Cursor(tokens_of(read_text(path), path.name), path.name)).properties()
+
+
+class _Parser(ExpressionParser):
+    """Parser of properties."""
+
+    def properties(self) -> Properties:
+        """Read a file of them."""
+        cursor, found = self.cursor, Properties(self.cursor.file)
+        while cursor.token.kind != "end":
+            if cursor.accept(";"):
+                continue
+            if cursor.accept("const"):
+                self._constant(found)
+            elif cursor.accept("label"):
+                name = cursor.kind("text", "a name in quotes").text[1:-1]
+                cursor.expect("=")
+                found.labels[name] = self.expression()
+                cursor.expect(";")
+            else:
+                self._property(found)
+        return found
+
+    def _constant(self, found: Properties) -> None:
+        cursor = self.cursor
+        kind = token.text if (token := cursor.accept("int", "double", "bool")) else "int"
+        name = cursor.kind("name", "a name")
+        value = self.expression() if cursor.accept("=") else None
+        cursor.expect(";")
+        found.constants[name.text] = Constant(name.text, kind, value, name.line)
+
+    def _property(self, found: Properties) -> None:
+        cursor = self.cursor
+        line = cursor.token.line
+        name = self.name_of_property() or f"#{len(found.properties) + 1}"
+        if name in found.properties:
+            raise FileError((cursor.file, line), f'property "{name}" is defined twice')
+        found.lines[name] = line
+        try:
+            found.properties[name] = self.expression()
+        except FileError as error:  # raised when it is asked for: others in the file may be fine
+            found.properties[name] = error
+            self._skip(line)
+        cursor.accept(";")
+
+    def name_of_property(self) -> str | None:
+        """Read the name in front of a property, if it has one."""
+        cursor = self.cursor
+        if cursor.token.kind != "text" or cursor.peek().text != ":":
+            return None
+        name = cursor.take().text[1:-1]
+        cursor.expect(":")
+        return name
+
+    def _skip(self, line: int) -> None:
+        """Go on to the next property: after ;, or on another line outside of brackets."""
+        self._depth, depth, cursor = 0, 0, self.cursor
+        while cursor.place > 0 and cursor.tokens[cursor.place - 1].line >= line:
+            cursor.place -= 1
+        while cursor.token.kind != "end" and not (depth <= 0 and cursor.at(";")):
+            text = cursor.take().text
+            depth += (text in ("(", "[", "{")) - (text in (")", "]", "}"))
+            if depth <= 0 and text == "]" and cursor.token.line > line:
+                break
+
+    def primary(self) -> Any:
+        """Parse an operator, a filter, or a primary expression."""
+        cursor = self.cursor
+        after = cursor.peek().text
+        if cursor.at("P", "S", "R") and after in ("=", "<", "<=", ">", ">=", "{", "min", "max"):
+            return self._operator()
+        if cursor.at("Pmin", "Pmax", "Rmin", "Rmax", "E", "A") and after in ("=", "["):
+            raise cursor.error(
+                f"{cursor.token.text!r} is not of Markov chains: P, S or R is expected"
+            )
+        if cursor.at("filter") and after == "(":
+            return self._filter()
+        return super().primary()
+
+    def _filter(self) -> Filter:
+        cursor = self.cursor
+        line = cursor.take().line
+        cursor.expect("(")
+        how = cursor.token.text
+        if how not in FILTERS and not cursor.at("&", "|", "+"):
+            raise cursor.error(f"{how!r} is no filter: must be one of {', '.join(FILTERS)}")
+        cursor.take()
+        cursor.expect(",")
+        of, states = self.expression(), None
+        if cursor.accept(","):
+            states = self.expression()
+        cursor.expect(")")
+        return Filter({"&": "forall", "|": "exists", "+": "sum"}.get(how, how), of, states, line)
+
+    def _operator(self) -> Operator:
+        cursor = self.cursor
+        token = cursor.take()
+        reward: str | int | None = None
+        if token.text == "R" and cursor.accept("{"):
+            given = cursor.take()
+            reward = given.text[1:-1] if given.kind == "text" else self._index(given.text)
+            cursor.expect("}")
+        sign, threshold, written = None, None, ""
+        if cursor.at(*COMPARED):
+            sign = cursor.take().text
+            begin = cursor.place
+            threshold = self._ranked(RANKS.index(("+", "-")))
+            written = "".join(token.text for token in cursor.tokens[begin : cursor.place])
+        else:
+            cursor.expect("=")
+            cursor.expect("?")
+        cursor.expect("[")
+        of: Any = (
+            self.expression()
+            if token.text == "S"
+            else self._path()
+            if token.text == "P"
+            else self._reward_path()
+        )
+        start, how = None, []
+        while cursor.accept("{"):
+            if cursor.at("min", "max"):
+                how.append(cursor.take().text)
+            else:
+                start = self.expression()
+            cursor.expect("}")
+        if not cursor.at("]"):
+            raise cursor.error(
+                LTL if token.text == "P" else f"{cursor.token.text!r} where ']' is expected"
+            )
+        cursor.take()
+        about = token.line, reward, start, tuple(how), written
+        return Operator(token.text, sign, threshold, of, *about)
+
+    def _index(self, text: str) -> int:
+        if not text.isdigit():
+            raise self.cursor.error(
+                f"{text!r}: a name in quotes or a number of rewards is expected"
+            )
+        return int(text)
+
+    def _path(self) -> Path:
+        cursor = self.cursor
+        line = cursor.token.line
+        self._depth += 1
+        if self._depth > 60:
+            raise cursor.error("paths nested more than 60 deep")
+        found = self._path_inside(line)
+        self._depth -= 1
+        return found
+
+    def _path_inside(self, line: int) -> Path:
+        cursor = self.cursor
+        if self._at_path("X"):
+            cursor.take()
+            interval = self._interval()
+            if self._at_path("X"):
+                return Path("X", right=self._path(), interval=interval, line=line)
+            return Path("X", right=self._states(), interval=interval, line=line)
+        if self._at_path("F") or self._at_path("G"):
+            kind = cursor.take().text
+            interval = self._interval()
+            return Path(kind, right=self._states(), interval=interval, line=line)
+        if cursor.at("(") and (inner := self._in_parentheses()) is not None:
+            return inner
+        left = self._states()
+        if cursor.at(*BINARY):
+            kind = cursor.take().text
+            interval = self._interval()
+            return Path(kind, left, self._states(), interval, line)
+        return Path("state", right=left, line=line)
+
+    def _in_parentheses(self) -> Path | None:
+        """Read a path in parentheses; None, and nothing is read, where it is a set of states."""
+        cursor, place, depth = self.cursor, self.cursor.place, self._depth
+        cursor.take()
+        try:
+            found = self._path()
+            cursor.expect(")")
+        except FileError:
+            found = None
+        if found is None or found.kind == "state" or cursor.token.text not in ("]", ")", "{"):
+            cursor.place, self._depth = place, depth
+            return None
+        return found
+
+    def _states(self) -> Any:
+        cursor = self.cursor
+        if self._at_path("X") or self._at_path("F") or self._at_path("G"):
+            raise cursor.error(LTL)
+        return self._ranked(IMPLIED)
+
+    def _at_path(self, sign: str) -> bool:
+        """Whether an operator of paths comes next, and no variable of that name."""
+        cursor = self.cursor
+        if not cursor.at(sign):
+            return False
+        after = cursor.peek()
+        starts = after.kind in ("name", "number", "text") and after.text not in BINARY
+        return starts or after.text in ("(", "!", "[", "<=", "<", ">=", ">", "=")
+
+    def _interval(self) -> Interval:
+        cursor = self.cursor
+        if cursor.at("<=", "<", ">=", ">", "="):
+            sign = cursor.take().text
+            time = self._ranked(RANKS.index(("+", "-")))
+            if sign == "=":
+                return Interval(time, time)
+            return Interval(high=time) if sign in ("<=", "<") else Interval(low=time)
+        if cursor.at("["):
+            cursor.take()
+            low = self.expression()
+            cursor.expect(",")
+            high = self.expression()
+            cursor.expect("]")
+            return Interval(low, high)
+        return Interval()
+
+    def _reward_path(self) -> Path:
+        cursor = self.cursor
+        token = cursor.token
+        if token.text == "C" and cursor.peek().text in ("]", "<=", "<", "{"):
+            cursor.take()
+            return Path("C", interval=self._interval(), line=token.line)
+        if token.text == "I" and cursor.peek().text == "=":
+            cursor.take()
+            return Path("I", interval=self._interval(), line=token.line)
+        if token.text == "S" and cursor.peek().text in ("]", "{"):
+            cursor.take()
+            return Path("S", line=token.line)
+        found = self._path()
+        if found.kind not in ("F", "state") or not found.interval.plain:
+            raise FileError((cursor.file, token.line), f"R [ {found.kind} ... ]: {LTL}")
+        return Path("F", right=found.right, line=token.line)

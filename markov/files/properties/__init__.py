@@ -1,0 +1,1 @@
+"""CSL properties: queries, model checking, and answers."""

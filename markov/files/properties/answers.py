@@ -1,0 +1,154 @@
+"""Value of a property on a model, with an error bound and its display."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from hopflow.results import Result
+from hopflow.status import Status, UndecidedError
+from markov.files.properties.enclosures import Truth
+from markov.files.properties.queries import Filter, Operator
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from markov.files.properties.checking import Evaluation
+
+__all__ = ["PropertyResult", "answered"]
+
+
+@dataclass(frozen=True, repr=False, eq=False, kw_only=True)
+class PropertyResult(Result):
+    """Value of a property, with an error bound.
+
+    Attributes
+    ----------
+    text
+        The property.
+    value
+        A number or a truth value: in the initial state, or as its filter says. None where it is
+        undecided: the number lies within its error of the threshold.
+    error_bound
+        Rigorous bound on the absolute error of a number; 0 of a truth value that is decided; the error
+        of what is compared where it is undecided; inf where no bound is known.
+    values, errors, undecided
+        In each state, shape (states,): numbers with their errors; or where a property surely holds, and
+        where that is undecided.
+    status
+        CONVERGED; UNDECIDED; INACCURATE where the error bound is infinite.
+    reason
+        How close the threshold is, and in how many states.
+    seconds
+        Wall-clock time, in s.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> from markov import read_prism
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder, "light.sm")
+    ...     text = "ctmc module m x : [0..1] init 0; [] x = 0 -> 3 : (x' = 1); endmodule"
+    ...     _ = path.write_text(text)
+    ...     found = read_prism(path).property("P=? [ F<=1 x=1 ]")
+    >>> round(found.value, 12), found.error_bound < 1e-12  # 1 - exp(-3)
+    (0.950212931632, True)
+
+    The truth value of a result is that of a property with a threshold:
+
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder, "light.sm")
+    ...     _ = path.write_text(text)
+    ...     found = read_prism(path).property("P>=0.95 [ F<=1 x=1 ]")
+    >>> bool(found)
+    True
+    """
+
+    text: str
+    value: Any
+    error_bound: float
+    values: NDArray[Any]
+    errors: NDArray[np.float64]
+    undecided: NDArray[np.bool_]
+    status: Status
+    reason: str = ""
+    seconds: float = 0.0
+
+    def __bool__(self) -> bool:
+        """Return the truth value of the property.
+
+        Raises
+        ------
+        UndecidedError
+            Where it is undecided.
+        TypeError
+            For a property whose value is a number or a list.
+        """
+        if self.status is Status.UNDECIDED:
+            raise UndecidedError(self)
+        if not isinstance(self.value, bool):
+            said = "has no truth value: compare its value"
+            raise TypeError(f"{self.text}: {type(self.value).__name__} {said}")
+        return self.value
+
+    def summary(self) -> dict[str, object]:
+        """Return the property, its value with the bound, and the cost."""
+        undecided = self.status is Status.UNDECIDED
+        shown: Any = f"undecided ({self.reason})" if undecided else self.value
+        if undecided and isinstance(self.value, list):
+            shown = f"{['undecided' if each is None else each for each in self.value]}, {shown}"
+        told = f" ({self.reason})" if self.reason and not undecided else ""
+        about = {"status": f"{self.status}{told}", "property": self.text, "value": shown}
+        if not undecided and not isinstance(self.value, (bool, list)):
+            about["error bound"] = f"{self.error_bound:.1e}"
+        return {**about, "states": len(self.values), "time": f"{self.seconds:.3f} s"}
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw the values over the states, sorted."""
+        from hopflow.results import figure
+
+        if ax is None:
+            _, ax = figure()
+        ax.plot(np.sort(np.asarray(self.values, dtype=float))[::-1], drawstyle="steps-mid")
+        ax.set(xlabel="states, by descending value", ylabel="value", title=self.text)
+        return ax
+
+
+def answered(evaluation: Evaluation, query: Any, text: str) -> PropertyResult:
+    """Return a property's value in each state, and the one that is asked for."""
+    how, states, inner = "default", None, query
+    if isinstance(query, Filter):
+        how, states, inner = query.how, query.states, query.of
+    if isinstance(inner, Operator) and (inner.start is not None or inner.how):
+        how, states = (inner.how or ("state",))[0], inner.start
+    found = evaluation.enclosed(inner)
+    value, error, why = evaluation.filtered(Filter(how, inner, states, getattr(query, "line", 1)))
+    open_ = value is None or (isinstance(value, list) and None in value)
+    n, notes = evaluation.n, evaluation.undecided
+    reason = "" if math.isfinite(error) else "no bound was found"
+    if open_:
+        several = len(notes) > 1
+        said = [f"{note.operator}: {note.text(n)}" if several else note.text(n) for note in notes]
+        reason = "; ".join([why, *said] if why else said)
+        error = max([error, *(note.error for note in notes)])
+    good = not open_ and math.isfinite(error)
+    return PropertyResult(
+        text=text,
+        value=value,
+        error_bound=error,
+        values=found.surely if isinstance(found, Truth) else found.values,
+        errors=np.zeros(n) if isinstance(found, Truth) else found.error,
+        undecided=found.undecided if isinstance(found, Truth) else np.zeros(n, dtype=bool),
+        status=_status(open_=open_, good=good),
+        reason=reason,
+    )
+
+
+def _status(*, open_: bool, good: bool) -> Status:
+    if open_:
+        return Status.UNDECIDED
+    return Status.CONVERGED if good else Status.INACCURATE

@@ -1,0 +1,242 @@
+"""Values of P, S and R in every state, each with a bound on its error.
+
+Sets of states where a probability is exactly 0 or 1 come from the graph alone; between them, linear
+equations and uniformization, both with rigorous bounds.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from markov.chains import MarkovChain
+from markov.driver import Proof, stationary
+from markov.files.properties.enclosures import Known, Truth, probability
+from markov.time.passages.absorbing import Absorbing
+from markov.time.passages.reachability import leads_to, off_diagonal, stopped
+from markov.time.transients.uniformization import Uniformized
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Vector = NDArray[np.float64]
+    Marks = NDArray[np.bool_]
+
+__all__ = ["Checker"]
+
+TOLERANCE = 1e-13
+UNIT = 2.0**-53
+
+
+class Checker:
+    """Evaluation of CSL operators on a chain.
+
+    Parameters
+    ----------
+    Q
+        Generator, shape (n, n).
+    loops
+        Rates of the transitions from each state to itself, shape (n,): a jump may be one.
+    proof
+        Of stationary distributions, as for `stationary`.
+    """
+
+    def __init__(self, Q: sp.csr_matrix, loops: Vector, proof: Proof = True) -> None:
+        self.Q, self.loops, self.proof = Q, loops, proof
+        self._answers: dict[int, Any] = {}  # by the number of the class
+        self.n = Q.shape[0]
+        self.chain = MarkovChain(Q) if self.n else None
+        self.rates = off_diagonal(Q)
+
+    @cached_property
+    def _backward(self) -> sp.csr_matrix:
+        return sp.csr_matrix(self.rates.T)
+
+    def leads_to(self, target: Marks, within: Marks | None = None) -> Marks:
+        """Return the states from which a target can be reached through ``within`` (None: all)."""
+        return leads_to(self._backward, target, within)
+
+    def until(self, left: Marks, right: Marks) -> Known:
+        """P(left U right) in each state."""
+        possible = self.leads_to(right, left & ~right)
+        certain = ~self.leads_to(~possible, left & ~right)  # cannot go where it is impossible
+        certain &= possible
+        open_ = possible & ~certain
+        values, error = certain.astype(float), np.zeros(self.n)
+        if open_.any():
+            system = Absorbing(self.Q, open_)
+            values[open_], error[open_] = system.solve(system.rates_into(certain))
+            values = np.clip(values, 0.0, 1.0)
+        return self._probability(values, error, possible, ~certain)
+
+    def _probability(self, values: Vector, error: Vector, positive: Marks, partial: Marks) -> Known:
+        return probability(values, error, Truth.exactly(positive), Truth.exactly(partial))
+
+    def until_within(self, left: Marks, right: Marks, time: float) -> Known:
+        """P(left U[0, time] right) in each state, for a finite time.
+
+        It is one in the right states only: in others no jump may happen until then.
+        """
+        possible = self.leads_to(right, left & ~right) if time > 0.0 else right
+        open_ = possible & ~right
+        values, error = right.astype(float), np.zeros(self.n)
+        if open_.any():
+            part, into = stopped(self.rates, open_, right)
+            found = Uniformized(part).expectation(into, time, TOLERANCE)
+            values[open_] = np.clip(found.values[:-2], 0.0, 1.0)
+            error[open_] = found.error + self._merging(found.steps)
+        return self._probability(values, error, possible, ~right)
+
+    def _merging(self, steps: int) -> float:
+        """Return the error from summing the rates into a set with rounding, over all steps."""
+        return (steps + 2) * (int(np.diff(self.rates.indptr).max(initial=0)) + 2) * UNIT
+
+    def until_between(self, left: Marks, right: Marks, low: float, high: float) -> Known:
+        """P(left U[low, high] right) in each state; ``high`` may be inf."""
+        infinite = np.isinf(high)
+        later = self.until(left, right) if infinite else self.until_within(left, right, high - low)
+        if low == 0.0:
+            return later
+        return self.kept(left, low, later)
+
+    def kept(self, left: Marks, time: float, later: Known) -> Known:
+        """E[later(X(time)); left until then] in each state, for probabilities and a time above zero.
+
+        Every finite sequence of jumps may happen until then: it is above zero where such a sequence
+        through left states ends in one where ``later`` is, and one where none leads elsewhere.
+        """
+        assert later.positive is not None
+        assert later.partial is not None
+        values, error = np.zeros(self.n), np.zeros(self.n)
+        if left.any():
+            part, _ = stopped(self.rates, left, np.zeros(self.n, dtype=bool))
+            given = np.append(later.values[left], [0.0, 0.0])
+            found = Uniformized(part).expectation(given, time, TOLERANCE)
+            values[left] = found.values[:-2]
+            error[left] = found.error + self._merging(found.steps) + float(later.error[left].max())
+        positive = later.positive.map(lambda marks: self.leads_to(left & marks, left))
+        partial = later.partial.map(lambda marks: self.leads_to(~left | marks))
+        return probability(values, error, positive, partial)
+
+    def next(self, later: Known, low: float, high: float) -> Known:
+        """E[later(state after the first jump); the jump between low and high] in each state.
+
+        A state without transitions stays, as if it had one to itself at rate one.
+        """
+        assert later.positive is not None
+        assert later.partial is not None
+        leaving = -np.asarray(self.Q.diagonal()) + self.loops
+        moves = leaving > 0.0
+        rate = np.where(moves, leaving, 1.0)
+        mean = (self.rates @ later.values + self.loops * later.values) / rate
+        wrong = (self.rates @ later.error + self.loops * later.error) / rate
+        mean, wrong = np.where(moves, mean, later.values), np.where(moves, wrong, later.error)
+        span = np.exp(-rate * low) - (0.0 if np.isinf(high) else np.exp(-rate * high))
+        most = int(np.diff(self.rates.indptr).max(initial=0)) + 8
+
+        def follows(marks: Marks) -> Marks:
+            """Return the states whose next one may be marked."""
+            jumped = (self.rates @ marks.astype(float) > 0.0) | ((self.loops > 0.0) & marks)
+            return np.where(moves, jumped, marks)
+
+        never, always = np.full(self.n, low == high), np.full(self.n, low == 0.0 and np.isinf(high))
+        positive = later.positive.map(lambda marks: follows(marks) & ~never)
+        partial = later.partial.map(lambda marks: follows(marks) | ~always)
+        return probability(mean * span, wrong + most * UNIT * np.abs(mean), positive, partial)
+
+    # ------------------------------------------------------------------ rewards
+
+    def reward_until(self, rewards: Vector, target: Marks) -> Known:
+        """Return the mean reward earned before a target; inf where it may never be reached."""
+        certain = ~self.leads_to(~self.leads_to(target), ~target)
+        values = np.where(certain, 0.0, np.inf)
+        error = np.zeros(self.n)
+        open_ = certain & ~target
+        if open_.any():
+            values[open_], error[open_] = Absorbing(self.Q, open_).solve(rewards[open_])
+        return Known(values, error)
+
+    def reward_within(self, rewards: Vector, time: float) -> Known:
+        """Return the mean reward earned until a time."""
+        found = Uniformized(self.Q).accumulated(rewards, time, TOLERANCE)
+        return Known(found.values, np.full(self.n, found.error))
+
+    def reward_at(self, rewards: Vector, time: float) -> Known:
+        """Return the mean reward per second at a time."""
+        found = Uniformized(self.Q).expectation(rewards, time, TOLERANCE)
+        return Known(found.values, np.full(self.n, found.error))
+
+    def reward_in_all(self, rewards: Vector) -> Known:
+        """Return the mean reward earned for ever; inf where it grows without end."""
+        assert self.chain is not None
+        endless = np.zeros(self.n, dtype=bool)
+        closed = np.zeros(self.n, dtype=bool)
+        for states in self.chain.closed_classes:
+            closed[states] = True
+            endless[states] = bool(np.any(rewards[states] != 0.0))
+        infinite = self.leads_to(endless)
+        values, error = np.where(infinite, np.inf, 0.0), np.zeros(self.n)
+        open_ = ~infinite & ~closed
+        if open_.any():
+            values[open_], error[open_] = Absorbing(self.Q, open_).solve(rewards[open_])
+        return Known(values, error)
+
+    def long_run_probability(self, marks: Marks) -> Known:
+        """Return the share of time that is spent in a set in the long run.
+
+        It is above zero where a closed class that has a state of the set can be reached.
+        """
+        assert self.chain is not None
+        found = self.long_run(marks.astype(float))
+        ends = np.zeros((2, self.n), dtype=bool)
+        for states in self.chain.closed_classes:
+            ends[0, states], ends[1, states] = marks[states].any(), not marks[states].all()
+        return self._probability(
+            found.values, found.error, self.leads_to(ends[0]), self.leads_to(ends[1])
+        )
+
+    def long_run(self, rewards: Vector) -> Known:
+        """Return the mean reward per second in the long run."""
+        assert self.chain is not None
+        classes = self.chain.closed_classes
+        values, error = np.zeros(self.n), np.zeros(self.n)
+        means = [self._mean_in(number, rewards) for number in range(len(classes))]
+        for states, (mean, wrong) in zip(classes, means, strict=True):
+            values[states], error[states] = mean, wrong
+        open_ = np.ones(self.n, dtype=bool)
+        open_[np.concatenate(classes)] = False
+        if open_.any():
+            if len(classes) == 1:
+                values[open_], error[open_] = means[0]
+                return Known(values, error)
+            system = Absorbing(self.Q, open_)
+            for states, (mean, wrong) in zip(classes, means, strict=True):
+                into = np.zeros(self.n, dtype=bool)
+                into[states] = True
+                if mean == 0.0 and wrong == 0.0:
+                    continue
+                share, off = system.solve(system.rates_into(into))
+                values[open_] += share * mean
+                error[open_] += off * (abs(mean) + wrong) + share * wrong
+            error[open_] += UNIT * len(classes) * np.abs(values[open_])
+        return Known(values, error)
+
+    def _mean_in(self, number: int, rewards: Vector) -> tuple[float, float]:
+        """Return the mean reward under the stationary distribution of a class, and its error."""
+        assert self.chain is not None
+        states = self.chain.closed_classes[number]
+        low, high = float(rewards[states].min()), float(rewards[states].max())
+        if low == high:
+            return low, 0.0
+        if number not in self._answers:
+            whole = len(states) == self.n
+            part = self.chain if whole else MarkovChain(self.Q[states][:, states])
+            self._answers[number] = stationary(part, proof=self.proof, on_failure="return")
+        answer = self._answers[number]
+        if not answer.status.ok:
+            return float(answer.pi @ rewards[states]), np.inf
+        found = answer.bound(rewards[states])
+        return found.value, found.error

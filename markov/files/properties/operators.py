@@ -1,0 +1,164 @@
+"""Values of the operators P, S and R in each state, of sets of states that may be undecided.
+
+P and S grow with these sets, so that the smallest and the largest possible set give the ends of an interval.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+
+from markov.files.errors import FileError
+from markov.files.properties.csl import Checker
+from markov.files.properties.enclosures import Known, Truth
+from markov.files.properties.queries import Interval, Operator, Path
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Vector = NDArray[np.float64]
+    Marks = NDArray[np.bool_]
+
+__all__ = ["Operators", "States"]
+
+
+class States(Protocol):
+    """Evaluation of the expressions that operators are about."""
+
+    file: str
+
+    def truth(self, expression: Any, what: str = ...) -> Truth:
+        """Return in which states an expression is true."""
+
+    def number(self, expression: Any, what: str) -> float:
+        """Return the value of an expression that does not depend on the state."""
+
+    def over_states(self, expression: Any) -> NDArray[Any]:
+        """Return the values of an expression without operators in all states, shape (n,)."""
+
+
+class Operators:
+    """Values of operators.
+
+    Parameters
+    ----------
+    checker
+        Of the generator.
+    rewards
+        Gives rewards by their name or number: those per second in states, shape (n,), and those with
+        the ones on transitions.
+    scope
+        Evaluates the expressions in the operators.
+    """
+
+    def __init__(
+        self,
+        checker: Checker,
+        rewards: Callable[[Any, Any], tuple[Vector, Vector]],
+        scope: States,
+    ) -> None:
+        self.checker, self.rewards, self.scope = checker, rewards, scope
+        self.n = checker.n
+
+    def values(self, operator: Operator) -> Known:
+        """Return the numbers that an operator is about, in each state."""
+        if operator.kind == "SR":
+            return self.checker.long_run(self._rewards_of(operator)[1])
+        if operator.kind == "S":
+            return _growing(self.checker.long_run_probability, self.scope.truth(operator.of))
+        if operator.kind == "P":
+            return self._probability(operator.of)
+        return self._reward(operator)
+
+    def _times(self, interval: Interval, line: int) -> tuple[float, float]:
+        low = 0.0 if interval.low is None else self.scope.number(interval.low, "a time")
+        high = math.inf if interval.high is None else self.scope.number(interval.high, "a time")
+        if not 0.0 <= low <= high:
+            raise FileError(
+                (self.scope.file, line), f"times {low:g} to {high:g}: must be 0 <= low <= high"
+            )
+        return low, high
+
+    def _probability(self, path: Path) -> Known:
+        low, high = self._times(path.interval, path.line)
+        if path.kind == "X":
+            inner = (
+                self._probability(path.right)
+                if isinstance(path.right, Path)
+                else self._now(path.right)
+            )
+            return self.checker.next(inner, low, high)
+        if path.kind == "state":
+            return self._now(path.right)
+        right = self.scope.truth(path.right)
+        everywhere = Truth.exactly(np.ones(self.n, dtype=bool))
+        if path.kind == "F":
+            return self._until(everywhere, right, low, high)
+        if path.kind == "G":
+            return self._until(everywhere, ~right, low, high).negated()
+        left = self.scope.truth(path.left)
+        if path.kind == "U":
+            return self._until(left, right, low, high)
+        if path.kind == "W":  # not: (left and not right) until neither
+            return self._until(left & ~right, ~left & ~right, low, high).negated()
+        return self._until(~left, ~right, low, high).negated()
+
+    def _now(self, states: Any) -> Known:
+        """Return the probability that a set of states has the first one."""
+
+        def given(marks: Marks) -> Known:
+            here = Truth.exactly(marks)
+            return Known(marks.astype(float), np.zeros(self.n), here, ~here)
+
+        return _growing(given, self.scope.truth(states))
+
+    def _until(self, left: Truth, right: Truth, low: float, high: float) -> Known:
+        def until(left: Marks, right: Marks) -> Known:
+            if low == 0.0 and math.isinf(high):
+                return self.checker.until(left, right)
+            return self.checker.until_between(left, right, low, high)
+
+        return _growing(until, left, right)
+
+    def _reward(self, operator: Operator) -> Known:
+        path: Path = operator.of
+        states, total = self._rewards_of(operator)
+        low, high = self._times(path.interval, path.line)
+        if path.kind == "S":
+            return self.checker.long_run(total)
+        if path.kind == "I":
+            return self.checker.reward_at(states, low)
+        if path.kind == "C" and math.isinf(high):
+            return self.checker.reward_in_all(total)
+        if path.kind == "C":
+            return self.checker.reward_within(total, high)
+        target = self.scope.truth(path.right)
+        if not target.decided and (total < 0.0).any():
+            found = self.checker.reward_until(total, target.surely)
+            return Known(found.values, np.full(self.n, np.inf))
+        return _growing(lambda others: self.checker.reward_until(total, ~others), ~target)
+
+    def _rewards_of(self, operator: Operator) -> tuple[Vector, Vector]:
+        """Return rewards per second in states, and with those on transitions, shape (n,) each."""
+        place = self.scope.file, operator.line
+        if not isinstance(operator.reward, tuple):
+            return self.rewards(operator.reward, place)
+        tree, earned = operator.reward  # of JANI: an expression, and what transitions earn
+        states = np.zeros(self.n)
+        if tree is not None:
+            states = np.array(self.scope.over_states(tree), dtype=np.float64)
+        if earned is None:
+            return states, states
+        mine, both = self.rewards(earned, place)
+        return states, states + (both - mine)
+
+
+def _growing(function: Callable[..., Known], *sets: Truth) -> Known:
+    """Return the values of a function that grows with sets of states."""
+    low = function(*(each.surely for each in sets))
+    if all(each.decided for each in sets):
+        return low
+    return Known.between(low, function(*(each.possibly for each in sets)))

@@ -1,0 +1,1 @@
+"""Rules compiled with Numba."""

@@ -1,0 +1,1 @@
+"""Functions of a state (labels, rewards, sets): plain Python, and faster ways that are compared with it."""

@@ -1,0 +1,292 @@
+"""Mean costs on the way to the likeliest state of a chain on a grid, by multigrid.
+
+The aggregates of `markov.multigrid.grids.coarsening` with the transitions by source, and with flows between them that
+stay as they are: what is solved for on a coarse level is what is to be added to each aggregate.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.sparse.linalg import splu
+
+from markov.multigrid.grids.coarsening import Aggregation, coarsened, factors_along
+from markov.multigrid.grids.cycles import SMALL, cycle
+from markov.multigrid.grids.hitting_times import coarse_kernels, finest_kernels
+from markov.multigrid.grids.hitting_times.weights import Weights, weights_of
+from markov.multigrid.grids.levels import LARGE, Level
+from markov.multigrid.grids.loops import count_kernels, unrolled
+from markov.multigrid.grids.loops.kernel_calls import ONE, unsigned
+from markov.multigrid.grids.loops.teams import ALONE, Team
+from markov.multigrid.grids.parts import Parts
+from markov.multigrid.grids.rate_tables import rate_table
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    from markov.multigrid.grids.grids import Grid
+    from markov.multigrid.grids.layouts import Layout, Rates
+
+    Vector = NDArray[np.float64]
+
+__all__ = ["HittingTimes"]
+
+
+FIRST_SWEEPS = 2  # on the coarse levels, before and after a correction
+
+
+class HittingTimes:
+    """Mean costs on the way to the likeliest state, by multigrid.
+
+    Parameters
+    ----------
+    layout
+        The chain.
+    pi
+        Probabilities, by which equations are weighed: nowhere may much more flow in than out.
+    kind
+        Of the numbers for hitting times.
+    wide
+        Whether three cells become one along each of two axes, or two.
+    team
+        Threads.
+    """
+
+    def __init__(
+        self,
+        layout: Layout,
+        pi: Vector,
+        kind: type[np.floating[Any]],
+        *,
+        wide: bool = True,
+        team: Team = ALONE,
+    ) -> None:
+        grid, rates = layout.out
+        self.reference = int(np.argmax(pi))
+        self.h = np.zeros(grid.size, dtype=kind)
+        weights = weights_of(pi, team)
+        self.finest = Finest(grid, rates, self.reference, weights, self.h, team)
+        self.levels: list[Coarse] = []
+        level: Finest | Coarse = self.finest
+        leak = float(pi[self.reference]) * self.finest.leak
+        while level.grid.size > SMALL:
+            factors = factors_along(level.strong_axes(), wide=wide)
+            coarse, aggregation = coarsened(level.grid, factors)
+            level = Coarse(coarse, aggregation, level, leak)
+            self.levels.append(level)
+        self.rest = _Direct(level)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the large arrays."""
+        levels = sum(level.nbytes for level in self.levels)
+        return self.h.nbytes + self.finest.weights.levels.nbytes + levels
+
+    def begin(self) -> None:
+        """Find a first h: of the first coarse level by one cycle, then by three sweeps."""
+        if not self.levels:
+            return self.rest.solve()
+        first, *others = self.levels
+        first.restrict()
+        cycle(first, others, self.rest.solve, [FIRST_SWEEPS] * len(self.levels))
+        first.prolong()
+        for sweep in (self.finest.backward, self.finest.backward, self.finest.forward):
+            sweep()
+        return None
+
+    def cycle(self, sweeps: int) -> None:
+        """Improve h by one cycle, with so many sweeps on each level before a correction and after it."""
+        everywhere = [sweeps] * (len(self.levels) + 1)
+        cycle(self.finest, self.levels, self.rest.solve, everywhere)
+
+
+class Finest(Level):
+    """The equations Q h = -w, with a leak in the reference."""
+
+    def __init__(
+        self,
+        grid: Grid,
+        rates: Rates,
+        reference: int,
+        weights: Weights,
+        h: Vector,
+        team: Team = ALONE,
+    ) -> None:
+        super().__init__(grid, h, fast=grid.size >= LARGE, team=team, rates=rates)
+        self.rates, self.reference, self.table = rates, reference, rate_table(grid, rates)
+        cell, slot = divmod(reference, grid.width)
+        kind = grid.rows[grid.row_kind[cell // grid.shape[-1]], cell % grid.shape[-1]]
+        at = np.unravel_index(cell, grid.shape)
+        self.leak = float(rates.at([int(n) for n in at])[1][kind * grid.width + slot])
+        rate, exit_rate = rates.typical(grid.shape)
+        with np.errstate(divide="ignore"):
+            scale = np.where(exit_rate > 0.0, 1.0 / exit_rate, 0.0)
+        self.jumps = rate * np.repeat(scale, np.diff(grid.begin))
+        self.alone = np.uint64(cell // grid.shape[-1])
+        costs = weights.costs, weights.levels, np.uint64(reference)
+        own: tuple[Any, ...] = self.jumps, scale, *costs
+        loop: Callable[..., Any] = finest_kernels.cells_by_costs
+        if counts := self.table.counts:
+            own = self.table.rate, self.table.exit_rate, counts, *costs
+            loop = count_kernels.cells_by_counted_costs
+        self.forward, self.backward = self.sweeps(loop, own, self.alone, self.table)
+        self.weights = weights
+
+    def strong_axes(self) -> tuple[bool, ...]:
+        """Return along which axes most of the next steps lead, all states counting alike."""
+        grid = self.grid
+        counts = np.repeat(grid.shares, grid.counts)
+        return self.strong(counts * self.jumps)
+
+    def restriction(
+        self, aggregation: Aggregation, coarse: Level, values: Vector
+    ) -> Callable[[], Any]:
+        """Return what sums the flows between the cells of the next level."""
+        parts = Parts(self.grid, aggregation, by_source=True)
+        own = values, parts, self.rates, self.weights.pi
+        return self.sum_rates(aggregation, coarse, *own, finest_kernels.weight, self.weights.least)
+
+    def entering(self, aggregation: Aggregation, coarse: Coarse) -> Callable[[], Any]:
+        """Return what sums what is left of the equations."""
+        pi, least, costs, levels = self.weights
+        table = (
+            *self.lines,
+            self.cells,
+            self.width,
+            *self.entries,
+            self.table.rate,
+            self.table.counts,
+        )
+        place = _under(aggregation, self.grid), coarse.cells, np.uint64(self.reference), self.leak
+        vectors = least, ONE, pi, costs, levels, self.x, coarse.out, coarse.right
+        run = *_children(aggregation), *table, self.special, self.alone, *place, *vectors
+        text, weight = unrolled.remainders(self.patterns), finest_kernels.weight
+        kernel = finest_kernels.leave_rates
+        given: dict[str, Any] = {"table": self.table, "helpers": (weight,), "unrolled": text}
+        return coarse.by_rows(kernel, *run, own=coarse.room, **given)
+
+
+class Coarse(Level):
+    """The equations of the aggregates, for what is to be added to each, divided by the flow out of it.
+
+    Numbers that are not flows are in float32.
+    """
+
+    def __init__(
+        self, grid: Grid, aggregation: Aggregation, fine: Finest | Coarse, leak: float
+    ) -> None:
+        x = np.zeros(grid.size, dtype=np.float32)
+        super().__init__(grid, x, fast=fine.fast, team=fine.team)
+        self.reference: int = _cell_of(fine.reference, fine.grid, aggregation, grid)
+        self.leak = leak
+        self.values = np.empty(int(grid.value_begin[-1]), dtype=np.float32)
+        self.right, self.out = np.zeros(grid.size, dtype=np.float32), np.empty(grid.size)
+        flows = np.empty(len(self.values))  # their range is beyond that of float32
+        fine.restriction(aggregation, self, flows)()
+        here = np.uint64(self.reference), leak, ONE
+        place = *self.lines, self.cells, self.width, self.entries[0], self.value_begin, *here
+        self.by_rows(coarse_kernels.row_sums, *place, flows, self.values, self.out)()
+        self._enter = fine.entering(aggregation, self)
+        under = _under(aggregation, fine.grid)
+        place = *_children(aggregation), under, fine.cells, self.cells, self.width, ONE
+        self.prolong = self.by_rows(coarse_kernels.add, *place, self.x, fine.x)
+        begin = unsigned(grid.segment_begin), self.value_begin
+        own = *begin, self.values, self.right, self.out, np.uint64(self.reference), leak
+        row = np.uint64(self.reference // (grid.shape[-1] * grid.width))
+        self.forward, self.backward = self.sweeps(coarse_kernels.cells_by_shares, own, row)
+
+    def room(self) -> tuple[Vector]:
+        """Return room for one number of each state of a row."""
+        return (np.zeros(self.grid.shape[-1] * self.grid.width),)
+
+    def restrict(self) -> None:
+        """Sum what is left of the equations of the finer level, and begin with nothing to be added."""
+        self._enter()
+        self.x[:] = 0.0
+
+    def strong_axes(self) -> tuple[bool, ...]:
+        """Return along which axes most of the next steps lead, all states counting alike."""
+        self.x[:] = 1.0
+        carried = self.carried(True, self.values)
+        self.x[:] = 0.0
+        return self.strong(carried)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of its large arrays."""
+        return self.values.nbytes + self.out.nbytes + self.x.nbytes + self.right.nbytes
+
+    def restriction(
+        self, aggregation: Aggregation, coarse: Level, values: Vector
+    ) -> Callable[[], Any]:
+        """Return what sums the flows between the cells of the next level."""
+        parts = Parts(self.grid, aggregation, by_source=True)
+        own = self.values, self.out
+        return self.sum_flows(aggregation, coarse, values, parts, *own)
+
+    def entering(self, aggregation: Aggregation, coarse: Coarse) -> Callable[[], Any]:
+        """Return what sums what is left of the equations."""
+        table = *self.lines, self.cells, self.width, *self.entries, self.value_begin, self.values
+        under = _under(aggregation, self.grid)
+        here = under, coarse.cells, np.uint64(self.reference), self.leak
+        vectors = self.out, ONE, self.right, self.x, coarse.out, coarse.right
+        run = *_children(aggregation), *table, *here, *vectors
+        return coarse.by_rows(coarse_kernels.leave, *run, own=coarse.room)
+
+
+class _Direct:
+    """The last level, by sparse LU."""
+
+    def __init__(self, level: Finest | Coarse) -> None:
+        self.level, grid = level, level.grid
+        indptr, indices = level.pattern()
+        if isinstance(level, Coarse):
+            values, self.scale = level.values.astype(np.float64), np.ones(grid.size)
+        else:
+            values, self.scale = level.spelt_out(level.rates)
+            self.scale[level.reference] = 0.5 / level.leak
+        jumps = sp.csr_matrix((values, indices, indptr), shape=(grid.size, grid.size))
+        own = np.ones(grid.size)
+        if isinstance(level, Coarse):  # shares in float32 need not sum to one
+            some = level.out > 0.0
+            own[some] = np.asarray(jumps.sum(axis=1)).ravel()[some]
+            own[level.reference] += level.leak / level.out[level.reference]
+        matrix = sp.diags_array(own) - sp.diags_array(self.scale) @ jumps
+        # pivots on the diagonal: small entries of the solution are not lost beside large ones
+        self.factors = splu(
+            sp.csc_matrix(matrix),
+            permc_spec="MMD_AT_PLUS_A",
+            diag_pivot_thresh=0.0,
+            options={"SymmetricMode": True},
+        )
+
+    def solve(self) -> None:
+        """Solve the level's equations."""
+        level = self.level
+        if isinstance(level, Coarse):
+            right = level.right.astype(np.float64)
+        else:
+            right = level.weights.costs[level.weights.levels]
+        level.x[:] = self.factors.solve(self.scale * right)
+
+
+def _children(aggregation: Aggregation) -> tuple[NDArray[np.uint64], NDArray[np.bool_]]:
+    """Return the rows that make up each coarse row, and whether they are there."""
+    return unsigned(np.maximum(aggregation.child_rows, 0)), aggregation.child_rows >= 0
+
+
+def _under(aggregation: Aggregation, grid: Grid) -> NDArray[np.uint64]:
+    """Return where, in a row of the coarse grid, each cell of a row belongs."""
+    return unsigned(np.arange(grid.shape[-1]) // aggregation.last * grid.width)
+
+
+def _cell_of(state: int, fine: Grid, aggregation: Aggregation, coarse: Grid) -> int:
+    """Return the coarse state that a state is a part of."""
+    cell, slot = divmod(state, fine.width)
+    row, last = divmod(cell, fine.shape[-1])
+    parent = int(np.flatnonzero((aggregation.child_rows == row).any(axis=1))[0])
+    return (parent * coarse.shape[-1] + last // aggregation.last) * coarse.width + slot

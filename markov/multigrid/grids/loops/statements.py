@@ -1,0 +1,88 @@
+"""Parts of statements for the cells of frequent kinds: places, sums, and constants.
+
+Whole numbers are unsigned, ``_k3`` is three.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from markov.multigrid.grids.loops.patterns import Pattern, Term
+
+__all__ = ["added", "at", "constants", "one_of", "plus", "rows", "sources"]
+
+
+def one_of(
+    patterns: Sequence[Pattern], written: Callable[[Pattern], list[str]], kind: str = "numbers[k]"
+) -> str:
+    """Return the statements of the pattern that a kind has."""
+    lines = []
+    for number, pattern in enumerate(patterns, 1):
+        lines.append(f"{'if' if number == 1 else 'elif'} special[{kind}] == _k{number}:")
+        lines += [f"    {line}" for line in written(pattern)]
+    return "\n".join(constants(lines)) if lines else "pass"
+
+
+def constants(lines: list[str]) -> list[str]:
+    """Return statements with unsigned numbers before them: sums with plain ones would be signed."""
+    used = {int(n) for n in re.findall(r"\b_k(\d+)\b", "\n".join(lines))} | {0, 1}
+    for n in sorted(used, reverse=True):
+        used |= {1 << bit for bit in range(n.bit_length())}
+    found = []
+    for n in sorted(used):
+        high = 1 << max(n.bit_length() - 1, 0)
+        half = f"_k{high // 2} + _k{high // 2}" if n == high else ""
+        rest = [f"_k{1 << bit}" for bit in range(n.bit_length()) if n >> bit & 1]
+        text = {0: "zero", 1: "zero - ~zero"}.get(n, half or " + ".join(rest))
+        found.append(f"_k{n} = {text}")
+    return [*found, *lines]
+
+
+def rows(pattern: Pattern) -> list[str]:
+    """Return statements for the distances to other rows, by an entry that leads there."""
+    found, number = ["_b = begin[base]"], 0
+    entry: dict[tuple[int, ...], tuple[int, int]] = {}
+    for r, terms in enumerate(pattern.sums):
+        for term in terms:
+            entry.setdefault(term.lead, (number, term.offset - r))
+            number += 1
+    for d, lead in enumerate(pattern.leads):
+        e, offset = entry[lead]
+        found.append(f"_w{d} = {plus(f'step[_b + _k{e}]', -offset)}")
+    return found
+
+
+def sources(pattern: Pattern) -> list[str]:
+    """Return the same for the parts of flows."""
+    found, number = ["_b = part_begin[begins[kind]]"], 0
+    entry: dict[tuple[int, ...], tuple[int, int]] = {}
+    for terms in pattern.sums:
+        for term in terms:
+            entry.setdefault(term.lead, (number, term.offset))
+            number += 1
+    for d, lead in enumerate(pattern.leads):
+        p, offset = entry[lead]
+        found.append(f"_w{d} = {plus(f'source[_b + _k{p}]', -offset)}")
+    return found
+
+
+def at(pattern: Pattern, term: Term, s: str) -> str:
+    """Return the place of a term's state."""
+    base = f"_p{pattern.leads.index(term.lead)}" if any(term.lead) else s
+    return plus(base, term.offset)
+
+
+def plus(base: str, number: int) -> str:
+    """Return a place so many states further on."""
+    if number == 0:
+        return base
+    return f"{base} + _k{number}" if number > 0 else f"{base} - _k{-number}"
+
+
+def added(terms: Sequence[str]) -> str:
+    """Return a sum whose last term is added last: it is the one that has just been computed."""
+    return " + ".join(terms) if terms else "0.0"

@@ -1,0 +1,194 @@
+"""From a model to its chain on a grid, compared with the rules in plain Python."""
+
+from __future__ import annotations
+
+import math
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from hopflow.errors import RuleError, place_of
+from markov.computing.costs import has_numba
+from markov.computing.memory import available, check_room
+from markov.generators.agreement import by_source, difference
+from markov.generators.calls import Calls
+from markov.generators.edges import edges_by_python
+from markov.generators.regions import find_regions, predicted_count
+from markov.models.spaces import Space
+from markov.multigrid.grids.boxes import Unsuitable
+from markov.multigrid.grids.coarsening import coarsened, factors_along
+from markov.multigrid.grids.layouts import laid_out
+from markov.multigrid.grids.places import Places
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from markov.models.rules import ChainModel
+
+__all__ = ["GridModel", "is_numbered"]
+
+SAMPLE = 120  # states in which the transitions are compared with plain Python
+REGIONS = (
+    5_000,
+    20_000,
+)  # boxes with alike rules: of a small space, and at most (60 microseconds each)
+NOISE = 2.0  # times the predicted number of regions may be too large
+LIMIT = 2**31  # states of a space
+SOLUTION_BYTES = 9.0  # per state: x, and marks
+COPY_BYTES = 8.0  # pi, where its states have another order than those of the grid
+PROOF_BYTES = 5.0  # hitting times, and levels of costs
+SOLVED_BYTES = 16.0  # per coarse state: factors, and flows out
+ABOUT_BYTES = 19.0  # per state, all of it, for a pause tandem with its bound
+BOUND_BYTES = 16.0  # hitting times, right-hand sides, and flows out
+
+
+def is_numbered(model: ChainModel) -> bool:
+    """Return whether a model declares a space of whole numbers."""
+    return model.has_space and Space.of(model.State, model.space(), model.name).whole
+
+
+class GridModel:
+    """A model whose rules are alike on few boxes of its space, as a chain on a grid.
+
+    Attributes
+    ----------
+    layout
+        The grid and its transitions.
+    places
+        Which states count, and where they are.
+    how
+        How the rates were found, in words.
+
+    Raises
+    ------
+    Unsuitable
+        Saying why its transitions cannot be laid out on a grid.
+    TooLargeError
+        Before arrays are allocated that would not fit into memory.
+    """
+
+    def __init__(self, model: ChainModel) -> None:
+        if not has_numba():
+            raise Unsuitable("Numba is not installed, which compiles the loops over the states")
+        if not is_numbered(model):
+            raise Unsuitable("it declares no space() of whole numbers")
+        self.model = model
+        self.space = Space.of(model.State, model.space(), model.name)
+        if self.space.size > LIMIT:
+            raise ValueError(_beyond(model.name, self.space.size))
+        calls = Calls(model, self.space)
+        start = self._start(calls)
+        few, most = REGIONS
+        allowed = min(max(self.space.size // 20, few), most)
+        probed = predicted_count(calls, self.space, counts=True) <= NOISE * allowed
+        regions = find_regions(calls, self.space, allowed, counts=True) if probed else None
+        if regions is None:
+            msg = (
+                f"its rules are not alike on few boxes of the space, {allowed} at most (a condition on a sum or "
+                "difference of components, a rate that depends on two of them or on a power of one, or many thresholds?)"
+            )
+            raise Unsuitable(msg)
+        moves = [region for region in regions if region.moves is not None]
+        self._left = [region for region in regions if region.moves is None]
+        codes = None if start is None else start.tolist()
+        self.layout = laid_out(moves, self.space.low, self.space.shape, codes)
+        if not len(self.layout.out[0].step):
+            raise Unsuitable("the chain does not leave the state that it starts in")
+        self.how = f"the rules on {len(regions)} regions of the space, without a matrix"
+        self.check_room(proof=False)
+        self.places = Places(self.layout, self.space, start)
+        if self.places.recurrent == 1:
+            raise Unsuitable("the chain ends in one state")
+        self._compare(calls)
+
+    def _start(self, calls: Calls) -> NDArray[np.int64] | None:
+        start = self.model.start()
+        if start is None:
+            return None
+        try:
+            known = calls.known(start)
+        except (TypeError, ValueError) as error:
+            said = f"{self.model.name}: start = {start!r}: {error}"
+            raise RuleError.at(place_of(self.model.start), said) from None
+        found: NDArray[np.int64] = self.space.codes([known])[:, 0]
+        return found
+
+    def check_room(self, *, proof: bool) -> None:
+        """Raise TooLargeError unless a solution, with a bound on its error or not, fits into memory."""
+        grid = self.layout.into[0]
+        needed, alone = self.predicted(proof=proof), self.predicted(proof=False)
+        hint = f" with a bound on the error (without, proof=False, {alone:.3g})" if proof else ""
+        fits = f" ({available() / needed * grid.size:.2g} would fit)"
+        check_room(f"{self.model.name} on a grid of {grid.size} states{fits}{hint}", needed)
+
+    def predicted(self, *, proof: bool) -> float:
+        """Return the bytes that a solution takes: the most that its steps hold, one after the other."""
+        grid, (size, flows) = self.layout.into[0], self._coarse
+        axes = [n > 1 for n in grid.shape]
+        below, wide = (math.prod(factors_along(axes, wide=each)) for each in (False, True))
+        levels = 8.0 * flows + SOLVED_BYTES * size  # of the first coarse level
+        levels *= 1.0 + below / (below - 1.0) / wide  # the second one is as much smaller
+        found = [SOLUTION_BYTES * grid.size + levels, (SOLUTION_BYTES + COPY_BYTES) * grid.size]
+        if proof:
+            levels = (4.0 * flows + BOUND_BYTES * size) * wide / (wide - 1.0)
+            found.append((SOLUTION_BYTES + PROOF_BYTES) * grid.size + levels)
+        return max(found)
+
+    @cached_property
+    def _coarse(self) -> tuple[int, int]:
+        """States and flows of the first coarse level."""
+        grid = self.layout.into[0]
+        coarse, _ = coarsened(grid, factors_along([n > 1 for n in grid.shape], wide=True))
+        return coarse.size, int(coarse.value_begin[-1])
+
+    def _compare(self, calls: Calls) -> None:
+        """Compare the transitions out of some states with what plain Python gives."""
+        if self._left:
+            self._look_for_those_left(calls)
+        grid, rates = self.layout.out
+        rng = np.random.default_rng(2)
+        some = np.flatnonzero(self.places.marks[: 4 * SAMPLE] & 2)[:SAMPLE]
+        tries = rng.integers(grid.size, size=8 * SAMPLE)
+        tries = tries[(self.places.marks[tries] & 2) > 0][:SAMPLE]
+        sample = np.unique(np.concatenate([some[::8], tries]))
+        numbers = self.space.numbers(self.places.codes_at(sample))
+        sources, targets, values = [], [], []
+        for number, place, slot in zip(
+            numbers.tolist(), sample.tolist(), self.places.kinds_at(sample).tolist(), strict=True
+        ):
+            entries = slice(int(grid.begin[slot]), int(grid.begin[slot + 1]))
+            ends = self.places.codes_at(place + grid.step[entries])
+            targets.append(self.space.numbers(ends))
+            sources.append(np.full(len(targets[-1]), number))
+            values.append(rates.at(self.places.cells_at(place).tolist())[0][entries])
+        edges = tuple(map(np.concatenate, (sources, targets, values)))
+        given = by_source(edges, numbers)
+        expected = by_source(edges_by_python(calls, self.space, numbers), numbers)
+        for number in numbers.tolist():
+            if (found := difference(given[number], expected[number])) is not None:
+                state = self.space.state(self.space.unnumbered(np.array([number]))[:, 0])
+                raise Unsuitable(f"{state}: {found}")
+
+    def _look_for_those_left(self, calls: Calls) -> None:
+        """Refuse a model that enters a state whose transitions only plain Python can find."""
+        for numbers, _ in self.places.blocks():
+            codes = self.space.unnumbered(numbers)
+            for region in self._left:
+                low, high = np.array(region.low)[:, None], np.array(region.high)[:, None]
+                inside = ((codes >= low) & (codes <= high)).all(axis=0)
+                if inside.any():
+                    state = self.space.state(codes[:, int(np.argmax(inside))])
+                    calls.transitions(calls.known(state))
+                    raise Unsuitable(f"{state}: only plain Python can say what its transitions are")
+
+
+def _beyond(name: str, size: int) -> str:
+    """Return why a space is too large, and what size would do: all other methods take more memory."""
+    free = available()
+    return (
+        f"{name}: its space has {size} states, and MatrixFree() takes at most {LIMIT}; at {ABOUT_BYTES:g} "
+        f"bytes for each that the chain comes back to ({ABOUT_BYTES * size:.2g} for all of them) "
+        f"{min(free / ABOUT_BYTES, LIMIT):.2g} fit into the {free:.2g} bytes that are free here, and fewer "
+        f"by any other method: make the ranges of space() smaller"
+    )

@@ -1,0 +1,267 @@
+"""pi Q = 0 by multigrid on the grid of cells of a model, without a matrix.
+
+The algorithm is that of `markov.methods.multilevel`: a forward sweep, a correction by the flows between
+aggregates, and a backward sweep, on every level. Here the finest level takes its rates from the kinds of
+cells that the rules make, and the levels below it keep nothing but the flows between cells.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import scipy.sparse as sp
+
+from hopflow.kernels import shape_of
+from markov.computing.compilation import compiled
+from markov.computing.memory import available
+from markov.computing.progress import report
+from markov.multigrid import multilevel_kernels
+from markov.multigrid.grids.checkpoints import UNKEPT, Unkept
+from markov.multigrid.grids.coarse_levels import Coarse
+from markov.multigrid.grids.coarsening import coarsened, factors_along
+from markov.multigrid.grids.cycles import SMALL, cycle
+from markov.multigrid.grids.levels import LARGE, Finest
+from markov.multigrid.grids.loops import vector_kernels
+from markov.multigrid.grids.loops.teams import ALONE, Team
+from markov.multigrid.grids.places import RECURRENT
+from markov.multigrid.hierarchy import Hierarchy, build_hierarchy
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    from markov.multigrid.grids.layouts import Layout
+
+__all__ = ["Multigrid"]
+
+FIRST_SWEEPS = 3
+WIDE = 2  # coarse levels with three cells to one along each of two axes, others with two
+FINE_SWEEPS = 2  # of the finest level before a correction, and after it
+COMBINE_FACTOR = 0.6  # residual per cycle beyond which iterates are combined
+MAX_PAUSE = 4  # cycles between two residuals: a set that is slow is seen to be by the tenth
+LEAST_SHARE = 0.1
+DEPENDENT = 1e-12
+GROWTH_FACTOR = 2.0
+SETTLED = 2.0  # times what flows out of a state flows in: less serves a bound
+MOST_PAIRS = 8  # of cycles until tails have settled
+TINY = 1e-300
+UNLIKELY = (
+    1e3  # times less flow than the likeliest state: what flows in everywhere comes from another
+)
+MAX_STAGNANT_CYCLES = 30
+WIDE_STAGNANT_CYCLES = 10  # after which levels are laid out anew with two cells to one
+NARROW_BYTES = 24.0  # per state: what those take
+
+
+class Multigrid:
+    """The levels of a chain on a grid, by a team of threads; ``x`` are its probabilities, up to a factor."""
+
+    def __init__(self, layout: Layout, x: NDArray[np.float64], team: Team = ALONE) -> None:
+        grid, rates = layout.into
+        fast = grid.size >= LARGE
+        self.finest = Finest(grid, rates, layout.place >= 0, x, fast=fast, team=team)
+        self.x = x
+        self.history: list[NDArray[np.float64]] = []
+        self._lay_out(WIDE)
+
+    def _lay_out(self, wide: int) -> None:
+        """Set up the coarse levels, so many of them with three cells to one along each of two axes."""
+        self.wide = wide
+        for _ in range(FIRST_SWEEPS):
+            self.finest.forward()
+        self.levels: list[Coarse] = []
+        level: Finest | Coarse = self.finest
+        while level.grid.size > SMALL:
+            factors = factors_along(level.strong_axes(), wide=len(self.levels) < wide)
+            grid, aggregation = coarsened(level.grid, factors)
+            level = Coarse(grid, aggregation, level)
+            level.restrict()
+            self.levels.append(level)
+        self.rest = _Rest(level)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the large arrays."""
+        own = [self.x, *self.history]
+        coarse = sum(level.nbytes for level in self.levels)
+        return sum(array.nbytes for array in own) + coarse + self.rest.hierarchy.nbytes
+
+    @property
+    def sizes(self) -> tuple[tuple[int, int], ...]:
+        """States and transitions of each level, the finest first."""
+        levels = [self.finest, *self.levels]
+        own = [(level.grid.size, int(level.grid.value_begin[-1])) for level in levels]
+        return (*own, *self.rest.hierarchy.sizes[1:])
+
+    def cycle(self) -> None:
+        """Improve x by one cycle."""
+        sweeps = [FINE_SWEEPS, *(1 for _ in self.levels)]
+        cycle(self.finest, self.levels, self.rest.solve, sweeps)
+
+    def solve(self, tolerance: float, most: int, checkpoint: Unkept = UNKEPT) -> tuple[int, float]:
+        """Cycle to a relative residual; return the number of cycles and the residual.
+
+        Residuals are computed, and iterates combined, as seldom as the rate of convergence allows.
+        """
+        size = best = np.inf
+        done, since = checkpoint.cycles, 0
+        pause = 1
+        while done < most and since <= MAX_STAGNANT_CYCLES:
+            pause = min(pause, most - done)
+            for _ in range(pause):
+                self.cycle()
+                done += 1
+                checkpoint.passed(done, self.x)
+            before = size
+            size, mass = self.finest.residual()
+            report(done, size)
+            if not tolerance < size < np.inf:
+                break
+            best, since = (size, 0) if size < 0.5 * best else (best, since + pause)
+            if self.wide and since > WIDE_STAGNANT_CYCLES and self.narrowed():
+                size = best = np.inf
+                since, pause = 0, 1
+                continue
+            rate = (size / before) ** (1.0 / pause)
+            if rate > COMBINE_FACTOR:
+                pause = 1
+                self.finest.multiply(1.0 / mass)
+                self.combine(size)
+                continue
+            self.history.clear()
+            if before < np.inf:
+                left = np.log(tolerance / size) / np.log(rate)
+                pause = min(max(int(0.7 * left), 1), MAX_PAUSE)
+        return done, size
+
+    def narrowed(self) -> bool:
+        """Begin anew with two cells to one on all levels, if there is memory for them."""
+        if available() < NARROW_BYTES * self.x.size:
+            return False
+        self.history.clear()
+        del self.levels, self.rest  # before there are others
+        self.x[:] = 1.0 / self.x.size
+        self._lay_out(0)
+        return True
+
+    def refine(self, done: int) -> int:
+        """Cycle on as long as each two cycles at least halve the residual; return the number of all."""
+        size = self.finest.residual()[0]
+        while True:
+            for _ in range(2):
+                self.cycle()
+            done += 2
+            before, (size, mass) = size, self.finest.residual()
+            self.finest.multiply(1.0 / mass)
+            report(done, size)
+            if not size < 0.5 * before:
+                return done
+
+    def settle(self, done: int, most: int, marks: NDArray[np.uint8]) -> int:
+        """Cycle on until tails are as they are to be, at most ``most`` times in all; return how often.
+
+        A residual says nothing of states without probability. As weights they serve a bound where no
+        more flows into them than out of them, or what always flows in, and not twice as much.
+        """
+        for _ in range(MOST_PAIRS):
+            if done + 2 > most or self.finest.imbalance(RECURRENT, marks) < SETTLED:
+                break
+            for _ in range(2):
+                self.cycle()
+            done += 2
+            size, mass = self.finest.residual()
+            self.finest.multiply(1.0 / mass)
+            report(done, size)
+        return done
+
+    def combine(self, size: float) -> None:
+        """Replace x by the combination with two former iterates that has the least residual."""
+        if len(self.history) < 2:
+            if available() < 2.0 * self.x.nbytes:
+                return  # it goes on without
+            self.history.append(self.x.copy())
+            return
+        newer, older = self.history
+        level, found = self.finest, self.finest.compare(newer, older)
+        g11, g12, g22, b1, b2 = found
+        shares = np.zeros(2)
+        if np.all(np.isfinite(found)) and g11 > 0.0 and g22 > 0.0:
+            scale = np.sqrt([g11, g22])
+            normal = np.array([[g11, g12], [g12, g22]]) / np.outer(scale, scale)
+            shares = np.linalg.lstsq(normal, np.array([b1, b2]) / scale, rcond=DEPENDENT)[0] / scale
+        a, b = shares.tolist()
+        level.on_states(vector_kernels.blend, a, b, LEAST_SHARE, self.x, newer, older)()
+        after, mass = level.residual()
+        if after < GROWTH_FACTOR * size:
+            level.multiply(1.0 / mass)
+        else:
+            self.x[:] = older
+        self.history = [older, newer]
+
+
+class _Rest:
+    """The smallest grid as a chain of its own, whose cycles are those of a sparse matrix.
+
+    What always flows into its states comes out of a likely one, so that nothing is left over.
+    """
+
+    def __init__(self, level: Finest | Coarse) -> None:
+        self.level = level
+        self._pattern = level.pattern()
+        if isinstance(level, Coarse):
+            self._values, self._scale = level.values, level.scale
+        else:
+            self._values, scale = level.spelt_out(level.rates)
+            self._scale = np.where(scale > 0.0, scale, 1.0)
+        self._sources = level.spread(level.sources)
+        x = np.maximum(level.x, TINY)
+        self._begun = (
+            self._values.copy(),
+            x,
+            1.0 / self._scale,
+        )  # aggregates stay those of these flows
+        self._lay_out()
+
+    def _lay_out(self) -> None:
+        """Set up the levels, with what flows in everywhere out of the state that is likeliest now."""
+        grid, (indptr, indices) = self.level.grid, self._pattern
+        self._likely, first = int(np.argmin(self._scale)), indptr[:-1]
+        self._sources_there = first + np.arange(grid.size)  # before what a state gets from others
+        flows, x, mass = self._begun
+        values = np.insert(flows, first, self._sources)
+        self._values_there = np.delete(np.arange(len(values)), self._sources_there)
+        values[self._sources_there[self._likely]] = 0.0
+        index = np.insert(indices, first, self._likely), indptr + np.arange(len(indptr))
+        matrix = sp.csr_matrix((values, *index), shape=(grid.size, grid.size))
+        places = np.indices((*grid.shape, grid.width)).reshape(len(grid.shape) + 1, -1)
+        components = {str(n): place for n, place in enumerate(places)}
+        self.hierarchy: Hierarchy = build_hierarchy(matrix, x, mass, components)
+        self._run = self._bound()
+
+    def solve(self) -> None:
+        """Run a cycle from the level's x."""
+        if self._scale[self._likely] > UNLIKELY * self._scale.min():
+            self._lay_out()
+        level, levels, n = self.level, self.hierarchy, self.level.grid.size
+        levels.values[self._values_there] = self._values
+        levels.values[self._sources_there] = self._sources
+        levels.values[self._sources_there[self._likely]] = 0.0
+        levels.x[:n], levels.scale[:n] = level.x, self._scale
+        self._run()
+        level.x[:] = levels.x[:n]
+
+    def _bound(self) -> Callable[[], None]:
+        """Return a call of the cycle."""
+        levels = self.hierarchy
+        most = levels.first[-1] - levels.first[-2]
+        dense, left = np.empty((most, most)), np.empty_like(levels.first)
+        rest = levels.first, left, levels.repeats, 1, *levels[2:], dense
+        helpers = (
+            multilevel_kernels.sweep,
+            multilevel_kernels.restrict,
+            multilevel_kernels.eliminate,
+        )
+        run = compiled(multilevel_kernels.cycle, shape_of(rest), helpers=helpers)
+        return lambda: run(*rest)

@@ -1,0 +1,260 @@
+"""The levels of aggregation multigrid: which states are aggregated, and the chain of the aggregates.
+
+Where the components of a model's state are known, aggregates are boxes of their values; else pairs of
+pairs of pairs of states that exchange most.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+from hopflow.kernels import shape_of
+from markov.computing.compilation import compiled
+from markov.multigrid import coarsening_kernels
+from markov.multigrid import multilevel_kernels as kernels
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+__all__ = ["Hierarchy", "build_hierarchy", "summed"]
+
+COARSEST = 32  # states that are eliminated
+MIN_STRENGTH = 0.5  # of the largest flow: components that are halved
+PAIRING_PASSES = 3  # pairs of pairs of pairs
+MIN_COUPLING = 0.01  # of the strongest coupling: what counts in a pass
+MAX_COARSENING_RATIO = 0.8  # of the states: aggregates that are worth it
+W_CYCLE_RATIO = 2.5  # times as many states: two visits per cycle pay
+N_DUMMY_ENTRIES = 64  # dummy entries, several of them to avoid a dependence between successive sums
+MAX_CODE_RATIO = 16  # times as many numbers as states: too many to look at all
+TINY = 1e-300
+
+
+class Hierarchy(NamedTuple):
+    """The arrays of all levels, as `markov.multigrid.multilevel_kernels` describes them."""
+
+    first: NDArray[np.int64]
+    repeats: NDArray[np.int64]
+    indptr: NDArray[np.int64]
+    indices: NDArray[np.uint32]
+    values: NDArray[np.float64]
+    target: NDArray[np.uint32]
+    parent: NDArray[np.uint32]
+    scale: NDArray[np.float64]
+    x: NDArray[np.float64]
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all arrays."""
+        return sum(array.nbytes for array in self)
+
+    @property
+    def sizes(self) -> tuple[tuple[int, int], ...]:
+        """States and transitions of each level, the finest first."""
+        transitions = np.diff(self.indptr[self.first])
+        return tuple(zip(np.diff(self.first).tolist(), transitions.tolist(), strict=True))
+
+    def improved(self, flow: NDArray[np.float64], sweeps: int) -> NDArray[np.float64]:
+        """Return the flow after one cycle, its sum one."""
+        n, m = self.first[1], self.first[-1] - self.first[-2]
+        self.x[:n] = flow
+        dense, left = np.empty((m, m)), np.empty_like(self.first)
+        helpers = kernels.sweep, kernels.restrict, kernels.eliminate
+        rest = self.first, left, self.repeats, sweeps, *self[2:], dense
+        compiled(kernels.cycle, shape_of(rest), helpers=helpers)(*rest)
+        better = self.x[:n].copy()
+        better /= better.sum()
+        return better
+
+    def freeze(self, flow: NDArray[np.float64]) -> None:
+        """Sum the flows between the aggregates of all levels, for a flow out of the states."""
+        self.x[: self.first[1]] = flow
+        for low, high, end in zip(self.first, self.first[1:], self.first[2:], strict=False):
+            if low > 0:
+                self.x[low:high] = 1.0
+            index = low, high, end, self.indptr, self.indices
+            arguments = *index, self.values, self.target, self.scale, self.x
+            compiled(kernels.restrict, shape_of(arguments))(*arguments)
+
+
+def build_hierarchy(
+    matrix: sp.csr_matrix,
+    flow: NDArray[np.float64],
+    mass: NDArray[np.float64],
+    components: Mapping[str, NDArray[np.int64]] | None,
+    apart: int | None = None,
+) -> Hierarchy:
+    """Return the levels of a chain; the aggregates are chosen by the current flows.
+
+    Parameters
+    ----------
+    matrix
+        What each state (row) takes from others (column) per unit of flow; no diagonal. Shape (n, n).
+    flow, mass
+        Of the states, shape (n,) each: the first scales the matrix to flows between states, which
+        are strong or weak relative to the second.
+    components
+        As for the methods, or None.
+    apart
+        A state that is to be an aggregate of its own on each level; components must be None then.
+    """
+    n = len(flow)
+    values = matrix.data
+    indptr, indices = matrix.indptr.astype(np.int64), matrix.indices.astype(np.uint32)
+    geometric = None if components is None else _GeometricAggregates(components)
+    first, entries = [0, n], [0, len(values)]
+    all_indptr, all_indices = [indptr], [indices]
+    all_target: list[NDArray[np.int64]] = []
+    all_parent: list[NDArray[np.int64]] = []
+    flows = values * flow[indices]
+    while n > COARSEST:
+        labels = None if geometric is None else geometric.coarsened(indptr, indices, flows)
+        if labels is None or labels.max() >= MAX_COARSENING_RATIO * n:
+            geometric, labels = None, _algebraic_aggregates(indptr, indices, flows, mass)
+        if labels.max() == n - 1:  # no flow is left to go by
+            labels = np.arange(n) // 2
+        if apart is not None:
+            labels[apart] = labels.max() + 1
+            labels = _consecutive(labels)
+            apart = int(labels[apart])
+        m = int(labels.max()) + 1
+        target, indptr, indices = _merged(labels, m, indptr, indices)
+        inner = target < 0
+        flows = summed(target[~inner], flows[~inner], len(indices))
+        mass = summed(labels, mass, m)
+        all_target.append(np.where(inner, -1, target + entries[-1]))
+        all_parent.append(labels + first[-1])
+        all_indptr.append(indptr[1:] + entries[-1])
+        all_indices.append(indices + np.uint32(first[-1]))
+        first.append(first[-1] + m)
+        entries.append(entries[-1] + len(indices))
+        n = m
+    all_target.append(np.full(len(indices), -1))
+    all_parent.append(np.zeros(n, dtype=np.int64))
+    target = np.concatenate(all_target)
+    unread = np.flatnonzero(target < 0)
+    target[unread] = entries[-1] + unread % N_DUMMY_ENTRIES
+    sizes = np.diff(first)
+    return Hierarchy(
+        first=np.array(first),
+        repeats=np.concatenate([[1], np.where(sizes[:-1] > W_CYCLE_RATIO * sizes[1:], 2, 1)]),
+        indptr=np.concatenate(all_indptr),
+        indices=np.concatenate(all_indices),
+        values=np.concatenate([values, np.zeros(entries[-1] + N_DUMMY_ENTRIES - len(values))]),
+        target=target.astype(np.uint32),
+        parent=np.concatenate(all_parent).astype(np.uint32),
+        scale=np.ones(first[-1]),
+        x=np.ones(first[-1]),
+    )
+
+
+class _GeometricAggregates:
+    """Boxes of values of a model's components, which grow from level to level."""
+
+    def __init__(self, components: Mapping[str, NDArray[np.int64]]) -> None:
+        self.values = [(v - v.min()).astype(np.int32) for v in components.values()]
+
+    def coarsened(
+        self, indptr: NDArray[np.int64], indices: NDArray[np.uint32], flows: NDArray[np.float64]
+    ) -> NDArray[np.int64] | None:
+        """Return the number of each state's box on the next level; None if no flow changes a component.
+
+        Twice as many values to a box of the components whose steps carry at least half as much flow
+        as those of the component with most.
+        """
+        strength = []
+        for values in self.values:
+            arguments = values, indptr, indices, flows
+            total, by_one = compiled(coarsening_kernels.moves, shape_of(arguments))(*arguments)
+            strength.append(total if by_one >= 0.5 * total else 0.0)
+        most = max(strength, default=0.0)
+        if most <= 0.0:
+            return None
+        self.values = [
+            values >> 1 if carried >= MIN_STRENGTH * most else values
+            for values, carried in zip(self.values, strength, strict=True)
+        ]
+        code = np.zeros(len(self.values[0]), dtype=np.int64)
+        for values in self.values:
+            code = code * (int(values.max()) + 1) + values
+            if code.max() >= MAX_CODE_RATIO * len(code):  # many components: it would overflow
+                code = np.unique(code, return_inverse=True)[1]
+        labels = _consecutive(code)
+        some = np.empty(int(labels.max()) + 1, dtype=np.int64)
+        some[labels] = np.arange(len(labels))
+        self.values = [values[some] for values in self.values]
+        return labels
+
+
+def _consecutive(code: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the rank of each number among those that occur, shape (n,)."""
+    present = np.zeros(int(code.max()) + 1, dtype=bool)
+    present[code] = True
+    found: NDArray[np.int64] = (np.cumsum(present) - 1)[code]
+    return found
+
+
+def _algebraic_aggregates(
+    indptr: NDArray[np.int64],
+    indices: NDArray[np.uint32],
+    flows: NDArray[np.float64],
+    mass: NDArray[np.float64],
+) -> NDArray[np.int64]:
+    """Return the number of each state's group: pairs of pairs of pairs that exchange most."""
+    n = len(indptr) - 1
+    one_way = sp.csr_matrix((flows, indices.astype(np.int64), indptr), shape=(n, n))
+    exchange = sp.csr_matrix(one_way + one_way.T)
+    groups, mass, strongest = np.arange(n), np.maximum(mass, TINY), np.zeros(n)
+    for _ in range(PAIRING_PASSES):
+        count = len(mass)
+        labels, m = _paired(exchange, mass, MIN_COUPLING, strongest)
+        if (
+            count == n and m > MAX_COARSENING_RATIO * n
+        ):  # most states are much weaker coupled than a neighbour
+            labels, m = _paired(exchange, mass, 0.0, strongest)
+        groups = labels[groups]
+        if m <= COARSEST or m > MAX_COARSENING_RATIO * count:
+            break
+        aggregate = sp.csr_matrix((np.ones(count), (np.arange(count), labels)))
+        exchange, mass = sp.csr_matrix(aggregate.T @ exchange @ aggregate), summed(labels, mass, m)
+        exchange.setdiag(0.0)
+        most = np.zeros(m)
+        np.maximum.at(most, labels, strongest)
+        strongest = most
+    return groups
+
+
+def _paired(
+    exchange: sp.csr_matrix,
+    mass: NDArray[np.float64],
+    least: float,
+    strongest: NDArray[np.float64],
+) -> tuple[NDArray[np.int64], int]:
+    """Return the number of each state's pair, and how many pairs there are."""
+    labels = np.full(len(mass), -1)
+    index = exchange.indptr.astype(np.int64), exchange.indices.astype(np.int64)
+    arguments = *index, exchange.data, mass, least, strongest, labels
+    return labels, int(compiled(coarsening_kernels.match, shape_of(arguments))(*arguments))
+
+
+def _merged(
+    labels: NDArray[np.int64], m: int, indptr: NDArray[np.int64], indices: NDArray[np.uint32]
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.uint32]]:
+    """Return the coarse entry of each entry (-1: none), and the pattern of the coarse entries."""
+    order = np.argsort(labels, kind="stable")
+    bounds = np.concatenate([[0], np.cumsum(np.bincount(labels, minlength=m))])
+    target, coarse = np.empty(len(indices), dtype=np.int64), np.empty_like(indices)
+    begins, seen = np.zeros(m + 1, dtype=np.int64), np.full(m, -1)
+    arguments = labels, order, bounds, indptr, indices, target, begins, coarse, seen
+    count = compiled(coarsening_kernels.merge, shape_of(arguments))(*arguments)
+    return target, begins, coarse[:count].copy()
+
+
+def summed(place: NDArray[Any], values: NDArray[np.float64], n: int) -> NDArray[np.float64]:
+    """Return the sums of the values at each of n places."""
+    sums: NDArray[np.float64] = np.bincount(place, values, minlength=n).astype(np.float64)
+    return sums

@@ -1,0 +1,306 @@
+"""Linear equations of a chain by multigrid on frozen levels: Q g = -f, and d Q = -r.
+
+Each level corrects the one before it by one amount per aggregate: for Q g = -f added to all its states,
+for d Q = -r spread over them in proportion to their probabilities. The flows between aggregates are
+those of `markov.multigrid.hierarchy`, at a distribution that is no longer changed.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from hopflow.kernels import shape_of
+from markov.computing.compilation import compiled
+from markov.computing.progress import Counter
+from markov.methods import gth_numpy as dense
+from markov.multigrid import linear_multigrid_kernels as kernels
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    from markov.multigrid.hierarchy import Hierarchy
+
+    Vector = NDArray[np.float64]
+    Rows = tuple[NDArray[Any], NDArray[Any], Vector]
+
+__all__ = ["CoarseLevels", "LinearMultigrid"]
+
+MAX_STAGNANT_CYCLES = 12  # cycles that together do not halve what is left
+MAX_CYCLES = 200
+MAX_SWEEPS = 16  # per level and cycle
+GOOD_FACTOR = 0.5  # of what is left, per cycle: a step that gains so much is not changed
+N_FORMER_STEPS = 2  # steps to combine with
+MIN_LENGTH, MAX_LENGTH = 0.5, 5.0  # times a cycle's step: what is farther off is for the norm alone
+HELPERS = tuple(
+    f"{name}{level}" for name in ("begin", "pass_on", "relax", "leave") for level in ("", "_first")
+)
+
+
+class CoarseLevels(NamedTuple):
+    """Flows between the aggregates of all levels except the first, by source or by target.
+
+    The arrays are those of `Hierarchy`. ``inverse`` solves the last level, with zero in the aggregate of
+    the likeliest states.
+    """
+
+    first: NDArray[np.int64]
+    repeats: NDArray[np.int64]
+    indptr: NDArray[np.int64]
+    indices: NDArray[np.uint32]
+    values: Vector
+    parent: NDArray[np.uint32]
+    scale: Vector
+    inverse: NDArray[np.float64]
+
+    @classmethod
+    def entered(cls, hierarchy: Hierarchy, flow: Vector, ground: int | None = None) -> CoarseLevels:
+        """Return the levels of the flow y out of the states, stored by target: for d Q = -r.
+
+        The arrays are shared with ``hierarchy``, whose values become those of this flow. The last level
+        has zero in the aggregate of the state ``ground``; None: that of the largest flow.
+        """
+        hierarchy.freeze(flow)
+        ground = int(np.argmax(flow)) if ground is None else ground
+        for level in range(len(hierarchy.first) - 2):
+            ground = int(
+                hierarchy.parent[hierarchy.first[level] + ground] - hierarchy.first[level + 1]
+            )
+        inverse = np.ascontiguousarray(_mean_times(hierarchy, ground).T)
+        parts = (
+            hierarchy.first,
+            hierarchy.repeats,
+            hierarchy.indptr,
+            hierarchy.indices,
+            hierarchy.values,
+        )
+        return cls(*parts, hierarchy.parent, hierarchy.scale, inverse)
+
+    def left(self, reference: int, leak: float) -> CoarseLevels:
+        """Return the same levels stored by source: for Q g = -f, with a leak in one state.
+
+        ``leak`` is the flow out of the reference that ends there.
+        """
+        first, n, total = self.first, self.first[1], self.first[-1]
+        begin, end = self.indptr[n], self.indptr[total]
+        rows = np.zeros(total + 1, dtype=np.int64)
+        columns = np.empty(end - begin, dtype=np.uint32)
+        entries = np.empty(end - begin)
+        for low, high in pairwise(first[1:].tolist()):
+            arguments = low, high, self.indptr, self.indices, self.values, rows, columns, entries
+            compiled(kernels.transpose, shape_of(arguments))(*arguments)
+        scale, place = self.scale.copy(), reference
+        for _ in first[1:-1]:
+            place = int(self.parent[place])
+            scale[place] = 1.0 / (1.0 / scale[place] + leak)
+        inverse = np.ascontiguousarray(self.inverse.T) + 1.0 / leak
+        return self._replace(
+            indptr=rows, indices=columns, values=entries, scale=scale, inverse=inverse
+        )
+
+    @property
+    def jumps(self) -> Rows:
+        """The transposed jump chain, levels stored by target: rows, columns, entries (shared)."""
+        n = int(self.first[1])
+        end = int(self.indptr[n])
+        return self.indptr[: n + 1], self.indices[:end], self.values[:end]
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all arrays."""
+        return sum(array.nbytes for array in self)
+
+
+def _mean_times(hierarchy: Hierarchy, ground: int) -> NDArray[np.float64]:
+    """Return, per unit of mass, the mean time in each state of the last level on the way to one of them.
+
+    The inverse of its equations, shape (m, m), by elimination without subtractions.
+    """
+    low, high = hierarchy.first[-2:]
+    m = high - low
+    rates, bounds = np.zeros((m, m)), hierarchy.indptr[low : high + 1]
+    target = np.repeat(np.arange(m), np.diff(bounds))
+    part = slice(bounds[0], bounds[-1])
+    rates[hierarchy.indices[part].astype(np.int64) - low, target] = hierarchy.values[part]
+    order = np.arange(m)
+    order[[0, ground]] = order[[ground, 0]]
+    rates = np.ascontiguousarray(rates[np.ix_(order, order)])
+    times = np.eye(m)
+    with np.errstate(all="ignore"):  # what is not finite shows in what is solved
+        dense.eliminate(rates.reshape(-1), m, np.zeros(m, dtype=np.int64), 1, m)
+        for k in range(m - 1, 0, -1):
+            times[:k] += rates[:k, k, None] * times[k]
+        times[0] = 0.0
+        for k in range(1, m):
+            times[k] = (times[k] + rates[k, :k] @ times[:k]) / rates[k, k]
+    found = np.empty((m, m))
+    found[np.ix_(order, order)] = times
+    return found
+
+
+class LinearMultigrid:
+    """Cycles for ``A x = -right``: A the generator, or the transposed jump chain less the identity.
+
+    Parameters
+    ----------
+    rows
+        Of A, as in CSR: where each begins, its columns and its entries.
+    own
+        What A has on the diagonal besides these.
+    diagonal
+        All of it, shape (n,), or its one value.
+    into, out
+        Weight of the equations, and of the unknowns, of an aggregate's states, shape (n,) each: the
+        probabilities and one for the generator, one and the flow for the jump chain.
+    levels
+        For the generator by what they leave, for the jump chain by what they enter.
+    """
+
+    def __init__(
+        self,
+        rows: Rows,
+        own: float,
+        diagonal: Vector | float,
+        into: Vector,
+        out: Vector,
+        levels: CoarseLevels,
+    ) -> None:
+        self.levels, self.n = levels, len(into)
+        rows = _unsigned(rows[0]), _unsigned(rows[1]), rows[2]
+        self._matrix = *rows, own
+        self._first = own, np.full(self.n, -1.0 / diagonal), into, out
+        self._middle, ordered = _middles(0, self.n, *rows[:2])
+        bounds = _unsigned(levels.indptr)
+        self._middles, also = _middles(self.n, levels.first[-1], bounds, levels.indices)
+        self._ordered = ordered and also
+        self._x, self._right = np.zeros(levels.first[-1]), np.zeros(levels.first[-1])
+        self._left, self._sweeps = np.empty_like(levels.first), 1
+        helpers = [getattr(kernels, name) for name in HELPERS]
+        self._run = compiled(kernels.correct, shape_of(self._arguments()), helpers=helpers)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all arrays but the matrix."""
+        vectors = *self._first[1:], self._x, self._right, self._middle, self._middles
+        return self.levels.nbytes + sum(vector.nbytes for vector in vectors)
+
+    def start(self, right: Vector) -> None:
+        """Begin with x = 0 for another right-hand side, shape (n,)."""
+        self._right[: len(right)] = right
+        self._x[: len(right)] = 0.0
+        self._left[0] = self.levels.repeats[0]
+
+    def cycle(self) -> Vector:
+        """Return x after one more cycle, shape (n,), not a copy."""
+        self._run(*self._arguments())
+        return self._x[: self.n]
+
+    def product(self, x: Vector) -> Vector:
+        """Return A x, shape (n,)."""
+        found = np.empty(self.n)
+        arguments = *self._matrix, x, found
+        compiled(kernels.multiply, shape_of(arguments))(*arguments)
+        return found
+
+    def _arguments(self) -> tuple[object, ...]:
+        first, repeats, indptr, *rest, inverse = self.levels
+        rows, columns, entries, _ = self._matrix
+        how = first, self._left, repeats, self._sweeps, self._ordered
+        finest = rows, self._middle, columns, entries, *self._first
+        coarser = _unsigned(indptr), self._middles, *rest
+        return *how, *finest, *coarser, self._x, self._right, inverse
+
+    def solve(
+        self, right: Vector, enough: Callable[[Vector], bool], weights: Vector, plain: int = 0
+    ) -> Vector:
+        """Return x, shape (n,), as soon as ``enough`` says so of A x + right, or when little is gained.
+
+        After so many ``plain`` cycles, that smooth most where ``weights`` are largest, the steps of
+        cycles are combined to the least residual / weights in the Euclidean norm. Cycles that do not
+        converge begin again with more sweeps on each level.
+        """
+        self.start(right)
+        x, rest, count, size = np.zeros_like(right), right.copy(), 0, np.inf
+        while count < plain:
+            x = self.cycle()
+            rest = right + self.product(x)
+            if enough(rest):
+                return x.copy()
+            before, size = size, float(np.abs(rest / weights).max())
+            count += 1
+            if not size < before and self._sweeps < MAX_SWEEPS:
+                self._sweeps *= 2
+                self.start(right)
+                count, size = 0, np.inf
+            elif not np.isfinite(size):
+                return x.copy()
+        steps = _Steps(x.copy(), rest, weights**-2.0)
+        least, since = np.inf, 0
+        with Counter("cycles") as counter:
+            while since < MAX_STAGNANT_CYCLES and steps.count < MAX_CYCLES:
+                self.start(steps.rest)
+                cycles = 2 if steps.whole else 1  # cheaper than two steps, and gains as much
+                for _ in range(cycles):
+                    step = self.cycle()
+                step = step.copy()
+                size = steps.add(step, self.product(step), cycles)
+                counter.show(steps.count)
+                if not np.isfinite(size) or enough(steps.rest):
+                    break
+                least, since = (size, 0) if size < 0.5 * least else (least, since + 1)
+        return steps.x
+
+
+def _unsigned(index: NDArray[Any]) -> NDArray[Any]:
+    """Return the same numbers, none of them negative, as a type without a sign: no test of it, then."""
+    return index.view(f"u{index.itemsize}")
+
+
+def _middles(
+    low: int, high: int, indptr: NDArray[Any], indices: NDArray[Any]
+) -> tuple[NDArray[Any], bool]:
+    """Return where entries behind the diagonal begin in rows low .. high - 1, and whether rows ascend."""
+    found = np.empty(high, dtype=indptr.dtype)
+    arguments = int(low), int(high), indptr, indices, found
+    return found, bool(compiled(kernels.middles_of, shape_of(arguments))(*arguments))
+
+
+class _Steps:
+    """The last two steps of an iteration, and the combination with the least residual."""
+
+    def __init__(self, x: Vector, rest: Vector, weights: Vector) -> None:
+        self.x, self.rest, self.weights = x, rest, weights
+        self.count, self.whole = 0, False
+        self._steps, self._changes = np.zeros((2, N_FORMER_STEPS, len(x)))
+        self._sizes = np.full(N_FORMER_STEPS, np.inf)  # no former steps
+
+    def add(self, step: Vector, change: Vector, cycles: int) -> float:
+        """Go along the step of some cycles, whole where that is good, else as far as is best.
+
+        ``change`` is A times the step. Both are kept, and changed. Returns the norm of what is left.
+        """
+        products = np.empty(3 + N_FORMER_STEPS)
+        pairs = self.rest, change, self._changes, self.weights, products
+        compiled(kernels.gain, shape_of(pairs))(*pairs)
+        size, along, length, *shares = products
+        left = size + 2.0 * along + length
+        parts = np.array(shares) / self._sizes
+        shorter = length - parts @ shares
+        far = -along / shorter
+        self.whole = bool(left <= GOOD_FACTOR ** (2 * cycles) * size)
+        if self.whole or not MIN_LENGTH <= far <= MAX_LENGTH:
+            far, parts = 1.0, np.zeros(N_FORMER_STEPS)
+            self._sizes[:] = np.inf
+        else:
+            left, length = size - along**2 / shorter, shorter
+        arguments = self.x, self.rest, step, change, self._steps, self._changes, parts, float(far)
+        compiled(kernels.advance, shape_of(arguments))(*arguments)
+        if far != 1.0:
+            place = self.count % N_FORMER_STEPS
+            self._steps[place], self._changes[place], self._sizes[place] = step, change, length
+        self.count += 1
+        return float(np.sqrt(max(left, 0.0))) if np.isfinite(left) else float("inf")

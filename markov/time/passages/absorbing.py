@@ -1,0 +1,275 @@
+"""Linear equations of a chain until it is absorbed, with a rigorous bound on each solution.
+
+With A = -Q restricted to transient states, an M-matrix with A^-1 >= 0: for w > 0 with A w >= c > 0 and
+any x, |x - A^-1 b| <= w max_i |(b - A x)_i| / (A w)_i. An approximate mean time to absorption serves as
+w; it need not be accurate, since A w is looked at. The solution is kept as the sum of two vectors and
+its residual evaluated in double-double, so that cancellation does not spoil the bound.
+"""
+
+from __future__ import annotations
+
+import itertools
+from contextlib import suppress
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.sparse.linalg import LinearOperator, bicgstab, spilu, splu
+
+from markov.computing.costs import has_numba, loading
+from markov.computing.double_double import DoubleDouble, sum_error
+from markov.computing.progress import Counter
+from markov.time.passages.multigrid import multigrid_solver
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    from markov.time.passages.multigrid import Solver
+
+__all__ = ["Absorbing", "Refined"]
+
+UNIT = 2.0**-53
+LONG_UNIT = float(np.finfo(np.longdouble).eps)
+FACTORED = 3_000  # states up to which a factorization is quick on any graph
+FACTORED_TREE = 30_000  # and on one that is nearly a tree, or before Numba is loaded
+TREE = 2.2  # transitions per state of such a graph
+FACTORED_TOO = 300_000  # and up to which it is quicker than iterations with an incomplete one
+MAX_ITERATIONS = 2_000
+REFINEMENTS = 10
+ENOUGH = 8.0 * UNIT  # of an entry: what is left is rounded, so that some two cannot be had
+MANY_ENOUGH = 1e-10  # of an entry, for more states than are factored
+GAIN = 1e-11  # of a residual, at most, by iterations in double precision
+WEIGHTS_GAIN = 0.1
+TINY = float(np.finfo(float).tiny)
+
+
+class _Right:
+    """A right-hand side as a sum of two float64, and how far each entry may be off."""
+
+    def __init__(self, given: NDArray[Any], terms: int) -> None:
+        self.high = given.astype(np.float64)
+        self.low = (given - self.high).astype(np.float64)
+        wide = given.dtype == np.longdouble
+        self.error = (LONG_UNIT * terms if wide else 0.0) * np.abs(self.high)
+
+
+class Refined(NamedTuple):
+    """A solution x = high + low of A x = b, with w > 0 and 0 < drift <= A w.
+
+    Attributes
+    ----------
+    high, low, w, drift
+        Shape (m,) each.
+    scaled
+        No entry of the residual b - A x exceeds ``scaled drift``, no error of x ``scaled w``.
+    """
+
+    high: NDArray[np.float64]
+    low: NDArray[np.float64]
+    w: NDArray[np.float64]
+    drift: NDArray[np.float64]
+    scaled: float
+
+    @property
+    def error(self) -> NDArray[np.float64]:
+        """Bound on the error of each entry of ``high`` alone, shape (m,); inf where none was found."""
+        with np.errstate(all="ignore"):
+            error = np.abs(self.low) + self.w * self.scaled + TINY
+        return np.where(np.isfinite(error) & np.isfinite(self.high), error, np.inf)
+
+
+class Absorbing:
+    """States that a chain leaves for good, and equations A x = b among them.
+
+    Parameters
+    ----------
+    Q
+        Generator of the whole chain, shape (n, n); its off-diagonals are taken as exact.
+    inside
+        The states of which the equations are, shape (n,): each must lead out of them.
+    """
+
+    def __init__(self, Q: sp.csr_matrix, inside: NDArray[np.bool_]) -> None:
+        self.states = np.flatnonzero(inside)
+        self.inside = inside
+        rows = sp.csr_matrix(Q[self.states])
+        owner = np.repeat(np.arange(len(self.states)), np.diff(rows.indptr))
+        off = rows.indices != self.states[owner]
+        self._rows, self._columns = owner[off], rows.indices[off]
+        self._rates = rows.data[off]
+        place = np.cumsum(inside) - 1
+        within = inside[self._columns]
+        pairs = self._rows[within], place[self._columns[within]]
+        size = len(self.states), len(self.states)
+        self.F = sp.csr_matrix((self._rates[within], pairs), shape=size)
+        self.exit_rates = _summed(
+            self._rows, self._rates.astype(np.longdouble), len(self.states)
+        ).astype(np.float64)
+        self.A = sp.csr_matrix(sp.diags(self.exit_rates) - self.F)
+
+    @cached_property
+    def _exact(self) -> DoubleDouble:
+        """Products with A in double-double: states inside, then those outside that they lead to."""
+        m, within = len(self.states), self.inside[self._columns]
+        outside, place = np.unique(self._columns[~within], return_inverse=True)
+        columns = np.empty_like(self._columns)
+        columns[within] = np.cumsum(self.inside)[self._columns[within]] - 1
+        columns[~within] = m + place
+        beyond = np.arange(m, m + len(outside))  # any transition out of them: it is not looked at
+        rows = np.concatenate([self._rows, beyond])
+        columns = np.concatenate([columns, np.zeros(len(outside), dtype=columns.dtype)])
+        rates = np.concatenate([self._rates, np.ones(len(outside))])
+        size = m + len(outside)
+        return DoubleDouble(sp.csr_matrix((rates, (rows, columns)), shape=(size, size)))
+
+    def rates_into(self, target: NDArray[np.bool_]) -> NDArray[np.longdouble]:
+        """Return the rates from each state inside to a set outside, shape (m,)."""
+        into = target[self._columns]
+        rates = self._rates[into].astype(np.longdouble)
+        return _summed(self._rows[into], rates, len(self.states))
+
+    def solve(
+        self, right: NDArray[np.float64] | NDArray[np.longdouble]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return x with A x = right, and a bound on the error of each entry, shape (m,) each.
+
+        The bound is inf where none was found.
+        """
+        found = self.refined(right)
+        return found.high, found.error
+
+    def refined(
+        self,
+        right: NDArray[np.float64] | NDArray[np.longdouble],
+        allowed: NDArray[np.float64] | float = 0.0,
+    ) -> Refined:
+        """Return x with A x = right as a sum of two vectors, with what bounds its error.
+
+        Entries in extended precision may be off by their rounding; others are taken as exact.
+        Refinement stops where each entry is proved to what is ``allowed``, shape (m,), or to rounding, or
+        to 1e-10 of itself where there are many states.
+        """
+        if not len(right):
+            return Refined(np.zeros(0), np.zeros(0), np.zeros(0), np.zeros(0), 0.0)
+        enough = MANY_ENOUGH if self._many else ENOUGH
+        with np.errstate(all="ignore"):
+            b = _Right(right, self._most)
+            run, w, drift = self._solver
+            size = float(np.max(np.abs(b.high) / drift))
+            least = 0.5 * float(np.min(allowed / w)) / size if size > 0.0 else 0.0
+            x = run(b.high, max(GAIN, 0.1 * enough, least))
+            extra, best = np.zeros_like(x), np.inf
+            found = Refined(x, extra, w, drift, np.inf)
+            for _ in range(REFINEMENTS + 1):
+                rest, rounding = self._residual(b, x, extra)
+                scaled = float(np.max((np.abs(rest) + rounding) / drift)) * (1.0 + 8.0 * UNIT)
+                wanted = np.maximum(enough * np.abs(x), allowed)
+                missing = float(np.min(wanted / (w * scaled)))  # 1 or more: nothing
+                if scaled < best:
+                    found = Refined(x, extra, w, drift, scaled)
+                if missing >= 1.0 or not scaled < 0.5 * best:
+                    break
+                best = scaled
+                extra = extra + run(rest, max(GAIN, 0.1 * missing))
+                whole = x + extra
+                extra, x = extra + (x - whole), whole
+        return found
+
+    def net_flow(self, v: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return -v A, and a bound on the rounding error of each entry, shape (m,) each."""
+        product = self._exact.net_flow(np.append(v, np.zeros(self._exact.Q.shape[0] - len(v))))
+        return product.value[: len(v)], product.error[: len(v)]
+
+    def _residual(
+        self, b: _Right, x: NDArray[np.float64], extra: NDArray[np.float64]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return b - A (x + extra), and a bound on the rounding error of that."""
+        m, beyond = len(x), np.zeros(self._exact.Q.shape[0] - len(x))
+        product = self._exact.drift(np.append(x, beyond), np.append(extra, beyond))
+        change = product.value[:m]
+        total = change + b.high
+        rest = total + (sum_error(change, b.high) + b.low)
+        return rest, product.error[:m] + b.error + 4.0 * UNIT * (np.abs(rest) + np.abs(b.low))
+
+    @cached_property
+    def _most(self) -> int:
+        """Most transitions out of a state: terms of a sum of exit rates."""
+        return int(np.bincount(self._rows, minlength=1).max())
+
+    @cached_property
+    def _many(self) -> bool:
+        """Whether there are more states than are best factored."""
+        count = len(self.states)
+        tree = self.F.nnz <= TREE * count
+        return count > (FACTORED_TREE if tree or loading() > 0.0 else FACTORED)
+
+    @cached_property
+    def _solver(self) -> tuple[Solver, NDArray[np.float64], NDArray[np.float64]]:
+        """Return a solver, w > 0, and a lower bound > 0 on A w; inf and 1 where none is found.
+
+        The first solver that finds such weights, or else the first that there is.
+        """
+        costs = 1.0 + self.exit_rates / max(float(self.exit_rates.mean()), TINY)
+        first: Solver | None = None
+        for solver in self._solvers(costs):
+            w = solver(costs, WEIGHTS_GAIN)
+            rest, rounding = self._residual(_Right(costs, 0), w, np.zeros_like(w))
+            drift = costs - rest - rounding - 4.0 * UNIT * costs
+            if np.all(np.isfinite(w)) and w.min() > 0.0 and drift.min() > 0.0:
+                return solver, w, drift
+            first = first or solver
+        none = first or (lambda b, _: np.full_like(b, np.nan))
+        return none, np.full_like(costs, np.inf), np.ones_like(costs)
+
+    def _solvers(self, costs: NDArray[np.float64]) -> Iterator[Solver]:
+        """Yield solvers, the one that is likely to be fastest first.
+
+        What a factorization that there is does not solve is singular to rounding: nothing comes after it.
+        """
+        if self._many and has_numba():
+            leaving = self.rates_into(~self.inside).astype(np.float64)
+            if cycles := multigrid_solver(self.A, leaving, costs):
+                yield cycles
+        too_many = len(self.states) > FACTORED_TOO
+        for make in (self._iterative, self._factored)[:: 1 if too_many else -1]:
+            with suppress(RuntimeError, MemoryError):  # singular to rounding, or too large
+                yield make()
+                return
+
+    def _factored(self) -> Solver:
+        lu = splu(sp.csc_matrix(self.A), diag_pivot_thresh=0.0, options={"SymmetricMode": True})
+        return lambda b, _: np.asarray(lu.solve(b))
+
+    def _iterative(self) -> Solver:
+        matrix = sp.csc_matrix(self.A)
+        ilu = spilu(matrix, drop_tol=1e-3, fill_factor=6.0, diag_pivot_thresh=0.0)
+        preconditioner = LinearOperator(self.A.shape, ilu.solve)
+
+        def solve(b: NDArray[np.float64], gain: float) -> NDArray[np.float64]:
+            numbers = itertools.count(1)
+            with Counter("iterations") as counter:
+                x, _ = bicgstab(
+                    self.A,
+                    b,
+                    rtol=gain,
+                    maxiter=MAX_ITERATIONS,
+                    M=preconditioner,
+                    callback=lambda _: counter.show(next(numbers)),
+                )
+            return np.asarray(x)
+
+        return solve
+
+
+def _summed(
+    rows: NDArray[np.int64], values: NDArray[np.longdouble], n: int
+) -> NDArray[np.longdouble]:
+    """Return the sums of values by their rows, which ascend, in extended precision, shape (n,)."""
+    found = np.zeros(n, dtype=np.longdouble)
+    if len(rows):
+        starts = np.flatnonzero(np.append(True, rows[1:] != rows[:-1]))
+        found[rows[starts]] = np.add.reduceat(values, starts)
+    return found

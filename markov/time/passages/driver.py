@@ -1,0 +1,89 @@
+"""From a model and a set of states to the time until it is entered."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from hopflow.kernels.stopwatch import Stopwatch
+from hopflow.status import OnFailure, Status, deliver
+from markov.selections import as_chain, distribution, selected
+from markov.time.passages.moments import Moments
+from markov.time.passages.results import Passage
+
+__all__ = ["passage"]
+
+USEFUL = 1e-6  # relative error of a mean that counts as known
+
+
+def passage(model: Any, to: Any, *, start: Any = None, on_failure: OnFailure = "raise") -> Passage:
+    """Return the time until a chain first enters a set of states.
+
+    Parameters
+    ----------
+    model
+        A `ChainModel`, a `MarkovChain`, what `explore` found, a model read from a file, or a
+        generator matrix.
+    to
+        The set: a function of a state that returns whether it is in the set, as Python reads conditions;
+        a state; a list of states; the name of a label of the model; or truth values of shape (states,).
+    start
+        The state at time 0; a function or label that selects one state; or a distribution of shape
+        (states,); None: the start of the model.
+    on_failure
+        ``"raise"`` or ``"return"``: what to do with a result whose bounds are infinite, or above a
+        millionth of the mean.
+
+    Returns
+    -------
+    Passage
+        Probability, mean and variance, with ``quantile``, ``distribution`` and ``reward``.
+
+    Raises
+    ------
+    ValueError
+        For bad input.
+    ConvergenceError
+        Carrying the partial result.
+
+    Notes
+    -----
+    Up to 3,000 states by one sparse factorization, to rounding, and up to 30,000 where the graph is nearly a
+    tree or Numba is not loaded; beyond by multigrid, until the error of each mean is proved below 1e-10 of
+    it, and that of a variance to what such means allow. The bounds rest on the maximum principle (M-matrices)
+    and are evaluated in double-double.
+
+    Examples
+    --------
+    Two machines fail at 0.1/h each and one is repaired at 1/h; the first moment that both are down:
+
+    >>> from markov import explore, passage
+    >>> def rules(s, q):
+    ...     if s.up > 0:
+    ...         yield s._replace(up=s.up - 1), 0.1 * s.up
+    ...     if s.up < 2:
+    ...         yield s._replace(up=s.up + 1), 1.0
+    >>> found = passage(explore(rules, start={"up": 2}), to=lambda s: s.up == 0)
+    >>> round(found.mean, 6)  # (3 * 0.1 + 1) / (2 * 0.1**2)
+    65.0
+    """
+    watch = Stopwatch()
+    chain = as_chain(model)
+    target = selected(chain, to, "to")
+    first = distribution(chain, start)
+    moments = Moments(chain.Q, target)
+    found = moments.from_start(first)
+    good = found["probability_error"] <= USEFUL and (
+        math.isinf(found["mean"]) or found["mean_error"] <= USEFUL * found["mean"]
+    )
+    result = Passage(
+        chain=chain,
+        target=target,
+        start=first,
+        moments=moments,
+        status=Status.CONVERGED if good else Status.INACCURATE,
+        seconds=watch.seconds(),
+        **found,
+    )
+    deliver(result, on_failure)
+    return result

@@ -1,0 +1,209 @@
+"""The distribution in which a chain stays as long as it is not absorbed, and the rate at which it is.
+
+With A = -Q on the states that are not absorbing, v A = alpha v: the left Perron vector of an M-matrix
+(J. N. Darroch, E. Seneta, On quasi-stationary distributions in absorbing continuous-time finite Markov
+chains, Journal of Applied Probability 4, 1967). For any v > 0 alpha lies between the least and the
+largest (v A)(x) / v(x) (L. Collatz, H. Wielandt). Shifts by that least ratio keep A an M-matrix, the
+iterates positive, and converge quadratically (T. Noda, Numerische Mathematik 17, 1971).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.sparse.csgraph import connected_components
+from scipy.sparse.linalg import splu
+
+from hopflow.kernels.stopwatch import Stopwatch
+from hopflow.results import Result, figure
+from hopflow.status import OnFailure, Status, deliver
+from markov.proofs.bounded import Bounded
+from markov.selections import as_chain, selected
+from markov.time.passages.absorbing import Absorbing
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from markov.chains import MarkovChain
+
+    Vector = NDArray[np.float64]
+
+__all__ = ["QuasiStationary", "quasi_stationary"]
+
+MAX_STEPS = 60
+USEFUL = 1e-6  # relative width of the interval for the rate that counts as known
+
+
+@dataclass(frozen=True, repr=False, eq=False, kw_only=True)
+class QuasiStationary(Result):
+    """The quasi-stationary distribution of a chain.
+
+    Attributes
+    ----------
+    chain
+        The `MarkovChain`.
+    pi
+        Shape (states,): the limit of P(X(t) = x | not absorbed until t); zero in absorbing states.
+    decay_rate
+        alpha in 1/s, with an interval that holds it: from pi the time to absorption is exponential with
+        the mean 1 / alpha.
+    status
+        CONVERGED; INACCURATE where the interval is wider than a millionth of alpha.
+    steps
+        Factorizations.
+    seconds
+        Wall-clock time, in s.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from markov import quasi_stationary
+    >>> found = quasi_stationary(np.array([[-1.0, 1.0, 0.0], [1.0, -2.0, 1.0], [0.0, 0.0, 0.0]]))
+    >>> round(found.decay_rate.value, 10)  # (3 - sqrt 5) / 2
+    0.3819660113
+    """
+
+    chain: MarkovChain
+    pi: Vector
+    decay_rate: Bounded
+    status: Status
+    steps: int
+    seconds: float
+
+    @property
+    def mean_time(self) -> float:
+        """Mean time to absorption from pi, in s."""
+        return 1.0 / self.decay_rate.value
+
+    def summary(self) -> dict[str, object]:
+        """Return status, chain, rate with its bound, and the cost."""
+        model = self.chain.model
+        return {
+            "status": self.status,
+            "chain": self.chain.how if model is None else repr(model),
+            "states": f"{self.chain.size}, {int((self.pi > 0.0).sum())} of them not absorbing",
+            "decay rate": f"{self.decay_rate.value:.10g} +- {self.decay_rate.error:.1e}",
+            "mean time": f"{self.mean_time:.10g}",
+            "factorizations": self.steps,
+            "time": f"{self.seconds:.3f} s",
+        }
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw the probabilities over the numbers of the states."""
+        if ax is None:
+            _, ax = figure()
+        ax.plot(self.pi, drawstyle="steps-mid")
+        ax.set(xlabel="state", ylabel="probability", ylim=(0.0, None))
+        return ax
+
+
+def quasi_stationary(
+    model: Any, to: Any = None, *, on_failure: OnFailure = "raise"
+) -> QuasiStationary:
+    """Return the quasi-stationary distribution of a chain that is absorbed in the end.
+
+    Parameters
+    ----------
+    model
+        A `ChainModel`, a `MarkovChain`, what `explore` found, a model read from a file, or a
+        generator matrix.
+    to
+        The states that end it, as for `passage`; None: those of all closed classes.
+    on_failure
+        ``"raise"`` or ``"return"``.
+
+    Raises
+    ------
+    ValueError
+        For bad input; when no state is left, or those left do not all lead to each other: the limit
+        depends on the start then.
+    ConvergenceError
+        Carrying the partial result.
+
+    Examples
+    --------
+    A queue that has never been empty: the busy period's tail.
+
+    >>> from markov import MM1K, quasi_stationary
+    >>> found = quasi_stationary(MM1K(capacity=20), to=(0,))
+    >>> found.decay_rate.error < 1e-9 * found.decay_rate.value, float(found.pi[0])
+    (True, 0.0)
+    """
+    watch = Stopwatch()
+    chain = as_chain(model)
+    inside = _not_absorbing(chain, to)
+    system = Absorbing(chain.Q, inside)
+    count, _ = connected_components(system.F, directed=True, connection="strong")
+    if count > 1:
+        said = f"{count} classes that do not all lead to each other: must be one"
+        raise ValueError(f"the {len(system.states)} states that are not absorbing are {said}")
+    v, interval, steps = _perron(system)
+    middle = 0.5 * (interval[0] + interval[1])
+    pi = np.zeros(chain.size)
+    pi[inside] = v
+    width = interval[1] - interval[0]
+    good = math.isfinite(width) and interval[0] > 0.0 and width <= USEFUL * middle
+    result = QuasiStationary(
+        chain=chain,
+        pi=pi,
+        decay_rate=Bounded(middle, *interval),
+        status=Status.CONVERGED if good else Status.INACCURATE,
+        steps=steps,
+        seconds=watch.seconds(),
+    )
+    deliver(result, on_failure)
+    return result
+
+
+def _not_absorbing(chain: MarkovChain, to: Any) -> NDArray[np.bool_]:
+    if to is not None:
+        inside = ~selected(chain, to, "to")
+        if not inside.any():
+            raise ValueError(f"to = {to!r}: no state is left")
+        return inside
+    inside = np.ones(chain.size, dtype=bool)
+    for states in chain.closed_classes:
+        inside[states] = False
+    if not inside.any():
+        raise ValueError("model: no state is left for good; say in to= which states end it")
+    return inside
+
+
+def _perron(system: Absorbing) -> tuple[Vector, tuple[float, float], int]:
+    """Return the left Perron vector, an interval for its eigenvalue, and the factorizations."""
+    m = len(system.states)
+    v, best, found, steps = np.full(m, 1.0 / m), math.inf, (0.0, math.inf), 0
+    kept, transposed, identity = v, sp.csc_matrix(system.A.T), sp.identity(m, format="csc")
+    for _ in range(MAX_STEPS):
+        low, high = _ratios(system, v)
+        if high - low < best:
+            best, found, kept = high - low, (low, high), v
+        elif steps > 2:  # rounding is reached
+            break
+        if best <= 4.0 * np.finfo(float).eps * abs(high):
+            break
+        shift = max(low, 0.0) * (1.0 - 1e-15)
+        try:
+            lu = splu(sp.csc_matrix(transposed - shift * identity), diag_pivot_thresh=0.0)
+            v = lu.solve(v)
+        except RuntimeError:  # the shift is the eigenvalue to rounding
+            break
+        steps += 1
+        v = np.abs(v)
+        if not np.isfinite(v).all() or not v.min() > 0.0:
+            break
+        v = v / v.sum()
+    return kept, found, steps
+
+
+def _ratios(system: Absorbing, v: Vector) -> tuple[float, float]:
+    """Return the least and the largest (v A)(x) / v(x), rounded outwards."""
+    flow, error = system.net_flow(v)
+    up = 1.0 + 4.0 * float(np.finfo(float).eps)
+    low = float(((-flow - error) / v).min())
+    high = float(((-flow + error) / v).max())
+    return float(low / up if low > 0.0 else low * up), float(high * up if high > 0.0 else high / up)

@@ -1,0 +1,283 @@
+"""Discrete-time Markov chains: probabilities of steps in place of rates.
+
+The chain with generator P - I jumps at rate one as the discrete chain steps (staying included): their
+stationary distributions, absorption probabilities and mean first-passage times are the same, and the
+variance of a number of steps is that of the passage time less its mean (the law of total variance: a
+time of N steps is a sum of N exponential times of mean one). So every bound of `stationary` and `passage`
+serves here too. J. G. Kemeny, J. L. Snell, Finite Markov Chains, 1960.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Hashable, Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from hopflow.checks import number, whole
+from markov.chains import ROW_SUM_TOLERANCE, MarkovChain
+from markov.driver import stationary
+from markov.proofs.bounded import Bounded
+from markov.selections import distribution, selected
+from markov.time.passages import passage
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    from markov.results import Stationary
+
+    Vector = NDArray[np.float64]
+
+__all__ = ["DiscreteChain", "Steps"]
+
+UNIT = 2.0**-53
+MOST_STATES = 1_000_000
+
+
+@dataclass(frozen=True, eq=False)
+class Steps:
+    """The number of steps N until a set of states is entered; zero in the set itself.
+
+    Attributes
+    ----------
+    probability
+        Of ever entering the set, `Bounded`.
+    mean, variance
+        E[N] and Var[N], `Bounded`; infinite where the set may never be entered.
+
+    Examples
+    --------
+    >>> from markov import DiscreteChain
+    >>> found = DiscreteChain([[0.5, 0.5], [0.0, 1.0]]).passage(to=1, start=0)
+    >>> found.mean.value, round(found.variance.value, 12), found.survival([0, 1, 2]).tolist()
+    (2.0, 2.0, [1.0, 0.5, 0.25])
+    """
+
+    probability: Bounded
+    mean: Bounded
+    variance: Bounded
+    _inside: sp.csr_matrix
+    _start: Vector
+
+    def survival(self, steps: ArrayLike) -> Vector:
+        """Return P(N > n), for whole numbers n >= 0 that ascend, shape (steps,).
+
+        Rounding errors are at most (m + 2) n 2^-53, with at most m transitions into a state.
+        """
+        return np.array([float(v.sum()) for v in _powers(self._inside, self._start, steps)])
+
+
+class DiscreteChain:
+    """A finite Markov chain in discrete time.
+
+    Parameters
+    ----------
+    P
+        Probabilities of steps, shape (n, n), dense or any SciPy sparse format: rows that sum to one.
+    states
+        Names of the states, n different ones; None: their numbers.
+
+    Raises
+    ------
+    ValueError
+        Naming the first bad entry or row and what is allowed.
+
+    Examples
+    --------
+    Weather in three kinds of days:
+
+    >>> from markov import DiscreteChain
+    >>> weather = DiscreteChain(
+    ...     [[0.7, 0.2, 0.1], [0.3, 0.4, 0.3], [0.2, 0.4, 0.4]], states=["sun", "clouds", "rain"]
+    ... )
+    >>> weather.stationary().pi.round(4).tolist()
+    [0.4615, 0.3077, 0.2308]
+    >>> round(weather.passage(to="rain", start="sun").mean.value, 9)
+    6.666666667
+    """
+
+    def __init__(self, P: Any, states: Any = None) -> None:
+        self.P = _checked(P)
+        self._chain = MarkovChain(_generator(self.P), states=states)
+
+    @classmethod
+    def of_rules(cls, rules: Callable[[Any], Iterable[tuple[Any, float]]], start: Any) -> Any:
+        """Return the chain of the states that a start leads to, in the order of their discovery.
+
+        Parameters
+        ----------
+        rules
+            A function of a state that yields pairs (next state, probability), staying included;
+            probabilities of the same state are added up.
+        start
+            A state: any value that can be hashed.
+
+        Raises
+        ------
+        ValueError
+            Where the probabilities of a state do not sum to one, naming it; beyond a million states.
+
+        Examples
+        --------
+        >>> from markov import DiscreteChain
+        >>> def gambler(n):
+        ...     return [(n, 1.0)] if n in (0, 4) else [(n + 1, 0.4), (n - 1, 0.6)]
+        >>> game = DiscreteChain.of_rules(gambler, start=2)
+        >>> round(game.passage(to=4, start=2).probability.value, 9)  # 1 / (1 + 1.5^2)
+        0.307692308
+        """
+        numbers: dict[Hashable, int] = {start: 0}
+        rows: list[int] = []
+        columns: list[int] = []
+        values: list[float] = []
+        order = [start]
+        for here in order:
+            pairs = [(target, float(p)) for target, p in rules(here)]
+            total = math.fsum(p for _, p in pairs)
+            if not abs(total - 1.0) <= ROW_SUM_TOLERANCE or any(p < 0.0 for _, p in pairs):
+                said = "must be >= 0 and sum to 1; what stays must be among them"
+                raise ValueError(f"state {here!r}: probabilities sum to {total:g}: {said}")
+            for target, p in pairs:
+                if p > 0.0:
+                    if target not in numbers:
+                        if len(order) >= MOST_STATES:
+                            raise ValueError(f"rules: more than {MOST_STATES} states are reached")
+                        numbers[target] = len(order)
+                        order.append(target)
+                    rows.append(numbers[here])
+                    columns.append(numbers[target])
+                    values.append(p)
+        shape = len(order), len(order)
+        return cls(sp.csr_matrix((values, (rows, columns)), shape=shape), states=order)
+
+    @property
+    def size(self) -> int:
+        """Number of states."""
+        return self._chain.size
+
+    @property
+    def states(self) -> Any:
+        """Names of the states, or their numbers."""
+        return self._chain.states
+
+    @cached_property
+    def periods(self) -> list[int]:
+        """Period of each recurrent class; 1 is aperiodic."""
+        stays = self.P.diagonal() > 0.0
+        found = zip(self._chain.recurrent_classes, self._chain.periods, strict=True)
+        return [1 if stays[states].any() else jumps for states, jumps in found]
+
+    def stationary(self, **how: Any) -> Stationary:
+        """Return the fractions of steps spent in each state in the long run; see `markov.stationary`.
+
+        Of a periodic chain they are means over a period: the distribution after n steps does not
+        converge.
+        """
+        return stationary(self._chain, **how)
+
+    def after(self, steps: ArrayLike, start: Any) -> Vector:
+        """Return the distribution after some steps, shape (steps, states).
+
+        Parameters
+        ----------
+        steps
+            Whole numbers >= 0 that ascend, or one.
+        start
+            A state, or a distribution of shape (states,).
+
+        Notes
+        -----
+        Rounding errors, in total variation, are at most (m + 2) n 2^-53 after n steps, with at most m
+        transitions into a state.
+        """
+        return np.array(list(_powers(self.P, distribution(self._chain, start), steps)))
+
+    def passage(self, to: Any, start: Any) -> Steps:
+        """Return the number of steps until a set of states is entered.
+
+        Parameters
+        ----------
+        to
+            A state, a list of states, or truth values of shape (states,).
+        start
+            A state, or a distribution of shape (states,).
+
+        Raises
+        ------
+        ValueError
+            For states that there are not.
+        ConvergenceError
+            Where a bound is useless.
+        """
+        target = selected(self._chain, to, "to")
+        found = passage(self._chain, target, start=start)
+        outside = sp.diags((~target).astype(float))
+        probability = _bounded(found.probability, found.probability_error, 1.0)
+        mean = _bounded(found.mean, found.mean_error)
+        spread = found.variance - found.mean if math.isfinite(found.mean) else math.inf
+        variance = _bounded(spread, found.variance_error + found.mean_error)
+        first = distribution(self._chain, start)
+        inside = sp.csr_matrix(outside @ self.P @ outside)
+        return Steps(probability, mean, variance, inside, first * ~target)
+
+    def __repr__(self) -> str:
+        return f"DiscreteChain: {self.size} states, {self.P.nnz} transitions"
+
+
+def _powers(P: sp.csr_matrix, vector: Vector, steps: ArrayLike) -> Iterable[Vector]:
+    wanted = np.atleast_1d(np.asarray(steps))
+    if wanted.ndim != 1 or not len(wanted) or (np.diff(wanted) < 0).any():
+        raise ValueError(f"steps = {steps!r}: must be ascending whole numbers, at least one")
+    counts = [whole("steps", n, 0, 10**9) for n in wanted.tolist()]
+    transposed, done = sp.csr_matrix(P.T), 0
+    for n in counts:
+        for _ in range(n - done):
+            vector = transposed @ vector
+        done = n
+        yield vector
+
+
+def _bounded(value: float, error: float, most: float = math.inf) -> Bounded:
+    if not math.isfinite(value):
+        return Bounded(value, value, value)
+    wide = error + 2.0 * UNIT * abs(value)
+    return Bounded(value, max(value - wide, 0.0), min(value + wide, most))
+
+
+def _checked(P: Any) -> sp.csr_matrix:
+    given: Any = P if sp.issparse(P) else _dense(P)
+    matrix = sp.csr_matrix(given, dtype=np.float64, copy=True)
+    matrix.sum_duplicates()
+    if matrix.shape[0] != matrix.shape[1] or not matrix.shape[0]:
+        raise ValueError(f"P has shape {matrix.shape}: a square matrix is expected")
+    bad = ~((matrix.data >= 0.0) & (matrix.data <= 1.0 + ROW_SUM_TOLERANCE))
+    if bad.any():
+        k = int(np.flatnonzero(bad)[0])
+        row = int(np.searchsorted(matrix.indptr, k, side="right")) - 1
+        place = f"P[{row}, {matrix.indices[k]}] = {matrix.data[k]:g}"
+        raise ValueError(f"{place}: probabilities must be in 0 .. 1")
+    sums = np.asarray(matrix.sum(axis=1)).ravel()
+    if (np.abs(sums - 1.0) > ROW_SUM_TOLERANCE).any():
+        row = int(np.argmax(np.abs(sums - 1.0)))
+        raise ValueError(f"row {row} of P sums to {sums[row]:g}: must be 1")
+    matrix.eliminate_zeros()
+    return matrix
+
+
+def _dense(P: Any) -> Vector:
+    array = number("P", P)
+    if array.ndim != 2:
+        raise ValueError(f"P has shape {array.shape}: a square matrix is expected")
+    return array
+
+
+def _generator(P: sp.csr_matrix) -> sp.csr_matrix:
+    """Return P - I, with the diagonal that the other entries imply."""
+    off = P.tolil()
+    off.setdiag(0.0)
+    rates = off.tocsr()
+    return sp.csr_matrix(rates - sp.diags(np.asarray(rates.sum(axis=1)).ravel()))

@@ -1,0 +1,213 @@
+"""From a model and times to distributions: segments between the times, one after the other."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from hopflow.checks import ascending, one_number
+from hopflow.kernels.stopwatch import Stopwatch
+from hopflow.status import OnFailure, Status, deliver
+from markov.chains import MarkovChain
+from markov.driver import stationary
+from markov.selections import as_chain, distribution
+from markov.time.transients.rational import Resolvents, cheaper_order
+from markov.time.transients.results import Transient
+from markov.time.transients.timed_jumps import TimedJump, through
+from markov.time.transients.uniformization import Limit, Uniformized, check_horizon
+
+if TYPE_CHECKING:
+    import scipy.sparse as sp
+    from numpy.typing import ArrayLike, NDArray
+
+__all__ = ["limit_of", "transient"]
+
+TOLERANCE = 1e-12
+LONG = 5_000.0  # powers from which on the limit is worth finding
+LAYER, LONGER = 2_000.0, 4.0  # powers before the first attempt at a Krylov space, and their growth
+EARLY = 0.9  # of the powers of a time: fewer were enough
+LOOSEST = 1e-8  # bound that is taken, or the tolerance
+WORSE = 4.0  # than the rounding of uniformization: a bound that is still taken
+SHARE = 0.3  # of all powers, that such attempts may cost
+
+
+def transient(
+    model: Any,
+    times: ArrayLike,
+    *,
+    start: Any = None,
+    tolerance: float = TOLERANCE,
+    on_failure: OnFailure = "raise",
+) -> Transient:
+    """Return the distribution of a chain at some times, with a bound on its error.
+
+    Parameters
+    ----------
+    model
+        A `ChainModel`, a `MarkovChain`, what `explore` found, a model read from a file, or a
+        generator matrix. One with events at given times (`read_sbml`) goes through them.
+    times
+        In s (or the unit of the rates), >= 0, ascending, shape (times,); or one time.
+    start
+        The state at time 0, or a distribution of shape (states,); None: the start of the model.
+    tolerance
+        Of the total-variation distance at each time, for truncation; rounding comes on top, and
+        both are in the bound.
+    on_failure
+        ``"raise"`` or ``"return"``: what to do with a result whose bound is above 1000 tolerances
+        and above 1e-6, as with many millions of jumps.
+
+    Raises
+    ------
+    ValueError
+        For bad input.
+    ConvergenceError
+        Carrying the partial result.
+
+    Notes
+    -----
+    Uniformization, at a cost of about q times the last time products with the matrix, q being the
+    largest exit rate; fewer where the chain settles before. Over long times, where factors of the
+    matrix are predicted to be cheaper, only as long as fast changes last, then a rational Krylov space;
+    if its bound is not as small, uniformization alone.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from markov import transient
+    >>> found = transient(np.array([[-1.0, 1.0], [0.0, 0.0]]), [1.0, 2.0], start=0)
+    >>> found.pi[:, 0].round(6).tolist()  # e^-1, e^-2
+    [0.367879, 0.135335]
+    """
+    watch = Stopwatch()
+    moments = ascending("times", times)
+    tolerance = one_number("tolerance", tolerance, above=0.0, below=1.0)
+    timed: tuple[TimedJump, ...] = getattr(model, "timed_jumps", ())
+    chain = as_chain(model.chain_between_events if timed else model)
+    begins = distribution(chain, start)
+    jumps = Uniformized(chain.Q)
+    check_horizon("times", jumps, float(moments[-1]))
+
+    def solve(first: NDArray[np.float64], later: NDArray[np.float64]) -> _Found:
+        return _between(chain, jumps, first, later, tolerance / (len(timed) + 1))
+
+    found = through(timed, begins, moments, solve) if timed else solve(begins, moments)
+    pi, errors, steps, method = found
+    good = errors[-1] <= max(1000.0 * tolerance, 1e-6)
+    result = Transient(
+        chain=chain,
+        start=begins,
+        times=moments,
+        pi=pi,
+        error_bound=errors,
+        tolerance=tolerance,
+        status=Status.CONVERGED if good else Status.INACCURATE,
+        steps=steps,
+        method=method,
+        timed=bool(timed),
+        seconds=watch.seconds(),
+    )
+    deliver(result, on_failure)
+    return result
+
+
+def _between(
+    chain: MarkovChain,
+    jumps: Uniformized,
+    start: NDArray[np.float64],
+    moments: NDArray[np.float64],
+    tolerance: float,
+) -> _Found:
+    """Return the distributions at some times, as is cheaper."""
+    limit = limit_of(chain, start, jumps.rate * float(moments[-1]))
+    found = _by_resolvents(jumps, chain.Q, start, moments, tolerance, limit)
+    return _by_powers(jumps, start, moments, tolerance, limit) if found is None else found
+
+
+class _Found(NamedTuple):
+    pi: NDArray[np.float64]
+    errors: NDArray[np.float64]
+    steps: int
+    method: str
+
+
+def _by_powers(
+    jumps: Uniformized,
+    start: NDArray[np.float64],
+    moments: NDArray[np.float64],
+    tolerance: float,
+    limit: Limit | None,
+) -> _Found:
+    """Return the distributions at some times by uniformization from each to the next."""
+    pi, errors = np.empty((len(moments), len(start))), np.empty(len(moments))
+    vector, error, steps, before = start, 0.0, 0, 0.0
+    for k, moment in enumerate(moments.tolist()):
+        found = jumps.distribution(vector, moment - before, tolerance / len(moments), limit)
+        vector, error, steps = found.values, error + found.error, steps + found.steps
+        pi[k], errors[k], before = vector, error, moment
+    return _Found(pi, errors, steps, "uniformization")
+
+
+def _by_resolvents(
+    jumps: Uniformized,
+    Q: sp.csr_matrix,
+    start: NDArray[np.float64],
+    moments: NDArray[np.float64],
+    tolerance: float,
+    limit: Limit | None,
+) -> _Found | None:
+    """Return them by uniformization until a time, and a rational Krylov space from there on.
+
+    The time is longer and longer, until the bound is that of the tolerance, or near to what
+    rounding leaves of that of uniformization; None where it would be too long.
+    """
+    powers = jumps.rate * float(moments[-1])
+    order = cheaper_order(Q, powers)
+    if order is None:
+        return None
+    resolvents = Resolvents(Q, float(moments[-1]), order)
+    layer, before, error, steps, vector = LAYER / jumps.rate, 0.0, 0.0, 0, start
+    while jumps.rate * layer <= SHARE * powers:
+        part = jumps.distribution(vector, layer - before, 0.1 * tolerance, limit)
+        vector, error, steps = part.values, error + part.error, steps + part.steps
+        if part.steps < EARLY * jumps.rate * (layer - before):
+            return None  # settled: uniformization is as quick, and its bound is better
+        late = moments > layer
+        rounded = np.minimum(WORSE * jumps.rounding * jumps.rate * moments[late], LOOSEST)
+        allowed = np.maximum(tolerance, rounded) - error
+        found = resolvents.distributions(vector, moments[late] - layer, allowed)
+        if found is not None:
+            early = _by_powers(jumps, start, moments[~late], 0.1 * tolerance, limit)
+            pi = np.concatenate([early.pi.reshape(-1, len(start)), found.values])
+            errors = np.concatenate([early.errors, found.errors + error])
+            method = f"uniformization until {layer:.3g}, then a rational Krylov space"
+            return _Found(pi, errors, steps + early.steps + found.solves, method)
+        layer, before = LONGER * layer, layer
+    return None
+
+
+def limit_of(chain: MarkovChain, start: NDArray[np.float64], powers: float) -> Limit | None:
+    """Return the limit of a long horizon, if it is worthwhile and independent of random absorption.
+
+    That is where all states lead to one recurrent class, or the start is inside of recurrent classes.
+    """
+    if powers < LONG:
+        return None
+    classes = chain.closed_classes
+    shares = np.array([start[states].sum() for states in classes])
+    if len(classes) > 1 and shares.sum() < 1.0 - 1e-15:
+        return None
+    if len(classes) == 1:
+        shares = np.ones(1)
+    values, error = np.zeros(chain.size), 0.0
+    for states, share in zip(classes, shares.tolist(), strict=True):
+        if share > 0.0:
+            whole = len(states) == chain.size
+            part = chain if whole else MarkovChain(chain.Q[states][:, states])
+            answer = stationary(part, on_failure="return")
+            if not np.isfinite(answer.error_bound):
+                return None
+            values[states] += share * answer.pi
+            error += share * answer.error_bound
+    return Limit(values, error)

@@ -1,0 +1,248 @@
+"""Distributions and expectations at a time by uniformization, with a rigorous bound.
+
+With P = I + Q / q, v(t) = sum_k P(N = k) v P^k for a Poisson N with mean q t (A. Jensen, Markoff chains
+as an aid in the study of Markoff processes, Skandinavisk Aktuarietidskrift 36, 1953). All numbers are
+non-negative: nothing cancels. P contracts both the 1-norm of rows and the maximum norm of columns, so
+that errors add up and are never amplified. So does the change from one power to the next, and the
+distance to the limit: from either follows when the remaining powers need not be computed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import scipy.sparse as sp
+
+from markov.computing.progress import Counter
+from markov.time.transients.poisson import UNIT, poisson_weights
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["Evaluated", "Limit", "Uniformized"]
+
+FASTER = 1.02  # q over the largest exit rate: with 1, P may be periodic
+LOOK = 32  # powers between two looks at the change
+SHARE = 0.25  # of the tolerance, that stopping early may cost
+MOST_JUMPS = 1e11  # expected, beyond which the terms of the sum are too many
+
+
+@dataclass(frozen=True)
+class Evaluated:
+    """A vector at some time.
+
+    Attributes
+    ----------
+    values
+        Shape (n,).
+    error
+        Of a distribution: bound on its total-variation distance to the true one; of expectations:
+        bound on the largest absolute error.
+    steps
+        Products with P.
+    """
+
+    values: NDArray[np.float64]
+    error: float
+    steps: int
+
+
+@dataclass(frozen=True)
+class Limit:
+    """Limit of the powers, shape (n,), with a bound on its error in the same norm."""
+
+    values: NDArray[np.float64]
+    error: float
+
+
+@dataclass(frozen=True)
+class _Weights:
+    """Weights of the powers 0 .. right: the same for all before ``left``, then one by one."""
+
+    before: float
+    left: int
+    after: NDArray[np.float64]
+
+    @property
+    def right(self) -> int:
+        return self.left + len(self.after) - 1
+
+    def rests(self) -> NDArray[np.float64]:
+        """Return the sums of the weights from each of left .. right on, and zero."""
+        return np.append(np.cumsum(self.after[::-1])[::-1], 0.0)
+
+
+class Uniformized:
+    """A generator as a jump chain at a constant rate.
+
+    Parameters
+    ----------
+    Q
+        Generator, shape (n, n), rates in 1/s; its off-diagonals are taken as exact.
+    """
+
+    def __init__(self, Q: sp.csr_matrix) -> None:
+        exit_rates = -np.asarray(Q.diagonal())
+        self.rate = FASTER * float(exit_rates.max(initial=0.0))
+        self.P = _jump_matrix(Q, self.rate)
+        entries = int(np.diff(self.P.indptr).max(initial=1))
+        columns = int(np.bincount(self.P.indices, minlength=1).max(initial=1))
+        # a sum of m products of rounded entries, in the 1-norm and in the maximum norm
+        self.rounding = (max(entries, columns) + 4) * UNIT
+        self._transposed: sp.csr_matrix | None = None
+
+    def forward(self) -> _Powers:
+        """Return the powers of P applied to a distribution from the right: v P^k."""
+        if self._transposed is None:
+            self._transposed = sp.csr_matrix(self.P.T)
+        return _Powers(self._transposed, _half_sum, self.rounding)
+
+    def backward(self) -> _Powers:
+        """Return the powers of P applied to expectations: P^k f."""
+        return _Powers(self.P, _largest, self.rounding)
+
+    def distribution(
+        self, start: NDArray[np.float64], time: float, tolerance: float, limit: Limit | None = None
+    ) -> Evaluated:
+        """Return the distribution at a time in s, shape (n,), from one at 0."""
+        return self._at(self.forward(), start, time, tolerance, limit)
+
+    def expectation(self, values: NDArray[np.float64], time: float, tolerance: float) -> Evaluated:
+        """Return E[f(X(t)) | X(0) = x] for all x, shape (n,), for f of shape (n,)."""
+        return self._at(self.backward(), values, time, tolerance, None)
+
+    def occupancy(
+        self, start: NDArray[np.float64], time: float, tolerance: float, limit: Limit | None = None
+    ) -> Evaluated:
+        """Return the mean time in s spent in each state until a time, shape (n,).
+
+        ``error`` is half the 1-norm of the error, in s.
+        """
+        return self._until(self.forward(), start, time, tolerance, limit)
+
+    def accumulated(self, rewards: NDArray[np.float64], time: float, tolerance: float) -> Evaluated:
+        """Return E[integral of r(X(s)) over 0 <= s <= t | X(0) = x] for all x, shape (n,)."""
+        return self._until(self.backward(), rewards, time, tolerance, None)
+
+    def _at(
+        self,
+        powers: _Powers,
+        vector: NDArray[np.float64],
+        time: float,
+        tolerance: float,
+        limit: Limit | None,
+    ) -> Evaluated:
+        size = powers.norm(vector)
+        weights = poisson_weights(self.rate * time, tolerance / 2)
+        kept = _Weights(0.0, weights.left, weights.weights)
+        found, steps, wrong = powers.summed(vector, kept, SHARE * tolerance * size, limit)
+        return Evaluated(found, wrong + size * weights.error, steps)
+
+    def _until(
+        self,
+        powers: _Powers,
+        vector: NDArray[np.float64],
+        time: float,
+        tolerance: float,
+        limit: Limit | None,
+    ) -> Evaluated:
+        """Sum P(N > k) / q over k: the weights integrated over time."""
+        size = powers.norm(vector)
+        if self.rate == 0.0:
+            return Evaluated(vector * time, size * time * UNIT, 0)
+        weights = poisson_weights(self.rate * time, tolerance / 4)
+        survival = weights.survival() / self.rate
+        kept = _Weights(1.0 / self.rate, weights.left, survival)
+        total = weights.left / self.rate + float(survival.sum())
+        # each P(N > k) up to the right end is off by weights.error, and all together are q t
+        cut = 2.0 * weights.error * (weights.right + 2) / self.rate + abs(total - time)
+        found, steps, wrong = powers.summed(vector, kept, SHARE * tolerance * size * time, limit)
+        return Evaluated(found, wrong + size * cut, steps)
+
+
+@dataclass(frozen=True)
+class _Powers:
+    """Powers of a matrix that contracts a norm, applied to a vector.
+
+    Attributes
+    ----------
+    matrix
+        Shape (n, n), non-negative.
+    norm
+        In which no power is longer than the vector.
+    rounding
+        Relative error of one product in this norm.
+    """
+
+    matrix: sp.csr_matrix
+    norm: Callable[[NDArray[np.float64]], float]
+    rounding: float
+
+    def summed(
+        self,
+        vector: NDArray[np.float64],
+        weights: _Weights,
+        allowed: float,
+        limit: Limit | None,
+    ) -> tuple[NDArray[np.float64], int, float]:
+        """Return sum_k weights[k] M^k vector, the number of products, and a bound on the error.
+
+        The bound covers rounding, and stopping before the last power for at most ``allowed``.
+        """
+        size, rests = self.norm(vector), weights.rests()
+        total, left, right = np.zeros_like(vector), weights.left, weights.right
+        whole = weights.before * left + float(rests[0])
+        with Counter("powers of the jump matrix") as bar:
+            for k in range(right + 1):
+                weight = weights.before if k < left else float(weights.after[k - left])
+                if weight > 0.0:
+                    total += weight * vector
+                if k == right:
+                    break
+                after = self.matrix @ vector
+                if k % LOOK == LOOK - 1:
+                    bar.show(k)
+                    rest = float(rests[max(k + 1 - left, 0)])
+                    rest += weights.before * max(left - k - 1, 0)
+                    rounded = size * whole * (k + 2) * self.rounding
+                    change = self.norm(after - vector) * (right - k) * rest
+                    if change <= allowed:
+                        return total + rest * after, k + 1, change + rounded
+                    if limit is not None:
+                        away = self.norm(after - limit.values) * rest
+                        if away <= allowed:  # and no power from here on is farther away
+                            wrong = away + 2.0 * limit.error * rest + rounded
+                            return total + rest * limit.values, k + 1, wrong
+                vector = after
+        return total, right, size * whole * (right + 2) * self.rounding
+
+
+def check_horizon(name: str, jumps: Uniformized, time: float) -> None:
+    """Raise ValueError for a time in which a chain jumps too often for its distribution to be summed."""
+    if (count := jumps.rate * time) > MOST_JUMPS:
+        hint = "the chain is long stationary then, or never"
+        raise ValueError(
+            f"{name} = {time:g}: about {count:.1e} jumps, more than {MOST_JUMPS:.0e}; {hint}"
+        )
+
+
+def _half_sum(vector: NDArray[np.float64]) -> float:
+    """Total variation, of the difference of two distributions."""
+    return 0.5 * float(np.abs(vector).sum())
+
+
+def _largest(vector: NDArray[np.float64]) -> float:
+    return float(np.abs(vector).max(initial=0.0))
+
+
+def _jump_matrix(Q: sp.csr_matrix, rate: float) -> sp.csr_matrix:
+    """Return I + Q / rate, shape (n, n), with diagonals that are not negative."""
+    identity = sp.identity(Q.shape[0], format="csr")
+    if rate == 0.0:
+        return sp.csr_matrix(identity)
+    P = sp.csr_matrix(Q / rate + identity)
+    P.data = np.maximum(P.data, 0.0)
+    return P

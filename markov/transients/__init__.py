@@ -1,8 +1,0 @@
-"""How a chain's distribution develops over time: uniformization with a bound on every error."""
-
-from __future__ import annotations
-
-from markov.transients.driver import transient
-from markov.transients.results import Transient
-
-__all__ = ["Transient", "transient"]

@@ -1,0 +1,77 @@
+"""The two sides of the bound, against products with the matrix."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from markov.multigrid.grids.hitting_times import proof_kernels as kernels
+from markov.multigrid.grids.levels import Level
+from markov.multigrid.grids.places import RECURRENT
+from tests.markov.multigrid.grids.conftest import TANDEM, exact, grid_of, on_grid
+
+ONE = np.uint64(1)
+
+
+def table(side):
+    grid, rates = side
+    level = Level(grid, np.zeros(grid.size), fast=False)
+    rows = np.uint64(0), np.uint64(len(grid.row_kind))
+    return rows, (*level.lines, level.cells, level.width, *level.entries, rates.rate), rates
+
+
+def test_the_drift_of_exact_hitting_times_is_minus_one(plain):
+    _, chain = exact(TANDEM)
+    Q = chain.Q.toarray()
+    h = np.zeros(chain.size)
+    h[1:] = np.linalg.solve(Q[1:, 1:], -np.ones(chain.size - 1))
+    places = grid_of(TANDEM).places
+    reference = np.uint64(next(places.blocks())[1][0])
+    span, own, _ = table(grid_of(TANDEM).layout.out)
+    special = np.zeros(grid_of(TANDEM).layout.out[0].kinds, dtype=np.uint64)
+    failing = np.zeros(3, dtype=np.uint64)
+    given = (), special, ONE, reference, -1.5, ONE, RECURRENT, places.marks
+    worst, count = kernels.drift(*span, failing, *own, *given, on_grid(h))
+    assert worst == pytest.approx(-1.0, abs=1e-9)
+    assert count == chain.size - 1
+    assert len(set(failing)) == len(failing)
+    assert worst >= (Q @ h)[1:].max() - 1e-12
+    h[-1] = math.nan  # late states, with good ones before and after in other blocks
+    worst, count = kernels.drift(*span, failing, *own, *given, on_grid(h))
+    assert math.isnan(worst)
+    assert count == chain.size - 1
+
+
+def test_the_misfit_is_not_less_than_what_the_matrix_gives(plain):
+    _, chain = exact(TANDEM)
+    rng = np.random.default_rng(8)
+    pi, h = rng.random(chain.size), rng.random(chain.size)
+    places = grid_of(TANDEM).places
+    span, own, rates = table(grid_of(TANDEM).layout.into)
+    given = rates.exit_rate, (), 0.0, ONE, RECURRENT, places.marks, on_grid(h), on_grid(pi)
+    off, mass, low = kernels.misfit(*span, *own, *given)
+    expected = np.abs(chain.Q.T @ pi) @ h
+    assert expected <= off <= expected * (1.0 + 1e-12)
+    assert mass + low == pytest.approx(pi.sum(), rel=1e-15)
+
+
+def test_the_misfit_in_double_double_is_that_of_fractions(plain):
+    pi, chain = exact(TANDEM)
+    h, places = np.random.default_rng(8).random(chain.size), grid_of(TANDEM).places
+    span, own, rates = table(grid_of(TANDEM).layout.into)
+    given = rates.exit_rate, rates.exit_rest, 0.0, ONE, RECURRENT, places.marks
+    off = kernels.misfit_exactly(*span, *own, *given, on_grid(h), on_grid(pi))
+    net = [Fraction(0)] * chain.size
+    Q = chain.Q.tocoo()
+    for i, j, rate in zip(Q.row.tolist(), Q.col.tolist(), Q.data.tolist(), strict=True):
+        if i != j:
+            flow = Fraction(float(pi[i])) * Fraction(rate)
+            net[i] -= flow
+            net[j] += flow
+    expected = float(sum(abs(r) * Fraction(float(w)) for r, w in zip(net, h, strict=True)))
+    assert expected <= off <= expected * (1.0 + 1e-9)
+    below = kernels.misfit(*span, *own, given[0], (), *given[2:], on_grid(h), on_grid(pi))[0]
+    assert off < 0.1 * below  # most of that is the bound on its own rounding

@@ -1,0 +1,105 @@
+"""Levels of multigrid: aggregates of neighbours, and flows that are kept from level to level."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from markov import JacksonTandem, MarkovChain, PauseTandem
+from markov.multigrid.hierarchy import COARSEST, build_hierarchy, summed
+
+
+def jumps_of(model, components=True):
+    """Return the transposed jump chain, the flows of its solution, and the components."""
+    chain = MarkovChain(model)
+    Q = chain.irreducible(0)
+    exits = -Q.diagonal()
+    rates = sp.csr_matrix(Q - sp.diags(Q.diagonal()))
+    rates.eliminate_zeros()
+    inflow = sp.csr_matrix((sp.diags(1.0 / exits) @ rates).T)
+    inflow.sort_indices()
+    known = chain.components_of(chain.recurrent_classes[0]) if components else None
+    pi = np.linalg.lstsq(
+        np.vstack([Q.toarray().T, np.ones(Q.shape[0])]), np.eye(Q.shape[0] + 1)[-1]
+    )[0]
+    return inflow, pi * exits, known
+
+
+@pytest.mark.parametrize("components", [True, False], ids=["geometric", "algebraic"])
+@pytest.mark.parametrize("model", [PauseTandem(), JacksonTandem(capacity=14)], ids=repr)
+def test_every_state_has_a_parent_down_to_a_few(model, components):
+    inflow, flow, known = jumps_of(model, components)
+    found = build_hierarchy(inflow, flow, flow, known)
+    states = [n for n, _ in found.sizes]
+    assert states[0] == inflow.shape[0]
+    assert states[-1] <= COARSEST < states[-2]
+    for level, (low, high) in enumerate(zip(found.first, found.first[1:], strict=False)):
+        if level < len(states) - 1:
+            parents = found.parent[low:high]
+            assert set(parents.tolist()) == set(range(high, int(found.first[level + 2])))
+    assert found.nbytes == sum(array.nbytes for array in found)
+
+
+def test_a_box_has_twice_the_values_of_each_component_at_most():
+    inflow, flow, known = jumps_of(JacksonTandem(capacity=14))
+    found = build_hierarchy(inflow, flow, flow, known)
+    n = found.first[1]
+    boxes = found.parent[:n] - n
+    for box in range(int(boxes.max()) + 1):
+        for values in known.values():
+            inside = np.unique(values[boxes == box])
+            assert inside[-1] - inside[0] <= 1
+    assert boxes.max() + 1 <= 120  # of 15 by 15, one component halved at least
+
+
+@pytest.mark.parametrize("components", [True, False], ids=["geometric", "algebraic"])
+def test_flows_between_aggregates_are_sums_of_those_between_states(components):
+    inflow, flow, known = jumps_of(PauseTandem(), components)
+    found = build_hierarchy(inflow, flow, flow, known)
+    found.freeze(flow)
+    n, m = found.first[1], found.first[2] - found.first[1]
+    labels = found.parent[:n] - n
+    between = sp.coo_matrix(inflow)
+    flows = np.zeros((m, m))
+    np.add.at(flows, (labels[between.row], labels[between.col]), between.data * flow[between.col])
+    np.fill_diagonal(flows, 0.0)
+    coarse = np.zeros((m, m))
+    for s in range(n, n + m):
+        entries = slice(found.indptr[s], found.indptr[s + 1])
+        coarse[s - n, found.indices[entries] - n] = found.values[entries]
+    np.testing.assert_allclose(coarse, flows, rtol=1e-13, atol=1e-300)
+
+
+@pytest.mark.parametrize("components", [True, False], ids=["geometric", "algebraic"])
+def test_the_solution_stays_under_a_cycle(components):
+    inflow, flow, known = jumps_of(PauseTandem(), components)
+    found = build_hierarchy(inflow, flow, flow, known)
+    flow = flow / flow.sum()
+    np.testing.assert_allclose(found.improved(flow, 1), flow, rtol=1e-9, atol=1e-14)
+    wrong = np.full(len(flow), 1.0 / len(flow))
+    before = np.abs(inflow @ wrong - wrong).sum()
+    better = found.improved(wrong, 1)
+    assert better.sum() == pytest.approx(1.0, rel=1e-14)
+    assert np.abs(inflow @ better - better).sum() < 0.5 * before
+
+
+def test_values_at_the_same_place_are_summed():
+    assert summed(np.array([2, 0, 2]), np.array([1.0, 2.0, 4.0]), 4).tolist() == [
+        2.0,
+        0.0,
+        5.0,
+        0.0,
+    ]
+
+
+def test_a_state_apart_is_an_aggregate_of_its_own_on_each_level():
+    inflow, flow, _ = jumps_of(PauseTandem())
+    place = 57
+    found = build_hierarchy(inflow, flow, flow, None, apart=place)
+    assert len(found.sizes) > 2
+    for low, high in zip(found.first[:-2], found.first[1:-1], strict=True):
+        parents = found.parent[low:high]
+        assert np.count_nonzero(parents == found.parent[place]) == 1
+        place = int(found.parent[place])
+        assert high <= place
