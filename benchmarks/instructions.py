@@ -1,0 +1,188 @@
+"""Instructions and cache misses of the packet loop per packet-hop, counted by Valgrind: the same at any load.
+
+The kernels are compiled for x86-64-v3 whatever the machine is, and Callgrind models caches of fixed sizes, so that two
+machines count alike. Only the compiled loop and the call to it are counted: instrumentation starts and stops by client
+requests, which do nothing outside of Valgrind.
+
+``python -m benchmarks.instructions [CASE ...] [--save]`` prints a line per case; ``--save`` writes
+``results/instructions.md``. The first call compiles the kernels for that processor. Valgrind must be installed.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import mmap
+import os
+import platform
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from tqdm import tqdm
+
+from dfcmodel import Packets, Scenario
+from dfcmodel.packets.engine import begin_run
+from dfcmodel.packets.simulation import plan_scenario
+
+__all__ = ["CASES", "Counts", "count", "read_totals", "scenario_of"]
+
+TABLE = Path(__file__).parent / "results" / "instructions.md"
+CASES = ("dumbbell 2", "dumbbell 8", "dumbbell 32", "dumbbell 128", "incast", "permutation")
+"""Dumbbells of NewReno flows in ns-2's convention over 20 s; fabrics of 128 hosts under PFC with NewReno and ACKs."""
+COMPILED_FOR = {"NUMBA_CPU_NAME": "x86-64-v3", "NUMBA_CPU_FEATURES": "", "PYTHONHASHSEED": "0"}
+CACHES = ("--I1=32768,8,64", "--D1=32768,8,64", "--LL=8388608,16,64")
+"""Bytes, ways and bytes of a line of the modelled caches."""
+START, STOP = 0x43540004, 0x43540005
+"""Client requests of callgrind.h: start and stop of the instrumentation."""
+REQUEST = bytes.fromhex(
+    "4889f8"  # mov rax, rdi: the address of the request and its arguments
+    "31d2"  # xor edx, edx: what it returns outside of Valgrind
+    "48c1c703" "48c1c70d" "48c1c73d" "48c1c733"  # rol rdi by 3, 13, 61, 51: the mark of a request
+    "4887db"  # xchg rbx, rbx: the request
+    "4889d0" "c3"  # mov rax, rdx; ret
+)  # fmt: skip
+"""Machine code of a client request, x86-64 (valgrind.h)."""
+
+
+@dataclass(frozen=True)
+class Counts:
+    """What Callgrind counted in one run of the packet loop.
+
+    Attributes
+    ----------
+    hops
+        Packets and ACKs carried, each counted at every link.
+    instructions, references, first_misses, last_misses
+        Instructions, data references, and those of them that miss the modelled first and last level of cache.
+    """
+
+    hops: int
+    instructions: int
+    references: int
+    first_misses: int
+    last_misses: int
+
+    def line(self, case: str) -> str:
+        """Return the row of the table of results."""
+        each = [
+            self.instructions / self.hops, self.references / self.hops, self.first_misses / self.hops,
+            self.last_misses / self.hops,
+        ]  # fmt: skip
+        return f"| {case} | {self.hops} | " + " | ".join(f"{one:.4g}" for one in each) + " |"
+
+
+@cache
+def _request() -> ctypes._CFuncPtr:
+    """Return the machine code of a client request as a function; ValueError on other processors."""
+    machine = platform.machine()
+    if machine.lower() not in ("x86_64", "amd64"):
+        raise ValueError(f"processor = {machine}: instructions can be counted on x86-64 only")
+    page = mmap.mmap(-1, len(REQUEST), prot=mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC)
+    page.write(REQUEST)
+    address = ctypes.addressof(ctypes.c_char.from_buffer(page))
+    function = ctypes.CFUNCTYPE(ctypes.c_uint64, ctypes.POINTER(ctypes.c_uint64 * 6))(address)
+    function.page = page  # type: ignore[attr-defined]  # it lives as long as the function
+    return function
+
+
+def ask(request: int) -> int:
+    """Make a client request without arguments; outside of Valgrind it does nothing and returns 0."""
+    return int(_request()(ctypes.byref((ctypes.c_uint64 * 6)(request))))
+
+
+def scenario_of(case: str) -> tuple[Scenario, Packets]:
+    """Return the scenario of a case and its method."""
+    from benchmarks import fabrics  # what they import is not needed to count
+    from responsefn import NewReno
+    from validation.packet_networks import dumbbell_scenario
+
+    if case not in CASES:
+        raise ValueError(f"case = {case!r}: must be one of {', '.join(CASES)}")
+    name, *number = case.split()
+    if number:
+        scenario = replace(dumbbell_scenario("newreno", int(number[0]), 1), duration=20.0)
+        return scenario, Packets(convention="ns2", seed=1)
+    return fabrics.fabric(name, NewReno()), Packets(seed=1)
+
+
+def run_counted(case: str) -> int:
+    """Run a case, with the instrumentation of Callgrind on during its loop; return the packet-hops."""
+    scenario, method = scenario_of(case)
+    plan = plan_scenario(scenario, method, duration=scenario.duration, sample=scenario.duration / 8)
+    begin_run(plan).advance(
+        plan.samples
+    )  # what is compiled or loaded at a first call is not counted
+    run = begin_run(plan)
+    ask(START)
+    run.advance(plan.samples)
+    ask(STOP)
+    run.records.take_in(run.layout.arrays)
+    return int(run.records.carried.sum())
+
+
+def read_totals(text: str) -> dict[str, int]:
+    """Return the totals of a file of Callgrind by the names of its events.
+
+    >>> read_totals("events: Ir Dr\\nfn=(1) f\\n1 2 3\\ntotals: 2 3\\n")
+    {'Ir': 2, 'Dr': 3}
+    """
+    found = {
+        key: re.search(rf"^{key}:\s*(.+)$", text, re.MULTILINE) for key in ("events", "totals")
+    }
+    events, totals = found["events"], found["totals"]
+    if events is None or totals is None:
+        raise ValueError("a file of Callgrind: it has no line of events, or of totals")
+    return dict(zip(events[1].split(), map(int, totals[1].split()), strict=True))
+
+
+def count(case: str) -> Counts:
+    """Count a case under Valgrind, in a process of its own; FileNotFoundError where Valgrind is missing."""
+    if shutil.which("valgrind") is None:
+        raise FileNotFoundError("valgrind: is not installed (Debian: apt install valgrind)")
+    given = os.environ | COMPILED_FOR
+    own = [sys.executable, "-m", "benchmarks.instructions", "--one", case]
+    subprocess.run(own, env=given, check=True, capture_output=True)  # compiles
+    with tempfile.TemporaryDirectory() as folder:
+        out = Path(folder) / "counts"
+        tool = [
+            "valgrind", "--tool=callgrind", "--instr-atstart=no", "--cache-sim=yes", *CACHES,
+            f"--callgrind-out-file={out}", "--quiet",
+        ]  # fmt: skip
+        done = subprocess.run([*tool, *own], env=given, check=True, capture_output=True, text=True)
+        totals = read_totals(out.read_text())
+    return Counts(
+        int(done.stdout.split()[-1]), totals["Ir"], totals["Dr"] + totals["Dw"],
+        totals["D1mr"] + totals["D1mw"], totals["DLmr"] + totals["DLmw"],
+    )  # fmt: skip
+
+
+def main(
+    cases: Annotated[list[str] | None, typer.Argument(help=" or ".join(CASES))] = None,
+    one: Annotated[str, typer.Option(help="Run this case in this process, uncounted.")] = "",
+    keep: Annotated[bool, typer.Option("--save", help="Write results/instructions.md.")] = False,
+) -> None:
+    """Count the instructions and cache misses of the packet loop per packet-hop."""
+    if one:
+        print(run_counted(one))
+        return
+    lines = [
+        "| case | packet-hops | instructions | data references | misses of 32 KiB | misses of 8 MiB |",
+        "|---|--:|--:|--:|--:|--:|",
+    ]
+    for case in tqdm(cases or CASES, desc="instructions", leave=False):
+        lines.append(count(case).line(case))
+    lines += ["", "Per packet-hop; packets and ACKs count. Code for x86-64-v3 under Callgrind."]
+    print("\n".join(lines))
+    if keep:
+        TABLE.write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    typer.run(main)
