@@ -44,9 +44,9 @@ START, STOP = 0x43540004, 0x43540005
 REQUEST = bytes.fromhex(
     "4889f8"  # mov rax, rdi: the address of the request and its arguments
     "31d2"  # xor edx, edx: what it returns outside of Valgrind
-    "48c1c703" "48c1c70d" "48c1c73d" "48c1c733"  # rol rdi by 3, 13, 61, 51: the mark of a request
+    "48c1c70348c1c70d48c1c73d48c1c733"  # rol rdi by 3, 13, 61, 51: the mark of a request
     "4887db"  # xchg rbx, rbx: the request
-    "4889d0" "c3"  # mov rax, rdx; ret
+    "4889d0c3"  # mov rax, rdx; ret
 )  # fmt: skip
 """Machine code of a client request, x86-64 (valgrind.h)."""
 

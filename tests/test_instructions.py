@@ -1,5 +1,7 @@
 """Counting instructions of the packet loop: client requests outside of Valgrind, files of Callgrind."""
 
+from __future__ import annotations
+
 import pytest
 
 from benchmarks.instructions import CASES, START, Counts, ask, read_totals, scenario_of
