@@ -34,6 +34,8 @@ __all__ = ["compiled_package", "is_compiled_package", "loop_of"]
 
 JIT = "jit.py"
 PLAIN_JIT = "hopflow.kernels.plain_jit"
+DOTTED = re.compile(r"\bfrom\s+\w+\.")
+"""Found in each module that imports from a module of another package."""
 COMPILERS = "compilers.py"
 """What `JIT` imports from this folder; it determines the machine code too."""
 _lock = threading.Lock()
@@ -131,6 +133,8 @@ def _text(path: Path) -> str:
         When a module with such an import has anything else.
     """
     text = path.read_text(encoding="utf-8")
+    if not DOTTED.search(text):  # parsing all modules at each start took longer than all else here
+        return text
     body = ast.parse(text).body
     outside = [
         node.module
