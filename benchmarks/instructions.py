@@ -19,7 +19,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Annotated
@@ -27,6 +27,7 @@ from typing import Annotated
 import typer
 from tqdm import tqdm
 
+from benchmarks import fabrics, packets
 from dfcmodel import Packets, Scenario
 from dfcmodel.packets.engine import begin_run
 from dfcmodel.packets.simulation import plan_scenario
@@ -34,8 +35,8 @@ from dfcmodel.packets.simulation import plan_scenario
 __all__ = ["CASES", "Counts", "count", "read_totals", "scenario_of"]
 
 TABLE = Path(__file__).parent / "results" / "instructions.md"
-CASES = ("dumbbell 2", "dumbbell 8", "dumbbell 32", "dumbbell 128", "incast", "permutation")
-"""Dumbbells of NewReno flows in ns-2's convention over 20 s; fabrics of 128 hosts under PFC with NewReno and ACKs."""
+CASES = (*(f"dumbbell {flows}" for flows in packets.PER_PACKET), "incast", "permutation")
+"""The long dumbbells of `benchmarks.packets` in ns-2's convention; fabrics of 128 hosts under PFC with NewReno and ACKs."""
 COMPILED_FOR = {"NUMBA_CPU_NAME": "x86-64-v3", "NUMBA_CPU_FEATURES": "", "PYTHONHASHSEED": "0"}
 CACHES = ("--I1=32768,8,64", "--D1=32768,8,64", "--LL=8388608,16,64")
 """Bytes, ways and bytes of a line of the modelled caches."""
@@ -99,26 +100,19 @@ def ask(request: int) -> int:
 
 def scenario_of(case: str) -> tuple[Scenario, Packets]:
     """Return the scenario of a case and its method."""
-    from benchmarks import fabrics  # what they import is not needed to count
-    from responsefn import NewReno
-    from validation.packet_networks import dumbbell_scenario
-
     if case not in CASES:
         raise ValueError(f"case = {case!r}: must be one of {', '.join(CASES)}")
-    name, *number = case.split()
-    if number:
-        scenario = replace(dumbbell_scenario("newreno", int(number[0]), 1), duration=20.0)
-        return scenario, Packets(convention="ns2", seed=1)
-    return fabrics.fabric(name, NewReno()), Packets(seed=1)
+    dumbbells = {scenario.name: scenario for scenario in packets.long_dumbbells()}
+    if case in dumbbells:
+        return dumbbells[case], Packets(convention="ns2", seed=1)
+    return fabrics.fabric(case, fabrics.SOURCES["NewReno"]), Packets(seed=1)
 
 
 def run_counted(case: str) -> int:
     """Run a case, with the instrumentation of Callgrind on during its loop; return the packet-hops."""
     scenario, method = scenario_of(case)
     plan = plan_scenario(scenario, method, duration=scenario.duration, sample=scenario.duration / 8)
-    begin_run(plan).advance(
-        plan.samples
-    )  # what is compiled or loaded at a first call is not counted
+    begin_run(plan).advance(1)  # what is compiled or loaded at a first call is not counted
     run = begin_run(plan)
     ask(START)
     run.advance(plan.samples)
