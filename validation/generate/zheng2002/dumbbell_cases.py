@@ -201,6 +201,31 @@ PAIRS_8 = case(
     ),
     series="seed 1 only, from the start",
 )
+HUNDRED = tuple(range(11, 111))
+"""Further seeds of pairs of eight flows each."""
+PAIRS_8_SEEDS = replace(
+    PAIRS_8,
+    name="zheng2002/pairs-8x8-seeds",
+    title="8 + 8 flows of a gentle kind with TFRC, and of TFRC with TCP, on 15 Mb/s, a hundred more seeds",
+    claims=("Z10", "Z17"),
+    tables=tables({"pair": PAIR, "reading": READING, "background": ON_OFF}),
+    runs=[
+        make(
+            {"pair": together(pair), "reading": "1-b", "background": 0},
+            [(kind, 8) for kind in pair],
+            seed,
+        )
+        for pair in PAIRS[2:]
+        for seed in HUNDRED
+    ],
+    notes=(
+        *NOTES,
+        (
+            "Seeds 11 to 110; seeds 1 to 10 are the case pairs-8x8. Their number was fixed before they "
+            "were run: over ten seeds two intervals decided nothing."
+        ),
+    ),
+)
 MANY = (1, 2, 4, 8, 16, 32, 64)
 SOME = (4, 16, 32, 64)
 FRIENDLY_FACTORS = {"pair": PAIR, "reading": READING, "number": NUMBER}
@@ -283,6 +308,28 @@ FRIENDLY_15_SEEDS = replace(
         *NOTES,
         (
             "Seeds 6 to 15; seeds 1 to 5 are the case friendliness-15. Their number was fixed before "
+            "they were run: over five seeds the intervals decided nothing."
+        ),
+    ),
+)
+FRIENDLY_15_TCP_SEEDS = replace(
+    FRIENDLY_15,
+    name="zheng2002/friendliness-15-tcp-seeds",
+    title="2 + 2 and 4 + 4 flows of TCP(3/7,1/4) with TCP on 15 Mb/s, twenty more seeds",
+    claims=("Z11",),
+    runs=[
+        make(
+            {"pair": together((MILD, TCP)), "reading": "1-b", "number": number},
+            [(kind, number) for kind in (MILD, TCP)],
+            seed,
+        )
+        for number in (2, 4)
+        for seed in range(6, 26)
+    ],
+    notes=(
+        *NOTES,
+        (
+            "Seeds 6 to 25; seeds 1 to 5 are the case friendliness-15. Their number was fixed before "
             "they were run: over five seeds the intervals decided nothing."
         ),
     ),
@@ -529,8 +576,33 @@ STEP = case(
     series="from the start",
 )
 
+STEP_SEEDS = replace(
+    STEP,
+    name="zheng2002/step-response-seeds",
+    title=f"{STEP.title}: TCP and TFRC, forty more seeds",
+    runs=[
+        make(
+            {"rule": kind, "reading": "1-b"},
+            [(kind, 8)],
+            seed,
+            series=True,
+            options={"cbr": 7.5e6, "on": 40, "off": 65},
+        )
+        for kind in (TCP, TFRC)
+        for seed in range(6, 46)
+    ],
+    notes=(
+        *STEP.notes,
+        (
+            "Seeds 6 to 45; seeds 1 to 5 are the case step-response. Their number was fixed before they "
+            "were run: over five seeds one interval decided nothing."
+        ),
+    ),
+)
+
 CASES = [
     PAIRS_8,
+    PAIRS_8_SEEDS,
     WINDOWS,
     ACCESS,
     ACCESS_SEEDS,
@@ -544,6 +616,8 @@ CASES = [
     FRIENDLY_15,
     FRIENDLY_60,
     FRIENDLY_15_SEEDS,
+    FRIENDLY_15_TCP_SEEDS,
     SETTINGS,
     STEP,
+    STEP_SEEDS,
 ]
