@@ -36,6 +36,7 @@ from validation.statistics import Estimate, combine, difference, of_runs, slope
 
 SLOW, FAST = "zheng2002/friendliness-15", "zheng2002/friendliness-60"
 LATER = "zheng2002/friendliness-15-seeds"
+LATER_TCP = "zheng2002/friendliness-15-tcp-seeds"
 """Further seeds of pairs whose gaps five seeds left open."""
 SENSITIVITY = "zheng2002/sensitivity"
 CHANGED = {SLOW: "zheng2002/exchanged-15", FAST: "zheng2002/exchanged-60"}
@@ -57,7 +58,7 @@ def gap(
 ) -> dict[int, Estimate]:
     """Return the logarithm of the ratio of the rates of two kinds, by the flows of each."""
     chosen = reading if one != TFRC else "1-b"
-    cases = (SLOW, LATER) if case == SLOW and more_seeds else (case,)
+    cases = (SLOW, LATER, LATER_TCP) if case == SLOW and more_seeds else (case,)
     if reading == EXCHANGED:
         cases = (CHANGED[case],)
     frame = pd.concat([where(each, pair=f"{one} with {other}", reading=chosen) for each in cases])
@@ -81,7 +82,9 @@ def size(gap: Estimate) -> Estimate:
     return gap if gap.value >= 0.0 else -gap
 
 
-@effects("Z11", QUARTER, TCP, cases=(SLOW, FAST, SENSITIVITY, *CHANGED.values()), equal=True)
+@effects(
+    "Z11", QUARTER, TCP, cases=(SLOW, FAST, SENSITIVITY, LATER_TCP, *CHANGED.values()), equal=True
+)
 @effects("Z12", QUARTER, TFRC, cases=(SLOW, FAST, LATER, *CHANGED.values()), equal=True)
 @effects("Z13", TFRC, TCP, cases=(SLOW, FAST, SENSITIVITY, LATER), equal=True)
 def growing_numbers(one: str, other: str) -> Effects:

@@ -829,6 +829,12 @@ CASES += [
         "CTCP, BIC or Reno and one Reno flow under random loss from 1e-6 to 0.01, ten more seeds",
     ),
     _further(
+        _named("loss-sweep-ns2"),
+        "Seeds 6 to 25; seeds 1 to 5 are the case loss-sweep-ns2",
+        _losses(loss_sweep(("illinois",), range(6, 26)), (3e-4, 1e-3, 3e-3)),
+        "one flow of Illinois under random loss from 3e-4 to 3e-3 at 100 Mb/s, 40 ms, twenty more seeds",
+    ),
+    _further(
         _named("rtt-fairness-ns2"),
         "Seeds 6 to 15; seeds 1 to 5 are the case rtt-fairness-ns2",
         [

@@ -206,8 +206,8 @@ HUNDRED = tuple(range(11, 111))
 PAIRS_8_SEEDS = replace(
     PAIRS_8,
     name="zheng2002/pairs-8x8-seeds",
-    title="8 + 8 flows of a gentle kind with TFRC, and of TFRC with TCP, on 15 Mb/s, a hundred more seeds",
-    claims=("Z10", "Z17"),
+    title="8 + 8 flows of two kinds on 15 Mb/s, a hundred more seeds",
+    claims=PAIRS_8.claims,
     tables=tables({"pair": PAIR, "reading": READING, "background": ON_OFF}),
     runs=[
         make(
@@ -215,7 +215,7 @@ PAIRS_8_SEEDS = replace(
             [(kind, 8) for kind in pair],
             seed,
         )
-        for pair in PAIRS[2:]
+        for pair in PAIRS
         for seed in HUNDRED
     ],
     notes=(
