@@ -102,7 +102,7 @@ MAY_IMPORT = {
     "validation.statistics": {"validation.verdicts"},
     "validation.report": {
         "hopflow", "validation.checks", "validation.claims", "validation.evidence",
-        "validation.inference", "validation.labels", "validation.manifest", "validation.records", "validation.running",
+        "validation.inference", "validation.labels", "validation.manifest", "validation.recording", "validation.records", "validation.running",
         "validation.svg", "validation.texts", "validation.verdicts",
     },
     "validation.inference": {

@@ -172,6 +172,35 @@ LATE_TIMERS = case(
     {"thresh_, maxthresh_": ("5, 15", "packets"), "minrto_": (1.0, "s")},
     ("Both settings are ns-2's own of the paper's time; the default here has timeouts of 0.2 s.",),
 )
+SMALL_WINDOWS = case(
+    "flows-one-kind-small-windows",
+    "10 to 70 flows of one kind on 15 Mb/s: windows of 5 packets at most, RED thresholds of 5 and 15, timeouts of at least 1 s",
+    ("Z04", "Z05"),
+    {"rule": ONE_KIND_FACTORS["rule"], "number": ONE_KIND_FACTORS["number"]},
+    [
+        make(
+            {"rule": kind, "number": number},
+            [(kind, number)],
+            seed,
+            options={"window": 5, "low": 5, "high": 15, "buffer": 50, "rto": 1.0},
+        )
+        for kind in (TCP, MILDER, MILD, TFRC)
+        for number in (10, 20, 40, 70)
+        for seed in FIVE
+    ],
+    {
+        "window_": (5, "packets"),
+        "thresh_, maxthresh_": ("5, 15", "packets"),
+        "limit_": (50, "packets"),
+        "minrto_": (1.0, "s"),
+    },
+    (
+        (
+            "Windows of five packets let ten flows lose nothing, as the paper's figure has it. The paper does not "
+            "state the largest window. TFRC has none. TCP(a,b) has the reading 1-b."
+        ),
+    ),
+)
 PAIRS_8 = case(
     "pairs-8x8",
     "8 + 8 flows of two kinds on 15 Mb/s, with and without background (Figs. 6 to 9)",
@@ -613,6 +642,7 @@ CASES = [
     ONE_KIND,
     ONE_KIND_LOW,
     LATE_TIMERS,
+    SMALL_WINDOWS,
     FRIENDLY_15,
     FRIENDLY_60,
     FRIENDLY_15_SEEDS,
