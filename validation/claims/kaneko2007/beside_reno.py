@@ -34,9 +34,7 @@ LOSSES = "kaneko2007/loss-sweep-with-reno-ns3"
 MORE_LOSSES = (
     "kaneko2007/loss-sweep-with-reno-seeds-ns3", "kaneko2007/loss-sweep-with-reno-more-seeds-ns3"
 )  # fmt: skip
-LOSSES_NS2 = (
-    "kaneko2007/loss-sweep-with-reno-ns2", "kaneko2007/loss-sweep-with-reno-more-seeds-ns2"
-)  # fmt: skip
+LOSSES_NS2 = "kaneko2007/loss-sweep-with-reno-ns2"
 SMALL = {
     "ns-2": ("kaneko2007/small-bdp-ns2",),
     "ns-3": ("kaneko2007/small-bdp-ns3", "kaneko2007/small-bdp-more-seeds-ns3"),
@@ -55,10 +53,8 @@ WINDOWS = {
 }  # fmt: skip
 MORE_WINDOWS = {
     "ns-2": ("kaneko2007/windows-with-reno-more-seeds-ns2",),
-    "ns-3": (
-        "kaneko2007/windows-with-reno-seeds-ns3", "kaneko2007/windows-with-reno-more-seeds-ns3",
-    ),
-}  # fmt: skip
+    "ns-3": ("kaneko2007/windows-with-reno-seeds-ns3",),
+}
 FEW, MANY = (1e-6, 1e-5), (1e-3, 1e-2)
 """Small and larger loss rates."""
 OTHERS = ("fusion", "areno", "compound")
@@ -70,10 +66,10 @@ HALF = (0.5 * (1.0 - EQUAL), 0.5 * (1.0 + EQUAL))
 """Shares that are equal within the margin."""
 
 
-@effects("K02", cases=(LOSSES, *MORE_LOSSES, *LOSSES_NS2), equal=FAIR)
+@effects("K02", cases=(LOSSES, *MORE_LOSSES, LOSSES_NS2), equal=FAIR)
 def shares_under_loss() -> Effects:
     """Measure the shares of a flow and of Reno beside it by the loss rate, in each simulator."""
-    frames = {"ns-2": of_cases(*LOSSES_NS2), "ns-3": of_cases(LOSSES, *MORE_LOSSES)}
+    frames = {"ns-2": of_cases(LOSSES_NS2), "ns-3": of_cases(LOSSES, *MORE_LOSSES)}
     packets, model = frames["ns-3"], modelled(LOSSES)
     own = levelled(LOSSES, "rule in ('fusion', 'reno')")
     derived = {rule: _under_loss(model, rule) for rule in OTHERS}

@@ -34,15 +34,9 @@ RTTS = {"ns-2": "kaneko2007/rtt-fairness-ns2", "ns-3": "kaneko2007/rtt-fairness-
 RTTS_NS2 = (
     RTTS["ns-2"], "kaneko2007/rtt-fairness-seeds-ns2", "kaneko2007/rtt-fairness-more-seeds-ns2"
 )  # fmt: skip
-RTTS_NS3 = (RTTS["ns-3"], "kaneko2007/rtt-fairness-more-seeds-ns3")
 ADDED = ("kaneko2007/added-delay-ns3", "kaneko2007/added-delay-seeds-ns3")
 ADDED_NS2 = "kaneko2007/added-delay-ns2"
-ALONE = (
-    "kaneko2007/windows-alone-ns3", "kaneko2007/windows-alone-seeds-ns3",
-    "kaneko2007/windows-alone-more-seeds-ns3",
-)  # fmt: skip
-IN_TIME = {"ns-2": ("kaneko2007/windows-alone-ns2",), "ns-3": (ALONE[0], ALONE[2])}
-"""The cases with series of the windows of flows alone."""
+ALONE = ("kaneko2007/windows-alone-ns3", "kaneko2007/windows-alone-seeds-ns3")
 ALONE_NS2 = "kaneko2007/windows-alone-ns2"
 LONG = (0.06, 0.12)
 """Round-trip times of the second flow that differ from the first's, s."""
@@ -59,10 +53,10 @@ Shares: TypeAlias = dict[str, dict[float, Estimate]]
 """Shares by rule and round-trip time of the second flow."""
 
 
-@effects("K05", cases=(*RTTS_NS3, *RTTS_NS2), equal=True)
+@effects("K05", cases=(RTTS["ns-3"], *RTTS_NS2), equal=True)
 def other_round_trips() -> Effects:
     """Measure the share of the flow with the longer round trip, in each simulator."""
-    frames = {"ns-2": of_cases(*RTTS_NS2), "ns-3": of_cases(*RTTS_NS3)}
+    frames = {"ns-2": of_cases(*RTTS_NS2), "ns-3": of_cases(RTTS["ns-3"])}
     shares: dict[str, Shares] = {tool: _by_rtt(frame) for tool, frame in frames.items()}
     model, level = _by_model_and_level(shares)
 
@@ -257,15 +251,15 @@ WARM_UP = 20.0
 """Seconds of the windows' series that are left out."""
 RENO_BELOW = 1.0 / 3.0
 """Part of the time that Reno's saw tooth is below the BDP with a buffer of half of it: it falls from 1.5 to 0.75 of it."""
-ALONE_IN = {"ns-2": ("reno", "compound"), "ns-3": ("reno", *FRIENDLY)}
-"""The rules whose windows the simulators have."""
 
 
 def _below() -> dict[str, dict[str, Estimate]]:
     """Return the part of the time that the window of a flow alone is below the BDP, by simulator and rule."""
     found = {}
-    for tool, rules in ALONE_IN.items():
-        series = of_cases(*IN_TIME[tool], name="series")
+    for tool, case, rules in (
+        ("ns-2", ALONE_NS2, ("reno", "compound")), ("ns-3", ALONE[0], FRIENDLY)
+    ):  # fmt: skip
+        series = of_cases(case, name="series")
         series = series[series["time"] > WARM_UP]
         part = series.assign(low=series["cwnd"] < BDP).groupby(["rule", "seed"])["low"].mean()
         found[tool] = {rule: of_runs(part.xs(rule).to_numpy(), PART) for rule in rules}
@@ -273,10 +267,11 @@ def _below() -> dict[str, dict[str, Estimate]]:
 
 
 def _fewer_below() -> dict[str, Estimates]:
-    """Return how much less of the time each rule is below the BDP than Reno in the same simulator."""
+    """Return how much less of the time a rule is below the BDP than Reno: ns-2's, and a saw tooth in ns-3, which has none."""
+    ns2, ns3 = _below().values()
     return {
-        tool: tuple(difference(part["reno"], part[rule]) for rule in part if rule != "reno")
-        for tool, part in _below().items()
+        "ns-2": (difference(ns2["reno"], ns2["compound"]),),
+        "ns-3": tuple(difference(Estimate(RENO_BELOW, 0.0), ns3[rule]) for rule in FRIENDLY),
     }
 
 

@@ -121,7 +121,7 @@ def growing_numbers(one: str, other: str) -> Effects:
                 (Estimate(round(sum(nearer) / len(nearer), 6), 0.0),),
                 level=(combine(apart, [1.0 / len(apart)] * len(apart)),) if apart else None,
             ),
-        } | ({"order": Statement(_order(), order)} if one == TFRC else {})
+        } | ({"order": Statement(_order(), order), "smaller": _smaller()} if one == TFRC else {})
 
     slow, fast = gap(SLOW, one, other), gap(FAST, one, other)
     return Effects(
@@ -207,6 +207,16 @@ def _order() -> Estimates:
     above = gap(SLOW, TFRC, TCP), gap(SLOW, QUARTER, TCP)
     numbers = [n for n in above[0] if n >= BOTH[1]]
     return tuple(above[0][n] for n in numbers) + tuple(-above[1][n] for n in numbers)
+
+
+def _smaller() -> Statement:
+    """Return by how much the gap of TCP and TCP(a,b) exceeds that of TFRC and TCP, in the mean over the numbers of flows."""
+    tfrc, gentle = gap(SLOW, TFRC, TCP), gap(SLOW, QUARTER, TCP)
+    law, other = modelled(TFRC, TCP, BOTH), modelled(QUARTER, TCP, BOTH)
+    weights = [1.0 / len(BOTH)] * len(BOTH)
+    more = [difference(size(gentle[n]), size(tfrc[n])) for n in BOTH]
+    exact = [difference(size(other[n]), size(law[n])) for n in BOTH]
+    return Statement((combine(more, weights),), (combine(exact, weights),))
 
 
 ACCESS = tuple(0.002 + 0.0025 * n for n in range(8))

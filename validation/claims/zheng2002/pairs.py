@@ -105,6 +105,11 @@ def smoother_by_law(one: str, other: str, reading: str) -> float:
     return apart - 1.0 if other == TFRC else (apart / derived(one, reading)) ** 2 - 1.0
 
 
+def rougher(quarter: pd.DataFrame, gentle: pd.DataFrame) -> Estimate:
+    """Return by how much the rate of TCP(3/7,1/4) varies more, over its mean, than that of TCP(1/5,1/8), both beside TCP."""
+    return difference(of_runs(quarter["rough"][QUARTER]), of_runs(gentle["rough"][GENTLE]))
+
+
 def levelled(
     said: dict[str, Statement], one: str, other: str, share: float, sign: int
 ) -> dict[str, Statement]:
@@ -117,6 +122,7 @@ def levelled(
         "share": deviation(mine, share),
         "smooth": combine((smoother(own, one, other),), (sign,)),
         "more": difference(mine, ratio(gentle, GENTLE, TCP)),
+        "rougher": rougher(own, gentle),
     }
     return {key: replace(each, level=(found[key],)) for key, each in said.items()}
 
@@ -149,7 +155,7 @@ def share_beside(one: str, other: str, share: float, sign: int) -> Effects:
     """Measure the share of one kind beside another, and which of them is smoother."""
 
     def statements(
-        found: pd.DataFrame, gentle: Estimate | None, how: str = "1-b"
+        found: pd.DataFrame, gentle: pd.DataFrame | None, how: str = "1-b"
     ) -> dict[str, Statement]:
         mine, law = ratio(found, one, other), Estimate(derived(one, how), 0.0)
         said = {
@@ -161,12 +167,16 @@ def share_beside(one: str, other: str, share: float, sign: int) -> Effects:
         }
         if gentle is not None:
             more = derived(QUARTER, how) - derived(GENTLE, how)
-            said["more"] = Statement((difference(mine, gentle),), (Estimate(round(more, 9), 0.0),))
+            less = difference(mine, ratio(gentle, GENTLE, TCP))
+            said["more"] = Statement((less,), (Estimate(round(more, 9), 0.0),))
+            apart = [variation(rule, b=values_of(rule, how)[1]) for rule in (QUARTER, GENTLE)]
+            said["rougher"] = Statement(
+                (rougher(found, gentle),), (Estimate(apart[0] - apart[1], 0.0),)
+            )
         return said
 
-    def gentle(**reading: Any) -> Estimate | None:
-        more = (one, other) == (QUARTER, TCP)
-        return ratio(pair(GENTLE, TCP, **reading), GENTLE, TCP) if more else None
+    def gentle(**reading: Any) -> pd.DataFrame | None:
+        return pair(GENTLE, TCP, **reading) if (one, other) == (QUARTER, TCP) else None
 
     found = pair(one, other)
     others = {

@@ -777,17 +777,15 @@ CASES += [
 ]
 
 
-def _further(
-    case: Case, seeds: str, runs: Iterable[Run], title: str, *, series: bool = False
-) -> Case:
+def _further(case: Case, seeds: str, runs: Iterable[Run], title: str) -> Case:
     """Repeat a case with further seeds, under a name that ends in ``more-seeds``."""
     simulator = case.name[-3:]
     return replace(
         case,
         name=f"{case.name[:-4]}-more-seeds-{simulator}",
         title=title,
-        tables={key: table for key, table in case.tables.items() if series or key != "series"},
-        runs=[{k: v for k, v in run.items() if series or k != "bin"} for run in runs],
+        tables={key: table for key, table in case.tables.items() if key != "series"},
+        runs=[{k: v for k, v in run.items() if k != "bin"} for run in runs],
         notes=(
             *(note for note in case.notes if note != THREE_SEEDS),
             (
@@ -821,12 +819,6 @@ CASES += [
         BY_BUFFER,
         in_ns3(small_bdp_buffers((*FRIENDLY[1:], *SHARED[1:])), 10.0, 60.0),
         notes=SMALLER,
-    ),
-    _further(
-        _named("loss-sweep-with-reno-ns2"),
-        "Seeds 6 to 15; seeds 1 to 5 are the case loss-sweep-with-reno-ns2",
-        _losses(loss_sweep_with_reno(("compound", "bic", "reno"), TEN_MORE), _RARE_AND_FREQUENT),
-        "CTCP, BIC or Reno and one Reno flow under random loss from 1e-6 to 0.01, ten more seeds",
     ),
     _further(
         _named("loss-sweep-ns2"),
@@ -886,36 +878,5 @@ CASES += [
                 "was fixed before they were run: these runs cost less than ten minutes of CPU time."
             ),
         ),
-    ),
-    _further(
-        _named("windows-alone-ns3"),
-        "CTCP: seeds 7 to 16, Reno: seeds 1 to 10; seeds 1 to 6 of CTCP are two other cases",
-        in_ns3(
-            [*windows(("compound",), (), range(7, 17)), *windows(("reno",), (), range(1, 11))],
-            20.0,
-            60.0,
-        ),
-        "window of one flow of CTCP or Reno, RTT 80 ms, buffer BDP/2, p 1e-6, ten seeds",
-        series=True,
-    ),
-    _further(
-        _named("rtt-fairness-ns3"),
-        "Seeds 4 to 8; seeds 1 to 3 are the case rtt-fairness-ns3",
-        in_ns3(
-            [
-                run
-                for run in rtt_fairness((*FRIENDLY, "cubic"), range(4, 9))
-                if run["factors"]["long_rtt"] > 0.02
-            ],
-            10.0,
-            40.0,
-        ),
-        "two flows of one rule, RTT 20 ms against 60 and 120 ms: five rules, five more seeds",
-    ),
-    _further(
-        _named("windows-with-reno-ns3"),
-        "Seeds 7 to 14; seeds 1 to 6 are two other cases",
-        in_ns3(windows(("fusion",), ("reno",), range(7, 15)), 20.0, 60.0),
-        "windows of Fusion and one Reno flow, RTT 80 ms, buffer BDP/2, p 1e-6, eight more seeds",
     ),
 ]

@@ -11,8 +11,6 @@ from validation.generate.cases import Case, Column, Rows, Run, Table
 from validation.generate.yang2001 import priority
 
 SEEDS = (1, 2)
-LATER = tuple(range(6, 18))
-"""Further seeds of best effort alone under SFQ."""
 RATIOS = tuple(ratio for ratio in priority.ALL_RATIOS if ratio not in priority.RATIOS)
 INDEX = (
     priority.ENVIRONMENT
@@ -83,34 +81,5 @@ CASES = [
             "With the five ratios of the cases cc-cc-fcfs to ts-be-sfq, seeds 1 and 2, these are the paper's 19.",
             *priority.NOTES,
         ),
-    ),
-    Case(
-        name="yang2001/be-be-sfq-seeds",
-        title="be/be under SFQ: 100 + 100 flows of 1 MB, all ratios, twelve more seeds",
-        claims=("Y06",),
-        program=priority.PROGRAM,
-        parameters=priority.DEFAULTS,
-        tables={"classes": Table(INDEX, VALUES)},
-        runs=[
-            {
-                "environment": "be/be",
-                "discipline": "SFQ",
-                "size": priority.MEGABYTE,
-                "tcp_flows": ratio,
-                "seed": seed,
-            }
-            for seed in LATER
-            for ratio in priority.ALL_RATIOS
-        ],
-        calls=priority.calls,
-        read=read,
-        simulated_seconds=priority.duration,
-        notes=(
-            (
-                "Seeds 6 to 17; seeds 1 to 5 are the case be-be-sfq. Their number was fixed before they were run: "
-                "over five seeds the interval of TCP's time over UDP's held the threshold."
-            ),
-            *priority.NOTES,
-        ),
-    ),
+    )
 ]
