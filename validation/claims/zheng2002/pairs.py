@@ -198,7 +198,7 @@ def share_beside(one: str, other: str, share: float, sign: int) -> Effects:
         values={
             "one": one, "other": other, "share": share, "ratio": ratio(found, one, other),
             "own": None if own is None else ratio(own, one, other),
-            "rates": rates, "smoother": sign > 0,
+            "rates": rates, "smoother": sign > 0, "runs": len(found),
             "more": (one, other) == (QUARTER, TCP),
             "rough": rough, "varied": [variation(one), variation(other)],
             "own_rough": [] if own is None else [of_runs(own["rough"][kind]) for kind in (one, other)],
