@@ -31,9 +31,7 @@ from validation.claims.kaneko2007.runs import (
 from validation.statistics import PART, Estimate, combine, difference, of_runs
 
 RTTS = {"ns-2": "kaneko2007/rtt-fairness-ns2", "ns-3": "kaneko2007/rtt-fairness-ns3"}
-RTTS_NS2 = (
-    RTTS["ns-2"], "kaneko2007/rtt-fairness-seeds-ns2", "kaneko2007/rtt-fairness-more-seeds-ns2"
-)  # fmt: skip
+RTTS_NS2 = (RTTS["ns-2"], "kaneko2007/rtt-fairness-seeds-ns2")
 ADDED = ("kaneko2007/added-delay-ns3", "kaneko2007/added-delay-seeds-ns3")
 ADDED_NS2 = "kaneko2007/added-delay-ns2"
 ALONE = ("kaneko2007/windows-alone-ns3", "kaneko2007/windows-alone-seeds-ns3")

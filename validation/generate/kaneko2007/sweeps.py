@@ -827,16 +827,6 @@ CASES += [
         "one flow of Illinois under random loss from 3e-4 to 3e-3 at 100 Mb/s, 40 ms, twenty more seeds",
     ),
     _further(
-        _named("rtt-fairness-ns2"),
-        "Seeds 6 to 15; seeds 1 to 5 are the case rtt-fairness-ns2",
-        [
-            run
-            for run in rtt_fairness(("reno", "compound", "cubic"), TEN_MORE)
-            if run["factors"]["long_rtt"] > 0.02
-        ],
-        "two flows of Reno, CTCP or CUBIC, RTT 20 ms against 60 and 120 ms, ten more seeds",
-    ),
-    _further(
         _named("windows-with-reno-ns2"),
         "Seeds 6 to 15; seeds 1 to 5 are the case windows-with-reno-ns2",
         windows(("compound",), ("reno",), TEN_MORE),
