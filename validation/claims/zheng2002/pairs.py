@@ -122,8 +122,9 @@ def levelled(
         "share": deviation(mine, share),
         "smooth": combine((smoother(own, one, other),), (sign,)),
         "more": difference(mine, ratio(gentle, GENTLE, TCP)),
-        "rougher": rougher(own, gentle),
     }
+    if one == QUARTER:
+        found["rougher"] = rougher(own, gentle)
     return {key: replace(each, level=(found[key],)) for key, each in said.items()}
 
 
