@@ -8,9 +8,9 @@ import numpy as np
 
 from dfcmodel.network.class_pauses import ALL
 from dfcmodel.network.routes import distinct
-from dfcmodel.packets.engine import run_engine
 from dfcmodel.packets.planning import plan_packets
 from dfcmodel.packets.remains import dropped_packets, excess_rows
+from dfcmodel.packets.running import run_plan
 from dfcmodel.results.at_nodes import AtNodes
 from dfcmodel.results.pauses import intervals_of_pairs
 from dfcmodel.results.trajectories import Trajectory
@@ -41,7 +41,7 @@ def simulate_packets(
         scenario, method, duration=duration, sample=sample, jitter=jitter,
         packet_jitter=packet_jitter,
     )  # fmt: skip
-    return trajectory(plan, run_engine(plan), watch.seconds())
+    return trajectory(plan, run_plan(plan), watch.seconds())
 
 
 def plan_scenario(
