@@ -228,7 +228,9 @@ def check_program(plan: Plan, p: int, f: int, now: float, returned: tuple[str, s
 def _is_deaf(scenario: Scenario, repairs: Sequence[Any]) -> NDArray[np.bool_]:
     """Return whether the sender of each flow would follow no ACK, (F,): of constant rate, it repairs nothing."""
     constant = scenario.table.each("source", lambda source: getattr(source, "is_constant", False))
-    found: NDArray[np.bool_] = constant & column_of(repairs).map(lambda repair: repair == "none").array()
+    found: NDArray[np.bool_] = (
+        constant & column_of(repairs).map(lambda repair: repair == "none").array()
+    )
     return found
 
 

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dfcmodel.packets.engine import run_engine
+from dfcmodel.packets.engine import PacketRun, begin_run, run_engine
 from dfcmodel.packets.fabric.conditions import is_fabric
-from dfcmodel.packets.fabric.engine import run_fabric
+from dfcmodel.packets.fabric.engine import FabricRun, begin_fabric, run_fabric
 
 if TYPE_CHECKING:
     from dfcmodel.packets.plans import Plan
     from dfcmodel.packets.records import Records
 
-__all__ = ["run_plan"]
+__all__ = ["begin_plan", "run_plan"]
 
 
 def run_plan(plan: Plan) -> Records:
@@ -25,3 +25,9 @@ def run_plan(plan: Plan) -> Records:
     """
     found = run_fabric(plan) if is_fabric(plan) else None
     return run_engine(plan) if found is None else found
+
+
+def begin_plan(plan: Plan) -> FabricRun | PacketRun:
+    """Return the run of a plan at t = 0 by the kernel that is tried first."""
+    found = begin_fabric(plan) if is_fabric(plan) else None
+    return begin_run(plan) if found is None else found

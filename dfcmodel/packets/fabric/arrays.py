@@ -31,7 +31,7 @@ MOST_SLOTS = 1024
 TIMERS = 20
 """Most timers of a flow with a rule that changes: each packet that leaves its interface sets one, and one set before
 is there for `senders.STEPS` packet times at most."""
-SPARE = 4096
+SPARE = 1 << 14
 """Packets for which there is room at first, besides two of each flow."""
 
 

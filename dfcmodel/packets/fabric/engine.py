@@ -88,6 +88,14 @@ class FabricRun:
                     self.arrays[name] = np.concatenate([old, np.empty_like(old)])
         return True
 
+    def finish(self) -> Records:
+        """Return the records of the run at its end; OverflowError where sequence numbers are used up."""
+        used_up = self.arrays["flow"]["sent"] >= ENDLESS
+        check_numbers(
+            self.plan.scenario, used_up & (self.plan.all_packets > ENDLESS), self.plan.end
+        )
+        return records_of(self.plan, self.records, self.arrays)
+
 
 def begin_fabric(plan: Plan, spare: int = 1) -> FabricRun | None:
     """Return the run of a plan at t = 0 with ``spare`` times as much room for packets; None: its latencies differ too much."""
@@ -131,6 +139,4 @@ def run_fabric(plan: Plan) -> Records | None:
         if run.fault != NO_ROOM:
             return None
         spare *= 4
-    used_up = run.arrays["flow"]["sent"] >= ENDLESS
-    check_numbers(plan.scenario, used_up & (plan.all_packets > ENDLESS), plan.end)
-    return records_of(plan, run.records, run.arrays)
+    return run.finish()

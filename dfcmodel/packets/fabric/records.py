@@ -12,7 +12,6 @@ from dfcmodel.packets.fabric.kernel.windows import USED
 from dfcmodel.packets.remains import has_pauses, waiting_rows
 
 if TYPE_CHECKING:
-
     from dfcmodel.packets.plans import Plan
     from dfcmodel.packets.records import Records
 
