@@ -72,8 +72,7 @@ def lay_out_fabric(
         "packet": aligned(size, layout.PACKET), "sent_at": np.empty(size), "port": port, "hop": hop,
         "ingress": _ingresses(plan, hop), "flow": flow, "rate": rate, "rule": rule,
         "called": lay_out_called(plan, manager_numbers(plan)), "stream": plan.seeds.astype(np.int64),
-        "slot": np.full(P * slots, -1, dtype=np.int32),
-        "listed": np.full(P * slots, layout.NOBODY, dtype=np.int32),
+        "slot": _slots(P * slots),
         "first": np.full(slots, -1, dtype=np.int32), "arriving": np.empty(size, dtype=np.int32),
         "counters": np.array([-1, 0, 0, 0, 0]),
         "clock": np.array([windows / plan.sample, 0.0, plan.scenario.min_rto]),
@@ -166,9 +165,18 @@ def _start(plan: Plan, arrays: dict[str, Any]) -> None:
     places = (
         port["timers"][hosts[order]] + np.arange(F) - (np.cumsum(pending) - pending)[hosts[order]]
     )
-    arrays["timer"], arrays["timed"] = np.zeros(room.sum()), np.zeros(room.sum(), dtype=np.int32)
-    arrays["timer"][places], arrays["timed"][places] = starts[order], order
-    listed, first = arrays["listed"], arrays["first"]
-    for p in np.flatnonzero(pending).tolist():
-        w = int(min(arrays["timer"][port["timers"][p]] * arrays["clock"][0], slots - 1))
-        listed[p * slots + w], first[w] = first[w], p
+    arrays["timer"] = np.zeros(int(room.sum()), layout.TIMER)
+    arrays["timer"]["time"][places], arrays["timer"]["flow"][places] = starts[order], order
+    follows, first = arrays["slot"]["next"], arrays["first"]
+    used = np.flatnonzero(pending)
+    soon = arrays["timer"]["time"][port["timers"][used]] * arrays["clock"][0]
+    windows = np.minimum(soon, slots - 1).astype(np.int64)
+    for p, w in zip(used.tolist(), windows.tolist(), strict=True):
+        follows[p * slots + w], first[w] = first[w], p
+
+
+def _slots(count: int) -> NDArray[Any]:
+    """Return slots without packets, of ports that are in no list."""
+    found = np.empty(count, layout.SLOT)
+    found["last"], found["next"] = -1, layout.NOBODY
+    return found

@@ -19,6 +19,8 @@ __all__ = [
     "RATE",
     "RECEIVER",
     "RESUME",
+    "SLOT",
+    "TIMER",
     "Fabric",
     "Recorded",
     "int64",
@@ -85,6 +87,13 @@ PORT = np.dtype(
     align=True,
 )
 """A directed link with its queues: three cache lines."""
+
+SLOT = np.dtype([("last", "i4"), ("next", "i4")])
+"""Of a port in a window: the last packet that was sent to it, -1: none, and the next port of the list of the window;
+-1: it is the last one, `NOBODY`: it is not in the list."""
+
+TIMER = np.dtype([("time", "f8"), ("flow", "i4"), ("spare", "i4")])
+"""A timer in the heap of an interface, s."""
 
 HOP = np.dtype(
     [
@@ -155,11 +164,9 @@ class Fabric(NamedTuple):
     ingress: Any  # INGRESS
     flow: Any  # FLOW (F,)
     rate: Any  # RATE, a row per flow with a rule that changes
-    slot: Any  # (P W,) last packet that arrives at a port in a window; -1: none
-    listed: Any  # (P W,) next port of the list of a window; -1: the last one, `NOBODY`: not in it
+    slot: Any  # SLOT (P W,)
     first: Any  # (W,) first port of each list
-    timer: Any  # (T,) times of the heaps of interfaces, s
-    timed: Any  # (T,) and their flows
+    timer: Any  # TIMER, the heaps of interfaces
     arriving: Any  # (N,) the arrivals of a window at a port, the last one first
     rule: Any  # RULE, the same rows
     events: Any  # (rules, 5) addresses of the events of rules
