@@ -31,11 +31,11 @@ def test_what_is_bundled_is_as_recorded(id: str) -> None:
     assert changes(id) == []
 
 
-def test_a_forged_reading_is_noticed_though_the_verdict_stays(monkeypatch) -> None:
-    """Background traffic of none in the reading with background: the claim stays contradicted."""
-    before = find("Z08").check()
+def test_a_forged_reading_is_noticed_though_the_verdict_stays(monkeypatch, check) -> None:
+    """a and b exchanged is what another reading has: the claim stays contradicted."""
+    before = check("Z08")
     monkeypatch.setitem(pairs.READINGS, pairs.EXCHANGED, {"reading": "b"})
-    after = find("Z08").check()
+    after = check("Z08")
     assert after.simulation is before.simulation
     assert [each for each in differences(after, recorded()["Z08"]) if pairs.EXCHANGED in each]
 
