@@ -43,5 +43,5 @@ def test_rules_are_near_the_modules_and_exceptions_are_explained() -> None:
 
 
 def test_a_rule_with_few_losses_is_left_out(doctor) -> None:
-    doctor(window_model.NS2, lambda d: d.assign(loss_events=1))
+    doctor(window_model.CASES["ns-2"], lambda d: d.assign(loss_events=1))
     assert set(window_model.measure.measure().ratios["tool"]) == {"ns-3"}
