@@ -302,7 +302,7 @@ def _environment() -> jinja2.Environment:
 
 
 def written_out(text: str) -> str:
-    """Return a text whose powers of ten are written as whole numbers.
+    """Return a text whose powers of ten, and whole numbers of six digits and more, are written with commas.
 
     Examples
     --------
@@ -310,7 +310,8 @@ def written_out(text: str) -> str:
     >>> written_out("7.76e+05 (2e-05 to 1e+07)")
     '776,000 (2e-05 to 10,000,000)'
     """
-    return re.sub(r"\d+(?:\.\d+)?e\+\d+", lambda found: f"{float(found[0]):,.0f}", text)
+    large = r"\d+(?:\.\d+)?e\+\d+|(?<![\d.])\d{6,}\b"
+    return re.sub(large, lambda found: f"{float(found[0]):,.0f}", text)
 
 
 def _columns(numbers: Sequence[Number]) -> list[tuple[str, str]]:

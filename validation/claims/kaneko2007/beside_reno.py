@@ -6,7 +6,6 @@ import pandas as pd
 
 from responsefn import ARENO, BIC, CTCP, WindowRule
 from validation.claims.effect_claims import (
-    EQUAL,
     Curve,
     Effects,
     Estimates,
@@ -54,7 +53,7 @@ TIE = 0.01
 """Relative difference of utilisations below which neither counts as higher."""
 VARIANTS = (*OTHERS, "highspeed", "bic", "cubic")
 """The rules of the slides but Reno."""
-HALF = (0.5 * (1.0 - EQUAL), 0.5 * (1.0 + EQUAL))
+HALF = (0.5 * (1.0 - FAIR), 0.5 * (1.0 + FAIR))
 """Shares that are equal within the margin."""
 
 

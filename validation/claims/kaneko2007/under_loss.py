@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pandas as pd
 
-from validation.claims.effect_claims import EQUAL, Curve, Effects, Estimates, Statement, effects
-from validation.claims.kaneko2007.beside_reno import OTHERS, VARIANTS
+from validation.claims.effect_claims import Curve, Effects, Estimates, Statement, effects
+from validation.claims.kaneko2007.beside_reno import HALF, OTHERS, VARIANTS
 from validation.claims.kaneko2007.level import levelled
 from validation.claims.kaneko2007.runs import (
     FAIR,
@@ -65,7 +65,7 @@ def shares_under_loss() -> Effects:
         _curves_under_loss(frames, model, own),
         ("random loss p (1)", "share of both flows (1)"),
         "x",
-        expected=((1.0 - EQUAL) / (2.0 - EQUAL), (1.0 + EQUAL) / (2.0 + EQUAL)),
+        expected=HALF,
         values={
             "shares": {
                 tool: {
