@@ -198,9 +198,10 @@ class PacketRun:
         return frozenset(np.unique(self.layout.arrays["flow"]["onoff"]).tolist())
 
     @cached_property
-    def _has_rules(self) -> bool:
-        """Whether any flow has a rule, of its window or rate or as its source."""
-        return bool((self.layout.arrays["flow"]["rule"] >= 0).any())
+    def _sets_rates(self) -> bool:
+        """Whether any rule sets a rate, of its flow or of the packets of its window."""
+        flow = self.layout.arrays["flow"]
+        return bool(self.plan.paced.any() or (flow["recovery"] == RATED).any())
 
     def groups(self) -> tuple[tuple[Any, ...], ...]:
         """Return the fields of the kernel's three groups; `grow` replaces some arrays between two calls."""
@@ -229,6 +230,8 @@ class PacketRun:
     def _check_programs(self) -> None:
         """Raise ArithmeticError for the first thing that a switch program returned and that cannot be."""
         program = self.layout.arrays["program"]
+        if not program["failed"].any():
+            return
         failed = np.flatnonzero(program["failed"])
         for p in failed[np.argsort(program["failed_at"][failed], kind="stable")][:1].tolist():
             it = program[p]
@@ -238,7 +241,7 @@ class PacketRun:
 
     def _check_rates(self) -> None:
         """Raise ArithmeticError where a rule has set its rate, or that of its packets, to no number."""
-        if not self._has_rules:
+        if not self._sets_rates:
             return
         flow, now = self.layout.arrays["flow"], self.done * self.plan.sample
         own_pace = (flow["paced"] == 1) & (flow["pace_start"] == 0.0)
@@ -348,8 +351,9 @@ def _whole_run(plan: Plan, traced: Sequence[int]) -> PacketRun:
     flow, sizes = run.layout.arrays["flow"], plan.all_packets
     used_up = np.maximum(flow["snd_nxt"], flow["sent"]) >= ENDLESS
     check_numbers(plan.scenario, used_up & (sizes > ENDLESS), plan.end)
-    for row, f in np.argwhere(~(run.records.window <= LARGEST))[:1].tolist():
-        now = (row + 1) * plan.sample
-        check_window(plan.scenario, f, float(run.records.window[row, f]), now)
+    window = run.records.window
+    if not (window <= LARGEST).all():
+        row, f = np.argwhere(~(window <= LARGEST))[0].tolist()
+        check_window(plan.scenario, f, float(window[row, f]), (row + 1) * plan.sample)
     run.records.take_in(run.layout.arrays)
     return run

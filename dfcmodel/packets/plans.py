@@ -48,6 +48,8 @@ SIZES = 7
 6 a data packet that was cut to its header."""
 ENDLESS = 2**31 - 2
 """Packets of an unlimited transfer: the range of sequence numbers."""
+FEW_HOPS = 64
+"""Hops of all flows up to which no flows are chosen among them: that takes longer than what it saves."""
 PACES = (2.0, 1.2)
 """Windows per round trip at which window senders are paced in slow start and after, as in Linux."""
 
@@ -134,7 +136,7 @@ class Plan:
     @cached_property
     def own_receivers(self) -> NDArray[np.bool_]:
         """Whether receivers have events of their own in a calendar queue: they delay ACKs, or are agents, (F,)."""
-        agents = self.scenario.table.each("receiver", lambda given: given is not None)
+        agents = self.scenario.table.given("receiver")
         return np.asarray(self.delayed | agents, dtype=np.bool_)
 
     @cached_property
@@ -155,6 +157,8 @@ class Plan:
         a port without a queue of its own has one port before it.
         """
         hops, P = self.hops, len(self.ports)
+        if len(hops.port) <= FEW_HOPS:
+            return hops
         keys = hops.port * (P + 1) + hops.before + 1
         span = P * (P + 1)
         kinds = 2 * self.delayed + (self.backward.counts > 0)
@@ -205,8 +209,14 @@ class Plan:
         disciplines, own = self._disciplines
         return np.array([value(each) for each in disciplines])[own]
 
+    def has(self, *kinds: type) -> bool:
+        """Return whether any port has a discipline of some kinds."""
+        return any(isinstance(each, kinds) for each in self._disciplines[0])
+
     def under(self, *kinds: type) -> list[int]:
         """Return the ports with disciplines of some kinds."""
+        if not self.has(*kinds):
+            return []
         return np.flatnonzero(self.by_discipline(lambda each: isinstance(each, kinds))).tolist()
 
     @cached_property
@@ -236,6 +246,8 @@ class Plan:
     @cached_property
     def places(self) -> NDArray[np.int64]:
         """Upper bound of the packets that can be queued at each port, (P,)."""
+        if not self.cells.any():
+            return self.rooms
         least = np.maximum(self.taken.min(axis=1), 1.0)  # ACKs without transmission have no bytes
         found: NDArray[np.int64] = np.where(
             self.cells > 0, np.minimum(self.rooms / least, UNBOUNDED), self.rooms
@@ -245,6 +257,8 @@ class Plan:
     @cached_property
     def drains(self) -> Floats:
         """How long what fills a queue that counts bytes takes to be sent, s, (P,); inf of others."""
+        if not self.cells.any():
+            return np.full(len(self.ports), np.inf)
         found: Floats = np.where(self.cells > 0, 8.0 * self.rooms / self.bits, np.inf)
         return found
 
@@ -275,6 +289,8 @@ class Plan:
     @cached_property
     def pauses(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Ports that pause others, and which ones, each pair once and in order, (N,) each."""
+        if not self.has(Pause, PFC):
+            return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
         P, hops, table = len(self.ports), self.hops, self.ingresses
         counted = table.before >= 0
         pairs = table.port[counted] * P + table.before[counted]

@@ -96,7 +96,7 @@ class Records:
         self.imbalance = np.zeros(F)
         table = plan.scenario.table
         self.sizes = table.numbers("size") + plan.opening
-        self.sizes[table.each("arrivals", lambda given: given is not None)] = np.inf
+        self.sizes[table.given("arrivals")] = np.inf
 
     def rows(self) -> dict[str, Any]:
         """Return what the compiled engine fills and reads, by its names in the kernel."""

@@ -95,6 +95,8 @@ def remaining_packets(plan: Plan, arrays: dict[str, Any], left: NDArray[np.int32
     left
         How many packets wait in lanes at each hop, by rows of `HOP`, (H,).
     """
+    if not left.any():
+        return np.zeros(0, dtype=WAITING)
     hops, until = plan.hops, (1.0 - LAST_PART) * plan.end
     places = np.flatnonzero((left[hops.row] > 0) & has_pauses(plan)[hops.port])
     port = arrays["port"][hops.port[places]]

@@ -26,7 +26,7 @@ from dfcmodel import (
 )
 from dfcmodel.packets.hops import hops_of
 from dfcmodel.packets.hosts import Hosts
-from dfcmodel.packets.layouts.lookahead import ordered_ports, windows
+from dfcmodel.packets.layouts.lookahead import ordered_ports, stretches, windows
 from dfcmodel.packets.plans import Plan
 from dfcmodel.packets.ports import bits_of, has_lanes
 from responsefn import NewReno, Reno, Vegas
@@ -196,7 +196,7 @@ def test_each_interface_has_a_queue_with_the_ends_of_its_flows() -> None:
     assert hosts.queue.tolist() == list(range(len(plan.ports)))
     assert hosts.sender.tolist() == of_host
     assert hosts.receiver.tolist() == [of_host[1], of_host[2], of_host[0]]
-    order, ahead = windows(plan, ordered_ports(plan))
+    order, ahead = windows(plan, inline := ordered_ports(plan), stretches(plan, inline))
     assert order[:4].tolist() == [len(plan.ports), *sorted(of_host)]
     assert ahead > 0.9 * 1e-5
 

@@ -34,7 +34,7 @@ from dfcmodel.packets.kernel.layout import BY_CLASS, BY_FLOW
 from dfcmodel.packets.kernel.pauses import PAUSE
 from dfcmodel.packets.kernel.ports import INTERFACE, LANES
 from dfcmodel.packets.layouts.arrays import lay_out
-from dfcmodel.packets.layouts.lookahead import ordered_ports, windows
+from dfcmodel.packets.layouts.lookahead import ordered_ports, stretches, windows
 from dfcmodel.packets.layouts.managers import (
     MANAGERS,
     called_managers,
@@ -276,7 +276,7 @@ def test_rows_have_the_numbers_of_the_law() -> None:
 
 def test_a_window_is_not_longer_than_a_period_of_feedback() -> None:
     plan = chain_of_three()
-    _, ahead = windows(plan, ordered_ports(plan))
+    _, ahead = windows(plan, inline := ordered_ports(plan), stretches(plan, inline))
     assert ahead < 1e-3
 
 
@@ -297,7 +297,7 @@ def host(acks: str) -> dict[str, np.ndarray]:
     ]
     plan = plan_of(Scenario("host", links, flows, duration=0.1), Packets(seed=1))
     arrays = lay_out(plan, signatures_of([DCQCN()])).arrays
-    arrays["order of ports"] = windows(plan, ordered_ports(plan))[0]
+    arrays["order of ports"] = windows(plan, inline := ordered_ports(plan), stretches(plan, inline))[0]
     return arrays
 
 
@@ -340,9 +340,10 @@ def test_calendar_queues_reach_beyond_a_window_and_do_not_overlap() -> None:
     for name in ("fifo", "pause"):
         plan = plan_of(random_scenario(name, 1), Packets(seed=1))
         inline = ordered_ports(plan)
-        order, ahead = windows(plan, inline)
+        parts = stretches(plan, inline)
+        order, ahead = windows(plan, inline, parts)
         port_rows, buckets, ring = lay_out_units(
-            plan, inline, order, ahead, 1, [0] * len(plan.ports)
+            plan, parts, order, ahead, 1, [0] * len(plan.ports)
         )
         rows = port_rows[order]
         count = rows["mask"] + 1
