@@ -104,7 +104,7 @@ class Records:
             "window": self.window, "round_trip": self.round_trip, "acked": self.acked,
             "delivered": self.delivered, "started": self.started, "waiting": self.waiting,
             "lost": self.lost, "causes": self.causes, "first_drops": self.first_drops,
-            "left": self.left, "switches": self.switches, "scale": self.scale,
+            "left": self.left, "switches": self.switches, "scale": self.scale, "sample": self.plan.sample,
         }  # fmt: skip
 
     def take_switches(self, count: int) -> None:

@@ -688,3 +688,4 @@ class Records(NamedTuple):
     switches: Any  # (M, 5) pauses and resumes
     trace: Any  # TRACE, of traced ports
     scale: float  # samples per second
+    sample: float  # s

@@ -105,6 +105,7 @@ __all__ = [
     "enqueue_by_queue",
     "enqueue_ranked",
     "handle",
+    "handle_hosts",
     "new_packet",
     "next_of_switch",
     "process_endpoint_event",
@@ -186,10 +187,28 @@ def depart(net: Any, senders: Any, records: Any, u: int, e: int, came: float, ti
 
 @inlined
 def handle(net: Any, senders: Any, records: Any, u: int, now: float, end: float) -> None:
-    """Process the arrivals of a window at hosts, or at a port without lanes."""
+    """Process the arrivals of a window at a port without lanes."""
+    bucket, packet = net.bucket, net.packet
+    inverse = net.port[u].inverse
+    mask = net.port[u].mask
+    at = net.port[u].at
+    for b in range(int(now * inverse), int(end * inverse) + 1):
+        place = at + (b & mask)
+        e = int64(bucket[place].head)
+        while e >= 0 and packet[e].time < end:
+            bucket[place].head = packet[e].next
+            net.port[u].count -= 1
+            travel(net, senders, records, e, packet[e].time, int64(packet[e].key), u)
+            e = int64(bucket[place].head)
+
+
+@inlined
+def handle_hosts(
+    net: Any, senders: Any, records: Any, u: int, now: float, end: float, interfaces: bool
+) -> None:
+    """Process the events of a window at hosts. ``interfaces``: whether any host has one."""
     port, bucket, packet = net.port, net.bucket, net.packet
     ends = len(port) - 1
-    is_host = u == ends or port[u].kind == INTERFACE
     inverse = port[u].inverse
     mask = port[u].mask
     at = port[u].at
@@ -203,9 +222,8 @@ def handle(net: Any, senders: Any, records: Any, u: int, now: float, end: float)
             key = int64(packet[e].key)
             f = int64(packet[e].flow)
             packets = 1
-            at_end = is_host and not is_for_interface(net, e, key)
-            if is_host:
-                senders.clock[NOW] = time
+            at_end = not interfaces or not is_for_interface(net, e, key)
+            senders.clock[NOW] = time
             if at_end:
                 process_endpoint_event(net, senders, f, e, key)
                 packets = net.counters[OUT]
@@ -213,7 +231,7 @@ def handle(net: Any, senders: Any, records: Any, u: int, now: float, end: float)
                 p = -1  # the interface at which the packet is
                 came = arrives = time
                 rank = key
-                begin = ends if is_host else u
+                begin = ends
                 if at_end:
                     number = int64(senders.out[i, 0])
                     flags = int64(senders.out[i, 1])
@@ -221,16 +239,17 @@ def handle(net: Any, senders: Any, records: Any, u: int, now: float, end: float)
                         e = new_packet(net, senders, f, number, flags)
                         if senders.flow[f].listed == 1 and number >= senders.flow[f].opening:
                             on_packet_sent(senders, f, number)
-                        if is_next(net, place, time, key):
-                            p = interface_of(net, e)
-                        if p >= 0:
-                            packet[e].time = time
-                            if not enter_interface(net, senders, records, p, e):
-                                continue
+                        if interfaces:
+                            if is_next(net, place, time, key):
+                                p = interface_of(net, e)
+                            if p >= 0:
+                                packet[e].time = time
+                                if not enter_interface(net, senders, records, p, e):
+                                    continue
                     else:
                         e = -1 - number
                         begin = flags
-                elif is_host:
+                else:
                     p, e, came = pass_interface(net, senders, records, e, key)
                     if e < 0:
                         continue
@@ -516,6 +535,9 @@ def run(
     now = clock[WINDOW]
     n = first
     idle = 0
+    interfaces = False
+    for u in range(len(port)):
+        interfaces = interfaces or port[u].kind == INTERFACE
     while True:
         sample_end = (n + 1) * sample
         end = min(now + ahead, sample_end)
@@ -543,7 +565,10 @@ def run(
                         break
             elif port[u].count > 0:
                 before = port[u].count
-                handle(net, senders, records, u, now, end)
+                if u == len(port) - 1 or port[u].kind == INTERFACE:
+                    handle_hosts(net, senders, records, u, now, end, interfaces)
+                else:
+                    handle(net, senders, records, u, now, end)
                 if port[u].count != before:
                     idle = 0
             retire(port, u, k)
