@@ -207,7 +207,8 @@ def _simulate_fluid(
     every = max(1, round(sample / h))
     steps = max(1, round(end / h))
     record = driver.advance(plan, steps, every)
-    return _trajectory(plan, record, starts, steps, every)
+    run = _trajectory(plan, record, starts, steps, every)
+    return run if plan.scenario is scenario else replace(run, scenario=scenario)
 
 
 def _trajectory(plan: Plan, record: Records, starts: Floats, steps: int, every: int) -> Trajectory:

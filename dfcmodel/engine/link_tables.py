@@ -119,6 +119,7 @@ def manager_records(scenario: Scenario, layout: Layout, links: Any) -> tuple[Man
                 kinds.append(kind)
             links["manager"][i] = kinds.index(kind)
             links["late"][i] = manager.at == "departure"
+            links["fractional"][i] = manager.fractional
             state = [float(value) for value in manager.State()]
             links["drop"][i], links["mark"][i] = state[:2]
             links["state"][i, : len(state) - 2] = state[2:]

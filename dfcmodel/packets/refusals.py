@@ -88,17 +88,13 @@ def _check_flow(scenario: Scenario, flow: Flow, method: Packets) -> None:
     recovery = given.get(flow.name) if isinstance(given, Mapping) else given
     _check_receiver(flow, recovery)
     if isinstance(rule, DeliveryRule) and recovery not in SELECTIVE:
-        msg = (
-            f"{rule!r} follows deliveries, which selective acknowledgements report; use 'sack'"
-        )
+        msg = f"{rule!r} follows deliveries, which selective acknowledgements report; use 'sack'"
         raise ValueError(f"recovery of flow {flow.name!r} = {recovery!r}: {msg}")
     if math.isfinite(flow.idle) and (method.is_ns2 or isinstance(rule, DeliveryRule)):
         msg = f"must be inf with {rule!r} and convention = {method.convention!r}"
         raise ValueError(f"idle of flow {flow.name!r} = {flow.idle:g}: {msg}")
     if math.isfinite(flow.stop) and method.is_ns2 and isinstance(rule, WindowRule):
-        msg = (
-            'ns-2 ends such a flow without repairing its last packet; use convention="standard"'
-        )
+        msg = 'ns-2 ends such a flow without repairing its last packet; use convention="standard"'
         raise ValueError(f"stop of flow {flow.name!r} = {flow.stop:g}: {msg}")
     if method.is_ns2 and (flow.pacing or isinstance(rule, RateRule)):
         msg = 'not with ns-2; use convention="standard"'
@@ -109,11 +105,7 @@ def _check_flow(scenario: Scenario, flow: Flow, method: Packets) -> None:
     if method.is_ns2 and flow.handshake:
         msg = 'must be False: ns-2 opens with a packet of 40 bytes; use convention="standard"'
         raise ValueError(f"handshake of flow {flow.name!r} = {flow.handshake!r}: {msg}")
-    if (
-        method.is_ns2
-        and isinstance(rule, WindowRule)
-        and type(rule) not in (Tahoe, Reno, NewReno)
-    ):
+    if method.is_ns2 and isinstance(rule, WindowRule) and type(rule) not in (Tahoe, Reno, NewReno):
         msg = 'ns-2 has Tahoe(), Reno() and NewReno(); use convention="standard"'
         raise ValueError(f"source of flow {flow.name!r} = {rule!r}: {msg}")
 

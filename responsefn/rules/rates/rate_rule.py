@@ -166,6 +166,18 @@ class RateRule(Response, ABC):
         known = {"rate": line_rate, "line_rate": line_rate}
         return state._replace(**{k: v for k, v in known.items() if k in self.State._fields})
 
+    def expected(self) -> RateRule | None:
+        """Return the rule that changes as this one does on average, for marks of parts of packets; None: not stated.
+
+        It is what `dfcmodel.Fluid` runs with ``marks="expected"``. Its `on_feedback` gets packets and marks as
+        parts of packets, whose ratio is the probability of a mark.
+
+        >>> from responsefn import DCQCN, TIMELY
+        >>> DCQCN().expected() is not None, TIMELY().expected()
+        (True, None)
+        """
+        return None
+
     def uses_closed_form(self, bandwidth: float | None = None) -> bool:  # noqa: ARG002
         """Return whether there is a closed form of the rate: only where a rule states one."""
         return self.formula() is not None

@@ -297,7 +297,9 @@ def host(acks: str) -> dict[str, np.ndarray]:
     ]
     plan = plan_of(Scenario("host", links, flows, duration=0.1), Packets(seed=1))
     arrays = lay_out(plan, signatures_of([DCQCN()])).arrays
-    arrays["order of ports"] = windows(plan, inline := ordered_ports(plan), stretches(plan, inline))[0]
+    arrays["order of ports"] = windows(
+        plan, inline := ordered_ports(plan), stretches(plan, inline)
+    )[0]
     return arrays
 
 
