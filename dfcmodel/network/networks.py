@@ -510,6 +510,11 @@ class Scenario:
         others |= {self.links[n].source for n in np.unique(first[~is_nic]).tolist()}
         return frozenset(n for n in np.unique(first).tolist() if self.links[n].source not in others)
 
+    @cached_property
+    def derived(self) -> dict[Hashable, Any]:
+        """What runs have derived from the scenario alone and keep for its further runs, by their keys."""
+        return {}
+
     def host_is(self, kind: str) -> NDArray[np.bool_]:
         """Return for which flows `host_of` is of some kind, shape (F,)."""
         own = self.table.each("host", lambda host: host == kind)

@@ -12,7 +12,7 @@ from dfcmodel.network.arrivals import MAX_BATCH
 from dfcmodel.network.flows import CBR
 from dfcmodel.network.frame_sizes import BLOCK, HEADER, SHORTEST_FRAME
 from dfcmodel.packets import ns2_random
-from dfcmodel.packets.plans import ENDLESS, SIZES, Plan
+from dfcmodel.packets.plans import ENDLESS, MOST_KEPT_HOPS, SIZES, Plan
 from dfcmodel.packets.ports import Ports
 from dfcmodel.packets.refusals import check_scenario
 from hopflow.checks import one_number
@@ -22,7 +22,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from dfcmodel.network.networks import Scenario
+    from dfcmodel.network.routes import Routes
     from dfcmodel.packets.methods import Packets
+    from dfcmodel.packets.ports import Port
 
     Floats = NDArray[np.float64]
 
@@ -76,22 +78,20 @@ def plan_packets(
     one_number("sample", sample, at_least=SHORTEST, hint="in s")
     check_numbers(scenario, _surely_sent(scenario, starts, end) > ENDLESS, end)
     sample, samples, every = _division(end, sample)
-    ports = Ports(scenario, method)
-    listens = scenario.table.of_kind(WindowRule, RateRule)
-    forward, backward = ports.routes(listens)
+    ports, forward, backward = _network(scenario, method)
     acks = np.append(HEADER + BLOCK * np.arange(SIZES - 3), SHORTEST_FRAME)
     acks = acks if method.ack_transmission else 0.0 * acks
     data = scenario.packet_size
     sizes = np.array([data, *acks, min(data, SHORTEST_FRAME)])
-    bits = np.array([port.bits for port in ports.all])
+    bits = np.array([port.bits for port in ports])
     transmission = 8.0 * sizes[np.newaxis, :] / bits[:, np.newaxis]
-    delays = np.array([port.delay for port in ports.all])
-    F, P = len(starts), len(ports.all)
+    delays = np.array([port.delay for port in ports])
+    F, P = len(starts), len(ports)
     seeds = np.random.SeedSequence(method.seed or 0).generate_state(P + F, np.uint64) | np.uint64(1)
     return Plan(
         scenario=scenario,
         method=method,
-        ports=tuple(ports.all),
+        ports=ports,
         forward=forward,
         backward=backward,
         recoveries=method.recovery_of(scenario),
@@ -111,6 +111,19 @@ def plan_packets(
         samples=samples,
         every=every,
     )
+
+
+def _network(scenario: Scenario, method: Packets) -> tuple[tuple[Port, ...], Routes, Routes]:
+    """Return the ports of a scenario and the routes of packets and ACKs, which its further runs have in common."""
+    key = "ports", method.is_ns2, method.ack_transmission
+    found: tuple[tuple[Port, ...], Routes, Routes] | None = scenario.derived.get(key)
+    if found is None:
+        ports = Ports(scenario, method)
+        routes = ports.routes(scenario.table.of_kind(WindowRule, RateRule))
+        found = tuple(ports.all), *routes
+        if len(routes[0].places) <= MOST_KEPT_HOPS:
+            scenario.derived[key] = found
+    return found
 
 
 def check_numbers(scenario: Scenario, too_many: NDArray[np.bool_], end: float) -> None:

@@ -48,6 +48,8 @@ SIZES = 7
 6 a data packet that was cut to its header."""
 ENDLESS = 2**31 - 2
 """Packets of an unlimited transfer: the range of sequence numbers."""
+MOST_KEPT_HOPS = 1 << 16
+"""Hops of all packets up to which what follows from them is kept for further runs of a scenario."""
 FEW_HOPS = 64
 """Hops of all flows up to which no flows are chosen among them: that takes longer than what it saves."""
 PACES = (2.0, 1.2)
@@ -139,10 +141,24 @@ class Plan:
         agents = self.scenario.table.given("receiver")
         return np.asarray(self.delayed | agents, dtype=np.bool_)
 
+    def once(self, name: str, make: Callable[[], Any]) -> Any:
+        """Return what follows from the scenario, the convention and the sizes of ACKs, made in the first of several runs.
+
+        It is kept with the scenario, unless its flows have so many hops that the memory matters.
+        """
+        if len(self.forward.places) > MOST_KEPT_HOPS:
+            return make()
+        kept = self.scenario.derived
+        key = name, self.method.is_ns2, self.method.ack_transmission
+        if key not in kept:
+            kept[key] = make()
+        return kept[key]
+
     @cached_property
     def hops(self) -> Hops:
         """All hops of the flows, as columns."""
-        return hops_of(self.forward, self.backward)
+        found: Hops = self.once("hops", lambda: hops_of(self.forward, self.backward))
+        return found
 
     @cached_property
     def stops(self) -> Floats:

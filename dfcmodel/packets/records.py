@@ -128,9 +128,10 @@ class Records:
         self.peak = arrays["port"]["peak"][:P].astype(np.int64)
         self.waited = arrays["waited"]
         self.add_up()
-        self.imbalance = self._imbalance(arrays)
-        rows, owner, _ = self._losing_hops()
-        later = np.bincount(owner, self.lost[-1, rows], minlength=len(flow))
+        data, inside = packets_inside(arrays)
+        rows, owner, is_ack = self._losing_hops()
+        after = self.lost[-1, rows]
+        later = np.bincount(owner, after, minlength=len(flow))
         if len(arrays["trimmed"]) > 1:
             later -= headers_answered(arrays)
         self.lost[-1] = 0  # drops beyond the end of the simulation, which were processed ahead
@@ -139,25 +140,16 @@ class Records:
         self.excess = row_excess(self.plan, arrays)
         self.remaining = remaining_packets(self.plan, arrays, self.left)
         self.emitted = flow["emitted"].astype(float)
-        self.inside = packets_inside(arrays) + later
+        self.inside = inside + later
+        lost = np.bincount(owner[~is_ack], (dropped + after)[~is_ack], minlength=len(flow))
+        # what is delayed has arrived
+        missing = self.emitted - flow["arrived"] - data + (flow["pending"] >= 0) - lost
+        self.imbalance = np.abs(missing) / np.maximum(flow["emitted"], 1)
         gone = self.delivered[:-1].sum(axis=0) + np.bincount(owner, dropped, minlength=len(flow))
         blind = self.plan.backward.counts == 0
         self.inside[blind] = (self.emitted - gone)[blind]  # what arrives after the end is processed
         for name in ("first_loss", "finished", "timeouts", "loss_events", "total"):
             setattr(self, name, flow[name].copy())
-
-    def _imbalance(self, arrays: dict[str, Any]) -> NDArray[np.float64]:
-        """Return the packets emitted less arrived, dropped and in the network, relative, (F,)."""
-        flow, used = arrays["flow"], arrays["packet"][: arrays["counters"][1]]
-        inside = used[used["number"] >= 0]
-        inside = inside[inside["hop"] <= flow["turn"][inside["flow"]]]
-        missing = flow["emitted"].astype(float) - flow["arrived"]
-        missing -= np.bincount(inside["flow"], minlength=len(flow))
-        missing += flow["pending"] >= 0  # it has arrived
-        rows, owner, is_ack = self._losing_hops()
-        dropped = self.lost[:, rows[~is_ack]].sum(axis=0)
-        missing -= np.bincount(owner[~is_ack], dropped, minlength=len(flow))
-        return np.asarray(np.abs(missing) / np.maximum(flow["emitted"], 1))
 
     def _losing_hops(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.bool_]]:
         """Return the hops at which packets were dropped, their flows, and whether these were ACKs, (N,)."""

@@ -7,6 +7,7 @@ how many of them are marked.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
@@ -152,6 +153,7 @@ def sampled_event_of(signature: RuleSignature, name: str, fields: tuple[str, ...
     return callbacks["event"].address
 
 
+@functools.cache
 def _adapter(rule: type[Any], names: tuple[str, ...], event: str, several: bool) -> str:
     """Return the text of an event: a rule's function between arrays of numbers and NamedTuples.
 

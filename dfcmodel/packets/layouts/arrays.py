@@ -28,7 +28,7 @@ from dfcmodel.packets.layouts.capacities import aligned, first_elements, most_el
 from dfcmodel.packets.layouts.feedback import begin_clocks, lay_out_feedback, lay_out_rates
 from dfcmodel.packets.layouts.interfaces import lay_out_interfaces
 from dfcmodel.packets.layouts.lanes import begin_storms, lay_out_feeders, lay_out_lanes
-from dfcmodel.packets.layouts.lookahead import ordered_ports, stretches, windows
+from dfcmodel.packets.layouts.lookahead import lookahead_of
 from dfcmodel.packets.layouts.managers import (
     lay_out_called,
     lay_out_control,
@@ -80,9 +80,7 @@ class Layout:
 
 def lay_out(plan: Plan, signatures: tuple[RuleSignature, ...], spare: int = 1) -> Layout:
     """Return the engine's arrays for a plan; those that grow are ``spare`` times as large at first."""
-    inline = ordered_ports(plan)
-    parts = stretches(plan, inline)
-    order, ahead = windows(plan, inline, parts)
+    inline, parts, order, ahead = plan.once("lookahead", lambda: lookahead_of(plan))
     flow, rule, bits, sent = lay_out_flows(plan, signatures)
     agents = lay_out_agents(plan, flow)
     numbers = manager_numbers(plan)

@@ -17,12 +17,48 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Integers = NDArray[np.int64]
 
-__all__ = ["Stretches", "horizons", "ordered_ports", "stretches", "windows"]
+__all__ = [
+    "Lookahead",
+    "Stretches",
+    "horizons",
+    "lookahead_of",
+    "ordered_ports",
+    "stretches",
+    "windows",
+]
 
 LATEST = 1.0 - 1e-6
 """Length of a window over the smallest latency; below 1 because sums of times are rounded."""
 NEARLY = 0.9
 """A window of at least this part of the longest possible one is taken without a search for a better order."""
+
+
+class Lookahead(NamedTuple):
+    """How the ports of a plan are processed.
+
+    Attributes
+    ----------
+    inline
+        As `ordered_ports` returns it, (P,).
+    parts
+        As `stretches` returns it.
+    order
+        The processing order of the ports that have a calendar queue.
+    ahead
+        Length of a window, s.
+    """
+
+    inline: Integers
+    parts: Stretches
+    order: Integers
+    ahead: float
+
+
+def lookahead_of(plan: Plan) -> Lookahead:
+    """Return how the ports of a plan are processed."""
+    inline = ordered_ports(plan)
+    parts = stretches(plan, inline)
+    return Lookahead(inline, parts, *windows(plan, inline, parts))
 
 
 def ordered_ports(plan: Plan) -> Integers:

@@ -273,3 +273,29 @@ def test_every_packet_is_delivered_dropped_or_on_its_way(discipline: str) -> Non
     assert run.lost.sum() == run.drops.sum()
     if "pause" in discipline:
         assert run.carried.sum() > 0
+
+
+def test_further_runs_of_a_scenario_are_those_of_a_new_one() -> None:
+    """What is kept with a scenario depends on nothing in which its runs differ."""
+    scenario = random_scenario("fifo", 3)
+    methods = [
+        Packets(seed=1),
+        Packets(seed=2, ack_transmission=False),
+        Packets(seed=3, loss={scenario.links[0].name: 0.05}),
+        Packets(seed=1),
+    ]
+    for method in methods:
+        again, new = (run_engine(plan_of(given, method)) for given in (scenario, replace(scenario)))
+        for name in ("window", "acked", "delivered", "lost", "waited", "peak"):
+            np.testing.assert_array_equal(getattr(again, name), getattr(new, name))
+    assert set(scenario.derived) == {
+        (name, False, acks) for name in ("ports", "hops", "lookahead") for acks in (False, True)
+    }
+
+
+def test_hops_of_many_flows_are_not_kept(monkeypatch) -> None:
+    for module in ("plans", "planning"):
+        monkeypatch.setattr(f"dfcmodel.packets.{module}.MOST_KEPT_HOPS", 0)
+    scenario = random_scenario("fifo", 3)
+    run_engine(plan_of(scenario, Packets(seed=1)))
+    assert scenario.derived == {}
