@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
@@ -237,12 +238,15 @@ def check_program(plan: Plan, p: int, f: int, now: float, returned: tuple[str, s
 def _surely_sent(scenario: Scenario, starts: Floats, end: float) -> Floats:
     """Return the packets that constant rates send up to the end; 0 of sources that listen."""
     table = scenario.table
+    if not any(isinstance(source, CBR) for source in table.columns["source"].values):
+        return np.zeros(len(table))
     rates = table.each("source", lambda source: source.rate if isinstance(source, CBR) else 0.0)
     ends = np.minimum(end, table.numbers("stop"))
     sent: Floats = np.minimum(table.numbers("size"), rates * np.maximum(0.0, ends - starts))
     return sent
 
 
+@functools.lru_cache(maxsize=128)
 def _division(end: float, sample: float) -> tuple[float, int, int]:
     """Return an interval of which a run has a whole number, that number, and how many make a sample.
 

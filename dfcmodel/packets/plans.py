@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -36,6 +37,8 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 __all__ = ["Clock", "Plan"]
+
+Value = TypeVar("Value")
 
 PHASES = 2006
 """What tells the random phases of clocks from all other random numbers."""
@@ -69,6 +72,17 @@ class Clock(NamedTuple):
     first: float
     period: float
     keys: tuple[tuple[int, bool], ...]
+
+
+def kept(make: Callable[[Any], Value]) -> cached_property[Value]:
+    """Return a cached property of a plan that is kept for further runs of its scenario: see `Plan.once`."""
+
+    @functools.wraps(make)
+    def once(plan: Plan) -> Value:
+        found: Value = plan.once(make.__name__, lambda: make(plan))
+        return found
+
+    return cached_property(once)
 
 
 @dataclass(frozen=True)
@@ -135,7 +149,7 @@ class Plan:
         named = dict.fromkeys(given for given in among(self.recoveries) if given != "")
         return tuple(dict.fromkeys(type(recovery_named(given)) for given in named))
 
-    @cached_property
+    @kept
     def own_receivers(self) -> NDArray[np.bool_]:
         """Whether receivers have events of their own in a calendar queue: they delay ACKs, or are agents, (F,)."""
         agents = self.scenario.table.given("receiver")
@@ -154,20 +168,19 @@ class Plan:
             kept[key] = make()
         return kept[key]
 
-    @cached_property
+    @kept
     def hops(self) -> Hops:
         """All hops of the flows, as columns."""
-        found: Hops = self.once("hops", lambda: hops_of(self.forward, self.backward))
-        return found
+        return hops_of(self.forward, self.backward)
 
     @cached_property
     def stops(self) -> Floats:
         """When the flows end sending, s, (F,): not before they start; inf: never."""
         return np.maximum(self.starts, self.scenario.table.numbers("stop"))
 
-    @cached_property
+    @kept
     def turns(self) -> Hops:
-        """The hops of as few flows as have all turns from one port to the next that there are.
+        """Return the hops of as few flows as have all turns from one port to the next that there are.
 
         Whatever follows from the ports before and after a hop is that of these flows: times between ports among them, as
         a port without a queue of its own has one port before it.
@@ -182,32 +195,32 @@ class Plan:
             keys, span = 4 * keys + kinds[hops.flow], 4 * span
         return hops.of(np.unique(hops.flow[distinct(keys, span)[1]]))
 
-    @cached_property
+    @kept
     def all_packets(self) -> Floats:
         """Packets of each flow in all, (F,): `dfcmodel.Flow.all_packets`."""
         table = self.scenario.table
         return np.where(table.numbers("idle") == np.inf, table.numbers("size"), np.inf)
 
-    @cached_property
+    @kept
     def priorities(self) -> NDArray[np.int64]:
         """Class of traffic of each flow, (F,)."""
         return self.scenario.table.numbers("priority").astype(np.int64)
 
-    @cached_property
+    @kept
     def classes(self) -> NDArray[np.int64]:
         """Class of traffic at each hop, (H,): its flow's, or `CONTROL` for ACKs where these are set apart."""
         ranks = self.priorities[self.hops.flow]
         apart = self.by_discipline(lambda each: getattr(each, "acks", "class") == "control")
         return np.where(self.hops.is_ack & apart[self.hops.port], CONTROL, ranks)
 
-    @cached_property
+    @kept
     def base_rtts(self) -> Floats:
         """Round-trip times without queue, s, (F,): transmission times and propagation, of a packet and its ACK."""
         return self.hops.round_trips(self.passage)
 
-    @cached_property
+    @kept
     def _disciplines(self) -> tuple[list[Discipline], NDArray[np.int64]]:
-        """The disciplines, and the place of that of each port among them: ports share them."""
+        """Return the disciplines, and the place of that of each port among them: ports share them."""
         place: dict[Any, int] = {}
         found: list[Discipline] = []
         own = []
@@ -235,17 +248,17 @@ class Plan:
             return []
         return np.flatnonzero(self.by_discipline(lambda each: isinstance(each, kinds))).tolist()
 
-    @cached_property
+    @kept
     def rooms(self) -> NDArray[np.int64]:
         """Packets, or bytes at ports with a cell, that can be queued at each port, (P,)."""
         return np.array([min(port.room, UNBOUNDED) for port in self.ports], dtype=np.int64)
 
-    @cached_property
+    @kept
     def cells(self) -> NDArray[np.int64]:
         """Bytes of a cell of the buffer of each port, (P,): 1 where it counts bytes, 0 where it counts packets."""
         return np.array([port.cell for port in self.ports], dtype=np.int64)
 
-    @cached_property
+    @kept
     def taken(self) -> Floats:
         """Bytes that packets of each size class take in the queue of each port, (P, SIZES)."""
         found = np.tile(self.sizes, (len(self.ports), 1))
@@ -253,13 +266,13 @@ class Plan:
             found[p] = [self.ports[p].taken(size) for size in self.sizes.tolist()]
         return found
 
-    @cached_property
+    @kept
     def units(self) -> Floats:
         """Bytes of a data packet in the queue of each port that counts bytes, (P,); 0 of others."""
         found: Floats = np.where(self.cells > 0, self.taken[:, 0], 0.0)
         return found
 
-    @cached_property
+    @kept
     def places(self) -> NDArray[np.int64]:
         """Upper bound of the packets that can be queued at each port, (P,)."""
         if not self.cells.any():
@@ -270,7 +283,7 @@ class Plan:
         ).astype(np.int64)
         return found
 
-    @cached_property
+    @kept
     def drains(self) -> Floats:
         """How long what fills a queue that counts bytes takes to be sent, s, (P,); inf of others."""
         if not self.cells.any():
@@ -278,12 +291,12 @@ class Plan:
         found: Floats = np.where(self.cells > 0, 8.0 * self.rooms / self.bits, np.inf)
         return found
 
-    @cached_property
+    @kept
     def bits(self) -> Floats:
         """Rates of the ports in bit/s, (P,)."""
         return np.array([port.bits for port in self.ports])
 
-    @cached_property
+    @kept
     def delays(self) -> Floats:
         """Propagation delays of the ports in s, (P,)."""
         return np.array([port.delay for port in self.ports])
@@ -302,7 +315,7 @@ class Plan:
             found.setdefault(p, []).append(q)
         return {p: tuple(paused) for p, paused in found.items()}
 
-    @cached_property
+    @kept
     def pauses(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Ports that pause others, and which ones, each pair once and in order, (N,) each."""
         if not self.has(Pause, PFC):
@@ -317,12 +330,12 @@ class Plan:
         asks, paused = np.divmod(np.unique(pairs), P)
         return asks, paused
 
-    @cached_property
+    @kept
     def signalling(self) -> Floats:
         """Delay of the pause messages of each port besides propagation, s, (P,)."""
         return self.by_discipline(lambda each: float(getattr(each, "signalling", 0.0)))
 
-    @cached_property
+    @kept
     def with_lanes(self) -> NDArray[np.bool_]:
         """Whether each port has lanes: of its own, or because it can be paused, (P,)."""
         found = self.by_discipline(has_lanes)
@@ -339,12 +352,12 @@ class Plan:
         before = np.cumsum(here) - here
         return before - (np.cumsum(most) - most)[hops.flow], most
 
-    @cached_property
+    @kept
     def at_senders(self) -> NDArray[np.bool_]:
         """Whether each port is an interface of a host, whose events are in one queue with those of its senders, (P,)."""
         return self.by_discipline(lambda each: isinstance(each, Interface))
 
-    @cached_property
+    @kept
     def hosts(self) -> Hosts:
         """Whose calendar queue the events of hosts are in."""
         return hosts_of(self.hops, self.at_senders, self.scenario.table)
@@ -391,12 +404,12 @@ class Plan:
         quanta = getattr(self.ports[p].discipline, "quanta", None)
         return (quanta or 0) * QUANTUM / self.ports[q].bits
 
-    @cached_property
+    @kept
     def scalable(self) -> NDArray[np.bool_]:
         """Whether each flow's packets carry ECT(1): its sender answers each mark, (F,)."""
         return self.scenario.table.each("source", lambda source: _answers(type(source)))
 
-    @cached_property
+    @kept
     def opening(self) -> NDArray[np.int64]:
         """Packets without data with which each flow begins, (F,): the SYN, or ns-2's packet of 40 bytes."""
         table = self.scenario.table
@@ -404,7 +417,7 @@ class Plan:
             return table.of_kind(WindowRule).astype(np.int64)
         return table.each("handshake", lambda given: given is True).astype(np.int64)
 
-    @cached_property
+    @kept
     def paced(self) -> NDArray[np.bool_]:
         """Whether a window sender spaces its packets: where its flow or its rule says so, (F,)."""
         table = self.scenario.table
@@ -466,9 +479,9 @@ class Plan:
             found.setdefault(p, {})[before, priority] = room
         return found
 
-    @cached_property
+    @kept
     def ingresses(self) -> Ingresses:
-        """What the ports with PFC count, each ingress and class once."""
+        """Return what the ports with PFC count, each ingress and class once."""
         rules: list[Any] = self._disciplines[0]
         lossless = [rule.classes if isinstance(rule, PFC) else () for rule in rules]
         if not any(lossless):
@@ -493,7 +506,7 @@ class Plan:
             room[rows] = rules[n].room(rate[rows], delay[rows], size, buffers[k])
         return Ingresses(port, before, priority, room)
 
-    @cached_property
+    @kept
     def counting(self) -> tuple[tuple[int, ...], ...]:
         """Ports whose packets of an ingress each port counts, itself among them, (P,)."""
         alone = tuple((p,) for p in range(len(self.ports)))

@@ -48,6 +48,20 @@ SELECTIVE = (None, *(name for name, each in RECOVERIES.items() if each.selective
 
 
 def check_scenario(scenario: Scenario, method: Packets) -> None:
+    """Raise ValueError for features of a scenario that the packet level does not support.
+
+    A scenario is checked once for all methods that differ in their random numbers alone.
+    """
+    if method.loss or isinstance(method.recovery, Mapping):  # which may change
+        _check(scenario, method)
+        return
+    key = "checked", method.convention, method.recovery, method.count_smoothing
+    if key not in scenario.derived:
+        _check(scenario, method)
+        scenario.derived[key] = True
+
+
+def _check(scenario: Scenario, method: Packets) -> None:
     """Raise ValueError for features of a scenario that the packet level does not support."""
     for name in method.loss or {}:
         choice("loss: link", name, [link.name for link in scenario.links])

@@ -72,7 +72,7 @@ def lay_out_units(
     port_rows["asks"] = port_rows["mate"] = np.arange(len(port_rows))
     port_rows["managed"] = ALL_LANES
     ports = port_rows[:P]
-    places = np.minimum(plan.places, outstanding(plan))
+    places = plan.once("filled", lambda: np.minimum(plan.places, outstanding(plan)))
     _check_times(plan, places)
     sizes, alarms = first_places(
         np.where(plan.with_lanes, 0, places), np.bincount(plan.hops.port, minlength=P), spare
