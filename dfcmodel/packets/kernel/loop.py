@@ -43,7 +43,6 @@ from .layout import (
     BY_RATE,
     CLASSES,
     DUE,
-    RATED,
     Network,
     Records,
     Senders,
@@ -110,6 +109,7 @@ __all__ = [
     "next_of_switch",
     "process_endpoint_event",
     "process_port_window",
+    "process_timer",
     "run",
     "sample_senders",
 ]
@@ -127,35 +127,41 @@ def process_endpoint_event(net: Any, senders: Any, f: int, e: int, key: int) -> 
     s = senders.flow[f]
     ends = CLASSES * (len(net.port) - 1)  # the first key of timers
     net.counters[OUT] = 0
-    if net.packet[e].number == STOP:
-        end_source(senders, f)
-    elif key >= ends + len(senders.flow):
-        if s.ack_due == senders.clock[NOW] and s.agent >= 0:
-            expire_agent(net, senders, f)
-        elif s.ack_due == senders.clock[NOW]:
-            senders.out[0, 0] = -1 - s.pending
-            senders.out[0, 1] = DUE
-            net.counters[OUT] = 1
-    elif key >= ends:
-        on_timer(net, senders, f)
+    if key < 0 or key >= ends:
+        process_timer(net, senders, f, e, key - ends)
     elif net.packet[e].hop == s.turn:
         answer_late(net, senders, f, e)
         return
-    elif s.recovery == RATED:
-        if s.agent >= 0:
-            receive_answer(net, senders, f, e)
-        else:
-            it = net.packet[e]
-            if s.reports > 0:
-                report_telemetry(net, senders, f, e, senders.clock[NOW])
-            feed_back(senders, f, senders.clock[NOW], net.sent_at[e], 1.0, float(it.marked))
-            if s.repair > 0:
-                acknowledge_plainly(net, senders, f, e)
-    else:
+    elif s.recovery >= 0:
         receive(net, senders, f, e)
         if s.onoff != CONSTANT and s.supply == 0:
             start_idle_period(net, senders, f)
+    elif s.agent >= 0:
+        receive_answer(net, senders, f, e)
+    else:
+        it = net.packet[e]
+        if s.reports > 0:
+            report_telemetry(net, senders, f, e, senders.clock[NOW])
+        feed_back(senders, f, senders.clock[NOW], net.sent_at[e], 1.0, float(it.marked))
+        if s.repair > 0:
+            acknowledge_plainly(net, senders, f, e)
     release(net, e)
+
+
+@inlined
+def process_timer(net: Any, senders: Any, f: int, e: int, key: int) -> None:
+    """Process an event of flow f that is no packet: its stop, or a timer of its sender or, from F on, its receiver."""
+    s = senders.flow[f]
+    if net.packet[e].number == STOP:
+        end_source(senders, f)
+    elif key < len(senders.flow):
+        on_timer(net, senders, f)
+    elif s.ack_due == senders.clock[NOW] and s.agent >= 0:
+        expire_agent(net, senders, f)
+    elif s.ack_due == senders.clock[NOW]:
+        senders.out[0, 0] = -1 - s.pending
+        senders.out[0, 1] = DUE
+        net.counters[OUT] = 1
 
 
 @inlined
