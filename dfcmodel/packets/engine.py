@@ -264,6 +264,31 @@ class PacketRun:
             arrival = own["cwnd"], own["ssthresh"]
             check_arrival(self.plan.scenario, f, arrival, it["clocked"], it["since"] == 1)
 
+    @property
+    def arrays(self) -> dict[str, Any]:
+        """The arrays of the layout by their names in the kernel."""
+        return self.layout.arrays
+
+    def finish(self) -> Records:
+        """Return the records of the run at its end, checked.
+
+        Raises
+        ------
+        OverflowError
+            Where sequence numbers are used up.
+        ArithmeticError
+            Where a window is not a number.
+        """
+        plan, flow = self.plan, self.arrays["flow"]
+        used_up = np.maximum(flow["snd_nxt"], flow["sent"]) >= ENDLESS
+        check_numbers(plan.scenario, used_up & (plan.all_packets > ENDLESS), plan.end)
+        window = self.records.window
+        if not (window <= LARGEST).all():
+            row, f = np.argwhere(~(window <= LARGEST))[0].tolist()
+            check_window(plan.scenario, f, float(window[row, f]), (row + 1) * plan.sample)
+        self.records.take_in(self.arrays)
+        return self.records
+
     def fork(self, rng: np.random.Generator) -> PacketRun:
         """Return a copy of the state that goes on with other random numbers.
 
@@ -348,12 +373,5 @@ def _whole_run(plan: Plan, traced: Sequence[int]) -> PacketRun:
         if done:
             break
         spare *= 4
-    flow, sizes = run.layout.arrays["flow"], plan.all_packets
-    used_up = np.maximum(flow["snd_nxt"], flow["sent"]) >= ENDLESS
-    check_numbers(plan.scenario, used_up & (sizes > ENDLESS), plan.end)
-    window = run.records.window
-    if not (window <= LARGEST).all():
-        row, f = np.argwhere(~(window <= LARGEST))[0].tolist()
-        check_window(plan.scenario, f, float(window[row, f]), (row + 1) * plan.sample)
-    run.records.take_in(run.layout.arrays)
+    run.finish()
     return run

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dfcmodel.network.arrivals import MAX_BATCH
+from dfcmodel.network.flow_tables import column_of
 from dfcmodel.network.flows import CBR
 from dfcmodel.network.frame_sizes import BLOCK, HEADER, SHORTEST_FRAME
 from dfcmodel.packets import ns2_random
@@ -20,6 +21,8 @@ from hopflow.checks import one_number
 from responsefn import RateRule, WindowRule
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     from dfcmodel.network.networks import Scenario
@@ -79,7 +82,8 @@ def plan_packets(
     one_number("sample", sample, at_least=SHORTEST, hint="in s")
     check_numbers(scenario, _surely_sent(scenario, starts, end) > ENDLESS, end)
     sample, samples, every = _division(end, sample)
-    ports, forward, backward = _network(scenario, method)
+    repairs = method.repair_of(scenario)
+    ports, forward, backward = _network(scenario, method, repairs)
     acks = np.append(HEADER + BLOCK * np.arange(SIZES - 3), SHORTEST_FRAME)
     acks = acks if method.ack_transmission else 0.0 * acks
     data = scenario.packet_size
@@ -96,7 +100,7 @@ def plan_packets(
         forward=forward,
         backward=backward,
         recoveries=method.recovery_of(scenario),
-        repairs=method.repair_of(scenario),
+        repairs=repairs,
         delayed=scenario.table.each("delayed_acks", bool) & scenario.table.of_kind(WindowRule),
         transmission=transmission,
         passage=transmission + delays[:, np.newaxis],
@@ -114,13 +118,16 @@ def plan_packets(
     )
 
 
-def _network(scenario: Scenario, method: Packets) -> tuple[tuple[Port, ...], Routes, Routes]:
+def _network(
+    scenario: Scenario, method: Packets, repairs: Sequence[Any]
+) -> tuple[tuple[Port, ...], Routes, Routes]:
     """Return the ports of a scenario and the routes of packets and ACKs, which its further runs have in common."""
-    key = "ports", method.is_ns2, method.ack_transmission
+    listens = scenario.table.of_kind(WindowRule, RateRule) & ~_is_deaf(scenario, repairs)
+    key = "ports", method.is_ns2, method.ack_transmission, listens.tobytes()
     found: tuple[tuple[Port, ...], Routes, Routes] | None = scenario.derived.get(key)
     if found is None:
         ports = Ports(scenario, method)
-        routes = ports.routes(scenario.table.of_kind(WindowRule, RateRule))
+        routes = ports.routes(listens)
         found = tuple(ports.all), *routes
         if len(routes[0].places) <= MOST_KEPT_HOPS:
             scenario.derived[key] = found
@@ -233,6 +240,15 @@ def check_program(plan: Plan, p: int, f: int, now: float, returned: tuple[str, s
     place = f"{plan.scenario.name}, t = {now:g} s, link {port.name}"
     what = f"{type(program).__name__}.{function} returned for a packet of flow {name!r}"
     raise ArithmeticError(f"{place}: {what} {field} = {value:g}: {msg}")
+
+
+def _is_deaf(scenario: Scenario, repairs: Sequence[Any]) -> NDArray[np.bool_]:
+    """Return whether the sender of each flow would follow no ACK, (F,): of constant rate, it repairs nothing."""
+    constant = scenario.table.each("source", lambda source: getattr(source, "is_constant", False))
+    found: NDArray[np.bool_] = (
+        constant & column_of(repairs).map(lambda repair: repair == "none").array()
+    )
+    return found
 
 
 def _surely_sent(scenario: Scenario, starts: Floats, end: float) -> Floats:

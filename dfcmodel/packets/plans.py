@@ -156,17 +156,17 @@ class Plan:
         return np.asarray(self.delayed | agents, dtype=np.bool_)
 
     def once(self, name: str, make: Callable[[], Any]) -> Any:
-        """Return what follows from the scenario, the convention and the sizes of ACKs, made in the first of several runs.
+        """Return what follows from the scenario and its ports, made in the first of several runs.
 
         It is kept with the scenario, unless its flows have so many hops that the memory matters.
         """
         if len(self.forward.places) > MOST_KEPT_HOPS:
             return make()
         kept = self.scenario.derived
-        key = name, self.method.is_ns2, self.method.ack_transmission
+        key = name, id(self.ports)  # they are kept, too, so that no others have their place
         if key not in kept:
-            kept[key] = make()
-        return kept[key]
+            kept[key] = self.ports, make()
+        return kept[key][1]
 
     @kept
     def hops(self) -> Hops:

@@ -290,8 +290,7 @@ def test_further_runs_of_a_scenario_are_those_of_a_new_one() -> None:
             np.testing.assert_array_equal(getattr(again, name), getattr(new, name))
     kinds = {name for name, *_ in scenario.derived}
     assert {"checked", "ports", "hops", "lookahead", "with_lanes"} <= kinds
-    ports = [acks for name, _, acks in (key for key in scenario.derived if key[0] == "ports")]
-    assert sorted(ports) == [False, True]
+    assert sorted(key[2] for key in scenario.derived if key[0] == "ports") == [False, True]
 
 
 def test_hops_of_many_flows_are_not_kept(monkeypatch) -> None:
