@@ -315,7 +315,7 @@ def wake_all(plan: Plan, arrays: dict[str, Any]) -> None:
     order = np.asarray(sort)
     same = places[order[1:]] == places[order[:-1]]
     for name, values in (("time", plan.starts), ("number", WAKE), ("flow", np.arange(F)),
-                         ("key", CLASSES * senders + np.arange(F)), ("next", -1)):  # fmt: skip
+                         ("key", CLASSES * senders + np.arange(F)), ("next", -1), ("hop", 0)):  # fmt: skip
         packet[name][rows] = values
     packet["next"][rows[order[:-1]][same]] = rows[order[1:]][same]
     bucket["tail"][places[order]] = rows[order]  # the last one of each bucket stays

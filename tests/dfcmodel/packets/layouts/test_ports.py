@@ -33,6 +33,7 @@ from dfcmodel.packets.kernel.diffusion import RECEIVE_FEEDBACK, SEND_FEEDBACK
 from dfcmodel.packets.kernel.layout import BY_CLASS, BY_FLOW
 from dfcmodel.packets.kernel.pauses import PAUSE
 from dfcmodel.packets.kernel.ports import INTERFACE, LANES
+from dfcmodel.packets.layouts import arrays as engine_arrays
 from dfcmodel.packets.layouts.arrays import lay_out
 from dfcmodel.packets.layouts.lookahead import ordered_ports, stretches, windows
 from dfcmodel.packets.layouts.managers import (
@@ -370,3 +371,17 @@ def test_a_rate_so_low_that_times_cannot_be_counted_is_refused(one_link, refused
 def test_a_flow_that_starts_long_after_the_end_sends_nothing(one_link) -> None:
     late = replace(one_link, flows=(replace(one_link.flows[0], start=1e300),))
     assert simulate(late, Packets(seed=1), duration=1.0).delivered[0, -1] == 0.0
+
+
+def test_no_record_depends_on_memory_without_values(one_link, monkeypatch) -> None:
+    """The events at which flows start, and wait for after the end, have no hop."""
+    late = replace(one_link, flows=(replace(one_link.flows[0], start=1e300),))
+    aligned = engine_arrays.aligned
+
+    def filled(count: int, dtype: object) -> np.ndarray:
+        found = aligned(count, dtype)
+        found.view(np.uint8)[:] = 0x11
+        return found
+
+    monkeypatch.setattr(engine_arrays, "aligned", filled)
+    assert simulate(late, Packets(seed=1), duration=1.0).inside.tolist() == [0.0]
