@@ -91,5 +91,5 @@ def _is_plain(rule: Any) -> bool:
     return (
         type(rule) is PFC and rule.storm is None and rule.managed is None
         and (rule.manager is None or _marks_by_address(rule))
-        and rule.counts == "output" and rule.acks == "control"
+        and rule.acks == "control"
     )  # fmt: skip

@@ -8,6 +8,7 @@ import numpy as np
 
 __all__ = [
     "ACK",
+    "CHANGE",
     "DATA",
     "FLOW",
     "HOP",
@@ -19,6 +20,8 @@ __all__ = [
     "RATE",
     "RECEIVER",
     "RESUME",
+    "SLOT",
+    "TIMER",
     "Fabric",
     "Recorded",
     "int64",
@@ -64,8 +67,6 @@ PORT = np.dtype(
         ("passage", "f8", (2,)),  # transmission and propagation, s
         ("rank", "i4", (2,)),  # order of arrivals over this link at equal times
         ("taken", "f8"),  # bytes that data takes in the buffer
-        ("high", "f8"),  # bytes of an ingress above which it is paused
-        ("low", "f8"),  # and up to which it goes on
         ("signalling", "f8"),  # delay of pause messages besides propagation, s
         ("delay", "f8"),  # propagation, s
         ("left", "f8"),  # when the last data packet left the queue, s
@@ -74,6 +75,7 @@ PORT = np.dtype(
         ("timers", "i4"),  # of an interface: first row of its heap of timers
         ("pending", "i4"),  # and how many there are
         ("acks_left", "f8"),  # when the last ACK left the queue, s
+        ("unused", "f8", (2,)),
         ("room", "f8"),  # packets that its manager may take to wait
         (
             "unit",
@@ -85,6 +87,13 @@ PORT = np.dtype(
     align=True,
 )
 """A directed link with its queues: three cache lines."""
+
+SLOT = np.dtype([("last", "i4"), ("next", "i4")])
+"""Of a port in a window: the last packet that was sent to it, -1: none, and the next port of the list of the window;
+-1: it is the last one, `NOBODY`: it is not in the list."""
+
+TIMER = np.dtype([("time", "f8"), ("flow", "i4"), ("spare", "i4")])
+"""A timer in the heap of an interface, s."""
 
 HOP = np.dtype(
     [
@@ -102,14 +111,31 @@ INGRESS = np.dtype(
     [
         ("count", "f8"),  # bytes that wait
         ("room", "f8"),  # for which there is room
-        ("port", "i4"),  # over which they come
-        ("asking", "i4"),  # 1: it is paused
+        ("high", "f8"),  # bytes above which the link is paused
+        ("low", "f8"),  # and up to which it goes on
+        ("port", "i4"),  # the link over which they come
+        ("asks", "i4"),  # the port that pauses it
         ("priority", "i4"),  # class of traffic
+        ("asking", "i4"),  # 1: it is paused
+        ("is_shared", "i4"),  # 1: several ports count together
+        ("change", "i4"),  # of a shared one: row of `CHANGE`, the last of the window; -1: none
+        ("next", "i4"),  # next shared one that has changed in the window; -1: none
         ("spare", "i4"),
     ],
     align=True,
 )
-"""What a port counts of a link over which packets come, and pauses."""
+"""What a port counts of a link over which packets come, or the ports of a switch together, in one cache line."""
+
+CHANGE = np.dtype(
+    [
+        ("time", "f8"),
+        ("more", "f8"),  # bytes
+        ("key", "i4"),  # order at equal times
+        ("next", "i4"),  # the change before; -1: none
+    ],
+    align=True,
+)
+"""A packet that entered or left a queue whose ingress is shared."""
 
 FLOW = np.dtype(
     [
@@ -153,20 +179,19 @@ class Fabric(NamedTuple):
     port: Any  # PORT (P,)
     hop: Any  # HOP
     ingress: Any  # INGRESS
+    change: Any  # CHANGE, of a window; one row where no ingress is shared
     flow: Any  # FLOW (F,)
     rate: Any  # RATE, a row per flow with a rule that changes
-    slot: Any  # (P W,) last packet that arrives at a port in a window; -1: none
-    listed: Any  # (P W,) next port of the list of a window; -1: the last one, `NOBODY`: not in it
+    slot: Any  # SLOT (P W,)
     first: Any  # (W,) first port of each list
-    timer: Any  # (T,) times of the heaps of interfaces, s
-    timed: Any  # (T,) and their flows
+    timer: Any  # TIMER, the heaps of interfaces
     arriving: Any  # (N,) the arrivals of a window at a port, the last one first
     rule: Any  # RULE, the same rows
     events: Any  # (rules, 5) addresses of the events of rules
     called: Any  # CALLED, a row per port; one row without managers
     managers: Any  # addresses of the events of queue managers
     stream: Any  # (P + F,) state of the random numbers of ports, then of flows
-    counters: Any  # (5,) see `windows`
+    counters: Any  # (7,) see `windows`
     clock: Any  # (4,) see `windows`
 
 

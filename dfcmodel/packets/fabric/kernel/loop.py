@@ -7,8 +7,9 @@ from typing import Any
 from .hosts import process_host
 from .jit import calling_entry, compiled, inlined
 from .layout import NOBODY, Fabric, Recorded, int64
+from .pauses import replay
 from .switches import process_switch
-from .windows import END, FAULT, INVERSE, LATE, SWITCHED, USED, WINDOW
+from .windows import CHANGED, END, FAULT, INVERSE, LATE, SWITCHED, USED, WINDOW
 
 __all__ = ["run"]
 
@@ -57,13 +58,15 @@ def run(network: Any, recorded: Any, width: float, windows: int, first: int, sam
             net.first[place] = -1
             while p >= 0:
                 row = p * W + place
-                following = int64(net.listed[row])
-                net.listed[row] = NOBODY
+                following = int64(net.slot[row].next)
+                net.slot[row].next = NOBODY
                 if port[p].is_host == 1:
                     process_host(net, records, p, row)
                 else:
                     process_switch(net, records, p, row)
                 p = following
+            if counters[CHANGED] >= 0:
+                replay(net, records)
             if counters[FAULT] != 0:
                 return n
         w += 1

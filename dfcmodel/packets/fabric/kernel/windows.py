@@ -14,9 +14,10 @@ from .layout import NOBODY, int64
 
 __all__ = ["collect", "enlist", "push", "release", "take"]
 
-FREE, USED, FAULT, SWITCHED, WINDOW = 0, 1, 2, 3, 4
+FREE, USED, FAULT, SWITCHED, WINDOW, CHANGES, CHANGED = 0, 1, 2, 3, 4, 5, 6
 """Places in `counters`: head of the list of free packets, rows used so far, why the run cannot go on, rows of
-``switches`` in use, and the number of the next window."""
+``switches`` in use, the number of the next window, rows of `CHANGE` in use, and the first shared ingress that has
+changed in the window; -1: none."""
 NO_ROOM, LOST, LATE = 1, 2, 3
 """Faults: no free row for a packet, no room for one in a buffer, a timer that expired."""
 INVERSE, END, TIMEOUT = 0, 1, 2
@@ -53,8 +54,9 @@ def enlist(net: Any, p: int, time: float) -> None:
     """Have a port processed in the window of a time, or in the last one that has a slot, if that is sooner."""
     W = len(net.first)
     w = min(int(time * net.clock[INVERSE]), net.counters[WINDOW] + W - 1) & (W - 1)
-    if net.listed[p * W + w] == NOBODY:
-        net.listed[p * W + w] = net.first[w]
+    slot = net.slot[p * W + w]
+    if slot.next == NOBODY:
+        slot.next = net.first[w]
         net.first[w] = p
 
 
@@ -63,14 +65,14 @@ def push(net: Any, e: int, p: int, time: float, rank: int) -> None:
     """Let a packet arrive at a port in a later window."""
     W = len(net.first)
     w = int(time * net.clock[INVERSE]) & (W - 1)
-    place = p * W + w
+    slot = net.slot[p * W + w]
     it = net.packet[e]
     it.time = time
     it.rank = rank
-    it.next = net.slot[place]
-    net.slot[place] = e
-    if net.listed[place] == NOBODY:
-        net.listed[place] = net.first[w]
+    it.next = slot.last
+    slot.last = e
+    if slot.next == NOBODY:
+        slot.next = net.first[w]
         net.first[w] = p
 
 
@@ -78,8 +80,8 @@ def push(net: Any, e: int, p: int, time: float, rank: int) -> None:
 def collect(net: Any, place: int) -> int:
     """Sort the arrivals of a slot into ``arriving``, the last one first; return how many there are."""
     packet, arriving = net.packet, net.arriving
-    e = int64(net.slot[place])
-    net.slot[place] = -1
+    e = int64(net.slot[place].last)
+    net.slot[place].last = -1
     n = 0
     while e >= 0:
         it = packet[e]
