@@ -65,7 +65,7 @@ from responsefn.rules.linux.vegas import LinuxVegas
 from responsefn.rules.linux.westwood import WestwoodPlus
 from responsefn.rules.rates.dcqcn import DCQCN
 from responsefn.rules.rates.hpcc import HPCC
-from responsefn.rules.rates.rate_rule import Elapsed, Feedback, RateRule, Telemetry
+from responsefn.rules.rates.rate_rule import Elapsed, Feedback, RateRule, telemetry_event
 from responsefn.rules.rates.timely import TIMELY, PatchedTIMELY
 from responsefn.rules.relentless import Relentless
 from responsefn.rules.scalable import Scalable
@@ -138,7 +138,6 @@ __all__ = [
     "SlowApproachWarning",
     "Swift",
     "Tahoe",
-    "Telemetry",
     "UnfairnessExponents",
     "UnreachableRateError",
     "Vegas",
@@ -171,5 +170,6 @@ __all__ = [
     "simulate_curve",
     "simulate_rule",
     "smoothness",
+    "telemetry_event",
     "twin",
 ]

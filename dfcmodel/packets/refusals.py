@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -62,17 +63,12 @@ def check_scenario(scenario: Scenario, method: Packets) -> None:
             msg = "at packet level all flows share the buffer; use shared=True, or method=Fluid()"
             raise ValueError(f"shared of link {link.name} = False: {msg}")
         _check_discipline(link, method)
+    _check_telemetry(scenario)
     selective = (None, *(name for name, each in RECOVERIES.items() if each.selective))
     by_name = isinstance(method.recovery, Mapping)
     for flow in scenario.flows if by_name else _examples(scenario):
         rule = flow.source
         _check_order(flow)
-        links = scenario.path(flow)
-        if sees_telemetry(type(rule)) and not any(
-            getattr(link.discipline, "telemetry", False) for link in links
-        ):
-            msg = "follows telemetry, which no link of its path writes; use discipline=INT()"
-            raise ValueError(f"source of flow {flow.name!r} = {rule!r}: {msg}")
         given = method.recovery
         recovery = given.get(flow.name) if isinstance(given, Mapping) else given
         _check_receiver(flow, recovery)
@@ -115,6 +111,38 @@ def _examples(scenario: Scenario) -> Iterator[Flow]:
     ends = (np.isfinite(table.numbers(name)) for name in ("idle", "stop"))
     first, _ = table.alike("source", "pacing", "arrivals", *ends)
     return (scenario.flows[f] for f in first.tolist())
+
+
+def _check_telemetry(scenario: Scenario) -> None:
+    """Raise ValueError for a rule that follows telemetry where its path writes none, or other numbers."""
+    table, routes = scenario.table, scenario.routes
+    rules = [each for each in table.columns["source"].values if sees_telemetry(type(each))]
+    if not rules:
+        return
+    written = [
+        () if n in scenario.interfaces else tuple(getattr(link.discipline, "telemetry", ()))
+        for n, link in enumerate(scenario.links)
+    ]
+    for names in dict.fromkeys(rule.telemetry for rule in rules):
+        follow = table.each("source", partial(_reads, names))
+        found = np.array([bool(each) for each in written])
+        others = found & np.array([each[: len(names)] != names for each in written])
+        for flags, is_wrong, use in (
+            (found, False, "follows telemetry, which no link of its path writes; use discipline=INT()"),
+            (others, True, "reads {names} of each link with telemetry, and {link} writes {told}"),
+        ):
+            per_flow = np.logical_or.reduceat(flags[routes.places], routes.begin) == is_wrong
+            for f in np.flatnonzero(follow & per_flow)[:1].tolist():
+                flow = scenario.flows[f]
+                n = next((n for n in scenario.path_index(flow) if flags[n]), 0)
+                told = {"names": ", ".join(names), "link": scenario.links[n].name}
+                msg = use.format(told=", ".join(written[n]), **told)
+                raise ValueError(f"source of flow {flow.name!r} = {flow.source!r}: {msg}")
+
+
+def _reads(names: tuple[str, ...], source: Any) -> bool:
+    """Return whether a source follows telemetry of these names."""
+    return sees_telemetry(type(source)) and source.telemetry == names
 
 
 def _check_agents(scenario: Scenario, method: Packets) -> None:

@@ -23,7 +23,6 @@ from .programs import (
     next_ranked,
     refuse,
 )
-from .telemetry import write_record
 from .trimming import cut_packet
 
 __all__ = [
@@ -214,8 +213,6 @@ def dequeue_ranked(net: Any, senders: Any, records: Any, p: int, time: float) ->
             cut_packet(net, e)
         if verdict != DROPPED:
             net.lane[port.lane].left = time
-            if w.telemetry == 1:
-                write_record(net, senders, p, e, time)
             return e
         skips = 0
         discard(net, senders, records, p, e, time, BY_MANAGER)

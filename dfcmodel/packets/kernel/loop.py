@@ -10,7 +10,7 @@ import math
 from typing import Any
 
 from .agents import expire_agent
-from .answers import receive_answer
+from .answers import receive_rated
 from .buffers import filled, is_full, is_over, taken_by
 from .calendar_queue import (
     CROWDED,
@@ -84,17 +84,14 @@ from .programs import ARRIVES, DROPPED, LEAVES, LONGEST, judge, put_in_order, ta
 from .random_numbers import uniform
 from .rated import has_plain_rates, next_arrival, pass_rated
 from .receivers import answer_late
-from .repairs import acknowledge_plainly
 from .senders import receive
 from .sources import (
     CONSTANT,
     end_source,
-    feed_back,
     on_timer,
     schedule_due_timers,
     start_idle_period,
 )
-from .telemetry import report_telemetry, write_record
 from .timers import CHECK, END, NOW, STOP, WINDOW
 from .trimming import cut_packet
 from .watchdogs import POLL, is_discarded, observe_all, poll
@@ -141,15 +138,7 @@ def process_endpoint_event(net: Any, senders: Any, f: int, e: int, key: int) -> 
         answer_late(net, senders, f, e)
         return
     elif s.recovery == RATED:
-        if s.agent >= 0:
-            receive_answer(net, senders, f, e)
-        else:
-            it = net.packet[e]
-            if s.reports > 0:
-                report_telemetry(net, senders, f, e, senders.clock[NOW])
-            feed_back(senders, f, senders.clock[NOW], net.sent_at[e], 1.0, float(it.marked))
-            if s.repair > 0:
-                acknowledge_plainly(net, senders, f, e)
+        receive_rated(net, senders, f, e)
     else:
         receive(net, senders, f, e)
         if s.onoff != CONSTANT and s.supply == 0:
@@ -285,8 +274,6 @@ def enqueue_ranked(net: Any, senders: Any, records: Any, u: int, e: int, busy: b
         if w.cut == 1:
             cut_packet(net, e)
         if verdict != DROPPED:
-            if w.telemetry == 1:
-                write_record(net, senders, u, e, time)
             return True
         drop(net, senders, records, u, e, time, time, BY_MANAGER)
         return False

@@ -67,6 +67,9 @@ def see(net: Any, senders: Any, p: int, e: int, now: float, event: int, markable
     is_ack = int64(it.hop) > s.turn
     for k in range(w.of_flow):
         w.state[w.first_of_flow - 3 + k] = own.state[k]
+    for k in range(w.of_telemetry):
+        carried = net.telemetry[e, own.place, 1 + k] if event == LEAVES and not is_ack else 0.0
+        w.state[w.first_of_telemetry - 3 + k] = carried
     w.seen[0] = now
     w.seen[1] = float(it.flow)
     w.seen[2] = own.priority
@@ -126,6 +129,22 @@ def find_failure(w: Any) -> int:
 
 
 @compiled
+def remember(net: Any, w: Any, own: Any, is_data: bool, e: int, now: float) -> None:
+    """Keep what a program has returned for a flow, a queue, and a packet: its record of telemetry, and when it was written."""
+    for k in range(w.of_flow):
+        own.state[k] = w.state[w.first_of_flow - 3 + k]
+    if w.queues > 0:
+        queue = net.program_queue[w.first + int64(w.queue)]
+        for k in range(w.of_queue):
+            queue.state[k] = w.state[w.first_of_queue - 3 + k]
+    if w.of_telemetry > 0 and is_data:
+        record = net.telemetry[e, own.place]
+        record[0] = now
+        for k in range(w.of_telemetry):
+            record[1 + k] = w.state[w.first_of_telemetry - 3 + k]
+
+
+@compiled
 def judge(net: Any, senders: Any, p: int, e: int, now: float, event: int, markable: bool) -> int:
     """Let a port's program see a packet that comes or is to leave, and mark it; return what it says of it.
 
@@ -162,13 +181,8 @@ def judge(net: Any, senders: Any, p: int, e: int, now: float, event: int, markab
     if failure != 0:
         refuse(net, w, int64(it.flow), now, event, failure, math.nan)
         return DROPPED
-    for k in range(w.of_flow):
-        own.state[k] = w.state[w.first_of_flow - 3 + k]
-    if w.queues > 0:
-        queue = net.program_queue[w.first + int64(w.queue)]
-        for k in range(w.of_queue):
-            queue.state[k] = w.state[w.first_of_queue - 3 + k]
-    elif event == ARRIVES:
+    remember(net, w, own, it.hop < s.turn, e, now)
+    if w.queues == 0 and event == ARRIVES:
         net.rank[e] = w.rank
     if w.mark == 1.0 and markable:
         it.marked = 1

@@ -215,6 +215,8 @@ def test_a_window_sender_loses_what_is_cut() -> None:
 class Watcher(RateRule):
     """Sends at a fifth of its first link; its state has what telemetry says of the second link."""
 
+    telemetry = ("sent", "queue")
+
     class State(NamedTuple):
         """Rate; bytes that the link has sent, times of their intervals (s), the longest queue (bytes), the hop."""
 
@@ -239,7 +241,8 @@ class Watcher(RateRule):
         if e.hop == 0.0:
             return s
         return s._replace(
-            sent=s.sent + e.sent, time=s.time + e.interval, queue=max(s.queue, e.queue),
+            sent=s.sent + e.sent - e.last_sent, time=s.time + e.interval,
+            queue=max(s.queue, min(e.queue, e.last_queue)),
             hop=max(s.hop, e.hop),
         )  # fmt: skip
 

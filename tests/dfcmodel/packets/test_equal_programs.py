@@ -127,23 +127,37 @@ class Queues(SwitchProgram):
 
 @dataclass(frozen=True)
 class HeadersFirst(SwitchProgram):
-    """Cut nine of ten packets that find four; headers go first. Telemetry in all of them."""
+    """Cut nine of ten packets that find four; headers go first. Telemetry in all data, in part of what finds a packet."""
 
-    telemetry = True
+    telemetry = ("sent", "queue", "capacity", "found")
 
     class State(NamedTuple):
-        """What is done with a packet."""
+        """What is done with a packet; bytes that have left; telemetry of `HPCC`, and how many packets it found."""
 
         drop: float = 0.0
         mark: float = 0.0
         rank: float = 0.0
         trim: float = 0.0
+        total: float = 0.0
+        sent: float = 0.0
+        queue: float = 0.0
+        capacity: float = 0.0
+        found: float = 0.0
 
     @staticmethod
     def on_enqueue(s: Any, q: Any, e: Any) -> Any:
         """Cut and rank."""
         trim = 1.0 if e.backlog >= 4.0 and e.random < 0.9 else 0.0
-        return s._replace(trim=trim, rank=0.0 if trim + e.trimmed + e.is_ack > 0.0 else 1.0)
+        rank = 0.0 if trim + e.trimmed + e.is_ack > 0.0 else 1.0
+        return s._replace(trim=trim, rank=rank, found=e.backlog)
+
+    @staticmethod
+    def on_dequeue(s: Any, q: Any, e: Any) -> Any:
+        """Write telemetry; the packet still has what `on_enqueue` wrote into it."""
+        mark = 1.0 if s.found > 3.0 else 0.0
+        return s._replace(
+            mark=mark, total=s.total + e.size, sent=s.total, queue=e.bytes, capacity=e.capacity
+        )
 
 
 def cuts(program: SwitchProgram) -> bool:
@@ -162,7 +176,7 @@ def random_star(seed: int, program: SwitchProgram) -> Scenario:
     flows = []
     for k in range(n):
         sources = [NewReno(), DCTCP(), CBR(rate / 3.0), OnOff(rate, 2e-3, 2e-3, random=True)]
-        sources += [DCQCN()] * cuts(program) + [HPCC(2e-3)] * 2 * program.telemetry
+        sources += [DCQCN()] * cuts(program) + [HPCC(2e-3)] * 2 * bool(program.telemetry)
         source = sources[rng.integers(len(sources))]
         size = float(rng.integers(10, 300)) if rng.integers(2) else math.inf
         flow = Flow(

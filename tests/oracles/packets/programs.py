@@ -51,7 +51,6 @@ class RankedQueue(Queue):
         self.hashes: dict[tuple[int, bool], float] = {}
         self.counts: Counter[tuple[int, bool]] = Counter()
         self.entries: list[tuple[float, float, Packet]] = []  # rank, arrival, packet
-        self.sent = 0.0  # bytes
 
     def arrivals(self) -> Iterable[float]:
         """Return when the packets that wait came."""
@@ -89,10 +88,16 @@ class RankedQueue(Queue):
     def judge(self, packet: Packet, view: View | None = None) -> bool:
         """Let the program see a packet that comes, or with a view that is to leave; return whether it is dropped."""
         own = self.own_numbers(packet)
-        before = self.state._replace(**self.reset, **own)
+        before = self.state._replace(**self.reset, **own, **self.carried(packet, view))
         return self.apply(
             packet, "on_enqueue" if view is None else "on_dequeue", before, self.see(packet, view)
         )
+
+    def carried(self, packet: Packet, view: View | None) -> dict[str, float]:
+        """Return what a packet carries of the port: zeros of one that comes, and of ACKs."""
+        names = self.program.telemetry
+        new = view is None or packet.is_ack
+        return dict(zip(names, (0.0,) * len(names) if new else packet.record, strict=True))
 
     def own_numbers(self, packet: Packet) -> dict[str, float]:
         """Return the numbers of a packet's flow."""
@@ -112,6 +117,7 @@ class RankedQueue(Queue):
                 check_program(plan, self.p, packet.flow, now, (function, name, value))
         own = self.own_numbers(packet)
         own.update({name: getattr(self.state, name) for name in own})
+        packet.record = tuple(getattr(self.state, name) for name in self.program.telemetry)
         if self.state.mark == 1.0 and seen.ect:
             packet.marked = True
         return bool(self.state.drop == 1.0)
@@ -124,12 +130,9 @@ class RankedQueue(Queue):
             packet.trimmed = self.p, self.simulation.records.hop_of(packet)
 
     def write_record(self, packet: Packet) -> None:
-        """Write telemetry into a packet that is sent, and count its bytes."""
-        if self.program.telemetry:
-            if not packet.is_ack:
-                record = self.simulation.now, self.sent, self.bytes, self.port.bits / 8.0
-                packet.telemetry = (*packet.telemetry, record)
-            self.sent += self.size_of(packet)
+        """Let a packet that is sent carry on what the program has written, and when."""
+        if packet.record and not packet.is_ack:
+            packet.telemetry = (*packet.telemetry, (self.simulation.now, *packet.record))
 
     def arrive(self, packet: Packet) -> None:
         """Transmit, queue or drop an arriving packet."""
@@ -219,7 +222,9 @@ class ProgramQueues(RankedQueue):
 
     def judge(self, packet: Packet, view: View | None = None) -> bool:
         """Let the program see a packet, as `RankedQueue.judge`; one that comes gets a queue before."""
-        before = self.state._replace(**self.reset, **self.own_numbers(packet))
+        before = self.state._replace(
+            **self.reset, **self.own_numbers(packet), **self.carried(packet, view)
+        )
         seen = self.see(packet, view)
         if view is None:
             blank = before._replace(**dict.fromkeys(self.first, 0.0))
