@@ -237,7 +237,7 @@ class PacketRun:
             check_program(self.plan, p, int(it["failed_flow"]), float(it["failed_at"]), returned)
 
     def _check_rates(self) -> None:
-        """Raise ArithmeticError where a rule has set its rate, or that of its packets, to no number."""
+        """Raise ArithmeticError where a rule has set its rate, that of its packets, or its window, to no number."""
         if not self._has_rules:
             return
         flow, now = self.layout.arrays["flow"], self.done * self.plan.sample
@@ -245,8 +245,12 @@ class PacketRun:
         rates = np.where(flow["recovery"] == RATED, flow["cwnd"], 0.0)
         rule = self.layout.arrays["rule"]
         rates = np.where(own_pace, rule["rule_state"][flow["rule"], 0], rates)
-        for f in np.flatnonzero(np.isnan(rates)).tolist():
-            check_rate(self.plan.scenario, f, float(rates[f]), now)
+        windows = np.where(flow["bound"] == 1, flow["ssthresh"], np.inf)
+        inner = flow["bound"] > 1
+        if inner.any():
+            windows[inner] = rule["rule_state"][flow["rule"][inner], flow["bound"][inner] - 2]
+        for f in np.flatnonzero(np.isnan(rates) | np.isnan(windows)).tolist():
+            check_rate(self.plan.scenario, f, float(rates[f]), now, float(windows[f]))
 
     def _check_arrivals(self) -> None:
         """Raise ArithmeticError where an arrival process has returned no wait, or no number of packets."""

@@ -157,13 +157,16 @@ def check_window(scenario: Scenario, f: int, window: float, now: float) -> None:
     raise OverflowError(f"{place} {window:g} packets, more than {LARGEST} sequence numbers")
 
 
-def check_rate(scenario: Scenario, f: int, rate: float, now: float) -> None:
-    """Raise ArithmeticError for a rate, in packets/s, that a rule has set to no number; one below 0 sends nothing."""
-    if math.isnan(rate):
-        place = f"{scenario.name}, t = {now:g} s"
-        raise ArithmeticError(
-            f"{place}: the rate of flow {scenario.flows[f].name!r} is not a number"
-        )
+def check_rate(
+    scenario: Scenario, f: int, rate: float, now: float, window: float = math.inf
+) -> None:
+    """Raise ArithmeticError for a rate in packets/s, or a window in packets, that a rule has set to no number; rates below 0 send nothing."""
+    for name, value in (("rate", rate), ("window", window)):
+        if math.isnan(value):
+            place = f"{scenario.name}, t = {now:g} s"
+            raise ArithmeticError(
+                f"{place}: the {name} of flow {scenario.flows[f].name!r} is not a number"
+            )
 
 
 def check_arrival(

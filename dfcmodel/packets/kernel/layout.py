@@ -682,6 +682,9 @@ class Records(NamedTuple):
     delivered: Any  # (S + 1, F)
     started: Any  # (S + 1, H)
     waiting: Any  # (S + 1, P)
+    queued_bytes: Any  # (S + 1, P) where a buffer counts bytes; one where none does
+    peak_bytes: Any  # (P,)
+    at_hosts: Any  # (S, F) packets that wait at access links that flows share; one where there are none
     lost: Any  # (S + 1, H)
     causes: Any  # (H, CAUSES) drops until the end of the run
     first_drops: Any  # (H, CAUSES) when the first of them was, s; 0: none

@@ -11,7 +11,7 @@ from typing import Any
 
 from .agents import expire_agent
 from .answers import receive_rated
-from .buffers import filled, is_full, is_over, taken_by
+from .buffers import filled, is_full, is_over, record_peak, taken_by
 from .calendar_queue import (
     CROWDED,
     FAULT,
@@ -251,7 +251,7 @@ def enqueue_by_queue(net: Any, senders: Any, records: Any, u: int, e: int, waits
         gone = leave_queue(net, u, longest_queue(net, u))
         discard(net, senders, records, u, gone, time, BUFFER_FULL)
     if int(time * records.scale) < len(records.lost) - 1:
-        port.peak = max(port.peak, port.waiting)
+        record_peak(net, records, u, port.waiting)
     return False
 
 
@@ -285,7 +285,7 @@ def enqueue_ranked(net: Any, senders: Any, records: Any, u: int, e: int, busy: b
         discard(net, senders, records, u, gone, time, BUFFER_FULL)
     put_in_order(net, u, e)
     if int(time * records.scale) < len(records.lost) - 1:
-        port.peak = max(port.peak, port.waiting)
+        record_peak(net, records, u, port.waiting)
     return False
 
 
@@ -350,7 +350,7 @@ def enqueue(net: Any, senders: Any, records: Any, u: int, e: int) -> bool:
         while filled(port) > port.room:
             overflow(net, senders, records, u, time)
     if int(time * records.scale) < len(records.lost) - 1:
-        port.peak = max(port.peak, port.waiting + port.held)
+        record_peak(net, records, u, port.waiting + port.held)
     watch(net, records, u, time)
     return False
 
@@ -477,10 +477,13 @@ def next_of_switch(net: Any, u: int, now: float, end: float) -> tuple[int, float
 
 
 @inlined
-def sample_senders(senders: Any, records: Any, n: int) -> None:
-    """Record the state of the senders at the end of sample n."""
+def sample_senders(net: Any, senders: Any, records: Any, n: int) -> None:
+    """Record the state of the senders, and their queues at access links that they share, at the end of sample n."""
     flow = senders.flow
     for f in range(len(flow)):
+        first = net.hop[flow[f].way]
+        if len(records.at_hosts) > 1 and net.port[first.port].kind == INTERFACE:
+            records.at_hosts[n, f] = net.lane[first.lane].count
         if flow[f].recovery >= 0:  # window senders
             records.window[n, f] = flow[f].cwnd
             records.acked[n, f] = flow[f].snd_una - 1
@@ -539,7 +542,7 @@ def run(
             return n
         now = end
         if end == sample_end:
-            sample_senders(senders, records, n)
+            sample_senders(net, senders, records, n)
             n += 1
             if n == samples:
                 clock[WINDOW] = now

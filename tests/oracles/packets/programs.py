@@ -52,9 +52,9 @@ class RankedQueue(Queue):
         self.counts: Counter[tuple[int, bool]] = Counter()
         self.entries: list[tuple[float, float, Packet]] = []  # rank, arrival, packet
 
-    def arrivals(self) -> Iterable[float]:
-        """Return when the packets that wait came."""
-        return (came for _, came, _ in self.entries)
+    def packets(self) -> Iterable[tuple[float, Packet]]:
+        """Return the packets that wait, each behind its arrival in s."""
+        return ((came, packet) for _, came, packet in self.entries)
 
     def queues(self) -> Iterable[tuple[int, Sequence[tuple[float, Packet]]]]:
         """Yield what waits, by rank."""
@@ -169,7 +169,7 @@ class RankedQueue(Queue):
         self.entries.insert(at, (rank, simulation.now, packet))
         self.bytes += self.taken(packet)
         self.counts[packet.flow, packet.is_ack] += 1
-        simulation.records.queue(self.p, self.length())
+        simulation.records.queue(self.p, self.length(), self.bytes)
 
     def take(self, place: int) -> tuple[float, float, Packet]:
         """Remove a packet and return its rank, its arrival and itself."""
@@ -185,9 +185,10 @@ class RankedQueue(Queue):
             if self.judge(packet, View(rank, came)):
                 self.drop_queued(came, packet, BY_MANAGER)
             else:
+                whole = self.taken(packet)
                 self.cut(packet)
                 self.write_record(packet)
-                self.send(came, packet)
+                self.send(came, packet, whole)
 
 
 class ProgramQueues(RankedQueue):
@@ -205,9 +206,9 @@ class ProgramQueues(RankedQueue):
         self.skipped = 0
         self.total = 0
 
-    def arrivals(self) -> Iterable[float]:
-        """Return when the packets that wait came."""
-        return (came for line in self.lines.values() for came, _ in line)
+    def packets(self) -> Iterable[tuple[float, Packet]]:
+        """Return the packets that wait, each behind its arrival in s."""
+        return (each for line in self.lines.values() for each in line)
 
     def length(self) -> int:
         """Return how many packets wait."""
@@ -269,7 +270,7 @@ class ProgramQueues(RankedQueue):
         while self.filled() > self.port.room:
             drops = max(self.turns, key=lambda each: self.in_line[each])  # the first of the longest
             self.drop_queued(*self.leave(drops), BUFFER_FULL)
-        simulation.records.queue(self.p, self.length())
+        simulation.records.queue(self.p, self.length(), self.bytes)
 
     def count(self, queue: int, packet: Packet, sign: int) -> None:
         """Count a packet that enters a queue, or with -1 leaves it."""
@@ -311,6 +312,7 @@ class ProgramQueues(RankedQueue):
             if dropped:
                 self.drop_queued(came, packet, BY_MANAGER)
             else:
+                whole = self.taken(packet)
                 self.cut(packet)
                 self.write_record(packet)
-                self.send(came, packet)
+                self.send(came, packet, whole)

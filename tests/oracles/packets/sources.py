@@ -248,7 +248,8 @@ class Rated:
         now = self.simulation.now
         seen = Elapsed(now, now - self.clocked, float(self.since))
         self.state = self.rule.on_time(self.state, self.rule.params, seen)
-        check_rate(self.simulation.plan.scenario, self.f, self.state.rate, now)
+        window = self.state.window if self.bounded else math.inf
+        check_rate(self.simulation.plan.scenario, self.f, self.state.rate, now, window)
         self.clocked, self.since = now, 0
 
     def wake(self) -> None:
