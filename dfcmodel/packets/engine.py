@@ -95,7 +95,9 @@ def sender_events(signatures: tuple[RuleSignature, ...]) -> Any:
             row[ON_ACK] = event_of(signature, rule.on_feedback, seen, True)
             row[ON_TIMEOUT] = event_of(signature, rule.on_time, Elapsed._fields, True)
             if sees_telemetry(rule):
-                row[ON_DELIVERY] = sampled_event_of(signature, "on_telemetry", telemetry_event(rule)._fields)
+                row[ON_DELIVERY] = sampled_event_of(
+                    signature, "on_telemetry", telemetry_event(rule)._fields
+                )
             continue
         if issubclass(rule, ArrivalProcess):
             row[ON_ACK] = event_of(signature, rule.next, Arrival._fields, True)

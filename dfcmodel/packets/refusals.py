@@ -128,7 +128,11 @@ def _check_telemetry(scenario: Scenario) -> None:
         found = np.array([bool(each) for each in written])
         others = found & np.array([each[: len(names)] != names for each in written])
         for flags, is_wrong, use in (
-            (found, False, "follows telemetry, which no link of its path writes; use discipline=INT()"),
+            (
+                found,
+                False,
+                "follows telemetry, which no link of its path writes; use discipline=INT()",
+            ),
             (others, True, "reads {names} of each link with telemetry, and {link} writes {told}"),
         ):
             per_flow = np.logical_or.reduceat(flags[routes.places], routes.begin) == is_wrong

@@ -247,7 +247,9 @@ class Records(Recorded):
             "occupancy_bytes": variable(
                 ("node", "time"), self.queued_bytes, f"queue, {name}", "bytes"
             ),
-            "peak_queue_bytes": variable(("node",), self.peak_bytes, f"largest queue, {name}", "bytes"),
+            "peak_queue_bytes": variable(
+                ("node",), self.peak_bytes, f"largest queue, {name}", "bytes"
+            ),
         }
 
     def mean_efficiency(self, since: float = 0.0, until: float = np.inf) -> NDArray[np.float64]:

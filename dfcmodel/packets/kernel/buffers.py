@@ -67,9 +67,7 @@ def enter_bytes(net: Any, p: int, taken: float, queued: int) -> None:
 
 
 @compiled
-def record_bytes(
-    net: Any, records: Any, p: int, taken: float, came: float, past: float
-) -> None:
+def record_bytes(net: Any, records: Any, p: int, taken: float, came: float, past: float) -> None:
     """Record bytes that wait at a port whose buffer counts bytes, from one time to another."""
     rows = len(records.queued_bytes) - 1
     first = min(int(came * records.scale), rows)

@@ -639,9 +639,7 @@ class Network(NamedTuple):
     program_queue: Any  # QUEUE, of all ports whose programs have queues; one row without
     rank: Any  # (N,) ranks of packets; one without programs
     trimmed: Any  # (N,) the hop at which a packet was cut to its header; one where none is
-    telemetry: (
-        Any  # (N, K, 5) records of packets: when they left a port, s, and what its program wrote; one if none
-    )
+    telemetry: Any  # (N, K, 5) records of packets: when they left a port, s, and what its program wrote; one if none
     order: Any  # (P + 1,) rows of `port` in the order of processing
     home: Any  # (2 F,) rows of `port` whose calendar queues have the timers of senders, then of receivers
     stream: Any  # (P + F,) state of the random numbers of ports, then of flows
@@ -684,7 +682,9 @@ class Records(NamedTuple):
     waiting: Any  # (S + 1, P)
     queued_bytes: Any  # (S + 1, P) where a buffer counts bytes; one where none does
     peak_bytes: Any  # (P,)
-    at_hosts: Any  # (S, F) packets that wait at access links that flows share; one where there are none
+    at_hosts: (
+        Any  # (S, F) packets that wait at access links that flows share; one where there are none
+    )
     lost: Any  # (S + 1, H)
     causes: Any  # (H, CAUSES) drops until the end of the run
     first_drops: Any  # (H, CAUSES) when the first of them was, s; 0: none

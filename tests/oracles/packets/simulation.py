@@ -127,9 +127,7 @@ class _Recorder(EventRecords):
             what = (p, packet.flow, packet.number, packet.size, packet.is_ack, packet.marked)
             self.kept.append((came, sent, dropped, *what, [*edges, *6 * [0]][:6]))
 
-    def transmit(
-        self, p: int, packet: Packet, came: float, now: float, taken: float = 0.0
-    ) -> None:
+    def transmit(self, p: int, packet: Packet, came: float, now: float, taken: float = 0.0) -> None:
         """Record the start of a transmission."""
         super().transmit(p, packet, came, now, taken)
         self._keep(p, packet, came, now, math.nan)
