@@ -185,12 +185,12 @@ class SwitchProgram(Discipline):
             ("of_queue", " before those of of_flow", 8),
             ("telemetry", " before those of of_queue and of_flow", MOST_TELEMETRY),
         ):
-            given = getattr(cls, name)
-            own = given if isinstance(given, tuple) else (given,)
+            told: Any = getattr(cls, name)
+            own = told if isinstance(told, tuple) else (told,)
             place = max(0, len(rest) - len(own))
             if len(own) > most or (own and rest[place:] != own) or {"skip", "trim"} & {*own}:
                 msg = f"must be the last fields of State ({', '.join(names[3:])}){before}, at most {most}, without skip and trim"
-                raise TypeError(f"{name} of {cls.__name__} = {given!r}: {msg}")
+                raise TypeError(f"{name} of {cls.__name__} = {told!r}: {msg}")
             rest = rest[:place]
         for name in cls.telemetry:
             if cls.State._field_defaults.get(name, 0.0) != 0.0:

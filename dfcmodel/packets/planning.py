@@ -196,7 +196,7 @@ def check_arrival(
 
 
 def check_program(plan: Plan, p: int, f: int, now: float, returned: tuple[str, str, float]) -> None:
-    """Raise ArithmeticError for what a switch program cannot return: what is not a number, or no queue.
+    """Raise ArithmeticError for what a switch program cannot return: no number, a flag between 0 and 1, or no queue.
 
     Parameters
     ----------
@@ -205,18 +205,16 @@ def check_program(plan: Plan, p: int, f: int, now: float, returned: tuple[str, s
     now
         Time of the run, s.
     returned
-        The function, the field of its State or ``"queue"``, and the value. The field ``"skip"`` with a number stands for
-        turns that were skipped one after the other.
+        The function, the field of its State, ``"queue"``, or ``"turns"``, and the value: of the latter how many turns were
+        skipped one after the other.
     """
     function, field, value = returned
     port, name = plan.ports[p], plan.scenario.flows[f].name
     program: Any = port.discipline
-    msg = "must be a number"
+    msg = "must be a number" if field == "rank" else "must be 0.0 or 1.0"
     if field == "queue":
         msg = f"must be from 0 to below {program.queues}"
-    elif not math.isnan(value):
-        if field != "skip":
-            return
+    elif field == "turns":
         field = f"{value:.0f} times in a row skip"
         value, msg = 1.0, "some packet must be sent"
     place = f"{plan.scenario.name}, t = {now:g} s, link {port.name}"

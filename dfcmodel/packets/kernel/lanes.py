@@ -15,7 +15,7 @@ from .ports import BUFFER_FULL, BY_MANAGER, drop, is_markable
 from .program_queues import leave_queue, next_turn, queue_in_turn
 from .programs import (
     DROPPED,
-    IS_SKIP,
+    IS_TURNS,
     LEAVES,
     MAX_SKIPS,
     SKIPPED,
@@ -212,7 +212,7 @@ def dequeue_ranked(net: Any, senders: Any, records: Any, p: int, time: float) ->
                 next_turn(net, p)
                 continue
             if verdict == SKIPPED:
-                refuse(net, w, int64(net.packet[e].flow), time, LEAVES, IS_SKIP, float(skips))
+                refuse(net, w, int64(net.packet[e].flow), time, LEAVES, IS_TURNS, float(skips))
             leave_queue(net, p, int64(port.lane + int64(w.queue)))
         if w.cut == 1:
             whole = taken_by(net, p, e)

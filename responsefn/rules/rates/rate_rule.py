@@ -125,7 +125,7 @@ class RateRule(Response, ABC):
     def __init_subclass__(cls, **given: Any) -> None:
         """Check that a rule names the telemetry that it follows."""
         super().__init_subclass__(**given)
-        names = cls.telemetry
+        names: Any = cls.telemetry
         is_named = isinstance(names, tuple) and all(isinstance(name, str) for name in names)
         if not is_named or not int(sees_telemetry(cls)) <= len(names) <= MOST_TELEMETRY:
             msg = f"must be the names of the numbers that on_telemetry sees, 1 to {MOST_TELEMETRY}"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import inspect
 import math
 from dataclasses import dataclass
 from types import SimpleNamespace
@@ -17,7 +19,9 @@ from dfcmodel import (
     FIFO,
     INT,
     PFC,
+    DeficitRoundRobin,
     Flow,
+    FlowQueueCoDel,
     Fluid,
     Link,
     Packets,
@@ -317,11 +321,11 @@ def test_rules_of_telemetry_need_packets_that_carry_it() -> None:
     with pytest.raises(ValueError, match=r"rule that follows telemetry is for packets; use method"):
         simulate(scenario, Fluid())
     links = [
-        Link("h", "s", 1e5, 1e-5, 100, INT()), Link("s", "b", 1e5, 1e-5, 100), Link("b", "s", 1e5, 1e-5, 100, INT())
+        Link("h", "s", 1e5, 1e-5, 100), Link("s", "b", 1e5, 1e-5, 100), Link("b", "s", 1e5, 1e-5, 100, INT())
     ]  # fmt: skip
-    flows = [Flow("one", ("b", "s"), HPCC()), Flow("two", ("h", "s", "b"), HPCC(), host="nic")]
-    with pytest.raises(ValueError, match="source of flow 'two' = .* no link of its path writes"):
-        simulate(Scenario("by the interface", links, flows, duration=0.01), Packets())
+    flows = [Flow("one", ("b", "s"), HPCC()), Flow("two", ("h", "s", "b"), HPCC())]
+    with pytest.raises(ValueError, match=r"source of flow 'two' = .* no link of its path writes"):
+        simulate(Scenario("the second flow", links, flows, duration=0.01), Packets())
     links[1] = Link("s", "b", 1e5, 1e-5, 100, Carried())
     match = "flow 'two' .* reads sent, queue, capacity of each link with telemetry, and s->b writes found, twice"
     with pytest.raises(ValueError, match=match):
@@ -421,6 +425,41 @@ def test_telemetry_names_fields_of_the_state(given: dict[str, Any], match: str |
 def test_rules_name_the_telemetry_that_they_see() -> None:
     for names in ((), True, ("a", "b", "c", "d", "e"), (1,)):
         with pytest.raises(
-            TypeError, match="telemetry of Odd = .*: must be the names of the numbers"
+            TypeError, match=r"telemetry of Odd = .*: must be the names of the numbers"
         ):
             type("Odd", (Finder,), {"telemetry": names})
+
+
+# The gallery.
+
+
+@pytest.mark.parametrize(
+    "program",
+    [AFD, CAKE, INT, DeficitRoundRobin, FlowQueueCoDel, ShortestRemaining, Trimming, WeightedFair],
+)
+def test_programs_of_the_gallery_have_at_most_60_lines(program: type[SwitchProgram]) -> None:
+    """Without docstrings and empty lines."""
+    text = inspect.getsource(program)
+    texts: set[int] = set()
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, (ast.ClassDef, ast.FunctionDef)) and ast.get_docstring(node):
+            texts |= set(range(node.body[0].lineno, (node.body[0].end_lineno or 0) + 1))
+    lines = enumerate(text.splitlines(), 1)
+    assert sum(bool(line.strip()) and n not in texts for n, line in lines) <= 60
+
+
+class Nothing(SwitchProgram):
+    """Forgets to return its state."""
+
+    @staticmethod
+    def on_enqueue(s: Any, q: Any, e: Any) -> Any:
+        """Return nothing."""
+        s._replace(rank=e.size)
+
+
+def test_a_program_that_returns_nothing_is_named() -> None:
+    scenario = one_link(Nothing(), Flow("one", ("a", "s", "b"), CBR(10.0)), duration=0.1)
+    with pytest.raises(
+        TypeError, match=r"test_programs.py:\d+: def on_enqueue.*: the function returns None"
+    ):
+        simulate(scenario, Packets())

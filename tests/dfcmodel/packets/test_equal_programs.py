@@ -236,7 +236,7 @@ class Wrong(Queues):
     def queue_of(s: Any, q: Any, e: Any) -> Any:
         """Return a queue that is none."""
         late = e.flow == 1.0 and s.own > 2.0
-        if late and q.place >= 7.0:
+        if late and 7.0 <= q.place <= 8.0:
             return 5.0 if q.place == 7.0 else math.nan
         return 0.0
 
@@ -247,7 +247,7 @@ class Wrong(Queues):
         return s._replace(
             own=s.own + 1.0,
             drop=math.nan if late and q.place == 1.0 else 0.0,
-            mark=math.nan if late and q.place == 2.0 else 0.0,
+            mark=math.nan if late and q.place == 2.0 else 0.5 if late and q.place == 9.0 else 0.0,
             rank=math.nan if late and q.place == 3.0 else 0.0,
             trim=math.nan if late and q.place == 4.0 else 0.0,
         )
@@ -256,19 +256,21 @@ class Wrong(Queues):
     def on_dequeue(s: Any, q: Any, e: Any) -> Any:
         """Skip without end."""
         late = e.flow == 1.0 and s.own > 2.0
-        skip = math.nan if q.place == 5.0 else 1.0
-        return s._replace(skip=skip if late and q.place in (5.0, 6.0) else 0.0)
+        skip = math.nan if q.place == 5.0 else 2.0 if q.place == 10.0 else 1.0
+        return s._replace(skip=skip if late and q.place in (5.0, 6.0, 10.0) else 0.0)
 
 
 REFUSED = {
-    1: "on_enqueue returned for a packet of flow 'b' drop = nan: must be a number",
-    2: "on_enqueue returned for a packet of flow 'b' mark = nan: must be a number",
+    1: "on_enqueue returned for a packet of flow 'b' drop = nan: must be 0.0 or 1.0",
+    2: "on_enqueue returned for a packet of flow 'b' mark = nan: must be 0.0 or 1.0",
     3: "on_enqueue returned for a packet of flow 'b' rank = nan: must be a number",
-    4: "on_enqueue returned for a packet of flow 'b' trim = nan: must be a number",
-    5: "on_dequeue returned for a packet of flow 'b' skip = nan: must be a number",
+    4: "on_enqueue returned for a packet of flow 'b' trim = nan: must be 0.0 or 1.0",
+    5: "on_dequeue returned for a packet of flow 'b' skip = nan: must be 0.0 or 1.0",
     6: "on_dequeue returned for a packet of flow 'b' 10000 times in a row skip = 1: some packet must be sent",
     7: "queue_of returned for a packet of flow 'b' queue = 5: must be from 0 to below 5",
     8: "queue_of returned for a packet of flow 'b' queue = nan: must be from 0 to below 5",
+    9: "on_enqueue returned for a packet of flow 'b' mark = 0.5: must be 0.0 or 1.0",
+    10: "on_dequeue returned for a packet of flow 'b' skip = 2: must be 0.0 or 1.0",
 }
 
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
-from dfcmodel import INT, Fluid, Flow, Link, Packets, Scenario, SelectiveRepair, simulate
+from dfcmodel import INT, Flow, Fluid, Link, Packets, Scenario, SelectiveRepair, simulate
 from responsefn import HPCC, RateRule
 from tests.oracles.engines import check_records, plan_scenario, run_engine, run_reference
 

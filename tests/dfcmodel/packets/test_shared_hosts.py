@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dfcmodel import CBR, PFC, Fluid, Flow, Link, OnOff, Packets, Pause, Scenario, simulate
+from dfcmodel import CBR, PFC, Flow, Fluid, Link, OnOff, Packets, Pause, Scenario, simulate
 from responsefn import DCQCN, NewReno
-from tests.oracles.engines import equal_records, plan_scenario, plain_simulate
+from tests.oracles.engines import equal_records, plain_simulate, plan_scenario
 
 RULE = PFC(classes=(0, 1), xoff=10.0, xon=5.0)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from bisect import bisect_right
 from collections import Counter, deque
 from types import SimpleNamespace
@@ -46,7 +47,7 @@ class RankedQueue(Queue):
         self.program = self.port.discipline
         self.numbers = SimpleNamespace(**self.program.numbers())
         self.state: Any = type(self.program).State()
-        self.reset = {name: 0.0 for name in FIELDS[1:-1] if name in self.state._fields}
+        self.reset = {name: 0.0 for name in FIELDS[1:-2] if name in self.state._fields}
         self.own: dict[tuple[int, bool], dict[str, float]] = {}
         self.hashes: dict[tuple[int, bool], float] = {}
         self.counts: Counter[tuple[int, bool]] = Counter()
@@ -113,7 +114,7 @@ class RankedQueue(Queue):
         self.state = getattr(type(self.program), function)(before, self.numbers, seen)
         for name in self.reset:
             value = float(getattr(self.state, name))
-            if value != value:  # noqa: PLR0124
+            if math.isnan(value) if name == "rank" else value not in {0.0, 1.0}:
                 check_program(plan, self.p, packet.flow, now, (function, name, value))
         own = self.own_numbers(packet)
         own.update({name: getattr(self.state, name) for name in own})
@@ -301,7 +302,7 @@ class ProgramQueues(RankedQueue):
             if not dropped and getattr(self.state, "skip", 0.0) == 1.0:
                 plan, now = self.simulation.plan, self.simulation.now
                 if skips >= MAX_SKIPS * self.length():
-                    returned = ("on_dequeue", "skip", float(skips))
+                    returned = ("on_dequeue", "turns", float(skips))
                     check_program(plan, self.p, packet.flow, now, returned)
                 skips += 1
                 self.turns.remove(queue)
