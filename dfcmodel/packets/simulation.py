@@ -8,10 +8,10 @@ import numpy as np
 
 from dfcmodel.network.class_pauses import ALL
 from dfcmodel.network.routes import distinct
-from dfcmodel.packets.engine import run_engine
 from dfcmodel.packets.planning import plan_packets
 from dfcmodel.packets.remains import dropped_packets, excess_rows
-from dfcmodel.results.at_nodes import AtNodes
+from dfcmodel.packets.running import run_plan
+from dfcmodel.results.at_nodes import AtNodes, Deferred
 from dfcmodel.results.pauses import intervals_of_pairs
 from dfcmodel.results.trajectories import Trajectory
 from hopflow.kernels.stopwatch import Stopwatch
@@ -43,7 +43,7 @@ def simulate_packets(
         scenario, method, duration=duration, sample=sample, jitter=jitter,
         packet_jitter=packet_jitter,
     )  # fmt: skip
-    return trajectory(plan, run_engine(plan), watch.seconds())
+    return trajectory(plan, run_plan(plan), watch.seconds())
 
 
 def plan_scenario(
@@ -120,7 +120,7 @@ def trajectory(plan: Plan, records: Records, seconds: float) -> Trajectory:
         mean_queue=mean_queue,
         started=np.array(plan.starts, dtype=float),
         recoveries=_repairs(plan),
-        paused=_paused(plan, records) if records.all_switches else None,
+        paused=Deferred(_paused, plan, records.switched) if records.all_switches else None,
         dropped=dropped_packets(plan, records.causes, records.first_drops),
         excess=excess_rows(plan, records.excess),
         remaining=records.remaining,
@@ -161,12 +161,11 @@ def _repairs(plan: Plan) -> tuple[str, ...]:
     return tuple(name or str(repair) for name, repair in zip(named, repairs, strict=True))
 
 
-def _paused(plan: Plan, records: Records) -> Any:
-    """Return when each link and access link was paused, and by whom."""
+def _paused(plan: Plan, rows: Any) -> Any:
+    """Return when each link and access link was paused, and by whom; ``rows`` are those of `Records.switched`."""
     link = np.array([port.link for port in plan.ports])
     for p, f in _hosts(plan).items():
         link[p] = -1 - f
-    rows = records.switched
     rows = rows[np.lexsort(rows[:, [4, 3, 1]].T)]  # those of one pause are in order of time
     keys = rows[:, [1, 3, 4]].astype(np.int64)
     first = np.flatnonzero(np.append(True, (keys[1:] != keys[:-1]).any(axis=1))[: len(keys)])

@@ -121,6 +121,8 @@ class RateRule(Response, ABC):
 
     solved_by: ClassVar[str] = "fixed point"
     telemetry: ClassVar[tuple[str, ...]] = ()
+    is_constant: ClassVar[bool] = False
+    """Whether the rate never changes, so that nothing has to be told of ACKs and time."""
 
     def __init_subclass__(cls, **given: Any) -> None:
         """Check that a rule names the telemetry that it follows."""
