@@ -138,6 +138,8 @@ class Records:
         flow, hop, P = arrays["flow"], arrays["hop"], len(self.plan.ports)
         self.peak = arrays["port"]["peak"][:P].astype(np.int64)
         self.waited = arrays["waited"]
+        if self.shares_host.any():
+            self.at_hosts[:, ~self.shares_host] = 0  # interfaces that are links: see ``waiting``
         self.add_up()
         self.imbalance = self._imbalance(arrays)
         rows, owner, _ = self._losing_hops()

@@ -63,7 +63,6 @@ def check_scenario(scenario: Scenario, method: Packets) -> None:
             msg = "at packet level all flows share the buffer; use shared=True, or method=Fluid()"
             raise ValueError(f"shared of link {link.name} = False: {msg}")
         _check_discipline(link, method)
-    _check_interfaces(scenario)
     _check_telemetry(scenario)
     selective = (None, *(name for name, each in RECOVERIES.items() if each.selective))
     by_name = isinstance(method.recovery, Mapping)
@@ -112,15 +111,6 @@ def _examples(scenario: Scenario) -> Iterator[Flow]:
     ends = (np.isfinite(table.numbers(name)) for name in ("idle", "stop"))
     first, _ = table.alike("source", "pacing", "arrivals", *ends)
     return (scenario.flows[f] for f in first.tolist())
-
-
-def _check_interfaces(scenario: Scenario) -> None:
-    """Raise ValueError for a discipline that is not used, since the link is the interface of a host."""
-    for n in sorted(scenario.interfaces):
-        link = scenario.links[n]
-        if not isinstance(link.discipline, (FIFO, Pause, PFC)):
-            msg = "the interface of a host has queues of its own (host='nic'); use FIFO() there, or host='direct'"
-            raise ValueError(f"discipline of link {link.name} = {link.discipline!r}: {msg}")  # noqa: TRY004
 
 
 def _check_telemetry(scenario: Scenario) -> None:

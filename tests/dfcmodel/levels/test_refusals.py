@@ -38,17 +38,3 @@ def test_a_refusal_names_the_level_that_runs_the_scenario() -> None:
         with pytest.raises(ValueError, match=rf"method={type(runs).__name__}\(\)$"):
             simulate(scenario, method)
         assert simulate(scenario, runs).delivered[0, -1] > 0.0
-
-
-def test_a_discipline_that_an_interface_would_not_use_is_refused() -> None:
-    scenario = chain(CAKE(), FIFO(), host="nic")
-    with pytest.raises(
-        ValueError, match=r"discipline of link a->s = CAKE.*: the interface of a host has queues"
-    ):
-        simulate(scenario, Packets())
-    links = (*scenario.links, Link("x", "a", 1e4, 1e-3, 100))
-    through = Flow("through", ("x", "a", "s", "b"), CBR(10.0))
-    used = Scenario("switch", links, (*scenario.flows, through), duration=0.1)
-    assert simulate(
-        used, Packets(seed=1)
-    ).status.ok  # a switch: its link has the program, the access link the queues

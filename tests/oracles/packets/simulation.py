@@ -98,6 +98,7 @@ def trace_reference(plan: Plan, ports: Sequence[int]) -> tuple[EventRecords, NDA
     """Run a plan as `run_reference` does; return what `dfcmodel.packets.engine.trace_engine` does."""
     simulation = Simulation(plan)
     simulation.records = records = _Recorder(plan, ports)
+    records.queues = simulation.queues
     with records.bar:
         simulation.run()
     return records, np.array(records.kept, dtype=TRACE)
