@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from dfcmodel import CAKE, CBR, FIFO, Flow, Fluid, Link, Packets, Pause, Scenario, simulate
+from dfcmodel import CAKE, FIFO, Flow, Fluid, Link, Packets, Pause, Scenario, simulate
 from responsefn import NewReno
 
 
