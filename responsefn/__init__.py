@@ -66,7 +66,7 @@ from responsefn.rules.linux.westwood import WestwoodPlus
 from responsefn.rules.rates.dcqcn import DCQCN
 from responsefn.rules.rates.fixed_rate import FixedRate
 from responsefn.rules.rates.hpcc import HPCC
-from responsefn.rules.rates.rate_rule import Elapsed, Feedback, RateRule, telemetry_event
+from responsefn.rules.rates.rate_rule import Elapsed, Feedback, RateRule
 from responsefn.rules.rates.timely import TIMELY, PatchedTIMELY
 from responsefn.rules.relentless import Relentless
 from responsefn.rules.scalable import Scalable
@@ -172,6 +172,5 @@ __all__ = [
     "simulate_curve",
     "simulate_rule",
     "smoothness",
-    "telemetry_event",
     "twin",
 ]

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 import numpy as np
 
 from dfcmodel.network.disciplines import Discipline, numeric_fields
+from hopflow.checks import unboxed
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -232,6 +233,7 @@ class SwitchProgram(Discipline):
 
 def _check_queues(name: str, given: Any, least: int = 0) -> None:
     """Raise ValueError for a number of queues that cannot be."""
+    given = unboxed(given)
     whole = isinstance(given, (int, np.integer)) and not isinstance(given, bool)
     if not whole or not least <= given <= MAX_QUEUES:
         msg = f"must be a whole number from {least} to {MAX_QUEUES}"

@@ -45,7 +45,7 @@ from dfcmodel.packets.recoveries.compilation import recovery_events, sender_of
 from hopflow.executing import check_stop
 from hopflow.kernels import loop_of
 from hopflow.progress import alone, progress_bar
-from responsefn import Delivery, DeliveryRule, Elapsed, Feedback, RateRule, telemetry_event
+from responsefn import Delivery, DeliveryRule, Elapsed, Feedback, RateRule
 from responsefn.responses.rule_events import (
     RuleSignature,
     event_of,
@@ -96,7 +96,7 @@ def sender_events(signatures: tuple[RuleSignature, ...]) -> Any:
             row[ON_TIMEOUT] = event_of(signature, rule.on_time, Elapsed._fields, True)
             if sees_telemetry(rule):
                 row[ON_DELIVERY] = sampled_event_of(
-                    signature, "on_telemetry", telemetry_event(rule)._fields
+                    signature, "on_telemetry", rule.telemetry_event()._fields
                 )
             continue
         if issubclass(rule, ArrivalProcess):

@@ -44,10 +44,10 @@ class HPCC(NoLossRate):
 
     Examples
     --------
-    >>> from responsefn import HPCC, Feedback, telemetry_event
+    >>> from responsefn import HPCC, Feedback
     >>> rule = HPCC(base_rtt=1e-5)
     >>> state = rule.start(line_rate=1e7)  # 100 packets in flight
-    >>> load = telemetry_event(HPCC)(1e-4, 0.0, 1e-5, 1e5, 9e4, 1e10, 0.0, 9e4, 1e10)
+    >>> load = HPCC.telemetry_event()(1e-4, 0.0, 1e-5, 1e5, 9e4, 1e10, 0.0, 9e4, 1e10)
     >>> state = rule.on_telemetry(state, rule.params, load)  # 90 packets wait, 100 are sent
     >>> state = rule.on_feedback(state, rule.params, Feedback(time=1e-4, rtt=2e-5, acks=1.0, marks=0.0))
     >>> round(state.rate / 1e7, 3)

@@ -18,7 +18,6 @@ __all__ = [
     "NoLossRate",
     "RateRule",
     "sees_telemetry",
-    "telemetry_event",
     "window_place",
 ]
 
@@ -148,13 +147,33 @@ class RateRule(Response, ABC):
 
     @staticmethod
     def on_telemetry(s: Any, q: Any, e: Any) -> Any:
-        """Return the state after what an acknowledgement tells of a link; ``e`` is of `telemetry_event`.
+        """Return the state after what an acknowledgement tells of a link; ``e`` is of the class that `telemetry_event` returns.
 
         It is called for each link of the path that writes telemetry into packets, in their order, before
         `on_feedback` sees the acknowledgement. At packet level, with a switch program that has ``telemetry``.
         The first packet of a flow is not seen, and none that left the link before one that was.
         """
         return s
+
+    @classmethod
+    def telemetry_event(cls) -> Any:
+        """Return the class of what an acknowledgement tells the rule of one link, from the records of two packets of its flow.
+
+        It is a named tuple with these fields: ``time``, when the acknowledgement comes, s; ``hop``, which of the links that
+        write telemetry it is, 0.0 the first on the path; ``interval``, between the times at which the two packets left the
+        link, s, > 0; the names in ``telemetry``, what the link wrote into the packet; and these with ``last_`` before them,
+        what it wrote into the packet before.
+
+        Examples
+        --------
+        >>> from responsefn import HPCC
+        >>> HPCC.telemetry_event()._fields[:5]
+        ('time', 'hop', 'interval', 'sent', 'queue')
+        >>> HPCC.telemetry_event()._fields[5:]
+        ('capacity', 'last_sent', 'last_queue', 'last_capacity')
+        """
+        last = [f"last_{name}" for name in cls.telemetry]
+        return namedtuple("Telemetry", ["time", "hop", "interval", *cls.telemetry, *last])  # noqa: PYI024
 
     def start(self, line_rate: float) -> Any:
         """Return the state of a new sender: it sends at ``line_rate``, in packets/s."""
@@ -165,35 +184,6 @@ class RateRule(Response, ABC):
     def uses_closed_form(self, bandwidth: float | None = None) -> bool:  # noqa: ARG002
         """Return whether there is a closed form of the rate: only where a rule states one."""
         return self.formula() is not None
-
-
-def telemetry_event(rule: Any) -> Any:
-    """Return the class of what an acknowledgement tells a rate rule of one link, from the records of two packets of its flow.
-
-    Parameters
-    ----------
-    rule
-        A class of rate rules, or one of them.
-
-    Returns
-    -------
-    type
-        A named tuple with these fields: ``time``, when the acknowledgement comes, s; ``hop``, which of the links that write
-        telemetry it is, 0.0 the first on the path; ``interval``, between the times at which the two packets left the link, s,
-        > 0; the names in ``telemetry`` of the rule, what the link wrote into the packet; and these with ``last_`` before them,
-        what it wrote into the packet before.
-
-    Examples
-    --------
-    >>> from responsefn import HPCC, telemetry_event
-    >>> telemetry_event(HPCC)._fields[:5]
-    ('time', 'hop', 'interval', 'sent', 'queue')
-    >>> telemetry_event(HPCC)._fields[5:]
-    ('capacity', 'last_sent', 'last_queue', 'last_capacity')
-    """
-    names = rule.telemetry
-    last = [f"last_{name}" for name in names]
-    return namedtuple("Telemetry", ["time", "hop", "interval", *names, *last])  # noqa: PYI024
 
 
 def window_place(rule: type) -> int:

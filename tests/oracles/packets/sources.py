@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from dfcmodel import OnOff
 from dfcmodel.packets.kernel.layout import CLASSES, OF_RATE
 from dfcmodel.packets.planning import check_rate
-from responsefn import Elapsed, Feedback, telemetry_event
+from responsefn import Elapsed, Feedback
 from responsefn.rules.rates.rate_rule import sees_telemetry, window_place
 from tests.oracles.packets.receivers import Packet
 
@@ -287,7 +287,7 @@ class Rated:
                 left_before, *last = self.reported[k]
                 if left <= left_before:
                     continue
-                seen = telemetry_event(self.rule)(
+                seen = self.rule.telemetry_event()(
                     self.simulation.now, float(k), left - left_before,
                     *record[:count], *last[:count],
                 )  # fmt: skip

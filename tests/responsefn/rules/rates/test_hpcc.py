@@ -7,11 +7,11 @@ import pytest
 
 from dfcmodel import INT, Flow, Link, Packets, Scenario, simulate
 from hopflow import mbps
-from responsefn import HPCC, Feedback, telemetry_event
+from responsefn import HPCC, Feedback
 
 RULE = HPCC(base_rtt=1e-5, additive=1.0, max_stage=2.0)
 CAPACITY = 1e10  # bytes/s
-SEEN = telemetry_event(HPCC)
+SEEN = HPCC.telemetry_event()
 
 
 def fed(state, now, rtt=1e-5, *links):
