@@ -222,6 +222,7 @@ def _measure(traffic: str, name: str, shape: Shape) -> Row:
         ready = time.process_time()
         run.advance(run.plan.samples)
         done = time.process_time()
+        memory = sum(getattr(array, "nbytes", 0) for array in run.arrays.values())
         records = run.finish()
         times.append(time.process_time() - began)
         loops.append(done - ready)
@@ -229,7 +230,6 @@ def _measure(traffic: str, name: str, shape: Shape) -> Row:
     hops, ours = records.carried.sum(), statistics.median(times)
     cost = 1e9 * statistics.median(loops) / hops
     target = LARGE_TARGET if shape == LARGE else TARGETS[name]
-    memory = sum(getattr(array, "nbytes", 0) for array in run.arrays.values())
     note = (
         f"{cost:.0f} ns per packet-hop, target {target:.0f}: {'reached' if cost <= target else 'missed'}; "
         f"{hops} of them, {len(records.switched)} pauses and ends, {records.drops.sum()} drops; "

@@ -118,8 +118,19 @@ class Ports:
         plain = [self._port(link, False) for link in examples]
         at_hosts = [self._port(link, True) for link in examples]
         self.all = [
-            Port(link.source, link.target, *plain[k][2:6], n, False, plain[k].cell)
+            Port(
+                link.source,
+                link.target,
+                it.bits,
+                it.delay,
+                it.room,
+                it.discipline,
+                n,
+                False,
+                it.cell,
+            )
             for n, (link, k) in enumerate(zip(scenario.links, kind.tolist(), strict=True))
+            for it in (plain[k],)
         ]
         for n in scenario.interfaces:
             link, given = scenario.links[n], at_hosts[kind[n]]

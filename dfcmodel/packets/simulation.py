@@ -77,7 +77,6 @@ def trajectory(plan: Plan, records: Records, seconds: float) -> Trajectory:
     places = {node: n for n, node in enumerate(scenario.senders)}
     F, N = len(plan.starts), len(places)
     waiting = np.cumsum(records.waiting[: plan.samples], axis=0)[last].T.astype(float)
-    dropped = summed(records.lost)
     queued, peak, backlog = np.zeros((N, S)), np.zeros(N), np.zeros((F, S))
     node_of = np.array([places[port.source] if port.link >= 0 else -1 for port in plan.ports])
     of_links = np.flatnonzero(node_of >= 0)
@@ -88,16 +87,19 @@ def trajectory(plan: Plan, records: Records, seconds: float) -> Trajectory:
     shared = records.shares_host
     if shared.any():
         backlog[shared] = records.at_hosts[last][:, shared].T
-    kept = np.flatnonzero(~plan.hops.is_ack & (node_of[plan.hops.port] >= 0))
-    flow, node, row = plan.hops.flow[kept], node_of[plan.hops.port[kept]], plan.hops.row[kept]
-    losing = np.flatnonzero(dropped[:, row].any(axis=0))
-    of_losing = dropped[:, row[losing]].T.astype(float)
+    at = node_of.astype(np.int32)[plan.hops.port]
+    kept = np.flatnonzero(~plan.hops.is_ack & (at >= 0))
+    flow, row = (column[kept].astype(np.int32) for column in (plan.hops.flow, plan.hops.row))
+    node = at[kept]
+    losing = np.flatnonzero(np.asarray(records.lost[:-1].any(axis=0))[row])
+    of_losing = summed(records.lost[:, row[losing]]).T.astype(float)
     lost: Any = AtNodes(flow[losing], node[losing], of_losing, (F, N, S))
     carried: Any = AtNodes(flow, node, records.carried[row].astype(float), (F, N))
     mean_queue: Any = AtNodes(flow, node, records.waited[row] / plan.end, (F, N))
     opening = plan.opening[:, np.newaxis]
     delivered = np.cumsum(records.delivered[: plan.samples], axis=0)[last].T
     listens = (plan.backward.counts > 0)[:, np.newaxis]
+    paused: Any = Deferred(_paused, plan, records.switched) if records.all_switches else None
     return Trajectory(
         scenario=scenario,
         step=0.0,
@@ -120,7 +122,7 @@ def trajectory(plan: Plan, records: Records, seconds: float) -> Trajectory:
         mean_queue=mean_queue,
         started=np.array(plan.starts, dtype=float),
         recoveries=_repairs(plan),
-        paused=Deferred(_paused, plan, records.switched) if records.all_switches else None,
+        paused=paused,
         dropped=dropped_packets(plan, records.causes, records.first_drops),
         excess=excess_rows(plan, records.excess),
         remaining=records.remaining,

@@ -29,8 +29,8 @@ class AtNodes(NamedTuple):
         Of the array of all flows and nodes, (F, L) or (F, L, T).
     """
 
-    flow: NDArray[np.int64]
-    node: NDArray[np.int64]
+    flow: NDArray[Any]
+    node: NDArray[Any]
     values: NDArray[np.float64]
     shape: tuple[int, ...]
 

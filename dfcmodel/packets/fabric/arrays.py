@@ -61,18 +61,18 @@ def lay_out_fabric(
     There is room for ``spare`` times as many packets as usual.
     """
     P, F = len(plan.ports), len(plan.forward)
-    port, (flow, rule) = _ports(plan), _flows(plan, signatures)
+    port, (flow, rate, rule) = _ports(plan), _flows(plan, signatures)
     hop = np.zeros(len(plan.hops.port) + 2 * F, layout.HOP)
     hop["port"][plan.hops.row] = plan.hops.port
-    hop["port"][flow["turn"]] = layout.RECEIVER
-    hop["port"][flow["end"]] = -2 - plan.forward.first
+    turn = flow["way"] + plan.forward.counts
+    hop["port"][turn] = layout.RECEIVER
+    hop["port"][turn + plan.backward.counts + 1] = -2 - plan.forward.first
     size = spare * (2 * F + SPARE)
     arrays = {
         "packet": aligned(size, layout.PACKET), "sent_at": np.empty(size), "port": port, "hop": hop,
-        "ingress": _ingresses(plan, hop), "flow": flow, "rule": rule,
+        "ingress": _ingresses(plan, hop), "flow": flow, "rate": rate, "rule": rule,
         "called": lay_out_called(plan, manager_numbers(plan)), "stream": plan.seeds.astype(np.int64),
-        "slot": np.full(P * slots, -1, dtype=np.int32),
-        "listed": np.full(P * slots, layout.NOBODY, dtype=np.int32),
+        "slot": _slots(P * slots),
         "first": np.full(slots, -1, dtype=np.int32), "arriving": np.empty(size, dtype=np.int32),
         "counters": np.array([-1, 0, 0, 0, 0]),
         "clock": np.array([windows / plan.sample, 0.0, plan.scenario.min_rto]),
@@ -101,34 +101,40 @@ def _ports(plan: Plan) -> NDArray[Any]:
     return rows
 
 
-def _flows(plan: Plan, signatures: tuple[RuleSignature, ...]) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Return the rows of the flows, and of the rules that change."""
+def _flows(
+    plan: Plan, signatures: tuple[RuleSignature, ...]
+) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+    """Return the rows of the flows, and of the rates and rules that change."""
     table = plan.scenario.table
-    rates = np.array([link.rate for link in plan.scenario.links])[plan.scenario.routes.first]
-    flow = np.zeros(len(table), layout.FLOW)
-    first, group = table.alike("source", rates)
-    begins, of_rule, kinds = np.zeros(len(first)), np.zeros(len(first), RULE), []
+    line_rates = np.array([link.rate for link in plan.scenario.links])[plan.scenario.routes.first]
+    first, group = table.alike("source", line_rates)
+    gaps, rates = np.zeros(len(first)), np.zeros(len(first), layout.RATE)
+    rules = np.zeros(len(first), RULE)
     for own, f in enumerate(first.tolist()):
         source: Any = table.columns["source"][f]
-        start = source.start(float(rates[f]))
-        begins[own] = start.rate
-        write_numbers(of_rule[own], source, start)
-        kinds.append(-1 if source.is_constant else signatures.index(signature_of(source)))
+        start = source.start(float(line_rates[f]))
+        gaps[own] = 1.0 / line_rates[f]
+        rates[own]["rate"], rates[own]["kind"] = start.rate, -1
+        if source.is_constant:
+            gaps[own] = max(gaps[own], 1.0 / max(start.rate, 1e-9))
+        else:
+            rates[own]["kind"] = signatures.index(signature_of(source))
+        write_numbers(rules[own], source, start)
+    rates["paced_at"], rates["clocked"] = -math.inf, -1.0
     count = plan.forward.counts + plan.backward.counts + 2
-    way = np.cumsum(count) - count
+    repairs = column_of(plan.repairs).map(lambda each: str(each) == "go-back-n").array()
+    flow = np.zeros(len(table), layout.FLOW)
     for name, values in (
-        ("gap", 1.0 / rates), ("rate", begins[group]), ("kind", np.array(kinds)[group]), ("way", way),
-        ("turn", way + plan.forward.counts), ("end", way + count - 1),
-        ("packets", np.minimum(table.numbers("size"), ENDLESS)), ("paced_at", -math.inf), ("waits", -1),
-        ("deadline", math.inf), ("clocked", -1.0), ("finished", math.nan),
-        ("repairs", column_of(plan.repairs).map(lambda each: str(each) == "go-back-n").array()),
-        ("due", plan.starts),
+        ("gap", gaps[group]), ("way", np.cumsum(count) - count), ("waits", -1), ("finished", math.nan),
+        ("packets", np.minimum(table.numbers("size"), ENDLESS)), ("due", plan.starts), ("rule", -1),
+        ("deadline", np.where(repairs, math.inf, math.nan)),
     ):  # fmt: skip
         flow[name] = values
-    ruled = np.flatnonzero(flow["kind"] >= 0)
-    flow["rule"] = -1
-    flow["rule"][ruled] = np.arange(len(ruled))
-    return flow, of_rule[group[ruled]] if len(ruled) else np.zeros(1, RULE)
+    changing = np.flatnonzero(rates["kind"][group] >= 0)
+    flow["rule"][changing] = np.arange(len(changing))
+    if not len(changing):
+        return flow, rates[:1], rules[:1]
+    return flow, rates[group[changing]], rules[group[changing]]
 
 
 def _ingresses(plan: Plan, hop: NDArray[Any]) -> NDArray[Any]:
@@ -159,9 +165,18 @@ def _start(plan: Plan, arrays: dict[str, Any]) -> None:
     places = (
         port["timers"][hosts[order]] + np.arange(F) - (np.cumsum(pending) - pending)[hosts[order]]
     )
-    arrays["timer"], arrays["timed"] = np.zeros(room.sum()), np.zeros(room.sum(), dtype=np.int32)
-    arrays["timer"][places], arrays["timed"][places] = starts[order], order
-    listed, first = arrays["listed"], arrays["first"]
-    for p in np.flatnonzero(pending).tolist():
-        w = int(min(arrays["timer"][port["timers"][p]] * arrays["clock"][0], slots - 1))
-        listed[p * slots + w], first[w] = first[w], p
+    arrays["timer"] = np.zeros(int(room.sum()), layout.TIMER)
+    arrays["timer"]["time"][places], arrays["timer"]["flow"][places] = starts[order], order
+    follows, first = arrays["slot"]["next"], arrays["first"]
+    used = np.flatnonzero(pending)
+    soon = arrays["timer"]["time"][port["timers"][used]] * arrays["clock"][0]
+    windows = np.minimum(soon, slots - 1).astype(np.int64)
+    for p, w in zip(used.tolist(), windows.tolist(), strict=True):
+        follows[p * slots + w], first[w] = first[w], p
+
+
+def _slots(count: int) -> NDArray[Any]:
+    """Return slots without packets, of ports that are in no list."""
+    found = np.empty(count, layout.SLOT)
+    found["last"], found["next"] = -1, layout.NOBODY
+    return found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from dataclasses import dataclass
 from operator import itemgetter
@@ -78,8 +79,7 @@ class FabricRun:
             size = min(max(1, int(PART * (self.done - first) / max(spent, 1e-6))), LONGER * size)
             if self.bar is not None:
                 self.bar.update(self.done - first)
-            for f in np.flatnonzero(np.isnan(self.arrays["flow"]["rate"])).tolist():
-                check_rate(plan.scenario, f, float("nan"), self.done * plan.sample)
+            self._check_rates()
             self.records.take_switches(int(counters[SWITCHED]))
             counters[SWITCHED] = 0
             if 2 * counters[USED] > len(self.arrays["packet"]):
@@ -88,8 +88,14 @@ class FabricRun:
                     self.arrays[name] = np.concatenate([old, np.empty_like(old)])
         return True
 
+    def _check_rates(self) -> None:
+        """Raise ArithmeticError where a rule has set its rate to no number."""
+        for k in np.flatnonzero(np.isnan(self.arrays["rate"]["rate"])).tolist():
+            f = int(np.flatnonzero(self.arrays["flow"]["rule"] == k)[0])
+            check_rate(self.plan.scenario, f, math.nan, self.done * self.plan.sample)
+
     def finish(self) -> Records:
-        """Return the records of the run at its end; OverflowError where sequence numbers are used up."""
+        """Return the records of the run at its end, and give up its state; OverflowError where sequence numbers are used up."""
         used_up = self.arrays["flow"]["sent"] >= ENDLESS
         check_numbers(
             self.plan.scenario, used_up & (self.plan.all_packets > ENDLESS), self.plan.end

@@ -19,12 +19,17 @@ __all__ = ["records_of"]
 
 
 def records_of(plan: Plan, records: Records, arrays: dict[str, Any]) -> Records:
-    """Fill the records that follow from the arrays at the end of a run, and return them."""
-    port, hop, flow, S = arrays["port"], arrays["hop"], arrays["flow"], plan.samples
-    records.peak, records.waited = port["peak"].astype(np.int64), hop["waited"].copy()
+    """Fill the records that follow from the arrays at the end of a run, and return them.
+
+    ``arrays`` is emptied on the way, so that large ones are not in memory twice.
+    """
+    port, flow, S = arrays["port"], arrays["flow"], plan.samples
+    records.remaining = _remaining(plan, arrays)
+    records.peak, records.waited = port["peak"].astype(np.int64), arrays.pop("hop")["waited"].copy()
     records.waiting[1:S] = np.diff(records.waiting[:S], axis=0)
-    carried = np.diff(arrays["carried"], axis=0, prepend=np.int32(0))
-    records.started[:S] = np.diff(carried, axis=1, prepend=np.int32(0))
+    carried = arrays.pop("carried")
+    carried[1:] -= carried[:-1].copy()
+    records.started, records.counts = records.started[:, :0], carried
     records.add_up()
     records.emitted = flow["sent"].astype(float)
     records.finished, records.total = flow["finished"].copy(), records.delivered[:S].sum(axis=0)
@@ -35,20 +40,21 @@ def records_of(plan: Plan, records: Records, arrays: dict[str, Any]) -> Records:
     records.inside = np.where(deaf, records.emitted - records.total, inside).astype(np.float64)
     missing = records.emitted - flow["came"] - data
     records.imbalance = np.abs(missing) / np.maximum(flow["sent"], 1)
-    records.remaining = _remaining(plan, arrays)
+    arrays.clear()
     return records
 
 
 def _remaining(plan: Plan, arrays: dict[str, Any]) -> Any:
     """Return what waits at ports with pauses at the end of a run, of `WAITING`."""
     port, packet, until = arrays["port"], arrays["packet"], (1.0 - LAST_PART) * plan.end
+    found = np.flatnonzero(has_pauses(plan) & (port["queued"] + port["acks"] > 0)).tolist()
+    if not found:
+        return waiting_rows(plan, {})
     row_of = np.empty(len(arrays["hop"]), dtype=np.int64)
     row_of[plan.hops.row] = np.arange(len(plan.hops.row))
-    first = np.maximum.accumulate(
-        np.where(plan.hops.begins, np.arange(len(row_of[plan.hops.row])), 0)
-    )
+    first = np.maximum.accumulate(np.where(plan.hops.begins, np.arange(len(plan.hops.row)), 0))
     counts: dict[tuple[int, int, bool, bool], int] = {}
-    for p in np.flatnonzero(has_pauses(plan) & (port["queued"] + port["acks"] > 0)).tolist():
+    for p in found:
         for queue in _queues(arrays, p):
             at = port[p]
             is_ack = bool(packet["kind"][queue[0]] == ACK)

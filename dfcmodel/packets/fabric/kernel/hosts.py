@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from .jit import compiled, inlined
+from .jit import inlined
 from .layout import ACK, DATA, PAUSE, int64
 from .pauses import receive_message
 from .senders import create, receive_ack
@@ -18,6 +18,30 @@ from .timers import first_timer, has_timer, set_timer, take_timer
 from .windows import END, FAULT, collect, enlist, release
 
 __all__ = ["process_host"]
+
+
+@inlined
+def append(net: Any, p: int, f: int, e: int) -> None:
+    """Let a packet of flow f wait in an interface, after those of all flows that wait."""
+    port = net.port[p]
+    net.flow[f].waits = e
+    if port.queued == 0:
+        port.data_head = f
+    else:
+        net.flow[port.data_tail].next = f
+    port.data_tail = f
+    port.queued += 1
+
+
+@inlined
+def create_again(net: Any, p: int, f: int, time: float) -> None:
+    """Create the next packet of a flow of constant rate whose packet leaves now: at once, where that is its next event."""
+    s = net.flow[f]
+    if s.due > time or (has_timer(net, p) and first_timer(net, p) <= time):
+        s.due = max(s.due, time)
+        set_timer(net, p, f, s.due)
+        return
+    append(net, p, f, create(net, p, f, time))
 
 
 @inlined
@@ -39,10 +63,9 @@ def next_packet(net: Any, p: int, time: float) -> int:
     s.waits = -1
     if s.rule < 0:
         if s.sent < s.packets:
-            s.due = max(s.due, time)
-            set_timer(net, p, f, s.due)
-    elif s.blocked == 1:
-        s.blocked = 0
+            create_again(net, p, f, time)
+    elif net.rate[s.rule].blocked == 1:
+        net.rate[s.rule].blocked = 0
         s.due = time
         set_timer(net, p, f, time)
     return e
@@ -83,14 +106,7 @@ def enter_interface(net: Any, records: Any, p: int, e: int) -> None:
         port.acks_tail = e
         port.acks += 1
     else:
-        f = int64(it.flow)
-        net.flow[f].waits = e
-        if port.queued == 0:
-            port.data_head = f
-        else:
-            net.flow[port.data_tail].next = f
-        port.data_tail = f
-        port.queued += 1
+        append(net, p, int64(it.flow), e)
     port.peak = max(port.peak, port.queued + port.acks)
     if can_send(port):
         port.woken = 1
@@ -117,7 +133,7 @@ def process_arrival(net: Any, records: Any, p: int, e: int, time: float) -> None
         if net.hop[net.packet[e].hop].port >= 0:
             enter_interface(net, records, p, e)
         else:
-            receive_ack(net, p, e, time)
+            receive_ack(net, e, time)
             release(net, e)
         return
     receive_message(net, p, e)
@@ -130,7 +146,7 @@ def process_arrival(net: Any, records: Any, p: int, e: int, time: float) -> None
         transmit(net, records, p, next_packet(net, p, time), time)
 
 
-@compiled
+@inlined
 def process_host(net: Any, records: Any, p: int, place: int) -> None:
     """Process a window at the interface of a host, in the order of times.
 

@@ -16,8 +16,11 @@ __all__ = [
     "PACKET",
     "PAUSE",
     "PORT",
+    "RATE",
     "RECEIVER",
     "RESUME",
+    "SLOT",
+    "TIMER",
     "Fabric",
     "Recorded",
     "int64",
@@ -85,6 +88,13 @@ PORT = np.dtype(
 )
 """A directed link with its queues: three cache lines."""
 
+SLOT = np.dtype([("last", "i4"), ("next", "i4")])
+"""Of a port in a window: the last packet that was sent to it, -1: none, and the next port of the list of the window;
+-1: it is the last one, `NOBODY`: it is not in the list."""
+
+TIMER = np.dtype([("time", "f8"), ("flow", "i4"), ("spare", "i4")])
+"""A timer in the heap of an interface, s."""
+
 HOP = np.dtype(
     [
         ("waited", "f8"),  # sum of queueing delays, s
@@ -113,32 +123,35 @@ INGRESS = np.dtype(
 FLOW = np.dtype(
     [
         ("due", "f8"),  # when the next packet may be created, s
-        ("gap", "f8"),  # between packets at the rate of the first link, s
-        ("paced_at", "f8"),  # when the last one was created, s
-        ("rate", "f8"),  # of the rule, packets/s
+        ("gap", "f8"),  # least time between packets, s
+        ("deadline", "f8"),  # of the retransmission timer, s; nan: ACKs restart none
+        ("finished", "f8"),  # when the last packet was delivered, s
         ("way", "i4"),  # first hop
-        ("turn", "i4"),  # hop of the receiver
-        ("end", "i4"),  # hop of the sender
         ("packets", "i4"),  # to send
         ("sent", "i4"),
         ("waits", "i4"),  # its packet in the interface; -1: none
         ("next", "i4"),  # next flow in the interface
         ("came", "i4"),  # packets delivered
-        ("deadline", "f8"),  # of the retransmission timer, s
         ("snd_una", "i4"),
-        ("repairs", "i4"),  # 1: go-back-N, whose ACKs restart the timer
-        ("rule", "i4"),  # row of `RULE`; -1: a constant rate
-        ("kind", "i4"),  # of rule
-        ("blocked", "i4"),  # 1: its rule waits until its packet has left the interface
-        ("since", "i4"),  # packets created since its rule's clocks were moved on
-        ("clocked", "f8"),  # when they were, s
-        ("rtt", "f8"),  # s
-        ("finished", "f8"),  # when the last packet was delivered, s
-        ("came_at", "f8"),  # when one was delivered last, s
+        ("rule", "i4"),  # row of `RATE` and `RULE`; -1: a constant rate
     ],
     align=True,
 )
-"""A flow at the rate of a rule: both of its ends."""
+"""A flow: both of its ends, in one cache line."""
+
+RATE = np.dtype(
+    [
+        ("rate", "f8"),  # packets/s
+        ("paced_at", "f8"),  # when the last packet was created, s
+        ("clocked", "f8"),  # when the clocks of the rule were moved on, s
+        ("kind", "i4"),  # of rule
+        ("since", "i4"),  # packets created since then
+        ("blocked", "i4"),  # 1: it waits until its packet has left the interface
+        ("spare", "i4"),
+    ],
+    align=True,
+)
+"""The rate of a flow with a rule that changes."""
 
 
 class Fabric(NamedTuple):
@@ -150,13 +163,12 @@ class Fabric(NamedTuple):
     hop: Any  # HOP
     ingress: Any  # INGRESS
     flow: Any  # FLOW (F,)
-    slot: Any  # (P W,) last packet that arrives at a port in a window; -1: none
-    listed: Any  # (P W,) next port of the list of a window; -1: the last one, `NOBODY`: not in it
+    rate: Any  # RATE, a row per flow with a rule that changes
+    slot: Any  # SLOT (P W,)
     first: Any  # (W,) first port of each list
-    timer: Any  # (T,) times of the heaps of interfaces, s
-    timed: Any  # (T,) and their flows
+    timer: Any  # TIMER, the heaps of interfaces
     arriving: Any  # (N,) the arrivals of a window at a port, the last one first
-    rule: Any  # RULE, a row per flow with a rule that changes
+    rule: Any  # RULE, the same rows
     events: Any  # (rules, 5) addresses of the events of rules
     called: Any  # CALLED, a row per port; one row without managers
     managers: Any  # addresses of the events of queue managers

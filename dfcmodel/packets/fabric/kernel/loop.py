@@ -57,8 +57,8 @@ def run(network: Any, recorded: Any, width: float, windows: int, first: int, sam
             net.first[place] = -1
             while p >= 0:
                 row = p * W + place
-                following = int64(net.listed[row])
-                net.listed[row] = NOBODY
+                following = int64(net.slot[row].next)
+                net.slot[row].next = NOBODY
                 if port[p].is_host == 1:
                     process_host(net, records, p, row)
                 else:

@@ -24,12 +24,12 @@ def deliver(net: Any, records: Any, e: int, time: float, rank: int) -> None:
     row = int(time * records.scale)
     if row < len(records.delivered) - 1:
         records.delivered[row, f] += 1.0
-        s.came_at = time
         if s.came >= s.packets and not s.finished >= 0.0:
             s.finished = time
-    if s.end == s.turn + 1:  # nothing follows its ACKs
+    it.hop += 1
+    to = int64(net.hop[it.hop].port)
+    if to < 0:  # the sender, who follows no ACKs
         release(net, e)
         return
     it.kind = ACK
-    it.hop += 1
-    push(net, e, int64(net.hop[it.hop].port), time, rank)
+    push(net, e, to, time, rank)

@@ -18,47 +18,48 @@ STEPS = 16.0
 
 
 @inlined
-def gap_of(s: Any) -> float:
-    """Return the time between two packets of a flow, s."""
-    return float(max(s.gap, 1.0 / max(s.rate, 1e-9)))
+def gap_of(net: Any, f: int) -> float:
+    """Return the time between two packets of a flow whose rate changes, s."""
+    return float(max(net.flow[f].gap, 1.0 / max(net.rate[net.flow[f].rule].rate, 1e-9)))
 
 
 @compiled
-def call_rule(net: Any, f: int, event: int, now: float, a: float, b: float, c: float) -> None:
-    """Let an event of a flow's rule change its rate; the numbers are those of `call_event`."""
-    s = net.flow[f]
-    rule = net.rule[s.rule]
+def call_rule(net: Any, k: int, event: int, now: float, a: float, b: float, c: float) -> None:
+    """Let an event of rule k change its rate; the numbers are those of `call_event`."""
+    s, rule = net.rate[k], net.rule[k]
     rule.cwnd = s.rate
     call_event(net.events[s.kind, event], rule, now, a, b, c)
     s.rate = rule.cwnd
 
 
 @inlined
-def move_clocks(net: Any, f: int, now: float) -> None:
-    """Let a rule see the time that has passed, and what was sent in it."""
-    s = net.flow[f]
-    call_rule(net, f, ON_TIME, now, now - s.clocked, float(s.since), 0.0)
+def move_clocks(net: Any, k: int, now: float) -> None:
+    """Let rule k see the time that has passed, and what was sent in it."""
+    s = net.rate[k]
+    call_rule(net, k, ON_TIME, now, now - s.clocked, float(s.since), 0.0)
     s.clocked = now
     s.since = 0
 
 
-@inlined
+@compiled
 def is_due(net: Any, p: int, f: int, now: float) -> bool:
     """Return whether a flow with a rule that changes creates a packet now; if not, schedule when it is asked again."""
-    s = net.flow[f]
-    if now != s.due or s.sent >= s.packets:
+    flow = net.flow[f]
+    k = int64(flow.rule)
+    s = net.rate[k]
+    if now != flow.due or flow.sent >= flow.packets:
         return False
     if s.clocked < 0.0:
         s.clocked = now
-    move_clocks(net, f, now)
-    if now >= s.paced_at + gap_of(s) and s.waits < 0:
-        return True
-    if now >= s.paced_at + gap_of(s):
+    move_clocks(net, k, now)
+    flow.due = now + STEPS * flow.gap
+    if now >= s.paced_at + gap_of(net, f):
+        if flow.waits < 0:
+            return True
         s.blocked = 1
-        s.due = now + STEPS * s.gap
     else:
-        s.due = min(s.paced_at + gap_of(s), now + STEPS * s.gap)
-    set_timer(net, p, f, s.due)
+        flow.due = min(s.paced_at + gap_of(net, f), flow.due)
+    set_timer(net, p, f, flow.due)
     return False
 
 
@@ -77,29 +78,29 @@ def create(net: Any, p: int, f: int, now: float) -> int:
     it.hop = s.way
     it.number = s.sent
     s.sent += 1
-    s.paced_at = now
-    if s.repairs == 1 and s.deadline == math.inf:
+    if s.deadline == math.inf:
         s.deadline = now + net.clock[TIMEOUT]
-    s.due = now + gap_of(s)
-    if s.rule >= 0:
-        s.since += 1
-        s.due = min(s.due, now + STEPS * s.gap)
-        if s.sent < s.packets:
-            set_timer(net, p, f, s.due)
+    if s.rule < 0:
+        s.due = now + s.gap
+        return e
+    net.rate[s.rule].paced_at = now
+    net.rate[s.rule].since += 1
+    s.due = min(now + gap_of(net, f), now + STEPS * s.gap)
+    if s.sent < s.packets:
+        set_timer(net, p, f, s.due)
     return e
 
 
 @inlined
-def receive_ack(net: Any, p: int, e: int, now: float) -> None:
+def receive_ack(net: Any, e: int, now: float) -> None:
     """Take an ACK: the timer of the flow begins again, and its rule sees a round-trip time and the mark."""
     it = net.packet[e]
-    f = int64(it.flow)
-    s = net.flow[f]
+    s = net.flow[it.flow]
     if s.rule >= 0:
-        s.rtt = now - net.sent_at[e]
-        call_rule(net, f, ON_ACK, now, s.rtt, 1.0, float(it.marked))
-        move_clocks(net, f, now)
-    if s.repairs == 1:
+        k = int64(s.rule)
+        call_rule(net, k, ON_ACK, now, now - net.sent_at[e], 1.0, float(it.marked))
+        move_clocks(net, k, now)
+    if s.deadline == s.deadline:  # not nan: the sender repairs losses
         if now > s.deadline:
             net.counters[FAULT] = LATE
         s.snd_una = it.number + 1

@@ -97,7 +97,7 @@ def waiting(port: Any) -> int:
     return int64(port.acks) + (int64(port.queued) if port.paused == 0 else 0)
 
 
-@compiled
+@inlined
 def process_switch(net: Any, records: Any, p: int, place: int) -> None:
     """Process a window at the port of a switch: arrivals and departures, in the order of their times.
 

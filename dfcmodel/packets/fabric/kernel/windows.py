@@ -53,8 +53,9 @@ def enlist(net: Any, p: int, time: float) -> None:
     """Have a port processed in the window of a time, or in the last one that has a slot, if that is sooner."""
     W = len(net.first)
     w = min(int(time * net.clock[INVERSE]), net.counters[WINDOW] + W - 1) & (W - 1)
-    if net.listed[p * W + w] == NOBODY:
-        net.listed[p * W + w] = net.first[w]
+    slot = net.slot[p * W + w]
+    if slot.next == NOBODY:
+        slot.next = net.first[w]
         net.first[w] = p
 
 
@@ -63,14 +64,14 @@ def push(net: Any, e: int, p: int, time: float, rank: int) -> None:
     """Let a packet arrive at a port in a later window."""
     W = len(net.first)
     w = int(time * net.clock[INVERSE]) & (W - 1)
-    place = p * W + w
+    slot = net.slot[p * W + w]
     it = net.packet[e]
     it.time = time
     it.rank = rank
-    it.next = net.slot[place]
-    net.slot[place] = e
-    if net.listed[place] == NOBODY:
-        net.listed[place] = net.first[w]
+    it.next = slot.last
+    slot.last = e
+    if slot.next == NOBODY:
+        slot.next = net.first[w]
         net.first[w] = p
 
 
@@ -78,8 +79,8 @@ def push(net: Any, e: int, p: int, time: float, rank: int) -> None:
 def collect(net: Any, place: int) -> int:
     """Sort the arrivals of a slot into ``arriving``, the last one first; return how many there are."""
     packet, arriving = net.packet, net.arriving
-    e = int64(net.slot[place])
-    net.slot[place] = -1
+    e = int64(net.slot[place].last)
+    net.slot[place].last = -1
     n = 0
     while e >= 0:
         it = packet[e]
