@@ -295,9 +295,6 @@ def travel(net: Any, senders: Any, records: Any, e: int, time: float, key: int, 
             if row < rows:
                 records.waited[h] += start - time
                 port.peak = max(int64(port.peak), int64(busy))
-                if busy and port.unit > 0.0:
-                    taken = taken_by(net, p, e)
-                    records.peak_bytes[p] = max(records.peak_bytes[p], taken)
             port.first = 0
             port.last = 0
         else:
