@@ -45,7 +45,7 @@ from dfcmodel.packets.recoveries.compilation import recovery_events, sender_of
 from hopflow.executing import check_stop
 from hopflow.kernels import loop_of
 from hopflow.progress import alone, progress_bar
-from responsefn import Delivery, DeliveryRule, Elapsed, Feedback, RateRule, Telemetry
+from responsefn import Delivery, DeliveryRule, Elapsed, Feedback, RateRule
 from responsefn.responses.rule_events import (
     RuleSignature,
     event_of,
@@ -95,7 +95,9 @@ def sender_events(signatures: tuple[RuleSignature, ...]) -> Any:
             row[ON_ACK] = event_of(signature, rule.on_feedback, seen, True)
             row[ON_TIMEOUT] = event_of(signature, rule.on_time, Elapsed._fields, True)
             if sees_telemetry(rule):
-                row[ON_DELIVERY] = sampled_event_of(signature, "on_telemetry", Telemetry._fields)
+                row[ON_DELIVERY] = sampled_event_of(
+                    signature, "on_telemetry", rule.telemetry_event()._fields
+                )
             continue
         if issubclass(rule, ArrivalProcess):
             row[ON_ACK] = event_of(signature, rule.next, Arrival._fields, True)
@@ -240,7 +242,7 @@ class PacketRun:
             check_program(self.plan, p, int(it["failed_flow"]), float(it["failed_at"]), returned)
 
     def _check_rates(self) -> None:
-        """Raise ArithmeticError where a rule has set its rate, or that of its packets, to no number."""
+        """Raise ArithmeticError where a rule has set its rate, that of its packets, or its window, to no number."""
         if not self._sets_rates:
             return
         flow, now = self.layout.arrays["flow"], self.done * self.plan.sample
@@ -248,8 +250,12 @@ class PacketRun:
         rates = np.where(flow["recovery"] == RATED, flow["cwnd"], 0.0)
         rule = self.layout.arrays["rule"]
         rates = np.where(own_pace, rule["rule_state"][flow["rule"], 0], rates)
-        for f in np.flatnonzero(np.isnan(rates)).tolist():
-            check_rate(self.plan.scenario, f, float(rates[f]), now)
+        windows = np.where(flow["bound"] == 1, flow["ssthresh"], np.inf)
+        inner = flow["bound"] > 1
+        if inner.any():
+            windows[inner] = rule["rule_state"][flow["rule"][inner], flow["bound"][inner] - 2]
+        for f in np.flatnonzero(np.isnan(rates) | np.isnan(windows)).tolist():
+            check_rate(self.plan.scenario, f, float(rates[f]), now, float(windows[f]))
 
     def _check_arrivals(self) -> None:
         """Raise ArithmeticError where an arrival process has returned no wait, or no number of packets."""

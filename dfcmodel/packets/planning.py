@@ -178,13 +178,16 @@ def check_window(scenario: Scenario, f: int, window: float, now: float) -> None:
     raise OverflowError(f"{place} {window:g} packets, more than {LARGEST} sequence numbers")
 
 
-def check_rate(scenario: Scenario, f: int, rate: float, now: float) -> None:
-    """Raise ArithmeticError for a rate, in packets/s, that a rule has set to no number; one below 0 sends nothing."""
-    if math.isnan(rate):
-        place = f"{scenario.name}, t = {now:g} s"
-        raise ArithmeticError(
-            f"{place}: the rate of flow {scenario.flows[f].name!r} is not a number"
-        )
+def check_rate(
+    scenario: Scenario, f: int, rate: float, now: float, window: float = math.inf
+) -> None:
+    """Raise ArithmeticError for a rate in packets/s, or a window in packets, that a rule has set to no number; rates below 0 send nothing."""
+    for name, value in (("rate", rate), ("window", window)):
+        if math.isnan(value):
+            place = f"{scenario.name}, t = {now:g} s"
+            raise ArithmeticError(
+                f"{place}: the {name} of flow {scenario.flows[f].name!r} is not a number"
+            )
 
 
 def check_arrival(
@@ -214,7 +217,7 @@ def check_arrival(
 
 
 def check_program(plan: Plan, p: int, f: int, now: float, returned: tuple[str, str, float]) -> None:
-    """Raise ArithmeticError for what a switch program cannot return: what is not a number, or no queue.
+    """Raise ArithmeticError for what a switch program cannot return: no number, a flag between 0 and 1, or no queue.
 
     Parameters
     ----------
@@ -223,18 +226,16 @@ def check_program(plan: Plan, p: int, f: int, now: float, returned: tuple[str, s
     now
         Time of the run, s.
     returned
-        The function, the field of its State or ``"queue"``, and the value. The field ``"skip"`` with a number stands for
-        turns that were skipped one after the other.
+        The function, the field of its State, ``"queue"``, or ``"turns"``, and the value: of the latter how many turns were
+        skipped one after the other.
     """
     function, field, value = returned
     port, name = plan.ports[p], plan.scenario.flows[f].name
     program: Any = port.discipline
-    msg = "must be a number"
+    msg = "must be a number" if field == "rank" else "must be 0.0 or 1.0"
     if field == "queue":
         msg = f"must be from 0 to below {program.queues}"
-    elif not math.isnan(value):
-        if field != "skip":
-            return
+    elif field == "turns":
         field = f"{value:.0f} times in a row skip"
         value, msg = 1.0, "some packet must be sent"
     place = f"{plan.scenario.name}, t = {now:g} s, link {port.name}"

@@ -358,6 +358,12 @@ class Plan:
         return self.by_discipline(lambda each: isinstance(each, Interface))
 
     @kept
+    def shares_access(self) -> NDArray[np.bool_]:
+        """Whether each flow's first port is an interface that is no link of the scenario, a queue per flow, (F,)."""
+        first = self.forward.first
+        return np.asarray(self.at_senders[first] & (first >= len(self.scenario.links)))
+
+    @kept
     def hosts(self) -> Hosts:
         """Whose calendar queue the events of hosts are in."""
         return hosts_of(self.hops, self.at_senders, self.scenario.table)

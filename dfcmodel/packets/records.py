@@ -55,6 +55,11 @@ class Records:
         Packets that each sender sent, and packets and ACKs in the network at the end, delayed ACKs among them, (F,).
     waiting
         Change of the number of queued packets from one end of a sample to the next, (S + 1, P).
+    queued_bytes, peak_bytes
+        Change of the bytes that wait at ports whose buffers count bytes, (S + 1, P), and the most of them, (P,); of one
+        port where none does.
+    at_hosts
+        Packets of each flow that wait at an access link that several flows may share, (S, F); one row where there is none.
     peak, drops
         Largest number of queued packets; dropped packets and ACKs, (P,).
     carried, waited
@@ -86,6 +91,11 @@ class Records:
         self.counts: NDArray[np.int32] | None = None
         self.started = np.zeros((S + 1, H), dtype=np.int32)
         self.waiting = np.zeros((S + 1, P), dtype=np.int32)
+        self.counts_bytes = np.array([port.cell > 0 for port in plan.ports])
+        shape = (S + 1, P) if self.counts_bytes.any() else (1, 1)
+        self.queued_bytes, self.peak_bytes = np.zeros(shape), np.zeros(shape[1])
+        self.shares_host = plan.shares_access
+        self.at_hosts = np.zeros((S + 1, F) if self.shares_host.any() else (1, 1), dtype=np.int32)
         self.peak, self.drops = np.zeros(P, dtype=np.int64), np.zeros(P, dtype=np.int64)
         self.carried, self.waited = np.zeros(H, dtype=np.int64), np.zeros(H)
         self.first_loss, self.finished = np.full(F, np.nan), np.full(F, np.nan)
@@ -108,7 +118,9 @@ class Records:
             "window": self.window, "round_trip": self.round_trip, "acked": self.acked,
             "delivered": self.delivered, "started": self.started, "waiting": self.waiting,
             "lost": self.lost, "causes": self.causes, "first_drops": self.first_drops,
-            "left": self.left, "switches": self.switches, "scale": self.scale, "sample": self.plan.sample,
+            "queued_bytes": self.queued_bytes, "peak_bytes": self.peak_bytes, "at_hosts": self.at_hosts,
+            "left": self.left, "switches": self.switches, "scale": self.scale,
+            "sample": self.plan.sample,
         }  # fmt: skip
 
     def take_switches(self, count: int) -> None:
@@ -131,6 +143,8 @@ class Records:
         flow, hop, P = arrays["flow"], arrays["hop"], len(self.plan.ports)
         self.peak = arrays["port"]["peak"][:P].astype(np.int64)
         self.waited = arrays["waited"]
+        if self.shares_host.any():
+            self.at_hosts[:, ~self.shares_host] = 0  # interfaces that are links: see ``waiting``
         self.add_up()
         data, inside = packets_inside(arrays)
         rows, owner, is_ack = self._losing_hops()

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -82,6 +83,7 @@ def _check(scenario: Scenario, method: Packets) -> None:
             msg = "at packet level all flows share the buffer; use shared=True, or method=Fluid()"
             raise ValueError(f"shared of link {link.name} = False: {msg}")
         _check_discipline(link, method)
+    _check_telemetry(scenario)
     for flow in _examples(scenario, method):
         _check_flow(scenario, flow, method)
     if method.is_ns2:
@@ -92,12 +94,6 @@ def _check_flow(scenario: Scenario, flow: Flow, method: Packets) -> None:
     """Raise ValueError for options of a flow that the packet level does not support."""
     rule = flow.source
     _check_order(flow)
-    links = scenario.path(flow)
-    if sees_telemetry(type(rule)) and not any(
-        getattr(link.discipline, "telemetry", False) for link in links
-    ):
-        msg = "follows telemetry, which no link of its path writes; use discipline=INT()"
-        raise ValueError(f"source of flow {flow.name!r} = {rule!r}: {msg}")
     given = method.recovery
     recovery = given.get(flow.name) if isinstance(given, Mapping) else given
     _check_receiver(flow, recovery)
@@ -127,9 +123,7 @@ def _check_flow(scenario: Scenario, flow: Flow, method: Packets) -> None:
 def _examples(scenario: Scenario, method: Packets) -> Iterable[Flow]:
     """Return the flows to check, in their order: the first of each group that differs in nothing that is checked."""
     table = scenario.table
-    if isinstance(method.recovery, Mapping) or any(
-        sees_telemetry(type(source)) for source in table.columns["source"].values
-    ):  # their names or their paths matter
+    if isinstance(method.recovery, Mapping):  # their names matter
         return scenario.flows
     ends = (
         np.isfinite(table.numbers(name))
@@ -138,6 +132,42 @@ def _examples(scenario: Scenario, method: Packets) -> Iterable[Flow]:
     )
     first, _ = table.alike(*CHECKED, *ends)
     return (scenario.flows[f] for f in first.tolist())
+
+
+def _check_telemetry(scenario: Scenario) -> None:
+    """Raise ValueError for a rule that follows telemetry where its path writes none, or other numbers."""
+    table, routes = scenario.table, scenario.routes
+    rules = [each for each in table.columns["source"].values if sees_telemetry(type(each))]
+    if not rules:
+        return
+    written = [
+        () if n in scenario.interfaces else tuple(getattr(link.discipline, "telemetry", ()))
+        for n, link in enumerate(scenario.links)
+    ]
+    for names in dict.fromkeys(rule.telemetry for rule in rules):
+        follow = table.each("source", partial(_reads, names))
+        found = np.array([bool(each) for each in written])
+        others = found & np.array([each[: len(names)] != names for each in written])
+        for flags, is_wrong, use in (
+            (
+                found,
+                False,
+                "follows telemetry, which no link of its path writes; use discipline=INT()",
+            ),
+            (others, True, "reads {names} of each link with telemetry, and {link} writes {told}"),
+        ):
+            per_flow = np.logical_or.reduceat(flags[routes.places], routes.begin) == is_wrong
+            for f in np.flatnonzero(follow & per_flow)[:1].tolist():
+                flow = scenario.flows[f]
+                n = next((n for n in scenario.path_index(flow) if flags[n]), 0)
+                told = {"names": ", ".join(names), "link": scenario.links[n].name}
+                msg = use.format(told=", ".join(written[n]), **told)
+                raise ValueError(f"source of flow {flow.name!r} = {flow.source!r}: {msg}")
+
+
+def _reads(names: tuple[str, ...], source: Any) -> bool:
+    """Return whether a source follows telemetry of these names."""
+    return sees_telemetry(type(source)) and source.telemetry == names
 
 
 def _check_agents(scenario: Scenario, method: Packets) -> None:

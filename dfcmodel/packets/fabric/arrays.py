@@ -88,7 +88,7 @@ def _ports(plan: Plan) -> NDArray[Any]:
     kinds = [0, OF_RATE]
     for name, values in (
         ("free", -math.inf), ("spent", plan.transmission[:, kinds]), ("passage", plan.passage[:, kinds]),
-        ("rank", plan.ranks[:, kinds]), ("taken", plan.taken[:, 0]),
+        ("rank", plan.ranks[:, kinds]), ("taken", plan.taken[:, 0]), ("acks_taken", plan.taken[:, OF_RATE]),
         ("signalling", plan.signalling), ("delay", plan.delays),
         ("is_host", plan.at_senders), ("marks", plan.by_discipline(marks_leaving)), ("unit", plan.units),
         ("room", plan.rooms / np.where(plan.units > 0, plan.units, 1.0) + 1.0),

@@ -10,8 +10,8 @@ import math
 from typing import Any
 
 from .agents import expire_agent
-from .answers import receive_answer
-from .buffers import filled, is_full, is_over, taken_by
+from .answers import receive_rated
+from .buffers import filled, is_full, is_over, record_peak, taken_by
 from .calendar_queue import (
     CROWDED,
     FAULT,
@@ -83,17 +83,14 @@ from .programs import ARRIVES, DROPPED, LEAVES, LONGEST, judge, put_in_order, ta
 from .random_numbers import uniform
 from .rated import has_plain_rates, next_arrival, pass_rated
 from .receivers import answer_late
-from .repairs import acknowledge_plainly
 from .senders import receive
 from .sources import (
     CONSTANT,
     end_source,
-    feed_back,
     on_timer,
     schedule_due_timers,
     start_idle_period,
 )
-from .telemetry import report_telemetry, write_record
 from .timers import CHECK, END, NOW, STOP, WINDOW
 from .trimming import cut_packet
 from .watchdogs import POLL, is_discarded, observe_all, poll
@@ -136,15 +133,8 @@ def process_endpoint_event(net: Any, senders: Any, f: int, e: int, key: int) -> 
         receive(net, senders, f, e)
         if s.onoff != CONSTANT and s.supply == 0:
             start_idle_period(net, senders, f)
-    elif s.agent >= 0:
-        receive_answer(net, senders, f, e)
     else:
-        it = net.packet[e]
-        if s.reports > 0:
-            report_telemetry(net, senders, f, e, senders.clock[NOW])
-        feed_back(senders, f, senders.clock[NOW], net.sent_at[e], 1.0, float(it.marked))
-        if s.repair > 0:
-            acknowledge_plainly(net, senders, f, e)
+        receive_rated(net, senders, f, e)
     release(net, e)
 
 
@@ -287,7 +277,7 @@ def enqueue_by_queue(net: Any, senders: Any, records: Any, u: int, e: int, waits
         gone = leave_queue(net, u, longest_queue(net, u))
         discard(net, senders, records, u, gone, time, BUFFER_FULL)
     if int(time * records.scale) < len(records.lost) - 1:
-        port.peak = max(port.peak, port.waiting)
+        record_peak(net, records, u, port.waiting)
     return False
 
 
@@ -310,8 +300,6 @@ def enqueue_ranked(net: Any, senders: Any, records: Any, u: int, e: int, busy: b
         if w.cut == 1:
             cut_packet(net, e)
         if verdict != DROPPED:
-            if w.telemetry == 1:
-                write_record(net, senders, u, e, time)
             return True
         drop(net, senders, records, u, e, time, time, BY_MANAGER)
         return False
@@ -323,7 +311,7 @@ def enqueue_ranked(net: Any, senders: Any, records: Any, u: int, e: int, busy: b
         discard(net, senders, records, u, gone, time, BUFFER_FULL)
     put_in_order(net, u, e)
     if int(time * records.scale) < len(records.lost) - 1:
-        port.peak = max(port.peak, port.waiting)
+        record_peak(net, records, u, port.waiting)
     return False
 
 
@@ -388,7 +376,7 @@ def enqueue(net: Any, senders: Any, records: Any, u: int, e: int) -> bool:
         while filled(port) > port.room:
             overflow(net, senders, records, u, time)
     if int(time * records.scale) < len(records.lost) - 1:
-        port.peak = max(port.peak, port.waiting + port.held)
+        record_peak(net, records, u, port.waiting + port.held)
     watch(net, records, u, time)
     return False
 
@@ -515,10 +503,13 @@ def next_of_switch(net: Any, u: int, now: float, end: float) -> tuple[int, float
 
 
 @inlined
-def sample_senders(senders: Any, records: Any, n: int) -> None:
-    """Record the state of the senders at the end of sample n."""
+def sample_senders(net: Any, senders: Any, records: Any, n: int) -> None:
+    """Record the state of the senders, and their queues at access links that they share, at the end of sample n."""
     flow = senders.flow
     for f in range(len(flow)):
+        first = net.hop[flow[f].way]
+        if len(records.at_hosts) > 1 and net.port[first.port].kind == INTERFACE:
+            records.at_hosts[n, f] = net.lane[first.lane].count
         if flow[f].recovery >= 0:  # window senders
             records.window[n, f] = flow[f].cwnd
             records.acked[n, f] = flow[f].snd_una - 1
@@ -583,7 +574,7 @@ def run(
             return n
         now = end
         if end == sample_end:
-            sample_senders(senders, records, n)
+            sample_senders(net, senders, records, n)
             n += 1
             if n == samples:
                 clock[WINDOW] = now

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from .buffers import enter_bytes, free_bytes, is_full, taken_by
+from .buffers import enter_bytes, free_bytes, is_full, record_bytes, record_peak, taken_by
 from .calendar_queue import CROWDED, FAULT, TRACED, push, release
 from .early import admit_early
 from .emission import UNMARKABLE
@@ -319,7 +319,11 @@ def travel(net: Any, senders: Any, records: Any, e: int, time: float, key: int, 
             if busy:
                 enter_ring(net, records, h, p, queued, time)
                 if port.unit > 0.0:
-                    enter_bytes(net, p, taken_by(net, p, e), queued)
+                    taken = taken_by(net, p, e)
+                    enter_bytes(net, p, taken, queued)
+                    record_bytes(net, records, p, taken, time, start)
+                    if int(time * scale) < rows:
+                        record_peak(net, records, p, queued + 1)
             later = min(int(start * scale), rows)
             if later != row or until < 0.0:
                 count_starts(started, row, first, h)

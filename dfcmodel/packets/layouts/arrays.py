@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dfcmodel.network.flow_tables import among
-from dfcmodel.network.programs import SwitchProgram
+from dfcmodel.network.programs import MOST_TELEMETRY, SwitchProgram
 from dfcmodel.packets.kernel.layout import (
     BUCKET,
     BY_CLASS,
@@ -176,9 +176,9 @@ def _with_plain_lanes(port_rows: NDArray[Any]) -> NDArray[np.bool_]:
 
 
 def _reported(flow: NDArray[Any]) -> NDArray[np.float64]:
-    """Return the last records of telemetry of each flow, (F, K, 4); of one where no rule sees them."""
-    most = int(flow["reports"].max(initial=0))
-    return np.zeros((len(flow), most, 4) if most else (1, 1, 4))
+    """Return the last records of telemetry of each flow, (F, K, 5); of one where no rule sees them."""
+    most, numbers = int(flow["reports"].max(initial=0)), 1 + MOST_TELEMETRY
+    return np.zeros((len(flow), most, numbers) if most else (1, 1, numbers))
 
 
 def _times(plan: Plan) -> NDArray[Any]:

@@ -26,7 +26,7 @@ from responsefn import DeliveryRule, RateRule, WindowRule
 from responsefn.responses.rule_compilation import numbers_of
 from responsefn.responses.rule_events import RuleSignature, parameters_at, signature_of
 from responsefn.rules.base import answers_marks
-from responsefn.rules.rates.rate_rule import sees_telemetry
+from responsefn.rules.rates.rate_rule import sees_telemetry, window_place
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -199,6 +199,8 @@ def _set_row(
         row["kind"] = signatures.index(signature_of(source))  # type: ignore[arg-type]
         row["recovery"], row["accurate"] = RATED, 1
         _set_repair(row, plan, f)
+        row["bound"] = window_place(type(source))
+        rows[1]["fields"] = len(source.telemetry)
         row["line_gap"], row["pace_at"] = 1.0 / line_rate, -math.inf
         _set_numbers(rows, source, source.start(line_rate))
     elif isinstance(source, ArrivalProcess):

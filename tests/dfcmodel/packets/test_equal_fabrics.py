@@ -10,6 +10,7 @@ import pytest
 
 from dfcmodel import (
     PFC,
+    ByteBuffer,
     Flow,
     Link,
     Packets,
@@ -50,12 +51,13 @@ def with_rates(seed: int) -> Scenario:
         replace(flow, source=sources[rng.integers(len(sources))], priority=given.flows[0].priority, delayed_acks=False)
         for flow in given.flows
     ]  # fmt: skip
-    links = []
+    links: list[Link] = []
+    buffer = (20_000.0, ByteBuffer("40 MB", cell=208))[rng.integers(2)]
     for link in given.links:
         rule: Any = link.discipline
         rule = rule if isinstance(rule, PFC) else PFC((0, 3), xoff=5.0, xon=3.0)
         rule = replace(rule, manager=manager, counts=counts, acks="control")
-        links.append(replace(link, discipline=rule))
+        links.append(replace(link, discipline=rule, buffer=buffer))
     min_rto = (1e-3, 0.2)[rng.integers(2)]
     return replace(given, flows=tuple(flows), links=tuple(links), min_rto=min_rto)
 
@@ -71,7 +73,9 @@ def check_equal(found: Any, wanted: Any) -> None:
     """Compare all records of the two kernels, sums of times too: these are added in the same order."""
     check_records(found, wanted)
     np.testing.assert_array_equal(found.starts(), wanted.starts())
-    for name in ("waited", "remaining", "emitted", "inside", "imbalance"):
+    names = ("waited", "remaining", "emitted", "inside", "imbalance", "peak_bytes", "at_hosts")
+    np.testing.assert_array_equal(found.queued_bytes[:-1], wanted.queued_bytes[:-1])
+    for name in names:
         np.testing.assert_array_equal(getattr(found, name), getattr(wanted, name), err_msg=name)
 
 

@@ -75,7 +75,8 @@ PORT = np.dtype(
         ("timers", "i4"),  # of an interface: first row of its heap of timers
         ("pending", "i4"),  # and how many there are
         ("acks_left", "f8"),  # when the last ACK left the queue, s
-        ("unused", "f8", (2,)),
+        ("acks_taken", "f8"),  # bytes that an ACK takes in the buffer
+        ("peak_bytes", "f8"),  # most bytes that have waited
         ("room", "f8"),  # packets that its manager may take to wait
         (
             "unit",
@@ -201,5 +202,9 @@ class Recorded(NamedTuple):
     delivered: Any  # (S + 1, F)
     carried: Any  # (S, H) packets whose transmission has begun up to the end of each sample
     waiting: Any  # (S + 1, P) packets that wait at the end of each sample
+    queued_bytes: (
+        Any  # (S + 1, P) bytes that wait where a buffer counts bytes; one row where none does
+    )
+    at_hosts: Any  # (S + 1, F) packets of each flow at its interface; one row where no interface is an access link
     switches: Any  # (M, 5) pauses and resumes
     scale: float  # samples per second

@@ -11,7 +11,13 @@ from .pauses import LEAVES, count, has_room, receive_message
 from .receivers import deliver
 from .windows import END, FAULT, LOST, collect, enlist, push, release
 
-__all__ = ["enter", "process_switch", "send_on"]
+__all__ = ["bytes_at", "enter", "process_switch", "send_on"]
+
+
+@inlined
+def bytes_at(port: Any) -> float:
+    """Return the bytes that wait at the port of a switch."""
+    return float(port.queued * port.taken + port.acks * port.acks_taken)
 
 
 @inlined
@@ -34,6 +40,8 @@ def enter(net: Any, p: int, e: int) -> None:
         port.data_tail = e
         port.queued += 1
     port.peak = max(port.peak, port.queued + port.acks)
+    if port.unit > 0.0:
+        port.peak_bytes = max(port.peak_bytes, bytes_at(port))
 
 
 @compiled

@@ -194,7 +194,7 @@ def test_queues_have_lanes_and_rows_of_their_own_and_routes_places_of_records() 
     places, most = plan.telemetry
     assert most.tolist() == [1, 0]
     assert places[plan.hops.flow == 0].tolist() == [0, 0, 1, 1]
-    assert found["telemetry"].shape == (10, 1, 4)
+    assert found["telemetry"].shape == (10, 1, 5)
     layout = lay_out(plan, ())
     assert layout.arrays["port"]["lanes"][:4].tolist() == [3, 1, 1, 2]
 
