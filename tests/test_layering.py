@@ -96,7 +96,7 @@ MAY_IMPORT = {
     },
     "dfcmodel.sharing": {"hopflow", "responsefn", "dfcmodel.network", "dfcmodel.packets"},
     "dfcmodel.levels": {
-        "hopflow", "responsefn", "dfcmodel.network", "dfcmodel.packets", "dfcmodel.results",
+        "hopflow", "responsefn", "dfcmodel.network", "dfcmodel.engine", "dfcmodel.packets", "dfcmodel.results",
         "dfcmodel.methods", "dfcmodel.simulation", "dfcmodel.ensembles",
     },
     "dfcmodel.results": {"hopflow", "dfcmodel.network"},
