@@ -105,6 +105,10 @@ class Link:
             one_number(
                 f"buffer {of}", self.buffer, at_least=MIN_BUFFER, at_most=MAX_BUFFER, hint=hint
             )
+        for name in ("rate", "delay", "buffer"):
+            value: Any = getattr(self, name)
+            if isinstance(value, np.ndarray):  # without dimensions
+                object.__setattr__(self, name, value.item())
         discipline: object = self.discipline
         if not isinstance(discipline, Discipline):
             kinds = "FIFO(), DFC(), Pause(), PFC(), RED(), Fair() or Priority()"
