@@ -12,11 +12,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import scipy.sparse as sp
 
-from hopflow.kernels import shape_of
-from markov.computing.compilation import compiled
 from markov.computing.memory import available
 from markov.computing.progress import report
-from markov.multigrid import multilevel_kernels
 from markov.multigrid.grids.checkpoints import UNKEPT, Unkept
 from markov.multigrid.grids.coarse_levels import Coarse
 from markov.multigrid.grids.coarsening import coarsened, factors_along
@@ -28,8 +25,6 @@ from markov.multigrid.grids.places import RECURRENT
 from markov.multigrid.hierarchy import Hierarchy, build_hierarchy
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from numpy.typing import NDArray
 
     from markov.multigrid.grids.layouts import Layout
@@ -192,7 +187,7 @@ class Multigrid:
             normal = np.array([[g11, g12], [g12, g22]]) / np.outer(scale, scale)
             shares = np.linalg.lstsq(normal, np.array([b1, b2]) / scale, rcond=DEPENDENT)[0] / scale
         a, b = shares.tolist()
-        level.on_states(vector_kernels.blend, a, b, LEAST_SHARE, self.x, newer, older)()
+        level.on_states(vector_kernels.blend, (a, b), LEAST_SHARE, self.x, newer, older)()
         after, mass = level.residual()
         if after < GROWTH_FACTOR * size:
             level.multiply(1.0 / mass)
@@ -238,7 +233,7 @@ class _Rest:
         places = np.indices((*grid.shape, grid.width)).reshape(len(grid.shape) + 1, -1)
         components = {str(n): place for n, place in enumerate(places)}
         self.hierarchy: Hierarchy = build_hierarchy(matrix, x, mass, components)
-        self._run = self._bound()
+        self._run = self.hierarchy.cycle(1)
 
     def solve(self) -> None:
         """Run a cycle from the level's x."""
@@ -251,17 +246,3 @@ class _Rest:
         levels.x[:n], levels.scale[:n] = level.x, self._scale
         self._run()
         level.x[:] = levels.x[:n]
-
-    def _bound(self) -> Callable[[], None]:
-        """Return a call of the cycle."""
-        levels = self.hierarchy
-        most = levels.first[-1] - levels.first[-2]
-        dense, left = np.empty((most, most)), np.empty_like(levels.first)
-        rest = levels.first, left, levels.repeats, 1, *levels[2:], dense
-        helpers = (
-            multilevel_kernels.sweep,
-            multilevel_kernels.restrict,
-            multilevel_kernels.eliminate,
-        )
-        run = compiled(multilevel_kernels.cycle, shape_of(rest), helpers=helpers)
-        return lambda: run(*rest)

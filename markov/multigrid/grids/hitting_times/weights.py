@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import itertools
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from markov.computing.compilation import bound_kernel
 from markov.multigrid.grids.hitting_times import finest_kernels
-from markov.multigrid.grids.loops.kernel_calls import bound_kernel
+from markov.multigrid.grids.hitting_times.finest_kernels import Weights
 from markov.multigrid.grids.loops.teams import ALONE, BLOCKS, Team
 
 if TYPE_CHECKING:
@@ -18,25 +19,6 @@ __all__ = ["Weights", "weights_of"]
 
 TAIL = -0.1  # costs grow as this power of the probability
 LEAST = 1e-290  # of the largest probability: what weighs less in equations is not told apart
-
-
-class Weights(NamedTuple):
-    """Weights of states in the equations of their aggregates, and costs per second.
-
-    Attributes
-    ----------
-    pi
-        Probabilities.
-    least
-        Probabilities that are less, and not zero, have this weight.
-    costs, levels
-        The cost of each level, and the level of each state.
-    """
-
-    pi: NDArray[np.float64]
-    least: float
-    costs: NDArray[np.float64]
-    levels: NDArray[np.uint8]
 
 
 def weights_of(pi: NDArray[np.float64], team: Team = ALONE) -> Weights:

@@ -118,7 +118,7 @@ def interpreted(monkeypatch):
     """Run kernels as plain Python, with statements spliced in."""
 
     def run(kernel, *arguments, helpers=(), **snippets):
-        function = build(kernel, helpers=helpers, snippets=snippets or None, compiled=False)
+        function = build(kernel, helpers=helpers, snippets=snippets, compiled=False)
         return lambda: function(*arguments)
 
     monkeypatch.setattr(levels, "bound_kernel", run)
