@@ -59,11 +59,11 @@ class Hierarchy(NamedTuple):
         transitions = np.diff(self.indptr[self.first])
         return tuple(zip(np.diff(self.first).tolist(), transitions.tolist(), strict=True))
 
-    def improved(self, flow: NDArray[np.float64], sweeps: int) -> NDArray[np.float64]:
-        """Return the flow after one cycle, its sum one."""
+    def improved(self, flow: NDArray[np.float64], cycle: Callable[[], None]) -> NDArray[np.float64]:
+        """Return the flow after a call of `cycle`, its sum one."""
         n = self.first[1]
         self.x[:n] = flow
-        self.cycle(sweeps)()
+        cycle()
         better = self.x[:n].copy()
         better /= better.sum()
         return better

@@ -7,12 +7,14 @@ those of `markov.multigrid.hierarchy`, at a distribution that is no longer chang
 
 from __future__ import annotations
 
+from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from markov.computing.compilation import bound_kernel
+from hopflow.kernels import shape_of
+from markov.computing.compilation import bound_kernel, compiled
 from markov.computing.progress import Counter
 from markov.methods import gth_numpy as dense
 from markov.multigrid import linear_multigrid_kernels as kernels
@@ -178,6 +180,9 @@ class LinearMultigrid:
         rest = levels.parent, levels.scale, levels.inverse, ordered and also
         self._coarser = kernels.Coarser(*entries, *rest, self._x, self._right)
         self._left = np.empty_like(levels.first)
+        matrix = *rows, own
+        shapes = shape_of((*matrix, self._x, self._x))
+        self._multiply = partial(compiled(kernels.multiply, shapes), *matrix)
         self._sweep(1)
 
     @property
@@ -200,7 +205,7 @@ class LinearMultigrid:
     def product(self, x: Vector) -> Vector:
         """Return A x, shape (n,)."""
         found = np.empty(self.n)
-        bound_kernel(kernels.multiply, self._finest, x, found)()
+        self._multiply(x, found)
         return found
 
     def _sweep(self, sweeps: int) -> None:

@@ -260,12 +260,12 @@ def middles_of(low, high, indptr, indices, middles):
     return ordered
 
 
-def multiply(finest, x, product):
-    """Write A x."""
+def multiply(rows, columns, entries, own, x, product):
+    """Write A x, for A with a number of its own on the diagonal."""
     for s in range(len(x)):
-        total = finest.own * x[s]
-        for k in range(finest.rows[s], finest.rows[s + 1]):
-            total += finest.entries[k] * x[finest.columns[k]]
+        total = own * x[s]
+        for k in range(rows[s], rows[s + 1]):
+            total += entries[k] * x[columns[k]]
         product[s] = total
 
 

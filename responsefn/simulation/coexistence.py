@@ -236,7 +236,7 @@ def _simulated(
     flows, paths, found = records
     events = events_of(rules, several=False, compiled=compiled)
     loop_of("responsefn.simulation.kernel", compiled=compiled)(
-        times, events, flows, paths, lost, ring, ring.copy(), found, backlog, wrong
+        times, (events, flows), (paths, lost), (ring, ring.copy()), (found, backlog, wrong)
     )
     raise_wrong(setup.flows, wrong)
     by_flow = rows.T

@@ -12,12 +12,15 @@ __all__ = ["follow", "run"]
 
 
 @compiled
-def follow(single, several, one, many, now, rtt, service, count, part):
+def follow(functions, room, now, path, count, part):
     """Return how far the window after several ACKs at once is from that after ``count`` single ones.
 
     Relative to the change of the latter, or to a part of a packet. ``part`` < 1 is an ACK in pieces, otherwise that
     part of a window at once.
     """
+    single, several = functions
+    one, many = room
+    rtt, service = path
     begun = one[0]
     done = 0.0
     turned = 0.0
@@ -51,13 +54,15 @@ SLACK = 1e-9
 
 
 @entry
-def run(states, times, rtt, service, counts, parts, single, several, one, many, out):
+def run(samples, path, parts, functions, room, out):
     """Write how far apart both are from each state, shape (states, parts)."""
+    states, times, counts = samples
+    single, several = functions
+    one, many = room
     for i in range(len(states)):
         for j in range(len(parts)):
             for n in range(states.shape[1]):
                 one[n] = states[i, n]
                 many[n] = states[i, n]
-            out[i, j] = follow(
-                single[0], several[0], one, many, times[i], rtt, service, counts[i], parts[j]
-            )
+            events = single[0], several[0]
+            out[i, j] = follow(events, room, times[i], path, counts[i], parts[j])

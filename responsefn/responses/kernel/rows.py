@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any, NamedTuple
+
 import numpy as np
 
 __all__ = [
@@ -31,6 +33,7 @@ __all__ = [
     "STATE",
     "TIME",
     "WRONG",
+    "Walk",
 ]
 
 TIME, PACKETS, OVER_TIME, OVER_PACKETS = 0, 1, 2, 3
@@ -72,6 +75,33 @@ CYCLE_COLUMNS = 10
 """Those of `responsefn.responses.dynamics.Cycle`, the mean rates up to the last two powers of two, and steps made."""
 CHECK_START, CHECK_A, CHECK_B, CHECK_C, CHECK_ROWS = 0, 1, 2, 3, 4
 """States that a check keeps: where it begins, after a cycle ACK by ACK, after one in blocks, and before both."""
+
+
+class Walk(NamedTuple):
+    """One run of a rule on its path.
+
+    Attributes
+    ----------
+    one
+        The numbers of the run: the rows above.
+    loss
+        Address of the rule's answer to a loss.
+    rtt, service
+        Round-trip time and time per packet in s.
+    limits
+        A record of `LIMITS`.
+    wrong
+        The record of a window that cannot be.
+    """
+
+    one: Any
+    loss: Any
+    rtt: float
+    service: float
+    limits: Any
+    wrong: Any
+
+
 PATH = np.dtype(
     [(name, np.float64) for name in ("rtt", "service", "limit")]
     + [(name, np.bool_) for name in ("together", "merge")]

@@ -83,7 +83,7 @@ def test_rows_that_do_not_ascend_are_seen():
 
 def test_products_and_transposes_are_those_of_the_matrix():
     own, x, product = -RNG.random(), RNG.random(N), np.empty(N)
-    kernels.multiply(kernels.Finest(*INDEX, INFLOW.data, own, *[None] * 4), x, product)
+    kernels.multiply(*INDEX, INFLOW.data, own, x, product)
     # terms below one, which may cancel, in another order
     np.testing.assert_allclose(product, INFLOW @ x + own * x, atol=1e-15)
     rows, columns = np.zeros(N + 1, dtype=np.int64), np.empty(INFLOW.nnz, dtype=np.int64)
