@@ -65,7 +65,7 @@ class Insertions(TypedDict, total=False):
     functions
         Plain functions of rules that the template or the snippets call, by the name used there. The
         states that they update with ``_replace`` have the NamedTuple type ``<prefix>State`` for a
-        function called ``<prefix>something``, or else ``State``.
+        function called ``<prefix>something``, otherwise ``State``.
     helpers
         Further templates that ``template`` calls, each after those that it calls; they must not
         allocate arrays.

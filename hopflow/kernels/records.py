@@ -1,6 +1,6 @@
 """Records among the arguments of a kernel: passed as plain tuples, which Numba tells apart at once, and made again inside.
 
-A call of a compiled function with a NamedTuple has its type found anew by Python, which takes longer than a loop over
+A call of a compiled function with a NamedTuple has its type found again by Python, which takes longer than a loop over
 a small grid.
 """
 

@@ -82,11 +82,8 @@ class Hierarchy(NamedTuple):
     def freeze(self, flow: NDArray[np.float64]) -> None:
         """Sum the flows between the aggregates of all levels, for a flow out of the states."""
         self.x[: self.first[1]] = flow
-        flows = self.flows
-        for low, high, end in zip(self.first, self.first[1:], self.first[2:], strict=False):
-            if low > 0:
-                self.x[low:high] = 1.0
-            bound_kernel(kernels.restrict, int(low), int(high), int(end), flows)()
+        helpers = (kernels.restrict,)
+        bound_kernel(kernels.freeze, self.first, self.flows, helpers=helpers)()
 
 
 def build_hierarchy(

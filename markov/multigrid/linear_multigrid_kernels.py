@@ -105,7 +105,7 @@ class Coarser(NamedTuple):
 
 
 def descend(level, schedule, levels):
-    """Sweep a level, from x = 0 but for the first, and restrict its residual to the next one."""
+    """Sweep a level, from x = 0 on all but the first, and restrict its residual to the next one."""
     finest, coarse = levels
     low, high, end = schedule.first[level], schedule.first[level + 1], schedule.first[level + 2]
     for s in range(high, end):

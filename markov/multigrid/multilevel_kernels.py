@@ -18,6 +18,7 @@ __all__ = [
     "compare",
     "descend",
     "eliminate",
+    "freeze",
     "restrict",
     "solve_coarsest",
     "sweep",
@@ -108,6 +109,12 @@ def restrict(low, high, end, flows):
         scale[flows.indices[k]] += values[k]
     for s in range(high, end):
         scale[s] = 1.0 / max(scale[s], TINY)
+
+
+def freeze(first, flows):
+    """Sum the flows between the aggregates of all levels."""
+    for level in range(len(first) - 2):
+        restrict(first[level], first[level + 1], first[level + 2], flows)
 
 
 def eliminate(low, high, flows):

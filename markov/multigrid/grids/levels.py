@@ -39,11 +39,11 @@ if TYPE_CHECKING:
 
 __all__ = ["LARGE", "Finest", "Level"]
 
-STRONG = 0.5  # of the largest flow: axes along which cells are joined
+STRONG_FLOW = 0.5  # of the largest flow: axes along which cells are joined
 LARGE = 1_000_000
 """States of a grid from which on statements are written out for its most frequent kind of cells."""
 REPEATS = 4  # sweeps of a cell with transitions in a circle, where few have them
-MANY = 0.25  # of the cells: more are swept once
+MAX_REPEATED_SHARE = 0.25  # of the cells: more are swept once
 SOURCE = 1e-280
 """Flow into every state from nowhere: probabilities do not underflow, and where they would, what flows out is
 more than what the others send. The levels agree on it."""
@@ -82,7 +82,7 @@ class Level:
         self.grid, self.x, self.fast, self.team = grid, x, fast, team
         self.blocks = row_blocks(grid)
         self.cells = cells_of(grid)
-        often = grid.cyclic & (grid.shares <= MANY) & (repeats > 1)
+        often = grid.cyclic & (grid.shares <= MAX_REPEATED_SHARE) & (repeats > 1)
         self.repeats = unsigned(np.where(often, repeats, 1))
         constant = rates is None or rates.counts is None
         written_out = ~often & (fast and constant)
@@ -254,7 +254,7 @@ class Level:
         wide = np.array(self.grid.shape) > 1
         moved = (self.grid.steps != 0) & wide
         along = carried @ moved
-        return tuple((along >= STRONG * along.max()) & wide)
+        return tuple((along >= STRONG_FLOW * along.max()) & wide)
 
 
 class Finest(Level):

@@ -17,7 +17,7 @@ from markov.computing.progress import report
 from markov.multigrid.grids.checkpoints import UNKEPT, Unkept
 from markov.multigrid.grids.coarse_levels import Coarse
 from markov.multigrid.grids.coarsening import coarsened, factors_along
-from markov.multigrid.grids.cycles import SMALL, cycle
+from markov.multigrid.grids.cycles import COARSEST_LEVEL_STATES, cycle
 from markov.multigrid.grids.levels import LARGE, Finest
 from markov.multigrid.grids.loops import vector_kernels
 from markov.multigrid.grids.loops.teams import ALONE, Team
@@ -46,7 +46,7 @@ UNLIKELY = (
     1e3  # times less flow than the likeliest state: what flows in everywhere comes from another
 )
 MAX_STAGNANT_CYCLES = 30
-WIDE_STAGNANT_CYCLES = 10  # after which levels are laid out anew with two cells to one
+WIDE_STAGNANT_CYCLES = 10  # after which levels are laid out again with two cells to one
 NARROW_BYTES = 24.0  # per state: what those take
 
 
@@ -62,13 +62,13 @@ class Multigrid:
         self._lay_out(WIDE)
 
     def _lay_out(self, wide: int) -> None:
-        """Set up the coarse levels, so many of them with three cells to one along each of two axes."""
+        """Set up the coarse levels, the first ``wide`` of them with three cells to one along each of two axes."""
         self.wide = wide
         for _ in range(FIRST_SWEEPS):
             self.finest.forward()
         self.levels: list[Coarse] = []
         level: Finest | Coarse = self.finest
-        while level.grid.size > SMALL:
+        while level.grid.size > COARSEST_LEVEL_STATES:
             factors = factors_along(level.strong_axes(), wide=len(self.levels) < wide)
             grid, aggregation = coarsened(level.grid, factors)
             level = Coarse(grid, aggregation, level)
@@ -132,7 +132,7 @@ class Multigrid:
         return done, size
 
     def narrowed(self) -> bool:
-        """Begin anew with two cells to one on all levels, if there is memory for them."""
+        """Begin again with two cells to one on all levels, if there is memory for them."""
         if available() < NARROW_BYTES * self.x.size:
             return False
         self.history.clear()
@@ -154,7 +154,7 @@ class Multigrid:
             if not size < 0.5 * before:
                 return done
 
-    def settle(self, done: int, most: int, marks: NDArray[np.uint8]) -> int:
+    def cycle_tails(self, done: int, most: int, marks: NDArray[np.uint8]) -> int:
         """Cycle on until tails are as they are to be, at most ``most`` times in all; return how often.
 
         A residual says nothing of states without probability. As weights they serve a bound where no

@@ -121,7 +121,7 @@ def _counted(
 
 
 def _table(values: Vector, terms: Terms, begin: Numbers, axes: int) -> VaryingNumbers:
-    """Return some numbers, and what is written to them, by kind, and by axis but for the last one."""
+    """Return some numbers, and what is written to them, by kind, and by axis without the last one."""
     varied = np.unique(terms.target)
     kind = np.searchsorted(begin, terms.target, "right") - 1
     across = np.flatnonzero(terms.axis != axes - 1)

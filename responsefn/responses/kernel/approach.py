@@ -7,7 +7,7 @@ import math
 
 from .cycles import advance
 from .jit import compiled, entry
-from .losses import lose
+from .losses import apply_loss
 from .rows import LEFT, MOVES, PACKETS, STATE, TIME, Walk
 
 __all__ = ["reach", "run"]
@@ -34,7 +34,7 @@ def reach(walk, steps, packets, aim, out):
     near = 0
     half = 0.0
     half_begun = 0.0
-    if not lose(one, walk.loss, now, walk.rtt, walk.wrong):
+    if not apply_loss(one, walk.loss, now, walk.rtt, walk.wrong):
         return
     needed = SINGLE_IN_A_ROW if events == 1 else IN_A_ROW
     while done < limits.most:
@@ -47,7 +47,9 @@ def reach(walk, steps, packets, aim, out):
             now += one[TIME]
             if one[MOVES] > budget:
                 return
-            if not lose(one, walk.loss, now, max(walk.rtt, one[STATE] * walk.service), walk.wrong):
+            if not apply_loss(
+                one, walk.loss, now, max(walk.rtt, one[STATE] * walk.service), walk.wrong
+            ):
                 return
         done += events
         means += 1

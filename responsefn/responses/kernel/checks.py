@@ -11,15 +11,15 @@ import math
 
 from .cycles import keep
 from .jit import call_on_array, compiled, entry
-from .losses import lose
+from .losses import apply_loss
 from .rows import (
     BEGUN,
     CHECK_A,
     CHECK_B,
     CHECK_C,
     CHECK_START,
-    LARGEST,
     LEFT,
+    MAX_WINDOW,
     MOVES,
     OVER_PACKETS,
     STATE,
@@ -43,7 +43,7 @@ __all__ = [
     "slope",
 ]
 
-ENOUGH = 0.002
+ACCEPTED_ERROR = 0.002
 """Estimated error at which a cycle of one packet fewer is not asked for."""
 FIELD = 0.02
 """Part of another field of the state by which it may differ after a cycle, or of the time of the cycle."""
@@ -74,14 +74,14 @@ def advance(walk, steps, row, packets, carry):
     one = walk.one
     load(one, row)
     now = row[0]
-    if not lose(one, walk.loss, now, max(walk.rtt, one[STATE] * walk.service), walk.wrong):
+    if not apply_loss(one, walk.loss, now, max(walk.rtt, one[STATE] * walk.service), walk.wrong):
         walk.wrong[0] = 0.0
         return False
     for n in range(OVER_PACKETS + 1):
         one[n] = 0.0
     one[BEGUN] = now
     one[LEFT] = packets + carry * row[1]
-    call_on_array(steps, one, walk.rtt, walk.service, LARGEST, walk.limits.steps)
+    call_on_array(steps, one, walk.rtt, walk.service, MAX_WINDOW, walk.limits.steps)
     if one[WRONG] == 0.0:
         return one[MOVES] < walk.limits.steps
     one[WRONG] = 0.0
@@ -180,7 +180,7 @@ def resume(walk, steps, row, packets):
         one[n] = 0.0
     one[BEGUN] = row[0]
     one[LEFT] = packets
-    call_on_array(steps, one, walk.rtt, walk.service, LARGEST, walk.limits.steps)
+    call_on_array(steps, one, walk.rtt, walk.service, MAX_WINDOW, walk.limits.steps)
     if one[WRONG] == 0.0:
         return True
     one[WRONG] = 0.0
@@ -200,7 +200,7 @@ def finer(walk, steps, packets, most):
         blocks += 1.0
         part = min(rest, max(1.0, one[STATE] / FINER))
         one[LEFT] = part
-        call_on_array(steps, one, walk.rtt, walk.service, LARGEST, walk.limits.steps)
+        call_on_array(steps, one, walk.rtt, walk.service, MAX_WINDOW, walk.limits.steps)
         if one[WRONG] != 0.0:
             one[WRONG] = 0.0
             return math.inf
@@ -219,7 +219,7 @@ def sampled(walk, blocks, acks, rows, packets, count):
     row = rows[CHECK_C]
     load(one, rows[CHECK_START])
     now = rows[CHECK_START, 0]
-    if not lose(one, walk.loss, now, max(rtt, one[STATE] * service), walk.wrong):
+    if not apply_loss(one, walk.loss, now, max(rtt, one[STATE] * service), walk.wrong):
         walk.wrong[0] = 0.0
         return math.inf, 0.0
     for n in range(OVER_PACKETS + 1):
@@ -271,7 +271,7 @@ def sampled(walk, blocks, acks, rows, packets, count):
             keep(one, row)
             rest -= part
     found = max(first + windows * packets / max(length, seen - length), late / time)
-    if found > ENOUGH or full:
+    if found > ACCEPTED_ERROR or full:
         return found, seen / packets
     load(one, rows[CHECK_A])
     for n in range(OVER_PACKETS + 1):
@@ -289,7 +289,7 @@ def sampled(walk, blocks, acks, rows, packets, count):
         return math.inf, 0.0
     differs = max(abs(fine / coarse - 1.0), abs(rows[CHECK_A, 2] / row[2] - 1.0))
     found = max(found, 2.0 * differs)  # half the blocks have half the error
-    if found > (1.0 - SLOPE) * ENOUGH:
+    if found > (1.0 - SLOPE) * ACCEPTED_ERROR:
         ratio = slope(walk, blocks, rows, packets)
         found /= 1.0 - min(SLOPE, ratio)
     return found, seen / packets
@@ -381,7 +381,7 @@ def run(cases, functions, limits, sample, room, found):
             count = min(limits[0].most, max(limits[0].budget, moves))
             out[i, 0], out[i, 1] = sampled(walk, blocks[0], acks[0], rows, packets[i], count)
             segments = out[i, 0]
-        if limits[0].acks > 0.0 and not out[i, 0] <= ENOUGH:
+        if limits[0].acks > 0.0 and not out[i, 0] <= ACCEPTED_ERROR:
             seen = min(whole, limits[0].most)
             out[i, 1] = min(1.0, seen / packets[i])
             budget = max(limits[0].budget, moves)
@@ -399,7 +399,7 @@ def run(cases, functions, limits, sample, room, found):
             ):  # whole packets, more or fewer than the cycle has: it may jump between them
                 affordable = 2.0 * cycles * seen <= limits[0].most
                 fewer = affordable and max(1.0, packets[i] - 1.0) < seen - 1.0
-                if packet == 0 or (out[i, 0] > ENOUGH and fewer):
+                if packet == 0 or (out[i, 0] > ACCEPTED_ERROR and fewer):
                     case = (seen - packet, cycles, packets[i], period, columns[i, 0])
                     estimated = error(walk, blocks[0], acks[0], rows, case)
                     out[i, 0] = min(out[i, 0], estimated)

@@ -6,11 +6,11 @@ from __future__ import annotations
 import math
 
 from .jit import call_on_array, compiled, entry
-from .losses import lose, report
+from .losses import apply_loss, report
 from .rows import (
     BEGUN,
-    LARGEST,
     LEFT,
+    MAX_WINDOW,
     MOVES,
     ON_ACK,
     OVER_PACKETS,
@@ -29,7 +29,7 @@ __all__ = [
 
 FIELDS = 1e-3
 """Relative change of the other fields of the state over cycles whose peaks repeat."""
-ENOUGH, ENOUGH_ACKS = 64, 2e6
+CERTAIN_CYCLES, CERTAIN_ACKS = 64, 2e6
 """Cycles ACK by ACK, or ACKs, before which none is taken to repeat: a window that halves its distance to where a rule
 jumps comes there to the last bit only then."""
 EARLY = 32
@@ -38,7 +38,7 @@ EARLY = 32
 
 @compiled
 def forget(c):
-    """Begin the sums anew."""
+    """Set the sums to zero."""
     c.count = 0.0
     c.packets = 0.0
     c.total_time = 0.0
@@ -137,7 +137,7 @@ def advance(walk, steps, packets, now):
         run[n] = 0.0
     run[BEGUN] = now
     run[LEFT] = packets + limits.acks * run[LEFT]
-    call_on_array(steps, run, walk.rtt, walk.service, LARGEST, limits.steps)
+    call_on_array(steps, run, walk.rtt, walk.service, MAX_WINDOW, limits.steps)
     if run[WRONG] == 0.0:
         return run[MOVES] < limits.steps
     for n in range(len(wrong) - RECORD):
@@ -155,7 +155,7 @@ def repeat(c, walk, steps, packets, anchor, previous):
     """
     run, limits = walk.one, walk.limits
     now = 0.0
-    if not lose(run, walk.loss, now, walk.rtt, walk.wrong):
+    if not apply_loss(run, walk.loss, now, walk.rtt, walk.wrong):
         return False
     while True:
         c.n += 1
@@ -163,7 +163,7 @@ def repeat(c, walk, steps, packets, anchor, previous):
             return False
         add(c, run)
         if limits.acks > 0.0:
-            certain = c.n > ENOUGH or run[MOVES] > ENOUGH_ACKS
+            certain = c.n > CERTAIN_CYCLES or run[MOVES] > CERTAIN_ACKS
             if c.n > 1 and certain and recurs(run, anchor, limits.same, False):
                 c.period = int(c.count)
                 return True
@@ -192,7 +192,9 @@ def repeat(c, walk, steps, packets, anchor, previous):
             c.anchor = c.peak
             c.anchor_time = c.time
             keep(run, anchor)
-        if not lose(run, walk.loss, now, max(walk.rtt, run[STATE] * walk.service), walk.wrong):
+        if not apply_loss(
+            run, walk.loss, now, max(walk.rtt, run[STATE] * walk.service), walk.wrong
+        ):
             return False
 
 

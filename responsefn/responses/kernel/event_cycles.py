@@ -6,7 +6,7 @@ from __future__ import annotations
 import math
 
 from .jit import call_on_array, compiled, entry
-from .rows import LARGEST, LEAST
+from .rows import MAX_WINDOW, MIN_WINDOW
 
 __all__ = ["follow", "run", "send"]
 
@@ -30,7 +30,7 @@ def send(event, state, now, path, count, part):
         r = max(rtt, state[0] * service)
         now += amount * r / state[0]
         call_on_array(event, state, now, r, amount, 0.0)
-        if not LEAST <= state[0] <= LARGEST:
+        if not MIN_WINDOW <= state[0] <= MAX_WINDOW:
             return math.inf
         left -= amount
     return now

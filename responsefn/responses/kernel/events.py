@@ -6,7 +6,7 @@ from __future__ import annotations
 import math
 
 from .jit import call_on_array, compiled, entry
-from .rows import LARGEST, LEAST
+from .rows import MAX_WINDOW, MIN_WINDOW
 
 __all__ = ["follow", "run"]
 
@@ -33,7 +33,7 @@ def follow(functions, room, now, path, count, part):
             now += r / one[0]
             before = one[0]
             call_on_array(single, one, now, r, 1.0, 0.0)
-            if not LEAST <= one[0] <= LARGEST:
+            if not MIN_WINDOW <= one[0] <= MAX_WINDOW:
                 return math.inf
             turned += abs(one[0] - before)
         pieces = 1
@@ -42,7 +42,7 @@ def follow(functions, room, now, path, count, part):
             amount = part
         for _ in range(pieces):
             call_on_array(several, many, now, max(rtt, many[0] * service), amount, 0.0)
-        if not LEAST <= many[0] <= LARGEST:
+        if not MIN_WINDOW <= many[0] <= MAX_WINDOW:
             return math.inf
         done += amount * pieces
     change = max(abs(one[0] - begun), 0.1 * turned)

@@ -14,10 +14,10 @@ __all__ = [
     "CHECK_ROWS",
     "CHECK_START",
     "CYCLE_COLUMNS",
-    "LARGEST",
-    "LEAST",
     "LEFT",
     "LIMITS",
+    "MAX_WINDOW",
+    "MIN_WINDOW",
     "MOVES",
     "ON_ACK",
     "ON_LOSS",
@@ -47,7 +47,7 @@ ON_ACK, ON_LOSS = 1.0, 2.0
 """What is recorded as the event that made a wrong window."""
 RECORD = 5
 """Entries of the record of a wrong window before the state (`rule_checks.raise_wrong`)."""
-LEAST, LARGEST = 1.0 - 1e-9, 1e15
+MIN_WINDOW, MAX_WINDOW = 1.0 - 1e-9, 1e15
 """Of a window in packets, the lower one with room for rounding."""
 
 _SUMS = ("count", "packets", "total_time", "over_time", "over_packets", "peaks")

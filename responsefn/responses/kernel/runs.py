@@ -11,12 +11,12 @@ from __future__ import annotations
 import math
 
 from .jit import call_on_array, compiled, entry
-from .losses import lose, report
+from .losses import apply_loss, report
 from .rows import (
     BEGUN,
-    LARGEST,
-    LEAST,
     LEFT,
+    MAX_WINDOW,
+    MIN_WINDOW,
     ON_ACK,
     OVER_PACKETS,
     OVER_TIME,
@@ -46,7 +46,7 @@ def is_faulty(lanes, i, width, now, path, wrong):
     cwnd = lanes[WRONG * width + i]
     if cwnd == 0.0:
         cwnd = lanes[STATE * width + i]
-        if LEAST <= cwnd <= LARGEST:
+        if MIN_WINDOW <= cwnd <= MAX_WINDOW:
             return False
     for n in range(len(wrong) - RECORD):
         wrong[RECORD + n] = lanes[(STATE + n) * width + i]
@@ -61,7 +61,7 @@ def finish_cycle(lanes, i, width, loss, path, one, wrong):
     fields = len(wrong) - RECORD
     for n in range(fields):
         one[STATE + n] = lanes[(STATE + n) * width + i]
-    if not lose(one, loss, now, max(path.rtt, one[STATE] * path.service), wrong):
+    if not apply_loss(one, loss, now, max(path.rtt, one[STATE] * path.service), wrong):
         return False
     for n in range(fields):
         lanes[(STATE + n) * width + i] = one[STATE + n]

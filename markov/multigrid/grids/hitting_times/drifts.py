@@ -1,4 +1,4 @@
-"""Where hitting times on a grid fall short of Q h <= -c, and what mends them there.
+"""Where hitting times on a grid fall short of Q h <= -c, and how they are raised there.
 
 After a cycle of multigrid few states do, along the lines where aggregates meet. Any h that satisfies the
 inequality will do for a bound: there h is raised, one state after another, until it holds everywhere.
@@ -29,7 +29,7 @@ __all__ = ["SHARP", "Drift"]
 SHARP = 0.4  # of c: an h that proves more is not looked for
 LIMIT = -1.01 * SHARP  # of a drift: sums in another order are rounded in other ways
 AIM = 1.2 * SHARP  # times the costs of a state: what its h is raised to
-MOST = 0.25  # of the states: if more are to be looked at, cycles are left to go on
+MAX_VISITED_SHARE = 0.25  # of the states: if more are to be looked at, cycles are left to go on
 
 
 class Drift:
@@ -80,7 +80,7 @@ class Drift:
             return False
         queue = np.empty(2 * self._most + len(into.step), dtype=np.uint64)
         queue[:count] = self.failing()
-        most = max(MOST * level.grid.size, self._most)
+        most = max(MAX_VISITED_SHARE * level.grid.size, self._most)
         sizes = map(np.uint64, (count, len(queue), 2 * self._most, most))
         grids = level.cells, into, level.table.slots, level.equations
         rule, marked = Raising(LIMIT, AIM, QUEUED), Marked(RECURRENT, self._marks)

@@ -13,7 +13,7 @@ import scipy.sparse as sp
 from scipy.sparse.linalg import splu
 
 from markov.multigrid.grids.coarsening import Aggregation, coarsened, factors_along
-from markov.multigrid.grids.cycles import SMALL, cycle
+from markov.multigrid.grids.cycles import COARSEST_LEVEL_STATES, cycle
 from markov.multigrid.grids.hitting_times import coarse_kernels, finest_kernels
 from markov.multigrid.grids.hitting_times.coarse_kernels import Aggregates, Equations
 from markov.multigrid.grids.hitting_times.finest_kernels import Leaking
@@ -76,7 +76,7 @@ class HittingTimes:
         self.levels: list[Coarse] = []
         level: Finest | Coarse = self.finest
         leak = float(pi[self.reference]) * self.finest.leak
-        while level.grid.size > SMALL:
+        while level.grid.size > COARSEST_LEVEL_STATES:
             factors = factors_along(level.strong_axes(), wide=wide)
             coarse, aggregation = coarsened(level.grid, factors)
             level = Coarse(coarse, aggregation, level, leak)
@@ -158,7 +158,7 @@ class Finest(Level):
         return self.sum_rates(aggregation, coarse, *own)
 
     def entering(self, aggregation: Aggregation, coarse: Coarse) -> Callable[[], Any]:
-        """Return what sums what is left of the equations."""
+        """Return the call that restricts the residual."""
         target = coarse.aggregates(_under(aggregation, self.grid))
         run = (
             self.children(aggregation),
@@ -214,7 +214,7 @@ class Coarse(Level):
         return (np.zeros(self.grid.shape[-1] * self.grid.width),)
 
     def restrict(self) -> None:
-        """Sum what is left of the equations of the finer level, and begin with nothing to be added."""
+        """Restrict the residual of the finer level, and begin with nothing to be added."""
         self._enter()
         self.x[:] = 0.0
 
@@ -239,7 +239,7 @@ class Coarse(Level):
         return self.sum_flows(aggregation, coarse, values, parts, *own)
 
     def entering(self, aggregation: Aggregation, coarse: Coarse) -> Callable[[], Any]:
-        """Return what sums what is left of the equations."""
+        """Return the call that restricts the residual."""
         target = coarse.aggregates(_under(aggregation, self.grid))
         none = Frequent(np.zeros_like(self.frequent.special), self.frequent.alone)
         run = self.children(aggregation), self.cells, none, self.equations, target, self.x

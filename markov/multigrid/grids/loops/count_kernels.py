@@ -81,7 +81,7 @@ class CountTable(NamedTuple):
 
 
 def row_terms(table, counts, kind, row):
-    """Write what the numbers of a kind are in a row, but for what its cells add."""
+    """Write what the numbers of a kind are in a row, without what its cells add."""
     for i in range(table.varied_first[kind], table.varied_first[kind + ONE]):
         table.values[table.varied[i]] = table.constant[i]
     for axis in range(ZERO, ZERO + len(counts.strides)):
@@ -101,7 +101,7 @@ def cell_terms(table, curves, kind, coordinate):
 
 
 def at_row(counts, kind, row):
-    """Write the rates of a kind of cells in a row, but for what its cells add."""
+    """Write the rates of a kind of cells in a row, without what its cells add."""
     row_terms(counts.rates, counts, kind, row)
     row_terms(counts.exits, counts, kind, row)
 

@@ -31,7 +31,7 @@ def slots(span, grid, counts):
 
 
 def other_slots(span, grid, frequent, counts):
-    """Yield what `slots` does but for the cells of frequent kinds."""
+    """Yield what `slots` does, without the cells of frequent kinds."""
     for row in range(span[0], span[1]):
         kind = grid.row_kind[row]
         s = row * grid.cells * grid.width

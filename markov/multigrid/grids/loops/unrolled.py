@@ -77,7 +77,7 @@ def _outflows(pattern: Pattern) -> list[str]:
 
 
 def remainders(patterns: Sequence[Pattern]) -> str:
-    """Return the sums of what is left of the equations of hitting times, over a segment."""
+    """Return the statements that restrict the residual of hitting times, over a segment."""
 
     def written(pattern: Pattern) -> list[str]:
         slots = range(len(pattern.sums))

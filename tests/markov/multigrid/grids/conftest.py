@@ -143,7 +143,7 @@ def blocks(monkeypatch):
 def small(monkeypatch, plain):
     """Several levels on chains of a few hundred states."""
     for module in ("multigrid", "hitting_times.equations"):
-        monkeypatch.setattr(f"markov.multigrid.grids.{module}.SMALL", 20)
+        monkeypatch.setattr(f"markov.multigrid.grids.{module}.COARSEST_LEVEL_STATES", 20)
 
 
 @cache
