@@ -52,7 +52,7 @@ MADE_BY_THE_LIBRARY = {
     "Flows", "PacketLimit", "PacketTrace", "Spectrum", "StepCheck", "Trajectory", "Witness", "FrameScenario",
     "Deadlock", "Dependencies", "OverflowEstimate", "PoolRisk", "PoolWitness", "PoolWorstCase",
     "RecombinedEstimate", "BlockedTime", "StormSpread", "UpDown", "WatchdogAlarm", "WatchdogRisk", "WatchdogRun", "Catalogue", "Delivery",
-    "Elapsed", "Feedback", "HeadroomPool", "QueuedPacket", "ReceivedPacket", "Telemetry",
+    "Elapsed", "Feedback", "HeadroomPool", "QueuedPacket", "ReceivedPacket",
     "ExplicitModel", "FileModel", "Claim", "Finding",
     # errors, warnings, statuses
     "Interrupted", "NotSolvedError", "ConvergenceError", "UndecidedError", "NoDerivativeError", "TooLargeError", "FileError", "RuleError", "RuleWarning",
