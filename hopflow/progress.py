@@ -12,7 +12,7 @@ from typing import Any
 
 __all__ = ["alone", "in_notebook", "progress_bar", "shown"]
 
-PATIENCE = 1.0
+DELAY = 1.0
 """Time in s before a bar is shown."""
 _importing = threading.Lock()
 
@@ -30,7 +30,7 @@ def progress_bar(iterable: Any = None, **settings: Any) -> Any:
     >>> list(progress_bar(range(3), desc="runs"))
     [0, 1, 2]
     """
-    given = {"delay": PATIENCE, "leave": False, "disable": not shown(), **settings}
+    given = {"delay": DELAY, "leave": False, "disable": not shown(), **settings}
     return _tqdm()(iterable, **given)
 
 

@@ -29,7 +29,7 @@ __all__ = ["Store"]
 
 POINTS = 1024
 """Of a block, at most."""
-PATIENCE = 5.0
+SECONDS_BETWEEN_WRITES = 5.0
 """Seconds after which a block is written that is not complete."""
 LISTED = 8
 """Values of a parameter that are named in full where stores differ."""
@@ -153,7 +153,7 @@ class Store:
         block.put(place, row)
         if block.complete:
             self._write(self.open.pop(key))
-        if time.monotonic() - self.written > PATIENCE:
+        if time.monotonic() - self.written > SECONDS_BETWEEN_WRITES:
             self.flush()
 
     def _create(self, row: Row) -> None:

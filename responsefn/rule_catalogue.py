@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
+from importlib.metadata import entry_points
 from typing import TYPE_CHECKING
 
 from hopflow.checks import choice
@@ -49,7 +51,10 @@ from responsefn.rules.westwood import Westwood
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["Catalogue", "catalogue", "names", "rule_named"]
+__all__ = ["GROUP", "Catalogue", "catalogue", "names", "rule_named"]
+
+GROUP = "hopflow.rules"
+"""Entry points by which other distributions offer rules to the commands: ``[project.entry-points."hopflow.rules"]``."""
 
 ENTRIES: tuple[Response, ...] = (
     Tahoe(),
@@ -188,9 +193,37 @@ def kind_of_entry(entry: Response) -> str:
     return "rule" if isinstance(entry, WindowRule) else "law"
 
 
+def _classes() -> dict[str, type[Response]]:
+    """Return all rules and laws by the name on the command line, those of other distributions included."""
+    return {type(entry).__name__.lower(): type(entry) for entry in ENTRIES} | _installed()
+
+
+@cache
+def _installed() -> dict[str, type[Response]]:
+    """Return the rules that installed distributions name as entry points of the group `GROUP`.
+
+    Raises
+    ------
+    TypeError
+        Where an entry point is no rule or law.
+    """
+    found: dict[str, type[Response]] = {}
+    for point in entry_points(group=GROUP):
+        rule = point.load()
+        if not (isinstance(rule, type) and issubclass(rule, Response)):
+            raise TypeError(
+                f"entry point {point.name} = {point.value} of {GROUP}: must be a rule or a law, a class such as Reno"
+            )
+        found[point.name.lower()] = rule
+    return found
+
+
 def names() -> list[str]:
-    """Return the names of all rules and laws on the command line: those of their classes, in lower case."""
-    return sorted({type(entry).__name__.lower() for entry in ENTRIES})
+    """Return the names of all rules and laws on the command line, in lower case.
+
+    Those of responsefn have the names of their classes, those of other distributions the names of their entry points.
+    """
+    return sorted(_classes())
 
 
 def rule_named(parameter: str, name: str) -> Response:
@@ -199,5 +232,4 @@ def rule_named(parameter: str, name: str) -> Response:
     >>> rule_named("rule", "CUBIC")
     CUBIC()
     """
-    known = {type(entry).__name__.lower(): type(entry) for entry in ENTRIES}
-    return known[choice(parameter, name.lower(), names())]()
+    return _classes()[choice(parameter, name.lower(), names())]()

@@ -11,6 +11,8 @@ In a template
 
 - ``for target, rate in rules(s, q): body`` is replaced by the source of the generator ``rules``, with
   the body in place of each ``yield``;
+- ``for s, r in slots(grid): body``, with a generator of the template's module, is replaced in the same way: such a
+  traversal is a template too, and one serves several kernels;
 - statements such as ``pack(name)`` are replaced by statements that the caller generates as text
   (``snippets``), for example an if-chain over several rules.
 
@@ -23,16 +25,18 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypedDict, Unpack
 
 from hopflow.kernels.callbacks import build_callbacks
 from hopflow.kernels.loading import import_text, interpret, is_compiled, load
-from hopflow.kernels.module import KERNEL, TEMPLATE, Module, callback
+from hopflow.kernels.module import KERNEL, PLAIN_KERNEL, TEMPLATE, Module, callback
 from hopflow.kernels.package import compiled_package, is_compiled_package, loop_of
-from hopflow.kernels.source import KernelError, parse
+from hopflow.kernels.records import Layout, definitions, rebuild
+from hopflow.kernels.source import KernelError
 from hopflow.kernels.splice import Fields, Splice
 
 __all__ = [
+    "Insertions",
     "KernelError",
     "build",
     "build_callbacks",
@@ -49,26 +53,11 @@ _modules: dict[Any, Module] = {}
 _lock = threading.RLock()
 
 
-def build(
-    template: Callable[..., Any],
-    *,
-    rules: Mapping[str, Callable[..., Any]] | None = None,
-    snippets: Mapping[str, str] | None = None,
-    functions: Mapping[str, Callable[..., Any]] | None = None,
-    helpers: Sequence[Callable[..., Any]] = (),
-    tuples: Mapping[str, Sequence[str]] | None = None,
-    changes: Mapping[str, str] | None = None,
-    salt: str = "",
-    checked: bool = False,
-    signature: str = "",
-    compiled: bool = True,
-) -> Callable[..., Any]:
-    """Return ``template`` compiled, with rules inserted.
+class Insertions(TypedDict, total=False):
+    """What is inserted into a template, and how it runs: arguments of `build` and `is_built`, by name.
 
-    Parameters
+    Attributes
     ----------
-    template
-        The kernel function in plain Python; its globals may be ``math`` and the names below.
     rules
         Generators to inline, by the name under which the template iterates over them.
     snippets
@@ -76,7 +65,7 @@ def build(
     functions
         Plain functions of rules that the template or the snippets call, by the name used there. The
         states that they update with ``_replace`` have the NamedTuple type ``<prefix>State`` for a
-        function called ``<prefix>something``, or else ``State``.
+        function called ``<prefix>something``, otherwise ``State``.
     helpers
         Further templates that ``template`` calls, each after those that it calls; they must not
         allocate arrays.
@@ -85,8 +74,6 @@ def build(
     changes
         New names for the increments (`hopflow.changes`) of functions of rules: new name to the name
         of the function.
-    salt
-        Text that distinguishes argument types (see `shape_of`): one signature per module.
     checked
         Whether rules do as plain Python does or raise an exception (`hopflow.kernels.checking`), where
         a whole number, function or index of theirs may be none to a compiler; otherwise IEEE arithmetic and
@@ -94,8 +81,41 @@ def build(
     signature
         Numba's C signature of the template, to return a C callback: an object with ``address``, which
         compiled packages call (`hopflow.kernels.jit.call_on_array`), instead of a function.
+    records
+        The layouts of the template's arguments (`hopflow.kernels.records.layout_of`): those with records
+        are passed as plain tuples, and the template must not allocate arrays. Empty: all as they are.
+    """
+
+    rules: Mapping[str, Callable[..., Any]]
+    snippets: Mapping[str, str]
+    functions: Mapping[str, Callable[..., Any]]
+    helpers: Sequence[Callable[..., Any]]
+    tuples: Mapping[str, Sequence[str]]
+    changes: Mapping[str, str]
+    checked: bool
+    signature: str
+    records: Sequence[Layout | None]
+
+
+def build(
+    template: Callable[..., Any],
+    *,
+    salt: str = "",
+    compiled: bool = True,
+    **inserted: Unpack[Insertions],
+) -> Callable[..., Any]:
+    """Return ``template`` compiled, with rules inserted.
+
+    Parameters
+    ----------
+    template
+        The kernel function in plain Python; its globals may be ``math`` and the names below.
+    salt
+        Text that distinguishes argument types (see `shape_of`): one signature per module.
     compiled
         False returns the same source as plain Python: slow, for tests and debugging.
+    **inserted
+        See `Insertions`.
 
     Raises
     ------
@@ -112,17 +132,7 @@ def build(
     >>> build(total, compiled=False)(4)
     6.0
     """
-    parts = _Parts(
-        template,
-        dict(rules or {}),
-        dict(snippets or {}),
-        dict(functions or {}),
-        tuple(helpers),
-        {name: tuple(fields) for name, fields in (tuples or {}).items()},
-        dict(changes or {}),
-        checked,
-        signature,
-    )
+    parts = _parts(template, inserted)
     key = (*parts.key(), salt, compiled)
     with _lock:  # also because Python 3.11 does not parse in several threads at once
         if key in _built:
@@ -132,7 +142,7 @@ def build(
         module = _written(parts)
         if not compiled:
             kernel = interpret(module, template.__name__)
-        elif signature:
+        elif parts.signature:
             kernel = getattr(import_text(module), template.__name__)
         else:
             kernel = load(module, template.__name__, salt)
@@ -143,17 +153,7 @@ def build(
 
 
 def is_built(
-    template: Callable[..., Any],
-    *,
-    rules: Mapping[str, Callable[..., Any]] | None = None,
-    snippets: Mapping[str, str] | None = None,
-    functions: Mapping[str, Callable[..., Any]] | None = None,
-    helpers: Sequence[Callable[..., Any]] = (),
-    tuples: Mapping[str, Sequence[str]] | None = None,
-    changes: Mapping[str, str] | None = None,
-    salt: str = "",
-    checked: bool = False,
-    signature: str = "",
+    template: Callable[..., Any], *, salt: str = "", **inserted: Unpack[Insertions]
 ) -> bool:
     """Return whether the machine code that `build` needs for these arguments is in the cache folder.
 
@@ -162,17 +162,7 @@ def is_built(
     KernelError
         As `build`.
     """
-    parts = _Parts(
-        template,
-        dict(rules or {}),
-        dict(snippets or {}),
-        dict(functions or {}),
-        tuple(helpers),
-        {name: tuple(fields) for name, fields in (tuples or {}).items()},
-        dict(changes or {}),
-        checked,
-        signature,
-    )
+    parts = _parts(template, inserted)
     with _lock:
         return is_compiled(_written(parts), template.__name__, salt)
 
@@ -199,6 +189,7 @@ class _Parts(NamedTuple):
     changes: dict[str, str]
     checked: bool
     signature: str
+    records: tuple[Layout | None, ...]
 
     def key(self) -> tuple[Any, ...]:
         """Return a key that identifies these parts."""
@@ -207,20 +198,39 @@ class _Parts(NamedTuple):
     def module(self) -> Module:
         """Return the module to be compiled."""
         named = {self.template.__name__, *(helper.__name__ for helper in self.helpers)}
-        module = Module(self.tuples, named, checked=self.checked)
+        module = Module(self.tuples | definitions(self.records), named, checked=self.checked)
         for name, function in self.functions.items():
             module.add(name, function, _owner(name, self.tuples))
         for name, of in self.changes.items():
             module.add_change(name, of, self.functions[of], _owner(of, self.tuples))
         splice = Splice(module, self.rules, self.snippets)
         entry = callback(self.signature) if self.signature else KERNEL
+        entry = PLAIN_KERNEL if any(self.records) else entry
         for part in (*self.helpers, self.template):
             if part is not self.template:
                 module.called[part, ""] = part.__name__
-            tree = module.rewrite(splice.visit(parse(part)), part, None)
-            decorator = entry if part is self.template else TEMPLATE
-            module.add_tree(Fields.first(tree), decorator)
+            tree = module.rewrite(splice.spliced(part), part, None)
+            tree = Fields.first(tree)
+            if part is self.template and any(self.records):
+                tree = rebuild(tree, self.records)
+            module.add_tree(tree, entry if part is self.template else TEMPLATE)
         return module
+
+
+def _parts(template: Callable[..., Any], given: Insertions) -> _Parts:
+    """Return what a kernel is made of."""
+    return _Parts(
+        template,
+        dict(given.get("rules") or {}),
+        dict(given.get("snippets") or {}),
+        dict(given.get("functions") or {}),
+        tuple(given.get("helpers") or ()),
+        {name: tuple(fields) for name, fields in (given.get("tuples") or {}).items()},
+        dict(given.get("changes") or {}),
+        given.get("checked", False),
+        given.get("signature", ""),
+        tuple(given.get("records") or ()),
+    )
 
 
 def shape_of(value: object) -> str:

@@ -28,7 +28,7 @@ def build_callbacks(
     """Return callbacks that apply plain functions of a rule to an array of numbers.
 
     Like `build`, the module is named by the hash of the text of the functions, of all that they call
-    and of the constants that they name: an edited one is compiled anew, and never met stale.
+    and of the constants that they name: an edited one is compiled again, so that no outdated one is used.
 
     Parameters
     ----------

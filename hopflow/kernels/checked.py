@@ -1,7 +1,7 @@
 """Arithmetic of compiled rules that raises an exception wherever Python does, or might do otherwise.
 
 Compiled, whole numbers have 64 bits, ``log(0)`` is minus infinity, and an index is not compared with the length
-of an array. `hopflow.kernels.checking` puts these functions in the place of such operations. Compiled,
+of an array. `hopflow.kernels.checking` replaces such operations by these functions. Compiled,
 they return what Python returns, bit for bit, or raise an exception, and then plain Python is to say what the
 result is. Whole numbers stay below 2^53, so that each is a float without rounding. Called from Python the
 functions are Python's own operations.

@@ -129,7 +129,7 @@ class _Memory:
         return refresh
 
     def short_names(self, plain: Callable[..., str]) -> Callable[..., str]:
-        """Return ``plain``, the name of machine code, with a digest of its types in the place of their text.
+        """Return ``plain``, the name of machine code, with a digest of its types instead of their text.
 
         That of a record lists its fields, and a function of a few groups of arrays was called by 12,000
         letters at every place.

@@ -1,4 +1,4 @@
-"""How the functions of a compiled package run: put in the place of its own `jit` by `package`."""
+"""How the functions of a compiled package run: `package` replaces its own `jit` by this module."""
 
 from __future__ import annotations
 

@@ -68,7 +68,7 @@ def _interpreted(module: Module) -> types.SimpleNamespace:
 
 @loading()
 def import_text(module: Module, *, compiled: bool = True) -> Any:
-    """Return a module whose functions compile when it is imported, or else run as plain Python."""
+    """Return a module whose functions compile when it is imported, or run as plain Python."""
     if not compiled:
         return _interpreted(module)
     from numba.core.errors import NumbaError

@@ -14,12 +14,14 @@ from collections.abc import Set as AbstractSet
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from hopflow.changes import NoSumError, change_of
 from hopflow.functions import maximum, minimum, where
 from hopflow.kernels.checking import ARITHMETIC, Checking
 from hopflow.kernels.source import literal, locals_of, parse, refuse
 
-__all__ = ["KERNEL", "TEMPLATE", "Module", "callback"]
+__all__ = ["KERNEL", "PLAIN_KERNEL", "TEMPLATE", "Module", "callback"]
 
 _HELPER = "njit(error_model='numpy', no_cpython_wrapper=True, no_cfunc_wrapper=True)"
 TEMPLATE = f"{_HELPER[:-1]}, _nrt=False, forceinline=True)"
@@ -28,9 +30,13 @@ they are inlined; both together save a third of the time of some loops."""
 INLINED = f"{_HELPER[:-1]}, forceinline=True)"
 """Decorator of functions of states with many fields, which a call would copy."""
 KERNEL = "njit(cache=True, error_model='numpy', nogil=True, no_cfunc_wrapper=True)"
+PLAIN_KERNEL = f"{KERNEL[:-1]}, _nrt=False)"
+"""Decorator of kernels whose arguments are records: they allocate no arrays, and count no references to those they get."""
 _BUILTINS = {"abs", "bool", "divmod", "enumerate", "float", "int", "len", "max", "min", "pow"}
 _BUILTINS |= {"range", "round", "sum", "zip"}
-_RESERVED = {"cfunc", "math", "namedtuple", "njit", ARITHMETIC}
+_UNSIGNED = "uint64"
+"""NumPy's type, by which templates write whole numbers that have no sign."""
+_RESERVED = {"cfunc", "math", "namedtuple", "njit", ARITHMETIC, _UNSIGNED}
 
 
 def callback(signature: str) -> str:
@@ -188,6 +194,8 @@ class Module:
         for name, fields in self.tuples.items():
             head.append(f"{name} = namedtuple({name!r}, {list(fields)!r})")
         bodies = [ast.unparse(ast.fix_missing_locations(tree)) for tree in self.trees]
+        if any(f"{_UNSIGNED}(" in body for body in bodies):
+            head.append(f"from numpy import {_UNSIGNED}")
         text = "\n".join([*head, *bodies, ""])
         return text.replace("error_model='numpy'", "error_model='python'") if self.checked else text
 
@@ -281,6 +289,8 @@ class _Resolve(ast.NodeTransformer):
         if self._is_spliced(node.id):
             return node
         value = self.module.look_up(self.function, node.id)
+        if self.template and isinstance(value, np.uint64):  # a plain number would make sums signed
+            return ast.copy_location(ast.parse(f"{_UNSIGNED}({value})", mode="eval").body, node)
         if (constant := literal(value)) is not None:
             return ast.copy_location(constant, node)
         if value is math:
@@ -299,4 +309,6 @@ class _Resolve(ast.NodeTransformer):
 
     def _is_spliced(self, name: str) -> bool:
         """Whether a name of a template refers to something already in the module."""
-        return self.template and (name in {"math", ARITHMETIC} or self.module.knows(name))
+        return self.template and (
+            name in {"math", ARITHMETIC, _UNSIGNED} or self.module.knows(name)
+        )

@@ -1,7 +1,6 @@
 """A package of plain Python functions compiled as a whole, once per machine.
 
-Its files are copied into the cache folder under the hash of all of them, with `hopflow.kernels.jit` in
-the place of the package's own `jit`, and imported from there with Numba's cache beside them. What is
+Its files are copied into the cache folder under the hash of all of them, with `hopflow.kernels.jit` instead of the package's own `jit`, and imported from there with Numba's cache beside them. What is
 in such a folder never changes: an edited file, a constant or a helper in another one included, gives
 another folder, so that no process meets stale machine code, which Numba's own cache does when
 anything but the file of the entry is edited.

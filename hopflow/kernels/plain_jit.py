@@ -1,7 +1,7 @@
 """How the functions of a kernel package run as plain Python: what its `jit` names.
 
 `hopflow.kernels.package` copies the package into its cache folder, under the hash of all its
-sources, with `hopflow.kernels.jit` in the place of the package's `jit`: there the same names
+sources, with `hopflow.kernels.jit` instead of the package's `jit`: there the same names
 compile. As plain Python every function can be called, stepped through and tested alone; it is hundreds
 of times slower.
 """

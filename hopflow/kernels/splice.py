@@ -1,9 +1,10 @@
-"""Insertion of rules and snippets into the loops of a template."""
+"""Insertion of rules, snippets and traversals into the loops of a template."""
 
 from __future__ import annotations
 
 import ast
 import copy
+import inspect
 import textwrap
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -17,7 +18,11 @@ __all__ = ["Fields", "Splice"]
 
 
 class Splice(ast.NodeTransformer):
-    """Insert rules and snippets into a template."""
+    """Insert rules, snippets and traversals into a template.
+
+    A traversal is a generator of a template's globals over which it loops: a template itself, whose loops, snippets
+    and helpers become part of the loop.
+    """
 
     def __init__(
         self,
@@ -26,17 +31,51 @@ class Splice(ast.NodeTransformer):
         snippets: Mapping[str, str],
     ) -> None:
         self.module, self.rules, self.snippets = module, rules, snippets
+        self.parts: list[
+            Any
+        ] = []  # the template, and the traversal within it, that are being visited
+        self.known: set[str] = set()  # names of the templates around a traversal
+
+    def spliced(self, part: Callable[..., Any]) -> ast.FunctionDef:
+        """Return the tree of a template, with everything inserted."""
+        tree = parse(part)
+        self.parts.append(inspect.unwrap(part))
+        self.known, before = self.known | locals_of(tree), self.known
+        found: ast.FunctionDef = self.visit(tree)
+        self.known = before
+        self.parts.pop()
+        return found
 
     def visit_For(self, node: ast.For) -> Any:
-        """Replace a loop over a rule by the rule's source."""
+        """Replace a loop over a rule, or a traversal, by its source."""
         call = node.iter
-        if (
-            isinstance(call, ast.Call)
-            and isinstance(call.func, ast.Name)
-            and call.func.id in self.rules
-        ):
-            return self._inline(node, self.rules[call.func.id], call)
+        if isinstance(call, ast.Call) and isinstance(call.func, ast.Name):
+            name = call.func.id
+            if name in self.rules:
+                return self._inline(node, self.rules[name], call)
+            if inspect.isgeneratorfunction(self.parts[-1].__globals__.get(name)):
+                return self._traversed(node, call)
         return self.generic_visit(node)
+
+    def _traversed(self, loop: ast.For, call: ast.Call) -> list[ast.stmt]:
+        """Return the loops of a traversal around the body of a template's loop."""
+        traversal: Any = self.module.look_up(self.parts[-1], ast.unparse(call.func))
+        own = parse(traversal)
+        names = locals_of(own)
+        given = [argument.arg for argument in own.args.args]
+        if len(given) != len(call.args) or not all(isinstance(a, ast.Name) for a in call.args):
+            raise refuse(call, f"a traversal takes {len(given)} variables")
+        if any(map(_leaves, loop.body)):
+            raise refuse(loop, "the body of a traversal may not end it, or go on to the next turn")
+        tree = self.spliced(traversal)
+        spoken = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+        called = {node.id for node in ast.walk(own) if isinstance(node, ast.Name)}
+        tree = self.module.rewrite(tree, traversal, None, self.known | (spoken - called))
+        renamed = {name: f"{traversal.__name__}_{name}" for name in names}
+        renamed |= {p: ast.unparse(a) for p, a in zip(given, call.args, strict=True)}
+        body = [self.visit(statement) for statement in loop.body]
+        spliced = _Yield(loop.target, body, renamed)
+        return _flatten(spliced.visit(statement) for statement in tree.body)
 
     def visit_Expr(self, node: ast.Expr) -> Any:
         """Replace a call of a snippet's name by the snippet."""
@@ -152,6 +191,15 @@ class _Yield(ast.NodeTransformer):
 
     def visit_Yield(self, node: ast.Yield) -> ast.AST:
         raise refuse(node, "yield must stand alone: yield target, rate")
+
+
+def _leaves(node: ast.AST) -> bool:
+    """Return whether a statement goes on to the next turn of the loop around it, or ends that."""
+    if isinstance(node, ast.Break | ast.Continue):
+        return True
+    if isinstance(node, ast.For | ast.While):
+        return any(map(_leaves, node.orelse))
+    return any(map(_leaves, ast.iter_child_nodes(node)))
 
 
 def _flatten(items: Any) -> list[ast.stmt]:

@@ -6,13 +6,14 @@ import sys
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from hopflow.kernels import build
+from hopflow.kernels import build, shape_of
+from hopflow.kernels.records import layout_of, plain
 from markov.computing import costs
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-__all__ = ["compiled", "remembered", "without_numba"]
+__all__ = ["bound_kernel", "compiled", "remembered", "without_numba"]
 
 
 def compiled(
@@ -27,11 +28,30 @@ def compiled(
     """
     if not costs.has_numba():
         return (
-            build(template, helpers=helpers, snippets=snippets, compiled=False)
+            build(template, helpers=helpers, snippets=snippets or {}, compiled=False)
             if snippets or helpers
             else template
         )
-    return build(template, helpers=helpers, snippets=snippets, salt=types)
+    return build(template, helpers=helpers, snippets=snippets or {}, salt=types)
+
+
+def bound_kernel(
+    template: Callable[..., Any],
+    *arguments: Any,
+    helpers: Sequence[Callable[..., Any]] = (),
+    **snippets: str,
+) -> Callable[[], Any]:
+    """Return a call of a template, compiled, with these arguments, and some statements spliced in.
+
+    Records among the arguments become plain tuples, and records again inside.
+    """
+    if not costs.has_numba():
+        run = compiled(template, "", helpers, snippets)
+        return lambda: run(*arguments)
+    layouts, given = tuple(map(layout_of, arguments)), plain(arguments)
+    kinds = {"helpers": helpers, "snippets": snippets, "records": layouts}
+    kernel = build(template, salt=shape_of(given), **kinds)  # type: ignore[arg-type]
+    return lambda: kernel(*given)
 
 
 remembered = cache(compiled)

@@ -215,7 +215,7 @@ def mean(x: Vector, low: Vector, f: Vector, less: float = 0.0) -> tuple[float, f
         for place, unit in enumerate(units):
             high = (terms + unit) - unit
             terms = terms - high
-            sums[place] += float(high.sum())  # exact, but for ``less``
+            sums[place] += float(high.sum())  # exact, without ``less``
         rest += float((terms + (lost + more)).sum())
         sizes += float((np.abs(terms) + np.abs(lost) + np.abs(more)).sum())
     value = sums[0] + (sums[1] + rest)

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 __all__ = ["interruptible"]
 
 Value = TypeVar("Value")
-LONG = 0.2  # s: a call that is predicted to be shorter runs where it is
+MIN_SECONDS = 0.2  # s: a call that is predicted to be shorter runs where it is
 LOOK = 0.1  # s between two looks at the thread
 
 
@@ -30,7 +30,7 @@ def interruptible(call: Callable[[], Value], seconds: float) -> Value:
     seconds
         How long it is predicted to take.
     """
-    if seconds < LONG:
+    if seconds < MIN_SECONDS:
         return call()
     found: list[Value] = []
     failed: list[BaseException] = []

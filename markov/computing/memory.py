@@ -52,9 +52,9 @@ def available() -> float:
 
 def check_room(what: str, predicted: float) -> None:
     """Raise TooLargeError unless so many bytes are available."""
-    if predicted > SMALL and predicted > (free := available()):
+    if predicted > MIN_CHECKED_BYTES and predicted > (free := available()):
         raise TooLargeError(what, predicted, free)
 
 
-SMALL = 1e8
+MIN_CHECKED_BYTES = 1e8
 """Bytes that are not worth asking for."""

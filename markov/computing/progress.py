@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any, Self
 
-from hopflow.progress import PATIENCE, progress_bar
+from hopflow.progress import DELAY, progress_bar
 
 __all__ = ["Counter", "report", "watched"]
 
@@ -25,7 +25,7 @@ class Counter:
         self.name, self.total = name, total
         self.bar: Any = None
         self.begin = time.time()
-        self.next = time.perf_counter() + PATIENCE
+        self.next = time.perf_counter() + DELAY
 
     def show(self, count: int) -> None:
         """Show that so many have been found."""
@@ -54,7 +54,7 @@ class _Watch:
         self.tolerance = tolerance
         self.bar: Any = None
         self.begin = math.nan
-        self.next = time.perf_counter() + PATIENCE
+        self.next = time.perf_counter() + DELAY
 
     def look(self, iteration: int, residual: float) -> None:
         """Note a residual; now and then show how many of the digits asked for are there."""

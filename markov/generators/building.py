@@ -1,4 +1,4 @@
-"""The states of a model and the rates between them, in the way that is predicted to be the quickest.
+"""The states of a model and the rates between them, in the way that is predicted to be the fastest.
 
 Few states are left to plain Python; for many, the seconds that each of the ways of
 `markov.generators.ways` would take are predicted from samples, and compared with those of plain Python.
@@ -32,7 +32,7 @@ __all__ = ["build_chain", "build_chains"]
 MAX_STATES = 50_000_000  # states
 PYTHON_STATES = 2_000  # states that plain Python always does
 SET_SECONDS = 1e-6  # per state of the space, at least
-PATIENCE = 2.0  # times what plain Python has taken so far: what another way may take
+MAX_COST_RATIO = 2.0  # times what plain Python has taken so far: what another way may take
 AGAIN = 8.0  # times that: when a way that was stopped is given another try
 GAIN = 3.0  # by how much compiled rules are to be quicker, compilation included
 
@@ -58,7 +58,7 @@ def build_chain(
         Only the states that its start leads to, where it has one; False: the whole space.
     by
         ``"python"``, ``"regions"``, ``"sets"`` or ``"compiled"``: only this way; None: what is
-        predicted to be the quickest.
+        predicted to be the fastest.
     most
         Largest number of states; with more, TooLargeError.
 
@@ -133,9 +133,11 @@ def _from_start(ways: Ways) -> Built:
             counter.show(search.done)
             spent, count = time.perf_counter() - begin, search.done
             costs = costs or _costs(ways)
-            for way in [way for way, cost in costs.items() if cost(spent) <= PATIENCE * spent]:
+            for way in [
+                way for way, cost in costs.items() if cost(spent) <= MAX_COST_RATIO * spent
+            ]:
                 try:
-                    if (found := way(PATIENCE * spent)) is not None:
+                    if (found := way(MAX_COST_RATIO * spent)) is not None:
                         return found
                     del costs[way]
                 except TimeoutError:
@@ -149,7 +151,7 @@ def _costs(ways: Ways) -> dict[_Way, Callable[[float], float]]:
         ways.by_regions: _constant(seconds_by_regions(ways.calls, ways.space)),
         ways.by_sets: _constant(SET_SECONDS * ways.space.size),
         # of which nobody knows how long they last: compiled when that takes as long as they have so far
-        ways.by_compiler: lambda spent: PATIENCE * _compiling(ways, spent),
+        ways.by_compiler: lambda spent: MAX_COST_RATIO * _compiling(ways, spent),
     }
 
 

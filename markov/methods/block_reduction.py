@@ -133,7 +133,7 @@ class Reduction:
         return both[: len(both) // 2], both[len(both) // 2 :]
 
     def rate_matrix(self) -> NDArray[np.float64]:
-        """Return R of a highest segment without end, shape (m, m): pi(k + 1) = pi(k) R."""
+        """Return R of an infinite highest segment, shape (m, m): pi(k + 1) = pi(k) R."""
         (down, local, up), censored = (rows() for rows in self._highest)
         m = len(local)
         window = np.block([[np.zeros((m, m)), up], [down, censored.local]])
@@ -177,7 +177,7 @@ def _reduced(
     """Return the levels of a segment that are left by cyclic reduction, and its steps.
 
     Step s, shape (2 m, m), gives pi of the levels that went in stage s from pi of the levels 2^s
-    below and above them. Without end the reduction stops when nothing leads up any more.
+    below and above them. In an infinite segment the reduction stops when nothing leads up any more.
     """
     count = segment.length
     if count is not None and count <= WORTH_IT:

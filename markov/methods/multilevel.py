@@ -114,8 +114,9 @@ class Multilevel(Iteration):
         history = _History(inflow)
         size = best = np.inf
         sweeps, slow, done, since = 1, 0, 0, 0
+        cycle = hierarchy.cycle(sweeps)
         while done < self.max_iterations and since <= MAX_STAGNANT_CYCLES:
-            flow = hierarchy.improved(flow, sweeps)
+            flow = hierarchy.improved(flow, cycle)
             residual = history.residual(flow)
             done += 1
             before, size = size, 0.5 * float(np.abs(residual).sum())
@@ -126,6 +127,7 @@ class Multilevel(Iteration):
             slow = slow + 1 if size > SLOW_FACTOR * before else 0
             if slow == SLOW_CYCLES_IN_A_ROW:
                 sweeps, slow = min(2 * sweeps, MAX_SWEEPS), 0
+                cycle = hierarchy.cycle(sweeps)
             if size > COMBINE_FACTOR * before and done < self.max_iterations:
                 flow = history.combined(flow, residual)
         return flow, done

@@ -12,12 +12,13 @@ import numpy as np
 import scipy.sparse as sp
 
 from hopflow.kernels import shape_of
-from markov.computing.compilation import compiled
+from markov.computing.compilation import bound_kernel, compiled
 from markov.multigrid import coarsening_kernels
 from markov.multigrid import multilevel_kernels as kernels
+from markov.multigrid.cycle_kernels import Schedule, cycle
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from numpy.typing import NDArray
 
@@ -58,27 +59,31 @@ class Hierarchy(NamedTuple):
         transitions = np.diff(self.indptr[self.first])
         return tuple(zip(np.diff(self.first).tolist(), transitions.tolist(), strict=True))
 
-    def improved(self, flow: NDArray[np.float64], sweeps: int) -> NDArray[np.float64]:
-        """Return the flow after one cycle, its sum one."""
-        n, m = self.first[1], self.first[-1] - self.first[-2]
+    def improved(self, flow: NDArray[np.float64], cycle: Callable[[], None]) -> NDArray[np.float64]:
+        """Return the flow after a call of `cycle`, its sum one."""
+        n = self.first[1]
         self.x[:n] = flow
-        dense, left = np.empty((m, m)), np.empty_like(self.first)
-        helpers = kernels.sweep, kernels.restrict, kernels.eliminate
-        rest = self.first, left, self.repeats, sweeps, *self[2:], dense
-        compiled(kernels.cycle, shape_of(rest), helpers=helpers)(*rest)
+        cycle()
         better = self.x[:n].copy()
         better /= better.sum()
         return better
 
+    def cycle(self, sweeps: int) -> Callable[[], None]:
+        """Return a call of one cycle, from x, with so many sweeps on each level before a correction and after it."""
+        schedule = Schedule(self.first, np.empty_like(self.first), self.repeats, sweeps)
+        return bound_kernel(cycle, schedule, self.flows, helpers=kernels.HELPERS)
+
+    @property
+    def flows(self) -> kernels.Flows:
+        """The flows as the kernels take them, with room for the last level."""
+        m = self.first[-1] - self.first[-2]
+        return kernels.Flows(*self[2:], np.empty((m, m)))
+
     def freeze(self, flow: NDArray[np.float64]) -> None:
         """Sum the flows between the aggregates of all levels, for a flow out of the states."""
         self.x[: self.first[1]] = flow
-        for low, high, end in zip(self.first, self.first[1:], self.first[2:], strict=False):
-            if low > 0:
-                self.x[low:high] = 1.0
-            index = low, high, end, self.indptr, self.indices
-            arguments = *index, self.values, self.target, self.scale, self.x
-            compiled(kernels.restrict, shape_of(arguments))(*arguments)
+        helpers = (kernels.restrict,)
+        bound_kernel(kernels.freeze, self.first, self.flows, helpers=helpers)()
 
 
 def build_hierarchy(

@@ -7,16 +7,18 @@ those of `markov.multigrid.hierarchy`, at a distribution that is no longer chang
 
 from __future__ import annotations
 
+from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from hopflow.kernels import shape_of
-from markov.computing.compilation import compiled
+from markov.computing.compilation import bound_kernel, compiled
 from markov.computing.progress import Counter
 from markov.methods import gth_numpy as dense
 from markov.multigrid import linear_multigrid_kernels as kernels
+from markov.multigrid.cycle_kernels import Schedule, cycle
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -36,9 +38,6 @@ MAX_SWEEPS = 16  # per level and cycle
 GOOD_FACTOR = 0.5  # of what is left, per cycle: a step that gains so much is not changed
 N_FORMER_STEPS = 2  # steps to combine with
 MIN_LENGTH, MAX_LENGTH = 0.5, 5.0  # times a cycle's step: what is farther off is for the norm alone
-HELPERS = tuple(
-    f"{name}{level}" for name in ("begin", "pass_on", "relax", "leave") for level in ("", "_first")
-)
 
 
 class CoarseLevels(NamedTuple):
@@ -91,8 +90,8 @@ class CoarseLevels(NamedTuple):
         columns = np.empty(end - begin, dtype=np.uint32)
         entries = np.empty(end - begin)
         for low, high in pairwise(first[1:].tolist()):
-            arguments = low, high, self.indptr, self.indices, self.values, rows, columns, entries
-            compiled(kernels.transpose, shape_of(arguments))(*arguments)
+            given = self.indptr, self.indices, self.values
+            bound_kernel(kernels.transpose, low, high, given, (rows, columns, entries))()
         scale, place = self.scale.copy(), reference
         for _ in first[1:-1]:
             place = int(self.parent[place])
@@ -171,21 +170,25 @@ class LinearMultigrid:
     ) -> None:
         self.levels, self.n = levels, len(into)
         rows = _unsigned(rows[0]), _unsigned(rows[1]), rows[2]
-        self._matrix = *rows, own
-        self._first = own, np.full(self.n, -1.0 / diagonal), into, out
-        self._middle, ordered = _middles(0, self.n, *rows[:2])
+        middle, ordered = _middles(0, self.n, *rows[:2])
         bounds = _unsigned(levels.indptr)
-        self._middles, also = _middles(self.n, levels.first[-1], bounds, levels.indices)
-        self._ordered = ordered and also
+        middles, also = _middles(self.n, levels.first[-1], bounds, levels.indices)
+        weights = np.full(self.n, -1.0 / diagonal), into, out
+        self._finest = kernels.Finest(*rows, own, middle, *weights)
         self._x, self._right = np.zeros(levels.first[-1]), np.zeros(levels.first[-1])
-        self._left, self._sweeps = np.empty_like(levels.first), 1
-        helpers = [getattr(kernels, name) for name in HELPERS]
-        self._run = compiled(kernels.correct, shape_of(self._arguments()), helpers=helpers)
+        entries = bounds, middles, levels.indices, levels.values
+        rest = levels.parent, levels.scale, levels.inverse, ordered and also
+        self._coarser = kernels.Coarser(*entries, *rest, self._x, self._right)
+        self._left = np.empty_like(levels.first)
+        matrix = *rows, own
+        shapes = shape_of((*matrix, self._x, self._x))
+        self._multiply = partial(compiled(kernels.multiply, shapes), *matrix)
+        self._sweep(1)
 
     @property
     def nbytes(self) -> int:
         """Bytes of all arrays but the matrix."""
-        vectors = *self._first[1:], self._x, self._right, self._middle, self._middles
+        vectors = *self._finest[4:], self._x, self._right, self._coarser.middles
         return self.levels.nbytes + sum(vector.nbytes for vector in vectors)
 
     def start(self, right: Vector) -> None:
@@ -196,23 +199,21 @@ class LinearMultigrid:
 
     def cycle(self) -> Vector:
         """Return x after one more cycle, shape (n,), not a copy."""
-        self._run(*self._arguments())
+        self._run()
         return self._x[: self.n]
 
     def product(self, x: Vector) -> Vector:
         """Return A x, shape (n,)."""
         found = np.empty(self.n)
-        arguments = *self._matrix, x, found
-        compiled(kernels.multiply, shape_of(arguments))(*arguments)
+        self._multiply(x, found)
         return found
 
-    def _arguments(self) -> tuple[object, ...]:
-        first, repeats, indptr, *rest, inverse = self.levels
-        rows, columns, entries, _ = self._matrix
-        how = first, self._left, repeats, self._sweeps, self._ordered
-        finest = rows, self._middle, columns, entries, *self._first
-        coarser = _unsigned(indptr), self._middles, *rest
-        return *how, *finest, *coarser, self._x, self._right, inverse
+    def _sweep(self, sweeps: int) -> None:
+        """Sweep so many times on each level, before a correction and after it."""
+        self._sweeps = sweeps
+        schedule = Schedule(self.levels.first, self._left, self.levels.repeats, sweeps)
+        levels = self._finest, self._coarser
+        self._run = bound_kernel(cycle, schedule, levels, helpers=kernels.HELPERS)
 
     def solve(
         self, right: Vector, enough: Callable[[Vector], bool], weights: Vector, plain: int = 0
@@ -233,7 +234,7 @@ class LinearMultigrid:
             before, size = size, float(np.abs(rest / weights).max())
             count += 1
             if not size < before and self._sweeps < MAX_SWEEPS:
-                self._sweeps *= 2
+                self._sweep(2 * self._sweeps)
                 self.start(right)
                 count, size = 0, np.inf
             elif not np.isfinite(size):
@@ -265,8 +266,8 @@ def _middles(
 ) -> tuple[NDArray[Any], bool]:
     """Return where entries behind the diagonal begin in rows low .. high - 1, and whether rows ascend."""
     found = np.empty(high, dtype=indptr.dtype)
-    arguments = int(low), int(high), indptr, indices, found
-    return found, bool(compiled(kernels.middles_of, shape_of(arguments))(*arguments))
+    ordered = bound_kernel(kernels.middles_of, int(low), int(high), indptr, indices, found)()
+    return found, bool(ordered)
 
 
 class _Steps:
@@ -285,7 +286,7 @@ class _Steps:
         """
         products = np.empty(3 + N_FORMER_STEPS)
         pairs = self.rest, change, self._changes, self.weights, products
-        compiled(kernels.gain, shape_of(pairs))(*pairs)
+        bound_kernel(kernels.gain, *pairs)()
         size, along, length, *shares = products
         left = size + 2.0 * along + length
         parts = np.array(shares) / self._sizes
@@ -297,8 +298,9 @@ class _Steps:
             self._sizes[:] = np.inf
         else:
             left, length = size - along**2 / shorter, shorter
-        arguments = self.x, self.rest, step, change, self._steps, self._changes, parts, float(far)
-        compiled(kernels.advance, shape_of(arguments))(*arguments)
+        former = self._steps, self._changes
+        solution, moved = (self.x, self.rest), (step, change)
+        bound_kernel(kernels.advance, solution, moved, former, parts, float(far))()
         if far != 1.0:
             place = self.count % N_FORMER_STEPS
             self._steps[place], self._changes[place], self._sizes[place] = step, change, length

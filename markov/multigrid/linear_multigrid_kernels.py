@@ -1,18 +1,35 @@
-"""The loops of multigrid for linear equations of a chain, as templates of kernels.
+"""The loops of multigrid for linear equations of a chain, as templates; `markov.multigrid.cycle_kernels` is their cycle.
 
-The levels lie one behind the other in arrays, as in `markov.multigrid.multilevel_kernels`; those of the
-first one have rows of their own.
+How a cycle differs from the textbook's:
+
+1. The first level has rows of its own, and one number on the diagonal besides them.
+2. Where x is zero, a first sweep, in turn, reads states before each one alone, and leaves a residual of those behind it:
+   if rows are ordered, half of the entries each.
+3. On the other levels the unknown is what is to be added to each aggregate, divided by the flow out of it.
 """
 
 # mypy: disable-error-code="no-untyped-def, no-untyped-call"
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Vector = NDArray[np.float64]
+    Index = NDArray[Any]
+
 __all__ = [
+    "HELPERS",
+    "Coarser",
+    "Finest",
     "advance",
+    "ascend",
     "begin",
     "begin_first",
-    "correct",
+    "descend",
     "gain",
     "leave",
     "leave_first",
@@ -22,158 +39,209 @@ __all__ = [
     "pass_on_first",
     "relax",
     "relax_first",
+    "solve_coarsest",
     "transpose",
 ]
 
 
-def correct(
-    first,
-    left,
-    repeats,
-    sweeps,
-    ordered,
-    rows,
-    middle,
-    columns,
-    entries,
-    own,
-    damping,
-    into,
-    out,
-    indptr,
-    middles,
-    indices,
-    values,
-    parent,
-    scale,
-    x,
-    right,
-    inverse,
-):
-    """Run one cycle for ``A x = -right`` on the first level, and for its residual on the others.
+class Finest(NamedTuple):
+    """The first level, ``A x = -right``.
 
-    A has the ``entries`` in the ``columns`` from ``rows[s]`` on, and ``own`` on the diagonal besides, which
-    is negative; its inverse is ``-damping``. On the other levels x / scale = right + values x, as for `cycle`; what a
-    state leaves goes, times ``into``, to its aggregate, by whose x its own changes, times ``out``. Every
-    level but the last sweeps so many times before, and after, the levels behind it have corrected it.
-
-    Where x is zero, ``left`` is as ``repeats``. A first sweep, in turn, then reads states before each one
-    alone, and leaves a residual of those behind it: if rows are ``ordered``, half of the entries each.
+    Attributes
+    ----------
+    rows, columns, entries
+        Of A as in CSR.
+    own
+        What A has on the diagonal besides.
+    middle
+        The first entry behind the diagonal of each row.
+    damping
+        Less one over the diagonal of A, which is negative.
+    into, out
+        What a state leaves goes, times ``into``, to its aggregate, by whose x its own changes, times ``out``.
     """
-    last = len(first) - 2
-    level = 0
-    while True:
-        while level < last:
-            low, high, end = first[level], first[level + 1], first[level + 2]
-            for s in range(high, end):
-                x[s] = 0.0
-                right[s] = 0.0
-            halves = ordered and sweeps == 1 and left[level] == repeats[level]
-            if level == 0 and halves:
-                begin_first(high, rows, middle, columns, entries, damping, x, right)
-                pass_on_first(high, rows, middle, columns, entries, into, parent, x, right)
-            elif level == 0:
-                for _ in range(sweeps):
-                    relax_first(high, False, rows, columns, entries, own, damping, x, right)
-                leave_first(high, rows, columns, entries, own, into, parent, x, right)
-            elif halves:
-                begin(low, high, indptr, middles, indices, values, scale, x, right)
-                pass_on(low, high, indptr, middles, indices, values, parent, x, right)
-            else:
-                for _ in range(sweeps):
-                    relax(low, high, False, indptr, indices, values, scale, x, right)
-                leave(low, high, indptr, indices, values, scale, parent, x, right)
-            level += 1
-            left[level] = repeats[level]
-        low, high = first[last], first[last + 1]
-        for i in range(high - low):
-            total = 0.0
-            for j in range(high - low):
-                total += inverse[i, j] * right[low + j]
-            x[low + i] = total
-        while level > 0:
-            left[level] -= 1
-            if left[level] > 0 and level < last:
-                break
-            level -= 1
-            low, high = first[level], first[level + 1]
-            if level == 0:
-                for s in range(high):
-                    x[s] += out[s] * x[parent[s]]
-                for _ in range(sweeps):
-                    relax_first(high, True, rows, columns, entries, own, damping, x, right)
-            else:
-                for s in range(low, high):
-                    x[s] += x[parent[s]]
-                for _ in range(sweeps):
-                    relax(low, high, True, indptr, indices, values, scale, x, right)
-        if level == 0:
-            left[0] = 0
-            return
+
+    rows: Index
+    columns: Index
+    entries: Vector
+    own: float
+    middle: Index
+    damping: Vector
+    into: Vector
+    out: Vector
 
 
-def relax_first(n, backward, rows, columns, entries, own, damping, x, right):
+class Coarser(NamedTuple):
+    """The other levels, x / scale = right + values x, and the vectors of all levels.
+
+    Attributes
+    ----------
+    indptr, indices, values
+        As in CSR.
+    middles
+        The first entry behind the diagonal of each row.
+    parent
+        Aggregate of each state, of the first level too.
+    scale
+        One over the flow out of each state.
+    inverse
+        Of the equations of the last level.
+    ordered
+        Whether the entries of all rows ascend.
+    x, right
+        Of all levels.
+    """
+
+    indptr: Index
+    middles: Index
+    indices: Index
+    values: Vector
+    parent: Index
+    scale: Vector
+    inverse: Vector
+    ordered: bool
+    x: Vector
+    right: Vector
+
+
+def descend(level, schedule, levels):
+    """Sweep a level, from x = 0 on all but the first, and restrict its residual to the next one."""
+    finest, coarse = levels
+    low, high, end = schedule.first[level], schedule.first[level + 1], schedule.first[level + 2]
+    for s in range(high, end):
+        coarse.x[s] = 0.0
+        coarse.right[s] = 0.0
+    fresh = schedule.left[level] == schedule.repeats[level]
+    halves = coarse.ordered and schedule.sweeps == 1 and fresh
+    if level == 0 and halves:
+        begin_first(high, finest, coarse)
+        pass_on_first(high, finest, coarse)
+    elif level == 0:
+        for _ in range(schedule.sweeps):
+            relax_first(high, False, finest, coarse)
+        leave_first(high, finest, coarse)
+    elif halves:
+        begin(low, high, coarse)
+        pass_on(low, high, coarse)
+    else:
+        for _ in range(schedule.sweeps):
+            relax(low, high, False, coarse)
+        leave(low, high, coarse)
+
+
+def solve_coarsest(schedule, levels):
+    """Solve the last level."""
+    _, coarse = levels
+    last = len(schedule.first) - 2
+    low, high = schedule.first[last], schedule.first[last + 1]
+    for i in range(high - low):
+        total = 0.0
+        for j in range(high - low):
+            total += coarse.inverse[i, j] * coarse.right[low + j]
+        coarse.x[low + i] = total
+
+
+def ascend(level, schedule, levels):
+    """Correct a level by what is added to its aggregates, and sweep it backward."""
+    finest, coarse = levels
+    low, high = schedule.first[level], schedule.first[level + 1]
+    if level == 0:
+        for s in range(high):
+            coarse.x[s] += finest.out[s] * coarse.x[coarse.parent[s]]
+        for _ in range(schedule.sweeps):
+            relax_first(high, True, finest, coarse)
+    else:
+        for s in range(low, high):
+            coarse.x[s] += coarse.x[coarse.parent[s]]
+        for _ in range(schedule.sweeps):
+            relax(low, high, True, coarse)
+
+
+def relax_first(n, backward, finest, coarse):
     """Solve the equations of the first level in turn."""
+    x = coarse.x
     for position in range(n):
         s = n - 1 - position if backward else position
-        total = right[s] + own * x[s]
-        for k in range(rows[s], rows[s + 1]):
-            total += entries[k] * x[columns[k]]
-        x[s] += total * damping[s]
+        total = coarse.right[s] + finest.own * x[s]
+        for k in range(finest.rows[s], finest.rows[s + 1]):
+            total += finest.entries[k] * x[finest.columns[k]]
+        x[s] += total * finest.damping[s]
 
 
-def leave_first(high, rows, columns, entries, own, into, parent, x, right):
+def leave_first(high, finest, coarse):
     """Add the residuals of the first level to the equations of their aggregates."""
+    x, right = coarse.x, coarse.right
     for s in range(high):
-        rest = right[s] + own * x[s]
-        for k in range(rows[s], rows[s + 1]):
-            rest += entries[k] * x[columns[k]]
-        right[parent[s]] += rest * into[s]
+        rest = right[s] + finest.own * x[s]
+        for k in range(finest.rows[s], finest.rows[s + 1]):
+            rest += finest.entries[k] * x[finest.columns[k]]
+        right[coarse.parent[s]] += rest * finest.into[s]
 
 
-def leave(low, high, indptr, indices, values, scale, parent, x, right):
+def relax(low, high, backward, coarse):
+    """Solve the equations of the states low .. high - 1 in turn."""
+    x = coarse.x
+    for n in range(high - low):
+        s = high - 1 - n if backward else low + n
+        total = coarse.right[s]
+        for k in range(coarse.indptr[s], coarse.indptr[s + 1]):
+            total += x[coarse.indices[k]] * coarse.values[k]
+        x[s] = total * coarse.scale[s]
+
+
+def leave(low, high, coarse):
     """Add the residuals of the states low .. high - 1 to the equations of their aggregates."""
+    x, right = coarse.x, coarse.right
     for s in range(low, high):
-        rest = right[s] - x[s] / scale[s]
-        for k in range(indptr[s], indptr[s + 1]):
-            rest += x[indices[k]] * values[k]
-        right[parent[s]] += rest
+        rest = right[s] - x[s] / coarse.scale[s]
+        for k in range(coarse.indptr[s], coarse.indptr[s + 1]):
+            rest += x[coarse.indices[k]] * coarse.values[k]
+        right[coarse.parent[s]] += rest
 
 
-def begin_first(n, rows, middle, columns, entries, damping, x, right):
+def begin_first(n, finest, coarse):
     """Solve the equations of the first level in turn, where x is zero."""
+    x = coarse.x
     for s in range(n):
-        total = right[s]
-        for k in range(rows[s], middle[s]):
-            total += entries[k] * x[columns[k]]
-        x[s] = total * damping[s]
+        total = coarse.right[s]
+        for k in range(finest.rows[s], finest.middle[s]):
+            total += finest.entries[k] * x[finest.columns[k]]
+        x[s] = total * finest.damping[s]
 
 
-def pass_on_first(n, rows, middle, columns, entries, into, parent, x, right):
+def pass_on_first(n, finest, coarse):
     """Add the residuals that `begin_first` leaves to the equations of their aggregates."""
     for s in range(n):
         rest = 0.0
-        for k in range(middle[s], rows[s + 1]):
-            rest += entries[k] * x[columns[k]]
-        right[parent[s]] += rest * into[s]
+        for k in range(finest.middle[s], finest.rows[s + 1]):
+            rest += finest.entries[k] * coarse.x[finest.columns[k]]
+        coarse.right[coarse.parent[s]] += rest * finest.into[s]
 
 
-def begin(low, high, indptr, middles, indices, values, scale, x, right):
+def begin(low, high, coarse):
     """Solve the equations of the states low .. high - 1 in turn, where x is zero."""
+    x = coarse.x
     for s in range(low, high):
-        total = right[s]
-        for k in range(indptr[s], middles[s]):
-            total += x[indices[k]] * values[k]
-        x[s] = total * scale[s]
+        total = coarse.right[s]
+        for k in range(coarse.indptr[s], coarse.middles[s]):
+            total += x[coarse.indices[k]] * coarse.values[k]
+        x[s] = total * coarse.scale[s]
 
 
-def pass_on(low, high, indptr, middles, indices, values, parent, x, right):
+def pass_on(low, high, coarse):
     """Add the residuals that `begin` leaves to the equations of their aggregates."""
     for s in range(low, high):
         rest = 0.0
-        for k in range(middles[s], indptr[s + 1]):
-            rest += x[indices[k]] * values[k]
-        right[parent[s]] += rest
+        for k in range(coarse.middles[s], coarse.indptr[s + 1]):
+            rest += coarse.x[coarse.indices[k]] * coarse.values[k]
+        coarse.right[coarse.parent[s]] += rest
+
+
+HELPERS = (
+    begin, begin_first, pass_on, pass_on_first, relax, relax_first, leave, leave_first, descend,
+    solve_coarsest, ascend,
+)  # fmt: skip
+"""What `markov.multigrid.cycle_kernels.cycle` calls, each after what it calls."""
 
 
 def middles_of(low, high, indptr, indices, middles):
@@ -193,7 +261,7 @@ def middles_of(low, high, indptr, indices, middles):
 
 
 def multiply(rows, columns, entries, own, x, product):
-    """Write A x, A as for `correct`."""
+    """Write A x, for A with a number of its own on the diagonal."""
     for s in range(len(x)):
         total = own * x[s]
         for k in range(rows[s], rows[s + 1]):
@@ -201,21 +269,13 @@ def multiply(rows, columns, entries, own, x, product):
         product[s] = total
 
 
-def relax(low, high, backward, indptr, indices, values, scale, x, right):
-    """Solve the equations of the states low .. high - 1 in turn."""
-    for n in range(high - low):
-        s = high - 1 - n if backward else low + n
-        total = right[s]
-        for k in range(indptr[s], indptr[s + 1]):
-            total += x[indices[k]] * values[k]
-        x[s] = total * scale[s]
-
-
-def transpose(low, high, indptr, indices, values, rows, columns, entries):
+def transpose(low, high, given, found):
     """Write the transposed entries of the states low .. high - 1, in rows from ``rows[low]`` on.
 
-    ``rows`` is zero behind its entry ``low``.
+    ``given`` and ``found`` are rows, columns and entries; the rows found are zero behind the entry ``low``.
     """
+    indptr, indices, values = given
+    rows, columns, entries = found
     begin = rows[low]
     for k in range(indptr[low], indptr[high]):
         rows[indices[k] + 1] += 1
@@ -251,8 +311,14 @@ def gain(rest, change, former, weights, products):
         products[3 + i] = share
 
 
-def advance(x, rest, step, change, steps, changes, shares, length):
-    """Take from a step its shares of the former ones, and go along it."""
+def advance(solution, step_and_change, former, shares, length):
+    """Take from a step its shares of the former ones, and go along it.
+
+    The solution is x and its residual; ``former`` are steps and what they change of the residual.
+    """
+    x, rest = solution
+    step, change = step_and_change
+    steps, changes = former
     for i in range(len(steps)):
         share, former, moved = shares[i], steps[i], changes[i]
         if share != 0.0:

@@ -1,55 +1,87 @@
-"""The loops of aggregation multigrid, as templates of kernels.
-
-All levels of a hierarchy lie one behind the other in the same arrays; states and entries are numbered
-through. Level l has the states ``first[l] .. first[l + 1] - 1``; state s has the entries ``indptr[s]
-.. indptr[s + 1] - 1``, which say what it takes from the state ``indices[k]`` per unit of that one's
-``x``. Its aggregate, a state of the next level, is ``parent[s]``; entry k is part of the entry
-``target[k]``, or, within an aggregate, of one of several dummy entries at the end.
-"""
+"""The loops of aggregation multigrid, as templates of kernels; `markov.multigrid.cycle_kernels` is their cycle."""
 
 # mypy: disable-error-code="no-untyped-def, no-untyped-call"
 
 from __future__ import annotations
 
-__all__ = ["blend", "compare", "cycle", "eliminate", "restrict", "sweep"]
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+__all__ = [
+    "HELPERS",
+    "Flows",
+    "ascend",
+    "blend",
+    "compare",
+    "descend",
+    "eliminate",
+    "freeze",
+    "restrict",
+    "solve_coarsest",
+    "sweep",
+]
 
 FLOOR = 1e-280
 TINY = 1e-300
 HUGE = 1e100
 
 
-def cycle(first, left, repeats, sweeps, indptr, indices, values, target, parent, scale, x, dense):
-    """Run one cycle from the first level, which goes to level l ``repeats[l]`` times in a row.
+class Flows(NamedTuple):
+    """The flows between the states of all levels.
 
-    Every level but the last sweeps forward before, and backward after, the levels behind it have
-    corrected it. ``left`` is room for as many numbers as there are levels.
+    Attributes
+    ----------
+    indptr, indices, values
+        State s has the entries ``indptr[s] .. indptr[s + 1] - 1``, which say what it takes from the state
+        ``indices[k]`` per unit of that one's ``x``.
+    target
+        The entry of the next level that each entry is part of, or, within an aggregate, one of several dummy
+        entries at the end.
+    parent
+        Aggregate of each state: a state of the next level.
+    scale, x
+        One over the flow out of each state, and its factor.
+    dense
+        Room for the last level as a matrix.
     """
-    last = len(first) - 2
-    level = 0
-    while True:
-        while level < last:  # down
-            low, high, end = first[level], first[level + 1], first[level + 2]
-            for _ in range(sweeps):
-                sweep(low, high, False, indptr, indices, values, scale, x)
-            restrict(low, high, end, indptr, indices, values, target, scale, x)
-            level += 1
-            left[level] = repeats[level]
-        eliminate(first[last], first[last + 1], indptr, indices, values, scale, x, dense)
-        while level > 0:  # up, to a level that is to correct once more
-            left[level] -= 1
-            if left[level] > 0 and level < last:
-                break
-            level -= 1
-            low, high = first[level], first[level + 1]
-            for s in range(low, high):
-                x[s] *= x[parent[s]]
-            for _ in range(sweeps):
-                sweep(low, high, True, indptr, indices, values, scale, x)
-        if level == 0:
-            return
+
+    indptr: NDArray[np.int64]
+    indices: NDArray[np.uint32]
+    values: NDArray[np.float64]
+    target: NDArray[np.uint32]
+    parent: NDArray[np.uint32]
+    scale: NDArray[np.float64]
+    x: NDArray[np.float64]
+    dense: NDArray[np.float64]
 
 
-def sweep(low, high, backward, indptr, indices, values, scale, x):
+def descend(level, schedule, flows):
+    """Sweep a level forward, and sum its flows on the next one."""
+    low, high, end = schedule.first[level], schedule.first[level + 1], schedule.first[level + 2]
+    for _ in range(schedule.sweeps):
+        sweep(low, high, False, flows)
+    restrict(low, high, end, flows)
+
+
+def solve_coarsest(schedule, flows):
+    """Solve the last level."""
+    last = len(schedule.first) - 2
+    eliminate(schedule.first[last], schedule.first[last + 1], flows)
+
+
+def ascend(level, schedule, flows):
+    """Correct a level by the factors of its aggregates, and sweep it backward."""
+    low, high = schedule.first[level], schedule.first[level + 1]
+    for s in range(low, high):
+        flows.x[s] *= flows.x[flows.parent[s]]
+    for _ in range(schedule.sweeps):
+        sweep(low, high, True, flows)
+
+
+def sweep(low, high, backward, flows):
     """Relax the states low .. high - 1 in turn (Gauss-Seidel): set each flow to its inflow.
 
     Flows that would underflow are held at a floor, positive.
@@ -57,36 +89,44 @@ def sweep(low, high, backward, indptr, indices, values, scale, x):
     for n in range(high - low):
         s = high - 1 - n if backward else low + n
         total = 0.0
-        for k in range(indptr[s], indptr[s + 1]):
-            total += x[indices[k]] * values[k]
-        x[s] = max(total, FLOOR) * scale[s]
+        for k in range(flows.indptr[s], flows.indptr[s + 1]):
+            total += flows.x[flows.indices[k]] * flows.values[k]
+        flows.x[s] = max(total, FLOOR) * flows.scale[s]
 
 
-def restrict(low, high, end, indptr, indices, values, target, scale, x):
+def restrict(low, high, end, flows):
     """Sum the flows between aggregates: the states low .. high - 1 are those of high .. end - 1."""
-    for k in range(indptr[high], indptr[end]):
+    x, values, scale = flows.x, flows.values, flows.scale
+    for k in range(flows.indptr[high], flows.indptr[end]):
         values[k] = 0.0
     for s in range(low, high):
-        for k in range(indptr[s], indptr[s + 1]):
-            values[target[k]] += x[indices[k]] * values[k]
+        for k in range(flows.indptr[s], flows.indptr[s + 1]):
+            values[flows.target[k]] += x[flows.indices[k]] * values[k]
     for s in range(high, end):
         x[s] = 1.0
         scale[s] = 0.0
-    for k in range(indptr[high], indptr[end]):
-        scale[indices[k]] += values[k]
+    for k in range(flows.indptr[high], flows.indptr[end]):
+        scale[flows.indices[k]] += values[k]
     for s in range(high, end):
         scale[s] = 1.0 / max(scale[s], TINY)
 
 
-def eliminate(low, high, indptr, indices, values, scale, x, dense):
+def freeze(first, flows):
+    """Sum the flows between the aggregates of all levels."""
+    for level in range(len(first) - 2):
+        restrict(first[level], first[level + 1], first[level + 2], flows)
+
+
+def eliminate(low, high, flows):
     """Solve the last level by elimination without subtractions; the total flow stays the same."""
+    x, scale, dense = flows.x, flows.scale, flows.dense
     m = high - low
     for i in range(m):
         for j in range(m):
             dense[i, j] = 0.0
     for s in range(low, high):
-        for k in range(indptr[s], indptr[s + 1]):
-            dense[indices[k] - low, s - low] = values[k]
+        for k in range(flows.indptr[s], flows.indptr[s + 1]):
+            dense[flows.indices[k] - low, s - low] = flows.values[k]
     for n in range(m - 1):
         k = m - 1 - n
         total = 0.0
@@ -114,6 +154,10 @@ def eliminate(low, high, indptr, indices, values, scale, x, dense):
         wanted += 1.0 / scale[s]
     for s in range(low, high):
         x[s] *= wanted / flow
+
+
+HELPERS = sweep, restrict, eliminate, descend, solve_coarsest, ascend
+"""What `markov.multigrid.cycle_kernels.cycle` calls, each after what it calls."""
 
 
 def compare(flow, residual, flows, residuals, products):

@@ -115,7 +115,7 @@ class MAP:
         """Return a process with given mean, variability and correlation of its intervals.
 
         Intervals are hyperexponential with two phases of balanced means; the next one is of the same
-        phase with a probability, or else drawn anew, so that the correlation falls geometrically.
+        phase with a probability, otherwise drawn again, so that the correlation falls geometrically.
 
         Parameters
         ----------

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["Passes"]
 
 CONDITION = 1e8  # of the eigenvectors of D0, beyond which they are not used
-SMALL = 1e-6  # of a difference of exponents: the series is right to rounding
+SERIES_BELOW = 1e-6  # of a difference of exponents: the series is right to rounding
 BLOCK = 4096  # intervals whose exponentials are taken at once
 
 
@@ -81,7 +81,7 @@ class Passes:
             for q in range(m):
                 slow, fast = (p, q) if values[p].real > values[q].real else (q, p)
                 z = (values[fast] - values[slow]) * t
-                near = np.abs(z) < SMALL
+                near = np.abs(z) < SERIES_BELOW
                 safe = np.where(near, 1.0, z)
                 area = t * decays[:, slow] * np.where(near, 1.0 + 0.5 * z, np.expm1(safe) / safe)
                 found[p, q] = (before[:, p] * after[:, q] * area).sum()

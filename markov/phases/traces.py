@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["MapFit", "fit_map"]
 
 FEWEST = 10  # intervals per phase
-MOST = 8  # phases
+MAX_PHASES = 8  # phases
 GAIN = 1e-8  # of the log-likelihood, per interval and round: less ends the iteration
 
 
@@ -94,7 +94,7 @@ def fit_map(intervals: ArrayLike, *, phases: int = 2, rounds: int = 500) -> MapF
     >>> found.process.order, found.converged, bool(found.process.dispersion > 5.0)
     (2, True, True)
     """
-    m, most = whole("phases", phases, 1, MOST), whole("rounds", rounds, 1, 10**6)
+    m, most = whole("phases", phases, 1, MAX_PHASES), whole("rounds", rounds, 1, 10**6)
     given = number("intervals", intervals, above=0.0)
     if given.ndim != 1 or len(given) < FEWEST * m:
         least = f"with phases = {m} at least {FEWEST * m} times in one row are expected"

@@ -27,12 +27,12 @@ if TYPE_CHECKING:
 __all__ = ["Certificate", "error_bound", "net_flow", "relative_residual"]
 
 REFINEMENTS = 3
-SMALL = 0.2  # of the whole bound: what is left for a better vector and does not matter
+NEGLIGIBLE_SHARE = 0.2  # of the whole bound: what is left for a better vector and does not matter
 TIGHT = 0.02  # of what plain residuals prove: what a better vector is to leave, and
 LOOSE = 10.0  # of its distance from the first one
 TAIL = 0.1  # weights grow as this power of 1 / pi
 FLOOR = 1e-300
-UNIT = 1.0 + 1e-9  # a mass that is one but for rounding
+UNIT = 1.0 + 1e-9  # a mass that is one, with rounding
 UNLIKELY = 1e-3  # of the largest probability: another reference may prove more
 
 
@@ -165,7 +165,7 @@ class Certificate:
             before, found = found, self._corrected(solver, found, proof)
             if found.rest < best.rest:
                 best, distance = found, min(distance, self._distance(found))
-            if found.rest <= SMALL * distance or not found.rest < 0.5 * before.rest:
+            if found.rest <= NEGLIGIBLE_SHARE * distance or not found.rest < 0.5 * before.rest:
                 break
         if distance < self.distance:
             self.solver, self.supersolution = solver, proof

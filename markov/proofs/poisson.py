@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["MultigridPoisson", "Solver", "solved"]
 
-LEAST = 1e-300
+MIN_FLOW = 1e-300
 
 
 class MultigridPoisson:
@@ -94,7 +94,7 @@ class MultigridPoisson:
             self._left = LinearMultigrid(
                 self._entered.jumps, -1.0, -1.0, self._ones, flow, self._entered
             )
-        found = self._left.solve(r, enough, np.sqrt(np.maximum(flow, LEAST)))
+        found = self._left.solve(r, enough, np.sqrt(np.maximum(flow, MIN_FLOW)))
         found /= self._exits
         return found
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 __all__ = ["best_combination"]
 
-LEAST = 1e-150
+MIN_NORM = 1e-150
 """Of a norm: its square is still a number."""
 DEPENDENT = 1e-12
 
@@ -34,7 +34,7 @@ def best_combination(x: Array, residual: Array, weight: Array, olds: Sequence[Ar
     gains = [old - residual for old in olds[1::2]]
     products = jnp.stack([(a * b * weight).sum() for a in gains for b in [*gains, residual]])
     products = lax.psum(products, AXIS).reshape(len(gains), len(gains) + 1)
-    size = jnp.maximum(jnp.sqrt(jnp.diagonal(products)), LEAST)
+    size = jnp.maximum(jnp.sqrt(jnp.diagonal(products)), MIN_NORM)
     normal = products[:, :-1] / jnp.outer(size, size)
     shares = jnp.linalg.lstsq(normal, -products[:, -1] / size, rcond=DEPENDENT)[0] / size
     better = x

@@ -26,7 +26,7 @@ from markov.sharding.levels import (
     refine,
     total_out,
 )
-from markov.sharding.plans import KEPT, held_bytes
+from markov.sharding.plans import N_FORMER_ITERATES, held_bytes
 from markov.sharding.reachability import reached, start_of
 from markov.sharding.stencils import stencil_of
 
@@ -203,7 +203,9 @@ class _Solver:
         residual_of = self.chain.compiled(
             functools.partial(_residual, first), into, (spread, spread, self.chain.everywhere)
         )
-        combine = self.chain.compiled(_combined, (*into, *([spread] * (2 * KEPT + 1))), spread)
+        combine = self.chain.compiled(
+            _combined, (*into, *([spread] * (2 * N_FORMER_ITERATES + 1))), spread
+        )
         x, residual, size = residual_of(*data, reached(self.chain, start).astype(float))
         kept: list[tuple[Array, Array]] = []
         best, since, done = math.inf, 0, 0
@@ -217,14 +219,14 @@ class _Solver:
             best, since = (now, 0) if now < 0.5 * best else (best, since + 1)
             before = (x, residual)
             if kept:
-                filled = [*kept, *[kept[0]] * (KEPT - len(kept))]
+                filled = [*kept, *[kept[0]] * (N_FORMER_ITERATES - len(kept))]
                 olds = [each for pair in filled for each in pair]
                 better = combine(*data, x, residual, *olds)
                 tried = residual_of(*data, better)
                 if float(tried[2]) < now:
                     x, residual, size = tried
                     before = (x, residual)
-            kept = [before, *kept][:KEPT]
+            kept = [before, *kept][:N_FORMER_ITERATES]
         return x, float(size), done
 
 

@@ -32,7 +32,7 @@ class Equations:
         self.leak = jnp.where(at(place, level, self.flows[0].shape), leak, 0.0)
 
     def left(self, right: Array, x: Array) -> Array:
-        """Return what is left of the equations."""
+        """Return the residual."""
         total = right - self.leak * x
         for flow, there in zip(self.flows, ahead(x, self.level), strict=True):
             total = total + flow * (there - x)
@@ -49,7 +49,7 @@ class Equations:
 
 
 def descended(here: Any, after: Level, *arguments: Array) -> tuple[Array, Array]:
-    """Return the unknown after sweeps, and what is left of the equations of the aggregates."""
+    """Return the unknown after sweeps, and the residual of the aggregates."""
     equations = here(*arguments)
     right, weights, x, sweeps = equations.others
     x = equations.smoothed(right, x, sweeps)
@@ -65,7 +65,7 @@ def raised(here: Any, after: Level, *arguments: Array) -> Array:
 
 
 def left(here: Any, *arguments: Array) -> Array:
-    """Return what is left of the equations."""
+    """Return the residual."""
     equations = here(*arguments)
     return equations.left(*equations.others)
 

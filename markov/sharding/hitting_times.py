@@ -18,7 +18,7 @@ from markov.sharding.combinations import best_combination
 from markov.sharding.elimination import dense, inverse_of
 from markov.sharding.equations import Equations, descended, left, raised
 from markov.sharding.levels import AXIS, Level, aggregate, given, rated
-from markov.sharding.plans import KEPT, proof_bytes
+from markov.sharding.plans import N_FORMER_ITERATES, proof_bytes
 from markov.sharding.verification import BITS, drift, misfit
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 __all__ = ["HittingTimes"]
 
 TAIL = -0.1  # costs grow as this power of the probability
-LEAST = 1e-250  # of the largest probability: what weighs less in equations is not told apart
+MIN_WEIGHT = 1e-250  # of the largest probability: what weighs less in equations is not told apart
 TINY = 1e-300
 SHARP = 0.5  # of c: an h that proves more is not looked for
 FIRST_CHECK = 3  # cycles before c is looked at
@@ -147,17 +147,17 @@ class HittingTimes:
         """Cycle until h proves enough; return c, which is not positive where it proves nothing, and cycles."""
         spread = self.chain.spread
         kept: list[tuple[Array, Array]] = []
-        combine = self.chain.compiled(_combined, [spread] * (2 * KEPT + 3), spread)
+        combine = self.chain.compiled(_combined, [spread] * (2 * N_FORMER_ITERATES + 3), spread)
         data, rest_of = self.chain.data, self.steps[0]["left"]
         c, number = 0.0, 0
         for number, sweeps in enumerate(SWEEPS, 1):
             x = self._improved(0, self.costs, self.weights, self.x, sweeps)
             rest = rest_of(*data, self.costs, x)
             if kept:
-                filled = [*kept, *[kept[0]] * (KEPT - len(kept))]
+                filled = [*kept, *[kept[0]] * (N_FORMER_ITERATES - len(kept))]
                 x = combine(self.costs, x, rest, *[each for pair in filled for each in pair])
                 rest = rest_of(*data, self.costs, x)
-            self.x, kept = x, [(x, rest), *kept][:KEPT]
+            self.x, kept = x, [(x, rest), *kept][:N_FORMER_ITERATES]
             if number >= FIRST_CHECK:
                 c = -float(self._judge["drift"](*data, self.recurrent, x))
                 report(number, max(1.0 - c, 0.0))
@@ -197,7 +197,7 @@ def _weights(x: Array, recurrent: Array) -> tuple[Array, Array, Array]:
 
     x = jnp.where(recurrent > 0, x, 0.0)
     largest = lax.pmax(x.max(), AXIS)
-    shares = jnp.maximum(x / largest, LEAST)
+    shares = jnp.maximum(x / largest, MIN_WEIGHT)
     weights = jnp.where(recurrent > 0, shares * largest, 0.0)
     return weights, jnp.where(recurrent > 0, shares**TAIL, 0.0), largest
 

@@ -40,7 +40,7 @@ def drift(level: Level, reference: Place, *arguments: Array) -> Array:
 
 
 def misfit(level: Level, reference: Place, *arguments: Array) -> tuple[Array, ...]:
-    """Return sum |(x Q)(s)| (h(s) - h(reference)), rounded up but for the sum, and sums of x.
+    """Return sum |(x Q)(s)| (h(s) - h(reference)), rounded up except for the sum, and sums of x.
 
     The sum of x over recurrent states is that of whole numbers, in units of 2^-60, and of what is left.
     """

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Fit", "fit"]
 
-ALIKE = 1e-6
+MIN_SINGULAR_RATIO = 1e-6
 """Ratio of the smallest to the largest singular value below which parameters cannot be told apart."""
 SMALLEST_PARAMETER, LARGEST_PARAMETER = 1e-9, 1e9
 """Factors from a parameter's value within which its limits are looked for; without one there, it has none."""
@@ -174,7 +174,7 @@ def fit(
     found = least_squares(residual, begin, x_scale="jac", xtol=1e-12, ftol=1e-12)
     slopes = np.asarray(found.jac)
     values = np.linalg.svd(slopes, compute_uv=False)
-    if values[-1] < ALIKE * max(values[0], 1.0):
+    if values[-1] < MIN_SINGULAR_RATIO * max(values[0], 1.0):
         raise ValueError(
             f"by = {', '.join(names)}: these p, rtt and rate do not determine the parameters; name fewer "
             "in by=, or give rates nearer to those of the rule"

@@ -193,7 +193,7 @@ class Response(Parametrized):
         return plain(slope)
 
     def uses_closed_form(self, bandwidth: float | None = None) -> bool:  # noqa: ARG002
-        """Return whether `rate` evaluates the closed form (or else the numerical cycle)."""
+        """Return whether `rate` evaluates the closed form (otherwise the numerical cycle)."""
         return True
 
     def closed_form_holds(self, p: ArrayLike, rtt: ArrayLike) -> NDArray[np.bool_]:

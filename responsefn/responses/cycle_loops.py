@@ -266,10 +266,8 @@ def run(cases: Cases, runner: Runner, limits: Limits) -> Found:
     repeat = loop_of(KERNEL, "cycles", compiled=runner.loop)
     try:
         with np.errstate(all="ignore"):
-            repeat(
-                cases.packets, cases.rtts, cases.service, cases.starts, step, loss, one, searches, table,
-                np.zeros(2 + fields), np.zeros(2 + fields), ends, out, wrong,
-            )  # fmt: skip
+            room = one, searches, np.zeros(2 + fields), np.zeros(2 + fields)
+            repeat(tuple(cases[1:]), (step, loss), table, room, (ends, out, wrong))
     except (ArithmeticError, ValueError):  # where hardware goes on with inf or NaN
         if runner.loop:
             raise
@@ -298,10 +296,9 @@ def check(cases: Cases, found: Found, runner: Runner, limits: Limits) -> Floats:
     rows = np.zeros((CHECK_ROWS, found.ends.shape[1]))
     compare = loop_of(KERNEL, "checks", compiled=runner.loop)
     with np.errstate(all="ignore"):
-        compare(
-            cases.packets, cases.rtts, cases.service, found.ends, found.columns, blocks, acks, loss, one, table,
-            runner.loop, rows, out, wrong,
-        )  # fmt: skip
+        given = cases.packets, cases.rtts, cases.service, found.ends, found.columns
+        functions = blocks, acks, loss
+        compare(given, functions, table, runner.loop, (one, rows), (out, wrong))
     return np.where(np.isnan(out), np.inf, out)
 
 
@@ -321,10 +318,9 @@ def approach(
     loss, one, table, wrong = _call(cases, COMPILED, limits)
     out = np.empty((len(rates), 3))
     budgets = np.full(len(rates), float(limits.budget)) if budgets is None else budgets
-    loop_of(KERNEL, "approach")(
-        cases.packets, cases.rtts, cases.service, cases.starts, _step(cases.rule, COMPILED, limits.acks), loss,
-        one, table, rates, events, budgets, out, wrong,
-    )  # fmt: skip
+    functions = _step(cases.rule, COMPILED, limits.acks), loss
+    aims = rates, events, budgets
+    loop_of(KERNEL, "approach")(tuple(cases[1:]), functions, table, aims, one, (out, wrong))
     return out
 
 

@@ -21,7 +21,7 @@ def begin_at_peak(
 ) -> Floats:
     """Return states just before a loss near where it is expected, shape (entries, fields).
 
-    That is at the peaks given, in packets, or else at `_expected_peaks`.
+    That is at the peaks given, in packets, otherwise at `_expected_peaks`.
     Estimates of the rate are what it is there: from 0 they would hold the window at its least for some cycles,
     which are alike although nothing is at rest.
     """

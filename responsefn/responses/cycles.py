@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
 __all__ = ["ACCURACY", "SLOW", "cases_of", "follows_blocks", "repeating_only", "solve"]
 
-MOST, BUDGET = 4096, 2_000_000
+MAX_CYCLES, BUDGET = 4096, 2_000_000
 """Cycles, and blocks of ACKs, after which the mean over the last half stands for the cycle; a power of two."""
 SHORT, SHORT_BUDGET = 256, 200_000
 """The same where only the check matters, before a simulation."""
@@ -53,7 +53,7 @@ DRIFT = 1e-3
 """Relative change of the rate from one mean to that over twice the cycles, twice one way, that is taken for a drift."""
 ACK_DRIFT = 0.0025
 """The same ACK by ACK, where cycles that do not repeat are fewer."""
-LONG, LONG_BUDGET = 2**22, 100_000_000
+MAX_LONG_CYCLES, LONG_BUDGET = 2**22, 100_000_000
 """Cycles and blocks of ACKs that a window which drifts may take to come to rest."""
 ACCURACY = 0.005
 """Relative error of the rate that is stated."""
@@ -130,7 +130,9 @@ def _solve(cases: Cases, shape: tuple[int, ...]) -> Cycle:
     for acks in (False, True):
         slow = (answer.slow | (columns[:, 5] > SLOW)) & (answer.by_acks == acks)
         if slow.any() and warns():
-            limits = Limits(APPROACH_ACKS if acks else APPROACH_BLOCKS, LONG, acks, same=NEAR)
+            limits = Limits(
+                APPROACH_ACKS if acks else APPROACH_BLOCKS, MAX_LONG_CYCLES, acks, same=NEAR
+            )
             mean = np.full(int(slow.sum()), MEAN)
             events[slow] = approach(cases.some(slow), columns[slow, 0].copy(), limits, mean)[:, 0]
     events[events <= SLOW] = np.nan
@@ -163,13 +165,13 @@ def _solved(cases: Cases, runner: Runner) -> _Answer:
     if cases.rule.counts_acks:
         every = np.ones(count, dtype=np.bool_)
         return _Answer(_by_acks(cases, runner, ~every), every, np.ones(count), ~every)
-    found = run(cases, runner, Limits(BUDGET if runner.compiled else PLAIN_BUDGET, MOST))
+    found = run(cases, runner, Limits(BUDGET if runner.compiled else PLAIN_BUDGET, MAX_CYCLES))
     differs, followed = _differs(cases, found, runner)
     slow = np.zeros(count, dtype=np.bool_)
     open_ = (found.columns[:, 6] == 0.0) & ~differs
     if open_.any():
         rest, slow[open_], lost = _at_rest(cases.some(open_), _chosen(found, open_))
-        moved = ((rest.columns[:, 5] > MOST) | slow[open_]) & ~lost
+        moved = ((rest.columns[:, 5] > MAX_CYCLES) | slow[open_]) & ~lost
         if moved.any():
             lost[moved], _ = _differs(cases.some(open_).some(moved), _chosen(rest, moved), COMPILED)
         for array, new in zip(found, rest, strict=True):
@@ -215,7 +217,7 @@ def _by_acks(cases: Cases, runner: Runner, optional: Bools) -> Found:
             f"{cases.rule!r}: p = {p:g}, rtt = {rtt:g}: must be at least {1.0 / LONGEST:g} for a rule that acts at "
             "some ACKs only, whose cycle is solved ACK by ACK"
         )
-    limits = Limits(ACKS, MOST, True, same=1e-11)
+    limits = Limits(ACKS, MAX_CYCLES, True, same=1e-11)
     if not runner.compiled:
         raise UnfinishedError
     found = run(cases, runner, limits)
@@ -226,22 +228,26 @@ def _by_acks(cases: Cases, runner: Runner, optional: Bools) -> Found:
             array[later] = new
     only = _repeating_only.get()
     if (noisy := _noisy(found) & (optional | (not only))).any():
-        more = limits._replace(budget=NOISE_FACTOR * ACKS, most=NOISE_FACTOR * MOST, same=-1.0)
+        more = limits._replace(
+            budget=NOISE_FACTOR * ACKS, most=NOISE_FACTOR * MAX_CYCLES, same=-1.0
+        )
         again = run(cases.some(noisy), runner, more)
         for array, new in zip(found, again, strict=True):
             array[noisy] = new
-    for further in (16, 256, LONG // MOST):
+    for further in (16, 256, MAX_LONG_CYCLES // MAX_CYCLES):
         drifts = _drifts(found, ACK_DRIFT)
         found.columns[drifts & optional] = np.nan
         drifts &= ~optional
         if only or not drifts.any():
             return found
         budget = min(LONG_ACKS, further * ACKS)
-        more = limits._replace(budget=budget, most=further * MOST)
+        more = limits._replace(budget=budget, most=further * MAX_CYCLES)
         for same, some in ((limits.same, drifts & ~later), (-1.0, drifts & later)):
             if some.any():
                 chosen = cases.some(some)
-                if further == LONG // MOST:  # as many ACKs again, from where the last ones came to
+                if (
+                    further == MAX_LONG_CYCLES // MAX_CYCLES
+                ):  # as many ACKs again, from where the last ones came to
                     chosen = _from_peaks(chosen, found.columns[some, 3])
                 again = run(chosen, runner, more._replace(same=same))
                 for array, new in zip(found, again, strict=True):
@@ -295,17 +301,17 @@ def _at_rest(cases: Cases, found: Found) -> tuple[Found, Bools, Bools]:
         tops = 2.0 * cases.rtts / cases.service
         bandwidth = 1.0 / cases.service
         starts = begin_at_peak(cases.rule, 1.0 / cases.packets, cases.rtts, bandwidth, tops)
-        above = run(cases._replace(starts=starts), COMPILED, Limits(BUDGET, 64 * MOST))
+        above = run(cases._replace(starts=starts), COMPILED, Limits(BUDGET, 64 * MAX_CYCLES))
         rises = found.columns[:, 0] > found.columns[:, 7]
         higher = above.columns[:, 0] > found.columns[:, 0]
         climbs = drifts & rises & (above.columns[:, 6] > 0.0) & higher
         for array, new in zip(found, above, strict=True):
             array[climbs] = new[climbs]
         drifts &= ~climbs
-    for further in (16, 256, LONG // MOST):
+    for further in (16, 256, MAX_LONG_CYCLES // MAX_CYCLES):
         if not drifts.any():
             break
-        limits = Limits(min(LONG_BUDGET, further * BUDGET), further * MOST)
+        limits = Limits(min(LONG_BUDGET, further * BUDGET), further * MAX_CYCLES)
         long = run(cases.some(drifts), COMPILED, limits)
         moved = abs(long.columns[:, 0] / found.columns[drifts, 0] - 1.0) > DRIFT
         for array, new in zip(found, long, strict=True):

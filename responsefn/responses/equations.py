@@ -31,7 +31,7 @@ class Entry(Protocol):
     def __hash__(self) -> int: ...
 
 
-DIGITS, LONG = 5, 100
+DIGITS, MAX_SHOWN_OPERATIONS = 5, 100
 """Of the numbers in equations as they are shown; operations that make an equation a long one."""
 _FORMULA = '<div style="max-width:30em;overflow-x:auto">\\({}\\)</div>'
 """A formula in HTML; long ones scroll."""
@@ -63,7 +63,7 @@ def equation_of(entry: Entry, *, latex: bool = False) -> str:
     import sympy as sp
 
     rate = formula.rate
-    if sp.count_ops(rate) > LONG:
+    if sp.count_ops(rate) > MAX_SHOWN_OPERATIONS:
         numbers = entry.bindings(sp.Symbol("R", positive=True))
         rate = rate.subs({x: numbers.get(str(x), x) for x in rate.free_symbols})
     rate = rate.xreplace({x: sp.Float(x, DIGITS) for x in rate.atoms(sp.Float)})

@@ -115,19 +115,9 @@ def _windows_agree(
     parts = np.array([part, PIECE])
     out = np.zeros((len(states), len(parts)))
     one, many = np.zeros(states.shape[1]), np.zeros(states.shape[1])
-    loop_of(KERNEL, "events")(
-        states,
-        times,
-        rtt,
-        _service(bandwidth),
-        counts,
-        parts,
-        events[:1],
-        events[1:2],
-        one,
-        many,
-        out,
-    )
+    samples, path = (states, times, counts), (rtt, _service(bandwidth))
+    functions = events[:1], events[1:2]
+    loop_of(KERNEL, "events")(samples, path, parts, functions, (one, many), out)
     most = np.tile(DIFFERENCES, WINDOWS)[:, None]
     return bool((out <= most).all())
 
@@ -143,10 +133,9 @@ def _cycles_agree(
     out = np.zeros(len(states))
     one, many = np.zeros(states.shape[1]), np.zeros(states.shape[1])
     cycles = np.array([CYCLES[count] for count in counts])
-    loop_of(KERNEL, "event_cycles")(
-        states, BEGIN, rtt, _service(bandwidth), np.array(counts), cycles, part, _addresses(rule), one,
-        many, out,
-    )  # fmt: skip
+    samples, path = (states, np.array(counts), cycles), (rtt, _service(bandwidth))
+    loop = loop_of(KERNEL, "event_cycles")
+    loop(samples, BEGIN, path, part, _addresses(rule), (one, many), out)
     return bool((out <= SAME_TIME).all())
 
 

@@ -173,7 +173,7 @@ def _unreachable(rule: Response, rate: Any, rtt: Any, bad: Any) -> UnreachableRa
 
 
 def closed_root(rule: Response, rate: Any, rtt: Any) -> NDArray[np.float64]:
-    """Return the p of the closed form, by its inverse or else a root; NaN where there is none.
+    """Return the p of the closed form, by its inverse or by a root; NaN where there is none.
 
     Parameters
     ----------

@@ -84,7 +84,7 @@ def _pandas(compute: Callable[..., Any], names: tuple[str, ...], given: list[Any
 
 
 def _masked(compute: Callable[..., Any], given: list[Any]) -> Any:
-    """Compute with a valid entry in the place of those that are masked, and mask these again."""
+    """Compute with a valid entry instead of those that are masked, and mask these again."""
     arrays = []
     for one in given:
         if not isinstance(one, np.ma.MaskedArray):

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from responsefn.responses.dynamics import Event
 from responsefn.responses.errors import RuleError
-from responsefn.responses.kernel.rows import LARGEST, LEAST
+from responsefn.responses.kernel.rows import MAX_WINDOW, MIN_WINDOW
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "EVENTS",
-    "LARGEST",
-    "LEAST",
+    "MAX_WINDOW",
+    "MIN_WINDOW",
     "check_dynamics",
     "raise_wrong",
     "sample_states",
@@ -98,15 +98,15 @@ def call(rule: Dynamics, event: str, state: Any, at: Event) -> Any:
     for field, value in zip(new._fields, new, strict=True):
         if not isinstance(value, numbers.Real) or math.isnan(value):
             raise RuleError(f"{place} returns {field} = {value!r} for {state}: must be a number")
-    if not LEAST <= new.cwnd <= LARGEST:
+    if not MIN_WINDOW <= new.cwnd <= MAX_WINDOW:
         raise RuleError(f"{place} {wrong_window(new.cwnd)} for {state}")
     return new
 
 
 def wrong_window(cwnd: float) -> str:
     """Return the words for a window that cannot be."""
-    cure = "; write maximum(1.0, ...)" if cwnd < LEAST else ""
-    return f"returns cwnd = {cwnd:g}: must be 1 to {LARGEST:g} packets{cure}"
+    cure = "; write maximum(1.0, ...)" if cwnd < MIN_WINDOW else ""
+    return f"returns cwnd = {cwnd:g}: must be 1 to {MAX_WINDOW:g} packets{cure}"
 
 
 def raise_wrong(rules: Sequence[Dynamics], record: Any) -> None:

@@ -177,7 +177,7 @@ def _adapter(signature: RuleSignature, event: str, several: bool) -> str:
 
 
 def on_record(event: Callable[..., None]) -> Callable[..., None]:
-    """Return an event in plain Python that takes a flow's record in the place of its address."""
+    """Return an event in plain Python that takes a flow's record instead of its address."""
 
     def apply(flow: Any, *numbers: float) -> None:
         window = [flow.cwnd, flow.ssthresh, *flow.rule_state, *flow.parameters]

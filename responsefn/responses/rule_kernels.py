@@ -19,9 +19,9 @@ from typing import TYPE_CHECKING
 
 from responsefn.responses.kernel.rows import (
     BEGUN,
-    LARGEST,
-    LEAST,
     LEFT,
+    MAX_WINDOW,
+    MIN_WINDOW,
     MOVES,
     OVER_PACKETS,
     OVER_TIME,
@@ -130,7 +130,7 @@ def alone(run, rtt, service, limit, most):
     while True:
         old = s
         move()
-        if not LEAST <= s.cwnd <= LARGEST:
+        if not MIN_WINDOW <= s.cwnd <= MAX_WINDOW:
             wrong = s.cwnd
             s = old
             break

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 __all__ = ["Event", "WindowRule", "answers_marks", "cut", "grow"]
 
 
-MANY = 64
+MIN_ARRAY = 64
 """Entries from which it pays to look at the ends of a range first."""
 STARTS = 9
 """Windows from which `WindowRule.attractors` starts."""
@@ -183,7 +183,7 @@ class WindowRule(Response, ABC):
         return state._replace(**{k: v for k, v in known.items() if k in self.State._fields})
 
     def uses_closed_form(self, bandwidth: float | None = None) -> bool:
-        """Return whether `rate` evaluates the closed form (or else the numerical cycle).
+        """Return whether `rate` evaluates the closed form (otherwise the numerical cycle).
 
         The closed forms are those of a fixed round-trip time: a rule that sees the queue has the
         numerical cycle once a bandwidth is given.
@@ -334,7 +334,7 @@ class WindowRule(Response, ABC):
         some = np.flatnonzero(
             (p.ravel() >= self.single_below) & self.closed_form_holds(p, rtt).ravel()
         )
-        if len(some) > MANY:
+        if len(some) > MIN_ARRAY:
             some = some[[np.argmax(p.ravel()[some])]]
         if len(some):
             at = p.ravel()[some], rtt.ravel()[some], bandwidth
@@ -444,7 +444,7 @@ def answers_marks(rule: type[WindowRule]) -> bool:
 
 def _holds_at_ends(rule: WindowRule, losses: LossRates, rtt: Any) -> bool:
     """Return whether the closed form holds at both ends of p and so between; False: not known."""
-    if losses.values.size < MANY or rtt.ndim:
+    if losses.values.size < MIN_ARRAY or rtt.ndim:
         return False
     from responsefn.responses.closed_forms.regions import range_of
 

@@ -20,7 +20,7 @@ __all__ = ["hystart", "limited_slow_start"]
 
 
 def limited_slow_start(rule: WindowRule, max_ssthresh: float = 100.0) -> Any:
-    """Return a rule with Limited Slow-Start (RFC 3742) in the place of its slow start.
+    """Return a rule with Limited Slow-Start (RFC 3742) instead of its slow start.
 
     Up to a window of ``max_ssthresh`` packets each ACK adds one packet; beyond it 1/K of a packet,
     K = int(cwnd / (max_ssthresh / 2)), so that a round trip adds ``max_ssthresh / 2`` packets to one and a half times

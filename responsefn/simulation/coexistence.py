@@ -21,7 +21,7 @@ from hopflow.checks import listed, number, one_number, random_generator, whole
 from hopflow.kernels import loop_of
 from hopflow.status import OnFailure, deliver
 from responsefn.responses.input_checks import capacity, round_trip
-from responsefn.responses.rule_checks import LARGEST, LEAST, check_dynamics, raise_wrong
+from responsefn.responses.rule_checks import MAX_WINDOW, MIN_WINDOW, check_dynamics, raise_wrong
 from responsefn.responses.rule_compilation import numbers_of
 from responsefn.responses.rule_events import events_of, signature_of, signatures_of
 from responsefn.rules.base import WindowRule
@@ -226,8 +226,8 @@ def _simulated(
     lost = _losses(setup.p, setup.bandwidth * setup.seconds + setup.places + 2.0, generator)
     path = np.zeros(1, PATH)
     path[0] = (
-        1.0 / setup.bandwidth, setup.places, setup.processing, setup.max_window, setup.min_rto, LEAST,
-        LARGEST, 0.0, 0, 0, int(generator.integers(1, 2**31 - 1)),
+        1.0 / setup.bandwidth, setup.places, setup.processing, setup.max_window, setup.min_rto, MIN_WINDOW,
+        MAX_WINDOW, 0.0, 0, 0, int(generator.integers(1, 2**31 - 1)),
     )  # fmt: skip
     times = _times(setup.warm_up, setup.seconds)
     rows, backlog = np.zeros((len(times), len(flow)), FLOW), np.zeros(len(times))
@@ -236,7 +236,7 @@ def _simulated(
     flows, paths, found = records
     events = events_of(rules, several=False, compiled=compiled)
     loop_of("responsefn.simulation.kernel", compiled=compiled)(
-        times, events, flows, paths, lost, ring, ring.copy(), found, backlog, wrong
+        times, (events, flows), (paths, lost), (ring, ring.copy()), (found, backlog, wrong)
     )
     raise_wrong(setup.flows, wrong)
     by_flow = rows.T

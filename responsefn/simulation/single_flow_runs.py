@@ -140,9 +140,9 @@ def side_by_side(
             table, places = (array.view(np.recarray) for array in (table, places))
         out, counts = np.empty((rows[-1], 5)), np.zeros(len(runs), dtype=np.int64)
         wrong, begun = np.zeros(RECORD + starts.shape[1]), np.zeros(1, dtype=np.int64)
-        full = not loop_of(KERNEL, "runs", compiled=compiled)(
-            gaps, first, starts, rows, table, steps, loss, lanes, places, one, begun, out, counts, wrong
-        )  # fmt: skip
+        losses, room = (gaps, first, starts, rows), (lanes, places, one, begun)
+        go = loop_of(KERNEL, "runs", compiled=compiled)
+        full = not go(losses, table, (steps, loss), room, (out, counts, wrong))
         if wrong[0] and move is templates.block:
             raise WrongBlockError
         raise_wrong((rule,), wrong)

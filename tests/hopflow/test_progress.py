@@ -14,7 +14,7 @@ from hopflow import progress
 @pytest.fixture
 def switched_on(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
     monkeypatch.delenv("TQDM_DISABLE", raising=False)
-    monkeypatch.setattr(progress, "PATIENCE", 0.0)
+    monkeypatch.setattr(progress, "DELAY", 0.0)
     return monkeypatch
 
 

@@ -140,7 +140,7 @@ import hopflow.stores as stores
 from hopflow.grids import Grid, Row
 from hopflow.sweeping import over_grid
 
-stores.POINTS, stores.PATIENCE = 16, 0.0
+stores.POINTS, stores.SECONDS_BETWEEN_WRITES = 16, 0.0
 log = open(sys.argv[2], "a")
 
 def slow(points):

@@ -25,9 +25,10 @@ CODES = {
 }  # fmt: skip
 """Names of states: any numbers that differ."""
 NUMERICAL = {
-    "responsefn.rules.base:MANY", "responsefn.rules.base:STARTS", "responsefn.rules.base:SAME_RATE",
+    "responsefn.rules.base:MIN_ARRAY", "responsefn.rules.base:STARTS", "responsefn.rules.base:SAME_RATE",
     "responsefn.rules.rates.dcqcn:GRID", "responsefn.rules.rates.dcqcn:BISECTIONS",
-    "responsefn.rules.rates.dcqcn:LEAST", "responsefn.rules.rates.dcqcn:LARGEST",
+    "responsefn.rules.rates.dcqcn:MIN_RATE", "responsefn.rules.rates.rate_rule:MOST_TELEMETRY",
+    "responsefn.rules.rates.dcqcn:MAX_RATE",
     "responsefn.rules.deliveries.swift:UNPACED",
 }  # fmt: skip
 """How equations are solved; no paper has them."""

@@ -170,7 +170,7 @@ class Checker:
         return Known(found.values, np.full(self.n, found.error))
 
     def reward_in_all(self, rewards: Vector) -> Known:
-        """Return the mean reward earned for ever; inf where it grows without end."""
+        """Return the mean reward earned for ever; inf where it grows without bound."""
         assert self.chain is not None
         endless = np.zeros(self.n, dtype=bool)
         closed = np.zeros(self.n, dtype=bool)

@@ -18,7 +18,7 @@ __all__ = ["Filter", "Interval", "Operator", "Path", "Properties"]
 
 @dataclass(frozen=True)
 class Interval:
-    """Times or steps from low to high; None: from zero, or without end."""
+    """Times or steps from low to high; None: from zero, or up to infinity."""
 
     low: Expression | None = None
     high: Expression | None = None

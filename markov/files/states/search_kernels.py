@@ -21,17 +21,17 @@ def expand(
 ):  # fmt: skip
     """Note the transitions out of the states that wait, as long as there is room for them.
 
-    ``progress`` has the first state that waits, how many were found, the transitions noted, and whether
+    ``progress`` has the first state that waits, how many were found, the transitions recorded, and whether
     a transition has a fault.
     """
-    source, count, noted = progress[0], progress[1], 0
+    source, count, recorded = progress[0], progress[1], 0
     while (
         source < count
-        and noted + tables.most <= len(targets)
+        and recorded + tables.most <= len(targets)
         and count + tables.most <= len(numbers)
         and (mask < 0 or 2 * (count + tables.most) <= mask + 1)
     ):
-        number, before = numbers[source], noted
+        number, before = numbers[source], recorded
         for k in range(len(shifts)):
             digits[k] = (number >> shifts[k]) & masks[k]
         for group in range(len(tables.rewarded)):
@@ -46,19 +46,19 @@ def expand(
                     made = -1
                     break
                 if rate > 0.0:
-                    rates[noted] = rate
+                    rates[recorded] = rate
                     count = emit(
-                        number + room.changes[j], count, noted, numbers, slots, mask, targets
+                        number + room.changes[j], count, recorded, numbers, slots, mask, targets
                     )
-                    noted += 1
+                    recorded += 1
             if made < 0:
                 progress[3] = 1
                 return
             if tables.rewarded[group] >= 0:
                 earned[tables.rewarded[group], source] += total
-        degrees[source] = noted - before
+        degrees[source] = recorded - before
         source += 1
-        progress[0], progress[1], progress[2] = source, count, noted
+        progress[0], progress[1], progress[2] = source, count, recorded
 
 
 def gather(group, tables, digits, room):
@@ -101,7 +101,7 @@ def look_up(table, tables, digits):
     return tables.indptr[entry], tables.indptr[entry + 1]
 
 
-def emit(number, count, noted, numbers, slots, mask, targets):
+def emit(number, count, recorded, numbers, slots, mask, targets):
     """Note a transition to a state by its number; return how many states there are then."""
     place = locate(number, slots, mask)
     target = slots[place] - 1
@@ -112,12 +112,12 @@ def emit(number, count, noted, numbers, slots, mask, targets):
         if mask >= 0:
             slots[place + 1] = number
         count += 1
-    targets[noted] = target
+    targets[recorded] = target
     return count
 
 
 def locate(number, slots, mask):
-    """Return where a state is noted, or the free place where it belongs."""
+    """Return where a state is, or the free place where it belongs."""
     if mask < 0:
         return number
     line = (number >> 2) * SPREAD

@@ -29,7 +29,7 @@ __all__ = ["Explored", "explored"]
 MAX_STATES = 50_000_000
 CHUNK = 1 << 15  # states whose transitions are found at once
 TABLE = 1 << 27  # states of a product space that a table has a place for each of
-FEW, FEW_UNLOADED = (
+FEW_STATES, FEW_STATES_UNLOADED = (
     1 << 10,
     1 << 15,
 )  # states up to which tables do not pay, with Numba or without yet
@@ -155,7 +155,7 @@ class _Search:
                     found.append(known.add_new(targets))
                     self._check_size(bar, self.count, self.transitions)
                 frontier = np.concatenate(found)
-                if few and self.count > (FEW if loading() == 0.0 else FEW_UNLOADED):
+                if few and self.count > (FEW_STATES if loading() == 0.0 else FEW_STATES_UNLOADED):
                     few = False
                     if (compiled := self._by_tables(initial, first, bar)) is not None:
                         return compiled
@@ -180,7 +180,7 @@ class _Search:
         failed = search.run(lambda *sizes: self._check_size(bar, *sizes))
         if failed >= 0:
             alone = _Search(self.bound, self.most)
-            alone._expand(np.array([failed]))  # raises, but for faults that do not count
+            alone._expand(np.array([failed]))  # raises, except for faults that do not count
             return None
         check_room(f"{self.bound.program.file}: {search.count} states", 24.0 * search.transitions)
         found = search.assembled()

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["Found", "TableSearch"]
 
 DIRECT = 1 << 26  # states of a product space that has a place for each; beyond, they are hashed
-EDGES = 1 << 19  # transitions noted between two looks at the size
+EDGES = 1 << 19  # transitions recorded between two checks of the size
 FIRST = 1 << 16  # states that there is room for at first
 LONGEST_ROW = 256  # transitions of a state whose row is sorted by insertion
 
@@ -132,11 +132,11 @@ class TableSearch:
             expand(*arguments)
             if self.progress[3]:
                 return int(self.numbers[self.progress[0]])
-            noted = int(self.progress[2])
-            if 2 * noted < size:
-                targets, rates = targets[:noted].copy(), rates[:noted].copy()
+            recorded = int(self.progress[2])
+            if 2 * recorded < size:
+                targets, rates = targets[:recorded].copy(), rates[:recorded].copy()
             self.edges.append((first, targets, rates))
-            self.transitions += noted
+            self.transitions += recorded
             watch(self.count, self.transitions)
         return -1
 

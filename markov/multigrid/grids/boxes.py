@@ -42,7 +42,9 @@ MIN_VALUES = (
     4,
 )  # of a component that is an axis: the first number for which cells are small enough
 MAX_STEP = 64  # by which transitions change it
-ALIKE = 2  # cells in each box of a row, on average: those of an axis that may become the last
+MIN_CELLS_PER_BOX = (
+    2  # cells in each box of a row, on average: those of an axis that may become the last
+)
 MAX_WIDTH = 64  # states of a cell
 SECONDS, BYTES = 7e-7, 250.0  # that a move takes in each of its boxes to be laid out
 ALLOWED_SECONDS = 2.0, 5.0  # for all of them: on small grids, and at most
@@ -146,7 +148,7 @@ def divided(regions: Sequence[Region], shape: Sequence[int]) -> tuple[Cell, Cell
 def _long_rows(regions: Sequence[Region], shape: Sequence[int], axes: Cell) -> Cell:
     """Return axes with another one last where no two cells are alike along that: rows are swept along it."""
     boxes = {n: len({region.low[n] for region in regions}) for n in axes}
-    long = [n for n in axes if shape[n] >= ALIKE * boxes[n]]
+    long = [n for n in axes if shape[n] >= MIN_CELLS_PER_BOX * boxes[n]]
     if not long or boxes[axes[-1]] < shape[axes[-1]]:
         return axes
     return (*(n for n in axes if n != long[-1]), long[-1])

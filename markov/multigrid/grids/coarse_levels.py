@@ -9,7 +9,7 @@ import numpy as np
 
 from markov.multigrid.grids.levels import REPEATS, Level
 from markov.multigrid.grids.loops import flow_kernels, sweep_kernels, unrolled, vector_kernels
-from markov.multigrid.grids.loops.kernel_calls import ONE, unsigned
+from markov.multigrid.grids.loops.tables import unsigned
 from markov.multigrid.grids.parts import Parts
 
 if TYPE_CHECKING:
@@ -36,7 +36,6 @@ class Coarse(Level):
         super().__init__(grid, x, fast=fine.fast, repeats=REPEATS, team=fine.team)
         self.values = np.zeros(int(grid.value_begin[-1]))
         self.scale = np.ones(grid.size)
-        child = unsigned(np.maximum(aggregation.child_rows, 0)), aggregation.child_rows >= 0
         self._begin_anew = self.on_states(vector_kernels.begin_anew, self.scale, self.x)
         self._invert = self.on_states(vector_kernels.invert, self.scale)
         self._overcorrect = self.on_states(vector_kernels.overcorrect, self.x)
@@ -44,25 +43,20 @@ class Coarse(Level):
         self._wide = max(factors) > 2 or math.prod(factors) > MANY_CELLS
         self._prolong = self.by_rows(
             flow_kernels.prolong,
-            np.uint64(aggregation.child_rows.shape[1]),
-            *child,
-            np.uint64(aggregation.last),
-            fine.cells,
             self.cells,
-            self.width,
+            fine.children(aggregation),
             self.fast,
-            ONE,
             self.x,
             fine.x,
             unrolled=unrolled.prolong(grid.width, aggregation.last) if self.fast else "pass",
         )
         self._restrict = fine.restriction(aggregation, self, self.values)
-        place = *self.lines, self.cells, self.width, *self.entries, self.special, self.value_begin
-        text, own = unrolled.outflows(self.patterns), (self.values, ONE, self.scale)
-        self._outflows = self.by_rows(flow_kernels.outflows, *place, *own, unrolled=text)
+        place = self.cells, self.frequent, self.values, self.scale
+        text = unrolled.outflows(self.patterns)
+        self._outflows = self.by_rows(flow_kernels.outflows, *place, unrolled=text)
         each = np.vstack([fine.sources.reshape(-1, grid.width), np.zeros(grid.width)])
         self.sources: Vector = each[aggregation.children].sum(axis=1).ravel()
-        begin = unsigned(grid.segment_begin), self.value_begin
+        begin = unsigned(grid.segment_begin), self.cells.value_begin
         equations = *begin, self.values, self.scale, self.sources
         self.forward, self.backward = self.sweeps(sweep_kernels.cells_by_flows, equations)
 

@@ -9,9 +9,9 @@ if TYPE_CHECKING:
 
     from markov.multigrid.grids.grids import Grid
 
-__all__ = ["SMALL", "Corrected", "Swept", "cycle"]
+__all__ = ["COARSEST_LEVEL_STATES", "Corrected", "Swept", "cycle"]
 
-SMALL = 1_500
+COARSEST_LEVEL_STATES = 1_500
 """States of a level that is coarsened no further: it is left to a sparse matrix."""
 
 TWICE = 2.5
@@ -30,7 +30,7 @@ class Corrected(Swept, Protocol):
     """A coarse level, which corrects the one above it."""
 
     def restrict(self) -> None:
-        """Take over what is left of the equations of the finer level, and begin anew."""
+        """Restrict the residual of the finer level, and begin at zero."""
 
     def prolong(self) -> object:
         """Correct the finer level."""

@@ -70,7 +70,7 @@ class Entries(NamedTuple):
         return [text[a:b] for a, b in zip(ends[:-1].tolist(), ends[1:].tolist(), strict=True)]
 
     def of_boxes(self, boxes: Numbers) -> Entries:
-        """Return those of some boxes, which are numbered anew."""
+        """Return those of some boxes, with new numbers."""
         begin = np.searchsorted(self.place, boxes * self.width)
         end = np.searchsorted(self.place, (boxes + 1) * self.width)
         which, some = products(begin[:, None], end[:, None], (1,))

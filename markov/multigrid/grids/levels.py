@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from markov.computing.compilation import bound_kernel
 from markov.multigrid.grids.loops import (
     balance_kernels,
     count_kernels,
@@ -16,8 +17,10 @@ from markov.multigrid.grids.loops import (
     unrolled_sweeps,
     vector_kernels,
 )
-from markov.multigrid.grids.loops.kernel_calls import ONE, bound_kernel, unsigned
+from markov.multigrid.grids.loops.flow_kernels import FinerFlows, Weighted
 from markov.multigrid.grids.loops.patterns import frequent, of_grid
+from markov.multigrid.grids.loops.sweep_kernels import SweepPlan
+from markov.multigrid.grids.loops.tables import Children, Frequent, Marked, cells_of, unsigned
 from markov.multigrid.grids.loops.teams import ALONE, Team, row_blocks
 from markov.multigrid.grids.parts import Parts
 from markov.multigrid.grids.rate_tables import RateTable, parts_table, rate_table
@@ -36,11 +39,11 @@ if TYPE_CHECKING:
 
 __all__ = ["LARGE", "Finest", "Level"]
 
-STRONG = 0.5  # of the largest flow: axes along which cells are joined
+STRONG_FLOW = 0.5  # of the largest flow: axes along which cells are joined
 LARGE = 1_000_000
 """States of a grid from which on statements are written out for its most frequent kind of cells."""
 REPEATS = 4  # sweeps of a cell with transitions in a circle, where few have them
-MANY = 0.25  # of the cells: more are swept once
+MAX_REPEATED_SHARE = 0.25  # of the cells: more are swept once
 SOURCE = 1e-280
 """Flow into every state from nowhere: probabilities do not underflow, and where they would, what flows out is
 more than what the others send. The levels agree on it."""
@@ -78,22 +81,13 @@ class Level:
     ) -> None:
         self.grid, self.x, self.fast, self.team = grid, x, fast, team
         self.blocks = row_blocks(grid)
-        first, starts, numbers = grid.segments
-        ends = np.append(starts[1:], 0)
-        ends[first[1:] - 1] = grid.shape[-1]
-        self.cells, self.width = np.uint64(grid.shape[-1]), np.uint64(grid.width)
-        self.row_kind = unsigned(grid.row_kind)
-        self.rows = unsigned(grid.rows)
-        self.lines = (self.row_kind, *map(unsigned, (first, starts, ends, numbers)))
-        self.value_begin = unsigned(grid.value_begin)
-        self.entries = unsigned(grid.begin), unsigned(grid.step)
-        often = grid.cyclic & (grid.shares <= MANY) & (repeats > 1)
+        self.cells = cells_of(grid)
+        often = grid.cyclic & (grid.shares <= MAX_REPEATED_SHARE) & (repeats > 1)
         self.repeats = unsigned(np.where(often, repeats, 1))
         constant = rates is None or rates.counts is None
         written_out = ~often & (fast and constant)
-        self.patterns, self.special = frequent(of_grid(grid), grid.shares * written_out)
-        lag = max((pattern.lag for pattern in self.patterns), default=1)
-        self.together = np.uint64(unrolled_sweeps.TOGETHER if fast else 1), np.uint64(lag)
+        self.patterns, special = frequent(of_grid(grid), grid.shares * written_out)
+        self.frequent = Frequent(special, np.uint64(len(grid.row_kind)))
 
     def by_rows(
         self,
@@ -104,7 +98,7 @@ class Level:
         helpers: Sequence[Callable[..., Any]] = (),
         **options: Any,
     ) -> Callable[[], list[Any]]:
-        """Return a call of a kernel for all rows, whose first arguments say which it is to do.
+        """Return a call of a kernel for all rows, whose first argument says which it is to do.
 
         Those that each block has of its ``own`` come next, and of what is written to in a ``table`` of
         rates each block has a copy. It returns the results by block.
@@ -115,7 +109,7 @@ class Level:
             [
                 bound_kernel(
                     kernel,
-                    *span,
+                    span,
                     *own(),
                     *(arguments if table is None else table.own(arguments)),
                     helpers=helpers,
@@ -132,7 +126,7 @@ class Level:
 
     def on_states(self, kernel: Callable[..., Any], *arguments: Any) -> Callable[[], list[Any]]:
         """Return the same of a kernel that is to be told how many states a row has."""
-        return self.by_rows(kernel, self.cells * self.width, *arguments)
+        return self.by_rows(kernel, self.cells.cells * self.cells.width, *arguments)
 
     def sweeps(
         self,
@@ -154,12 +148,13 @@ class Level:
         rates
             Of the finest grid, where they depend on counts.
         """
-        place = *self.lines, self.cells, self.width, *self.entries, self.repeats
-        row = np.uint64(len(self.row_kind)) if alone is None else alone
-        table: tuple[Any, ...] = (*place, self.special, row, own, *self.together, ONE)
-        helpers = sweep_kernels.rows_alike, cells
-        run: Any = partial(self.by_rows, helpers=helpers, table=rates)
+        frequent = self.frequent if alone is None else self.frequent._replace(alone=alone)
+        lag = max((pattern.lag for pattern in self.patterns), default=1)
+        together = unrolled_sweeps.TOGETHER if self.fast else 1
+        plan = SweepPlan(self.repeats, *frequent, np.uint64(together), np.uint64(lag))
+        run: Any = partial(self.by_rows, helpers=(sweep_kernels.rows_alike, cells), table=rates)
         text = unrolled_sweeps.sweeps(self.patterns, cells.__name__)
+        table = self.cells, plan, own
         return [run(sweep_kernels.sweep, *table, back, self.x, **text) for back in (False, True)]
 
     def sum_rates(
@@ -169,21 +164,18 @@ class Level:
         values: Vector,
         parts: Parts,
         rates: Rates,
-        x: Numbers,
+        weighted: Weighted,
         weight: Callable[..., Any] = flow_kernels.weight,
-        least: float = 0.0,
     ) -> Callable[[], Any]:
         """Return what sums flows at given rates between the cells of the next level.
 
-        ``weight`` says what a flow out of a state is weighted by, given ``least``.
+        ``weight`` says what a flow out of a state is weighted by.
         """
-        child = unsigned(np.maximum(aggregation.child_rows, 0))
-        place = child, self.width, np.uint64(aggregation.last), self.cells
         own = parts_table(self.grid, rates, parts, aggregation, coarse.grid.shape)
         shares = coarse.grid.shares * (coarse.fast and not own.counts)
-        special, text = parts.unrolled(shares, unrolled.sums_of_rates)
-        table = *coarse.lines, special, *parts.table, own.rate, own.counts
-        run = *place, *table, least, coarse.value_begin, ONE, x, values
+        table, text = parts.unrolled(shares, unrolled.sums_of_rates)
+        place = coarse.cells, self.children(aggregation), table
+        run = *place, own.slots, weighted, values
         kernel = flow_kernels.restrict_rates
         return coarse.by_rows(kernel, *run, table=own, helpers=(weight,), unrolled=text)
 
@@ -197,15 +189,17 @@ class Level:
         x: Numbers,
     ) -> Callable[[], Any]:
         """Return what sums flows between the cells of the next level."""
-        rows = aggregation.child_rows
-        place = unsigned(np.maximum(rows, 0)), rows >= 0, self.width, np.uint64(aggregation.last)
-        special, text = parts.unrolled(coarse.grid.shares * coarse.fast, unrolled.sums_of_flows)
-        lines = *coarse.lines, special, *parts.table, unsigned(parts.flow)
-        lines = *lines, unsigned(parts.line), unsigned(parts.spans)
-        room = np.zeros(rows.shape, dtype=np.uint64)
-        own = self.value_begin, flows, coarse.value_begin, ONE, x, values
-        run = *place, self.cells, *lines, room, *own
+        children = self.children(aggregation)
+        table, text = parts.unrolled(coarse.grid.shares * coarse.fast, unrolled.sums_of_flows)
+        fine = FinerFlows(self.cells.value_begin, flows, np.zeros_like(children.rows))
+        run = coarse.cells, children, table, fine, x, values
         return coarse.by_rows(flow_kernels.restrict, *run, unrolled=text)
+
+    def children(self, aggregation: Aggregation) -> Children:
+        """Return which of the rows make up each row of the next level."""
+        rows, cells = aggregation.child_rows, self.cells
+        there = unsigned(np.maximum(rows, 0)), rows >= 0
+        return Children(*there, np.uint64(aggregation.last), cells.cells, cells.width)
 
     def pattern(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return where the entries of each state begin, and the numbers of the other states."""
@@ -252,9 +246,7 @@ class Level:
             found.append(np.zeros(len(self.grid.step)))
             return (found[-1],)
 
-        begin = self.value_begin if own else np.zeros_like(self.row_kind)
-        place = own, self.row_kind, self.rows, self.cells, self.width, *self.entries, begin
-        self.by_rows(flow_kernels.entry_flows, *place, flows, ONE, self.x, own=room)()
+        self.by_rows(flow_kernels.entry_flows, self.cells, own, flows, self.x, own=room)()
         return np.asarray(np.sum(found, axis=0))
 
     def strong(self, carried: Vector) -> tuple[bool, ...]:
@@ -262,7 +254,7 @@ class Level:
         wide = np.array(self.grid.shape) > 1
         moved = (self.grid.steps != 0) & wide
         along = carried @ moved
-        return tuple((along >= STRONG * along.max()) & wide)
+        return tuple((along >= STRONG_FLOW * along.max()) & wide)
 
 
 class Finest(Level):
@@ -293,11 +285,9 @@ class Finest(Level):
             self.forward, self.backward = self.sweeps(
                 sweep_kernels.cells_by_rates, (jumps, self.sources * scale)
             )
-        place = *self.lines, self.cells, self.width, *self.entries
-        self._table = *place, own.rate, own.exit_rate, own.counts
         self._own = own
         text, balance = unrolled.balance(self.patterns), balance_kernels.balance
-        arguments = *self._table, self.special, ONE, x
+        arguments = self.cells, self.frequent, own.slots, x
         self._balance = self.by_rows(balance, *arguments, table=own, unrolled=text)
 
     def strong_axes(self) -> tuple[bool, ...]:
@@ -311,13 +301,13 @@ class Finest(Level):
 
     def imbalance(self, bit: int, marks: NDArray[np.uint8]) -> float:
         """Return the largest quotient of what flows into a state with a mark and what flows out."""
-        arguments = *self._table, ONE, bit, marks, self.x
+        arguments = self.cells, self._own.slots, Marked(bit, marks), self.x
         run = self.by_rows(balance_kernels.imbalance, *arguments, table=self._own)
         return float(max(run()))
 
     def compare(self, y: Vector, z: Vector) -> Vector:
         """Return products of residuals, see `balance_kernels.compare`."""
-        arguments = *self._table, ONE, self.x, y, z
+        arguments = self.cells, self._own.slots, self.x, y, z
         run = self.by_rows(balance_kernels.compare, *arguments, table=self._own)
         return np.asarray(np.sum(run(), axis=0))
 
@@ -330,4 +320,4 @@ class Finest(Level):
     ) -> Callable[[], Any]:
         """Return what sums the flows between the cells of the next level."""
         parts = Parts(self.grid, aggregation)
-        return self.sum_rates(aggregation, coarse, values, parts, self.rates, self.x)
+        return self.sum_rates(aggregation, coarse, values, parts, self.rates, Weighted(self.x, 0.0))

@@ -26,7 +26,10 @@ if TYPE_CHECKING:
 
 __all__ = ["GridSolution", "MatrixFree", "grid_model", "solve_on_grid"]
 
-MANY, MOST = 1_000_000, 300_000_000  # states of spaces that are tried without being asked to
+MIN_STATES, MAX_STATES = (
+    1_000_000,
+    300_000_000,
+)  # states of spaces that are tried without being asked to
 REACHED_SHARE = 0.5  # of the states of a grid: fewer are left to a search from the start
 
 
@@ -131,7 +134,7 @@ def grid_model(model: ChainModel, requested: bool) -> GridModel | None:
     ValueError
         Where it is requested and not possible.
     """
-    if not requested and not (is_numbered(model) and MANY <= model.size <= MOST):
+    if not requested and not (is_numbered(model) and MIN_STATES <= model.size <= MAX_STATES):
         return None
     try:
         grid = GridModel(model)
@@ -180,7 +183,7 @@ def _solved(
             if tight and residual <= method.tolerance:
                 cycles = levels.refine(cycles)
             if proof and residual <= method.tolerance:
-                cycles = levels.settle(cycles, method.max_iterations, places.marks)
+                cycles = levels.cycle_tails(cycles, method.max_iterations, places.marks)
     finally:  # Ctrl-C too
         checkpoint.save(x)
     levels.finest.on_states(place_kernels.keep, RECURRENT, places.marks, x)()

@@ -12,15 +12,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 import scipy.sparse as sp
 
-from hopflow.kernels import shape_of
-from markov.computing.compilation import compiled
 from markov.computing.memory import available
 from markov.computing.progress import report
-from markov.multigrid import multilevel_kernels
 from markov.multigrid.grids.checkpoints import UNKEPT, Unkept
 from markov.multigrid.grids.coarse_levels import Coarse
 from markov.multigrid.grids.coarsening import coarsened, factors_along
-from markov.multigrid.grids.cycles import SMALL, cycle
+from markov.multigrid.grids.cycles import COARSEST_LEVEL_STATES, cycle
 from markov.multigrid.grids.levels import LARGE, Finest
 from markov.multigrid.grids.loops import vector_kernels
 from markov.multigrid.grids.loops.teams import ALONE, Team
@@ -28,8 +25,6 @@ from markov.multigrid.grids.places import RECURRENT
 from markov.multigrid.hierarchy import Hierarchy, build_hierarchy
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from numpy.typing import NDArray
 
     from markov.multigrid.grids.layouts import Layout
@@ -51,7 +46,7 @@ UNLIKELY = (
     1e3  # times less flow than the likeliest state: what flows in everywhere comes from another
 )
 MAX_STAGNANT_CYCLES = 30
-WIDE_STAGNANT_CYCLES = 10  # after which levels are laid out anew with two cells to one
+WIDE_STAGNANT_CYCLES = 10  # after which levels are laid out again with two cells to one
 NARROW_BYTES = 24.0  # per state: what those take
 
 
@@ -67,13 +62,13 @@ class Multigrid:
         self._lay_out(WIDE)
 
     def _lay_out(self, wide: int) -> None:
-        """Set up the coarse levels, so many of them with three cells to one along each of two axes."""
+        """Set up the coarse levels, the first ``wide`` of them with three cells to one along each of two axes."""
         self.wide = wide
         for _ in range(FIRST_SWEEPS):
             self.finest.forward()
         self.levels: list[Coarse] = []
         level: Finest | Coarse = self.finest
-        while level.grid.size > SMALL:
+        while level.grid.size > COARSEST_LEVEL_STATES:
             factors = factors_along(level.strong_axes(), wide=len(self.levels) < wide)
             grid, aggregation = coarsened(level.grid, factors)
             level = Coarse(grid, aggregation, level)
@@ -137,7 +132,7 @@ class Multigrid:
         return done, size
 
     def narrowed(self) -> bool:
-        """Begin anew with two cells to one on all levels, if there is memory for them."""
+        """Begin again with two cells to one on all levels, if there is memory for them."""
         if available() < NARROW_BYTES * self.x.size:
             return False
         self.history.clear()
@@ -159,7 +154,7 @@ class Multigrid:
             if not size < 0.5 * before:
                 return done
 
-    def settle(self, done: int, most: int, marks: NDArray[np.uint8]) -> int:
+    def cycle_tails(self, done: int, most: int, marks: NDArray[np.uint8]) -> int:
         """Cycle on until tails are as they are to be, at most ``most`` times in all; return how often.
 
         A residual says nothing of states without probability. As weights they serve a bound where no
@@ -192,7 +187,7 @@ class Multigrid:
             normal = np.array([[g11, g12], [g12, g22]]) / np.outer(scale, scale)
             shares = np.linalg.lstsq(normal, np.array([b1, b2]) / scale, rcond=DEPENDENT)[0] / scale
         a, b = shares.tolist()
-        level.on_states(vector_kernels.blend, a, b, LEAST_SHARE, self.x, newer, older)()
+        level.on_states(vector_kernels.blend, (a, b), LEAST_SHARE, self.x, newer, older)()
         after, mass = level.residual()
         if after < GROWTH_FACTOR * size:
             level.multiply(1.0 / mass)
@@ -238,7 +233,7 @@ class _Rest:
         places = np.indices((*grid.shape, grid.width)).reshape(len(grid.shape) + 1, -1)
         components = {str(n): place for n, place in enumerate(places)}
         self.hierarchy: Hierarchy = build_hierarchy(matrix, x, mass, components)
-        self._run = self._bound()
+        self._run = self.hierarchy.cycle(1)
 
     def solve(self) -> None:
         """Run a cycle from the level's x."""
@@ -251,17 +246,3 @@ class _Rest:
         levels.x[:n], levels.scale[:n] = level.x, self._scale
         self._run()
         level.x[:] = levels.x[:n]
-
-    def _bound(self) -> Callable[[], None]:
-        """Return a call of the cycle."""
-        levels = self.hierarchy
-        most = levels.first[-1] - levels.first[-2]
-        dense, left = np.empty((most, most)), np.empty_like(levels.first)
-        rest = levels.first, left, levels.repeats, 1, *levels[2:], dense
-        helpers = (
-            multilevel_kernels.sweep,
-            multilevel_kernels.restrict,
-            multilevel_kernels.eliminate,
-        )
-        run = compiled(multilevel_kernels.cycle, shape_of(rest), helpers=helpers)
-        return lambda: run(*rest)

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from markov.multigrid.grids.loops.kernel_calls import unsigned
 from markov.multigrid.grids.loops.patterns import Pattern, Sums, frequent, of_sums
+from markov.multigrid.grids.loops.tables import PartTable, unsigned
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -28,25 +28,28 @@ class Parts:
         parts = aggregation.parts
         self.entry = grid.begin[:: grid.width][parts.kind] + parts.entry
         source = parts.state if by_source else parts.state + grid.step[self.entry]
-        self.table = unsigned(parts.first), unsigned(parts.begin), unsigned(source)
+        own = unsigned(parts.first), unsigned(parts.begin), unsigned(source)
         before, self.spans = _places(grid, aggregation)
         kinds = np.repeat(np.arange(len(aggregation.children)), np.diff(parts.begin[parts.first]))
         self.flow = before[kinds, parts.cell] + parts.entry
         self.line = parts.cell // aggregation.last
         sums = Sums(self.entry, self.line, self.flow, self.spans)
+        numbers = *own, *map(unsigned, (self.flow, self.line, self.spans))
+        none = np.zeros(len(aggregation.children), dtype=np.uint64)
+        self.table = PartTable(none, *numbers)
         self._patterns = partial(of_sums, grid, aggregation, sums, by_source=by_source)
 
     def unrolled(
         self, shares: NDArray[np.float64], written: Callable[[Sequence[Pattern]], str]
-    ) -> tuple[NDArray[np.uint64], str]:
-        """Return kinds of coarse cells whose sums are written out, and the statements.
+    ) -> tuple[PartTable, str]:
+        """Return the tables for the kernels, and the statements of frequent kinds of coarse cells.
 
         ``shares`` are those of the coarse cells that are of each kind; zero: not written out.
         """
         if not shares.any():
-            return np.zeros(len(shares), dtype=np.uint64), written([])
+            return self.table, written([])
         chosen, special = frequent(self._patterns(), shares)
-        return special, written(chosen)
+        return self.table._replace(special=special), written(chosen)
 
 
 def _places(grid: Grid, aggregation: Aggregation) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hopflow.kernels import shape_of
-from markov.computing.compilation import compiled
+from markov.computing.compilation import bound_kernel
 from markov.multigrid.grids.loops import place_kernels
-from markov.multigrid.grids.loops.kernel_calls import ONE, bound_kernel, unsigned
+from markov.multigrid.grids.loops.place_kernels import CellPlaces, Digits
+from markov.multigrid.grids.loops.tables import Marked, cells_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -62,26 +62,19 @@ class Places:
     def __init__(self, layout: Layout, space: Space, start: NDArray[np.int64] | None) -> None:
         self.layout, self.space = layout, space
         grid = layout.out[0]
-        first, starts, numbers = grid.segments
-        ends = np.append(starts[1:], 0)
-        ends[first[1:] - 1] = grid.shape[-1]
-        self._lines = (
-            unsigned(grid.row_kind),
-            *map(unsigned, (first, starts, ends, numbers)),
-        )
-        self._width = np.uint64(grid.width)
+        cells, span = cells_of(grid), _all_rows(grid)
         self._slot = self._slots()
         self.marks = np.zeros(grid.size, dtype=np.uint8)
         present = np.ascontiguousarray((layout.place >= 0).ravel())
         bit = PRESENT | (REACHED if start is None else 0)
-        bound_kernel(place_kernels.fill, *self._lines, self._width, ONE, present, bit, self.marks)()
+        bound_kernel(place_kernels.fill, span, cells, present, bit, self.marks)()
         self._search(start)
-        table = *self._lines, self._width, unsigned(grid.begin), ONE
-        count = bound_kernel(place_kernels.count_entries, *table, REACHED, self.marks)()
-        self.size, self.transitions = int(count[0]), int(count[1])
-        self.recurrent = int(
-            bound_kernel(place_kernels.count_entries, *table, RECURRENT, self.marks)()[0]
+        reached, recurrent = (
+            bound_kernel(place_kernels.count_entries, span, cells, each, self.marks)()
+            for each in (REACHED, RECURRENT)
         )
+        self.size, self.transitions = map(int, reached)
+        self.recurrent = int(recurrent[0])
 
     def _slots(self) -> NDArray[np.int64]:
         """Return the slot of each combination in each kind of cell, -1: none."""
@@ -119,9 +112,7 @@ class Places:
     def _spread(self, grid: Grid, here: int, old: int, new: int) -> None:
         """Mark what a state leads to along the transitions of a grid."""
         self.marks[here] |= new
-        rows = np.uint64(len(grid.row_kind))
-        table = rows, *self._lines, np.uint64(grid.shape[-1]), self._width
-        table = *table, unsigned(grid.begin), unsigned(grid.step), ONE
+        table = _all_rows(grid), cells_of(grid)
         runs = [
             bound_kernel(place_kernels.spread, *table, backward, old, new, self.marks)
             for backward in (False, True)
@@ -135,10 +126,8 @@ class Places:
 
     def _follower(self, grid: Grid, old: int, new: int) -> Callable[[], int]:
         """Return what marks states one after another: where transitions lead to and fro, runs take a step each."""
-        place = self._lines[0], unsigned(grid.rows), np.uint64(grid.shape[-1]), self._width
-        table = *place, unsigned(grid.begin), unsigned(grid.step), ONE
         stack = np.empty(FOLLOWED, dtype=np.uint64)
-        return bound_kernel(place_kernels.follow, *table, stack, old, new, self.marks)
+        return bound_kernel(place_kernels.follow, cells_of(grid), stack, old, new, self.marks)
 
     def _clear(self, bits: int) -> None:
         self.marks &= np.uint8(255 ^ bits)
@@ -165,27 +154,19 @@ class Places:
         ahead[list(layout.axes[:-1])] = strides
         digits = self.space.unnumbered(np.array([begin]))[:, 0] - np.array(self.space.low)
         numbers, indices = np.empty((2, count), dtype=np.int64)
-        arguments = (
-            begin,
-            count,
-            digits,
-            shape,
-            weight,
-            ahead,
-            layout.axes[-1],
-            layout.shift[:, :-1] @ strides,
-            np.ascontiguousarray(layout.shift[:, -1]),
-            grid.shape[-1],
-            grid.row_kind,
-            grid.rows,
-            grid.width,
-            self._slot,
-            bit,
-            self.marks,
-            numbers,
-            indices,
+        places = CellPlaces(
+            along=layout.axes[-1],
+            lead=layout.shift[:, :-1] @ strides,
+            shift=np.ascontiguousarray(layout.shift[:, -1]),
+            ends=grid.shape[-1],
+            width=grid.width,
+            row_kind=grid.row_kind,
+            rows=grid.rows,
+            slot=self._slot,
         )
-        found = compiled(place_kernels.survey, shape_of(arguments))(*arguments)
+        digit = Digits(digits, shape, weight, ahead)
+        arguments = begin, count, digit, places, Marked(bit, self.marks), (numbers, indices)
+        found = bound_kernel(place_kernels.survey, *arguments)()
         return numbers[:found], indices[:found]
 
     @property
@@ -237,3 +218,8 @@ class Places:
         cells, slots = np.divmod(indices, grid.width)
         kinds = grid.rows[grid.row_kind[cells // grid.shape[-1]], cells % grid.shape[-1]]
         return np.asarray(kinds * grid.width + slots, dtype=np.int64)
+
+
+def _all_rows(grid: Grid) -> tuple[np.uint64, np.uint64]:
+    """Return the span of all rows of a grid."""
+    return np.uint64(0), np.uint64(len(grid.row_kind))

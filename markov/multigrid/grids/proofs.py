@@ -20,7 +20,7 @@ from markov.multigrid.grids.hitting_times import proof_kernels
 from markov.multigrid.grids.hitting_times.drifts import SHARP, Drift
 from markov.multigrid.grids.hitting_times.equations import HittingTimes
 from markov.multigrid.grids.levels import Level
-from markov.multigrid.grids.loops.kernel_calls import ONE
+from markov.multigrid.grids.loops.tables import Marked
 from markov.multigrid.grids.loops.teams import ALONE, Team
 from markov.multigrid.grids.places import RECURRENT
 from markov.multigrid.grids.rate_tables import rate_table
@@ -118,13 +118,14 @@ def _misfit(
     """Return sum |(x Q)(s)| h(s) over recurrent states, and the sum of x in two parts."""
     team, (grid, rates) = times.finest.team, layout.into
     level, own = Level(grid, x, fast=False, team=team), rate_table(grid, rates)
-    table = *level.lines, level.cells, level.width, *level.entries, own.rate, own.exit_rate
     least = float(times.h[times.reference])
-    vectors = least, ONE, RECURRENT, marks, times.h, x
-    run = level.by_rows(proof_kernels.misfit, *table, own.counts, *vectors, table=own)
+    vectors = Marked(RECURRENT, marks), least, times.h, x
+    run = level.by_rows(proof_kernels.misfit, level.cells, own.slots, *vectors, table=own)
     off, mass, low = zip(*run(), strict=True)
     if exact and not own.counts:
         kernel, helpers = proof_kernels.misfit_exactly, (two_sum, two_product)
-        off = tuple(level.by_rows(kernel, *table, rates.exit_rest, *vectors, helpers=helpers)())
+        exact_rates = proof_kernels.ExactRates(own.rate, own.exit_rate, rates.exit_rest)
+        exactly = level.by_rows(kernel, level.cells, exact_rates, *vectors, helpers=helpers)
+        off = tuple(exactly())
     total = math.fsum((*mass, *low))
     return float(sum(off)), total, math.fsum((*mass, *low, -total))

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 
 from markov.multigrid.grids.loops import count_kernels, rate_kernels
-from markov.multigrid.grids.loops.kernel_calls import unsigned
+from markov.multigrid.grids.loops.count_kernels import CountTable, VaryingNumbers
+from markov.multigrid.grids.loops.tables import SlotRates, unsigned
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -35,7 +36,7 @@ class RateTable(NamedTuple):
         Of each entry, and out of each slot of each kind; where they depend on counts those of the cell that was
         written last, before that not a number.
     counts
-        What `markov.multigrid.grids.loops.count_kernels` take; none where no rate depends on a count.
+        What `markov.multigrid.grids.loops.count_kernels` take; empty where no rate depends on a count.
     helpers
         Functions that write the rates of a cell, or do nothing.
     written
@@ -44,9 +45,14 @@ class RateTable(NamedTuple):
 
     rate: Vector
     exit_rate: Vector
-    counts: tuple[Any, ...] = ()
+    counts: CountTable | tuple[()] = ()
     helpers: tuple[Callable[..., Any], ...] = (rate_kernels.at_row, rate_kernels.at_cell)
     written: tuple[Vector, ...] = ()
+
+    @property
+    def slots(self) -> SlotRates:
+        """The rates as one record."""
+        return SlotRates(self.rate, self.exit_rate, self.counts)
 
     def own(self, arguments: Sequence[Any]) -> tuple[Any, ...]:
         """Return arguments with copies of what is written to, the same one for the same array."""
@@ -55,10 +61,12 @@ class RateTable(NamedTuple):
 
 
 def _replaced(arguments: Sequence[Any], copies: dict[int, Vector]) -> tuple[Any, ...]:
-    return tuple(
+    found = [
         _replaced(each, copies) if isinstance(each, tuple) else copies.get(id(each), each)
         for each in arguments
-    )
+    ]
+    made = getattr(arguments, "_make", tuple)  # records stay records
+    return cast("tuple[Any, ...]", made(found))
 
 
 def rate_table(grid: Grid, rates: Rates) -> RateTable:
@@ -108,11 +116,12 @@ def _counted(
     helpers = kernels.row_terms, kernels.cell_terms, kernels.at_row, kernels.at_cell
     written = *rates[:2], *exits[:2]
     rate, exit_rate = values
-    return RateTable(rate, exit_rate, (curves, *place, rates, exits), helpers, written)
+    counts = CountTable(curves, *place, rates, exits)
+    return RateTable(rate, exit_rate, counts, helpers, written)
 
 
-def _table(values: Vector, terms: Terms, begin: Numbers, axes: int) -> tuple[Any, ...]:
-    """Return some numbers, and what is written to them, by kind, and by axis but for the last one."""
+def _table(values: Vector, terms: Terms, begin: Numbers, axes: int) -> VaryingNumbers:
+    """Return some numbers, and what is written to them, by kind, and by axis without the last one."""
     varied = np.unique(terms.target)
     kind = np.searchsorted(begin, terms.target, "right") - 1
     across = np.flatnonzero(terms.axis != axes - 1)
@@ -128,4 +137,5 @@ def _table(values: Vector, terms: Terms, begin: Numbers, axes: int) -> tuple[Any
     held = np.zeros(len(along))
     added = (each for part in (order, along) for each in (terms.target[part], terms.place[part]))
     own = unsigned(varied), terms.constant[varied]
-    return values, held, *map(unsigned, firsts), *own, *map(unsigned, added)
+    numbers: list[Any] = [values, held, *map(unsigned, firsts), *own, *map(unsigned, added)]
+    return VaryingNumbers(*numbers)

@@ -1,1 +1,1 @@
-"""Chains whose levels repeat, also without end."""
+"""Chains whose levels repeat, also infinitely many of them."""

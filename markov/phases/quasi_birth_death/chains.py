@@ -32,7 +32,7 @@ class QuasiBirthDeath:
     boundary
         ``(local, up, down)``: the blocks of level 0, with b states of its own, shapes (b, b) and
         (b, m), and the one from level 1 down to it, shape (m, b). None: level 0 is like the others,
-        but for the steps down, which do not happen there.
+        except for the steps down, which do not happen there.
     levels
         How many there are; in the highest one the steps up do not happen. None: infinitely many.
 

@@ -39,8 +39,8 @@ TREE = 2.2  # transitions per state of such a graph
 FACTORED_TOO = 300_000  # and up to which it is quicker than iterations with an incomplete one
 MAX_ITERATIONS = 2_000
 REFINEMENTS = 10
-ENOUGH = 8.0 * UNIT  # of an entry: what is left is rounded, so that some two cannot be had
-MANY_ENOUGH = 1e-10  # of an entry, for more states than are factored
+ENTRY_ROUNDING = 8.0 * UNIT  # of an entry: what is left is rounded, so that some two cannot be had
+MANY_ENTRIES_ROUNDING = 1e-10  # of an entry, for more states than are factored
 GAIN = 1e-11  # of a residual, at most, by iterations in double precision
 WEIGHTS_GAIN = 0.1
 TINY = float(np.finfo(float).tiny)
@@ -154,7 +154,7 @@ class Absorbing:
         """
         if not len(right):
             return Refined(np.zeros(0), np.zeros(0), np.zeros(0), np.zeros(0), 0.0)
-        enough = MANY_ENOUGH if self._many else ENOUGH
+        enough = MANY_ENTRIES_ROUNDING if self._many else ENTRY_ROUNDING
         with np.errstate(all="ignore"):
             b = _Right(right, self._most)
             run, w, drift = self._solver
@@ -210,7 +210,7 @@ class Absorbing:
     def _solver(self) -> tuple[Solver, NDArray[np.float64], NDArray[np.float64]]:
         """Return a solver, w > 0, and a lower bound > 0 on A w; inf and 1 where none is found.
 
-        The first solver that finds such weights, or else the first that there is.
+        The first solver that finds such weights, otherwise the first that there is.
         """
         costs = 1.0 + self.exit_rates / max(float(self.exit_rates.mean()), TINY)
         first: Solver | None = None

@@ -1,7 +1,7 @@
 """Multigrid for the equations of a chain until it leaves some states.
 
 Levels need a distribution by which states weigh in their aggregate. Here it is that of the chain that
-begins anew, anywhere with equal probability, whenever it has left: one more state, outside, that stays an
+begins again, anywhere with equal probability, whenever it has left: one more state, outside, that stays an
 aggregate of its own. Nowhere is that distribution tiny because a start is far away. The equations are
 those of Q g = -f of that chain with g = 0 outside.
 """
@@ -48,8 +48,8 @@ def multigrid_solver(A: sp.csr_matrix, leaving: Vector, costs: Vector) -> Solver
     """
     m = len(leaving)
     inside = sp.hstack([-A, sp.csr_matrix(leaving[:, None])])
-    anew = sp.csr_matrix(np.append(np.full(m, 1.0 / m), -1.0)[None, :])
-    Q = sp.csr_matrix(sp.vstack([inside, anew]))
+    restart = sp.csr_matrix(np.append(np.full(m, 1.0 / m), -1.0)[None, :])
+    Q = sp.csr_matrix(sp.vstack([inside, restart]))
     inflow, exits = jumps(Q)
     with watched(None):  # what is reported are residuals of an answer
         found = Multilevel(tolerance=ROUGH, max_iterations=MAX_CYCLES).flows(inflow, exits, apart=m)

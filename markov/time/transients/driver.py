@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["limit_of", "transient"]
 
 TOLERANCE = 1e-12
-LONG = 5_000.0  # powers from which on the limit is worth finding
+MIN_POWERS_FOR_LIMIT = 5_000.0  # powers from which on the limit is worth finding
 LAYER, LONGER = 2_000.0, 4.0  # powers before the first attempt at a Krylov space, and their growth
 EARLY = 0.9  # of the powers of a time: fewer were enough
 LOOSEST = 1e-8  # bound that is taken, or the tolerance
@@ -192,7 +192,7 @@ def limit_of(chain: MarkovChain, start: NDArray[np.float64], powers: float) -> L
 
     That is where all states lead to one recurrent class, or the start is inside of recurrent classes.
     """
-    if powers < LONG:
+    if powers < MIN_POWERS_FOR_LIMIT:
         return None
     classes = chain.closed_classes
     shares = np.array([start[states].sum() for states in classes])

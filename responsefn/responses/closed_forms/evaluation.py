@@ -80,7 +80,7 @@ def evaluate(
 
 @cache
 def names(expression: sp.Basic) -> frozenset[str]:
-    """Return the names of the symbols of an expression or a condition, which SymPy collects anew in each call."""
+    """Return the names of the symbols of an expression or a condition, which SymPy collects again in each call."""
     return frozenset(str(symbol) for symbol in expression.free_symbols)
 
 

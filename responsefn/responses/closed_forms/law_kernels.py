@@ -28,7 +28,7 @@ def evaluate_all(p_values: Floats, constants: Floats, out: Floats) -> None:
 def invert_all(
     rates: Floats, constants: Floats, table: Floats, first: float, per_step: float, out: Floats
 ) -> None:
-    """Template: p from a cubic in a table of log p over log rate, then mended by its slope there.
+    """Template: p from a cubic in a table of log p over log rate, then corrected by its slope there.
 
     The rows of ``table``, at even steps from ``first`` on, are log p and its change per step. Where
     the cubic is as good as it is away from kinks, the second evaluation only confirms the first;

@@ -51,7 +51,7 @@ def _parts(condition: Any) -> tuple[Any, ...]:
     return condition.args if isinstance(condition, (sp.And, sp.Or)) else (condition,)
 
 
-@cache  # SymPy looks for the symbols of an expression anew each time
+@cache  # SymPy looks for the symbols of an expression again each time
 def _is_range(condition: Any) -> bool:
     """Return whether a condition that holds for two p holds for those between."""
     parts = _parts(condition)

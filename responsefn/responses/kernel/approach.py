@@ -7,8 +7,8 @@ import math
 
 from .cycles import advance
 from .jit import compiled, entry
-from .losses import lose
-from .rows import LEFT, MOVES, PACKETS, STATE, TIME
+from .losses import apply_loss
+from .rows import LEFT, MOVES, PACKETS, STATE, TIME, Walk
 
 __all__ = ["reach", "run"]
 
@@ -17,11 +17,14 @@ IN_A_ROW, SINGLE_IN_A_ROW = 3, 2
 
 
 @compiled
-def reach(one, steps, loss, packets, rtt, service, rate, events, budget, limits, out, wrong):
+def reach(walk, steps, packets, aim, out):
     """Write after how many loss events means of the rate over ``events`` stay near ``rate``; infinite for never.
 
-    Also the mean rates over the last two intervals between powers of two of means that are complete.
+    ``aim`` is the rate, the events and the most steps. Also written are the mean rates over the last two intervals
+    between powers of two of means that are complete.
     """
+    one, limits = walk.one, walk.limits
+    rate, events, budget = aim
     out[0] = math.inf
     out[1] = math.nan
     out[2] = math.nan
@@ -31,20 +34,22 @@ def reach(one, steps, loss, packets, rtt, service, rate, events, budget, limits,
     near = 0
     half = 0.0
     half_begun = 0.0
-    if not lose(one, loss, now, rtt, wrong):
+    if not apply_loss(one, walk.loss, now, walk.rtt, walk.wrong):
         return
     needed = SINGLE_IN_A_ROW if events == 1 else IN_A_ROW
     while done < limits.most:
         sent = 0.0
         begun = now
         for _ in range(events):
-            if not advance(one, steps, packets, now, rtt, service, limits, wrong):
+            if not advance(walk, steps, packets, now):
                 return
             sent += one[PACKETS]
             now += one[TIME]
             if one[MOVES] > budget:
                 return
-            if not lose(one, loss, now, max(rtt, one[STATE] * service), wrong):
+            if not apply_loss(
+                one, walk.loss, now, max(walk.rtt, one[STATE] * walk.service), walk.wrong
+            ):
                 return
         done += events
         means += 1
@@ -64,21 +69,21 @@ def reach(one, steps, loss, packets, rtt, service, rate, events, budget, limits,
 
 
 @entry
-def run(
-    packets, rtts, service, starts, steps, loss, one, limits, rates, events, budgets, out, wrong
-):
+def run(cases, functions, limits, aims, one, found):
     """Write after how many loss events each case is within ``limits.same`` of its entry of ``rates``.
 
     Each mean is over an entry of ``events``. Infinite where ``limits.most`` loss events and the entry of ``budgets``, in
     steps, do not suffice.
     """
+    packets, rtts, service, starts = cases
+    steps, loss = functions
+    rates, events, budgets = aims
+    out, wrong = found
     for i in range(len(packets)):
         one[MOVES] = 0.0
         one[LEFT] = 0.0
         for n in range(starts.shape[1]):
             one[STATE + n] = starts[i, n]
-        reach(
-            one, steps[0], loss[0], packets[i], rtts[i], service, rates[i], events[i], budgets[i], limits[0],
-            out[i], wrong,
-        )  # fmt: skip
+        walk = Walk(one, loss[0], rtts[i], service, limits[0], wrong)
+        reach(walk, steps[0], packets[i], (rates[i], events[i], budgets[i]), out[i])
         wrong[0] = 0.0

@@ -11,20 +11,21 @@ import math
 
 from .cycles import keep
 from .jit import call_on_array, compiled, entry
-from .losses import lose
+from .losses import apply_loss
 from .rows import (
     BEGUN,
     CHECK_A,
     CHECK_B,
     CHECK_C,
     CHECK_START,
-    LARGEST,
     LEFT,
+    MAX_WINDOW,
     MOVES,
     OVER_PACKETS,
     STATE,
     TIME,
     WRONG,
+    Walk,
 )
 
 __all__ = [
@@ -42,7 +43,7 @@ __all__ = [
     "slope",
 ]
 
-ENOUGH = 0.002
+ACCEPTED_ERROR = 0.002
 """Estimated error at which a cycle of one packet fewer is not asked for."""
 FIELD = 0.02
 """Part of another field of the state by which it may differ after a cycle, or of the time of the cycle."""
@@ -65,23 +66,24 @@ def load(one, row):
 
 
 @compiled
-def advance(one, steps, loss, row, packets, carry, rtt, service, limits, wrong):
+def advance(walk, steps, row, packets, carry):
     """Go from just before a loss in ``row`` to the next one; False for a window that cannot be.
 
     With a ``carry`` of 1 by as many packets less as the row says that the cycle before was too long.
     """
+    one = walk.one
     load(one, row)
     now = row[0]
-    if not lose(one, loss, now, max(rtt, one[STATE] * service), wrong):
-        wrong[0] = 0.0
+    if not apply_loss(one, walk.loss, now, max(walk.rtt, one[STATE] * walk.service), walk.wrong):
+        walk.wrong[0] = 0.0
         return False
     for n in range(OVER_PACKETS + 1):
         one[n] = 0.0
     one[BEGUN] = now
     one[LEFT] = packets + carry * row[1]
-    call_on_array(steps, one, rtt, service, LARGEST, limits.steps)
+    call_on_array(steps, one, walk.rtt, walk.service, MAX_WINDOW, walk.limits.steps)
     if one[WRONG] == 0.0:
-        return one[MOVES] < limits.steps
+        return one[MOVES] < walk.limits.steps
     one[WRONG] = 0.0
     return False
 
@@ -99,24 +101,25 @@ def differ(one, two, part, time):
 
 
 @compiled
-def compare(one, blocks, acks, loss, rows, packets, cycles, rtt, service, limits, wrong):
+def compare(walk, blocks, acks, rows, packets, cycles):
     """Return the time of some cycles ACK by ACK, and how far windows and times of blocks are from theirs.
 
     The latter are the largest relative differences over any of the cycles, each from the state that the one before
     left ACK by ACK. Infinite where a window cannot be.
     """
+    one = walk.one
     time = 0.0
     windows = 0.0
     times = 0.0
     for n in range(len(rows[0])):
         rows[CHECK_C, n] = rows[CHECK_START, n]
     for _ in range(cycles):
-        if not advance(one, acks, loss, rows[CHECK_C], packets, 0.0, rtt, service, limits, wrong):
+        if not advance(walk, acks, rows[CHECK_C], packets, 0.0):
             return math.inf, math.inf, math.inf
         time += one[TIME]
         alone = one[TIME]
         keep(one, rows[CHECK_A])
-        if not advance(one, blocks, loss, rows[CHECK_C], packets, 0.0, rtt, service, limits, wrong):
+        if not advance(walk, blocks, rows[CHECK_C], packets, 0.0):
             return math.inf, math.inf, math.inf
         keep(one, rows[CHECK_B])
         windows = max(windows, abs(rows[CHECK_A, 2] / rows[CHECK_B, 2] - 1.0))
@@ -129,38 +132,37 @@ def compare(one, blocks, acks, loss, rows, packets, cycles, rtt, service, limits
 
 
 @compiled
-def slope(one, blocks, loss, rows, packets, rtt, service, limits, wrong):
+def slope(walk, blocks, rows, packets):
     """Return by how much two windows that the cycle before left differ after the next one, in blocks.
 
     Relative to how much they differed; 0 where they do not.
     """
+    one = walk.one
     before = abs(rows[CHECK_A, 2] - rows[CHECK_B, 2])
     if before <= 1e-9 * rows[CHECK_B, 2]:
         return 0.0
-    if not advance(one, blocks, loss, rows[CHECK_A], packets, 0.0, rtt, service, limits, wrong):
+    if not advance(walk, blocks, rows[CHECK_A], packets, 0.0):
         return math.inf
     after = one[STATE]
-    if not advance(one, blocks, loss, rows[CHECK_B], packets, 0.0, rtt, service, limits, wrong):
+    if not advance(walk, blocks, rows[CHECK_B], packets, 0.0):
         return math.inf
     return abs(after - one[STATE]) / before
 
 
 @compiled
-def error(one, blocks, acks, loss, rows, case, rtt, service, limits, wrong):
+def error(walk, blocks, acks, rows, case):
     """Return the estimated relative error of the rate of a cycle in blocks.
 
     A cycle whose error is e settles e / (1 - slope) away, where the window after the next one changes by slope times the
     window after this one. Several cycles are followed where they are short; their mean rate is compared as well.
     """
     seen, cycles, packets, period, rate = case
-    time, windows, times = compare(
-        one, blocks, acks, loss, rows, seen, cycles, rtt, service, limits, wrong
-    )
+    time, windows, times = compare(walk, blocks, acks, rows, seen, cycles)
     if seen < packets - 1.0:  # only the beginning of the cycle was followed
-        if min(rows[CHECK_A, 2], rows[CHECK_B, 2]) * service >= rtt:
+        if min(rows[CHECK_A, 2], rows[CHECK_B, 2]) * walk.service >= walk.rtt:
             windows = 0.0  # both have the capacity
         return 2.0 * windows + times * seen / packets
-    ratio = min(SLOPE, slope(one, blocks, loss, rows, seen, rtt, service, limits, wrong))
+    ratio = min(SLOPE, slope(walk, blocks, rows, seen))
     found = max(windows, times) / (1.0 - ratio)
     if period > 0.0 and cycles >= period and abs(seen - packets) <= 1e-3 * packets:
         whole = cycles - cycles % int(period)
@@ -170,14 +172,15 @@ def error(one, blocks, acks, loss, rows, case, rtt, service, limits, wrong):
 
 
 @compiled
-def resume(one, steps, row, packets, rtt, service, limits):
+def resume(walk, steps, row, packets):
     """Go on from the state in ``row`` for some packets, without a loss; False for a window that cannot be."""
+    one = walk.one
     load(one, row)
     for n in range(OVER_PACKETS + 1):
         one[n] = 0.0
     one[BEGUN] = row[0]
     one[LEFT] = packets
-    call_on_array(steps, one, rtt, service, LARGEST, limits.steps)
+    call_on_array(steps, one, walk.rtt, walk.service, MAX_WINDOW, walk.limits.steps)
     if one[WRONG] == 0.0:
         return True
     one[WRONG] = 0.0
@@ -185,18 +188,19 @@ def resume(one, steps, row, packets, rtt, service, limits):
 
 
 @compiled
-def finer(one, steps, packets, most, rtt, service, limits):
+def finer(walk, steps, packets, most):
     """Go on for some packets in blocks of a part of a window; return the packets left after ``most`` blocks.
 
     Infinite for a window that cannot be.
     """
+    one = walk.one
     rest = packets
     blocks = 0.0
     while rest > 1e-6 and blocks < most:
         blocks += 1.0
         part = min(rest, max(1.0, one[STATE] / FINER))
         one[LEFT] = part
-        call_on_array(steps, one, rtt, service, LARGEST, limits.steps)
+        call_on_array(steps, one, walk.rtt, walk.service, MAX_WINDOW, walk.limits.steps)
         if one[WRONG] != 0.0:
             one[WRONG] = 0.0
             return math.inf
@@ -205,17 +209,18 @@ def finer(one, steps, packets, most, rtt, service, limits):
 
 
 @compiled
-def sampled(one, blocks, acks, loss, rows, packets, count, rtt, service, limits, wrong):
+def sampled(walk, blocks, acks, rows, packets, count):
     """Return the estimated relative error of the rate of a cycle in blocks, from about ``count`` of its ACKs.
 
     Also the part of the cycle that was followed ACK by ACK. The error of windows in the segments is taken to be that
     everywhere, except that of the first one: windows after a loss are smaller than all others.
     """
+    one, rtt, service = walk.one, walk.rtt, walk.service
     row = rows[CHECK_C]
     load(one, rows[CHECK_START])
     now = rows[CHECK_START, 0]
-    if not lose(one, loss, now, max(rtt, one[STATE] * service), wrong):
-        wrong[0] = 0.0
+    if not apply_loss(one, walk.loss, now, max(rtt, one[STATE] * service), walk.wrong):
+        walk.wrong[0] = 0.0
         return math.inf, 0.0
     for n in range(OVER_PACKETS + 1):
         one[n] = 0.0
@@ -239,11 +244,11 @@ def sampled(one, blocks, acks, loss, rows, packets, count, rtt, service, limits,
     while rest > 0.5:
         part = min(apart, rest)
         if length <= part:
-            if not resume(one, acks, row, length, rtt, service, limits):
+            if not resume(walk, acks, row, length):
                 return math.inf, 0.0
             alone = one[TIME]
             keep(one, rows[CHECK_B])
-            if not resume(one, blocks, row, length, rtt, service, limits):
+            if not resume(walk, blocks, row, length):
                 return math.inf, 0.0
             apart_by = abs(rows[CHECK_B, 2] / one[STATE] - 1.0)
             if min(rows[CHECK_B, 2], one[STATE]) * service >= rtt:
@@ -261,18 +266,18 @@ def sampled(one, blocks, acks, loss, rows, packets, count, rtt, service, limits,
             part -= length
             rest -= length
         if part > 0.0:
-            if not resume(one, blocks, row, part, rtt, service, limits):
+            if not resume(walk, blocks, row, part):
                 return math.inf, 0.0
             keep(one, row)
             rest -= part
     found = max(first + windows * packets / max(length, seen - length), late / time)
-    if found > ENOUGH or full:
+    if found > ACCEPTED_ERROR or full:
         return found, seen / packets
     load(one, rows[CHECK_A])
     for n in range(OVER_PACKETS + 1):
         one[n] = 0.0
     one[BEGUN] = now
-    left = finer(one, blocks, packets, count, rtt, service, limits)
+    left = finer(walk, blocks, packets, count)
     if left > 1e-6:  # windows that rest are followed by segments alone
         return (found if left < math.inf else math.inf), seen / packets
     fine = one[TIME]
@@ -284,8 +289,8 @@ def sampled(one, blocks, acks, loss, rows, packets, count, rtt, service, limits,
         return math.inf, 0.0
     differs = max(abs(fine / coarse - 1.0), abs(rows[CHECK_A, 2] / row[2] - 1.0))
     found = max(found, 2.0 * differs)  # half the blocks have half the error
-    if found > (1.0 - SLOPE) * ENOUGH:
-        ratio = slope(one, blocks, loss, rows, packets, rtt, service, limits, wrong)
+    if found > (1.0 - SLOPE) * ACCEPTED_ERROR:
+        ratio = slope(walk, blocks, rows, packets)
         found /= 1.0 - min(SLOPE, ratio)
     return found, seen / packets
 
@@ -307,12 +312,13 @@ def later(rows, passed, cycles):
 
 
 @compiled
-def repeats_later(one, steps, loss, rows, packets, carry, period, rtt, service, limits, wrong):
+def repeats_later(walk, steps, rows, packets, carry, period):
     """Return the relative change of time and window when the period comes again much later.
 
     Fields that moved with the clock, or count, are moved on; those that did not stay. So a timer that has
     not run out yet does, in the first cycles, which alone are compared.
     """
+    one = walk.one
     time = 0.0
     for n in range(len(rows[0])):
         rows[CHECK_B, n] = rows[CHECK_START, n]
@@ -320,9 +326,7 @@ def repeats_later(one, steps, loss, rows, packets, carry, period, rtt, service, 
     part = 0.0
     window = 0.0
     for n in range(period):
-        if not advance(
-            one, steps, loss, rows[CHECK_B], packets, carry, rtt, service, limits, wrong
-        ):
+        if not advance(walk, steps, rows[CHECK_B], packets, carry):
             return math.inf
         time += one[TIME]
         keep(one, rows[CHECK_B])
@@ -336,9 +340,7 @@ def repeats_later(one, steps, loss, rows, packets, carry, period, rtt, service, 
         later(rows, time, cycles)
         again = 0.0
         for _ in range(compared):
-            if not advance(
-                one, steps, loss, rows[CHECK_A], packets, carry, rtt, service, limits, wrong
-            ):
+            if not advance(walk, steps, rows[CHECK_A], packets, carry):
                 return math.inf
             again += one[TIME]
             keep(one, rows[CHECK_A])
@@ -351,9 +353,7 @@ ACKS_PER_MOVE = 0.5
 
 
 @entry
-def run(
-    packets, rtts, service, ends, columns, blocks, acks, loss, one, limits, sample, rows, out, wrong
-):
+def run(cases, functions, limits, sample, room, found):
     """Compare blocks with ACKs from each row of ``ends``, kept by `cycles.keep` just before a loss.
 
     ``limits.most`` ACKs of each case are followed, ``limits.budget`` in several cycles where they are shorter, and as
@@ -361,7 +361,12 @@ def run(
     estimated relative error of the rate, the part of a cycle that was followed, and the change of a period much later.
     With ``limits.acks`` 0 there is only the latter, of the steps in ``blocks``.
     """
+    packets, rtts, service, ends, columns = cases
+    blocks, acks, loss = functions
+    one, rows = room
+    out, wrong = found
     for i in range(len(packets)):
+        walk = Walk(one, loss[0], rtts[i], service, limits[0], wrong)
         period = columns[i, 6]
         if period < 0.0:
             continue
@@ -374,11 +379,9 @@ def run(
         segments = math.inf
         if sample and limits[0].acks > 0.0 and whole > max(limits[0].budget, moves):
             count = min(limits[0].most, max(limits[0].budget, moves))
-            out[i, 0], out[i, 1] = sampled(
-                one, blocks[0], acks[0], loss[0], rows, packets[i], count, rtts[i], service, limits[0], wrong
-            )  # fmt: skip
+            out[i, 0], out[i, 1] = sampled(walk, blocks[0], acks[0], rows, packets[i], count)
             segments = out[i, 0]
-        if limits[0].acks > 0.0 and not out[i, 0] <= ENOUGH:
+        if limits[0].acks > 0.0 and not out[i, 0] <= ACCEPTED_ERROR:
             seen = min(whole, limits[0].most)
             out[i, 1] = min(1.0, seen / packets[i])
             budget = max(limits[0].budget, moves)
@@ -396,16 +399,12 @@ def run(
             ):  # whole packets, more or fewer than the cycle has: it may jump between them
                 affordable = 2.0 * cycles * seen <= limits[0].most
                 fewer = affordable and max(1.0, packets[i] - 1.0) < seen - 1.0
-                if packet == 0 or (out[i, 0] > ENOUGH and fewer):
+                if packet == 0 or (out[i, 0] > ACCEPTED_ERROR and fewer):
                     case = (seen - packet, cycles, packets[i], period, columns[i, 0])
-                    found = error(
-                        one, blocks[0], acks[0], loss[0], rows, case, rtts[i], service, limits[0], wrong
-                    )  # fmt: skip
-                    out[i, 0] = min(out[i, 0], found)
+                    estimated = error(walk, blocks[0], acks[0], rows, case)
+                    out[i, 0] = min(out[i, 0], estimated)
             if seen < whole and segments < math.inf:
                 out[i, 0] = max(out[i, 0], segments)  # of all of the cycle, not only its beginning
         if period >= 1.0:
-            out[i, 2] = repeats_later(
-                one, blocks[0], loss[0], rows, packets[i], 1.0 - limits[0].acks, int(period), rtts[i],
-                service, limits[0], wrong,
-            )  # fmt: skip
+            carry = 1.0 - limits[0].acks
+            out[i, 2] = repeats_later(walk, blocks[0], rows, packets[i], carry, int(period))

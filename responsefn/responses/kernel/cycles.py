@@ -6,11 +6,11 @@ from __future__ import annotations
 import math
 
 from .jit import call_on_array, compiled, entry
-from .losses import lose, report
+from .losses import apply_loss, report
 from .rows import (
     BEGUN,
-    LARGEST,
     LEFT,
+    MAX_WINDOW,
     MOVES,
     ON_ACK,
     OVER_PACKETS,
@@ -20,6 +20,7 @@ from .rows import (
     STATE,
     TIME,
     WRONG,
+    Walk,
 )
 
 __all__ = [
@@ -28,7 +29,7 @@ __all__ = [
 
 FIELDS = 1e-3
 """Relative change of the other fields of the state over cycles whose peaks repeat."""
-ENOUGH, ENOUGH_ACKS = 64, 2e6
+CERTAIN_CYCLES, CERTAIN_ACKS = 64, 2e6
 """Cycles ACK by ACK, or ACKs, before which none is taken to repeat: a window that halves its distance to where a rule
 jumps comes there to the last bit only then."""
 EARLY = 32
@@ -37,7 +38,7 @@ EARLY = 32
 
 @compiled
 def forget(c):
-    """Begin the sums anew."""
+    """Set the sums to zero."""
     c.count = 0.0
     c.packets = 0.0
     c.total_time = 0.0
@@ -126,40 +127,43 @@ def accelerate(c, run, limits):
 
 
 @compiled
-def advance(run, steps, packets, now, rtt, service, limits, wrong):
+def advance(walk, steps, packets, now):
     """Run from a loss to just before the next one; return False for a wrong window or too many steps.
 
     Where each step is an ACK, the part of a packet by which the last cycle was too long is left out.
     """
+    run, wrong, limits = walk.one, walk.wrong, walk.limits
     for n in range(OVER_PACKETS + 1):
         run[n] = 0.0
     run[BEGUN] = now
     run[LEFT] = packets + limits.acks * run[LEFT]
-    call_on_array(steps, run, rtt, service, LARGEST, limits.steps)
+    call_on_array(steps, run, walk.rtt, walk.service, MAX_WINDOW, limits.steps)
     if run[WRONG] == 0.0:
         return run[MOVES] < limits.steps
     for n in range(len(wrong) - RECORD):
         wrong[RECORD + n] = run[STATE + n]
-    report(wrong, ON_ACK, now + run[TIME], max(rtt, run[STATE] * service), run[WRONG])
+    rtt = max(walk.rtt, run[STATE] * walk.service)
+    report(wrong, ON_ACK, now + run[TIME], rtt, run[WRONG])
     return False
 
 
 @compiled
-def repeat(c, run, steps, loss, packets, rtt, service, limits, anchor, previous, wrong):
+def repeat(c, walk, steps, packets, anchor, previous):
     """Go from cycle to cycle until they repeat, or for as long as the limits allow.
 
     Return False for a wrong window or too many steps. The run is left just before a loss.
     """
+    run, limits = walk.one, walk.limits
     now = 0.0
-    if not lose(run, loss, now, rtt, wrong):
+    if not apply_loss(run, walk.loss, now, walk.rtt, walk.wrong):
         return False
     while True:
         c.n += 1
-        if not advance(run, steps, packets, now, rtt, service, limits, wrong):
+        if not advance(walk, steps, packets, now):
             return False
         add(c, run)
         if limits.acks > 0.0:
-            certain = c.n > ENOUGH or run[MOVES] > ENOUGH_ACKS
+            certain = c.n > CERTAIN_CYCLES or run[MOVES] > CERTAIN_ACKS
             if c.n > 1 and certain and recurs(run, anchor, limits.same, False):
                 c.period = int(c.count)
                 return True
@@ -188,7 +192,9 @@ def repeat(c, run, steps, loss, packets, rtt, service, limits, anchor, previous,
             c.anchor = c.peak
             c.anchor_time = c.time
             keep(run, anchor)
-        if not lose(run, loss, now, max(rtt, run[STATE] * service), wrong):
+        if not apply_loss(
+            run, walk.loss, now, max(walk.rtt, run[STATE] * walk.service), walk.wrong
+        ):
             return False
 
 
@@ -210,48 +216,28 @@ def write(out, c, packets, acks):
 
 
 @entry
-def run(
-    packets,
-    rtts,
-    service,
-    starts,
-    steps,
-    loss,
-    one,
-    searches,
-    limits,
-    anchor,
-    previous,
-    ends,
-    out,
-    wrong,
-):
+def run(cases, functions, limits, room, found):
     """Find the cycle of each row of ``starts``.
+
+    Groups are plain tuples, because Numba takes about 10 us longer per call to find the types of NamedTuples.
 
     ``ends`` is the time of the last loss, packets left, and the state before it. Blocks of ACKs that end
     at a wrong window leave a period of -1: the window may be theirs, not the rule's. A single ACK that does so ends
     the search, and is in ``wrong`` then.
     """
+    packets, rtts, service, starts = cases
+    steps, loss = functions
+    one, searches, anchor, previous = room
+    ends, out, wrong = found
     for i in range(len(packets)):
+        walk = Walk(one, loss[0], rtts[i], service, limits[0], wrong)
         c = searches[i]
         c.nearest = math.inf
         one[MOVES] = 0.0
         one[LEFT] = 0.0
         for n in range(starts.shape[1]):
             one[STATE + n] = starts[i, n]
-        if repeat(
-            c,
-            one,
-            steps[0],
-            loss[0],
-            packets[i],
-            rtts[i],
-            service,
-            limits[0],
-            anchor,
-            previous,
-            wrong,
-        ):
+        if repeat(c, walk, steps[0], packets[i], anchor, previous):
             write(out[i], c, packets[i], limits[0].acks)
             out[i, 9] = one[MOVES]
         elif limits[0].acks > 0.0 or wrong[0] == 0.0:

@@ -6,7 +6,7 @@ from __future__ import annotations
 import math
 
 from .jit import call_on_array, compiled, entry
-from .rows import LARGEST, LEAST
+from .rows import MAX_WINDOW, MIN_WINDOW
 
 __all__ = ["follow", "run", "send"]
 
@@ -15,11 +15,12 @@ SMALLEST_AMOUNT = 0.25
 
 
 @compiled
-def send(event, state, now, rtt, service, count, part):
+def send(event, state, now, path, count, part):
     """Call a rule for ``count`` ACKs; return the time afterwards, infinite for a wrong window.
 
     Each call is for the window divided by ``part``, or for one ACK where ``part`` is 0.
     """
+    rtt, service = path
     left = count
     while left > 0.0:
         amount = 1.0
@@ -29,23 +30,26 @@ def send(event, state, now, rtt, service, count, part):
         r = max(rtt, state[0] * service)
         now += amount * r / state[0]
         call_on_array(event, state, now, r, amount, 0.0)
-        if not LEAST <= state[0] <= LARGEST:
+        if not MIN_WINDOW <= state[0] <= MAX_WINDOW:
             return math.inf
         left -= amount
     return now
 
 
 @compiled
-def follow(single, several, loss, one, many, begin, rtt, service, count, cycles, part):
+def follow(events, room, begin, path, count, cycles, part):
     """Return the relative difference of the times of some cycles of ``count`` ACKs, each ended by a loss.
 
     ``one`` sees each ACK, ``many`` those of the window divided by ``part``. Infinite for a wrong window.
     """
+    single, several, loss = events
+    one, many = room
+    rtt, service = path
     now = begin
     other = begin
     for _ in range(cycles):
-        now = send(single, one, now, rtt, service, count, 0.0)
-        other = send(several, many, other, rtt, service, count, part)
+        now = send(single, one, now, path, count, 0.0)
+        other = send(several, many, other, path, count, part)
         if not max(now, other) < math.inf:
             return math.inf
         call_on_array(loss, one, now, max(rtt, one[0] * service), 0.0, 0.0)
@@ -54,16 +58,16 @@ def follow(single, several, loss, one, many, begin, rtt, service, count, cycles,
 
 
 @entry
-def run(states, begin, rtt, service, counts, cycles, part, events, one, many, out):
+def run(samples, begin, path, part, events, room, out):
     """Write the relative difference of the times from each of n states; ``counts``, ``cycles``, ``out`` have shape (n,).
 
     ``events`` are the addresses for single ACKs, for several, and for a loss.
     """
+    states, counts, cycles = samples
+    one, many = room
+    called = events[0], events[1], events[2]
     for i in range(len(states)):
         for n in range(states.shape[1]):
             one[n] = states[i, n]
             many[n] = states[i, n]
-        out[i] = follow(
-            events[0], events[1], events[2], one, many, begin, rtt, service, counts[i], cycles[i],
-            part,
-        )  # fmt: skip
+        out[i] = follow(called, room, begin, path, counts[i], cycles[i], part)

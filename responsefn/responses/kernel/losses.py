@@ -4,9 +4,9 @@
 from __future__ import annotations
 
 from .jit import call_on_array, compiled
-from .rows import LARGEST, LEAST, ON_LOSS, RECORD, STATE
+from .rows import MAX_WINDOW, MIN_WINDOW, ON_LOSS, RECORD, STATE
 
-__all__ = ["lose", "report"]
+__all__ = ["apply_loss", "report"]
 
 
 @compiled
@@ -20,12 +20,12 @@ def report(wrong, event, now, rtt, cwnd):
 
 
 @compiled
-def lose(run, loss, now, rtt, wrong):
+def apply_loss(run, loss, now, rtt, wrong):
     """Apply the rule's ``on_loss`` to the state of one run; return False for a wrong window."""
     for n in range(len(wrong) - RECORD):
         wrong[RECORD + n] = run[STATE + n]
     call_on_array(loss, run, now, rtt, 0.0, 0.0)
-    if LEAST <= run[STATE] <= LARGEST:
+    if MIN_WINDOW <= run[STATE] <= MAX_WINDOW:
         return True
     report(wrong, ON_LOSS, now, rtt, run[STATE])
     return False

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any, NamedTuple
+
 import numpy as np
 
 __all__ = [
@@ -12,10 +14,10 @@ __all__ = [
     "CHECK_ROWS",
     "CHECK_START",
     "CYCLE_COLUMNS",
-    "LARGEST",
-    "LEAST",
     "LEFT",
     "LIMITS",
+    "MAX_WINDOW",
+    "MIN_WINDOW",
     "MOVES",
     "ON_ACK",
     "ON_LOSS",
@@ -31,6 +33,7 @@ __all__ = [
     "STATE",
     "TIME",
     "WRONG",
+    "Walk",
 ]
 
 TIME, PACKETS, OVER_TIME, OVER_PACKETS = 0, 1, 2, 3
@@ -44,7 +47,7 @@ ON_ACK, ON_LOSS = 1.0, 2.0
 """What is recorded as the event that made a wrong window."""
 RECORD = 5
 """Entries of the record of a wrong window before the state (`rule_checks.raise_wrong`)."""
-LEAST, LARGEST = 1.0 - 1e-9, 1e15
+MIN_WINDOW, MAX_WINDOW = 1.0 - 1e-9, 1e15
 """Of a window in packets, the lower one with room for rounding."""
 
 _SUMS = ("count", "packets", "total_time", "over_time", "over_packets", "peaks")
@@ -72,6 +75,33 @@ CYCLE_COLUMNS = 10
 """Those of `responsefn.responses.dynamics.Cycle`, the mean rates up to the last two powers of two, and steps made."""
 CHECK_START, CHECK_A, CHECK_B, CHECK_C, CHECK_ROWS = 0, 1, 2, 3, 4
 """States that a check keeps: where it begins, after a cycle ACK by ACK, after one in blocks, and before both."""
+
+
+class Walk(NamedTuple):
+    """One run of a rule on its path.
+
+    Attributes
+    ----------
+    one
+        The numbers of the run: the rows above.
+    loss
+        Address of the rule's answer to a loss.
+    rtt, service
+        Round-trip time and time per packet in s.
+    limits
+        A record of `LIMITS`.
+    wrong
+        The record of a window that cannot be.
+    """
+
+    one: Any
+    loss: Any
+    rtt: float
+    service: float
+    limits: Any
+    wrong: Any
+
+
 PATH = np.dtype(
     [(name, np.float64) for name in ("rtt", "service", "limit")]
     + [(name, np.bool_) for name in ("together", "merge")]

@@ -11,12 +11,12 @@ from __future__ import annotations
 import math
 
 from .jit import call_on_array, compiled, entry
-from .losses import lose, report
+from .losses import apply_loss, report
 from .rows import (
     BEGUN,
-    LARGEST,
-    LEAST,
     LEFT,
+    MAX_WINDOW,
+    MIN_WINDOW,
     ON_ACK,
     OVER_PACKETS,
     OVER_TIME,
@@ -46,7 +46,7 @@ def is_faulty(lanes, i, width, now, path, wrong):
     cwnd = lanes[WRONG * width + i]
     if cwnd == 0.0:
         cwnd = lanes[STATE * width + i]
-        if LEAST <= cwnd <= LARGEST:
+        if MIN_WINDOW <= cwnd <= MAX_WINDOW:
             return False
     for n in range(len(wrong) - RECORD):
         wrong[RECORD + n] = lanes[(STATE + n) * width + i]
@@ -61,7 +61,7 @@ def finish_cycle(lanes, i, width, loss, path, one, wrong):
     fields = len(wrong) - RECORD
     for n in range(fields):
         one[STATE + n] = lanes[(STATE + n) * width + i]
-    if not lose(one, loss, now, max(path.rtt, one[STATE] * path.service), wrong):
+    if not apply_loss(one, loss, now, max(path.rtt, one[STATE] * path.service), wrong):
         return False
     for n in range(fields):
         lanes[(STATE + n) * width + i] = one[STATE + n]
@@ -81,8 +81,13 @@ def begin(lanes, i, width, start):
 
 
 @compiled
-def next_gap(lanes, i, width, lane, gaps, first, starts, rows, counts, begun):
-    """Set the packets to the next loss of a lane, of its run or of the next one; infinite for none."""
+def next_gap(lanes, i, width, lane, runs, turn):
+    """Set the packets to the next loss of a lane, of its run or of the next one; infinite for none.
+
+    ``turn`` has the losses of each run that is over, and the next run.
+    """
+    gaps, first, starts, rows = runs
+    counts, begun = turn
     run = lane.run
     if run >= 0 and lane.gap == first[run + 1]:
         counts[run] = lane.row - rows[run]
@@ -102,14 +107,16 @@ def next_gap(lanes, i, width, lane, gaps, first, starts, rows, counts, begun):
 
 
 @entry
-def run(
-    gaps, first, starts, rows, paths, steps, loss, lanes, places, one, begun, out, counts, wrong
-):
+def run(runs, paths, functions, room, found):
     """Run all; return False when there are more losses than rows of ``out`` for them.
 
     Run j has the gaps from ``first[j]`` to ``first[j + 1]``, the state ``starts[j]`` and the rows of
     ``out`` from ``rows[j]`` to ``rows[j + 1]``. A wrong window ends all, and is in ``wrong`` then.
     """
+    _, _, _, rows = runs
+    steps, loss = functions
+    lanes, places, one, begun = room
+    out, counts, wrong = found
     path = paths[0]
     width = len(places)
     while True:
@@ -136,7 +143,7 @@ def run(
                     if not finish_cycle(lanes, i, width, loss[0], path, one, wrong):
                         return True
             if lanes[LEFT * width + i] <= 0.0:
-                next_gap(lanes, i, width, lane, gaps, first, starts, rows, counts, begun)
+                next_gap(lanes, i, width, lane, runs, (counts, begun))
             if lane.run >= 0:
                 going += 1
                 least = min(least, lanes[LEFT * width + i])

@@ -23,7 +23,7 @@ STARTUP, DRAIN, DOWN, CRUISE, REFILL, UP, PROBE_RTT = 0.0, 1.0, 2.0, 3.0, 4.0, 5
 """States of the draft's Sect. 5.1; DOWN to UP are those of ProbeBW."""
 INIT, REFILLING, STARTING, FEEDBACK, STOPPING = 0.0, 1.0, 2.0, 3.0, 4.0
 """What acknowledgements tell of a probe for bandwidth (ack_phase)."""
-LEAST = 4.0
+MIN_CWND = 4.0
 """InitialCwnd (RFC 6928) and MinPipeCwnd, packets."""
 
 
@@ -38,7 +38,7 @@ def inflight(s: Any, gain: Any) -> Any:
     if s.min_rtt < math.inf:
         product = gain * bandwidth(s) * s.min_rtt
     quantum = max(2.0, min(s.pacing_rate * 1e-3, 43.0))
-    return max(product, max(quantum, LEAST)) + (2.0 if s.mode == UP else 0.0)
+    return max(product, max(quantum, MIN_CWND)) + (2.0 if s.mode == UP else 0.0)
 
 
 def with_headroom(s: Any, q: Any) -> Any:
@@ -46,7 +46,7 @@ def with_headroom(s: Any, q: Any) -> Any:
     if s.inflight_longterm == math.inf:
         return math.inf
     free = max(1.0, q.headroom * s.inflight_longterm)
-    return max(s.inflight_longterm - free, LEAST)
+    return max(s.inflight_longterm - free, MIN_CWND)
 
 
 def start_down(s: Any, e: Any) -> Any:
@@ -271,7 +271,7 @@ def round_trip_time(s: Any, q: Any, e: Any) -> Any:
 def probe_rtt_window(s: Any) -> Any:
     """Return the window of ProbeRTT, half of the product, packets."""
     product = 0.5 * bandwidth(s) * s.min_rtt if s.min_rtt < math.inf else INITIAL_WINDOW
-    return max(product, LEAST)
+    return max(product, MIN_CWND)
 
 
 def control(s: Any, q: Any, e: Any) -> Any:
@@ -303,7 +303,7 @@ def control(s: Any, q: Any, e: Any) -> Any:
         cwnd = min(cwnd + e.acked, most)
     elif cwnd < most or e.delivered < INITIAL_WINDOW:
         cwnd += e.acked
-    cwnd = max(cwnd, LEAST)
+    cwnd = max(cwnd, MIN_CWND)
     cap = math.inf
     if s.mode == PROBE_RTT:
         cwnd = min(cwnd, probe_rtt_window(s))
@@ -312,7 +312,7 @@ def control(s: Any, q: Any, e: Any) -> Any:
         cap = with_headroom(s, q)
     elif s.mode >= DOWN:
         cap = s.inflight_longterm
-    cwnd = min(cwnd, max(min(cap, s.inflight_shortterm), LEAST))
+    cwnd = min(cwnd, max(min(cap, s.inflight_shortterm), MIN_CWND))
     return s._replace(
         cwnd=cwnd,
         pacing_rate=pacing,

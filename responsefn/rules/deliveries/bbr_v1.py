@@ -13,7 +13,7 @@ from responsefn.rules.deliveries.delivery_rule import DeliveryRule
 __all__ = ["BBRv1"]
 
 STARTUP, DRAIN, PROBE_BW, PROBE_RTT = 0.0, 1.0, 2.0, 3.0
-LEAST, AT_ONCE = 4.0, 3.0
+MIN_CWND, AT_ONCE = 4.0, 3.0
 """InitialCwnd, MinPipeCwnd and what is added for sending in bursts (3 send quanta), packets."""
 
 
@@ -238,7 +238,7 @@ def round_trip_time(s: Any, q: Any, e: Any) -> Any:
         return s
     s = s._replace(limited_until=e.delivered + e.in_flight)
     if s.probe_rtt_done_stamp == 0.0:
-        if e.in_flight > LEAST:
+        if e.in_flight > MIN_CWND:
             return s
         return s._replace(
             probe_rtt_done_stamp=e.time + q.probe_rtt_duration, probe_rtt_round_done=0.0,
@@ -280,9 +280,9 @@ def control(s: Any, q: Any, e: Any) -> Any:
             cwnd = min(cwnd + e.acked, most)
         elif cwnd < most or e.delivered < INITIAL_WINDOW:
             cwnd += e.acked
-        cwnd = max(cwnd, LEAST)
+        cwnd = max(cwnd, MIN_CWND)
     if s.mode == PROBE_RTT:
-        cwnd = min(cwnd, LEAST)
+        cwnd = min(cwnd, MIN_CWND)
     return s._replace(
         cwnd=cwnd, pacing_rate=pacing, prior_cwnd=prior, recovering=e.recovering, conserving=conserving,
         next_round_delivered=following,

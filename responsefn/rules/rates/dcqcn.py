@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["DCQCN"]
 
 GRID, BISECTIONS = 200, 60
-LEAST, LARGEST = 1e-3, 1e15
+MIN_RATE, MAX_RATE = 1e-3, 1e15
 """Rates in packets/s between which the fixed point is sought, the first one on a grid of their logarithms."""
 
 
@@ -199,7 +199,7 @@ class DCQCN(RateRule):
     ) -> float | NDArray[np.float64]:
         """Return the rate in packets/s at the lowest fixed point of the paper's fluid model, which is stable.
 
-        inf where there is none: so few packets are marked that the counter raises the rate without end.
+        inf where there is none: so few packets are marked that the counter raises the rate without bound.
 
         Parameters
         ----------
@@ -220,8 +220,8 @@ class DCQCN(RateRule):
         self._needs_memory("simulate it, dfcmodel.simulate")
         p, rtt = loss_rate(p), round_trip(rtt, unit_check)
         shape = same_shape(p=p, rtt=rtt)
-        low = np.full(p.shape, math.log(LEAST))
-        grid = math.log(LARGEST / LEAST) / GRID
+        low = np.full(p.shape, math.log(MIN_RATE))
+        grid = math.log(MAX_RATE / MIN_RATE) / GRID
         for _ in range(
             GRID
         ):  # there is a second fixed point, unstable, where the counter is always full
@@ -231,7 +231,7 @@ class DCQCN(RateRule):
             middle = 0.5 * (low + high)
             rises = self.drift(np.exp(middle), p) > 0.0
             low, high = np.where(rises, middle, low), np.where(rises, high, middle)
-        never = low > math.log(LARGEST) - 0.5 * grid
+        never = low > math.log(MAX_RATE) - 0.5 * grid
         return plain(spread(np.where(never, np.inf, np.exp(0.5 * (low + high))), shape))
 
     def expected(self) -> RateRule:

@@ -147,7 +147,7 @@ class RateRule(Response, ABC):
 
     @staticmethod
     def on_telemetry(s: Any, q: Any, e: Any) -> Any:
-        """Return the state after what an acknowledgement tells of a link; ``e`` is of the class that `telemetry_event` returns.
+        """Return the state after the telemetry of a link in an acknowledgement; ``e`` is of the class that `telemetry_event` returns.
 
         It is called for each link of the path that writes telemetry into packets, in their order, before
         `on_feedback` sees the acknowledgement. At packet level, with a switch program that has ``telemetry``.

@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 
 from .jit import call_event, entry, inlined
-from .records import ON_ACK, ON_LOSS, ON_TIMEOUT, RECORD
+from .records import ON_ACK, ON_LOSS, ON_TIMEOUT, RECORD, Network
 from .tcp_constants import DUP_THRESH
 
 __all__ = ["apply", "expire", "first_due", "hear", "measure", "record", "run", "schedule", "send"]
@@ -29,8 +29,9 @@ def first_due(flow):
 
 
 @inlined
-def record(rows, backlog, row, at, flow, back_at, path):
+def record(net, rows, backlog, row, at):
     """Copy the flows as they are at time ``at``, and the work before the server in s."""
+    flow, back_at = net.flow, net.back_at
     mask = back_at.shape[1] - 1
     for g in range(len(flow)):
         rows[row, g] = flow[g]
@@ -40,20 +41,20 @@ def record(rows, backlog, row, at, flow, back_at, path):
                 alive += 1
         rows[row, g].alive = alive
         rows[row, g].area += flow[g].cwnd * (at - flow[g].last)
-    backlog[row] = max(0.0, path.free - at)
+    backlog[row] = max(0.0, net.path.free - at)
 
 
 @inlined
-def apply(events, event, flow, f, now, rtt, path, wrong):
+def apply(net, event, f, now, rtt):
     """Apply an event of its window rule to a flow; return False, and what was wrong, for a wrong window."""
-    s = flow[f]
+    s, wrong = net.flow[f], net.wrong
     wrong[RECORD] = s.cwnd
     if len(wrong) > RECORD + 1:
         wrong[RECORD + 1] = s.ssthresh
     for n in range(len(wrong) - RECORD - 2):
         wrong[RECORD + 2 + n] = s.rule_state[n]
-    call_event(events[s.rule, event], s, now, rtt, 1.0, 0.0)
-    if path.least <= s.cwnd <= path.largest:
+    call_event(net.events[s.rule, event], s, now, rtt, 1.0, 0.0)
+    if net.path.least <= s.cwnd <= net.path.largest:
         return True
     wrong[0] = event + 1.0
     wrong[1] = f
@@ -76,18 +77,18 @@ def measure(s, rtt, path):
 
 
 @inlined
-def hear(events, flow, f, now, sent_at, back_at, path, wrong):
+def hear(net, f, now):
     """Take a flow's next ACK, and the losses that it tells of; return False for a wrong window."""
-    s = flow[f]
-    mask = sent_at.shape[1] - 1
+    s, back_at = net.flow[f], net.back_at
+    mask = back_at.shape[1] - 1
     k = s.head
-    rtt = now - sent_at[f, k & mask]
+    rtt = now - net.sent_at[f, k & mask]
     s.head = k + 1
     s.acked += 1
     s.alive -= 1
     s.flight -= 1
     s.after += 1
-    measure(s, rtt, path)
+    measure(s, rtt, net.path)
     n = s.tail
     while n <= k:
         if back_at[f, n & mask] < math.inf:
@@ -100,21 +101,21 @@ def hear(events, flow, f, now, sent_at, back_at, path, wrong):
                 s.recover = s.sent
                 s.loss_events += 1
                 s.peaks += s.cwnd
-                if not apply(events, ON_LOSS, flow, f, now, rtt, path, wrong):
+                if not apply(net, ON_LOSS, f, now, rtt):
                     return False
         n += 1
     s.tail = n
     if n > k >= s.recover:
-        if not apply(events, ON_ACK, flow, f, now, rtt, path, wrong):
+        if not apply(net, ON_ACK, f, now, rtt):
             return False
-        s.cwnd = min(s.cwnd, path.most)
+        s.cwnd = min(s.cwnd, net.path.most)
     return True
 
 
 @inlined
-def expire(events, flow, f, now, path, wrong):
+def expire(net, f, now):
     """Take the timer's expiry: all that is on its way is lost; return False for a wrong window."""
-    s = flow[f]
+    s = net.flow[f]
     rtt = max(s.base_rtt, s.srtt)
     s.loss_events += 1
     s.timeouts += 1
@@ -124,13 +125,13 @@ def expire(events, flow, f, now, path, wrong):
     s.after = 0
     s.tail = s.sent
     s.recover = s.sent
-    return apply(events, ON_TIMEOUT, flow, f, now, rtt, path, wrong)
+    return apply(net, ON_TIMEOUT, f, now, rtt)
 
 
 @inlined
-def send(flow, f, now, sent_at, back_at, lost_at, path):
+def send(net, f, now):
     """Send what the window allows: through the queue, the server and the delay, or into loss."""
-    s = flow[f]
+    s, path, sent_at, back_at = net.flow[f], net.path, net.sent_at, net.back_at
     mask = sent_at.shape[1] - 1
     allowed = min(path.most, max(1.0, s.cwnd))
     while s.flight + 1.0 <= allowed:
@@ -146,7 +147,7 @@ def send(flow, f, now, sent_at, back_at, lost_at, path):
         path.free = begin + path.service
         s.waited += begin - now
         path.taken += 1
-        if path.taken == lost_at[path.losses]:
+        if path.taken == net.lost_at[path.losses]:
             path.losses += 1
             s.lost += 1
             continue
@@ -158,9 +159,9 @@ def send(flow, f, now, sent_at, back_at, lost_at, path):
 
 
 @inlined
-def schedule(flow, f, now, back_at):
+def schedule(net, f, now):
     """Set when a flow acts next: at its next ACK, or when its timer expires."""
-    s = flow[f]
+    s, back_at = net.flow[f], net.back_at
     mask = back_at.shape[1] - 1
     n = s.head
     while n < s.sent and back_at[f, n & mask] == math.inf:
@@ -170,16 +171,24 @@ def schedule(flow, f, now, back_at):
 
 
 @entry
-def run(times, events, flow, paths, lost_at, sent_at, back_at, rows, backlog, wrong):
-    """Run the flows over the path ``paths[0]``; at each of ``times`` their records are copied."""
-    path = paths[0]
+def run(times, flows, path, rings, found):
+    """Run the flows over a path; at each of ``times`` their records are copied.
+
+    Groups are plain tuples, because Numba takes about 10 us longer per call to find the types of NamedTuples:
+    ``flows`` the events of their rules and their records, ``path`` its record and the packets that get lost.
+    """
+    events, flow = flows
+    paths, lost_at = path
+    sent_at, back_at = rings
+    rows, backlog, wrong = found
+    net = Network(events, flow, paths[0], lost_at, sent_at, back_at, wrong)
     row = 0
     while True:
         f = first_due(flow)
         s = flow[f]
         now = s.due
         while times[row] <= now:
-            record(rows, backlog, row, times[row], flow, back_at, path)
+            record(net, rows, backlog, row, times[row])
             row += 1
             if row == len(times):
                 return
@@ -187,10 +196,10 @@ def run(times, events, flow, paths, lost_at, sent_at, back_at, rows, backlog, wr
         s.last = now
         right = True
         if s.alive > 0:
-            right = hear(events, flow, f, now, sent_at, back_at, path, wrong)
+            right = hear(net, f, now)
         elif s.flight > 0:
-            right = expire(events, flow, f, now, path, wrong)
+            right = expire(net, f, now)
         if not right:
             return
-        send(flow, f, now, sent_at, back_at, lost_at, path)
-        schedule(flow, f, now, back_at)
+        send(net, f, now)
+        schedule(net, f, now)

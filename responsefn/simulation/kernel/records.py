@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -15,6 +15,7 @@ __all__ = [
     "ON_TIMEOUT",
     "PATH",
     "RECORD",
+    "Network",
 ]
 
 ON_ACK, ON_LOSS, ON_TIMEOUT = 0, 1, 2
@@ -70,3 +71,29 @@ PATH = np.dtype(
 window, least timer in s, limits of a window; free: when the server has sent what it holds, s; taken: packets
 that it took, losses: how many of them were lost, seed: of the processing times.
 """
+
+
+class Network(NamedTuple):
+    """Flows on their path.
+
+    Attributes
+    ----------
+    events
+        Addresses of the events of each rule.
+    flow, path
+        Records of `FLOW`, one for each flow, and one of `PATH`.
+    lost_at
+        Which packets of the server get lost.
+    sent_at, back_at
+        The rings of the flows.
+    wrong
+        The record of a window that cannot be.
+    """
+
+    events: Any
+    flow: Any
+    path: Any
+    lost_at: Any
+    sent_at: Any
+    back_at: Any
+    wrong: Any

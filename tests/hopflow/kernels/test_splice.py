@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import ast
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+import numpy as np
 import pytest
 
 from hopflow.kernels import KernelError, build
+from hopflow.kernels.records import layout_of, plain
 from hopflow.kernels.splice import Fields
 
 
@@ -58,3 +60,53 @@ def test_only_fields_of_parameters_that_stay_are_taken_out():
         "    s = s.next",
         "    return q__rate + s.rate + q.shape[0]",
     ]
+
+
+ONE = np.uint64(1)
+
+
+def places(span, table):
+    """Traversal: places of a span whose number is not 7, which statements pass."""
+    row = 0.0  # another row than the template's
+    for n in range(span[0], span[1]):
+        row += 1.0
+        if table.numbers[n] == 7:
+            passed()  # type: ignore[name-defined]  # noqa: F821
+            continue
+        yield n, n + ONE
+
+
+def gather(span, table):
+    """Template: numbers of places, times those behind them, and what was passed."""
+    row = 0.0
+    sevens = 0
+    for n, behind in places(span, table):
+        if table.numbers[n] > 0:
+            row += table.numbers[n] * table.numbers[behind]
+    return row, sevens
+
+
+def stopped(span, table):
+    """Template: a body that goes on by itself."""
+    for n, _ in places(span, table):
+        if n > ONE:
+            continue
+    return 0.0
+
+
+class Table(NamedTuple):
+    numbers: Any
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+def test_a_traversal_becomes_part_of_the_loops_of_a_template(compiled):
+    table, span = Table(np.array([3.0, 7.0, -2.0, 5.0, 2.0])), (np.uint64(0), np.uint64(4))
+    given = {"snippets": {"passed": "sevens += 1\nrow += 0.0"}, "records": (None, layout_of(table))}
+    kernel = build(gather, compiled=compiled, salt=f"{compiled}", **given)
+    assert kernel(span, plain(table)) == (3.0 * 7.0 + 5.0 * 2.0, 1)
+
+
+def test_the_body_of_a_traversal_may_not_go_on_by_itself():
+    """In Python it would go on behind the yield."""
+    with pytest.raises(KernelError, match="may not end it, or go on"):
+        build(stopped, snippets={"passed": "pass"}, compiled=False)

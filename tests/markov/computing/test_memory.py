@@ -24,7 +24,7 @@ def test_too_large_is_predicted(monkeypatch):
         generator(model, reachable=False)
     assert caught.value.predicted > 4e12 * 24 > caught.value.available
     monkeypatch.setattr(markov.computing.memory, "available", lambda: 1e5)
-    monkeypatch.setattr(markov.computing.memory, "SMALL", 0.0)
+    monkeypatch.setattr(markov.computing.memory, "MIN_CHECKED_BYTES", 0.0)
     with pytest.raises(TooLargeError, match=r"^PauseTandem: more than \d+ reachable states: "):
         explore(PauseTandem(buffers=(100, 100)))
 
@@ -35,7 +35,7 @@ def test_filled_in_too_large_is_predicted(monkeypatch, method):
     chain = MarkovChain(PauseTandem())
     used = stationary(chain, method).memory
     monkeypatch.setattr(markov.computing.memory, "available", lambda: 1e5)
-    monkeypatch.setattr(markov.computing.memory, "SMALL", 0.0)
+    monkeypatch.setattr(markov.computing.memory, "MIN_CHECKED_BYTES", 0.0)
     with pytest.raises(
         TooLargeError, match=rf"^{type(method).__name__}\(\) o.* states: "
     ) as caught:

@@ -20,7 +20,7 @@ def test_reports_are_collected():
 
 
 def test_a_long_solve_shows_digits_and_residual(monkeypatch, capsys):
-    monkeypatch.setattr("markov.computing.progress.PATIENCE", 0.0)
+    monkeypatch.setattr("markov.computing.progress.DELAY", 0.0)
     monkeypatch.setattr("markov.computing.progress.REFRESH", 0.0)
     monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
     with watched(1e-4):
@@ -32,7 +32,7 @@ def test_a_long_solve_shows_digits_and_residual(monkeypatch, capsys):
 
 
 def test_the_time_left_counts_from_the_beginning(monkeypatch, capsys):
-    monkeypatch.setattr("markov.computing.progress.PATIENCE", 0.0)
+    monkeypatch.setattr("markov.computing.progress.DELAY", 0.0)
     monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
     with Counter("levels", total=100) as counter:
         counter.begin -= 50.0  # as if it had taken as long

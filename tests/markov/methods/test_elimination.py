@@ -88,7 +88,7 @@ def test_what_does_not_fit_is_refused_before_it_is_laid_out(monkeypatch):
     Q = matrix_of("random, dense")
     form = band(Q)
     monkeypatch.setattr(memory, "available", lambda: 1e3)
-    monkeypatch.setattr(memory, "SMALL", 0.0)
+    monkeypatch.setattr(memory, "MIN_CHECKED_BYTES", 0.0)
     with pytest.raises(TooLargeError, match=r"^GTH\(\) on 60 states"):
         eliminated(Q, form, "GTH()")
 

@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from hopflow.kernels import build
 from markov.multigrid import coarsening_kernels
 from markov.multigrid import multilevel_kernels as kernels
+from markov.multigrid.cycle_kernels import Schedule, cycle
 from tests.markov.conftest import generator_of
 from tests.markov.methods.conftest import jump_matrix
 
@@ -18,25 +20,31 @@ INFLOW = sp.csr_matrix(P.T)
 INDEX = INFLOW.indptr, INFLOW.indices
 
 
+def flows(inflow, scale, x):
+    """Return the flows of one level."""
+    index = inflow.indptr, inflow.indices, inflow.data
+    return kernels.Flows(*index, None, None, scale, x, np.empty((N, N)))
+
+
 @pytest.mark.parametrize("backward", [False, True])
 def test_a_sweep_gives_each_state_what_flows_in(backward):
     x, expected = RNG.random(N), None
     expected = x.copy()
     for s in range(N)[:: -1 if backward else 1]:
         expected[s] = expected @ P[:, s]
-    kernels.sweep(0, N, backward, *INDEX, INFLOW.data, np.ones(N), x)
+    kernels.sweep(0, N, backward, flows(INFLOW, np.ones(N), x))
     np.testing.assert_allclose(x, expected, rtol=1e-14)
 
 
 def test_elimination_finds_the_flows_and_keeps_their_total():
     x, scale = np.ones(N), 1.0 / RNG.random(N)
-    flows = RNG.random((N, N)) * (1 - np.eye(N))  # from state to state
-    inflow = sp.csr_matrix(flows.T)
-    scale = 1.0 / flows.sum(axis=1)
-    kernels.eliminate(0, N, inflow.indptr, inflow.indices, inflow.data, scale, x, np.empty((N, N)))
+    rates = RNG.random((N, N)) * (1 - np.eye(N))  # from state to state
+    inflow = sp.csr_matrix(rates.T)
+    scale = 1.0 / rates.sum(axis=1)
+    kernels.eliminate(0, N, flows(inflow, scale, x))
     out = x / scale  # out of each state, all its flows by the factor x
-    np.testing.assert_allclose(flows.T @ x, out, rtol=1e-13)
-    assert out.sum() == pytest.approx(flows.sum(), rel=1e-14)
+    np.testing.assert_allclose(rates.T @ x, out, rtol=1e-13)
+    assert out.sum() == pytest.approx(rates.sum(), rel=1e-14)
 
 
 def test_iterates_are_combined_with_a_floor():
@@ -75,19 +83,10 @@ def test_a_cycle_on_two_levels_is_a_sweep_a_correction_and_a_sweep():
 
     def cycled(flow):
         x, scale = np.concatenate([flow, np.ones(3)]), np.ones(N + 3)
-        kernels.cycle(
-            first,
-            left,
-            repeats,
-            1,
-            indptr,
-            indices,
-            values,
-            target,
-            parent,
-            scale,
-            x,
-            np.empty((3, 3)),
+        entries = indptr, indices, values, target, parent
+        levels = kernels.Flows(*entries, scale, x, np.empty((3, 3)))
+        build(cycle, helpers=kernels.HELPERS, compiled=False)(
+            Schedule(first, left, repeats, 1), levels
         )
         return x[:N] / x[:N].sum()
 

@@ -58,7 +58,7 @@ def test_plain_python_gives_up_within_a_long_cycle(monkeypatch):
         return addresses(call)
 
     monkeypatch.setattr(cycle_loops, "addresses", counted)
-    rule, limits = AIMD(2.0, 1.0), cycle_loops.Limits(500, cycles.MOST)
+    rule, limits = AIMD(2.0, 1.0), cycle_loops.Limits(500, cycles.MAX_CYCLES)
     one, start = np.ones(1), np.array([rule.State(cwnd=4e4)])
     long, short = (cycle_loops.Cases(rule, n * one, one, 0.0, start) for n in (5e8, 50.0))
     with pytest.raises(cycle_loops.UnfinishedError):

@@ -241,7 +241,7 @@ def test_a_slow_climb_ends_where_the_cycle_says(rule, p):
     rtt, capacity = np.array([0.08]), 8333.0
     start = begin_at_peak(rule, np.array([p]), rtt, capacity)
     cases = cycle_loops.Cases(rule, np.array([1 / p]), rtt, 1 / capacity, start)
-    limits = cycle_loops.Limits(cycles.LONG_BUDGET, cycles.LONG)
+    limits = cycle_loops.Limits(cycles.LONG_BUDGET, cycles.MAX_LONG_CYCLES)
     climb = cycle_loops.run(cases, cycle_loops.COMPILED, limits).columns[0]
     assert climb[0] == pytest.approx(capacity, rel=1e-4)
     assert rule.rate(p, 0.08, bandwidth=capacity) == pytest.approx(climb[0], rel=1e-6)

@@ -1,4 +1,4 @@
-"""Where hitting times on a grid fall short of Q h <= -c, and what mends them there.
+"""Where hitting times on a grid fall short of Q h <= -c, and how they are raised there.
 
 After a cycle of multigrid few states do, along the lines where aggregates meet. Any h that satisfies the
 inequality will do for a bound: there h is raised, one state after another, until it holds everywhere.
@@ -6,14 +6,16 @@ inequality will do for a bound: there h is raised, one state after another, unti
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from markov.computing.compilation import bound_kernel
 from markov.multigrid.grids.hitting_times import proof_kernels
+from markov.multigrid.grids.hitting_times.proof_kernels import Queue, Raising
 from markov.multigrid.grids.levels import Level
 from markov.multigrid.grids.loops import unrolled
-from markov.multigrid.grids.loops.kernel_calls import ONE, bound_kernel
+from markov.multigrid.grids.loops.tables import Marked
 from markov.multigrid.grids.places import QUEUED, RECURRENT
 
 if TYPE_CHECKING:
@@ -27,7 +29,7 @@ __all__ = ["SHARP", "Drift"]
 SHARP = 0.4  # of c: an h that proves more is not looked for
 LIMIT = -1.01 * SHARP  # of a drift: sums in another order are rounded in other ways
 AIM = 1.2 * SHARP  # times the costs of a state: what its h is raised to
-MOST = 0.25  # of the states: if more are to be looked at, cycles are left to go on
+MAX_VISITED_SHARE = 0.25  # of the states: if more are to be looked at, cycles are left to go on
 
 
 class Drift:
@@ -44,18 +46,13 @@ class Drift:
     def __init__(self, times: HittingTimes, layout: Layout, marks: NDArray[np.uint8]) -> None:
         level = self._level = times.finest
         self._into, self._marks = Level(layout.into[0], times.h, fast=False), marks
-        self._reference = np.uint64(times.reference)
         self._states: list[NDArray[np.uint64]] = []
         self._counts: tuple[int, ...] = ()
         self._most = 1000 + int(4.0 * level.grid.size ** (2.0 / 3.0))  # of what lies along lines
-        rates = self._rates = level.table
-        table = *level.lines, level.cells, level.width, *level.entries, rates.rate, rates.counts
-        here = self._reference, LIMIT, ONE, RECURRENT, marks, times.h
         text = unrolled.drifts(level.patterns, proof_kernels.ROUNDINGS, proof_kernels.U)
-        run = *table, level.special, level.alone, *here
-        self._run = level.by_rows(
-            proof_kernels.drift, *run, own=self._room, table=rates, unrolled=text
-        )
+        run = level.cells, level.written_out, level.equations, Marked(RECURRENT, marks), LIMIT
+        given: dict[str, Any] = {"own": self._room, "table": level.table, "unrolled": text}
+        self._run = level.by_rows(proof_kernels.drift, *run, times.h, **given)
 
     def _room(self) -> tuple[NDArray[np.uint64]]:
         """Return room for the numbers of states of a block of rows."""
@@ -78,19 +75,15 @@ class Drift:
 
         Raising h in a state lowers Q h there, and raises it in states with a transition into it only.
         """
-        count, level, into = sum(self._counts), self._level, self._into
+        count, level, into = sum(self._counts), self._level, self._into.cells
         if count > self._most:
             return False
-        queue = np.empty(2 * self._most + len(into.grid.step), dtype=np.uint64)
+        queue = np.empty(2 * self._most + len(into.step), dtype=np.uint64)
         queue[:count] = self.failing()
-        most = max(MOST * level.grid.size, self._most)
+        most = max(MAX_VISITED_SHARE * level.grid.size, self._most)
         sizes = map(np.uint64, (count, len(queue), 2 * self._most, most))
-        table = level.row_kind, level.rows, level.cells, level.width, *level.entries
-        own = self._rates
-        rates = own.rate, own.exit_rate, own.counts
-        before = into.row_kind, into.rows, *into.entries
-        rule = LIMIT, AIM, self._reference, ONE, RECURRENT, QUEUED
-        vectors = level.weights.costs, level.weights.levels, self._marks, level.x
-        run = queue, *sizes, *table, *rates, *before, *rule, *vectors
-        raised = bound_kernel(proof_kernels.raise_failing, *run, helpers=own.helpers)
+        grids = level.cells, into, level.table.slots, level.equations
+        rule, marked = Raising(LIMIT, AIM, QUEUED), Marked(RECURRENT, self._marks)
+        run = Queue(queue, *sizes), *grids, rule, marked, level.x
+        raised = bound_kernel(proof_kernels.raise_failing, *run, helpers=level.table.helpers)
         return int(raised()) == 0

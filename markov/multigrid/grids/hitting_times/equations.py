@@ -13,12 +13,15 @@ import scipy.sparse as sp
 from scipy.sparse.linalg import splu
 
 from markov.multigrid.grids.coarsening import Aggregation, coarsened, factors_along
-from markov.multigrid.grids.cycles import SMALL, cycle
+from markov.multigrid.grids.cycles import COARSEST_LEVEL_STATES, cycle
 from markov.multigrid.grids.hitting_times import coarse_kernels, finest_kernels
+from markov.multigrid.grids.hitting_times.coarse_kernels import Aggregates, Equations
+from markov.multigrid.grids.hitting_times.finest_kernels import Leaking
 from markov.multigrid.grids.hitting_times.weights import Weights, weights_of
 from markov.multigrid.grids.levels import LARGE, Level
 from markov.multigrid.grids.loops import count_kernels, unrolled
-from markov.multigrid.grids.loops.kernel_calls import ONE, unsigned
+from markov.multigrid.grids.loops.flow_kernels import Weighted
+from markov.multigrid.grids.loops.tables import Frequent, unsigned
 from markov.multigrid.grids.loops.teams import ALONE, Team
 from markov.multigrid.grids.parts import Parts
 from markov.multigrid.grids.rate_tables import rate_table
@@ -73,7 +76,7 @@ class HittingTimes:
         self.levels: list[Coarse] = []
         level: Finest | Coarse = self.finest
         leak = float(pi[self.reference]) * self.finest.leak
-        while level.grid.size > SMALL:
+        while level.grid.size > COARSEST_LEVEL_STATES:
             factors = factors_along(level.strong_axes(), wide=wide)
             coarse, aggregation = coarsened(level.grid, factors)
             level = Coarse(coarse, aggregation, level, leak)
@@ -135,6 +138,9 @@ class Finest(Level):
             loop = count_kernels.cells_by_counted_costs
         self.forward, self.backward = self.sweeps(loop, own, self.alone, self.table)
         self.weights = weights
+        given = self.table.rate, self.table.counts, np.uint64(reference)
+        self.equations = Leaking(*given, self.leak, weights)
+        self.written_out = self.frequent._replace(alone=self.alone)
 
     def strong_axes(self) -> tuple[bool, ...]:
         """Return along which axes most of the next steps lead, all states counting alike."""
@@ -147,23 +153,21 @@ class Finest(Level):
     ) -> Callable[[], Any]:
         """Return what sums the flows between the cells of the next level."""
         parts = Parts(self.grid, aggregation, by_source=True)
-        own = values, parts, self.rates, self.weights.pi
-        return self.sum_rates(aggregation, coarse, *own, finest_kernels.weight, self.weights.least)
+        weighted = Weighted(self.weights.pi, self.weights.least)
+        own = values, parts, self.rates, weighted, finest_kernels.weight
+        return self.sum_rates(aggregation, coarse, *own)
 
     def entering(self, aggregation: Aggregation, coarse: Coarse) -> Callable[[], Any]:
-        """Return what sums what is left of the equations."""
-        pi, least, costs, levels = self.weights
-        table = (
-            *self.lines,
+        """Return the call that restricts the residual."""
+        target = coarse.aggregates(_under(aggregation, self.grid))
+        run = (
+            self.children(aggregation),
             self.cells,
-            self.width,
-            *self.entries,
-            self.table.rate,
-            self.table.counts,
+            self.written_out,
+            self.equations,
+            target,
+            self.x,
         )
-        place = _under(aggregation, self.grid), coarse.cells, np.uint64(self.reference), self.leak
-        vectors = least, ONE, pi, costs, levels, self.x, coarse.out, coarse.right
-        run = *_children(aggregation), *table, self.special, self.alone, *place, *vectors
         text, weight = unrolled.remainders(self.patterns), finest_kernels.weight
         kernel = finest_kernels.leave_rates
         given: dict[str, Any] = {"table": self.table, "helpers": (weight,), "unrolled": text}
@@ -187,24 +191,30 @@ class Coarse(Level):
         self.right, self.out = np.zeros(grid.size, dtype=np.float32), np.empty(grid.size)
         flows = np.empty(len(self.values))  # their range is beyond that of float32
         fine.restriction(aggregation, self, flows)()
-        here = np.uint64(self.reference), leak, ONE
-        place = *self.lines, self.cells, self.width, self.entries[0], self.value_begin, *here
-        self.by_rows(coarse_kernels.row_sums, *place, flows, self.values, self.out)()
+        place = np.uint64(self.reference), leak
+        self.equations = Equations(self.values, self.right, self.out, *place)
+        none = Frequent(np.zeros_like(self.frequent.special), self.frequent.alone)
+        sums = self.cells, none, flows, self.equations
+        self.by_rows(coarse_kernels.row_sums, *sums, unrolled="pass")()
         self._enter = fine.entering(aggregation, self)
         under = _under(aggregation, fine.grid)
-        place = *_children(aggregation), under, fine.cells, self.cells, self.width, ONE
-        self.prolong = self.by_rows(coarse_kernels.add, *place, self.x, fine.x)
-        begin = unsigned(grid.segment_begin), self.value_begin
-        own = *begin, self.values, self.right, self.out, np.uint64(self.reference), leak
+        added = self.cells, fine.children(aggregation), under, self.x, fine.x
+        self.prolong = self.by_rows(coarse_kernels.add, *added)
+        own = unsigned(grid.segment_begin), self.cells.value_begin, *self.equations
         row = np.uint64(self.reference // (grid.shape[-1] * grid.width))
         self.forward, self.backward = self.sweeps(coarse_kernels.cells_by_shares, own, row)
+
+    def aggregates(self, under: NDArray[np.uint64]) -> Aggregates:
+        """Return where the states of the finer level belong, given that of each cell of a row."""
+        states = self.cells.cells * self.cells.width
+        return Aggregates(under, states, self.out, self.right)
 
     def room(self) -> tuple[Vector]:
         """Return room for one number of each state of a row."""
         return (np.zeros(self.grid.shape[-1] * self.grid.width),)
 
     def restrict(self) -> None:
-        """Sum what is left of the equations of the finer level, and begin with nothing to be added."""
+        """Restrict the residual of the finer level, and begin with nothing to be added."""
         self._enter()
         self.x[:] = 0.0
 
@@ -229,13 +239,11 @@ class Coarse(Level):
         return self.sum_flows(aggregation, coarse, values, parts, *own)
 
     def entering(self, aggregation: Aggregation, coarse: Coarse) -> Callable[[], Any]:
-        """Return what sums what is left of the equations."""
-        table = *self.lines, self.cells, self.width, *self.entries, self.value_begin, self.values
-        under = _under(aggregation, self.grid)
-        here = under, coarse.cells, np.uint64(self.reference), self.leak
-        vectors = self.out, ONE, self.right, self.x, coarse.out, coarse.right
-        run = *_children(aggregation), *table, *here, *vectors
-        return coarse.by_rows(coarse_kernels.leave, *run, own=coarse.room)
+        """Return the call that restricts the residual."""
+        target = coarse.aggregates(_under(aggregation, self.grid))
+        none = Frequent(np.zeros_like(self.frequent.special), self.frequent.alone)
+        run = self.children(aggregation), self.cells, none, self.equations, target, self.x
+        return coarse.by_rows(coarse_kernels.leave, *run, own=coarse.room, unrolled="pass")
 
 
 class _Direct:
@@ -272,11 +280,6 @@ class _Direct:
         else:
             right = level.weights.costs[level.weights.levels]
         level.x[:] = self.factors.solve(self.scale * right)
-
-
-def _children(aggregation: Aggregation) -> tuple[NDArray[np.uint64], NDArray[np.bool_]]:
-    """Return the rows that make up each coarse row, and whether they are there."""
-    return unsigned(np.maximum(aggregation.child_rows, 0)), aggregation.child_rows >= 0
 
 
 def _under(aggregation: Aggregation, grid: Grid) -> NDArray[np.uint64]:

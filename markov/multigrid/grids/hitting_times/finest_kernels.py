@@ -1,7 +1,6 @@
 """The loops over the finest grid of hitting times, as templates of kernels.
 
-Tables as in `markov.multigrid.grids.loops.flow_kernels`, of transitions by source. ``reference`` is the state
-out of which a flow ``leak`` ends. Hitting times may be in float32: what is computed from them is in float64.
+Tables are of transitions by source. Hitting times may be in float32: what is computed from them is in float64.
 """
 
 # mypy: disable-error-code="no-untyped-def, no-untyped-call"
@@ -9,10 +8,48 @@ out of which a flow ``leak`` ends. Hitting times may be in float32: what is comp
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from markov.multigrid.grids.loops.rate_kernels import at_cell, at_row
+from markov.multigrid.grids.loops.tables import ONE, ZERO
+from markov.multigrid.grids.loops.traversals import child_slots
 
-__all__ = ["cells_by_costs", "cost_levels", "leave_rates", "weight"]
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+__all__ = ["Leaking", "Weights", "cells_by_costs", "cost_levels", "leave_rates", "weight"]
+
+
+class Weights(NamedTuple):
+    """Weights of states in the equations of their aggregates, and costs per second.
+
+    Attributes
+    ----------
+    pi
+        Probabilities.
+    least
+        Probabilities that are less, and not zero, have this weight.
+    costs, levels
+        The cost of each level, and the level of each state.
+    """
+
+    pi: NDArray[np.float64]
+    least: float
+    costs: NDArray[np.float64]
+    levels: NDArray[np.uint8]
+
+
+class Leaking(NamedTuple):
+    """The equations of the finest grid: rates of entries, and the counts on which they depend, and weights.
+
+    A flow ``leak`` out of the state ``reference`` ends there.
+    """
+
+    rate: NDArray[np.float64]
+    counts: Any
+    reference: np.uint64
+    leak: float
+    weights: Weights
 
 
 def cost_levels(least, largest, pi, levels):
@@ -30,93 +67,45 @@ def weight(x, least):
     return max(x, least) if x > 0.0 else 0.0
 
 
-def cells_by_costs(
-    here, k, low, high, starts, numbers, cells, width, begin, step, repeats, own, one, backward, h
-):
-    """Solve the equations of the cells ``low`` up to ``high`` of a row and segment.
+def cells_by_costs(run, grid, plan, own, backward, h):
+    """Solve the equations of some cells of a row and segment: those from ``low`` up to ``high``.
 
     Rates are those out of a state over their sum, ``scale`` is one over that. As much as flows out of
     the state ``reference`` to others ends there.
     """
+    here, k, low, high = run
     rate, scale, costs, levels, reference = own
-    zero = one - one
-    base = numbers[k] * width
-    s = (here * cells + (high - one if backward else low)) * width
+    base = grid.numbers[k] * grid.width
+    s = (here * grid.cells + (high - ONE if backward else low)) * grid.width
     for _ in range(low, high):
-        for m in range(zero, width):
-            r = width - one - m if backward else m
+        for m in range(ZERO, grid.width):
+            r = grid.width - ONE - m if backward else m
             total = costs[levels[s + r]] * scale[base + r]
-            for e in range(begin[base + r], begin[base + r + one]):
-                total += h[s + r + step[e]] * rate[e]
+            for e in range(grid.begin[base + r], grid.begin[base + r + ONE]):
+                total += h[s + r + grid.step[e]] * rate[e]
             h[s + r] = 0.5 * total if s + r == reference else total
-        s = s - width if backward else s + width
+        s = s - grid.width if backward else s + grid.width
 
 
-def leave_rates(
-    top,
-    bottom,
-    room,
-    child,
-    present,
-    row_kind,
-    first,
-    starts,
-    ends,
-    numbers,
-    cells,
-    width,
-    begin,
-    step,
-    rate,
-    counts,
-    special,
-    alone,
-    under,
-    coarse_cells,
-    reference,
-    leak,
-    least,
-    one,
-    pi,
-    costs,
-    levels,
-    h,
-    below,
-    right,
-):
-    """Sum what is left of the equations over the cells of the first coarse grid, by their weights.
+def leave_rates(span, room, children, grid, frequent, equations, target, h):
+    """Restrict the residual: sum it over the cells of the first coarse grid, by the weights of the equations.
 
-    They are divided by the flows out of the cells, ``below``. ``room`` is for the sums of one coarse row,
-    in which a cell belongs to those from ``under`` on.
+    The sums are divided by the flows out of the cells. ``room`` is for those of one coarse row.
     """
-    zero = one - one
-    for coarse in range(top, bottom):
+    counts = equations.counts
+    weights = equations.weights
+    for coarse in range(span[0], span[1]):
         for t in range(len(room)):
             room[t] = 0.0
-        for c in range(zero, zero + child.shape[1]):
-            if not present[coarse, c]:
-                continue
-            row = child[coarse, c]
-            kind = row_kind[row]
-            for k in range(first[kind], first[kind + one]):
-                base = numbers[k] * width
-                s = (row * cells + starts[k]) * width
-                if special[numbers[k]] > zero and row != alone:
-                    unrolled()  # type: ignore[name-defined]  # noqa: F821
-                    continue
-                at_row(counts, numbers[k], row, one)
-                for cell in range(starts[k], ends[k]):
-                    at_cell(counts, numbers[k], cell, one)
-                    t = under[cell]
-                    for m in range(zero, width):
-                        own = 1.0 * h[s]  # float64
-                        total = costs[levels[s]]
-                        for e in range(begin[base + m], begin[base + m + one]):
-                            total += (h[s + step[e]] - own) * rate[e]
-                        if s == reference:
-                            total -= leak * own
-                        room[t + m] += weight(pi[s], least) * total
-                        s += one
-        t = coarse * coarse_cells * width
-        for m in range(zero, coarse_cells * width):
-            right[t + m] = room[m] / below[t + m] if below[t + m] > 0.0 else 0.0
+        for s, r, _, place in child_slots(coarse, children, grid, frequent, target, counts):
+            own = 1.0 * h[s]  # float64
+            total = weights.costs[weights.levels[s]]
+            for e in range(grid.begin[r], grid.begin[r + ONE]):
+                total += (h[s + grid.step[e]] - own) * equations.rate[e]
+            if s == equations.reference:
+                total -= equations.leak * own
+            room[place] += weight(weights.pi[s], weights.least) * total
+        t = coarse * target.states
+        for m in range(ZERO, target.states):
+            out = target.out[t + m]
+            target.right[t + m] = room[m] / out if out > 0.0 else 0.0

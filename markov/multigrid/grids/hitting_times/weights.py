@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import itertools
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from markov.computing.compilation import bound_kernel
 from markov.multigrid.grids.hitting_times import finest_kernels
-from markov.multigrid.grids.loops.kernel_calls import bound_kernel
+from markov.multigrid.grids.hitting_times.finest_kernels import Weights
 from markov.multigrid.grids.loops.teams import ALONE, BLOCKS, Team
 
 if TYPE_CHECKING:
@@ -17,26 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["Weights", "weights_of"]
 
 TAIL = -0.1  # costs grow as this power of the probability
-LEAST = 1e-290  # of the largest probability: what weighs less in equations is not told apart
-
-
-class Weights(NamedTuple):
-    """Weights of states in the equations of their aggregates, and costs per second.
-
-    Attributes
-    ----------
-    pi
-        Probabilities.
-    least
-        Probabilities that are less, and not zero, have this weight.
-    costs, levels
-        The cost of each level, and the level of each state.
-    """
-
-    pi: NDArray[np.float64]
-    least: float
-    costs: NDArray[np.float64]
-    levels: NDArray[np.uint8]
+MIN_WEIGHT = 1e-290  # of the largest probability: what weighs less in equations is not told apart
 
 
 def weights_of(pi: NDArray[np.float64], team: Team = ALONE) -> Weights:
@@ -45,7 +27,7 @@ def weights_of(pi: NDArray[np.float64], team: Team = ALONE) -> Weights:
     levels = np.empty(len(pi), dtype=np.uint8)
     parts = np.linspace(0, len(pi), BLOCKS + 1).astype(int).tolist()
     spans = [slice(*span) for span in itertools.pairwise(parts)]
-    given = finest_kernels.cost_levels, LEAST * largest, largest
+    given = finest_kernels.cost_levels, MIN_WEIGHT * largest, largest
     team.do([bound_kernel(*given, pi[span], levels[span]) for span in spans])
     costs = 256.0 ** (-TAIL * np.arange(256.0))
-    return Weights(pi, LEAST * largest, costs, levels)
+    return Weights(pi, MIN_WEIGHT * largest, costs, levels)

@@ -1,17 +1,23 @@
-"""Rates that depend on counts, as templates: those of a cell are written to their places before they are read.
-
-``counts`` has the curves; per axis but the last how many rows have the same coordinate, the number of
-coordinates, and by how much it counts; by how much a cell along the last axis counts; and two tables, of the rates of entries and of those out of
-slots. A table has the numbers, which are written to; what those of each kind are without what a cell adds;
-which numbers vary, those to which a row adds and those to which a cell adds, each with the first one of each kind;
-and what is added, from a place in the curves on.
-"""
+"""Rates that depend on counts, as templates: those of a cell are written to their places before they are read."""
 
 # mypy: disable-error-code="no-untyped-def, no-untyped-call"
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, NamedTuple
+
+from markov.multigrid.grids.loops.tables import ONE, ZERO
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Numbers = NDArray[np.uint64]
+    Vector = NDArray[np.float64]
+
 __all__ = [
+    "CountTable",
+    "VaryingNumbers",
     "at_cell",
     "at_row",
     "cell_terms",
@@ -21,88 +27,131 @@ __all__ = [
 ]
 
 
-def row_terms(table, curves, strides, ends, factors, kind, row, one):
-    """Write what the numbers of a kind are in a row, but for what its cells add."""
-    values, held, varied_first, row_first, cell_first, varied, constant = table[:7]
-    row_target, row_place, cell_target = table[7:10]
-    zero = one - one
-    for i in range(varied_first[kind], varied_first[kind + one]):
-        values[varied[i]] = constant[i]
-    for axis in range(zero, zero + len(strides)):
-        coordinate = row // strides[axis] % ends[axis] * factors[axis]
-        n = kind * len(strides) + axis
-        for i in range(row_first[n], row_first[n + one]):
-            values[row_target[i]] += curves[row_place[i] + coordinate]
-    for i in range(cell_first[kind], cell_first[kind + one]):
-        held[i] = values[cell_target[i]]
+class VaryingNumbers(NamedTuple):
+    """Numbers of which some depend on the cell: rates of entries, or out of slots.
+
+    Attributes
+    ----------
+    values
+        All of them; those that vary are written to.
+    held
+        What those to which a cell adds are without it.
+    varied_first, row_first, cell_first
+        The first one of each kind, and one more, of those that vary; of what rows add, by axis; of what cells add.
+    varied, constant
+        Which vary, and what they are without what is added.
+    row_target, row_place, cell_target, cell_place
+        To which of ``values`` is added, and from which place in the curves on.
+    """
+
+    values: Vector
+    held: Vector
+    varied_first: Numbers
+    row_first: Numbers
+    cell_first: Numbers
+    varied: Numbers
+    constant: Vector
+    row_target: Numbers
+    row_place: Numbers
+    cell_target: Numbers
+    cell_place: Numbers
 
 
-def cell_terms(table, curves, kind, coordinate, one):
+class CountTable(NamedTuple):
+    """The curves of all rates that depend on counts, and what they are added to.
+
+    Attributes
+    ----------
+    strides, ends, factors
+        Per axis but the last: how many rows have the same coordinate, the number of coordinates, and by how much
+        one counts.
+    factor
+        By how much a cell along the last axis counts.
+    rates, exits
+        Of entries, and out of slots.
+    """
+
+    curves: Vector
+    strides: Numbers
+    ends: Numbers
+    factors: Numbers
+    factor: np.uint64
+    rates: VaryingNumbers
+    exits: VaryingNumbers
+
+
+def row_terms(table, counts, kind, row):
+    """Write what the numbers of a kind are in a row, without what its cells add."""
+    for i in range(table.varied_first[kind], table.varied_first[kind + ONE]):
+        table.values[table.varied[i]] = table.constant[i]
+    for axis in range(ZERO, ZERO + len(counts.strides)):
+        coordinate = row // counts.strides[axis] % counts.ends[axis] * counts.factors[axis]
+        n = kind * len(counts.strides) + axis
+        for i in range(table.row_first[n], table.row_first[n + ONE]):
+            table.values[table.row_target[i]] += counts.curves[table.row_place[i] + coordinate]
+    for i in range(table.cell_first[kind], table.cell_first[kind + ONE]):
+        table.held[i] = table.values[table.cell_target[i]]
+
+
+def cell_terms(table, curves, kind, coordinate):
     """Write what the numbers of a kind are in a cell of the row that was written last."""
-    values, held, cell_first = table[0], table[1], table[4]
-    cell_target, cell_place = table[9], table[10]
-    for i in range(cell_first[kind], cell_first[kind + one]):
-        values[cell_target[i]] = held[i] + curves[cell_place[i] + coordinate]
+    for i in range(table.cell_first[kind], table.cell_first[kind + ONE]):
+        place = table.cell_place[i] + coordinate
+        table.values[table.cell_target[i]] = table.held[i] + curves[place]
 
 
-def at_row(counts, kind, row, one):
-    """Write the rates of a kind of cells in a row, but for what its cells add."""
-    curves, strides, ends, factors, _, rates, exits = counts
-    row_terms(rates, curves, strides, ends, factors, kind, row, one)
-    row_terms(exits, curves, strides, ends, factors, kind, row, one)
+def at_row(counts, kind, row):
+    """Write the rates of a kind of cells in a row, without what its cells add."""
+    row_terms(counts.rates, counts, kind, row)
+    row_terms(counts.exits, counts, kind, row)
 
 
-def at_cell(counts, kind, cell, one):
+def at_cell(counts, kind, cell):
     """Write the rates of a cell of the kind and row that were written last."""
-    curves, _, _, _, factor, rates, exits = counts
-    cell_terms(rates, curves, kind, cell * factor, one)
-    cell_terms(exits, curves, kind, cell * factor, one)
+    cell_terms(counts.rates, counts.curves, kind, cell * counts.factor)
+    cell_terms(counts.exits, counts.curves, kind, cell * counts.factor)
 
 
-def cells_by_counts(
-    here, k, low, high, starts, numbers, cells, width, begin, step, repeats, own, one, backward, x
-):
-    """Sweep the cells ``low`` up to ``high`` of a row and segment; as `sweep_kernels.cells_by_rates`."""
+def cells_by_counts(run, grid, plan, own, backward, x):
+    """Sweep some cells of a row and segment; as `sweep_kernels.cells_by_rates`."""
+    here, k, low, high = run
     rate, exit_rate, source, counts = own
-    zero = one - one
-    kind = numbers[k]
-    base = kind * width
-    at_row(counts, kind, here, one)
+    kind = grid.numbers[k]
+    base = kind * grid.width
+    at_row(counts, kind, here)
     for n in range(low, high):
-        cell = high - one - (n - low) if backward else n
-        s = (here * cells + cell) * width
-        at_cell(counts, kind, cell, one)
-        for turn in range(zero, repeats[kind]):
-            for m in range(zero, width):
-                r = width - one - m if backward and turn == zero else m
+        cell = high - ONE - (n - low) if backward else n
+        s = (here * grid.cells + cell) * grid.width
+        at_cell(counts, kind, cell)
+        for turn in range(ZERO, plan.repeats[kind]):
+            for m in range(ZERO, grid.width):
+                r = grid.width - ONE - m if backward and turn == ZERO else m
                 out = exit_rate[base + r]
                 scale = 1.0 / out if out > 0.0 else 0.0  # does not wait for the state before
                 total = source[base + r]
-                for e in range(begin[base + r], begin[base + r + one]):
-                    total += x[s + r + step[e]] * rate[e]
+                for e in range(grid.begin[base + r], grid.begin[base + r + ONE]):
+                    total += x[s + r + grid.step[e]] * rate[e]
                 x[s + r] = total * scale
 
 
-def cells_by_counted_costs(
-    here, k, low, high, starts, numbers, cells, width, begin, step, repeats, own, one, backward, h
-):
+def cells_by_counted_costs(run, grid, plan, own, backward, h):
     """Solve the equations of cells as `finest_kernels.cells_by_costs` does."""
+    here, k, low, high = run
     rate, exit_rate, counts, costs, levels, reference = own
-    zero = one - one
-    kind = numbers[k]
-    base = kind * width
-    at_row(counts, kind, here, one)
+    kind = grid.numbers[k]
+    base = kind * grid.width
+    at_row(counts, kind, here)
     for n in range(low, high):
-        cell = high - one - (n - low) if backward else n
-        s = (here * cells + cell) * width
-        at_cell(counts, kind, cell, one)
-        for m in range(zero, width):
-            r = width - one - m if backward else m
+        cell = high - ONE - (n - low) if backward else n
+        s = (here * grid.cells + cell) * grid.width
+        at_cell(counts, kind, cell)
+        for m in range(ZERO, grid.width):
+            r = grid.width - ONE - m if backward else m
             out = exit_rate[base + r]
             if s + r == reference:
                 out = 2.0 * out
             scale = 1.0 / out if out > 0.0 else 0.0
             total = 1.0 * costs[levels[s + r]]
-            for e in range(begin[base + r], begin[base + r + one]):
-                total += h[s + r + step[e]] * rate[e]
+            for e in range(grid.begin[base + r], grid.begin[base + r + ONE]):
+                total += h[s + r + grid.step[e]] * rate[e]
             h[s + r] = total * scale

@@ -1,21 +1,26 @@
 """The loops over the flows between the cells of a grid, as templates of kernels.
 
-All whole numbers are unsigned: a signed index costs a comparison each time. Negative steps wrap. A row
-of cells is a list of segments of cells of one kind: ``first`` has the first segment of each kind of row,
-``starts`` and ``ends`` the cells of each segment, ``numbers`` its kind. Slot r of a cell of kind k has
-the entries ``begin[k * width + r]`` up to ``begin[k * width + r + 1]``; the other state of entry e is
-``step[e]`` further on. On the finest grid entries have rates; on a coarse one each cell has flows of its
-own, one after the other from ``values[value_begin[row]]`` on. A call does the rows from ``top`` up to
-``bottom``.
+On the finest grid entries have rates; on a coarse one each cell has flows of its own, one after the other from
+``values[value_begin[row]]`` on. A call does the rows of a span: those from the first up to the second number.
 """
 
 # mypy: disable-error-code="no-untyped-def, no-untyped-call"
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any, NamedTuple
+
 from markov.multigrid.grids.loops.rate_kernels import at_cell, at_row
+from markov.multigrid.grids.loops.tables import ONE, ZERO
+from markov.multigrid.grids.loops.traversals import flow_slots
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 __all__ = [
+    "FinerFlows",
+    "Weighted",
     "entry_flows",
     "outflows",
     "prolong",
@@ -25,193 +30,123 @@ __all__ = [
 ]
 
 
+class FinerFlows(NamedTuple):
+    """The flows of a finer grid: where those of each row begin, and room for one place per row of a coarse one."""
+
+    begin: NDArray[np.uint64]
+    values: NDArray[np.floating[Any]]
+    places: NDArray[np.uint64]
+
+
+class Weighted(NamedTuple):
+    """Numbers of states by which their flows are weighted, and the least of them that counts."""
+
+    x: NDArray[np.floating[Any]]
+    least: float
+
+
 def weight(x, least):
     """Return what a flow out of a state of probability x is weighted by."""
     return x
 
 
-def restrict_rates(
-    top,
-    bottom,
-    child,
-    width,
-    last,
-    fine_cells,
-    row_kind,
-    first,
-    starts,
-    ends,
-    numbers,
-    special,
-    begins,
-    part_begin,
-    source,
-    rate,
-    counts,
-    least,
-    value_begin,
-    one,
-    x,
-    values,
-):
+def restrict_rates(span, grid, children, parts, rates, weighted, values):
     """Sum the flows of the finest grid between cells of the first coarse one, entry by entry.
 
-    Coarse cells of kind k have the entries from ``begins[k]`` on, entry e the parts from
-    ``part_begin[e]`` on: flows at ``rate`` out of the state ``source``, counted from the first one of
-    the coarse cell. ``child`` has the finer rows of each coarse row.
+    A part is a flow at a rate out of a state, weighted by that.
     """
-    zero = one - one
-    for coarse in range(top, bottom):
-        v = value_begin[coarse]
-        s = child[coarse, zero] * fine_cells * width
-        for i in range(first[row_kind[coarse]], first[row_kind[coarse] + one]):
-            kind = numbers[i]
-            if special[kind] > zero:
+    for coarse in range(span[0], span[1]):
+        v = grid.value_begin[coarse]
+        s = children.rows[coarse, ZERO] * children.cells * children.width
+        kind_of_row = grid.row_kind[coarse]
+        for i in range(grid.first[kind_of_row], grid.first[kind_of_row + ONE]):
+            kind = grid.numbers[i]
+            if parts.special[kind] > ZERO:
                 unrolled()  # type: ignore[name-defined]  # noqa: F821
                 continue
-            at_row(counts, kind, coarse, one)
-            for cell in range(starts[i], ends[i]):
-                at_cell(counts, kind, cell, one)
-                for e in range(begins[kind], begins[kind + one]):
+            at_row(rates.counts, kind, coarse)
+            for cell in range(grid.starts[i], grid.ends[i]):
+                at_cell(rates.counts, kind, cell)
+                for e in range(parts.begins[kind], parts.begins[kind + ONE]):
                     total = 0.0
-                    for p in range(part_begin[e], part_begin[e + one]):
-                        total += weight(x[s + source[p]], least) * rate[p]
+                    for p in range(parts.part_begin[e], parts.part_begin[e + ONE]):
+                        own = weight(weighted.x[s + parts.source[p]], weighted.least)
+                        total += own * rates.rate[p]
                     values[v] = total
-                    v += one
-                s += last * width
+                    v += ONE
+                s += children.last * children.width
 
 
-def restrict(
-    top,
-    bottom,
-    child,
-    present,
-    width,
-    last,
-    fine_cells,
-    row_kind,
-    first,
-    starts,
-    ends,
-    numbers,
-    special,
-    begins,
-    part_begin,
-    source,
-    flow,
-    line,
-    spans,
-    places,
-    fine_begin,
-    fine_values,
-    value_begin,
-    one,
-    x,
-    values,
-):
+def restrict(span, grid, children, parts, fine, x, values):
     """Sum the flows between the cells of the next coarse grid, entry by entry.
 
-    As `restrict_rates`, but a part is the flow number ``flow`` of those that the coarse cell has in its
-    row of cells ``line``; ``spans`` says how many it has in each, and ``places`` is room for as many
-    numbers of each coarse row.
+    As `restrict_rates`, but a part is a flow of those that the coarse cell has in one of its rows of cells.
     """
-    zero = one - one
-    for coarse in range(top, bottom):
-        v = value_begin[coarse]
-        s = child[coarse, zero] * fine_cells * width
-        for c in range(zero, zero + child.shape[1]):
-            places[coarse, c] = fine_begin[child[coarse, c]] if present[coarse, c] else zero
-        for i in range(first[row_kind[coarse]], first[row_kind[coarse] + one]):
-            kind = numbers[i]
-            if special[kind] > zero:
+    for coarse in range(span[0], span[1]):
+        v = grid.value_begin[coarse]
+        s = children.rows[coarse, ZERO] * children.cells * children.width
+        for c in range(ZERO, ZERO + children.rows.shape[1]):
+            there = children.present[coarse, c]
+            fine.places[coarse, c] = fine.begin[children.rows[coarse, c]] if there else ZERO
+        kind_of_row = grid.row_kind[coarse]
+        for i in range(grid.first[kind_of_row], grid.first[kind_of_row + ONE]):
+            kind = grid.numbers[i]
+            if parts.special[kind] > ZERO:
                 unrolled()  # type: ignore[name-defined]  # noqa: F821
                 continue
-            for _ in range(starts[i], ends[i]):
-                for e in range(begins[kind], begins[kind + one]):
+            for _ in range(grid.starts[i], grid.ends[i]):
+                for e in range(parts.begins[kind], parts.begins[kind + ONE]):
                     total = 0.0
-                    for p in range(part_begin[e], part_begin[e + one]):
-                        total += x[s + source[p]] * fine_values[places[coarse, line[p]] + flow[p]]
+                    for p in range(parts.part_begin[e], parts.part_begin[e + ONE]):
+                        place = fine.places[coarse, parts.line[p]] + parts.flow[p]
+                        total += x[s + parts.source[p]] * fine.values[place]
                     values[v] = total
-                    v += one
-                for c in range(zero, zero + child.shape[1]):
-                    places[coarse, c] += spans[kind, c]
-                s += last * width
+                    v += ONE
+                for c in range(ZERO, ZERO + children.rows.shape[1]):
+                    fine.places[coarse, c] += parts.spans[kind, c]
+                s += children.last * children.width
 
 
-def outflows(
-    top,
-    bottom,
-    row_kind,
-    first,
-    starts,
-    ends,
-    numbers,
-    cells,
-    width,
-    begin,
-    step,
-    special,
-    value_begin,
-    values,
-    one,
-    scale,
-):
+def outflows(span, grid, frequent, values, scale):
     """Add the flows out of each state to ``scale``: those into the states of some rows."""
-    zero = one - one
-    for row in range(top, bottom):
-        kind = row_kind[row]
-        v = value_begin[row]
-        s = row * cells * width
-        for k in range(first[kind], first[kind + one]):
-            base = numbers[k] * width
-            if special[numbers[k]] > zero:
-                unrolled()  # type: ignore[name-defined]  # noqa: F821
-                continue
-            for _ in range(ends[k] - starts[k]):
-                for r in range(base, base + width):
-                    for e in range(begin[r], begin[r + one]):
-                        scale[s + step[e]] += values[v]
-                        v += one
-                    s += one
+    for s, r, v in flow_slots(span, grid, frequent):
+        first = grid.begin[r]
+        for e in range(first, grid.begin[r + ONE]):
+            scale[s + grid.step[e]] += values[v + (e - first)]
 
 
-def prolong(
-    top, bottom, children, child, present, last, fine_cells, cells, width, special, one, coarse, x
-):
+def prolong(span, grid, children, written_out, coarse, x):
     """Multiply each state by the factor of its cell."""
-    zero = one - one
-    for row in range(top, bottom):
-        for c in range(zero, children):
-            if not present[row, c]:
+    for row in range(span[0], span[1]):
+        for c in range(ZERO, ZERO + children.rows.shape[1]):
+            if not children.present[row, c]:
                 continue
-            s = child[row, c] * fine_cells * width
-            t = row * cells * width
-            left = fine_cells
-            if special:
+            s = children.rows[row, c] * children.cells * children.width
+            t = row * grid.cells * grid.width
+            left = children.cells
+            if written_out:
                 unrolled()  # type: ignore[name-defined]  # noqa: F821
-            while left > zero:
-                for _ in range(min(last, left)):
-                    for r in range(zero, width):
+            while left > ZERO:
+                for _ in range(min(children.last, left)):
+                    for r in range(ZERO, children.width):
                         x[s] *= coarse[t + r]
-                        s += one
-                left -= min(last, left)
-                t += width
+                        s += ONE
+                left -= min(children.last, left)
+                t += children.width
 
 
-def entry_flows(
-    top, bottom, flows, own, row_kind, rows, cells, width, begin, step, value_begin, rate, one, x
-):
+def entry_flows(span, flows, grid, own, rate, x):
     """Add the flow of each entry of each kind, summed over the cells."""
-    for row in range(top, bottom):
-        kinds = rows[row_kind[row]]
-        w = value_begin[row]
-        s = row * cells * width
+    for row in range(span[0], span[1]):
+        kinds = grid.rows[grid.row_kind[row]]
+        w = grid.value_begin[row]
+        s = row * grid.cells * grid.width
         for cell in range(len(kinds)):
-            base = kinds[cell] * width
+            base = kinds[cell] * grid.width
             if not own:
-                w = begin[base]
-            for r in range(base, base + width):
-                for e in range(begin[r], begin[r + one]):
-                    flows[e] += x[s + step[e]] * rate[w]
-                    w += one
-                s += one
+                w = grid.begin[base]
+            for r in range(base, base + grid.width):
+                for e in range(grid.begin[r], grid.begin[r + ONE]):
+                    flows[e] += x[s + grid.step[e]] * rate[w]
+                    w += ONE
+                s += ONE

@@ -1,175 +1,185 @@
-"""The loops over the states of a grid that say which of them count, and where they are, as templates.
-
-Tables as in `markov.multigrid.grids.loops.flow_kernels`.
-"""
+"""The loops over the states of a grid that say which of them count, and where they are, as templates."""
 
 # mypy: disable-error-code="no-untyped-def, no-untyped-call"
 
 from __future__ import annotations
 
-__all__ = ["count_entries", "fill", "follow", "keep", "spread", "survey"]
+from typing import TYPE_CHECKING, NamedTuple
+
+from markov.multigrid.grids.loops.tables import ONE, ZERO
+from markov.multigrid.grids.loops.traversals import slots
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Signed = NDArray[np.int64]
+
+__all__ = ["CellPlaces", "Digits", "count_entries", "fill", "follow", "keep", "spread", "survey"]
 
 
-def spread(
-    rows,
-    row_kind,
-    first,
-    starts,
-    ends,
-    numbers,
-    cells,
-    width,
-    begin,
-    step,
-    one,
-    backward,
-    old,
-    new,
-    marks,
-):
+class Digits(NamedTuple):
+    """The values of the components of the state that is looked at, each counted from its least.
+
+    Attributes
+    ----------
+    values
+        They go up as states do.
+    size
+        How many values each has.
+    weight, ahead
+        By how much the number of the combination, and that of the row, grows with each value.
+    """
+
+    values: Signed
+    size: Signed
+    weight: Signed
+    ahead: Signed
+
+
+class CellPlaces(NamedTuple):
+    """Where the combinations of other components are in the cells of a grid.
+
+    Attributes
+    ----------
+    along
+        The component along which rows lie.
+    lead, shift
+        By how many rows, and by how many cells of a row, states of each combination are moved.
+    ends, width
+        Cells of a row, slots of a cell.
+    row_kind, rows
+        As in `markov.multigrid.grids.loops.tables.Cells`, with a sign.
+    slot
+        Of each combination in each kind of cell, -1: none.
+    """
+
+    along: int
+    lead: Signed
+    shift: Signed
+    ends: int
+    width: int
+    row_kind: Signed
+    rows: Signed
+    slot: Signed
+
+
+def spread(span, grid, backward, old, new, marks):
     """Add the bit ``new`` to states that one with it leads to and that have ``old``; count them."""
-    zero = one - one
     found = 0
-    for n in range(zero, rows):
-        row = rows - one - n if backward else n
-        kind = row_kind[row]
-        for i in range(first[kind], first[kind + one]):
-            k = first[kind + one] - one - (i - first[kind]) if backward else i
-            base = numbers[k] * width
-            s = (row * cells + (ends[k] - one if backward else starts[k])) * width
-            for _ in range(ends[k] - starts[k]):
-                for m in range(zero, width):
-                    r = width - one - m if backward else m
+    for n in range(span[0], span[1]):
+        row = span[1] - ONE - n if backward else n
+        kind = grid.row_kind[row]
+        first = grid.first[kind]
+        last = grid.first[kind + ONE] - ONE
+        for i in range(first, last + ONE):
+            k = last - (i - first) if backward else i
+            base = grid.numbers[k] * grid.width
+            cell = grid.ends[k] - ONE if backward else grid.starts[k]
+            s = (row * grid.cells + cell) * grid.width
+            for _ in range(grid.starts[k], grid.ends[k]):
+                for m in range(ZERO, grid.width):
+                    r = grid.width - ONE - m if backward else m
                     if marks[s + r] & new:
-                        for e in range(begin[base + r], begin[base + r + one]):
-                            there = marks[s + r + step[e]]
+                        for e in range(grid.begin[base + r], grid.begin[base + r + ONE]):
+                            there = marks[s + r + grid.step[e]]
                             if there & old and not there & new:
-                                marks[s + r + step[e]] = there | new
+                                marks[s + r + grid.step[e]] = there | new
                                 found += 1
                 if backward:
-                    s -= width
+                    s -= grid.width
                 else:
-                    s += width
+                    s += grid.width
     return found
 
 
-def follow(row_kind, rows, cells, width, begin, step, one, stack, old, new, marks):
+def follow(grid, stack, old, new, marks):
     """Do what `spread` does state by state: from each that has the bit on, as far as transitions lead.
 
     ``stack`` is room for states that are yet to be followed; where it is full they are left to another run.
     """
-    zero = one - one
     found = 0
-    for s in range(zero, zero + len(marks)):
+    for s in range(ZERO, ZERO + len(marks)):
         if not marks[s] & new:
             continue
-        stack[zero] = s
-        count = one
-        while count > zero:
-            count -= one
+        stack[ZERO] = s
+        count = ONE
+        while count > ZERO:
+            count -= ONE
             here = stack[count]
-            cell = here // width
-            row = cell // cells
-            r = rows[row_kind[row], cell - row * cells] * width + (here - cell * width)
-            for e in range(begin[r], begin[r + one]):
-                there = here + step[e]
+            cell = here // grid.width
+            row = cell // grid.cells
+            kind = grid.rows[grid.row_kind[row], cell - row * grid.cells]
+            r = kind * grid.width + (here - cell * grid.width)
+            for e in range(grid.begin[r], grid.begin[r + ONE]):
+                there = here + grid.step[e]
                 if marks[there] & old and not marks[there] & new:
                     marks[there] |= new
                     found += 1
                     if count < len(stack):
                         stack[count] = there
-                        count += one
+                        count += ONE
     return found
 
 
-def fill(row_kind, first, starts, ends, numbers, width, one, present, bit, marks):
+def fill(span, grid, present, bit, marks):
     """Set the marks of the slots that are occupied in each kind of cell to a bit, others to none."""
-    s = one - one
-    for row in range(s, s + len(row_kind)):
-        kind = row_kind[row]
-        for k in range(first[kind], first[kind + one]):
-            for _ in range(ends[k] - starts[k]):
-                for r in range(numbers[k] * width, numbers[k] * width + width):
-                    marks[s] = bit if present[r] else 0
-                    s += one
+    counts = ()
+    for s, r in slots(span, grid, counts):
+        marks[s] = bit if present[r] else 0
 
 
-def count_entries(row_kind, first, starts, ends, numbers, width, begin, one, bit, marks):
+def count_entries(span, grid, bit, marks):
     """Return how many states have a mark, and how many transitions lead out of them."""
+    counts = ()
     states = 0
-    found = one - one
-    s = one - one
-    for row in range(s, s + len(row_kind)):
-        kind = row_kind[row]
-        for k in range(first[kind], first[kind + one]):
-            for _ in range(ends[k] - starts[k]):
-                for r in range(numbers[k] * width, numbers[k] * width + width):
-                    if marks[s] & bit:
-                        states += 1
-                        found += begin[r + one] - begin[r]
-                    s += one
+    found = ZERO
+    for s, r in slots(span, grid, counts):
+        if marks[s] & bit:
+            states += 1
+            found += grid.begin[r + ONE] - grid.begin[r]
     return states, found
 
 
-def keep(top, bottom, each, bit, marks, x):
+def keep(span, each, bit, marks, x):
     """Set x to zero in states without a mark."""
-    for s in range(top * each, bottom * each):
+    for s in range(span[0] * each, span[1] * each):
         if not marks[s] & bit:
             x[s] = 0.0
 
 
-def survey(
-    begin,
-    count,
-    digits,
-    size,
-    weight,
-    ahead,
-    along,
-    lead,
-    shift,
-    ends,
-    row_kind,
-    rows,
-    width,
-    slot,
-    bit,
-    marks,
-    numbers,
-    indices,
-):
+def survey(begin, count, digits, places, marked, found):
     """Find the states with a mark among ``count`` numbers of the space; return how many.
 
-    ``digits`` are the values of the components of the first number, each counted from its least; with
-    each value the combination's number grows by ``weight``, and that of the row by ``ahead``. Rows lie
-    along the component ``along``. States of a combination are moved by ``lead`` rows, and by ``shift``
-    cells of a row, which has ``ends``.
+    ``found`` gets their numbers in the space, and their places in the grid.
     """
-    found = 0
+    numbers, indices = found
+    values = digits.values
+    number = 0
     place = 0
     here = 0
-    for c in range(len(digits)):
-        place += digits[c] * weight[c]
-        here += digits[c] * ahead[c]
+    for c in range(len(values)):
+        place += values[c] * digits.weight[c]
+        here += values[c] * digits.ahead[c]
     for n in range(count):
-        row = here + lead[place]
-        last = digits[along] + shift[place]
-        r = slot[rows[row_kind[row], last], place]
+        row = here + places.lead[place]
+        last = values[places.along] + places.shift[place]
+        r = places.slot[places.rows[places.row_kind[row], last], place]
         if r >= 0:
-            s = (row * ends + last) * width + r
-            if marks[s] & bit:
-                numbers[found] = begin + n
-                indices[found] = s
-                found += 1
-        c = len(digits) - 1
+            s = (row * places.ends + last) * places.width + r
+            if marked.marks[s] & marked.bit:
+                numbers[number] = begin + n
+                indices[number] = s
+                number += 1
+        c = len(values) - 1
         while c >= 0:
-            digits[c] += 1
-            place += weight[c]
-            here += ahead[c]
-            if digits[c] < size[c]:
+            values[c] += 1
+            place += digits.weight[c]
+            here += digits.ahead[c]
+            if values[c] < digits.size[c]:
                 break
-            place -= digits[c] * weight[c]
-            here -= digits[c] * ahead[c]
-            digits[c] = 0
+            place -= values[c] * digits.weight[c]
+            here -= values[c] * digits.ahead[c]
+            values[c] = 0
             c -= 1
-    return found
+    return number

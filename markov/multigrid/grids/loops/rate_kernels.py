@@ -10,11 +10,11 @@ from __future__ import annotations
 __all__ = ["at_cell", "at_row"]
 
 
-def at_row(counts, kind, row, one):
+def at_row(counts, kind, row):
     """Do nothing."""
     pass  # a docstring is not compiled  # noqa: PIE790
 
 
-def at_cell(counts, kind, cell, one):
+def at_cell(counts, kind, cell):
     """Do nothing."""
     pass  # a docstring is not compiled  # noqa: PIE790

@@ -17,34 +17,27 @@ __all__ = ["added", "at", "constants", "one_of", "plus", "rows", "sources"]
 
 
 def one_of(
-    patterns: Sequence[Pattern], written: Callable[[Pattern], list[str]], kind: str = "numbers[k]"
+    patterns: Sequence[Pattern],
+    written: Callable[[Pattern], list[str]],
+    special: str = "frequent.special[number]",
 ) -> str:
     """Return the statements of the pattern that a kind has."""
-    lines = []
+    lines: list[str] = []
     for number, pattern in enumerate(patterns, 1):
-        lines.append(f"{'if' if number == 1 else 'elif'} special[{kind}] == _k{number}:")
+        lines.append(f"{'if' if number == 1 else 'elif'} {special} == _k{number}:")
         lines += [f"    {line}" for line in written(pattern)]
     return "\n".join(constants(lines)) if lines else "pass"
 
 
 def constants(lines: list[str]) -> list[str]:
-    """Return statements with unsigned numbers before them: sums with plain ones would be signed."""
-    used = {int(n) for n in re.findall(r"\b_k(\d+)\b", "\n".join(lines))} | {0, 1}
-    for n in sorted(used, reverse=True):
-        used |= {1 << bit for bit in range(n.bit_length())}
-    found = []
-    for n in sorted(used):
-        high = 1 << max(n.bit_length() - 1, 0)
-        half = f"_k{high // 2} + _k{high // 2}" if n == high else ""
-        rest = [f"_k{1 << bit}" for bit in range(n.bit_length()) if n >> bit & 1]
-        text = {0: "zero", 1: "zero - ~zero"}.get(n, half or " + ".join(rest))
-        found.append(f"_k{n} = {text}")
-    return [*found, *lines]
+    """Return statements with their constants before them: whole numbers without a sign."""
+    used = sorted({int(n) for n in re.findall(r"\b_k(\d+)\b", "\n".join(lines))})
+    return [*(f"_k{n} = uint64({n})" for n in used), *lines]
 
 
 def rows(pattern: Pattern) -> list[str]:
     """Return statements for the distances to other rows, by an entry that leads there."""
-    found, number = ["_b = begin[base]"], 0
+    found, number = ["_b = grid.begin[base]"], 0
     entry: dict[tuple[int, ...], tuple[int, int]] = {}
     for r, terms in enumerate(pattern.sums):
         for term in terms:
@@ -52,13 +45,13 @@ def rows(pattern: Pattern) -> list[str]:
             number += 1
     for d, lead in enumerate(pattern.leads):
         e, offset = entry[lead]
-        found.append(f"_w{d} = {plus(f'step[_b + _k{e}]', -offset)}")
+        found.append(f"_w{d} = {plus(f'grid.step[_b + _k{e}]', -offset)}")
     return found
 
 
 def sources(pattern: Pattern) -> list[str]:
     """Return the same for the parts of flows."""
-    found, number = ["_b = part_begin[begins[kind]]"], 0
+    found, number = ["_b = parts.part_begin[parts.begins[kind]]"], 0
     entry: dict[tuple[int, ...], tuple[int, int]] = {}
     for terms in pattern.sums:
         for term in terms:
@@ -66,7 +59,7 @@ def sources(pattern: Pattern) -> list[str]:
             number += 1
     for d, lead in enumerate(pattern.leads):
         p, offset = entry[lead]
-        found.append(f"_w{d} = {plus(f'source[_b + _k{p}]', -offset)}")
+        found.append(f"_w{d} = {plus(f'parts.source[_b + _k{p}]', -offset)}")
     return found
 
 

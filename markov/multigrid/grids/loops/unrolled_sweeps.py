@@ -18,9 +18,8 @@ if TYPE_CHECKING:
 __all__ = ["TOGETHER", "sweeps"]
 
 TOGETHER = 4  # rows that are swept side by side, so that none waits for its last sum
-CELLS = (
-    "here, k, low, high, starts, numbers, cells, width, begin, step, repeats, own, one, backward, x"
-)
+CELLS = "(here, k, low, high), grid, plan, own, backward, x"
+SPECIAL = "plan.special[grid.numbers[k]]"
 
 
 class Equation(NamedTuple):
@@ -93,13 +92,16 @@ def _runs(patterns: Sequence[Pattern], equation: Equation) -> str:
         for name, backward in (("if backward:", True), ("else:", False)):
             body = _cell(pattern, equation, 0, backward)
             cell = "high - _k1" if backward else "low"
-            begin = [f"_s0 = (here * cells + {cell}) * width", *_read(pattern, 0, backward)]
-            first = f"({cell} - starts[k]) * _k{pattern.size}"
+            begin = [
+                f"_s0 = (here * grid.cells + {cell}) * grid.width",
+                *_read(pattern, 0, backward),
+            ]
+            first = f"({cell} - grid.starts[k]) * _k{pattern.size}"
             begin += [f"_v0 = value_begin[here] + before[k] + {first}"] if equation.flows else []
             lines += [name, *_loop(begin, "range(low, high)", body)]
         return lines
 
-    return one_of(patterns, written)
+    return one_of(patterns, written, SPECIAL)
 
 
 def _side_by_side(patterns: Sequence[Pattern], equation: Equation) -> str:
@@ -111,20 +113,22 @@ def _side_by_side(patterns: Sequence[Pattern], equation: Equation) -> str:
             begin, body = [], []
             for n in range(TOGETHER):
                 row = plus("row", -n if backward else n)
-                done = f"lag * _k{TOGETHER - 1 - n}"
-                cell = f"(ends[k] - _k1 - {done})" if backward else f"(starts[k] + {done})"
-                begin.append(f"_s{n} = (({row}) * cells + {cell}) * width")
+                done = f"plan.lag * _k{TOGETHER - 1 - n}"
+                cell = (
+                    f"(grid.ends[k] - _k1 - {done})" if backward else f"(grid.starts[k] + {done})"
+                )
+                begin.append(f"_s{n} = (({row}) * grid.cells + {cell}) * grid.width")
                 begin += _read(pattern, n, backward)
-                first = f"({cell} - starts[k]) * _k{pattern.size}"
+                first = f"({cell} - grid.starts[k]) * _k{pattern.size}"
                 begin += (
                     [f"_v{n} = value_begin[{row}] + before[k] + {first}"] if equation.flows else []
                 )
                 body += _cell(pattern, equation, n, backward)
-            count = f"ends[k] - starts[k] - lag * _k{TOGETHER - 1}"
-            lines += [name, *_loop(begin, f"range(zero, {count})", body)]
+            count = f"grid.ends[k] - grid.starts[k] - plan.lag * _k{TOGETHER - 1}"
+            lines += [name, *_loop(begin, f"range(_k0, {count})", body)]
         return lines
 
-    return one_of(patterns, written)
+    return one_of(patterns, written, SPECIAL)
 
 
 def _loop(begin: list[str], numbers: str, body: list[str]) -> list[str]:

@@ -42,8 +42,8 @@ def searches(monkeypatch: pytest.MonkeyPatch) -> Callable[[Any], list[Explored]]
     def both(model: Any) -> list[Explored]:
         found = []
         for few in (0, 10**9):
-            monkeypatch.setattr(state_space, "FEW", few)
-            monkeypatch.setattr(state_space, "FEW_UNLOADED", few)
+            monkeypatch.setattr(state_space, "FEW_STATES", few)
+            monkeypatch.setattr(state_space, "FEW_STATES_UNLOADED", few)
             found.append(state_space.explored(model.bound, 10**6))
         return found
 

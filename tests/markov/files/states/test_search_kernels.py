@@ -23,8 +23,8 @@ def test_a_hashed_state_is_found_again_and_others_are_not() -> None:
 def test_a_state_is_numbered_when_it_is_met_first() -> None:
     numbers, slots, targets = np.zeros(5, int), np.zeros(8, int), np.zeros(3, int)
     count = 0
-    for noted, number in enumerate([6, 2, 6]):
-        count = kernels.emit(number, count, noted, numbers, slots, -1, targets)
+    for recorded, number in enumerate([6, 2, 6]):
+        count = kernels.emit(number, count, recorded, numbers, slots, -1, targets)
     assert count == 2
     assert targets.tolist() == [0, 1, 0]
     assert numbers[:2].tolist() == [6, 2]

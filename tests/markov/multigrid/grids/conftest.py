@@ -118,7 +118,7 @@ def interpreted(monkeypatch):
     """Run kernels as plain Python, with statements spliced in."""
 
     def run(kernel, *arguments, helpers=(), **snippets):
-        function = build(kernel, helpers=helpers, snippets=snippets or None, compiled=False)
+        function = build(kernel, helpers=helpers, snippets=snippets, compiled=False)
         return lambda: function(*arguments)
 
     monkeypatch.setattr(levels, "bound_kernel", run)
@@ -143,7 +143,7 @@ def blocks(monkeypatch):
 def small(monkeypatch, plain):
     """Several levels on chains of a few hundred states."""
     for module in ("multigrid", "hitting_times.equations"):
-        monkeypatch.setattr(f"markov.multigrid.grids.{module}.SMALL", 20)
+        monkeypatch.setattr(f"markov.multigrid.grids.{module}.COARSEST_LEVEL_STATES", 20)
 
 
 @cache

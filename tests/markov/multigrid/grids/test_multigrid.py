@@ -78,8 +78,8 @@ def test_states_without_probability_settle_and_all_levels_agree_on_them(small):
     """Where a chain would underflow what flows out is what flows in, and what always does."""
     found, marks, told = levels(LONG), grid_of(LONG).places.marks, []
     cycle, found.cycle = found.cycle, lambda: (told.append(1), cycle())
-    assert found.settle(3, 4, marks) == 3
-    assert found.settle(3, 60, marks) == 3 + len(told) > 3
+    assert found.cycle_tails(3, 4, marks) == 3
+    assert found.cycle_tails(3, 60, marks) == 3 + len(told) > 3
     for _ in range(8):
         found.cycle()
     x, counts, layout = found.x, (marks & RECURRENT) > 0, grid_of(LONG).layout

@@ -17,7 +17,7 @@ def test_parts_lead_out_of_the_state_that_they_name(by_source):
     grid, rates = layout.out if by_source else layout.into
     coarse, aggregation = coarsened(grid, (2, 3))
     parts = Parts(grid, aggregation, by_source=by_source)
-    begins, part_begin, source = (each.astype(np.int64) for each in parts.table)
+    begins, part_begin, source = (each.astype(np.int64) for each in parts.table[1:4])
     flows = matrix_of(grid, rates).toarray()
     flows = flows if by_source else flows.T  # from a state to another
     labels, m = aggregates(grid, (2, 3))

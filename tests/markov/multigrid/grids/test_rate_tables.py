@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 
 from markov.multigrid.grids.coarsening import coarsened
-from markov.multigrid.grids.loops.kernel_calls import ONE
 from markov.multigrid.grids.parts import Parts
 from markov.multigrid.grids.rate_tables import parts_table, rate_table
 from tests.markov.multigrid.grids.conftest import MACHINES, TANDEM, grid_of
@@ -14,7 +13,7 @@ from tests.markov.multigrid.grids.conftest import MACHINES, TANDEM, grid_of
 def at_cell(table, kind, row, cell):
     """Write the rates of a cell, as kernels do."""
     for function, number in zip(table.helpers[-2:], (row, cell), strict=True):
-        function(table.counts, np.uint64(kind), np.uint64(number), ONE)
+        function(table.counts, np.uint64(kind), np.uint64(number))
 
 
 def test_constant_rates_are_what_they_are():

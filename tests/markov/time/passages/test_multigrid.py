@@ -63,7 +63,7 @@ def test_the_bound_of_a_variance_holds_for_rough_means(
     direct = passage(MarkovChain(chain.Q), to=to, start=start)
     monkeypatch.setattr(absorbing, "FACTORED", 100)
     monkeypatch.setattr(absorbing, "FACTORED_TREE", 100)
-    monkeypatch.setattr(absorbing, "MANY_ENOUGH", 1e-2)
+    monkeypatch.setattr(absorbing, "MANY_ENTRIES_ROUNDING", 1e-2)
     rough = passage(MarkovChain(chain.Q), to=to, start=start, on_failure="return")
     off = np.abs(rough.moments.variance - direct.moments.variance)
     assert np.all(off <= rough.moments.variance_error + direct.moments.variance_error)

@@ -50,7 +50,7 @@ def test_h_is_raised_where_it_falls_short(spoilt):
 def test_too_many_states_are_left_to_cycles(spoilt, monkeypatch, most):
     times, marks, _, counted = spoilt
     times.h[:] = 1.0  # every state falls short, and raising one brings back those before it
-    monkeypatch.setattr(drifts, "MOST", 0.0)
+    monkeypatch.setattr(drifts, "MAX_VISITED_SHARE", 0.0)
     bounds = Drift(times, grid_of(TANDEM).layout, marks)
     assert bounds.bounded() == pytest.approx(0.0, abs=1e-12)
     assert 4 < len(bounds.failing()) == len(counted) < 400

@@ -9,18 +9,18 @@ import numpy as np
 import pytest
 
 from markov.multigrid.grids.hitting_times import proof_kernels as kernels
+from markov.multigrid.grids.hitting_times.finest_kernels import Leaking
 from markov.multigrid.grids.levels import Level
+from markov.multigrid.grids.loops.tables import Marked, SlotRates
 from markov.multigrid.grids.places import RECURRENT
 from tests.markov.multigrid.grids.conftest import TANDEM, exact, grid_of, on_grid
 
-ONE = np.uint64(1)
-
 
 def table(side):
+    """Return all rows of a grid, its tables for the kernels, and its rates."""
     grid, rates = side
-    level = Level(grid, np.zeros(grid.size), fast=False)
-    rows = np.uint64(0), np.uint64(len(grid.row_kind))
-    return rows, (*level.lines, level.cells, level.width, *level.entries, rates.rate), rates
+    span = np.uint64(0), np.uint64(len(grid.row_kind))
+    return span, Level(grid, np.zeros(grid.size), fast=False), rates
 
 
 def test_the_drift_of_exact_hitting_times_is_minus_one(plain):
@@ -30,17 +30,18 @@ def test_the_drift_of_exact_hitting_times_is_minus_one(plain):
     h[1:] = np.linalg.solve(Q[1:, 1:], -np.ones(chain.size - 1))
     places = grid_of(TANDEM).places
     reference = np.uint64(next(places.blocks())[1][0])
-    span, own, _ = table(grid_of(TANDEM).layout.out)
-    special = np.zeros(grid_of(TANDEM).layout.out[0].kinds, dtype=np.uint64)
+    span, level, rates = table(grid_of(TANDEM).layout.out)
     failing = np.zeros(3, dtype=np.uint64)
-    given = (), special, ONE, reference, -1.5, ONE, RECURRENT, places.marks
-    worst, count = kernels.drift(*span, failing, *own, *given, on_grid(h))
+    equations = Leaking(rates.rate, (), reference, 0.0, None)
+    marked = Marked(RECURRENT, places.marks)
+    given = span, failing, level.cells, level.frequent, equations, marked, -1.5
+    worst, count = kernels.drift(*given, on_grid(h))
     assert worst == pytest.approx(-1.0, abs=1e-9)
     assert count == chain.size - 1
     assert len(set(failing)) == len(failing)
     assert worst >= (Q @ h)[1:].max() - 1e-12
     h[-1] = math.nan  # late states, with good ones before and after in other blocks
-    worst, count = kernels.drift(*span, failing, *own, *given, on_grid(h))
+    worst, count = kernels.drift(*given, on_grid(h))
     assert math.isnan(worst)
     assert count == chain.size - 1
 
@@ -50,9 +51,10 @@ def test_the_misfit_is_not_less_than_what_the_matrix_gives(plain):
     rng = np.random.default_rng(8)
     pi, h = rng.random(chain.size), rng.random(chain.size)
     places = grid_of(TANDEM).places
-    span, own, rates = table(grid_of(TANDEM).layout.into)
-    given = rates.exit_rate, (), 0.0, ONE, RECURRENT, places.marks, on_grid(h), on_grid(pi)
-    off, mass, low = kernels.misfit(*span, *own, *given)
+    span, level, rates = table(grid_of(TANDEM).layout.into)
+    vectors = Marked(RECURRENT, places.marks), 0.0, on_grid(h), on_grid(pi)
+    own = SlotRates(rates.rate, rates.exit_rate)
+    off, mass, low = kernels.misfit(span, level.cells, own, *vectors)
     expected = np.abs(chain.Q.T @ pi) @ h
     assert expected <= off <= expected * (1.0 + 1e-12)
     assert mass + low == pytest.approx(pi.sum(), rel=1e-15)
@@ -61,9 +63,9 @@ def test_the_misfit_is_not_less_than_what_the_matrix_gives(plain):
 def test_the_misfit_in_double_double_is_that_of_fractions(plain):
     pi, chain = exact(TANDEM)
     h, places = np.random.default_rng(8).random(chain.size), grid_of(TANDEM).places
-    span, own, rates = table(grid_of(TANDEM).layout.into)
-    given = rates.exit_rate, rates.exit_rest, 0.0, ONE, RECURRENT, places.marks
-    off = kernels.misfit_exactly(*span, *own, *given, on_grid(h), on_grid(pi))
+    span, level, rates = table(grid_of(TANDEM).layout.into)
+    vectors = Marked(RECURRENT, places.marks), 0.0, on_grid(h), on_grid(pi)
+    off = kernels.misfit_exactly(span, level.cells, kernels.ExactRates(*rates[:3]), *vectors)
     net = [Fraction(0)] * chain.size
     Q = chain.Q.tocoo()
     for i, j, rate in zip(Q.row.tolist(), Q.col.tolist(), Q.data.tolist(), strict=True):
@@ -73,5 +75,5 @@ def test_the_misfit_in_double_double_is_that_of_fractions(plain):
             net[j] += flow
     expected = float(sum(abs(r) * Fraction(float(w)) for r, w in zip(net, h, strict=True)))
     assert expected <= off <= expected * (1.0 + 1e-9)
-    below = kernels.misfit(*span, *own, given[0], (), *given[2:], on_grid(h), on_grid(pi))[0]
+    below = kernels.misfit(span, level.cells, SlotRates(*rates[:2]), *vectors)[0]
     assert off < 0.1 * below  # most of that is the bound on its own rounding

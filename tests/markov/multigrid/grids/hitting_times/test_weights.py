@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from markov.multigrid.grids.hitting_times.weights import LEAST, TAIL, weights_of
+from markov.multigrid.grids.hitting_times.weights import MIN_WEIGHT, TAIL, weights_of
 from tests.markov.multigrid.grids.conftest import TANDEM, exact, on_grid
 
 
@@ -16,4 +16,4 @@ def test_costs_are_a_power_of_the_probability(plain):
     costs = found.costs[found.levels[some]]
     expected = (pi[some] / pi.max()) ** TAIL
     assert np.all((costs <= expected * (1.0 + 1e-12)) & (costs >= expected / 1.75))  # 256^0.1
-    assert found.least == pytest.approx(LEAST * pi.max())
+    assert found.least == pytest.approx(MIN_WEIGHT * pi.max())

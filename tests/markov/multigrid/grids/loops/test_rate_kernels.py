@@ -12,4 +12,4 @@ def test_both_sorts_of_rates_have_the_same_functions():
         pair = (getattr(module, name) for module in (rate_kernels, count_kernels))
         ours, theirs = map(inspect.signature, pair)
         assert ours == theirs
-    assert rate_kernels.at_row((), 0, 0, 1) is rate_kernels.at_cell((), 0, 0, 1) is None
+    assert rate_kernels.at_row((), 0, 0) is rate_kernels.at_cell((), 0, 0) is None

@@ -8,7 +8,7 @@ from markov.multigrid.grids.loops.statements import constants
 
 
 def test_statements_add_to_numbers_without_a_sign():
-    scope = {"zero": np.uint64(0), "s": np.uint64(7)}
+    scope = {"uint64": np.uint64, "s": np.uint64(7)}
     with np.errstate(over="ignore"):
         exec("\n".join(constants(["s += _k21", "n = _k1"])), scope)  # noqa: S102
     assert scope["s"] == 28

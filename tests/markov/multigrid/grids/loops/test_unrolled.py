@@ -28,11 +28,11 @@ def hitting_times(layout):
 
 def test_hitting_times_are_those_of_the_loops(interpreted, monkeypatch):
     layout = grid_layout(PauseTandem(buffers=(7, 14), high_threshold=11))
-    monkeypatch.setattr("markov.multigrid.grids.hitting_times.equations.SMALL", 20)
+    monkeypatch.setattr("markov.multigrid.grids.hitting_times.equations.COARSEST_LEVEL_STATES", 20)
     times, loops = hitting_times(layout)
-    assert not times.finest.special.any()
+    assert not times.finest.frequent.special.any()
     monkeypatch.setattr("markov.multigrid.grids.hitting_times.equations.LARGE", 1)
     times, written = hitting_times(layout)
-    assert times.finest.special.any()
+    assert times.finest.frequent.special.any()
     for a, b in zip(written, loops, strict=True):  # coarse ones are in float32
         assert a == pytest.approx(b, rel=1e-5, abs=1e-5 * float(np.abs(b).max()))

@@ -47,8 +47,9 @@ def test_rows_side_by_side_are_swept_as_one_after_another(interpreted, rates):
     layout = grid_layout(model)
     loops, _ = two_levels(layout, fast=False)
     written, finest = two_levels(layout, fast=True)
-    _, starts, ends, numbers = finest.lines[1:]
-    assert np.any((ends - starts > 4) & (finest.special[numbers] > 0))  # four rows have a middle
+    cells, special = finest.cells, finest.frequent.special
+    wide = cells.ends - cells.starts > 4
+    assert np.any(wide & (special[cells.numbers] > 0))  # four rows have a middle
     for a, b in zip(written, loops, strict=True):
         assert a == pytest.approx(b, rel=1e-13, abs=0.0)  # sums in another order
 

@@ -1,10 +1,11 @@
-"""Kernels with their arguments."""
+"""Tables of kernels, and calls with their arguments."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from markov.multigrid.grids.loops.kernel_calls import bound_kernel, unsigned
+from markov.computing.compilation import bound_kernel
+from markov.multigrid.grids.loops.tables import unsigned
 
 
 def test_negative_numbers_wrap():

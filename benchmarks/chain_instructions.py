@@ -1,0 +1,103 @@
+"""Instructions that the solution of some chains takes, counted by Valgrind: the same at any load.
+
+As `benchmarks.instructions`: kernels for x86-64-v3, instrumentation on during one solution only, the second one, when
+all is compiled and loaded. Beside the count stands a hash of the answer, its bound and its cycles, so that two states of
+the code are compared in both ways: ``python -m benchmarks.chain_instructions [CASE ...]`` in each of them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+from tqdm import tqdm
+
+from benchmarks.instructions import COMPILED_FOR, START, STOP, ask, read_totals
+from markov import (
+    Cluster,
+    Krylov,
+    MatrixFree,
+    Multilevel,
+    PauseChain,
+    PauseTandem,
+    stationary,
+)
+
+__all__ = ["CASES", "count", "digest"]
+
+MEDIUM = PauseTandem(buffers=(50, 100), high_threshold=80, low_threshold=60)
+LARGE = PauseTandem(buffers=(150, 220), high_threshold=180, low_threshold=90)
+CASES: dict[str, Callable[[], Any]] = {
+    "multilevel": lambda: stationary(MEDIUM, Multilevel()),
+    "multilevel, by flows": lambda: stationary(MEDIUM, Multilevel(geometric=False)),
+    "multilevel, proved tightly": lambda: stationary(MEDIUM, Multilevel(), proof="tight"),
+    "krylov": lambda: stationary(MEDIUM, Krylov()),
+    "grid, small": lambda: stationary(MEDIUM, MatrixFree()),
+    "grid": lambda: stationary(LARGE, MatrixFree()),
+    "grid, three hops": lambda: stationary(
+        PauseChain(hops=2, buffers=(6, 60, 90), high_threshold=60), MatrixFree()
+    ),
+    "grid, rates by counts": lambda: stationary(Cluster(workstations=24), MatrixFree()),
+}
+"""What is solved, by name."""
+
+
+def digest(answer: Any) -> str:
+    """Return a hash of the numbers of an answer: every bit of them counts."""
+    names = ("pi", "residual", "error_bound", "iterations")
+    found = [np.asarray(getattr(answer, name)).tobytes() for name in names if hasattr(answer, name)]
+    if not found:
+        raise ValueError(f"answer = {answer!r}: has no numbers of a known name")
+    return hashlib.sha256(b"".join(found)).hexdigest()[:12]
+
+
+def run_counted(case: str) -> str:
+    """Solve a case twice, the second time counted; return the hash of the answer."""
+    CASES[case]()
+    ask(START)
+    answer = CASES[case]()
+    ask(STOP)
+    return digest(answer)
+
+
+def count(case: str) -> tuple[int, str]:
+    """Return the instructions of a case and the hash of its answer; FileNotFoundError without Valgrind."""
+    if shutil.which("valgrind") is None:
+        raise FileNotFoundError("valgrind: is not installed (Debian: apt install valgrind)")
+    given = os.environ | COMPILED_FOR | {"OPENBLAS_NUM_THREADS": "1"}
+    own = [sys.executable, "-m", "benchmarks.chain_instructions", "--one", case]
+    subprocess.run(own, env=given, check=True, capture_output=True)  # compiles
+    with tempfile.TemporaryDirectory() as folder:
+        out = Path(folder) / "counts"
+        tool = ["valgrind", "--tool=callgrind", "--instr-atstart=no", f"--callgrind-out-file={out}"]
+        done = subprocess.run(
+            [*tool, "--quiet", *own], env=given, check=True, capture_output=True, text=True
+        )
+        return read_totals(out.read_text())["Ir"], done.stdout.split()[-1]
+
+
+def main(
+    cases: Annotated[list[str] | None, typer.Argument(help=" or ".join(CASES))] = None,
+    one: Annotated[str, typer.Option(help="Solve this case in this process, uncounted.")] = "",
+) -> None:
+    """Count the instructions that the solution of some chains takes."""
+    if one:
+        print(run_counted(one))
+        return
+    print("| chain | million instructions | answer |\n|---|--:|---|")
+    for case in tqdm(cases or CASES, desc="chains", leave=False):
+        instructions, answer = count(case)
+        print(f"| {case} | {instructions / 1e6:.1f} | {answer} |", flush=True)
+
+
+if __name__ == "__main__":
+    typer.run(main)
