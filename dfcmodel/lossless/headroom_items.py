@@ -30,6 +30,8 @@ FIBRE = 2e8
 SOURCES = {
     "frame leaving the receiver": ("mtu + 20 B", "IEEE 802.3 4.2.3.2: frames are not interrupted"),
     "pause frames of other classes": ("(classes - 1) 84 B", "one PFC frame each, not merged"),
+    "own pause frame": ("84 B", "a pause frame of the class that still waits"),
+    "own resume frame": ("84 B", "a resume frame of the class that still waits"),
     "pause frame": ("72 B", "IEEE 802.3 Annex 31B, preamble included"),
     "pipeline": ("rate x pipeline / 8", "data sheet of the receiver"),
     "interface": ("rate x interface / 8", "IEEE 802.3, delay of MAC and PHY; data sheet"),
@@ -168,7 +170,7 @@ def _parts(link: PausedLink) -> dict[str, float]:
 
 def _resume_parts(link: PausedLink) -> dict[str, float]:
     """Return the bytes at line rate of each cause of departures before the first arrival."""
-    renamed = {"pause frame": "resume frame"}
+    renamed = {"pause frame": "resume frame", "own resume frame": "own pause frame"}
     parts = {renamed.get(name, name): bits / 8 for name, bits in link.delays.items()}
     return parts | {"first frame of the sender": PREAMBLE / 8 + link.lossless_mtu}
 
