@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from dfcmodel.lossless.audits.audits import RowAudit, TableAudit, audit_headroom
+from dfcmodel.lossless.audits.buffer_tables import BufferRow, BufferTable
+from dfcmodel.lossless.audits.chips import Chip, chip, chips
+from dfcmodel.lossless.audits.table_files import read_table
+from dfcmodel.lossless.audits.verdicts import Verdict
 from dfcmodel.lossless.buffer_dependencies import Dependencies, Route
 from dfcmodel.lossless.deadlocks import Deadlock, buffer_cycles, deadlock, line_rate_scenario
 from dfcmodel.lossless.fabrics import dragonfly, fat_tree, leaf_spine, torus, with_hosts
@@ -29,6 +34,9 @@ from dfcmodel.lossless.watchdogs import Watchdog, simulate_watchdog
 
 __all__ = [
     "BlockedTime",
+    "BufferRow",
+    "BufferTable",
+    "Chip",
     "Deadlock",
     "Dependencies",
     "FrameScenario",
@@ -41,14 +49,20 @@ __all__ = [
     "PoolWorstCase",
     "RecombinedEstimate",
     "Route",
+    "RowAudit",
     "StormSpread",
+    "TableAudit",
     "UpDown",
+    "Verdict",
     "Watchdog",
     "WatchdogAlarm",
     "WatchdogRisk",
     "WatchdogRun",
     "Witness",
+    "audit_headroom",
     "buffer_cycles",
+    "chip",
+    "chips",
     "class_per_hop",
     "class_per_turn",
     "deadlock",
@@ -62,6 +76,7 @@ __all__ = [
     "longest_blocking",
     "overflow_passage",
     "pool_risk",
+    "read_table",
     "recombine_packets",
     "recommend_watchdog",
     "search_worst",

@@ -33,7 +33,7 @@ __all__ = [
 Given = str | float
 """A string with a number and its unit, or a number in SI units where that is unambiguous."""
 
-LONGEST_CABLE = 100e3
+LONGEST_CABLE = 200e3
 """Upper limit of the cable length, m."""
 
 _NUMBER = r"([-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)\s*"
@@ -195,6 +195,12 @@ def response_time(
         if quanta is None:
             known = ", ".join(f"{known / 1e9:g}" for known in RESPONSE_QUANTA)
             hint = f"must be given; IEEE 802.3 31B.3.7 has values for {known} Gb/s"
+            if rate > max(RESPONSE_QUANTA):
+                fastest = max(RESPONSE_QUANTA)
+                time = QUANTUM * RESPONSE_QUANTA[fastest] / fastest * 1e9
+                hint += (
+                    f"; '{time:.1f} ns' is the time of {fastest / 1e9:g} Gb/s, the fastest of them"
+                )
             raise ValueError(f"response at {rate / 1e9:g} Gb/s: {hint}")
         return QUANTUM * quanta, QUANTUM * quanta
     low, high = both_ends("response", given, lambda name, value: bit_times(name, value, rate))

@@ -82,7 +82,9 @@ def frame_counts(link: PausedLink, small: int, budget: int) -> FrameCounts:
     share, big = link.small_packets, link.lossless_mtu
     light, heavy = small + WIRE, big + WIRE
     large = np.arange(budget // heavy + 1)
-    counts = np.arange(-(-heavy // light) + 1)  # the numbers of small frames at which one can be the last
+    counts = np.arange(
+        -(-heavy // light) + 1
+    )  # the numbers of small frames at which one can be the last
     most = (budget - large * heavy) // light
     some = most[:, None] - counts[None, :]
     pairs = [each[some >= 0] for each in (some, np.broadcast_to(large[:, None], some.shape))]
@@ -91,7 +93,9 @@ def frame_counts(link: PausedLink, small: int, budget: int) -> FrameCounts:
     found = []
     for size, wire, p in ((small, light, share), (big, heavy, 1.0 - share)):
         last = ends < wire
-        numbers = [each[last] + (size == which) for each, which in zip(pairs, (small, big), strict=True)]
+        numbers = [
+            each[last] + (size == which) for each, which in zip(pairs, (small, big), strict=True)
+        ]
         found.append((*numbers, chance[last] * p))
     some, many, probability = (np.concatenate(each) for each in zip(*found, strict=True))
     cells = some * link.cells_of(small) + many * link.cells_of(big)
