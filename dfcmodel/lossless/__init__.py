@@ -5,6 +5,7 @@ from __future__ import annotations
 from dfcmodel.lossless.audits.audits import RowAudit, TableAudit, audit_headroom
 from dfcmodel.lossless.audits.buffer_tables import BufferRow, BufferTable
 from dfcmodel.lossless.audits.chips import Chip, chip, chips
+from dfcmodel.lossless.audits.identification import Identification, Watermark, identify
 from dfcmodel.lossless.audits.table_files import read_table
 from dfcmodel.lossless.audits.verdicts import Verdict
 from dfcmodel.lossless.buffer_dependencies import Dependencies, Route
@@ -42,6 +43,7 @@ __all__ = [
     "FrameScenario",
     "Headroom",
     "HeadroomPool",
+    "Identification",
     "OverflowEstimate",
     "PausedLink",
     "PoolRisk",
@@ -58,6 +60,7 @@ __all__ = [
     "WatchdogAlarm",
     "WatchdogRisk",
     "WatchdogRun",
+    "Watermark",
     "Witness",
     "audit_headroom",
     "buffer_cycles",
@@ -71,6 +74,7 @@ __all__ = [
     "headroom",
     "headroom_pool",
     "headroom_table",
+    "identify",
     "leaf_spine",
     "line_rate_scenario",
     "longest_blocking",

@@ -279,7 +279,7 @@ def headroom(
     }  # fmt: skip
     sizes = (bits, *_frames(mtu, lossless_mtu, cell))
     low, high = (
-        PausedLink(*sizes, **fixed, **{k: v[n] for k, v in ends.items()})  # type: ignore[arg-type]
+        PausedLink(*sizes, **fixed, **{k: v[n] for k, v in ends.items()})  # type: ignore[arg-type,misc]
         for n in (0, 1)
     )
     ranged = tuple(name for name, pair in ends.items() if pair[0] != pair[1])

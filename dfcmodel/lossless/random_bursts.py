@@ -86,20 +86,18 @@ def frame_counts(link: PausedLink, small: int, budget: int) -> FrameCounts:
         -(-heavy // light) + 1
     )  # the numbers of small frames at which one can be the last
     most = (budget - large * heavy) // light
-    some = most[:, None] - counts[None, :]
-    pairs = [each[some >= 0] for each in (some, np.broadcast_to(large[:, None], some.shape))]
-    chance = _binomial(*pairs, share)
-    ends = budget - pairs[0] * light - pairs[1] * heavy
-    found = []
-    for size, wire, p in ((small, light, share), (big, heavy, 1.0 - share)):
+    table = most[:, None] - counts[None, :]
+    some = table[table >= 0]
+    many = np.broadcast_to(large[:, None], table.shape)[table >= 0]
+    chance = _binomial(some, many, share)
+    ends = budget - some * light - many * heavy
+    parts = []
+    for wire, more, p in ((light, (1, 0), share), (heavy, (0, 1), 1.0 - share)):
         last = ends < wire
-        numbers = [
-            each[last] + (size == which) for each, which in zip(pairs, (small, big), strict=True)
-        ]
-        found.append((*numbers, chance[last] * p))
-    some, many, probability = (np.concatenate(each) for each in zip(*found, strict=True))
-    cells = some * link.cells_of(small) + many * link.cells_of(big)
-    return FrameCounts(some, many, cells, probability)
+        parts.append((some[last] + more[0], many[last] + more[1], chance[last] * p))
+    few, big_ones, probability = (np.concatenate(each) for each in zip(*parts, strict=True))
+    cells = few * link.cells_of(small) + big_ones * link.cells_of(big)
+    return FrameCounts(few, big_ones, cells, probability)
 
 
 def _binomial(

@@ -13,10 +13,11 @@ from dfcmodel.lossless.audits.buffer_tables import BufferRow, BufferTable
 from dfcmodel.lossless.audits.chips import Chip, chip
 from dfcmodel.lossless.audits.displays import law_lines, row_cells
 from dfcmodel.lossless.audits.orders import copies, falling_pairs, flat_rates, grain_of
-from dfcmodel.lossless.audits.row_needs import Assumptions, RowNeeds, needs_of
+from dfcmodel.lossless.audits.row_needs import Assumptions, RowNeeds, covering, needs_of
 from dfcmodel.lossless.audits.table_files import read_table
 from dfcmodel.lossless.audits.table_laws import TableLaw, law_of
 from dfcmodel.lossless.audits.verdicts import Verdict, verdict_of
+from dfcmodel.lossless.paused_links import SMALLEST_FRAME
 from dfcmodel.lossless.quantities import duration, frame_size
 from hopflow.checks import shown
 from hopflow.results import Result, figure
@@ -246,7 +247,7 @@ def _differs(row: BufferRow, known: Chip) -> str | None:
     link = Assumptions(cell=known.cell).link(row.rate, row.cable)
     if rate is None or link is None:
         return None
-    extra = row.xoff / known.cell - needs_of(link, row.rate, row.cable).any_sizes / known.cell
+    extra = (row.xoff - covering(link, SMALLEST_FRAME)) / known.cell
     if rate.cells[0] - 1.0 <= extra <= rate.cells[1] + 1.0:
         return None
     return f"{extra - rate.cells[0]:+,.0f} cells from {known.name}"

@@ -55,7 +55,7 @@ def copies(table: BufferTable) -> dict[BufferRow, float]:
 
     The value of the dictionary is the slower rate in b/s.
     """
-    found = {}
+    found: dict[BufferRow, float] = {}
     for slow, fast in pairwise(table.rates):
         values = {row.cable: row.xoff for row in table.of_rate(slow)}
         common = [row for row in table.of_rate(fast) if row.cable in values]

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from dfcmodel.lossless.audits.buffer_tables import BufferRow, BufferTable
     from dfcmodel.lossless.paused_links import PausedLink
 
-__all__ = ["RateLaw", "TableLaw", "densest", "law_of"]
+__all__ = ["RateLaw", "TableLaw", "densest", "distinct_rates", "law_of"]
 
 CELLS = range(64, 1025)
 """Bytes: cells that are tried."""
@@ -120,6 +120,11 @@ def _groups(table: BufferTable) -> list[Group]:
     return found[::-1]
 
 
+def distinct_rates(table: BufferTable) -> list[float]:
+    """Return the rates in b/s that have values of their own: not those of a faster rate."""
+    return [rows[0].rate for rows, _ in _groups(table)]
+
+
 def _slope_fits(groups: list[Group], cell: int) -> bool:
     """Return whether most rates with several cables have the slope of a cell, within two cells."""
     fits = []
@@ -128,7 +133,7 @@ def _slope_fits(groups: list[Group], cell: int) -> bool:
         wire = (last.cable - first.cable) * 2.0 / 2e8 * first.rate / 8.0
         if wire * densest(cell) > 4 * cell:
             fits.append(abs(last.xoff - first.xoff - wire * densest(cell)) <= 2 * cell)
-    return bool(fits) and np.mean(fits) >= 0.5
+    return bool(fits) and 2 * sum(fits) >= len(fits)
 
 
 def _fit(groups: list[Group], assumed: Assumptions, cell: int) -> tuple[float, TableLaw]:
