@@ -9,12 +9,15 @@ from dfcmodel.lossless.audits.identification import Identification, Watermark, i
 from dfcmodel.lossless.audits.table_files import read_table
 from dfcmodel.lossless.audits.verdicts import Verdict
 from dfcmodel.lossless.buffer_dependencies import Dependencies, Route
+from dfcmodel.lossless.credit_runs import CreditScenario, CreditWitness
+from dfcmodel.lossless.credit_windows import Credits, credits
 from dfcmodel.lossless.deadlocks import Deadlock, buffer_cycles, deadlock, line_rate_scenario
 from dfcmodel.lossless.fabrics import dragonfly, fat_tree, leaf_spine, torus, with_hosts
 from dfcmodel.lossless.frames import FrameScenario, Witness, search_worst, witness
 from dfcmodel.lossless.free_routings import UpDown, class_per_hop, class_per_turn, up_down
 from dfcmodel.lossless.headroom_tables import headroom_table
 from dfcmodel.lossless.headrooms import Headroom, headroom
+from dfcmodel.lossless.link_retries import ErrorBursts, LinkRetry, link_retry
 from dfcmodel.lossless.paused_links import PausedLink
 from dfcmodel.lossless.pools.blocked_times import BlockedTime, longest_blocking
 from dfcmodel.lossless.pools.headroom_pools import HeadroomPool, headroom_pool
@@ -38,12 +41,17 @@ __all__ = [
     "BufferRow",
     "BufferTable",
     "Chip",
+    "CreditScenario",
+    "CreditWitness",
+    "Credits",
     "Deadlock",
     "Dependencies",
+    "ErrorBursts",
     "FrameScenario",
     "Headroom",
     "HeadroomPool",
     "Identification",
+    "LinkRetry",
     "OverflowEstimate",
     "PausedLink",
     "PoolRisk",
@@ -68,6 +76,7 @@ __all__ = [
     "chips",
     "class_per_hop",
     "class_per_turn",
+    "credits",
     "deadlock",
     "dragonfly",
     "fat_tree",
@@ -77,6 +86,7 @@ __all__ = [
     "identify",
     "leaf_spine",
     "line_rate_scenario",
+    "link_retry",
     "longest_blocking",
     "overflow_passage",
     "pool_risk",

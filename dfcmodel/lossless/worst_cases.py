@@ -93,9 +93,7 @@ def largest_drain(link: PausedLink, window: int) -> Burst:
     """
     budget = max(0, window - 1) // 8  # the last frame begins before the end of the window
     if link.has_equal_frames:
-        frames = budget // (link.lossless_mtu + WIRE) + 1
-        runs = ((link.lossless_mtu, frames),)
-        return Burst(0, 0, runs, frames * link.cells_of(link.lossless_mtu))
+        return _equal_frames(link, budget, head=False)
     if link.exceeded > 0.0:
         return _random_frames(link, budget, head=False)
     if link.small_packets == 1.0:
@@ -104,15 +102,18 @@ def largest_drain(link: PausedLink, window: int) -> Burst:
     return _mixed_frames(link, budget, head=False)
 
 
-def _equal_frames(link: PausedLink, budget: int) -> Burst:
-    """Return the largest burst of frames of ``lossless_mtu`` bytes; the head fills the rest."""
+def _equal_frames(link: PausedLink, budget: int, *, head: bool = True) -> Burst:
+    """Return the largest burst of frames of ``lossless_mtu`` bytes; a head fills the rest."""
     size, cells = link.lossless_mtu, link.cells_of(link.lossless_mtu)
+    if not head:
+        frames = budget // (size + WIRE) + 1
+        return Burst(0, 0, ((size, frames),), frames * cells)
     tail = size - (cells - 1) * link.cell  # bytes in the last cell
     between = max(0, (budget - tail) // (size + WIRE))
     spare = budget - between * (size + WIRE) - tail
     head_cells = min(cells, 1 + spare // link.cell)
-    head = tail + (head_cells - 1) * link.cell
-    return Burst(head, head_cells, ((size, between + 1),), head_cells + (between + 1) * cells)
+    first = tail + (head_cells - 1) * link.cell
+    return Burst(first, head_cells, ((size, between + 1),), head_cells + (between + 1) * cells)
 
 
 def _free_bytes(link: PausedLink, budget: int, *, head: bool = True) -> Burst:
@@ -181,7 +182,7 @@ def _mixed_frames(link: PausedLink, budget: int, *, head: bool = True) -> Burst:
     value, weight, heavy = link.cells_of(small), small + WIRE, size + WIRE
     gain = value * heavy / weight - cells  # cells lost per large frame beyond the fraction
     if gain <= 0.0:
-        return _equal_frames(link, budget)
+        return _equal_frames(link, budget, head=head)
     least = _least_head(link) * head
     budget = max(0, budget - least)
     per_large = share / (1.0 - share)
@@ -198,8 +199,8 @@ def _mixed_frames(link: PausedLink, budget: int, *, head: bool = True) -> Burst:
     runs = ((small, int(count[best])), (size, int(large[best]) + 1))
     first = least + (int(heads[best]) - 1) * link.cell if head else 0
     found = Burst(first, int(heads[best]), tuple(run for run in runs if run[1]), int(total[best]))
-    equal = _equal_frames(link, budget + least)
-    return equal if head and equal.cells > found.cells else found
+    equal = _equal_frames(link, budget + least, head=head)
+    return equal if equal.cells > found.cells else found
 
 
 def _random_frames(link: PausedLink, budget: int, *, head: bool = True) -> Burst:

@@ -75,7 +75,7 @@ def needs_of(link: PausedLink | None, rate: float, cable: float) -> RowNeeds:
 
     >>> link = Assumptions(cell=254).link(400e9, 300.0)
     >>> needs_of(link, 400e9, 300.0)
-    RowNeeds(cable=150000.0, standard=207920.0, equal_frames=234442, any_sizes=666242)
+    RowNeeds(cable=150000.0, standard=207920.0, equal_frames=230378, any_sizes=666242)
     """
     wire = 2.0 * cable / FIBRE * rate / 8.0
     if link is None:

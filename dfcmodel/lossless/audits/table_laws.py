@@ -187,7 +187,7 @@ def delays_of(link: PausedLink, cells: int, slack: int = 0) -> tuple[int, int]:
 
     >>> link = Assumptions(cell=254).link(400e9, 300.0)
     >>> [round(bits / 400e9 * 1e9, 2) for bits in delays_of(link, 839_216 // 254)]
-    [1143.36, 1145.02]
+    [1142.58, 1144.26]
     """
     none = dataclasses.replace(link, response=0, pipeline=0)
     least = _first_delay(none, cells - slack)
