@@ -24,7 +24,7 @@ from dfcmodel.lossless import BufferTable, audit_headroom
 from dfcmodel.lossless.audits.audits import TableAudit
 from dfcmodel.lossless.audits.orders import falling_pairs, flat_rates
 from dfcmodel.lossless.audits.table_files import FORMATS
-from dfcmodel.lossless.audits.verdicts import Verdict
+from dfcmodel.lossless.audits.verdicts import RowVerdict
 
 RESULTS = Path(__file__).parent / "results"
 CHIPS = Path(__file__).parent.parent / "dfcmodel" / "lossless" / "audits" / "chips"
@@ -112,15 +112,15 @@ def near(audit: TableAudit) -> list[int]:
 def count(audits: list[tuple[Blob, TableAudit]]) -> dict[str, object]:
     """Return the numbers of the census."""
     verdicts = Counter(a.rows[n].verdict for _, a in audits for n in near(a))
-    short = (Verdict.IMPOSSIBLE, Verdict.BELOW_STANDARD)
+    short = (RowVerdict.IMPOSSIBLE, RowVerdict.BELOW_STANDARD)
     falls = {b.name: len(falling_pairs(b.table)) for b, _ in audits if falling_pairs(b.table)}
     return {
         "tables": len(audits),
         "rows": sum(len(a.rows) for _, a in audits),
         "rows judged": sum(len(near(a)) for _, a in audits),
-        "verdicts": {verdict.value: verdicts[verdict] for verdict in Verdict},
+        "verdicts": {verdict.value: verdicts[verdict] for verdict in RowVerdict},
         "below cable and response": sum(verdicts[each] for each in short),
-        "below the worst case of a conforming peer": sum(verdicts[each] for each in (*short, Verdict.FASTER_PEER)),
+        "below the worst case of a conforming peer": sum(verdicts[each] for each in (*short, RowVerdict.FASTER_PEER)),
         "tables that follow a law": sum(a.law is not None for _, a in audits),
         "falling pairs": falls,
         "flat rates": sum(len(flat_rates(b.table)) for b, _ in audits),

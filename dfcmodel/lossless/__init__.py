@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dfcmodel.lossless.audits.audits import RowAudit, TableAudit, audit_headroom
+from dfcmodel.lossless.audits.audits import TableAudit, audit_headroom
 from dfcmodel.lossless.audits.buffer_tables import BufferRow, BufferTable
-from dfcmodel.lossless.audits.chips import Chip, chip, chips
 from dfcmodel.lossless.audits.identification import Identification, Watermark, identify
+from dfcmodel.lossless.audits.row_audits import RowAudit
+from dfcmodel.lossless.audits.switch_chips import Chip, chip, chips
 from dfcmodel.lossless.audits.table_files import read_table
-from dfcmodel.lossless.audits.verdicts import Verdict
+from dfcmodel.lossless.audits.verdicts import RowVerdict
 from dfcmodel.lossless.buffer_dependencies import Dependencies, Route
 from dfcmodel.lossless.credit_runs import CreditScenario, CreditWitness
 from dfcmodel.lossless.credit_windows import Credits, credits
@@ -21,15 +22,18 @@ from dfcmodel.lossless.link_retries import ErrorBursts, LinkRetry, link_retry
 from dfcmodel.lossless.paused_links import PausedLink
 from dfcmodel.lossless.pools.blocked_times import BlockedTime, longest_blocking
 from dfcmodel.lossless.pools.headroom_pools import HeadroomPool, headroom_pool
-from dfcmodel.lossless.pools.packet_overflows import split_packets
-from dfcmodel.lossless.pools.pool_overflows import (
-    OverflowEstimate,
-    overflow_passage,
-    split_overflow,
+from dfcmodel.lossless.pools.overflows import (
+    Convolution,
+    OverflowChain,
+    Recombination,
+    Splitting,
+    overflow,
 )
-from dfcmodel.lossless.pools.pool_risks import PoolRisk, pool_risk
+from dfcmodel.lossless.pools.pool_overflows import OverflowEstimate, OverflowTime
+from dfcmodel.lossless.pools.pool_risks import PoolRisk
+from dfcmodel.lossless.pools.pool_traffic import Episodes, PacketRuns, PausedGroups
 from dfcmodel.lossless.pools.pool_worst_cases import PoolWitness, PoolWorstCase, worst_demand
-from dfcmodel.lossless.pools.recombined_overflows import RecombinedEstimate, recombine_packets
+from dfcmodel.lossless.pools.recombined_overflows import RecombinedEstimate
 from dfcmodel.lossless.port_guards import WatchdogAlarm
 from dfcmodel.lossless.storms import StormSpread, storm_spread
 from dfcmodel.lossless.watchdog_risks import WatchdogRisk, recommend_watchdog, watchdog_risk
@@ -41,29 +45,37 @@ __all__ = [
     "BufferRow",
     "BufferTable",
     "Chip",
+    "Convolution",
     "CreditScenario",
     "CreditWitness",
     "Credits",
     "Deadlock",
     "Dependencies",
+    "Episodes",
     "ErrorBursts",
     "FrameScenario",
     "Headroom",
     "HeadroomPool",
     "Identification",
     "LinkRetry",
+    "OverflowChain",
     "OverflowEstimate",
+    "OverflowTime",
+    "PacketRuns",
+    "PausedGroups",
     "PausedLink",
     "PoolRisk",
     "PoolWitness",
     "PoolWorstCase",
+    "Recombination",
     "RecombinedEstimate",
     "Route",
     "RowAudit",
+    "RowVerdict",
+    "Splitting",
     "StormSpread",
     "TableAudit",
     "UpDown",
-    "Verdict",
     "Watchdog",
     "WatchdogAlarm",
     "WatchdogRisk",
@@ -88,15 +100,11 @@ __all__ = [
     "line_rate_scenario",
     "link_retry",
     "longest_blocking",
-    "overflow_passage",
-    "pool_risk",
+    "overflow",
     "read_table",
-    "recombine_packets",
     "recommend_watchdog",
     "search_worst",
     "simulate_watchdog",
-    "split_overflow",
-    "split_packets",
     "storm_spread",
     "torus",
     "up_down",

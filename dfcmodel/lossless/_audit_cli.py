@@ -51,14 +51,13 @@ def audit(
     The status is 1 if a row holds less than the bytes on its cable.
     """
     from dfcmodel.lossless import audit_headroom, read_table
-    from dfcmodel.lossless.audits.displays import audit_text
 
     check_output("plot", plot)
     found = audit_headroom(
         read_table(file, rate=rate, cable=cable), chip=chip, cell=_bytes(cell), mtu=_bytes(mtu) or mtu,
         lossless_mtu=_bytes(lossless_mtu), response=response,
     )  # fmt: skip
-    typer.echo(as_json(found.to_dict()) if json else audit_text(found))
+    typer.echo(as_json(found.to_dict()) if json else found.text())
     if plot is not None:
         save_figure(found.plot(), plot, quiet=json)
     raise typer.Exit(1 if found.impossible else 0)

@@ -175,7 +175,13 @@ def pool(
     plot: Annotated[Path | None, typer.Option(help="Draw the worst case to this file.")] = None,
 ) -> None:
     """Print whether a headroom pool shared by ports and classes can overflow, when, and how probably."""
-    from dfcmodel.lossless import headroom_pool, longest_blocking, pool_risk, worst_demand
+    from dfcmodel.lossless import (
+        PausedGroups,
+        headroom_pool,
+        longest_blocking,
+        overflow,
+        worst_demand,
+    )
     from dfcmodel.lossless.quantities import size_in_bytes
 
     check_output("plot", plot)
@@ -183,7 +189,7 @@ def pool(
         size_in_bytes("headroom", _bytes(headroom)), ports, classes, size=_bytes(size),
         shared=_bytes(shared), xoff=None if xoff is None else _bytes(xoff), alpha=alpha, rate=rate,
     )  # fmt: skip
-    risk = pool_risk(given, paused)
+    risk = overflow(given, PausedGroups(paused))
     worst = worst_demand(
         given, blocked=blocked, active_ports=active_ports, active_classes=active_classes
     )

@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dfcmodel.lossless.audits.buffer_tables import BufferRow, BufferTable
-from dfcmodel.lossless.audits.chips import Chip, chip
-from dfcmodel.lossless.audits.displays import law_lines, row_cells
 from dfcmodel.lossless.audits.orders import copies, falling_pairs, flat_rates, grain_of
-from dfcmodel.lossless.audits.row_needs import Assumptions, RowNeeds, covering, needs_of
+from dfcmodel.lossless.audits.row_audits import RowAudit, law_lines, rows_text
+from dfcmodel.lossless.audits.row_needs import Assumptions, covering, needs_of
+from dfcmodel.lossless.audits.switch_chips import Chip, chip
 from dfcmodel.lossless.audits.table_files import read_table
 from dfcmodel.lossless.audits.table_laws import TableLaw, law_of
-from dfcmodel.lossless.audits.verdicts import Verdict, verdict_of
+from dfcmodel.lossless.audits.verdicts import RowVerdict, verdict_of
 from dfcmodel.lossless.paused_links import SMALLEST_FRAME
 from dfcmodel.lossless.quantities import duration, frame_size
 from hopflow.checks import shown
@@ -25,38 +25,7 @@ from hopflow.results import Result, figure
 if TYPE_CHECKING:
     from dfcmodel.lossless.quantities import Given
 
-__all__ = ["RowAudit", "TableAudit", "audit_headroom"]
-
-
-@dataclass(frozen=True)
-class RowAudit:
-    """The verdict on a row.
-
-    Parameters
-    ----------
-    row
-        The row.
-    verdict
-        `Verdict`.
-    reason
-        Why, with the numbers.
-    needs
-        What the row needs under the assumptions, in bytes.
-    smallest
-        Bytes of the smallest frames that are covered; None where equal frames are not.
-    write
-        Bytes to write in place of xoff: the proved headroom for any sizes; None where it is not known.
-    remarks
-        What other rows, the cell or the chip say of this one.
-    """
-
-    row: BufferRow
-    verdict: Verdict
-    reason: str
-    needs: RowNeeds
-    smallest: int | None
-    write: int | None
-    remarks: tuple[str, ...] = ()
+__all__ = ["TableAudit", "audit_headroom"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -95,7 +64,7 @@ class TableAudit(Result):
     @property
     def impossible(self) -> list[RowAudit]:
         """The rows that hold less than the bytes on the cable."""
-        return [each for each in self.rows if each.verdict is Verdict.IMPOSSIBLE]
+        return [each for each in self.rows if each.verdict is RowVerdict.IMPOSSIBLE]
 
     def to_dict(self) -> dict[str, Any]:
         """Return the audit as plain data, for JSON."""
@@ -109,16 +78,32 @@ class TableAudit(Result):
             "skipped": [list(each) for each in self.table.skipped],
         }  # fmt: skip
 
+    def text(self) -> str:
+        """Return the counts of verdicts, the law of the table, and a line per row, in columns for a terminal."""
+        counts = Counter(each.verdict for each in self.rows)
+        verdicts = ", ".join(f"{counts[v]} {v.value}" for v in RowVerdict if counts[v])
+        cell = (
+            f"{self.cell} B" if self.cell else "not known, bytes are counted (give it, or the chip)"
+        )
+        lines = [f"{self.table.source}: {len(self.rows)} rows: {verdicts}", f"cell: {cell}"]
+        if self.law is not None:
+            lines.append(
+                "xoff is the proved headroom for any sizes of frames, plus a constant by rate:"
+            )
+            lines += [f"  {text}" for text in law_lines(self.law)]
+        lines.append(rows_text(self.rows))
+        return "\n".join((*lines, *(f"skipped {name}: {why}" for name, why in self.table.skipped)))
+
     def summary(self) -> dict[str, object]:
         """Return the counts of verdicts, the law, and a line per row."""
         counts = Counter(each.verdict for each in self.rows)
         rows: dict[str, object] = {"table": self.table.source, "rows": len(self.rows)}
-        rows |= {verdict.value: counts[verdict] for verdict in Verdict if counts[verdict]}
+        rows |= {verdict.value: counts[verdict] for verdict in RowVerdict if counts[verdict]}
         rows["cell"] = f"{self.cell} B" if self.cell else "not known: bytes are counted"
         if self.law is not None:
-            rows["constants"] = "; ".join(law_lines(self))
+            rows["constants"] = "; ".join(law_lines(self.law))
         for n, audit in enumerate(self.rows):
-            rate, cable, xoff, _, verdict, why = row_cells(audit)
+            rate, cable, xoff, _, verdict, why = audit.columns
             name = f"{rate} {cable}"
             rows[f"{name} ({n})" if name in rows else name] = f"{xoff} B, {verdict}: {why}"
         return rows | {name: f"skipped: {why}" for name, why in self.table.skipped}
@@ -126,7 +111,7 @@ class TableAudit(Result):
     def plot(self, ax: Any = None) -> Any:
         """Draw xoff over the bytes on the cable, by verdict; return the Axes."""
         axes = figure()[1] if ax is None else ax
-        for verdict in Verdict:
+        for verdict in RowVerdict:
             found = [each for each in self.rows if each.verdict is verdict]
             if found:
                 wire = [max(each.needs.cable, 1.0) / 1e3 for each in found]

@@ -13,13 +13,13 @@ if TYPE_CHECKING:
     from dfcmodel.lossless.audits.row_needs import RowNeeds
     from dfcmodel.lossless.paused_links import PausedLink
 
-__all__ = ["Verdict", "verdict_of"]
+__all__ = ["RowVerdict", "verdict_of"]
 
 GENEROUS = 2.0
 """Times the need of any sizes from which on a row is called generous."""
 
 
-class Verdict(Enum):
+class RowVerdict(Enum):
     """What a row covers, from less to more."""
 
     IMPOSSIBLE = "impossible"
@@ -34,13 +34,13 @@ class Verdict(Enum):
 
 def verdict_of(
     row: BufferRow, needs: RowNeeds, link: PausedLink | None
-) -> tuple[Verdict, str, int | None]:
+) -> tuple[RowVerdict, str, int | None]:
     """Return verdict and reason, and the smallest frames that are covered, for a row."""
     xoff = row.xoff
     if xoff < needs.cable:
         share = xoff / needs.cable
         reason = f"{share:.2f} of the {needs.cable:,.0f} B on the cable: no peer can stop in time"
-        return Verdict.IMPOSSIBLE, reason, None
+        return RowVerdict.IMPOSSIBLE, reason, None
     if (
         link is None
         or needs.standard is None
@@ -50,7 +50,7 @@ def verdict_of(
         reason = (
             f"more than the {needs.cable:,.0f} B on the cable; give a response time for this rate"
         )
-        return Verdict.NOT_JUDGED, reason, None
+        return RowVerdict.NOT_JUDGED, reason, None
     if xoff < needs.equal_frames:
         time = longest_response(link, xoff)
         most = "no response time at all" if time is None else f"a response of {1e9 * time:,.0f} ns"
@@ -58,15 +58,19 @@ def verdict_of(
         reason = f"covers {most}, with frames of {link.lossless_mtu} B; a peer may take {allowed}"
         if xoff < needs.standard:
             reason += f"; below {needs.standard:,.0f} B, cable and response alone"
-            return Verdict.BELOW_STANDARD, reason, None
-        return Verdict.FASTER_PEER, reason, None
+            return RowVerdict.BELOW_STANDARD, reason, None
+        return RowVerdict.FASTER_PEER, reason, None
     if link.cell == 1:
         times = xoff / needs.equal_frames
         reason = f"{times:.2f} times what frames of {link.lossless_mtu} B need; give the cell for small frames"
-        return Verdict.FULL_SIZE, reason, None
+        return RowVerdict.FULL_SIZE, reason, None
     if xoff < needs.any_sizes:
         smallest = smallest_covered(link, xoff)
-        return Verdict.SOME_SIZES, f"covers frames of at least {smallest} B", smallest
+        return RowVerdict.SOME_SIZES, f"covers frames of at least {smallest} B", smallest
     times = xoff / needs.any_sizes
     reason = f"{times:.2f} times what any sizes of frames need"
-    return (Verdict.GENEROUS if times >= GENEROUS else Verdict.ANY_SIZES), reason, SMALLEST_FRAME
+    return (
+        (RowVerdict.GENEROUS if times >= GENEROUS else RowVerdict.ANY_SIZES),
+        reason,
+        SMALLEST_FRAME,
+    )

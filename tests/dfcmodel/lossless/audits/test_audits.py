@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 from dfcmodel import headroom
-from dfcmodel.lossless import BufferRow, BufferTable, Verdict, audit_headroom, chip, chips
+from dfcmodel.lossless import BufferRow, BufferTable, RowVerdict, audit_headroom, chip, chips
 from dfcmodel.lossless._cli import commands
 from dfcmodel.lossless.audits.orders import copies, falling_pairs, flat_rates, grain_of
 from dfcmodel.lossless.published import SN4280
@@ -18,7 +18,7 @@ from dfcmodel.lossless.published import SN4280
 # One row, against the proved headroom.
 
 
-def verdict(xoff: int, **given) -> tuple[Verdict, int | None]:
+def verdict(xoff: int, **given) -> tuple[RowVerdict, int | None]:
     found = audit_headroom([BufferRow(400e9, 300.0, xoff)], **given).rows[0]
     return found.verdict, found.smallest
 
@@ -28,19 +28,19 @@ def need(**given) -> int:
 
 
 def test_the_verdicts_of_one_row_change_where_the_proved_headrooms_are() -> None:
-    assert verdict(149_999)[0] is Verdict.IMPOSSIBLE
-    assert verdict(150_000)[0] is Verdict.BELOW_STANDARD
-    assert verdict(150_000 + 57_919)[0] is Verdict.BELOW_STANDARD
-    assert verdict(150_000 + 57_920)[0] is Verdict.FASTER_PEER
+    assert verdict(149_999)[0] is RowVerdict.IMPOSSIBLE
+    assert verdict(150_000)[0] is RowVerdict.BELOW_STANDARD
+    assert verdict(150_000 + 57_919)[0] is RowVerdict.BELOW_STANDARD
+    assert verdict(150_000 + 57_920)[0] is RowVerdict.FASTER_PEER
     equal, free = need(), need(small_packets=1)
-    assert verdict(equal - 1, cell=192)[0] is Verdict.FASTER_PEER
-    assert verdict(equal, cell=192) == (Verdict.SOME_SIZES, 9216)
-    assert verdict(free - 1, cell=192)[0] is Verdict.SOME_SIZES
-    assert verdict(free, cell=192) == (Verdict.ANY_SIZES, 64)
-    assert verdict(2 * free, cell=192)[0] is Verdict.GENEROUS
+    assert verdict(equal - 1, cell=192)[0] is RowVerdict.FASTER_PEER
+    assert verdict(equal, cell=192) == (RowVerdict.SOME_SIZES, 9216)
+    assert verdict(free - 1, cell=192)[0] is RowVerdict.SOME_SIZES
+    assert verdict(free, cell=192) == (RowVerdict.ANY_SIZES, 64)
+    assert verdict(2 * free, cell=192)[0] is RowVerdict.GENEROUS
     counted = headroom("400Gbps", "300m").bytes
-    assert verdict(counted - 1)[0] is Verdict.FASTER_PEER
-    assert verdict(counted)[0] is Verdict.FULL_SIZE  # no cell known: small frames are not judged
+    assert verdict(counted - 1)[0] is RowVerdict.FASTER_PEER
+    assert verdict(counted)[0] is RowVerdict.FULL_SIZE  # no cell known: small frames are not judged
 
 
 @pytest.mark.parametrize("size", [65, 100, 192, 193, 257, 400, 1000, 5000])
@@ -67,8 +67,8 @@ def test_the_response_that_a_short_row_covers_is_the_longest() -> None:
 def test_a_rate_without_a_standard_is_judged_by_its_cable_only() -> None:
     rows = [BufferRow(1.6e12, 100.0, 199_999), BufferRow(1.6e12, 100.0, 600_000)]
     assert [each.verdict for each in audit_headroom(rows).rows] == [
-        Verdict.IMPOSSIBLE,
-        Verdict.NOT_JUDGED,
+        RowVerdict.IMPOSSIBLE,
+        RowVerdict.NOT_JUDGED,
     ]
     given = audit_headroom(rows, response="600ns", cell=254)
     assert (
@@ -196,7 +196,7 @@ def test_the_command_prints_a_line_per_row_and_its_status_says_whether_rows_are_
         commands, ["headroom", "audit", str(path), "--cell", "254", "--json", "--plot", str(plot)]
     )
     rows = json.loads(made.output)["rows"]
-    assert [row["verdict"] for row in rows] == ["impossible", Verdict.SOME_SIZES.value]
+    assert [row["verdict"] for row in rows] == ["impossible", RowVerdict.SOME_SIZES.value]
     assert plot.stat().st_size > 1000
     path.write_text("# speed cable size xon xoff\n400000 5m 1 2 90000\n")
     assert CliRunner().invoke(commands, ["headroom", "audit", str(path)]).exit_code == 0
@@ -227,4 +227,4 @@ def test_the_public_tables_are_audited_in_two_seconds_of_processor_time(public_t
     for audit in audits.values():  # impossible is the cable, nothing else
         for each in audit.rows:
             wire = 2 * each.row.cable * 5e-9 * each.row.rate / 8
-            assert (each.verdict is Verdict.IMPOSSIBLE) == (each.row.xoff < wire * (1 - 1e-12))
+            assert (each.verdict is RowVerdict.IMPOSSIBLE) == (each.row.xoff < wire * (1 - 1e-12))
