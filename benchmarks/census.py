@@ -194,6 +194,17 @@ def ranges(audits: list[tuple[Blob, TableAudit]]) -> list[dict[str, float]]:
     ]  # fmt: skip
 
 
+def write_ranges(found: list[dict[str, float]], commit: str, date: str) -> None:
+    """Write the range of the tables by rate and cable as CSV beside the chips."""
+    with (CHIPS.parent / "census.csv").open("w", newline="") as file:
+        file.write(
+            f"# statistics of {NAME} in {REPOSITORY}, commit {commit}, {date}: bytes of xoff\n"
+        )
+        writer = csv.DictWriter(file, list(found[0]), lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(found)
+
+
 def write_chips(audits: list[tuple[Blob, TableAudit]], commit: str, date: str) -> None:
     """Write the cell and the constants of each chip whose tables follow a law."""
     for name, parts in TABLES_OF_CHIPS.items():
@@ -251,11 +262,9 @@ def main(
     if not dry:
         (RESULTS / "census.md").write_text(text)
         (RESULTS / "census.json").write_text(
-            json.dumps(
-                {"commit": commit, "date": date, **found, "ranges": ranges(audits)}, indent=1
-            )
-            + "\n"
+            json.dumps({"commit": commit, "date": date, **found}, indent=1) + "\n"
         )
+        write_ranges(ranges(audits), commit, date)
         write_chips(audits, commit, date)
 
 

@@ -109,6 +109,7 @@ def headroom(
     assert rate
     assert cable
     from dfcmodel.lossless import headroom_tables, headrooms
+    from dfcmodel.lossless.audits.switch_chips import census_lines
 
     several = len(rate) * len(cable) > 1
     if several and plot is not None:
@@ -136,7 +137,12 @@ def headroom(
         typer.echo(as_json({"bytes": table.to_dict("index")}) if json else table)
         return
     found = headrooms.headroom(rate[0], _ends(cable[0]), **parameters)
-    typer.echo(as_json(found.to_dict()) if json else found)
+    said = census_lines(float(found.high.rate), found.metres[1])
+    typer.echo(as_json({**found.to_dict(), "census": said}) if json else found)
+    if said and not json:
+        typer.echo(
+            "\n  ".join(["Public tables for this rate and cable (hopflow headroom audit):", *said])
+        )
     if plot is not None:
         save_figure(found.plot(), plot, quiet=json)
 

@@ -196,7 +196,8 @@ def _audit(row: BufferRow, assumed: Assumptions, remarks: tuple[str, ...]) -> Ro
     link = assumed.link(row.rate, row.cable)
     needs = needs_of(link, row.rate, row.cable)
     verdict, reason, smallest = verdict_of(row, needs, link)
-    return RowAudit(row, verdict, reason, needs, smallest, needs.any_sizes, remarks)
+    write = None if verdict is RowVerdict.FULL_SIZE else needs.any_sizes
+    return RowAudit(row, verdict, reason, needs, smallest, write, remarks)
 
 
 def _remarks(

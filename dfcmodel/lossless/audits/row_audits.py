@@ -33,7 +33,8 @@ class RowAudit:
     smallest
         Bytes of the smallest frames that are covered; None where equal frames are not.
     write
-        Bytes to write in place of xoff: the proved headroom for any sizes; None where it is not known.
+        Bytes to write in place of xoff: the proved headroom for any sizes of frames, of bytes where no cell is known;
+        None for rows that cover full-size frames without a known cell, and where no response time is known.
     remarks
         What other rows, the cell or the chip say of this one.
     """

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import csv
 import tomllib
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 
-__all__ = ["Chip", "ChipRate", "chip", "chips"]
+from dfcmodel.lossless.audits.row_needs import Assumptions, covering
+from dfcmodel.lossless.paused_links import SMALLEST_FRAME
+
+__all__ = ["CensusRange", "Chip", "ChipRate", "census_lines", "census_range", "chip", "chips"]
 
 
 @dataclass(frozen=True)
@@ -61,6 +65,24 @@ class Chip:
         return next((each for each in self.rates if each.rate == rate), None)
 
 
+@dataclass(frozen=True)
+class CensusRange:
+    """The values of all public tables for a rate and a cable.
+
+    Parameters
+    ----------
+    tables
+        Number of tables with such a row, at least 2.
+    least, median, most
+        Bytes.
+    """
+
+    tables: int
+    least: int
+    median: int
+    most: int
+
+
 @cache
 def chips() -> tuple[Chip, ...]:
     """Return all chips whose tables follow a law.
@@ -105,3 +127,44 @@ def _read(name: str, text: str) -> Chip:
         for each in data["sources"]
     )
     return Chip(name, data["cell"], rates, sources)
+
+
+def census_range(rate: float, cable: float) -> CensusRange | None:
+    """Return the values of the public tables for a rate in b/s and a cable in m; None: at most one has such a row.
+
+    >>> census_range(400e9, 300.0).least < census_range(400e9, 300.0).most
+    True
+    """
+    return _ranges().get((rate, cable))
+
+
+@cache
+def _ranges() -> dict[tuple[float, float], CensusRange]:
+    text = (files("dfcmodel.lossless.audits") / "census.csv").read_text(encoding="utf-8")
+    lines = [line for line in text.splitlines() if not line.startswith("#")]
+    return {
+        (float(each["gigabits"]) * 1e9, float(each["metres"])): CensusRange(
+            *(int(each[name]) for name in ("tables", "least", "median", "most"))
+        )
+        for each in csv.DictReader(lines)
+    }
+
+
+def census_lines(rate: float, cable: float) -> list[str]:
+    """Return what public tables say for a port: the range of all, and the law of each chip that has one."""
+    lines = []
+    if (found := census_range(rate, cable)) is not None:
+        lines.append(
+            f"{found.tables} public tables: {found.least:,} to {found.most:,} B, median {found.median:,}"
+        )
+    for each in chips():
+        known = each.at(rate)
+        if known is not None:
+            links = (Assumptions(cell=each.cell, delay=d).link(rate, cable) for d in known.allowance)
+            ends = sorted({covering(link, SMALLEST_FRAME) for link in links if link is not None})
+            size = " to ".join(f"{end:,}" for end in ends)
+            delay = " to ".join(f"{1e9 * end:.0f}" for end in known.allowance)
+            lines.append(
+                f"{each.name}: {size} B (cells of {each.cell} B, any sizes of frames, and {delay} ns)"
+            )
+    return lines

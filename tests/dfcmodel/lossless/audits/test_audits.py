@@ -13,6 +13,7 @@ from dfcmodel import headroom
 from dfcmodel.lossless import BufferRow, BufferTable, RowVerdict, audit_headroom, chip, chips
 from dfcmodel.lossless._cli import commands
 from dfcmodel.lossless.audits.orders import copies, falling_pairs, flat_rates, grain_of
+from dfcmodel.lossless.audits.switch_chips import census_lines, census_range
 from dfcmodel.lossless.published import SN4280
 
 # One row, against the proved headroom.
@@ -177,6 +178,25 @@ def test_with_a_chip_rows_that_differ_from_it_are_named(lawful) -> None:
     wrong = dataclasses.replace(lawful[-1], xoff=lawful[-1].xoff - 254 * 10)
     (last,) = audit_headroom([*lawful[:-1], wrong], chip="tomahawk5").rows[-1:]
     assert any("-10 cells from tomahawk5" in remark for remark in last.remarks)
+
+
+def test_the_census_beside_a_headroom_has_the_law_of_each_chip() -> None:
+    """The two tables of Tomahawk 5 hold 839,216 B at 400 Gb/s and 300 m."""
+    shown = (
+        CliRunner().invoke(commands, ["headroom", "--rate", "400Gbps", "--cable", "300m"]).output
+    )
+    assert "pipeline                         0 (not given)" in shown
+    assert "tomahawk5: 839,216 B (cells of 254 B" in shown
+    found = census_range(400e9, 300.0)
+    assert f"{found.tables} public tables: {found.least:,} to {found.most:,} B" in shown
+    assert found.tables >= 2
+    assert found.least <= found.median <= found.most
+    assert census_range(400e9, 301.0) is None
+    assert census_lines(1.6e12, 300.0) == []
+    alone = CliRunner().invoke(
+        commands, ["headroom", "--rate", "400Gbps", "--cable", "301m", "--json"]
+    )
+    assert "tomahawk5" in json.loads(alone.output)["census"][1]
 
 
 # The command and the display.
