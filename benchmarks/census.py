@@ -20,7 +20,7 @@ from typing import Annotated
 
 import typer
 
-from dfcmodel.lossless import BufferTable, audit_headroom
+from dfcmodel.lossless import BufferTable, audit_headroom, identify
 from dfcmodel.lossless.audits.audits import TableAudit
 from dfcmodel.lossless.audits.orders import falling_pairs, flat_rates
 from dfcmodel.lossless.audits.table_files import FORMATS
@@ -109,6 +109,16 @@ def near(audit: TableAudit) -> list[int]:
     return [n for n, each in enumerate(audit.rows) if each.row.cable < FARTHEST]
 
 
+def coverage(audits: list[tuple[Blob, TableAudit]]) -> dict[str, list[int]]:
+    """Return how many rows `identify` predicts from the others of their rate, and from the other rates, of how many."""
+    found = [identify(blob.table) for blob, _ in audits]
+    pairs = {
+        "by the others of their rate": [each.coverage for each in found],
+        "by the other rates": [each.rate_coverage for each in found],
+    }
+    return {name: [sum(each) for each in zip(*rows, strict=True)] for name, rows in pairs.items()}
+
+
 def count(audits: list[tuple[Blob, TableAudit]]) -> dict[str, object]:
     """Return the numbers of the census."""
     verdicts = Counter(a.rows[n].verdict for _, a in audits for n in near(a))
@@ -123,6 +133,7 @@ def count(audits: list[tuple[Blob, TableAudit]]) -> dict[str, object]:
         "below the worst case of a conforming peer": sum(verdicts[each] for each in (*short, RowVerdict.FASTER_PEER)),
         "tables that follow a law": sum(a.law is not None for _, a in audits),
         "falling pairs": falls,
+        "rows predicted": coverage(audits),
         "flat rates": sum(len(flat_rates(b.table)) for b, _ in audits),
         "impossible": {
             b.name: [f"{e.row.rate / 1e9:g}G {e.row.cable:g}m {e.row.xoff:,} B: {e.reason}" for e in a.impossible]
@@ -164,6 +175,15 @@ def tables(
             lines.append(
                 f"| {blob.name} | {row.rate / 1e9:g}G, {row.cable:g} m | {row.xoff:,} | {row.xoff / each.needs.cable:.2f} |"
             )
+    lines += [
+        "",
+        "Rows that `identify` predicts, each left out in turn, at rates whose values are on a line:",
+        "",
+        "| from | rows predicted | of |",
+        "|---|---|---|",
+    ]
+    for name, (hits, tried) in found["rows predicted"].items():  # type: ignore[attr-defined]
+        lines.append(f"| {name} | {hits} | {tried} |")
     return "\n".join(lines) + "\n"
 
 

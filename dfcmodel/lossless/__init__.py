@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from dfcmodel.lossless.audits.audits import TableAudit, audit_headroom
-from dfcmodel.lossless.audits.buffer_tables import BufferRow, BufferTable
-from dfcmodel.lossless.audits.identification import Identification, Watermark, identify
+from dfcmodel.lossless.audits.buffer_tables import BufferRow, BufferTable, Watermark
+from dfcmodel.lossless.audits.identification import Identification, identify
 from dfcmodel.lossless.audits.row_audits import RowAudit
 from dfcmodel.lossless.audits.switch_chips import Chip, chip, chips
 from dfcmodel.lossless.audits.table_files import read_table

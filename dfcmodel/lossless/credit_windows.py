@@ -18,7 +18,7 @@ import numpy as np
 from dfcmodel.lossless.credit_runs import CreditScenario, CreditWitness
 from dfcmodel.lossless.headroom_items import FIBRE, Item
 from dfcmodel.lossless.paused_links import OVERHEAD, PREAMBLE, SMALLEST_FRAME, PausedLink
-from dfcmodel.lossless.quantities import bit_rate, bit_times, frame_size, metres
+from dfcmodel.lossless.quantities import bit_rate, bit_times, frame_size, frames_and_cell, metres
 from dfcmodel.lossless.worst_cases import Burst, largest_drain
 from hopflow.checks import flag, one_number
 from hopflow.results import Result, figure
@@ -217,9 +217,7 @@ def credits(
     (173184, 455232)
     """
     bits = bit_rate("rate", rate)
-    big = frame_size("mtu", mtu)
-    small = big if lossless_mtu is None else frame_size("lossless_mtu", lossless_mtu)
-    size = 1 if credit is None else frame_size("credit", credit)
+    big, small, size = frames_and_cell(mtu, lossless_mtu, credit, "credit")
     stored = not flag("cut_through", cut_through)
     speed = one_number("velocity", velocity, at_least=1e8, at_most=3e8, hint="in m/s")
     link = PausedLink(

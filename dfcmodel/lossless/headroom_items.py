@@ -18,10 +18,12 @@ __all__ = [
     "FIBRE",
     "Item",
     "Sensitivity",
+    "item_rows",
     "items_of",
     "resume_drain",
     "resume_items_of",
     "sensitivities_of",
+    "size_text",
 ]
 
 FIBRE = 2e8
@@ -187,3 +189,24 @@ def _per_bit(link: PausedLink) -> float:
     longer = dataclasses.replace(link, cable=link.cable + 40_000_000)
     more = largest_burst(longer).cells - largest_burst(link).cells
     return more * link.cell / (longer.window - link.window)
+
+
+def item_rows(items: tuple[Item, ...], prefix: str) -> dict[str, object]:
+    """Return bytes, share and source of the components that are not 0, by name."""
+    rows: dict[str, object] = {}
+    for item in items:
+        if any(item.bytes):
+            low, high = (f"{value:,.0f}" for value in item.bytes)
+            shown = high if low == high else f"{low} to {high}"
+            rows[prefix + item.name] = f"{shown} B, {item.share:.1%} ({item.source})"
+    return rows
+
+
+def size_text(found: int | tuple[int, int], cells: int | tuple[int, int] | None) -> str:
+    """Return bytes and cells as text for display."""
+    ends = found if isinstance(found, tuple) else (found,)
+    text = " to ".join(f"{value:,}" for value in ends) + " B"
+    if cells is not None:
+        counts = cells if isinstance(cells, tuple) else (cells,)
+        text += " (" + " to ".join(f"{value:,}" for value in counts) + " cells)"
+    return text

@@ -11,10 +11,12 @@ from dfcmodel.lossless.headroom_items import (
     FIBRE,
     Item,
     Sensitivity,
+    item_rows,
     items_of,
     resume_drain,
     resume_items_of,
     sensitivities_of,
+    size_text,
 )
 from dfcmodel.lossless.paused_links import SMALLEST_FRAME, PausedLink
 from dfcmodel.lossless.quantities import (
@@ -23,6 +25,7 @@ from dfcmodel.lossless.quantities import (
     bit_times,
     both_ends,
     frame_size,
+    frames_and_cell,
     metres,
     response_time,
 )
@@ -141,12 +144,12 @@ class Headroom(Result):
 
     def summary(self) -> dict[str, object]:
         """Return the thresholds, each with its components, by name."""
-        rows: dict[str, object] = {"headroom (xoff)": _size(self.bytes, self.cells)}
+        rows: dict[str, object] = {"headroom (xoff)": size_text(self.bytes, self.cells)}
         if self.high.classes > 1:
-            rows[f"port, {self.high.classes} classes"] = _size(self.port_bytes, None)
-        rows |= _rows(self.items, "") | self._assumed()
-        rows["least xon"] = _size(self.xon_bytes, self.xon_cells)
-        return rows | _rows(self.xon_items, "xon: ")
+            rows[f"port, {self.high.classes} classes"] = size_text(self.port_bytes, None)
+        rows |= item_rows(self.items, "") | self._assumed()
+        rows["least xon"] = size_text(self.xon_bytes, self.xon_cells)
+        return rows | item_rows(self.xon_items, "xon: ")
 
     def plot(self, ax: Any = None) -> Any:
         """Draw the components of the headroom as bars; return the Axes."""
@@ -160,7 +163,7 @@ class Headroom(Result):
         )
         for n, item in enumerate(items):
             ax.text(max(high[n], 0.0), n, f" {item.share:.0%}", va="center", fontsize=8)
-        ax.set(xlabel="kB of headroom", title=f"headroom {_size(self.bytes, self.cells)}")
+        ax.set(xlabel="kB of headroom", title=f"headroom {size_text(self.bytes, self.cells)}")
         ax.margins(x=0.1)
         return ax
 
@@ -277,7 +280,7 @@ def headroom(
         "classes": classes, "exceeded": exceeded, "merged": merged, "resume_queued": resume_queued,
         "smallest": frame_size("smallest", smallest),
     }  # fmt: skip
-    sizes = (bits, *_frames(mtu, lossless_mtu, cell))
+    sizes = (bits, *frames_and_cell(mtu, lossless_mtu, cell))
     low, high = (
         PausedLink(*sizes, **fixed, **{k: v[n] for k, v in ends.items()})  # type: ignore[arg-type,misc]
         for n in (0, 1)
@@ -287,16 +290,6 @@ def headroom(
     return Headroom(low, high, lengths, cell is not None, ranged, missing)
 
 
-def _frames(mtu: Given, lossless_mtu: Given | None, cell: Given | None) -> tuple[int, int, int]:
-    """Return the largest frame of any class and of the paused class, and the cell, in bytes."""
-    big = frame_size("mtu", mtu)
-    small = big if lossless_mtu is None else frame_size("lossless_mtu", lossless_mtu)
-    size = 1 if cell is None else frame_size("cell", cell, least=1)
-    if cell is not None and size == 1:
-        raise ValueError(f"cell = {cell!r}: must be None to count bytes, or at least 64")
-    return big, small, size
-
-
 def _velocity(name: str, value: Given) -> float:
     hint = "in m/s: 2e8 is 5 ns/m"
     return one_number(name, value, at_least=1e8, at_most=3e8, hint=hint)
@@ -304,24 +297,3 @@ def _velocity(name: str, value: Given) -> float:
 
 def _share(name: str, value: Given) -> float:
     return one_number(name, value, at_least=0.0, at_most=1.0, hint="a fraction of the frames")
-
-
-def _rows(items: tuple[Item, ...], prefix: str) -> dict[str, object]:
-    """Return bytes, share and source of the components that are not 0, by name."""
-    rows: dict[str, object] = {}
-    for item in items:
-        if any(item.bytes):
-            low, high = (f"{value:,.0f}" for value in item.bytes)
-            shown = high if low == high else f"{low} to {high}"
-            rows[prefix + item.name] = f"{shown} B, {item.share:.1%} ({item.source})"
-    return rows
-
-
-def _size(found: int | tuple[int, int], cells: int | tuple[int, int] | None) -> str:
-    """Return bytes and cells as text for display."""
-    ends = found if isinstance(found, tuple) else (found,)
-    text = " to ".join(f"{value:,}" for value in ends) + " B"
-    if cells is not None:
-        counts = cells if isinstance(cells, tuple) else (cells,)
-        text += " (" + " to ".join(f"{value:,}" for value in counts) + " cells)"
-    return text

@@ -25,6 +25,7 @@ __all__ = [
     "both_ends",
     "duration",
     "frame_size",
+    "frames_and_cell",
     "metres",
     "response_time",
     "size_in_bytes",
@@ -101,6 +102,24 @@ def frame_size(name: str, value: Given, *, least: int = 64) -> int:
     if found != int(found):
         raise ValueError(f"{name} = {value!r}: must be a whole number of bytes")
     return int(found)
+
+
+def frames_and_cell(
+    mtu: Given, lossless_mtu: Given | None, cell: Given | None, name: str = "cell"
+) -> tuple[int, int, int]:
+    """Return the largest frame of any class and of the lossless class, and the cell (1: bytes are counted), in bytes.
+
+    >>> frames_and_cell(9216, None, "192 B")
+    (9216, 9216, 192)
+    """
+    big = frame_size("mtu", mtu)
+    small = big if lossless_mtu is None else frame_size("lossless_mtu", lossless_mtu)
+    size = 1 if cell is None else frame_size(name, cell, least=1)
+    if cell is not None and not 64 <= size <= small:
+        raise ValueError(
+            f"{name} = {cell!r}: must be None to count bytes, or 64..{small}, the largest frame"
+        )
+    return big, small, size
 
 
 def bit_times(name: str, value: Given, rate: int) -> int:

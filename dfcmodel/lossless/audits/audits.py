@@ -18,7 +18,7 @@ from dfcmodel.lossless.audits.table_files import read_table
 from dfcmodel.lossless.audits.table_laws import TableLaw, law_of
 from dfcmodel.lossless.audits.verdicts import RowVerdict, verdict_of
 from dfcmodel.lossless.paused_links import SMALLEST_FRAME
-from dfcmodel.lossless.quantities import duration, frame_size
+from dfcmodel.lossless.quantities import duration, frames_and_cell
 from hopflow.checks import shown
 from hopflow.results import Result, figure
 
@@ -167,10 +167,9 @@ def audit_headroom(
     elif not isinstance(table, BufferTable):
         table = BufferTable(_rows(table))
     known = _chip(chip)
-    given = None if cell is None else frame_size("cell", cell)
-    given = given or (known.cell if known else None)
-    big = frame_size("mtu", mtu)
-    lossless = big if lossless_mtu is None else frame_size("lossless_mtu", lossless_mtu)
+    own = known.cell if cell is None and known is not None else cell
+    big, lossless, size = frames_and_cell(mtu, lossless_mtu, own)
+    given = size if size > 1 else None
     seconds = None if response is None else duration("response", response)
     assumed = Assumptions(big, lossless, given or 1, response=seconds)
     law = law_of(table, Assumptions(cell=1), given)

@@ -1,4 +1,4 @@
-"""Rows of headroom tables: rate, cable and bytes above the pause threshold."""
+"""Rows of headroom tables and measured peaks: rate, cable and bytes above the pause threshold."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from hopflow.checks import one_number, whole
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["BufferRow", "BufferTable"]
+__all__ = ["BufferRow", "BufferTable", "Watermark"]
 
 
 @dataclass(frozen=True)
@@ -115,3 +115,28 @@ class BufferTable:
 
     def __iter__(self) -> Iterator[BufferRow]:
         return iter(self.rows)
+
+
+@dataclass(frozen=True)
+class Watermark:
+    """A measured peak of the buffer above a threshold.
+
+    Parameters
+    ----------
+    rate
+        Line rate in b/s.
+    cable
+        Length in m.
+    peak
+        Bytes above the threshold.
+
+    Examples
+    --------
+    >>> from dfcmodel.lossless import Watermark
+    >>> Watermark(100e9, 300.0, 74_112).peak
+    74112
+    """
+
+    rate: float
+    cable: float
+    peak: int

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from dfcmodel.lossless.audits.buffer_tables import BufferRow, BufferTable
+from dfcmodel.lossless.audits.buffer_tables import BufferRow, BufferTable, Watermark
 from dfcmodel.lossless.audits.orders import grain_of
 from dfcmodel.lossless.audits.rate_lines import (
     PAUSE,
@@ -33,32 +33,7 @@ from dfcmodel.lossless.worst_cases import WIRE
 from hopflow.checks import one_number, shown
 from hopflow.results import Result, figure
 
-__all__ = ["Identification", "Watermark", "identify"]
-
-
-@dataclass(frozen=True)
-class Watermark:
-    """A measured peak of the buffer above a threshold.
-
-    Parameters
-    ----------
-    rate
-        Line rate in b/s.
-    cable
-        Length in m.
-    peak
-        Bytes above the threshold.
-
-    Examples
-    --------
-    >>> from dfcmodel.lossless import Watermark
-    >>> Watermark(100e9, 300.0, 74_112).peak
-    74112
-    """
-
-    rate: float
-    cable: float
-    peak: int
+__all__ = ["Identification", "identify"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -160,7 +160,9 @@ def census_lines(rate: float, cable: float) -> list[str]:
     for each in chips():
         known = each.at(rate)
         if known is not None:
-            links = (Assumptions(cell=each.cell, delay=d).link(rate, cable) for d in known.allowance)
+            links = (
+                Assumptions(cell=each.cell, delay=d).link(rate, cable) for d in known.allowance
+            )
             ends = sorted({covering(link, SMALLEST_FRAME) for link in links if link is not None})
             size = " to ".join(f"{end:,}" for end in ends)
             delay = " to ".join(f"{1e9 * end:.0f}" for end in known.allowance)
