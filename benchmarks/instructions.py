@@ -29,14 +29,17 @@ from tqdm import tqdm
 
 from benchmarks import fabrics, packets
 from dfcmodel import Packets, Scenario
-from dfcmodel.packets.engine import begin_run
+from dfcmodel.packets.running import begin_plan
 from dfcmodel.packets.simulation import plan_scenario
 
 __all__ = ["CASES", "Counts", "count", "read_totals", "scenario_of"]
 
 TABLE = Path(__file__).parent / "results" / "instructions.md"
-CASES = (*(f"dumbbell {flows}" for flows in packets.PER_PACKET), "incast", "permutation")
-"""The long dumbbells of `benchmarks.packets` in ns-2's convention; fabrics of 128 hosts under PFC with NewReno and ACKs."""
+FABRICS = tuple(
+    f"{traffic}, {name}" for traffic in ("incast", "permutation") for name in fabrics.SENDERS
+)
+CASES = (*(f"dumbbell {flows}" for flows in packets.PER_PACKET), *FABRICS)
+"""The long dumbbells of `benchmarks.packets` in ns-2's convention; fabrics of 128 hosts under PFC."""
 COMPILED_FOR = {"NUMBA_CPU_NAME": "x86-64-v3", "NUMBA_CPU_FEATURES": "", "PYTHONHASHSEED": "0"}
 CACHES = ("--I1=32768,8,64", "--D1=32768,8,64", "--LL=8388608,16,64")
 """Bytes, ways and bytes of a line of the modelled caches."""
@@ -105,20 +108,21 @@ def scenario_of(case: str) -> tuple[Scenario, Packets]:
     dumbbells = {scenario.name: scenario for scenario in packets.long_dumbbells()}
     if case in dumbbells:
         return dumbbells[case], Packets(convention="ns2", seed=1)
-    return fabrics.fabric(case, fabrics.SOURCES["NewReno"]), Packets(seed=1)
+    traffic, _, name = case.partition(", ")
+    sender = fabrics.SENDERS[name]
+    return fabrics.fabric(traffic, sender), sender.method
 
 
 def run_counted(case: str) -> int:
     """Run a case, with the instrumentation of Callgrind on during its loop; return the packet-hops."""
     scenario, method = scenario_of(case)
     plan = plan_scenario(scenario, method, duration=scenario.duration, sample=scenario.duration / 8)
-    begin_run(plan).advance(1)  # what is compiled or loaded at a first call is not counted
-    run = begin_run(plan)
+    begin_plan(plan).advance(1)  # what is compiled or loaded at a first call is not counted
+    run = begin_plan(plan)
     ask(START)
     run.advance(plan.samples)
     ask(STOP)
-    run.records.take_in(run.layout.arrays)
-    return int(run.records.carried.sum())
+    return int(run.finish().carried.sum())
 
 
 def read_totals(text: str) -> dict[str, int]:

@@ -64,6 +64,7 @@ from responsefn.rules.linux.scalable import LinuxScalable
 from responsefn.rules.linux.vegas import LinuxVegas
 from responsefn.rules.linux.westwood import WestwoodPlus
 from responsefn.rules.rates.dcqcn import DCQCN
+from responsefn.rules.rates.fixed_rate import FixedRate
 from responsefn.rules.rates.hpcc import HPCC
 from responsefn.rules.rates.rate_rule import Elapsed, Feedback, RateRule, Telemetry
 from responsefn.rules.rates.timely import TIMELY, PatchedTIMELY
@@ -108,6 +109,7 @@ __all__ = [
     "Elapsed",
     "Feedback",
     "Fit",
+    "FixedRate",
     "Fused",
     "Fusion",
     "Gilbert",

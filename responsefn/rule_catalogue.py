@@ -37,6 +37,7 @@ from responsefn.rules.linux.scalable import LinuxScalable
 from responsefn.rules.linux.vegas import LinuxVegas
 from responsefn.rules.linux.westwood import WestwoodPlus
 from responsefn.rules.rates.dcqcn import DCQCN
+from responsefn.rules.rates.fixed_rate import FixedRate
 from responsefn.rules.rates.hpcc import HPCC
 from responsefn.rules.rates.rate_rule import RateRule
 from responsefn.rules.rates.timely import TIMELY, PatchedTIMELY
@@ -86,6 +87,7 @@ ENTRIES: tuple[Response, ...] = (
     TIMELY(),
     PatchedTIMELY(),
     HPCC(),
+    FixedRate(),
     BBR(),
     BBRv1(),
     Prague(),

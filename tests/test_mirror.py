@@ -20,6 +20,7 @@ EXEMPT = {
 TESTED_TOGETHER = (
     "dfcmodel/engine/kernel",
     "dfcmodel/packets/kernel",
+    "dfcmodel/packets/fabric/kernel",
     "responsefn/responses/kernel",
     "responsefn/responses/closed_forms/law_kernels",
     "responsefn/responses/rule_kernels",

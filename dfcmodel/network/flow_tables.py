@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Integers = NDArray[np.int64]
 
-__all__ = ["OPTIONS", "Column", "Flows", "among", "encoded"]
+__all__ = ["OPTIONS", "Column", "Flows", "among", "column_of", "encoded"]
 
 OPTIONS = tuple(each for each in dataclasses.fields(Flow) if each.name not in ("name", "path"))
 """Fields of a flow that are columns of a table, each with one value for all flows or one for each."""
@@ -107,6 +107,11 @@ def encoded(given: Sequence[Any]) -> Column:
             n = objects[id(value)] = place.setdefault(value, len(place))
         which[f] = n
     return Column(tuple(place), which if len(place) > 1 else None, len(given))
+
+
+def column_of(given: Sequence[Any]) -> Column:
+    """Return a column as it is, another sequence encoded."""
+    return given if isinstance(given, Column) else encoded(given)
 
 
 def among(given: Sequence[Any]) -> Sequence[Any]:

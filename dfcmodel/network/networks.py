@@ -7,7 +7,7 @@ import math
 from collections.abc import Collection, Hashable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -21,6 +21,8 @@ from hopflow.checks import flag, instance, listed, one_number, shown
 from hopflow.tcp_constants import MIN_RTO
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     import networkx as nx
     from numpy.typing import NDArray
 
@@ -125,6 +127,13 @@ class Link:
         return self.rate * self.delay
 
 
+class LinkKinds(NamedTuple):
+    """Links that differ in more than their ends: one of each kind, and the kind of each link, (L,)."""
+
+    examples: tuple[Link, ...]
+    own: NDArray[np.int64]
+
+
 @dataclass(frozen=True)
 class Scenario:
     """A network with its flows and the simulated time.
@@ -184,14 +193,17 @@ class Scenario:
         if self.table.are_named:
             _distinct("flows", list(self.table.names))
         self._check_hosts()
-        queues = {n.discipline.per: n.name for n in self.links if isinstance(n.discipline, DFC)}
+        alike = self.link_kinds.examples
+        queues = {n.discipline.per: n.name for n in alike if isinstance(n.discipline, DFC)}
         if len(queues) > 1:
             msg = f"must be that of all links with DFC, but is 'flow' on {queues['flow']}"
             raise ValueError(f"per of link {queues['input']!r} = 'input': {msg}")
         self._check_byte_buffers()
         flows = np.bincount(self.routes.places, minlength=len(self.links))
         used, first = distinct(self.routes.places, len(self.links))
-        for n in used[np.argsort(first)].tolist():
+        used = used[np.argsort(first)]
+        suspect = self._has_to_be_checked | ~self.by_link(lambda link: link.shared)
+        for n in used[suspect[used]].tolist():
             if not self.links[n].shared:
                 _can_pause(self.links[n], int(flows[n]) * self.buffer_of(n))
             if self._has_to_be_checked[n]:
@@ -202,6 +214,24 @@ class Scenario:
     def table(self) -> Flows:
         """The flows as columns."""
         return Flows.of(self.flows)
+
+    @cached_property
+    def link_kinds(self) -> LinkKinds:
+        """The links that differ in more than their ends: in most networks a few."""
+        kinds: dict[Any, int] = {}
+        own = np.empty(len(self.links), dtype=np.int64)
+        examples = list[Link]()
+        for m, link in enumerate(self.links):
+            key = id(link.discipline), link.rate, link.delay, link.buffer, link.shared
+            own[m] = kinds.setdefault(key, len(kinds))
+            if len(kinds) > len(examples):
+                examples.append(link)
+        return LinkKinds(tuple(examples), own)
+
+    def by_link(self, value: Callable[[Link], Any]) -> NDArray[Any]:
+        """Return what follows from each link without its ends, computed once for each kind, (L,)."""
+        kinds = self.link_kinds
+        return np.array([value(link) for link in kinds.examples])[kinds.own]
 
     @cached_property
     def routes(self) -> Routes:
@@ -236,7 +266,7 @@ class Scenario:
 
     def _check_hosts(self) -> None:
         """Raise ValueError for hosts that the first link of a flow cannot serve, and for DFC in front of pauses."""
-        has_any_dfc = any(isinstance(link.discipline, DFC) for link in self.links)
+        has_any_dfc = any(isinstance(link.discipline, DFC) for link in self.link_kinds.examples)
         asks = set(self.table.columns["host"].values) & {"shaped", "nic"}
         for flow in self.flows if self.routes and (has_any_dfc or "shaped" in asks) else ():
             has_dfc = has_any_dfc and isinstance(self.path(flow)[0].discipline, DFC)
@@ -255,23 +285,23 @@ class Scenario:
 
     def _check_byte_buffers(self) -> None:
         """Refuse buffers in bytes that do not hold a packet, or that a pause threshold exceeds."""
-        for n, link in enumerate(self.links):
-            if isinstance(link.buffer, ByteBuffer):
-                if self.buffer_of(n) < 1.0:
-                    least = f"must hold a packet, {link.buffer.taken(self.packet_size):g} B"
-                    raise ValueError(f"buffer of link {link.name!r} = {link.buffer!r}: {least}")
-                if link.shared:
-                    _can_pause(link, self.buffer_of(n))
+        in_bytes = self.by_link(lambda link: isinstance(link.buffer, ByteBuffer))
+        for n in np.flatnonzero(in_bytes).tolist():
+            link: Any = self.links[n]
+            if self.buffer_of(n) < 1.0:
+                least = f"must hold a packet, {link.buffer.taken(self.packet_size):g} B"
+                raise ValueError(f"buffer of link {link.name!r} = {link.buffer!r}: {least}")
+            if link.shared:
+                _can_pause(link, self.buffer_of(n))
 
     @cached_property
     def _has_to_be_checked(self) -> NDArray[np.bool_]:
         """Whether `_check_classes` may refuse each link; it says why, (L,)."""
         n, u, is_lossless, _ = self._rooms_fed
-        is_pfc = np.array([isinstance(link.discipline, PFC) for link in self.links])
+        is_pfc = self.by_link(lambda link: isinstance(link.discipline, PFC))
         found = np.zeros(len(self.links), dtype=np.bool_)
         found[n[is_lossless & (u >= 0) & ~is_pfc[np.maximum(u, 0)]]] = True
-        buffers = [self.buffer_of(m) for m in range(len(self.links))]
-        found |= self._reserved_alone > buffers
+        found |= self._reserved_alone > self._buffers
         if self._counted_together:
             found |= is_pfc & [link.source in self._counted_together for link in self.links]
         found[list(self.interfaces)] = False
@@ -281,17 +311,11 @@ class Scenario:
     def _rooms_fed(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[Any], NDArray[Any]]:
         """Of each class at each link with PFC, by the link before: both links, whether it is lossless, the room, (N,)."""
         n, u, priority = self._fed
-        kinds: dict[Any, int] = {}  # most links are identical
-        examples, own = list[Link](), np.empty(len(self.links), dtype=np.int64)
-        for m, link in enumerate(self.links):
-            key = id(link.discipline), link.rate, link.delay, link.buffer
-            own[m] = kinds.setdefault(key, len(kinds))
-            if len(kinds) > len(examples):
-                examples.append(link)
+        examples, own = self.link_kinds
         over = np.where(u >= 0, u, self.routes.first[np.maximum(-1 - u, 0)])
         classes, rank = np.unique(priority, return_inverse=True)
-        span = len(kinds) * len(classes)
-        keys = (own[n] * len(kinds) + own[over]) * len(classes) + rank.reshape(-1)
+        span = len(examples) * len(classes)
+        keys = (own[n] * len(examples) + own[over]) * len(classes) + rank.reshape(-1)
         known, place = coded(keys)
         rooms, are_lossless = np.empty(len(known)), np.empty(len(known), dtype=np.bool_)
         for k, key in enumerate(known.tolist()):
@@ -307,9 +331,16 @@ class Scenario:
         """What PFC reserves of the buffer of each link whose packets no other one counts, (L,)."""
         n, _, is_lossless, room = self._rooms_fed
         sums = np.bincount(n[is_lossless], room[is_lossless], len(self.links)).astype(np.float64)
+        if not self._counted_together:
+            return sums * self._buffers / self._buffers
         used = np.flatnonzero(sums)
         sums[used] = [self.part_of_rooms(m, sums[m]) for m in used.tolist()]
         return sums
+
+    @cached_property
+    def _buffers(self) -> NDArray[np.float64]:
+        """Buffers of the links in packets, (L,)."""
+        return self.by_link(lambda link: buffer_in_packets(link.buffer, self.packet_size))
 
     def _check_classes(self, n: int, rule: PFC) -> None:
         """Refuse links that cannot stop one class, and buffers too small for what PFC reserves."""
@@ -357,7 +388,7 @@ class Scenario:
         """
         found: dict[Node, list[int]] = {}
         together = set()
-        rules = {id(link.discipline): link.discipline for link in self.links}.values()
+        rules = [link.discipline for link in self.link_kinds.examples]
         if all(getattr(rule, "counts", "output") == "output" for rule in rules):
             return {}
         for n, link in enumerate(self.links):
@@ -430,7 +461,7 @@ class Scenario:
     def _fed(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
         """Columns of `_classes_fed`: link, the one before, and class, in the order of the flows, (N,)."""
         routes, count, F = self.routes, len(self.links), len(self.flows)
-        counts = np.array([isinstance(link.discipline, PFC) for link in self.links])
+        counts = self.by_link(lambda link: isinstance(link.discipline, PFC))
         counts[list(self.interfaces)] = False
         before = np.concatenate([[0], routes.places[:-1]]) + F
         before[routes.begin] = F - 1 - np.arange(F)
@@ -514,7 +545,7 @@ class Scenario:
         """Return for which flows `host_of` is of some kind, shape (F,)."""
         own = self.table.each("host", lambda host: host == kind)
         given = self.table.each("host", lambda host: host is not None)
-        pauses = np.array([isinstance(link.discipline, (Pause, PFC)) for link in self.links])
+        pauses = self.by_link(lambda link: isinstance(link.discipline, (Pause, PFC)))
         asked = {"nic": pauses, "direct": ~pauses}.get(kind, np.zeros_like(pauses))
         return np.asarray(np.where(given, own, asked[self.routes.first]))
 

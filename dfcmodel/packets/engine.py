@@ -261,6 +261,30 @@ class PacketRun:
             arrival = own["cwnd"], own["ssthresh"]
             check_arrival(self.plan.scenario, f, arrival, it["clocked"], it["since"] == 1)
 
+    @property
+    def arrays(self) -> dict[str, Any]:
+        """The arrays of the layout by their names in the kernel."""
+        return self.layout.arrays
+
+    def finish(self) -> Records:
+        """Return the records of the run at its end, checked.
+
+        Raises
+        ------
+        OverflowError
+            Where sequence numbers are used up.
+        ArithmeticError
+            Where a window is not a number.
+        """
+        plan, flow = self.plan, self.arrays["flow"]
+        used_up = np.maximum(flow["snd_nxt"], flow["sent"]) >= ENDLESS
+        check_numbers(plan.scenario, used_up & (plan.all_packets > ENDLESS), plan.end)
+        for row, f in np.argwhere(~(self.records.window <= LARGEST))[:1].tolist():
+            now = (row + 1) * plan.sample
+            check_window(plan.scenario, f, float(self.records.window[row, f]), now)
+        self.records.take_in(self.arrays)
+        return self.records
+
     def fork(self, rng: np.random.Generator) -> PacketRun:
         """Return a copy of the state that goes on with other random numbers.
 
@@ -345,11 +369,5 @@ def _whole_run(plan: Plan, traced: Sequence[int]) -> PacketRun:
         if done:
             break
         spare *= 4
-    flow, sizes = run.layout.arrays["flow"], plan.all_packets
-    used_up = np.maximum(flow["snd_nxt"], flow["sent"]) >= ENDLESS
-    check_numbers(plan.scenario, used_up & (sizes > ENDLESS), plan.end)
-    for row, f in np.argwhere(~(run.records.window <= LARGEST))[:1].tolist():
-        now = (row + 1) * plan.sample
-        check_window(plan.scenario, f, float(run.records.window[row, f]), now)
-    run.records.take_in(run.layout.arrays)
+    run.finish()
     return run

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dfcmodel.network.arrivals import MAX_BATCH
+from dfcmodel.network.flow_tables import column_of
 from dfcmodel.network.flows import CBR
 from dfcmodel.network.frame_sizes import BLOCK, HEADER, SHORTEST_FRAME
 from dfcmodel.packets import ns2_random
@@ -19,6 +20,8 @@ from hopflow.checks import one_number
 from responsefn import RateRule, WindowRule
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     from dfcmodel.network.networks import Scenario
@@ -77,7 +80,8 @@ def plan_packets(
     check_numbers(scenario, _surely_sent(scenario, starts, end) > ENDLESS, end)
     sample, samples, every = _division(end, sample)
     ports = Ports(scenario, method)
-    listens = scenario.table.of_kind(WindowRule, RateRule)
+    repairs = method.repair_of(scenario)
+    listens = scenario.table.of_kind(WindowRule, RateRule) & ~_is_deaf(scenario, repairs)
     forward, backward = ports.routes(listens)
     acks = np.append(HEADER + BLOCK * np.arange(SIZES - 3), SHORTEST_FRAME)
     acks = acks if method.ack_transmission else 0.0 * acks
@@ -95,7 +99,7 @@ def plan_packets(
         forward=forward,
         backward=backward,
         recoveries=method.recovery_of(scenario),
-        repairs=method.repair_of(scenario),
+        repairs=repairs,
         delayed=scenario.table.each("delayed_acks", bool) & scenario.table.of_kind(WindowRule),
         transmission=transmission,
         passage=transmission + delays[:, np.newaxis],
@@ -219,6 +223,15 @@ def check_program(plan: Plan, p: int, f: int, now: float, returned: tuple[str, s
     place = f"{plan.scenario.name}, t = {now:g} s, link {port.name}"
     what = f"{type(program).__name__}.{function} returned for a packet of flow {name!r}"
     raise ArithmeticError(f"{place}: {what} {field} = {value:g}: {msg}")
+
+
+def _is_deaf(scenario: Scenario, repairs: Sequence[Any]) -> NDArray[np.bool_]:
+    """Return whether the sender of each flow would follow no ACK, (F,): of constant rate, it repairs nothing."""
+    constant = scenario.table.each("source", lambda source: getattr(source, "is_constant", False))
+    found: NDArray[np.bool_] = (
+        constant & column_of(repairs).map(lambda repair: repair == "none").array()
+    )
+    return found
 
 
 def _surely_sent(scenario: Scenario, starts: Floats, end: float) -> Floats:

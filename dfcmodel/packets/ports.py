@@ -114,24 +114,41 @@ class Ports:
 
     def __init__(self, scenario: Scenario, method: Packets) -> None:
         self.scenario, self.method = scenario, method
-        kinds: dict[Any, tuple[float, float, int, Discipline, int]] = {}  # most links are identical
-        self.all, of_hosts = [], scenario.interfaces
-        for n, link in enumerate(scenario.links):
-            rule, is_host = link.discipline, n in of_hosts
-            key = link.rate, link.delay, link.buffer, id(rule), is_host
-            known = kinds.get(key)
-            if known is None:
-                bits = bits_of(link.rate, scenario.packet_size)
-                room, cell = self._room(link, rule)
-                given = (UNBOUNDED, _interface(rule), 0) if is_host else (room, rule, cell)
-                known = kinds[key] = bits, link.delay, *given
-            bits, delay, room, rule, cell = known
-            self.all.append(Port(link.source, link.target, bits, delay, room, rule, n, False, cell))
+        examples, kind = scenario.link_kinds
+        plain = [self._port(link, False) for link in examples]
+        at_hosts = [self._port(link, True) for link in examples]
+        self.all = [
+            Port(
+                link.source,
+                link.target,
+                it.bits,
+                it.delay,
+                it.room,
+                it.discipline,
+                n,
+                False,
+                it.cell,
+            )
+            for n, (link, k) in enumerate(zip(scenario.links, kind.tolist(), strict=True))
+            for it in (plain[k],)
+        ]
+        for n in scenario.interfaces:
+            link, given = scenario.links[n], at_hosts[kind[n]]
+            self.all[n] = given._replace(source=link.source, target=link.target, link=n)
         self.at = {(port.source, port.target): p for p, port in enumerate(self.all)}
         self.for_acks: dict[int, int] = {}
         self.interfaces: dict[
             int, int
         ] = {}  # access links of hosts that share a node, by first link
+
+    def _port(self, link: Link, is_host: bool) -> Port:
+        """Return the port of a link, in a host or not."""
+        room, cell = self._room(link, link.discipline)
+        rule = link.discipline
+        if is_host:
+            room, rule, cell = UNBOUNDED, _interface(rule), 0
+        bits = bits_of(link.rate, self.scenario.packet_size)
+        return Port(link.source, link.target, bits, link.delay, room, rule, -1, False, cell)
 
     def _room(self, link: Link, discipline: Discipline) -> tuple[int, int]:
         """Return the packets or bytes that can be queued at a link, and the bytes of its cells, 0 for packets.

@@ -33,7 +33,10 @@ class Records:
     delivered
         Packets delivered in order in each sample, (S + 1, F); the last row is beyond the end.
     started
-        Packets whose transmission started at each hop in each sample, less those at the hop before, (S + 1, H).
+        Packets whose transmission started at each hop in each sample, less those at the hop before, (S + 1, H); of the
+        packet kernel, see `starts`.
+    counts
+        What `starts` returns, (S, H), where a kernel counts it; else None.
     transit
         Propagation delays of the transmissions started in each sample over links of the scenario, s, (S + 1, F).
     lost
@@ -80,6 +83,7 @@ class Records:
         self.causes = np.zeros((H, len(CAUSES)), dtype=np.int32)
         self.first_drops = np.zeros((H, len(CAUSES)))
         self.left = np.zeros(H, dtype=np.int32)
+        self.counts: NDArray[np.int32] | None = None
         self.started = np.zeros((S + 1, H), dtype=np.int32)
         self.waiting = np.zeros((S + 1, P), dtype=np.int32)
         self.peak, self.drops = np.zeros(P, dtype=np.int64), np.zeros(P, dtype=np.int64)
@@ -165,13 +169,20 @@ class Records:
         owner = np.searchsorted(self.first_hop, rows, side="right") - 1
         return rows, owner, rows > self.first_hop[owner] + self.plan.forward.counts[owner]
 
+    def starts(self) -> NDArray[np.int32]:
+        """Return the packets whose transmission started at each hop in each sample, (S, H)."""
+        if self.counts is not None:
+            return self.counts
+        return np.cumsum(self.started[:-1], axis=1, dtype=np.int32)
+
     def add_up(self) -> None:
         """Set what follows from the packets started at each hop: those carried, and the time in transit."""
-        counts = np.cumsum(self.started[:-1], axis=1, dtype=np.int32)
+        counts = self.starts()
         self.carried = counts.sum(axis=0, dtype=np.int64)
         hops, ports = self.plan.hops, self.plan.ports
         delays = np.array([port.delay * (port.link >= 0) for port in ports])
-        own = np.flatnonzero(~hops.is_ack)
-        begins = np.flatnonzero(hops.begins[own])
-        times = counts[:, hops.row[own]] * delays[hops.port[own]]
-        self.transit[:-1, hops.flow[own[begins]]] = np.add.reduceat(times, begins, axis=1)
+        span = delays[hops.port]
+        span[hops.is_ack] = 0.0
+        begins = np.flatnonzero(hops.begins & ~hops.is_ack)
+        for row, count in zip(self.transit, counts, strict=False):
+            row[hops.flow[begins]] = np.add.reduceat(count[hops.row] * span, begins)

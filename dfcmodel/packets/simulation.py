@@ -8,10 +8,10 @@ import numpy as np
 
 from dfcmodel.network.class_pauses import ALL
 from dfcmodel.network.routes import distinct
-from dfcmodel.packets.engine import run_engine
 from dfcmodel.packets.planning import plan_packets
 from dfcmodel.packets.remains import dropped_packets, excess_rows
-from dfcmodel.results.at_nodes import AtNodes
+from dfcmodel.packets.running import run_plan
+from dfcmodel.results.at_nodes import AtNodes, Deferred
 from dfcmodel.results.pauses import intervals_of_pairs
 from dfcmodel.results.trajectories import Trajectory
 from hopflow.kernels.stopwatch import Stopwatch
@@ -41,7 +41,7 @@ def simulate_packets(
         scenario, method, duration=duration, sample=sample, jitter=jitter,
         packet_jitter=packet_jitter,
     )  # fmt: skip
-    return trajectory(plan, run_engine(plan), watch.seconds())
+    return trajectory(plan, run_plan(plan), watch.seconds())
 
 
 def plan_scenario(
@@ -75,7 +75,6 @@ def trajectory(plan: Plan, records: Records, seconds: float) -> Trajectory:
     places = {node: n for n, node in enumerate(scenario.senders)}
     F, N = len(plan.starts), len(places)
     waiting = np.cumsum(records.waiting[: plan.samples], axis=0)[last].T.astype(float)
-    dropped = summed(records.lost)
     queued, peak, backlog = np.zeros((N, S)), np.zeros(N), np.zeros((F, S))
     node_of = np.array([places[port.source] if port.link >= 0 else -1 for port in plan.ports])
     of_links = np.flatnonzero(node_of >= 0)
@@ -83,16 +82,19 @@ def trajectory(plan: Plan, records: Records, seconds: float) -> Trajectory:
     np.maximum.at(peak, node_of[of_links], records.peak[of_links])
     for p, f in _hosts(plan).items():
         backlog[f] = waiting[p]
-    kept = np.flatnonzero(~plan.hops.is_ack & (node_of[plan.hops.port] >= 0))
-    flow, node, row = plan.hops.flow[kept], node_of[plan.hops.port[kept]], plan.hops.row[kept]
-    losing = np.flatnonzero(dropped[:, row].any(axis=0))
-    of_losing = dropped[:, row[losing]].T.astype(float)
+    at = node_of.astype(np.int32)[plan.hops.port]
+    kept = np.flatnonzero(~plan.hops.is_ack & (at >= 0))
+    flow, row = (column[kept].astype(np.int32) for column in (plan.hops.flow, plan.hops.row))
+    node = at[kept]
+    losing = np.flatnonzero(np.asarray(records.lost[:-1].any(axis=0))[row])
+    of_losing = summed(records.lost[:, row[losing]]).T.astype(float)
     lost: Any = AtNodes(flow[losing], node[losing], of_losing, (F, N, S))
     carried: Any = AtNodes(flow, node, records.carried[row].astype(float), (F, N))
     mean_queue: Any = AtNodes(flow, node, records.waited[row] / plan.end, (F, N))
     opening = plan.opening[:, np.newaxis]
     delivered = np.cumsum(records.delivered[: plan.samples], axis=0)[last].T
     listens = (plan.backward.counts > 0)[:, np.newaxis]
+    paused: Any = Deferred(_paused, plan, records.switched) if records.all_switches else None
     return Trajectory(
         scenario=scenario,
         step=0.0,
@@ -115,7 +117,7 @@ def trajectory(plan: Plan, records: Records, seconds: float) -> Trajectory:
         mean_queue=mean_queue,
         started=np.array(plan.starts, dtype=float),
         recoveries=_repairs(plan),
-        paused=_paused(plan, records) if records.all_switches else None,
+        paused=paused,
         dropped=dropped_packets(plan, records.causes, records.first_drops),
         excess=excess_rows(plan, records.excess),
         remaining=records.remaining,
@@ -140,12 +142,11 @@ def _repairs(plan: Plan) -> tuple[str, ...]:
     return tuple(name or str(repair) for name, repair in zip(named, repairs, strict=True))
 
 
-def _paused(plan: Plan, records: Records) -> Any:
-    """Return when each link and access link was paused, and by whom."""
+def _paused(plan: Plan, rows: Any) -> Any:
+    """Return when each link and access link was paused, and by whom; ``rows`` are those of `Records.switched`."""
     link = np.array([port.link for port in plan.ports])
     for p, f in _hosts(plan).items():
         link[p] = -1 - f
-    rows = records.switched
     rows = rows[np.lexsort(rows[:, [4, 3, 1]].T)]  # those of one pause are in order of time
     keys = rows[:, [1, 3, 4]].astype(np.int64)
     first = np.flatnonzero(np.append(True, (keys[1:] != keys[:-1]).any(axis=1))[: len(keys)])

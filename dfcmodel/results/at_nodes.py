@@ -29,8 +29,8 @@ class AtNodes(NamedTuple):
         Of the array of all flows and nodes, (F, L) or (F, L, T).
     """
 
-    flow: NDArray[np.int64]
-    node: NDArray[np.int64]
+    flow: NDArray[Any]
+    node: NDArray[Any]
     values: NDArray[np.float64]
     shape: tuple[int, ...]
 
@@ -64,6 +64,42 @@ class AtNodes(NamedTuple):
         return np.bincount(self.node, sums, minlength=self.shape[1]).astype(np.float64)
 
 
+class Deferred:
+    """A value that is computed when it is first read, or pickled."""
+
+    def __init__(self, function: Callable[..., Any], *arguments: Any) -> None:
+        self.function, self.arguments = function, arguments
+
+    def value(self) -> Any:
+        """Return the value."""
+        return self.function(*self.arguments)
+
+    def __reduce__(self) -> Any:
+        return _same, (self.value(),)
+
+
+def _same(value: Any) -> Any:
+    return value
+
+
+class OnFirstRead:
+    """An attribute that may be set to `Deferred`, and is its value when it is read."""
+
+    def __init__(self, name: str, default: Any) -> None:
+        self.name, self.default = name, default
+
+    def __get__(self, run: Any, owner: type) -> Any:
+        if run is None:
+            return self.default  # as a dataclass asks for it
+        given = vars(run)[self.name]
+        if isinstance(given, Deferred):
+            given = vars(run)[self.name] = given.value()
+        return given
+
+    def __set__(self, run: Any, value: Any) -> None:
+        vars(run)[self.name] = value
+
+
 class PerFlowAndNode:
     """An attribute with an array of all flows and nodes, which stays `AtNodes` until it is read."""
 
@@ -81,6 +117,17 @@ class PerFlowAndNode:
 
     def __set__(self, run: Any, value: NDArray[np.float64] | AtNodes) -> None:
         vars(run)[self.name] = value
+
+
+def on_first_read(*names: str) -> Callable[[type[T]], type[T]]:
+    """Return a class decorator: some attributes may be set to `Deferred`."""
+
+    def changed(kind: type[T]) -> type[T]:
+        for name in names:
+            setattr(kind, name, OnFirstRead(name, getattr(kind, name, None)))
+        return kind
+
+    return changed
 
 
 def in_columns(*names: str) -> Callable[[type[T]], type[T]]:

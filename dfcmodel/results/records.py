@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dfcmodel.results.at_nodes import columns_of, in_columns
+from dfcmodel.results.at_nodes import columns_of, in_columns, on_first_read
 from hopflow.status import Status
 
 if TYPE_CHECKING:
@@ -50,6 +50,7 @@ class Recorded:
         return self._data.copy()
 
 
+@on_first_read("paused")
 @in_columns("lost", "carried", "mean_queue")
 @dataclass(frozen=True, repr=False, eq=False)
 class Records(Recorded):

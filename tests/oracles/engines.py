@@ -56,7 +56,7 @@ def plain_engines() -> Iterator[None]:
     """
     plain = partial(driver.advance, compiled=False)
     with (
-        mock.patch.object(simulation, "run_engine", run_reference),
+        mock.patch.object(simulation, "run_plan", run_reference),
         mock.patch.object(traces, "trace_engine", trace_reference),
         mock.patch.object(watchdog_runs, "watch_engine", watch_reference),
         mock.patch.object(driver, "advance", plain),

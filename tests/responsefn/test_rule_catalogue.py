@@ -34,6 +34,7 @@ def test_catalogue():
         "TIMELY",
         "PatchedTIMELY",
         "HPCC",
+        "FixedRate",
         "BBR",
         "BBRv1",
         "LEDBAT",

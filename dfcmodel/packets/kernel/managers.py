@@ -8,9 +8,10 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from .called_managers import ACCEPT, DROP, MARK, ask
 from .coupled import coupled_verdict
 from .early import admit_early
-from .jit import call_manager, compiled, inlined
+from .jit import compiled, inlined
 from .layout import BY_CLASS, int64
 from .random_numbers import uniform
 
@@ -27,7 +28,6 @@ __all__ = [
     "PROPORTIONAL",
     "admit_lane",
     "admit_proportional",
-    "ask",
     "control_delay",
     "is_managed",
     "mark_leaving",
@@ -35,7 +35,6 @@ __all__ = [
 ]
 
 NONE, EARLY_DETECTION, PROPORTIONAL, CODEL, BY_ADDRESS, SQUARED, COUPLED = 0, 1, 2, 3, 4, 5, 6
-DROP, ACCEPT, MARK = 0, 1, 2
 ALL_LANES, NO_LANE = -1, -2  # in place of the lane that a manager sees
 DELIVER, KEEP_DROPPING, BEGIN_DROPPING = 0, 1, 2  # what CoDel does with the packet at the head
 
@@ -112,36 +111,6 @@ def admit_proportional(net: Any, p: int, waiting: int) -> int:
     if c.burst > 0.0 or waiting <= 2 or (c.delay < 0.5 * c.target and c.p < 0.2):
         return ACCEPT
     return DROP if uniform(net.stream, p) < c.p else ACCEPT
-
-
-@compiled
-def ask(
-    net: Any, p: int, now: float, waiting: float, most: float, capacity: float, delay: float
-) -> int:
-    """Return the decision of a manager called by address: its step is one arriving packet."""
-    m = net.called[p]
-    m.seen[0] = now
-    m.seen[1] = now - m.last
-    m.seen[2] = waiting
-    m.seen[3] = 1.0
-    m.seen[4] = capacity
-    m.seen[5] = delay
-    m.seen[6] = uniform(net.stream, p)
-    m.last = now
-    call_manager(net.managers[m.kind], m)
-    if m.drop == 1.0 or m.mark == 1.0:
-        m.due = 0.0
-        m.due_marks = 0.0
-        return DROP if m.drop == 1.0 else MARK
-    m.due = min(most, m.due + m.drop)
-    m.due_marks = min(most, m.due_marks + m.mark)
-    if m.due >= 1.0:
-        m.due -= 1.0
-        return DROP
-    if m.due_marks >= 1.0:
-        m.due_marks -= 1.0
-        return MARK
-    return ACCEPT
 
 
 @compiled

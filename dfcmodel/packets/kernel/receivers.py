@@ -135,7 +135,7 @@ def receive_data(
             s.came_at = time
             if s.total >= s.size and s.supply != GROWING and not s.finished >= 0.0:
                 s.finished = max(time, s.cut_at)  # a port may be processed after a stop
-        if s.recovery == BLIND:
+        if s.recovery == BLIND or s.end == s.turn + 1:  # nothing follows its ACKs
             release(net, e)
             return False
         if s.agent >= 0:

@@ -40,6 +40,7 @@ __all__ = [
     "redraw_periods",
     "wake_all",
     "wake_sources",
+    "write_numbers",
 ]
 
 APART = ("start", "stop", "priority", "host", "delayed_acks")
@@ -188,7 +189,7 @@ def _set_arrivals(
         return
     row["onoff"] = CALLED
     row["source_kind"] = signatures.index(signature_of(given.arrivals))  # type: ignore[arg-type]
-    _write_numbers(rows[1], given.arrivals, given.arrivals.State())
+    write_numbers(rows[1], given.arrivals, given.arrivals.State())
 
 
 def _set_handshake(row: Any, given: Flow) -> None:
@@ -219,11 +220,11 @@ def _set_repair(row: Any, plan: Plan, f: int) -> None:
 def _set_numbers(rows: tuple[Any, Any], rule: Any, begin: Any) -> None:
     """Write the first state of a rule and its parameters into its record and the flow's, one after the other."""
     row, own = rows
-    _write_numbers(own, rule, begin)
+    write_numbers(own, rule, begin)
     row["rule"], row["cwnd"], row["ssthresh"] = 0, own["cwnd"], own["ssthresh"]
 
 
-def _write_numbers(own: Any, rule: Any, begin: Any) -> None:
+def write_numbers(own: Any, rule: Any, begin: Any) -> None:
     """Write the first state of a rule and its parameters into its record."""
     numbers, values = np.zeros(64), list(numbers_of(rule).values())
     numbers[: len(begin)] = begin

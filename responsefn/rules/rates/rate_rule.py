@@ -137,6 +137,8 @@ class RateRule(Response, ABC):
         rate: float = math.inf
 
     solved_by: ClassVar[str] = "fixed point"
+    is_constant: ClassVar[bool] = False
+    """Whether the rate never changes, so that nothing has to be told of ACKs and time."""
 
     @staticmethod
     @abstractmethod

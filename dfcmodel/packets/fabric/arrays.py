@@ -1,0 +1,182 @@
+"""Arrays of the fabric kernel for a plan."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dfcmodel.network.class_pauses import PFC
+from dfcmodel.network.flow_tables import column_of
+from dfcmodel.packets.fabric.kernel import layout
+from dfcmodel.packets.kernel.layout import OF_RATE, RULE
+from dfcmodel.packets.layouts.capacities import aligned
+from dfcmodel.packets.layouts.lookahead import LATEST
+from dfcmodel.packets.layouts.managers import lay_out_called, manager_numbers, marks_leaving
+from dfcmodel.packets.layouts.senders import write_numbers
+from dfcmodel.packets.plans import ENDLESS
+from responsefn.responses.rule_events import signature_of
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from dfcmodel.packets.plans import Plan
+    from responsefn.responses.rule_events import RuleSignature
+
+__all__ = ["MOST_SLOTS", "lay_out_fabric", "windows_of"]
+
+MOST_SLOTS = 1024
+"""Windows in the longest latency from port to port."""
+TIMERS = 20
+"""Most timers of a flow with a rule that changes: each packet that leaves its interface sets one, and one set before
+is there for `senders.STEPS` packet times at most."""
+SPARE = 1 << 14
+"""Packets for which there is room at first, besides two of each flow."""
+
+
+def windows_of(plan: Plan) -> tuple[int, int]:
+    """Return how many windows a sample has, and how many slots a port needs, a power of 2.
+
+    A window is not longer than anything takes from port to port.
+    """
+    hops = plan.hops
+    sizes = hops.is_ack * OF_RATE
+    times = plan.passage[hops.port, sizes]
+    asks, paused = plan.pauses
+    ways = plan.delays[paused] + plan.signalling[asks]
+    least, most = (
+        min(times.min(), ways.min(initial=math.inf)),
+        max(times.max(), ways.max(initial=0.0)),
+    )
+    windows = math.ceil(plan.sample / (LATEST * least))
+    return windows, 1 << math.ceil(math.log2(3 + most * windows / plan.sample))
+
+
+def lay_out_fabric(
+    plan: Plan, signatures: tuple[RuleSignature, ...], windows: int, slots: int, spare: int = 1
+) -> dict[str, Any]:
+    """Return the arrays of a plan by their names in the kernel, with so many windows a sample and slots a port.
+
+    There is room for ``spare`` times as many packets as usual.
+    """
+    P, F = len(plan.ports), len(plan.forward)
+    port, (flow, rate, rule) = _ports(plan), _flows(plan, signatures)
+    hop = np.zeros(len(plan.hops.port) + 2 * F, layout.HOP)
+    hop["port"][plan.hops.row] = plan.hops.port
+    turn = flow["way"] + plan.forward.counts
+    hop["port"][turn] = layout.RECEIVER
+    hop["port"][turn + plan.backward.counts + 1] = -2 - plan.forward.first
+    size = spare * (2 * F + SPARE)
+    arrays = {
+        "packet": aligned(size, layout.PACKET), "sent_at": np.empty(size), "port": port, "hop": hop,
+        "ingress": _ingresses(plan, hop), "flow": flow, "rate": rate, "rule": rule,
+        "called": lay_out_called(plan, manager_numbers(plan)), "stream": plan.seeds.astype(np.int64),
+        "slot": _slots(P * slots),
+        "first": np.full(slots, -1, dtype=np.int32), "arriving": np.empty(size, dtype=np.int32),
+        "counters": np.array([-1, 0, 0, 0, 0]),
+        "clock": np.array([windows / plan.sample, 0.0, plan.scenario.min_rto]),
+    }  # fmt: skip
+    _start(plan, arrays)
+    return arrays
+
+
+def _ports(plan: Plan) -> NDArray[Any]:
+    """Return the rows of the ports."""
+    rows = aligned(len(plan.ports), layout.PORT)
+    rows.view(np.uint8)[:] = 0
+    limits = plan.by_discipline(
+        lambda each: (each.xoff, each.xon) if isinstance(each, PFC) else (0.0, 0.0)
+    )
+    unit = np.where(plan.cells > 0, plan.units, plan.sizes[0])
+    kinds = [0, OF_RATE]
+    for name, values in (
+        ("free", -math.inf), ("spent", plan.transmission[:, kinds]), ("passage", plan.passage[:, kinds]),
+        ("rank", plan.ranks[:, kinds]), ("taken", plan.taken[:, 0]), ("high", limits[:, 0] * unit),
+        ("low", limits[:, 1] * unit), ("signalling", plan.signalling), ("delay", plan.delays),
+        ("is_host", plan.at_senders), ("marks", plan.by_discipline(marks_leaving)), ("unit", plan.units),
+        ("room", plan.rooms / np.where(plan.units > 0, plan.units, 1.0) + 1.0),
+    ):  # fmt: skip
+        rows[name] = values
+    return rows
+
+
+def _flows(
+    plan: Plan, signatures: tuple[RuleSignature, ...]
+) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+    """Return the rows of the flows, and of the rates and rules that change."""
+    table = plan.scenario.table
+    line_rates = np.array([link.rate for link in plan.scenario.links])[plan.scenario.routes.first]
+    first, group = table.alike("source", line_rates)
+    gaps, rates = np.zeros(len(first)), np.zeros(len(first), layout.RATE)
+    rules = np.zeros(len(first), RULE)
+    for own, f in enumerate(first.tolist()):
+        source: Any = table.columns["source"][f]
+        start = source.start(float(line_rates[f]))
+        gaps[own] = 1.0 / line_rates[f]
+        rates[own]["rate"], rates[own]["kind"] = start.rate, -1
+        if source.is_constant:
+            gaps[own] = max(gaps[own], 1.0 / max(start.rate, 1e-9))
+        else:
+            rates[own]["kind"] = signatures.index(signature_of(source))
+        write_numbers(rules[own], source, start)
+    rates["paced_at"], rates["clocked"] = -math.inf, -1.0
+    count = plan.forward.counts + plan.backward.counts + 2
+    repairs = column_of(plan.repairs).map(lambda each: str(each) == "go-back-n").array()
+    flow = np.zeros(len(table), layout.FLOW)
+    for name, values in (
+        ("gap", gaps[group]), ("way", np.cumsum(count) - count), ("waits", -1), ("finished", math.nan),
+        ("packets", np.minimum(table.numbers("size"), ENDLESS)), ("due", plan.starts), ("rule", -1),
+        ("deadline", np.where(repairs, math.inf, math.nan)),
+    ):  # fmt: skip
+        flow[name] = values
+    changing = np.flatnonzero(rates["kind"][group] >= 0)
+    flow["rule"][changing] = np.arange(len(changing))
+    if not len(changing):
+        return flow, rates[:1], rules[:1]
+    return flow, rates[group[changing]], rules[group[changing]]
+
+
+def _ingresses(plan: Plan, hop: NDArray[Any]) -> NDArray[Any]:
+    """Return the rows of what ports count; set which one counts each hop."""
+    table, hops, P = plan.ingresses, plan.hops, len(plan.ports)
+    rows = np.zeros(max(1, len(table.port)), layout.INGRESS)
+    rows["room"][: len(table.port)] = table.room * plan.taken[table.port, 0]
+    rows["port"][: len(table.port)] = table.before
+    rows["priority"][: len(table.port)] = table.priority
+    inner = np.flatnonzero(~hops.is_ack & ~hops.begins)
+    keys = table.port * P + table.before
+    order = np.argsort(keys)
+    found = np.searchsorted(keys[order], hops.port[inner] * P + hops.before[inner])
+    hop["ingress"] = -1
+    hop["ingress"][hops.row[inner]] = order[found]
+    return rows
+
+
+def _start(plan: Plan, arrays: dict[str, Any]) -> None:
+    """Set the timers at which flows start, sorted as a heap is, and list each interface in its first window."""
+    hosts, starts, F = plan.forward.first, plan.starts, len(plan.starts)
+    order = np.lexsort((np.arange(F), starts, hosts))
+    port, slots = arrays["port"], len(arrays["first"])
+    rooms = np.where(arrays["flow"]["rule"] >= 0, TIMERS, 1)
+    room = np.bincount(hosts, rooms, minlength=len(port)).astype(np.int64)
+    pending = np.bincount(hosts, minlength=len(port))
+    port["pending"], port["timers"] = pending, np.cumsum(room) - room
+    places = (
+        port["timers"][hosts[order]] + np.arange(F) - (np.cumsum(pending) - pending)[hosts[order]]
+    )
+    arrays["timer"] = np.zeros(int(room.sum()), layout.TIMER)
+    arrays["timer"]["time"][places], arrays["timer"]["flow"][places] = starts[order], order
+    follows, first = arrays["slot"]["next"], arrays["first"]
+    used = np.flatnonzero(pending)
+    soon = arrays["timer"]["time"][port["timers"][used]] * arrays["clock"][0]
+    windows = np.minimum(soon, slots - 1).astype(np.int64)
+    for p, w in zip(used.tolist(), windows.tolist(), strict=True):
+        follows[p * slots + w], first[w] = first[w], p
+
+
+def _slots(count: int) -> NDArray[Any]:
+    """Return slots without packets, of ports that are in no list."""
+    found = np.empty(count, layout.SLOT)
+    found["last"], found["next"] = -1, layout.NOBODY
+    return found

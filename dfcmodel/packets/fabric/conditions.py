@@ -1,0 +1,95 @@
+"""Which plans the fabric kernel runs: lossless switches, interfaces of hosts, senders at a rate."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dfcmodel.network.class_pauses import PFC
+from dfcmodel.network.flow_tables import among
+from dfcmodel.packets.layouts.managers import MANAGERS, marks_leaving
+from dfcmodel.packets.ports import Interface
+from responsefn import RateRule
+from responsefn.rules.rates.rate_rule import sees_telemetry
+
+if TYPE_CHECKING:
+    from dfcmodel.packets.plans import Plan
+
+__all__ = ["is_fabric"]
+
+REPAIRS = ("go-back-n", "none")
+"""Repairs that send nothing again where nothing is lost, and whose timers begin again with each ACK."""
+
+
+def is_fabric(plan: Plan) -> bool:
+    """Return whether the fabric kernel runs a plan, up to its first loss.
+
+    All packets go from interfaces of hosts over links under PFC without a manager, in one lossless class per link, and
+    ACKs in the control class; senders have a rate, and repair losses by going back or not at all.
+    """
+    return _has_plain_method(plan) and _has_rates(plan) and _has_lossless_ports(plan)
+
+
+def _has_plain_method(plan: Plan) -> bool:
+    return not (
+        plan.method.is_ns2
+        or plan.jitter > 0.0
+        or plan.losses.any()
+        or plan.faults
+        or plan.watchdogs
+    )
+
+
+def _has_rates(plan: Plan) -> bool:
+    """Return whether all senders have a rate, and nothing else that the kernel lacks."""
+    columns = plan.scenario.table.columns
+
+    def all_of(name: str, holds: Any) -> bool:
+        return all(map(holds, columns[name].values))
+
+    return (
+        all_of("source", lambda each: isinstance(each, RateRule) and not sees_telemetry(type(each)))
+        and all_of("receiver", lambda each: each is None)
+        and all_of("arrivals", lambda each: each is None)
+        and all_of("stop", lambda each: each == math.inf)
+        and all(str(each) in REPAIRS for each in among(plan.repairs))
+    )
+
+
+def _has_lossless_ports(plan: Plan) -> bool:
+    """Return whether all hops are at interfaces of their hosts or at ports under PFC, in a class that it pauses."""
+    hops = plan.hops
+    at_hosts = plan.at_senders[hops.port]
+    if not at_hosts[hops.begins & ~hops.is_ack].all() or at_hosts[~hops.begins].any():
+        return False
+    plain = plan.by_discipline(_is_plain)
+    used = np.unique(hops.port)
+    if not plain[used].all():
+        return False
+    table = plan.ingresses
+    inner = ~hops.is_ack & ~hops.begins
+    pairs = np.unique(hops.port[inner] * len(plan.ports) + hops.before[inner])
+    counted = table.port * len(plan.ports) + table.before
+    if (table.before < 0).any() or not np.array_equal(np.sort(counted), pairs):
+        return False
+    data = np.unique(hops.port[~hops.is_ack] * 9 + plan.priorities[hops.flow[~hops.is_ack]])
+    return len(np.unique(data // 9)) == len(data)
+
+
+def _marks_by_address(rule: PFC) -> bool:
+    """Return whether the manager of a discipline marks what leaves, and is called by address."""
+    manager: Any = rule.manager
+    return marks_leaving(rule) and type(manager).on_step not in MANAGERS
+
+
+def _is_plain(rule: Any) -> bool:
+    """Return whether the kernel has a discipline."""
+    if isinstance(rule, Interface):
+        return rule.acks == "control"
+    return (
+        type(rule) is PFC and rule.storm is None and rule.managed is None
+        and (rule.manager is None or _marks_by_address(rule))
+        and rule.counts == "output" and rule.acks == "control"
+    )  # fmt: skip

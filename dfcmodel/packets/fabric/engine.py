@@ -1,0 +1,148 @@
+"""Run a plan by the fabric kernel: up to the first event that it lacks, which leaves the plan to the other kernel."""
+
+from __future__ import annotations
+
+import math
+import time
+from dataclasses import dataclass
+from operator import itemgetter
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dfcmodel.network.manager_events import manager_events_of
+from dfcmodel.packets.engine import LONGER, PART, sender_events
+from dfcmodel.packets.fabric.arrays import MOST_SLOTS, lay_out_fabric, windows_of
+from dfcmodel.packets.fabric.kernel.layout import Fabric, Recorded
+from dfcmodel.packets.fabric.kernel.windows import FAULT, NO_ROOM, SWITCHED, USED
+from dfcmodel.packets.fabric.records import records_of
+from dfcmodel.packets.layouts.managers import called_managers
+from dfcmodel.packets.planning import check_numbers, check_rate
+from dfcmodel.packets.plans import ENDLESS
+from dfcmodel.packets.records import Records
+from hopflow.executing import check_stop
+from hopflow.kernels import loop_of
+from hopflow.progress import alone, progress_bar
+from responsefn.responses.rule_events import signatures_of
+
+if TYPE_CHECKING:
+    from dfcmodel.packets.plans import Plan
+
+__all__ = ["FabricRun", "begin_fabric", "run_fabric"]
+
+KERNEL = "dfcmodel.packets.fabric.kernel"
+GROUPS = itemgetter(*Fabric._fields), itemgetter(*Recorded._fields)
+"""Functions that return the fields of each group of arrays from a dictionary of all."""
+GROWING = ("packet", "sent_at", "arriving")
+
+
+@dataclass
+class FabricRun:
+    """A run of the fabric kernel.
+
+    Attributes
+    ----------
+    plan, arrays, records
+        What is run, its whole state, and its records.
+    windows
+        In a sample.
+    done
+        Samples that have been completed.
+    bar
+        Of progress, over samples; None shows none.
+    """
+
+    plan: Plan
+    arrays: dict[str, Any]
+    records: Records
+    windows: int
+    done: int = 0
+    bar: Any = None
+
+    @property
+    def fault(self) -> int:
+        """Why the run cannot go on, of `windows`; 0: it can."""
+        return int(self.arrays["counters"][FAULT])
+
+    def advance(self, until: int) -> bool:
+        """Go on to the end of a sample; False after a fault."""
+        run, plan, counters, size = loop_of(KERNEL), self.plan, self.arrays["counters"], 1
+        while self.done < until:
+            check_stop()
+            first, began = self.done, time.perf_counter()
+            network, recorded = (fields(self.arrays) for fields in GROUPS)
+            width, last = plan.sample / self.windows, min(first + size, until)
+            self.done = run(network, recorded, width, self.windows, first, last)
+            if self.fault:
+                return False
+            spent = time.perf_counter() - began
+            size = min(max(1, int(PART * (self.done - first) / max(spent, 1e-6))), LONGER * size)
+            if self.bar is not None:
+                self.bar.update(self.done - first)
+            self._check_rates()
+            self.records.take_switches(int(counters[SWITCHED]))
+            counters[SWITCHED] = 0
+            if 2 * counters[USED] > len(self.arrays["packet"]):
+                for name in GROWING:
+                    old = self.arrays[name]
+                    self.arrays[name] = np.concatenate([old, np.empty_like(old)])
+        return True
+
+    def _check_rates(self) -> None:
+        """Raise ArithmeticError where a rule has set its rate to no number."""
+        for k in np.flatnonzero(np.isnan(self.arrays["rate"]["rate"])).tolist():
+            f = int(np.flatnonzero(self.arrays["flow"]["rule"] == k)[0])
+            check_rate(self.plan.scenario, f, math.nan, self.done * self.plan.sample)
+
+    def finish(self) -> Records:
+        """Return the records of the run at its end, and give up its state; OverflowError where sequence numbers are used up."""
+        used_up = self.arrays["flow"]["sent"] >= ENDLESS
+        check_numbers(
+            self.plan.scenario, used_up & (self.plan.all_packets > ENDLESS), self.plan.end
+        )
+        return records_of(self.plan, self.records, self.arrays)
+
+
+def begin_fabric(plan: Plan, spare: int = 1) -> FabricRun | None:
+    """Return the run of a plan at t = 0 with ``spare`` times as much room for packets; None: its latencies differ too much."""
+    windows, slots = windows_of(plan)
+    if slots > MOST_SLOTS:
+        return None
+    columns = plan.scenario.table.columns["source"].values
+    changing = [each for each in columns if not getattr(each, "is_constant", False)]
+    signatures = signatures_of(dict.fromkeys(changing))
+    arrays = lay_out_fabric(plan, signatures, windows, slots, spare)
+    arrays["events"] = sender_events(signatures)
+    arrays["managers"] = manager_events_of(called_managers(plan))
+    records = Records(plan)
+    arrays |= records.rows()
+    arrays["carried"] = np.zeros((plan.samples, len(arrays["hop"])), dtype=np.int32)
+    return FabricRun(plan, arrays, records, windows)
+
+
+def run_fabric(plan: Plan) -> Records | None:
+    """Run a plan from t = 0 and return its records; None: something was lost, or a timer expired.
+
+    Raises
+    ------
+    OverflowError
+        When a flow sends more packets than there are sequence numbers, 2^31 - 2.
+    ArithmeticError
+        When a rate is not a number.
+    """
+    spare = 1
+    while True:
+        run = begin_fabric(plan, spare)
+        if run is None:
+            return None
+        if plan.samples > 1 and alone():
+            run.bar = progress_bar(total=plan.samples, desc=plan.scenario.name, unit="sample")
+        done = run.advance(plan.samples)
+        if run.bar is not None:
+            run.bar.close()
+        if done:
+            break
+        if run.fault != NO_ROOM:
+            return None
+        spare *= 4
+    return run.finish()

@@ -1,0 +1,7 @@
+"""Queue managers that are called by address: the text of `dfcmodel.packets.kernel.called_managers` in the compiled copy."""
+
+from __future__ import annotations
+
+from dfcmodel.packets.kernel.called_managers import ACCEPT, DROP, MARK, ask
+
+__all__ = ["ACCEPT", "DROP", "MARK", "ask"]

@@ -1,0 +1,187 @@
+"""Data types of the arrays of the fabric kernel."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+__all__ = [
+    "ACK",
+    "DATA",
+    "FLOW",
+    "HOP",
+    "INGRESS",
+    "NOBODY",
+    "PACKET",
+    "PAUSE",
+    "PORT",
+    "RATE",
+    "RECEIVER",
+    "RESUME",
+    "SLOT",
+    "TIMER",
+    "Fabric",
+    "Recorded",
+    "int64",
+]
+
+int64: Any = np.int64
+"""A number of a record in 64 bits: compiled, a variable that is set from a field of 32 bits has 32."""
+
+DATA, ACK, PAUSE, RESUME, FREE = 0, 1, 2, 3, 4
+"""Kinds of packets; the last is that of a row that is not in use."""
+RECEIVER = -1
+"""In place of the port of a hop: the receiver of the flow. Its sender is -2 less the interface of its host."""
+NOBODY = -2
+"""In place of the next port of a list: the port is not in the list."""
+
+PACKET = np.dtype(
+    [
+        ("time", "f8"),  # when it arrives, or arrived, at its port, s
+        ("next", "i4"),  # next packet of its list; -1: none
+        ("flow", "i4"),  # of a pause message: the port that it is for
+        ("number", "i4"),  # of the packet, or of the last one acknowledged
+        ("hop", "i4"),  # row of `HOP`
+        ("rank", "i4"),  # order of arrivals at equal times
+        ("kind", "i2"),
+        ("marked", "i2"),  # 1: congestion was experienced, or is echoed
+    ],
+    align=True,
+)
+"""A packet, an ACK or a pause message: 32 bytes, two to a cache line."""
+
+PORT = np.dtype(
+    [
+        ("free", "f8"),  # end of the last transmission, s
+        ("data_head", "i4"),  # queue of data: of packets, at an interface of flows
+        ("data_tail", "i4"),
+        ("queued", "i4"),  # how many of them wait
+        ("paused", "i4"),  # number of ports that pause data
+        ("acks_head", "i4"),  # queue of the control class
+        ("acks_tail", "i4"),
+        ("acks", "i4"),
+        ("peak", "i4"),  # most packets that have waited
+        ("spent", "f8", (2,)),  # transmission time of data and of ACKs, s
+        ("passage", "f8", (2,)),  # transmission and propagation, s
+        ("rank", "i4", (2,)),  # order of arrivals over this link at equal times
+        ("taken", "f8"),  # bytes that data takes in the buffer
+        ("high", "f8"),  # bytes of an ingress above which it is paused
+        ("low", "f8"),  # and up to which it goes on
+        ("signalling", "f8"),  # delay of pause messages besides propagation, s
+        ("delay", "f8"),  # propagation, s
+        ("left", "f8"),  # when the last data packet left the queue, s
+        ("is_host", "i4"),  # 1: the interface of a host
+        ("woken", "i4"),  # of an interface, 1: a transmission may begin at ``free``
+        ("timers", "i4"),  # of an interface: first row of its heap of timers
+        ("pending", "i4"),  # and how many there are
+        ("acks_left", "f8"),  # when the last ACK left the queue, s
+        ("room", "f8"),  # packets that its manager may take to wait
+        (
+            "unit",
+            "f8",
+        ),  # bytes of a data packet where its manager counts bytes; 0: it counts packets
+        ("marks", "i4"),  # 1: its manager marks packets that leave
+        ("spare", "i4"),
+    ],
+    align=True,
+)
+"""A directed link with its queues: three cache lines."""
+
+SLOT = np.dtype([("last", "i4"), ("next", "i4")])
+"""Of a port in a window: the last packet that was sent to it, -1: none, and the next port of the list of the window;
+-1: it is the last one, `NOBODY`: it is not in the list."""
+
+TIMER = np.dtype([("time", "f8"), ("flow", "i4"), ("spare", "i4")])
+"""A timer in the heap of an interface, s."""
+
+HOP = np.dtype(
+    [
+        ("waited", "f8"),  # sum of queueing delays, s
+        ("carried", "i4"),  # packets whose transmission has begun
+        ("port", "i4"),  # or `RECEIVER`, or a sender
+        ("ingress", "i4"),  # row of `INGRESS` that counts the flow here; -1: not counted
+        ("spare", "i4"),
+    ],
+    align=True,
+)
+"""A hop of a flow: those of its packets, its receiver, those of its ACKs, its sender."""
+
+INGRESS = np.dtype(
+    [
+        ("count", "f8"),  # bytes that wait
+        ("room", "f8"),  # for which there is room
+        ("port", "i4"),  # over which they come
+        ("asking", "i4"),  # 1: it is paused
+        ("priority", "i4"),  # class of traffic
+        ("spare", "i4"),
+    ],
+    align=True,
+)
+"""What a port counts of a link over which packets come, and pauses."""
+
+FLOW = np.dtype(
+    [
+        ("due", "f8"),  # when the next packet may be created, s
+        ("gap", "f8"),  # least time between packets, s
+        ("deadline", "f8"),  # of the retransmission timer, s; nan: ACKs restart none
+        ("finished", "f8"),  # when the last packet was delivered, s
+        ("way", "i4"),  # first hop
+        ("packets", "i4"),  # to send
+        ("sent", "i4"),
+        ("waits", "i4"),  # its packet in the interface; -1: none
+        ("next", "i4"),  # next flow in the interface
+        ("came", "i4"),  # packets delivered
+        ("snd_una", "i4"),
+        ("rule", "i4"),  # row of `RATE` and `RULE`; -1: a constant rate
+    ],
+    align=True,
+)
+"""A flow: both of its ends, in one cache line."""
+
+RATE = np.dtype(
+    [
+        ("rate", "f8"),  # packets/s
+        ("paced_at", "f8"),  # when the last packet was created, s
+        ("clocked", "f8"),  # when the clocks of the rule were moved on, s
+        ("kind", "i4"),  # of rule
+        ("since", "i4"),  # packets created since then
+        ("blocked", "i4"),  # 1: it waits until its packet has left the interface
+        ("spare", "i4"),
+    ],
+    align=True,
+)
+"""The rate of a flow with a rule that changes."""
+
+
+class Fabric(NamedTuple):
+    """Ports and flows; P ports, F flows, N packets, and W slots of each port, one for each window to come."""
+
+    packet: Any  # PACKET (N,)
+    sent_at: Any  # (N,) when each left its sender, s
+    port: Any  # PORT (P,)
+    hop: Any  # HOP
+    ingress: Any  # INGRESS
+    flow: Any  # FLOW (F,)
+    rate: Any  # RATE, a row per flow with a rule that changes
+    slot: Any  # SLOT (P W,)
+    first: Any  # (W,) first port of each list
+    timer: Any  # TIMER, the heaps of interfaces
+    arriving: Any  # (N,) the arrivals of a window at a port, the last one first
+    rule: Any  # RULE, the same rows
+    events: Any  # (rules, 5) addresses of the events of rules
+    called: Any  # CALLED, a row per port; one row without managers
+    managers: Any  # addresses of the events of queue managers
+    stream: Any  # (P + F,) state of the random numbers of ports, then of flows
+    counters: Any  # (5,) see `windows`
+    clock: Any  # (4,) see `windows`
+
+
+class Recorded(NamedTuple):
+    """What a run records, in S samples."""
+
+    delivered: Any  # (S + 1, F)
+    carried: Any  # (S, H) packets whose transmission has begun up to the end of each sample
+    waiting: Any  # (S + 1, P) packets that wait at the end of each sample
+    switches: Any  # (M, 5) pauses and resumes
+    scale: float  # samples per second

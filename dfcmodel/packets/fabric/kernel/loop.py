@@ -1,0 +1,78 @@
+"""The loop over windows of time."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .hosts import process_host
+from .jit import calling_entry, compiled, inlined
+from .layout import NOBODY, Fabric, Recorded, int64
+from .switches import process_switch
+from .windows import END, FAULT, INVERSE, LATE, SWITCHED, USED, WINDOW
+
+__all__ = ["run"]
+
+
+@inlined
+def end_of(w: int, width: float, inverse: float) -> float:
+    """Return the end of a window: the first time that belongs to the next one, s."""
+    end = float(w + 1) * width
+    while int(end * inverse) <= w:
+        end += end * 2.0**-52
+    while int((end - end * 2.0**-53) * inverse) > w:
+        end -= end * 2.0**-53
+    return end
+
+
+@compiled
+def sample(net: Any, records: Any, n: int, end: float) -> None:
+    """Record what has been carried and what waits at the end of sample n; a timer that has expired is a fault."""
+    for h in range(len(net.hop)):
+        records.carried[n, h] = net.hop[h].carried
+    for p in range(len(net.port)):
+        records.waiting[n, p] = net.port[p].queued + net.port[p].acks
+    for f in range(len(net.flow)):
+        if net.flow[f].deadline < end:
+            net.counters[FAULT] = LATE
+
+
+@calling_entry
+def run(network: Any, recorded: Any, width: float, windows: int, first: int, samples: int) -> int:
+    """Run from sample ``first``, each of so many windows of ``width`` s; return the completed samples.
+
+    It returns earlier after a fault, and where arrays should grow before it is called again. The first two are the
+    fields of `Fabric` and `Recorded`.
+    """
+    net, records = Fabric(*network), Recorded(*recorded)
+    counters, clock, port = net.counters, net.clock, net.port
+    W = len(net.first)
+    n = first
+    w = counters[WINDOW]
+    while n < samples:
+        place = w & (W - 1)
+        p = int64(net.first[place])
+        if p >= 0:
+            counters[WINDOW] = w
+            clock[END] = end_of(w, width, clock[INVERSE])
+            net.first[place] = -1
+            while p >= 0:
+                row = p * W + place
+                following = int64(net.slot[row].next)
+                net.slot[row].next = NOBODY
+                if port[p].is_host == 1:
+                    process_host(net, records, p, row)
+                else:
+                    process_switch(net, records, p, row)
+                p = following
+            if counters[FAULT] != 0:
+                return n
+        w += 1
+        if w == (n + 1) * windows:
+            sample(net, records, n, end_of(w - 1, width, clock[INVERSE]))
+            n += 1
+            if counters[FAULT] != 0:
+                return n - 1
+        counters[WINDOW] = w
+        if 2 * counters[USED] > len(net.packet) or 2 * counters[SWITCHED] > len(records.switches):
+            return n
+    return n

@@ -1,0 +1,107 @@
+"""Senders at the rate of a rule, as `dfcmodel.packets.kernel.sources` has them, where nothing is lost."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from .jit import call_event, compiled, inlined
+from .layout import DATA, int64
+from .timers import set_timer
+from .windows import FAULT, LATE, TIMEOUT, take
+
+__all__ = ["create", "receive_ack"]
+
+ON_ACK, ON_TIME = 0, 2
+STEPS = 16.0
+"""Packet times of the first link after which the clocks of a rule are moved on at the latest."""
+
+
+@inlined
+def gap_of(net: Any, f: int) -> float:
+    """Return the time between two packets of a flow whose rate changes, s."""
+    return float(max(net.flow[f].gap, 1.0 / max(net.rate[net.flow[f].rule].rate, 1e-9)))
+
+
+@compiled
+def call_rule(net: Any, k: int, event: int, now: float, a: float, b: float, c: float) -> None:
+    """Let an event of rule k change its rate; the numbers are those of `call_event`."""
+    s, rule = net.rate[k], net.rule[k]
+    rule.cwnd = s.rate
+    call_event(net.events[s.kind, event], rule, now, a, b, c)
+    s.rate = rule.cwnd
+
+
+@inlined
+def move_clocks(net: Any, k: int, now: float) -> None:
+    """Let rule k see the time that has passed, and what was sent in it."""
+    s = net.rate[k]
+    call_rule(net, k, ON_TIME, now, now - s.clocked, float(s.since), 0.0)
+    s.clocked = now
+    s.since = 0
+
+
+@compiled
+def is_due(net: Any, p: int, f: int, now: float) -> bool:
+    """Return whether a flow with a rule that changes creates a packet now; if not, schedule when it is asked again."""
+    flow = net.flow[f]
+    k = int64(flow.rule)
+    s = net.rate[k]
+    if now != flow.due or flow.sent >= flow.packets:
+        return False
+    if s.clocked < 0.0:
+        s.clocked = now
+    move_clocks(net, k, now)
+    flow.due = now + STEPS * flow.gap
+    if now >= s.paced_at + gap_of(net, f):
+        if flow.waits < 0:
+            return True
+        s.blocked = 1
+    else:
+        flow.due = min(s.paced_at + gap_of(net, f), flow.due)
+    set_timer(net, p, f, flow.due)
+    return False
+
+
+@inlined
+def create(net: Any, p: int, f: int, now: float) -> int:
+    """Return the packet that a flow creates now; -1: none."""
+    s = net.flow[f]
+    if s.rule >= 0 and not is_due(net, p, f, now):
+        return -1
+    e = take(net)
+    it = net.packet[e]
+    it.time = now
+    it.kind = DATA
+    it.marked = 0
+    it.flow = f
+    it.hop = s.way
+    it.number = s.sent
+    s.sent += 1
+    if s.deadline == math.inf:
+        s.deadline = now + net.clock[TIMEOUT]
+    if s.rule < 0:
+        s.due = now + s.gap
+        return e
+    net.rate[s.rule].paced_at = now
+    net.rate[s.rule].since += 1
+    s.due = min(now + gap_of(net, f), now + STEPS * s.gap)
+    if s.sent < s.packets:
+        set_timer(net, p, f, s.due)
+    return e
+
+
+@inlined
+def receive_ack(net: Any, e: int, now: float) -> None:
+    """Take an ACK: the timer of the flow begins again, and its rule sees a round-trip time and the mark."""
+    it = net.packet[e]
+    s = net.flow[it.flow]
+    if s.rule >= 0:
+        k = int64(s.rule)
+        call_rule(net, k, ON_ACK, now, now - net.sent_at[e], 1.0, float(it.marked))
+        move_clocks(net, k, now)
+    if s.deadline == s.deadline:  # not nan: the sender repairs losses
+        if now > s.deadline:
+            net.counters[FAULT] = LATE
+        s.snd_una = it.number + 1
+        s.deadline = now + net.clock[TIMEOUT] if s.snd_una < s.sent else math.inf

@@ -1,0 +1,84 @@
+"""Timers of the flows at an interface: a binary heap, by time and at equal times by flow."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .jit import inlined
+from .layout import int64
+
+__all__ = ["first_timer", "has_timer", "set_timer", "take_timer"]
+
+
+@inlined
+def has_timer(net: Any, p: int) -> bool:
+    """Return whether a flow of an interface has a timer."""
+    return bool(net.port[p].pending > 0)
+
+
+@inlined
+def first_timer(net: Any, p: int) -> float:
+    """Return the time of the next timer, s."""
+    return float(net.timer[net.port[p].timers].time)
+
+
+@inlined
+def is_before(net: Any, at: int, time: float, f: int) -> bool:
+    """Return whether the timer in a row is due before one of flow f at a time."""
+    it = net.timer[at]
+    return bool(it.time < time or (it.time == time and it.flow < f))
+
+
+@inlined
+def put(net: Any, at: int, time: float, f: int) -> None:
+    """Write a timer of flow f into a row."""
+    net.timer[at].time = time
+    net.timer[at].flow = f
+
+
+@inlined
+def move(net: Any, to: int, at: int) -> None:
+    """Copy a timer from one row to another."""
+    net.timer[to].time = net.timer[at].time
+    net.timer[to].flow = net.timer[at].flow
+
+
+@inlined
+def set_timer(net: Any, p: int, f: int, time: float) -> None:
+    """Add a timer of flow f."""
+    port = net.port[p]
+    at = int64(port.timers)
+    k = int64(port.pending)
+    port.pending += 1
+    while k > 0:
+        above = (k - 1) >> 1
+        if is_before(net, at + above, time, f):
+            break
+        move(net, at + k, at + above)
+        k = above
+    put(net, at + k, time, f)
+
+
+@inlined
+def take_timer(net: Any, p: int) -> int:
+    """Remove the next timer and return its flow."""
+    port = net.port[p]
+    at = int64(port.timers)
+    found = int64(net.timer[at].flow)
+    port.pending -= 1
+    n = int64(port.pending)
+    if n == 0:
+        return found
+    time, f = net.timer[at + n].time, int64(net.timer[at + n].flow)
+    k = 0
+    while 2 * k + 1 < n:
+        below = 2 * k + 1
+        other = net.timer[at + below]
+        if below + 1 < n and is_before(net, at + below + 1, other.time, other.flow):
+            below += 1
+        if not is_before(net, at + below, time, f):
+            break
+        move(net, at + k, at + below)
+        k = below
+    put(net, at + k, time, f)
+    return found

@@ -1,0 +1,97 @@
+"""Windows of time: which ports have work in each, and what arrives there.
+
+A window is not longer than anything takes from one port to another. What a port sends in a window therefore arrives in
+a later one, and ports can process a window in any order. Arrivals are kept without order, in a list for each
+port and window, and sorted when the window is processed.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .jit import inlined
+from .layout import NOBODY, int64
+
+__all__ = ["collect", "enlist", "push", "release", "take"]
+
+FREE, USED, FAULT, SWITCHED, WINDOW = 0, 1, 2, 3, 4
+"""Places in `counters`: head of the list of free packets, rows used so far, why the run cannot go on, rows of
+``switches`` in use, and the number of the next window."""
+NO_ROOM, LOST, LATE = 1, 2, 3
+"""Faults: no free row for a packet, no room for one in a buffer, a timer that expired."""
+INVERSE, END, TIMEOUT = 0, 1, 2
+"""Places in `clock`: windows per second, the end of the present one in s, time to a timeout in s."""
+GONE = 4
+
+
+@inlined
+def take(net: Any) -> int:
+    """Return the index of a free packet; without one the last row, and a fault."""
+    counters = net.counters
+    e = counters[FREE]
+    if e >= 0:
+        counters[FREE] = net.packet[e].next
+        return e
+    e = counters[USED]
+    if e + 1 < len(net.packet):
+        counters[USED] = e + 1
+    else:
+        counters[FAULT] = NO_ROOM
+    return e
+
+
+@inlined
+def release(net: Any, e: int) -> None:
+    """Return a packet to the list of free ones."""
+    net.packet[e].kind = GONE
+    net.packet[e].next = net.counters[FREE]
+    net.counters[FREE] = e
+
+
+@inlined
+def enlist(net: Any, p: int, time: float) -> None:
+    """Have a port processed in the window of a time, or in the last one that has a slot, if that is sooner."""
+    W = len(net.first)
+    w = min(int(time * net.clock[INVERSE]), net.counters[WINDOW] + W - 1) & (W - 1)
+    slot = net.slot[p * W + w]
+    if slot.next == NOBODY:
+        slot.next = net.first[w]
+        net.first[w] = p
+
+
+@inlined
+def push(net: Any, e: int, p: int, time: float, rank: int) -> None:
+    """Let a packet arrive at a port in a later window."""
+    W = len(net.first)
+    w = int(time * net.clock[INVERSE]) & (W - 1)
+    slot = net.slot[p * W + w]
+    it = net.packet[e]
+    it.time = time
+    it.rank = rank
+    it.next = slot.last
+    slot.last = e
+    if slot.next == NOBODY:
+        slot.next = net.first[w]
+        net.first[w] = p
+
+
+@inlined
+def collect(net: Any, place: int) -> int:
+    """Sort the arrivals of a slot into ``arriving``, the last one first; return how many there are."""
+    packet, arriving = net.packet, net.arriving
+    e = int64(net.slot[place].last)
+    net.slot[place].last = -1
+    n = 0
+    while e >= 0:
+        it = packet[e]
+        k = n
+        while k > 0:  # the list has the newest first: most arrivals are before all that are sorted
+            other = packet[arriving[k - 1]]
+            if other.time > it.time or (other.time == it.time and other.rank > it.rank):
+                break
+            arriving[k] = arriving[k - 1]
+            k -= 1
+        arriving[k] = e
+        n += 1
+        e = int64(it.next)
+    return n

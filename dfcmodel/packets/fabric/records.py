@@ -1,0 +1,90 @@
+"""Records of a run of the fabric kernel, as those of the other kernel."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dfcmodel.network.run_tables import LAST_PART
+from dfcmodel.packets.fabric.kernel.layout import ACK, DATA
+from dfcmodel.packets.fabric.kernel.windows import USED
+from dfcmodel.packets.remains import has_pauses, waiting_rows
+
+if TYPE_CHECKING:
+    from dfcmodel.packets.plans import Plan
+    from dfcmodel.packets.records import Records
+
+__all__ = ["records_of"]
+
+
+def records_of(plan: Plan, records: Records, arrays: dict[str, Any]) -> Records:
+    """Fill the records that follow from the arrays at the end of a run, and return them.
+
+    ``arrays`` is emptied on the way, so that large ones are not in memory twice.
+    """
+    port, flow, S = arrays["port"], arrays["flow"], plan.samples
+    records.remaining = _remaining(plan, arrays)
+    records.peak, records.waited = port["peak"].astype(np.int64), arrays.pop("hop")["waited"].copy()
+    records.waiting[1:S] = np.diff(records.waiting[:S], axis=0)
+    carried = arrays.pop("carried")
+    carried[1:] -= carried[:-1].copy()
+    records.started, records.counts = records.started[:, :0], carried
+    records.add_up()
+    records.emitted = flow["sent"].astype(float)
+    records.finished, records.total = flow["finished"].copy(), records.delivered[:S].sum(axis=0)
+    used = arrays["packet"][: arrays["counters"][USED]]
+    inside = np.bincount(used["flow"][used["kind"] <= ACK], minlength=len(flow))
+    data = np.bincount(used["flow"][used["kind"] == DATA], minlength=len(flow))
+    deaf = plan.backward.counts == 0  # what arrives after the end is processed
+    records.inside = np.where(deaf, records.emitted - records.total, inside).astype(np.float64)
+    missing = records.emitted - flow["came"] - data
+    records.imbalance = np.abs(missing) / np.maximum(flow["sent"], 1)
+    arrays.clear()
+    return records
+
+
+def _remaining(plan: Plan, arrays: dict[str, Any]) -> Any:
+    """Return what waits at ports with pauses at the end of a run, of `WAITING`."""
+    port, packet, until = arrays["port"], arrays["packet"], (1.0 - LAST_PART) * plan.end
+    found = np.flatnonzero(has_pauses(plan) & (port["queued"] + port["acks"] > 0)).tolist()
+    if not found:
+        return waiting_rows(plan, {})
+    row_of = np.empty(len(arrays["hop"]), dtype=np.int64)
+    row_of[plan.hops.row] = np.arange(len(plan.hops.row))
+    first = np.maximum.accumulate(np.where(plan.hops.begins, np.arange(len(plan.hops.row)), 0))
+    counts: dict[tuple[int, int, bool, bool], int] = {}
+    for p in found:
+        for queue in _queues(arrays, p):
+            at = port[p]
+            is_ack = bool(packet["kind"][queue[0]] == ACK)
+            left, paused = (at["acks_left"], False) if is_ack else (at["left"], at["paused"] > 0)
+            idle = left <= until and (paused or at["free"] <= until)
+            heads: dict[int, float] = {}
+            for e in queue:
+                heads.setdefault(_lane(at, packet[e]), float(packet["time"][e]))
+            for e in queue:
+                place = int(row_of[packet["hop"][e]])
+                still = bool(idle and heads[_lane(at, packet[e])] <= until)
+                key = int(packet["flow"][e]), place - int(first[place]), is_ack, still
+                counts[key] = counts.get(key, 0) + 1
+    return waiting_rows(plan, counts)
+
+
+def _lane(port: Any, packet: Any) -> int:
+    """Return which packets are sent in order: those of a flow at an interface, all others together."""
+    return int(packet["flow"]) if port["is_host"] and packet["kind"] == DATA else -1
+
+
+def _queues(arrays: dict[str, Any], p: int) -> list[list[int]]:
+    """Return the packets of each queue of a port that is not empty, in order."""
+    port, packet, flow = arrays["port"][p], arrays["packet"], arrays["flow"]
+    found = []
+    for head, count in (("acks_head", "acks"), ("data_head", "queued")):
+        e, queue = int(port[head]), []
+        of_flows = count == "queued" and port["is_host"]
+        for _ in range(int(port[count])):
+            queue.append(int(flow["waits"][e]) if of_flows else e)
+            e = int((flow if of_flows else packet)["next"][e])
+        found += [queue] if queue else []
+    return found

@@ -1,0 +1,42 @@
+"""Queue managers that are called by address."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .jit import call_manager, compiled
+from .random_numbers import uniform
+
+__all__ = ["ACCEPT", "DROP", "MARK", "ask"]
+
+DROP, ACCEPT, MARK = 0, 1, 2
+
+
+@compiled
+def ask(
+    net: Any, p: int, now: float, waiting: float, most: float, capacity: float, delay: float
+) -> int:
+    """Return the decision of a manager called by address: its step is one arriving packet."""
+    m = net.called[p]
+    m.seen[0] = now
+    m.seen[1] = now - m.last
+    m.seen[2] = waiting
+    m.seen[3] = 1.0
+    m.seen[4] = capacity
+    m.seen[5] = delay
+    m.seen[6] = uniform(net.stream, p)
+    m.last = now
+    call_manager(net.managers[m.kind], m)
+    if m.drop == 1.0 or m.mark == 1.0:
+        m.due = 0.0
+        m.due_marks = 0.0
+        return DROP if m.drop == 1.0 else MARK
+    m.due = min(most, m.due + m.drop)
+    m.due_marks = min(most, m.due_marks + m.mark)
+    if m.due >= 1.0:
+        m.due -= 1.0
+        return DROP
+    if m.due_marks >= 1.0:
+        m.due_marks -= 1.0
+        return MARK
+    return ACCEPT

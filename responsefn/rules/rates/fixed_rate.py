@@ -1,0 +1,63 @@
+"""A sender of constant rate, as a rate rule."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, ClassVar, NamedTuple
+
+from hopflow.checks import one_number
+from responsefn.responses.references import Reference
+from responsefn.rules.rates.rate_rule import NoLossRate
+
+__all__ = ["FixedRate"]
+
+
+class FixedRate(NoLossRate):
+    """A constant rate without congestion control: a RoCE sender at line rate, unless told otherwise.
+
+    Other than `dfcmodel.CBR`, whose application creates packets whatever the network does, this sender is back-pressured:
+    at packet level it creates a packet when the interface of its host has sent the one before. Like those of all rate rules its packets are
+    answered by ACKs, and what is lost is sent again (``dfcmodel.Packets``, ``recovery``). With
+    ``recovery="none"`` nothing would follow the ACKs, and there are none.
+
+    Parameters
+    ----------
+    sending_rate
+        In packets/s, > 0; inf: that of the first link of the path, which is the most in any case.
+
+    Examples
+    --------
+    >>> from responsefn import FixedRate
+    >>> FixedRate().start(line_rate=1e6).rate, FixedRate(sending_rate=1e5).start(line_rate=1e6).rate
+    (1000000.0, 100000.0)
+    """
+
+    class Params(NamedTuple):
+        """Rate in packets/s."""
+
+        sending_rate: float = math.inf
+
+    reference = Reference(
+        "InfiniBand Trade Association, InfiniBand Architecture Specification, annex A17 (RoCEv2): senders without "
+        "congestion control",
+        "secondary",
+    )
+    follows = "nothing"
+    is_constant: ClassVar[bool] = True
+    dynamics: ClassVar[str] = r"R \text{ constant}"
+
+    def check(self) -> None:
+        """Check the range of the rate."""
+        if self.params.sending_rate != math.inf:
+            one_number(
+                "sending_rate", self.params.sending_rate, above=0.0, hint="in packets/s, or inf"
+            )
+
+    def start(self, line_rate: float) -> Any:
+        """Return the state of a new sender: its rate, at most ``line_rate``, in packets/s."""
+        return self.State(min(self.params.sending_rate, line_rate))
+
+    @staticmethod
+    def on_feedback(s: Any, q: Any, e: Any) -> Any:
+        """Return the state as it is."""
+        return s

@@ -1,0 +1,236 @@
+"""The fabric kernel, whose records are those of the packet kernel and of the reference engine, bit by bit."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dfcmodel import (
+    PFC,
+    Flow,
+    Link,
+    Packets,
+    RampMarking,
+    Scenario,
+    StepMarking,
+    simulate,
+)
+from dfcmodel.packets.engine import PacketRun
+from dfcmodel.packets.fabric.conditions import is_fabric
+from dfcmodel.packets.fabric.engine import FabricRun, begin_fabric, run_fabric
+from dfcmodel.packets.running import begin_plan, run_plan
+from responsefn import DCQCN, TIMELY, FixedRate, NewReno
+from tests.dfcmodel.packets.random_fabrics import random_fabric
+from tests.oracles.engines import check_records, plan_scenario, run_engine, run_reference
+
+QUICK = range(24)
+FABRICS = [
+    pytest.param(seed, marks=[] if seed in QUICK else [pytest.mark.slow]) for seed in range(300)
+]
+RATES: tuple[Any, ...] = (
+    FixedRate(),
+    FixedRate(sending_rate=1e5),
+    FixedRate(3e6),
+    DCQCN(),
+    TIMELY(),
+)
+MANAGERS = (None, RampMarking(), RampMarking(2.0, 20.0, 0.5))
+
+
+def with_rates(seed: int) -> Scenario:
+    """Return a random fabric whose flows have a rate, in one class, under PFC that counts per output."""
+    given, rng = random_fabric(seed), np.random.default_rng([2044, seed])
+    sources = RATES if rng.integers(2) else RATES[:1]
+    manager = MANAGERS[rng.integers(3)]
+    flows = [
+        replace(flow, source=sources[rng.integers(len(sources))], priority=given.flows[0].priority, delayed_acks=False)
+        for flow in given.flows
+    ]  # fmt: skip
+    links = []
+    for link in given.links:
+        rule: Any = link.discipline
+        rule = rule if isinstance(rule, PFC) else PFC((0, 3), xoff=5.0, xon=3.0)
+        rule = replace(rule, manager=manager, counts="output", acks="control")
+        links.append(replace(link, discipline=rule))
+    min_rto = (1e-3, 0.2)[rng.integers(2)]
+    return replace(given, flows=tuple(flows), links=tuple(links), min_rto=min_rto)
+
+
+def plan_of(scenario: Scenario, recovery: str | None = None, samples: int = 10) -> Any:
+    return plan_scenario(
+        scenario, Packets(seed=1, recovery=recovery), duration=scenario.duration,
+        sample=scenario.duration / samples,
+    )  # fmt: skip
+
+
+def check_equal(found: Any, wanted: Any) -> None:
+    """Compare all records of the two kernels, sums of times too: these are added in the same order."""
+    check_records(found, wanted)
+    np.testing.assert_array_equal(found.starts(), wanted.starts())
+    for name in ("waited", "remaining", "emitted", "inside", "imbalance"):
+        np.testing.assert_array_equal(getattr(found, name), getattr(wanted, name), err_msg=name)
+
+
+@pytest.mark.parametrize("seed", FABRICS)
+def test_records_are_those_of_the_packet_kernel(seed: int) -> None:
+    scenario = with_rates(seed)
+    plan = plan_of(scenario, ("none", "go-back-n")[seed % 2])
+    assert is_fabric(plan)
+    found = run_fabric(plan)
+    if found is None:  # a timer expired: about one in a hundred
+        assert seed not in QUICK
+        assert run_plan(plan).timeouts.sum() + run_plan(plan).drops.sum() > 0
+        return
+    check_equal(found, run_engine(plan))
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_records_are_those_of_the_reference(seed: int) -> None:
+    plan = plan_of(with_rates(seed), "go-back-n")
+    found = run_fabric(plan)
+    assert found is not None
+    check_records(found, run_reference(plan))
+
+
+PAUSING = PFC((0,), xoff=4.0, xon=2.0)
+
+
+def incast(rule: PFC = PAUSING, source: Any = None, n: int = 4, **given: Any) -> Scenario:
+    """Return n hosts that send to one over a switch."""
+    hosts = [f"h{i}" for i in range(n)]
+    ends = [*((h, "s") for h in hosts), ("s", "to")]
+    ends += [(b, a) for a, b in ends]
+    links = [Link(a, b, 1e6, 2e-6, 1e5, rule) for a, b in ends]
+    flows = [Flow(h, (h, "s", "to"), source or FixedRate(), size=100, **given) for h in hosts]
+    return Scenario("incast", links, flows, duration=1e-3, min_rto=0.1, packet_size=1000.0)
+
+
+def test_four_hosts_share_a_link_that_is_always_busy() -> None:
+    """400 packets of 1 us, one transmission to the switch and two propagation delays; ACKs change nothing."""
+    for recovery in ("none", "go-back-n"):
+        run = simulate(incast(), Packets(recovery=recovery))
+        assert run.status.ok
+        assert run.finished.max() == pytest.approx(401e-6 + 4e-6)
+        assert len(run.pauses()["pause"]) > 0
+        assert run.lost.sum() == 0
+
+
+def of_flows(**given: Any) -> Scenario:
+    """Return the incast with other options of its flows."""
+    scenario = incast()
+    return replace(scenario, flows=tuple(replace(flow, **given) for flow in scenario.flows))
+
+
+PLANS = {
+    "a constant rate": (incast(), True),
+    "a rate by marks": (of_flows(source=DCQCN()), True),
+    "marks as packets leave": (incast(replace(PAUSING, manager=RampMarking())), True),
+    "a threshold of marks": (
+        incast(replace(PAUSING, manager=StepMarking(10.0, at="departure"))),
+        True,
+    ),
+    "marks as packets come": (incast(replace(PAUSING, manager=RampMarking(at="arrival"))), False),
+    "windows": (of_flows(source=NewReno()), False),
+    "hosts without interfaces": (of_flows(host="unshaped"), False),
+    "flows that are stopped": (of_flows(stop=5e-4), False),
+    "a class that is not paused": (of_flows(priority=3), False),
+    "packets counted by switch": (incast(replace(PAUSING, counts="switch")), False),
+    "ACKs in the class": (incast(replace(PAUSING, acks="class")), False),
+    "a pause storm": (incast(replace(PAUSING, storm=1e-4)), False),
+}
+
+
+@pytest.mark.parametrize(("scenario", "runs"), PLANS.values(), ids=PLANS)
+def test_which_kernel_runs_a_plan(scenario: Scenario, runs: bool) -> None:
+    plan = plan_of(scenario)
+    assert is_fabric(plan) is runs
+    assert type(begin_plan(plan)) is (FabricRun if runs else PacketRun)
+
+
+def test_methods_that_the_fabric_kernel_lacks() -> None:
+    scenario = incast()
+    for method in (Packets(recovery="selective"), Packets(loss={"h0->s": 0.1})):
+        plan = plan_scenario(scenario, method, duration=1e-3, sample=1e-4)
+        assert not is_fabric(plan)
+
+
+def test_what_is_lost_is_left_to_the_packet_kernel() -> None:
+    """Without headroom for what is in flight packets are lost, and go-back-N sends them again."""
+    plan = plan_of(incast(replace(PAUSING, headroom=0.5)), "go-back-n")
+    assert is_fabric(plan)
+    assert run_fabric(plan) is None
+    found = run_plan(plan)
+    assert found.drops.sum() > 0
+    check_records(found, run_engine(plan))
+
+
+def test_a_timer_that_expires_is_left_to_the_packet_kernel() -> None:
+    scenario = replace(incast(n=8), min_rto=2e-5)
+    plan = plan_of(scenario, "go-back-n")
+    assert run_fabric(plan) is None
+    assert run_plan(plan).timeouts.sum() > 0
+
+
+def test_a_fabric_that_stands_still_is_deadlocked_in_both_kernels() -> None:
+    """Three switches in a ring, each flow over two links of it: the rooms fill, and nothing moves again."""
+    rule = PFC((0,), xoff=3.0, xon=1.0)
+    links = [Link(f"s{i}", f"s{(i + 1) % 3}", 1e6, 1e-6, 100, rule) for i in range(3)]
+    links += [Link(f"s{(i + 1) % 3}", f"s{i}", 1e6, 1e-6, 100, rule) for i in range(3)]
+    hosts = [(f"{kind}{i}", f"s{i}") for kind in "ab" for i in range(3)]
+    links += [Link(*ends, 1e6, 1e-6, 100, rule) for a, b in hosts for ends in ((a, b), (b, a))]
+    flows = [
+        Flow(str(i), (f"a{i}", f"s{i}", f"s{(i + 1) % 3}", f"s{(i + 2) % 3}", f"b{(i + 2) % 3}"), FixedRate())
+        for i in range(3)
+    ]  # fmt: skip
+    scenario = Scenario("ring", links, flows, duration=5e-3, min_rto=10.0)
+    plan = plan_of(scenario, "none")
+    found = run_fabric(plan)
+    assert found is not None
+    check_equal(found, run_engine(plan))
+    run = simulate(scenario, Packets(recovery="none"))
+    assert run.status.label.startswith("deadlocked")
+
+
+def test_packets_find_room_as_their_number_grows() -> None:
+    """More packets in the network than there are rows at first, and pauses than rows of a table of them."""
+    rule = PFC((0,), xoff=9000.0, xon=8000.0)
+    scenario = incast(rule, n=3)
+    flows = tuple(replace(flow, size=9e3) for flow in scenario.flows)
+    scenario = replace(scenario, flows=flows, duration=0.03)
+    plan = plan_of(scenario, "none")
+    run = begin_fabric(plan)
+    assert run is not None
+    first = len(run.arrays["packet"])
+    assert run.advance(plan.samples)
+    assert len(run.arrays["packet"]) > first
+    check_equal(run.finish(), run_engine(plan))
+
+
+def test_windows_differ_by_more_than_there_are_slots() -> None:
+    """A link of 10 ms beside others of 1 us: the packet kernel runs it."""
+    scenario = incast()
+    links = tuple(
+        replace(link, delay=1e-2, buffer=1e5)
+        if link.source == "s" and link.target == "to"
+        else link
+        for link in scenario.links
+    )
+    plan = plan_of(replace(scenario, links=links, duration=0.05), "none")
+    assert begin_fabric(plan) is None
+    assert isinstance(begin_plan(plan), PacketRun)
+    assert run_plan(plan).total.sum() == 400
+
+
+def test_a_rate_that_is_no_number_is_refused() -> None:
+    class Broken(FixedRate):
+        is_constant = False
+
+        @staticmethod
+        def on_feedback(s: Any, q: Any, e: Any) -> Any:
+            return s._replace(rate=s.rate - s.rate + (e.rtt - e.rtt) / (e.rtt - e.rtt))
+
+    with pytest.raises(ArithmeticError, match="rate of flow 'h0' is not a number"):
+        simulate(incast(source=Broken()), Packets())
