@@ -61,8 +61,8 @@ class Identification(Result):
     >>> [round(end, 2) for end in found.slope], found.smallest
     ([3.02, 3.03], (64.0, 64.0))
     >>> low, high = found.predict("400Gbps", "150m")
-    >>> round(high - low) // 254  # cells
-    3
+    >>> round((high - low) / 254)  # cells
+    2
     """
 
     lines: tuple[RateLine, ...]
@@ -224,6 +224,14 @@ def identify(
     ------
     ValueError
         Naming the parameter, its value and what is allowed.
+
+    Examples
+    --------
+    >>> from dfcmodel.lossless import BufferRow, identify
+    >>> rows = [BufferRow(100e9, c, x) for c, x in ((5.0, 147_066), (40.0, 160_274), (300.0, 258_572))]
+    >>> found = identify(rows)
+    >>> found.cell, [round(1e9 * end) for end in found.pipelines[100e9]]  # ns beyond the standard's response
+    (254, [798, 858])
     """
     mtu = frame_size("mtu", mtu)
     lossless = mtu if lossless_mtu is None else frame_size("lossless_mtu", lossless_mtu)
