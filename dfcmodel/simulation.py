@@ -24,6 +24,7 @@ from dfcmodel.engine.sender_tables import RECOVERY_NAMES
 from dfcmodel.engine.step_doubling import double_steps
 from dfcmodel.levels.choices import choose_level
 from dfcmodel.levels.costs import check_cost
+from dfcmodel.levels.refusals import check_other_level
 from dfcmodel.methods import Fluid, Packets
 from dfcmodel.network.disciplines import DFC
 from dfcmodel.network.networks import Scenario
@@ -137,6 +138,20 @@ def simulate(
         every = one_number("sample", in_units("sample", sample, "time"), above=0.0)
     given = (end, every, late, wait)
     check_cost(scenario, method, end, max_cpu_time)
+    try:
+        return _simulate(scenario, method, given, rng)
+    except ValueError as error:
+        check_other_level(scenario, method, error)
+        raise
+
+
+def _simulate(
+    scenario: Scenario,
+    method: Fluid | Packets,
+    given: tuple[float, float | None, float, float],
+    rng: np.random.Generator | int | None,
+) -> Trajectory:
+    """Run a level."""
     if isinstance(method, Packets):
         return _simulate_packets(scenario, method, *given, rng)
     if method.accuracy is not None:
@@ -207,7 +222,8 @@ def _simulate_fluid(
     every = max(1, round(sample / h))
     steps = max(1, round(end / h))
     record = driver.advance(plan, steps, every)
-    return _trajectory(plan, record, starts, steps, every)
+    run = _trajectory(plan, record, starts, steps, every)
+    return run if plan.scenario is scenario else replace(run, scenario=scenario)
 
 
 def _trajectory(plan: Plan, record: Records, starts: Floats, steps: int, every: int) -> Trajectory:

@@ -66,7 +66,7 @@ from responsefn.rules.linux.westwood import WestwoodPlus
 from responsefn.rules.rates.dcqcn import DCQCN
 from responsefn.rules.rates.fixed_rate import FixedRate
 from responsefn.rules.rates.hpcc import HPCC
-from responsefn.rules.rates.rate_rule import Elapsed, Feedback, RateRule, Telemetry
+from responsefn.rules.rates.rate_rule import Elapsed, Feedback, RateRule
 from responsefn.rules.rates.timely import TIMELY, PatchedTIMELY
 from responsefn.rules.relentless import Relentless
 from responsefn.rules.scalable import Scalable
@@ -140,7 +140,6 @@ __all__ = [
     "SlowApproachWarning",
     "Swift",
     "Tahoe",
-    "Telemetry",
     "UnfairnessExponents",
     "UnreachableRateError",
     "Vegas",

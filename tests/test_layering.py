@@ -96,7 +96,7 @@ MAY_IMPORT = {
     },
     "dfcmodel.sharing": {"hopflow", "responsefn", "dfcmodel.network", "dfcmodel.packets"},
     "dfcmodel.levels": {
-        "hopflow", "responsefn", "dfcmodel.network", "dfcmodel.packets", "dfcmodel.results",
+        "hopflow", "responsefn", "dfcmodel.network", "dfcmodel.engine", "dfcmodel.packets", "dfcmodel.results",
         "dfcmodel.methods", "dfcmodel.simulation", "dfcmodel.ensembles",
     },
     "dfcmodel.results": {"hopflow", "dfcmodel.network"},
@@ -105,7 +105,7 @@ MAY_IMPORT = {
     "validation.statistics": {"validation.verdicts"},
     "validation.report": {
         "hopflow", "validation.checks", "validation.claims", "validation.evidence",
-        "validation.inference", "validation.labels", "validation.manifest", "validation.records", "validation.running",
+        "validation.inference", "validation.labels", "validation.manifest", "validation.recording", "validation.records", "validation.running",
         "validation.svg", "validation.texts", "validation.verdicts",
     },
     "validation.inference": {

@@ -27,8 +27,8 @@ from validation.commands import bundled_data, explore_pages, infer_command, judg
 from validation.commands.dask_clusters import connected
 from validation.labels import SIMULATORS
 from validation.recomputing import PARTS
+from validation.recording import record as write_records
 from validation.records import entries, recorded_simulators, recorded_verdicts
-from validation.records import record as write_records
 from validation.svg import standalone
 from validation.texts import plain
 from validation.waterfalls import ABOUT
@@ -156,7 +156,7 @@ def validate(
         write_records({each: found.findings[each] for each in chosen})
         return
     if different:
-        console.print(f"[red]not as recorded in verdicts.csv:[/] {', '.join(different)}")
+        console.print("[red]not as recorded:[/] " + _escaped(", ".join(different)), highlight=False)
     if different or not repeated:
         raise typer.Exit(1)
 

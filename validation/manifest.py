@@ -32,14 +32,14 @@ PUBLISHED = Path(__file__).parent / "published"
 TEXTS = Path(__file__).parent / "claims"
 """The texts of the findings stand beside the modules of the claims."""
 OURS = ("excused_cases.csv", "without_packet_level.csv", "without_explanation.csv",
-        "verdicts.csv", "thresholds.csv", "inferred.csv", "inferred_parameters.csv",
+        "verdicts.csv", "thresholds.csv", "readings.csv", "inferred.csv", "inferred_parameters.csv",
         "SOURCES.md")  # fmt: skip
 """Files of ``published`` that runs write or that excuse; the ledger and the tables of others are protected."""
 MANIFEST = "manifest.txt"
-MANIFEST_SHA256 = "192d242ecf53cfe06558513720bbc92b0b5a2d6f46ce9d762dd8d3e8af1ef682"
+MANIFEST_SHA256 = "a0aefde5805ebd04b03fcfcb75a43a4551d55cc620f6814cdcfad9ece7fc8c7a"
 """The SHA-256 of the manifest of the data; ``python -m validation.generate --seal`` writes it."""
 
-PUBLISHED_SHA256 = "66d941c349c0f60ba35b9a9c366918680a52acfe68a2963e14283ffa90478494"
+PUBLISHED_SHA256 = "8ab7fbc138db2295bcbc890f720f612476721d1a626fa1e888e3b14e89073637"
 """The SHA-256 of the manifest of the published tables: the ledger, the tables of others, the texts of the claims."""
 
 

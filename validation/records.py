@@ -5,12 +5,11 @@ from __future__ import annotations
 import csv
 import functools
 import re
-from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from validation.labels import SIMULATORS
-from validation.verdicts import Claim, Finding, Sides, Threshold, Verdict
+from validation.verdicts import Sides, Threshold, Verdict
 
 __all__ = [
     "OWN",
@@ -24,12 +23,12 @@ __all__ = [
     "headline_of",
     "minor_statements",
     "paraphrases",
-    "record",
     "recorded_levels",
     "recorded_readings",
     "recorded_simulators",
     "recorded_thresholds",
     "recorded_verdicts",
+    "rows",
     "statements_of_papers",
     "without_explanation",
     "without_packet_level",
@@ -239,43 +238,3 @@ def without_packet_level() -> dict[str, str]:
 def without_explanation() -> dict[str, str]:
     """Return why `dfcmodel.explain` has nothing to say on a claim whose model and packets differ, by claim."""
     return {row["id"]: row["reason"] for row in rows("without_explanation.csv")}
-
-
-def record(findings: Mapping[Claim, Finding]) -> None:
-    """Write the verdicts and thresholds of all claims to ``published``."""
-    sources = ("model", "simulation", *SIMULATORS, "process", "level")
-    heads = {"process": "same process", "level": "packet level"}
-    _write(
-        "verdicts.csv",
-        ",".join(
-            [
-                "id", *(heads.get(name, name) for name in sources), "model: hold", "packets: hold",
-                "model depends on", "simulation depends on",
-            ]
-        ),
-        (
-            (
-                c.id,
-                *(f.verdict(name) for name in sources),
-                *("{} of {}".format(*f.held(name)) for name in ("model", "simulation")),
-                *("; ".join(names) for names in f.turning),
-            )
-            for c, f in findings.items()
-        ),
-    )  # fmt: skip
-    _write(
-        "thresholds.csv",
-        "id,threshold,value,model at half,packets at half,model at twice,packets at twice",
-        (
-            (c.id, t.name, f"{t.value:g}", *t.half, *t.twice)
-            for c, f in findings.items()
-            for t in f.thresholds
-        ),
-    )
-
-
-def _write(name: str, header: str, table: Iterable[tuple[object, ...]]) -> None:
-    with (PUBLISHED / name).open("w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(header.split(","))
-        writer.writerows(table)

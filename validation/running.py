@@ -40,7 +40,7 @@ __all__ = ["checked", "key_of"]
 
 HERE = Path(__file__).parent
 NOT_USED = (
-    "verdicts.csv", "thresholds.csv", "without_packet_level.csv", "without_explanation.csv", "paraphrases.csv", "headlines.csv", "inferred.csv", "inferred_parameters.csv", "manifest.txt",
+    "verdicts.csv", "thresholds.csv", "readings.csv", "without_packet_level.csv", "without_explanation.csv", "paraphrases.csv", "headlines.csv", "inferred.csv", "inferred_parameters.csv", "manifest.txt",
 )  # fmt: skip
 """Published tables that are written from findings, or are for the pages alone."""
 MAKING = ("validation.checks", "validation.svg")

@@ -32,6 +32,8 @@ ABOUT: Mapping[str, str] = {
     "which is no scenario; this is the step from the fluid of `dfcmodel` to packets.",
 }
 """What was compared, by claim."""
+AT_ALL_NODES = {"packets lost": "packets lost at all nodes"}
+"""Longer names of quantities that a page also has of single nodes."""
 
 
 def gap_of(id: str) -> Gap | None:
@@ -65,6 +67,7 @@ def _table(id: str) -> pd.DataFrame:
 
 def _title(rows: pd.DataFrame) -> str:
     name, units = str(rows["quantity"].iloc[0]).replace("_", " "), rows["units"].iloc[0]
+    name = AT_ALL_NODES.get(name, name)
     return name if units in ("1", "") else f"{name} ({units})"
 
 
@@ -88,6 +91,8 @@ def _short(value: float, sign: str = "") -> str:
 
 def _sentence(title: str, rows: pd.DataFrame) -> str:
     own = rows.set_index("row")
+    if not own[["mean", "low", "high"]].to_numpy().any():
+        return f"{title}: 0 at both levels."
     parts = own.drop(["bare fluid", "packets", "unexplained"])
     certain = parts[(parts["low"] > 0.0) | (parts["high"] < 0.0)]["mean"]
     most = certain.loc[certain.abs().sort_values(ascending=False).index[:3]]

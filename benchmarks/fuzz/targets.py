@@ -53,7 +53,7 @@ MADE_BY_THE_LIBRARY = {
     "Deadlock", "Dependencies", "OverflowEstimate", "PoolRisk", "PoolWitness", "PoolWorstCase",
     "RecombinedEstimate", "OverflowTime", "Chip", "RowAudit", "RowVerdict", "TableAudit", "Identification", "Credits",
     "CreditScenario", "CreditWitness", "LinkRetry", "BlockedTime", "StormSpread", "UpDown", "WatchdogAlarm", "WatchdogRisk", "WatchdogRun", "Catalogue", "Delivery",
-    "Elapsed", "Feedback", "HeadroomPool", "QueuedPacket", "ReceivedPacket", "Telemetry",
+    "Elapsed", "Feedback", "HeadroomPool", "QueuedPacket", "ReceivedPacket",
     "ExplicitModel", "FileModel", "Claim", "Finding",
     # errors, warnings, statuses
     "Interrupted", "NotSolvedError", "ConvergenceError", "UndecidedError", "NoDerivativeError", "TooLargeError", "FileError", "RuleError", "RuleWarning",

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 __all__ = ["RECOVERIES", "Fluid", "check_recovery"]
 
+MARKS = ("drawn", "expected")
 PIPES = ("rfc6675", "fall1996")
 RECOVERIES = ("tahoe", "reno", "newreno", "sack")
 
@@ -63,6 +64,11 @@ class Fluid:
         What a sender with SACK takes for in flight while it repairs losses: ``"rfc6675"``, without packets
         that are known to be lost, or ``"fall1996"``, with them, as in Fall and Floyd (1996), Sect. 4,
         in ns-2's ``Sack1`` and at the packet level. With many losses the second waits longer.
+    marks
+        ``"drawn"``: links mark whole packets, and rate rules see each mark, as at the packet level. ``"expected"``: links
+        mark their mean, and rate rules change as they do on average (`responsefn.RateRule.expected`). That is the
+        fluid model of a paper, with its fixed point and without the noise of packets; with ten senders of DCQCN the
+        first is nearer to packets (docs/models.md).
 
     Raises
     ------
@@ -84,6 +90,7 @@ class Fluid:
     recovery: str | None = None
     pipe: str = "rfc6675"
     contracted: bool = True
+    marks: str = "drawn"
 
     def __post_init__(self) -> None:
         for name in (
@@ -101,6 +108,7 @@ class Fluid:
                 msg = f"must be at least {4 * self.steps_per_delay}: accuracy takes three runs"
                 raise ValueError(f"most_steps_per_delay = {self.most_steps_per_delay}: {msg}")
         choice("pipe", self.pipe, PIPES)
+        choice("marks", self.marks, MARKS)
         if self.recovery is not None:
             check_recovery("recovery", self.recovery)
 

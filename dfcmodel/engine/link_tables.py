@@ -65,9 +65,19 @@ def reserve_rooms(
         lossless = sum(scenario.flows[f].priority in rule.classes for f in flows)
         links["first_pooled"][i] = first + lossless
         if len(own):
+            _check_rooms(scenario, n)
             links["first_ingress"][i], links["end_ingress"][i] = own[0], own[-1] + 1
             rooms = rooms_of(scenario, n, h, quantum)
             links["reserved"][i] = scenario.part_of_rooms(n, sum(rooms.values()))
+
+
+def _check_rooms(scenario: Scenario, n: int) -> None:
+    """Refuse a buffer without room for each flow of a host: in the fluid each has an access link of its own."""
+    reserved, link = scenario.part_of_rooms(n, sum(scenario.rooms(n).values())), scenario.links[n]
+    if reserved > scenario.buffer_of(n):
+        msg = f"in the fluid each flow of a host has an access link, for which PFC reserves room, {reserved:g} packets in all"
+        hint = "increase it, or use method=Packets()"
+        raise ValueError(f"buffer of link {link.name!r} = {link.buffer!r}: {msg}; {hint}")
 
 
 def queue_records(scenario: Scenario, layout: Layout, links: Any, h: float, quantum: float) -> Any:
@@ -119,6 +129,7 @@ def manager_records(scenario: Scenario, layout: Layout, links: Any) -> tuple[Man
                 kinds.append(kind)
             links["manager"][i] = kinds.index(kind)
             links["late"][i] = manager.at == "departure"
+            links["fractional"][i] = manager.fractional
             state = [float(value) for value in manager.State()]
             links["drop"][i], links["mark"][i] = state[:2]
             links["state"][i, : len(state) - 2] = state[2:]

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dfcmodel.engine.expected_marks import with_expected_marks
 from dfcmodel.engine.feedback_schedules import feedback, pauses
 from dfcmodel.engine.kernel.records import (
     ACK,
@@ -137,6 +138,8 @@ def compile_scenario(
         Where the delay of a link with DFC, its feedback period, is more than 1 % away from a multiple
         of the step.
     """
+    if fluid.marks == "expected":
+        scenario = with_expected_marks(scenario)
     end = scenario.duration if duration is None else duration
     h = fluid.step_of(scenario)
     quantum = finest_quantum(scenario, end)

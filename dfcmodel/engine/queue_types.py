@@ -20,9 +20,9 @@ from dfcmodel.network.disciplines import (
 from dfcmodel.network.flows import CBR, SYN_WITH_DATA, OnOff
 from dfcmodel.network.known_disciplines import check_known
 from dfcmodel.network.time_steps import passes_at_once
-from responsefn import DeliveryRule, WindowRule
+from responsefn import DeliveryRule, RateRule, WindowRule
 from responsefn.rules.base import answers_marks
-from responsefn.rules.rates.rate_rule import sees_telemetry
+from responsefn.rules.rates.rate_rule import sees_telemetry, window_place
 
 if TYPE_CHECKING:
     from dfcmodel.network.networks import Scenario
@@ -42,6 +42,8 @@ def check_disciplines(scenario: Scenario) -> None:
             what = "an arrival process"
         elif sees_telemetry(type(flow.source)):
             what = "a rule that follows telemetry"
+        elif isinstance(flow.source, RateRule) and window_place(type(flow.source)):
+            what = "a rate rule that bounds its packets in flight"
         if what:
             msg = f"{what} is for packets; use method=Packets()"
             raise ValueError(f"source of flow {flow.name!r} = {flow.source!r}: {msg}")

@@ -19,7 +19,9 @@ class AFD(SwitchProgram):
     A flow with m of the last ``memory`` arrivals loses the part 1 - fair / m of its packets where m is above the fair
     number. Every ``interval`` that number changes by alpha (q_old - target) - beta (q - target), where q is the queue. The
     paper's shadow buffer holds a sample of the last arrivals. Here each flow has a count instead, which decays by the part
-    1 / memory with each arrival at the port; its mean is that of the sample.
+    1 / memory with each arrival at the port; its mean is that of the sample. Default gains and 160 updates per second are the
+    paper's, and those of public implementations of it; ``target`` and ``memory`` depend on the buffer, and their defaults
+    are ours.
 
     Parameters
     ----------
@@ -93,14 +95,16 @@ class CAKE(SwitchProgram):
     full buffer drops from the longest queue. The link is the shaper: give it the rate that CAKE would shape to. CAKE's
     set-associative hash, its BLUE half for flows that do not react, its tins, host isolation and ACK filter are not
     here. A queue that becomes empty is sparse again at once, where CAKE lets it end its round first. COBALT is that of Linux
-    (``cobalt_should_drop`` in net/sched/sch_cake.c), without what it does when a queue runs full or empty, its bound by the number of
-    bulk flows, and the rule that the last packet of a queue is not dropped. Default ``target`` and ``interval`` are those of Linux, and
-    ``quantum`` is what it has from 50 Mbit/s on.
+    (``cobalt_should_drop`` and ``cake_set_rate`` in net/sched/sch_cake.c, Linux 5), with the largest packet so far
+    for the MTU, and without what it does when a queue overflows or is found empty. Default ``target``, ``interval`` and
+    ``queues`` are those of Linux (``cake_init``, CAKE_QUEUES), and ``quantum`` is what ``cake_set_rate`` gives from 49.6 Mb/s on,
+    1514 * 4096 bytes/s.
 
     Parameters
     ----------
     target, interval
-        Of COBALT, s; 0 < target < interval.
+        Of COBALT, s; 0 < target < interval. A link whose packets take more than two thirds of the target has a target of
+        one and a half of them, and an interval that is as much longer and at least twice the target.
     quantum
         Bytes per turn.
     queues
@@ -119,12 +123,13 @@ class CAKE(SwitchProgram):
     overflow = "longest"
 
     class State(NamedTuple):
-        """Of a queue: its deficit (bytes), and COBALT's dropping, count (``drops``) and drop_next (s)."""
+        """The largest packet (bytes); of a queue its deficit (bytes), and COBALT's dropping, count (``drops``) and drop_next (s)."""
 
         drop: float = 0.0
         mark: float = 0.0
         rank: float = 0.0
         skip: float = 0.0
+        mtu: float = 0.0
         deficit: float = 0.0
         dropping: float = 0.0
         drops: float = 0.0
@@ -146,32 +151,36 @@ class CAKE(SwitchProgram):
     @staticmethod
     def on_enqueue(s: Any, q: Any, e: Any) -> Any:
         """Give a queue that was empty its quantum, and the turn of a sparse flow, rank 0."""
-        return s._replace(deficit=q.quantum) if e.queue_backlog == 0.0 else s
+        deficit = q.quantum if e.queue_backlog == 0.0 else s.deficit
+        return s._replace(mtu=max(s.mtu, e.size), deficit=deficit)
 
     @staticmethod
     def on_dequeue(s: Any, q: Any, e: Any) -> Any:
         """End a turn where the deficit is used up; else drop or mark by how long the packet has waited."""
         if s.deficit <= 0.0:
             return s._replace(skip=1.0, rank=1.0, deficit=s.deficit + q.quantum)
-        count, drop_next = s.drops, s.drop_next
-        due = count > 0.0 and e.time >= drop_next
-        over = e.waited > max(q.target, 4.0 * e.size / e.capacity)
+        mtu_time = s.mtu / e.capacity
+        target = max(1.5 * mtu_time, q.target)
+        interval = max(q.interval + target - q.target, 2.0 * target)
+        due, late = s.drops > 0.0 and e.time >= s.drop_next, e.time > s.drop_next
+        over = e.waited > max(target, 4.0 * mtu_time)
+        count = max(1.0, s.drops) if over else s.drops
+        drop_next = s.drop_next
         if over and s.dropping == 0.0:
-            drop_next = e.time + q.interval / math.sqrt(max(1.0, count))
-        if over and count == 0.0:
-            count = 1.0
+            drop_next = e.time + interval / math.sqrt(count)
         acts = due and over
-        if acts:
-            count += 1.0
-            drop_next += q.interval / math.sqrt(count)
-            if e.ect != 0.0:  # a mark that is late is not followed by others at once
-                drop_next = max(drop_next, e.time)
-        else:
-            while due:
-                count -= 1.0
-                drop_next += q.interval / math.sqrt(max(1.0, count))
-                due = count > 0.0 and e.time >= drop_next
+        while due:  # a step of the count up where it acts, otherwise down while one is due
+            count += 1.0 if acts else -1.0
+            drop_next += interval / math.sqrt(max(1.0, count))
+            late = e.time > drop_next
+            due = not acts and count > 0.0 and e.time >= drop_next
+        drops = acts and e.ect == 0.0
+        if count == 0.0:
+            drop_next = e.time + interval  # until then it is active
+        elif late and not drops:
+            drop_next = e.time
         s = s._replace(dropping=1.0 if over else 0.0, drops=count, drop_next=drop_next)
-        if acts and e.ect == 0.0:
+        if drops and e.queue_backlog > 0.0:  # the last packet of a queue is sent
             return s._replace(drop=1.0)
-        return s._replace(mark=1.0 if acts else 0.0, deficit=s.deficit - e.size)
+        mark = 1.0 if acts and e.ect != 0.0 else 0.0
+        return s._replace(mark=mark, deficit=s.deficit - e.size)

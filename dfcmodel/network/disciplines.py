@@ -87,6 +87,8 @@ class QueueManager(Discipline):
     at
         ``"arrival"``: it decides on what comes. ``"departure"``: on what leaves, of which it sees what waits behind
         that, and it marks alone; `StepMarking` and `RampMarking` have it as a parameter.
+    fractional
+        Whether its marks, of what leaves, are not made to whole packets: every flow gets its part of them.
 
     Examples
     --------
@@ -103,6 +105,7 @@ class QueueManager(Discipline):
     """
 
     at = "arrival"
+    fractional = False
 
     class State(NamedTuple):
         """What is dropped and marked of a step's arrivals, packets."""
@@ -114,6 +117,10 @@ class QueueManager(Discipline):
     @abstractmethod
     def on_step(s: Any, q: Any, e: Any) -> Any:
         """Return the state after a step: ``s`` the state, ``q`` the parameters, ``e`` `Arrivals`."""
+
+    def expected(self) -> QueueManager | None:
+        """Return the manager that marks the mean of what this one marks, for ``Fluid(marks="expected")``; None: not stated."""
+        return None
 
     def numbers(self, packet_size: float) -> dict[str, float]:  # noqa: ARG002
         """Return the parameters that `on_step` can use, ``packet_size`` in bytes."""

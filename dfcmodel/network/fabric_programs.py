@@ -15,6 +15,9 @@ __all__ = ["INT", "Trimming"]
 class INT(SwitchProgram):
     """A FIFO queue that writes in-band telemetry into the packets that leave, for rules such as `responsefn.HPCC`.
 
+    These are the numbers of Li et al. (2019, Sect. 3.1) for a link: the bytes that it has sent, of all packets, the bytes that
+    wait, and its capacity in bytes/s. When each packet left the engine records for all telemetry.
+
     Examples
     --------
     >>> from dfcmodel import Flow, Link, Packets, Scenario, simulate
@@ -26,12 +29,28 @@ class INT(SwitchProgram):
     True
     """
 
-    telemetry = True
+    class State(NamedTuple):
+        """Bytes that have left, and of a packet: how many had as it left, those that waited, and bytes/s of the link."""
+
+        drop: float = 0.0
+        mark: float = 0.0
+        rank: float = 0.0
+        total: float = 0.0
+        sent: float = 0.0
+        queue: float = 0.0
+        capacity: float = 0.0
+
+    telemetry = ("sent", "queue", "capacity")
 
     @staticmethod
     def on_enqueue(s: Any, q: Any, e: Any) -> Any:
         """Let all packets wait in their order."""
         return s
+
+    @staticmethod
+    def on_dequeue(s: Any, q: Any, e: Any) -> Any:
+        """Count the bytes, and write the record."""
+        return s._replace(total=s.total + e.size, sent=s.total, queue=e.bytes, capacity=e.capacity)
 
 
 @dataclass(frozen=True)

@@ -162,6 +162,7 @@ class Flows(Sequence[Flow]):
             for each in OPTIONS
         }
         self._names = names
+        self._derived: dict[Hashable, NDArray[Any]] = {}
 
     @classmethod
     def of(cls, flows: Iterable[Flow]) -> Flows:
@@ -251,9 +252,23 @@ class Flows(Sequence[Flow]):
         keys = self.paths.first.astype(np.int64) * span + last
         return len(present(keys, span * span)) == len(keys)
 
+    def _once(self, key: Hashable, column: Callable[[], Column]) -> NDArray[Any]:
+        """Return the array of a column that follows from the table, made when it is first asked for; read-only."""
+        found = self._derived.get(key)
+        if found is None:
+            found = self._derived[key] = column().array()
+            found.flags.writeable = False
+        return found
+
     def numbers(self, name: str) -> Floats:
-        """Return an option of all flows that is a number, shape (F,); read-only where all have the same."""
-        return self.columns[name].map(float).array()
+        """Return an option of all flows that is a number, shape (F,); read-only."""
+        return self._once(name, lambda: self.columns[name].map(float))
+
+    def given(self, name: str) -> NDArray[np.bool_]:
+        """Return whether an option of each flow is not None, shape (F,); read-only."""
+        return self._once(
+            ("given", name), lambda: self.columns[name].map(lambda value: value is not None)
+        )
 
     def numbers_or_nan(self, name: str) -> Floats:
         """Return an option of all flows, shape (F,); nan where it is not a number."""
@@ -268,8 +283,10 @@ class Flows(Sequence[Flow]):
         return self.columns[name].map(value).array()
 
     def of_kind(self, *kinds: type) -> NDArray[np.bool_]:
-        """Return whether the source of each flow is of one of some kinds, shape (F,)."""
-        return self.each("source", lambda source: isinstance(source, kinds))
+        """Return whether the source of each flow is of one of some kinds, shape (F,); read-only."""
+        return self._once(
+            kinds, lambda: self.columns["source"].map(lambda source: isinstance(source, kinds))
+        )
 
     def alike(self, *columns: NDArray[Any] | str) -> tuple[Integers, Integers]:
         """Return the first one of each group of flows that do not differ in some columns, and the group of each flow.
@@ -284,7 +301,7 @@ class Flows(Sequence[Flow]):
         first, group
             In the order of their first flows, shapes (G,) and (F,).
         """
-        group = np.zeros(len(self), dtype=np.int64)
+        group: Integers | None = None  # all are alike
         for column in columns:
             if isinstance(column, str):
                 if self.columns[column].which is None:
@@ -296,8 +313,10 @@ class Flows(Sequence[Flow]):
                 values, own = np.unique(column, return_inverse=True)
                 own, span = own.reshape(-1), len(values)
             if span > 1:
-                _, _, group = np.unique(group * span + own, return_index=True, return_inverse=True)
-                group = group.reshape(-1)
+                keys = own if group is None else group * span + own
+                group = np.unique(keys, return_inverse=True)[1].reshape(-1)
+        if group is None:
+            return np.arange(min(1, len(self))), np.zeros(len(self), dtype=np.int64)
         _, first = distinct(group, int(group.max(initial=0)) + 1)
         order = np.argsort(first)
         place = np.empty(len(order), dtype=np.int64)

@@ -62,6 +62,10 @@ class StepMarking(QueueManager):
         _checked("threshold", self.threshold)
         choice("at", self.at, PLACES)
 
+    def expected(self) -> QueueManager | None:
+        """Return this manager, which draws nothing; None of marks at arrival."""
+        return self if self.at == "departure" else None
+
     def numbers(self, packet_size: float) -> dict[str, float]:
         """Return the threshold in packets of ``packet_size`` bytes.
 
@@ -113,6 +117,12 @@ class RampMarking(QueueManager):
         _checked("high", self.high, self.low)
         one_number("max_p", self.max_p, above=0.0, at_most=1.0)
 
+    def expected(self) -> QueueManager | None:
+        """Return the manager that marks the mean; None of marks at arrival."""
+        if self.at == "arrival":
+            return None
+        return MeanRamp(self.low, self.high, self.max_p)
+
     def numbers(self, packet_size: float) -> dict[str, float]:
         """Return the parameters, thresholds in packets of ``packet_size`` bytes."""
         low = _in_packets("low", self.low, packet_size)
@@ -126,3 +136,19 @@ class RampMarking(QueueManager):
             return s._replace(mark=e.arrivals)
         p = q.max_p * max(0.0, e.backlog - q.low) / (q.high - q.low)
         return s._replace(mark=float(math.floor(p * e.arrivals + e.random)))
+
+
+@dataclass(frozen=True)
+class MeanRamp(RampMarking):
+    """`RampMarking` at departure without chance: it marks the mean number of packets."""
+
+    fractional = True
+
+    @staticmethod
+    def on_step(s: Any, q: Any, e: Any) -> Any:
+        """Mark all above ``high``, else the probability of those that left."""
+        if e.backlog > q.high:
+            return s._replace(mark=e.arrivals)
+        return s._replace(
+            mark=q.max_p * max(0.0, e.backlog - q.low) / (q.high - q.low) * e.arrivals
+        )

@@ -16,7 +16,7 @@ from dfcmodel.network.class_pauses import PFC
 from dfcmodel.network.disciplines import DFC, FIFO, Discipline, Pause
 from dfcmodel.network.flow_tables import Flows
 from dfcmodel.network.flows import Flow
-from dfcmodel.network.routes import Routes, coded, distinct, present
+from dfcmodel.network.routes import Routes, coded, distinct, distinct_rows, present
 from hopflow.checks import flag, instance, listed, one_number, shown
 from hopflow.tcp_constants import MIN_RTO
 
@@ -329,8 +329,12 @@ class Scenario:
     @cached_property
     def _reserved_alone(self) -> NDArray[np.float64]:
         """What PFC reserves of the buffer of each link whose packets no other one counts, (L,)."""
-        n, _, is_lossless, room = self._rooms_fed
-        sums = np.bincount(n[is_lossless], room[is_lossless], len(self.links)).astype(np.float64)
+        n, u, kept, room = self._rooms_fed
+        access = self.access_of(u)
+        if (access != u).any():  # of flows that share an access link once
+            kept = kept.copy()
+            kept[kept] = distinct_rows(n[kept], access[kept], self._fed[2][kept])
+        sums = np.bincount(n[kept], room[kept], len(self.links)).astype(np.float64)
         if not self._counted_together:
             return sums * self._buffers / self._buffers
         used = np.flatnonzero(sums)
@@ -368,7 +372,7 @@ class Scenario:
                 raise ValueError(f"discipline of link {link.name!r} = {rule!r}: {msg}")
         reserved = self.reserved(n)
         if reserved > self.buffer_of(n):
-            rooms = len(self.rooms(n))
+            rooms = len(self.rooms_once(n))
             msg = f"PFC reserves {reserved:g} packets of its buffer for {rooms} ingress queues"
             hint = "increase it, or reduce xoff or headroom"
             has = link.buffer if isinstance(link.buffer, ByteBuffer) else f"{link.buffer:g}"
@@ -401,12 +405,12 @@ class Scenario:
     def reserved(self, n: int) -> float:
         """Return the packets of a link's buffer that PFC reserves for the ingress of lossless classes.
 
-        Where several links are counted together each has a part in proportion to its buffer.
+        An access link that flows of a host share (``host="nic"``) has a room for each of its classes. Where several links are counted together each has a part in proportion to its buffer.
         """
         if self.counted_together(n) == (n,):
             return float(self._reserved_alone[n])
         if n not in self._reserved:
-            self._reserved[n] = self.part_of_rooms(n, sum(self.rooms(n).values()))
+            self._reserved[n] = self.part_of_rooms(n, sum(self.rooms_once(n).values()))
         return self._reserved[n]
 
     @cached_property
@@ -414,12 +418,41 @@ class Scenario:
         return {}
 
     def rooms(self, n: int) -> dict[tuple[int, int], float]:
-        """Return for how many packets there is room, by link that feeds and lossless class.
+        """Return for how many packets there is room, by link that feeds and lossless class, of hosts by flow.
 
-        Of all links that are counted together with link n, whose rooms are one.
+        Of all links that are counted together with link n, whose rooms are one. Flows that share an access link share
+        its room; in the fluid each has an access link of its own.
         """
         together = self.counted_together(n)
         return {(u, priority): room for m in together for u, priority, room in self.ingress(m)}
+
+    def rooms_once(self, n: int) -> dict[tuple[int, int], float]:
+        """Return what `rooms` does, of flows that share an access link once."""
+        rooms = self.rooms(n)
+        access = self.access_of(np.array([u for u, _ in rooms], dtype=np.int64)).tolist()
+        return {(u, c): room for u, (_, c), room in zip(access, rooms, rooms.values(), strict=True)}
+
+    def access_of(self, feeders: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the names of links that feed others, as of `feeders`, with one for each access link.
+
+        Flows with ``host="nic"`` whose first link is no interface share one, which has the name of the first of them.
+        """
+        hosts = feeders < 0
+        found = feeders.copy()
+        found[hosts] = -1 - self._access[-1 - feeders[hosts]]
+        return found
+
+    @cached_property
+    def _access(self) -> NDArray[np.int64]:
+        """The first of the flows that share an access link with each flow, itself among them, (F,)."""
+        found = np.arange(len(self.flows))
+        rows = np.flatnonzero(self.host_is("nic") & ~self.at_once)
+        if rows.size:
+            _, first, place = np.unique(
+                self.routes.first[rows], return_index=True, return_inverse=True
+            )
+            found[rows] = rows[first][place.reshape(-1)]
+        return found
 
     def part_of_rooms(self, n: int, rooms: float) -> float:
         """Return how much of the rooms of links that are counted together the buffer of link n holds."""
@@ -540,6 +573,11 @@ class Scenario:
         others = {self.links[n].source for n in np.unique(self.routes.places[inner]).tolist()}
         others |= {self.links[n].source for n in np.unique(first[~is_nic]).tolist()}
         return frozenset(n for n in np.unique(first).tolist() if self.links[n].source not in others)
+
+    @cached_property
+    def derived(self) -> dict[Hashable, Any]:
+        """What runs have derived from the scenario alone and keep for its further runs, by their keys."""
+        return {}
 
     def host_is(self, kind: str) -> NDArray[np.bool_]:
         """Return for which flows `host_of` is of some kind, shape (F,)."""

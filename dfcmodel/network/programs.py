@@ -9,13 +9,16 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 import numpy as np
 
 from dfcmodel.network.disciplines import Discipline, numeric_fields
+from hopflow.checks import unboxed
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["QueuedPacket", "SwitchProgram", "flow_hash"]
+__all__ = ["MOST_TELEMETRY", "QueuedPacket", "SwitchProgram", "flow_hash"]
 
 MAX_QUEUES = 65536
+MOST_TELEMETRY = 4
+"""Numbers that a program may write into a packet."""
 
 
 class QueuedPacket(NamedTuple):
@@ -125,8 +128,9 @@ class SwitchProgram(Discipline):
         What is dropped where the buffer is full: ``"arrival"``, the packet that comes, ``"last"``, that with the
         highest rank, or, of queues, ``"longest"``, the first packet of the queue with most bytes.
     telemetry
-        Whether each packet of data that leaves gets a record: the time, the bytes that the link has sent, those that
-        wait, and its capacity. An ACK brings them to rate rules that have `RateRule.on_telemetry`. Records take no bytes.
+        Names of the fields before those, at most 4, which each packet of data has for itself: 0.0 where it comes, and what
+        `on_enqueue` has written where it leaves. It carries on what `on_dequeue` returns, and its ACK brings that to rate
+        rules that have `RateRule.on_telemetry`. Records take no bytes. Of ACKs the fields are 0.0, and are not carried.
 
     A packet that was cut goes on as a header, by its rank and in its queue; `QueuedPacket.trimmed` says so to the
     programs behind. The receiver does not have its data. A rate rule that repairs losses is asked for the packet at
@@ -137,7 +141,7 @@ class SwitchProgram(Discipline):
     Raises
     ------
     TypeError
-        Where State, ``of_flow``, ``of_queue``, ``queues`` or ``overflow`` is not as said above.
+        Where State, ``of_flow``, ``of_queue``, ``telemetry``, ``queues`` or ``overflow`` is not as said above.
 
     Examples
     --------
@@ -165,8 +169,8 @@ class SwitchProgram(Discipline):
 
     of_flow: ClassVar[tuple[str, ...]] = ()
     of_queue: ClassVar[tuple[str, ...]] = ()
+    telemetry: ClassVar[tuple[str, ...]] = ()
     queues = 0
-    telemetry: ClassVar[bool] = False
     overflow: ClassVar[str] = "arrival"
 
     def __init_subclass__(cls, **given: Any) -> None:
@@ -177,13 +181,22 @@ class SwitchProgram(Discipline):
             msg = f"has the fields {', '.join(names)}, must begin with drop, mark, rank and have at most 16"
             raise TypeError(f"State of {cls.__name__} {msg}")
         rest: tuple[str, ...] = names[3:]
-        for name, before in (("of_flow", ""), ("of_queue", " before those of of_flow")):
-            own = tuple(getattr(cls, name))
+        for name, before, most in (
+            ("of_flow", "", 8),
+            ("of_queue", " before those of of_flow", 8),
+            ("telemetry", " before those of of_queue and of_flow", MOST_TELEMETRY),
+        ):
+            told: Any = getattr(cls, name)
+            own = told if isinstance(told, tuple) else (told,)
             place = max(0, len(rest) - len(own))
-            if len(own) > 8 or (own and rest[place:] != own) or {"skip", "trim"} & {*own}:
-                msg = f"must be the last fields of State ({', '.join(names[3:])}){before}, at most 8, without skip and trim"
-                raise TypeError(f"{name} of {cls.__name__} = {own!r}: {msg}")
+            if len(own) > most or (own and rest[place:] != own) or {"skip", "trim"} & {*own}:
+                msg = f"must be the last fields of State ({', '.join(names[3:])}){before}, at most {most}, without skip and trim"
+                raise TypeError(f"{name} of {cls.__name__} = {told!r}: {msg}")
             rest = rest[:place]
+        for name in cls.telemetry:
+            if cls.State._field_defaults.get(name, 0.0) != 0.0:
+                msg = "must begin at 0.0, as a packet that comes carries nothing of this port"
+                raise TypeError(f"{name} of telemetry of {cls.__name__}: {msg}")
         allowed = ("arrival", "longest") if cls.queues else ("arrival", "last")
         if cls.overflow not in allowed:
             msg = f"must be {allowed[0]!r} or {allowed[1]!r} {'with' if cls.queues else 'without'} queues"
@@ -220,6 +233,7 @@ class SwitchProgram(Discipline):
 
 def _check_queues(name: str, given: Any, least: int = 0) -> None:
     """Raise ValueError for a number of queues that cannot be."""
+    given = unboxed(given)
     whole = isinstance(given, (int, np.integer)) and not isinstance(given, bool)
     if not whole or not least <= given <= MAX_QUEUES:
         msg = f"must be a whole number from {least} to {MAX_QUEUES}"

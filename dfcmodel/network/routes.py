@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     Integers = NDArray[np.int64]
 
-__all__ = ["Routes", "coded", "distinct", "present"]
+__all__ = ["Routes", "coded", "distinct", "distinct_rows", "present"]
 
 DENSE, FLAGS = 4, 32
 """Possible keys per key up to which a table of all possible ones is faster than a sort: of numbers, of flags."""
@@ -139,3 +139,14 @@ def present(keys: NDArray[Any], span: int) -> Integers:
     used = np.zeros(span, dtype=np.bool_)
     used[keys] = True
     return np.flatnonzero(used)
+
+
+def distinct_rows(*columns: NDArray[Any]) -> NDArray[np.bool_]:
+    """Return whether each row of columns of whole numbers is the first of those that are equal, shape (N,).
+
+    >>> distinct_rows(np.array([1, 1, 2, 1]), np.array([5, 6, 5, 5])).tolist()
+    [True, True, True, False]
+    """
+    found = np.zeros(len(columns[0]), dtype=np.bool_)
+    found[np.unique(np.transpose(columns), axis=0, return_index=True)[1]] = True
+    return found

@@ -45,7 +45,7 @@ from dfcmodel.packets.recoveries.compilation import recovery_events, sender_of
 from hopflow.executing import check_stop
 from hopflow.kernels import loop_of
 from hopflow.progress import alone, progress_bar
-from responsefn import Delivery, DeliveryRule, Elapsed, Feedback, RateRule, Telemetry
+from responsefn import Delivery, DeliveryRule, Elapsed, Feedback, RateRule
 from responsefn.responses.rule_events import (
     RuleSignature,
     event_of,
@@ -95,7 +95,9 @@ def sender_events(signatures: tuple[RuleSignature, ...]) -> Any:
             row[ON_ACK] = event_of(signature, rule.on_feedback, seen, True)
             row[ON_TIMEOUT] = event_of(signature, rule.on_time, Elapsed._fields, True)
             if sees_telemetry(rule):
-                row[ON_DELIVERY] = sampled_event_of(signature, "on_telemetry", Telemetry._fields)
+                row[ON_DELIVERY] = sampled_event_of(
+                    signature, "on_telemetry", rule.telemetry_event()._fields
+                )
             continue
         if issubclass(rule, ArrivalProcess):
             row[ON_ACK] = event_of(signature, rule.next, Arrival._fields, True)
@@ -198,9 +200,10 @@ class PacketRun:
         return frozenset(np.unique(self.layout.arrays["flow"]["onoff"]).tolist())
 
     @cached_property
-    def _has_rules(self) -> bool:
-        """Whether any flow has a rule, of its window or rate or as its source."""
-        return bool((self.layout.arrays["flow"]["rule"] >= 0).any())
+    def _sets_rates(self) -> bool:
+        """Whether any rule sets a rate, of its flow or of the packets of its window."""
+        flow = self.layout.arrays["flow"]
+        return bool(self.plan.paced.any() or (flow["recovery"] == RATED).any())
 
     def groups(self) -> tuple[tuple[Any, ...], ...]:
         """Return the fields of the kernel's three groups; `grow` replaces some arrays between two calls."""
@@ -229,6 +232,8 @@ class PacketRun:
     def _check_programs(self) -> None:
         """Raise ArithmeticError for the first thing that a switch program returned and that cannot be."""
         program = self.layout.arrays["program"]
+        if not program["failed"].any():
+            return
         failed = np.flatnonzero(program["failed"])
         for p in failed[np.argsort(program["failed_at"][failed], kind="stable")][:1].tolist():
             it = program[p]
@@ -237,16 +242,20 @@ class PacketRun:
             check_program(self.plan, p, int(it["failed_flow"]), float(it["failed_at"]), returned)
 
     def _check_rates(self) -> None:
-        """Raise ArithmeticError where a rule has set its rate, or that of its packets, to no number."""
-        if not self._has_rules:
+        """Raise ArithmeticError where a rule has set its rate, that of its packets, or its window, to no number."""
+        if not self._sets_rates:
             return
         flow, now = self.layout.arrays["flow"], self.done * self.plan.sample
         own_pace = (flow["paced"] == 1) & (flow["pace_start"] == 0.0)
         rates = np.where(flow["recovery"] == RATED, flow["cwnd"], 0.0)
         rule = self.layout.arrays["rule"]
         rates = np.where(own_pace, rule["rule_state"][flow["rule"], 0], rates)
-        for f in np.flatnonzero(np.isnan(rates)).tolist():
-            check_rate(self.plan.scenario, f, float(rates[f]), now)
+        windows = np.where(flow["bound"] == 1, flow["ssthresh"], np.inf)
+        inner = flow["bound"] > 1
+        if inner.any():
+            windows[inner] = rule["rule_state"][flow["rule"][inner], flow["bound"][inner] - 2]
+        for f in np.flatnonzero(np.isnan(rates) | np.isnan(windows)).tolist():
+            check_rate(self.plan.scenario, f, float(rates[f]), now, float(windows[f]))
 
     def _check_arrivals(self) -> None:
         """Raise ArithmeticError where an arrival process has returned no wait, or no number of packets."""
@@ -279,9 +288,10 @@ class PacketRun:
         plan, flow = self.plan, self.arrays["flow"]
         used_up = np.maximum(flow["snd_nxt"], flow["sent"]) >= ENDLESS
         check_numbers(plan.scenario, used_up & (plan.all_packets > ENDLESS), plan.end)
-        for row, f in np.argwhere(~(self.records.window <= LARGEST))[:1].tolist():
-            now = (row + 1) * plan.sample
-            check_window(plan.scenario, f, float(self.records.window[row, f]), now)
+        window = self.records.window
+        if not (window <= LARGEST).all():
+            row, f = np.argwhere(~(window <= LARGEST))[0].tolist()
+            check_window(plan.scenario, f, float(window[row, f]), (row + 1) * plan.sample)
         self.records.take_in(self.arrays)
         return self.records
 

@@ -50,11 +50,13 @@ def hosts_of(hops: Hops, interfaces: NDArray[np.bool_], table: Flows) -> Hosts:
     """
     senders = len(interfaces)
     queue = np.arange(senders)
+    if not interfaces.any():
+        return Hosts(queue, *np.full((2, len(table)), senders))
     first = np.flatnonzero(hops.begins & interfaces[hops.port])
     ends = np.full((2, len(table)), senders)
     ends[hops.is_ack[first].astype(np.int64), hops.flow[first]] = hops.port[first]
     answers = dict[object, int]()
-    for f in np.flatnonzero(table.each("receiver", lambda given: given is not None)).tolist():
+    for f in np.flatnonzero(table.given("receiver")).tolist():
         agent = table.path(f)[-1], table.columns["receiver"][f]
         if answers.setdefault(agent, int(ends[1, f])) != ends[1, f]:
             queue[interfaces] = senders

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
@@ -13,7 +14,7 @@ from dfcmodel.network.flow_tables import column_of
 from dfcmodel.network.flows import CBR
 from dfcmodel.network.frame_sizes import BLOCK, HEADER, SHORTEST_FRAME
 from dfcmodel.packets import ns2_random
-from dfcmodel.packets.plans import ENDLESS, SIZES, Plan
+from dfcmodel.packets.plans import ENDLESS, MOST_KEPT_HOPS, SIZES, Plan
 from dfcmodel.packets.ports import Ports
 from dfcmodel.packets.refusals import check_scenario
 from hopflow.checks import one_number
@@ -25,7 +26,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from dfcmodel.network.networks import Scenario
+    from dfcmodel.network.routes import Routes
     from dfcmodel.packets.methods import Packets
+    from dfcmodel.packets.ports import Port
 
     Floats = NDArray[np.float64]
 
@@ -79,23 +82,21 @@ def plan_packets(
     one_number("sample", sample, at_least=SHORTEST, hint="in s")
     check_numbers(scenario, _surely_sent(scenario, starts, end) > ENDLESS, end)
     sample, samples, every = _division(end, sample)
-    ports = Ports(scenario, method)
     repairs = method.repair_of(scenario)
-    listens = scenario.table.of_kind(WindowRule, RateRule) & ~_is_deaf(scenario, repairs)
-    forward, backward = ports.routes(listens)
+    ports, forward, backward = _network(scenario, method, repairs)
     acks = np.append(HEADER + BLOCK * np.arange(SIZES - 3), SHORTEST_FRAME)
     acks = acks if method.ack_transmission else 0.0 * acks
     data = scenario.packet_size
     sizes = np.array([data, *acks, min(data, SHORTEST_FRAME)])
-    bits = np.array([port.bits for port in ports.all])
+    bits = np.array([port.bits for port in ports])
     transmission = 8.0 * sizes[np.newaxis, :] / bits[:, np.newaxis]
-    delays = np.array([port.delay for port in ports.all])
-    F, P = len(starts), len(ports.all)
+    delays = np.array([port.delay for port in ports])
+    F, P = len(starts), len(ports)
     seeds = np.random.SeedSequence(method.seed or 0).generate_state(P + F, np.uint64) | np.uint64(1)
     return Plan(
         scenario=scenario,
         method=method,
-        ports=tuple(ports.all),
+        ports=ports,
         forward=forward,
         backward=backward,
         recoveries=method.recovery_of(scenario),
@@ -115,6 +116,22 @@ def plan_packets(
         samples=samples,
         every=every,
     )
+
+
+def _network(
+    scenario: Scenario, method: Packets, repairs: Sequence[Any]
+) -> tuple[tuple[Port, ...], Routes, Routes]:
+    """Return the ports of a scenario and the routes of packets and ACKs, which its further runs have in common."""
+    listens = scenario.table.of_kind(WindowRule, RateRule) & ~_is_deaf(scenario, repairs)
+    key = "ports", method.is_ns2, method.ack_transmission, listens.tobytes()
+    found: tuple[tuple[Port, ...], Routes, Routes] | None = scenario.derived.get(key)
+    if found is None:
+        ports = Ports(scenario, method)
+        routes = ports.routes(listens)
+        found = tuple(ports.all), *routes
+        if len(routes[0].places) <= MOST_KEPT_HOPS:
+            scenario.derived[key] = found
+    return found
 
 
 def check_numbers(scenario: Scenario, too_many: NDArray[np.bool_], end: float) -> None:
@@ -161,13 +178,16 @@ def check_window(scenario: Scenario, f: int, window: float, now: float) -> None:
     raise OverflowError(f"{place} {window:g} packets, more than {LARGEST} sequence numbers")
 
 
-def check_rate(scenario: Scenario, f: int, rate: float, now: float) -> None:
-    """Raise ArithmeticError for a rate, in packets/s, that a rule has set to no number; one below 0 sends nothing."""
-    if math.isnan(rate):
-        place = f"{scenario.name}, t = {now:g} s"
-        raise ArithmeticError(
-            f"{place}: the rate of flow {scenario.flows[f].name!r} is not a number"
-        )
+def check_rate(
+    scenario: Scenario, f: int, rate: float, now: float, window: float = math.inf
+) -> None:
+    """Raise ArithmeticError for a rate in packets/s, or a window in packets, that a rule has set to no number; rates below 0 send nothing."""
+    for name, value in (("rate", rate), ("window", window)):
+        if math.isnan(value):
+            place = f"{scenario.name}, t = {now:g} s"
+            raise ArithmeticError(
+                f"{place}: the {name} of flow {scenario.flows[f].name!r} is not a number"
+            )
 
 
 def check_arrival(
@@ -197,7 +217,7 @@ def check_arrival(
 
 
 def check_program(plan: Plan, p: int, f: int, now: float, returned: tuple[str, str, float]) -> None:
-    """Raise ArithmeticError for what a switch program cannot return: what is not a number, or no queue.
+    """Raise ArithmeticError for what a switch program cannot return: no number, a flag between 0 and 1, or no queue.
 
     Parameters
     ----------
@@ -206,18 +226,16 @@ def check_program(plan: Plan, p: int, f: int, now: float, returned: tuple[str, s
     now
         Time of the run, s.
     returned
-        The function, the field of its State or ``"queue"``, and the value. The field ``"skip"`` with a number stands for
-        turns that were skipped one after the other.
+        The function, the field of its State, ``"queue"``, or ``"turns"``, and the value: of the latter how many turns were
+        skipped one after the other.
     """
     function, field, value = returned
     port, name = plan.ports[p], plan.scenario.flows[f].name
     program: Any = port.discipline
-    msg = "must be a number"
+    msg = "must be a number" if field == "rank" else "must be 0.0 or 1.0"
     if field == "queue":
         msg = f"must be from 0 to below {program.queues}"
-    elif not math.isnan(value):
-        if field != "skip":
-            return
+    elif field == "turns":
         field = f"{value:.0f} times in a row skip"
         value, msg = 1.0, "some packet must be sent"
     place = f"{plan.scenario.name}, t = {now:g} s, link {port.name}"
@@ -237,12 +255,15 @@ def _is_deaf(scenario: Scenario, repairs: Sequence[Any]) -> NDArray[np.bool_]:
 def _surely_sent(scenario: Scenario, starts: Floats, end: float) -> Floats:
     """Return the packets that constant rates send up to the end; 0 of sources that listen."""
     table = scenario.table
+    if not any(isinstance(source, CBR) for source in table.columns["source"].values):
+        return np.zeros(len(table))
     rates = table.each("source", lambda source: source.rate if isinstance(source, CBR) else 0.0)
     ends = np.minimum(end, table.numbers("stop"))
     sent: Floats = np.minimum(table.numbers("size"), rates * np.maximum(0.0, ends - starts))
     return sent
 
 
+@functools.lru_cache(maxsize=128)
 def _division(end: float, sample: float) -> tuple[float, int, int]:
     """Return an interval of which a run has a whole number, that number, and how many make a sample.
 

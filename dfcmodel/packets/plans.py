@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -37,6 +38,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Clock", "Plan"]
 
+Value = TypeVar("Value")
+
 PHASES = 2006
 """What tells the random phases of clocks from all other random numbers."""
 CLASSES = 8
@@ -48,6 +51,10 @@ SIZES = 7
 6 a data packet that was cut to its header."""
 ENDLESS = 2**31 - 2
 """Packets of an unlimited transfer: the range of sequence numbers."""
+MOST_KEPT_HOPS = 1 << 16
+"""Hops of all packets up to which what follows from them is kept for further runs of a scenario."""
+FEW_HOPS = 64
+"""Hops of all flows up to which no flows are chosen among them: that takes longer than what it saves."""
 PACES = (2.0, 1.2)
 """Windows per round trip at which window senders are paced in slow start and after, as in Linux."""
 
@@ -65,6 +72,17 @@ class Clock(NamedTuple):
     first: float
     period: float
     keys: tuple[tuple[int, bool], ...]
+
+
+def kept(make: Callable[[Any], Value]) -> cached_property[Value]:
+    """Return a cached property of a plan that is kept for further runs of its scenario: see `Plan.once`."""
+
+    @functools.wraps(make)
+    def once(plan: Plan) -> Value:
+        found: Value = plan.once(make.__name__, lambda: make(plan))
+        return found
+
+    return cached_property(once)
 
 
 @dataclass(frozen=True)
@@ -131,13 +149,26 @@ class Plan:
         named = dict.fromkeys(given for given in among(self.recoveries) if given != "")
         return tuple(dict.fromkeys(type(recovery_named(given)) for given in named))
 
-    @cached_property
+    @kept
     def own_receivers(self) -> NDArray[np.bool_]:
         """Whether receivers have events of their own in a calendar queue: they delay ACKs, or are agents, (F,)."""
-        agents = self.scenario.table.each("receiver", lambda given: given is not None)
+        agents = self.scenario.table.given("receiver")
         return np.asarray(self.delayed | agents, dtype=np.bool_)
 
-    @cached_property
+    def once(self, name: str, make: Callable[[], Any]) -> Any:
+        """Return what follows from the scenario and its ports, made in the first of several runs.
+
+        It is kept with the scenario, unless its flows have so many hops that the memory matters.
+        """
+        if len(self.forward.places) > MOST_KEPT_HOPS:
+            return make()
+        kept = self.scenario.derived
+        key = name, id(self.ports)  # they are kept, too, so that no others have their place
+        if key not in kept:
+            kept[key] = self.ports, make()
+        return kept[key][1]
+
+    @kept
     def hops(self) -> Hops:
         """All hops of the flows, as columns."""
         return hops_of(self.forward, self.backward)
@@ -147,14 +178,16 @@ class Plan:
         """When the flows end sending, s, (F,): not before they start; inf: never."""
         return np.maximum(self.starts, self.scenario.table.numbers("stop"))
 
-    @cached_property
+    @kept
     def turns(self) -> Hops:
-        """The hops of as few flows as have all turns from one port to the next that there are.
+        """Return the hops of as few flows as have all turns from one port to the next that there are.
 
         Whatever follows from the ports before and after a hop is that of these flows: times between ports among them, as
         a port without a queue of its own has one port before it.
         """
         hops, P = self.hops, len(self.ports)
+        if len(hops.port) <= FEW_HOPS:
+            return hops
         keys = hops.port * (P + 1) + hops.before + 1
         span = P * (P + 1)
         kinds = 2 * self.delayed + (self.backward.counts > 0)
@@ -162,32 +195,32 @@ class Plan:
             keys, span = 4 * keys + kinds[hops.flow], 4 * span
         return hops.of(np.unique(hops.flow[distinct(keys, span)[1]]))
 
-    @cached_property
+    @kept
     def all_packets(self) -> Floats:
         """Packets of each flow in all, (F,): `dfcmodel.Flow.all_packets`."""
         table = self.scenario.table
         return np.where(table.numbers("idle") == np.inf, table.numbers("size"), np.inf)
 
-    @cached_property
+    @kept
     def priorities(self) -> NDArray[np.int64]:
         """Class of traffic of each flow, (F,)."""
         return self.scenario.table.numbers("priority").astype(np.int64)
 
-    @cached_property
+    @kept
     def classes(self) -> NDArray[np.int64]:
         """Class of traffic at each hop, (H,): its flow's, or `CONTROL` for ACKs where these are set apart."""
         ranks = self.priorities[self.hops.flow]
         apart = self.by_discipline(lambda each: getattr(each, "acks", "class") == "control")
         return np.where(self.hops.is_ack & apart[self.hops.port], CONTROL, ranks)
 
-    @cached_property
+    @kept
     def base_rtts(self) -> Floats:
         """Round-trip times without queue, s, (F,): transmission times and propagation, of a packet and its ACK."""
         return self.hops.round_trips(self.passage)
 
-    @cached_property
+    @kept
     def _disciplines(self) -> tuple[list[Discipline], NDArray[np.int64]]:
-        """The disciplines, and the place of that of each port among them: ports share them."""
+        """Return the disciplines, and the place of that of each port among them: ports share them."""
         place: dict[Any, int] = {}
         found: list[Discipline] = []
         own = []
@@ -205,21 +238,27 @@ class Plan:
         disciplines, own = self._disciplines
         return np.array([value(each) for each in disciplines])[own]
 
+    def has(self, *kinds: type) -> bool:
+        """Return whether any port has a discipline of some kinds."""
+        return any(isinstance(each, kinds) for each in self._disciplines[0])
+
     def under(self, *kinds: type) -> list[int]:
         """Return the ports with disciplines of some kinds."""
+        if not self.has(*kinds):
+            return []
         return np.flatnonzero(self.by_discipline(lambda each: isinstance(each, kinds))).tolist()
 
-    @cached_property
+    @kept
     def rooms(self) -> NDArray[np.int64]:
         """Packets, or bytes at ports with a cell, that can be queued at each port, (P,)."""
         return np.array([min(port.room, UNBOUNDED) for port in self.ports], dtype=np.int64)
 
-    @cached_property
+    @kept
     def cells(self) -> NDArray[np.int64]:
         """Bytes of a cell of the buffer of each port, (P,): 1 where it counts bytes, 0 where it counts packets."""
         return np.array([port.cell for port in self.ports], dtype=np.int64)
 
-    @cached_property
+    @kept
     def taken(self) -> Floats:
         """Bytes that packets of each size class take in the queue of each port, (P, SIZES)."""
         found = np.tile(self.sizes, (len(self.ports), 1))
@@ -227,33 +266,37 @@ class Plan:
             found[p] = [self.ports[p].taken(size) for size in self.sizes.tolist()]
         return found
 
-    @cached_property
+    @kept
     def units(self) -> Floats:
         """Bytes of a data packet in the queue of each port that counts bytes, (P,); 0 of others."""
         found: Floats = np.where(self.cells > 0, self.taken[:, 0], 0.0)
         return found
 
-    @cached_property
+    @kept
     def places(self) -> NDArray[np.int64]:
         """Upper bound of the packets that can be queued at each port, (P,)."""
+        if not self.cells.any():
+            return self.rooms
         least = np.maximum(self.taken.min(axis=1), 1.0)  # ACKs without transmission have no bytes
         found: NDArray[np.int64] = np.where(
             self.cells > 0, np.minimum(self.rooms / least, UNBOUNDED), self.rooms
         ).astype(np.int64)
         return found
 
-    @cached_property
+    @kept
     def drains(self) -> Floats:
         """How long what fills a queue that counts bytes takes to be sent, s, (P,); inf of others."""
+        if not self.cells.any():
+            return np.full(len(self.ports), np.inf)
         found: Floats = np.where(self.cells > 0, 8.0 * self.rooms / self.bits, np.inf)
         return found
 
-    @cached_property
+    @kept
     def bits(self) -> Floats:
         """Rates of the ports in bit/s, (P,)."""
         return np.array([port.bits for port in self.ports])
 
-    @cached_property
+    @kept
     def delays(self) -> Floats:
         """Propagation delays of the ports in s, (P,)."""
         return np.array([port.delay for port in self.ports])
@@ -272,9 +315,11 @@ class Plan:
             found.setdefault(p, []).append(q)
         return {p: tuple(paused) for p, paused in found.items()}
 
-    @cached_property
+    @kept
     def pauses(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Ports that pause others, and which ones, each pair once and in order, (N,) each."""
+        if not self.has(Pause, PFC):
+            return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
         P, hops, table = len(self.ports), self.hops, self.ingresses
         counted = table.before >= 0
         pairs = table.port[counted] * P + table.before[counted]
@@ -285,12 +330,12 @@ class Plan:
         asks, paused = np.divmod(np.unique(pairs), P)
         return asks, paused
 
-    @cached_property
+    @kept
     def signalling(self) -> Floats:
         """Delay of the pause messages of each port besides propagation, s, (P,)."""
         return self.by_discipline(lambda each: float(getattr(each, "signalling", 0.0)))
 
-    @cached_property
+    @kept
     def with_lanes(self) -> NDArray[np.bool_]:
         """Whether each port has lanes: of its own, or because it can be paused, (P,)."""
         found = self.by_discipline(has_lanes)
@@ -307,12 +352,18 @@ class Plan:
         before = np.cumsum(here) - here
         return before - (np.cumsum(most) - most)[hops.flow], most
 
-    @cached_property
+    @kept
     def at_senders(self) -> NDArray[np.bool_]:
         """Whether each port is an interface of a host, whose events are in one queue with those of its senders, (P,)."""
         return self.by_discipline(lambda each: isinstance(each, Interface))
 
-    @cached_property
+    @kept
+    def shares_access(self) -> NDArray[np.bool_]:
+        """Whether each flow's first port is an interface that is no link of the scenario, a queue per flow, (F,)."""
+        first = self.forward.first
+        return np.asarray(self.at_senders[first] & (first >= len(self.scenario.links)))
+
+    @kept
     def hosts(self) -> Hosts:
         """Whose calendar queue the events of hosts are in."""
         return hosts_of(self.hops, self.at_senders, self.scenario.table)
@@ -359,12 +410,12 @@ class Plan:
         quanta = getattr(self.ports[p].discipline, "quanta", None)
         return (quanta or 0) * QUANTUM / self.ports[q].bits
 
-    @cached_property
+    @kept
     def scalable(self) -> NDArray[np.bool_]:
         """Whether each flow's packets carry ECT(1): its sender answers each mark, (F,)."""
         return self.scenario.table.each("source", lambda source: _answers(type(source)))
 
-    @cached_property
+    @kept
     def opening(self) -> NDArray[np.int64]:
         """Packets without data with which each flow begins, (F,): the SYN, or ns-2's packet of 40 bytes."""
         table = self.scenario.table
@@ -372,7 +423,7 @@ class Plan:
             return table.of_kind(WindowRule).astype(np.int64)
         return table.each("handshake", lambda given: given is True).astype(np.int64)
 
-    @cached_property
+    @kept
     def paced(self) -> NDArray[np.bool_]:
         """Whether a window sender spaces its packets: where its flow or its rule says so, (F,)."""
         table = self.scenario.table
@@ -434,9 +485,9 @@ class Plan:
             found.setdefault(p, {})[before, priority] = room
         return found
 
-    @cached_property
+    @kept
     def ingresses(self) -> Ingresses:
-        """What the ports with PFC count, each ingress and class once."""
+        """Return what the ports with PFC count, each ingress and class once."""
         rules: list[Any] = self._disciplines[0]
         lossless = [rule.classes if isinstance(rule, PFC) else () for rule in rules]
         if not any(lossless):
@@ -461,7 +512,7 @@ class Plan:
             room[rows] = rules[n].room(rate[rows], delay[rows], size, buffers[k])
         return Ingresses(port, before, priority, room)
 
-    @cached_property
+    @kept
     def counting(self) -> tuple[tuple[int, ...], ...]:
         """Ports whose packets of an ingress each port counts, itself among them, (P,)."""
         alone = tuple((p,) for p in range(len(self.ports)))

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 __all__ = ["UNBOUNDED", "Interface", "Port", "Ports", "bits_of", "has_lanes"]
 
+FEW_FLOWS = 8
+"""Flows up to which the routes of all are looked at: to choose among them takes longer."""
 UNBOUNDED = 2**40
 """Packets, or bytes, in a queue without bound."""
 
@@ -217,6 +219,8 @@ class Ports:
 
     def _first_users(self, listens: NDArray[np.bool_], own: NDArray[np.bool_]) -> NDArray[np.int64]:
         """Return the flows that may need new ports, in their order: further ones over the same links do not."""
+        if len(own) <= FEW_FLOWS:
+            return np.arange(len(own))
         links = self.scenario.routes
         of_hop, count = links.flow, len(self.scenario.links)
         chosen = [np.flatnonzero(own)]

@@ -55,6 +55,11 @@ class Records:
         Packets that each sender sent, and packets and ACKs in the network at the end, delayed ACKs among them, (F,).
     waiting
         Change of the number of queued packets from one end of a sample to the next, (S + 1, P).
+    queued_bytes, peak_bytes
+        Change of the bytes that wait at ports whose buffers count bytes, (S + 1, P), and the most of them, (P,); of one
+        port where none does.
+    at_hosts
+        Packets of each flow that wait at an access link that several flows may share, (S, F); one row where there is none.
     peak, drops
         Largest number of queued packets; dropped packets and ACKs, (P,).
     carried, waited
@@ -86,6 +91,11 @@ class Records:
         self.counts: NDArray[np.int32] | None = None
         self.started = np.zeros((S + 1, H), dtype=np.int32)
         self.waiting = np.zeros((S + 1, P), dtype=np.int32)
+        self.counts_bytes = np.array([port.cell > 0 for port in plan.ports])
+        shape = (S + 1, P) if self.counts_bytes.any() else (1, 1)
+        self.queued_bytes, self.peak_bytes = np.zeros(shape), np.zeros(shape[1])
+        self.shares_host = plan.shares_access
+        self.at_hosts = np.zeros((S + 1, F) if self.shares_host.any() else (1, 1), dtype=np.int32)
         self.peak, self.drops = np.zeros(P, dtype=np.int64), np.zeros(P, dtype=np.int64)
         self.carried, self.waited = np.zeros(H, dtype=np.int64), np.zeros(H)
         self.first_loss, self.finished = np.full(F, np.nan), np.full(F, np.nan)
@@ -100,7 +110,7 @@ class Records:
         self.imbalance = np.zeros(F)
         table = plan.scenario.table
         self.sizes = table.numbers("size") + plan.opening
-        self.sizes[table.each("arrivals", lambda given: given is not None)] = np.inf
+        self.sizes[table.given("arrivals")] = np.inf
 
     def rows(self) -> dict[str, Any]:
         """Return what the compiled engine fills and reads, by its names in the kernel."""
@@ -108,7 +118,9 @@ class Records:
             "window": self.window, "round_trip": self.round_trip, "acked": self.acked,
             "delivered": self.delivered, "started": self.started, "waiting": self.waiting,
             "lost": self.lost, "causes": self.causes, "first_drops": self.first_drops,
+            "queued_bytes": self.queued_bytes, "peak_bytes": self.peak_bytes, "at_hosts": self.at_hosts,
             "left": self.left, "switches": self.switches, "scale": self.scale,
+            "sample": self.plan.sample,
         }  # fmt: skip
 
     def take_switches(self, count: int) -> None:
@@ -131,10 +143,13 @@ class Records:
         flow, hop, P = arrays["flow"], arrays["hop"], len(self.plan.ports)
         self.peak = arrays["port"]["peak"][:P].astype(np.int64)
         self.waited = arrays["waited"]
+        if self.shares_host.any():
+            self.at_hosts[:, ~self.shares_host] = 0  # interfaces that are links: see ``waiting``
         self.add_up()
-        self.imbalance = self._imbalance(arrays)
-        rows, owner, _ = self._losing_hops()
-        later = np.bincount(owner, self.lost[-1, rows], minlength=len(flow))
+        data, inside = packets_inside(arrays)
+        rows, owner, is_ack = self._losing_hops()
+        after = self.lost[-1, rows]
+        later = np.bincount(owner, after, minlength=len(flow))
         if len(arrays["trimmed"]) > 1:
             later -= headers_answered(arrays)
         self.lost[-1] = 0  # drops beyond the end of the simulation, which were processed ahead
@@ -143,25 +158,16 @@ class Records:
         self.excess = row_excess(self.plan, arrays)
         self.remaining = remaining_packets(self.plan, arrays, self.left)
         self.emitted = flow["emitted"].astype(float)
-        self.inside = packets_inside(arrays) + later
+        self.inside = inside + later
+        lost = np.bincount(owner[~is_ack], (dropped + after)[~is_ack], minlength=len(flow))
+        # what is delayed has arrived
+        missing = self.emitted - flow["arrived"] - data + (flow["pending"] >= 0) - lost
+        self.imbalance = np.abs(missing) / np.maximum(flow["emitted"], 1)
         gone = self.delivered[:-1].sum(axis=0) + np.bincount(owner, dropped, minlength=len(flow))
         blind = self.plan.backward.counts == 0
         self.inside[blind] = (self.emitted - gone)[blind]  # what arrives after the end is processed
         for name in ("first_loss", "finished", "timeouts", "loss_events", "total"):
             setattr(self, name, flow[name].copy())
-
-    def _imbalance(self, arrays: dict[str, Any]) -> NDArray[np.float64]:
-        """Return the packets emitted less arrived, dropped and in the network, relative, (F,)."""
-        flow, used = arrays["flow"], arrays["packet"][: arrays["counters"][1]]
-        inside = used[used["number"] >= 0]
-        inside = inside[inside["hop"] <= flow["turn"][inside["flow"]]]
-        missing = flow["emitted"].astype(float) - flow["arrived"]
-        missing -= np.bincount(inside["flow"], minlength=len(flow))
-        missing += flow["pending"] >= 0  # it has arrived
-        rows, owner, is_ack = self._losing_hops()
-        dropped = self.lost[:, rows[~is_ack]].sum(axis=0)
-        missing -= np.bincount(owner[~is_ack], dropped, minlength=len(flow))
-        return np.asarray(np.abs(missing) / np.maximum(flow["emitted"], 1))
 
     def _losing_hops(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.bool_]]:
         """Return the hops at which packets were dropped, their flows, and whether these were ACKs, (N,)."""

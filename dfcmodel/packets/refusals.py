@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,6 +17,7 @@ from dfcmodel.network.disciplines import (
     FIFO,
     Pause,
 )
+from dfcmodel.network.flow_tables import Column, encoded
 from dfcmodel.network.known_disciplines import check_known
 from dfcmodel.network.managers import PIE, RED, CoDel
 from dfcmodel.network.programs import SwitchProgram
@@ -25,7 +27,7 @@ from responsefn import DeliveryRule, NewReno, RateRule, Reno, Tahoe, WindowRule
 from responsefn.rules.rates.rate_rule import sees_telemetry
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable
 
     from dfcmodel.network.flows import Flow
     from dfcmodel.network.networks import Link, Scenario
@@ -40,9 +42,27 @@ NS2_RULES = {
     "sack": (Reno, NewReno),
 }
 """Window rules of ns-2's agents by their recovery: Tahoe restarts from one packet, the others halve the window."""
+CHECKED = ("source", "pacing", "arrivals", "receiver", "handshake")
+"""Options of flows that are checked, beside their ends."""
+SELECTIVE = (None, *(name for name, each in RECOVERIES.items() if each.selective))
+"""Recoveries under which rules of deliveries run; None is their own."""
 
 
 def check_scenario(scenario: Scenario, method: Packets) -> None:
+    """Raise ValueError for features of a scenario that the packet level does not support.
+
+    A scenario is checked once for all methods that differ in their random numbers alone.
+    """
+    if method.loss or isinstance(method.recovery, Mapping):  # which may change
+        _check(scenario, method)
+        return
+    key = "checked", method.convention, method.recovery, method.count_smoothing
+    if key not in scenario.derived:
+        _check(scenario, method)
+        scenario.derived[key] = True
+
+
+def _check(scenario: Scenario, method: Packets) -> None:
     """Raise ValueError for features of a scenario that the packet level does not support."""
     for name in method.loss or {}:
         choice("loss: link", name, [link.name for link in scenario.links])
@@ -53,7 +73,8 @@ def check_scenario(scenario: Scenario, method: Packets) -> None:
         raise ValueError(f"count_smoothing = {method.count_smoothing:g}: {msg}")
     checked = set()  # disciplines that links share
     for link in scenario.links:
-        key = (id(link.discipline), link.shared)
+        rule = link.discipline
+        key = (FIFO if type(rule) is FIFO else id(rule), link.shared)
         if key in checked:
             continue
         checked.add(key)
@@ -62,64 +83,101 @@ def check_scenario(scenario: Scenario, method: Packets) -> None:
             msg = "at packet level all flows share the buffer; use shared=True, or method=Fluid()"
             raise ValueError(f"shared of link {link.name} = False: {msg}")
         _check_discipline(link, method)
-    selective = (None, *(name for name, each in RECOVERIES.items() if each.selective))
-    by_name = isinstance(method.recovery, Mapping)
-    for flow in scenario.flows if by_name else _examples(scenario):
-        rule = flow.source
-        _check_order(flow)
-        links = scenario.path(flow)
-        if sees_telemetry(type(rule)) and not any(
-            getattr(link.discipline, "telemetry", False) for link in links
-        ):
-            msg = "follows telemetry, which no link of its path writes; use discipline=INT()"
-            raise ValueError(f"source of flow {flow.name!r} = {rule!r}: {msg}")
-        given = method.recovery
-        recovery = given.get(flow.name) if isinstance(given, Mapping) else given
-        _check_receiver(flow, recovery)
-        if isinstance(rule, DeliveryRule) and recovery not in selective:
-            msg = (
-                f"{rule!r} follows deliveries, which selective acknowledgements report; use 'sack'"
-            )
-            raise ValueError(f"recovery of flow {flow.name!r} = {recovery!r}: {msg}")
-        if math.isfinite(flow.idle) and (method.is_ns2 or isinstance(rule, DeliveryRule)):
-            msg = f"must be inf with {rule!r} and convention = {method.convention!r}"
-            raise ValueError(f"idle of flow {flow.name!r} = {flow.idle:g}: {msg}")
-        if math.isfinite(flow.stop) and method.is_ns2 and isinstance(rule, WindowRule):
-            msg = (
-                'ns-2 ends such a flow without repairing its last packet; use convention="standard"'
-            )
-            raise ValueError(f"stop of flow {flow.name!r} = {flow.stop:g}: {msg}")
-        if method.is_ns2 and (flow.pacing or isinstance(rule, RateRule)):
-            msg = 'not with ns-2; use convention="standard"'
-            raise ValueError(f"flow {flow.name!r} with {rule!r}, pacing = {flow.pacing}: {msg}")
-        if method.is_ns2 and flow.arrivals is not None:
-            msg = 'must be None: the window of ns-2 grows without being used; use convention="standard"'
-            raise ValueError(f"arrivals of flow {flow.name!r} = {flow.arrivals!r}: {msg}")
-        if method.is_ns2 and flow.handshake:
-            msg = 'must be False: ns-2 opens with a packet of 40 bytes; use convention="standard"'
-            raise ValueError(f"handshake of flow {flow.name!r} = {flow.handshake!r}: {msg}")
-        if (
-            method.is_ns2
-            and isinstance(rule, WindowRule)
-            and type(rule) not in (Tahoe, Reno, NewReno)
-        ):
-            msg = 'ns-2 has Tahoe(), Reno() and NewReno(); use convention="standard"'
-            raise ValueError(f"source of flow {flow.name!r} = {rule!r}: {msg}")
+    _check_telemetry(scenario)
+    for flow in _examples(scenario, method):
+        _check_flow(scenario, flow, method)
     if method.is_ns2:
         _check_agents(scenario, method)
 
 
-def _examples(scenario: Scenario) -> Iterator[Flow]:
-    """Yield the first flow of each group that differs in nothing that is checked, in their order."""
+def _check_flow(scenario: Scenario, flow: Flow, method: Packets) -> None:
+    """Raise ValueError for options of a flow that the packet level does not support."""
+    rule = flow.source
+    _check_order(flow)
+    given = method.recovery
+    recovery = given.get(flow.name) if isinstance(given, Mapping) else given
+    _check_receiver(flow, recovery)
+    if isinstance(rule, DeliveryRule) and recovery not in SELECTIVE:
+        msg = f"{rule!r} follows deliveries, which selective acknowledgements report; use 'sack'"
+        raise ValueError(f"recovery of flow {flow.name!r} = {recovery!r}: {msg}")
+    if math.isfinite(flow.idle) and (method.is_ns2 or isinstance(rule, DeliveryRule)):
+        msg = f"must be inf with {rule!r} and convention = {method.convention!r}"
+        raise ValueError(f"idle of flow {flow.name!r} = {flow.idle:g}: {msg}")
+    if math.isfinite(flow.stop) and method.is_ns2 and isinstance(rule, WindowRule):
+        msg = 'ns-2 ends such a flow without repairing its last packet; use convention="standard"'
+        raise ValueError(f"stop of flow {flow.name!r} = {flow.stop:g}: {msg}")
+    if method.is_ns2 and (flow.pacing or isinstance(rule, RateRule)):
+        msg = 'not with ns-2; use convention="standard"'
+        raise ValueError(f"flow {flow.name!r} with {rule!r}, pacing = {flow.pacing}: {msg}")
+    if method.is_ns2 and flow.arrivals is not None:
+        msg = 'must be None: the window of ns-2 grows without being used; use convention="standard"'
+        raise ValueError(f"arrivals of flow {flow.name!r} = {flow.arrivals!r}: {msg}")
+    if method.is_ns2 and flow.handshake:
+        msg = 'must be False: ns-2 opens with a packet of 40 bytes; use convention="standard"'
+        raise ValueError(f"handshake of flow {flow.name!r} = {flow.handshake!r}: {msg}")
+    if method.is_ns2 and isinstance(rule, WindowRule) and type(rule) not in (Tahoe, Reno, NewReno):
+        msg = 'ns-2 has Tahoe(), Reno() and NewReno(); use convention="standard"'
+        raise ValueError(f"source of flow {flow.name!r} = {rule!r}: {msg}")
+
+
+def _examples(scenario: Scenario, method: Packets) -> Iterable[Flow]:
+    """Return the flows to check, in their order: the first of each group that differs in nothing that is checked."""
     table = scenario.table
-    ends = (np.isfinite(table.numbers(name)) for name in ("idle", "stop"))
-    first, _ = table.alike("source", "pacing", "arrivals", *ends)
+    if isinstance(method.recovery, Mapping):  # their names matter
+        return scenario.flows
+    ends = (
+        np.isfinite(table.numbers(name))
+        for name in ("idle", "stop")
+        if table.columns[name].which is not None
+    )
+    first, _ = table.alike(*CHECKED, *ends)
     return (scenario.flows[f] for f in first.tolist())
+
+
+def _check_telemetry(scenario: Scenario) -> None:
+    """Raise ValueError for a rule that follows telemetry where its path writes none, or other numbers."""
+    table, routes = scenario.table, scenario.routes
+    rules = [each for each in table.columns["source"].values if sees_telemetry(type(each))]
+    if not rules:
+        return
+    written = [
+        () if n in scenario.interfaces else tuple(getattr(link.discipline, "telemetry", ()))
+        for n, link in enumerate(scenario.links)
+    ]
+    for names in dict.fromkeys(rule.telemetry for rule in rules):
+        follow = table.each("source", partial(_reads, names))
+        found = np.array([bool(each) for each in written])
+        others = found & np.array([each[: len(names)] != names for each in written])
+        for flags, is_wrong, use in (
+            (
+                found,
+                False,
+                "follows telemetry, which no link of its path writes; use discipline=INT()",
+            ),
+            (others, True, "reads {names} of each link with telemetry, and {link} writes {told}"),
+        ):
+            per_flow = np.logical_or.reduceat(flags[routes.places], routes.begin) == is_wrong
+            for f in np.flatnonzero(follow & per_flow)[:1].tolist():
+                flow = scenario.flows[f]
+                n = next((n for n in scenario.path_index(flow) if flags[n]), 0)
+                told = {"names": ", ".join(names), "link": scenario.links[n].name}
+                msg = use.format(told=", ".join(written[n]), **told)
+                raise ValueError(f"source of flow {flow.name!r} = {flow.source!r}: {msg}")
+
+
+def _reads(names: tuple[str, ...], source: Any) -> bool:
+    """Return whether a source follows telemetry of these names."""
+    return sees_telemetry(type(source)) and source.telemetry == names
 
 
 def _check_agents(scenario: Scenario, method: Packets) -> None:
     """Raise ValueError for a window rule and a recovery that no agent of ns-2 has together."""
-    for flow, recovery in zip(scenario.table, method.recovery_of(scenario), strict=True):
+    recoveries = method.recovery_of(scenario)
+    # a column of recoveries follows from the sources
+    own = [] if isinstance(recoveries, Column) else [encoded(recoveries).whole()]
+    first, _ = scenario.table.alike("source", *own)
+    for f in first.tolist():
+        flow, recovery = scenario.flows[f], recoveries[f]
         if not isinstance(flow.source, WindowRule):
             continue
         if recovery not in NS2_RULES:

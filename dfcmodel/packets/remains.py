@@ -95,6 +95,8 @@ def remaining_packets(plan: Plan, arrays: dict[str, Any], left: NDArray[np.int32
     left
         How many packets wait in lanes at each hop, by rows of `HOP`, (H,).
     """
+    if not left.any():
+        return np.zeros(0, dtype=WAITING)
     hops, until = plan.hops, (1.0 - LAST_PART) * plan.end
     places = np.flatnonzero((left[hops.row] > 0) & has_pauses(plan)[hops.port])
     port = arrays["port"][hops.port[places]]
@@ -156,10 +158,14 @@ def headers_answered(arrays: dict[str, Any]) -> NDArray[np.int64]:
     return np.bincount(found["flow"], minlength=len(flow))
 
 
-def packets_inside(arrays: dict[str, Any]) -> NDArray[np.float64]:
-    """Return the packets and ACKs of each flow in the network at the end of a run of the compiled engine, (F,)."""
-    used = arrays["packet"][: arrays["counters"][1]]
-    held = used["flow"][used["number"] >= 0]
-    first = used[used["number"] == WAKE]  # timers, and ACKs of nothing
-    held = np.append(held, first["flow"][first["hop"] > arrays["flow"]["turn"][first["flow"]]])
-    return np.bincount(held, minlength=len(arrays["flow"])).astype(np.float64)
+def packets_inside(arrays: dict[str, Any]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Return the packets of each flow in the network at the end of a run of the compiled engine, and these with its ACKs, (F,) each."""
+    turn, used = arrays["flow"]["turn"], arrays["packet"][: arrays["counters"][1]]
+    number, flow, hop = used["number"], used["flow"], used["hop"]
+    held = np.flatnonzero(number >= 0)
+    first = np.flatnonzero(number == WAKE)  # timers, and ACKs of nothing
+    answers = flow[first[hop[first] > turn[flow[first]]]]
+    held_by = flow[held]
+    data = np.bincount(held_by[hop[held] <= turn[held_by]], minlength=len(turn))
+    inside = np.bincount(np.append(held_by, answers), minlength=len(turn)).astype(np.float64)
+    return data, inside

@@ -18,6 +18,8 @@ from hopflow.kernels.stopwatch import Stopwatch
 from responsefn import WindowRule
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from dfcmodel.network.networks import Scenario
     from dfcmodel.packets.methods import Packets
     from dfcmodel.packets.plans import Plan
@@ -82,6 +84,9 @@ def trajectory(plan: Plan, records: Records, seconds: float) -> Trajectory:
     np.maximum.at(peak, node_of[of_links], records.peak[of_links])
     for p, f in _hosts(plan).items():
         backlog[f] = waiting[p]
+    shared = records.shares_host
+    if shared.any():
+        backlog[shared] = records.at_hosts[last][:, shared].T
     at = node_of.astype(np.int32)[plan.hops.port]
     kept = np.flatnonzero(~plan.hops.is_ack & (at >= 0))
     flow, row = (column[kept].astype(np.int32) for column in (plan.hops.flow, plan.hops.row))
@@ -123,7 +128,23 @@ def trajectory(plan: Plan, records: Records, seconds: float) -> Trajectory:
         remaining=records.remaining,
         emitted=records.emitted,
         inside=records.inside,
+        **_byte_queues(records, node_of, N, last),
     )
+
+
+def _byte_queues(
+    records: Records, node_of: NDArray[np.int64], nodes: int, last: NDArray[np.int64]
+) -> dict[str, Any]:
+    """Return what waits at nodes whose links count bytes, (N, S), and the most of it at one link, (N,); nan for others."""
+    ports = np.flatnonzero(records.counts_bytes & (node_of >= 0))
+    if not ports.size:
+        return {}
+    own = node_of[ports]
+    queued, peak = np.full((nodes, len(last)), np.nan), np.full(nodes, np.nan)
+    queued[own], peak[own] = 0.0, 0.0
+    np.add.at(queued, own, np.cumsum(records.queued_bytes, axis=0)[last][:, ports].T)
+    np.maximum.at(peak, own, records.peak_bytes[ports])
+    return {"queued_bytes": queued, "peak_bytes": peak}
 
 
 def _hosts(plan: Plan) -> dict[int, int]:

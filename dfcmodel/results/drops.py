@@ -174,7 +174,7 @@ def _rooms(run: Records, n: int, priority: int) -> tuple[float, float]:
     if isinstance(rule, PFC):
         together = scenario.counted_together(n)
         own = excess[np.isin(excess["link"], together) & (excess["priority"] == priority)]
-        rooms = scenario.rooms(n)
+        rooms = scenario.rooms_once(n)
         pairs = [
             (rooms[int(row["via"]), priority] - rule.xoff, float(row["packets"]))
             for row in own

@@ -50,11 +50,13 @@ def places_of_losses(run: Records) -> str:
 
 
 def largest_queue(run: Records) -> str:
-    """Return the largest queue and where it was: the link, or the node where it has several."""
+    """Return the largest queue and where it was: the link, or the node where it has several; also in bytes where these count."""
     n = int(np.argmax(run.peak_queue))
     links = _links_from(run, n)
     place = f"of link {links[0].name}" if len(links) == 1 else f"at node {run.scenario.senders[n]}"
-    return f"{run.peak_queue[n]:.0f} packets {place}"
+    peak_bytes = np.nan if run.peak_bytes is None else run.peak_bytes[n]
+    also = "" if np.isnan(peak_bytes) else f", at most {peak_bytes:.0f} bytes,"
+    return f"{run.peak_queue[n]:.0f} packets{also} {place}"
 
 
 def _links_from(run: Records, n: int) -> list[Link]:

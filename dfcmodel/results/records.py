@@ -73,8 +73,8 @@ class Records(Recorded):
     window
         Congestion window at the ends of the intervals, packets, shape (F, T); 0 for other sources.
     backlog
-        Packets queued at the flow's host, shape (F, T); of an access link that several flows share all of them, in the row of
-        one of these flows.
+        Packets of the flow that wait at the access link of its host, shape (F, T). Zero where packets enter the queue of the
+        first link: there, and at an interface that is this link, they are in ``queued``.
     round_trip
         Round-trip time measured by the latest acknowledgement, s, shape (F, T); nan before the
         first one, and for sources without acknowledgements.
@@ -120,6 +120,9 @@ class Records(Recorded):
     emitted, inside
         Packets that each sender sent, with those that it sent again, and packets and ACKs of each flow that are in the
         network at the end of the run, with an ACK that the receiver delays, shape (F,). These five: None where they were not recorded.
+    queued_bytes, peak_bytes
+        As ``queued`` and ``peak_queue``, in bytes, of the links whose buffers count bytes (whole cells, `ByteBuffer`), shapes
+        (L, T) and (L,); nan at nodes without. None: no link counts bytes, or fluid, which has data packets alone.
     choice
         Which level ``method="auto"`` chose, and why; empty for another method.
 
@@ -164,6 +167,8 @@ class Records(Recorded):
     remaining: NDArray[Any] | None = None
     emitted: NDArray[np.float64] | None = None
     inside: NDArray[np.float64] | None = None
+    queued_bytes: NDArray[np.float64] | None = None
+    peak_bytes: NDArray[np.float64] | None = None
     step_error: float | None = None
     accuracy: float | None = None
 
@@ -218,6 +223,7 @@ class Records(Recorded):
                 ),
                 **self._rates(variable),
                 "peak_queue": variable(("node",), self.peak_queue, "largest queue", "packets"),
+                **self._bytes(variable),
             },
             coords={
                 "flow": list(self.scenario.table.names),
@@ -232,6 +238,20 @@ class Records(Recorded):
         if self.rate is None or np.isnan(self.rate).all():
             return {}
         return {"rate": variable(("flow", "time"), self.rate, "sending rate", "packets/s")}
+
+    def _bytes(self, variable: Any) -> dict[str, Any]:
+        """Return what waits in buffers that count bytes, if there are any, for `_data`."""
+        if self.queued_bytes is None:
+            return {}
+        name = "where buffers count bytes"
+        return {
+            "occupancy_bytes": variable(
+                ("node", "time"), self.queued_bytes, f"queue, {name}", "bytes"
+            ),
+            "peak_queue_bytes": variable(
+                ("node",), self.peak_bytes, f"largest queue, {name}", "bytes"
+            ),
+        }
 
     def mean_efficiency(self, since: float = 0.0, until: float = np.inf) -> NDArray[np.float64]:
         """Return each flow's efficiency averaged over ``since`` < time <= ``until`` in s, (F,)."""

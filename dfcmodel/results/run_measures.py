@@ -35,7 +35,8 @@ def measures(run: Records) -> xr.Dataset:
     xarray.Dataset
         Over ``flow`` (F,): goodput (packets/s), loss_ratio, round_trip_queueing (with ``quantile``, s).
         Over ``node`` (L,): utilisation, mean_occupancy and peak_queue (packets), packets_lost,
-        drain_time (with ``quantile``, s). Over both: mean_queue (packets), queueing_delay (s).
+        drain_time (with ``quantile``, s), and where buffers count bytes peak_queue_bytes. Over both: mean_queue (packets),
+        queueing_delay (s).
         nan where no packet was sent, or no round-trip time measured.
     """
     import xarray as xr
@@ -63,6 +64,8 @@ def measures(run: Records) -> xr.Dataset:
             "mean_queue": (("flow", "node"), run.mean_queue, "packets"),
             "queueing_delay": (("flow", "node"), run.mean_queue * seconds / run.carried, "s"),
         }
+    if run.peak_bytes is not None:
+        found["peak_queue_bytes"] = "node", run.peak_bytes, "bytes"
     return xr.Dataset(
         {name: (dims, values, {"units": units}) for name, (dims, values, units) in found.items()},
         coords={**run.to_xarray()[["flow", "node"]].coords, "quantile": list(QUANTILES)},

@@ -28,7 +28,7 @@ class Trajectory(Records, Result):
 
     The recorded arrays and their shapes are those of `dfcmodel.results.records.Records`: ``time``,
     ``in_transit``, ``delivered``, ``window``, ``backlog``, ``round_trip``, ``lost``, ``queued``,
-    ``peak_queue``, ``timeouts``, ``loss_events``, ``imbalance``, ``first_loss``, ``finished``,
+    ``peak_queue``, ``queued_bytes``, ``peak_bytes``, ``timeouts``, ``loss_events``, ``imbalance``, ``first_loss``, ``finished``,
     ``carried``, ``mean_queue``, ``started``, ``paused``, ``recoveries`` and ``choice``.
 
     Examples

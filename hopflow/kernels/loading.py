@@ -211,7 +211,19 @@ def _located(message: str, module: Module, text: str, stem: str) -> str:
         if node := places.get(line):
             code = linecache.getline(node.file, node.lineno).strip()
             return f"{node.file}:{node.lineno}: {code}: {_reason(message)}"
-    return message
+    return _without_value(module) or message
+
+
+def _without_value(module: Module) -> str:
+    """Return the message for the first function that returns nothing; empty where each returns something."""
+    for tree in module.trees:
+        returned = [n for n in ast.walk(tree) if isinstance(n, ast.Return)]
+        told = [n for n in returned if n.value is not None and ast.unparse(n.value) != "None"]
+        first: Any = next((n for n in ast.walk(tree) if hasattr(n, "file")), None)
+        if first is not None and not told:
+            code = linecache.getline(first.file, first.lineno).strip()
+            return f"{first.file}:{first.lineno}: {code.rstrip(':')}: the function returns None; return the state, s._replace(...)"
+    return ""
 
 
 def _reason(message: str) -> str:

@@ -65,7 +65,7 @@ class Module:
         self.taken = taken | _RESERVED
         self.called: dict[tuple[Callable[..., Any], str], str] = {}
         self.trees: list[ast.FunctionDef] = []
-        self.read: list[tuple[Any, str, object]] = []
+        self.read: dict[tuple[int, str], tuple[Any, str, object]] = {}
         self.replaced: set[str] = set()  # fields of states that functions set
         self.open: list[Any] = []  # functions that are being added
         self._text: str | None = None
@@ -167,12 +167,12 @@ class Module:
         cells = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
         place = cells.get(name, function.__globals__)
         value = _value(place, name)
-        self.read.append((place, name, value))
+        self.read.setdefault((id(place), name), (place, name, value))
         return getattr(builtins, name, None) if value is None else value
 
     def is_current(self) -> bool:
         """Whether every name that the source depends on still refers to the same object."""
-        return all(_value(place, name) is value for place, name, value in self.read)
+        return all(_value(place, name) is value for place, name, value in self.read.values())
 
     def text(self) -> str:
         """Return the module's source; it depends on the rules alone."""

@@ -7,6 +7,7 @@ how many of them are marked.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
@@ -95,7 +96,7 @@ def events_of(
                 "Params": names,
                 "Event": ("time", "rtt"),
             },
-            {event: _adapter(rule, names, event, several) for event in EVENTS},
+            {event: _adapter((rule, names), event, several) for event in EVENTS},
             SIGNATURE,
             compiled=compiled,
         )
@@ -152,12 +153,14 @@ def sampled_event_of(signature: RuleSignature, name: str, fields: tuple[str, ...
     return callbacks["event"].address
 
 
-def _adapter(rule: type[Any], names: tuple[str, ...], event: str, several: bool) -> str:
+@functools.cache
+def _adapter(signature: RuleSignature, event: str, several: bool) -> str:
     """Return the text of an event: a rule's function between arrays of numbers and NamedTuples.
 
     ``several`` ACKs move the state by that multiple of what one ACK does, except for fields that the
     rule sets outright; a field that an ACK does not change stays, also where it is infinite.
     """
+    rule, names = signature
     state, params = places(0, len(rule.State._fields)), places(parameters_at(rule), len(names))
     lines = [
         f"def {event}(w, time, rtt, acks, marks):",

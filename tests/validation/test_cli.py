@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tomllib
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from typer.testing import CliRunner
 
 from validation import cli, recomputing
 from validation.claims import find, ledger
+from validation.recording import recorded
 from validation.report import folders
 from validation.verdicts import Sides, Verdict
 
@@ -64,11 +66,11 @@ def test_command_refuses_an_unknown_claim_before_any_work(tmp_path: Path) -> Non
 
 def test_command_exits_with_1_when_a_verdict_differs(tmp_path: Path, monkeypatch) -> None:
     monkeypatch.chdir(tmp_path)
-    recorded = {"Z01": Sides(CONTRADICTED, NOT_APPLICABLE)}
-    monkeypatch.setattr(folders, "recorded_verdicts", lambda: recorded)
+    known = replace(recorded()["Z01"], verdicts=Sides(CONTRADICTED, NOT_APPLICABLE))
+    monkeypatch.setattr(folders, "recorded", lambda: {"Z01": known})
     done = CliRunner().invoke(cli.app, ["validate", "--claim", "Z01"])
     assert done.exit_code == 1
-    assert "not as recorded" in done.output
+    assert "not as recorded: Z01 (model and packets)" in done.output
 
 
 @pytest.mark.parametrize(

@@ -43,6 +43,6 @@ def test_a_gap_has_a_row_for_each_quantity_and_a_figure() -> None:
     assert gap.columns[-1] == "packets"
     assert all(len(cells) == len(gap.columns) for cells in gap.rows.values())
     assert "is unexplained" in gap.sentences[0]  # whole packets in the law itself
-    assert "packets lost (packets)" in gap.rows
+    assert "packets lost at all nodes (packets)" in gap.rows
     assert len(waterfall_of("D18").draw().axes) == 2
     assert gap_of("M01") is None

@@ -86,7 +86,7 @@ def print_found(
     json: bool,
     verbose: bool = False,
 ) -> list[str]:
-    """Print tally and claims, write the report, and return the ids of claims not as recorded.
+    """Print tally and claims, write the report, and return the claims not as recorded, with what differs.
 
     ``verbose`` adds the tables by paper and a paragraph for each claim.
 
@@ -114,7 +114,7 @@ def print_found(
         typer.echo(as_json(rows))
     checked = "1 claim" if len(rows) == 1 else f"{len(rows)} claims"
     console.print(f"{checked} in {seconds:.1f} s; report: {page}")
-    return sorted(row["id"] for row in rows if not row["as_recorded"])
+    return [f"{row['id']} ({'; '.join(row['changed'])})" for row in rows if not row["as_recorded"]]
 
 
 def recomputed(parts: range, pages: Report, console: Console) -> bool:

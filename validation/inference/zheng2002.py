@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from validation import evidence
 from validation.claims.effect_claims import EQUAL
-from validation.claims.zheng2002.one_kind import VISIBLE
+from validation.claims.zheng2002.one_kind import SHOWN, VISIBLE
 from validation.claims.zheng2002.pairs import EACH, GENTLE, HALF, QUARTER, SAME, TCP, TFRC
 from validation.inference.designs import PARAMETERS, settings
 from validation.inference.likelihoods import Posterior, held_out, infer, joined, of_words
@@ -148,7 +148,7 @@ def _many_flows(every: Sequence[Mapping[str, object]], runs: _Runs) -> list[Quot
         for c in ("utilisation", "loss")
     )
     return [
-        Quote("Z04", "lossless to 20", None, ALMOST_NONE - np.maximum(lost[10], lost[20])),
+        Quote("Z04", "lossless to 20", None, SHOWN - np.maximum(lost[10], lost[20])),
         Quote("Z04", "rises", None, used[20] - used[10] - VISIBLE),
         Quote("Z04", "falls", None, used[20] - used[70] - VISIBLE),
         Quote("Z04", "loss", None, np.minimum(lost[50] - lost[30], lost[70] - lost[50])),

@@ -11,7 +11,8 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from validation.records import entries, recorded_verdicts
+from validation.recording import recorded
+from validation.records import entries
 from validation.report.families import Family, family_of, page_of
 from validation.report.pages import (
     ASSETS,
@@ -70,7 +71,7 @@ class Report:
             tempfile.TemporaryFile(dir=folder).close()
         except OSError as error:
             raise ValueError(f"report = {str(folder)!r}: {error.strerror}") from None
-        self.recorded = recorded_verdicts()
+        self.recorded = recorded()
         self.done: set[str] = set()
         self._changed: set[str] = set()
         known = load(folder / "claims.json")

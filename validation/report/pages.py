@@ -289,7 +289,7 @@ def _environment() -> jinja2.Environment:
         "anchor": lambda case: case.replace("/", "-"),
         "page": page_of,
     }
-    new.filters["sources"] = sources_of
+    new.filters |= {"sources": sources_of, "written_out": written_out}
     new.globals |= {
         "verdict_of": verdict_of,
         "marks": {str(verdict): mark for verdict, mark in MARKS.items()},
@@ -299,6 +299,19 @@ def _environment() -> jinja2.Environment:
         "manifest": MANIFEST_SHA256,
     }
     return new
+
+
+def written_out(text: str) -> str:
+    """Return a text whose powers of ten, and whole numbers of six digits and more, are written with commas.
+
+    Examples
+    --------
+    >>> from validation.report.pages import written_out
+    >>> written_out("7.76e+05 (2e-05 to 1e+07)")
+    '776,000 (2e-05 to 10,000,000)'
+    """
+    large = r"\d+(?:\.\d+)?e\+\d+|(?<![\d.])\d{6,}\b"
+    return re.sub(large, lambda found: f"{float(found[0]):,.0f}", text)
 
 
 def _columns(numbers: Sequence[Number]) -> list[tuple[str, str]]:

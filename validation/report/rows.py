@@ -11,7 +11,8 @@ from typing import Any, TypeAlias
 
 import hopflow
 from validation.labels import SIMULATORS
-from validation.records import OWN, headline_of, paraphrases, recorded_levels, recorded_simulators
+from validation.recording import Recorded, differences
+from validation.records import OWN, headline_of, paraphrases
 from validation.running import key_of
 from validation.svg import drawn, size
 from validation.texts import plain
@@ -33,8 +34,9 @@ NEEDED = {"made_from", "simulators", "packet_level", "paraphrase", "place"}
 """Entries without which a row is one of another version, which pages cannot show."""
 
 
-def row_of(claim: Claim, finding: Finding, recorded: Mapping[str, Sides[Verdict]]) -> Row:
-    """Return the row of a claim; ``recorded`` are the verdicts of ``verdicts.csv``."""
+def row_of(claim: Claim, finding: Finding, recorded: Mapping[str, Recorded]) -> Row:
+    """Return the row of a claim; ``recorded`` is what `validation.recording.recorded` returns."""
+    changed = list(differences(finding, recorded.get(claim.id, Recorded())))
     return {
         "id": claim.id,
         "paper": claim.paper,
@@ -52,9 +54,8 @@ def row_of(claim: Claim, finding: Finding, recorded: Mapping[str, Sides[Verdict]
             name: list(finding.held(name))
             for name in ("model", "simulation", *finding.simulators, "level")
         },
-        "as_recorded": recorded.get(claim.id) == Sides(finding.model, finding.simulation)
-        and recorded_levels().get(claim.id) == finding.level
-        and recorded_simulators().get(claim.id) == _simulators(finding),
+        "as_recorded": not changed,
+        "changed": changed,
         "summary": plain(finding.summary),
         "cases": list(finding.cases),
         "same_process": str(finding.process),

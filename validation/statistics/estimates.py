@@ -113,7 +113,8 @@ def of_runs(
 ) -> Estimate:
     """Return the mean of independent runs, shape (runs,), with the error from their scatter.
 
-    ``within`` is the possible range of the quantity.
+    ``within`` is the possible range of the quantity. A value that is no number is refused: it would make
+    every verdict inconclusive.
 
     Examples
     --------
@@ -121,6 +122,8 @@ def of_runs(
     13.0 ± 2.5
     """
     sample = np.asarray(values, dtype=np.float64)
+    if not np.isfinite(sample).all():
+        raise ValueError(f"values must be finite, one per run; got {sample.tolist()}")
     count = len(sample)
     error = float(sample.std(ddof=1)) / math.sqrt(count)
     return Estimate(float(sample.mean()), error, count - 1, within)

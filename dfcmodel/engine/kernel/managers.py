@@ -184,7 +184,8 @@ def mark_leaving(
     if amount <= 0.0:
         return
     every = link.mark == amount
-    link.due_marks = 0.0 if every else min(link.limit + amount, link.due_marks + link.mark)
+    whole = not every and link.fractional == 0
+    link.due_marks = min(link.limit + amount, link.due_marks + link.mark) if whole else 0.0
     while link.due_marks >= 1.0:
         c = draw_victim(amount, first, end, sent, before, seed)
         if shared[MARKABLE, c] == 1.0:
@@ -192,6 +193,8 @@ def mark_leaving(
         link.due_marks -= 1.0
     for c in range(first, end):
         gone = max(0.0, sent[c] - before[c])
+        if link.fractional == 1 and shared[MARKABLE, c] == 1.0:
+            shared[OWED_MARKS, c] += link.mark * (gone / amount)
         mark = gone if every and shared[MARKABLE, c] == 1.0 else min(gone, shared[OWED_MARKS, c])
         if mark > 0.0:
             note_mark(c, gone, mark, now, left, net, shared)

@@ -120,7 +120,7 @@ LINK = np.dtype(
     [(name, np.float64) for name in ["rate", "pace", "limit", "peak", "backlog", "pooled", "reserved", "growth", "arrivals", "total", "due", "due_marks", "owed", "weight"]]
     + [(name, np.int64) for name in
        ["kind", "shared", "lag", "first_band", "end_band", "first_pooled", "first_ingress",
-        "end_ingress", "manager", "late", "first_managed", "end_managed", "loss_seed"]]
+        "end_ingress", "manager", "late", "fractional", "first_managed", "end_managed", "loss_seed"]]
     + [(name, np.uint64) for name in ("first", "end", "per_buffer")]
     + [
         ("drop", np.float64),
@@ -139,7 +139,7 @@ first_ingress, end_ingress: its rows of `PAUSE` with rooms of their own, reserve
 on they share the rest of the buffer, pooled: what they hold.
 
 manager: which queue manager drops or marks early, -1 for none, and first_managed, end_managed: the FIFO queues that it sees; drop, mark: what it asks for in this step,
-state, parameters: its own; seen: what it sees (`network.managers.Arrivals`); due, due_marks: what it has
+fractional: whether each flow gets its part of the marks; state, parameters: its own; seen: what it sees (`network.managers.Arrivals`); due, due_marks: what it has
 asked for and is not a whole packet yet; owed: whole ones that have not come yet. arrivals: packets that
 came in this step, to the queues that a manager sees; growth: by how much ``pooled`` grew; total: that ever came and were not dropped.
 loss_seed: of the flows that lose whole packets, 0 where all lose their part.

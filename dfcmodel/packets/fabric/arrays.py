@@ -74,7 +74,7 @@ def lay_out_fabric(
         "called": lay_out_called(plan, manager_numbers(plan)), "stream": plan.seeds.astype(np.int64),
         "slot": _slots(P * slots),
         "first": np.full(slots, -1, dtype=np.int32), "arriving": np.empty(size, dtype=np.int32),
-        "counters": np.array([-1, 0, 0, 0, 0]),
+        "counters": np.array([-1, 0, 0, 0, 0, 0, -1]), "change": _changes(plan, size),
         "clock": np.array([windows / plan.sample, 0.0, plan.scenario.min_rto]),
     }  # fmt: skip
     _start(plan, arrays)
@@ -85,15 +85,11 @@ def _ports(plan: Plan) -> NDArray[Any]:
     """Return the rows of the ports."""
     rows = aligned(len(plan.ports), layout.PORT)
     rows.view(np.uint8)[:] = 0
-    limits = plan.by_discipline(
-        lambda each: (each.xoff, each.xon) if isinstance(each, PFC) else (0.0, 0.0)
-    )
-    unit = np.where(plan.cells > 0, plan.units, plan.sizes[0])
     kinds = [0, OF_RATE]
     for name, values in (
         ("free", -math.inf), ("spent", plan.transmission[:, kinds]), ("passage", plan.passage[:, kinds]),
-        ("rank", plan.ranks[:, kinds]), ("taken", plan.taken[:, 0]), ("high", limits[:, 0] * unit),
-        ("low", limits[:, 1] * unit), ("signalling", plan.signalling), ("delay", plan.delays),
+        ("rank", plan.ranks[:, kinds]), ("taken", plan.taken[:, 0]), ("acks_taken", plan.taken[:, OF_RATE]),
+        ("signalling", plan.signalling), ("delay", plan.delays),
         ("is_host", plan.at_senders), ("marks", plan.by_discipline(marks_leaving)), ("unit", plan.units),
         ("room", plan.rooms / np.where(plan.units > 0, plan.units, 1.0) + 1.0),
     ):  # fmt: skip
@@ -119,7 +115,7 @@ def _flows(
             gaps[own] = max(gaps[own], 1.0 / max(start.rate, 1e-9))
         else:
             rates[own]["kind"] = signatures.index(signature_of(source))
-        write_numbers(rules[own], source, start)
+        write_numbers(rules[own : own + 1], source, start)
     rates["paced_at"], rates["clocked"] = -math.inf, -1.0
     count = plan.forward.counts + plan.backward.counts + 2
     repairs = column_of(plan.repairs).map(lambda each: str(each) == "go-back-n").array()
@@ -138,18 +134,29 @@ def _flows(
 
 
 def _ingresses(plan: Plan, hop: NDArray[Any]) -> NDArray[Any]:
-    """Return the rows of what ports count; set which one counts each hop."""
+    """Return the rows of what ports count, or those of a switch together; set which one counts each hop."""
     table, hops, P = plan.ingresses, plan.hops, len(plan.ports)
-    rows = np.zeros(max(1, len(table.port)), layout.INGRESS)
-    rows["room"][: len(table.port)] = table.room * plan.taken[table.port, 0]
-    rows["port"][: len(table.port)] = table.before
-    rows["priority"][: len(table.port)] = table.priority
+    together = plan.counting
+    asks = np.array([ports[0] for ports in together])
+    known, at = np.unique(asks[table.port] * P + table.before, return_index=True)
+    rows = np.zeros(max(1, len(known)), layout.INGRESS)
+    rows["change"] = rows["next"] = -1
+    used = rows[: len(known)]
+    port = table.port[at]
+    limits = plan.by_discipline(
+        lambda each: (each.xoff, each.xon) if isinstance(each, PFC) else (0.0, 0.0)
+    )[port]
+    unit = np.where(plan.cells > 0, plan.units, plan.sizes[0])[port]
+    for name, values in (
+        ("room", table.room[at] * plan.taken[port, 0]), ("port", table.before[at]), ("asks", asks[port]),
+        ("priority", table.priority[at]), ("high", limits[:, 0] * unit), ("low", limits[:, 1] * unit),
+        ("is_shared", np.array([len(ports) > 1 for ports in together])[port]),
+    ):  # fmt: skip
+        used[name] = values
     inner = np.flatnonzero(~hops.is_ack & ~hops.begins)
-    keys = table.port * P + table.before
-    order = np.argsort(keys)
-    found = np.searchsorted(keys[order], hops.port[inner] * P + hops.before[inner])
     hop["ingress"] = -1
-    hop["ingress"][hops.row[inner]] = order[found]
+    keys = asks[hops.port[inner]] * P + hops.before[inner]
+    hop["ingress"][hops.row[inner]] = np.searchsorted(known, keys)
     return rows
 
 
@@ -173,6 +180,12 @@ def _start(plan: Plan, arrays: dict[str, Any]) -> None:
     windows = np.minimum(soon, slots - 1).astype(np.int64)
     for p, w in zip(used.tolist(), windows.tolist(), strict=True):
         follows[p * slots + w], first[w] = first[w], p
+
+
+def _changes(plan: Plan, rows: int) -> NDArray[Any]:
+    """Return the rows of changes of a window; one where no ports count together."""
+    shared = any(len(ports) > 1 for ports in plan.counting)
+    return np.empty(rows if shared else 1, layout.CHANGE)
 
 
 def _slots(count: int) -> NDArray[Any]:

@@ -12,7 +12,7 @@ from dfcmodel.network.flow_tables import among
 from dfcmodel.packets.layouts.managers import MANAGERS, marks_leaving
 from dfcmodel.packets.ports import Interface
 from responsefn import RateRule
-from responsefn.rules.rates.rate_rule import sees_telemetry
+from responsefn.rules.rates.rate_rule import sees_telemetry, window_place
 
 if TYPE_CHECKING:
     from dfcmodel.packets.plans import Plan
@@ -50,12 +50,23 @@ def _has_rates(plan: Plan) -> bool:
         return all(map(holds, columns[name].values))
 
     return (
-        all_of("source", lambda each: isinstance(each, RateRule) and not sees_telemetry(type(each)))
+        all_of("source", _has_plain_rate)
         and all_of("receiver", lambda each: each is None)
         and all_of("arrivals", lambda each: each is None)
         and all_of("stop", lambda each: each == math.inf)
         and all(str(each) in REPAIRS for each in among(plan.repairs))
     )
+
+
+def _has_rate_alone(rule: type) -> bool:
+    """Return whether rules of a class follow no telemetry, and do not bound the packets in flight."""
+    return not sees_telemetry(rule) and not window_place(rule)
+
+
+def _has_plain_rate(source: Any) -> bool:
+    """Return whether a source has a rate by ACKs, marks and time alone: no telemetry, no bound of packets in flight."""
+    kind: Any = type(source)
+    return isinstance(source, RateRule) and not (sees_telemetry(kind) or window_place(kind))
 
 
 def _has_lossless_ports(plan: Plan) -> bool:
@@ -91,5 +102,5 @@ def _is_plain(rule: Any) -> bool:
     return (
         type(rule) is PFC and rule.storm is None and rule.managed is None
         and (rule.manager is None or _marks_by_address(rule))
-        and rule.counts == "output" and rule.acks == "control"
+        and rule.acks == "control"
     )  # fmt: skip

@@ -27,6 +27,11 @@ def records_of(plan: Plan, records: Records, arrays: dict[str, Any]) -> Records:
     records.remaining = _remaining(plan, arrays)
     records.peak, records.waited = port["peak"].astype(np.int64), arrays.pop("hop")["waited"].copy()
     records.waiting[1:S] = np.diff(records.waiting[:S], axis=0)
+    if records.counts_bytes.any():
+        records.peak_bytes = port["peak_bytes"].copy()
+        records.queued_bytes[1:S] = np.diff(records.queued_bytes[:S], axis=0)
+    if records.shares_host.any():
+        records.at_hosts[:, ~records.shares_host] = 0
     carried = arrays.pop("carried")
     carried[1:] -= carried[:-1].copy()
     records.started, records.counts = records.started[:, :0], carried

@@ -7,7 +7,16 @@ from typing import Any
 from .jit import compiled, inlined
 from .layout import CLASSES, int64
 
-__all__ = ["enter_bytes", "filled", "free_bytes", "is_full", "is_over", "taken_by"]
+__all__ = [
+    "enter_bytes",
+    "filled",
+    "free_bytes",
+    "is_full",
+    "is_over",
+    "record_bytes",
+    "record_peak",
+    "taken_by",
+]
 
 
 @inlined
@@ -55,3 +64,23 @@ def enter_bytes(net: Any, p: int, taken: float, queued: int) -> None:
     size = int64(port.ring_mask) + 1
     net.ring[int64(port.ring) + size + (port.last & port.ring_mask)] = taken
     port.bytes = port.bytes + taken if queued > 0 else taken
+
+
+@compiled
+def record_bytes(net: Any, records: Any, p: int, taken: float, came: float, past: float) -> None:
+    """Record bytes that wait at a port whose buffer counts bytes, from one time to another."""
+    rows = len(records.queued_bytes) - 1
+    first = min(int(came * records.scale), rows)
+    last = min(int(past * records.scale), rows)
+    if net.port[p].unit > 0.0 and first != last:
+        records.queued_bytes[first, p] += taken
+        records.queued_bytes[last, p] -= taken
+
+
+@inlined
+def record_peak(net: Any, records: Any, p: int, waiting: int) -> None:
+    """Record the largest queue of a port in which so many packets wait now."""
+    port = net.port[p]
+    port.peak = max(port.peak, waiting)
+    if port.unit > 0.0:
+        records.peak_bytes[p] = max(records.peak_bytes[p], port.bytes)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .buffers import taken_by
+from .buffers import record_bytes, taken_by
 from .coupled import DROP, MARK, SCALABLE, choose_queue, coupled_verdict
 from .diffusion import leave_rated
 from .jit import compiled, inlined, prefetch
@@ -15,7 +15,7 @@ from .ports import BUFFER_FULL, BY_MANAGER, drop, is_markable
 from .program_queues import leave_queue, next_turn, queue_in_turn
 from .programs import (
     DROPPED,
-    IS_SKIP,
+    IS_TURNS,
     LEAVES,
     MAX_SKIPS,
     SKIPPED,
@@ -23,7 +23,6 @@ from .programs import (
     next_ranked,
     refuse,
 )
-from .telemetry import write_record
 from .trimming import cut_packet
 
 __all__ = [
@@ -75,12 +74,16 @@ def wait_on(net: Any, records: Any) -> None:
     port = net.port
     waiting = records.waiting
     rows = len(waiting) - 1
+    end = (rows + 1.0) / records.scale
     for p in range(len(port) - 1):
         for c in range(port[p].lane, port[p].lane + port[p].lanes):
             e = int64(net.lane[c].head)
             while net.lane[c].count > 0 and e >= 0:
                 waiting[min(int(net.packet[e].time * records.scale), rows), p] += 1
                 waiting[rows, p] -= 1
+                if port[p].unit > 0.0:
+                    taken = taken_by(net, p, e)
+                    record_bytes(net, records, p, taken, net.packet[e].time, end)
                 records.left[net.packet[e].hop] += 1
                 e = int64(net.packet[e].next)
 
@@ -93,6 +96,7 @@ def discard(net: Any, senders: Any, records: Any, p: int, e: int, time: float, c
     came = net.packet[e].time
     records.waiting[min(int(came * records.scale), rows), p] += 1
     records.waiting[row, p] -= 1
+    record_bytes(net, records, p, taken_by(net, p, e), came, time)
     drop(net, senders, records, p, e, came, time, cause)
 
 
@@ -208,14 +212,15 @@ def dequeue_ranked(net: Any, senders: Any, records: Any, p: int, time: float) ->
                 next_turn(net, p)
                 continue
             if verdict == SKIPPED:
-                refuse(net, w, int64(net.packet[e].flow), time, LEAVES, IS_SKIP, float(skips))
+                refuse(net, w, int64(net.packet[e].flow), time, LEAVES, IS_TURNS, float(skips))
             leave_queue(net, p, int64(port.lane + int64(w.queue)))
         if w.cut == 1:
+            whole = taken_by(net, p, e)
             cut_packet(net, e)
+            more = whole - taken_by(net, p, e)  # waited with it until now
+            record_bytes(net, records, p, more, net.packet[e].time, time)
         if verdict != DROPPED:
             net.lane[port.lane].left = time
-            if w.telemetry == 1:
-                write_record(net, senders, p, e, time)
             return e
         skips = 0
         discard(net, senders, records, p, e, time, BY_MANAGER)

@@ -354,8 +354,8 @@ PROGRAM = np.dtype(
         ("skip", "i8"),  # which number of its state is that; -1: none
         ("trim", "i8"),
         ("cut", "i8"),  # 1: the packet that it has seen is to be cut to its header
-        ("telemetry", "i8"),  # 1: each packet that leaves gets a record
-        ("sent", "f8"),  # bytes that have left
+        ("first_of_telemetry", "i8"),  # first number of its state that each packet carries on
+        ("of_telemetry", "i8"),  # how many there are
         ("failed", "i8"),  # what it returned that cannot be, see `programs`; 0: nothing
         ("failed_in", "i8"),  # which of its functions
         ("failed_flow", "i8"),
@@ -544,7 +544,7 @@ FLOW = np.dtype(
             "asked",
             "i4",
         ),  # of selective repair: packets that the receiver has asked for, beyond the last that came
-        ("spare", "i4"),
+        ("bound", "i4"),  # of a rate rule: place of its window in its state; 0: it has none
     ],
     align=True,
 )
@@ -568,6 +568,7 @@ RULE = np.dtype(
         ("sent_last", "i8"),  # up to before this one
         ("again_first", "i8"),  # to be sent again
         ("again_last", "i8"),
+        ("fields", "i8"),  # of a rate rule: numbers of each record of telemetry that it sees
     ],
     align=True,
 )
@@ -638,9 +639,7 @@ class Network(NamedTuple):
     program_queue: Any  # QUEUE, of all ports whose programs have queues; one row without
     rank: Any  # (N,) ranks of packets; one without programs
     trimmed: Any  # (N,) the hop at which a packet was cut to its header; one where none is
-    telemetry: (
-        Any  # (N, K, 4) records of packets: time, bytes sent, bytes that wait, bytes/s; one if none
-    )
+    telemetry: Any  # (N, K, 5) records of packets: when they left a port, s, and what its program wrote; one if none
     order: Any  # (P + 1,) rows of `port` in the order of processing
     home: Any  # (2 F,) rows of `port` whose calendar queues have the timers of senders, then of receivers
     stream: Any  # (P + F,) state of the random numbers of ports, then of flows
@@ -656,7 +655,7 @@ class Senders(NamedTuple):
     events: (
         Any  # (rules, 5) addresses of the events of window and rate rules, and of arrival processes
     )
-    reported: Any  # (F, K, 4) the last records of telemetry of a rate rule; one if none
+    reported: Any  # (F, K, 5) the last records of telemetry of a rate rule; one if none
     arrivals: Any  # (N, 2) times since the start in s and packets of the traces that are replayed
     recoveries: Any  # (recoveries, 5) addresses of the functions of loss recoveries
     bits: Any  # bit maps of packets received, and of those acknowledged selectively
@@ -681,6 +680,11 @@ class Records(NamedTuple):
     delivered: Any  # (S + 1, F)
     started: Any  # (S + 1, H)
     waiting: Any  # (S + 1, P)
+    queued_bytes: Any  # (S + 1, P) where a buffer counts bytes; one where none does
+    peak_bytes: Any  # (P,)
+    at_hosts: (
+        Any  # (S, F) packets that wait at access links that flows share; one where there are none
+    )
     lost: Any  # (S + 1, H)
     causes: Any  # (H, CAUSES) drops until the end of the run
     first_drops: Any  # (H, CAUSES) when the first of them was, s; 0: none
@@ -688,3 +692,4 @@ class Records(NamedTuple):
     switches: Any  # (M, 5) pauses and resumes
     trace: Any  # TRACE, of traced ports
     scale: float  # samples per second
+    sample: float  # s

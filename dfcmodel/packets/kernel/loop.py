@@ -10,8 +10,8 @@ import math
 from typing import Any
 
 from .agents import expire_agent
-from .answers import receive_answer
-from .buffers import filled, is_full, is_over, taken_by
+from .answers import receive_rated
+from .buffers import filled, is_full, is_over, record_peak, taken_by
 from .calendar_queue import (
     CROWDED,
     FAULT,
@@ -43,7 +43,6 @@ from .layout import (
     BY_RATE,
     CLASSES,
     DUE,
-    RATED,
     Network,
     Records,
     Senders,
@@ -84,17 +83,14 @@ from .programs import ARRIVES, DROPPED, LEAVES, LONGEST, judge, put_in_order, ta
 from .random_numbers import uniform
 from .rated import has_plain_rates, next_arrival, pass_rated
 from .receivers import answer_late
-from .repairs import acknowledge_plainly
 from .senders import receive
 from .sources import (
     CONSTANT,
     end_source,
-    feed_back,
     on_timer,
     schedule_due_timers,
     start_idle_period,
 )
-from .telemetry import report_telemetry, write_record
 from .timers import CHECK, END, NOW, STOP, WINDOW
 from .trimming import cut_packet
 from .watchdogs import POLL, is_discarded, observe_all, poll
@@ -105,10 +101,12 @@ __all__ = [
     "enqueue_by_queue",
     "enqueue_ranked",
     "handle",
+    "handle_hosts",
     "new_packet",
     "next_of_switch",
     "process_endpoint_event",
     "process_port_window",
+    "process_timer",
     "run",
     "sample_senders",
 ]
@@ -126,35 +124,34 @@ def process_endpoint_event(net: Any, senders: Any, f: int, e: int, key: int) -> 
     s = senders.flow[f]
     ends = CLASSES * (len(net.port) - 1)  # the first key of timers
     net.counters[OUT] = 0
-    if net.packet[e].number == STOP:
-        end_source(senders, f)
-    elif key >= ends + len(senders.flow):
-        if s.ack_due == senders.clock[NOW] and s.agent >= 0:
-            expire_agent(net, senders, f)
-        elif s.ack_due == senders.clock[NOW]:
-            senders.out[0, 0] = -1 - s.pending
-            senders.out[0, 1] = DUE
-            net.counters[OUT] = 1
-    elif key >= ends:
-        on_timer(net, senders, f)
+    if key < 0 or key >= ends:
+        process_timer(net, senders, f, e, key - ends)
     elif net.packet[e].hop == s.turn:
         answer_late(net, senders, f, e)
         return
-    elif s.recovery == RATED:
-        if s.agent >= 0:
-            receive_answer(net, senders, f, e)
-        else:
-            it = net.packet[e]
-            if s.reports > 0:
-                report_telemetry(net, senders, f, e, senders.clock[NOW])
-            feed_back(senders, f, senders.clock[NOW], net.sent_at[e], 1.0, float(it.marked))
-            if s.repair > 0:
-                acknowledge_plainly(net, senders, f, e)
-    else:
+    elif s.recovery >= 0:
         receive(net, senders, f, e)
         if s.onoff != CONSTANT and s.supply == 0:
             start_idle_period(net, senders, f)
+    else:
+        receive_rated(net, senders, f, e)
     release(net, e)
+
+
+@inlined
+def process_timer(net: Any, senders: Any, f: int, e: int, key: int) -> None:
+    """Process an event of flow f that is no packet: its stop, or a timer of its sender or, from F on, its receiver."""
+    s = senders.flow[f]
+    if net.packet[e].number == STOP:
+        end_source(senders, f)
+    elif key < len(senders.flow):
+        on_timer(net, senders, f)
+    elif s.ack_due == senders.clock[NOW] and s.agent >= 0:
+        expire_agent(net, senders, f)
+    elif s.ack_due == senders.clock[NOW]:
+        senders.out[0, 0] = -1 - s.pending
+        senders.out[0, 1] = DUE
+        net.counters[OUT] = 1
 
 
 @inlined
@@ -186,10 +183,28 @@ def depart(net: Any, senders: Any, records: Any, u: int, e: int, came: float, ti
 
 @inlined
 def handle(net: Any, senders: Any, records: Any, u: int, now: float, end: float) -> None:
-    """Process the arrivals of a window at hosts, or at a port without lanes."""
+    """Process the arrivals of a window at a port without lanes."""
+    bucket, packet = net.bucket, net.packet
+    inverse = net.port[u].inverse
+    mask = net.port[u].mask
+    at = net.port[u].at
+    for b in range(int(now * inverse), int(end * inverse) + 1):
+        place = at + (b & mask)
+        e = int64(bucket[place].head)
+        while e >= 0 and packet[e].time < end:
+            bucket[place].head = packet[e].next
+            net.port[u].count -= 1
+            travel(net, senders, records, e, packet[e].time, int64(packet[e].key), u)
+            e = int64(bucket[place].head)
+
+
+@inlined
+def handle_hosts(
+    net: Any, senders: Any, records: Any, u: int, now: float, end: float, interfaces: bool
+) -> None:
+    """Process the events of a window at hosts. ``interfaces``: whether any host has one."""
     port, bucket, packet = net.port, net.bucket, net.packet
     ends = len(port) - 1
-    is_host = u == ends or port[u].kind == INTERFACE
     inverse = port[u].inverse
     mask = port[u].mask
     at = port[u].at
@@ -203,9 +218,8 @@ def handle(net: Any, senders: Any, records: Any, u: int, now: float, end: float)
             key = int64(packet[e].key)
             f = int64(packet[e].flow)
             packets = 1
-            at_end = is_host and not is_for_interface(net, e, key)
-            if is_host:
-                senders.clock[NOW] = time
+            at_end = not interfaces or not is_for_interface(net, e, key)
+            senders.clock[NOW] = time
             if at_end:
                 process_endpoint_event(net, senders, f, e, key)
                 packets = net.counters[OUT]
@@ -213,7 +227,7 @@ def handle(net: Any, senders: Any, records: Any, u: int, now: float, end: float)
                 p = -1  # the interface at which the packet is
                 came = arrives = time
                 rank = key
-                begin = ends if is_host else u
+                begin = ends
                 if at_end:
                     number = int64(senders.out[i, 0])
                     flags = int64(senders.out[i, 1])
@@ -221,16 +235,17 @@ def handle(net: Any, senders: Any, records: Any, u: int, now: float, end: float)
                         e = new_packet(net, senders, f, number, flags)
                         if senders.flow[f].listed == 1 and number >= senders.flow[f].opening:
                             on_packet_sent(senders, f, number)
-                        if is_next(net, place, time, key):
-                            p = interface_of(net, e)
-                        if p >= 0:
-                            packet[e].time = time
-                            if not enter_interface(net, senders, records, p, e):
-                                continue
+                        if interfaces:
+                            if is_next(net, place, time, key):
+                                p = interface_of(net, e)
+                            if p >= 0:
+                                packet[e].time = time
+                                if not enter_interface(net, senders, records, p, e):
+                                    continue
                     else:
                         e = -1 - number
                         begin = flags
-                elif is_host:
+                else:
                     p, e, came = pass_interface(net, senders, records, e, key)
                     if e < 0:
                         continue
@@ -262,7 +277,7 @@ def enqueue_by_queue(net: Any, senders: Any, records: Any, u: int, e: int, waits
         gone = leave_queue(net, u, longest_queue(net, u))
         discard(net, senders, records, u, gone, time, BUFFER_FULL)
     if int(time * records.scale) < len(records.lost) - 1:
-        port.peak = max(port.peak, port.waiting)
+        record_peak(net, records, u, port.waiting)
     return False
 
 
@@ -285,8 +300,6 @@ def enqueue_ranked(net: Any, senders: Any, records: Any, u: int, e: int, busy: b
         if w.cut == 1:
             cut_packet(net, e)
         if verdict != DROPPED:
-            if w.telemetry == 1:
-                write_record(net, senders, u, e, time)
             return True
         drop(net, senders, records, u, e, time, time, BY_MANAGER)
         return False
@@ -298,7 +311,7 @@ def enqueue_ranked(net: Any, senders: Any, records: Any, u: int, e: int, busy: b
         discard(net, senders, records, u, gone, time, BUFFER_FULL)
     put_in_order(net, u, e)
     if int(time * records.scale) < len(records.lost) - 1:
-        port.peak = max(port.peak, port.waiting)
+        record_peak(net, records, u, port.waiting)
     return False
 
 
@@ -363,7 +376,7 @@ def enqueue(net: Any, senders: Any, records: Any, u: int, e: int) -> bool:
         while filled(port) > port.room:
             overflow(net, senders, records, u, time)
     if int(time * records.scale) < len(records.lost) - 1:
-        port.peak = max(port.peak, port.waiting + port.held)
+        record_peak(net, records, u, port.waiting + port.held)
     watch(net, records, u, time)
     return False
 
@@ -490,10 +503,13 @@ def next_of_switch(net: Any, u: int, now: float, end: float) -> tuple[int, float
 
 
 @inlined
-def sample_senders(senders: Any, records: Any, n: int) -> None:
-    """Record the state of the senders at the end of sample n."""
+def sample_senders(net: Any, senders: Any, records: Any, n: int) -> None:
+    """Record the state of the senders, and their queues at access links that they share, at the end of sample n."""
     flow = senders.flow
     for f in range(len(flow)):
+        first = net.hop[flow[f].way]
+        if len(records.at_hosts) > 1 and net.port[first.port].kind == INTERFACE:
+            records.at_hosts[n, f] = net.lane[first.lane].count
         if flow[f].recovery >= 0:  # window senders
             records.window[n, f] = flow[f].cwnd
             records.acked[n, f] = flow[f].snd_una - 1
@@ -516,6 +532,9 @@ def run(
     now = clock[WINDOW]
     n = first
     idle = 0
+    interfaces = False
+    for u in range(len(port)):
+        interfaces = interfaces or port[u].kind == INTERFACE
     while True:
         sample_end = (n + 1) * sample
         end = min(now + ahead, sample_end)
@@ -543,7 +562,10 @@ def run(
                         break
             elif port[u].count > 0:
                 before = port[u].count
-                handle(net, senders, records, u, now, end)
+                if u == len(port) - 1 or port[u].kind == INTERFACE:
+                    handle_hosts(net, senders, records, u, now, end, interfaces)
+                else:
+                    handle(net, senders, records, u, now, end)
                 if port[u].count != before:
                     idle = 0
             retire(port, u, k)
@@ -552,7 +574,7 @@ def run(
             return n
         now = end
         if end == sample_end:
-            sample_senders(senders, records, n)
+            sample_senders(net, senders, records, n)
             n += 1
             if n == samples:
                 clock[WINDOW] = now

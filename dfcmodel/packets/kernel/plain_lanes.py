@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .buffers import is_full, taken_by
+from .buffers import is_full, record_bytes, record_peak, taken_by
 from .calendar_queue import push
 from .jit import compiled, inlined, prefetch
 from .lanes import enter_lane, leave_lane
@@ -54,6 +54,8 @@ def start_transmission(net: Any, records: Any, u: int, e: int, came: float, time
     if first != row:
         records.waiting[first, u] += 1
         records.waiting[row, u] -= 1
+        if net.port[u].unit > 0.0:
+            record_bytes(net, records, u, taken_by(net, u, e), came, time)
     if row < rows:
         records.waited[h] += time - came
         count_starts(records.started, row, h, h + 1)
@@ -101,7 +103,7 @@ def pass_lanes(
                 if by_class:
                     count_class(net, records, u, came, 1, time)
                 if int(time * records.scale) < len(records.lost) - 1:
-                    port.peak = max(port.peak, port.waiting + port.held)
+                    record_peak(net, records, u, port.waiting + port.held)
             else:
                 sent = came
         did = True

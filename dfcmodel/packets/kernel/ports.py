@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from .buffers import enter_bytes, free_bytes, is_full, taken_by
+from .buffers import enter_bytes, free_bytes, is_full, record_bytes, record_peak, taken_by
 from .calendar_queue import CROWDED, FAULT, TRACED, push, release
 from .early import admit_early
 from .emission import UNMARKABLE
@@ -259,6 +259,7 @@ def travel(net: Any, senders: Any, records: Any, e: int, time: float, key: int, 
     receiver that delays ACKs, which has a calendar queue as senders do; DUE for a delayed ACK.
     """
     started = records.started
+    scale = records.scale
     it = net.packet[e]
     rows = len(records.lost) - 1
     h = int64(it.hop)
@@ -291,7 +292,16 @@ def travel(net: Any, senders: Any, records: Any, e: int, time: float, key: int, 
         port = net.port[p]
         busy = port.free >= time
         start = max(time, port.free)
-        if port.plain == 1 and port.begun < time and start < until:  # nothing else waits
+        is_alone = port.plain == 1 and port.begun < time  # nothing else waits
+        if is_alone and start >= until:
+            later = min(int(start * scale), rows)
+            is_alone = not busy or min(int(time * scale), rows) == later
+            if is_alone:
+                count_starts(started, row, first, h)
+                first = h
+                row = later
+                until = (row + 1) * records.sample * LATEST if row < rows else math.inf
+        if is_alone:
             if row < rows:
                 records.waited[h] += start - time
                 port.peak = max(int64(port.peak), int64(busy))
@@ -309,13 +319,17 @@ def travel(net: Any, senders: Any, records: Any, e: int, time: float, key: int, 
             if busy:
                 enter_ring(net, records, h, p, queued, time)
                 if port.unit > 0.0:
-                    enter_bytes(net, p, taken_by(net, p, e), queued)
-            later = min(int(start * records.scale), rows)
+                    taken = taken_by(net, p, e)
+                    enter_bytes(net, p, taken, queued)
+                    record_bytes(net, records, p, taken, time, start)
+                    if int(time * scale) < rows:
+                        record_peak(net, records, p, queued + 1)
+            later = min(int(start * scale), rows)
             if later != row or until < 0.0:
                 count_starts(started, row, first, h)
                 first = h
                 row = later
-                until = (row + 1) / records.scale * LATEST if row < rows else math.inf
+                until = (row + 1) * records.sample * LATEST if row < rows else math.inf
         if busy:
             port.ahead = port.begun if port.begun > -math.inf else port.free - port.spent
         port.begun = start if busy else -math.inf

@@ -5,7 +5,6 @@ What runs per packet here is a call, not inlined: it costs what the program cost
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 from .buffers import taken_by
@@ -20,7 +19,7 @@ __all__ = [
     "CHOOSES",
     "DROPPED",
     "FIELDS",
-    "IS_SKIP",
+    "IS_TURNS",
     "LEAVES",
     "LONGEST",
     "MAX_SKIPS",
@@ -37,8 +36,8 @@ __all__ = [
 ARRIVES, LEAVES, CHOOSES = 0, 1, 2  # columns of the addresses of a program
 PASSED, DROPPED, SKIPPED = 0, 1, 2  # what a program says of a packet
 ARRIVAL, LAST, LONGEST = 0, 1, 2  # what is dropped where the buffer is full
-IS_DROP, IS_MARK, IS_RANK, IS_SKIP, IS_TRIM, IS_QUEUE = 1, 2, 3, 4, 5, 6  # what is refused
-FIELDS = ("", "drop", "mark", "rank", "skip", "trim", "queue")  # their names
+IS_DROP, IS_MARK, IS_RANK, IS_SKIP, IS_TRIM, IS_QUEUE, IS_TURNS = range(1, 8)  # what is refused
+FIELDS = ("", "drop", "mark", "rank", "skip", "trim", "queue", "turns")  # their names
 MAX_SKIPS = (
     10_000  # of turns in a row for each packet that waits: as with a credit of a byte per turn
 )
@@ -67,6 +66,9 @@ def see(net: Any, senders: Any, p: int, e: int, now: float, event: int, markable
     is_ack = int64(it.hop) > s.turn
     for k in range(w.of_flow):
         w.state[w.first_of_flow - 3 + k] = own.state[k]
+    for k in range(w.of_telemetry):
+        carried = net.telemetry[e, own.place, 1 + k] if event == LEAVES and not is_ack else 0.0
+        w.state[w.first_of_telemetry - 3 + k] = carried
     w.seen[0] = now
     w.seen[1] = float(it.flow)
     w.seen[2] = own.priority
@@ -110,19 +112,53 @@ def choose(net: Any, p: int, e: int, now: float) -> bool:
 
 
 @compiled
+def is_flag(value: float) -> bool:
+    """Return whether a number is 0.0 or 1.0."""
+    return bool(value == 0.0 or value == 1.0)
+
+
+@compiled
 def find_failure(w: Any) -> int:
-    """Return which number of what a program returned is not a number; 0: none."""
-    if w.drop != w.drop:
+    """Return which number of what a program returned cannot be: a rank that is none, others than 0.0 and 1.0; 0: none."""
+    if not is_flag(w.drop):
         return IS_DROP
-    if w.mark != w.mark:
+    if not is_flag(w.mark):
         return IS_MARK
     if w.rank != w.rank:
         return IS_RANK
-    if w.skip >= 0 and w.state[w.skip] != w.state[w.skip]:
+    if w.skip >= 0 and not is_flag(w.state[w.skip]):
         return IS_SKIP
-    if w.trim >= 0 and w.state[w.trim] != w.state[w.trim]:
+    if w.trim >= 0 and not is_flag(w.state[w.trim]):
         return IS_TRIM
     return 0
+
+
+@compiled
+def value_of(w: Any, what: int) -> float:
+    """Return the number of a program's state that is refused."""
+    if what == IS_DROP:
+        return float(w.drop)
+    if what == IS_MARK:
+        return float(w.mark)
+    if what == IS_RANK:
+        return float(w.rank)
+    return float(w.state[w.skip if what == IS_SKIP else w.trim])
+
+
+@compiled
+def remember(net: Any, w: Any, own: Any, is_data: bool, e: int, now: float) -> None:
+    """Keep what a program has returned for a flow, a queue, and a packet: its record of telemetry, and when it was written."""
+    for k in range(w.of_flow):
+        own.state[k] = w.state[w.first_of_flow - 3 + k]
+    if w.queues > 0:
+        queue = net.program_queue[w.first + int64(w.queue)]
+        for k in range(w.of_queue):
+            queue.state[k] = w.state[w.first_of_queue - 3 + k]
+    if w.of_telemetry > 0 and is_data:
+        record = net.telemetry[e, own.place]
+        record[0] = now
+        for k in range(w.of_telemetry):
+            record[1 + k] = w.state[w.first_of_telemetry - 3 + k]
 
 
 @compiled
@@ -160,15 +196,10 @@ def judge(net: Any, senders: Any, p: int, e: int, now: float, event: int, markab
     call_manager(net.programs[w.kind, event], w)
     failure = find_failure(w)
     if failure != 0:
-        refuse(net, w, int64(it.flow), now, event, failure, math.nan)
+        refuse(net, w, int64(it.flow), now, event, failure, value_of(w, failure))
         return DROPPED
-    for k in range(w.of_flow):
-        own.state[k] = w.state[w.first_of_flow - 3 + k]
-    if w.queues > 0:
-        queue = net.program_queue[w.first + int64(w.queue)]
-        for k in range(w.of_queue):
-            queue.state[k] = w.state[w.first_of_queue - 3 + k]
-    elif event == ARRIVES:
+    remember(net, w, own, it.hop < s.turn, e, now)
+    if w.queues == 0 and event == ARRIVES:
         net.rank[e] = w.rank
     if w.mark == 1.0 and markable:
         it.marked = 1

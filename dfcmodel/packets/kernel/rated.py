@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from .buffers import is_full, taken_by
+from .buffers import is_full, record_bytes, record_peak, taken_by
 from .calendar_queue import push
 from .diffusion import enter_rated, largest_credit, take_rated
 from .jit import compiled, inlined, prefetch
@@ -98,6 +98,8 @@ def pass_rated(net: Any, records: Any, u: int, b: int, past: int, end: float) ->
             if first != row:
                 records.waiting[first, u] += 1
                 records.waiting[row, u] -= 1
+                if port.unit > 0.0:
+                    record_bytes(net, records, u, taken_by(net, u, sent), it.time, time)
             if row < rows:
                 records.waited[h] += time - it.time
                 count_starts(records.started, row, h, h + 1)
@@ -115,5 +117,5 @@ def pass_rated(net: Any, records: Any, u: int, b: int, past: int, end: float) ->
         port.count -= 1
         enter_rated(net, u, int64(hop[int64(packet[e].hop)].lane), e)
         if int(came * scale) < rows:
-            port.peak = max(port.peak, port.waiting + port.held)
+            record_peak(net, records, u, port.waiting + port.held)
         did = True

@@ -109,7 +109,8 @@ def receive_data(
     it = net.packet[e]
     f = int64(it.flow)
     s = senders.flow[f]
-    if (s.delayed == 1 or s.agent >= 0) and at >= 0:
+    waits = s.delayed == 1 or s.agent >= 0
+    if waits and at >= 0:
         push(net, e, int64(net.hop[it.hop].queue), time, key)
         return False
     if at != DUE:
@@ -138,11 +139,11 @@ def receive_data(
         if s.recovery == BLIND or s.end == s.turn + 1:  # nothing follows its ACKs
             release(net, e)
             return False
-        if s.agent >= 0:
+        if waits and s.agent >= 0:
             return answer_packet(net, senders, f, e, 0)
         if it.marked == 1:
             s.echo = 1
-        if s.delayed == 1:
+        if waits:
             # RFC 5681, 4.2: at once out of order, for what fills a gap, and for every second packet
             new = it.number > 0 if is_ns2(senders) else came > 0
             if it.number < s.syn or it.number == s.fin:  # RFC 9293, 3.10.7.2 and 3.10.7.4
@@ -156,17 +157,21 @@ def receive_data(
                 release(net, int64(s.pending))
     elif s.agent >= 0:
         return True
-    if s.delayed == 1:
+    if waits:
         s.pending = -1
         s.ack_due = math.inf
     if s.accurate == 0:
         it.marked = s.echo
-    it.size = 1 if s.recovery >= 0 else OF_RATE
-    if s.selective == 1:
-        it.size = 1 + report(net, senders, e, f, it.number)
+    if s.recovery >= 0:
+        it.size = 1
+        if s.selective == 1:
+            it.size = 1 + report(net, senders, e, f, it.number)
+        it.number = s.came - 1
+        return True
+    it.size = OF_RATE
     if s.repair == SELECTIVE:
         net.block[e, SACK] = it.number if it.number >= s.came else -1
-    if s.recovery >= 0 or s.repair > 0:
+    if s.repair > 0:
         it.number = s.came - 1
     return True
 

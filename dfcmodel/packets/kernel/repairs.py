@@ -61,14 +61,25 @@ def take_in_order(senders: Any, packet: Any, e: int, f: int) -> int:
 
 
 @inlined
+def window_of(senders: Any, f: int) -> float:
+    """Return the window of a flow whose rate rule bounds its packets in flight."""
+    s = senders.flow[f]
+    if s.bound == 1:
+        return float(s.ssthresh)
+    return float(senders.rule[s.rule].rule_state[s.bound - 2])
+
+
+@inlined
 def has_next(senders: Any, f: int) -> bool:
     """Return whether a flow at the rate of a rule has a packet that may be sent."""
     s = senders.flow[f]
     if s.credits < 1.0:
         return False
+    in_flight = float(s.sent - s.snd_una)
+    new = s.sent < s.size and not (s.bound > 0 and in_flight >= window_of(senders, f))
     if s.repair != SELECTIVE:
-        return bool(s.sent < s.size)
-    return bool(s.again > 0 or (s.sent < s.size and float(s.sent - s.snd_una) < s.most))
+        return bool(new)
+    return bool(s.again > 0 or (new and in_flight < s.most))
 
 
 @inlined
@@ -128,7 +139,6 @@ def acknowledge(net: Any, senders: Any, f: int, number: int, sack: int, nack: in
     ``nack`` is a packet that the receiver asks for again, -1 for none.
     """
     s = senders.flow[f]
-    rests = not has_next(senders, f)
     if number >= s.snd_una:
         if s.repair == SELECTIVE:
             acknowledge_up_to(senders, f, number + 1)
@@ -143,18 +153,19 @@ def acknowledge(net: Any, senders: Any, f: int, number: int, sack: int, nack: in
             receive_nack(senders, f, nack)
         else:
             go_back(senders, f, nack)
-    if rests and has_next(senders, f):
-        resume(net, senders, f)
 
 
 @compiled
 def acknowledge_plainly(net: Any, senders: Any, f: int, e: int) -> None:
     """Take an ACK of a receiver without an agent, which says whether a packet is missing by itself."""
+    s = senders.flow[f]
+    if s.repair == 0 and s.bound == 0:
+        return
     it = net.packet[e]
     number = int64(it.number)
     sack = int64(-1)
     nack = int64(-1)
-    if senders.flow[f].repair == SELECTIVE:
+    if s.repair == SELECTIVE:
         sack = int64(net.block[e, SACK])
         if it.ecn & GAP != 0:
             nack = int64(net.block[e, NACK])
@@ -167,7 +178,7 @@ def acknowledge_plainly(net: Any, senders: Any, f: int, e: int) -> None:
 def expire_rated(net: Any, senders: Any, f: int) -> None:
     """Repair losses where nothing was acknowledged for the retransmission timeout; one packet needs no credit.
 
-    The short timeout of selective repair is extended where more packets are in flight by then.
+    Without repair nothing is taken to be in flight any more: a window is open again. The short timeout of selective repair is extended where more packets are in flight by then.
     """
     s = senders.flow[f]
     if s.repair == SELECTIVE:
@@ -184,6 +195,8 @@ def expire_rated(net: Any, senders: Any, f: int) -> None:
     s.credits = max(s.credits, 1.0)
     if s.repair == SELECTIVE:
         lose_at_timeout(senders, f)
+    elif s.repair == 0:
+        s.snd_una = s.snd_max
     elif s.snd_una < s.snd_max:
         go_back(senders, f, int64(s.snd_una))
     if rests and has_next(senders, f):

@@ -113,7 +113,7 @@ def rated(net: Any, senders: Any, f: int) -> bool:
         s.credits -= 1.0
         s.since += 1
         s.pace_at = now
-        if s.repair > 0:
+        if s.repair > 0 or s.bound > 0:
             idle = s.snd_una == s.snd_max
             s.snd_max = max(s.snd_max, s.sent)
             if idle or s.deadline == math.inf:

@@ -28,7 +28,7 @@ def lay_out_agents(plan: Plan, flow: NDArray[Any]) -> dict[str, Any]:
     """Return the kernel's arrays of receiver agents, and set what the rows of flows have of them."""
     table = plan.scenario.table
     places: dict[Any, int] = {}
-    for f in np.flatnonzero(table.each("receiver", lambda given: given is not None)).tolist():
+    for f in np.flatnonzero(table.given("receiver")).tolist():
         receiver: Any = table.columns["receiver"][f]
         flow["agent"][f] = places.setdefault((table.path(f)[-1], receiver), len(places))
         flow["credits"][f] = receiver.unsolicited

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dfcmodel.network.flow_tables import among
+from dfcmodel.network.programs import MOST_TELEMETRY, SwitchProgram
 from dfcmodel.packets.kernel.layout import (
     BUCKET,
     BY_CLASS,
@@ -27,7 +28,7 @@ from dfcmodel.packets.layouts.capacities import aligned, first_elements, most_el
 from dfcmodel.packets.layouts.feedback import begin_clocks, lay_out_feedback, lay_out_rates
 from dfcmodel.packets.layouts.interfaces import lay_out_interfaces
 from dfcmodel.packets.layouts.lanes import begin_storms, lay_out_feeders, lay_out_lanes
-from dfcmodel.packets.layouts.lookahead import ordered_ports, windows
+from dfcmodel.packets.layouts.lookahead import lookahead_of
 from dfcmodel.packets.layouts.managers import (
     lay_out_called,
     lay_out_control,
@@ -79,12 +80,11 @@ class Layout:
 
 def lay_out(plan: Plan, signatures: tuple[RuleSignature, ...], spare: int = 1) -> Layout:
     """Return the engine's arrays for a plan; those that grow are ``spare`` times as large at first."""
-    inline = ordered_ports(plan)
-    order, ahead = windows(plan, inline)
+    inline, parts, order, ahead = plan.once("lookahead", lambda: lookahead_of(plan))
     flow, rule, bits, sent = lay_out_flows(plan, signatures)
     agents = lay_out_agents(plan, flow)
     numbers = manager_numbers(plan)
-    port_rows, buckets, ring = lay_out_units(plan, inline, order, ahead, spare, numbers)
+    port_rows, buckets, ring = lay_out_units(plan, parts, order, ahead, spare, numbers)
     F, P = len(flow), len(plan.ports)
     hop = np.zeros(len(plan.hops.port) + 2 * F, HOP)
     hop["port"][flow["turn"]], hop["port"][flow["end"]] = RECEIVER, SENDER
@@ -94,10 +94,13 @@ def lay_out(plan: Plan, signatures: tuple[RuleSignature, ...], spare: int = 1) -
     hop["queue"][flow["end"]], hop["queue"][flow["turn"]] = hosts.sender, hosts.receiver
     hop["queue"][plan.hops.row] = np.where(inline == 1, -1, port_rows["queue"][:-1])[plan.hops.port]
     lane = lay_out_lanes(plan, port_rows, hop)
-    lane = np.concatenate([lane, lay_out_interfaces(plan, port_rows, hop, flow, len(lane))])
-    lane = np.concatenate([lane, lay_out_queues(plan, port_rows, hop, len(lane))])
+    if plan.at_senders.any():
+        lane = np.append(lane, lay_out_interfaces(plan, port_rows, hop, flow, len(lane)))
+    if plan.has(SwitchProgram):
+        lane = np.append(lane, lay_out_queues(plan, port_rows, hop, len(lane)))
     feeder = lay_out_feeders(plan, port_rows, hop, lane)
-    port_rows["plain"] |= _with_plain_lanes(port_rows)
+    if len(lane) > 1 or plan.with_lanes.any():
+        port_rows["plain"] |= _with_plain_lanes(port_rows)
     clocks = plan.clocks
     most = most_elements(plan)
     size, alarm = first_elements(plan, spare, most)
@@ -173,9 +176,9 @@ def _with_plain_lanes(port_rows: NDArray[Any]) -> NDArray[np.bool_]:
 
 
 def _reported(flow: NDArray[Any]) -> NDArray[np.float64]:
-    """Return the last records of telemetry of each flow, (F, K, 4); of one where no rule sees them."""
-    most = int(flow["reports"].max(initial=0))
-    return np.zeros((len(flow), most, 4) if most else (1, 1, 4))
+    """Return the last records of telemetry of each flow, (F, K, 5); of one where no rule sees them."""
+    most, numbers = int(flow["reports"].max(initial=0)), 1 + MOST_TELEMETRY
+    return np.zeros((len(flow), most, numbers) if most else (1, 1, numbers))
 
 
 def _times(plan: Plan) -> NDArray[Any]:

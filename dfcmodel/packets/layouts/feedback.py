@@ -54,6 +54,8 @@ def begin_clocks(clocks: list[Clock], arrays: dict[str, Any]) -> None:
     """Schedule the first report of each node, and its arrival."""
     from dfcmodel.packets.kernel.calendar_queue import push, take
 
+    if not clocks:
+        return
     net = calendar_of(arrays)
     row = 0
     for clock in clocks:

@@ -35,9 +35,6 @@ def lay_out_interfaces(
     Where ACKs are in the class of their flow they are flows of it.
     """
     hops = plan.hops
-    flow["lane"] = -1
-    if not plan.at_senders.any():
-        return empty_lanes(0)
     at = np.flatnonzero(plan.at_senders[hops.port])
     ports, own = coded(hops.port[at])
     is_data = plan.classes[at] != CONTROL

@@ -115,6 +115,8 @@ def lay_out_feeders(
     plan: Plan, port_rows: NDArray[Any], hop: NDArray[Any], lane: NDArray[Any]
 ) -> NDArray[Any]:
     """Set each port's thresholds, and what counts its packets by class; return the rows of feeders."""
+    if not plan.has(Pause, PFC):
+        return _feeders(1)
     limits = plan.by_discipline(_limits)
     unit = plan.by_discipline(lambda each: plan.sizes[0] if isinstance(each, PFC) else 1.0)
     unit = np.where(plan.cells > 0, plan.units, unit)

@@ -17,12 +17,48 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Integers = NDArray[np.int64]
 
-__all__ = ["horizons", "ordered_ports", "windows"]
+__all__ = [
+    "Lookahead",
+    "Stretches",
+    "horizons",
+    "lookahead_of",
+    "ordered_ports",
+    "stretches",
+    "windows",
+]
 
 LATEST = 1.0 - 1e-6
 """Length of a window over the smallest latency; below 1 because sums of times are rounded."""
 NEARLY = 0.9
 """A window of at least this part of the longest possible one is taken without a search for a better order."""
+
+
+class Lookahead(NamedTuple):
+    """How the ports of a plan are processed.
+
+    Attributes
+    ----------
+    inline
+        As `ordered_ports` returns it, (P,).
+    parts
+        As `stretches` returns it.
+    order
+        The processing order of the ports that have a calendar queue.
+    ahead
+        Length of a window, s.
+    """
+
+    inline: Integers
+    parts: Stretches
+    order: Integers
+    ahead: float
+
+
+def lookahead_of(plan: Plan) -> Lookahead:
+    """Return how the ports of a plan are processed."""
+    inline = ordered_ports(plan)
+    parts = stretches(plan, inline)
+    return Lookahead(inline, parts, *windows(plan, inline, parts))
 
 
 def ordered_ports(plan: Plan) -> Integers:
@@ -38,7 +74,7 @@ def ordered_ports(plan: Plan) -> Integers:
     return np.asarray(single & ~plan.with_lanes, dtype=np.int64)
 
 
-class _Stretches(NamedTuple):
+class Stretches(NamedTuple):
     """Parts of routes from port to port: the ports at their ends, the first hop, and the one after the last, (N,)."""
 
     source: Integers
@@ -47,7 +83,7 @@ class _Stretches(NamedTuple):
     end: Integers
 
 
-def _stretches(plan: Plan, inline: Integers) -> _Stretches:
+def stretches(plan: Plan, inline: Integers) -> Stretches:
     """Return the parts of all routes between ports, flow by flow.
 
     Receivers that delay ACKs or are agents have a calendar queue as senders do.
@@ -77,10 +113,10 @@ def _stretches(plan: Plan, inline: Integers) -> _Stretches:
         of(own[turn], turn, before[turn], start[turn - 1]),
     ]
     assert H == 0 or last[-1] == H - 1
-    return _Stretches(*map(np.concatenate, zip(*parts, strict=True)))
+    return Stretches(*map(np.concatenate, zip(*parts, strict=True)))
 
 
-def windows(plan: Plan, inline: Integers) -> tuple[Integers, float]:
+def windows(plan: Plan, inline: Integers, parts: Stretches) -> tuple[Integers, float]:
     """Return the processing order of the ports and the length of a window in s.
 
     Senders and the interfaces of hosts come first; ports that count packets of an ingress together follow one another,
@@ -91,7 +127,7 @@ def windows(plan: Plan, inline: Integers) -> tuple[Integers, float]:
     one = np.array([*(together[0] for together in plan.counting), senders])
     one[:-1][plan.at_senders] = hosts.queue[plan.at_senders]
     is_host = np.append(plan.at_senders, True)
-    a, b, time = _latencies(plan, inline, one, is_host)
+    a, b, time = _latencies(plan, parts, one, is_host)
     own = np.flatnonzero(plan.at_senders & (hosts.queue != senders))
     boxed = np.concatenate([[senders], own, np.flatnonzero((inline == 0) & ~plan.at_senders)])
     ports = boxed[one[boxed] == boxed]
@@ -107,14 +143,13 @@ def windows(plan: Plan, inline: Integers) -> tuple[Integers, float]:
 
 
 def _latencies(
-    plan: Plan, inline: Integers, one: Integers, is_host: NDArray[np.bool_]
+    plan: Plan, parts: Stretches, one: Integers, is_host: NDArray[np.bool_]
 ) -> tuple[Integers, Integers, Floats]:
     """Return from which port to which something comes, and after what time at least, s.
 
     ``one`` is the port that stands for each, ``is_host`` whether it is of a host, (P + 1,).
     """
     hops = plan.turns
-    parts = _stretches(plan, inline)
     sums = np.concatenate([[0.0], np.cumsum(plan.passage[hops.port, 1])])
     listens = plan.backward.counts > 0
     inside = np.append(hops.port, -1)[parts.end] >= 0
@@ -129,7 +164,8 @@ def _latencies(
     a, b, time = a[others], b[others], time[others]
     by = np.lexsort((time, b, a))
     a, b, time = a[by], b[by], time[by]
-    first = np.append(True, (np.diff(a) != 0) | (np.diff(b) != 0))[: len(a)]
+    first = np.ones(len(a), dtype=np.bool_)
+    first[1:] = (a[1:] != a[:-1]) | (b[1:] != b[:-1])
     return a[first], b[first], time[first]
 
 
@@ -177,13 +213,12 @@ def _sorted_ports(boxed: Integers, a: Integers, b: Integers) -> Integers:
     return np.array(order, dtype=np.int64)
 
 
-def horizons(plan: Plan, inline: Integers, queueing: Floats) -> Floats:
+def horizons(plan: Plan, parts: Stretches, queueing: Floats) -> Floats:
     """Return how long before its time a packet is pushed to each port, s, (P + 1,), besides a window.
 
     ``queueing`` is the longest time in the queue of each port; at ports with lanes packets are pushed
     when they leave. Calendar queues work beyond it too, more slowly.
     """
-    parts = _stretches(plan, inline)
     leaving = plan.passage.max(axis=1) + np.where(plan.with_lanes, 0.0, queueing)
     sums = np.concatenate([[0.0], np.cumsum(leaving[plan.turns.port])])
     far = np.zeros(len(plan.ports) + 1)

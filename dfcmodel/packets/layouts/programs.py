@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dfcmodel.network.program_events import ProgramSignature, program_signature_of
-from dfcmodel.network.programs import SwitchProgram, flow_hash
+from dfcmodel.network.programs import MOST_TELEMETRY, SwitchProgram, flow_hash
 from dfcmodel.packets.kernel.layout import OWN, PROGRAM, QUEUE
 from dfcmodel.packets.layouts.interfaces import empty_lanes
 
@@ -49,7 +49,7 @@ def lay_out_programs(plan: Plan, packets: int, hops: int) -> dict[str, Any]:
     found = {
         "program": np.zeros(1, PROGRAM), "own": np.zeros(1, OWN), "rank": np.zeros(1),
         "program_queue": np.zeros(1, QUEUE), "trimmed": np.zeros(1, dtype=np.int32),
-        "telemetry": np.zeros((1, 1, 4)),
+        "telemetry": np.zeros((1, 1, 1 + MOST_TELEMETRY)),
     }  # fmt: skip
     if not ports:
         return found
@@ -64,6 +64,8 @@ def lay_out_programs(plan: Plan, packets: int, hops: int) -> dict[str, Any]:
         of_flow, of_queue = len(rule.of_flow), len(rule.of_queue)
         first_of_flow = len(state) - of_flow
         first_of_queue = first_of_flow - of_queue
+        row["of_telemetry"] = len(rule.telemetry)
+        row["first_of_telemetry"] = first_of_queue - row["of_telemetry"]
         row["state"][: len(state) - 3] = state[3:]
         given = list(rule.numbers().values())
         row["parameters"][: len(given)] = given
@@ -71,7 +73,6 @@ def lay_out_programs(plan: Plan, packets: int, hops: int) -> dict[str, Any]:
         row["kind"] = signatures.index(program_signature_of(rule))
         row["first_of_flow"], row["of_flow"] = first_of_flow, of_flow
         row["first_of_queue"], row["of_queue"] = first_of_queue, of_queue
-        row["telemetry"] = rule.telemetry
         row["overflow"] = OVERFLOWS.index(rule.overflow)
         row["skip"], row["trim"] = (
             names.index(name) - 3 if name in names else -1 for name in ("skip", "trim")
@@ -92,5 +93,5 @@ def lay_out_programs(plan: Plan, packets: int, hops: int) -> dict[str, Any]:
     places, most = plan.telemetry
     own["place"][each.row] = places
     if most.any():
-        found["telemetry"] = np.zeros((packets, int(most.max()), 4))
+        found["telemetry"] = np.zeros((packets, int(most.max()), 1 + MOST_TELEMETRY))
     return found

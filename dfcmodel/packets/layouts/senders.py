@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from typing import TYPE_CHECKING, Any
 
@@ -25,7 +26,7 @@ from responsefn import DeliveryRule, RateRule, WindowRule
 from responsefn.responses.rule_compilation import numbers_of
 from responsefn.responses.rule_events import RuleSignature, parameters_at, signature_of
 from responsefn.rules.base import answers_marks
-from responsefn.rules.rates.rate_rule import sees_telemetry
+from responsefn.rules.rates.rate_rule import sees_telemetry, window_place
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -53,11 +54,46 @@ def lay_out_flows(
     plan: Plan, signatures: tuple[RuleSignature, ...]
 ) -> tuple[NDArray[Any], NDArray[Any], NDArray[np.uint8], int]:
     """Return the rows of the flows, of their rules, the bit maps, and the number of records of what is in flight."""
+    table = plan.scenario.table
+    has_window, has_rate = table.of_kind(WindowRule).any(), table.of_kind(RateRule).any()
+    flow, rule = _rows_of_flows(plan, signatures, bool(has_window), bool(has_rate))
+    count = plan.forward.counts + plan.backward.counts + 2
+    way = np.cumsum(count) - count
+    flow["way"], flow["turn"], flow["end"] = way, way + plan.forward.counts, way + count - 1
+    if any(sees_telemetry(type(source)) for source in table.columns["source"].values):
+        told = table.each("source", lambda source: sees_telemetry(type(source)))
+        flow["reports"] = np.where(told, plan.telemetry[1], 0)
+    again = flow["repair"] == SELECTIVE
+    if not has_window and not again.any():
+        flow["due"] = -1.0
+        return flow, rule, np.zeros(1, dtype=np.uint8), 0
+    flow["phase"], flow["delayed"] = plan.phases, plan.delayed
+    window = table.of_kind(WindowRule)
+    flow["due"] = np.where(window, plan.starts, -1.0)
+    maps = np.where(again, 4, 1 + flow["selective"])
+    window = window | again
+    count = np.where(window, np.maximum(1, (flow["bit_mask"] + 1) >> 3) * maps, 0)
+    flow["bits"] = np.where(window, np.cumsum(count) - count, 0)
+    bits = np.zeros(int(count.sum()) + 1, dtype=np.uint8)
+    masks = rule["sent_mask"]
+    if not masks.any():
+        return flow, rule, bits, 0
+    sent = np.where(masks > 0, masks + 1, 0)
+    rule["history"] = np.where(sent > 0, np.cumsum(sent) - sent, 0)
+    return flow, rule, bits, int(sent.sum())
+
+
+def _rows_of_flows(
+    plan: Plan, signatures: tuple[RuleSignature, ...], has_window: bool, has_rate: bool
+) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Return the rows of the flows and of their rules, without what follows from the routes and starts."""
     scenario, table = plan.scenario, plan.scenario.table
-    has_window, has_rate = table.of_kind(WindowRule), table.of_kind(RateRule)
-    rtts = np.where(has_window, plan.base_rtts, 0.0) if has_window.any() else np.zeros(len(table))
-    rates = np.array([link.rate for link in scenario.links])
-    line_rates = np.where(has_rate, rates[scenario.routes.first], 0.0)
+    rtts = line_rates = np.zeros(len(table))
+    if has_window:
+        rtts = np.where(table.of_kind(WindowRule), plan.base_rtts, 0.0)
+    if has_rate:
+        rates = np.array([link.rate for link in scenario.links])
+        line_rates = np.where(table.of_kind(RateRule), rates[scenario.routes.first], 0.0)
     repairs = [
         encoded(given).whole()
         for given in (plan.recoveries, plan.repairs)
@@ -65,44 +101,55 @@ def lay_out_flows(
     ]
     # flows that differ in their routes and starts alone have the same row
     options = [each.name for each in OPTIONS if each.name not in APART]
-    first, group = table.alike(*options, rtts, line_rates, *repairs)
-    kinds = np.zeros(len(first), FLOW)
+    numbers = [each for each, has in ((rtts, has_window), (line_rates, has_rate)) if has]
+    first, group = table.alike(*options, *numbers, *repairs)
+    kinds = _copies(_first_row(plan.method.is_ns2), np.zeros(len(first), dtype=np.int64))
     of_rule, of_arrivals = np.zeros(len(first), RULE), np.zeros(len(first), RULE)
-    for row, own, f in zip(kinds, of_rule, first.tolist(), strict=True):
-        _set_row(plan, f, signatures, (float(rtts[f]), float(line_rates[f])), (row, own))
-    for row, own, f in zip(kinds, of_arrivals, first.tolist(), strict=True):
-        _set_arrivals(plan, f, signatures, (row, own))
-    bytes_of = np.dtype((np.void, FLOW.itemsize))  # rows are copied whole, not field by field
-    flow = kinds.view(bytes_of)[group].view(FLOW)
+    has_arrivals = table.given("arrivals").any()
+    for n, f in enumerate(first.tolist()):
+        path = float(rtts[f]), float(line_rates[f])
+        _set_row(plan, f, signatures, path, (kinds[n], of_rule[n : n + 1]))
+        if has_arrivals:
+            _set_arrivals(plan, f, signatures, (kinds[n], of_arrivals[n : n + 1]))
+    flow = _copies(kinds, group)
     ruled = np.flatnonzero(flow["rule"] == 0)
-    bytes_of = np.dtype((np.void, RULE.itemsize))
-    rule = of_rule.view(bytes_of)[group[ruled]].view(RULE) if len(ruled) else np.zeros(1, RULE)
+    rule = _copies(of_rule, group[ruled]) if len(ruled) else np.zeros(1, RULE)
     flow["rule"][ruled] = np.arange(len(ruled))
     asked = flow["onoff"] == CALLED
+    if not asked.any():
+        return flow, rule
     flow["source"] = np.where(asked, flow["rule"], 0)
     called = np.flatnonzero(asked & (flow["supply"] == GROWING))
     flow["source"][called] = len(rule) + np.arange(len(called))
-    rule = np.concatenate([rule, of_arrivals.view(bytes_of)[group[called]].view(RULE)])
-    count = plan.forward.counts + plan.backward.counts + 2
-    way = np.cumsum(count) - count
-    flow["way"], flow["turn"], flow["end"] = way, way + plan.forward.counts, way + count - 1
-    told = table.each("source", lambda source: sees_telemetry(type(source)))
-    if told.any():
-        flow["reports"] = np.where(told, plan.telemetry[1], 0)
-    again = flow["repair"] == SELECTIVE
-    if not has_window.any() and not again.any():
-        flow["due"] = -1.0
-        return flow, rule, np.zeros(1, dtype=np.uint8), 0
-    flow["phase"], flow["delayed"] = plan.phases, plan.delayed
-    window = has_window
-    flow["due"] = np.where(window, plan.starts, -1.0)
-    maps = np.where(again, 4, np.where(flow["selective"] == 1, 2, 1))
-    window = window | again
-    count = np.where(window, np.maximum(1, (flow["bit_mask"] + 1) >> 3) * maps, 0)
-    flow["bits"] = np.where(window, np.cumsum(count) - count, 0)
-    sent = np.where(rule["sent_mask"] > 0, rule["sent_mask"] + 1, 0)
-    rule["history"] = np.where(sent > 0, np.cumsum(sent) - sent, 0)
-    return flow, rule, np.zeros(int(count.sum()) + 1, dtype=np.uint8), int(sent.sum())
+    return flow, np.concatenate([rule, _copies(of_arrivals, group[called])])
+
+
+def _copies(rows: NDArray[Any], which: NDArray[np.int64]) -> NDArray[Any]:
+    """Return copies of some rows, whole and not field by field."""
+    return rows.view(_bytes_of(rows.dtype))[which].view(rows.dtype)
+
+
+@functools.cache
+def _bytes_of(kind: np.dtype[Any]) -> np.dtype[Any]:
+    """Return the type of a row that is not divided into fields."""
+    return np.dtype((np.void, kind.itemsize))
+
+
+@functools.cache
+def _first_row(ns2: bool) -> NDArray[Any]:
+    """Return what the rows of all flows have at first, one row, read-only."""
+    row = np.zeros(1, FLOW)
+    for name, value in (("timed", -1), ("hole", -1), ("beyond", -1),
+                        ("least", -1), ("top", -1), ("pipe", -1), ("pipe_limit", -1), ("first_window", 2.0),
+                        ("recover", 0 if ns2 else -2), ("backoff", 1.0), ("agent", -1), ("lane", -1), ("credits", math.inf),
+                        ("deadline", math.inf), ("alarm", math.inf), ("next_loss", math.inf), ("min_rtt", math.inf),
+                        ("newest_sent", -math.inf), ("ack_due", math.inf), ("pending", -1), ("held_until", math.inf), ("off_at", math.inf),
+                        ("first_loss", math.nan), ("finished", math.nan),
+                        ("current", OLD_INITIAL_RTO if ns2 else INITIAL_RTO), ("variance", 4800.0 if ns2 else 0.0),
+                        ("recovery", BLIND), ("rule", -1), ("fin", -1)):  # fmt: skip
+        row[name] = value
+    row.flags.writeable = False
+    return row
 
 
 def _set_row(
@@ -118,33 +165,25 @@ def _set_row(
     """
     ns2, given = plan.method.is_ns2, plan.scenario.flows[f]
     (rtt, line_rate), row = path, rows[0]
-    for name, value in (("timed", -1), ("hole", -1), ("beyond", -1),
-                        ("least", -1), ("top", -1), ("pipe", -1), ("pipe_limit", -1), ("first_window", 2.0),
-                        ("recover", 0 if ns2 else -2), ("backoff", 1.0), ("agent", -1), ("credits", math.inf),
-                        ("deadline", math.inf), ("alarm", math.inf), ("next_loss", math.inf), ("min_rtt", math.inf),
-                        ("newest_sent", -math.inf), ("ack_due", math.inf), ("pending", -1), ("held_until", math.inf), ("off_at", math.inf),
-                        ("first_loss", math.nan), ("finished", math.nan),
-                        ("current", OLD_INITIAL_RTO if ns2 else INITIAL_RTO), ("variance", 4800.0 if ns2 else 0.0),
-                        ("recovery", BLIND), ("rule", -1), ("fin", -1),
-                        ("most", given.max_window)):  # fmt: skip
-        row[name] = value
+    row["most"] = given.max_window
     source: Any = given.source
-    row["opening"] = plan.opening[f]
-    row["size"] = min(given.size + plan.opening[f], ENDLESS)
+    opening = int(plan.opening[f])
+    row["opening"], row["size"] = opening, min(given.size + opening, ENDLESS)
     if isinstance(source, WindowRule):
         row["kind"] = signatures.index(signature_of(source))
         recovery = recovery_named(plan.recoveries[f])
         row["recovery"] = plan.recovery_kinds.index(type(recovery))
         row["selective"] = recovery.selective
-        row["own"][: len(recovery.own)] = recovery.own
+        if recovery.own:
+            row["own"][: len(recovery.own)] = recovery.own
         row["accurate"] = answers_marks(type(source))
         row["bit_mask"] = _places(given) - 1
         begin = source.start(rtt)
         if ns2:
             begin = begin._replace(cwnd=1.0, ssthresh=float(int(given.max_window)))
         _set_numbers(rows, source, begin)
-        row["paced"] = plan.paced[f]
-        row["pace_start"], row["pace_after"] = plan.paces(f)
+        if plan.paced[f]:
+            row["paced"], (row["pace_start"], row["pace_after"]) = 1, plan.paces(f)
         if math.isfinite(given.idle):
             row["onoff"] = RANDOM if given.random_idle else REGULAR
             row["on"], row["off"] = given.size, given.idle
@@ -160,6 +199,8 @@ def _set_row(
         row["kind"] = signatures.index(signature_of(source))  # type: ignore[arg-type]
         row["recovery"], row["accurate"] = RATED, 1
         _set_repair(row, plan, f)
+        row["bound"] = window_place(type(source))
+        rows[1]["fields"] = len(source.telemetry)
         row["line_gap"], row["pace_at"] = 1.0 / line_rate, -math.inf
         _set_numbers(rows, source, source.start(line_rate))
     elif isinstance(source, ArrivalProcess):
@@ -221,40 +262,42 @@ def _set_numbers(rows: tuple[Any, Any], rule: Any, begin: Any) -> None:
     """Write the first state of a rule and its parameters into its record and the flow's, one after the other."""
     row, own = rows
     write_numbers(own, rule, begin)
-    row["rule"], row["cwnd"], row["ssthresh"] = 0, own["cwnd"], own["ssthresh"]
+    row["rule"], row["cwnd"], row["ssthresh"] = 0, own["cwnd"][0], own["ssthresh"][0]
 
 
 def write_numbers(own: Any, rule: Any, begin: Any) -> None:
     """Write the first state of a rule and its parameters into its record."""
-    numbers, values = np.zeros(64), list(numbers_of(rule).values())
+    values = list(numbers_of(rule).values())
+    numbers = own.view(np.float64)  # from ``cwnd``, its first field, on
     numbers[: len(begin)] = begin
     first = parameters_at(type(rule))
     numbers[first : first + len(values)] = values
-    own["cwnd"], own["ssthresh"] = numbers[:2]
-    own["rule_state"], own["parameters"], own["more"] = np.split(numbers[2:], [14, 30])
 
 
 def lay_out_arrivals(plan: Plan, flow: NDArray[Any]) -> NDArray[np.float64]:
     """Set the rows of the traces that are replayed; return them: times in s and packets, (N, 2)."""
     place: dict[Replay, tuple[int, int]] = {}
     found, rows = [np.empty((0, 2))], 0
+    if not (flow["onoff"] == REPLAYED).any():
+        return found[0]
     columns = [plan.scenario.table.columns[name] for name in ("source", "arrivals")]
     for source in dict.fromkeys(each for column in columns for each in column.values):
         if isinstance(source, Replay):
             found.append(source.batches)
             place[source] = rows, rows + len(found[-1])
             rows += len(found[-1])
-    if place:
-        ends = sum(column.map(lambda each: place.get(each, (0, 0))).array() for column in columns)
-        flow["row"], flow["row_end"] = np.transpose(ends)
+    ends = sum(column.map(lambda each: place.get(each, (0, 0))).array() for column in columns)
+    flow["row"], flow["row_end"] = np.transpose(ends)
     return np.concatenate(found)
 
 
 def begin_stops(plan: Plan, arrays: dict[str, Any]) -> None:
     """Schedule the ends of flows, before all other events at their times."""
-    net, ends, home = None, len(plan.ports), arrays["home"]
-    for f in np.flatnonzero(plan.stops < plan.end).tolist():
-        net = net or calendar_of(arrays)
+    ending = np.flatnonzero(plan.stops < plan.end).tolist()
+    if not ending:
+        return
+    net, ends, home = calendar_of(arrays), len(plan.ports), arrays["home"]
+    for f in ending:
         e = take(net)
         net.packet[e].number, net.packet[e].flow = STOP, f
         push(net, e, int(home[f]), float(plan.stops[f]), -1 - ends - f)
@@ -274,7 +317,7 @@ def wake_all(plan: Plan, arrays: dict[str, Any]) -> None:
     order = np.asarray(sort)
     same = places[order[1:]] == places[order[:-1]]
     for name, values in (("time", plan.starts), ("number", WAKE), ("flow", np.arange(F)),
-                         ("key", CLASSES * senders + np.arange(F)), ("next", -1)):  # fmt: skip
+                         ("key", CLASSES * senders + np.arange(F)), ("next", -1), ("hop", 0)):  # fmt: skip
         packet[name][rows] = values
     packet["next"][rows[order[:-1]][same]] = rows[order[1:]][same]
     bucket["tail"][places[order]] = rows[order]  # the last one of each bucket stays

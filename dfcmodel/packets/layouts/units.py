@@ -17,6 +17,7 @@ from dfcmodel.packets.layouts.managers import MANAGERS, marks_leaving
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from dfcmodel.packets.layouts.lookahead import Stretches
     from dfcmodel.packets.plans import Plan
 
 __all__ = ["Calendar", "calendar_of", "lay_out_units"]
@@ -51,7 +52,7 @@ def calendar_of(arrays: dict[str, Any]) -> Calendar:
 
 def lay_out_units(
     plan: Plan,
-    inline: NDArray[np.int64],
+    parts: Stretches,
     order: NDArray[np.int64],
     window: float,
     spare: int,
@@ -71,7 +72,7 @@ def lay_out_units(
     port_rows["asks"] = port_rows["mate"] = np.arange(len(port_rows))
     port_rows["managed"] = ALL_LANES
     ports = port_rows[:P]
-    places = np.minimum(plan.places, outstanding(plan))
+    places = plan.once("filled", lambda: np.minimum(plan.places, outstanding(plan)))
     _check_times(plan, places)
     sizes, alarms = first_places(
         np.where(plan.with_lanes, 0, places), np.bincount(plan.hops.port, minlength=P), spare
@@ -89,7 +90,7 @@ def lay_out_units(
         & ~plan.with_lanes & (plan.cells == 0)
     )  # fmt: skip
     port_rows["place"][order] = np.arange(len(order))
-    buckets = _lay_out_buckets(plan, port_rows, inline, order, window, places)
+    buckets = _lay_out_buckets(plan, port_rows, parts, order, window, places)
     return port_rows, buckets, np.empty(int(spans.sum()))
 
 
@@ -108,7 +109,7 @@ def _check_times(plan: Plan, places: NDArray[np.int64]) -> None:
 def _lay_out_buckets(
     plan: Plan,
     port_rows: NDArray[Any],
-    inline: NDArray[np.int64],
+    parts: Stretches,
     order: NDArray[np.int64],
     window: float,
     places: NDArray[np.int64],
@@ -118,11 +119,11 @@ def _lay_out_buckets(
     largest = np.full(P, -1)  # size class: ports without data have ACKs alone
     largest[hops.port[~hops.is_ack]] = 0
     longest = np.minimum(places * plan.transmission[np.arange(P), largest], plan.drains)
-    horizon = (window + horizons(plan, inline, longest))[order]
+    horizon = (window + horizons(plan, parts, longest))[order]
     shortest = np.append(plan.transmission[:, 0], plan.transmission[:, 0].min())[order]
     # an interface whose events are with those of other senders has one there per packet time
     interfaces = np.count_nonzero(plan.at_senders & (plan.hosts.queue == P))
-    shortest[order == P] /= np.clip(interfaces / 8.0, 1.0, MOST_PER_PACKET_TIME)
+    shortest[order == P] /= min(max(interfaces / 8.0, 1.0), MOST_PER_PACKET_TIME)
     width = np.maximum(shortest, window / BUCKETS_PER_WINDOW)
     count = np.minimum(MOST_BUCKETS, np.maximum(16.0, 2.0 * horizon / width))
     count = 1 << np.ceil(np.log2(count)).astype(np.int64)

@@ -39,6 +39,8 @@ def lay_out_watchdogs(plan: Plan, arrays: dict[str, Any]) -> dict[str, Any]:
 
 def begin_watchdogs(plan: Plan, arrays: dict[str, Any]) -> None:
     """Schedule the first poll of each watchdog."""
+    if not plan.watchdogs:
+        return
     from dfcmodel.packets.kernel.calendar_queue import push, take
     from dfcmodel.packets.kernel.watchdogs import POLL, POLLS
 

@@ -217,9 +217,7 @@ class DCQCN(RateRule):
         ValueError
             With ``remembers=0``, which the paper's fluid model does not have.
         """
-        if self.params.remembers == 0:
-            msg = "must be 1 for the published fluid model; simulate it, dfcmodel.simulate"
-            raise ValueError(f"remembers of {self!r} = 0: {msg}")
+        self._needs_memory("simulate it, dfcmodel.simulate")
         p, rtt = loss_rate(p), round_trip(rtt, unit_check)
         shape = same_shape(p=p, rtt=rtt)
         low = np.full(p.shape, math.log(LEAST))
@@ -235,6 +233,17 @@ class DCQCN(RateRule):
             low, high = np.where(rises, middle, low), np.where(rises, high, middle)
         never = low > math.log(LARGEST) - 0.5 * grid
         return plain(spread(np.where(never, np.inf, np.exp(0.5 * (low + high))), shape))
+
+    def expected(self) -> RateRule:
+        """Return the paper's fluid model of this sender (Sect. 5); ValueError with ``remembers=0``."""
+        self._needs_memory("simulate it with drawn marks, or packet by packet")
+        return ExpectedDCQCN(*self.params)
+
+    def _needs_memory(self, instead: str) -> None:
+        """Raise ValueError with ``remembers=0``, which the paper's fluid model does not have."""
+        if self.params.remembers == 0:
+            msg = f"must be 1 for the published fluid model; {instead}"
+            raise ValueError(f"remembers of {self!r} = 0: {msg}")
 
     def drift(self, rate: ArrayLike, p: ArrayLike) -> NDArray[np.float64]:
         """Return the sign of the fluid model's change of a rate whose target is where R_C stays.
@@ -255,3 +264,62 @@ class DCQCN(RateRule):
             own.additive * raised * (b + t) / notified - rate * alpha * notified
         )
         return change
+
+
+class ExpectedDCQCN(DCQCN):
+    r"""The fluid model of DCQCN (Zhu et al. 2015, Sect. 5, eqs. (5) to (7)): how its sender changes on average.
+
+    With p the probability of a mark and the symbols of `DCQCN`,
+
+    .. math::
+
+        \dot\alpha = \frac{g}{\tau'} (1 - (1-p)^{\tau' R_C} - \alpha),\quad
+        \dot R_C = -\frac{\alpha q}{2 \tau} R_C + \frac{b + t}{2} (R_T - R_C),\quad
+        \dot R_T = -\frac{q}{\tau} (R_T - R_C) + R_{AI} (b (1-p)^{FB} + t (1-p)^{F T R_C}).
+
+    A step solves each equation exactly, with the other two at its begin. As of a sender, R_T is at most the rate of
+    the line.
+    """
+
+    class State(NamedTuple):
+        """Rates in packets/s; alpha; the probability of a mark."""
+
+        rate: float = math.inf
+        target: float = math.inf
+        alpha: float = 1.0
+        line_rate: float = math.inf
+        p: float = 0.0
+
+    @staticmethod
+    def on_feedback(s: Any, q: Any, e: Any) -> Any:
+        """Take the part of packets that carry a mark for its probability."""
+        return s._replace(p=min(1.0 - 1e-12, e.marks / e.acks)) if e.acks > 0.0 else s
+
+    @staticmethod
+    def on_time(s: Any, q: Any, e: Any) -> Any:
+        """Follow the differential equations for a step."""
+        kept = math.log1p(-s.p)
+        notified = -math.expm1(q.notification * s.rate * kept) / q.notification
+        marked = -math.expm1(q.alpha_timer * s.rate * kept)
+        by_counter = s.rate / q.counter
+        by_timer = 1.0 / q.timer
+        if s.p > 0.0:
+            by_counter = s.rate * s.p * math.exp(q.counter * kept) / -math.expm1(q.counter * kept)
+            n = q.timer * s.rate
+            by_timer = s.rate * s.p * math.exp(n * kept) / -math.expm1(n * kept)
+        grows = q.additive * (
+            by_counter * math.exp(q.stages * q.counter * kept)
+            + by_timer * math.exp(q.stages * q.timer * s.rate * kept)
+        )
+        falls = 0.5 * s.alpha * notified
+        rises = 0.5 * (by_counter + by_timer)
+        rate = s.rate
+        if falls + rises > 0.0:
+            rest = rises * s.target / (falls + rises)
+            rate = rest + (s.rate - rest) * math.exp(-(falls + rises) * e.step)
+        target = s.target + grows * e.step
+        if notified > 0.0:
+            rest = s.rate + grows / notified
+            target = rest + (s.target - rest) * math.exp(-notified * e.step)
+        alpha = marked + (s.alpha - marked) * math.exp(-q.g / q.alpha_timer * e.step)
+        return s._replace(rate=rate, target=min(target, s.line_rate), alpha=alpha)

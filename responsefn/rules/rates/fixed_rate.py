@@ -57,6 +57,10 @@ class FixedRate(NoLossRate):
         """Return the state of a new sender: its rate, at most ``line_rate``, in packets/s."""
         return self.State(min(self.params.sending_rate, line_rate))
 
+    def expected(self) -> FixedRate:
+        """Return this rule, which does not respond to marks."""
+        return self
+
     @staticmethod
     def on_feedback(s: Any, q: Any, e: Any) -> Any:
         """Return the state as it is."""

@@ -21,9 +21,8 @@ class HPCC(NoLossRate):
     is at least eta, or after ``max_stage`` additive steps; else W = W_c + W_AI. The reference window W_c becomes W once
     per round trip, so that one overload is answered once.
 
-    The paper's sender limits the packets in flight to W, and paces them at R = W / T. A rate rule paces alone: in a
-    queue that others fill it goes on at R until ACKs come. W is at most that of the first link, where a flow begins.
-    T is the same for all flows, as in the paper.
+    The sender limits the packets in flight to W, and paces them at R = W / T (Sect. 3.2). W is at most that of the first link,
+    where a flow begins. T is the same for all flows, as in the paper.
 
     N flows over a bottleneck come to equal rates, and to a load of eta / (1 - W_AI / W). It is the utilization where no
     queue is left.
@@ -40,14 +39,15 @@ class HPCC(NoLossRate):
         W_AI: by which the window grows, packets.
 
     The defaults are those of the paper (Sect. 5.1), W_AI = 80 bytes with packets of 1000 bytes. On a path
-    without telemetry, see `SwitchProgram.telemetry` in dfcmodel, it is refused.
+    without telemetry, see `SwitchProgram.telemetry` in dfcmodel, it is refused. That of a link has the bytes that it has sent,
+    the bytes that wait, and its capacity in bytes/s (``dfcmodel.INT``).
 
     Examples
     --------
-    >>> from responsefn import HPCC, Feedback, Telemetry
+    >>> from responsefn import HPCC, Feedback
     >>> rule = HPCC(base_rtt=1e-5)
     >>> state = rule.start(line_rate=1e7)  # 100 packets in flight
-    >>> load = Telemetry(time=1e-4, hop=0.0, interval=1e-5, sent=1e5, queue=9e4, capacity=1e10)
+    >>> load = HPCC.telemetry_event()(1e-4, 0.0, 1e-5, 1e5, 9e4, 1e10, 0.0, 9e4, 1e10)
     >>> state = rule.on_telemetry(state, rule.params, load)  # 90 packets wait, 100 are sent
     >>> state = rule.on_feedback(state, rule.params, Feedback(time=1e-4, rtt=2e-5, acks=1.0, marks=0.0))
     >>> round(state.rate / 1e7, 3)
@@ -85,6 +85,7 @@ class HPCC(NoLossRate):
         "10.1145/3341302.3342085",
     )
     follows = "the telemetry of links"
+    telemetry = ("sent", "queue", "capacity")
     dynamics: ClassVar[str] = r"W \gets W_c \eta / U + W_{AI},\ R = W / T"
 
     def check(self) -> None:
@@ -103,7 +104,8 @@ class HPCC(NoLossRate):
     @staticmethod
     def on_telemetry(s: Any, q: Any, e: Any) -> Any:
         """Keep the largest load of the links (MeasureInflight, lines 3 to 8)."""
-        load = e.queue / (e.capacity * q.base_rtt) + e.sent / (e.interval * e.capacity)
+        queue, sent = min(e.queue, e.last_queue), e.sent - e.last_sent
+        load = queue / (e.capacity * q.base_rtt) + sent / (e.interval * e.capacity)
         return s._replace(most=load, span=e.interval) if load > s.most else s
 
     @staticmethod

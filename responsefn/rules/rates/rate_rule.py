@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from collections import namedtuple
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from responsefn.responses.base import Response
@@ -11,7 +12,18 @@ from responsefn.responses.base import Response
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["Elapsed", "Feedback", "NoLossRate", "RateRule", "Telemetry", "sees_telemetry"]
+__all__ = [
+    "Elapsed",
+    "Feedback",
+    "NoLossRate",
+    "RateRule",
+    "sees_telemetry",
+    "window_place",
+]
+
+
+MOST_TELEMETRY = 4
+"""Numbers that a rule may see of each link."""
 
 
 class Feedback(NamedTuple):
@@ -60,40 +72,6 @@ class Elapsed(NamedTuple):
     sent: float
 
 
-class Telemetry(NamedTuple):
-    """What an acknowledgement tells a rate rule of one link on the path, from the records of two packets of its flow.
-
-    Attributes
-    ----------
-    time
-        When the acknowledgement comes, s.
-    hop
-        Which of the links that write telemetry it is, 0.0 the first on the path.
-    interval
-        From the record of the last packet to that of this one, s; > 0.
-    sent
-        Bytes that the link sent in it, of all flows.
-    queue
-        Bytes that waited at the link as the packets left, the smaller of both numbers.
-    capacity
-        Of the link, bytes/s.
-
-    Examples
-    --------
-    >>> from responsefn import Telemetry
-    >>> seen = Telemetry(time=1e-3, hop=0.0, interval=1e-6, sent=6000.0, queue=0.0, capacity=12.5e9)
-    >>> round(seen.sent / seen.interval / seen.capacity, 2)
-    0.48
-    """
-
-    time: float
-    hop: float
-    interval: float
-    sent: float
-    queue: float
-    capacity: float
-
-
 class RateRule(Response, ABC):
     """Base of rules for a sending rate: subclass it, name the parameters, write the updates.
 
@@ -106,9 +84,13 @@ class RateRule(Response, ABC):
     ----------
     State
         NamedTuple of the state; ``rate``, in packets/s, comes first. A field ``line_rate`` starts at the
-        rate of the path's first link, in packets/s, as ``rate`` does.
+        rate of the path's first link, in packets/s, as ``rate`` does. A field ``window`` bounds the packets in flight, at
+        packet level: a new packet is sent only while fewer are sent beyond the last one acknowledged.
     Params
         NamedTuple of the parameters, those with a default last.
+    telemetry
+        Names of the numbers, at most 4, which `on_telemetry` sees of each link: the first ones of
+        ``dfcmodel.SwitchProgram.telemetry`` there.
     dynamics
         What the rule does, in LaTeX.
 
@@ -137,8 +119,18 @@ class RateRule(Response, ABC):
         rate: float = math.inf
 
     solved_by: ClassVar[str] = "fixed point"
+    telemetry: ClassVar[tuple[str, ...]] = ()
     is_constant: ClassVar[bool] = False
     """Whether the rate never changes, so that nothing has to be told of ACKs and time."""
+
+    def __init_subclass__(cls, **given: Any) -> None:
+        """Check that a rule names the telemetry that it follows."""
+        super().__init_subclass__(**given)
+        names: Any = cls.telemetry
+        is_named = isinstance(names, tuple) and all(isinstance(name, str) for name in names)
+        if not is_named or not int(sees_telemetry(cls)) <= len(names) <= MOST_TELEMETRY:
+            msg = f"must be the names of the numbers that on_telemetry sees, 1 to {MOST_TELEMETRY}"
+            raise TypeError(f"telemetry of {cls.__name__} = {names!r}: {msg}")
 
     @staticmethod
     @abstractmethod
@@ -155,12 +147,33 @@ class RateRule(Response, ABC):
 
     @staticmethod
     def on_telemetry(s: Any, q: Any, e: Any) -> Any:
-        """Return the state after what an acknowledgement tells of a link; ``e`` is `Telemetry`.
+        """Return the state after what an acknowledgement tells of a link; ``e`` is of the class that `telemetry_event` returns.
 
         It is called for each link of the path that writes telemetry into packets, in their order, before
         `on_feedback` sees the acknowledgement. At packet level, with a switch program that has ``telemetry``.
+        The first packet of a flow is not seen, and none that left the link before one that was.
         """
         return s
+
+    @classmethod
+    def telemetry_event(cls) -> Any:
+        """Return the class of what an acknowledgement tells the rule of one link, from the records of two packets of its flow.
+
+        It is a named tuple with these fields: ``time``, when the acknowledgement comes, s; ``hop``, which of the links that
+        write telemetry it is, 0.0 the first on the path; ``interval``, between the times at which the two packets left the
+        link, s, > 0; the names in ``telemetry``, what the link wrote into the packet; and these with ``last_`` before them,
+        what it wrote into the packet before.
+
+        Examples
+        --------
+        >>> from responsefn import HPCC
+        >>> HPCC.telemetry_event()._fields[:5]
+        ('time', 'hop', 'interval', 'sent', 'queue')
+        >>> HPCC.telemetry_event()._fields[5:]
+        ('capacity', 'last_sent', 'last_queue', 'last_capacity')
+        """
+        last = [f"last_{name}" for name in cls.telemetry]
+        return namedtuple("Telemetry", ["time", "hop", "interval", *cls.telemetry, *last])  # noqa: PYI024
 
     def start(self, line_rate: float) -> Any:
         """Return the state of a new sender: it sends at ``line_rate``, in packets/s."""
@@ -168,9 +181,32 @@ class RateRule(Response, ABC):
         known = {"rate": line_rate, "line_rate": line_rate}
         return state._replace(**{k: v for k, v in known.items() if k in self.State._fields})
 
+    def expected(self) -> RateRule | None:
+        """Return the rule that changes as this one does on average, for marks of parts of packets; None: not stated.
+
+        It is what `dfcmodel.Fluid` runs with ``marks="expected"``. Its `on_feedback` gets packets and marks as
+        parts of packets, whose ratio is the probability of a mark.
+
+        >>> from responsefn import DCQCN, TIMELY
+        >>> DCQCN().expected() is not None, TIMELY().expected()
+        (True, None)
+        """
+        return None
+
     def uses_closed_form(self, bandwidth: float | None = None) -> bool:  # noqa: ARG002
         """Return whether there is a closed form of the rate: only where a rule states one."""
         return self.formula() is not None
+
+
+def window_place(rule: type) -> int:
+    """Return the place of the field of State that bounds packets in flight; 0: there is none."""
+    fields: tuple[str, ...] = rule.State._fields  # type: ignore[attr-defined]
+    return fields.index("window") if "window" in fields else 0
+
+
+def sees_telemetry(rule: type) -> bool:
+    """Return whether sources of a class follow the telemetry of links: rate rules that have `RateRule.on_telemetry`."""
+    return issubclass(rule, RateRule) and rule.on_telemetry is not RateRule.on_telemetry
 
 
 class NoLossRate(RateRule):
@@ -194,8 +230,3 @@ class NoLossRate(RateRule):
         """Refuse: the rule does not follow losses."""
         why = f"has no response function of a loss rate: it follows {self.follows}"
         raise ValueError(f"{self!r}: {why}; simulate it, dfcmodel.simulate")
-
-
-def sees_telemetry(rule: type) -> bool:
-    """Return whether sources of a class follow the telemetry of links: rate rules that have `RateRule.on_telemetry`."""
-    return issubclass(rule, RateRule) and rule.on_telemetry is not RateRule.on_telemetry

@@ -34,6 +34,7 @@ from dfcmodel import (
 )
 from dfcmodel.engine import driver, layouts, link_tables, plans
 from dfcmodel.engine.plans import compile_scenario, finest_quantum
+from dfcmodel.network.marking import MeanRamp
 from responsefn import DCQCN, DCTCP, NewReno, RateRule, Reno, Tahoe, WindowRule
 from tests.oracles.engines import ENGINES
 from tests.oracles.fluid import runs as reference
@@ -53,6 +54,7 @@ DISCIPLINES = {
     "ecn": RED(low=2.0, high=6.0, weight=0.02, gentle=False, ecn=True, mean_packet=1000.0),
     "fair": Fair(),
     "priority": Priority(),
+    "mean ecn": MeanRamp(2.0, 5.0, 0.2),
     "pause ecn": Pause(high=6.013, low=2.987, manager=RampMarking(2.0, 5.0, 0.2)),
     "pause red": Pause(high=6.013, low=2.987, manager=RED(low=2.0, high=6.0, weight=0.02)),
     "fair codel": Fair(manager=CoDel(target=2e-3, interval=0.02)),

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import ast
+import inspect
 import math
 from dataclasses import dataclass
+from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,16 +19,20 @@ from dfcmodel import (
     FIFO,
     INT,
     PFC,
+    DeficitRoundRobin,
     Flow,
+    FlowQueueCoDel,
     Fluid,
     Link,
     Packets,
+    QueuedPacket,
     Scenario,
     ShortestRemaining,
     SwitchProgram,
     Trimming,
     WeightedFair,
     simulate,
+    trace_packets,
 )
 from dfcmodel.network.programs import flow_hash
 from responsefn import DCQCN, HPCC, NewReno, RateRule
@@ -145,6 +152,37 @@ def test_a_sparse_flow_waits_for_one_packet_and_cobalt_holds_the_other_queue() -
     assert run.mean_queue.sum() < 0.1 * unmanaged.mean_queue.sum()
 
 
+def test_cobalt_drops_by_its_control_law() -> None:
+    """Twice the rate of the link: the first drop an interval after the first packet above the target, the k-th one
+    interval / sqrt(k) after the one before (Linux, cobalt_should_drop), each at the next packet that leaves."""
+    flow = Flow("all", ("a", "s", "b"), CBR(2e3))
+    scenario = one_link(CAKE(), flow, duration=2.0, buffer=5000)
+    trace = trace_packets(scenario, "s->b", Packets(seed=1)).to_pandas()
+    drops = trace.drop_time[trace.dropped].to_numpy()
+    sent = trace[~trace.dropped]
+    first = sent.sent[sent.sent - sent.arrived > 5e-3].min()
+    due = first + 0.1 * np.cumsum([1.0, *(1.0 / np.sqrt(np.arange(2.0, len(drops) + 1)))])
+    assert len(drops) > 50
+    assert ((drops >= due) & (drops < due + 1e-3 + 1e-9)).all()  # a packet of 1 ms is sent before
+
+
+def test_cobalt_spares_the_last_packet_of_a_queue_and_scales_its_target() -> None:
+    program = CAKE()
+    q = SimpleNamespace(**program.numbers())
+    fields = dict.fromkeys(QueuedPacket._fields, 0.0)
+    seen = QueuedPacket(**{**fields, "time": 9.0, "size": 1500.0, "waited": 0.05, "capacity": 1e6})
+    state = CAKE.State(mtu=1500.0, deficit=100.0, dropping=1.0, drops=3.0, drop_next=8.99)
+    last, other = (CAKE.on_dequeue(state, q, seen._replace(queue_backlog=n)) for n in (0.0, 1.0))
+    assert (last.drop, last.drops, last.deficit) == (0.0, 4.0, -1400.0)
+    assert (other.drop, other.drops, other.deficit) == (1.0, 4.0, 100.0)
+    assert other.drop_next == 8.99 + 0.1 / 2.0
+    # 1500 bytes at 60 kB/s take 25 ms: a target of 37.5 ms, four packets take 100 ms; an interval of 132.5 ms
+    slow = seen._replace(capacity=6e4, waited=0.099, queue_backlog=1.0)
+    assert CAKE.on_dequeue(state, q, slow).dropping == 0.0
+    found = CAKE.on_dequeue(state._replace(dropping=0.0), q, slow._replace(waited=0.101))
+    assert found.drop_next == pytest.approx(9.0 + 0.1325 / np.sqrt(3.0) + 0.1325 / 2.0)
+
+
 def test_a_full_buffer_drops_from_the_longest_queue() -> None:
     """RFC 8290, 4.1.2: what overloads the link loses, nothing of a flow below its share."""
     flows = [Flow(str(rate), ("a", "s", "b"), CBR(rate)) for rate in (300.0, 2000.0)]
@@ -215,6 +253,8 @@ def test_a_window_sender_loses_what_is_cut() -> None:
 class Watcher(RateRule):
     """Sends at a fifth of its first link; its state has what telemetry says of the second link."""
 
+    telemetry = ("sent", "queue")
+
     class State(NamedTuple):
         """Rate; bytes that the link has sent, times of their intervals (s), the longest queue (bytes), the hop."""
 
@@ -239,7 +279,8 @@ class Watcher(RateRule):
         if e.hop == 0.0:
             return s
         return s._replace(
-            sent=s.sent + e.sent, time=s.time + e.interval, queue=max(s.queue, e.queue),
+            sent=s.sent + e.sent - e.last_sent, time=s.time + e.interval,
+            queue=max(s.queue, min(e.queue, e.last_queue)),
             hop=max(s.hop, e.hop),
         )  # fmt: skip
 
@@ -279,4 +320,146 @@ def test_rules_of_telemetry_need_packets_that_carry_it() -> None:
     scenario = incast(FIFO(), Flow("one", ("h", "s", "b"), HPCC()))
     with pytest.raises(ValueError, match=r"rule that follows telemetry is for packets; use method"):
         simulate(scenario, Fluid())
-    assert INT.telemetry
+    links = [
+        Link("h", "s", 1e5, 1e-5, 100), Link("s", "b", 1e5, 1e-5, 100), Link("b", "s", 1e5, 1e-5, 100, INT())
+    ]  # fmt: skip
+    flows = [Flow("one", ("b", "s"), HPCC()), Flow("two", ("h", "s", "b"), HPCC())]
+    with pytest.raises(ValueError, match=r"source of flow 'two' = .* no link of its path writes"):
+        simulate(Scenario("the second flow", links, flows, duration=0.01), Packets())
+    links[1] = Link("s", "b", 1e5, 1e-5, 100, Carried())
+    match = "flow 'two' .* reads sent, queue, capacity of each link with telemetry, and s->b writes found, twice"
+    with pytest.raises(ValueError, match=match):
+        simulate(Scenario("others", links, flows, duration=0.01), Packets())
+
+
+@dataclass(frozen=True)
+class Carried(SwitchProgram):
+    """Writes how many packets each one found, as it comes, and doubles that where it leaves."""
+
+    telemetry = ("found", "twice")
+
+    class State(NamedTuple):
+        """What is done with a packet; what it carries on."""
+
+        drop: float = 0.0
+        mark: float = 0.0
+        rank: float = 0.0
+        found: float = 0.0
+        twice: float = 0.0
+
+    @staticmethod
+    def on_enqueue(s: Any, q: Any, e: Any) -> Any:
+        """Write what it found; 100.0 where it is not 0.0 before."""
+        return s._replace(found=e.backlog + 100.0 * (s.found + s.twice))
+
+    @staticmethod
+    def on_dequeue(s: Any, q: Any, e: Any) -> Any:
+        """Write twice that."""
+        return s._replace(twice=2.0 * s.found)
+
+
+class Finder(RateRule):
+    """Sends at twice the rate of the second link; its state has what two records said last."""
+
+    telemetry = ("found", "twice")
+
+    class State(NamedTuple):
+        """Rate; the last record, the one before, and whether it was ever not twice."""
+
+        rate: float = math.inf
+        found: float = 0.0
+        before: float = 0.0
+        wrong: float = 0.0
+
+    def start(self, line_rate: float) -> Any:
+        """Begin at a fifth."""
+        return self.State(rate=line_rate / 5.0)
+
+    @staticmethod
+    def on_feedback(s: Any, q: Any, e: Any) -> Any:
+        """Keep the rate."""
+        return s
+
+    @staticmethod
+    def on_telemetry(s: Any, q: Any, e: Any) -> Any:
+        """Keep what is seen."""
+        wrong = e.twice != 2.0 * e.found or e.last_twice != 2.0 * e.last_found
+        return s._replace(
+            found=e.found, before=e.last_found, wrong=s.wrong + (1.0 if wrong else 0.0)
+        )
+
+
+def test_a_packet_carries_what_was_written_as_it_came_and_as_it_left() -> None:
+    """Twice the rate of the link: every other packet finds one more."""
+    links = [Link("h", "s", 1e6, 1e-6, 100), Link("s", "b", 1e5, 1e-6, 500, Carried())]
+    scenario = Scenario("carried", links, [Flow("one", ("h", "s", "b"), Finder())], duration=2e-3)
+    plan = plan_scenario(scenario, Packets(seed=1), duration=2e-3, sample=1e-4)
+    run = begin_run(plan)
+    run.advance(plan.samples)
+    found, before = (
+        run.layout.arrays["flow"]["ssthresh"][0],
+        run.layout.arrays["rule"]["rule_state"][0, 0],
+    )
+    assert run.layout.arrays["rule"]["rule_state"][0, 1] == 0.0
+    assert 60.0 < found < 100.0  # of 2e-3 s at 1e5 packets/s the last ACKs have left behind some 90
+    assert 0.0 <= found - before <= 2.0
+
+
+@pytest.mark.parametrize(
+    ("given", "match"),
+    [
+        ({"telemetry": ("finish",)}, "telemetry of Odd = .*: must be the last fields of State"),
+        ({"telemetry": ("virtual",)}, None),
+        ({"telemetry": True}, "telemetry of Odd = True: must be the last fields"),
+        ({"telemetry": ("a", "b", "c", "d", "e")}, "at most 4"),
+    ],
+)
+def test_telemetry_names_fields_of_the_state(given: dict[str, Any], match: str | None) -> None:
+    if match is None:
+        type("Odd", (WeightedFair,), given)
+        return
+    with pytest.raises(TypeError, match=match):
+        type("Odd", (WeightedFair,), given)
+
+
+def test_rules_name_the_telemetry_that_they_see() -> None:
+    for names in ((), True, ("a", "b", "c", "d", "e"), (1,)):
+        with pytest.raises(
+            TypeError, match=r"telemetry of Odd = .*: must be the names of the numbers"
+        ):
+            type("Odd", (Finder,), {"telemetry": names})
+
+
+# The gallery.
+
+
+@pytest.mark.parametrize(
+    "program",
+    [AFD, CAKE, INT, DeficitRoundRobin, FlowQueueCoDel, ShortestRemaining, Trimming, WeightedFair],
+)
+def test_programs_of_the_gallery_have_at_most_60_lines(program: type[SwitchProgram]) -> None:
+    """Without docstrings and empty lines."""
+    text = inspect.getsource(program)
+    texts: set[int] = set()
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, (ast.ClassDef, ast.FunctionDef)) and ast.get_docstring(node):
+            texts |= set(range(node.body[0].lineno, (node.body[0].end_lineno or 0) + 1))
+    lines = enumerate(text.splitlines(), 1)
+    assert sum(bool(line.strip()) and n not in texts for n, line in lines) <= 60
+
+
+class Nothing(SwitchProgram):
+    """Forgets to return its state."""
+
+    @staticmethod
+    def on_enqueue(s: Any, q: Any, e: Any) -> Any:
+        """Return nothing."""
+        s._replace(rank=e.size)
+
+
+def test_a_program_that_returns_nothing_is_named() -> None:
+    scenario = one_link(Nothing(), Flow("one", ("a", "s", "b"), CBR(10.0)), duration=0.1)
+    with pytest.raises(
+        TypeError, match=r"test_programs.py:\d+: def on_enqueue.*: the function returns None"
+    ):
+        simulate(scenario, Packets())

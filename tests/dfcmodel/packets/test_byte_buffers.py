@@ -83,7 +83,7 @@ def test_both_engines_are_equal(name: str) -> None:
     size = 150_000 if isinstance(discipline, PFC) else 17_000
     scenario = two_ways(discipline, ByteBuffer(size, cell=80), 1)
     ours, theirs = (run(scenario, Packets(seed=1)) for run in ENGINES)
-    for field in ("delivered", "lost", "occupancy", "peak_queue"):
+    for field in ("delivered", "lost", "occupancy", "peak_queue", "queued_bytes", "peak_bytes"):
         np.testing.assert_array_equal(getattr(ours, field), getattr(theirs, field))
     assert ours.lost.sum() > 0 or ours.peak_queue.max() > 4.0
 
@@ -103,6 +103,50 @@ def test_a_queue_drops_exactly_what_does_not_fit() -> None:
             longer += not row.dropped and waits.sum() >= room // 1500
     assert trace.dropped.sum() > 10
     assert longer > 0, "more wait than data packets would fit"
+
+
+@pytest.mark.parametrize("name", ["fifo", "red", "dfc"])
+def test_bytes_that_wait_are_those_of_the_trace(name: str) -> None:
+    """At the ends of samples, and the most as a packet comes; packets of data, ACKs, and cells of 80 bytes."""
+    buffer = ByteBuffer(17_000, cell=80)
+    scenario = two_ways(DISCIPLINES[name], buffer, 2)
+    run = simulate(scenario, Packets(seed=1), sample=1e-3)
+    names = [link.name for link in scenario.links if link.source == "s"]
+    trace = trace_packets(scenario, names, Packets(seed=1)).to_pandas()
+    n = scenario.senders.index("s")
+    came, sent, dropped = (trace[each].to_numpy() for each in ("arrived", "sent", "dropped"))
+    left = np.where(dropped, came, np.where(np.isnan(sent), np.inf, sent))
+    taken = trace["bytes"].map(buffer.taken).to_numpy()
+    inside = (came < run.time[:, np.newaxis]) & (left >= run.time[:, np.newaxis])
+    has_all = inside.sum(axis=1) == run.queued[n]  # what waits at the end of the run is in no row
+    np.testing.assert_array_equal(run.queued_bytes[n, has_all], (inside @ taken)[has_all])
+    assert has_all.sum() > 100
+    most = 0.0
+    for link in names:
+        own = (trace.link == link).to_numpy()
+        queued = own & (left > came)
+        most = max([most, *(taken[queued & (came <= t) & (left > t)].sum() for t in came[queued])])
+    assert most <= run.peak_bytes[n] <= buffer.room
+    assert run.peak_bytes[n] - most <= buffer.taken(1500.0)  # one that comes as another leaves
+    found = run.to_xarray()
+    assert found.occupancy_bytes.attrs["units"] == found.peak_queue_bytes.attrs["units"] == "bytes"
+    assert run.measures.peak_queue_bytes.values[n] == run.peak_bytes[n]
+
+
+def test_nodes_without_byte_buffers_have_no_bytes() -> None:
+    links = [Link("a", "s", 3e3, 1e-3, 50), Link("s", "b", 1e3, 1e-3, ByteBuffer("9 kB"))]
+    run = simulate(
+        Scenario("both", links, [Flow("one", "asb", NewReno())], duration=0.5), Packets(seed=1)
+    )
+    assert np.isnan(run.queued_bytes[0]).all()
+    assert run.peak_bytes[1] == 1500.0 * run.peak_queue[1] == 9000.0
+    assert "6 packets, at most 9000 bytes, of link s->b" in run.summary().values()
+    links[1] = Link("s", "b", 1e3, 1e-3, 6)
+    run = simulate(
+        Scenario("packets", links, [Flow("one", "asb", NewReno())], duration=0.5), Packets(seed=1)
+    )
+    assert run.peak_bytes is None
+    assert "occupancy_bytes" not in run.to_xarray()
 
 
 def test_a_buffer_of_data_packets_alone_is_the_same_in_bytes() -> None:

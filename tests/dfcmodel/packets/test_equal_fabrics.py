@@ -10,6 +10,7 @@ import pytest
 
 from dfcmodel import (
     PFC,
+    ByteBuffer,
     Flow,
     Link,
     Packets,
@@ -41,20 +42,22 @@ MANAGERS = (None, RampMarking(), RampMarking(2.0, 20.0, 0.5))
 
 
 def with_rates(seed: int) -> Scenario:
-    """Return a random fabric whose flows have a rate, in one class, under PFC that counts per output."""
+    """Return a random fabric whose flows have a rate, in one class, under PFC."""
     given, rng = random_fabric(seed), np.random.default_rng([2044, seed])
     sources = RATES if rng.integers(2) else RATES[:1]
     manager = MANAGERS[rng.integers(3)]
+    counts = ("output", "switch")[rng.integers(2)]
     flows = [
         replace(flow, source=sources[rng.integers(len(sources))], priority=given.flows[0].priority, delayed_acks=False)
         for flow in given.flows
     ]  # fmt: skip
-    links = []
+    links: list[Link] = []
+    buffer = (20_000.0, ByteBuffer("40 MB", cell=208))[rng.integers(2)]
     for link in given.links:
         rule: Any = link.discipline
         rule = rule if isinstance(rule, PFC) else PFC((0, 3), xoff=5.0, xon=3.0)
-        rule = replace(rule, manager=manager, counts="output", acks="control")
-        links.append(replace(link, discipline=rule))
+        rule = replace(rule, manager=manager, counts=counts, acks="control")
+        links.append(replace(link, discipline=rule, buffer=buffer))
     min_rto = (1e-3, 0.2)[rng.integers(2)]
     return replace(given, flows=tuple(flows), links=tuple(links), min_rto=min_rto)
 
@@ -70,7 +73,9 @@ def check_equal(found: Any, wanted: Any) -> None:
     """Compare all records of the two kernels, sums of times too: these are added in the same order."""
     check_records(found, wanted)
     np.testing.assert_array_equal(found.starts(), wanted.starts())
-    for name in ("waited", "remaining", "emitted", "inside", "imbalance"):
+    names = ("waited", "remaining", "emitted", "inside", "imbalance", "peak_bytes", "at_hosts")
+    np.testing.assert_array_equal(found.queued_bytes[:-1], wanted.queued_bytes[:-1])
+    for name in names:
         np.testing.assert_array_equal(getattr(found, name), getattr(wanted, name), err_msg=name)
 
 
@@ -137,7 +142,7 @@ PLANS = {
     "hosts without interfaces": (of_flows(host="unshaped"), False),
     "flows that are stopped": (of_flows(stop=5e-4), False),
     "a class that is not paused": (of_flows(priority=3), False),
-    "packets counted by switch": (incast(replace(PAUSING, counts="switch")), False),
+    "packets counted by switch": (incast(replace(PAUSING, counts="switch")), True),
     "ACKs in the class": (incast(replace(PAUSING, acks="class")), False),
     "a pause storm": (incast(replace(PAUSING, storm=1e-4)), False),
 }
@@ -157,9 +162,10 @@ def test_methods_that_the_fabric_kernel_lacks() -> None:
         assert not is_fabric(plan)
 
 
-def test_what_is_lost_is_left_to_the_packet_kernel() -> None:
+@pytest.mark.parametrize("counts", ["output", "switch"])
+def test_what_is_lost_is_left_to_the_packet_kernel(counts: str) -> None:
     """Without headroom for what is in flight packets are lost, and go-back-N sends them again."""
-    plan = plan_of(incast(replace(PAUSING, headroom=0.5)), "go-back-n")
+    plan = plan_of(incast(replace(PAUSING, headroom=0.5, counts=counts)), "go-back-n")
     assert is_fabric(plan)
     assert run_fabric(plan) is None
     found = run_plan(plan)

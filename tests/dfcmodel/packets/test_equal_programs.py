@@ -127,23 +127,37 @@ class Queues(SwitchProgram):
 
 @dataclass(frozen=True)
 class HeadersFirst(SwitchProgram):
-    """Cut nine of ten packets that find four; headers go first. Telemetry in all of them."""
+    """Cut nine of ten packets that find four; headers go first. Telemetry in all data, in part of what finds a packet."""
 
-    telemetry = True
+    telemetry = ("sent", "queue", "capacity", "found")
 
     class State(NamedTuple):
-        """What is done with a packet."""
+        """What is done with a packet; bytes that have left; telemetry of `HPCC`, and how many packets it found."""
 
         drop: float = 0.0
         mark: float = 0.0
         rank: float = 0.0
         trim: float = 0.0
+        total: float = 0.0
+        sent: float = 0.0
+        queue: float = 0.0
+        capacity: float = 0.0
+        found: float = 0.0
 
     @staticmethod
     def on_enqueue(s: Any, q: Any, e: Any) -> Any:
         """Cut and rank."""
         trim = 1.0 if e.backlog >= 4.0 and e.random < 0.9 else 0.0
-        return s._replace(trim=trim, rank=0.0 if trim + e.trimmed + e.is_ack > 0.0 else 1.0)
+        rank = 0.0 if trim + e.trimmed + e.is_ack > 0.0 else 1.0
+        return s._replace(trim=trim, rank=rank, found=e.backlog)
+
+    @staticmethod
+    def on_dequeue(s: Any, q: Any, e: Any) -> Any:
+        """Write telemetry; the packet still has what `on_enqueue` wrote into it."""
+        mark = 1.0 if s.found > 3.0 else 0.0
+        return s._replace(
+            mark=mark, total=s.total + e.size, sent=s.total, queue=e.bytes, capacity=e.capacity
+        )
 
 
 def cuts(program: SwitchProgram) -> bool:
@@ -162,7 +176,7 @@ def random_star(seed: int, program: SwitchProgram) -> Scenario:
     flows = []
     for k in range(n):
         sources = [NewReno(), DCTCP(), CBR(rate / 3.0), OnOff(rate, 2e-3, 2e-3, random=True)]
-        sources += [DCQCN()] * cuts(program) + [HPCC(2e-3)] * 2 * program.telemetry
+        sources += [DCQCN()] * cuts(program) + [HPCC(2e-3)] * 2 * bool(program.telemetry)
         source = sources[rng.integers(len(sources))]
         size = float(rng.integers(10, 300)) if rng.integers(2) else math.inf
         flow = Flow(
@@ -222,7 +236,7 @@ class Wrong(Queues):
     def queue_of(s: Any, q: Any, e: Any) -> Any:
         """Return a queue that is none."""
         late = e.flow == 1.0 and s.own > 2.0
-        if late and q.place >= 7.0:
+        if late and 7.0 <= q.place <= 8.0:
             return 5.0 if q.place == 7.0 else math.nan
         return 0.0
 
@@ -233,7 +247,7 @@ class Wrong(Queues):
         return s._replace(
             own=s.own + 1.0,
             drop=math.nan if late and q.place == 1.0 else 0.0,
-            mark=math.nan if late and q.place == 2.0 else 0.0,
+            mark=math.nan if late and q.place == 2.0 else 0.5 if late and q.place == 9.0 else 0.0,
             rank=math.nan if late and q.place == 3.0 else 0.0,
             trim=math.nan if late and q.place == 4.0 else 0.0,
         )
@@ -242,19 +256,21 @@ class Wrong(Queues):
     def on_dequeue(s: Any, q: Any, e: Any) -> Any:
         """Skip without end."""
         late = e.flow == 1.0 and s.own > 2.0
-        skip = math.nan if q.place == 5.0 else 1.0
-        return s._replace(skip=skip if late and q.place in (5.0, 6.0) else 0.0)
+        skip = math.nan if q.place == 5.0 else 2.0 if q.place == 10.0 else 1.0
+        return s._replace(skip=skip if late and q.place in (5.0, 6.0, 10.0) else 0.0)
 
 
 REFUSED = {
-    1: "on_enqueue returned for a packet of flow 'b' drop = nan: must be a number",
-    2: "on_enqueue returned for a packet of flow 'b' mark = nan: must be a number",
+    1: "on_enqueue returned for a packet of flow 'b' drop = nan: must be 0.0 or 1.0",
+    2: "on_enqueue returned for a packet of flow 'b' mark = nan: must be 0.0 or 1.0",
     3: "on_enqueue returned for a packet of flow 'b' rank = nan: must be a number",
-    4: "on_enqueue returned for a packet of flow 'b' trim = nan: must be a number",
-    5: "on_dequeue returned for a packet of flow 'b' skip = nan: must be a number",
+    4: "on_enqueue returned for a packet of flow 'b' trim = nan: must be 0.0 or 1.0",
+    5: "on_dequeue returned for a packet of flow 'b' skip = nan: must be 0.0 or 1.0",
     6: "on_dequeue returned for a packet of flow 'b' 10000 times in a row skip = 1: some packet must be sent",
     7: "queue_of returned for a packet of flow 'b' queue = 5: must be from 0 to below 5",
     8: "queue_of returned for a packet of flow 'b' queue = nan: must be from 0 to below 5",
+    9: "on_enqueue returned for a packet of flow 'b' mark = 0.5: must be 0.0 or 1.0",
+    10: "on_dequeue returned for a packet of flow 'b' skip = 2: must be 0.0 or 1.0",
 }
 
 

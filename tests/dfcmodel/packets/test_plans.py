@@ -26,7 +26,7 @@ from dfcmodel import (
 )
 from dfcmodel.packets.hops import hops_of
 from dfcmodel.packets.hosts import Hosts
-from dfcmodel.packets.layouts.lookahead import ordered_ports, windows
+from dfcmodel.packets.layouts.lookahead import ordered_ports, stretches, windows
 from dfcmodel.packets.plans import Plan
 from dfcmodel.packets.ports import bits_of, has_lanes
 from responsefn import NewReno, Reno, Vegas
@@ -196,7 +196,7 @@ def test_each_interface_has_a_queue_with_the_ends_of_its_flows() -> None:
     assert hosts.queue.tolist() == list(range(len(plan.ports)))
     assert hosts.sender.tolist() == of_host
     assert hosts.receiver.tolist() == [of_host[1], of_host[2], of_host[0]]
-    order, ahead = windows(plan, ordered_ports(plan))
+    order, ahead = windows(plan, inline := ordered_ports(plan), stretches(plan, inline))
     assert order[:4].tolist() == [len(plan.ports), *sorted(of_host)]
     assert ahead > 0.9 * 1e-5
 
@@ -273,3 +273,29 @@ def test_every_packet_is_delivered_dropped_or_on_its_way(discipline: str) -> Non
     assert run.lost.sum() == run.drops.sum()
     if "pause" in discipline:
         assert run.carried.sum() > 0
+
+
+def test_further_runs_of_a_scenario_are_those_of_a_new_one() -> None:
+    """What is kept with a scenario depends on nothing in which its runs differ."""
+    scenario = random_scenario("fifo", 3)
+    methods = [
+        Packets(seed=1),
+        Packets(seed=2, ack_transmission=False),
+        Packets(seed=3, loss={scenario.links[0].name: 0.05}),
+        Packets(seed=1),
+    ]
+    for method in methods:
+        again, new = (run_engine(plan_of(given, method)) for given in (scenario, replace(scenario)))
+        for name in ("window", "acked", "delivered", "lost", "waited", "peak"):
+            np.testing.assert_array_equal(getattr(again, name), getattr(new, name))
+    kinds = {name for name, *_ in scenario.derived}
+    assert {"checked", "ports", "hops", "lookahead", "with_lanes"} <= kinds
+    assert sorted(key[2] for key in scenario.derived if key[0] == "ports") == [False, True]
+
+
+def test_hops_of_many_flows_are_not_kept(monkeypatch) -> None:
+    for module in ("plans", "planning"):
+        monkeypatch.setattr(f"dfcmodel.packets.{module}.MOST_KEPT_HOPS", 0)
+    scenario = random_scenario("fifo", 3)
+    run_engine(plan_of(scenario, Packets(seed=1)))
+    assert {name for name, *_ in scenario.derived} == {"checked"}

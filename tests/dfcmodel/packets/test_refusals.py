@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 import pytest
 
-from dfcmodel import DFC, FIFO, CoDel, DualPI2, Fluid, Packets, Pause, simulate, to_ns2
-from responsefn import BBR, CUBIC, NewReno, Reno, Tahoe
+from dfcmodel import DFC, FIFO, INT, CoDel, DualPI2, Fluid, Packets, Pause, simulate, to_ns2
+from responsefn import BBR, CUBIC, HPCC, NewReno, Reno, Tahoe
 
 
 @pytest.mark.parametrize(
@@ -128,3 +128,19 @@ def test_idle_times_are_refused_where_they_would_be_something_else(
         ("idle of flow 'flow'", "0.1"),
         lambda: simulate(replace(one_link, flows=(flow,)), method=method),
     )
+
+
+def test_flows_with_the_source_of_a_checked_one_are_checked(one_link, refused) -> None:
+    """Options that are checked make a kind of flow of their own, and paths where links write telemetry."""
+    flow = replace(one_link.flows[0], source=NewReno())
+    second = replace(flow, name="second", handshake=True)
+    scenario = replace(one_link, flows=(flow, second))
+    refused(("handshake", "second"), lambda: simulate(scenario, method=Packets(convention="ns2")))
+    links = (
+        replace(one_link.links[0], discipline=INT()),
+        replace(one_link.links[0], source="c", target="d"),
+    )
+    flow = replace(flow, source=HPCC())
+    second = replace(flow, name="second", path=("c", "d"))
+    scenario = replace(one_link, links=links, flows=(flow, second))
+    refused(("source", "second", "telemetry"), lambda: simulate(scenario, method=Packets()))

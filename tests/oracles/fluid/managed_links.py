@@ -66,6 +66,8 @@ class ManagedLink:
             if not self.late:
                 self.owed["drop"][~marks] = came[~marks]
             self.due = dict.fromkeys(self.due, 0.0)
+        elif self.manager.fractional:
+            self.owed["mark"][self.hears] += self.state.mark * (came / seen.arrivals)[self.hears]
         else:
             self.draw(seen.arrivals, came, random)
         drops = floor(np.minimum(came, self.owed["drop"]), self.quantum)

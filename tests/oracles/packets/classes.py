@@ -44,9 +44,9 @@ class Managed:
             return float(self.length())
         return sum(self.queue.taken(packet) for line in self.lines() for _, packet in line)
 
-    def arrivals(self) -> Iterable[float]:
-        """Return when they came."""
-        return (came for line in self.lines() for came, _ in line)
+    def packets(self) -> Iterable[tuple[float, Packet]]:
+        """Return the packets that wait, each behind its arrival in s."""
+        return (each for line in self.lines() for each in line)
 
     def heads(self) -> Iterable[float]:
         """Return when the packet at the head of each queue came."""
@@ -100,9 +100,9 @@ class ClassQueues(Queue):
         assert isinstance(found, ClassQueues)
         return found
 
-    def arrivals(self) -> Iterable[float]:
-        """Return when the packets that wait came."""
-        return (came for line in self.lines.values() for came, _ in line)
+    def packets(self) -> Iterable[tuple[float, Packet]]:
+        """Return the packets that wait, each behind its arrival in s."""
+        return (each for line in self.lines.values() for each in line)
 
     def heads(self) -> Iterable[float]:
         """Return when the packet at the head of each queue came."""

@@ -46,9 +46,9 @@ class CoupledQueues(Queue):
         self.controller = Controller(self)
         self.credit = 0.0
 
-    def arrivals(self) -> Iterable[float]:
-        """Return when the packets that wait came."""
-        return (came for lane in self.lanes for came, _ in lane)
+    def packets(self) -> Iterable[tuple[float, Packet]]:
+        """Return the packets that wait, each behind its arrival in s."""
+        return (each for lane in self.lanes for each in lane)
 
     def length(self) -> int:
         """Return how many packets wait."""

@@ -80,9 +80,9 @@ class Diffusive(Queue):
         }
         self.started = 0  # only the last start that was scheduled happens
 
-    def arrivals(self) -> Iterable[float]:
-        """Return when the packets that wait came."""
-        return (came for lane in self.lanes.values() for came, _ in lane.waiting)
+    def packets(self) -> Iterable[tuple[float, Packet]]:
+        """Return the packets that wait, each behind its arrival in s."""
+        return (each for lane in self.lanes.values() for each in lane.waiting)
 
     def length(self) -> int:
         """Return how many packets wait."""

@@ -38,9 +38,9 @@ class HostQueues(Queue):
         self.lines: dict[Key, deque[tuple[float, Packet]]] = {key: deque() for key in users}
         self.turns: dict[int, deque[Key]] = {priority: deque() for priority in self.classes}
 
-    def arrivals(self) -> Iterable[float]:
-        """Return when the packets that wait came."""
-        return (came for line in (self.control, *self.lines.values()) for came, _ in line)
+    def packets(self) -> Iterable[tuple[float, Packet]]:
+        """Return the packets that wait, each behind its arrival in s."""
+        return (each for line in (self.control, *self.lines.values()) for each in line)
 
     def length(self) -> int:
         """Return how many packets wait."""

@@ -42,8 +42,8 @@ class ManagedQueue(Protocol):
     def units(self, packets: float) -> float:
         """Return a threshold in packets in the unit of the buffer."""
 
-    def arrivals(self) -> Iterable[float]:
-        """Return when the packets that wait came."""
+    def packets(self) -> Iterable[tuple[float, Packet]]:
+        """Return the packets that wait, each behind its arrival in s."""
 
     def heads(self) -> Iterable[float]:
         """Return when the packet at the head of each queue came."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from bisect import bisect_right
 from collections import Counter, deque
 from types import SimpleNamespace
@@ -46,16 +47,15 @@ class RankedQueue(Queue):
         self.program = self.port.discipline
         self.numbers = SimpleNamespace(**self.program.numbers())
         self.state: Any = type(self.program).State()
-        self.reset = {name: 0.0 for name in FIELDS[1:-1] if name in self.state._fields}
+        self.reset = {name: 0.0 for name in FIELDS[1:-2] if name in self.state._fields}
         self.own: dict[tuple[int, bool], dict[str, float]] = {}
         self.hashes: dict[tuple[int, bool], float] = {}
         self.counts: Counter[tuple[int, bool]] = Counter()
         self.entries: list[tuple[float, float, Packet]] = []  # rank, arrival, packet
-        self.sent = 0.0  # bytes
 
-    def arrivals(self) -> Iterable[float]:
-        """Return when the packets that wait came."""
-        return (came for _, came, _ in self.entries)
+    def packets(self) -> Iterable[tuple[float, Packet]]:
+        """Return the packets that wait, each behind its arrival in s."""
+        return ((came, packet) for _, came, packet in self.entries)
 
     def queues(self) -> Iterable[tuple[int, Sequence[tuple[float, Packet]]]]:
         """Yield what waits, by rank."""
@@ -89,10 +89,16 @@ class RankedQueue(Queue):
     def judge(self, packet: Packet, view: View | None = None) -> bool:
         """Let the program see a packet that comes, or with a view that is to leave; return whether it is dropped."""
         own = self.own_numbers(packet)
-        before = self.state._replace(**self.reset, **own)
+        before = self.state._replace(**self.reset, **own, **self.carried(packet, view))
         return self.apply(
             packet, "on_enqueue" if view is None else "on_dequeue", before, self.see(packet, view)
         )
+
+    def carried(self, packet: Packet, view: View | None) -> dict[str, float]:
+        """Return what a packet carries of the port: zeros of one that comes, and of ACKs."""
+        names = self.program.telemetry
+        new = view is None or packet.is_ack
+        return dict(zip(names, (0.0,) * len(names) if new else packet.record, strict=True))
 
     def own_numbers(self, packet: Packet) -> dict[str, float]:
         """Return the numbers of a packet's flow."""
@@ -108,10 +114,11 @@ class RankedQueue(Queue):
         self.state = getattr(type(self.program), function)(before, self.numbers, seen)
         for name in self.reset:
             value = float(getattr(self.state, name))
-            if value != value:  # noqa: PLR0124
+            if math.isnan(value) if name == "rank" else value not in {0.0, 1.0}:
                 check_program(plan, self.p, packet.flow, now, (function, name, value))
         own = self.own_numbers(packet)
         own.update({name: getattr(self.state, name) for name in own})
+        packet.record = tuple(getattr(self.state, name) for name in self.program.telemetry)
         if self.state.mark == 1.0 and seen.ect:
             packet.marked = True
         return bool(self.state.drop == 1.0)
@@ -124,12 +131,9 @@ class RankedQueue(Queue):
             packet.trimmed = self.p, self.simulation.records.hop_of(packet)
 
     def write_record(self, packet: Packet) -> None:
-        """Write telemetry into a packet that is sent, and count its bytes."""
-        if self.program.telemetry:
-            if not packet.is_ack:
-                record = self.simulation.now, self.sent, self.bytes, self.port.bits / 8.0
-                packet.telemetry = (*packet.telemetry, record)
-            self.sent += self.size_of(packet)
+        """Let a packet that is sent carry on what the program has written, and when."""
+        if packet.record and not packet.is_ack:
+            packet.telemetry = (*packet.telemetry, (self.simulation.now, *packet.record))
 
     def arrive(self, packet: Packet) -> None:
         """Transmit, queue or drop an arriving packet."""
@@ -166,7 +170,7 @@ class RankedQueue(Queue):
         self.entries.insert(at, (rank, simulation.now, packet))
         self.bytes += self.taken(packet)
         self.counts[packet.flow, packet.is_ack] += 1
-        simulation.records.queue(self.p, self.length())
+        simulation.records.queue(self.p, self.length(), self.bytes)
 
     def take(self, place: int) -> tuple[float, float, Packet]:
         """Remove a packet and return its rank, its arrival and itself."""
@@ -182,9 +186,10 @@ class RankedQueue(Queue):
             if self.judge(packet, View(rank, came)):
                 self.drop_queued(came, packet, BY_MANAGER)
             else:
+                whole = self.taken(packet)
                 self.cut(packet)
                 self.write_record(packet)
-                self.send(came, packet)
+                self.send(came, packet, whole)
 
 
 class ProgramQueues(RankedQueue):
@@ -202,9 +207,9 @@ class ProgramQueues(RankedQueue):
         self.skipped = 0
         self.total = 0
 
-    def arrivals(self) -> Iterable[float]:
-        """Return when the packets that wait came."""
-        return (came for line in self.lines.values() for came, _ in line)
+    def packets(self) -> Iterable[tuple[float, Packet]]:
+        """Return the packets that wait, each behind its arrival in s."""
+        return (each for line in self.lines.values() for each in line)
 
     def length(self) -> int:
         """Return how many packets wait."""
@@ -219,7 +224,9 @@ class ProgramQueues(RankedQueue):
 
     def judge(self, packet: Packet, view: View | None = None) -> bool:
         """Let the program see a packet, as `RankedQueue.judge`; one that comes gets a queue before."""
-        before = self.state._replace(**self.reset, **self.own_numbers(packet))
+        before = self.state._replace(
+            **self.reset, **self.own_numbers(packet), **self.carried(packet, view)
+        )
         seen = self.see(packet, view)
         if view is None:
             blank = before._replace(**dict.fromkeys(self.first, 0.0))
@@ -264,7 +271,7 @@ class ProgramQueues(RankedQueue):
         while self.filled() > self.port.room:
             drops = max(self.turns, key=lambda each: self.in_line[each])  # the first of the longest
             self.drop_queued(*self.leave(drops), BUFFER_FULL)
-        simulation.records.queue(self.p, self.length())
+        simulation.records.queue(self.p, self.length(), self.bytes)
 
     def count(self, queue: int, packet: Packet, sign: int) -> None:
         """Count a packet that enters a queue, or with -1 leaves it."""
@@ -295,7 +302,7 @@ class ProgramQueues(RankedQueue):
             if not dropped and getattr(self.state, "skip", 0.0) == 1.0:
                 plan, now = self.simulation.plan, self.simulation.now
                 if skips >= MAX_SKIPS * self.length():
-                    returned = ("on_dequeue", "skip", float(skips))
+                    returned = ("on_dequeue", "turns", float(skips))
                     check_program(plan, self.p, packet.flow, now, returned)
                 skips += 1
                 self.turns.remove(queue)
@@ -306,6 +313,7 @@ class ProgramQueues(RankedQueue):
             if dropped:
                 self.drop_queued(came, packet, BY_MANAGER)
             else:
+                whole = self.taken(packet)
                 self.cut(packet)
                 self.write_record(packet)
-                self.send(came, packet)
+                self.send(came, packet, whole)

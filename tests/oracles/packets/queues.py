@@ -43,9 +43,9 @@ class Queue:
         self.guards: list[Guard] = []
         self.left: dict[int, float] = {}  # when a packet last left each line, s
 
-    def arrivals(self) -> Iterable[float]:
-        """Return when the packets that wait came."""
-        return (came for came, _ in self.waiting)
+    def packets(self) -> Iterable[tuple[float, Packet]]:
+        """Return the packets that wait, each behind its arrival in s."""
+        return iter(self.waiting)
 
     def heads(self) -> Iterable[float]:
         """Return when the packet at the head of each queue came."""
@@ -156,7 +156,7 @@ class Queue:
             self.send(self.simulation.now, packet)
         else:
             self.put(packet)
-            self.simulation.records.queue(self.p, self.length())
+            self.simulation.records.queue(self.p, self.length(), self.bytes)
             self.watch()
 
     def departs_first(self, packet: Packet) -> bool:
@@ -188,18 +188,20 @@ class Queue:
 
     def drop_queued(self, came: float, packet: Packet, cause: int) -> None:
         """Drop a packet that was queued since it arrived at time ``came``."""
-        self.simulation.records.wait_until(self.p, came, self.simulation.now)
+        now = self.simulation.now
+        self.simulation.records.wait_until(self.p, came, now, self.taken(packet))
         self.drop(packet, came, cause=cause)
 
-    def send(self, came: float, packet: Packet) -> None:
-        """Start the transmission of a packet that arrived at time ``came``."""
+    def send(self, came: float, packet: Packet, taken: float | None = None) -> None:
+        """Start the transmission of a packet that arrived at time ``came``, and took bytes in the queue, None: its own."""
         simulation, plan = self.simulation, self.simulation.plan
         now = simulation.now
         if self.sees(packet):
             self.manager.leave(packet)
         self.left[self.queue_of(packet)] = now
         self.busy = True
-        simulation.records.transmit(self.p, packet, came, now)
+        waited = self.taken(packet) if taken is None else taken
+        simulation.records.transmit(self.p, packet, came, now, waited)
         self.spent = float(plan.transmission[self.p, packet.size])
         self.end = now + self.spent
         simulation.at(self.end, self.end_key(), partial(self.end_transmission, self.end))
@@ -348,9 +350,9 @@ class RoundRobin(Queue):
         self.deficit: dict[int, float] = {}
         self.turns: dict[int, deque[int]] = {}
 
-    def arrivals(self) -> Iterable[float]:
-        """Return when the packets that wait came."""
-        return (came for lane in self.lanes.values() for came, _ in lane)
+    def packets(self) -> Iterable[tuple[float, Packet]]:
+        """Return the packets that wait, each behind its arrival in s."""
+        return (each for lane in self.lanes.values() for each in lane)
 
     def heads(self) -> Iterable[float]:
         """Return when the packet at the head of each queue came."""

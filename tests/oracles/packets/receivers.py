@@ -19,7 +19,8 @@ class Packet:
     the sender says that it has reduced its window (RFC 3168, CWR). An ACK with ``gap`` tells of a missing packet,
     one with ``sack`` of a packet that came out of order; agents also ask for packets (``nack``), give ``credits`` and
     acknowledge several packets at once or none (``acks``). ``trimmed`` is the port at which it was cut to its header, and
-    the row of its hop there, ``telemetry`` the records of ports: time, bytes sent, bytes that wait, bytes/s.
+    the row of its hop there, ``telemetry`` the records of ports: when it left, s, and what the program wrote;
+    ``record`` is what that of this port has written.
     """
 
     flow: int
@@ -36,6 +37,7 @@ class Packet:
     trimmed: tuple[int, int] | None = None
     sack: int = -1
     telemetry: tuple[tuple[float, ...], ...] = ()
+    record: tuple[float, ...] = ()
     nack: int = -1
     credits: float = 0.0
     acks: float = 1.0

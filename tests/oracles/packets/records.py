@@ -19,6 +19,8 @@ __all__ = ["EventRecords"]
 class EventRecords(Records):
     """The arrays of `Records`, which the oracle's queues, senders and receivers fill."""
 
+    queues: Any  # of the simulation
+
     def bin_of(self, time: float) -> int:
         """Return the index of the sample that contains a time; S for times beyond the end."""
         return min(int(time * self.scale), self.plan.samples)
@@ -52,13 +54,22 @@ class EventRecords(Records):
         if np.isnan(self.first_loss[packet.flow]):
             self.first_loss[packet.flow] = now
 
-    def queue(self, p: int, length: int) -> None:
-        """Record the length of a queue."""
+    def queue(self, p: int, length: int, taken: float = 0.0) -> None:
+        """Record the length of a queue, in packets and in bytes."""
         self.peak[p] = max(self.peak[p], length)
+        if self.counts_bytes[p]:
+            self.peak_bytes[p] = max(self.peak_bytes[p], taken)
 
-    def transmit(self, p: int, packet: Packet, came: float, now: float) -> None:
-        """Record the start of the transmission of a packet that arrived at time ``came``."""
+    def wait(self, p: int, taken: float, first: int, last: int) -> None:
+        """Record bytes that waited at a port from one sample to before another."""
+        if self.counts_bytes[p]:
+            self.queued_bytes[first, p] += taken
+            self.queued_bytes[last, p] -= taken
+
+    def transmit(self, p: int, packet: Packet, came: float, now: float, taken: float = 0.0) -> None:
+        """Record the start of the transmission of a packet that arrived at time ``came`` and took bytes in the queue."""
         first, last = self.bin_of(came), self.bin_of(now)
+        self.wait(p, taken, first, last)
         if first != last:
             self.waiting[first, p] += 1
             self.waiting[last, p] -= 1
@@ -67,15 +78,17 @@ class EventRecords(Records):
         self.started[last, h + 1] -= 1
         self.waited[h] += now - came
 
-    def wait_until(self, p: int, came: float, now: float) -> None:
+    def wait_until(self, p: int, came: float, now: float, taken: float) -> None:
         """Record that a packet queued since ``came`` is dropped at time ``now``."""
         self.waiting[self.bin_of(came), p] += 1
         self.waiting[self.bin_of(now), p] -= 1
+        self.wait(p, taken, self.bin_of(came), self.bin_of(now))
 
-    def wait_on(self, p: int, came: float) -> None:
+    def wait_on(self, p: int, came: float, taken: float) -> None:
         """Record a packet that arrived at time ``came`` and is still queued at the end."""
         self.waiting[self.bin_of(came), p] += 1
         self.waiting[-1, p] -= 1
+        self.wait(p, taken, self.bin_of(came), -1)
 
     def deliver(self, f: int, packets: int, now: float) -> None:
         """Record packets delivered in order."""
@@ -90,14 +103,20 @@ class EventRecords(Records):
         self.deliver(f, 0, now)
 
     def look(self, n: int, senders: Any) -> None:
-        """Record the state of the senders at the end of sample n."""
+        """Record the state of the senders, and their queues at access links that they share, at the end of sample n."""
         for f, sender in enumerate(senders):
+            if self.shares_host[f]:
+                self.at_hosts[n, f] = self.at_host(f)
             if hasattr(sender, "clock"):  # window senders
                 self.window[n, f] = sender.state.cwnd
                 self.acked[n, f] = sender.acked
                 self.round_trip[n, f] = sender.rtt if sender.rtt > 0.0 else np.nan
             if hasattr(sender, "timeouts"):
                 self.timeouts[f], self.loss_events[f] = sender.timeouts, sender.loss_events
+
+    def at_host(self, f: int) -> int:
+        """Return how many packets of a flow wait at the interface of its host."""
+        return len(self.queues[int(self.plan.forward.first[f])].lines[f, False])
 
     def switch(self, p: int, now: float, on: bool, feeder: int = ALL, priority: int = ALL) -> None:
         """Record that port p asked for a pause of a class at a port that feeds it, or for its end."""

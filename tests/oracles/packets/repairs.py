@@ -61,7 +61,7 @@ class Selective(Rated):
 
     def has_next(self) -> bool:
         """Return whether a packet may be sent: what is lost, or a new one."""
-        new = self.sent < self.size and float(self.sent - self.acked) < self.bound
+        new = self.has_new() and float(self.sent - self.acked) < self.bound
         return bool(self.credits >= 1.0 and (self.again or new))
 
     def take_next(self) -> int:

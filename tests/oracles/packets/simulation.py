@@ -98,6 +98,7 @@ def trace_reference(plan: Plan, ports: Sequence[int]) -> tuple[EventRecords, NDA
     """Run a plan as `run_reference` does; return what `dfcmodel.packets.engine.trace_engine` does."""
     simulation = Simulation(plan)
     simulation.records = records = _Recorder(plan, ports)
+    records.queues = simulation.queues
     with records.bar:
         simulation.run()
     return records, np.array(records.kept, dtype=TRACE)
@@ -127,9 +128,9 @@ class _Recorder(EventRecords):
             what = (p, packet.flow, packet.number, packet.size, packet.is_ack, packet.marked)
             self.kept.append((came, sent, dropped, *what, [*edges, *6 * [0]][:6]))
 
-    def transmit(self, p: int, packet: Packet, came: float, now: float) -> None:
+    def transmit(self, p: int, packet: Packet, came: float, now: float, taken: float = 0.0) -> None:
         """Record the start of a transmission."""
-        super().transmit(p, packet, came, now)
+        super().transmit(p, packet, came, now, taken)
         self._keep(p, packet, came, now, math.nan)
 
     def drop(self, p: int, packet: Packet, came: float, now: float, cause: int) -> None:
@@ -160,6 +161,7 @@ class Simulation:
         self.queues: list[Any] = [
             queue_of(port.discipline)(self, p) for p, port in enumerate(plan.ports)
         ]
+        self.records.queues = self.queues
         accurate = [_answers_marks(flow.source) for flow in plan.scenario.flows]
         self.receivers = [
             Receiver(kind != "" and recovery_named(kind).selective, echo)
@@ -318,8 +320,8 @@ class Simulation:
                 self.now, _, _, action = heapq.heappop(self.heap)
                 action()
         for queue in self.queues:
-            for came in queue.arrivals():
-                self.records.wait_on(queue.p, came)
+            for came, packet in queue.packets():
+                self.records.wait_on(queue.p, came, queue.taken(packet))
         self.records.add_up()
         paused = has_pauses(plan)
         rows = itertools.chain.from_iterable(

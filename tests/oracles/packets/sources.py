@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 from dfcmodel import OnOff
 from dfcmodel.packets.kernel.layout import CLASSES, OF_RATE
 from dfcmodel.packets.planning import check_rate
-from responsefn import Elapsed, Feedback, Telemetry
-from responsefn.rules.rates.rate_rule import sees_telemetry
+from responsefn import Elapsed, Feedback
+from responsefn.rules.rates.rate_rule import sees_telemetry, window_place
 from tests.oracles.packets.receivers import Packet
 
 if TYPE_CHECKING:
@@ -100,6 +100,7 @@ class Rated:
         self.due = self.clocked = 0.0
         self.last = -math.inf
         self.blocked = False
+        self.bounded = window_place(type(self.rule)) > 0
         self.repairs = simulation.plan.repairs[f] != "none"
         self.came, self.missing = (
             0,
@@ -129,7 +130,12 @@ class Rated:
 
     def has_next(self) -> bool:
         """Return whether there is a packet that may be sent."""
-        return bool(self.credits >= 1.0 and self.sent < self.size)
+        return self.credits >= 1.0 and self.has_new()
+
+    def has_new(self) -> bool:
+        """Return whether a packet may be sent for the first time, or again after going back: the window of the rule is open."""
+        is_open = not self.bounded or self.sent - self.acked < self.state.window
+        return bool(self.sent < self.size and is_open)
 
     def take_next(self) -> int:
         """Return the packet that is sent now."""
@@ -174,8 +180,11 @@ class Rated:
         self.loss_events += 1
 
     def time_out(self) -> None:
-        """Send again from the first packet that is not acknowledged on."""
-        self.send_again(self.acked)
+        """Send again from the first packet that is not acknowledged on; without repair nothing is in flight any more."""
+        if self.repairs:
+            self.send_again(self.acked)
+        else:
+            self.acked = self.most
 
     def is_extended(self) -> bool:
         """Return whether the timer goes on instead of expiring."""
@@ -207,7 +216,6 @@ class Rated:
 
     def acknowledge(self, ack: Packet) -> None:
         """Note what an ACK acknowledges, and repair what it tells of."""
-        rests = not self.has_next()
         if ack.number >= self.acked:
             self.advance(ack.number + 1)
             self.watch_progress()
@@ -216,8 +224,6 @@ class Rated:
         nack = ack.number + 1 if ack.gap else ack.nack
         if nack >= 0:
             self.send_again(nack)
-        if rests and self.has_next():
-            self.resume()
 
     def is_waiting(self) -> bool:
         """Return whether its last packet waits at the interface of its host."""
@@ -242,7 +248,8 @@ class Rated:
         now = self.simulation.now
         seen = Elapsed(now, now - self.clocked, float(self.since))
         self.state = self.rule.on_time(self.state, self.rule.params, seen)
-        check_rate(self.simulation.plan.scenario, self.f, self.state.rate, now)
+        window = self.state.window if self.bounded else math.inf
+        check_rate(self.simulation.plan.scenario, self.f, self.state.rate, now, window)
         self.clocked, self.since = now, 0
 
     def wake(self) -> None:
@@ -266,7 +273,7 @@ class Rated:
             self.last = now
             idle = self.acked == self.most
             self.most = max(self.most, self.sent)
-            if self.repairs and (idle or self.deadline == math.inf):
+            if (self.repairs or self.bounded) and (idle or self.deadline == math.inf):
                 self.watch_progress()
         self.due = min(self.last + gap, now + STEPS * self.least_gap)
         if self.has_next():
@@ -274,21 +281,23 @@ class Rated:
 
     def report_telemetry(self, ack: Packet) -> None:
         """Let the rule see what an ACK brings of each port since the last one."""
-        for k, (time, sent, waits, capacity) in enumerate(ack.telemetry):
+        count = len(self.rule.telemetry)
+        for k, (left, *record) in enumerate(ack.telemetry):
             if k in self.reported:
-                time_before, sent_before, waits_before, _ = self.reported[k]
-                if time <= time_before:
+                left_before, *last = self.reported[k]
+                if left <= left_before:
                     continue
-                seen = Telemetry(
-                    self.simulation.now, float(k), time - time_before, sent - sent_before,
-                    min(waits, waits_before), capacity,
+                seen = self.rule.telemetry_event()(
+                    self.simulation.now, float(k), left - left_before,
+                    *record[:count], *last[:count],
                 )  # fmt: skip
                 self.state = self.rule.on_telemetry(self.state, self.rule.params, seen)
-            self.reported[k] = time, sent, waits, capacity
+            self.reported[k] = left, *record
 
     def receive(self, ack: Packet) -> None:
         """Tell the rule of acknowledged packets and marks, and take credits."""
         now = self.simulation.now
+        rests = not self.has_next()
         if ack.acks > 0.0 or ack.marked:
             self.rtt = now - ack.sent
             if sees_telemetry(type(self.rule)):
@@ -296,9 +305,8 @@ class Rated:
             seen = Feedback(now, self.rtt, ack.acks, float(ack.marked))
             self.state = self.rule.on_feedback(self.state, self.rule.params, seen)
             self.move_clocks()
-        rests = not self.has_next()
         self.credits += ack.credits
+        if self.repairs or self.bounded:
+            self.acknowledge(ack)
         if rests and self.has_next():
             self.resume()
-        if self.repairs:
-            self.acknowledge(ack)

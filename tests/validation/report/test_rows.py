@@ -6,20 +6,27 @@ import json
 from pathlib import Path
 
 from validation import Verdict
+from validation.recording import Recorded
 from validation.report.rows import as_csv, as_json, load, row_of, verdicts
-from validation.verdicts import Sides
+from validation.verdicts import Sides, Threshold
 
-R, C = Verdict.HOLDS, Verdict.CONTRADICTED
+R, C, A = Verdict.HOLDS, Verdict.CONTRADICTED, Verdict.NOT_APPLICABLE
 
 
 def test_a_row_survives_json(tmp_path: Path, toy) -> None:
-    row = row_of(*toy(), {"Z01": Sides(R, C)})
+    known = Recorded(
+        Sides(R, C),
+        turning=Sides((), ()),
+        thresholds={"near": Threshold("near", "", 0.01, Sides(R, A), Sides(C, A))},
+        statements={("", 1): (R, A, A, A, A)},
+    )
+    row = row_of(*toy(), {"Z01": known})
     place = tmp_path / "claims.json"
     place.write_text(as_json([row]))
     assert load(place) == {"Z01": row}
     assert verdicts(row) == Sides(R, C)
     assert row["as_recorded"]
-    assert not row_of(*toy(), {})["as_recorded"]
+    assert row_of(*toy(), {})["changed"][0] == "model and packets"
 
 
 def test_a_row_has_the_claim_the_verdicts_and_what_they_stand_on(toy) -> None:

@@ -1,4 +1,4 @@
-"""One flow beside a Reno flow: shares and windows (K02, K06, K07, K12)."""
+"""One flow beside a Reno flow: shares and windows (K06, K07, K12); K02 is in `under_loss`."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import pandas as pd
 
 from responsefn import ARENO, BIC, CTCP, WindowRule
 from validation.claims.effect_claims import (
-    EQUAL,
     Curve,
     Effects,
     Estimates,
@@ -26,120 +25,36 @@ from validation.claims.kaneko2007.runs import (
     relative,
     seeds_of,
     share,
-    uneven,
 )
 from validation.statistics import PART, Estimate, of_runs, weakest
-from validation.verdicts import Verdict
 
-LOSSES = "kaneko2007/loss-sweep-with-reno-ns3"
-MORE_LOSSES = "kaneko2007/loss-sweep-with-reno-seeds-ns3"
-LOSSES_NS2 = "kaneko2007/loss-sweep-with-reno-ns2"
-SMALL = {"ns-2": "kaneko2007/small-bdp-ns2", "ns-3": "kaneko2007/small-bdp-ns3"}
+SMALL = {
+    "ns-2": ("kaneko2007/small-bdp-ns2",),
+    "ns-3": ("kaneko2007/small-bdp-ns3", "kaneko2007/small-bdp-more-seeds-ns3"),
+}
+SMALLER = {
+    "ns-2": "kaneko2007/small-bdp-buffers-ns2", "ns-3": "kaneko2007/small-bdp-buffers-ns3"
+}  # fmt: skip
+SMALLER_SIZES = {0.5: "a buffer of half the BDP", 0.25: "a buffer of a quarter of the BDP"}
+"""Readings of the short path: its buffer over the bandwidth-delay product, which alone the slide states."""
 FAST_LINKS = ("kaneko2007/high-speed-ns3", "kaneko2007/high-speed-1000-ns3")
+RENO_LINKS = "kaneko2007/high-speed-reno-ns3"
+"""Reno beside Reno, and further seeds of Fusion."""
 FAST_LINKS_NS2 = "kaneko2007/high-speed-ns2"
 WINDOWS = {
     "ns-2": "kaneko2007/windows-with-reno-ns2", "ns-3": "kaneko2007/windows-with-reno-ns3"
 }  # fmt: skip
-MORE_WINDOWS = "kaneko2007/windows-with-reno-seeds-ns3"
-FEW, MANY = (1e-6, 1e-5), (1e-3, 1e-2)
-"""Small and larger loss rates."""
+MORE_WINDOWS = {
+    "ns-2": ("kaneko2007/windows-with-reno-more-seeds-ns2",),
+    "ns-3": ("kaneko2007/windows-with-reno-seeds-ns3",),
+}
 OTHERS = ("fusion", "areno", "compound")
 TIE = 0.01
 """Relative difference of utilisations below which neither counts as higher."""
 VARIANTS = (*OTHERS, "highspeed", "bic", "cubic")
 """The rules of the slides but Reno."""
-HALF = (0.5 * (1.0 - EQUAL), 0.5 * (1.0 + EQUAL))
+HALF = (0.5 * (1.0 - FAIR), 0.5 * (1.0 + FAIR))
 """Shares that are equal within the margin."""
-
-
-@effects("K02", cases=(LOSSES, MORE_LOSSES, LOSSES_NS2), equal=FAIR)
-def shares_under_loss() -> Effects:
-    """Measure the shares of a flow and of Reno beside it by the loss rate, in each simulator."""
-    frames = {"ns-2": of_cases(LOSSES_NS2), "ns-3": of_cases(LOSSES, MORE_LOSSES)}
-    packets, model = frames["ns-3"], modelled(LOSSES)
-    own = levelled(LOSSES, "rule in ('fusion', 'reno')")
-    derived = {rule: _under_loss(model, rule) for rule in OTHERS}
-    level = _under_loss(own, "fusion")
-    wild = modelled(LOSSES, f"rule == 'fusion' and loss_rate in {FEW}", overshoot=True)
-    seen = {
-        rule: {
-            tool: _under_loss(frame, rule)
-            for tool, frame in frames.items()
-            if rule in set(frame["rule"])
-        }
-        for rule in VARIANTS
-    }
-
-    def judged(rule: str, key: str) -> Statement:
-        return Statement(
-            {tool: found[key] for tool, found in seen[rule].items()},
-            derived[rule][key] if rule in derived else None,
-            equal=key != "more",
-            level=level[key] if rule == "fusion" else None,
-        )
-
-    return Effects(
-        {key: judged("fusion", key) for key in level}
-        | {
-            f"{key} {rule}": judged(rule, key) for rule in VARIANTS[1:] for key in ("fair", "leaves")
-        },
-        _curves_under_loss(frames, model, own),
-        ("random loss p (1)", "share of both flows (1)"),
-        "x",
-        expected=((1.0 - EQUAL) / (2.0 - EQUAL), (1.0 + EQUAL) / (2.0 + EQUAL)),
-        values={
-            "shares": {
-                tool: {
-                    NAMES[rule]: [share(frame, 1, rule=rule, loss_rate=p) for p in FEW]
-                    for rule in VARIANTS
-                    if tool in seen[rule]
-                }
-                for tool, frame in frames.items()
-            },
-            "leaves": seen["fusion"]["ns-3"]["leaves"],
-            "seen": [share(packets, 1, rule="fusion", loss_rate=p) for p in FEW],
-            "limited": [share(model, 1, rule="fusion", loss_rate=p) for p in FEW],
-            "overshoot": [share(wild, 1, rule="fusion", loss_rate=p) for p in FEW],
-            "three": [share(of_cases(LOSSES), 1, rule="fusion", loss_rate=p) for p in FEW],
-        },
-    )  # fmt: skip
-
-
-def _curves_under_loss(
-    frames: dict[str, pd.DataFrame], model: pd.DataFrame, own: pd.DataFrame
-) -> dict[str, Curve]:
-    """Return the share of each rule by the loss rate, in ns-3 with the model and our packets, and in ns-2."""
-    rates = sorted(frames["ns-3"]["loss_rate"].unique())
-    ours = {
-        NAMES[rule]: Curve(
-            rates,
-            [share(frames["ns-3"], 1, rule=rule, loss_rate=p) for p in rates],
-            [share(model, 1, rule=rule, loss_rate=p).value for p in rates],
-            [share(own, 1, rule=rule, loss_rate=p) for p in rates if rule == "fusion"],
-        )
-        for rule in OTHERS
-    }
-    theirs = {
-        f"{NAMES[rule]}, ns-2": Curve(
-            rates, [share(frames["ns-2"], 1, rule=rule, loss_rate=p) for p in rates]
-        )
-        for rule in VARIANTS
-        if rule in set(frames["ns-2"]["rule"])
-    }
-    return ours | theirs
-
-
-def _under_loss(frame: pd.DataFrame, rule: str) -> dict[str, Estimates]:
-    """Return the quantities of the statements on a rule beside Reno under loss."""
-
-    def rate(rule: str, flow: int, p: float) -> pd.Series[float]:
-        return seeds_of(frame, rule=rule, flow=flow, loss_rate=p)
-
-    return {
-        "fair": tuple(uneven(rate(rule, 1, p), rate(rule, 2, p)) for p in FEW),
-        "leaves": tuple(relative(rate(rule, 2, p), rate("reno", 2, p)) for p in MANY),
-        "more": tuple(relative(rate(rule, 1, p), rate(rule, 2, p)) for p in MANY),
-    }
 
 
 def _shares(
@@ -174,11 +89,11 @@ def _fair(
     )
 
 
-@effects("K06", cases=tuple(SMALL.values()), equal=FAIR)
+@effects("K06", cases=(*SMALL["ns-2"], *SMALL["ns-3"], *SMALLER.values()), equal=FAIR)
 def small_buffers() -> Effects:
     """Measure the shares beside Reno on a short path, in each simulator."""
-    found = _shares({tool: (case,) for tool, case in SMALL.items()})
-    case = SMALL["ns-3"]
+    found = _shares(SMALL)
+    case = SMALL["ns-3"][0]
     model = {rule: share(modelled(case), 1, rule=rule) for rule in OTHERS}
     own = levelled(case, f"rule in {VARIANTS}", rules=tuple(RULES))
     level = {rule: share(own, 1, rule=rule) for rule in VARIANTS}
@@ -202,16 +117,43 @@ def small_buffers() -> Effects:
                 tool: {NAMES[rule]: found[rule][tool] for rule in rules}
                 for tool, rules in names.items()
             },
-            "found": found, "level": level,
+            "leaves_reno": HSTCP_LEAVES_RENO,
+            "peak": [round(PRODUCT * (1 + size) / 2) for size in (1, *SMALLER_SIZES)][:2],
+            "found": found, "level": level, "smaller": {size: _with_buffer(size) for size in SMALLER_SIZES},
             "changed": {
                 name: share(levelled(case, f"rule == {name!r}", rules=tuple(RULES),
                                      changed=((name, rule),)), 1)
                 for name, rule in LIKE_RENO.items()
             },
         },
+        readings={
+            name: {
+                rule: _fair(rule, _with_buffer(size), _modelled_with_buffer(size), {})
+                for rule in VARIANTS
+            }
+            for size, name in SMALLER_SIZES.items()
+        },
     )  # fmt: skip
 
 
+def _with_buffer(size: float) -> dict[str, dict[str, Estimate]]:
+    """Return the share of each rule beside Reno on the short path with a smaller buffer, by rule and simulator."""
+    frames = {tool: of_cases(case) for tool, case in SMALLER.items()}
+    runs = apart(*((tool, frame[frame["buffer_bdp"] == size]) for tool, frame in frames.items()))
+    return {
+        rule: {tool: share(frame, 1) for tool, frame in by_tool.items()}
+        for rule, by_tool in runs.items()
+    }
+
+
+def _modelled_with_buffer(size: float) -> dict[str, Estimate]:
+    """Return the same of the model, for the rules that it has in ns-3."""
+    frame = modelled(SMALLER["ns-3"], f"buffer_bdp == {size}")
+    return {rule: share(frame, 1, rule=rule) for rule in OTHERS}
+
+
+PRODUCT, HSTCP_LEAVES_RENO = 50, 38
+"""The bandwidth-delay product of the short path, and RFC 3649's Low_Window, from which HSTCP grows faster than Reno; packets."""
 LIKE_RENO: dict[str, WindowRule] = {
     "bic": BIC(low_window=1e6), "areno": ARENO(inclusive=1), "compound": CTCP(gamma=1.0),
 }  # fmt: skip
@@ -219,11 +161,11 @@ LIKE_RENO: dict[str, WindowRule] = {
 by the delay, which gives way as soon as a packet of its own waits."""
 
 
-@effects("K12", cases=(*WINDOWS.values(), MORE_WINDOWS), equal=FAIR)
+@effects("K12", cases=(*WINDOWS.values(), *MORE_WINDOWS["ns-2"], *MORE_WINDOWS["ns-3"]), equal=FAIR)
 def windows_beside_reno() -> Effects:
     """Measure the mean windows of Fusion, ARENO and CTCP, and of Reno beside them, in each simulator."""
     window = "mean_cwnd"
-    found = _shares({"ns-2": (WINDOWS["ns-2"],), "ns-3": (WINDOWS["ns-3"], MORE_WINDOWS)}, window)
+    found = _shares({tool: (case, *MORE_WINDOWS[tool]) for tool, case in WINDOWS.items()}, window)
     case = WINDOWS["ns-3"]
     own, frame, wild = levelled(case), modelled(case), modelled(case, overshoot=True)
     level = {rule: share(own, 1, window, rule=rule) for rule in OTHERS}
@@ -250,14 +192,14 @@ def windows_beside_reno() -> Effects:
     )  # fmt: skip
 
 
-@effects("K07", cases=(*FAST_LINKS, FAST_LINKS_NS2), equal=FAIR, least=TIE)
+@effects("K07", cases=(*FAST_LINKS, RENO_LINKS, FAST_LINKS_NS2), equal=FAIR, least=TIE)
 def fast_links() -> Effects:
     """Measure the utilisation by a flow and a Reno flow on fast links."""
 
     def used(frame: pd.DataFrame, rule: str, rate: float) -> pd.Series[float]:
         return seeds_of(frame, rule=rule, link_rate=rate) / rate
 
-    packets = of_cases(*FAST_LINKS)
+    packets = of_cases(*FAST_LINKS, RENO_LINKS)
     model = pd.concat([modelled(case) for case in FAST_LINKS])
     rates = [float(rate) for rate in sorted(packets["link_rate"].unique())]
 
@@ -269,6 +211,12 @@ def fast_links() -> Effects:
     more = levelled(FAST_LINKS[0], "rule == 'fusion'", seeds=3)
     level = pd.concat([more, levelled(FAST_LINKS[0], "rule in ('areno', 'compound')", seeds=3)])
     beside = levelled(FAST_LINKS_NS2, "rule == 'reno' and link_rate < 1e9", seeds=3)
+    seen = tuple(
+        relative(
+            *(seeds_of(packets, rule=rule, flow=2, link_rate=r) for rule in ("fusion", "reno"))
+        )
+        for r in rates[:2]
+    )
     friendly = tuple(
         relative(*(seeds_of(f, rule=rule, flow=2, link_rate=r)
                    for f, rule in ((more, "fusion"), (beside, "reno"))))
@@ -290,11 +238,11 @@ def fast_links() -> Effects:
     }
     return Effects(
         {"highest": Statement({"ns-3": highest(packets)}, highest(model), level=highest(level), least=-TIE),
-         "friendly": Statement(Verdict.UNDECIDABLE, own, equal=True, level=friendly)},
+         "friendly": Statement({"ns-3": seen}, own, equal=True, level=friendly)},
         curves,
         ("link (Mb/s)", "utilisation by both flows (1)"),
         "x",
         values={"ends": {name: curve.packets[-1] for name, curve in curves.items()},
-                "own": friendly, "reno": own,
+                "own": friendly, "reno": own, "seen": seen, "slower": [rate / 1e6 for rate in rates[:2]],
                 "seeds": [weakest(highest(model[model["seed"] < n])) for n in (3, SEEDS)]},
     )  # fmt: skip

@@ -140,6 +140,7 @@ almost equal has 0.166 between Reno and CTCP."""
 
 def uneven(one: pd.Series[float], other: pd.Series[float]) -> Estimate:
     """Return the difference of two rates of the same runs over their sum: 0 of equal ones."""
+    one, other = one.align(other, join="inner")
     return of_runs(((one - other) / (one + other)).to_numpy())
 
 
@@ -151,7 +152,8 @@ def seeds_of(frame: pd.DataFrame, column: str = "goodput_bits", **where: Any) ->
 
 
 def relative(one: pd.Series[float], other: pd.Series[float]) -> Estimate:
-    """Return the relative difference of two quantities of the same runs."""
+    """Return the relative difference of two quantities of the same runs, of the seeds that both have."""
+    one, other = one.align(other, join="inner")
     return of_runs((one / other - 1.0).to_numpy())
 
 

@@ -36,6 +36,7 @@ from validation.claims.yang2001.tables import (
     classes,
     everywhere_in,
     ordered,
+    ordered_tcp,
     regulated,
     relative,
     seen,
@@ -370,7 +371,7 @@ def ratio_of_tcp() -> Effects:
         for discipline in DISCIPLINES:
             frame = classes(case_of(environment, discipline))
             for _, runs in frame.groupby("tcp_flows"):
-                order += ordered(runs, mechanism)[:3]
+                order += ordered_tcp(runs, mechanism)
             means = under(frame.groupby("tcp_flows").mean(), mechanism)[list(TCP)]
             scatter[mechanism] += (means.std() / means.mean()).to_numpy().tolist()
     more = of_runs(np.subtract(scatter["cc"], scatter["ts"]))

@@ -140,8 +140,17 @@ def relative(more: pd.Series[float], less: pd.Series[float]) -> Values:
 
 
 def ordered(frame: pd.DataFrame, mechanism: str) -> Estimates:
-    """Return the excess of each class's transfer time over that of the next higher priority."""
-    pairs = [*itertools.pairwise(TCP), UDP]
+    """Return the excess of each class's transfer time over that of the next higher priority, TCP's and UDP's."""
+    high, low = UDP
+    return (
+        *ordered_tcp(frame, mechanism),
+        apart(frame, (mechanism, low), (mechanism, high)),
+    )
+
+
+def ordered_tcp(frame: pd.DataFrame, mechanism: str) -> Estimates:
+    """Return the same of TCP's classes alone: one of UDP's has no flow at some ratios."""
+    pairs = itertools.pairwise(TCP)
     return tuple(apart(frame, (mechanism, low), (mechanism, high)) for high, low in pairs)
 
 

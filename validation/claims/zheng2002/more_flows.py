@@ -36,6 +36,7 @@ from validation.statistics import Estimate, combine, difference, of_runs, slope
 
 SLOW, FAST = "zheng2002/friendliness-15", "zheng2002/friendliness-60"
 LATER = "zheng2002/friendliness-15-seeds"
+LATER_TCP = "zheng2002/friendliness-15-tcp-seeds"
 """Further seeds of pairs whose gaps five seeds left open."""
 SENSITIVITY = "zheng2002/sensitivity"
 CHANGED = {SLOW: "zheng2002/exchanged-15", FAST: "zheng2002/exchanged-60"}
@@ -57,7 +58,7 @@ def gap(
 ) -> dict[int, Estimate]:
     """Return the logarithm of the ratio of the rates of two kinds, by the flows of each."""
     chosen = reading if one != TFRC else "1-b"
-    cases = (SLOW, LATER) if case == SLOW and more_seeds else (case,)
+    cases = (SLOW, LATER, LATER_TCP) if case == SLOW and more_seeds else (case,)
     if reading == EXCHANGED:
         cases = (CHANGED[case],)
     frame = pd.concat([where(each, pair=f"{one} with {other}", reading=chosen) for each in cases])
@@ -81,7 +82,9 @@ def size(gap: Estimate) -> Estimate:
     return gap if gap.value >= 0.0 else -gap
 
 
-@effects("Z11", QUARTER, TCP, cases=(SLOW, FAST, SENSITIVITY, *CHANGED.values()), equal=True)
+@effects(
+    "Z11", QUARTER, TCP, cases=(SLOW, FAST, SENSITIVITY, LATER_TCP, *CHANGED.values()), equal=True
+)
 @effects("Z12", QUARTER, TFRC, cases=(SLOW, FAST, LATER, *CHANGED.values()), equal=True)
 @effects("Z13", TFRC, TCP, cases=(SLOW, FAST, SENSITIVITY, LATER), equal=True)
 def growing_numbers(one: str, other: str) -> Effects:
@@ -118,7 +121,7 @@ def growing_numbers(one: str, other: str) -> Effects:
                 (Estimate(round(sum(nearer) / len(nearer), 6), 0.0),),
                 level=(combine(apart, [1.0 / len(apart)] * len(apart)),) if apart else None,
             ),
-        } | ({"order": Statement(_order(), order)} if one == TFRC else {})
+        } | ({"order": Statement(_order(), order), "smaller": _smaller()} if one == TFRC else {})
 
     slow, fast = gap(SLOW, one, other), gap(FAST, one, other)
     return Effects(
@@ -204,6 +207,16 @@ def _order() -> Estimates:
     above = gap(SLOW, TFRC, TCP), gap(SLOW, QUARTER, TCP)
     numbers = [n for n in above[0] if n >= BOTH[1]]
     return tuple(above[0][n] for n in numbers) + tuple(-above[1][n] for n in numbers)
+
+
+def _smaller() -> Statement:
+    """Return by how much the gap of TCP and TCP(a,b) exceeds that of TFRC and TCP, in the mean over the numbers of flows."""
+    tfrc, gentle = gap(SLOW, TFRC, TCP), gap(SLOW, QUARTER, TCP)
+    law, other = modelled(TFRC, TCP, BOTH), modelled(QUARTER, TCP, BOTH)
+    weights = [1.0 / len(BOTH)] * len(BOTH)
+    more = [difference(size(gentle[n]), size(tfrc[n])) for n in BOTH]
+    exact = [difference(size(other[n]), size(law[n])) for n in BOTH]
+    return Statement((combine(more, weights),), (combine(exact, weights),))
 
 
 ACCESS = tuple(0.002 + 0.0025 * n for n in range(8))

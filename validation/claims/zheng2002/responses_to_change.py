@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+import pandas as pd
 
 from responsefn import AIMD, TFRC, LossHistory, aggressiveness, loss_events, responsiveness
 from validation import evidence
@@ -17,7 +18,6 @@ from validation.statistics import LEVEL, Estimate, difference, everywhere, of_ru
 from validation.verdicts import Judgement, Sides, Verdict, packets_only
 
 if TYPE_CHECKING:
-    import pandas as pd
     from matplotlib.figure import Figure
 
 TRACE = "zheng2002/tfrc-receiver-trace"
@@ -25,7 +25,7 @@ WINDOW = 100
 """Packets: the window from which the metrics are counted."""
 LEAST_DISCOUNT = 0.5
 """ns-2's bound of the discount."""
-STEP = "zheng2002/step-response"
+STEP, MORE_STEPS = "zheng2002/step-response", "zheng2002/step-response-seeds"
 STARTS, STOPS, SPAN = 40.0, 65.0, 10.0
 """When a constant rate starts and stops, and how long the flows are observed after, s."""
 ROUNDING = 0.5e-5
@@ -124,7 +124,7 @@ def step_response() -> tuple[dict[str, Estimate], dict[str, Estimate]]:
     it starts less those of the 10 s after it stops. Surplus: packets of the 10 s after it starts
     less those of the last 10 s before it stops.
     """
-    frame = where(STEP, "series", reading="1-b")
+    frame = pd.concat([where(case, "series", reading="1-b") for case in (STEP, MORE_STEPS)])
     frame = frame[frame["kind"] != "cbr"]
 
     def packets(since: float) -> pd.Series:
@@ -139,7 +139,7 @@ def step_response() -> tuple[dict[str, Estimate], dict[str, Estimate]]:
     )  # type: ignore[return-value]
 
 
-@claim("Z19", cases=(TRACE, STEP))
+@claim("Z19", cases=(TRACE, STEP, MORE_STEPS))
 def measure() -> Reactions:
     """Compute the metrics that zheng2002 names, and replay ns-2's TFRC receiver."""
     rules = {name: AIMD(*values) for name, values in RULES.items()} | {"TFRC": TFRC()}

@@ -293,6 +293,27 @@ def small_bdp(rules: Sequence[str], seeds: Sequence[int] = SEEDS) -> list[Run]:
     ]
 
 
+SMALLER_BUFFERS = (0.25, 0.5)
+"""Buffers over the bandwidth-delay product of 50 packets (K06)."""
+
+
+def small_bdp_buffers(rules: Sequence[str], seeds: Sequence[int] = SEEDS) -> list[Run]:
+    """K06: the same with smaller buffers, which the slide does not state."""
+    return [
+        a_run(
+            {"rule": rule, "buffer_bdp": times},
+            [rule, "reno"],
+            seed,
+            rate=30e6,
+            rtts=(0.018,),
+            buffer=round(50 * times),
+        )
+        for rule in rules
+        for times in SMALLER_BUFFERS
+        for seed in seeds
+    ]
+
+
 def three_flows(rules: Sequence[str], seeds: Sequence[int] = SEEDS) -> list[Run]:
     """K04: three flows of one rule on the real line, 20 s apart; 80 ms added."""
     return [
@@ -753,4 +774,99 @@ CASES += [
     ),
     _later("windows-with-reno", windows(NEW[:3], ("reno",), LATER), 20.0, 60.0),
     _later("windows-alone", windows(NEW[:3], (), LATER), 20.0, 60.0),
+]
+
+
+def _further(case: Case, seeds: str, runs: Iterable[Run], title: str) -> Case:
+    """Repeat a case with further seeds, under a name that ends in ``more-seeds``."""
+    simulator = case.name[-3:]
+    return replace(
+        case,
+        name=f"{case.name[:-4]}-more-seeds-{simulator}",
+        title=title,
+        tables={key: table for key, table in case.tables.items() if key != "series"},
+        runs=[{k: v for k, v in run.items() if k != "bin"} for run in runs],
+        notes=(
+            *(note for note in case.notes if note != THREE_SEEDS),
+            (
+                f"{seeds}. Their number was fixed before they were run: over the bundled seeds some "
+                "intervals decided nothing, and these runs cost less than ten minutes of CPU time."
+            ),
+        ),
+    )
+
+
+def _named(name: str) -> Case:
+    return next(case for case in CASES if case.name == f"kaneko2007/{name}")
+
+
+SMALLER = (WITH_RENO, "The slide states a bandwidth-delay product of 50 packets and no buffer.")
+TEN_MORE = range(6, 16)
+
+CASES += [
+    ns2_case(
+        "small-bdp-buffers",
+        "one flow and one Reno flow over 30 Mb/s, 18 ms, buffers of 12 and 25 packets: four rules",
+        ("K06",),
+        BY_BUFFER,
+        small_bdp_buffers(PAPER[1:]),
+        notes=SMALLER,
+    ),
+    ns3_case(
+        "small-bdp-buffers",
+        "one flow and one Reno flow over 30 Mb/s, 18 ms, buffers of 12 and 25 packets: six rules",
+        ("K06",),
+        BY_BUFFER,
+        in_ns3(small_bdp_buffers((*FRIENDLY[1:], *SHARED[1:])), 10.0, 60.0),
+        notes=SMALLER,
+    ),
+    _further(
+        _named("loss-sweep-ns2"),
+        "Seeds 6 to 25; seeds 1 to 5 are the case loss-sweep-ns2",
+        _losses(loss_sweep(("illinois",), range(6, 26)), (3e-4, 1e-3, 3e-3)),
+        "one flow of Illinois under random loss from 3e-4 to 3e-3 at 100 Mb/s, 40 ms, twenty more seeds",
+    ),
+    _further(
+        _named("windows-with-reno-ns2"),
+        "Seeds 6 to 15; seeds 1 to 5 are the case windows-with-reno-ns2",
+        windows(("compound",), ("reno",), TEN_MORE),
+        "windows of CTCP and one Reno flow, RTT 80 ms, buffer BDP/2, p 1e-6, ten more seeds",
+    ),
+    _further(
+        _named("loss-sweep-with-reno-ns3"),
+        "Seeds 7 to 14; seeds 1 to 6 are two other cases",
+        in_ns3(
+            _losses(loss_sweep_with_reno(("fusion", "reno"), range(7, 15)), (1e-3, 1e-2)),
+            10.0,
+            40.0,
+        ),
+        "Fusion or Reno and one Reno flow under random loss of 1e-3 and 0.01, eight more seeds",
+    ),
+    _further(
+        _named("small-bdp-ns3"),
+        "Seeds 6 to 25; seeds 1 to 5 are the case small-bdp-ns3",
+        in_ns3(small_bdp(("fusion", "areno"), range(6, 26)), 10.0, 60.0),
+        "Fusion or ARENO and one Reno flow over 30 Mb/s, 18 ms, 50 packets, twenty more seeds",
+    ),
+    ns3_case(
+        "high-speed-reno",
+        "two Reno flows, and Fusion with one, at 100 and 300 Mb/s, p 1e-5, 44 ms: further seeds",
+        ("K07",),
+        BY_RATE,
+        in_ns3(
+            [
+                *high_speed(("reno",), (100e6, 300e6), range(1, 10)),
+                *high_speed(("fusion",), (100e6, 300e6), range(4, 10)),
+            ],
+            10.0,
+            40.0,
+        ),
+        notes=(
+            WITH_RENO,
+            (
+                "Reno: seeds 1 to 9; Fusion: seeds 4 to 9, seeds 1 to 3 are the case high-speed-ns3. Their number "
+                "was fixed before they were run: these runs cost less than ten minutes of CPU time."
+            ),
+        ),
+    ),
 ]

@@ -172,6 +172,35 @@ LATE_TIMERS = case(
     {"thresh_, maxthresh_": ("5, 15", "packets"), "minrto_": (1.0, "s")},
     ("Both settings are ns-2's own of the paper's time; the default here has timeouts of 0.2 s.",),
 )
+SMALL_WINDOWS = case(
+    "flows-one-kind-small-windows",
+    "10 to 70 flows of one kind on 15 Mb/s: windows of 5 packets at most, RED thresholds of 5 and 15, timeouts of at least 1 s",
+    ("Z04", "Z05"),
+    {"rule": ONE_KIND_FACTORS["rule"], "number": ONE_KIND_FACTORS["number"]},
+    [
+        make(
+            {"rule": kind, "number": number},
+            [(kind, number)],
+            seed,
+            options={"window": 5, "low": 5, "high": 15, "buffer": 50, "rto": 1.0},
+        )
+        for kind in (TCP, MILDER, MILD, TFRC)
+        for number in (10, 20, 40, 70)
+        for seed in FIVE
+    ],
+    {
+        "window_": (5, "packets"),
+        "thresh_, maxthresh_": ("5, 15", "packets"),
+        "limit_": (50, "packets"),
+        "minrto_": (1.0, "s"),
+    },
+    (
+        (
+            "Windows of five packets let ten flows lose nothing, as the paper's figure has it. The paper does not "
+            "state the largest window. TFRC has none. TCP(a,b) has the reading 1-b."
+        ),
+    ),
+)
 PAIRS_8 = case(
     "pairs-8x8",
     "8 + 8 flows of two kinds on 15 Mb/s, with and without background (Figs. 6 to 9)",
@@ -200,6 +229,31 @@ PAIRS_8 = case(
         ),
     ),
     series="seed 1 only, from the start",
+)
+HUNDRED = tuple(range(11, 111))
+"""Further seeds of pairs of eight flows each."""
+PAIRS_8_SEEDS = replace(
+    PAIRS_8,
+    name="zheng2002/pairs-8x8-seeds",
+    title="8 + 8 flows of two kinds on 15 Mb/s, a hundred more seeds",
+    claims=PAIRS_8.claims,
+    tables=tables({"pair": PAIR, "reading": READING, "background": ON_OFF}),
+    runs=[
+        make(
+            {"pair": together(pair), "reading": "1-b", "background": 0},
+            [(kind, 8) for kind in pair],
+            seed,
+        )
+        for pair in PAIRS
+        for seed in HUNDRED
+    ],
+    notes=(
+        *NOTES,
+        (
+            "Seeds 11 to 110; seeds 1 to 10 are the case pairs-8x8. Their number was fixed before they "
+            "were run: over ten seeds two intervals decided nothing."
+        ),
+    ),
 )
 MANY = (1, 2, 4, 8, 16, 32, 64)
 SOME = (4, 16, 32, 64)
@@ -283,6 +337,28 @@ FRIENDLY_15_SEEDS = replace(
         *NOTES,
         (
             "Seeds 6 to 15; seeds 1 to 5 are the case friendliness-15. Their number was fixed before "
+            "they were run: over five seeds the intervals decided nothing."
+        ),
+    ),
+)
+FRIENDLY_15_TCP_SEEDS = replace(
+    FRIENDLY_15,
+    name="zheng2002/friendliness-15-tcp-seeds",
+    title="2 + 2 and 4 + 4 flows of TCP(3/7,1/4) with TCP on 15 Mb/s, twenty more seeds",
+    claims=("Z11",),
+    runs=[
+        make(
+            {"pair": together((MILD, TCP)), "reading": "1-b", "number": number},
+            [(kind, number) for kind in (MILD, TCP)],
+            seed,
+        )
+        for number in (2, 4)
+        for seed in range(6, 26)
+    ],
+    notes=(
+        *NOTES,
+        (
+            "Seeds 6 to 25; seeds 1 to 5 are the case friendliness-15. Their number was fixed before "
             "they were run: over five seeds the intervals decided nothing."
         ),
     ),
@@ -529,8 +605,33 @@ STEP = case(
     series="from the start",
 )
 
+STEP_SEEDS = replace(
+    STEP,
+    name="zheng2002/step-response-seeds",
+    title=f"{STEP.title}: TCP and TFRC, forty more seeds",
+    runs=[
+        make(
+            {"rule": kind, "reading": "1-b"},
+            [(kind, 8)],
+            seed,
+            series=True,
+            options={"cbr": 7.5e6, "on": 40, "off": 65},
+        )
+        for kind in (TCP, TFRC)
+        for seed in range(6, 46)
+    ],
+    notes=(
+        *STEP.notes,
+        (
+            "Seeds 6 to 45; seeds 1 to 5 are the case step-response. Their number was fixed before they "
+            "were run: over five seeds one interval decided nothing."
+        ),
+    ),
+)
+
 CASES = [
     PAIRS_8,
+    PAIRS_8_SEEDS,
     WINDOWS,
     ACCESS,
     ACCESS_SEEDS,
@@ -541,9 +642,12 @@ CASES = [
     ONE_KIND,
     ONE_KIND_LOW,
     LATE_TIMERS,
+    SMALL_WINDOWS,
     FRIENDLY_15,
     FRIENDLY_60,
     FRIENDLY_15_SEEDS,
+    FRIENDLY_15_TCP_SEEDS,
     SETTINGS,
     STEP,
+    STEP_SEEDS,
 ]

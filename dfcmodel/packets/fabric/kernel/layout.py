@@ -8,6 +8,7 @@ import numpy as np
 
 __all__ = [
     "ACK",
+    "CHANGE",
     "DATA",
     "FLOW",
     "HOP",
@@ -66,8 +67,6 @@ PORT = np.dtype(
         ("passage", "f8", (2,)),  # transmission and propagation, s
         ("rank", "i4", (2,)),  # order of arrivals over this link at equal times
         ("taken", "f8"),  # bytes that data takes in the buffer
-        ("high", "f8"),  # bytes of an ingress above which it is paused
-        ("low", "f8"),  # and up to which it goes on
         ("signalling", "f8"),  # delay of pause messages besides propagation, s
         ("delay", "f8"),  # propagation, s
         ("left", "f8"),  # when the last data packet left the queue, s
@@ -76,6 +75,8 @@ PORT = np.dtype(
         ("timers", "i4"),  # of an interface: first row of its heap of timers
         ("pending", "i4"),  # and how many there are
         ("acks_left", "f8"),  # when the last ACK left the queue, s
+        ("acks_taken", "f8"),  # bytes that an ACK takes in the buffer
+        ("peak_bytes", "f8"),  # most bytes that have waited
         ("room", "f8"),  # packets that its manager may take to wait
         (
             "unit",
@@ -111,14 +112,31 @@ INGRESS = np.dtype(
     [
         ("count", "f8"),  # bytes that wait
         ("room", "f8"),  # for which there is room
-        ("port", "i4"),  # over which they come
-        ("asking", "i4"),  # 1: it is paused
+        ("high", "f8"),  # bytes above which the link is paused
+        ("low", "f8"),  # and up to which it goes on
+        ("port", "i4"),  # the link over which they come
+        ("asks", "i4"),  # the port that pauses it
         ("priority", "i4"),  # class of traffic
+        ("asking", "i4"),  # 1: it is paused
+        ("is_shared", "i4"),  # 1: several ports count together
+        ("change", "i4"),  # of a shared one: row of `CHANGE`, the last of the window; -1: none
+        ("next", "i4"),  # next shared one that has changed in the window; -1: none
         ("spare", "i4"),
     ],
     align=True,
 )
-"""What a port counts of a link over which packets come, and pauses."""
+"""What a port counts of a link over which packets come, or the ports of a switch together, in one cache line."""
+
+CHANGE = np.dtype(
+    [
+        ("time", "f8"),
+        ("more", "f8"),  # bytes
+        ("key", "i4"),  # order at equal times
+        ("next", "i4"),  # the change before; -1: none
+    ],
+    align=True,
+)
+"""A packet that entered or left a queue whose ingress is shared."""
 
 FLOW = np.dtype(
     [
@@ -162,6 +180,7 @@ class Fabric(NamedTuple):
     port: Any  # PORT (P,)
     hop: Any  # HOP
     ingress: Any  # INGRESS
+    change: Any  # CHANGE, of a window; one row where no ingress is shared
     flow: Any  # FLOW (F,)
     rate: Any  # RATE, a row per flow with a rule that changes
     slot: Any  # SLOT (P W,)
@@ -173,7 +192,7 @@ class Fabric(NamedTuple):
     called: Any  # CALLED, a row per port; one row without managers
     managers: Any  # addresses of the events of queue managers
     stream: Any  # (P + F,) state of the random numbers of ports, then of flows
-    counters: Any  # (5,) see `windows`
+    counters: Any  # (7,) see `windows`
     clock: Any  # (4,) see `windows`
 
 
@@ -183,5 +202,9 @@ class Recorded(NamedTuple):
     delivered: Any  # (S + 1, F)
     carried: Any  # (S, H) packets whose transmission has begun up to the end of each sample
     waiting: Any  # (S + 1, P) packets that wait at the end of each sample
+    queued_bytes: (
+        Any  # (S + 1, P) bytes that wait where a buffer counts bytes; one row where none does
+    )
+    at_hosts: Any  # (S + 1, F) packets of each flow at its interface; one row where no interface is an access link
     switches: Any  # (M, 5) pauses and resumes
     scale: float  # samples per second

@@ -7,8 +7,9 @@ from typing import Any
 from .hosts import process_host
 from .jit import calling_entry, compiled, inlined
 from .layout import NOBODY, Fabric, Recorded, int64
-from .switches import process_switch
-from .windows import END, FAULT, INVERSE, LATE, SWITCHED, USED, WINDOW
+from .pauses import replay
+from .switches import bytes_at, process_switch
+from .windows import CHANGED, END, FAULT, INVERSE, LATE, SWITCHED, USED, WINDOW
 
 __all__ = ["run"]
 
@@ -31,7 +32,11 @@ def sample(net: Any, records: Any, n: int, end: float) -> None:
         records.carried[n, h] = net.hop[h].carried
     for p in range(len(net.port)):
         records.waiting[n, p] = net.port[p].queued + net.port[p].acks
+        if len(records.queued_bytes) > 1 and net.port[p].unit > 0.0:
+            records.queued_bytes[n, p] = bytes_at(net.port[p])
     for f in range(len(net.flow)):
+        if len(records.at_hosts) > 1:
+            records.at_hosts[n, f] = 1 if net.flow[f].waits >= 0 else 0
         if net.flow[f].deadline < end:
             net.counters[FAULT] = LATE
 
@@ -64,6 +69,8 @@ def run(network: Any, recorded: Any, width: float, windows: int, first: int, sam
                 else:
                     process_switch(net, records, p, row)
                 p = following
+            if counters[CHANGED] >= 0:
+                replay(net, records)
             if counters[FAULT] != 0:
                 return n
         w += 1

@@ -1,4 +1,8 @@
-"""What an ingress counts, and the messages by which a port pauses it (IEEE 802.1Q, 36)."""
+"""What an ingress counts, and the messages by which a port pauses it (IEEE 802.1Q, 36).
+
+Where the ports of a switch count an ingress together, each notes in a window what it has changed. At the end of the
+window the changes are replayed in the order of their times: what they cause upstream happens in a later window.
+"""
 
 from __future__ import annotations
 
@@ -6,15 +10,19 @@ from typing import Any
 
 from .jit import compiled, inlined
 from .layout import PAUSE, RESUME, int64
-from .windows import SWITCHED, push, take
+from .windows import CHANGED, CHANGES, FAULT, LOST, NO_ROOM, SWITCHED, push, take
 
-__all__ = ["count", "receive_message"]
+__all__ = ["LEAVES", "count", "has_room", "receive_message", "replay"]
+
+LEAVES = 1 << 24
+"""Least key of changes by packets that leave: after those that arrive at the same time."""
 
 
 @compiled
-def ask(net: Any, records: Any, p: int, k: int, time: float) -> None:
-    """Send a pause or resume message of port p for ingress k, and record it; beyond the last row it is only counted."""
+def ask(net: Any, records: Any, k: int, time: float) -> None:
+    """Send a pause or resume message for ingress k, and record it; beyond the last row it is only counted."""
     row = net.ingress[k]
+    p = int64(row.asks)
     row.asking = 1 - row.asking
     switches, counters = records.switches, net.counters
     n = counters[SWITCHED]
@@ -33,16 +41,79 @@ def ask(net: Any, records: Any, p: int, k: int, time: float) -> None:
 
 
 @inlined
-def count(net: Any, records: Any, p: int, k: int, more: float, time: float) -> None:
-    """Count bytes that enter or leave the queue of a port by their ingress, and pause it or let it go on."""
-    port = net.port[p]
+def change(net: Any, records: Any, k: int, more: float, time: float) -> None:
+    """Count bytes that enter or leave, and pause the link or let it go on."""
     row = net.ingress[k]
     row.count += more
     if row.asking == 1:
-        if row.count <= port.low:
-            ask(net, records, p, k, time)
-    elif row.count > port.high:
-        ask(net, records, p, k, time)
+        if row.count <= row.low:
+            ask(net, records, k, time)
+    elif row.count > row.high:
+        ask(net, records, k, time)
+
+
+@inlined
+def count(net: Any, records: Any, k: int, more: float, time: float, key: int) -> None:
+    """Count bytes that enter or leave the queue of a port by their ingress k, now or at the end of the window."""
+    row = net.ingress[k]
+    if row.is_shared == 0:
+        change(net, records, k, more, time)
+        return
+    counters = net.counters
+    n = counters[CHANGES]
+    if n + 1 == len(net.change):
+        counters[FAULT] = NO_ROOM
+        return
+    counters[CHANGES] = n + 1
+    if row.change < 0:
+        row.next = counters[CHANGED]
+        counters[CHANGED] = k
+    it = net.change[n]
+    it.time = time
+    it.more = more
+    it.key = key
+    it.next = row.change
+    row.change = n
+
+
+@inlined
+def has_room(net: Any, k: int, taken: float) -> bool:
+    """Return whether there is room for a packet that comes over ingress k; of a shared one that is seen at the end."""
+    row = net.ingress[k]
+    return bool(row.is_shared == 1 or row.count + taken <= row.room)
+
+
+@compiled
+def replay(net: Any, records: Any) -> None:
+    """Count what has changed at shared ingresses in a window, in the order of time."""
+    counters, changes, order = net.counters, net.change, net.arriving
+    k = int64(counters[CHANGED])
+    while k >= 0:
+        row = net.ingress[k]
+        c = int64(row.change)
+        n = 0
+        while c >= 0:
+            it = changes[c]
+            at = n
+            while at > 0:
+                other = changes[order[at - 1]]
+                if other.time > it.time or (other.time == it.time and other.key > it.key):
+                    break
+                order[at] = order[at - 1]
+                at -= 1
+            order[at] = c
+            n += 1
+            c = int64(it.next)
+        while n > 0:
+            n -= 1
+            it = changes[order[n]]
+            change(net, records, k, it.more, it.time)
+            if it.more > 0.0 and row.count > row.room:
+                counters[FAULT] = LOST
+        row.change = -1
+        k = int64(row.next)
+    counters[CHANGED] = -1
+    counters[CHANGES] = 0
 
 
 @inlined

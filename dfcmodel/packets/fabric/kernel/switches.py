@@ -7,11 +7,17 @@ from typing import Any
 from .called_managers import MARK, ask
 from .jit import compiled, inlined
 from .layout import ACK, DATA, PAUSE, int64
-from .pauses import count, receive_message
+from .pauses import LEAVES, count, has_room, receive_message
 from .receivers import deliver
 from .windows import END, FAULT, LOST, collect, enlist, push, release
 
-__all__ = ["enter", "process_switch", "send_on"]
+__all__ = ["bytes_at", "enter", "process_switch", "send_on"]
+
+
+@inlined
+def bytes_at(port: Any) -> float:
+    """Return the bytes that wait at the port of a switch."""
+    return float(port.queued * port.taken + port.acks * port.acks_taken)
 
 
 @inlined
@@ -34,6 +40,8 @@ def enter(net: Any, p: int, e: int) -> None:
         port.data_tail = e
         port.queued += 1
     port.peak = max(port.peak, port.queued + port.acks)
+    if port.unit > 0.0:
+        port.peak_bytes = max(port.peak_bytes, bytes_at(port))
 
 
 @compiled
@@ -74,8 +82,8 @@ def send_on(net: Any, records: Any, p: int, e: int, time: float) -> None:
 
 
 @inlined
-def leave(net: Any, records: Any, p: int, time: float) -> int:
-    """Remove the next packet from the queues of a port and return it."""
+def leave(net: Any, records: Any, p: int, time: float, key: int) -> int:
+    """Remove the next packet from the queues of a port and return it; ``key`` is the order of the event."""
     port = net.port[p]
     if port.acks > 0:
         e = int64(port.acks_head)
@@ -87,7 +95,7 @@ def leave(net: Any, records: Any, p: int, time: float) -> int:
     port.data_head = net.packet[e].next
     port.queued -= 1
     port.left = time
-    count(net, records, p, int64(net.hop[net.packet[e].hop].ingress), -port.taken, time)
+    count(net, records, int64(net.hop[net.packet[e].hop].ingress), -port.taken, time, key)
     return e
 
 
@@ -113,27 +121,28 @@ def process_switch(net: Any, records: Any, p: int, place: int) -> None:
             e = int64(net.arriving[n - 1])
             time = packet[e].time
         if waiting(port) > 0 and port.free < time:
-            send_on(net, records, p, leave(net, records, p, port.free), port.free)
+            send_on(net, records, p, leave(net, records, p, port.free, LEAVES + p), port.free)
             continue
         if n == 0:
             break
         n -= 1
         kind = int64(packet[e].kind)
         if kind >= PAUSE:
+            rank = int64(packet[e].rank)
             receive_message(net, p, e)
             release(net, e)
             if waiting(port) > 0 and port.free < time:
-                send_on(net, records, p, leave(net, records, p, time), time)
+                send_on(net, records, p, leave(net, records, p, time, rank), time)
             continue
         busy = port.free >= time or (kind == DATA and port.paused > 0)
         if busy or waiting(port) > 0:
             if kind == DATA:
                 k = int64(net.hop[packet[e].hop].ingress)
-                if net.ingress[k].count + port.taken > net.ingress[k].room:
+                if not has_room(net, k, port.taken):
                     net.counters[FAULT] = LOST
                     return
                 enter(net, p, e)
-                count(net, records, p, k, port.taken, time)
+                count(net, records, k, port.taken, time, int64(packet[e].rank))
             else:
                 enter(net, p, e)
         else:

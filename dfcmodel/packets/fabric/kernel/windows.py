@@ -14,9 +14,10 @@ from .layout import NOBODY, int64
 
 __all__ = ["collect", "enlist", "push", "release", "take"]
 
-FREE, USED, FAULT, SWITCHED, WINDOW = 0, 1, 2, 3, 4
+FREE, USED, FAULT, SWITCHED, WINDOW, CHANGES, CHANGED = 0, 1, 2, 3, 4, 5, 6
 """Places in `counters`: head of the list of free packets, rows used so far, why the run cannot go on, rows of
-``switches`` in use, and the number of the next window."""
+``switches`` in use, the number of the next window, rows of `CHANGE` in use, and the first shared ingress that has
+changed in the window; -1: none."""
 NO_ROOM, LOST, LATE = 1, 2, 3
 """Faults: no free row for a packet, no room for one in a buffer, a timer that expired."""
 INVERSE, END, TIMEOUT = 0, 1, 2

@@ -38,7 +38,7 @@ from dfcmodel.packets.layouts.capacities import (
     most_elements,
     outstanding,
 )
-from dfcmodel.packets.layouts.lookahead import ordered_ports, windows
+from dfcmodel.packets.layouts.lookahead import ordered_ports, stretches, windows
 from dfcmodel.packets.layouts.senders import lay_out_flows
 from responsefn import CUBIC, DCQCN, NewReno
 from responsefn.responses.rule_events import signatures_of
@@ -280,7 +280,7 @@ def test_only_merging_ports_need_a_box(one_link) -> None:
 def test_a_window_is_shorter_than_what_goes_against_the_order() -> None:
     for seed in range(1, 6):
         plan = plan_of(random_scenario("fifo", seed), Packets(seed=1))
-        order, ahead = windows(plan, ordered_ports(plan))
+        order, ahead = windows(plan, inline := ordered_ports(plan), stretches(plan, inline))
         assert order[0] == len(plan.ports)
         assert len(set(order)) == len(order)
         assert ahead > 0.0
@@ -296,7 +296,8 @@ def test_answers_do_not_depend_on_the_order_of_units(name: str, monkeypatch) -> 
     found = {}
     for any_order in (False, True):
         monkeypatch.setattr(lookahead, "_any_order", lambda *_, chosen=any_order: chosen)
-        order, ahead = windows(plan, ordered_ports(plan))
+        plan.scenario.derived.clear()  # where the order is kept
+        order, ahead = windows(plan, inline := ordered_ports(plan), stretches(plan, inline))
         found[any_order] = run_engine(plan), order.tolist(), ahead
     (one, _, longer), (other, _, shorter) = found[False], found[True]
     assert longer >= shorter

@@ -33,8 +33,9 @@ from dfcmodel.packets.kernel.diffusion import RECEIVE_FEEDBACK, SEND_FEEDBACK
 from dfcmodel.packets.kernel.layout import BY_CLASS, BY_FLOW
 from dfcmodel.packets.kernel.pauses import PAUSE
 from dfcmodel.packets.kernel.ports import INTERFACE, LANES
+from dfcmodel.packets.layouts import arrays as engine_arrays
 from dfcmodel.packets.layouts.arrays import lay_out
-from dfcmodel.packets.layouts.lookahead import ordered_ports, windows
+from dfcmodel.packets.layouts.lookahead import ordered_ports, stretches, windows
 from dfcmodel.packets.layouts.managers import (
     MANAGERS,
     called_managers,
@@ -193,7 +194,7 @@ def test_queues_have_lanes_and_rows_of_their_own_and_routes_places_of_records() 
     places, most = plan.telemetry
     assert most.tolist() == [1, 0]
     assert places[plan.hops.flow == 0].tolist() == [0, 0, 1, 1]
-    assert found["telemetry"].shape == (10, 1, 4)
+    assert found["telemetry"].shape == (10, 1, 5)
     layout = lay_out(plan, ())
     assert layout.arrays["port"]["lanes"][:4].tolist() == [3, 1, 1, 2]
 
@@ -276,7 +277,7 @@ def test_rows_have_the_numbers_of_the_law() -> None:
 
 def test_a_window_is_not_longer_than_a_period_of_feedback() -> None:
     plan = chain_of_three()
-    _, ahead = windows(plan, ordered_ports(plan))
+    _, ahead = windows(plan, inline := ordered_ports(plan), stretches(plan, inline))
     assert ahead < 1e-3
 
 
@@ -297,7 +298,9 @@ def host(acks: str) -> dict[str, np.ndarray]:
     ]
     plan = plan_of(Scenario("host", links, flows, duration=0.1), Packets(seed=1))
     arrays = lay_out(plan, signatures_of([DCQCN()])).arrays
-    arrays["order of ports"] = windows(plan, ordered_ports(plan))[0]
+    arrays["order of ports"] = windows(
+        plan, inline := ordered_ports(plan), stretches(plan, inline)
+    )[0]
     return arrays
 
 
@@ -340,9 +343,10 @@ def test_calendar_queues_reach_beyond_a_window_and_do_not_overlap() -> None:
     for name in ("fifo", "pause"):
         plan = plan_of(random_scenario(name, 1), Packets(seed=1))
         inline = ordered_ports(plan)
-        order, ahead = windows(plan, inline)
+        parts = stretches(plan, inline)
+        order, ahead = windows(plan, inline, parts)
         port_rows, buckets, ring = lay_out_units(
-            plan, inline, order, ahead, 1, [0] * len(plan.ports)
+            plan, parts, order, ahead, 1, [0] * len(plan.ports)
         )
         rows = port_rows[order]
         count = rows["mask"] + 1
@@ -367,3 +371,17 @@ def test_a_rate_so_low_that_times_cannot_be_counted_is_refused(one_link, refused
 def test_a_flow_that_starts_long_after_the_end_sends_nothing(one_link) -> None:
     late = replace(one_link, flows=(replace(one_link.flows[0], start=1e300),))
     assert simulate(late, Packets(seed=1), duration=1.0).delivered[0, -1] == 0.0
+
+
+def test_no_record_depends_on_memory_without_values(one_link, monkeypatch) -> None:
+    """The events at which flows start, and wait for after the end, have no hop."""
+    late = replace(one_link, flows=(replace(one_link.flows[0], start=1e300),))
+    aligned = engine_arrays.aligned
+
+    def filled(count: int, dtype: object) -> np.ndarray:
+        found = aligned(count, dtype)
+        found.view(np.uint8)[:] = 0x11
+        return found
+
+    monkeypatch.setattr(engine_arrays, "aligned", filled)
+    assert simulate(late, Packets(seed=1), duration=1.0).inside.tolist() == [0.0]

@@ -7,16 +7,18 @@ import pytest
 
 from dfcmodel import INT, Flow, Link, Packets, Scenario, simulate
 from hopflow import mbps
-from responsefn import HPCC, Feedback, Telemetry
+from responsefn import HPCC, Feedback
 
 RULE = HPCC(base_rtt=1e-5, additive=1.0, max_stage=2.0)
 CAPACITY = 1e10  # bytes/s
+SEEN = HPCC.telemetry_event()
 
 
 def fed(state, now, rtt=1e-5, *links):
     """Return the state after an ACK with telemetry of links: interval (s), part of the capacity sent, bytes that wait."""
     for hop, (interval, part, queue) in enumerate(links):
-        seen = Telemetry(now, float(hop), interval, part * CAPACITY * interval, queue, CAPACITY)
+        sent = part * CAPACITY * interval
+        seen = SEEN(now, float(hop), interval, sent, queue, CAPACITY, 0.0, queue, CAPACITY)
         state = RULE.on_telemetry(state, RULE.params, seen)
     return RULE.on_feedback(state, RULE.params, Feedback(now, rtt, 1.0, 0.0))
 
