@@ -13,7 +13,6 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import scipy.sparse as sp
 
 from dfcmodel.lossless.headroom_items import FIBRE
 from dfcmodel.lossless.paused_links import OVERHEAD, PREAMBLE, PausedLink
@@ -23,6 +22,8 @@ from hopflow.checks import flag, one_number, whole
 from hopflow.results import Result, figure
 
 if TYPE_CHECKING:
+    import scipy.sparse as sp
+
     from dfcmodel.lossless.quantities import Given
     from markov import MarkovChain
 
@@ -123,6 +124,8 @@ class LinkRetry(Result):
         ValueError
             For a probability outside of 0 to 1, or more than 20,000 frames in a loop.
         """
+        import scipy.sparse as sp
+
         from markov import MarkovChain
 
         given = _errors(errors)
@@ -165,6 +168,8 @@ class LinkRetry(Result):
 
     def _step(self, p: float) -> sp.csr_array:
         """Return the probabilities from slot to slot if a frame is lost with probability ``p``."""
+        import scipy.sparse as sp
+
         n = max(self.slots, self.timer) + 1
         step = sp.lil_array((n, n))
         step[0, 0], step[0, 1], step[1, 1] = 1.0 - p, p, p
