@@ -105,6 +105,11 @@ class Link:
             one_number(
                 f"buffer {of}", self.buffer, at_least=MIN_BUFFER, at_most=MAX_BUFFER, hint=hint
             )
+        number: Any
+        for name in ("rate", "delay", "buffer"):
+            number = getattr(self, name)
+            if isinstance(number, np.ndarray):  # without dimensions
+                object.__setattr__(self, name, number.item())
         discipline: object = self.discipline
         if not isinstance(discipline, Discipline):
             kinds = "FIFO(), DFC(), Pause(), PFC(), RED(), Fair() or Priority()"

@@ -48,10 +48,9 @@ class FixedRate(NoLossRate):
 
     def check(self) -> None:
         """Check the range of the rate."""
-        if self.params.sending_rate != math.inf:
-            one_number(
-                "sending_rate", self.params.sending_rate, above=0.0, hint="in packets/s, or inf"
-            )
+        given: Any = self.params.sending_rate
+        if not (isinstance(given, float) and given == math.inf):
+            one_number("sending_rate", given, above=0.0, hint="in packets/s, or inf")
 
     def start(self, line_rate: float) -> Any:
         """Return the state of a new sender: its rate, at most ``line_rate``, in packets/s."""

@@ -54,7 +54,6 @@ DISCIPLINES = {
     "ecn": RED(low=2.0, high=6.0, weight=0.02, gentle=False, ecn=True, mean_packet=1000.0),
     "fair": Fair(),
     "priority": Priority(),
-    "mean ecn": MeanRamp(2.0, 5.0, 0.2),
     "pause ecn": Pause(high=6.013, low=2.987, manager=RampMarking(2.0, 5.0, 0.2)),
     "pause red": Pause(high=6.013, low=2.987, manager=RED(low=2.0, high=6.0, weight=0.02)),
     "fair codel": Fair(manager=CoDel(target=2e-3, interval=0.02)),
@@ -63,7 +62,9 @@ DISCIPLINES = {
     "pfc ecn": PFC(
         classes=(0, 1), xoff=2.5, xon=1.3, headroom=1.0, manager=RampMarking(2.0, 5.0, 0.2)
     ),
+    "mean ecn": MeanRamp(2.0, 5.0, 0.2),
 }
+"""New ones come last: the place of one is a seed of its random trees."""
 
 
 ROCE = DCQCN(notification=4e-3, alpha_timer=5e-3, timer=6e-3, counter=20.0, additive=50.0)

@@ -182,3 +182,13 @@ def test_causes_are_the_columns_of_the_packet_kernel() -> None:
     assert run_tables.CAUSES[run_tables.BY_WATCHDOG] == "watchdog"
     assert run_tables.CAUSES[trimming.TRIMMED] == run_tables.CAUSES[run_tables.TRIMMED] == "trimmed"
     assert len(run_tables.CAUSES) == 5
+
+
+def test_numbers_of_links_may_be_arrays_without_dimensions() -> None:
+    """They are kept as numbers, which can be told apart as keys."""
+    link = Link("a", "b", np.array(1e3), np.array(0.01), np.array(50.0))  # type: ignore[arg-type]
+    assert link == Link("a", "b", 1e3, 0.01, 50.0)
+    assert [type(value) for value in (link.rate, link.delay, link.buffer)] == [float] * 3
+    assert Scenario("one", [link], [Flow("f", ("a", "b"), CBR(10.0))]).link_kinds.own.tolist() == [
+        0
+    ]

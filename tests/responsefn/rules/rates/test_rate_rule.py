@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import pytest
 
-from responsefn import DCQCN, Elapsed, Feedback, RateRule
+from responsefn import DCQCN, Elapsed, Feedback, FixedRate, RateRule
 
 
 class Halving(RateRule):
@@ -43,3 +43,19 @@ def test_a_rule_states_its_source_or_none() -> None:
     assert Halving().cite() == "Halving: no source stated"
     assert not Halving().uses_closed_form()
     assert "SIGCOMM 2015" in DCQCN().cite()
+
+
+def test_a_constant_rate_is_at_most_that_of_the_line_and_follows_nothing() -> None:
+    assert FixedRate().start(1e6).rate == 1e6
+    assert FixedRate(sending_rate=2e6).start(1e6).rate == 1e6
+    rule = FixedRate(sending_rate=2e5)
+    state = rule.start(1e6)
+    assert rule.on_feedback(state, rule.params, Feedback(0.1, 0.05, 7.0, 2.5)) == state
+    assert rule.is_constant
+    assert not DCQCN().is_constant
+
+
+@pytest.mark.parametrize("given", [0.0, -1.0, math.nan, "fast", None, [1.0, 2.0]])
+def test_a_constant_rate_is_a_number_above_0_or_inf(given: object) -> None:
+    with pytest.raises((ValueError, TypeError), match="sending_rate"):
+        FixedRate(sending_rate=given)
