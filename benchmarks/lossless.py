@@ -18,13 +18,14 @@ from benchmarks.timing import Row, compare
 from dfcmodel import headroom
 from dfcmodel.lossless import (
     HeadroomPool,
+    PausedGroups,
     buffer_cycles,
     dragonfly,
     fat_tree,
     headroom_pool,
     leaf_spine,
     longest_blocking,
-    pool_risk,
+    overflow,
     torus,
     worst_demand,
 )
@@ -51,7 +52,7 @@ def rows() -> list[Row]:
         "worst_demand, no limit": lambda: worst_demand(pool),
         "worst_demand, blocked 20 us": lambda: worst_demand(pool, blocked="20 us"),
         "longest_blocking": lambda: longest_blocking(pool),
-        "pool_risk": lambda: pool_risk(pool, 0.01).least_size(1e-9),
+        "overflow": lambda: overflow(pool, PausedGroups(0.01)).least_size(1e-9),
     }
     task = "a pool of 64 ports x 8 classes"
     found += compare(task, questions, rounds=3, clock=time.process_time)

@@ -1,9 +1,9 @@
-"""``python -m benchmarks.overflows``: rare overflows of a headroom pool in packet runs, recombined and by splitting.
+"""``python -m benchmarks.overflows``: rare overflows of a headroom pool in packet runs, recombined.
 
-Four ports that share nothing but the pool are independent. The answer that both are compared with counts: ports of
+Four ports that share nothing but the pool are independent. The answer that it is compared with counts: ports of
 different plain runs are put together at random, many times as many pools as there are runs. Each part is written when
-it is complete (``results/overflows.json``, and ``overflows.md`` and ``recombined.md``, the
-tables of the documentation); the others stay.
+it is complete (``results/overflows.json``, and ``recombined.md``, the table of the
+documentation); the others stay.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import typer
 from numba import njit
 
 from dfcmodel import Flow, Link, OnOff, Packets, Pause, Scenario
-from dfcmodel.lossless import recombine_packets, split_packets
+from dfcmodel.lossless import PacketRuns, Recombination, overflow
 from dfcmodel.packets.engine import begin_run
 from dfcmodel.packets.simulation import plan_scenario
 
@@ -27,7 +27,6 @@ SIZES = (220, 300)
 MORE_SIZES = (60, 140, 180, 220, 300, 400)
 FEW, MANY = 2_000, 20_000
 WITHIN, SAMPLE = 5e-4, 1e-5
-PATHS, REPLICATIONS = 500, 12
 RUNS, POOLS = 20_000, 100_000_000
 HIGH, PORTS, SENDERS = 10, 4, 12
 
@@ -90,25 +89,11 @@ def recombine(above: Any, pools: int, sizes: Any, draw: Any) -> Any:
     return hits
 
 
-def split(size: int) -> dict[str, Any]:
-    """Return the estimate by splitting, its interval and its CPU seconds."""
-    begin = time.process_time()
-    given = {"within": WITHIN, "sample": SAMPLE, "paths": PATHS, "replications": REPLICATIONS}
-    found = split_packets(fabric(), size, **given, rng=1)
-    return {
-        "probability": found.probability,
-        "interval": found.interval,
-        "levels": len(found.levels),
-        "zeros": int((found.replications == 0.0).sum()),
-        "seconds": time.process_time() - begin,
-    }
-
-
 def recombined(runs: int) -> dict[str, Any]:
     """Return the estimates by size from one set of recombined runs, and the CPU seconds of all together."""
     begin = time.process_time()
-    given = {"within": WITHIN, "sample": SAMPLE, "runs": runs}
-    one = recombine_packets(fabric(), SIZES[0], **given, rng=2)
+    traffic = PacketRuns(fabric(), within=WITHIN, sample=SAMPLE)
+    one = overflow(SIZES[0], traffic, Recombination(runs), rng=2)
     found = {str(size): one.at(size) for size in MORE_SIZES}
     cells: dict[str, Any] = {
         size: {
@@ -143,46 +128,26 @@ def recombined_table(cells: dict[str, Any]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def table(cells: dict[str, Any]) -> str:
-    """Return the estimates by splitting as a table in Markdown."""
-    lines = [
-        "| pool, packets | known | by splitting | 95 % interval | levels | replications, those that found none | CPU time (s) |",
-        "|--:|--:|--:|--:|--:|--:|--:|",
-    ]
-    for size in SIZES:
-        own, right = cells.get(f"split {size}"), cells.get("known", {}).get(str(size))
-        if own and right:
-            low, high = own["interval"]
-            lines.append(
-                f"| {size} | {right['probability']:.2g} ± {right['error']:.1g} | {own['probability']:.2g} | "
-                f"{low:.2g} to {high:.2g} | {own['levels']} | {REPLICATIONS}, {own['zeros']} | {own['seconds']:.0f} |"
-            )
-    return "\n".join(lines) + "\n"
-
-
 def compute(part: str) -> dict[str, Any]:
     """Return the cells of a part of the results."""
     if part == "known":
         return {part: known()}
-    if part.startswith("r"):
-        return {f"recombined {int(part[1:])}": recombined(int(part[1:]))}
-    return {f"split {part}": split(int(part))}
+    return {f"recombined {int(part[1:])}": recombined(int(part[1:]))}
 
 
 def main(
     parts: Annotated[
         list[str] | None,
-        typer.Argument(help="r2000, r20000 (recombined), known, or sizes to split for; none: all"),
+        typer.Argument(help="r2000, r20000 (recombined), or known; none: all"),
     ] = None,
 ) -> None:
     """Compute the parts, and write each when it is complete."""
     path = RESULTS / "overflows.json"
-    for part in parts or [f"r{FEW}", f"r{MANY}", "known", *map(str, SIZES)]:
+    for part in parts or [f"r{FEW}", f"r{MANY}", "known"]:
         found = compute(part)
         cells = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
         cells |= found
         path.write_text(json.dumps(cells, indent=1, sort_keys=True) + "\n", encoding="utf-8")
-        path.with_suffix(".md").write_text(table(cells), encoding="utf-8")
         path.with_name("recombined.md").write_text(recombined_table(cells), encoding="utf-8")
 
 

@@ -51,7 +51,8 @@ MADE_BY_THE_LIBRARY = {
     "RuleTwin", "Samples", "Comparison", "EnsembleComparison", "RunComparison", "AnswerComparison", "Ensemble", "Evaluation", "Explanation", "Headroom", "LevelChoice",
     "Flows", "PacketLimit", "PacketTrace", "Spectrum", "StepCheck", "Trajectory", "Witness", "FrameScenario",
     "Deadlock", "Dependencies", "OverflowEstimate", "PoolRisk", "PoolWitness", "PoolWorstCase",
-    "RecombinedEstimate", "BlockedTime", "StormSpread", "UpDown", "WatchdogAlarm", "WatchdogRisk", "WatchdogRun", "Catalogue", "Delivery",
+    "RecombinedEstimate", "OverflowTime", "Chip", "RowAudit", "RowVerdict", "TableAudit", "Identification", "Credits",
+    "CreditScenario", "CreditWitness", "LinkRetry", "BlockedTime", "StormSpread", "UpDown", "WatchdogAlarm", "WatchdogRisk", "WatchdogRun", "Catalogue", "Delivery",
     "Elapsed", "Feedback", "HeadroomPool", "QueuedPacket", "ReceivedPacket",
     "ExplicitModel", "FileModel", "Claim", "Finding",
     # errors, warnings, statuses
@@ -66,7 +67,7 @@ MADE_BY_THE_LIBRARY = {
 }  # fmt: skip
 """Public names that users read or subclass, but do not call."""
 
-WITHOUT_ARGUMENTS = {"cases", "ledger", "overview", "verify", "NO_END"}
+WITHOUT_ARGUMENTS = {"OverflowChain", "chips", "cases", "ledger", "overview", "verify", "NO_END"}
 
 
 def _markov() -> dict[str, dict[str, Any]]:
@@ -236,7 +237,7 @@ def _dfcmodel() -> dict[str, dict[str, Any]]:
     apart = [
         dfcmodel.Link(0, n, discipline=dfcmodel.Pause(high=20, low=10), **link) for n in (1, 2)
     ]
-    ports = Scenario(
+    several = Scenario(
         "ports", apart, [Flow(f"{n}", (0, n), CBR(600.0)) for n in (1, 2)], duration=0.125
     )
     port = PausedLink(10**10, 9216, 1500, cell=192, cable=1500, response=34304)
@@ -245,10 +246,15 @@ def _dfcmodel() -> dict[str, dict[str, Any]]:
     pool = lossless.headroom_pool(
         [[10.0], [10.0]], 2, 1, size=15.0, shared=20.0, xoff=5.0, rate="10Gbps"
     )
+    rows = [
+        lossless.BufferRow(1e11, cable, xoff) for cable, xoff in ((5.0, 44_032), (300.0, 83_968))
+    ]
     dog = lossless.Watchdog("10 ms", "100 ms", "200 ms")
     pauses = {"pauses": PhaseType.exponential(1000.0), "gaps": PhaseType.exponential(100.0)}
     folder = Path(tempfile.mkdtemp())
     file = dfcmodel.save_scenario(small, folder / "small.toml")
+    lookup = folder / "pg_profile_lookup.ini"
+    lookup.write_text("# speed cable size xon xoff\n100000 5m 19456 19456 44032\n")
     bar = DiffusionEquation(lambda x: 1 + 0 * x, coefficient=0.125)
     short = {"duration": 0.0625}
     circle = dfcmodel.ring(3, **link)
@@ -321,15 +327,25 @@ def _dfcmodel() -> dict[str, dict[str, Any]]:
                           "xoff": 5.0, "rate": "10Gbps"},
         "line_rate_scenario": {"routes": [lossless.Route((1, 2))]},
         "longest_blocking": {"pool": pool},
-        "overflow_passage": {"pool": pool, "starts": 1.0, "held": 0.125},
-        "pool_risk": {"pool": pool, "paused": 0.125},
+        "overflow": {"pool": pool, "traffic": lossless.PausedGroups(0.125)},
+        "overflow (packets)": {"__call__": lossless.overflow, "pool": 20.0,
+                               "traffic": lossless.PacketRuns(several, within=0.0625),
+                               "method": lossless.Recombination(runs=100), "rng": 1},
+        "audit_headroom": {"table": rows, "cell": 254},
+        "identify": {"given": rows},
+        "credits": {"rate": "100Gbps", "cable": "5m"},
+        "link_retry": {"rate": "100Gbps", "cable": "5m"},
+        "chip": {"name": "tomahawk5"},
+        "BufferRow": {"rate": 1e11, "cable": 5.0, "xoff": 44_032},
+        "BufferTable": {"rows": tuple(rows)},
+        "Watermark": {"rate": 1e11, "cable": 5.0, "peak": 44_032},
+        "ErrorBursts": {"good": 0.0, "bad": 0.5, "begins": 0.125, "ends": 0.5},
+        "PausedGroups": {"paused": 0.125},
+        "Episodes": {"starts": 1.0, "held": 0.125, "within": 1.0},
+        "PacketRuns": {"scenario": several, "within": 0.0625},
+        "read_table": {"path": lookup},
         "recommend_watchdog": {**pauses, "within": "500 ms"},
         "simulate_watchdog": {"watchdog": dog, **pauses, "polls": 10, "rng": 1},
-        "recombine_packets": {"scenario": ports, "size": 20.0, "within": 0.0625, "runs": 100, "rng": 1},
-        "split_overflow": {"pool": pool, "starts": 1.0, "held": PhaseType.exponential(8.0), "within": 1.0,
-                           "paths": 10, "replications": 5, "rng": 1},
-        "split_packets": {"scenario": paused, "size": 20.0, "within": 0.0625, "levels": [8.0, 14.0], "paths": 10,
-                          "replications": 5, "rng": 1},
         "storm_spread": {"routes": [(1, 2, 3)], "rates": [10.0], "storm": [(2, 3)], "threshold": 5.0},
         "up_down": {"graph": fabric},
         "watch_packets": {"scenario": paused, "watchdog": dog, "storms": {"2->3": [(0.015625, 0.03125)]}, **short},

@@ -9,12 +9,16 @@ from typing import Annotated, Any
 
 import typer
 
+from dfcmodel.lossless._audit_cli import EPILOG, audit
 from dfcmodel.lossless.headroom_items import FIBRE
 from hopflow.command_line import AsJson, as_json, check_output, examples, save_figure
 
 __all__ = ["commands"]
 
 commands = typer.Typer()
+group = typer.Typer(invoke_without_command=True)
+commands.add_typer(group, name="headroom")
+group.command(epilog=EPILOG)(audit)
 
 
 def _ends(text: str) -> str | tuple[str, str]:
@@ -33,7 +37,7 @@ def _numbers(name: str, text: str) -> float | tuple[float, float]:
         raise ValueError(msg) from None
 
 
-@commands.command(
+@group.callback(
     epilog=examples(
         "hopflow headroom --rate 400Gbps --cable 300m",
         "hopflow headroom --rate 100Gbps --cable 100m..300m --response 1.2us --response-measured --json",
@@ -42,11 +46,14 @@ def _numbers(name: str, text: str) -> float | tuple[float, float]:
     )
 )
 def headroom(
-    rate: Annotated[list[str], typer.Option(help="Line rate: 400Gbps. Several: a table.")],
+    context: typer.Context,
+    rate: Annotated[
+        list[str] | None, typer.Option(help="Line rate: 400Gbps. Several: a table.")
+    ] = None,
     cable: Annotated[
-        list[str],
+        list[str] | None,
         typer.Option(help="Length: 300m, 2km, or a range 100m..300m. Several: a table."),
-    ],
+    ] = None,
     mtu: Annotated[str, typer.Option(help="Largest frame of any class, bytes.")] = "9216 B",
     lossless_mtu: Annotated[
         str | None, typer.Option(help="Largest frame of the paused class; default: the MTU.")
@@ -59,26 +66,50 @@ def headroom(
     response_measured: Annotated[
         bool, typer.Option(help="Accept a response time below the standard's maximum.")
     ] = False,
-    interface: Annotated[str, typer.Option(help="Delay of the receiver's MAC and PHY.")] = "0ns",
+    interface: Annotated[
+        str | None, typer.Option(help="Delay of the receiver's MAC and PHY.")
+    ] = None,
     gearbox: Annotated[
-        str, typer.Option(help="Delay of a retimer or gearbox, per direction.")
-    ] = "0ns",
-    pipeline: Annotated[str, typer.Option(help="From threshold crossing to pause frame.")] = "0ns",
+        str | None, typer.Option(help="Delay of a retimer or gearbox, per direction.")
+    ] = None,
+    pipeline: Annotated[
+        str | None, typer.Option(help="From threshold crossing to pause frame.")
+    ] = None,
     classes: Annotated[int, typer.Option(help="Classes paused separately.")] = 1,
     velocity: Annotated[
         str, typer.Option(help="Signal velocity in m/s; 2e8 is 5 ns/m.")
     ] = f"{FIBRE:g}",
     small_packets: Annotated[
-        str, typer.Option(help="Fraction of frames that may be small, 0 to 1.")
+        str, typer.Option(help="Largest fraction of small frames in any window, 0 to 1.")
     ] = "0",
+    smallest: Annotated[str, typer.Option(help="Smallest frame of the class, bytes.")] = "64 B",
+    exceeded: Annotated[
+        float,
+        typer.Option(help="Small packets are a share of the traffic; a window exceeds so rarely."),
+    ] = 0.0,
+    merged: Annotated[
+        bool, typer.Option(help="One PFC frame carries the pauses of all classes.")
+    ] = False,
+    resume_queued: Annotated[
+        bool, typer.Option(help="The class's own resume frame may still wait.")
+    ] = False,
     json: AsJson = False,
     plot: Annotated[Path | None, typer.Option(help="Draw the parts to this file.")] = None,
 ) -> None:
     """Print the headroom: the bytes needed above a pause threshold for zero loss.
 
-    Of several rates or cables the headrooms are printed as a table, in bytes.
+    Of several rates or cables the headrooms are printed as a table, in bytes. With ``audit``: a verdict on each
+    row of a table of headrooms.
     """
+    if context.invoked_subcommand is not None:
+        return
+    for name, given in (("rate", rate), ("cable", cable)):
+        if not given:
+            raise typer.BadParameter(f"Missing option '--{name}'.", ctx=context)
+    assert rate
+    assert cable
     from dfcmodel.lossless import headroom_tables, headrooms
+    from dfcmodel.lossless.audits.switch_chips import census_lines
 
     several = len(rate) * len(cable) > 1
     if several and plot is not None:
@@ -90,19 +121,28 @@ def headroom(
         "cell": None if cell is None else _bytes(cell),
         "response": None if response is None else _ends(response),
         "response_measured": response_measured,
-        "interface": _ends(interface),
-        "gearbox": _ends(gearbox),
-        "pipeline": _ends(pipeline),
+        "interface": None if interface is None else _ends(interface),
+        "gearbox": None if gearbox is None else _ends(gearbox),
+        "pipeline": None if pipeline is None else _ends(pipeline),
         "velocity": _numbers("velocity", velocity),
         "classes": classes,
         "small_packets": _numbers("small_packets", small_packets),
+        "smallest": _bytes(smallest),
+        "exceeded": exceeded,
+        "merged": merged,
+        "resume_queued": resume_queued,
     }
     if several:
         table = headroom_tables.headroom_table(rate, [_ends(each) for each in cable], **parameters)
         typer.echo(as_json({"bytes": table.to_dict("index")}) if json else table)
         return
     found = headrooms.headroom(rate[0], _ends(cable[0]), **parameters)
-    typer.echo(as_json(found.to_dict()) if json else found)
+    said = census_lines(float(found.high.rate), found.metres[1])
+    typer.echo(as_json({**found.to_dict(), "census": said}) if json else found)
+    if said and not json:
+        typer.echo(
+            "\n  ".join(["Public tables for this rate and cable (hopflow headroom audit):", *said])
+        )
     if plot is not None:
         save_figure(found.plot(), plot, quiet=json)
 
@@ -141,7 +181,13 @@ def pool(
     plot: Annotated[Path | None, typer.Option(help="Draw the worst case to this file.")] = None,
 ) -> None:
     """Print whether a headroom pool shared by ports and classes can overflow, when, and how probably."""
-    from dfcmodel.lossless import headroom_pool, longest_blocking, pool_risk, worst_demand
+    from dfcmodel.lossless import (
+        PausedGroups,
+        headroom_pool,
+        longest_blocking,
+        overflow,
+        worst_demand,
+    )
     from dfcmodel.lossless.quantities import size_in_bytes
 
     check_output("plot", plot)
@@ -149,7 +195,7 @@ def pool(
         size_in_bytes("headroom", _bytes(headroom)), ports, classes, size=_bytes(size),
         shared=_bytes(shared), xoff=None if xoff is None else _bytes(xoff), alpha=alpha, rate=rate,
     )  # fmt: skip
-    risk = pool_risk(given, paused)
+    risk = overflow(given, PausedGroups(paused))
     worst = worst_demand(
         given, blocked=blocked, active_ports=active_ports, active_classes=active_classes
     )

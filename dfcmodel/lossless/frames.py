@@ -19,7 +19,6 @@ from dfcmodel.lossless.paused_links import (
     OVERHEAD,
     PAUSE_FRAME,
     PREAMBLE,
-    SMALLEST_FRAME,
     PausedLink,
 )
 from dfcmodel.lossless.worst_cases import largest_burst
@@ -75,10 +74,10 @@ class FrameScenario:
         """Return the outcome of the scenario."""
         link = self.link
         out = np.zeros(5, dtype=np.int64)
-        others = (link.classes - 1) * (8 * PAUSE_FRAME + OVERHEAD)
+        ahead = link.delays["pause frames of other classes"] + link.delays["own resume frame"]
         _kernel()(
             self.sizes, link.cell, self.taken, self.threshold, self.capacity,
-            link.pipeline, self.reverse_phase, 8 * link.mtu + OVERHEAD, others,
+            link.pipeline, self.reverse_phase, 8 * link.mtu + OVERHEAD, ahead,
             link.interface + link.gearbox + link.cable, link.gearbox + link.cable,
             link.response, PREAMBLE, GAP, PREAMBLE + 8 * PAUSE_FRAME, out,
         )  # fmt: skip
@@ -156,10 +155,10 @@ def witness(link: PausedLink) -> Witness:
     """
     instance("link", link, PausedLink)
     burst = largest_burst(link)
-    if link.small_packets == 0.0:
+    if link.has_equal_frames:
         before = link.cells_of(link.lossless_mtu) - burst.head_cells
     else:
-        before = max(0, -(-(SMALLEST_FRAME - burst.head) // link.cell))
+        before = max(0, -(-(link.smallest - burst.head) // link.cell))
     first = burst.head + before * link.cell
     sizes = [size for size, _ in burst.runs]
     frames = np.repeat(np.array(sizes, dtype=np.int64), [count for _, count in burst.runs])
@@ -247,12 +246,12 @@ def _changed(best: FrameScenario, random: np.random.Generator) -> FrameScenario:
 def _sizes(link: PausedLink, count: int, random: np.random.Generator) -> Sizes:
     """Return allowed frame sizes; half of them are the smallest size of a number of cells."""
     top, cell = link.lossless_mtu, link.cell
-    if link.small_packets == 0.0:
+    if link.has_equal_frames:
         return np.full(count, top)
-    some = random.integers(SMALLEST_FRAME, top + 1, count)
+    some = random.integers(link.smallest, top + 1, count)
     edges = (link.cells_of(top) * random.random(count) ** 2).astype(np.int64) * cell + 1
     sizes = np.where(random.random(count) < 0.5, some, edges)
-    return np.asarray(np.clip(sizes, SMALLEST_FRAME, top), dtype=np.int64)
+    return np.asarray(np.clip(sizes, link.smallest, top), dtype=np.int64)
 
 
 def pass_frames(

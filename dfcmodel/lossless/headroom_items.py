@@ -18,10 +18,12 @@ __all__ = [
     "FIBRE",
     "Item",
     "Sensitivity",
+    "item_rows",
     "items_of",
     "resume_drain",
     "resume_items_of",
     "sensitivities_of",
+    "size_text",
 ]
 
 FIBRE = 2e8
@@ -30,6 +32,8 @@ FIBRE = 2e8
 SOURCES = {
     "frame leaving the receiver": ("mtu + 20 B", "IEEE 802.3 4.2.3.2: frames are not interrupted"),
     "pause frames of other classes": ("(classes - 1) 84 B", "one PFC frame each, not merged"),
+    "own pause frame": ("84 B", "a pause frame of the class that still waits"),
+    "own resume frame": ("84 B", "a resume frame of the class that still waits"),
     "pause frame": ("72 B", "IEEE 802.3 Annex 31B, preamble included"),
     "pipeline": ("rate x pipeline / 8", "data sheet of the receiver"),
     "interface": ("rate x interface / 8", "IEEE 802.3, delay of MAC and PHY; data sheet"),
@@ -168,7 +172,7 @@ def _parts(link: PausedLink) -> dict[str, float]:
 
 def _resume_parts(link: PausedLink) -> dict[str, float]:
     """Return the bytes at line rate of each cause of departures before the first arrival."""
-    renamed = {"pause frame": "resume frame"}
+    renamed = {"pause frame": "resume frame", "own resume frame": "own pause frame"}
     parts = {renamed.get(name, name): bits / 8 for name, bits in link.delays.items()}
     return parts | {"first frame of the sender": PREAMBLE / 8 + link.lossless_mtu}
 
@@ -185,3 +189,24 @@ def _per_bit(link: PausedLink) -> float:
     longer = dataclasses.replace(link, cable=link.cable + 40_000_000)
     more = largest_burst(longer).cells - largest_burst(link).cells
     return more * link.cell / (longer.window - link.window)
+
+
+def item_rows(items: tuple[Item, ...], prefix: str) -> dict[str, object]:
+    """Return bytes, share and source of the components that are not 0, by name."""
+    rows: dict[str, object] = {}
+    for item in items:
+        if any(item.bytes):
+            low, high = (f"{value:,.0f}" for value in item.bytes)
+            shown = high if low == high else f"{low} to {high}"
+            rows[prefix + item.name] = f"{shown} B, {item.share:.1%} ({item.source})"
+    return rows
+
+
+def size_text(found: int | tuple[int, int], cells: int | tuple[int, int] | None) -> str:
+    """Return bytes and cells as text for display."""
+    ends = found if isinstance(found, tuple) else (found,)
+    text = " to ".join(f"{value:,}" for value in ends) + " B"
+    if cells is not None:
+        counts = cells if isinstance(cells, tuple) else (cells,)
+        text += " (" + " to ".join(f"{value:,}" for value in counts) + " cells)"
+    return text

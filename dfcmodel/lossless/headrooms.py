@@ -11,18 +11,21 @@ from dfcmodel.lossless.headroom_items import (
     FIBRE,
     Item,
     Sensitivity,
+    item_rows,
     items_of,
     resume_drain,
     resume_items_of,
     sensitivities_of,
+    size_text,
 )
-from dfcmodel.lossless.paused_links import PausedLink
+from dfcmodel.lossless.paused_links import SMALLEST_FRAME, PausedLink
 from dfcmodel.lossless.quantities import (
     Given,
     bit_rate,
     bit_times,
     both_ends,
     frame_size,
+    frames_and_cell,
     metres,
     response_time,
 )
@@ -52,6 +55,8 @@ class Headroom(Result):
         Whether the buffer is allocated in cells; otherwise in bytes.
     ranged
         Names of the inputs given as ranges.
+    missing
+        Names of the delays that were not given, and count nothing.
 
     Examples
     --------
@@ -66,6 +71,7 @@ class Headroom(Result):
     metres: tuple[float, float]
     cells_given: bool
     ranged: tuple[str, ...]
+    missing: tuple[str, ...] = ()
 
     @cached_property
     def bursts(self) -> tuple[Burst, Burst]:
@@ -138,12 +144,12 @@ class Headroom(Result):
 
     def summary(self) -> dict[str, object]:
         """Return the thresholds, each with its components, by name."""
-        rows: dict[str, object] = {"headroom (xoff)": _size(self.bytes, self.cells)}
+        rows: dict[str, object] = {"headroom (xoff)": size_text(self.bytes, self.cells)}
         if self.high.classes > 1:
-            rows[f"port, {self.high.classes} classes"] = _size(self.port_bytes, None)
-        rows |= _rows(self.items, "")
-        rows["least xon"] = _size(self.xon_bytes, self.xon_cells)
-        return rows | _rows(self.xon_items, "xon: ")
+            rows[f"port, {self.high.classes} classes"] = size_text(self.port_bytes, None)
+        rows |= item_rows(self.items, "") | self._assumed()
+        rows["least xon"] = size_text(self.xon_bytes, self.xon_cells)
+        return rows | item_rows(self.xon_items, "xon: ")
 
     def plot(self, ax: Any = None) -> Any:
         """Draw the components of the headroom as bars; return the Axes."""
@@ -157,9 +163,18 @@ class Headroom(Result):
         )
         for n, item in enumerate(items):
             ax.text(max(high[n], 0.0), n, f" {item.share:.0%}", va="center", fontsize=8)
-        ax.set(xlabel="kB of headroom", title=f"headroom {_size(self.bytes, self.cells)}")
+        ax.set(xlabel="kB of headroom", title=f"headroom {size_text(self.bytes, self.cells)}")
         ax.margins(x=0.1)
         return ax
+
+    def _assumed(self) -> dict[str, object]:
+        """Return the inputs that were not given and count nothing, by name."""
+        rows: dict[str, object] = dict.fromkeys(self.missing, "0 (not given)")
+        if not self.cells_given:
+            rows["cells"] = "bytes are counted (no cell given)"
+        if not self.high.small_packets:
+            rows["small frames"] = "none: all have the largest size (not given)"
+        return rows
 
     def _ends(self, low: int, high: int) -> int | tuple[int, int]:
         return (low, high) if self.ranged else high
@@ -174,12 +189,16 @@ def headroom(
     *,
     response: Range | None = None,
     response_measured: bool = False,
-    interface: Range = 0.0,
-    gearbox: Range = 0.0,
-    pipeline: Range = 0.0,
+    interface: Range | None = None,
+    gearbox: Range | None = None,
+    pipeline: Range | None = None,
     velocity: float | tuple[float, float] = FIBRE,
     classes: int = 1,
     small_packets: float | tuple[float, float] = 0.0,
+    smallest: Given = SMALLEST_FRAME,
+    exceeded: float = 0.0,
+    merged: bool = False,
+    resume_queued: bool = False,
 ) -> Headroom:
     """Return the headroom: the bytes needed above a pause threshold for zero loss.
 
@@ -191,7 +210,7 @@ def headroom(
     rate
         Line rate of the port, a string such as ``400Gbps``.
     cable
-        Length of the cable, a string such as ``300m`` or ``2km``, at most 100 km. A pair (low,
+        Length of the cable, a string such as ``300m`` or ``2km``, at most 200 km. A pair (low,
         high) is a range and makes the result a pair; the same applies to ``response``,
         ``interface``, ``gearbox``, ``pipeline``, ``velocity`` and ``small_packets``.
     mtu
@@ -218,7 +237,17 @@ def headroom(
     classes
         Number of classes paused separately.
     small_packets
-        Fraction of the frames that may be smaller than ``lossless_mtu``: 0, none; 1, all.
+        Largest fraction of the frames of any window that is smaller than ``lossless_mtu``: 0, none; 1, all. It
+        caps each window. A share of the traffic is exceeded in many windows: see ``exceeded``.
+    smallest
+        Bytes of the smallest frame of the class.
+    exceeded
+        Above 0: ``small_packets`` is the share of the traffic that is small, of independent frames, and a window
+        exceeds the headroom with this probability, at the worst phase; 0: never.
+    merged
+        Whether one PFC frame carries the pauses of all classes (IEEE 802.1Q, clause 36).
+    resume_queued
+        Whether the class's own resume frame may still wait when the threshold is crossed again.
 
     Raises
     ------
@@ -233,29 +262,32 @@ def headroom(
     >>> sum(item.bytes[1] for item in found.items) == found.bytes
     True
     """
-    response_measured = flag("response_measured", response_measured)
+    measured = flag("response_measured", response_measured)
     bits = bit_rate("rate", rate)
-    big = frame_size("mtu", mtu)
-    small = big if lossless_mtu is None else frame_size("lossless_mtu", lossless_mtu)
-    size = 1 if cell is None else frame_size("cell", cell, least=1)
-    if cell is not None and size == 1:
-        raise ValueError(f"cell = {cell!r}: must be None to count bytes, or at least 64")
     lengths = both_ends("cable", cable, metres)
     speeds = both_ends("velocity", velocity, _velocity)
     trips = [bit_times("cable", m / v, bits) for m, v in zip(lengths, speeds[::-1], strict=True)]
     ends: dict[str, tuple[float, float] | list[int]] = {
         "cable": trips,
-        "response": response_time(bits, response, measured=response_measured),
+        "response": response_time(bits, response, measured=measured),
         "small_packets": both_ends("small_packets", small_packets, _share),
     }
-    for name, given in (("interface", interface), ("gearbox", gearbox), ("pipeline", pipeline)):
-        ends[name] = both_ends(name, given, lambda name, value: bit_times(name, value, bits))
+    delays = {"pipeline": pipeline, "interface": interface, "gearbox": gearbox}
+    for name, given in delays.items():
+        found = 0.0 if given is None else given
+        ends[name] = both_ends(name, found, lambda name, value: bit_times(name, value, bits))
+    fixed = {
+        "classes": classes, "exceeded": exceeded, "merged": merged, "resume_queued": resume_queued,
+        "smallest": frame_size("smallest", smallest),
+    }  # fmt: skip
+    sizes = (bits, *frames_and_cell(mtu, lossless_mtu, cell))
     low, high = (
-        PausedLink(bits, big, small, size, classes=classes, **{k: v[n] for k, v in ends.items()})  # type: ignore[arg-type]
+        PausedLink(*sizes, **fixed, **{k: v[n] for k, v in ends.items()})  # type: ignore[arg-type,misc]
         for n in (0, 1)
     )
     ranged = tuple(name for name, pair in ends.items() if pair[0] != pair[1])
-    return Headroom(low, high, lengths, cell is not None, ranged)
+    missing = tuple(name for name, given in delays.items() if given is None)
+    return Headroom(low, high, lengths, cell is not None, ranged, missing)
 
 
 def _velocity(name: str, value: Given) -> float:
@@ -265,24 +297,3 @@ def _velocity(name: str, value: Given) -> float:
 
 def _share(name: str, value: Given) -> float:
     return one_number(name, value, at_least=0.0, at_most=1.0, hint="a fraction of the frames")
-
-
-def _rows(items: tuple[Item, ...], prefix: str) -> dict[str, object]:
-    """Return bytes, share and source of the components that are not 0, by name."""
-    rows: dict[str, object] = {}
-    for item in items:
-        if any(item.bytes):
-            low, high = (f"{value:,.0f}" for value in item.bytes)
-            shown = high if low == high else f"{low} to {high}"
-            rows[prefix + item.name] = f"{shown} B, {item.share:.1%} ({item.source})"
-    return rows
-
-
-def _size(found: int | tuple[int, int], cells: int | tuple[int, int] | None) -> str:
-    """Return bytes and cells as text for display."""
-    ends = found if isinstance(found, tuple) else (found,)
-    text = " to ".join(f"{value:,}" for value in ends) + " B"
-    if cells is not None:
-        counts = cells if isinstance(cells, tuple) else (cells,)
-        text += " (" + " to ".join(f"{value:,}" for value in counts) + " cells)"
-    return text

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from hopflow.checks import one_number, unboxed, whole
+from hopflow.checks import flag, one_number, unboxed, whole
 
 __all__ = ["GAP", "OVERHEAD", "PAUSE_FRAME", "PREAMBLE", "SMALLEST_FRAME", "PausedLink"]
 
@@ -34,7 +34,7 @@ class PausedLink:
     cell
         Bytes of a buffer cell, 64 to ``lossless_mtu``; 1 counts bytes of frames.
     small_packets
-        Fraction of the frames that may be smaller than ``lossless_mtu``: 0 to 1.
+        Fraction of the frames of each window that may be smaller than ``lossless_mtu``: 0 to 1.
     classes
         Number of classes paused separately, 1 to 8.
     cable
@@ -48,6 +48,16 @@ class PausedLink:
     pipeline
         Time from the first bit of the first cell above the threshold until the pause frame is ready
         to be sent.
+    smallest
+        Bytes of the smallest frame of the paused class, 64 to ``lossless_mtu``.
+    merged
+        Whether one PFC frame carries the pauses of all classes (IEEE 802.1Q, clause 36), so that none
+        waits for those of other classes.
+    resume_queued
+        Whether the class's own resume frame may still wait when the threshold is crossed again.
+    exceeded
+        Above 0: ``small_packets`` is a share of the traffic instead, of independent frames, and the headroom is
+        exceeded by a window with this probability.
 
     Raises
     ------
@@ -73,11 +83,25 @@ class PausedLink:
     interface: int = 0
     gearbox: int = 0
     pipeline: int = 0
+    smallest: int = SMALLEST_FRAME
+    merged: bool = False
+    resume_queued: bool = False
+    exceeded: float = 0.0
 
     def __post_init__(self) -> None:
         whole("rate", self.rate, 10**6, 10**13, why="b/s")
         whole("mtu", self.mtu, SMALLEST_FRAME, 65535)
         whole("lossless_mtu", self.lossless_mtu, SMALLEST_FRAME, self.mtu, why="at most mtu")
+        why = "at most lossless_mtu"
+        whole("smallest", self.smallest, SMALLEST_FRAME, self.lossless_mtu, why=why)
+        one_number("exceeded", self.exceeded, at_least=0.0, below=1.0)
+        if self.exceeded and not 0.0 < self.small_packets < 1.0:
+            raise ValueError(
+                f"exceeded = {self.exceeded:g}: needs small_packets between 0 and 1, the share of the traffic "
+                f"that is small; it is {self.small_packets:g}"
+            )
+        flag("merged", self.merged)
+        flag("resume_queued", self.resume_queued)
         why = "between the smallest and the largest frame; None: bytes"
         cell = unboxed(self.cell)
         if not isinstance(cell, (int, float)) or cell != 1:
@@ -90,10 +114,11 @@ class PausedLink:
     @property
     def delays(self) -> dict[str, int]:
         """Bit times by cause, from the first cell above the threshold to the last frame's start."""
-        others = (self.classes - 1) * (8 * PAUSE_FRAME + OVERHEAD)
+        frame = 8 * PAUSE_FRAME + OVERHEAD
         return {
             "frame leaving the receiver": 8 * self.mtu + OVERHEAD,
-            "pause frames of other classes": others,
+            "pause frames of other classes": 0 if self.merged else (self.classes - 1) * frame,
+            "own resume frame": frame * self.resume_queued,
             "pause frame": PREAMBLE + 8 * PAUSE_FRAME,
             "pipeline": self.pipeline,
             "interface": self.interface,
@@ -106,6 +131,11 @@ class PausedLink:
     def window(self) -> int:
         """Bit times from the first bit above the threshold in which the sender may start frames."""
         return sum(self.delays.values())
+
+    @property
+    def has_equal_frames(self) -> bool:
+        """Whether all frames of the paused class have ``lossless_mtu`` bytes."""
+        return self.small_packets == 0.0 or self.smallest == self.lossless_mtu
 
     def cells_of(self, size: int) -> int:
         """Return the number of cells of a frame of ``size`` bytes."""

@@ -9,6 +9,7 @@ control; mlxsw is Linux commit d81a6bdb87ce. docs/headroom-published.md compares
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from dfcmodel.lossless.quantities import RESPONSE_QUANTA
@@ -98,6 +99,7 @@ def sonic_xoff(
     cell: float = 192.0,
     tile: bool = False,
     kilo: float = 1000.0,
+    whole_factor: bool = True,
 ) -> dict[str, float]:
     """Return the components of SONiC's xoff in bytes; their sum is xoff before rounding up to KiB.
 
@@ -114,12 +116,16 @@ def sonic_xoff(
     tile
         Whether the 120 ns of Spectrum-4 are added.
     kilo
-        1000, or 1024, the divisor of Mb/s times ns in the Lua file.
+        Divisor of Mb/s times ns for the cable in the Lua file: 1000 since pull request 3235 was merged (commit
+        3943093d4, 2024-09-10), 1024 from the first version (2cab51d11, 2020-12-15) until then.
+    whole_factor
+        Whether the factor of cells per 64 bytes is rounded up to a whole number, as since the same pull request.
 
     >>> round(sum(sonic_xoff(400e9, 300.0).values()))
     271991
     """
     factor = cell / 64.0 if cell > 128.0 else 2.0 * cell / (1.0 + cell)
+    factor = math.ceil(factor) if whole_factor else factor
     mean = (small_percentage * 64.0 + (100.0 - small_percentage) * lossless_mtu) / 100.0
     occupancy = 1.0 + 64.0 / mean * (factor - 1.0)
     parts = {

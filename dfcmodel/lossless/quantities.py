@@ -25,6 +25,7 @@ __all__ = [
     "both_ends",
     "duration",
     "frame_size",
+    "frames_and_cell",
     "metres",
     "response_time",
     "size_in_bytes",
@@ -33,7 +34,7 @@ __all__ = [
 Given = str | float
 """A string with a number and its unit, or a number in SI units where that is unambiguous."""
 
-LONGEST_CABLE = 100e3
+LONGEST_CABLE = 200e3
 """Upper limit of the cable length, m."""
 
 _NUMBER = r"([-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)\s*"
@@ -101,6 +102,24 @@ def frame_size(name: str, value: Given, *, least: int = 64) -> int:
     if found != int(found):
         raise ValueError(f"{name} = {value!r}: must be a whole number of bytes")
     return int(found)
+
+
+def frames_and_cell(
+    mtu: Given, lossless_mtu: Given | None, cell: Given | None, name: str = "cell"
+) -> tuple[int, int, int]:
+    """Return the largest frame of any class and of the lossless class, and the cell (1: bytes are counted), in bytes.
+
+    >>> frames_and_cell(9216, None, "192 B")
+    (9216, 9216, 192)
+    """
+    big = frame_size("mtu", mtu)
+    small = big if lossless_mtu is None else frame_size("lossless_mtu", lossless_mtu)
+    size = 1 if cell is None else frame_size(name, cell, least=1)
+    if cell is not None and not 64 <= size <= small:
+        raise ValueError(
+            f"{name} = {cell!r}: must be None to count bytes, or 64..{small}, the largest frame"
+        )
+    return big, small, size
 
 
 def bit_times(name: str, value: Given, rate: int) -> int:
@@ -195,6 +214,12 @@ def response_time(
         if quanta is None:
             known = ", ".join(f"{known / 1e9:g}" for known in RESPONSE_QUANTA)
             hint = f"must be given; IEEE 802.3 31B.3.7 has values for {known} Gb/s"
+            if rate > max(RESPONSE_QUANTA):
+                fastest = max(RESPONSE_QUANTA)
+                time = QUANTUM * RESPONSE_QUANTA[fastest] / fastest * 1e9
+                hint += (
+                    f"; '{time:.1f} ns' is the time of {fastest / 1e9:g} Gb/s, the fastest of them"
+                )
             raise ValueError(f"response at {rate / 1e9:g} Gb/s: {hint}")
         return QUANTUM * quanta, QUANTUM * quanta
     low, high = both_ends("response", given, lambda name, value: bit_times(name, value, rate))

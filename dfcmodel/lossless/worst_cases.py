@@ -12,7 +12,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dfcmodel.lossless.paused_links import GAP, OVERHEAD, SMALLEST_FRAME, PausedLink
+from dfcmodel.lossless.paused_links import GAP, OVERHEAD, PausedLink
+from dfcmodel.lossless.random_bursts import frame_counts
 
 __all__ = ["Burst", "largest_burst", "largest_drain"]
 
@@ -58,16 +59,19 @@ def largest_burst(link: PausedLink) -> Burst:
     Parameters
     ----------
     link
-        With ``small_packets`` 0 all frames have ``lossless_mtu`` bytes, with 1 any valid Ethernet
-        size; in between, at most that fraction of the frames has one smaller size.
+        With ``small_packets`` 0 all frames have ``lossless_mtu`` bytes, with 1 any size from
+        ``smallest`` on; in between, at most that fraction of the frames has one smaller size, in
+        every window, or, with ``exceeded`` above 0, that fraction of the traffic has it.
 
     >>> link = PausedLink(10**10, mtu=9216, lossless_mtu=2300, response=512 * 67)
     >>> largest_burst(link).cells  # bytes, because cell=1
     15784
     """
     budget = link.window // 8 - GAP // 8  # bytes from the head to the start of the last frame
-    if link.small_packets == 0.0:
+    if link.has_equal_frames:
         return _equal_frames(link, budget)
+    if link.exceeded > 0.0:
+        return _random_frames(link, budget)
     if link.small_packets == 1.0 and link.cell == 1:
         return _free_bytes(link, budget)
     return (_free_cells if link.small_packets == 1.0 else _mixed_frames)(link, budget)
@@ -88,25 +92,28 @@ def largest_drain(link: PausedLink, window: int) -> Burst:
     ((2300, 6),)
     """
     budget = max(0, window - 1) // 8  # the last frame begins before the end of the window
-    if link.small_packets == 0.0:
-        frames = budget // (link.lossless_mtu + WIRE) + 1
-        runs = ((link.lossless_mtu, frames),)
-        return Burst(0, 0, runs, frames * link.cells_of(link.lossless_mtu))
+    if link.has_equal_frames:
+        return _equal_frames(link, budget, head=False)
+    if link.exceeded > 0.0:
+        return _random_frames(link, budget, head=False)
     if link.small_packets == 1.0:
         free = _free_bytes if link.cell == 1 else _free_cells
         return free(link, budget, head=False)
     return _mixed_frames(link, budget, head=False)
 
 
-def _equal_frames(link: PausedLink, budget: int) -> Burst:
-    """Return the largest burst of frames of ``lossless_mtu`` bytes; the head fills the rest."""
+def _equal_frames(link: PausedLink, budget: int, *, head: bool = True) -> Burst:
+    """Return the largest burst of frames of ``lossless_mtu`` bytes; a head fills the rest."""
     size, cells = link.lossless_mtu, link.cells_of(link.lossless_mtu)
+    if not head:
+        frames = budget // (size + WIRE) + 1
+        return Burst(0, 0, ((size, frames),), frames * cells)
     tail = size - (cells - 1) * link.cell  # bytes in the last cell
     between = max(0, (budget - tail) // (size + WIRE))
     spare = budget - between * (size + WIRE) - tail
     head_cells = min(cells, 1 + spare // link.cell)
-    head = tail + (head_cells - 1) * link.cell
-    return Burst(head, head_cells, ((size, between + 1),), head_cells + (between + 1) * cells)
+    first = tail + (head_cells - 1) * link.cell
+    return Burst(first, head_cells, ((size, between + 1),), head_cells + (between + 1) * cells)
 
 
 def _free_bytes(link: PausedLink, budget: int, *, head: bool = True) -> Burst:
@@ -116,36 +123,56 @@ def _free_bytes(link: PausedLink, budget: int, *, head: bool = True) -> Burst:
     found = []
     for between in {most, max(0, most - 1)}:
         total = min(budget - WIRE * between, size * (between + head))
-        if total >= SMALLEST_FRAME * between + head:
+        if total >= link.smallest * between + head:
             found.append((total, between))
     total, between = max(found)
     lacking = size * (between + head) - total
     in_head = min(lacking, size - 1) if head else 0
-    small, rest = divmod(lacking - in_head, size - SMALLEST_FRAME) if lacking > in_head else (0, 0)
-    runs = [(SMALLEST_FRAME, small), (size - rest, int(rest > 0))]
+    small, rest = divmod(lacking - in_head, size - link.smallest) if lacking > in_head else (0, 0)
+    runs = [(link.smallest, small), (size - rest, int(rest > 0))]
     runs.append((size, between - small - (rest > 0) + 1))
     first = (size - in_head) * head
     return Burst(first, first, tuple(run for run in runs if run[1]), total + size)
 
 
 def _free_cells(link: PausedLink, budget: int, *, head: bool = True) -> Burst:
-    """Return the largest burst of any sizes in cells: mainly frames with most cells per byte."""
-    size, cell, smallest = link.lossless_mtu, link.cell, SMALLEST_FRAME + WIRE
-    dense = cell + 1 if cell < size and cell + 1 + WIRE < 2 * smallest else SMALLEST_FRAME
-    value = link.cells_of(dense)
+    """Return the largest burst of any allowed sizes in cells.
+
+    The smallest frames have ``v`` cells. Growing one to ``v + 1`` cells costs at most ``cell`` bytes, and
+    every further cell of a frame or of the head costs ``cell`` bytes. For a given number of frames the
+    cheapest cells are therefore taken first. The number of cells is then the integer part of a function
+    that is linear on both sides of the number of frames at which all have grown, so that the maximum is
+    there or at the largest number of frames.
+    """
+    grown = link.cells_of(link.smallest) * link.cell + 1
     least = _least_head(link) * head
-    many, spare = divmod(max(0, budget - least), dense + WIRE)
-    head_cells = int(head)
-    runs = [(dense, many), (size, 1)]
-    if value == 2 and spare >= cell and head:  # a second cell of the head
-        head_cells = 2
-    elif value == 2 and spare >= cell and many and 2 * cell < size:  # three cells instead of two
-        runs = [(dense, many - 1), (2 * cell + 1, 1), (size, 1)]
-    elif value == 2 and spare >= smallest:  # one more cell
-        runs = [(dense, many), (SMALLEST_FRAME, 1), (size, 1)]
-    total = head_cells + sum(link.cells_of(s) * n for s, n in runs)
-    first = least + (head_cells - 1) * cell if head else 0
-    return Burst(first, head_cells, tuple(run for run in runs if run[1]), total)
+    spare = max(0, budget - least)
+    most = spare // (link.smallest + WIRE)
+    turn = min(most, spare // (grown + WIRE)) if grown <= link.lossless_mtu else most
+    found = (_grow_frames(link, spare, n, head=head) for n in {turn, min(turn + 1, most), most})
+    best = max(found, key=lambda burst: burst.cells)
+    first = least + (best.head_cells - 1) * link.cell if head else 0
+    return Burst(first, best.head_cells, best.runs, best.cells)
+
+
+def _grow_frames(link: PausedLink, spare: int, count: int, *, head: bool) -> Burst:
+    """Return ``count`` smallest frames, grown by the bytes that they leave; the head is in cells only."""
+    size, cell, smallest = link.lossless_mtu, link.cell, link.smallest
+    fewest, most = link.cells_of(smallest), link.cells_of(size)
+    grown = fewest * cell + 1
+    left = spare - count * (smallest + WIRE)
+    longer = min(count, left // (grown - smallest)) if fewest < most else 0
+    more = (left - longer * (grown - smallest)) // cell
+    in_head = min(more, most - 1) * head
+    each = most - fewest - 1
+    in_frames = min(more - in_head, longer * each) if longer == count else 0
+    full, rest = divmod(in_frames, each) if in_frames else (0, 0)
+    runs = (
+        (smallest, count - longer), (grown, longer - full - (rest > 0)),
+        (grown + each * cell, full), (grown + rest * cell, int(rest > 0)), (size, 1),
+    )  # fmt: skip
+    cells = head + in_head + fewest * count + longer + in_frames + most
+    return Burst(0, head + in_head, tuple(run for run in runs if run[1]), cells)
 
 
 def _mixed_frames(link: PausedLink, budget: int, *, head: bool = True) -> Burst:
@@ -155,7 +182,7 @@ def _mixed_frames(link: PausedLink, budget: int, *, head: bool = True) -> Burst:
     value, weight, heavy = link.cells_of(small), small + WIRE, size + WIRE
     gain = value * heavy / weight - cells  # cells lost per large frame beyond the fraction
     if gain <= 0.0:
-        return _equal_frames(link, budget)
+        return _equal_frames(link, budget, head=head)
     least = _least_head(link) * head
     budget = max(0, budget - least)
     per_large = share / (1.0 - share)
@@ -172,13 +199,39 @@ def _mixed_frames(link: PausedLink, budget: int, *, head: bool = True) -> Burst:
     runs = ((small, int(count[best])), (size, int(large[best]) + 1))
     first = least + (int(heads[best]) - 1) * link.cell if head else 0
     found = Burst(first, int(heads[best]), tuple(run for run in runs if run[1]), int(total[best]))
-    equal = _equal_frames(link, budget + least)
-    return equal if head and equal.cells > found.cells else found
+    equal = _equal_frames(link, budget + least, head=head)
+    return equal if equal.cells > found.cells else found
+
+
+def _random_frames(link: PausedLink, budget: int, *, head: bool = True) -> Burst:
+    """Return a burst that independent frames exceed with probability ``exceeded``, at the worst phase."""
+    small, best = _densest(link, link.small_packets), None
+    least = _least_head(link) * head
+    for more in range(link.cells_of(link.lossless_mtu) if head else 1):
+        left = budget - least - more * link.cell
+        if more and left < 0:
+            break
+        counts = frame_counts(link, small, max(0, left))
+        cells = counts.quantile(link.exceeded)
+        if best is None or cells + head + more > best.cells:
+            some, many = counts.likeliest(cells)
+            runs = ((small, some), (link.lossless_mtu, many))
+            first = least + more * link.cell if head else 0
+            shown = tuple(run for run in runs if run[1])
+            best = Burst(first, (1 + more) * head, shown, cells + (1 + more) * head)
+    assert best is not None
+    return best
 
 
 def _least_head(link: PausedLink) -> int:
-    """Return the fewest bytes from the start of a new cell; a one-cell frame counts in full."""
-    return 1 if link.cell < link.lossless_mtu else SMALLEST_FRAME
+    """Return the fewest bytes from the start of a new cell to the end of an allowed frame.
+
+    It is 1 where a frame can end one byte after the start of a cell; a frame of one cell counts in full.
+    """
+    longest = (link.lossless_mtu - 1) // link.cell * link.cell + 1
+    if longest >= max(link.smallest, link.cell + 1):
+        return 1
+    return link.smallest - (link.cells_of(link.smallest) - 1) * link.cell
 
 
 def _densest(link: PausedLink, share: float) -> int:
@@ -187,6 +240,6 @@ def _densest(link: PausedLink, share: float) -> int:
     if link.cell == 1:
         return size
     each = np.arange(1, cells + 1)
-    smaller = np.maximum(SMALLEST_FRAME, (each - 1) * link.cell + 1)
+    smaller = np.maximum(link.smallest, (each - 1) * link.cell + 1)
     wire = share * (smaller + WIRE) + (1.0 - share) * (size + WIRE)
     return int(smaller[np.argmax((share * each + (1.0 - share) * cells) / wire)])

@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dfcmodel.lossless.pools.headroom_pools import HeadroomPool
-from hopflow.checks import instance, one_number, random_generator, whole
+from dfcmodel.lossless.pools.pool_traffic import Episodes
+from hopflow.checks import instance, random_generator, whole
 from hopflow.progress import progress_bar
 from hopflow.results import Result, figure
 
@@ -27,74 +28,121 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-__all__ = ["OverflowEstimate", "overflow_passage", "split_overflow"]
+__all__ = ["OverflowEstimate", "OverflowTime", "chain_time", "split_episodes"]
 
 
-def overflow_passage(pool: HeadroomPool, starts: float, held: float) -> Passage:
-    """Return the time until a pool first overflows, from an empty one: exactly, with bounds.
+@dataclass(frozen=True, eq=False, repr=False)
+class OverflowTime(Result):
+    """The time until a pool first overflows, exactly, as `overflow` returns it for `OverflowChain`.
 
-    Parameters
+    Attributes
     ----------
-    pool
-        Of equal headrooms; all groups may use it (at most 10,000 groups).
-    starts
-        Episodes per second of a group that has none.
-    held
-        Mean duration of an episode in s, exponential.
+    passage
+        The passage time of the chain of the number of groups, from equilibrium: mean, distribution, bounds.
+    empty
+        The same from an empty pool.
+    within
+        The time, s.
+
+    Examples
+    --------
+    >>> from dfcmodel.lossless import Episodes, headroom_pool, overflow
+    >>> pool = headroom_pool(1e5, 10, 2, size="600 kB", shared="9 MB", alpha=1.0, rate="100Gbps")
+    >>> found = overflow(pool, Episodes(starts=50.0, held=1e-3, within=0.01))
+    >>> round(found.empty.mean, 3)  # s
+    7.128
+    """
+
+    passage: Passage
+    empty: Passage
+    within: float
+
+    @property
+    def probability(self) -> float:
+        """Probability that the pool overflows within the time."""
+        return float(self.passage.distribution(self.within).cdf[0])
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """The same with its proved error."""
+        found = self.passage.distribution(self.within)
+        error = float(found.error_bound[0])
+        return max(0.0, float(found.cdf[0]) - error), min(1.0, float(found.cdf[0]) + error)
+
+    def summary(self) -> dict[str, object]:
+        """Return the probability and the mean times."""
+        low, high = self.interval
+        return {
+            f"overflow within {self.within:g} s": f"{self.probability:.6g}",
+            "proved": f"{low:.6g} to {high:.6g}",
+            "mean time from equilibrium": f"{self.passage.mean:.6g} s",
+            "mean time from an empty pool": f"{self.empty.mean:.6g} s",
+        }
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw the probability over time; return the Axes."""
+        axes = figure()[1] if ax is None else ax
+        times = np.linspace(0.0, 3.0 * self.within, 61)
+        axes.plot(times, self.passage.distribution(times).cdf)
+        axes.axvline(self.within, color="#000000", ls=":")
+        axes.set(xlabel="time (s)", ylabel="P(overflow)")
+        return axes
+
+
+def chain_time(pool: HeadroomPool, traffic: Episodes) -> OverflowTime:
+    """Return the time until a pool of equal headrooms first overflows, for exponential durations.
 
     Raises
     ------
     ValueError
-        For unequal headrooms, numbers out of range, or a pool that cannot overflow.
-
-    Examples
-    --------
-    >>> from dfcmodel.lossless import headroom_pool, overflow_passage
-    >>> pool = headroom_pool(1e5, 10, 2, size="600 kB", shared="9 MB", alpha=1.0, rate="100Gbps")
-    >>> round(overflow_passage(pool, starts=50.0, held=1e-3).mean, 3)  # s
-    7.128
+        For unequal headrooms, other durations, more than 10,000 groups, or a pool that cannot overflow.
     """
     import scipy.sparse as sp
+    from scipy.stats import binom
 
     from markov import MarkovChain, passage
 
-    instance("pool", pool, HeadroomPool, "what headroom_pool returns")
-    up = one_number("starts", starts, at_least=1e-12, at_most=1e12, hint="in 1/s")
-    down = 1.0 / one_number("held", held, at_least=1e-12, hint="in s")
+    if not isinstance(traffic.held, (int, float)):
+        hint = "must be a mean in s, of exponential durations; Splitting() takes any"
+        raise ValueError(f"held = {traffic.held!r}: {hint}")  # noqa: TRY004
     each = np.unique(pool.headroom)
     if len(each) > 1:
-        raise ValueError("pool: all headrooms must be equal; split_overflow takes any")
+        raise ValueError("pool: all headrooms must be equal; Splitting() takes any")
     n = whole("groups", pool.groups, 1, 10_000)
     most = int(np.floor(pool.size / each[0] * (1.0 + 1e-12))) + 1
     if most > n:
         raise ValueError(f"pool: size {pool.size:,.0f} B holds all headrooms, it cannot overflow")
+    up, down = float(traffic.starts), 1.0 / float(traffic.held)
     count = np.arange(n + 1)
     ups, downs = up * (n - count[:-1]), down * count[1:]
     diagonal = -(np.append(ups, 0.0) + np.append(0.0, downs))
     chain = MarkovChain(sp.diags([downs, diagonal, ups], [-1, 0, 1], format="csr"))
-    return passage(chain, to=count >= most, start=0)
+    first = binom.pmf(count, n, up / (up + down))
+    target = count >= most
+    settled, empty = (passage(chain, to=target, start=each) for each in (first / first.sum(), 0))
+    return OverflowTime(settled, empty, float(traffic.within))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class OverflowEstimate(Result):
-    """The probability of an overflow within a time, estimated, as `split_overflow` and `split_packets` return it.
+    """The probability of an overflow within a time, estimated, as `overflow` returns it for `Splitting`.
 
     Attributes
     ----------
     replications
         Independent estimates, shape (R,).
     levels
-        Demand above which paths are split, ascending, in bytes (of `split_packets` in packets); the last is the
-        size of the pool.
+        Demand above which paths are split, ascending, in bytes; the last is the size of the pool.
     within
         The time, s.
 
     Examples
     --------
-    >>> from dfcmodel.lossless import headroom_pool, split_overflow
+    >>> from dfcmodel.lossless import Episodes, Splitting, headroom_pool, overflow
     >>> from markov import PhaseType
     >>> pool = headroom_pool(1e5, 10, 2, size="500 kB", shared="9 MB", alpha=1.0, rate="100Gbps")
-    >>> found = split_overflow(pool, 50.0, PhaseType.erlang(2, mean=1e-3), within=0.01, paths=100)
+    >>> episodes = Episodes(50.0, PhaseType.erlang(2, mean=1e-3), within=0.01)
+    >>> found = overflow(pool, episodes, Splitting(paths=100))
     >>> found.interval[0] < found.probability < found.interval[1]
     True
     """
@@ -142,34 +190,10 @@ class OverflowEstimate(Result):
         return axes
 
 
-def split_overflow(
-    pool: HeadroomPool,
-    starts: float,
-    held: PhaseType,
-    *,
-    within: float,
-    paths: int = 500,
-    replications: int = 20,
-    rng: Any = None,
+def split_episodes(
+    pool: HeadroomPool, traffic: Episodes, effort: tuple[int, int], rng: Any
 ) -> OverflowEstimate:
-    """Return the probability that a pool overflows within a time, however rare.
-
-    Parameters
-    ----------
-    pool
-        Any pool.
-    starts
-        Episodes per second of a group that has none.
-    held
-        Duration of an episode.
-    within
-        s; at time 0 the groups are in equilibrium.
-    paths
-        Paths from each level, 10 to 1e6.
-    replications
-        Independent estimates, 5 to 10,000; the interval is made of them.
-    rng
-        Seed or generator.
+    """Return the probability that a pool overflows within a time, however rare; ``effort``: paths and replications.
 
     Raises
     ------
@@ -178,12 +202,12 @@ def split_overflow(
     """
     from markov import PhaseType
 
+    given: Any = traffic.held
+    held = PhaseType.exponential(1.0 / given) if isinstance(given, (int, float)) else given
     instance("held", held, PhaseType)
-    instance("pool", pool, HeadroomPool, "what headroom_pool returns")
-    starts = one_number("starts", starts, above=0.0, hint="in 1/s")
-    one_number("within", within, above=0.0, hint="in s")
-    paths = whole("paths", paths, 10, 10**6)
-    replications = whole("replications", replications, 5, 10_000)
+    starts, within = float(traffic.starts), float(traffic.within)
+    paths = whole("paths", effort[0], 10, 10**6)
+    replications = whole("replications", effort[1], 5, 10_000)
     draw = random_generator("rng", rng)
     episodes = _Episodes(pool, starts, held)
     p = starts * held.mean / (1.0 + starts * held.mean)

@@ -13,13 +13,10 @@ from dfcmodel.packets.simulation import plan_scenario
 from hopflow.checks import choice, instance, listed, one_number
 
 if TYPE_CHECKING:
+    from dfcmodel.lossless.pools.pool_traffic import PacketRuns
     from dfcmodel.packets.plans import Plan
 
-__all__ = ["NoRoomError", "PoolPlan", "plan_pool"]
-
-
-class NoRoomError(Exception):
-    """More came in one window than the arrays of a run had room for."""
+__all__ = ["PoolPlan", "plan_pool"]
 
 
 class PoolPlan(NamedTuple):
@@ -30,29 +27,24 @@ class PoolPlan(NamedTuple):
     size: float
 
 
-def plan_pool(
-    scenario: Scenario,
-    size: float,
-    within: float,
-    sample: float | None,
-    links: Iterable[str] | str | None,
-    method: Packets | None,
-) -> PoolPlan:
-    """Return what runs need; the parameters are those of `split_packets` and `recombine_packets`.
+def plan_pool(size: float, traffic: PacketRuns) -> PoolPlan:
+    """Return what runs need; ``size`` is that of the pool in packets.
 
     Raises
     ------
     ValueError
         Naming the parameter, its value and what is allowed.
     """
+    scenario, within, sample = traffic.scenario, traffic.within, traffic.sample
     instance("scenario", scenario, Scenario)
-    method = Packets() if method is None else instance("method", method, Packets)
+    given = traffic.packets
+    method = Packets() if given is None else instance("packets", given, Packets)
     if method.is_ns2:
-        raise ValueError(f'method = {method!r}: must have convention="standard"')
+        raise ValueError(f'packets = {method!r}: must have convention="standard"')
     size = one_number("size", size, above=0.0, hint="in packets")
     within = one_number("within", within, at_least=1e-9, at_most=1e5, hint="in s")
     step = within / 100 if sample is None else one_number("sample", sample, above=0.0, hint="in s")
-    ports = _ports(scenario, links)
+    ports = _ports(scenario, traffic.links)
     plan = plan_scenario(scenario, method, duration=within, sample=step)
     if plan.every != 1 or abs(plan.sample / step - 1.0) > 1e-9:
         raise ValueError(f"sample = {sample!r}: within = {within:g} s must be a multiple of it")

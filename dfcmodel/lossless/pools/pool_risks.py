@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dfcmodel.lossless.pools.headroom_pools import HeadroomPool, spread_over_groups
-from hopflow.checks import dimensions, flag, instance, number, one_number, shown
+from dfcmodel.lossless.pools.pool_traffic import PausedGroups
+from hopflow.checks import dimensions, flag, number, one_number, shown
 from hopflow.results import Result, figure
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-__all__ = ["PoolRisk", "pool_risk"]
+__all__ = ["PoolRisk", "convolve"]
 
 MOST_GRAINS = 20_000
 EPS = float(np.finfo(float).eps)
@@ -33,7 +34,7 @@ EPS = float(np.finfo(float).eps)
 
 @dataclass(frozen=True, eq=False, repr=False)
 class PoolRisk(Result):
-    """The distribution of the demand on a pool, as `pool_risk` returns it.
+    """The distribution of the demand on a pool, as `overflow` returns it for `PausedGroups`.
 
     Attributes
     ----------
@@ -48,9 +49,9 @@ class PoolRisk(Result):
 
     Examples
     --------
-    >>> from dfcmodel.lossless import headroom_pool, pool_risk
+    >>> from dfcmodel.lossless import PausedGroups, headroom_pool, overflow
     >>> pool = headroom_pool(1e5, 10, 2, size="1 MB", shared="9 MB", alpha=1.0, rate="100Gbps")
-    >>> risk = pool_risk(pool, 0.05)
+    >>> risk = overflow(pool, PausedGroups(0.05))
     >>> f"{risk.probability:.3e}"  # more than 10 of 20 groups
     '5.380e-10'
     >>> risk.least_size(1e-9)
@@ -71,6 +72,11 @@ class PoolRisk(Result):
     def probability(self) -> float:
         """Fraction of time in which the demand exceeds the pool: an upper bound, to rounding upwards."""
         return float(self.survival(self.pool.size))
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """The lower and the upper bound."""
+        return self.lower, self.probability
 
     @property
     def lower(self) -> float:
@@ -121,35 +127,8 @@ class PoolRisk(Result):
         return found
 
 
-def pool_risk(
-    pool: HeadroomPool,
-    paused: ArrayLike,
-    *,
-    others: Sequence[tuple[float, ArrayLike]] = (),
-    classes_together: bool = False,
-    grain: float | None = None,
-) -> PoolRisk:
-    """Return the probability that the demand on a pool exceeds it.
-
-    The exact distribution of the sum, by convolution of non-negative numbers, so that small probabilities
-    have a small relative error.
-
-    Parameters
-    ----------
-    pool
-        Of P ports and K classes.
-    paused
-        Probability that a group holds its headroom at a random instant (episodes per second times
-        their mean duration), broadcast to shape (P, K).
-    others
-        Further states of the fabric, such as an incast: pairs of the fraction of time spent in it and
-        ``paused`` then. All groups change together.
-    classes_together
-        Whether the classes of a port hold their headroom at the same times, with the first class's
-        probability; otherwise they are independent.
-    grain
-        Bytes to which demands are rounded; None: the greatest common divisor of the headrooms, or what
-        divides their sum into 20,000 parts where that is larger.
+def convolve(pool: HeadroomPool, traffic: PausedGroups, grain: float | None) -> PoolRisk:
+    """Return the distribution of the demand: by convolution of non-negative numbers, so that a small tail is accurate.
 
     Raises
     ------
@@ -158,16 +137,16 @@ def pool_risk(
 
     Examples
     --------
-    >>> from dfcmodel.lossless import headroom_pool, pool_risk
+    >>> from dfcmodel.lossless import PausedGroups, headroom_pool, overflow
     >>> pool = headroom_pool(225_792, 64, 8, size="16 MB", shared="60 MB", alpha=0.125, rate="400Gbps")
-    >>> calm = pool_risk(pool, 0.01)
+    >>> calm = overflow(pool, PausedGroups(0.01))
     >>> round(calm.oversubscription(1e-9), 1)
     22.3
-    >>> incast = pool_risk(pool, 0.01, others=[(1e-4, 0.5)])  # half of all groups at a time
+    >>> incast = overflow(pool, PausedGroups(0.01, others=[(1e-4, 0.5)]))  # half of all groups at a time
     >>> round(incast.oversubscription(1e-9), 2)
     1.68
     """
-    instance("pool", pool, HeadroomPool, "what headroom_pool returns")
+    paused, others, classes_together = traffic.paused, traffic.others, traffic.classes_together
     shape = pool.headroom.shape
     flag("classes_together", classes_together)
     given: Any = others

@@ -7,7 +7,6 @@ Nothing is steered towards the overflow, and no state is copied.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -16,7 +15,7 @@ import numpy as np
 
 from dfcmodel.lossless.pools.paused_packets import PausedPackets
 from dfcmodel.lossless.pools.pool_plans import PoolPlan, plan_pool
-from dfcmodel.lossless.pools.port_couplings import independent_parts, what_couples
+from dfcmodel.lossless.pools.port_couplings import independent_parts
 from dfcmodel.lossless.pools.recombination import Histories, Recombined
 from dfcmodel.packets.engine import begin_run
 from hopflow.checks import one_number, random_generator, whole
@@ -26,12 +25,11 @@ from hopflow.results import Result, figure
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from dfcmodel.network.networks import Scenario
-    from dfcmodel.packets.methods import Packets
+    from dfcmodel.lossless.pools.pool_traffic import PacketRuns
 
     Floats = NDArray[np.float64]
 
-__all__ = ["RecombinedEstimate", "recombine_packets"]
+__all__ = ["RecombinedEstimate", "recombine"]
 
 DRAWS, RESAMPLES, RESAMPLED_DRAWS = 10_000, 200, 500
 LEAST_EFFECTIVE = 30.0
@@ -42,7 +40,7 @@ MOST_VALUES = 10**8
 
 @dataclass(frozen=True, eq=False, repr=False)
 class RecombinedEstimate(Result):
-    """The probability of an overflow within a time, as `recombine_packets` returns it.
+    """The probability of an overflow within a time, as `overflow` returns it for `PacketRuns`.
 
     Attributes
     ----------
@@ -59,12 +57,12 @@ class RecombinedEstimate(Result):
     Examples
     --------
     >>> from dfcmodel import Flow, Link, OnOff, Pause, Scenario
-    >>> from dfcmodel.lossless import recombine_packets
+    >>> from dfcmodel.lossless import PacketRuns, Recombination, overflow
     >>> rule, bursts = Pause(high=5, low=2), OnOff(rate=2e4, on=1e-3, off=8e-3, random=True)
     >>> ports = [Link("s", f"h{n}", 1e4, 1e-3, 500, rule) for n in range(3)]
     >>> flows = [Flow(f"f{n}", ("s", f"h{n}"), bursts) for n in range(3)]
     >>> fabric = Scenario("ports", ports, flows, duration=0.1)
-    >>> found = recombine_packets(fabric, 40, within=0.01, runs=200, rng=1)
+    >>> found = overflow(40, PacketRuns(fabric, within=0.01), Recombination(runs=200), rng=1)
     >>> found.interval[0] < found.probability < found.interval[1]
     True
     >>> found.at(60).probability < found.probability
@@ -88,7 +86,9 @@ class RecombinedEstimate(Result):
 
     @property
     def probability(self) -> float:
-        """The fraction of the recombined histories in which the pool overflows: unbiased."""
+        """The fraction of the recombined histories in which the pool overflows: unbiased; of the runs of a single part."""
+        if len(self.parts) == 1:
+            return self.histories.plain() / self.runs
         return self._found.probability
 
     @property
@@ -121,10 +121,11 @@ class RecombinedEstimate(Result):
 
         (A. C. Davison, D. V. Hinkley, Bootstrap Methods and their Application, Cambridge, 1997, 5.2.) Where
         fewer than 30 effective runs of a part are behind the overflows it would be too short. Then what is known
-        is given: its lower end, and the upper one of the runs as they were. More runs narrow it.
+        is given: its lower end, and the upper one of the runs as they were. More runs narrow it. Of a single part it is
+        that of the runs as they were.
         """
         plain = self.plain_interval
-        if not 0.0 < self.probability < 1.0:
+        if len(self.parts) == 1 or not 0.0 < self.probability < 1.0:
             return plain
         least, most = np.quantile(self.resampled, [0.025, 0.975]).tolist()
         low = self.probability**2 / most
@@ -200,64 +201,23 @@ class RecombinedEstimate(Result):
         return self.histories.recombine(weights, draws, draw)
 
 
-def recombine_packets(
-    scenario: Scenario,
-    size: float,
-    *,
-    within: float,
-    sample: float | None = None,
-    links: Iterable[str] | str | None = None,
-    runs: int = 2000,
-    method: Packets | None = None,
-    rng: Any = None,
-) -> RecombinedEstimate:
-    """Return the probability that the packets above pause thresholds exceed a pool, for ports that are independent.
+def recombine(size: float, traffic: PacketRuns, runs: int, rng: Any) -> RecombinedEstimate:
+    """Return the probability that the packets above pause thresholds exceed a pool of ``size`` packets.
 
-    The same question as that of `split_packets`, and the better answer where ports share nothing but the pool: no flow,
-    no link before them, no pauses. Groups of ports that are coupled are kept together as one part.
-
-    Parameters
-    ----------
-    scenario
-        With links under `Pause` or `PFC` in at least two independent parts, and something random in them.
-    size
-        Packets that the pool can hold.
-    within
-        s.
-    sample
-        The pool is looked at every ``sample`` s, of which ``within`` must be a multiple; None: a hundredth.
-        Overflows between these times are not seen.
-    links
-        Names of the links whose thresholds count; None: all with Pause or PFC.
-    runs
-        Plain runs of the scenario, 100 to 1e6.
-    method
-        None: ``Packets()``. Its seed has no meaning here.
-    rng
-        Seed or generator.
-
-    Returns
-    -------
-    RecombinedEstimate
-        With an interval by the bootstrap over the runs.
+    Ports that share nothing but the pool, no flow, no link before them and no pauses, are recombined. Ports that are
+    coupled are kept together as one part: where all are, the runs count as they are.
 
     Raises
     ------
     ValueError
-        Naming the parameter, its value and what is allowed; for ports that are all coupled, what couples them.
+        Naming the parameter, its value and what is allowed.
     """
     runs = whole("runs", runs, 100, 10**6)
     draw = random_generator("rng", rng)
-    asked = plan_pool(scenario, size, within, sample, links, method)
+    asked = plan_pool(size, traffic)
     plan, ports, size = asked
     parts = independent_parts(plan, ports)
-    names = [link.name for link in scenario.links]
-    if len(parts) < 2:
-        why = "there is only one" if len(ports) == 1 else what_couples(plan, *ports[:2])
-        raise ValueError(
-            f"scenario {scenario.name!r}: the ports {', '.join(names[p] for p in ports[:12])} must be in two independent "
-            f"parts at least ({why}); use split_packets(scenario, {size:g}, within={within:g})"
-        )
+    names = [link.name for link in traffic.scenario.links]
     if (values := runs * len(parts) * (plan.samples + 1)) > MOST_VALUES:
         most = MOST_VALUES // (len(parts) * (plan.samples + 1))
         raise ValueError(
@@ -267,7 +227,7 @@ def recombine_packets(
     held = _held(asked, parts, runs, draw)
     seed = int(draw.integers(2**63))
     named = tuple(tuple(names[p] for p in part) for part in parts)
-    return RecombinedEstimate(Histories(held, size), named, float(within), seed)
+    return RecombinedEstimate(Histories(held, size), named, float(traffic.within), seed)
 
 
 def _held(

@@ -37,7 +37,7 @@ def _random_link(rng, *, small=None, top=9600):
 
 def _best_by_enumeration(link, budget, *, head=True):
     """Return the most cells by dynamic programming over all sizes: any order of any frames."""
-    sizes = np.arange(64, link.lossless_mtu + 1)
+    sizes = np.arange(link.smallest, link.lossless_mtu + 1)
     cells = -(-sizes // link.cell)
     last = int(cells.max())
     best = [0] * (budget + 1)

@@ -8,7 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 from dfcmodel import headroom, headroom_table
-from dfcmodel.lossless import headroom_pool, longest_blocking, pool_risk, worst_demand
+from dfcmodel.lossless import PausedGroups, headroom_pool, longest_blocking, overflow, worst_demand
 from dfcmodel.lossless._cli import commands
 
 
@@ -73,7 +73,7 @@ def test_a_pool_is_that_of_the_functions(tmp_path) -> None:
     worst, times, risk = (
         worst_demand(pool, blocked=12e-6),
         longest_blocking(pool),
-        pool_risk(pool, 0.01),
+        overflow(pool, PausedGroups(0.01)),
     )
     shown = CliRunner().invoke(commands, arguments, catch_exceptions=False)
     assert "no, proved" in shown.output

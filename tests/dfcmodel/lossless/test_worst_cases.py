@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 
 import numpy as np
@@ -32,6 +33,7 @@ from dfcmodel.lossless.quantities import (
     response_time,
     size_in_bytes,
 )
+from dfcmodel.lossless.random_bursts import frame_counts
 from dfcmodel.lossless.worst_cases import largest_burst, largest_drain
 
 # The worst case against brute force over sizes and orders, and against the packet level.
@@ -47,6 +49,71 @@ def test_worst_case_is_the_best_of_all_orders_of_all_sizes(seed, best_by_enumera
     for window in (8, 1000, 5000):
         budget = (window - 1) // 8
         assert largest_drain(link, window).cells == best_by_enumeration(link, budget, head=False)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_with_a_smallest_frame_the_worst_case_is_the_best_of_all_orders(
+    seed, best_by_enumeration
+) -> None:
+    rng = np.random.default_rng([seed, 47])
+    lossless = int(rng.integers(64, 700))
+    cell = 1 if seed % 5 == 0 else int(rng.integers(64, lossless + 1))
+    smallest = int(rng.integers(64, lossless + 1))
+    link = PausedLink(
+        10**10, 700, lossless, cell, 1.0, response=int(rng.integers(0, 30_000)), smallest=smallest
+    )
+    assert largest_burst(link).cells == best_by_enumeration(link, link.window // 8 - 12)
+    for window in (8, 1000, 9000):
+        budget = (window - 1) // 8
+        assert largest_drain(link, window).cells == best_by_enumeration(link, budget, head=False)
+    assert witness(link).holds
+
+
+def cells_of_random_frames(link: PausedLink, small: int, rng: np.random.Generator) -> int:
+    """Return the cells above a threshold of frames drawn one by one, with one byte of the frame that crosses."""
+    left, cells = link.window // 8 - 12 - 1, 1
+    while left >= 0:
+        size = small if rng.random() < link.small_packets else link.lossless_mtu
+        left, cells = left - size - 20, cells + link.cells_of(size)
+    return cells
+
+
+@pytest.mark.parametrize(("share", "size"), [(0.5, 1024), (0.9, 4096)])
+def test_a_share_of_the_traffic_is_exceeded_as_rarely_as_asked(share: float, size: int) -> None:
+    link = PausedLink(
+        4 * 10**11, 9216, size, 192, share, cable=600_000, response=463_360, exceeded=0.01
+    )
+    found = largest_burst(link)
+    small = min(each for each, _ in found.runs)
+    rng = np.random.default_rng(47)
+    windows = 4000
+    over = sum(cells_of_random_frames(link, small, rng) > found.cells for _ in range(windows))
+    assert over <= 0.01 * windows + 4 * (0.01 * windows) ** 0.5  # four standard deviations
+    capped = dataclasses.replace(link, exceeded=0.0)
+    cap = largest_burst(capped).cells
+    over_cap = sum(cells_of_random_frames(link, small, rng) > cap for _ in range(400))
+    assert over_cap > 0.2 * 400  # the cap of a window is no share of the traffic
+    assert cap < found.cells < largest_burst(dataclasses.replace(capped, small_packets=1.0)).cells
+
+
+def test_the_distribution_of_random_frames_is_complete_and_its_tail_exact() -> None:
+    link = PausedLink(10**10, 1500, 1500, 192, 0.3)
+    counts = frame_counts(link, 64, 40_000)
+    assert counts.probability.sum() == pytest.approx(1.0, abs=1e-12)
+    tail: dict[int, float] = {}
+    states = {0: {0: 1.0}}  # bytes used: cells: probability; frames one by one
+    while states:
+        used = min(states)
+        for cells, p in states.pop(used).items():
+            for size, chance in ((64, 0.3), (1500, 0.7)):
+                new, total = used + size + 20, cells + link.cells_of(size)
+                if new > 40_000:
+                    tail[total] = tail.get(total, 0.0) + p * chance
+                else:
+                    at = states.setdefault(new, {})
+                    at[total] = at.get(total, 0.0) + p * chance
+    for cells, p in tail.items():
+        assert counts.probability[counts.cells == cells].sum() == pytest.approx(p, rel=1e-9)
 
 
 def test_a_share_of_small_frames_takes_the_best_numbers_of_both() -> None:
@@ -182,7 +249,7 @@ def test_a_response_is_the_standards_and_a_shorter_one_must_be_known(rate):
 @pytest.mark.parametrize(
     ("read", "value", "allowed"),
     [
-        (metres, "300km", "from 0 m to 100 km"),
+        (metres, "300km", "from 0 m to 200 km"),
         (bit_rate, "20Tbps", "from 1 Mb/s to 10 Tb/s"),
         (frame_size, "1 MB", "from 64 to 65535 bytes"),
         (size_in_bytes, "-1 kB", "finite and not negative"),

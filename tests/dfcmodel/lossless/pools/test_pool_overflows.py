@@ -11,7 +11,16 @@ import scipy.linalg
 from scipy.stats import binom
 
 from dfcmodel import CBR, PFC, Flow, Link, Packets, Pause, Scenario
-from dfcmodel.lossless import headroom_pool, overflow_passage, split_overflow
+from dfcmodel.lossless import (
+    Episodes,
+    OverflowChain,
+    PacketRuns,
+    PausedGroups,
+    Recombination,
+    Splitting,
+    headroom_pool,
+    overflow,
+)
 from dfcmodel.lossless.pools.port_couplings import independent_parts, what_couples
 from dfcmodel.packets.plans import Plan
 from markov import PhaseType
@@ -30,7 +39,9 @@ def test_the_mean_time_is_that_of_a_birth_death_process() -> None:
     p = up * held / (1.0 + up * held)
     k = np.arange(7)
     exact = (binom.cdf(k, 20, p) / (up * (20 - k) * binom.pmf(k, 20, p))).sum()
-    assert overflow_passage(pool, up, held).mean == pytest.approx(exact, rel=1e-10)
+    assert overflow(pool, Episodes(up, held, within=1.0)).empty.mean == pytest.approx(
+        exact, rel=1e-10
+    )
 
 
 def by_chain(n, most, up, held, within) -> float:
@@ -48,9 +59,15 @@ def test_splitting_agrees_with_the_chain_where_overflows_are_rare() -> None:
     pool = headroom_pool(1e5, 10, 4, size=1.4e6, **GIVEN)
     exact = by_chain(40, 14, 50.0, 1e-3, 0.01)
     assert 1e-9 < exact < 1e-6
-    found = split_overflow(
-        pool, 50.0, PhaseType.exponential(1e3), within=0.01, paths=200, replications=20, rng=1
-    )
+    episodes = Episodes(50.0, 1e-3, within=0.01)
+    chain = overflow(pool, episodes)
+    assert chain.probability == pytest.approx(
+        exact, rel=1e-4
+    )  # the difference of 1 and a sum: 1e-15
+    assert chain.interval[0] <= chain.probability <= chain.interval[1]
+    assert "mean time from equilibrium" in repr(chain)
+    assert chain.plot().get_ylabel() == "P(overflow)"
+    found = overflow(pool, episodes, Splitting(paths=200), rng=1)
     error = found.replications.std(ddof=1) / 20**0.5
     assert abs(found.probability - exact) < 4.0 * error
     assert error < 0.3 * exact
@@ -63,9 +80,8 @@ def test_splitting_agrees_with_the_chain_where_overflows_are_rare() -> None:
 def test_at_time_zero_only_the_equilibrium_counts() -> None:
     """Whatever the distribution of the durations, unequal headrooms too."""
     pool = headroom_pool([[1e5, 2e5]], 10, 2, size=4e5, **GIVEN)
-    found = split_overflow(
-        pool, 50.0, PhaseType.erlang(3, mean=1e-3), within=1e-9, paths=2000, rng=2
-    )
+    episodes = Episodes(50.0, PhaseType.erlang(3, mean=1e-3), within=1e-9)
+    found = overflow(pool, episodes, Splitting(paths=2000), rng=2)
     p = 0.05 / 1.05
     small, large = np.meshgrid(np.arange(11), np.arange(11), indexing="ij")
     joint = binom.pmf(small, 10, p) * binom.pmf(large, 10, p)
@@ -86,17 +102,40 @@ def test_at_time_zero_only_the_equilibrium_counts() -> None:
 def test_a_chain_that_cannot_be_made_is_refused(changed, message) -> None:
     given = {"headroom": 1e5, "size": 6e5, "starts": 50.0, "held": 1e-3, **changed}
     starts, held = given.pop("starts"), given.pop("held")
+    pool = headroom_pool(given.pop("headroom"), 10, 2, **given, **GIVEN)
     with pytest.raises(ValueError, match=message):
-        overflow_passage(
-            headroom_pool(given.pop("headroom"), 10, 2, **given, **GIVEN), starts, held
-        )
+        overflow(pool, Episodes(starts, held, 1.0), OverflowChain())
+
+
+def test_the_method_follows_from_the_traffic_and_another_one_is_refused() -> None:
+    pool = headroom_pool(1e5, 10, 2, size=6e5, **GIVEN)
+    unequal = headroom_pool([[1e5, 2e5]], 10, 2, size=6e5, **GIVEN)
+    episodes = Episodes(50.0, 1e-3, within=1e-9)
+    assert type(overflow(pool, episodes)).__name__ == "OverflowTime"
+    assert type(overflow(unequal, episodes, rng=1)).__name__ == "OverflowEstimate"
+    with pytest.raises(
+        TypeError, match=r"method = .*must be OverflowChain or Splitting for Episodes"
+    ):
+        overflow(pool, episodes, Recombination())
+    with pytest.raises(
+        TypeError, match=r"traffic = 0\.01: must be PausedGroups, Episodes or PacketRuns"
+    ):
+        overflow(pool, 0.01)
+    with pytest.raises(TypeError, match="what headroom_pool returns"):
+        overflow(20.0, PausedGroups(0.1))
+    with pytest.raises(TypeError, match="scenario"):
+        overflow(20.0, PacketRuns("ports", within=0.1))
+    with pytest.raises(ValueError, match=r"held = .*must be a mean"):
+        overflow(pool, Episodes(50.0, PhaseType.erlang(2, mean=1e-3), 1.0), OverflowChain())
 
 
 @pytest.mark.parametrize("name", ["within", "paths", "replications"])
 def test_bad_options_of_splitting_are_named(name) -> None:
     pool = headroom_pool(1e5, 10, 2, size=6e5, **GIVEN)
+    within = 0 if name == "within" else 0.01
+    effort = {} if name == "within" else {name: 0}
     with pytest.raises(ValueError, match=f"{name} = 0"):
-        split_overflow(pool, 50.0, PhaseType.exponential(1e3), **{"within": 0.01, name: 0})
+        overflow(pool, Episodes(50.0, 1e-3, within), Splitting(**effort))
 
 
 # Which ports share something.

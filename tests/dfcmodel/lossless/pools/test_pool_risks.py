@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from dfcmodel.lossless import headroom_pool, pool_risk
+from dfcmodel.lossless import Convolution, PausedGroups, headroom_pool, overflow
 
 GIVEN = {"size": 1e6, "shared": "9 MB", "alpha": 1.0, "rate": "100Gbps"}
 
@@ -16,7 +16,7 @@ GIVEN = {"size": 1e6, "shared": "9 MB", "alpha": 1.0, "rate": "100Gbps"}
 @pytest.mark.parametrize("paused", [1e-4, 0.01, 0.3])
 def test_equal_groups_are_binomial_far_into_the_tail(paused) -> None:
     pool = headroom_pool(1e5, 16, 8, **GIVEN)
-    risk = pool_risk(pool, paused)
+    risk = overflow(pool, PausedGroups(paused))
     k = np.arange(129)
     exact = binom.sf(k, 128, paused)
     seen = exact > 1e-250
@@ -35,30 +35,30 @@ def test_unequal_groups_agree_with_all_subsets() -> None:
         state = np.array(on).reshape(3, 3)
         if (state * held).sum() > pool.size:
             exact += np.where(state, paused, 1.0 - paused).prod()
-    risk = pool_risk(pool, paused)
+    risk = overflow(pool, PausedGroups(paused))
     assert risk.probability == pytest.approx(exact, rel=1e-12)
-    coarse = pool_risk(pool, paused, grain=2500.0)
+    coarse = overflow(pool, PausedGroups(paused), Convolution(grain=2500.0))
     assert coarse.lower <= exact <= coarse.probability
     assert coarse.lower < coarse.probability
 
 
 def test_classes_together_are_one_large_group() -> None:
     pool = headroom_pool(1e5, 16, 8, **{**GIVEN, "size": 3.2e6})
-    risk = pool_risk(pool, 0.01, classes_together=True)
+    risk = overflow(pool, PausedGroups(0.01, classes_together=True))
     assert risk.probability == pytest.approx(binom.sf(4, 16, 0.01), rel=1e-10)
-    assert risk.probability > pool_risk(pool, 0.01).probability
+    assert risk.probability > overflow(pool, PausedGroups(0.01)).probability
 
 
 def test_a_common_cause_is_averaged_over() -> None:
     pool = headroom_pool(1e5, 16, 8, **{**GIVEN, "size": 2e6})
-    risk = pool_risk(pool, 0.01, others=[(1e-3, 0.3)])
+    risk = overflow(pool, PausedGroups(0.01, others=[(1e-3, 0.3)]))
     exact = 0.999 * binom.sf(20, 128, 0.01) + 1e-3 * binom.sf(20, 128, 0.3)
     assert risk.probability == pytest.approx(exact, rel=1e-10)
 
 
 def test_the_least_size_is_the_least() -> None:
     pool = headroom_pool(1e5, 16, 8, **GIVEN)
-    risk = pool_risk(pool, 0.02)
+    risk = overflow(pool, PausedGroups(0.02))
     size = risk.least_size(1e-9)
     assert risk.survival(size) <= 1e-9 < risk.survival(size - 1.0)
     assert risk.oversubscription(1e-9) == pytest.approx(pool.demand / size)
@@ -69,7 +69,7 @@ def test_the_least_size_is_the_least() -> None:
 
 def test_groups_that_never_or_always_hold_their_headroom_are_shown_too() -> None:
     pool = headroom_pool(1e5, 4, 2, **GIVEN)
-    never, always = pool_risk(pool, 0.0), pool_risk(pool, 1.0)
+    never, always = overflow(pool, PausedGroups(0.0)), overflow(pool, PausedGroups(1.0))
     assert (never.probability, never.least_size(1e-9), never.oversubscription(1e-9)) == (
         0,
         0,
@@ -91,5 +91,8 @@ def test_groups_that_never_or_always_hold_their_headroom_are_shown_too() -> None
     ],
 )
 def test_bad_input_is_named(changed, message) -> None:
+    given = {"paused": 0.1, **changed}
+    method = Convolution(given.pop("grain")) if "grain" in given else None
+    pool = headroom_pool(1e5, 2, 2, **GIVEN)
     with pytest.raises(ValueError, match=message):
-        pool_risk(headroom_pool(1e5, 2, 2, **GIVEN), **{"paused": 0.1, **changed})
+        overflow(pool, PausedGroups(**given), method)

@@ -1,4 +1,4 @@
-"""Overflows of a shared pool in packet runs: plans, splitting, recombination."""
+"""Overflows of a shared pool in packet runs: plans and recombination."""
 
 from __future__ import annotations
 
@@ -8,81 +8,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy.stats import binomtest
 
-from dfcmodel import CBR, FIFO, Flow, Link, OnOff, Packets, Pause, Scenario, simulate
-from dfcmodel.lossless import RecombinedEstimate, recombine_packets, split_packets
+from dfcmodel import CBR, FIFO, Flow, Link, OnOff, Packets, Pause, Scenario
+from dfcmodel.lossless import PacketRuns, Recombination, RecombinedEstimate, overflow
 from dfcmodel.lossless.pools.pool_plans import plan_pool
 from dfcmodel.lossless.pools.recombination import Histories
-
-# Splitting of packet runs: against plain runs, frequent and rare.
-
-WITHIN, SAMPLE = 5e-4, 2e-5
-
-
-def ports(count: int = 4, senders: int = 2, rule: Any = None) -> Scenario:
-    """Return ports with bursts, each at a node of its own."""
-    rule = Pause(high=5.0, low=2.0) if rule is None else rule
-    links = [Link(f"s{p}", f"h{p}", 1e6, 1e-5, 2000.0, rule) for p in range(count)]
-    bursts = OnOff(1e6, 3e-5, 6e-4, random=True)
-    flows = [
-        Flow(f"{p}.{k}", (f"s{p}", f"h{p}"), bursts, start=1e-4 * k, host="unshaped")
-        for p in range(count)
-        for k in range(senders)
-    ]
-    return Scenario("ports", tuple(links), tuple(flows), duration=WITHIN)
-
-
-def test_splitting_agrees_with_plain_runs_where_overflows_are_not_rare() -> None:
-    """Runs by `simulate`, which have queues at the ends of samples: the same packets above 5."""
-    scenario, size, runs = ports(), 15.0, 200
-    over = 0
-    for seed in range(runs):
-        run = simulate(scenario, Packets(seed=seed), duration=WITHIN, sample=SAMPLE)
-        over += (np.maximum(0.0, run.queued - 5.0).sum(axis=0) > size).any()
-    plain = binomtest(int(over), runs).proportion_ci(0.95)
-    assert 0.01 < over / runs < 0.2
-    given = {"within": WITHIN, "sample": SAMPLE, "paths": 40, "replications": 8}
-    found = split_packets(scenario, size, rng=1, **given)
-    assert len(found.levels) > 0
-    low, high = found.interval
-    assert plain.low < found.probability < plain.high
-    assert low < over / runs < high
-    assert found.replications.std() > 0.0
-
-
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"size": 0.0}, "size = 0"),
-        ({"within": -1.0}, "within = -1"),
-        ({"sample": 3e-4}, "sample = 0.0003: within = 0.0005 s must be a multiple"),
-        ({"links": ["s9->h9"]}, "links = 's9->h9'"),
-        ({"links": []}, r"links = \[\]: must name at least one of"),
-        ({"levels": [4.0, 2.0]}, r"levels = \[4.0, 2.0\]: must be ascending"),
-        ({"levels": 0}, "levels = 0"),
-        ({"paths": 5}, "paths = 5"),
-        ({"replications": 2}, "replications = 2"),
-        ({"method": Packets(convention="ns2")}, "method = .*standard"),
-        ({"scenario": ports(rule=FIFO())}, "must have a link with Pause or PFC"),
-    ],
-)
-def test_bad_input_is_named(changes: dict[str, Any], message: str) -> None:
-    given = {"scenario": ports(), "size": 20.0, "within": WITHIN} | changes
-    with pytest.raises(ValueError, match=message):
-        split_packets(given.pop("scenario"), given.pop("size"), **given)
-
-
-def test_without_chance_the_estimate_is_certain() -> None:
-    """Two constant senders at line rate: above its threshold by 12 packets and more, in any run."""
-    link = Link("s", "h", 1e6, 1e-5, 2000.0, Pause(high=5.0, low=2.0))
-    flows = [Flow(str(k), ("s", "h"), CBR(1e6), host="unshaped") for k in range(2)]
-    scenario = Scenario("certain", (link,), tuple(flows), duration=WITHIN)
-    given = {"within": WITHIN, "paths": 10, "replications": 5}
-    assert split_packets(scenario, 8.0, **given).probability == 1.0
-    never = split_packets(scenario, 100.0, **given)
-    assert (never.probability, never.interval) == (0.0, (0.0, 1.0))
-
 
 # The ports that count, and the times at which a pool is looked at.
 
@@ -92,23 +22,21 @@ FABRIC = Scenario("three", LINKS, [Flow("f", ("s", "x"), CBR(100.0))], duration=
 
 
 def test_ports_are_all_that_pause_or_those_that_are_named() -> None:
-    asked = plan_pool(FABRIC, 20, 0.1, None, None, None)
+    asked = plan_pool(20, PacketRuns(FABRIC, within=0.1))
     assert (asked.ports, asked.size, asked.plan.samples) == ([0, 2], 20.0, 100)
-    assert plan_pool(FABRIC, 20, 0.1, 0.02, ["s->z", "s->z"], None).ports == [2]
+    assert plan_pool(20, PacketRuns(FABRIC, 0.1, 0.02, ["s->z", "s->z"])).ports == [2]
     with pytest.raises(ValueError, match="links = 's->y'"):
-        plan_pool(FABRIC, 20, 0.1, None, "s->y", None)
+        plan_pool(20, PacketRuns(FABRIC, 0.1, links="s->y"))
 
 
 # Recombined packet runs: against a probability that is known, and plain runs; ports that are coupled.
 
-WITHIN_RECOMBINED_OVERFLOWS, RATE = 1e-4, 2.4e6
-SENT = math.floor(WITHIN_RECOMBINED_OVERFLOWS * RATE)
+WITHIN, RATE = 1e-4, 2.4e6
+SENT = math.floor(WITHIN * RATE)
 """Packets after the first that a sender sends in time if its burst does not end before."""
 
 
-def ports_of_recombined_overflows(
-    alone: float = 0.1, paths: list[tuple[str, ...]] | None = None
-) -> Scenario:
+def ports_of_bursts(alone: float = 0.1, paths: list[tuple[str, ...]] | None = None) -> Scenario:
     """Return ports whose senders' first bursts last to the end with probability ``alone``; pauses come too late."""
     rule = Pause(high=5.0, low=2.0, signalling=1e-2)
     ways = [("s", f"h{p}") for p in range(4)] if paths is None else paths
@@ -116,20 +44,14 @@ def ports_of_recombined_overflows(
     links = [Link(*hop, 1e6, 1e-6, 2000.0, rule) for hop in hops]
     bursts = OnOff(RATE, SENT / RATE / math.log(1.0 / alone), 1.0, random=True)
     flows = [Flow(str(n), way, bursts) for n, way in enumerate(ways)]
-    return Scenario("ports", tuple(links), tuple(flows), duration=WITHIN_RECOMBINED_OVERFLOWS)
+    return Scenario("ports", tuple(links), tuple(flows), duration=WITHIN)
 
 
 @pytest.fixture(scope="module")
 def found() -> RecombinedEstimate:
     """Return an estimate for ports that are all full with probability 1e-4."""
-    return recombine_packets(
-        ports_of_recombined_overflows(),
-        100.0,
-        within=WITHIN_RECOMBINED_OVERFLOWS,
-        sample=2e-5,
-        runs=400,
-        rng=1,
-    )
+    traffic = PacketRuns(ports_of_bursts(), within=WITHIN, sample=2e-5)
+    return overflow(100.0, traffic, Recombination(runs=400), rng=1)
 
 
 def test_a_known_probability_is_found(found: RecombinedEstimate) -> None:
@@ -156,14 +78,8 @@ def test_it_agrees_with_the_runs_where_overflows_are_not_rare(found: RecombinedE
 
 def test_with_few_runs_behind_it_the_interval_is_that_of_the_runs() -> None:
     """Each port is full in about 2 of 100 runs: the bootstrap cannot know how much rarer or more frequent that is."""
-    few = recombine_packets(
-        ports_of_recombined_overflows(0.02),
-        100.0,
-        within=WITHIN_RECOMBINED_OVERFLOWS,
-        sample=5e-5,
-        runs=100,
-        rng=1,
-    )
+    traffic = PacketRuns(ports_of_bursts(0.02), within=WITHIN, sample=5e-5)
+    few = overflow(100.0, traffic, Recombination(runs=100), rng=1)
     few = few.at(4.0 * float(few.histories.held.max()) - 1.0)
     assert not few.is_narrow
     assert few.interval[0] <= 1.6e-7 < few.interval[1] == few.plain_interval[1]
@@ -173,32 +89,39 @@ def test_with_few_runs_behind_it_the_interval_is_that_of_the_runs() -> None:
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"method": Packets(convention="ns2")}, "method = .*standard"),
+        ({"packets": Packets(convention="ns2")}, "packets = .*standard"),
         ({"size": 0.0}, "size = 0"),
         ({"runs": 5}, "runs = 5"),
         ({"runs": 10**6, "sample": 1e-6}, "runs = 1000000: 4 parts at 101 times"),
         ({"sample": 3e-5}, "sample = 3e-05: within = 0.0001 s must be a multiple"),
-        (
-            {"links": "s->h1"},
-            r"two independent parts at least \(there is only one\); use split_packets",
-        ),
-        (
-            {
-                "scenario": ports_of_recombined_overflows(paths=[("a", "s", "x"), ("a", "s", "y")]),
-                "links": ["s->x", "s->y"],
-            },
-            r"the ports s->x, s->y must be .* \(flow '0', flow '1'\); use split_packets\(scenario, 20, within=0.0001\)",
-        ),
+        ({"scenario": "ports"}, "scenario = 'ports'"),
+        ({"within": -1.0}, "within = -1"),
+        ({"links": ["s9->h9"]}, "links = 's9->h9'"),
+        ({"links": []}, r"links = \[\]: must name at least one of"),
     ],
 )
-def test_bad_input_is_named_of_recombined_overflows(changes: dict[str, Any], message: str) -> None:
-    given = {
-        "scenario": ports_of_recombined_overflows(),
-        "size": 20.0,
-        "within": WITHIN_RECOMBINED_OVERFLOWS,
-    } | changes
-    with pytest.raises(ValueError, match=message):
-        recombine_packets(given.pop("scenario"), given.pop("size"), **given)
+def test_bad_input_is_named(changes: dict[str, Any], message: str) -> None:
+    given = {"scenario": ports_of_bursts(), "size": 20.0, "within": WITHIN, "runs": 2000} | changes
+    size, runs = given.pop("size"), given.pop("runs")
+    with pytest.raises((TypeError, ValueError), match=message):
+        overflow(size, PacketRuns(**given), Recombination(runs))
+
+
+@pytest.mark.parametrize(
+    ("paths", "links"),
+    [(None, "s->h1"), ([("a", "s", "x"), ("a", "s", "x"), ("a", "s", "y")], None)],
+)
+def test_a_single_part_has_the_interval_of_its_runs(paths: Any, links: Any) -> None:
+    """One port, or ports that a sender couples: nothing is recombined."""
+    traffic = PacketRuns(ports_of_bursts(paths=paths), within=WITHIN, sample=2e-5, links=links)
+    found = overflow(40.0, traffic, Recombination(runs=300), rng=1)
+    assert len(found.parts) == 1
+    peaks = found.histories.held.sum(axis=1).max(axis=0)
+    found = found.at(float(peaks.mean()))
+    plain = found.histories.plain() / 300
+    assert 0.0 < plain < 1.0
+    assert found.probability == pytest.approx(plain, rel=1e-9)
+    assert found.interval == found.plain_interval
 
 
 # Recombined histories against all combinations, one by one.

@@ -1,0 +1,68 @@
+"""``hopflow headroom audit``: audits of buffer tables on the command line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from hopflow.command_line import AsJson, as_json, check_output, examples, save_figure
+
+__all__ = ["audit"]
+
+EPILOG = examples(
+    "hopflow headroom audit pg_profile_lookup.ini",
+    "hopflow headroom audit pg_profile_lookup.ini --chip tomahawk5 --json",
+    "hopflow headroom audit config_db.json --cell 192 --lossless-mtu 4096",
+)
+
+
+def audit(
+    file: Annotated[
+        Path,
+        typer.Argument(
+            help="pg_profile_lookup.ini, buffers.json.j2, config_db.json, or CSV (speed, cable, xoff)."
+        ),
+    ],
+    chip: Annotated[str | None, typer.Option(help="The switch's chip: tomahawk5.")] = None,
+    cell: Annotated[
+        str | None,
+        typer.Option(help="Buffer cell: 192 B. Default: the chip's, or as the table shows."),
+    ] = None,
+    mtu: Annotated[str, typer.Option(help="Largest frame of any class, bytes.")] = "9216 B",
+    lossless_mtu: Annotated[
+        str | None, typer.Option(help="Largest frame of the paused class; default: the MTU.")
+    ] = None,
+    response: Annotated[
+        str | None, typer.Option(help="Peer's response time; default: IEEE 802.3.")
+    ] = None,
+    rate: Annotated[
+        str | None, typer.Option(help="Of profiles without a rate in their name: 400Gbps.")
+    ] = None,
+    cable: Annotated[
+        str | None, typer.Option(help="Of profiles without a length in their name: 300m.")
+    ] = None,
+    json: AsJson = False,
+    plot: Annotated[Path | None, typer.Option(help="Draw the table to this file.")] = None,
+) -> None:
+    """Print a verdict on each row of a table of headrooms, with the reason and the value to write.
+
+    The status is 1 if a row holds less than the bytes on its cable.
+    """
+    from dfcmodel.lossless import audit_headroom, read_table
+
+    check_output("plot", plot)
+    found = audit_headroom(
+        read_table(file, rate=rate, cable=cable), chip=chip, cell=_bytes(cell), mtu=_bytes(mtu) or mtu,
+        lossless_mtu=_bytes(lossless_mtu), response=response,
+    )  # fmt: skip
+    typer.echo(as_json(found.to_dict()) if json else found.text())
+    if plot is not None:
+        save_figure(found.plot(), plot, quiet=json)
+    raise typer.Exit(1 if found.impossible else 0)
+
+
+def _bytes(text: str | None) -> str | None:
+    """Return a size with its unit; a plain number is in bytes."""
+    return f"{text} B" if text is not None and text.strip().isdigit() else text

@@ -1,0 +1,142 @@
+"""Rows of headroom tables and measured peaks: rate, cable and bytes above the pause threshold."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from hopflow.checks import one_number, whole
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+__all__ = ["BufferRow", "BufferTable", "Watermark"]
+
+
+@dataclass(frozen=True)
+class BufferRow:
+    """One row of a headroom table.
+
+    Parameters
+    ----------
+    rate
+        Line rate in b/s.
+    cable
+        Length of the cable in m.
+    xoff
+        Bytes above the pause threshold.
+    xon, size
+        Resume threshold and reserved size in bytes; None where the table has none.
+    place
+        Where the row stands: a line, or the name of a profile.
+
+    Raises
+    ------
+    ValueError
+        Naming the field, its value and what is allowed.
+
+    Examples
+    --------
+    >>> from dfcmodel.lossless import BufferRow
+    >>> BufferRow(100e9, 300.0, 300_962).xoff
+    300962
+    """
+
+    rate: float
+    cable: float
+    xoff: int
+    xon: int | None = None
+    size: int | None = None
+    place: str = ""
+
+    def __post_init__(self) -> None:
+        one_number("rate", self.rate, at_least=1e6, at_most=1e13, hint="in b/s")
+        one_number("cable", self.cable, at_least=0.0, at_most=200e3, hint="in m")
+        whole("xoff", self.xoff, 0, 10**12, why="bytes")
+
+
+@dataclass(frozen=True, eq=False)
+class BufferTable:
+    """The rows of a table.
+
+    Parameters
+    ----------
+    rows
+        At least one.
+    source
+        Name of the file.
+    skipped
+        Profiles that are no rows of headroom, each with the reason.
+
+    Raises
+    ------
+    ValueError
+        For a table without rows.
+
+    Examples
+    --------
+    >>> from dfcmodel.lossless import BufferRow, BufferTable
+    >>> table = BufferTable((BufferRow(100e9, 40.0, 51_200), BufferRow(100e9, 5.0, 44_032)))
+    >>> table.at(100e9, 40.0).xoff
+    51200
+    """
+
+    rows: tuple[BufferRow, ...]
+    source: str = "table"
+    skipped: tuple[tuple[str, str], ...] = ()
+
+    def __post_init__(self) -> None:
+        if not self.rows:
+            more = "; ".join(f"{name}: {why}" for name, why in self.skipped[:3])
+            hint = f" ({more})" if more else ""
+            raise ValueError(f"{self.source}: must have at least one row with an xoff{hint}")
+
+    @property
+    def rates(self) -> list[float]:
+        """Rates in b/s, ascending."""
+        return sorted({row.rate for row in self.rows})
+
+    def of_rate(self, rate: float) -> list[BufferRow]:
+        """Return the rows of a rate by length of the cable."""
+        return sorted((row for row in self.rows if row.rate == rate), key=lambda row: row.cable)
+
+    def at(self, rate: float, cable: float) -> BufferRow:
+        """Return the row of a rate and a cable.
+
+        Raises
+        ------
+        KeyError
+            Where the table has no such row.
+        """
+        for row in self.rows:
+            if row.rate == rate and row.cable == cable:
+                return row
+        raise KeyError(f"{self.source}: no row for {rate / 1e9:g} Gb/s and {cable:g} m")
+
+    def __iter__(self) -> Iterator[BufferRow]:
+        return iter(self.rows)
+
+
+@dataclass(frozen=True)
+class Watermark:
+    """A measured peak of the buffer above a threshold.
+
+    Parameters
+    ----------
+    rate
+        Line rate in b/s.
+    cable
+        Length in m.
+    peak
+        Bytes above the threshold.
+
+    Examples
+    --------
+    >>> from dfcmodel.lossless import Watermark
+    >>> Watermark(100e9, 300.0, 74_112).peak
+    74112
+    """
+
+    rate: float
+    cable: float
+    peak: int

@@ -1,0 +1,114 @@
+"""What a row of a table needs: the cable, the standard's response, equal frames, any sizes, and what it covers."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from dataclasses import dataclass
+
+from dfcmodel.lossless.headroom_items import FIBRE
+from dfcmodel.lossless.paused_links import SMALLEST_FRAME, PausedLink
+from dfcmodel.lossless.quantities import QUANTUM, RESPONSE_QUANTA
+from dfcmodel.lossless.worst_cases import largest_burst
+
+__all__ = ["Assumptions", "RowNeeds", "needs_of"]
+
+
+@dataclass(frozen=True)
+class Assumptions:
+    """What an audit assumes of the port and its peer.
+
+    Parameters
+    ----------
+    mtu, lossless_mtu
+        Bytes of the largest frame of any class and of the paused class.
+    cell
+        Bytes of a buffer cell; 1 counts bytes.
+    delay
+        Pipeline, interface and gearbox of the port together, s.
+    response
+        Response time of the peer, s; None: the maximum of IEEE 802.3 31B.3.7 at each rate.
+    """
+
+    mtu: int = 9216
+    lossless_mtu: int = 9216
+    cell: int = 1
+    delay: float = 0.0
+    response: float | None = None
+
+    def link(self, rate: float, cable: float) -> PausedLink | None:
+        """Return the link of a row with all frame sizes; None where no response time is known for the rate."""
+        quanta = RESPONSE_QUANTA.get(rate)
+        if self.response is None and quanta is None:
+            return None
+        bits = QUANTUM * (quanta or 0) if self.response is None else _bits(self.response * rate)
+        return PausedLink(
+            int(rate), self.mtu, self.lossless_mtu, self.cell, 1.0,
+            cable=_bits(cable / FIBRE * rate), response=bits, pipeline=_bits(self.delay * rate),
+        )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class RowNeeds:
+    """Bytes above the threshold that a row needs under the assumptions of an audit.
+
+    Parameters
+    ----------
+    cable
+        Bytes on the cable in both directions; nothing else is counted.
+    standard
+        The same with the peer's response time; None where that is not known.
+    equal_frames
+        The proved headroom where all frames have ``lossless_mtu`` bytes.
+    any_sizes
+        The proved headroom for any sizes of frames.
+    """
+
+    cable: float
+    standard: float | None
+    equal_frames: int | None
+    any_sizes: int | None
+
+
+def needs_of(link: PausedLink | None, rate: float, cable: float) -> RowNeeds:
+    """Return what a row needs.
+
+    >>> link = Assumptions(cell=254).link(400e9, 300.0)
+    >>> needs_of(link, 400e9, 300.0)
+    RowNeeds(cable=150000.0, standard=207920.0, equal_frames=230378, any_sizes=666242)
+    """
+    wire = 2.0 * cable / FIBRE * rate / 8.0
+    if link is None:
+        return RowNeeds(wire, None, None, None)
+    return RowNeeds(
+        wire, wire + link.response / 8, covering(link, link.lossless_mtu), covering(link, SMALLEST_FRAME),
+    )  # fmt: skip
+
+
+def covering(link: PausedLink, smallest: int) -> int:
+    """Return the proved headroom in bytes for frames of at least ``smallest`` bytes."""
+    return largest_burst(dataclasses.replace(link, smallest=smallest)).cells * link.cell
+
+
+def smallest_covered(link: PausedLink, xoff: int) -> int:
+    """Return the smallest frame size for which ``xoff`` bytes are enough; at least equal frames must be."""
+    low, high = SMALLEST_FRAME - 1, link.lossless_mtu
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if covering(link, middle) <= xoff else (middle, high)
+    return high
+
+
+def longest_response(link: PausedLink, xoff: int) -> float | None:
+    """Return the longest response time in s for which ``xoff`` bytes suffice with equal frames; None: not even 0."""
+    equal = dataclasses.replace(link, smallest=link.lossless_mtu)
+    low, high = -1, link.response
+    while high - low > 1:
+        middle = (low + high) // 2
+        fits = largest_burst(dataclasses.replace(equal, response=middle)).cells * link.cell <= xoff
+        low, high = (middle, high) if fits else (low, middle)
+    return low / link.rate if low >= 0 else None
+
+
+def _bits(bits: float) -> int:
+    return math.ceil(bits - 1e-9 * max(1.0, bits))

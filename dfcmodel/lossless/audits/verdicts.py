@@ -1,0 +1,76 @@
+"""Verdicts on a row of a table of headrooms, from what it needs and what it holds."""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import TYPE_CHECKING
+
+from dfcmodel.lossless.audits.row_needs import longest_response, smallest_covered
+from dfcmodel.lossless.paused_links import SMALLEST_FRAME
+
+if TYPE_CHECKING:
+    from dfcmodel.lossless.audits.buffer_tables import BufferRow
+    from dfcmodel.lossless.audits.row_needs import RowNeeds
+    from dfcmodel.lossless.paused_links import PausedLink
+
+__all__ = ["RowVerdict", "verdict_of"]
+
+GENEROUS = 2.0
+"""Times the need of any sizes from which on a row is called generous."""
+
+
+class RowVerdict(Enum):
+    """What a row covers, from less to more."""
+
+    IMPOSSIBLE = "impossible"
+    BELOW_STANDARD = "below the standard's response"
+    FASTER_PEER = "needs a faster peer"
+    FULL_SIZE = "covers full-size frames, cell not known"
+    SOME_SIZES = "covers frames of at least s bytes"
+    ANY_SIZES = "covers any frame sizes"
+    GENEROUS = "several times what is needed"
+    NOT_JUDGED = "not judged: no response time"
+
+
+def verdict_of(
+    row: BufferRow, needs: RowNeeds, link: PausedLink | None
+) -> tuple[RowVerdict, str, int | None]:
+    """Return verdict and reason, and the smallest frames that are covered, for a row."""
+    xoff = row.xoff
+    if xoff < needs.cable:
+        share = xoff / needs.cable
+        reason = f"{share:.2f} of the {needs.cable:,.0f} B on the cable: no peer can stop in time"
+        return RowVerdict.IMPOSSIBLE, reason, None
+    if (
+        link is None
+        or needs.standard is None
+        or needs.equal_frames is None
+        or needs.any_sizes is None
+    ):
+        reason = (
+            f"more than the {needs.cable:,.0f} B on the cable; give a response time for this rate"
+        )
+        return RowVerdict.NOT_JUDGED, reason, None
+    if xoff < needs.equal_frames:
+        time = longest_response(link, xoff)
+        most = "no response time at all" if time is None else f"a response of {1e9 * time:,.0f} ns"
+        allowed = f"{1e9 * link.response / link.rate:,.0f} ns"
+        reason = f"covers {most}, with frames of {link.lossless_mtu} B; a peer may take {allowed}"
+        if xoff < needs.standard:
+            reason += f"; below {needs.standard:,.0f} B, cable and response alone"
+            return RowVerdict.BELOW_STANDARD, reason, None
+        return RowVerdict.FASTER_PEER, reason, None
+    if link.cell == 1:
+        times = xoff / needs.equal_frames
+        reason = f"{times:.2f} times what frames of {link.lossless_mtu} B need; give the cell for small frames"
+        return RowVerdict.FULL_SIZE, reason, None
+    if xoff < needs.any_sizes:
+        smallest = smallest_covered(link, xoff)
+        return RowVerdict.SOME_SIZES, f"covers frames of at least {smallest} B", smallest
+    times = xoff / needs.any_sizes
+    reason = f"{times:.2f} times what any sizes of frames need"
+    return (
+        (RowVerdict.GENEROUS if times >= GENEROUS else RowVerdict.ANY_SIZES),
+        reason,
+        SMALLEST_FRAME,
+    )

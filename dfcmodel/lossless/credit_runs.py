@@ -1,0 +1,107 @@
+"""One link under credits, frame by frame, in bit times: the frames that need every credit.
+
+A sender transmits frames back to back as long as it has credits for all cells of the next frame. The receiver forwards
+them at line rate, and returns the credits of a frame when its last bit has left.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dfcmodel.lossless.paused_links import OVERHEAD, PREAMBLE
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["CreditScenario", "CreditWitness"]
+
+
+@dataclass(frozen=True, eq=False)
+class CreditScenario:
+    """Frames of a sender, its credits, and the delay of the receiver and of the credits' return.
+
+    Parameters
+    ----------
+    sizes
+        Bytes of the frames, sent back to back while there are credits.
+    cell
+        Bytes of a credit.
+    credits
+        Credits at time 0.
+    forwarding
+        Bit times from the start of a frame at the sender until the receiver can begin to send it, without the bits
+        of the frame.
+    stored
+        Whether a frame is received completely before it is forwarded.
+    returning
+        Bit times from the end of a frame at the receiver's output until the sender can use its credits; None: never.
+
+    Examples
+    --------
+    >>> from dfcmodel.lossless import credits
+    >>> credits("100Gbps", "100m", 1500, credit=64).witness().fills.run()
+    0
+    """
+
+    sizes: NDArray[np.int64]
+    cell: int
+    credits: int
+    forwarding: int
+    stored: bool
+    returning: int
+
+    def run(self) -> int:
+        """Return the number of frames that wait for credits."""
+        free, waits = self.credits, 0
+        start = out = 0
+        pending: deque[tuple[int, int]] = deque()
+        for size in self.sizes.tolist():
+            cells = -(-size // self.cell)
+            ready = start
+            while free < cells and pending:
+                back, count = pending.popleft()
+                start, free = max(start, back), free + count
+            while pending and pending[0][0] <= start:
+                free += pending.popleft()[1]
+            if free < cells:
+                raise ValueError(f"credits = {self.credits}: a frame of {size} B needs {cells}")
+            waits += start > ready
+            free -= cells
+            out = max(out, start + self.forwarding + 8 * size * self.stored)
+            pending.append((out + PREAMBLE + 8 * size + self.returning, cells))
+            start, out = start + 8 * size + OVERHEAD, out + 8 * size + OVERHEAD
+        return waits
+
+
+@dataclass(frozen=True)
+class CreditWitness:
+    """Credits that are needed: ``fills`` never waits, ``waits`` has one credit fewer and does.
+
+    Parameters
+    ----------
+    fills, waits
+        The same frames with exactly the credits, and with one fewer.
+
+    Examples
+    --------
+    >>> from dfcmodel.lossless import credits
+    >>> credits("400Gbps", "300m", credit=192, small_packets=1).witness().holds
+    True
+    """
+
+    fills: CreditScenario
+    waits: CreditScenario
+
+    @property
+    def holds(self) -> bool:
+        """Whether no frame waits with the credits, and one does with one credit fewer."""
+        return self.fills.run() == 0 and self.waits.run() > 0
+
+    @classmethod
+    def of(cls, scenario: CreditScenario) -> CreditWitness:
+        """Return the witness of a scenario that has exactly the credits it needs."""
+        return cls(scenario, replace(scenario, credits=scenario.credits - 1))

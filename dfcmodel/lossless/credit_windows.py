@@ -1,0 +1,239 @@
+"""Credits: how many a link needs so that it loses nothing and its sender never waits, with the components.
+
+With credits a sender transmits a frame only if the receiver has cells for it. Nothing can be lost with any number; the
+number decides the rate. The window, from the start of a frame until its credits can be used again, is that of the
+headroom without threshold and pause frame, so that the same knapsack gives the least number for full rate.
+docs/headroom-credits.md proves it.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dfcmodel.lossless.credit_runs import CreditScenario, CreditWitness
+from dfcmodel.lossless.headroom_items import FIBRE, Item
+from dfcmodel.lossless.paused_links import OVERHEAD, PREAMBLE, SMALLEST_FRAME, PausedLink
+from dfcmodel.lossless.quantities import bit_rate, bit_times, frame_size, frames_and_cell, metres
+from dfcmodel.lossless.worst_cases import Burst, largest_drain
+from hopflow.checks import flag, one_number
+from hopflow.results import Result, figure
+
+if TYPE_CHECKING:
+    from dfcmodel.lossless.quantities import Given
+
+__all__ = ["Credits", "credits"]
+
+SOURCES = {
+    "frame received before it is forwarded": ("lossless_mtu + 8 B", "store and forward"),
+    "frame that leaves": ("lossless_mtu + 8 B", "credits return when its last bit has left"),
+    "frame leaving the receiver": ("mtu + 20 B", "frames are not interrupted"),
+    "credit message": ("message", "with its preamble"),
+    "waiting for the next message": ("rate x update / 8", "longest time between two returns"),
+    "pipeline": ("rate x pipeline / 8", "data sheets of receiver and sender"),
+    "interface": ("rate x interface / 8", "IEEE 802.3, delay of MAC and PHY; data sheet"),
+    "gearbox": ("2 rate x gearbox / 8", "data sheet of retimer or gearbox"),
+    "cable": ("2 rate x cable / velocity / 8", "propagation, both ways"),
+    "frame that starts": ("lossless_mtu", "it needs credits for all of its cells"),
+    "preambles, gaps and phase": ("- 20 B per frame, and the rest", "IEEE 802.3 3.2, 4.4.2"),
+    "rounding to credits": ("credits x credit - bytes of frames", "a credit is a whole cell"),
+}
+
+
+@dataclass(frozen=True, repr=False)
+class Credits(Result):
+    """The credits of a link, as `credits` returns them.
+
+    Parameters
+    ----------
+    link
+        Frames, cells and delays; ``pipeline`` has what receiver and sender need to process a credit.
+    delays
+        Bit times by cause, from the start of a frame until its credits are used again, without the frame's own bits.
+    credit_given
+        Whether a credit is a cell; otherwise it is a byte.
+    stored
+        Whether the receiver stores a frame before it forwards it.
+
+    Examples
+    --------
+    >>> from dfcmodel.lossless import credits
+    >>> found = credits("400Gbps", "300m", credit=192)
+    >>> found.bytes == sum(item.bytes[1] for item in found.items)
+    True
+    """
+
+    link: PausedLink
+    delays: dict[str, int]
+    credit_given: bool
+    stored: bool
+
+    @cached_property
+    def burst(self) -> Burst:
+        """The frames that are sent before the credits of a frame before them return."""
+        return largest_drain(self.link, sum(self.delays.values()) - OVERHEAD)
+
+    @property
+    def credits(self) -> int:
+        """Least number of credits with which the sender never waits, for all frame sizes and phases."""
+        return self.burst.cells + self.link.cells_of(self.link.lossless_mtu)
+
+    @property
+    def least(self) -> int:
+        """Least number with which every frame can be sent at all; with any number nothing is lost."""
+        return self.link.cells_of(self.link.lossless_mtu)
+
+    @property
+    def bytes(self) -> int:
+        """Bytes of buffer for these credits: for zero loss and full rate."""
+        return self.credits * self.link.cell
+
+    @cached_property
+    def items(self) -> tuple[Item, ...]:
+        """The components of the credits in bytes; they add up to `bytes`."""
+        size = float(self.link.lossless_mtu)
+        parts = {name: bits / 8 for name, bits in self.delays.items()}
+        parts["frame that leaves"] = parts.pop("forwarding") + size
+        parts["frame that starts"] = size
+        frames = float(self.burst.frame_bytes) + size
+        parts["preambles, gaps and phase"] = frames - sum(parts.values())
+        parts["rounding to credits"] = self.bytes - frames
+        cell = self.link.cell
+        return tuple(
+            Item(
+                name, *SOURCES[name], (parts[name], parts[name]),
+                (parts[name] / cell, parts[name] / cell) if cell > 1 else None, parts[name] / self.bytes,
+            )
+            for name in SOURCES
+            if name in parts
+        )  # fmt: skip
+
+    def witness(self) -> CreditWitness:
+        """Return two runs of one sequence of frames: with the credits none waits, with one fewer one does."""
+        sizes = [size for size, _ in self.burst.runs]
+        frames = np.repeat(np.array(sizes), [count for _, count in self.burst.runs])
+        frames = np.concatenate([[self.link.lossless_mtu], frames]).astype(np.int64)
+        way = self.link.cable + self.link.gearbox
+        stored = self.delays.get("frame received before it is forwarded", PREAMBLE)
+        forwarding = stored - 8 * self.link.lossless_mtu * self.stored + way
+        returning = sum(self.delays.values()) - stored - way - PREAMBLE
+        scenario = CreditScenario(
+            frames, self.link.cell, self.credits, forwarding, self.stored, returning
+        )
+        return CreditWitness.of(scenario)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return all results as plain data, for JSON."""
+        return {
+            "bytes": self.bytes, "credits": self.credits if self.credit_given else None,
+            "least": self.least if self.credit_given else None,
+            "items": [dataclasses.asdict(item) for item in self.items],
+            "link": dataclasses.asdict(self.link), "delays": self.delays,
+        }  # fmt: skip
+
+    def summary(self) -> dict[str, object]:
+        """Return the credits with their components."""
+        count = f" ({self.credits:,} credits of {self.link.cell} B)" if self.credit_given else ""
+        rows: dict[str, object] = {"zero loss and full rate": f"{self.bytes:,} B{count}"}
+        for item in self.items:
+            if item.bytes[1]:
+                rows[item.name] = f"{item.bytes[1]:,.0f} B, {item.share:.1%} ({item.source})"
+        return rows
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw the components as bars; return the Axes."""
+        ax = figure(7.2, 3.6)[1] if ax is None else ax
+        items = [item for item in reversed(self.items) if item.bytes[1]]
+        ax.barh([item.name for item in items], [item.bytes[1] / 1e3 for item in items])
+        ax.set(xlabel="kB of buffer", title=f"credits: {self.bytes:,} B")
+        return ax
+
+
+def credits(
+    rate: Given,
+    cable: Given,
+    mtu: Given = 9216,
+    lossless_mtu: Given | None = None,
+    credit: Given | None = None,
+    *,
+    small_packets: float = 0.0,
+    smallest: Given = SMALLEST_FRAME,
+    message: Given = 72,
+    behind_frame: bool = True,
+    update: Given = 0.0,
+    cut_through: bool = False,
+    interface: Given = 0.0,
+    gearbox: Given = 0.0,
+    pipeline: Given = 0.0,
+    velocity: float = FIBRE,
+) -> Credits:
+    """Return the least credits with which a link loses nothing and a sender at line rate never waits.
+
+    InfiniBand, CBFC of Ultra Ethernet and NVLink are of this kind. What differs between them is in the parameters:
+    the size of a credit, the message that returns it, and whether it waits behind a frame.
+
+    Parameters
+    ----------
+    rate, cable
+        Strings such as ``400Gbps`` and ``300m``.
+    mtu
+        Bytes of the largest frame that the receiver sends to the sender.
+    lossless_mtu
+        Bytes of the largest frame under credits; None: ``mtu``.
+    credit
+        Bytes of a credit, a cell of the receiver's buffer; None counts bytes.
+    small_packets
+        0: all frames have ``lossless_mtu`` bytes; 1: any size from ``smallest`` on; between: a cap per window.
+    smallest
+        Bytes of the smallest frame.
+    message
+        Bytes of the message that returns credits, preamble included.
+    behind_frame
+        Whether it waits for a frame that the receiver sends; otherwise it interrupts that.
+    update
+        Longest time between two messages.
+    cut_through
+        Whether the receiver forwards a frame before it is complete.
+    interface, gearbox, pipeline
+        Delays as in `headroom`; ``pipeline`` is from the freed cell to the message, and from the message to its use.
+    velocity
+        m/s.
+
+    Raises
+    ------
+    ValueError
+        Naming the parameter, its value and what is allowed.
+
+    Examples
+    --------
+    >>> from dfcmodel import headroom
+    >>> from dfcmodel.lossless import credits
+    >>> pause = headroom("400Gbps", "300m", 9216, 4096, 192)
+    >>> credits("400Gbps", "300m", 9216, 4096, 192).bytes, pause.bytes + pause.xon_bytes
+    (173184, 455232)
+    """
+    bits = bit_rate("rate", rate)
+    big, small, size = frames_and_cell(mtu, lossless_mtu, credit, "credit")
+    stored = not flag("cut_through", cut_through)
+    speed = one_number("velocity", velocity, at_least=1e8, at_most=3e8, hint="in m/s")
+    link = PausedLink(
+        bits, big, small, size,
+        one_number("small_packets", small_packets, at_least=0.0, at_most=1.0),
+        cable=bit_times("cable", metres("cable", cable) / speed, bits),
+        interface=bit_times("interface", interface, bits), gearbox=bit_times("gearbox", gearbox, bits),
+        pipeline=bit_times("pipeline", pipeline, bits), smallest=frame_size("smallest", smallest),
+    )  # fmt: skip
+    delays = {
+        "frame received before it is forwarded": PREAMBLE + 8 * small * stored,
+        "forwarding": PREAMBLE,
+        "frame leaving the receiver": (8 * big + OVERHEAD) * flag("behind_frame", behind_frame),
+        "credit message": 8 * frame_size("message", message, least=1),
+        "waiting for the next message": bit_times("update", update, bits),
+        "pipeline": link.pipeline, "interface": link.interface,
+        "gearbox": 2 * link.gearbox, "cable": 2 * link.cable,
+    }  # fmt: skip
+    return Credits(link, delays, credit is not None, stored)

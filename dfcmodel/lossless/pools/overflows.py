@@ -1,0 +1,172 @@
+"""The probability that a headroom pool overflows: one function for three kinds of traffic."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, overload
+
+import numpy as np
+
+from dfcmodel.lossless.pools.headroom_pools import HeadroomPool
+from dfcmodel.lossless.pools.pool_overflows import (
+    OverflowEstimate,
+    OverflowTime,
+    chain_time,
+    split_episodes,
+)
+from dfcmodel.lossless.pools.pool_risks import PoolRisk, convolve
+from dfcmodel.lossless.pools.pool_traffic import Episodes, PacketRuns, PausedGroups
+from dfcmodel.lossless.pools.recombined_overflows import RecombinedEstimate, recombine
+from hopflow.checks import instance, shown
+
+__all__ = ["Convolution", "OverflowChain", "Recombination", "Splitting", "overflow"]
+
+
+@dataclass(frozen=True)
+class Convolution:
+    """Method for `PausedGroups`: the exact distribution of the sum.
+
+    Parameters
+    ----------
+    grain
+        Bytes to which demands are rounded; None: the greatest common divisor of the headrooms, or what divides
+        their sum into 20,000 parts where that is larger.
+
+    Examples
+    --------
+    >>> from dfcmodel.lossless import Convolution
+    >>> Convolution(grain=1000.0).grain
+    1000.0
+    """
+
+    grain: float | None = None
+
+
+@dataclass(frozen=True)
+class OverflowChain:
+    """Method for `Episodes` of equal headrooms and exponential durations: exact, a birth-death chain.
+
+    Examples
+    --------
+    >>> from dfcmodel.lossless import OverflowChain
+    >>> OverflowChain()
+    OverflowChain()
+    """
+
+
+@dataclass(frozen=True)
+class Splitting:
+    """Method for all `Episodes`: fixed-effort importance splitting, unbiased, with an interval.
+
+    Parameters
+    ----------
+    paths
+        Paths from each level, 10 to 1e6.
+    replications
+        Independent estimates, 5 to 10,000; the interval is made of them.
+
+    Examples
+    --------
+    >>> from dfcmodel.lossless import Splitting
+    >>> Splitting(paths=100).replications
+    20
+    """
+
+    paths: int = 500
+    replications: int = 20
+
+
+@dataclass(frozen=True)
+class Recombination:
+    """Method for `PacketRuns`: plain runs, whose independent ports are recombined.
+
+    Parameters
+    ----------
+    runs
+        100 to 1e6.
+
+    Examples
+    --------
+    >>> from dfcmodel.lossless import Recombination
+    >>> Recombination(runs=400).runs
+    400
+    """
+
+    runs: int = 2000
+
+
+Method = Convolution | OverflowChain | Splitting | Recombination
+METHODS: dict[type, tuple[type, ...]] = {
+    PausedGroups: (Convolution,),
+    Episodes: (OverflowChain, Splitting),
+    PacketRuns: (Recombination,),
+}
+"""Methods by kind of traffic, the default first."""
+
+
+@overload
+def overflow(pool: HeadroomPool, traffic: PausedGroups, method: Convolution | None = None, *, rng: Any = None) -> PoolRisk: ...  # fmt: skip
+@overload
+def overflow(pool: HeadroomPool, traffic: Episodes, method: OverflowChain, *, rng: Any = None) -> OverflowTime: ...  # fmt: skip
+@overload
+def overflow(pool: HeadroomPool, traffic: Episodes, method: Splitting, *, rng: Any = None) -> OverflowEstimate: ...  # fmt: skip
+@overload
+def overflow(pool: HeadroomPool, traffic: Episodes, method: None = None, *, rng: Any = None) -> OverflowTime | OverflowEstimate: ...  # fmt: skip
+@overload
+def overflow(pool: float, traffic: PacketRuns, method: Recombination | None = None, *, rng: Any = None) -> RecombinedEstimate: ...  # fmt: skip
+def overflow(pool: Any, traffic: Any, method: Any = None, *, rng: Any = None) -> Any:
+    """Return the probability that a pool overflows.
+
+    Every result has ``probability`` and ``interval``; proved bounds for the exact methods, 95 % confidence otherwise.
+
+    Parameters
+    ----------
+    pool
+        What `headroom_pool` returns; for `PacketRuns` the packets that the pool can hold.
+    traffic
+        `PausedGroups` (fraction of time), `Episodes` (within a time) or `PacketRuns` (within a time, in packets).
+    method
+        `Convolution` for the first, `OverflowChain` or `Splitting` for the second, `Recombination` for the third.
+        None: that one; for `Episodes` the chain where headrooms are equal and durations exponential.
+    rng
+        Seed or generator, for methods that draw.
+
+    Returns
+    -------
+    PoolRisk, OverflowTime, OverflowEstimate or RecombinedEstimate
+        By method.
+
+    Raises
+    ------
+    TypeError
+        For other traffic, or a method that is not one for it.
+    ValueError
+        Naming the parameter, its value and what is allowed.
+
+    Examples
+    --------
+    >>> from dfcmodel.lossless import Episodes, PausedGroups, headroom_pool, overflow
+    >>> pool = headroom_pool(1e5, 10, 2, size="600 kB", shared="9 MB", alpha=1.0, rate="100Gbps")
+    >>> f"{overflow(pool, PausedGroups(0.05)).probability:.3e}"  # of the time
+    '3.395e-05'
+    >>> f"{overflow(pool, Episodes(50.0, 1e-3, within=0.01)).probability:.2e}"
+    '1.43e-03'
+    """
+    if type(traffic) not in METHODS:
+        raise TypeError(f"traffic = {shown(traffic)}: must be PausedGroups, Episodes or PacketRuns")
+    allowed = METHODS[type(traffic)]
+    chosen: Any = allowed[0]() if method is None else method
+    if method is not None and not isinstance(method, allowed):
+        names = " or ".join(each.__name__ for each in allowed)
+        raise TypeError(f"method = {shown(method)}: must be {names} for {type(traffic).__name__}")
+    if isinstance(traffic, PacketRuns):
+        return recombine(pool, traffic, chosen.runs, rng)
+    instance("pool", pool, HeadroomPool, "what headroom_pool returns")
+    if isinstance(traffic, PausedGroups):
+        return convolve(pool, traffic, chosen.grain)
+    exponential = isinstance(traffic.held, (int, float))
+    if method is None and not (exponential and len(np.unique(pool.headroom)) == 1):
+        chosen = Splitting()
+    if isinstance(chosen, OverflowChain):
+        return chain_time(pool, traffic)
+    return split_episodes(pool, traffic, (chosen.paths, chosen.replications), rng)

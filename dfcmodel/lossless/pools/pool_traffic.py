@@ -1,0 +1,116 @@
+"""What is known of the traffic that fills a headroom pool: three kinds, for `overflow`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from hopflow.checks import one_number
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from dfcmodel.network.networks import Scenario
+    from dfcmodel.packets.methods import Packets
+    from markov import PhaseType
+
+__all__ = ["Episodes", "PacketRuns", "PausedGroups"]
+
+
+@dataclass(frozen=True, eq=False)
+class PausedGroups:
+    """How much of the time priority groups hold their headroom: at a random instant, independently.
+
+    Parameters
+    ----------
+    paused
+        Probability that a group holds its headroom at a random instant (episodes per second times their mean
+        duration), broadcast to shape (ports, classes).
+    others
+        Further states of the fabric, such as an incast: pairs of the fraction of time spent in it and ``paused``
+        then. All groups change together.
+    classes_together
+        Whether the classes of a port hold their headroom at the same times, with the first class's probability.
+
+    Examples
+    --------
+    >>> from dfcmodel.lossless import PausedGroups
+    >>> PausedGroups(0.01, others=[(1e-4, 0.5)]).paused
+    0.01
+    """
+
+    paused: ArrayLike
+    others: Sequence[tuple[float, ArrayLike]] = ()
+    classes_together: bool = False
+
+
+@dataclass(frozen=True)
+class Episodes:
+    """Episodes in which a group holds its whole headroom, independently of the others; equilibrium at time 0.
+
+    Parameters
+    ----------
+    starts
+        Episodes per second of a group that has none.
+    held
+        Duration of an episode: its mean in s if it is exponential, or a `markov.PhaseType`.
+    within
+        Time in s within which the pool may overflow.
+
+    Raises
+    ------
+    ValueError
+        Naming the parameter, its value and what is allowed.
+
+    Examples
+    --------
+    >>> from dfcmodel.lossless import Episodes
+    >>> Episodes(starts=50.0, held=1e-3, within=0.01).within
+    0.01
+    """
+
+    starts: float
+    held: float | PhaseType
+    within: float
+
+    def __post_init__(self) -> None:
+        one_number("starts", self.starts, at_least=1e-12, at_most=1e12, hint="in 1/s")
+        one_number("within", self.within, above=0.0, hint="in s")
+        if isinstance(self.held, (int, float)):
+            one_number("held", self.held, at_least=1e-12, hint="in s")
+
+
+@dataclass(frozen=True, eq=False)
+class PacketRuns:
+    """Runs of a scenario packet by packet, from an empty network at time 0; the pool counts packets above thresholds.
+
+    Parameters
+    ----------
+    scenario
+        With links under `Pause` or `PFC`, and something random in it. Nothing is dropped when the pool overflows.
+    within
+        s.
+    sample
+        The pool is looked at every ``sample`` s, of which ``within`` must be a multiple; None: a hundredth.
+        Overflows between these times are not seen.
+    links
+        Names of the links whose thresholds count; None: all with Pause or PFC.
+    packets
+        Settings of the packet level; None: ``Packets()``. Its seed has no meaning here.
+
+    Examples
+    --------
+    >>> from dfcmodel import Flow, Link, OnOff, Pause, Scenario
+    >>> from dfcmodel.lossless import PacketRuns
+    >>> port = Link(1, 2, rate=1e4, delay=1e-3, buffer=500, discipline=Pause(high=5, low=2))
+    >>> one = Scenario("port", [port], [Flow("f", (1, 2), OnOff(1e4, 2e-3, 8e-3, random=True))], duration=0.1)
+    >>> PacketRuns(one, within=0.02).within
+    0.02
+    """
+
+    scenario: Scenario
+    within: float
+    sample: float | None = None
+    links: Iterable[str] | str | None = None
+    packets: Packets | None = None

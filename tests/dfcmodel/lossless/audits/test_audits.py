@@ -1,0 +1,250 @@
+"""Verdicts on rows, the law of a table, and what the audit finds in a table with planted faults."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import time
+
+import pytest
+from typer.testing import CliRunner
+
+from dfcmodel import headroom
+from dfcmodel.lossless import BufferRow, BufferTable, RowVerdict, audit_headroom, chip, chips
+from dfcmodel.lossless._cli import commands
+from dfcmodel.lossless.audits.orders import copies, falling_pairs, flat_rates, grain_of
+from dfcmodel.lossless.audits.switch_chips import census_lines, census_range
+from dfcmodel.lossless.published import SN4280
+
+# One row, against the proved headroom.
+
+
+def verdict(xoff: int, **given) -> tuple[RowVerdict, int | None]:
+    found = audit_headroom([BufferRow(400e9, 300.0, xoff)], **given).rows[0]
+    return found.verdict, found.smallest
+
+
+def need(**given) -> int:
+    return headroom("400Gbps", "300m", 9216, 9216, 192, **given).bytes
+
+
+def test_the_verdicts_of_one_row_change_where_the_proved_headrooms_are() -> None:
+    assert verdict(149_999)[0] is RowVerdict.IMPOSSIBLE
+    assert verdict(150_000)[0] is RowVerdict.BELOW_STANDARD
+    assert verdict(150_000 + 57_919)[0] is RowVerdict.BELOW_STANDARD
+    assert verdict(150_000 + 57_920)[0] is RowVerdict.FASTER_PEER
+    equal, free = need(), need(small_packets=1)
+    assert verdict(equal - 1, cell=192)[0] is RowVerdict.FASTER_PEER
+    assert verdict(equal, cell=192) == (RowVerdict.SOME_SIZES, 9216)
+    assert verdict(free - 1, cell=192)[0] is RowVerdict.SOME_SIZES
+    assert verdict(free, cell=192) == (RowVerdict.ANY_SIZES, 64)
+    assert verdict(2 * free, cell=192)[0] is RowVerdict.GENEROUS
+    counted = headroom("400Gbps", "300m").bytes
+    assert verdict(counted - 1)[0] is RowVerdict.FASTER_PEER
+    assert verdict(counted)[0] is RowVerdict.FULL_SIZE  # no cell known: small frames are not judged
+
+
+@pytest.mark.parametrize("size", [65, 100, 192, 193, 257, 400, 1000, 5000])
+def test_the_smallest_frames_covered_are_the_smallest(size: int) -> None:
+    enough = need(small_packets=1, smallest=size)
+    _, found = verdict(enough, cell=192)
+    assert found <= size
+    assert need(small_packets=1, smallest=found) <= enough
+    assert found == 64 or need(small_packets=1, smallest=found - 1) > enough
+
+
+def test_the_response_that_a_short_row_covers_is_the_longest() -> None:
+    xoff = 215_000
+    reason = audit_headroom([BufferRow(400e9, 300.0, xoff)]).rows[0].reason
+    covered = int(reason.split("a response of ")[1].split(" ns")[0].replace(",", ""))
+    fits = [
+        headroom("400Gbps", "300m", response=f"{ns} ns", response_measured=True).bytes <= xoff
+        for ns in (covered - 1, covered + 1)
+    ]
+    assert fits == [True, False]
+    assert "a peer may take 1,158 ns" in reason
+
+
+def test_a_rate_without_a_standard_is_judged_by_its_cable_only() -> None:
+    rows = [BufferRow(1.6e12, 100.0, 199_999), BufferRow(1.6e12, 100.0, 600_000)]
+    assert [each.verdict for each in audit_headroom(rows).rows] == [
+        RowVerdict.IMPOSSIBLE,
+        RowVerdict.NOT_JUDGED,
+    ]
+    given = audit_headroom(rows, response="600ns", cell=254)
+    assert (
+        given.rows[1].needs.equal_frames
+        == headroom("1.6Tbps", "100m", cell=254, response="600ns").bytes
+    )
+
+
+# The law of a table.
+
+
+def test_a_lawful_table_gives_its_cell_and_its_constants(lawful) -> None:
+    law = audit_headroom(lawful).law
+    assert law.cell == 254
+    assert [each.cells for each in law.rates] == [(n, n) for n in (86.0, 123.0, 681.0, 1975.0)]
+    assert not law.broken
+    for each in law.rates:  # a delay of the interval gives every row to the cell
+        delay = sum(each.allowance) / 2
+        for row in lawful:
+            if row.rate == each.rate:
+                name = f"{row.rate / 1e9:g}Gbps"
+                found = headroom(
+                    name, f"{row.cable:g}m", 9216, 9216, 254, small_packets=1, pipeline=delay
+                )
+                assert found.bytes == row.xoff
+
+
+@pytest.mark.parametrize("error", [-4000, -300, 300, 4000])
+def test_a_wrong_digit_in_one_row_is_found(lawful, error: int) -> None:
+    wrong = dataclasses.replace(lawful[5], xoff=lawful[5].xoff + error)
+    found = audit_headroom([*lawful[:5], wrong, *lawful[6:]])
+    odd = [each for each in found.rows if each.remarks]
+    assert [each.row for each in odd] == [wrong]
+    assert f"{error:+,} B from its table's law" in odd[0].remarks[0]
+    assert "not whole cells of 254 B" in odd[0].remarks[1]
+
+
+def test_one_byte_too_many_is_no_break_of_the_law_but_no_whole_cell(lawful) -> None:
+    wrong = dataclasses.replace(lawful[4], xoff=lawful[4].xoff + 1)
+    found = audit_headroom([*lawful[:4], wrong, *lawful[5:]])
+    assert [each.remarks for each in found.rows if each.remarks] == [
+        ("not whole cells of 254 B: 1 B over",)
+    ]
+
+
+def test_rates_with_the_values_of_a_faster_one_are_shared(lawful) -> None:
+    copied = [dataclasses.replace(row, rate=50e9) for row in lawful if row.rate == 100e9][:2]
+    law = audit_headroom([*lawful, *copied]).law
+    assert [each.shared for each in law.rates] == [(), (50e9,), (), ()]
+
+
+def test_tables_by_other_rules_have_no_law() -> None:
+    rows = [BufferRow(rate, cable, xoff) for (rate, cable), xoff in SN4280.items()]
+    found = audit_headroom(rows)
+    assert found.law is None
+    assert found.cell is None
+    assert {(e.row.rate, e.row.cable) for e in found.impossible} == {
+        (400e9, 1500.0),
+        (400e9, 2000.0),
+    }
+    assert found.rows[rows.index(found.impossible[0].row)].remarks == ("the value of 200G",)
+
+
+# Rows against their neighbours.
+
+
+def test_falling_flat_copied_and_uneven_values() -> None:
+    rows = [BufferRow(r, c, x) for r, c, x in (
+        (1e10, 5.0, 20_480), (1e10, 40.0, 14_336), (1e10, 300.0, 30_720),
+        (1e11, 5.0, 51_200), (1e11, 40.0, 51_200), (1e11, 300.0, 51_200), (4e11, 5.0, 40_961), (4e11, 40.0, 61_440),
+        (4e11, 300.0, 71_680),
+    )]  # fmt: skip
+    table = BufferTable(tuple(rows))
+    assert falling_pairs(table) == [(rows[0], rows[1]), (rows[3], rows[6])]
+    assert flat_rates(table) == [1e11]
+    assert copies(table) == {}
+    assert grain_of(table) == 1024
+    remarks = [each.remarks for each in audit_headroom(table).rows]
+    assert remarks[6] == (
+        "less than 100G 5m has, 51,200 B", "not a multiple, as most values are, of 1024 B: 1 B over"
+    )  # fmt: skip
+
+
+# Chips.
+
+
+def test_every_chip_names_its_tables_and_its_constants_are_intervals() -> None:
+    for each in chips():
+        assert each.sources
+        assert all("commit" in source for source in each.sources)
+        for rate in each.rates:
+            assert rate.cells[0] <= rate.cells[1]
+            assert rate.allowance[0] <= rate.allowance[1] <= 10e-6
+    with pytest.raises(ValueError, match="chip = 'tomahawk': must be one of"):
+        chip("tomahawk")
+
+
+def test_with_a_chip_rows_that_differ_from_it_are_named(lawful) -> None:
+    known = chip("tomahawk5")
+    found = audit_headroom(lawful, chip="tomahawk5")
+    assert found.cell == known.cell == 254
+    said = {
+        each.row.rate for each in found.rows if any("from tomahawk5" in r for r in each.remarks)
+    }
+    assert not said & {100e9, 400e9, 800e9}  # the constants of that chip
+    wrong = dataclasses.replace(lawful[-1], xoff=lawful[-1].xoff - 254 * 10)
+    (last,) = audit_headroom([*lawful[:-1], wrong], chip="tomahawk5").rows[-1:]
+    assert any("-10 cells from tomahawk5" in remark for remark in last.remarks)
+
+
+def test_the_census_beside_a_headroom_has_the_law_of_each_chip() -> None:
+    """The two tables of Tomahawk 5 hold 839,216 B at 400 Gb/s and 300 m."""
+    shown = (
+        CliRunner().invoke(commands, ["headroom", "--rate", "400Gbps", "--cable", "300m"]).output
+    )
+    assert "pipeline                         0 (not given)" in shown
+    assert "tomahawk5: 839,216 B (cells of 254 B" in shown
+    found = census_range(400e9, 300.0)
+    assert f"{found.tables} public tables: {found.least:,} to {found.most:,} B" in shown
+    assert found.tables >= 2
+    assert found.least <= found.median <= found.most
+    assert census_range(400e9, 301.0) is None
+    assert census_lines(1.6e12, 300.0) == []
+    alone = CliRunner().invoke(
+        commands, ["headroom", "--rate", "400Gbps", "--cable", "301m", "--json"]
+    )
+    assert "tomahawk5" in json.loads(alone.output)["census"][1]
+
+
+# The command and the display.
+
+
+def test_the_command_prints_a_line_per_row_and_its_status_says_whether_rows_are_impossible(
+    tmp_path,
+) -> None:
+    path = tmp_path / "pg_profile_lookup.ini"
+    path.write_text("# speed cable size xon xoff\n400000 2000m 1 2 555008\n400000 5m 1 2 90000\n")
+    shown = CliRunner().invoke(commands, ["headroom", "audit", str(path)])
+    assert shown.exit_code == 1
+    assert "1 impossible, 1 covers full-size frames" in shown.output
+    assert "0.56 of the 1,000,000 B on the cable" in shown.output
+    plot = tmp_path / "table.png"
+    made = CliRunner().invoke(
+        commands, ["headroom", "audit", str(path), "--cell", "254", "--json", "--plot", str(plot)]
+    )
+    rows = json.loads(made.output)["rows"]
+    assert [row["verdict"] for row in rows] == ["impossible", RowVerdict.SOME_SIZES.value]
+    assert plot.stat().st_size > 1000
+    path.write_text("# speed cable size xon xoff\n400000 5m 1 2 90000\n")
+    assert CliRunner().invoke(commands, ["headroom", "audit", str(path)]).exit_code == 0
+
+
+def test_the_display_has_law_counts_and_rows(lawful) -> None:
+    text = repr(audit_headroom(lawful))
+    assert "covers any frame sizes" in text
+    assert "100G: 123 cells" in text
+
+
+def test_wrong_arguments_are_named() -> None:
+    with pytest.raises(TypeError, match="table = 3"):
+        audit_headroom(3)
+    with pytest.raises(ValueError, match="lossless_mtu"):
+        audit_headroom([BufferRow(1e11, 5.0, 1)], mtu=1500, lossless_mtu=9000)
+    with pytest.raises(ValueError, match="cell = 'x'"):
+        audit_headroom([BufferRow(1e11, 5.0, 1)], cell="x")
+
+
+# The public tables, where they are at hand.
+
+
+def test_the_public_tables_are_audited_in_two_seconds_of_processor_time(public_tables) -> None:
+    begin = time.process_time()
+    audits = {path: audit_headroom(table) for path, table in public_tables.items()}
+    assert time.process_time() - begin < 2.0
+    for audit in audits.values():  # impossible is the cable, nothing else
+        for each in audit.rows:
+            wire = 2 * each.row.cable * 5e-9 * each.row.rate / 8
+            assert (each.verdict is RowVerdict.IMPOSSIBLE) == (each.row.xoff < wire * (1 - 1e-12))

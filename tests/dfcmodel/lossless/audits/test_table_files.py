@@ -1,0 +1,113 @@
+"""The four formats of tables, and what is wrong with a file."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from dfcmodel.lossless import BufferRow, BufferTable, read_table
+
+LOOKUP = """# PG lossless profiles.
+# speed cable size xon xoff threshold xon_offset
+ 400000 300m 19456 9216 225280 0 2496
+ 100000 5m   19456 9216 44032 0
+
+"""
+OTHER_ORDER = "# speed cable xoff xon\n100000 40m 51200 19456\n"
+
+
+def test_a_lookup_file_has_its_columns_from_the_heading(tmp_path) -> None:
+    path = tmp_path / "pg_profile_lookup.ini"
+    path.write_text(LOOKUP)
+    table = read_table(path)
+    assert table.rows[0] == BufferRow(400e9, 300.0, 225280, 9216, 19456, "line 3")
+    assert table.at(100e9, 5.0).xoff == 44032
+    path.write_text(OTHER_ORDER)
+    assert (read_table(path).rows[0].xoff, read_table(path).rows[0].xon) == (51200, 19456)
+    path.write_text("100000 40m 1248 2288 51200\n")  # no heading
+    assert read_table(path).rows[0].xoff == 51200
+
+
+def test_profiles_take_rate_and_cable_from_name_ports_or_caller(tmp_path) -> None:
+    path = tmp_path / "config_db.json"
+    profiles = {
+        "pg_lossless_100000_40m_profile": {"xoff": "51200", "xon": "19456", "size": "19456"},
+        "used_by_ports": {"xoff": "80000"},
+        "alone": {"xoff": "70000"},
+        "egress_lossy": {"size": "0"},
+    }
+    data = {
+        "BUFFER_PROFILE": profiles,
+        "BUFFER_PG": {
+            "Ethernet0|3-4": {"profile": "used_by_ports"},
+            "Ethernet4|3-4": {"profile": "[BUFFER_PROFILE|used_by_ports]"},
+        },
+        "PORT": {"Ethernet0": {"speed": "400000"}, "Ethernet4": {"speed": "100000"}},
+        "CABLE_LENGTH": {"AZURE": {"Ethernet0": "300m", "Ethernet4": "5m"}},
+    }
+    path.write_text(json.dumps(data))
+    table = read_table(path)
+    assert {(row.rate, row.cable, row.xoff) for row in table} == {
+        (100e9, 40.0, 51200), (400e9, 300.0, 80000), (100e9, 5.0, 80000)
+    }  # fmt: skip
+    assert [name for name, _ in table.skipped] == ["alone", "egress_lossy"]
+    given = read_table(path, rate="200Gbps", cable="2km")
+    assert given.at(200e9, 2000.0).xoff == 70000
+
+
+def test_a_template_gives_constants_and_names_what_is_computed(tmp_path) -> None:
+    path = tmp_path / "buffers.json.j2"
+    path.write_text("""{# "old": {"xoff": "1"} #}
+{%- set headroom = '51200' %}
+"BUFFER_POOL": { "ingress_lossless_pool": { "size": "12766208", "type": "ingress", "xoff": "999" } },
+"BUFFER_PROFILE": {
+    "pg_lossless_100000_40m_profile": { "pool": "ingress_lossless_pool", "xon": "18432", "xoff": "{{ headroom }}" },
+    "pg_lossless_400000_40m_profile": { "xoff": "{{ size * 2 }}" },
+    "pg_lossless_25000_5m_profile": { "xoff": "22528", "size": "40960" }
+}""")
+    table = read_table(path)
+    assert [(row.rate, row.xoff) for row in table] == [(100e9, 51200), (25e9, 22528)]
+    assert table.skipped == (
+        ("pg_lossless_400000_40m_profile", "its xoff is computed: {{ size * 2 }}"),
+    )
+
+
+def test_csv_with_and_without_optional_columns(tmp_path) -> None:
+    path = tmp_path / "rows.csv"
+    path.write_text("speed,cable,xoff,xon\n100000,40m,51200,\n400000,2km,555008,19456\n")
+    assert [(row.cable, row.xon) for row in read_table(path)] == [(40.0, None), (2000.0, 19456)]
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        ("a.ini", "# speed cable size xon xoff\n100000 40m 1 2\n", r"a.ini: line 2: 4 columns"),
+        ("a.ini", "100000 40 1 2 3\n", r"a.ini: line 1: cable = '40'"),
+        ("a.ini", "fast 40m 1 2 3\n", r"line 1: speed = 'fast': must be a whole number"),
+        ("a.ini", "100000 300km 1 2 3\n", r"line 1: cable = '300km'.*200 km"),
+        ("a.ini", "# nothing\n", r"a.ini: must have at least one row"),
+        ("a.csv", "speed,cable\n1,2m\n", r"a.csv: columns \['xoff'\] are missing"),
+        ("a.json", "{", r"a.json: is no JSON"),
+        ("a.json", "{}", r"a.json: must have a table BUFFER_PROFILE"),
+        (
+            "a.json",
+            '{"BUFFER_PROFILE": {"x": {"xoff": "3"}}}',
+            r"a.json: .*x: its name has no speed",
+        ),
+        ("a.txt", "", r"kind = None for a.txt: must be one of lookup"),
+    ],
+)
+def test_what_is_wrong_is_named(tmp_path, name: str, text: str, message: str) -> None:
+    (tmp_path / name).write_text(text)
+    with pytest.raises(ValueError, match=message):
+        read_table(tmp_path / name)
+
+
+def test_a_row_out_of_range_is_refused() -> None:
+    with pytest.raises(ValueError, match="rate = 400"):
+        BufferRow(400, 5.0, 1)
+    with pytest.raises(ValueError, match="xoff"):
+        BufferRow(4e11, 5.0, -1)
+    with pytest.raises(KeyError, match="no row for 100 Gb/s and 7 m"):
+        BufferTable((BufferRow(4e11, 5.0, 1),)).at(1e11, 7.0)

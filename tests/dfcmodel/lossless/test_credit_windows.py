@@ -1,0 +1,85 @@
+"""Credits: items, witness, and how they compare with pauses."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from dfcmodel import headroom
+from dfcmodel.lossless import credits
+
+
+def random_credits(rng: np.random.Generator):
+    """Return credits of a random link and message."""
+    lossless = int(rng.integers(64, 9601))
+    cell = None if rng.random() < 0.2 else int(rng.integers(64, min(lossless, 400) + 1))
+    return credits(
+        f"{1 + 799 * rng.random() ** 2}Gbps", f"{10 ** (3.5 * rng.random())}m",
+        int(rng.integers(lossless, 9601)), lossless, cell, small_packets=float(rng.choice([0.0, 0.5, 1.0])),
+        smallest=int(rng.integers(64, lossless + 1)), message=int(rng.integers(1, 100)),
+        behind_frame=bool(rng.integers(2)), cut_through=bool(rng.integers(2)), update=f"{rng.random()}us",
+        pipeline=f"{rng.random()}us", interface=f"{rng.random()}us", gearbox=f"{0.1 * rng.random()}us",
+    )  # fmt: skip
+
+
+def test_with_the_credits_no_frame_waits_and_with_one_fewer_one_does() -> None:
+    rng = np.random.default_rng(5)
+    for _ in range(300):
+        found = random_credits(rng)
+        assert found.witness().holds, found.link
+        assert sum(item.bytes[1] for item in found.items) == pytest.approx(found.bytes, rel=1e-12)
+        assert sum(item.share for item in found.items) == pytest.approx(1.0, rel=1e-12)
+        assert found.least == found.link.cells_of(found.link.lossless_mtu) < found.credits
+
+
+def test_a_witness_would_notice_credits_that_are_too_few_or_too_many() -> None:
+    both = credits("400Gbps", "300m", 9216, 4096, 192, small_packets=1).witness()
+    assert both.waits.run() == 1
+    more = type(both).of(
+        type(both.fills)(**{**vars(both.fills), "credits": both.fills.credits + 1})
+    )
+    assert not more.holds  # one fewer is still enough
+
+
+def test_pauses_need_two_windows_and_credits_one() -> None:
+    """On long cables, where frames count little: xoff and xon each hold what credits hold together."""
+    pause = headroom("400Gbps", "100km", 9216, 4096, 192)
+    found = credits("400Gbps", "100km", 9216, 4096, 192)
+    assert (pause.bytes + pause.xon_bytes) / found.bytes == pytest.approx(2.0, abs=0.01)
+
+
+def test_what_makes_a_loop_shorter_needs_fewer_credits() -> None:
+    usual = credits("400Gbps", "40m", 9216, 4096, 192)
+    for less in ({"behind_frame": False}, {"cut_through": True}, {"message": 1}, {"mtu": 4096}):
+        assert credits(**{"rate": "400Gbps", "cable": "40m", "mtu": 9216, "lossless_mtu": 4096, "credit": 192, **less}).credits <= usual.credits  # fmt: skip
+    late = credits("400Gbps", "40m", 9216, 4096, 192, update="1us")
+    assert late.bytes - usual.bytes == pytest.approx(
+        50_000, abs=2 * 4224
+    )  # 1 us at 400 Gb/s, whole frames
+
+
+def test_results_as_data_and_display() -> None:
+    found = credits("100Gbps", "100m", 1500, credit=64)
+    data = found.to_dict()
+    assert data["credits"] * 64 == data["bytes"] == found.bytes
+    assert credits("100Gbps", "100m", 1500).to_dict()["credits"] is None
+    assert f"({found.credits:,} credits of 64 B)" in repr(found)
+    assert found.plot().get_title() == f"credits: {found.bytes:,} B"
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"rate": 4e11}, "rate = 4"),
+        ({"cable": "300"}, "cable = '300'"),
+        ({"credit": 32}, "credit = 32"),
+        ({"message": 0}, "message = 0"),
+        ({"small_packets": 2}, "small_packets = 2"),
+        ({"update": "1 B B"}, "update = '1 B B'"),
+        ({"velocity": 1.0}, "velocity = 1"),
+        ({"cut_through": 3}, "cut_through = 3"),
+    ],
+)
+def test_bad_input_is_named(given: dict, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        credits(**{"rate": "100Gbps", "cable": "5m", **given})
