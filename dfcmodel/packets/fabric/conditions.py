@@ -9,6 +9,7 @@ import numpy as np
 
 from dfcmodel.network.class_pauses import PFC
 from dfcmodel.network.flow_tables import among
+from dfcmodel.network.routes import present
 from dfcmodel.packets.layouts.managers import MANAGERS, marks_leaving
 from dfcmodel.packets.ports import Interface
 from responsefn import RateRule
@@ -76,17 +77,20 @@ def _has_lossless_ports(plan: Plan) -> bool:
     if not at_hosts[hops.begins & ~hops.is_ack].all() or at_hosts[~hops.begins].any():
         return False
     plain = plan.by_discipline(_is_plain)
-    used = np.unique(hops.port)
-    if not plain[used].all():
+    if not plain[hops.port].all():
         return False
     table = plan.ingresses
     inner = ~hops.is_ack & ~hops.begins
-    pairs = np.unique(hops.port[inner] * len(plan.ports) + hops.before[inner])
-    counted = table.port * len(plan.ports) + table.before
+    P = len(plan.ports)
+    pairs = present(hops.port[inner] * P + hops.before[inner], P * P)
+    counted = table.port * P + table.before
     if (table.before < 0).any() or not np.array_equal(np.sort(counted), pairs):
         return False
-    data = np.unique(hops.port[~hops.is_ack] * 9 + plan.priorities[hops.flow[~hops.is_ack]])
-    return len(np.unique(data // 9)) == len(data)
+    if (plan.priorities == plan.priorities[0]).all():
+        return True
+    data = ~hops.is_ack
+    classes = present(hops.port[data] * 9 + plan.priorities[hops.flow[data]], 9 * P)
+    return len(np.unique(classes // 9)) == len(classes)
 
 
 def _marks_by_address(rule: PFC) -> bool:
