@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from .control_queue import append_ack, take_ack
 from .jit import inlined
 from .layout import ACK, DATA, PAUSE, int64
 from .pauses import receive_message
@@ -49,11 +50,7 @@ def next_packet(net: Any, p: int, time: float) -> int:
     """Remove the next packet from an interface and return it; its flow may create another one."""
     port = net.port[p]
     if port.acks > 0:
-        e = int64(port.acks_head)
-        port.acks_head = net.packet[e].next
-        port.acks -= 1
-        port.acks_left = time
-        return e
+        return take_ack(net, p, time)
     f = int64(port.data_head)
     s = net.flow[f]
     port.data_head = s.next
@@ -98,13 +95,7 @@ def enter_interface(net: Any, records: Any, p: int, e: int) -> None:
         transmit(net, records, p, e, time)
         return
     if is_ack:
-        it.next = -1
-        if port.acks == 0:
-            port.acks_head = e
-        else:
-            net.packet[port.acks_tail].next = e
-        port.acks_tail = e
-        port.acks += 1
+        append_ack(net, p, e)
     else:
         append(net, p, int64(it.flow), e)
     port.peak = max(port.peak, port.queued + port.acks)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .called_managers import MARK, ask
+from .control_queue import append_ack, take_ack
 from .jit import compiled, inlined
 from .layout import ACK, DATA, PAUSE, int64
 from .pauses import LEAVES, count, has_room, receive_message
@@ -24,15 +25,10 @@ def bytes_at(port: Any) -> float:
 def enter(net: Any, p: int, e: int) -> None:
     """Append a packet to the queue of its class."""
     port, it = net.port[p], net.packet[e]
-    it.next = -1
     if it.kind == ACK:
-        if port.acks == 0:
-            port.acks_head = e
-        else:
-            net.packet[port.acks_tail].next = e
-        port.acks_tail = e
-        port.acks += 1
+        append_ack(net, p, e)
     else:
+        it.next = -1
         if port.queued == 0:
             port.data_head = e
         else:
@@ -86,11 +82,7 @@ def leave(net: Any, records: Any, p: int, time: float, key: int) -> int:
     """Remove the next packet from the queues of a port and return it; ``key`` is the order of the event."""
     port = net.port[p]
     if port.acks > 0:
-        e = int64(port.acks_head)
-        port.acks_head = net.packet[e].next
-        port.acks -= 1
-        port.acks_left = time
-        return e
+        return take_ack(net, p, time)
     e = int64(port.data_head)
     port.data_head = net.packet[e].next
     port.queued -= 1
