@@ -147,8 +147,12 @@ def _split_names(
 def _skip_bare_fields(
     _app: Any, _what: str, _name: str, obj: Any, _skip: bool, _options: Any
 ) -> bool | None:
-    """Leave out the fields of named tuples as members: signature and class docstring have them."""
-    return True if (getattr(obj, "__doc__", "") or "").startswith("Alias for field") else None
+    """Leave out the fields of named tuples as members: signature and class docstring have them.
+
+    The tuples that functions of recoveries take are left out too: that of each class is made, under one name.
+    """
+    doc = getattr(obj, "__doc__", "") or ""
+    return True if doc.startswith(("Alias for field", "Sender(")) else None
 
 
 def _make_accessible(

@@ -27,6 +27,10 @@ class HPCC(NoLossRate):
     N flows over a bottleneck come to equal rates, and to a load of eta / (1 - W_AI / W). It is the utilization where no
     queue is left.
 
+    The defaults are those of the paper (Sect. 5.1), W_AI = 80 bytes with packets of 1000 bytes. On a path
+    without telemetry, see `SwitchProgram.telemetry` in dfcmodel, it is refused. That of a link has the bytes that it has sent,
+    the bytes that wait, and its capacity in bytes/s (``dfcmodel.INT``).
+
     Parameters
     ----------
     base_rtt
@@ -37,10 +41,6 @@ class HPCC(NoLossRate):
         Additive steps in a row, >= 0.
     additive
         W_AI: by which the window grows, packets.
-
-    The defaults are those of the paper (Sect. 5.1), W_AI = 80 bytes with packets of 1000 bytes. On a path
-    without telemetry, see `SwitchProgram.telemetry` in dfcmodel, it is refused. That of a link has the bytes that it has sent,
-    the bytes that wait, and its capacity in bytes/s (``dfcmodel.INT``).
 
     Examples
     --------
