@@ -11,6 +11,7 @@ __all__ = [
     "CHANGE",
     "DATA",
     "FLOW",
+    "GONE",
     "HOP",
     "INGRESS",
     "NOBODY",
@@ -30,7 +31,7 @@ __all__ = [
 int64: Any = np.int64
 """A number of a record in 64 bits: compiled, a variable that is set from a field of 32 bits has 32."""
 
-DATA, ACK, PAUSE, RESUME, FREE = 0, 1, 2, 3, 4
+DATA, ACK, PAUSE, RESUME, GONE = 0, 1, 2, 3, 4
 """Kinds of packets; the last is that of a row that is not in use."""
 RECEIVER = -1
 """In place of the port of a hop: the receiver of the flow. Its sender is -2 less the interface of its host."""

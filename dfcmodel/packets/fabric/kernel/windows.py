@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from .jit import inlined
-from .layout import NOBODY, int64
+from .layout import GONE, NOBODY, int64
 
 __all__ = ["collect", "enlist", "push", "release", "take"]
 
@@ -22,7 +22,6 @@ NO_ROOM, LOST, LATE = 1, 2, 3
 """Faults: no free row for a packet, no room for one in a buffer, a timer that expired."""
 INVERSE, END, TIMEOUT = 0, 1, 2
 """Places in `clock`: windows per second, the end of the present one in s, time to a timeout in s."""
-GONE = 4
 
 
 @inlined
