@@ -190,5 +190,5 @@ class Records:
         span = delays[hops.port]
         span[hops.is_ack] = 0.0
         begins = np.flatnonzero(hops.begins & ~hops.is_ack)
-        for row, count in zip(self.transit, counts, strict=False):
-            row[hops.flow[begins]] = np.add.reduceat(count[hops.row] * span, begins)
+        times = np.add.reduceat(counts[:, hops.row] * span, begins, axis=1)
+        self.transit[:-1, hops.flow[begins]] = times

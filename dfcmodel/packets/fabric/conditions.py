@@ -27,8 +27,8 @@ REPAIRS = ("go-back-n", "none")
 def is_fabric(plan: Plan) -> bool:
     """Return whether the fabric kernel runs a plan, up to its first loss.
 
-    All packets go from interfaces of hosts over links under PFC without a manager, in one lossless class per link, and
-    ACKs in the control class; senders have a rate, and repair losses by going back or not at all.
+    All packets go from interfaces of hosts over links under PFC, in one lossless class per link, and ACKs in the control
+    class; managers mark what leaves and nothing else; senders have a rate, and repair losses by going back or not at all.
     """
     return _has_plain_method(plan) and _has_rates(plan) and _has_lossless_ports(plan)
 
@@ -57,11 +57,6 @@ def _has_rates(plan: Plan) -> bool:
         and all_of("stop", lambda each: each == math.inf)
         and all(str(each) in REPAIRS for each in among(plan.repairs))
     )
-
-
-def _has_rate_alone(rule: type) -> bool:
-    """Return whether rules of a class follow no telemetry, and do not bound the packets in flight."""
-    return not sees_telemetry(rule) and not window_place(rule)
 
 
 def _has_plain_rate(source: Any) -> bool:

@@ -85,6 +85,7 @@ PORT = np.dtype(
         ),  # bytes of a data packet where its manager counts bytes; 0: it counts packets
         ("marks", "i4"),  # 1: its manager marks packets that leave
         ("spare", "i4"),
+        ("unused", "f8", (2,)),  # up to three cache lines
     ],
     align=True,
 )
