@@ -56,6 +56,9 @@ def check_disciplines(scenario: Scenario) -> None:
         if math.isfinite(flow.idle):
             msg = "transfers after idle times are for packets; use method=Packets()"
             raise ValueError(f"idle of flow {flow.name!r} = {flow.idle:g}: {msg}")
+        if flow.weight > 1:
+            msg = "weights of network interfaces are for packets; use method=Packets()"
+            raise ValueError(f"weight of flow {flow.name!r} = {flow.weight}: {msg}")
         if flow.handshake == SYN_WITH_DATA:
             msg = "data in the SYN are for packets; use True, or method=Packets()"
             raise ValueError(f"handshake of flow {flow.name!r} = {flow.handshake!r}: {msg}")

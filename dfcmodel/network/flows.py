@@ -167,6 +167,9 @@ class Flow:
         of a window that is not used up count in what its rule sees as time (RFC 9438, 5.8). The flow ends when the
         process ends or ``size`` packets have arrived, and all are delivered. ``idle`` must be inf. At packet level only, and
         not in ns-2's convention.
+    weight
+        Packets that a network interface (``host="nic"``) sends of the flow in each of its turns, a whole number: flows of one class
+        that always have packets share it in proportion to their weights. At packet level only.
 
     Raises
     ------
@@ -198,6 +201,7 @@ class Flow:
     handshake: bool | str = False
     receiver: ReceiverAgent | None = None
     arrivals: ArrivalProcess | Replay | None = None
+    weight: int = 1
 
     def __post_init__(self) -> None:
         of = f"of flow {self.name!r}"
@@ -238,6 +242,7 @@ class Flow:
                 f"pacing {of} = True: must be False for {self.source!r}: it has no window"
             )
         whole(f"priority {of}", self.priority, -(10**6), 10**6)
+        whole(f"weight {of}", self.weight, 1, 10**6)
         _check_idle(self, of)
         _check_handshake(self, of)
         _check_receiver(self, of)

@@ -270,7 +270,12 @@ class Scenario:
         raise ValueError(f"path of flow {self.table.name(f)!r}: {msg}")
 
     def _check_hosts(self) -> None:
-        """Raise ValueError for hosts that the first link of a flow cannot serve, and for DFC in front of pauses."""
+        """Raise ValueError for hosts that the first link of a flow cannot serve, weights without an interface, DFC in front of pauses."""
+        weighted = self.table.numbers("weight") > 1
+        if weighted.any() and not (given := self.host_is("nic") | ~weighted).all():
+            flow = self.flows[int(np.argmin(given))]
+            msg = "only network interfaces have weights; use host='nic', or weight=1"
+            raise ValueError(f"weight of flow {flow.name!r} = {flow.weight}: {msg}")
         has_any_dfc = any(isinstance(link.discipline, DFC) for link in self.link_kinds.examples)
         asks = set(self.table.columns["host"].values) & {"shaped", "nic"}
         for flow in self.flows if self.routes and (has_any_dfc or "shaped" in asks) else ():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -29,26 +29,37 @@ class Hops(NamedTuple):
         Whether ACKs take it.
     begins
         Whether it is the first one from an end of the flow.
-    before
-        The port of the hop before, of ACKs that of the last hop of the packets; -1: none.
-    row
-        Number of the hop where the receiver of each flow has one too, between packets and ACKs, and its sender
-        one after them.
     """
 
     flow: Integers
     port: Integers
     is_ack: NDArray[np.bool_]
     begins: NDArray[np.bool_]
-    before: Integers
-    row: Integers
+
+    @property
+    def before(self) -> Integers:
+        """The port of the hop before, of ACKs that of the last hop of the packets; -1: none, (H,)."""
+        found = np.empty_like(self.port)
+        found[1:] = self.port[:-1]
+        found[self.begins & ~self.is_ack] = -1
+        return found
+
+    @property
+    def row(self) -> Integers:
+        """Number of each hop of all flows where a receiver has one too, after the hops of packets, and a sender after those of ACKs, (H,)."""
+        found = np.arange(len(self.flow))
+        found += self.is_ack
+        found += 2 * self.flow
+        return found
 
     def of(self, flows: Integers) -> Hops:
         """Return the hops of some flows, in ascending order."""
         chosen = np.zeros(int(self.flow.max(initial=-1)) + 1, dtype=np.bool_)
         chosen[flows] = True
-        columns: list[Any] = [column[chosen[self.flow]] for column in self]
-        return self if chosen.all() else Hops(*columns)
+        if chosen.all():
+            return self
+        kept = chosen[self.flow]
+        return Hops(self.flow[kept], self.port[kept], self.is_ack[kept], self.begins[kept])
 
     def round_trips(self, passage: Floats) -> Floats:
         """Return the time of each flow's first packet and its ACK where nothing waits, s, (F,).
@@ -134,9 +145,9 @@ def hops_of(forward: Sequence[Sequence[int]], backward: Sequence[Sequence[int]])
     flow = np.repeat(np.arange(len(counts)), counts)
     place = np.arange(len(flow)) - start[flow]
     is_ack = place >= there[flow]
-    port = np.empty(len(flow), dtype=np.int64)
-    port[~is_ack], port[is_ack] = out.places, back.places
-    before = np.concatenate([[-1], port[:-1]])
-    before[place == 0] = -1
+    port = np.asarray(out.places, dtype=np.int64)
+    if len(back.places):
+        port = np.empty(len(flow), dtype=np.int64)
+        port[~is_ack], port[is_ack] = out.places, back.places
     begins = (place == 0) | (place == there[flow])
-    return Hops(flow, port, is_ack, begins, before, place + is_ack + start[flow] + 2 * flow)
+    return Hops(flow, port, is_ack, begins)

@@ -87,10 +87,7 @@ def trajectory(plan: Plan, records: Records, seconds: float) -> Trajectory:
     shared = records.shares_host
     if shared.any():
         backlog[shared] = records.at_hosts[last][:, shared].T
-    at = node_of.astype(np.int32)[plan.hops.port]
-    kept = np.flatnonzero(~plan.hops.is_ack & (at >= 0))
-    flow, row = (column[kept].astype(np.int32) for column in (plan.hops.flow, plan.hops.row))
-    node = at[kept]
+    flow, row, node = _at_links(plan, node_of)
     losing = np.flatnonzero(np.asarray(records.lost[:-1].any(axis=0))[row])
     of_losing = summed(records.lost[:, row[losing]]).T.astype(float)
     lost: Any = AtNodes(flow[losing], node[losing], of_losing, (F, N, S))
@@ -130,6 +127,14 @@ def trajectory(plan: Plan, records: Records, seconds: float) -> Trajectory:
         inside=records.inside,
         **_byte_queues(records, node_of, N, last),
     )
+
+
+def _at_links(plan: Plan, node_of: NDArray[np.int64]) -> list[NDArray[np.int32]]:
+    """Return flow, row and node of the hops of packets over links of the scenario, (N,) each."""
+    hops = plan.hops
+    kept = ~hops.is_ack & (node_of[hops.port] >= 0)
+    node = node_of.astype(np.int32)[hops.port[kept]]
+    return [hops.flow[kept].astype(np.int32), hops.row[kept].astype(np.int32), node]
 
 
 def _byte_queues(

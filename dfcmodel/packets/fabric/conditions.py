@@ -55,6 +55,7 @@ def _has_rates(plan: Plan) -> bool:
         and all_of("receiver", lambda each: each is None)
         and all_of("arrivals", lambda each: each is None)
         and all_of("stop", lambda each: each == math.inf)
+        and all_of("weight", lambda each: each == 1)
         and all(str(each) in REPAIRS for each in among(plan.repairs))
     )
 

@@ -25,6 +25,10 @@ def records_of(plan: Plan, records: Records, arrays: dict[str, Any]) -> Records:
     """
     port, flow, S = arrays["port"], arrays["flow"], plan.samples
     records.remaining = _remaining(plan, arrays)
+    used = arrays["packet"][: arrays["counters"][USED]]
+    inside = np.bincount(used["flow"][used["kind"] <= ACK], minlength=len(flow))
+    data = np.bincount(used["flow"][used["kind"] == DATA], minlength=len(flow))
+    del used, arrays["packet"]
     records.peak, records.waited = port["peak"].astype(np.int64), arrays.pop("hop")["waited"].copy()
     records.waiting[1:S] = np.diff(records.waiting[:S], axis=0)
     if records.counts_bytes.any():
@@ -38,9 +42,6 @@ def records_of(plan: Plan, records: Records, arrays: dict[str, Any]) -> Records:
     records.add_up()
     records.emitted = flow["sent"].astype(float)
     records.finished, records.total = flow["finished"].copy(), records.delivered[:S].sum(axis=0)
-    used = arrays["packet"][: arrays["counters"][USED]]
-    inside = np.bincount(used["flow"][used["kind"] <= ACK], minlength=len(flow))
-    data = np.bincount(used["flow"][used["kind"] == DATA], minlength=len(flow))
     deaf = plan.backward.counts == 0  # what arrives after the end is processed
     records.inside = np.where(deaf, records.emitted - records.total, inside).astype(np.float64)
     missing = records.emitted - flow["came"] - data

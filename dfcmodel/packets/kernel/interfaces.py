@@ -1,4 +1,4 @@
-"""Network interfaces of hosts: a queue per flow, served in turn, and one of the control class, which goes first.
+"""Network interfaces of hosts: a queue per flow, served in turn by weight, and one of the control class, which goes first.
 
 An interface shares its calendar queue with the senders of its host, so that a sender at the rate of a rule makes a packet when the one
 before has begun to leave. Its lanes are, in this order: the control class, which is ACKs; its classes of traffic, each a
@@ -86,6 +86,38 @@ def class_of(net: Any, e: int) -> int:
 
 
 @inlined
+def count_turn(net: Any, k: int, c: int) -> None:
+    """Count a packet of lane c that leaves in its turn, which ends after as many as its weight, or with a packet of another flow."""
+    lane = net.lane
+    other = int64(lane[k].flow)
+    if other >= 0 and other != c:
+        lane[other].deficit = lane[other].weight
+    lane[k].flow = c
+    lane[c].deficit -= 1.0
+    if lane[c].deficit < 1.0:
+        lane[c].deficit = lane[c].weight
+        lane[k].flow = -1
+
+
+@inlined
+def enlist_flow(net: Any, k: int, c: int) -> None:
+    """Let a flow wait for its turn: behind all others of its class, or before them where its turn has not ended."""
+    lane = net.lane
+    if lane[k].flow == c:
+        lane[c].next = lane[k].first
+        lane[k].first = c
+        if lane[c].next < 0:
+            lane[k].last = c
+        return
+    lane[c].next = -1
+    if lane[k].first < 0:
+        lane[k].first = c
+    else:
+        lane[lane[k].last].next = c
+    lane[k].last = c
+
+
+@inlined
 def enter_interface(net: Any, senders: Any, records: Any, p: int, e: int) -> bool:
     """Queue a packet or an ACK at an interface; return whether its transmission begins at once."""
     lane = net.lane
@@ -102,17 +134,14 @@ def enter_interface(net: Any, senders: Any, records: Any, p: int, e: int) -> boo
         drop(net, senders, records, p, e, it.time, it.time, AT_RANDOM)
         return False
     if port.free <= it.time and port.waiting == 0 and port.paused == 0 and lane[k].paused == 0:
+        if not is_control:
+            count_turn(net, k, c)
         return True
     it.next = -1
     if lane[c].count == 0:
         lane[c].head = e
         if not is_control:
-            lane[c].next = -1
-            if lane[k].first < 0:
-                lane[k].first = c
-            else:
-                lane[lane[k].last].next = c
-            lane[k].last = c
+            enlist_flow(net, k, c)
     else:
         net.packet[lane[c].tail].next = e
     lane[c].tail = e
@@ -154,13 +183,9 @@ def next_of_interface(net: Any, senders: Any, p: int, time: float) -> int:
     lane[k].count -= 1
     lane[k].left = time
     lane[k].first = it.next
+    count_turn(net, k, c)
     if it.count > 0:
-        it.next = -1
-        if lane[k].first < 0:
-            lane[k].first = c
-        else:
-            lane[lane[k].last].next = c
-        lane[k].last = c
+        enlist_flow(net, k, c)
     s = senders.flow[it.flow]
     if s.blocked == 1 and s.lane == c:
         s.blocked = 0

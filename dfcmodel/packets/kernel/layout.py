@@ -173,7 +173,7 @@ PORT = np.dtype(
 
 LANE = np.dtype(
     [
-        ("deficit", "f8"),  # bytes
+        ("deficit", "f8"),  # bytes; of a flow at an interface: packets left of its turn
         ("head", "i4"),  # first packet; -1: none
         ("tail", "i4"),
         ("count", "i4"),
@@ -181,8 +181,9 @@ LANE = np.dtype(
         ("level", "i4"),  # of a flow at an interface: the lane of its class
         ("first", "i4"),  # head of a level's round-robin list (in the port's first lanes)
         ("last", "i4"),
-        ("flow", "i4"),
+        ("flow", "i4"),  # of a class at an interface: the lane whose turn has not ended, -1: none
         ("paused", "i4"),  # number of ports that pause it
+        ("weight", "i4"),  # of a flow at an interface: packets of a turn
         ("left", "f8"),  # when its last packet that waited left, s
         ("bytes", "f8"),  # that wait in it, at ports whose buffer counts bytes
     ],

@@ -49,7 +49,10 @@ def lay_out_interfaces(
     begin = np.cumsum(counts) - counts
     lane = empty_lanes(int(counts.sum()))
     rows = (begin + 1 + levels - np.cumsum(flows) + flows)[of_data] + np.arange(len(data))
+    weights = np.where(hops.is_ack[data], 1, plan.scenario.table.numbers("weight")[hops.flow[data]])
+    lane["flow"] = -1
     lane["flow"][rows] = hops.flow[data]
+    lane["weight"][rows] = lane["deficit"][rows] = weights
     lane["level"][rows] = first + (begin + 1 - np.cumsum(levels) + levels)[of_data] + which
     hop["lane"][hops.row[at]] = first + begin[own]
     hop["lane"][hops.row[data]] = first + rows

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 
 from dfcmodel import CBR, PFC, Flow, Fluid, Link, OnOff, Packets, Pause, Scenario, simulate
-from responsefn import DCQCN, NewReno
+from responsefn import DCQCN, FixedRate, NewReno
 from tests.oracles.engines import equal_records, plain_simulate, plan_scenario
 
 RULE = PFC(classes=(0, 1), xoff=10.0, xon=5.0)
@@ -89,3 +90,39 @@ def test_a_buffer_that_holds_the_rooms_of_the_access_link_is_enough() -> None:
         ValueError, match=r"PFC reserves .* packets of its buffer for 3 ingress queues"
     ):
         hub([CBR(4e3)] * 6, math.floor(3.0 * room) - 1.0)
+
+
+@pytest.mark.parametrize(
+    "source", [CBR(1e4), FixedRate(), NewReno()], ids=lambda each: type(each).__name__
+)
+@pytest.mark.parametrize("weights", [(1, 2, 5), (3, 3, 1)])
+def test_flows_of_an_interface_share_it_by_their_weights(
+    weights: tuple[int, ...], source: Any
+) -> None:
+    """All always have a packet to send: the shares are those of the weights, within a turn of each."""
+    links = [Link("h", "s", 1e4, 1e-4, 500.0, RULE)]
+    links += [Link("s", f"d{k}", 1e4, 1e-4, 500.0, RULE) for k in range(3)]
+    flows = [
+        Flow(f"f{k}", ("h", "s", f"d{k}"), source, weight=weight)
+        for k, weight in enumerate(weights)
+    ]
+    run = simulate(Scenario("weights", links, flows, duration=0.2), Packets(seed=1), sample=0.05)
+    late = run.delivered[:, -1] - run.delivered[:, 0]
+    assert late == pytest.approx(late.sum() * np.array(weights) / sum(weights), abs=max(weights))
+    assert late.sum() == pytest.approx(0.15 * 1e4, rel=0.01)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_both_engines_agree_on_weights(seed: int) -> None:
+    rng = np.random.default_rng([29, seed])
+    sources = [NewReno(), DCQCN(), CBR(3e3), FixedRate(), OnOff(8e3, 5e-3, 5e-3, random=True)]
+    chosen = [sources[rng.integers(5)] for _ in range(rng.integers(2, 6))]
+    scenario = hub(chosen, rule=[RULE, Pause(20.0, 10.0)][seed % 2])
+    flows = [replace(flow, weight=int(rng.integers(1, 5))) for flow in scenario.flows[:-1]]
+    scenario = replace(scenario, flows=(*flows, replace(scenario.flows[-1], weight=2, host="nic")))
+    equal_records(plan_scenario(scenario, Packets(seed=seed), duration=0.1, sample=0.005))
+
+
+def test_the_fluid_refuses_weights() -> None:
+    with pytest.raises(ValueError, match=r"weight of flow 'f0' = 2.*Packets\(\)"):
+        simulate(hub([CBR(1e3)], weight=2), Fluid())

@@ -37,6 +37,9 @@ class HostQueues(Queue):
         self.control: deque[tuple[float, Packet]] = deque()
         self.lines: dict[Key, deque[tuple[float, Packet]]] = {key: deque() for key in users}
         self.turns: dict[int, deque[Key]] = {priority: deque() for priority in self.classes}
+        self.weights = {key: 1 if key[1] else plan.scenario.flows[key[0]].weight for key in users}
+        self.left_of_turn = dict(self.weights)
+        self.going_on: dict[int, Key | None] = dict.fromkeys(self.classes)
 
     def packets(self) -> Iterable[tuple[float, Packet]]:
         """Return the packets that wait, each behind its arrival in s."""
@@ -97,9 +100,11 @@ class HostQueues(Queue):
         if key not in self.lines:
             self.control.append(entry)
             return
-        line = self.lines[key]
-        if not line:
-            self.turns[self.priorities[key]].append(key)
+        line, priority = self.lines[key], self.priorities[key]
+        if not line and self.going_on[priority] == key:
+            self.turns[priority].appendleft(key)
+        elif not line:
+            self.turns[priority].append(key)
         line.append(entry)
 
     def pop(self) -> tuple[float, Packet]:
@@ -115,7 +120,9 @@ class HostQueues(Queue):
         turns = self.turns[self.classes[n]]
         key = turns.popleft()
         entry = self.lines[key].popleft()
-        if self.lines[key]:
+        if self.lines[key] and self.left_of_turn[key] > 1:
+            turns.appendleft(key)
+        elif self.lines[key]:
             turns.append(key)
         sender = self.simulation.senders[key[0]]
         if isinstance(sender, Rated) and not key[1]:
@@ -130,4 +137,18 @@ class HostQueues(Queue):
         """Start the transmission of a packet; that of a rate rule counts as sent now."""
         if not packet.is_ack and isinstance(self.simulation.senders[packet.flow], Rated):
             packet.sent = self.simulation.now
+        if (packet.flow, packet.is_ack) in self.priorities:
+            self.count_turn((packet.flow, packet.is_ack))
         super().send(came, packet)
+
+    def count_turn(self, key: Key) -> None:
+        """Count a packet of a flow's turn, which ends after as many as its weight, or with a packet of another flow."""
+        priority = self.priorities[key]
+        other = self.going_on[priority]
+        if other is not None and other != key:
+            self.left_of_turn[other] = self.weights[other]
+        self.left_of_turn[key] -= 1
+        self.going_on[priority] = key
+        if self.left_of_turn[key] == 0:
+            self.left_of_turn[key] = self.weights[key]
+            self.going_on[priority] = None
