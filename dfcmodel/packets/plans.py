@@ -336,6 +336,17 @@ class Plan:
         return self.by_discipline(lambda each: float(getattr(each, "signalling", 0.0)))
 
     @kept
+    def thresholds(self) -> Floats:
+        """Above which and down to which ports pause others, (P, 2).
+
+        They are in bytes under PFC and where buffers count bytes, in packets elsewhere.
+        """
+        limits = self.by_discipline(_thresholds)
+        unit = self.by_discipline(lambda each: self.sizes[0] if isinstance(each, PFC) else 1.0)
+        found: Floats = limits * np.where(self.cells > 0, self.units, unit)[:, np.newaxis]
+        return found
+
+    @kept
     def with_lanes(self) -> NDArray[np.bool_]:
         """Whether each port has lanes: of its own, or because it can be paused, (P,)."""
         found = self.by_discipline(has_lanes)
@@ -531,6 +542,13 @@ class Plan:
         port = self.ports[p]
         room = port.room / self.units[p] if port.cell else float(port.room)
         return room - (self.scenario.reserved(port.link) if port.link >= 0 else 0.0)
+
+
+def _thresholds(rule: Discipline) -> tuple[float, float]:
+    """Return the thresholds of a port that pauses others, packets."""
+    if isinstance(rule, Pause):
+        return rule.high, rule.low
+    return (rule.xoff, rule.xon) if isinstance(rule, PFC) else (0.0, 0.0)
 
 
 def _answers(kind: type) -> bool:

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dfcmodel.network.class_pauses import PFC
 from dfcmodel.network.flow_tables import column_of
 from dfcmodel.packets.fabric.kernel import layout
 from dfcmodel.packets.kernel.layout import OF_RATE, RULE
@@ -143,13 +142,10 @@ def _ingresses(plan: Plan, hop: NDArray[Any]) -> NDArray[Any]:
     rows["change"] = rows["next"] = -1
     used = rows[: len(known)]
     port = table.port[at]
-    limits = plan.by_discipline(
-        lambda each: (each.xoff, each.xon) if isinstance(each, PFC) else (0.0, 0.0)
-    )[port]
-    unit = np.where(plan.cells > 0, plan.units, plan.sizes[0])[port]
+    high, low = plan.thresholds[port].T
     for name, values in (
         ("room", table.room[at] * plan.taken[port, 0]), ("port", table.before[at]), ("asks", asks[port]),
-        ("priority", table.priority[at]), ("high", limits[:, 0] * unit), ("low", limits[:, 1] * unit),
+        ("priority", table.priority[at]), ("high", high), ("low", low),
         ("is_shared", np.array([len(ports) > 1 for ports in together])[port]),
     ):  # fmt: skip
         used[name] = values

@@ -20,7 +20,6 @@ from dfcmodel.packets.layouts.units import calendar_of
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from dfcmodel.network.disciplines import Discipline
     from dfcmodel.packets.plans import Plan
 
 __all__ = ["begin_storms", "class_lanes", "lay_out_feeders", "lay_out_lanes"]
@@ -117,11 +116,8 @@ def lay_out_feeders(
     """Set each port's thresholds, and what counts its packets by class; return the rows of feeders."""
     if not plan.has(Pause, PFC):
         return _feeders(1)
-    limits = plan.by_discipline(_limits)
-    unit = plan.by_discipline(lambda each: plan.sizes[0] if isinstance(each, PFC) else 1.0)
-    unit = np.where(plan.cells > 0, plan.units, unit)
     for n, name in enumerate(("high", "low")):
-        port_rows[name][: len(plan.ports)] = limits[:, n] * unit
+        port_rows[name][: len(plan.ports)] = plan.thresholds[:, n]
     port_rows["signalling"][: len(plan.ports)] = plan.signalling
     whole = _lay_out_pauses(plan, port_rows)
     if not plan.under(PFC):
@@ -194,13 +190,6 @@ def _lay_out_ingresses(
         len(at), room=table.room[at] * packets[table.port[at]], port=before, lane=paused,
         priority=rank,
     )])  # fmt: skip
-
-
-def _limits(rule: Discipline) -> tuple[float, float]:
-    """Return the thresholds of a port that pauses others, packets."""
-    if isinstance(rule, Pause):
-        return rule.high, rule.low
-    return (rule.xoff, rule.xon) if isinstance(rule, PFC) else (0.0, 0.0)
 
 
 def class_lanes(plan: Plan, hop: NDArray[Any], lane: NDArray[Any]) -> dict[tuple[int, int], int]:
