@@ -21,8 +21,10 @@ from dfcmodel import (
     flows_from,
     simulate,
 )
+from dfcmodel.network.followers import followers_of
 from dfcmodel.packets.fabric.conditions import is_fabric
 from dfcmodel.packets.fabric.engine import run_fabric
+from dfcmodel.packets.layouts.followers import lay_out_followers
 from responsefn import CUBIC, DCQCN, FixedRate, NewReno
 from tests.dfcmodel.packets.random_fabrics import random_fabric
 from tests.dfcmodel.packets.test_equal_fabrics import check_equal, with_rates
@@ -186,3 +188,28 @@ def test_a_receiver_that_delays_acks_starts_flows_of_its_own_host_or_later(refus
     flows = (first, Flow("b", ("h2", "s", "h0"), NewReno(), size=9, after="a"))
     scenario = Scenario("hosts", links, flows, duration=1e-3)
     refused(["start of flow 'b' = 0", "'a'", "above 0"], lambda: simulate(scenario, Packets()))
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_followers_are_those_that_the_flows_name(seed: int) -> None:
+    """As columns, in the rows of the kernels, and in a table made from an array of places."""
+    scenario = in_turns(random_fabric(seed), seed)
+    wanted = {f: set(flow.after) for f, flow in enumerate(scenario.flows)}
+    found = scenario.followers
+    pairs = list(zip(found.flow.tolist(), found.awaited.tolist(), strict=True))
+    assert len(set(pairs)) == len(pairs) == sum(map(len, wanted.values()))
+    assert all(awaited in wanted[f] for f, awaited in pairs)
+    assert found.missing.tolist() == [len(each) for each in wanted.values()]
+    rows = lay_out_followers(plan_of(scenario, seed))["follow"]
+    assert rows["missing"].tolist() == found.missing.tolist()
+    places = np.full((len(wanted), 2), -1)
+    for f, each in wanted.items():
+        places[f, : len(each)] = sorted(each)
+    names = [f"f{f}" for f in wanted]
+    ends = zip(*((flow.path[0], flow.path[-1]) for flow in scenario.flows), strict=True)
+    paths = [flow.path for flow in scenario.flows]
+    table = flows_from(
+        *ends, 5, source=FixedRate(), links=scenario.links, routes=paths, names=names, after=places
+    )
+    for mine, other in zip(followers_of(table), found, strict=True):
+        np.testing.assert_array_equal(mine, other)
