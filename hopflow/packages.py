@@ -1,15 +1,19 @@
-"""Hopflow's packages, and files of a user that hide them."""
+"""Hopflow's packages: files of a user that hide them, and other distributions that overwrite them."""
 
 from __future__ import annotations
 
 import importlib
+import warnings
 from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType
 
-__all__ = ["check_packages", "package"]
+__all__ = ["PACKAGES", "check_packages", "package", "warn_of_others"]
 
 ROOT = Path(__file__).parents[1]
+PACKAGES = ("dfcmodel", "markov", "responsefn", "validation")
+MARK = '__distribution__ = "hopflow"'
+"""A line of the ``__init__.py`` of each package."""
 
 
 def package(name: str) -> ModuleType:
@@ -18,14 +22,15 @@ def package(name: str) -> ModuleType:
     Raises
     ------
     ImportError
-        Where a module of the same name, such as a user's ``markov.py`` beside his script, hides it.
+        Where a module of the same name, such as a user's ``markov.py`` beside his script, hides it, or another distribution
+        has overwritten it.
     """
     check_packages(name)
     return importlib.import_module(name)
 
 
 def check_packages(*names: str) -> None:
-    """Raise ImportError, which names the file, where another module hides one of the packages.
+    """Raise ImportError, which names the file or the distribution, where another module hides one of the packages.
 
     Examples
     --------
@@ -37,3 +42,38 @@ def check_packages(*names: str) -> None:
             origin = spec.origin or ", ".join(spec.submodule_search_locations or ())
             said = f"{name} is {origin}, which hides hopflow's package of that name: rename it"
             raise ImportError(said, name=name, path=origin)
+        if said := _overwritten(name):
+            raise ImportError(said, name=name)
+
+
+def warn_of_others() -> None:
+    """Warn of each package that another distribution has overwritten or removed."""
+    for said in filter(None, map(_overwritten, PACKAGES)):
+        warnings.warn(said, stacklevel=3)
+
+
+def _overwritten(name: str) -> str:
+    """Return what to say of a package whose first file is not hopflow's; "" if it is."""
+    path = ROOT / name / "__init__.py"
+    if path.is_file() and MARK in path.read_text(encoding="utf-8", errors="replace"):
+        return ""
+    repair = "pip install --force-reinstall --no-deps hopflow"
+    owners = _owners(f"{name}/__init__.py")
+    if not owners:
+        what = "is not hopflow's" if path.is_file() else "is missing"
+        return f"{path} {what}: repair it by `{repair}`"
+    named = " and ".join(map(repr, owners))
+    first = f"the distribution {named} has a package {name}, too, and has overwritten hopflow's"
+    return f"{first}: repair it by `pip uninstall {' '.join(owners)}`, then `{repair}`, and use them in environments apart"
+
+
+def _owners(file: str) -> list[str]:
+    """Return the other distributions that installed a file."""
+    from importlib.metadata import distributions
+
+    found = {
+        each.metadata["Name"]
+        for each in distributions()
+        if any(str(path) == file for path in each.files or ())
+    }
+    return sorted(found - {"hopflow"})
