@@ -11,7 +11,7 @@ from typer.core import TyperCommand, TyperGroup
 
 from hopflow import __version__
 from hopflow.errors import DamagedDataError
-from hopflow.packages import check_packages
+from hopflow.packages import check_packages, left_out
 
 __all__ = ["COMMANDS", "app", "in_the_shell", "run"]
 
@@ -138,7 +138,9 @@ def run() -> None:
         if isinstance(error, DamagedDataError):
             word, status = "damaged data", 1
         elif isinstance(error, ImportError):
-            word, status = "damaged installation", 1
+            found = left_out(error, "some answers")
+            word, status = "error" if found is not error else "damaged installation", 1
+            said = str(found)
         else:
             said = in_the_shell(error, sys.argv[1:])
         Console(stderr=True).print(f"[red]{word}:[/] {escape(said)}", highlight=False)

@@ -8,9 +8,11 @@ from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType
 
-__all__ = ["PACKAGES", "check_packages", "package", "warn_of_others"]
+__all__ = ["LEFT_OUT", "PACKAGES", "check_packages", "left_out", "package", "warn_of_others"]
 
 ROOT = Path(__file__).parents[1]
+LEFT_OUT = {"jax": "JAX", "networkx": "networkx", "sympy": "SymPy"}
+"""Dependencies without which the light installation (requirements-light.txt) works, by their modules."""
 PACKAGES = ("dfcmodel", "markov", "responsefn", "validation")
 MARK = '__distribution__ = "hopflow"'
 """A line of the ``__init__.py`` of each package."""
@@ -44,6 +46,21 @@ def check_packages(*names: str) -> None:
             raise ImportError(said, name=name, path=origin)
         if said := _overwritten(name):
             raise ImportError(said, name=name)
+
+
+def left_out(error: ImportError, what: str) -> ImportError:
+    """Return what to raise where a module is missing that the light installation leaves out; any other error as it is.
+
+    Examples
+    --------
+    >>> left_out(ModuleNotFoundError("No module named 'sympy'", name="sympy"), "closed forms")
+    ImportError("closed forms need SymPy, which the light installation leaves out: `pip install sympy` adds it")
+    """
+    name = (error.name or "").partition(".")[0]
+    if name not in LEFT_OUT:
+        return error
+    said = f"{what} need {LEFT_OUT[name]}, which the light installation leaves out: `pip install {name}` adds it"
+    return ImportError(said, name=name)
 
 
 def warn_of_others() -> None:

@@ -10,6 +10,7 @@ Both give ``rate(p, rtt)`` in packets/s; `invert` gives p back, `curve` draws.
 >>> round(invert(Reno(), rate=122.474, rtt=0.1), 6)
 0.01
 """
+
 from __future__ import annotations
 
 import lazy_loader
