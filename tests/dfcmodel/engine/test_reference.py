@@ -259,8 +259,9 @@ def assert_agree(
         fast.flows[:, ~rates, 2], slow.flows[:, ~rates, 2], rtol=1e-9, atol=APART
     )
     np.testing.assert_allclose(fast.flows[:, rates, 2], slow.flows[:, rates, 2], rtol=1e-9)
-    apart = np.abs(fast.flows[:, :, 4] - slow.flows[:, :, 4])
-    assert (apart <= round_trip_tolerance(plans_[0], slow.flows[:, :, 4], steps)).all()
+    ours, theirs = fast.flows[:, :, 4], slow.flows[:, :, 4]
+    tolerance = round_trip_tolerance(plans_[0], theirs, steps) + 1e-7 * theirs
+    assert (np.abs(ours - theirs) <= tolerance).all()
     ours, theirs = (plan.network.flows for plan in plans_)
     for name in ("timeouts", "loss_events"):
         np.testing.assert_array_equal(ours[name], theirs[name])
@@ -281,7 +282,7 @@ def test_naive_reference_agrees(name: str, sort: str, long_memories: None) -> No
     """Through losses, marks, pauses, recovery and timeouts, with every discipline and source."""
     host = hosts_of(name)[-1 if sort == "rates" else 0]
     run = assert_agree(crossing(DISCIPLINES[name], SOURCES[sort], host))
-    if name == "pause ecn" and sort == "tcp":  # marks keep TCP from losses: its windows are cut
+    if name in ("pause ecn", "mean ecn") and sort == "tcp":  # marks cut windows before buffers fill
         assert np.diff(run.flows[:, :, 2], axis=0).min() < -1.0
     elif host == "direct":
         assert run.lost.sum() > 1.0
