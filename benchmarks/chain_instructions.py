@@ -15,6 +15,7 @@ import sys
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Annotated, Any
 
 import numpy as np
@@ -24,11 +25,14 @@ from tqdm import tqdm
 from benchmarks.instructions import COMPILED_FOR, START, STOP, ask, read_totals
 from markov import (
     Cluster,
+    Kanban,
     Krylov,
     MatrixFree,
     Multilevel,
     PauseChain,
     PauseTandem,
+    explore,
+    read_prism,
     stationary,
 )
 
@@ -36,7 +40,27 @@ __all__ = ["CASES", "count", "digest", "run_counted", "show"]
 
 MEDIUM = PauseTandem(buffers=(50, 100), high_threshold=80, low_threshold=60)
 LARGE = PauseTandem(buffers=(150, 220), high_threshold=180, low_threshold=90)
+STATIONS = "\n".join(
+    f"module station{n}\n x{n} : [0..9] init 0;\n [go{n}] x{n} < 9 -> 1 : (x{n}'=x{n}+1);\n"
+    f" [go{n + 1}] x{n} > 0 -> 2 : (x{n}'=x{n}-1);\nendmodule"
+    for n in range(4)
+)
+"""Four queues in series, in PRISM's language."""
+
+
+def searched() -> Any:
+    """Return the generator of a model in PRISM's language, 10^4 states."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "stations.prism"
+        path.write_text(f"ctmc\n{STATIONS}")
+        return SimpleNamespace(pi=read_prism(path).chain.Q.data)
+
+
 CASES: dict[str, Callable[[], Any]] = {
+    "states of a file": searched,
+    "states reached, compiled": lambda: SimpleNamespace(
+        pi=explore(Kanban(tickets=2), compiled=True).chain.Q.data
+    ),
     "multilevel": lambda: stationary(MEDIUM, Multilevel()),
     "multilevel, by flows": lambda: stationary(MEDIUM, Multilevel(geometric=False)),
     "multilevel, proved tightly": lambda: stationary(MEDIUM, Multilevel(), proof="tight"),
