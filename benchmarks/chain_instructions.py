@@ -15,6 +15,7 @@ import sys
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Annotated, Any
 
 import numpy as np
@@ -24,19 +25,42 @@ from tqdm import tqdm
 from benchmarks.instructions import COMPILED_FOR, START, STOP, ask, read_totals
 from markov import (
     Cluster,
+    Kanban,
     Krylov,
     MatrixFree,
     Multilevel,
     PauseChain,
     PauseTandem,
+    explore,
+    read_prism,
     stationary,
 )
 
-__all__ = ["CASES", "count", "digest"]
+__all__ = ["CASES", "count", "digest", "run_counted", "show"]
 
 MEDIUM = PauseTandem(buffers=(50, 100), high_threshold=80, low_threshold=60)
 LARGE = PauseTandem(buffers=(150, 220), high_threshold=180, low_threshold=90)
+STATIONS = "\n".join(
+    f"module station{n}\n x{n} : [0..9] init 0;\n [go{n}] x{n} < 9 -> 1 : (x{n}'=x{n}+1);\n"
+    f" [go{n + 1}] x{n} > 0 -> 2 : (x{n}'=x{n}-1);\nendmodule"
+    for n in range(4)
+)
+"""Four queues in series, in PRISM's language."""
+
+
+def searched() -> Any:
+    """Return the generator of a model in PRISM's language, 10^4 states."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "stations.prism"
+        path.write_text(f"ctmc\n{STATIONS}")
+        return SimpleNamespace(pi=read_prism(path).chain.Q.data)
+
+
 CASES: dict[str, Callable[[], Any]] = {
+    "states of a file": searched,
+    "states reached, compiled": lambda: SimpleNamespace(
+        pi=explore(Kanban(tickets=2), compiled=True).chain.Q.data
+    ),
     "multilevel": lambda: stationary(MEDIUM, Multilevel()),
     "multilevel, by flows": lambda: stationary(MEDIUM, Multilevel(geometric=False)),
     "multilevel, proved tightly": lambda: stationary(MEDIUM, Multilevel(), proof="tight"),
@@ -49,32 +73,33 @@ CASES: dict[str, Callable[[], Any]] = {
     "grid, rates by counts": lambda: stationary(Cluster(workstations=24), MatrixFree()),
 }
 """What is solved, by name."""
+NUMBERS = ("pi", "residual", "error_bound", "iterations")
+"""Attributes of an answer that are hashed."""
 
 
-def digest(answer: Any) -> str:
+def digest(answer: Any, names: tuple[str, ...] = NUMBERS) -> str:
     """Return a hash of the numbers of an answer: every bit of them counts."""
-    names = ("pi", "residual", "error_bound", "iterations")
     found = [np.asarray(getattr(answer, name)).tobytes() for name in names if hasattr(answer, name)]
     if not found:
         raise ValueError(f"answer = {answer!r}: has no numbers of a known name")
     return hashlib.sha256(b"".join(found)).hexdigest()[:12]
 
 
-def run_counted(case: str) -> str:
-    """Solve a case twice, the second time counted; return the hash of the answer."""
-    CASES[case]()
+def run_counted(solve: Callable[[], Any], names: tuple[str, ...] = NUMBERS) -> str:
+    """Solve twice, the second time counted; return the hash of the answer."""
+    solve()
     ask(START)
-    answer = CASES[case]()
+    answer = solve()
     ask(STOP)
-    return digest(answer)
+    return digest(answer, names)
 
 
-def count(case: str) -> tuple[int, str]:
-    """Return the instructions of a case and the hash of its answer; FileNotFoundError without Valgrind."""
+def count(case: str, module: str = "benchmarks.chain_instructions") -> tuple[int, str]:
+    """Return the instructions of a module's case and the hash of its answer; FileNotFoundError without Valgrind."""
     if shutil.which("valgrind") is None:
         raise FileNotFoundError("valgrind: is not installed (Debian: apt install valgrind)")
     given = os.environ | COMPILED_FOR | {"OPENBLAS_NUM_THREADS": "1"}
-    own = [sys.executable, "-m", "benchmarks.chain_instructions", "--one", case]
+    own = [sys.executable, "-m", module, "--one", case]
     subprocess.run(own, env=given, check=True, capture_output=True)  # compiles
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder) / "counts"
@@ -85,18 +110,23 @@ def count(case: str) -> tuple[int, str]:
         return read_totals(out.read_text())["Ir"], done.stdout.split()[-1]
 
 
+def show(cases: list[str], module: str) -> None:
+    """Print the instructions of a module's cases, and the hashes of their answers."""
+    print("| case | million instructions | answer |\n|---|--:|---|")
+    for case in tqdm(cases, desc="cases", leave=False):
+        instructions, answer = count(case, module)
+        print(f"| {case} | {instructions / 1e6:.1f} | {answer} |", flush=True)
+
+
 def main(
     cases: Annotated[list[str] | None, typer.Argument(help=" or ".join(CASES))] = None,
     one: Annotated[str, typer.Option(help="Solve this case in this process, uncounted.")] = "",
 ) -> None:
     """Count the instructions that the solution of some chains takes."""
     if one:
-        print(run_counted(one))
+        print(run_counted(CASES[one]))
         return
-    print("| chain | million instructions | answer |\n|---|--:|---|")
-    for case in tqdm(cases or CASES, desc="chains", leave=False):
-        instructions, answer = count(case)
-        print(f"| {case} | {instructions / 1e6:.1f} | {answer} |", flush=True)
+    show(cases or list(CASES), "benchmarks.chain_instructions")
 
 
 if __name__ == "__main__":

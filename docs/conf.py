@@ -11,7 +11,7 @@ from importlib.metadata import metadata
 from pathlib import Path
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).parent))  # mathml.py
+sys.path.insert(0, str(Path(__file__).parent))  # mathml.py, generated.py
 
 os.environ["TQDM_DISABLE"] = "1"  # no progress bars among the outputs of examples
 
@@ -173,8 +173,16 @@ def _make_accessible(
             )
 
 
+def _write_index(_app: Any) -> None:
+    """Write the page of all modules, reference/modules.md."""
+    import generated
+
+    generated.write_index()
+
+
 def setup(app: Any) -> None:
     """Register the hooks of this file."""
+    app.connect("builder-inited", _write_index)
     app.connect("html-page-context", _make_accessible, priority=900)  # after the theme
     app.connect("autodoc-skip-member", _skip_bare_fields)
     app.connect("autodoc-process-docstring", _escape_bars)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -9,25 +10,60 @@ import typer
 from typer.core import TyperGroup
 
 from hopflow.checks import choice
-from hopflow.command_line import AsJson, as_json, check_output, examples, save_figure
+from hopflow.command_line import (
+    AsJson,
+    as_json,
+    beginning,
+    check_output,
+    examples,
+    save_figure,
+)
 from hopflow.status import Status
 from hopflow.units import quantity
 
 if TYPE_CHECKING:
     from markov.files import FileModel
+    from markov.methods.solution import Method
     from markov.results import Stationary
 
 __all__ = ["commands"]
 
 
 class FilesToo(TyperGroup):
-    """A group of commands that takes the name of a file for the command ``file`` with it."""
+    """A group of commands that runs ``file`` for the name of a file, and ``chain`` for that of a chain."""
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Return the command that the first argument names."""
-        if args[0] not in self.commands and Path(args[0]).suffix in SUFFIXES:
-            args = ["file", *args]
+        if args[0] not in self.commands:
+            if Path(args[0]).suffix in SUFFIXES:
+                args = ["file", *args]
+            elif args[0].lower() in _chains(""):
+                args = ["chain", *args]
         return super().resolve_command(ctx, args)
+
+
+def _chains(incomplete: str) -> list[str]:
+    """Complete the name of a chain."""
+    from markov.registries import chain_names
+
+    return beginning(incomplete, chain_names())
+
+
+def _methods(incomplete: str) -> list[str]:
+    """Complete the name of a method."""
+    from markov.registries import method_names
+
+    return beginning(incomplete, method_names())
+
+
+ByMethod = Annotated[
+    str | None,
+    typer.Option(
+        "--method",
+        help="GTH, Multilevel, ... at its defaults; default: by predicted cost.",
+        autocompletion=_methods,
+    ),
+]
 
 
 PRISM, JANI, PYTHON = (".prism", ".sm", ".pm", ".ctmc"), (".jani",), (".py",)
@@ -123,6 +159,54 @@ def _show(answer: Stationary, plot: Path | None, json: bool) -> None:
 
 @solve.command(
     epilog=examples(
+        "hopflow solve kanban --set tickets=2 --method multilevel",
+        "hopflow solve birthdeath --set 'births=(3, 2)' --set 'deaths=(1, 2)'",
+        "hopflow solve chain mm1k --json",
+    )
+)
+def chain(
+    name: Annotated[str, typer.Argument(help="MM1K, Kanban, ...", autocompletion=_chains)],
+    set: Annotated[  # the option's name
+        list[str] | None, typer.Option(help="A parameter: tickets=2; again for each.")
+    ] = None,
+    method: ByMethod = None,
+    plot: Annotated[Path | None, typer.Option(help="Draw the marginals into this file.")] = None,
+    json: AsJson = False,
+) -> None:
+    """Solve a chain of hopflow, or of another distribution; `hopflow solve NAME` does the same."""
+    from markov.driver import stationary
+    from markov.registries import chain_named
+
+    check_output("plot", plot)
+    kind = chain_named("chain", name)
+    by = _method(method)
+    given = dict(map(_setting, set or ()))
+    fields = getattr(kind, "Params", None)
+    for each in given:
+        choice("set", each, fields._fields if fields is not None else ())
+    _show(stationary(kind(**given), by), plot, json)
+
+
+def _setting(text: str) -> tuple[str, Any]:
+    """Return name and value of ``tickets=2``; a value that is no Python literal is a string."""
+    name, sign, value = (part.strip() for part in text.partition("="))
+    if not (name and sign and value):
+        raise ValueError(f"set = {text!r}: must be NAME=VALUE, such as tickets=2")
+    try:
+        return name, ast.literal_eval(value)
+    except (ValueError, SyntaxError):
+        return name, value
+
+
+def _method(name: str | None) -> Method | None:
+    """Return a method by its name, or None."""
+    from markov.registries import method_named
+
+    return None if name is None else method_named("method", name)
+
+
+@solve.command(
+    epilog=examples(
         "hopflow solve my_chain.py",
         "hopflow solve model.prism --property 'S=? [ x > 3 ]' --const N=5",
         "hopflow solve model.jani --json",
@@ -139,6 +223,7 @@ def file(
     proof: Annotated[
         str, typer.Option(help="Bound of stationary distributions: on, tight, or off.")
     ] = "on",
+    method: ByMethod = None,
     plot: Annotated[Path | None, typer.Option(help="Draw the stationary marginals here.")] = None,
     json: AsJson = False,
 ) -> None:
@@ -152,6 +237,7 @@ def file(
     check_output("plot", plot)
     constants = constants_of(const)
     choice("proof", proof, PROOFS)
+    by = _method(method)
     if path.suffix in PYTHON:
         for name, given in (("property", property), ("properties", properties), ("const", const)):
             if given:
@@ -165,9 +251,13 @@ def file(
         if names:
             if proof == "off":
                 raise ValueError("proof = 'off': must be on or tight, a property has a bound")
+            if by is not None:
+                raise ValueError(
+                    f"method = {method!r}: is for stationary distributions, not for properties"
+                )
             _evaluate(model, names, PROOFS[proof], json)
             return
-    _show(stationary(model, proof=PROOFS[proof]), plot, json)
+    _show(stationary(model, by, proof=PROOFS[proof]), plot, json)
 
 
 def _evaluate(model: FileModel, names: list[str], proof: Any, json: bool) -> None:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cache
-from importlib.metadata import entry_points
 from typing import TYPE_CHECKING
 
 from hopflow.checks import choice
+from hopflow.registry import Registry
 from hopflow.results import Result
 from responsefn.responses.base import Response
 from responsefn.responses.equations import domain_of, equation_of, table_of
@@ -193,37 +192,18 @@ def kind_of_entry(entry: Response) -> str:
     return "rule" if isinstance(entry, WindowRule) else "law"
 
 
-def _classes() -> dict[str, type[Response]]:
-    """Return all rules and laws by the name on the command line, those of other distributions included."""
-    return {type(entry).__name__.lower(): type(entry) for entry in ENTRIES} | _installed()
-
-
-@cache
-def _installed() -> dict[str, type[Response]]:
-    """Return the rules that installed distributions name as entry points of the group `GROUP`.
-
-    Raises
-    ------
-    TypeError
-        Where an entry point is no rule or law.
-    """
-    found: dict[str, type[Response]] = {}
-    for point in entry_points(group=GROUP):
-        rule = point.load()
-        if not (isinstance(rule, type) and issubclass(rule, Response)):
-            raise TypeError(
-                f"entry point {point.name} = {point.value} of {GROUP}: must be a rule or a law, a class such as Reno"
-            )
-        found[point.name.lower()] = rule
-    return found
+REGISTRY = Registry(
+    tuple(type(entry) for entry in ENTRIES),
+    GROUP,
+    Response,
+    "a rule or a law, a class such as Reno",
+)
+"""All rules and laws, those of other distributions included."""
 
 
 def names() -> list[str]:
-    """Return the names of all rules and laws on the command line, in lower case.
-
-    Those of responsefn have the names of their classes, those of other distributions the names of their entry points.
-    """
-    return sorted(_classes())
+    """Return the names of all rules and laws on the command line, in lower case."""
+    return REGISTRY.names()
 
 
 def rule_named(parameter: str, name: str) -> Response:
@@ -232,4 +212,4 @@ def rule_named(parameter: str, name: str) -> Response:
     >>> rule_named("rule", "CUBIC")
     CUBIC()
     """
-    return _classes()[choice(parameter, name.lower(), names())]()
+    return REGISTRY.named(parameter, name)()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+import runpy
 from pathlib import Path
 
 import pytest
@@ -15,9 +16,16 @@ from responsefn import RateRule, WindowRule
 from validation.code_hashes import PACKAGES
 
 ROOT = Path(__file__).resolve().parents[1]
-PAGE = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+DOCS = ROOT / "docs"
+PAGE = (DOCS / "architecture.md").read_text(encoding="utf-8")
+WALKS = (DOCS / "architecture-walks.md").read_text(encoding="utf-8")
+CHOICES = (DOCS / "architecture-choices.md").read_text(encoding="utf-8")
+MAX_WORDS = 1000
+"""Ten minutes at 100 words per minute: paths and tables are read more slowly than prose."""
 PICTURE = (ROOT / "docs" / "architecture.svg").read_text(encoding="utf-8")
-PATHS = sorted({path for path in re.findall(r"`([\w./-]+)`", PAGE) if "/" in path})
+PATHS = sorted(
+    {path for path in re.findall(r"`([\w./-]+)`", PAGE + WALKS + CHOICES) if "/" in path}
+)
 FOLDERS = sorted(
     path.parent.relative_to(ROOT)
     for package in PACKAGES
@@ -33,17 +41,46 @@ def test_a_path_on_the_page_exists(path: str) -> None:
 
 @pytest.mark.parametrize("folder", FOLDERS, ids=str)
 def test_a_subpackage_is_in_the_table_and_in_the_picture(folder: Path) -> None:
-    table = PAGE.partition("## Where is what")[2].partition("\n## ")[0]
+    table = PAGE.partition("| package |")[2].partition("\n## ")[0]
     assert f"`{folder.as_posix()}/`" in table
     assert ".".join(folder.parts) in PICTURE
 
 
-def test_functions_in_the_life_of_a_lost_packet_are_where_the_page_says() -> None:
-    steps = PAGE.partition("## The life of a lost packet")[2].partition("\n## ")[0]
-    named = re.findall(r"`(\w+)` in\s+`(dfcmodel/[\w/]+\.py)`", steps)
-    assert len(named) >= 5
-    for function, path in named:
+def test_the_page_is_read_in_ten_minutes() -> None:
+    assert len(PAGE.split()) <= MAX_WORDS
+
+
+def test_functions_in_the_walks_are_where_the_pages_say() -> None:
+    named = re.findall(r"`(\w+)`\s+in\s+`([\w/]+\.py)`", PAGE + WALKS)
+    functions = [(name, path) for name, path in named if name.islower()]
+    assert len(functions) >= 8
+    for function, path in functions:
         assert f"def {function}(" in (ROOT / path).read_text(encoding="utf-8"), function
+
+
+def test_registries_on_the_page_are_where_it_says() -> None:
+    named = re.findall(r"`([A-Z]+)` in `([\w/]+\.py)`", PAGE)
+    assert len(named) >= 4
+    for name, path in named:
+        assert re.search(rf"^{name}\b", (ROOT / path).read_text(encoding="utf-8"), re.MULTILINE), (
+            name
+        )
+
+
+def test_tables_of_the_documentation_are_those_of_the_registries() -> None:
+    """``python docs/generated.py`` writes them."""
+    generated = runpy.run_path(str(DOCS / "generated.py"))
+    for page in generated["PAGES"]:
+        text = (DOCS / page).read_text(encoding="utf-8")
+        assert generated["BLOCK"].search(text)
+        assert generated["filled"](text) == text, page
+
+
+def test_the_index_has_every_module_with_what_it_is() -> None:
+    modules = runpy.run_path(str(DOCS / "generated.py"))["modules"]()
+    rows = re.findall(r"^\| `(\w+\.py)` \| (.+) \|$", modules, re.MULTILINE)
+    files = [path for package in PACKAGES for path in (ROOT / package).rglob("*.py")]
+    assert len(rows) == len([path for path in files if (path.parent / "__init__.py").exists()])
 
 
 def test_the_glossary_and_the_page_are_in_the_documentation() -> None:

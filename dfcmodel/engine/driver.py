@@ -83,7 +83,7 @@ def advance(
     """
     F, C, T = len(plan.network.flows), len(plan.layout.up), math.ceil(steps / every)
     records = np.zeros((T, F, 5)), np.zeros((T, C)), np.zeros((T, C))
-    run, groups = _prepared(plan, compiled)
+    run, groups, types = _prepared(plan, compiled)
     clock = clock or time.perf_counter
     fault = np.zeros(2, dtype=np.int64)
     seconds = 0.0
@@ -99,11 +99,9 @@ def advance(
         while k < end:
             began = clock()
             fault[:] = 0
-            stopped = run(
-                k, end - k, steps, every, plan.step, plan.quantum, plan.min_rto,
-                plan.layout.per_flow_links, len(plan.layout.order), *groups, plan.host_pace,
-                *(record[k // every : math.ceil(end / every)] for record in records), fault,
-            )  # fmt: skip
+            rows = [record[k // every : math.ceil(end / every)] for record in records]
+            output = types.Output(*rows, fault)
+            stopped = run(_span(plan, types, (k, end - k, steps, every)), *groups, output)
             seconds += clock() - began
             if stopped >= 0 and fault[0] != SWITCHES_FULL:
                 raise ArithmeticError(_fault(plan, stopped, *map(int, fault)))
@@ -129,8 +127,14 @@ def _taken(feedback: Feedback) -> Any:
     return taken
 
 
-def _prepared(plan: Plan, compiled: bool) -> tuple[Any, list[Any]]:
-    """Return the loop and the groups of arrays that it takes, ready to run."""
+def _span(plan: Plan, types: Any, given: tuple[int, int, int, int]) -> Any:
+    """Return the `Span` of some steps: the first, how many, of the whole run, of an interval."""
+    about = plan.step, plan.quantum, plan.min_rto
+    return types.Span(*given, *about, plan.layout.per_flow_links, len(plan.layout.order))
+
+
+def _prepared(plan: Plan, compiled: bool) -> tuple[Any, list[Any], Any]:
+    """Return the loop, the groups of arrays that it takes, ready to run, and the module of their types."""
     events = source_events_of(plan.rules, compiled=compiled)
     groups = (
         plan.network,
@@ -141,26 +145,20 @@ def _prepared(plan: Plan, compiled: bool) -> tuple[Any, list[Any]]:
         plan.feedback,
     )
     if not compiled:
-        plain = [
-            _as(importlib.import_module(f"{KERNEL}.records"), g, attributes=True) for g in groups
-        ]
-        return loop_of(KERNEL, compiled=False), plain
+        records = importlib.import_module(f"{KERNEL}.records")
+        plain = [_as(records, group, attributes=True) for group in groups]
+        return loop_of(KERNEL, compiled=False), plain, records
     with _lock:
         run: Any = loop_of(KERNEL)
         records = importlib.import_module(f"{compiled_package(KERNEL).__name__}.records")
         ready: list[Any] = [_as(records, group) for group in groups]
         if not run.overloads:
-            _compile(run, plan, ready)
-    return run, ready
-
-
-def _compile(run: Any, plan: Plan, groups: list[Any]) -> None:
-    """Compile the loop, or load it from the cache, by a run of no steps."""
-    none = np.zeros((0, 0))
-    run(
-        0, 0, 0, 1, plan.step, plan.quantum, 1.0, 0, 0, *groups, plan.host_pace,
-        np.zeros((0, 0, 0)), none, none, np.zeros(2, dtype=np.int64),
-    )  # fmt: skip
+            none = np.zeros((0, 0))
+            output = records.Output(np.zeros((0, 0, 0)), none, none, np.zeros(2, dtype=np.int64))
+            run(
+                _span(plan, records, (0, 0, 0, 1)), *ready, output
+            )  # compiles, or loads from the cache
+    return run, ready, records
 
 
 def _as(records: Any, group: Any, *, attributes: bool = False) -> Any:

@@ -83,8 +83,6 @@ class Plan:
         Signatures of the rules of its senders.
     min_rto
         Smallest timeout in s; inf: there are none.
-    host_pace
-        Packets per step that hosts send when nobody pauses them, shape (F,).
     managers
         Its queue managers.
     network, transport, service, order, shared, feedback
@@ -98,7 +96,6 @@ class Plan:
     layout: Layout
     rules: tuple[RuleSignature, ...]
     managers: tuple[ManagerSignature, ...]
-    host_pace: Floats
     min_rto: float
     network: Network
     transport: Transport
@@ -150,7 +147,8 @@ def compile_scenario(
     )
     links = link_records(scenario, layout, h, quantum)
     queues = queue_records(scenario, layout, links, h, quantum)
-    hears = _feedback(scenario, layout, h, quantum, rng)
+    host_pace = queues["service"][: len(scenario.flows)].copy()
+    hears = _feedback(scenario, layout, h, quantum, host_pace, rng)
     reserve_rooms(scenario, layout, links, hears.pauses, h, quantum)
     rules = signatures_of(rules_of(scenario.flows))
     if starts is None:
@@ -173,7 +171,6 @@ def compile_scenario(
         layout=layout,
         rules=rules,
         managers=managers,
-        host_pace=queues["service"][: len(flows)].copy(),
         min_rto=float(scenario.min_rto) if fluid.timeouts else math.inf,
         network=_network(layout, flows, queues, links),
         transport=_transport(scenario, layout, h, log, holes, schedule),
@@ -258,7 +255,12 @@ def _shared(layout: Layout, flows: Any) -> Floats:
 
 
 def _feedback(
-    scenario: Scenario, layout: Layout, h: float, quantum: float, rng: np.random.Generator
+    scenario: Scenario,
+    layout: Layout,
+    h: float,
+    quantum: float,
+    host_pace: Floats,
+    rng: np.random.Generator,
 ) -> Feedback:
     """Return who tells whom, and when; no pause is on."""
     tables = feedback(scenario, layout, h, rng)
@@ -268,7 +270,7 @@ def _feedback(
     switches = np.zeros(max(SWITCHES, len(stops)) if len(stops) else 0, dtype=SWITCH)
     return Feedback(
         **tables, pauses=stops, pausing=pausing, switches=switches,
-        switched=np.zeros(1, dtype=np.int64),
+        switched=np.zeros(1, dtype=np.int64), host_pace=host_pace,
     )  # fmt: skip
 
 

@@ -8,9 +8,8 @@ lost.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -75,12 +74,14 @@ class FrameScenario:
         link = self.link
         out = np.zeros(5, dtype=np.int64)
         ahead = link.delays["pause frames of other classes"] + link.delays["own resume frame"]
-        _kernel()(
-            self.sizes, link.cell, self.taken, self.threshold, self.capacity,
-            link.pipeline, self.reverse_phase, 8 * link.mtu + OVERHEAD, ahead,
-            link.interface + link.gearbox + link.cable, link.gearbox + link.cable,
-            link.response, PREAMBLE, GAP, PREAMBLE + 8 * PAUSE_FRAME, out,
+        buffer = Buffer(link.cell, self.taken, self.threshold, self.capacity)
+        message = Message(
+            link.pipeline, self.reverse_phase, 8 * link.mtu + OVERHEAD, ahead + PREAMBLE + 8 * PAUSE_FRAME,
+            link.interface + link.gearbox + link.cable + link.response,
         )  # fmt: skip
+        build(pass_frames)(
+            self.sizes, buffer, message, link.gearbox + link.cable, PREAMBLE, GAP, out
+        )
         return FrameRun(*(int(value) for value in out))
 
 
@@ -254,12 +255,34 @@ def _sizes(link: PausedLink, count: int, random: np.random.Generator) -> Sizes:
     return np.asarray(np.clip(sizes, link.smallest, top), dtype=np.int64)
 
 
+class Buffer(NamedTuple):
+    """The receiver's buffer: bytes of a cell, cells taken, at the threshold, and in all."""
+
+    cell: int
+    taken: int
+    threshold: int
+    capacity: int
+
+
+class Message(NamedTuple):
+    """The way of a pause frame, in bit times.
+
+    Until it is ready; the phase and the period of the frames before it; how long it and others of its kind take; what its
+    way and the response of the sender take.
+    """
+
+    ready: int
+    phase: int
+    period: int
+    frames: int
+    way: int
+
+
 def pass_frames(
-    sizes: Sizes, cell: int, taken: int, threshold: int, capacity: int, pipeline: int,
-    reverse_phase: int, reverse_period: int, others: int, upstream: int, downstream: int,
-    response: int, preamble: int, gap: int, pause: int, out: Sizes,
-) -> None:  # fmt: skip
+    sizes: Sizes, buffer: Any, message: Any, downstream: int, preamble: int, gap: int, out: Sizes
+) -> None:
     """Send frames until the sender is stopped; ``out`` receives the fields of `FrameRun`."""
+    cell, taken, threshold, capacity = buffer
     peak, lost, sent, crossed, stopped = taken, 0, 0, -1, -1
     start = 0
     for k in range(sizes.shape[0]):
@@ -271,10 +294,9 @@ def pass_frames(
             # index of the frame's first cell above the threshold
             first = threshold - taken if threshold > taken else 0
             crossed = start + preamble + 8 * first * cell + downstream
-            ready = crossed + pipeline
-            begun = (ready - reverse_phase) // reverse_period * reverse_period + reverse_phase
-            leaves = begun + reverse_period + others + pause
-            stopped = leaves + upstream + response
+            ready = crossed + message.ready
+            begun = (ready - message.phase) // message.period * message.period + message.phase
+            stopped = begun + message.period + message.frames + message.way
         if taken + cells > capacity:
             peak = capacity
             lost += 1
@@ -285,7 +307,3 @@ def pass_frames(
         sent += 1
         start += preamble + 8 * size + gap
     out[0], out[1], out[2], out[3], out[4] = peak, lost, sent, crossed, stopped
-
-
-def _kernel() -> Callable[..., Any]:
-    return build(pass_frames)

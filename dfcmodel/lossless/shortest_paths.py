@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -57,17 +57,13 @@ class ShortestPaths:
         row = np.concatenate([[0], np.cumsum(follows)])
         made = np.zeros(int(row[-1]), dtype=np.uint8)
         queue, nearer, distance = np.empty((3, n), dtype=np.int64)
-        used = np.empty(n, dtype=np.uint8)
-        network = self.tail, self.head, *self._into, *self._out
-        (build(mark_pairs) if quick else mark_pairs)(
-            self.ends, *network, row, queue, nearer, distance, used, made
-        )
+        network = Directed(self.tail, self.head, *self._into, *self._out)
+        scratch = Scratch(queue, nearer, distance, np.empty(n, dtype=np.uint8))
+        (build(mark_pairs) if quick else mark_pairs)(self.ends, network, row, scratch, made)
         size = int(np.count_nonzero(made))
         kind: Any = np.int32 if max(size, links) < 2**31 else np.int64
         begin, indices = np.zeros(links + 1, dtype=kind), np.empty(size, dtype=kind)
-        (build(collect_pairs) if quick else collect_pairs)(
-            self.head, *self._out, row, made, begin, indices
-        )
+        (build(collect_pairs) if quick else collect_pairs)(network, row, made, begin, indices)
         return sp.csr_matrix((np.ones(size), indices, begin), shape=(links, links))
 
     def _towards(self, end: int) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
@@ -113,14 +109,30 @@ def _by_node(node_of: Ints, n: int) -> tuple[Ints, Ints]:
     return np.searchsorted(node_of[links], np.arange(n + 1)), links
 
 
-def mark_pairs(
-    ends: Any, tail: Any, head: Any, in_begin: Any, in_links: Any, out_begin: Any, out_links: Any,
-    row: Any, queue: Any, nearer: Any, distance: Any, used: Any, made: Any,
-) -> None:  # fmt: skip
-    """Mark the pairs of links on shortest paths: ``made[row[i] + b]`` for link i and the b-th that follows.
+class Directed(NamedTuple):
+    """A directed graph: the nodes of each link, and the links into and out of each node, where each node's begin."""
 
-    ``queue``, ``nearer``, ``distance`` and ``used`` are room for one number per node.
-    """
+    tail: Any
+    head: Any
+    in_begin: Any
+    in_links: Any
+    out_begin: Any
+    out_links: Any
+
+
+class Scratch(NamedTuple):
+    """Room for one number per node."""
+
+    queue: Any
+    nearer: Any
+    distance: Any
+    used: Any
+
+
+def mark_pairs(ends: Any, network: Any, row: Any, scratch: Any, made: Any) -> None:
+    """Mark the pairs of links on shortest paths: ``made[row[i] + b]`` for link i and the b-th that follows."""
+    tail, head, in_begin, in_links, out_begin, out_links = network
+    queue, nearer, distance, used = scratch
     for k in range(len(ends)):
         for v in range(len(distance)):
             distance[v] = -1
@@ -160,10 +172,9 @@ def mark_pairs(
                         made[row[i] + nearer[n]] = 1
 
 
-def collect_pairs(
-    head: Any, out_begin: Any, out_links: Any, row: Any, made: Any, begin: Any, indices: Any
-) -> None:
+def collect_pairs(network: Any, row: Any, made: Any, begin: Any, indices: Any) -> None:
     """Write the marked pairs as the rows of a sparse matrix."""
+    head, out_begin, out_links = network.head, network.out_begin, network.out_links
     size = 0
     for i in range(len(head)):
         first = out_begin[head[i]]

@@ -11,6 +11,7 @@ import scipy.sparse as sp
 from hopflow.kernels import shape_of
 from markov.computing.compilation import compiled
 from markov.generators.assembly import MAX_INT32
+from markov.generators.enumeration import Rows
 from markov.generators.regions import Region, steps_of
 
 if TYPE_CHECKING:
@@ -83,18 +84,21 @@ def _copied(
     steps += np.repeat(np.tile(np.arange(width, dtype=kind), len(table)), count)
     rates = np.array([rate for row in rows for rate in row.values()])[place]
     indptr, indices = np.zeros(n + 1, dtype=kind), np.empty(entries, dtype=kind)
-    arguments = kinds, sizes, width, ends, steps, rates, indptr, indices, np.empty(entries)
+    made = Rows(indptr, indices, np.empty(entries))
+    arguments = kinds, sizes, width, Rows(ends, steps, rates), made
     compiled(copy_rows, shape_of(arguments))(*arguments)
-    matrix = sp.csr_matrix((arguments[-1], indices, indptr), shape=(n, n))
+    matrix = sp.csr_matrix((made.rates, indices, indptr), shape=(n, n))
     matrix.has_canonical_format = True
     return matrix
 
 
-def copy_rows(kinds, sizes, width, ends, steps, rates, indptr, indices, data):  # type: ignore[no-untyped-def]
+def copy_rows(kinds, sizes, width, known, made):  # type: ignore[no-untyped-def]
     """Copy rows block by block, each moved to its place (the template).
 
-    Row r of kind c has the entries from ``ends[c * width + r]`` on.
+    Row r of kind c has the entries from ``known.indptr[c * width + r]`` on, ``known.targets`` are relative to the block.
     """
+    ends, steps, rates = known.indptr, known.targets, known.rates
+    indptr, indices, data = made.indptr, made.targets, made.rates
     x = 0
     k = 0
     for block in range(len(kinds)):
@@ -102,11 +106,11 @@ def copy_rows(kinds, sizes, width, ends, steps, rates, indptr, indices, data):  
         first, last = ends[row], ends[row + size]
         end = k + last - first
         columns, values, after = indices[k:end], data[k:end], indptr[x + 1 : x + 1 + size]
-        given, known, until = steps[first:last], rates[first:last], ends[row + 1 : row + 1 + size]
+        given, entries, until = steps[first:last], rates[first:last], ends[row + 1 : row + 1 + size]
         for m in range(len(columns)):
             columns[m] = given[m] + x
         for m in range(len(values)):
-            values[m] = known[m]
+            values[m] = entries[m]
         for m in range(len(after)):
             after[m] = until[m] + (k - first)
         x += size

@@ -4,9 +4,26 @@
 
 from __future__ import annotations
 
-__all__ = ["match", "merge", "moves"]
+from typing import Any, NamedTuple
+
+__all__ = ["Aggregates", "Pattern", "match", "merge", "moves"]
 
 STRONG_RATIO = 0.25
+
+
+class Pattern(NamedTuple):
+    """Where the entries of a matrix are, by rows."""
+
+    indptr: Any
+    indices: Any
+
+
+class Aggregates(NamedTuple):
+    """The label of each state, the states by label, and where each label begins."""
+
+    labels: Any
+    order: Any
+    bounds: Any
 
 
 def moves(component, indptr, indices, flows):
@@ -24,7 +41,7 @@ def moves(component, indptr, indices, flows):
     return total, by_one
 
 
-def match(indptr, indices, flows, mass, least, strongest, labels):
+def match(pattern, flows, mass, least, strongest, labels):
     """Pair each state with its most strongly coupled neighbour that is free.
 
     The coupling is the exchange relative to the smaller mass; what is below a share ``least`` of the
@@ -32,6 +49,7 @@ def match(indptr, indices, flows, mass, least, strongest, labels):
     as strong that is not free joins the pair of that one. Returns the number of labels; they are -1
     before.
     """
+    indptr, indices = pattern.indptr, pattern.indices
     for s in range(len(labels)):
         for k in range(indptr[s], indptr[s + 1]):
             coupling = flows[k] / min(mass[s], mass[indices[k]])
@@ -65,13 +83,15 @@ def match(indptr, indices, flows, mass, least, strongest, labels):
     return count
 
 
-def merge(labels, order, bounds, indptr, indices, target, coarse_indptr, coarse_indices, seen):
+def merge(aggregates, pattern, target, coarse, seen):
     """Find the entries of the aggregates, and of which of them each entry is a part.
 
-    ``order`` has the states by aggregate, ``bounds`` where each aggregate begins; ``target`` gets -1
-    for entries within an aggregate; ``seen`` is -1 for each aggregate before. Returns the number of
-    entries.
+    ``aggregates`` has the label of each state, the states by aggregate (``order``) and where each aggregate begins
+    (``bounds``). ``coarse`` gets the pattern of the aggregates. ``target`` gets -1 for entries within an aggregate;
+    ``seen`` is -1 for each aggregate before. Returns the number of entries.
     """
+    labels, order, bounds = aggregates.labels, aggregates.order, aggregates.bounds
+    indptr, indices = pattern.indptr, pattern.indices
     count = 0
     for a in range(len(bounds) - 1):
         begin = count
@@ -86,8 +106,8 @@ def merge(labels, order, bounds, indptr, indices, target, coarse_indptr, coarse_
                 if place < begin:
                     place = count
                     seen[b] = count
-                    coarse_indices[count] = b
+                    coarse.indices[count] = b
                     count += 1
                 target[k] = place
-        coarse_indptr[a + 1] = count
+        coarse.indptr[a + 1] = count
     return count

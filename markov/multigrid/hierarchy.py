@@ -15,6 +15,7 @@ from hopflow.kernels import shape_of
 from markov.computing.compilation import bound_kernel, compiled
 from markov.multigrid import coarsening_kernels
 from markov.multigrid import multilevel_kernels as kernels
+from markov.multigrid.coarsening_kernels import Aggregates, Pattern
 from markov.multigrid.cycle_kernels import Schedule, cycle
 
 if TYPE_CHECKING:
@@ -241,8 +242,8 @@ def _paired(
 ) -> tuple[NDArray[np.int64], int]:
     """Return the number of each state's pair, and how many pairs there are."""
     labels = np.full(len(mass), -1)
-    index = exchange.indptr.astype(np.int64), exchange.indices.astype(np.int64)
-    arguments = *index, exchange.data, mass, least, strongest, labels
+    index = Pattern(exchange.indptr.astype(np.int64), exchange.indices.astype(np.int64))
+    arguments = index, exchange.data, mass, least, strongest, labels
     return labels, int(compiled(coarsening_kernels.match, shape_of(arguments))(*arguments))
 
 
@@ -254,7 +255,8 @@ def _merged(
     bounds = np.concatenate([[0], np.cumsum(np.bincount(labels, minlength=m))])
     target, coarse = np.empty(len(indices), dtype=np.int64), np.empty_like(indices)
     begins, seen = np.zeros(m + 1, dtype=np.int64), np.full(m, -1)
-    arguments = labels, order, bounds, indptr, indices, target, begins, coarse, seen
+    aggregates, pattern = Aggregates(labels, order, bounds), Pattern(indptr, indices)
+    arguments = aggregates, pattern, target, Pattern(begins, coarse), seen
     count = compiled(coarsening_kernels.merge, shape_of(arguments))(*arguments)
     return target, begins, coarse[:count].copy()
 

@@ -55,45 +55,40 @@ def receive_stretches(
 
 
 @inlined
-def receive_packets(
-    flow: Any, f: int, k: int, new: float, net: Any, transport: Any, quantum: float
-) -> None:
-    """Let the receiver of a window-controlled flow take in what came in step k, and answer."""
-    acks = transport.acks
+def receive_packets(flow: Any, f: int, new: float, step: Any, net: Any, transport: Any) -> None:
+    """Let the receiver of a window-controlled flow take in what came in a step, and answer."""
+    acks, k = transport.acks, step.k
     answer = acks[(k + flow.ack_lag) & (acks.shape[0] - 1), f]
     answer.marked = 0.0
     if flow.pending == 0 and receive_fast_path(flow, new):
         answer.acks = new
         answer.advancing = new
     else:
-        receive_stretches(flow, new, answer, net, transport, quantum)
+        receive_stretches(flow, new, answer, net, transport, step.quantum)
     answer.rcv_nxt = flow.rcv_nxt
     answer.rcv_max = flow.rcv_max
     answer.sent = time_of_emission(flow, f, k, transport.emitted)
 
 
 @inlined
-def advance_tcp(
-    flow: Any, f: int, k: int, h: float, new: float, min_rto: float, quantum: float,
-    net: Any, transport: Any,
-) -> bool:  # fmt: skip
-    """Let receiver and sender of a window-controlled flow act in step k; False: its log is full."""
-    now = k * h
+def advance_tcp(flow: Any, f: int, new: float, step: Any, net: Any, transport: Any) -> bool:
+    """Let receiver and sender of a window-controlled flow act in a step; False: its log is full."""
+    k, now = step.k, step.now
     acks, events = transport.acks, transport.events
     ack = acks[k & (acks.shape[0] - 1), f]
     if ack.acks > 0.0:
-        sample = (k - ack.sent) * h
+        sample = (k - ack.sent) * step.h
         flow.rtt_before = flow.rtt if flow.rtt > 0.0 else sample
         flow.rtt = sample
     if new > 0.0:
-        receive_packets(flow, f, k, new, net, transport, quantum)
+        receive_packets(flow, f, new, step, net, transport)
         if flow.rcv_nxt >= flow.flow_size:
             finish(flow, f, now, net)
     usual = ack.acks > 0.0 and ack.acks == ack.advancing and ack.marked == 0.0
-    if usual and send_fast_path(flow, events, now, h, ack, min_rto, quantum):
+    if usual and send_fast_path(flow, events, ack, step):
         pass
     elif (ack.acks > 0.0 or now >= flow.deadline or k - flow.start <= 1) and not send(
-        flow, transport.log, transport.holes, events, now, h, ack, min_rto, quantum
+        flow, transport.log, transport.holes, events, ack, step
     ):
         return False
     ack.acks = 0.0
@@ -102,11 +97,9 @@ def advance_tcp(
 
 
 @compiled
-def receive_at_rate(
-    flow: Any, f: int, k: int, new: float, net: Any, transport: Any, quantum: float
-) -> None:
-    """Let the receiver of a rate-controlled flow answer what came in step k: how much, and how much marked."""
-    acks = transport.acks
+def receive_at_rate(flow: Any, f: int, new: float, step: Any, net: Any, transport: Any) -> None:
+    """Let the receiver of a rate-controlled flow answer what came in a step: how much, and how much marked."""
+    acks, k = transport.acks, step.k
     answer = acks[(k + flow.ack_lag) & (acks.shape[0] - 1), f]
     answer.acks = new
     answer.marked = 0.0
@@ -114,7 +107,7 @@ def receive_at_rate(
     while left > 0.0:
         piece, sent, marked = left, left, 0.0
         if flow.pending > 0:
-            piece, sent, marked = find_losses(flow, left, quantum, net)
+            piece, sent, marked = find_losses(flow, left, step.quantum, net)
         flow.rcv_position += sent
         answer.marked += marked
         left -= piece
@@ -122,22 +115,21 @@ def receive_at_rate(
 
 
 @compiled
-def advance_rate(
-    flow: Any, f: int, k: int, h: float, new: float, quantum: float, net: Any, transport: Any
-) -> None:
-    """Let receiver and sender of a rate-controlled flow act in step k; what is lost is not sent again."""
+def advance_rate(flow: Any, f: int, new: float, step: Any, net: Any, transport: Any) -> None:
+    """Let receiver and sender of a rate-controlled flow act in a step; what is lost is not sent again."""
+    k, h = step.k, step.h
     acks, events = transport.acks, transport.events
     ack = acks[k & (acks.shape[0] - 1), f]
     if new > 0.0:
-        receive_at_rate(flow, f, k, new, net, transport, quantum)
+        receive_at_rate(flow, f, new, step, net, transport)
         flow.rcv_nxt += new
         if flow.rcv_nxt >= flow.flow_size:
-            finish(flow, f, k * h, net)
+            finish(flow, f, step.now, net)
     if ack.acks > 0.0:
         flow.rtt = (k - ack.sent) * h
-        call_event(events[flow.rule, ON_FEEDBACK], flow, k * h, flow.rtt, ack.acks, ack.marked)
+        call_event(events[flow.rule, ON_FEEDBACK], flow, step.now, flow.rtt, ack.acks, ack.marked)
         ack.acks = 0.0
-    amount = quantize(max(0.0, min(flow.cwnd, flow.max_window)) * h, quantum)
+    amount = quantize(max(0.0, min(flow.cwnd, flow.max_window)) * h, step.quantum)
     amount = min(amount, flow.flow_size - flow.emitted)
     flow.emitted += amount
     call_event(events[flow.rule, ON_TIME], flow, (k + 1) * h, h, amount, 0.0)
@@ -185,10 +177,9 @@ def released(flow: Any, f: int, k: int, emitted: Any) -> float:
 
 
 @inlined
-def leave_host(
-    flow: Any, host: Any, f: int, k: int, quantum: float, wire: Any, emitted: Any
-) -> None:
+def leave_host(flow: Any, f: int, step: Any, net: Any, emitted: Any) -> None:
     """Let the host send what the source has emitted, as fast as it may."""
+    host, wire, k, quantum = net.queues[f], net.wire, step.k, step.quantum
     before = host.sent
     ready = flow.emitted
     if flow.jitter > 0.0:
@@ -202,11 +193,9 @@ def leave_host(
 
 
 @inlined
-def advance_endpoints(
-    f: int, k: int, h: float, min_rto: float, quantum: float, net: Any, transport: Any
-) -> bool:
-    """Do in step k what the ends of flow f do; False: its emission log is full."""
-    flow = net.flows[f]
+def advance_endpoints(f: int, step: Any, net: Any, transport: Any) -> bool:
+    """Do in a step what the ends of flow f do; False: its emission log is full."""
+    flow, k = net.flows[f], step.k
     age = k - flow.start
     if age < 0:
         return True
@@ -219,16 +208,16 @@ def advance_endpoints(
     through = wire[here, flow.exit]
     if flow.source == WINDOW:
         new = through - flow.delivered
-        if not advance_tcp(flow, f, k, h, new, min_rto, quantum, net, transport):
+        if not advance_tcp(flow, f, new, step, net, transport):
             return False
     elif flow.source == RATE_RULE:
-        advance_rate(flow, f, k, h, through - flow.delivered, quantum, net, transport)
+        advance_rate(flow, f, through - flow.delivered, step, net, transport)
     else:
         advance_schedule(flow, k, transport.schedule)
         flow.rcv_nxt = through
         if through >= flow.flow_size:
-            finish(flow, f, k * h, net)
+            finish(flow, f, step.now, net)
     flow.delivered = through
-    leave_host(flow, net.queues[f], f, k, quantum, wire, transport.emitted)
+    leave_host(flow, f, step, net, transport.emitted)
     flow.entered += wire[here, f] - through
     return True

@@ -41,10 +41,9 @@ def sum_of(first: int, end: int, amounts: Any) -> float:
 
 
 @inlined
-def append_arrivals(
-    band: Any, b: int, first: int, end: int, total: float, order: Any, shared: Any
-) -> None:
+def append_arrivals(b: int, first: int, end: int, sharing: Any) -> None:
     """Append this step's row to the order of a band; a full ring joins rows."""
+    band, order, shared = sharing.bands[b], sharing.order, sharing.shared
     mask = order.rows.shape[0] - 1
     if band.tail == band.head:  # nothing waited: what has been sent is where the order begins
         band.head = 0
@@ -54,7 +53,7 @@ def append_arrivals(
     if band.tail - band.head <= mask:
         band.tail += 1
     row = (band.tail - 1) & mask
-    order.total[row, b] = total
+    order.total[row, b] = band.arrivals
     copy(first, end, shared[ARRIVED], order.rows[row])
 
 
@@ -98,9 +97,11 @@ def divide_exactly(first: int, served: float, high: Any, now: Any) -> None:
 
 @inlined
 def put_on_wire(
-    first: int, end: int, now: Any, before: Any, weight: float, quantum: float, there: Any
+    link: Any, first: int, end: int, now: Any, before: Any, step: Any, wire: Any
 ) -> None:
-    """Send what has left: the part ``weight`` of this step's departures arrives in a row, the rest later."""
+    """Send what has left: a part of this step's departures arrives after the link's lag, the rest a step later."""
+    there = wire[(step.k + link.lag) & (wire.shape[0] - 1)]
+    weight, quantum = link.weight, step.quantum
     if weight == 1.0:
         for c in range(first, end):
             there[c] = now[c]
@@ -119,10 +120,9 @@ def add_backlog(first: int, end: int, arrived: Any, sent: Any, area: Any) -> Non
 
 
 @inlined
-def put_apart(
-    first: int, end: int, k: int, now: Any, before: Any, quantum: float, queues: Any, wire: Any
-) -> None:
+def put_apart(first: int, end: int, now: Any, before: Any, step: Any, net: Any) -> None:
     """Do what `put_on_wire` does where the lags of the flows differ."""
+    queues, wire, k, quantum = net.queues, net.wire, step.k, step.quantum
     for c in range(first, end):
         queue = queues[c]
         there = (k + queue.lag) & (wire.shape[0] - 1)
@@ -131,30 +131,19 @@ def put_apart(
 
 
 @inlined
-def leave(
-    link: Any,
-    first: int,
-    end: int,
-    k: int,
-    now: Any,
-    before: Any,
-    quantum: float,
-    queues: Any,
-    wire: Any,
-) -> None:
-    """Put what has left a band on its way; ``before`` is what had left a step ago."""
+def leave(link: Any, first: int, end: int, now: Any, step: Any, sharing: Any) -> None:
+    """Put on its way what has left a band up to now."""
+    before = sharing.shared[SENT]
     if link.lag < 0:
-        put_apart(first, end, k, now, before, quantum, queues, wire)
+        put_apart(first, end, now, before, step, sharing.net)
     else:
-        there = wire[(k + link.lag) & (wire.shape[0] - 1)]
-        put_on_wire(first, end, now, before, link.weight, quantum, there)
+        put_on_wire(link, first, end, now, before, step, sharing.net.wire)
 
 
 @inlined
-def depart(
-    link: Any, band: Any, b: int, first: int, end: int, quantum: float, order: Any, shared: Any
-) -> None:
+def depart(link: Any, b: int, first: int, end: int, quantum: float, sharing: Any) -> None:
     """Set ``now`` to what a band has sent when it is served at its pace, first come first served."""
+    band, order, shared = sharing.bands[b], sharing.order, sharing.shared
     band.served = min(band.served + band.pace, band.arrivals)
     if end - first == ONE:
         shared[NOW, first] = band.served
@@ -170,19 +159,17 @@ def depart(
 
 
 @inlined
-def serve_band(
-    link: Any, band: Any, b: int, first: int, end: int, k: int, quantum: float, net: Any,
-    order: Any, shared: Any,
-) -> None:  # fmt: skip
-    """Let a band take in and send what it does in step k."""
+def serve_band(link: Any, b: int, first: int, end: int, step: Any, sharing: Any) -> None:
+    """Let a band take in and send what it does in a step."""
+    band, shared = sharing.bands[b], sharing.shared
     column = NOW
     if band.tail == band.head and band.arrivals <= band.served + band.pace:  # all may pass
         band.served = band.arrivals
         column = ARRIVED
     else:
-        append_arrivals(band, b, first, end, band.arrivals, order, shared)
-        depart(link, band, b, first, end, quantum, order, shared)
-    leave(link, first, end, k, shared[column], shared[SENT], quantum, net.queues, net.wire)
+        append_arrivals(b, first, end, sharing)
+        depart(link, b, first, end, step.quantum, sharing)
+    leave(link, first, end, shared[column], step, sharing)
     if column == NOW:
         add_backlog(first, end, shared[ARRIVED], shared[SENT], shared[AREA])
         if band.served == band.arrivals:

@@ -11,7 +11,7 @@ from typing import Any
 from .jit import compiled
 from .overflow import drop_from_range, part_that_fits
 from .pause import waiting_elsewhere
-from .records import ARRIVED, SENT
+from .records import ARRIVED, SENT, Excess
 
 __all__ = ["limit_ingress"]
 
@@ -31,11 +31,9 @@ def count_excess(n: int, amount: float, pauses: Any) -> None:
 
 
 @compiled
-def limit_ingress(
-    link: Any, k: int, now: float, h: float, left: int, quantum: float, net: Any, order: Any,
-    shared: Any, bands: Any, pauses: Any,
-) -> None:  # fmt: skip
-    """Count what waits at a link by ingress; drop from the arrivals of step k what exceeds the rooms."""
+def limit_ingress(link: Any, step: Any, sharing: Any) -> None:
+    """Count what waits at a link by ingress; drop from the arrivals of a step what exceeds the rooms."""
+    pauses, shared = sharing.pauses, sharing.shared
     for n in range(link.first_ingress, link.end_ingress):
         row = pauses[n]
         waits = 0.0
@@ -43,11 +41,8 @@ def limit_ingress(
             waits += shared[ARRIVED, c] - shared[SENT, c]
         excess = waits + waiting_elsewhere(n, pauses) - row.room
         if excess > 0.0:
-            fits = part_that_fits(excess, waits - row.waits)
-            amount = drop_from_range(
-                bands[row.held], row.held, row.first, row.end, k, excess, -1.0, fits, now, h, left,
-                quantum, net, order, shared,
-            )  # fmt: skip
+            over = Excess(excess, -1.0, part_that_fits(excess, waits - row.waits))
+            amount = drop_from_range(row.held, row.first, row.end, over, step, sharing)
             waits -= amount
             link.total -= amount
             count_excess(n, amount, pauses)

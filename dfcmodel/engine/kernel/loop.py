@@ -27,6 +27,8 @@ from .records import (
     LOST_HERE,
     SENT,
     SWITCHES_FULL,
+    Sharing,
+    Step,
 )
 from .shared_queues import serve_shared
 
@@ -35,50 +37,48 @@ __all__ = ["run"]
 
 @unaliased_entry
 def run(
-    first_step: int, steps: int, total: int, every: int, h: float, quantum: float, min_rto: float,
-    first_shared: int, end_shared: int, net: Any, transport: Any, service: Any, order: Any, shared: Any,
-    feedback: Any, host_pace: Any, record: Any, queued: Any, lost_at: Any, fault: Any,
+    span: Any, net: Any, transport: Any, service: Any, order: Any, shared: Any, feedback: Any, output: Any
 ) -> int:  # fmt: skip
-    """Advance the state by ``steps`` steps from ``first_step`` of ``total``; record every ``every`` steps.
+    """Advance the state by the steps of ``span``; record every ``span.every`` of them.
 
-    Records, one row per interval: ``record[n, f]`` = (mean packets in transit, rcv_nxt, cwnd, host's
-    backlog, round-trip time), ``queued[n, c]`` packets queued at its end, ``lost_at[n, c]`` packets
+    Records, one row per interval: ``output.flows[n, f]`` = (mean packets in transit, rcv_nxt, cwnd, host's
+    backlog, round-trip time), ``queued[n, c]`` packets queued at its end, ``lost[n, c]`` packets
     lost in it.
-    The first interval is that of ``first_step``, which may be within it; the last one of ``total`` may be
+    The first interval is that of the first step, which may be within it; the last one of the run may be
     shorter than the others.
-    Returns -1, or the step at which it had to stop, with the reason and the place in ``fault``.
+    Returns -1, or the step at which it had to stop, with the reason and the place in ``output.fault``.
     """
-    begin = first_step - first_step % every
-    size = min(every, total - begin)  # steps of the interval
-    left = begin + size - first_step  # up to the next record
+    every, h, quantum, fault = span.every, span.h, span.quantum, output.fault
+    first_shared, end_shared = span.first_shared, span.end_shared
+    begin = span.first - span.first % every
+    size = min(every, span.total - begin)  # steps of the interval
+    left = begin + size - span.first  # up to the next record
     pauses = feedback.pauses.shape[0]
-    for k in range(first_step, first_step + steps):
-        now = k * h
+    overflowing, bands = service.overflowing, service.bands
+    sharing = Sharing(net, order, shared, bands, feedback.pauses, service.seed)
+    for k in range(span.first, span.first + span.steps):
+        step = Step(k, k * h, left, h, quantum, span.min_rto)
         if pauses > 0 and feedback.switched[0] + pauses > feedback.switches.shape[0]:
             fault[0] = SWITCHES_FULL
             return k
-        exchange_feedback(net, service.bands, feedback, quantum)
+        exchange_feedback(net, bands, feedback, quantum)
         if pauses > 0:
-            exchange_pauses(k, net, service.bands, feedback, host_pace, quantum)
+            exchange_pauses(k, net, bands, feedback, quantum)
         for f in range(net.flows.shape[0]):
-            if not advance_endpoints(f, k, h, min_rto, quantum, net, transport):
+            if not advance_endpoints(f, step, net, transport):
                 fault[0], fault[1] = LOG_FULL, f
                 return k
-        overflowing, bands = service.overflowing, service.bands
         n_overflowing = serve_blocks(k, quantum, net, service.blocks, overflowing)
         for i in range(first_shared, end_shared):
-            n_overflowing = serve_shared(
-                i, k, now, h, left, n_overflowing, quantum, net, service, order, shared,
-                feedback.pauses,
-            )  # fmt: skip
+            n_overflowing = serve_shared(i, n_overflowing, service, step, sharing)
         for n in range(n_overflowing):
-            drop_tail(overflowing[n], k, now, h, left, quantum, net, order, shared, bands)
+            drop_tail(overflowing[n], step, sharing)
         if left == 1:
-            row = k // every - first_step // every
+            row = k // every - span.first // every
             bring_up_to_date(first_shared, end_shared, net, shared)
-            following = min(every, total - k - 1)
-            write_flows(size, following, net, record[row], fault)
-            write_queues(net, queued[row], lost_at[row], fault)
+            following = min(every, span.total - k - 1)
+            write_flows(size, following, net, output.flows[row], fault)
+            write_queues(net, output.queued[row], output.lost[row], fault)
             forget_areas(net, shared)
             if fault[0] != 0:
                 return k

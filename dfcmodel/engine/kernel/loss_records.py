@@ -52,19 +52,15 @@ def note_first(drops: Any, cause: int, c: int, when: float) -> None:
 
 
 @compiled
-def record_loss(
-    c: int, begin: float, end: float, amount: float, marked: float, when: float, left: int, net: Any,
-    shared: Any,
-) -> None:  # fmt: skip
-    """Note that of packets ``begin`` .. ``end`` that came to queue c some were lost, and some marked.
+def record_loss(c: int, new: Any, left_steps: int, net: Any, shared: Any) -> None:
+    """Note that of packets that came to queue c some were lost, and some marked: ``new``, a `Lost`.
 
-    ``when`` is the time in s of the first, ``left`` the steps up to the next record of the run. A stretch
-    shorter than a packet that touches the last one is joined to it, and so is any when the ring is full.
-    The queue's count of losses is the caller's.
+    ``left_steps`` are those up to the next record of the run. A stretch shorter than a packet that touches the
+    last one is joined to it, and so is any when the ring is full. The queue's count of losses is the caller's.
     """
     queue = net.queues[c]
     flow = net.flows[queue.flow]
-    count_loss(flow, amount, when, left)
+    count_loss(flow, new.lost, new.when, left_steps)
     if flow.source == NO_FEEDBACK:
         return
     if flow.pending == 0:
@@ -73,36 +69,40 @@ def record_loss(
     if queue.losses_end > queue.losses_first:
         last = net.losses[c, (queue.losses_end - 1) & mask]
         full = queue.losses_end - queue.losses_first > mask
-        touches = last.end == begin and last.end - last.first < 1.0
-        if last.end == end or full or touches:
-            if last.end == end and last.marked > 0.0:  # marks of packets lost here are lost, too
+        touches = last.end == new.first and last.end - last.first < 1.0
+        if last.end == new.end or full or touches:
+            if (
+                last.end == new.end and last.marked > 0.0
+            ):  # marks of packets lost here are lost, too
                 left = last.end - last.first - last.lost
-                last.marked *= max(0.0, 1.0 - amount / left) if left > 0.0 else 0.0
-            last.end = end
-            last.lost += amount
-            last.marked += marked
+                last.marked *= max(0.0, 1.0 - new.lost / left) if left > 0.0 else 0.0
+            last.end = new.end
+            last.lost += new.lost
+            last.marked += new.marked
             return
-    new = net.losses[c, queue.losses_end & mask]
-    new.first, new.end, new.lost, new.marked = begin, end, amount, marked
+    last = net.losses[c, queue.losses_end & mask]
+    last.first, last.end, last.lost, last.marked = new.first, new.end, new.lost, new.marked
     queue.losses_end += 1
     flow.pending += 1
 
 
 @compiled
 def record_pushed_out(
-    c: int, end: float, waits: float, amount: float, when: float, left: int, net: Any, shared: Any
-) -> None:  # fmt: skip
-    """Note that ``amount`` at the head of queue c was lost, where ``waits`` of what came up to ``end`` did.
+    c: int, waits: float, amount: float, when: float, step: Any, sharing: Any
+) -> None:
+    """Note that ``amount`` at the head of queue c was lost, where ``waits`` of what has come did.
 
     Stretches that wait behind it become one with it.
     """
+    net = sharing.net
     queue = net.queues[c]
     flow = net.flows[queue.flow]
-    count_loss(flow, amount, when, left)
+    end = net.wire[step.k & (net.wire.shape[0] - 1), queue.origin]
+    count_loss(flow, amount, when, step.left)
     if flow.source == NO_FEEDBACK:
         return
     if flow.pending == 0:
-        begin_records(flow, net, shared)
+        begin_records(flow, net, sharing.shared)
     mask = net.losses.shape[1] - 1
     begin, until, lost, marked = end, 0.0, amount, 0.0
     while queue.losses_end > queue.losses_first and waits > 0.0:

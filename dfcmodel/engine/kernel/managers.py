@@ -29,6 +29,7 @@ from .records import (
     OWED_MARKS,
     PREVIOUS,
     SENT,
+    Lost,
 )
 
 __all__ = ["manage", "mark_leaving"]
@@ -42,7 +43,7 @@ def next_random(seed: Any) -> float:
 
 
 @compiled
-def head_delay(link: Any, k: int, h: float, bands: Any, order: Any) -> float:
+def head_delay(link: Any, h: float, bands: Any, order: Any) -> float:
     """Return for how long, in s, the packet at the head of a link's queue has waited; of several, the shortest."""
     delay = math.inf
     mask = order.rows.shape[0] - 1
@@ -110,24 +111,24 @@ def take_all(link: Any, first: int, end: int, shared: Any) -> None:
 
 
 @compiled
-def settle(
-    link: Any, first: int, end: int, now: float, left: int, quantum: float, net: Any, shared: Any
-) -> float:
+def settle(link: Any, first: int, end: int, step: Any, sharing: Any) -> float:
     """Drop and mark what flows owe as far as it has come in this step; return what was dropped."""
+    net, shared = sharing.net, sharing.shared
     dropped = 0.0
     owed = 0.0
     for c in range(first, end):
         came = max(0.0, shared[ARRIVED, c] - shared[PREVIOUS, c])
-        drop = quantize(min(came, shared[OWED, c]), quantum)
+        drop = quantize(min(came, shared[OWED, c]), step.quantum)
         mark = min(came - drop, shared[OWED_MARKS, c])
         shared[NOW, c] = drop
         dropped += drop
         if drop > 0.0 or mark > 0.0:
             position = shared[ARRIVED, c] + shared[LOST_HERE, c]
             if drop > 0.0:
-                note_first(net.drops, FIRST_MANAGED, c, now)
+                note_first(net.drops, FIRST_MANAGED, c, step.now)
                 net.drops[MANAGED, c] += drop
-            record_loss(c, position - came, position, drop, mark, now, left, net, shared)
+            lost = Lost(position - came, position, drop, mark, step.now)
+            record_loss(c, lost, step.left, net, shared)
         shared[OWED, c] -= drop
         shared[OWED_MARKS, c] -= mark
         owed += shared[OWED, c] + shared[OWED_MARKS, c]
@@ -140,26 +141,22 @@ def settle(
 
 
 @compiled
-def ask(
-    link: Any, manager: Any, amount: float, k: int, now: float, h: float, order: Any, bands: Any,
-    seed: Any,
-) -> None:  # fmt: skip
+def ask(link: Any, manager: Any, amount: float, step: Any, sharing: Any) -> None:
     """Show a manager a step in which ``amount`` comes, or leaves."""
-    link.seen[0] = now
-    link.seen[1] = h
-    link.seen[2] = managed_backlog(link, bands)
+    link.seen[0] = step.now
+    link.seen[1] = step.h
+    link.seen[2] = managed_backlog(link, sharing.bands)
     link.seen[3] = amount
-    link.seen[4] = link.pace / h
-    link.seen[5] = head_delay(link, k, h, bands, order)
-    link.seen[6] = next_random(seed)
+    link.seen[4] = link.pace / step.h
+    link.seen[5] = head_delay(link, step.h, sharing.bands, sharing.order)
+    link.seen[6] = next_random(sharing.seed)
     call_manager(manager, link)
 
 
 @compiled
-def note_mark(
-    c: int, left: float, mark: float, now: float, left_steps: int, net: Any, shared: Any
-) -> None:
+def note_mark(c: int, left: float, mark: float, step: Any, sharing: Any) -> None:
     """Note a mark in what left a queue in this step; where losses wait in the queue it is joined to the last."""
+    net, shared = sharing.net, sharing.shared
     queue = net.queues[c]
     end = shared[SENT, c] + shared[LOST_HERE, c]
     if queue.losses_end > queue.losses_first:
@@ -168,19 +165,17 @@ def note_mark(
             room = last.end - max(last.first, queue.cursor) - last.lost
             last.marked = max(last.marked, min(last.marked + mark, room))
             return
-    record_loss(c, end - left, end, 0.0, mark, now, left_steps, net, shared)
+    record_loss(c, Lost(end - left, end, 0.0, mark, step.now), step.left, net, shared)
 
 
 @compiled
-def mark_leaving(
-    link: Any, manager: Any, k: int, now: float, h: float, left: int, net: Any, order: Any,
-    shared: Any, bands: Any, seed: Any,
-) -> None:  # fmt: skip
-    """Let a link's manager mark what left in step k, as far as it can be marked."""
+def mark_leaving(link: Any, manager: Any, step: Any, sharing: Any) -> None:
+    """Let a link's manager mark what left in a step, as far as it can be marked."""
+    bands, shared, seed = sharing.bands, sharing.shared, sharing.seed
     first, end = bands[link.first_managed].first, bands[link.end_managed - 1].end
     sent, before = shared[SENT], shared[BEFORE]
     amount = sum_of(first, end, sent) - sum_of(first, end, before)
-    ask(link, manager, amount, k, now, h, order, bands, seed)
+    ask(link, manager, amount, step, sharing)
     if amount <= 0.0:
         return
     every = link.mark == amount
@@ -197,23 +192,21 @@ def mark_leaving(
             shared[OWED_MARKS, c] += link.mark * (gone / amount)
         mark = gone if every and shared[MARKABLE, c] == 1.0 else min(gone, shared[OWED_MARKS, c])
         if mark > 0.0:
-            note_mark(c, gone, mark, now, left, net, shared)
+            note_mark(c, gone, mark, step, sharing)
         shared[OWED_MARKS, c] = 0.0 if every else shared[OWED_MARKS, c] - mark
 
 
 @compiled
-def manage(
-    link: Any, manager: Any, k: int, now: float, h: float, left: int, quantum: float, net: Any,
-    order: Any, shared: Any, bands: Any, seed: Any,
-) -> float:  # fmt: skip
-    """Let a link's manager drop and mark in step k; return how many packets it drops.
+def manage(link: Any, manager: Any, step: Any, sharing: Any) -> float:
+    """Let a link's manager drop and mark in a step; return how many packets it drops.
 
     It sees all queues of the link, or those of one class.
     """
+    bands, shared = sharing.bands, sharing.shared
     first, end = bands[link.first_managed].first, bands[link.end_managed - 1].end
     if link.end_managed - link.first_managed < link.end_band - link.first_band:
         link.arrivals = sum_of(first, end, shared[ARRIVED]) - sum_of(first, end, shared[PREVIOUS])
-    ask(link, manager, link.arrivals, k, now, h, order, bands, seed)
+    ask(link, manager, link.arrivals, step, sharing)
     if link.arrivals <= 0.0:
         return 0.0
     if link.drop == link.arrivals or link.mark == link.arrivals:
@@ -222,7 +215,7 @@ def manage(
         most = link.limit + link.arrivals
         link.due = min(most, link.due + link.drop)
         link.due_marks = min(most, link.due_marks + link.mark)
-        draw_victims(link, first, end, shared, seed)
+        draw_victims(link, first, end, shared, sharing.seed)
     if link.owed > 0.0:
-        return settle(link, first, end, now, left, quantum, net, shared)
+        return settle(link, first, end, step, sharing)
     return 0.0

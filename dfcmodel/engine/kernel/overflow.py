@@ -22,6 +22,8 @@ from .records import (
     PER_FLOW_RATE,
     PREVIOUS,
     SENT,
+    Excess,
+    Lost,
 )
 from .whole_losses import draw_losses
 
@@ -47,16 +49,15 @@ def part_that_fits(excess: float, growth: float) -> float:
 
 
 @inlined
-def record_drop(
-    c: int, k: int, amount: float, fits: float, now: float, h: float, left: int, quantum: float,
-    net: Any, shared: Any,
-) -> None:  # fmt: skip
-    """Note that ``amount`` of what came to queue c in step k was dropped, after the part that ``fits``."""
+def record_drop(c: int, amount: float, fits: float, step: Any, sharing: Any) -> None:
+    """Note that ``amount`` of what came to queue c in a step was dropped, after the part that ``fits``."""
+    net = sharing.net
     origin, mask = net.queues[c].origin, net.wire.shape[0] - 1
-    begin, end = net.wire[(k - 1) & mask, origin], net.wire[k & mask, origin]
-    begin = min(begin + quantize(fits * (end - begin), quantum), end - amount)
-    note_first(net.drops, FIRST_FULL, c, now + fits * h)
-    record_loss(c, begin, end, amount, 0.0, now + fits * h, left, net, shared)
+    begin, end = net.wire[(step.k - 1) & mask, origin], net.wire[step.k & mask, origin]
+    begin = min(begin + quantize(fits * (end - begin), step.quantum), end - amount)
+    when = step.now + fits * step.h
+    note_first(net.drops, FIRST_FULL, c, when)
+    record_loss(c, Lost(begin, end, amount, 0.0, when), step.left, net, sharing.shared)
 
 
 @summing
@@ -93,10 +94,9 @@ def take_from_arrivals(first: int, end: int, shared: Any) -> None:
 
 
 @inlined
-def take_from_order(
-    band: Any, b: int, first: int, end: int, amount: float, order: Any, shared: Any
-) -> None:
+def take_from_order(b: int, first: int, end: int, amount: float, sharing: Any) -> None:
     """Take ``now``, in all ``amount``, out of what came last to some queues of a band."""
+    band, order, shared = sharing.bands[b], sharing.order, sharing.shared
     take_from_arrivals(first, end, shared)
     band.arrivals -= amount
     if band.tail > band.head:
@@ -108,11 +108,9 @@ def take_from_order(
 
 
 @compiled
-def drop_from_bands(
-    link: Any, k: int, excess: float, fits: float, now: float, h: float, left: int, quantum: float,
-    net: Any, order: Any, shared: Any, bands: Any,
-) -> None:  # fmt: skip
+def drop_from_bands(link: Any, excess: float, fits: float, step: Any, sharing: Any) -> None:
     """Drop ``excess`` from what came to the bands in this step, from those of the highest rank first."""
+    bands, shared = sharing.bands, sharing.shared
     b = link.end_band - 1
     while b >= link.first_pooled and excess > 0.0:
         rank = bands[b].rank
@@ -124,10 +122,8 @@ def drop_from_bands(
         if total > 0.0:
             part = min(1.0, excess / total)
             for n in range(low + 1, b + 1):
-                excess -= drop_from_range(
-                    bands[n], n, bands[n].first, bands[n].end, k, excess, part, fits, now, h,
-                    left, quantum, net, order, shared,
-                )  # fmt: skip
+                over = Excess(excess, part, fits)
+                excess -= drop_from_range(n, bands[n].first, bands[n].end, over, step, sharing)
         b = low
 
 
@@ -145,27 +141,21 @@ def give_back(first: int, end: int, surplus: float, now: Any) -> float:
 
 
 @compiled
-def drop_from_range(
-    band: Any, b: int, first: int, end: int, k: int, excess: float, part: float, fits: float,
-    now: float, h: float, left: int, quantum: float, net: Any, order: Any, shared: Any,
-) -> float:  # fmt: skip
-    """Drop a part of what came to queues of a band in this step, at most ``excess``; return how much that is.
-
-    A part below 0 is the one that makes ``excess``.
-    """
+def drop_from_range(b: int, first: int, end: int, over: Any, step: Any, sharing: Any) -> float:
+    """Drop a part of what came to queues of band b in this step; return how much that is, at most the excess."""
+    shared = sharing.shared
     came = fresh_arrivals(first, end, shared)
-    if part < 0.0:
-        part = min(1.0, excess / came)
-    link = net.links[band.link]
+    part = over.part if over.part >= 0.0 else min(1.0, over.amount / came)
+    link = sharing.net.links[sharing.bands[b].link]
     if link.loss_seed > 0 and end > first + 1:
-        amount = draw_losses(link, first, end, excess, shared)
+        amount = draw_losses(link, first, end, over.amount, shared)
     else:
-        amount = reduce_to(first, end, part, quantum, shared[NOW])
-        amount -= give_back(first, end, amount - excess, shared[NOW])
+        amount = reduce_to(first, end, part, step.quantum, shared[NOW])
+        amount -= give_back(first, end, amount - over.amount, shared[NOW])
     for c in range(first, end):
         if shared[NOW, c] > 0.0:
-            record_drop(c, k, shared[NOW, c], fits, now, h, left, quantum, net, shared)
-    take_from_order(band, b, first, end, amount, order, shared)
+            record_drop(c, shared[NOW, c], over.fits, step, sharing)
+    take_from_order(b, first, end, amount, sharing)
     return amount
 
 
@@ -178,11 +168,9 @@ def departures(queue: Any, c: int, k: int, wire: Any) -> float:
 
 
 @inlined
-def drop_from_queues(
-    link: Any, first: int, end: int, k: int, now: float, h: float, left: int, quantum: float,
-    net: Any, shared: Any,
-) -> None:  # fmt: skip
-    """Drop what exceeds the buffer of queues that are served alone from what came to them in step k."""
+def drop_from_queues(link: Any, first: int, end: int, step: Any, sharing: Any) -> None:
+    """Drop what exceeds the buffer of queues that are served alone from what came to them in a step."""
+    net, k, quantum = sharing.net, step.k, step.quantum
     mask = net.wire.shape[0] - 1
     here, before = net.wire[k & mask], net.wire[(k - 1) & mask]
     excess = -link.limit
@@ -201,7 +189,7 @@ def drop_from_queues(
         came = min(here[queue.origin] - before[queue.origin], queue.backlog)
         amount = min(min(came, quantize(part * came, quantum) + quantum), max(0.0, excess))
         if amount > 0.0:
-            record_drop(c, k, amount, fits, now, h, left, quantum, net, shared)
+            record_drop(c, amount, fits, step, sharing)
             queue.lost += amount
             queue.backlog -= amount
             queue.area -= amount
@@ -209,48 +197,39 @@ def drop_from_queues(
 
 
 @inlined
-def drop_tail(
-    i: int, k: int, now: float, h: float, left: int, quantum: float, net: Any, order: Any,
-    shared: Any, bands: Any,
-) -> None:  # fmt: skip
-    """Drop from what came to link i in step k what exceeds its buffer, or those of its flows."""
-    link = net.links[i]
+def drop_tail(i: int, step: Any, sharing: Any) -> None:
+    """Drop from what came to link i in a step what exceeds its buffer, or those of its flows."""
+    link, bands = sharing.net.links[i], sharing.bands
     if link.kind != PER_FLOW_RATE:
         if link.shared == 1:
-            drop_from_link(link, k, now, h, left, quantum, net, order, shared, bands)
+            drop_from_link(link, step, sharing)
         else:
             for b in range(link.first_band, link.end_band):
-                drop_own(link, bands[b], b, k, now, h, left, quantum, net, order, shared)
+                drop_own(link, b, step, sharing)
         set_backlog(link, bands)
         link.total = 0.0
         for b in range(link.first_band, link.end_band):
             link.total += bands[b].arrivals
     else:
         for c in range(link.first, link.end, link.per_buffer):
-            end = c + link.per_buffer
-            drop_from_queues(link, c, end, k, now, h, left, quantum, net, shared)
+            drop_from_queues(link, c, c + link.per_buffer, step, sharing)
 
 
 @compiled
-def drop_from_link(
-    link: Any, k: int, now: float, h: float, left: int, quantum: float, net: Any, order: Any,
-    shared: Any, bands: Any,
-) -> None:  # fmt: skip
+def drop_from_link(link: Any, step: Any, sharing: Any) -> None:
     """Drop what exceeds a buffer that all flows of a link share, or the part of it that they do."""
     excess = link.pooled - (link.limit - link.reserved)
     fits = part_that_fits(excess, link.growth)
     if link.kind == FAIR_SHARES:
-        push_out(link, k, excess, fits, now, h, left, quantum, net, order, shared, bands)
+        push_out(link, excess, fits, step, sharing)
     else:
-        drop_from_bands(link, k, excess, fits, now, h, left, quantum, net, order, shared, bands)
+        drop_from_bands(link, excess, fits, step, sharing)
 
 
 @compiled
-def drop_own(
-    link: Any, band: Any, b: int, k: int, now: float, h: float, left: int, quantum: float,
-    net: Any, order: Any, shared: Any,
-) -> None:  # fmt: skip
+def drop_own(link: Any, b: int, step: Any, sharing: Any) -> None:
     """Drop what exceeds the buffers that the flows of a band have of their own."""
+    band, shared = sharing.bands[b], sharing.shared
     fresh_arrivals(band.first, band.end, shared)
     total = 0.0
     for c in range(band.first, band.end):
@@ -261,5 +240,5 @@ def drop_own(
             sent = shared[SENT, c] - shared[BEFORE, c]
             growth = shared[ARRIVED, c] - shared[PREVIOUS, c] - sent
             fits = part_that_fits(excess, growth)
-            record_drop(c, k, shared[NOW, c], fits, now, h, left, quantum, net, shared)
-    take_from_order(band, b, band.first, band.end, total, order, shared)
+            record_drop(c, shared[NOW, c], fits, step, sharing)
+    take_from_order(b, band.first, band.end, total, sharing)

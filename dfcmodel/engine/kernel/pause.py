@@ -86,11 +86,9 @@ def waiting_elsewhere(n: int, pauses: Any) -> float:
 
 
 @compiled
-def exchange_pauses(
-    k: int, net: Any, bands: Any, feedback: Any, host_pace: Any, quantum: float
-) -> None:
+def exchange_pauses(k: int, net: Any, bands: Any, feedback: Any, quantum: float) -> None:
     """Let links send what they asked for in step k - 1, and obey what was sent one delay ago."""
-    pauses, pausing = feedback.pauses, feedback.pausing
+    pauses, pausing, host_pace = feedback.pauses, feedback.pausing, feedback.host_pace
     mask = pausing.shape[0] - 1
     for i in range(net.links.shape[0]):
         net.links[i].pace = net.links[i].rate

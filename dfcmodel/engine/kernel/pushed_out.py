@@ -36,16 +36,13 @@ def common_length(first: int, end: int, room: float, bands: Any) -> float:
 
 
 @inlined
-def drop_end(
-    band: Any, b: int, k: int, amount: float, fits: float, now: float, h: float, left: int,
-    quantum: float, net: Any, order: Any, shared: Any,
-) -> None:  # fmt: skip
+def drop_end(b: int, amount: float, fits: float, step: Any, sharing: Any) -> None:
     """Drop ``amount`` from the end of the queue of a flow."""
+    band, order, shared = sharing.bands[b], sharing.order, sharing.shared
     c = band.first
-    end = net.wire[k & (net.wire.shape[0] - 1), net.queues[c].origin]
-    waits = band.arrivals - band.served
-    note_first(net.drops, FIRST_FULL, c, now + fits * h)
-    record_pushed_out(c, end, waits, amount, now + fits * h, left, net, shared)
+    when = step.now + fits * step.h
+    note_first(sharing.net.drops, FIRST_FULL, c, when)
+    record_pushed_out(c, band.arrivals - band.served, amount, when, step, sharing)
     shared[ARRIVED, c] -= amount
     shared[LOST_HERE, c] += amount
     shared[AREA, c] -= amount
@@ -58,11 +55,9 @@ def drop_end(
 
 
 @compiled
-def push_out(
-    link: Any, k: int, excess: float, fits: float, now: float, h: float, left: int, quantum: float,
-    net: Any, order: Any, shared: Any, bands: Any,
-) -> None:  # fmt: skip
+def push_out(link: Any, excess: float, fits: float, step: Any, sharing: Any) -> None:
     """Drop ``excess`` from what waits at a link, from the bands of the highest rank first."""
+    bands = sharing.bands
     first = link.end_band
     while excess > 0.0 and first > link.first_pooled:
         end = first
@@ -76,6 +71,6 @@ def push_out(
         for b in range(first, end):
             own = bands[b].arrivals - bands[b].served
             if own > length and amount > 0.0:
-                over = min(min(own, amount), quantize(own - length, quantum) + quantum)
-                drop_end(bands[b], b, k, over, fits, now, h, left, quantum, net, order, shared)
+                over = min(min(own, amount), quantize(own - length, step.quantum) + step.quantum)
+                drop_end(b, over, fits, step, sharing)
                 amount -= over

@@ -244,6 +244,69 @@ class Order(NamedTuple):
     total: Any  # (Q, B) packets that came, all queues of a band
 
 
+class Span(NamedTuple):
+    """Which steps a call of the loop takes, and what holds for all of them."""
+
+    first: Any  # step
+    steps: Any  # how many
+    total: Any  # steps of the whole run
+    every: Any  # steps of an interval of the records
+    h: Any  # a step, s
+    quantum: Any  # packets
+    min_rto: Any  # s
+    first_shared: Any  # link whose flows share what they send
+    end_shared: Any
+
+
+class Step(NamedTuple):
+    """A step of a run."""
+
+    k: Any  # its number
+    now: Any  # its time, s
+    left: Any  # steps up to the next record
+    h: Any  # s
+    quantum: Any  # packets
+    min_rto: Any  # s
+
+
+class Sharing(NamedTuple):
+    """What the functions of links see whose flows share what they send."""
+
+    net: Any  # Network
+    order: Any  # Order
+    shared: Any  # (COLUMNS, C)
+    bands: Any  # BAND
+    pauses: Any  # PAUSE
+    seed: Any  # (1,) of random drops
+
+
+class Excess(NamedTuple):
+    """What exceeds a buffer in a step."""
+
+    amount: Any  # packets
+    part: Any  # of what came, below 0: as makes the amount
+    fits: Any  # part of the step that is over when the buffer is full
+
+
+class Lost(NamedTuple):
+    """What was lost or marked of the packets that came to a queue."""
+
+    first: Any  # of them
+    end: Any
+    lost: Any  # packets
+    marked: Any
+    when: Any  # s
+
+
+class Output(NamedTuple):
+    """Where a run is recorded, a row per interval, and why it stopped."""
+
+    flows: Any  # (T, F, 5)
+    queued: Any  # (T, C)
+    lost: Any  # (T, C)
+    fault: Any  # (2,) the reason and the place
+
+
 SENT, LOST_HERE, AREA, ARRIVED, PREVIOUS, BEFORE, OWED, OWED_MARKS, MARKABLE, NOW = range(10)
 """Columns of queues of links that share, as in QUEUE: loops over the flows of a step are vectorized.
 
@@ -281,3 +344,4 @@ class Feedback(NamedTuple):
     pausing: Any  # (P, N) for which part of a step a pause was asked for, by step (see `pause`)
     switches: Any  # SWITCH, of which there is room for at least N, the first `switched` in use
     switched: Any  # (1,)
+    host_pace: Any  # (F,) packets per step of a host that is not paused

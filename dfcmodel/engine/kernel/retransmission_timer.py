@@ -30,14 +30,14 @@ def sample_rtt(flow: Any, sample: float, min_rto: float) -> None:
 
 
 @inlined
-def sample_timed_packet(flow: Any, acked: float, now: float, h: float, min_rto: float) -> None:
+def sample_timed_packet(flow: Any, acked: float, step: Any) -> None:
     """Sample the round-trip time if the packet that is timed is acknowledged (Karn: never a resent one).
 
     The ACKs of a step come evenly in it.
     """
     if flow.timed_seq >= 0.0 and acked > flow.timed_seq + TINY:
         part = max(0.0, flow.timed_seq - flow.snd_una) / (acked - flow.snd_una)
-        sample_rtt(flow, now + part * h - flow.timed_at, min_rto)
+        sample_rtt(flow, step.now + part * step.h - flow.timed_at, step.min_rto)
 
 
 @inlined

@@ -108,13 +108,11 @@ def take_in(link: Any, first: int, end: int, here: Any, net: Any, shared: Any) -
 
 
 @inlined
-def serve_shared(
-    i: int, k: int, now: float, h: float, left: int, n_overflowing: int, quantum: float, net: Any,
-    service: Any, order: Any, shared: Any, pauses: Any,
-) -> int:  # fmt: skip
-    """Serve the queues of link i, ``left`` steps before the next record; return how many links overflow."""
-    link, bands = net.links[i], service.bands
-    here = net.wire[k & (net.wire.shape[0] - 1)]
+def serve_shared(i: int, n_overflowing: int, service: Any, step: Any, sharing: Any) -> int:
+    """Serve the queues of link i in a step; return how many links overflow."""
+    net, shared, bands = sharing.net, sharing.shared, sharing.bands
+    link = net.links[i]
+    here = net.wire[step.k & (net.wire.shape[0] - 1)]
     waited = link.pooled
     if link.end - link.first == TWO:
         arrivals = take_in(link, link.first, link.first + TWO, here, net, shared)
@@ -123,28 +121,24 @@ def serve_shared(
     link.arrivals = arrivals - link.total
     link.total = arrivals
     if link.manager >= 0 and link.late == 0:
-        manager = service.managers[link.manager]
-        link.total -= manage(
-            link, manager, k, now, h, left, quantum, net, order, shared, bands, service.seed
-        )
+        link.total -= manage(link, service.managers[link.manager], step, sharing)
     if link.end_band == link.first_band + 1:
         band = bands[link.first_band]
         band.arrivals = link.total
         band.pace = net.queues[link.first].service if link.kind == PER_INPUT else link.pace
     else:
         sum_bands(link, bands, shared)
-        set_paces(link, bands, net.queues, quantum)
+        set_paces(link, bands, net.queues, step.quantum)
     for b in range(link.first_band, link.end_band):
         band = bands[b]
         if band.end - band.first == TWO:
-            serve_band(link, band, b, band.first, band.first + TWO, k, quantum, net, order, shared)
+            serve_band(link, b, band.first, band.first + TWO, step, sharing)
         else:
-            serve_band(link, band, b, band.first, band.end, k, quantum, net, order, shared)
+            serve_band(link, b, band.first, band.end, step, sharing)
     if link.manager >= 0 and link.late == 1:
-        manager = service.managers[link.manager]
-        mark_leaving(link, manager, k, now, h, left, net, order, shared, bands, service.seed)
+        mark_leaving(link, service.managers[link.manager], step, sharing)
     if link.end_ingress > link.first_ingress:
-        limit_ingress(link, k, now, h, left, quantum, net, order, shared, bands, pauses)
+        limit_ingress(link, step, sharing)
     longest = longest_backlog(link, bands, shared)
     link.growth = link.pooled - waited
     if link.backlog - link.pooled + longest > link.peak:

@@ -47,11 +47,12 @@ def emit(flow: Any, log: Any, sequence: float, amount: float) -> bool:
 
 
 @inlined
-def grow_window(flow: Any, events: Any, now: float, h: float, acks: float) -> None:
+def grow_window(flow: Any, events: Any, acks: float, step: Any) -> None:
     """Let the window rule see ``acks`` ACKs of new data, one by one if it must (`event_checks`).
 
     Single ACKs arrive evenly in the step, whose round-trip times at its ends are ``rtt_before`` and ``rtt``.
     """
+    now = step.now
     left = acks * flow.acks_each  # RFC 5681, 4.2: every second packet is answered, or each
     if flow.single_acks == 1:
         flow.ack_part += left
@@ -60,7 +61,7 @@ def grow_window(flow: Any, events: Any, now: float, h: float, acks: float) -> No
             early = min(1.0, max(0.0, flow.ack_part / left))  # part of the step after this ACK
             rtt = flow.rtt + early * (flow.rtt_before - flow.rtt)
             call_event(
-                events[flow.rule, ON_SINGLE_ACK], flow, now - early * h, rtt * CLOCK, 1.0, 0.0
+                events[flow.rule, ON_SINGLE_ACK], flow, now - early * step.h, rtt * CLOCK, 1.0, 0.0
             )
         return
     while left > 0.0:
@@ -76,20 +77,19 @@ def sendable(flow: Any, window: float, quantum: float) -> float:
 
 
 @inlined
-def send_fast_path(
-    flow: Any, events: Any, now: float, h: float, ack: Any, min_rto: float, quantum: float
-) -> bool:
+def send_fast_path(flow: Any, events: Any, ack: Any, step: Any) -> bool:
     """Do what `send` does where every ACK moves snd_una and nothing is resent; else return False."""
+    now = step.now
     if flow.in_recovery == 1 or flow.snd_nxt != flow.snd_max or now >= flow.deadline:
         return False
     if not abs(flow.emitted + flow.offset - flow.snd_nxt) <= 1e-6:
         return False
-    sample_timed_packet(flow, ack.rcv_nxt, now, h, min_rto)
+    sample_timed_packet(flow, ack.rcv_nxt, step)
     flow.snd_una = ack.rcv_nxt
     flow.dup_acks = 0.0
-    grow_window(flow, events, now, h, ack.acks)
+    grow_window(flow, events, ack.acks, step)
     restart_timer(flow, now)
-    room = sendable(flow, min(flow.cwnd, flow.max_window), quantum)
+    room = sendable(flow, min(flow.cwnd, flow.max_window), step.quantum)
     if room > 0.0:
         if flow.timed_seq < 0.0:
             flow.timed_seq = flow.snd_nxt
@@ -101,17 +101,16 @@ def send_fast_path(
 
 
 @compiled
-def acknowledge(
-    flow: Any, events: Any, now: float, h: float, acked: float, new_acks: float, min_rto: float
-) -> bool:
+def acknowledge(flow: Any, events: Any, acked: float, new_acks: float, step: Any) -> bool:
     """Move snd_una to ``acked``; return whether a partial ACK asks for a retransmission."""
+    now = step.now
     advance = acked - flow.snd_una
-    sample_timed_packet(flow, acked, now, h, min_rto)
+    sample_timed_packet(flow, acked, step)
     flow.snd_una = acked
     flow.dup_acks = 0.0
     flow.snd_nxt = max(flow.snd_nxt, acked)
     if flow.in_recovery == 0:
-        grow_window(flow, events, now, h, new_acks)  # RFC 5681, 3.1
+        grow_window(flow, events, new_acks, step)  # RFC 5681, 3.1
     elif flow.recovery == RENO or acked >= flow.recover - TINY:
         # RFC 5681, 3.2, step 6: the first new ACK deflates; RFC 6582, 3.2, step 3: a full one
         flow.in_recovery = 0
@@ -177,10 +176,9 @@ def enter_recovery(flow: Any, holes: Any, events: Any, now: float, ack: Any) -> 
 
 
 @compiled
-def transmit(
-    flow: Any, log: Any, limited: float, now: float, min_rto: float, quantum: float
-) -> bool:
+def transmit(flow: Any, log: Any, limited: float, step: Any) -> bool:
     """Send what the window allows from snd_nxt on, and ``limited`` packets beyond; False: log full."""
+    now, quantum = step.now, step.quantum
     window = min(flow.cwnd + flow.inflation, flow.max_window) + limited
     room = sendable(flow, window, quantum)
     if (
@@ -190,7 +188,7 @@ def transmit(
     if room <= 0.0:
         return True
     if flow.deadline == math.inf:
-        flow.deadline = now + max(min_rto, OLD_INITIAL_RTO)
+        flow.deadline = now + max(step.min_rto, OLD_INITIAL_RTO)
     if flow.timed_seq < 0.0 and flow.snd_nxt >= flow.snd_max - TINY:
         flow.timed_seq = flow.snd_nxt
         flow.timed_at = now
@@ -202,28 +200,24 @@ def transmit(
 
 
 @compiled
-def send(
-    flow: Any, log: Any, holes: Any, events: Any, now: float, h: float, ack: Any, min_rto: float,
-    quantum: float,
-) -> bool:  # fmt: skip
+def send(flow: Any, log: Any, holes: Any, events: Any, ack: Any, step: Any) -> bool:
     """Let the sender of a flow act in a step.
 
     Parameters
     ----------
     flow, log, holes, events
         Its record, the emission logs, the receivers' rings of holes, the events of the window rules.
-    now, h
-        Time and step in s.
     ack
         The step's ACKs, none of them where ``ack.acks`` is 0.
-    min_rto, quantum
-        Smallest timeout in s; amounts are multiples of the quantum.
+    step
+        A `Step`: its time, the smallest timeout, and the quantum of which amounts are multiples.
 
     Returns
     -------
     bool
         False when the emission log is full.
     """
+    now, quantum = step.now, step.quantum
     acks, new_acks, marked = ack.acks, 0.0, 0.0
     below_threshold = flow.dup_acks < DUP_THRESH
     advances = False
@@ -232,7 +226,7 @@ def send(
         new_acks, marked = min(ack.advancing, acks), ack.marked
         advances = ack.rcv_nxt - flow.snd_una > TINY
     if advances:
-        resend = acknowledge(flow, events, now, h, ack.rcv_nxt, new_acks, min_rto)
+        resend = acknowledge(flow, events, ack.rcv_nxt, new_acks, step)
     duplicates = acks - new_acks
     limited = 0.0  # limited transmit: a packet for each of the first two duplicates (RFC 3042)
     if duplicates > TINY and flow.snd_max > flow.snd_una + TINY:
@@ -258,14 +252,12 @@ def send(
         if not emit(flow, log, flow.snd_una, first):
             return False
     if flow.in_recovery == 1 and flow.recovery == SACK:
-        return resend_lost(flow, log, holes, ack, min_rto, now, quantum)
-    return transmit(flow, log, limited, now, min_rto, quantum)
+        return resend_lost(flow, log, holes, ack, quantum)
+    return transmit(flow, log, limited, step)
 
 
 @compiled
-def resend_lost(
-    flow: Any, log: Any, holes: Any, ack: Any, min_rto: float, now: float, quantum: float
-) -> bool:
+def resend_lost(flow: Any, log: Any, holes: Any, ack: Any, quantum: float) -> bool:
     """Resend what SACK tells to be lost, then send new data, as far as the pipe is below cwnd.
 
     RFC 6675, 5, step C: rules 1 (lost packets) and 2 (new data) of NextSeg.

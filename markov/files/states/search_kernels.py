@@ -16,24 +16,23 @@ SPREAD = 0x1E3779B97F4A7C15
 INFINITE = float("inf")
 
 
-def expand(
-    progress, shifts, masks, digits, tables, numbers, degrees, slots, mask, targets, rates, earned, room
-):  # fmt: skip
-    """Note the transitions out of the states that wait, as long as there is room for them.
+def expand(progress, codes, tables, states, edges, room):
+    """Record the transitions out of the states that wait, as long as there is room for them.
 
     ``progress`` has the first state that waits, how many were found, the transitions recorded, and whether
     a transition has a fault.
     """
     source, count, recorded = progress[0], progress[1], 0
+    digits, mask = codes.digits, states.mask
     while (
         source < count
-        and recorded + tables.most <= len(targets)
-        and count + tables.most <= len(numbers)
+        and recorded + tables.most <= len(edges.targets)
+        and count + tables.most <= len(states.numbers)
         and (mask < 0 or 2 * (count + tables.most) <= mask + 1)
     ):
-        number, before = numbers[source], recorded
-        for k in range(len(shifts)):
-            digits[k] = (number >> shifts[k]) & masks[k]
+        number, before = states.numbers[source], recorded
+        for k in range(len(digits)):
+            digits[k] = (number >> codes.shifts[k]) & codes.masks[k]
         for group in range(len(tables.rewarded)):
             made = gather(group, tables, digits, room)
             if made == 0:
@@ -46,17 +45,15 @@ def expand(
                     made = -1
                     break
                 if rate > 0.0:
-                    rates[recorded] = rate
-                    count = emit(
-                        number + room.changes[j], count, recorded, numbers, slots, mask, targets
-                    )
+                    edges.rates[recorded] = rate
+                    count = emit(number + room.changes[j], count, recorded, states, edges)
                     recorded += 1
             if made < 0:
                 progress[3] = 1
                 return
             if tables.rewarded[group] >= 0:
-                earned[tables.rewarded[group], source] += total
-        degrees[source] = recorded - before
+                states.earned[tables.rewarded[group], source] += total
+        states.degrees[source] = recorded - before
         source += 1
         progress[0], progress[1], progress[2] = source, count, recorded
 
@@ -101,18 +98,19 @@ def look_up(table, tables, digits):
     return tables.indptr[entry], tables.indptr[entry + 1]
 
 
-def emit(number, count, recorded, numbers, slots, mask, targets):
-    """Note a transition to a state by its number; return how many states there are then."""
+def emit(number, count, recorded, states, edges):
+    """Record a transition to a state by its number; return how many states there are then."""
+    slots, mask = states.slots, states.mask
     place = locate(number, slots, mask)
     target = slots[place] - 1
     if target < 0:
         target = count
-        numbers[count] = number
+        states.numbers[count] = number
         slots[place] = count + 1
         if mask >= 0:
             slots[place + 1] = number
         count += 1
-    targets[recorded] = target
+    edges.targets[recorded] = target
     return count
 
 
@@ -135,11 +133,13 @@ def rehash(numbers, count, slots, mask):
         slots[place + 1] = numbers[s]
 
 
-def fill(source, end, degrees, targets, rates, rank, start, indices, values, counts, loops):
+def fill(source, end, degrees, edges, rank, rows):
     """Write the rows of the generator of some states: sorted, each target once, with the diagonal.
 
-    Row r begins at ``start[r]`` and gets ``counts[r]`` entries.
+    Row r begins at ``rows.start[r]`` and gets ``rows.counts[r]`` entries.
     """
+    targets, rates, start, loops = edges.targets, edges.rates, rows.start, rows.loops
+    indices, values = rows.indices, rows.values
     edge = 0
     for s in range(source, end):
         row, held = rank[s], 0
@@ -156,7 +156,7 @@ def fill(source, end, degrees, targets, rates, rank, start, indices, values, cou
             for k in range(begin, begin + held):
                 leaves += values[k]
             held = insert(begin, held, row, -leaves, indices, values)
-        counts[row] = held
+        rows.counts[row] = held
 
 
 def insert(begin, held, target, value, indices, values):

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from markov.files.binding import Bound
     from markov.files.states.tables import Tables
 
-__all__ = ["Found", "TableSearch"]
+__all__ = ["Edges", "FilledRows", "Found", "States", "TableSearch"]
 
 DIRECT = 1 << 26  # states of a product space that has a place for each; beyond, they are hashed
 EDGES = 1 << 19  # transitions recorded between two checks of the size
@@ -47,6 +47,41 @@ class Found(NamedTuple):
     Q: sp.csr_matrix
     loops: NDArray[np.float64]
     earned: NDArray[np.float64]
+
+
+class _Codes(NamedTuple):
+    """Where the value of each variable is in the number of a state, and room for the values of one state."""
+
+    shifts: NDArray[np.int64]
+    masks: NDArray[np.int64]
+    digits: NDArray[np.int64]
+
+
+class States(NamedTuple):
+    """States in the order of their discovery, and the table that finds them (`search_kernels`)."""
+
+    numbers: NDArray[np.int64]
+    degrees: NDArray[np.int32]
+    earned: NDArray[np.float64]
+    slots: NDArray[Any]
+    mask: int
+
+
+class Edges(NamedTuple):
+    """Transitions in the order of their sources."""
+
+    targets: NDArray[np.int32]
+    rates: NDArray[np.float64]
+
+
+class FilledRows(NamedTuple):
+    """Rows of a generator, each with more room than it may need, and the rates from states to themselves."""
+
+    start: NDArray[np.int64]
+    indices: NDArray[Any]
+    values: NDArray[np.float64]
+    counts: NDArray[np.int64]
+    loops: NDArray[np.float64]
 
 
 class _Room(NamedTuple):
@@ -77,10 +112,10 @@ class TableSearch:
         self, tables: Tables, bound: Bound, initial: NDArray[np.int64], actions: int
     ) -> None:
         self.tables = tables
-        self.shifts = np.array(bound.shifts, dtype=np.int64)
+        shifts = np.array(bound.shifts, dtype=np.int64)
         widths = [(r.count - 1).bit_length() for r in bound.ranges]
-        self.masks = np.array([(1 << width) - 1 for width in widths], dtype=np.int64)
-        self.digits = np.zeros_like(self.shifts)
+        masks = np.array([(1 << width) - 1 for width in widths], dtype=np.int64)
+        self.codes = _Codes(shifts, masks, np.zeros_like(shifts))
         most = tables.most
         self.room = _Room(
             np.empty(most), np.empty(most, np.int64), np.empty(most), np.empty(most, np.int64)
@@ -97,7 +132,7 @@ class TableSearch:
             self.slots[initial] = np.arange(1, len(initial) + 1)
         else:
             self._enlarge_hash()
-        self.edges: list[tuple[int, NDArray[np.int32], NDArray[np.float64]]] = []
+        self.edges: list[tuple[int, Edges]] = []
         self.transitions = 0
 
     @property
@@ -117,11 +152,9 @@ class TableSearch:
         expand = None
         while self.progress[0] < self.progress[1]:
             self._make_room()
-            targets, rates = np.empty(size, np.int32), np.empty(size)
-            arguments = (
-                self.progress, self.shifts, self.masks, self.digits, self.tables, self.numbers,
-                self.degrees, self.slots, self.mask, targets, rates, self.earned, self.room,
-            )  # fmt: skip
+            edges = Edges(np.empty(size, np.int32), np.empty(size))
+            states = States(self.numbers, self.degrees, self.earned, self.slots, self.mask)
+            arguments = self.progress, self.codes, self.tables, states, edges, self.room
             if expand is None:
                 expand = compiled(
                     kernels.expand,
@@ -134,8 +167,8 @@ class TableSearch:
                 return int(self.numbers[self.progress[0]])
             recorded = int(self.progress[2])
             if 2 * recorded < size:
-                targets, rates = targets[:recorded].copy(), rates[:recorded].copy()
-            self.edges.append((first, targets, rates))
+                edges = Edges(edges.targets[:recorded].copy(), edges.rates[:recorded].copy())
+            self.edges.append((first, edges))
             self.transitions += recorded
             watch(self.count, self.transitions)
         return -1
@@ -177,12 +210,11 @@ class TableSearch:
         kind: Any = np.int32 if start[-1] < MAX_INT32 else np.int64
         indices, values = np.empty(start[-1], dtype=kind), np.empty(start[-1])
         counts = np.zeros(n, dtype=np.int64)
-        ends = [*(first for first, _, _ in self.edges[1:]), n]
+        ends = [*(first for first, _ in self.edges[1:]), n]
+        made = FilledRows(start, indices, values, counts, loops)
         for end in ends:
-            first, targets, rates = self.edges.pop(0)
-            rest = (
-                first, end, self.degrees, targets, rates, rank, start, indices, values, counts, loops
-            )  # fmt: skip
+            first, edges = self.edges.pop(0)
+            rest = first, end, self.degrees, edges, rank, made
             compiled(kernels.fill, shape_of(rest), helpers=(kernels.insert,))(*rest)
         indptr = np.append(0, np.cumsum(counts))
         if indptr[-1] < start[-1]:
@@ -199,8 +231,8 @@ class TableSearch:
     ) -> sp.csr_matrix:
         """Return the generator of transitions that are sorted all together."""
         rank = rank_of(order)
-        targets = rank[np.concatenate([targets for _, targets, _ in self.edges])]
-        rates = np.concatenate([rates for _, _, rates in self.edges])
+        targets = rank[np.concatenate([edges.targets for _, edges in self.edges])]
+        rates = np.concatenate([edges.rates for _, edges in self.edges])
         self.edges.clear()
         sources = np.repeat(rank, self.degrees[: len(order)])
         own = sources == targets

@@ -6,7 +6,7 @@ import ast
 import math
 from collections.abc import Callable
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -93,6 +93,14 @@ def _count_yields(rules: Callable[..., Any]) -> int:
     return sum(isinstance(node, ast.Yield) for node in ast.walk(parse(rules)))
 
 
+class _States(NamedTuple):
+    """States in the order of their discovery, and the table that finds them (`_table`)."""
+
+    found: NDArray[np.int64]
+    place: tuple[int, int]
+    table: NDArray[np.int32]
+
+
 def rows_of_space(calls: Calls, space: Space) -> Rows:
     """Return the rates out of all states of a space.
 
@@ -111,7 +119,7 @@ def rows_of_space(calls: Calls, space: Space) -> Rows:
     run = spliced(fill, calls.model)
     while full:
         try:
-            done, full = run(q, space.low, space.shape, done, indptr, targets, rates)
+            done, full = run(q, space.low, space.shape, done, Rows(indptr, targets, rates))
         except RAISED as error:
             raise Failed(space.unnumbered(_written(indptr))[:, 0], error) from None
         if full:
@@ -145,9 +153,9 @@ def reached(
     found[0], count, done, known, outcome = space.numbers(start[:, None])[0], 1, 0, 0, FULL
     place, table = _table(space.size, len(found))
     while outcome == FULL:
-        arrays = found, place, table, known, count, done, indptr, targets, rates
+        states, rows = _States(found, place, table), Rows(indptr, targets, rates)
         try:
-            count, done, outcome = run(q, space.low, space.shape, *arrays)
+            count, done, outcome = run(q, space.low, space.shape, states, known, count, done, rows)
         except RAISED as error:
             raise Failed(space.unnumbered(found[_written(indptr)])[:, 0], error) from None
         known = count
@@ -201,13 +209,14 @@ def doubled(array: NDArray[Any]) -> NDArray[Any]:
     return longer
 
 
-def fill(parameters, low, size, done, indptr, targets, rates):  # type: ignore[no-untyped-def]
+def fill(parameters, low, size, done, rows):  # type: ignore[no-untyped-def]
     """Write the rates out of the states from number ``done`` on (the template).
 
     Returns the first state without a row, and whether that is for lack of room; else it has a
     transition that is not allowed, or is one more than the last.
     """
     unpack()  # type: ignore[name-defined]  # noqa: F821
+    indptr, targets, rates = rows.indptr, rows.targets, rows.rates
     x = done
     k = int(indptr[x])
     decode()  # type: ignore[name-defined]  # noqa: F821
@@ -230,17 +239,17 @@ def fill(parameters, low, size, done, indptr, targets, rates):  # type: ignore[n
     return x, False
 
 
-def reach(  # type: ignore[no-untyped-def]
-    parameters, low, size, found, place, table, known, count, done, indptr, targets, rates
-):
+def reach(parameters, low, size, states, known, count, done, rows):  # type: ignore[no-untyped-def]
     """Go on from the state number ``done`` until all are done or an array is full (the template).
 
     The table has the first ``known`` states. Neighbours of the space are neighbours in the table.
     Returns how many are found and done, and 0 (all done), 1 (full) or 2 (a rule failed).
     """
     unpack()  # type: ignore[name-defined]  # noqa: F821
+    indptr, targets, rates = rows.indptr, rows.targets, rows.rates
+    found, table = states.found, states.table
     mask = len(table) - 1
-    factor, shift = place
+    factor, shift = states.place
     for number in range(known, count):
         y = int(found[number])
         slot = ((y >> 4) * factor >> shift << 4 | y & 15) & mask

@@ -9,7 +9,7 @@ import pytest
 
 from dfcmodel.engine.kernel import tcp_receiver, tcp_sender
 from dfcmodel.engine.kernel.endpoints import released
-from dfcmodel.engine.kernel.records import FLOW, HOLE, SACK, STRETCH
+from dfcmodel.engine.kernel.records import FLOW, HOLE, SACK, STRETCH, Step
 from dfcmodel.engine.source_events import source_events_of
 from responsefn import NewReno
 from responsefn.responses.rule_compilation import numbers_of
@@ -168,9 +168,8 @@ class Sender:
         ack = SimpleNamespace(
             acks=acks, advancing=advancing, rcv_nxt=rcv_nxt, rcv_max=rcv_max, marked=0.0, sent=0.0
         )
-        assert tcp_sender.send(
-            flow, self.log, self.holes, self.events, 1.0, 0.01, ack, 0.2, QUANTUM
-        )
+        step = Step(100, 1.0, 1, 0.01, QUANTUM, 0.2)
+        assert tcp_sender.send(flow, self.log, self.holes, self.events, ack, step)
         stretches = [self.log[n & 63] for n in range(flow.log_end)]
         ends = [*(each.position for each in stretches[1:]), flow.emitted]
         return [

@@ -12,41 +12,29 @@ from hopflow import NotSolvedError, Status
 from hopflow.status import ConvergenceError
 from markov import (
     GTH,
-    MM1K,
     BirthDeath,
     Cluster,
     Courtois,
-    CoxTandem,
     GaussSeidel,
-    JacksonTandem,
-    Kanban,
     Krylov,
-    Levels,
     MarkovChain,
-    Multilevel,
-    PauseChain,
+    MatrixFree,
     PauseTandem,
     Polling,
     Power,
-    SparseLU,
     stationary,
 )
+from markov.registries import CHAINS as REGISTERED_CHAINS
+from markov.registries import METHODS as REGISTERED
 from tests.markov.methods.conftest import CHAINS, random_chain, reference
 
 METHODS = [
-    SparseLU(),
-    Levels(),
-    Levels(cyclic=False),
-    GaussSeidel(),
-    GaussSeidel(ordering="cuthill-mckee"),
-    GaussSeidel(ordering="flow"),
-    Power(),
-    Krylov(),
-    Krylov(solver="bicgstab"),
-    Krylov(preconditioner="multilevel"),
-    Krylov(preconditioner="multilevel", solver="bicgstab"),
-    Multilevel(),
+    method
+    for entry in REGISTERED
+    if not isinstance(entry.method, GTH | MatrixFree)
+    for method in (entry.method, *entry.variants)
 ]
+"""All but the reference, and the one that takes no matrix (test_matrix_free.py)."""
 ITERATIVE = [method for method in METHODS if hasattr(method, "tolerance")]
 EVERY = pytest.mark.parametrize("method", METHODS, ids=repr)
 SLOW = {(name, GaussSeidel) for name in CHAINS if name.startswith("Courtois")}
@@ -140,26 +128,9 @@ def test_too_few_iterations(method):
         stationary(PauseTandem(buffers=(30, 40)), few)
 
 
-MODELS = [
-    BirthDeath(),
-    MM1K(),
-    JacksonTandem(),
-    Courtois(),
-    PauseTandem(),
-    PauseTandem(recovery="up", pause_at_threshold="both", low_threshold=4),
-    PauseChain(buffers=(3, 4, 4), high_threshold=3),
-    Cluster(workstations=2),
-    Kanban(),
-    CoxTandem(capacity=7),
-    Polling(stations=4),
-]
+MODELS = [model for entry in REGISTERED_CHAINS for model in entry.small]
 FAMILIES = [
-    GTH(),
-    SparseLU(),
-    Levels(),
-    Multilevel(),
-    GaussSeidel(),
-    Krylov(),
+    *(e.method for e in REGISTERED if not isinstance(e.method, MatrixFree | Power)),
     Krylov(preconditioner="multilevel", solver="bicgstab"),
 ]
 

@@ -28,7 +28,10 @@ def test_neighbours_that_exchange_most_are_paired():
         exchange[a, b] = exchange[b, a] = flow
     graph, labels = sp.csr_matrix(exchange), np.full(6, -1)
     index = graph.indptr, graph.indices, graph.data
-    assert kernels.match(*index, np.ones(6), 0.01, np.zeros(6), labels) == 3
+    assert (
+        kernels.match(kernels.Pattern(*index[:2]), index[2], np.ones(6), 0.01, np.zeros(6), labels)
+        == 3
+    )
     assert labels.tolist() == [0, 0, 1, 1, 2, 2]
 
 
@@ -38,7 +41,13 @@ def test_entries_of_aggregates_are_merged():
     bounds = np.array([0, 3, 5, 7])
     target, begins = np.empty(INFLOW.nnz, dtype=np.int64), np.zeros(4, dtype=np.int64)
     coarse, seen = np.empty(INFLOW.nnz, dtype=np.int64), np.full(3, -1)
-    count = kernels.merge(labels, order, bounds, *INDEX, target, begins, coarse, seen)
+    count = kernels.merge(
+        kernels.Aggregates(labels, order, bounds),
+        kernels.Pattern(*INDEX),
+        target,
+        kernels.Pattern(begins, coarse),
+        seen,
+    )
     sums = np.zeros((3, 3))
     np.add.at(sums, (labels[np.repeat(np.arange(N), np.diff(INFLOW.indptr))], labels[INFLOW.indices]),
               INFLOW.data)  # fmt: skip

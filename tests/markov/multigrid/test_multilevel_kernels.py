@@ -9,6 +9,7 @@ import scipy.sparse as sp
 from hopflow.kernels import build
 from markov.multigrid import coarsening_kernels
 from markov.multigrid import multilevel_kernels as kernels
+from markov.multigrid.coarsening_kernels import Aggregates, Pattern
 from markov.multigrid.cycle_kernels import Schedule, cycle
 from tests.markov.conftest import generator_of
 from tests.markov.methods.conftest import jump_matrix
@@ -70,7 +71,9 @@ def test_a_cycle_on_two_levels_is_a_sweep_a_correction_and_a_sweep():
     order, bounds = np.arange(N), np.array([0, 2, 5, 7])
     target, begins = np.empty(INFLOW.nnz, dtype=np.int64), np.zeros(4, dtype=np.int64)
     coarse, seen = np.empty(INFLOW.nnz, dtype=np.int64), np.full(3, -1)
-    count = coarsening_kernels.merge(labels, order, bounds, *INDEX, target, begins, coarse, seen)
+    count = coarsening_kernels.merge(
+        Aggregates(labels, order, bounds), Pattern(*INDEX), target, Pattern(begins, coarse), seen
+    )
     nnz = INFLOW.nnz
     indptr = np.concatenate([INFLOW.indptr, begins[1:] + nnz])
     indices = np.concatenate([INFLOW.indices, coarse[:count] + N])

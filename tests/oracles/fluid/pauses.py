@@ -48,7 +48,7 @@ class Pauses:
         """
         self.pace, self.stopped = self.full.copy(), 0.0 * self.stopped
         hosts = [-1 - row.paused for row in self.rows if row.paused < 0]
-        budget[hosts] = self.plan.host_pace[hosts]
+        budget[hosts] = self.plan.feedback.host_pace[hosts]
         for n, row in enumerate(self.rows):
             self.ask(n, row, k, self.waits(n, row, k))
             stopped = self.heard(n, row, k)
@@ -58,7 +58,7 @@ class Pauses:
                 self.stopped[row.band] = max(stopped, self.stopped[row.band])
                 continue
             paces, at = (self.pace, row.paused) if row.paused >= 0 else (budget, -1 - row.paused)
-            full = self.full[at] if row.paused >= 0 else self.plan.host_pace[at]
+            full = self.full[at] if row.paused >= 0 else self.plan.feedback.host_pace[at]
             left = floor(full - stopped * (full - row.paused_rate), self.plan.quantum)
             paces[at] = min(paces[at], left)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from markov.files.states import search_kernels as kernels
+from markov.files.states.table_search import Edges, FilledRows, States
 
 
 def test_a_hashed_state_is_found_again_and_others_are_not() -> None:
@@ -22,9 +23,10 @@ def test_a_hashed_state_is_found_again_and_others_are_not() -> None:
 
 def test_a_state_is_numbered_when_it_is_met_first() -> None:
     numbers, slots, targets = np.zeros(5, int), np.zeros(8, int), np.zeros(3, int)
+    states = States(numbers, np.zeros(0), np.zeros(0), slots, -1)
     count = 0
     for recorded, number in enumerate([6, 2, 6]):
-        count = kernels.emit(number, count, recorded, numbers, slots, -1, targets)
+        count = kernels.emit(number, count, recorded, states, Edges(targets, np.zeros(3)))
     assert count == 2
     assert targets.tolist() == [0, 1, 0]
     assert numbers[:2].tolist() == [6, 2]
@@ -44,8 +46,8 @@ def test_rows_are_filled_with_a_diagonal_and_compressed() -> None:
     indices, values = np.zeros(7, int), np.zeros(7)
     counts, loops = np.zeros(3, int), np.zeros(3)
     # state 0 has two ways to 2 and a loop, 1 none, 2 goes to 1
-    kernels.fill(0, 3, degrees, np.array([2, 0, 2, 1]), np.array([1.0, 9.0, 3.0, 2.0]), rank,
-                 start, indices, values, counts, loops)  # fmt: skip
+    edges = Edges(np.array([2, 0, 2, 1]), np.array([1.0, 9.0, 3.0, 2.0]))
+    kernels.fill(0, 3, degrees, edges, rank, FilledRows(start, indices, values, counts, loops))
     indptr = np.append(0, np.cumsum(counts))
     kernels.compress(start, indptr, indices, values)
     assert indptr.tolist() == [0, 0, 2, 4]

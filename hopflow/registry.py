@@ -1,0 +1,76 @@
+"""Registries: what is offered by name to commands, tables and tests, from here and from other distributions."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from importlib.metadata import entry_points
+from typing import Any, Generic, TypeVar
+
+from hopflow.checks import choice
+
+__all__ = ["Registry"]
+
+T = TypeVar("T")
+
+
+class Registry(Generic[T]):
+    """Classes by their names on the command line.
+
+    Own classes have their own names in lower case, those of other distributions the names of their entry points.
+
+    Parameters
+    ----------
+    own
+        Classes of this package; a class that is given twice counts once.
+    group
+        Entry points by which other distributions offer more: ``[project.entry-points."hopflow.rules"]``.
+    base
+        What an entry point must be a subclass of, or a class whose attributes it must have.
+    hint
+        What an entry point must be, for a message.
+    """
+
+    def __init__(self, own: tuple[type[T], ...], group: str, base: type[T] | str, hint: str):
+        self._own = {each.__name__.lower(): each for each in own}
+        self._group, self._base, self._hint = group, base, hint
+
+    @cached_property
+    def classes(self) -> dict[str, type[T]]:
+        """All classes by name.
+
+        Raises
+        ------
+        TypeError
+            Where an entry point is something else.
+        """
+        return self._own | self._installed()
+
+    def _installed(self) -> dict[str, type[T]]:
+        """Return the classes that installed distributions offer."""
+        found: dict[str, type[T]] = {}
+        for point in entry_points(group=self._group):
+            offered = point.load()
+            if not (isinstance(offered, type) and self._fits(offered)):
+                place = f"entry point {point.name} = {point.value} of {self._group}"
+                raise TypeError(f"{place}: must be {self._hint}")
+            found[point.name.lower()] = offered
+        return found
+
+    def _fits(self, offered: type[Any]) -> bool:
+        if isinstance(self._base, str):
+            return callable(getattr(offered, self._base, None))
+        return issubclass(offered, self._base)
+
+    def names(self) -> list[str]:
+        """Return all names, sorted."""
+        return sorted(self.classes)
+
+    def named(self, parameter: str, name: str) -> type[T]:
+        """Return the class with this name, in upper or lower case.
+
+        Raises
+        ------
+        ValueError
+            Naming the parameter and the closest name.
+        """
+        return self.classes[choice(parameter, name.lower(), self.names())]

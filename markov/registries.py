@@ -1,0 +1,176 @@
+"""Registries of methods and of chains, which the command line, the tables of the documentation and the tests read.
+
+Another distribution offers its own by entry points of the groups ``hopflow.methods`` and ``hopflow.chains``.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from hopflow.registry import Registry
+from markov.methods.gth import GTH
+from markov.methods.iterative import GaussSeidel, Power
+from markov.methods.krylov import Krylov
+from markov.methods.level_reduction import Levels
+from markov.methods.multilevel import Multilevel
+from markov.methods.sparse_lu import SparseLU
+from markov.models.gallery import MM1K, BirthDeath, Courtois, JacksonTandem
+from markov.models.pause import PauseTandem
+from markov.models.pause_chains import PauseChain
+from markov.models.prism_suite import Cluster, CoxTandem, Kanban, Polling
+from markov.models.rules import ChainModel
+from markov.multigrid.grids.matrix_free import MatrixFree
+
+if TYPE_CHECKING:
+    from markov.methods.solution import Method
+
+__all__ = [
+    "CHAINS",
+    "METHODS",
+    "ChainEntry",
+    "MethodEntry",
+    "chain_named",
+    "chain_names",
+    "method_named",
+    "method_names",
+]
+
+
+class MethodEntry(NamedTuple):
+    """A method of `stationary` for pi Q = 0.
+
+    Attributes
+    ----------
+    method
+        At its defaults.
+    how, cost, when
+        What the table of the documentation says, in Markdown.
+    variants
+        With other options, which the tests run too.
+    """
+
+    method: Method
+    how: str
+    cost: str
+    when: str
+    variants: tuple[Method, ...] = ()
+
+
+class ChainEntry(NamedTuple):
+    """A chain model with the instances on which tests run every method, each of few states."""
+
+    kind: type[ChainModel]
+    small: tuple[ChainModel, ...]
+
+
+METHODS = (
+    MethodEntry(
+        GTH(),
+        "elimination without subtractions",
+        "$n^3$ time, $n^2$ memory",
+        "up to some thousand states; nearly decomposable chains",
+    ),
+    MethodEntry(
+        Levels(),
+        "the same level by level; cyclic reduction where levels repeat",
+        r"$L m^3$ time, $L m^2$ memory for $L$ levels of $m$ states; $m^3 \log L$ for a run of equal ones",
+        "some numbering keeps the levels small",
+        (Levels(cyclic=False),),
+    ),
+    MethodEntry(
+        SparseLU(), "sparse factorization with diagonal pivots", "the fill-in", "middle size"
+    ),
+    MethodEntry(
+        Multilevel(),
+        "aggregation multigrid over boxes of components' values, or groups of states",
+        "20 to 40 cycles of some eight passes over the transitions, at any size",
+        "large",
+        (Multilevel(geometric=False),),
+    ),
+    MethodEntry(
+        MatrixFree(),
+        "the same on a grid of the states of a model, with rates from its rules",
+        "the same number of cycles; 30 bytes per state",
+        "a million states and more: [large chains without a matrix](markov-scale.md)",
+    ),
+    MethodEntry(
+        GaussSeidel(),
+        "forward and backward sweeps over the jump chain",
+        "two passes over the transitions per iteration",
+        "chains that mix quickly",
+        (GaussSeidel(ordering="cuthill-mckee"), GaussSeidel(ordering="flow")),
+    ),
+    MethodEntry(
+        Krylov(),
+        "GMRES or BiCGSTAB with incomplete LU or our multigrid, then Gauss-Seidel",
+        "the factors or levels, 60 vectors",
+        "middle size, slow Gauss-Seidel",
+        (
+            Krylov(solver="bicgstab"),
+            Krylov(preconditioner="multilevel"),
+            Krylov(preconditioner="multilevel", solver="bicgstab"),
+        ),
+    ),
+    MethodEntry(
+        Power(), "the lazy jump chain", "one pass per step, thousands of steps", "as a baseline"
+    ),
+)
+"""In the order of the table: direct methods, multigrids, other iterations."""
+
+CHAINS = (
+    ChainEntry(BirthDeath, (BirthDeath(),)),
+    ChainEntry(MM1K, (MM1K(),)),
+    ChainEntry(JacksonTandem, (JacksonTandem(),)),
+    ChainEntry(Courtois, (Courtois(),)),
+    ChainEntry(
+        PauseTandem,
+        (PauseTandem(), PauseTandem(recovery="up", pause_at_threshold="both", low_threshold=4)),
+    ),
+    ChainEntry(PauseChain, (PauseChain(buffers=(3, 4, 4), high_threshold=3),)),
+    ChainEntry(Cluster, (Cluster(workstations=2),)),
+    ChainEntry(Kanban, (Kanban(),)),
+    ChainEntry(CoxTandem, (CoxTandem(capacity=7),)),
+    ChainEntry(Polling, (Polling(stations=4),)),
+)
+
+_METHODS: Registry[Any] = Registry(
+    tuple(type(entry.method) for entry in METHODS),
+    "hopflow.methods",
+    "solve",
+    "a method of stationary, a class such as GTH",
+)
+_CHAINS: Registry[ChainModel] = Registry(
+    tuple(entry.kind for entry in CHAINS),
+    "hopflow.chains",
+    ChainModel,
+    "a ChainModel, a class such as MM1K",
+)
+
+
+def method_names() -> list[str]:
+    """Return the names of all methods on the command line, in lower case."""
+    return _METHODS.names()
+
+
+def method_named(parameter: str, name: str) -> Method:
+    """Return the method with this name, in upper or lower case, at its defaults.
+
+    >>> method_named("method", "GTH")
+    GTH(block=64)
+    """
+    method: Method = _METHODS.named(parameter, name)()
+    return method
+
+
+def chain_names() -> list[str]:
+    """Return the names of all chains on the command line, in lower case."""
+    return _CHAINS.names()
+
+
+def chain_named(parameter: str, name: str) -> type[ChainModel]:
+    """Return the chain with this name, in upper or lower case.
+
+    >>> chain_named("chain", "kanban")().tickets
+    1
+    """
+    return _CHAINS.named(parameter, name)
