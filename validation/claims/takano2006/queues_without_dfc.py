@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 ALONE = 0.95
 """Share of all stored packets above which they count as being at one node."""
+HALF = 0.5
+"""Part of the target's losses from which on most of them are at a node; the majority, no threshold."""
 EMPTY = 0.01
 """Part of the buffer below which a queue has drained."""
 
@@ -64,6 +66,7 @@ def _statements(empty: float, alone: float) -> dict[str, Callable[[Queues], bool
         "at_node_15": lambda queues: queues.share_of_merge > alone,
         "overflows": lambda queues: queues.peak_of_merge >= full and queues.dropped[MERGE] > 0,
         "drains": lambda queues: queues.left < empty * BUFFER,
+        "cause": lambda queues: queues.lost_at_merge > HALF,
     }
 
 

@@ -25,6 +25,8 @@ from validation.statistics import Estimate, combine, difference, of_runs
 CASE, OTHER = "zheng2002/pairs-8x8", "zheng2002/exchanged-8x8"
 LATER = "zheng2002/pairs-8x8-seeds"
 """Further seeds: over ten some intervals decided nothing."""
+LATEST = "zheng2002/pairs-8x8-more-seeds"
+"""Further ones of TCP(3/7,1/4) with TFRC."""
 EXCHANGED = "a and b exchanged"
 """The reading of the caption of the paper's Fig. 7, which has TCP(1/8,1/5)."""
 SENSITIVITY = "zheng2002/sensitivity"
@@ -80,7 +82,16 @@ def pair(one: str, other: str, **reading: Any) -> pd.DataFrame:
     if chosen["reading"] == EXCHANGED:
         del chosen["background"]
         return kinds((OTHER,), **chosen)
-    return kinds((CASE, LATER), **chosen)
+    return kinds((CASE, LATER, LATEST), **chosen)
+
+
+FACTOR = 2.0
+"""Factor of TCP's rate within which a rate is reasonably fair: the paper's own (Sect. 2.2)."""
+
+
+def _between(ratio: Estimate) -> tuple[Estimate, Estimate]:
+    """Return how far a ratio is above the inverse of `FACTOR`, and below it."""
+    return beyond(ratio, 1.0 / FACTOR), beyond(-ratio, -FACTOR)
 
 
 def ratio(found: pd.DataFrame, one: str, other: str) -> Estimate:
@@ -123,9 +134,11 @@ def levelled(
         "smooth": combine((smoother(own, one, other),), (sign,)),
         "more": difference(mine, ratio(gentle, GENTLE, TCP)),
     }
+    both = {"fairly": _between(mine)}
     if one == QUARTER:
         found["rougher"] = rougher(own, gentle)
-    return {key: replace(each, level=(found[key],)) for key, each in said.items()}
+    own_level = both | {key: (each,) for key, each in found.items()}
+    return {key: replace(each, level=own_level[key]) for key, each in said.items()}
 
 
 def values_of(one: str, reading: str) -> tuple[float, float]:
@@ -150,7 +163,7 @@ def derived(one: str, reading: str = "1-b") -> float:
 @effects("Z06", GENTLE, TCP, HALF, 1, cases=(CASE, LATER, OTHER), equal=True)
 @effects("Z07", QUARTER, TCP, HALF, 1, cases=(CASE, LATER, OTHER, SENSITIVITY), equal=True)
 @effects("Z08", GENTLE, TFRC, HALF, -1, cases=(CASE, LATER, OTHER), equal=True)
-@effects("Z09", QUARTER, TFRC, HALF, -1, cases=(CASE, LATER, OTHER), equal=True)
+@effects("Z09", QUARTER, TFRC, HALF, -1, cases=(CASE, LATER, LATEST, OTHER), equal=True)
 @effects("Z10", TFRC, TCP, SAME, 1, cases=(CASE, LATER, SENSITIVITY), equal=True)
 def share_beside(one: str, other: str, share: float, sign: int) -> Effects:
     """Measure the share of one kind beside another, and which of them is smoother."""
@@ -166,6 +179,8 @@ def share_beside(one: str, other: str, share: float, sign: int) -> Effects:
                 (Estimate(sign * smoother_by_law(one, other, how), 0.0),),
             ),
         }
+        if other == TCP:
+            said["fairly"] = Statement(_between(mine), _between(law))
         if gentle is not None:
             more = derived(QUARTER, how) - derived(GENTLE, how)
             less = difference(mine, ratio(gentle, GENTLE, TCP))
@@ -263,7 +278,7 @@ def settings(one: str, other: str) -> dict[str, Estimate]:
     }
 
 
-@effects("Z17", cases=(CASE, LATER), least=ALIKE)
+@effects("Z17", cases=(CASE, LATER, LATEST), least=ALIKE)
 def flows_of_one_kind() -> Effects:
     """Measure how much the rates of like flows differ."""
     pairs = ((GENTLE, TCP), (QUARTER, TCP), (GENTLE, TFRC), (QUARTER, TFRC), (TFRC, TCP))
