@@ -168,7 +168,9 @@ def first(shares: Mapping[str, Estimate], same: float) -> Verdict:
 def not_below_reno(shares: Shares, same: float) -> Verdict:
     """Return whether Fusion has no less than Reno alone at every loss rate, to a part of the link."""
     pairs = [(each[FUSION], each["reno"]) for each in shares.values() if "reno" in each]
-    kept = all(own.value + own.half_width + same >= reno.value - reno.half_width for own, reno in pairs)
+    kept = all(
+        own.value + own.half_width + same >= reno.value - reno.half_width for own, reno in pairs
+    )
     return Verdict.of(kept)
 
 

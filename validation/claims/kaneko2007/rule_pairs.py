@@ -85,9 +85,7 @@ def _beside_reno(found: Cells) -> Estimates:
     pairs = [(("Reno", name), (name, "Reno")) for name in (*map(NAMES.__getitem__, GREEDY), "FAST")]
     both = [(found[a], found[b]) for a, b in pairs if a in found and b in found]
     return tuple(
-        beyond(
-            -deviation(min(pair, key=lambda e: e.value), combine(pair, (0.5, 0.5)).value), FAIR
-        )
+        beyond(-deviation(min(pair, key=lambda e: e.value), combine(pair, (0.5, 0.5)).value), FAIR)
         for pair in both
     )
 

@@ -76,9 +76,7 @@ def readings(
     """Judge other hosts, and other readings with shaped ones."""
     hosts = {f"{host} hosts": found.hosts[host] for host in HOSTS if host != "shaped"}
     every_reading = hosts | found.readings
-    return {
-        name: judged(runs, spread, round_trips, left) for name, runs in every_reading.items()
-    }
+    return {name: judged(runs, spread, round_trips, left) for name, runs in every_reading.items()}
 
 
 def judged(runs: Runs, spread: float, round_trips: float, left: float) -> Judgement:

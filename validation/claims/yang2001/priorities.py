@@ -38,6 +38,7 @@ from validation.claims.yang2001.tables import (
     everywhere_in,
     ordered,
     ordered_tcp,
+    printed_ratio,
     regulated,
     relative,
     seen,
@@ -233,7 +234,8 @@ def best_effort_alone() -> Effects:
         },
         ("discipline", "ratio of the mean transfer times"),
         values={
-            "ratios": found, "short": ratios(short)["FCFS"],
+            "ratios": found, "short": ratios(short)["FCFS"], "short_sfq": ratios(short)["SFQ"],
+            "runs": len(seen("be/be", "SFQ")), "printed": printed_ratio("be/be", "SFQ"),
             "usual": (_behind("DRR.drr_limit", 25000), _behind("SFQ.sfq_limit", 40)),
             "buckets": (_behind("DRR.drr_buckets", 250), _behind("SFQ.sfq_buckets", 256)),
         },

@@ -197,7 +197,11 @@ def _against_table_6() -> Estimates:
     return tuple(found)
 
 
-@effects("Y18", equal=NEAR, cases=(*cases("cc/cc", "ts/ts", "cc/be", "ts/be", "be/be"), OTHER_RATIOS, TURNS))
+@effects(
+    "Y18",
+    equal=NEAR,
+    cases=(*cases("cc/cc", "ts/ts", "cc/be", "ts/be", "be/be"), OTHER_RATIOS, TURNS),
+)
 def spread_by_discipline() -> Effects:
     """Measure the deviation of the classes over the ratios, by priority and discipline."""
     total = {d: _spreads("cc/cc", d)[list(CLASSES)].mean(axis=1) for d in DISCIPLINES}

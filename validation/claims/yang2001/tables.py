@@ -123,17 +123,30 @@ def by_seed(case: str, statistic: str = "mean") -> pd.DataFrame:
     return classes(case, statistic).groupby("seed").mean()
 
 
+def printed_times() -> dict[tuple[str, str, int, str], float]:
+    """Return the cells of Table 4 by environment, discipline, source and class, s."""
+    return {
+        (row["environment"], row["discipline"], int(row["traffic_source"]), row["flow_class"]):
+        float(row["mean_transfer_time_s"])
+        for row in rows("yang2001_table4.csv")
+    }  # fmt: skip
+
+
+def printed_ratio(environment: str, discipline: str) -> float:
+    """Return TCP's mean time over UDP's in a row of Table 4."""
+    row = {key[2:]: t for key, t in printed_times().items() if key[:2] == (environment, discipline)}
+    tcp, udp = (
+        np.mean([t for (_, kind), t in row.items() if kind in kinds]) for kinds in (TCP, UDP)
+    )
+    return float(tcp / udp)
+
+
 def against_table(environments: Sequence[str]) -> Estimates:
     """Return the relative deviation from each cell of Table 4, of the mean time of a class of a source.
 
     The mean is over the ratios of TCP that were run, seed by seed; the paper's is over 19 of them.
     """
-    printed = {
-        (row["environment"], row["discipline"], int(row["traffic_source"]), row["flow_class"]):
-        float(row["mean_transfer_time_s"])
-        for row in rows("yang2001_table4.csv")
-    }  # fmt: skip
-    found = []
+    printed, found = printed_times(), []
     for environment, discipline in itertools.product(environments, DISCIPLINES):
         for (source, kind), runs in by_source(case_of(environment, discipline)).items():
             cell = printed[environment, discipline, source, kind]

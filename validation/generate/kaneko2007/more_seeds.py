@@ -145,9 +145,7 @@ CASES = [
             _named("loss-sweep-with-reno-ns3"),
             "Seeds 4 to 13; seeds 1 to 3 are the case loss-sweep-with-reno-ns3",
             in_ns3(
-                sweeps.losses(
-                    loss_sweep_with_reno(("areno", "compound"), range(4, 14)), FREQUENT
-                ),
+                sweeps.losses(loss_sweep_with_reno(("areno", "compound"), range(4, 14)), FREQUENT),
                 10.0,
                 40.0,
             ),
