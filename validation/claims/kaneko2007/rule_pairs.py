@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -80,14 +81,15 @@ def _greedy(found: Cells) -> Estimates:
     return tuple(taken)
 
 
-def _beside_reno(found: Cells) -> Estimates:
+def _beside_reno(found: Cells) -> Callable[[Mapping[str, float]], Estimates]:
     """Return by how much the poorer of Reno and HSTCP, BIC, CUBIC or FAST is below its fair share, relative to that."""
     pairs = [(("Reno", name), (name, "Reno")) for name in (*map(NAMES.__getitem__, GREEDY), "FAST")]
     both = [(found[a], found[b]) for a, b in pairs if a in found and b in found]
-    return tuple(
-        beyond(-deviation(min(pair, key=lambda e: e.value), combine(pair, (0.5, 0.5)).value), FAIR)
+    apart = [
+        -deviation(min(pair, key=lambda e: e.value), combine(pair, (0.5, 0.5)).value)
         for pair in both
-    )
+    ]
+    return lambda given: tuple(beyond(each, given["margin"]) for each in apart)
 
 
 def _above(found: Cells) -> Estimate:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -11,7 +12,9 @@ import pandas as pd
 from validation.claims.effect_claims import (
     EQUAL,
     Curve,
+    Decided,
     Effects,
+    Estimates,
     Statement,
     beyond,
     deviation,
@@ -89,9 +92,14 @@ FACTOR = 2.0
 """Factor of TCP's rate within which a rate is reasonably fair: the paper's own (Sect. 2.2)."""
 
 
-def _between(ratio: Estimate) -> tuple[Estimate, Estimate]:
-    """Return how far a ratio is above the inverse of `FACTOR`, and below it."""
-    return beyond(ratio, 1.0 / FACTOR), beyond(-ratio, -FACTOR)
+def _between(ratio: Estimate) -> Callable[[Mapping[str, float]], Estimates]:
+    """Return how far a ratio is above the inverse of the factor of a fair rate, and below the factor."""
+
+    def within(given: Mapping[str, float]) -> Estimates:
+        factor = given["factor"]
+        return beyond(ratio, 1.0 / factor), beyond(-ratio, -factor)
+
+    return within
 
 
 def ratio(found: pd.DataFrame, one: str, other: str) -> Estimate:
@@ -134,10 +142,10 @@ def levelled(
         "smooth": combine((smoother(own, one, other),), (sign,)),
         "more": difference(mine, ratio(gentle, GENTLE, TCP)),
     }
-    both = {"fairly": _between(mine)}
     if one == QUARTER:
         found["rougher"] = rougher(own, gentle)
-    own_level = both | {key: (each,) for key, each in found.items()}
+    own_level: dict[str, Decided] = {key: (each,) for key, each in found.items()}
+    own_level["fairly"] = _between(mine)
     return {key: replace(each, level=own_level[key]) for key, each in said.items()}
 
 
@@ -164,7 +172,9 @@ def derived(one: str, reading: str = "1-b") -> float:
 @effects("Z07", QUARTER, TCP, HALF, 1, cases=(CASE, LATER, OTHER, SENSITIVITY), equal=True)
 @effects("Z08", GENTLE, TFRC, HALF, -1, cases=(CASE, LATER, OTHER), equal=True)
 @effects("Z09", QUARTER, TFRC, HALF, -1, cases=(CASE, LATER, LATEST, OTHER), equal=True)
-@effects("Z10", TFRC, TCP, SAME, 1, cases=(CASE, LATER, SENSITIVITY), equal=True)
+@effects(
+    "Z10", TFRC, TCP, SAME, 1, cases=(CASE, LATER, SENSITIVITY), equal=True, also={"factor": FACTOR}
+)
 def share_beside(one: str, other: str, share: float, sign: int) -> Effects:
     """Measure the share of one kind beside another, and which of them is smoother."""
 
@@ -309,7 +319,10 @@ def flows_of_one_kind() -> Effects:
         ("kind of flow", "deviation of the rates over their mean"),
         values={
             "exception": found[EXCEPTION], "all": found,
-            "second": found[EXCEPTIONS[1]],
+            "second": found[EXCEPTIONS[1]], "runs": len(pair(QUARTER, TFRC)),
+            "beyond": difference(
+                found[EXCEPTIONS[1]], mean([e for name, e in found.items() if name not in EXCEPTIONS])
+            ),
             "rest": mean([e for name, e in found.items() if name not in EXCEPTIONS]),
             "without": without_timeouts(GENTLE, TFRC), "others": without_timeouts(QUARTER, TFRC),
         },

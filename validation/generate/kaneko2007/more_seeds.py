@@ -9,7 +9,6 @@ from validation.generate.cases import Case, Run
 from validation.generate.kaneko2007 import sweeps
 from validation.generate.kaneko2007.sweeps import (
     BY_RATE,
-    FRIENDLY,
     THREE_SEEDS,
     WITH_RENO,
     high_speed,
@@ -114,12 +113,6 @@ CASES = [
         "Seeds 6 to 15; seeds 1 to 5 are the case rtt-fairness-ns2",
         _far_only(rtt_fairness(("reno", "compound", "cubic"), range(6, 16))),
         "two flows of Reno, CTCP or CUBIC, RTT 20 ms against 60 and 120 ms, ten more seeds",
-    ),
-    _further(
-        _named("rtt-fairness-ns3"),
-        "Seeds 4 to 8; seeds 1 to 3 are the case rtt-fairness-ns3",
-        in_ns3(_far_only(rtt_fairness((*FRIENDLY, "cubic"), range(4, 9))), 10.0, 40.0),
-        "two flows of Reno, Fusion, ARENO, CTCP or CUBIC, RTT 20 ms against 60 and 120 ms, five more seeds",
     ),
     _further(
         _named("windows-alone-ns3"),
