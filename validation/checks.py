@@ -52,6 +52,7 @@ from validation.verdicts import (
     Sides,
     Threshold,
     Verdict,
+    packets_only,
 )
 from validation.waterfalls import gap_of, waterfall_of
 
@@ -83,11 +84,19 @@ class Basis:
         Why a statement is minor, by key.
     statements
         The keys of its statements in the ledger; empty: the ledger has none.
+    undecidable
+        The wording of those statements that no bundled data decide, by key; `minor` has the reason.
     """
 
     simulators: tuple[str, ...] = ()
     minor: Mapping[str, str] = field(default_factory=dict)
     statements: frozenset[str] = frozenset()
+    undecidable: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def beside(self) -> Judgement:
+        """The verdicts on the statements that no function judges."""
+        return dict.fromkeys(self.undecidable, packets_only(Verdict.UNDECIDABLE))
 
 
 @dataclass(frozen=True)
@@ -107,10 +116,13 @@ class Subject(Generic[T]):
     def basis(self) -> Basis:
         """The simulators of its cases, and its statements in the ledger."""
         tools = {str(evidence.provenance(case)["tool"]) for case in self.cases} - {"hopflow"}
+        ledger = records.statements_of_papers().get(self.id, {})
+        undecidable = records.undecidable_statements().get(self.id, {})
         return Basis(
             tuple(sorted(tools)),
-            records.minor_statements().get(self.id, {}),
-            frozenset(records.statements_of_papers().get(self.id, {})),
+            records.minor_statements().get(self.id, {}) | undecidable,
+            frozenset(ledger),
+            {key: ledger[key].text for key in undecidable},
         )
 
     def found(self, measured: T) -> Finding:
@@ -256,6 +268,7 @@ class Check(Generic[T]):
         verdicts = self.judged(found)
         judged = self.in_all_readings(found, {}, basis)
         text = texts.render(self.text, self.values(found))
+        wording = text.statements | dict(basis.undecidable)
         for what, said, made in (
             ("statements", text.statements, verdicts),
             ("thresholds", text.thresholds, self.thresholds()),
@@ -265,16 +278,15 @@ class Check(Generic[T]):
                 raise ValueError(f"{self.text.name}: {what} are {list(said)}, not {list(made)}")
 
         def worded(parts: dict[str, Part]) -> tuple[Part, ...]:
-            return tuple(
-                replace(parts[key], statement=text.statements[key]) for key in text.statements
-            )
+            return tuple(replace(parts[key], statement=words) for key, words in wording.items())
 
+        keys = [*verdicts, *basis.undecidable]
         named = [
-            (reading.name, dict(zip(verdicts, reading.parts, strict=True)))
+            (reading.name, dict(zip(keys, reading.parts, strict=True)))
             for reading in judged.readings
         ]
         return Finding(
-            parts=worded(dict(zip(verdicts, judged.parts, strict=True))),
+            parts=worded(dict(zip(keys, judged.parts, strict=True))),
             readings=tuple(Reading(name, worded(parts)) for name, parts in named),
             experiments=text.experiments,
             summary=text.summary,
@@ -293,7 +305,7 @@ class Check(Generic[T]):
     ) -> Finding:
         """Return the verdicts in all readings as a finding whose statements are their keys."""
         basis = basis or Basis()
-        default = self.judged(found, **thresholds)
+        default = self.judged(found, **thresholds) | basis.beside
         process = self.judged_process(found, **thresholds)
         level = _with(self._level, found, thresholds)
         apart = _with(self._simulators, found, thresholds)

@@ -167,7 +167,7 @@ def _after(
 ) -> Finding:
     """Return the finding with the changes, its statements worded as in ``before``."""
     found = subject.in_all_readings(subject.measured(), thresholds)
-    order = list(subject.check.judged(subject.measured()))
+    order = [*subject.check.judged(subject.measured()), *subject.basis.undecidable]
     worded = dict(zip(_keys(subject), (part.statement for part in before.parts), strict=True))
     kept = {each.name: each for each in found.readings}
     parts = kept[reading].parts if reading else found.parts
@@ -180,4 +180,5 @@ def _after(
 def _keys(subject: Subject[Any]) -> list[str]:
     """Return the keys of the statements in the order of the text."""
     check = subject.check
-    return list(texts.render(check.text, check.values(subject.measured())).statements)
+    written = texts.render(check.text, check.values(subject.measured())).statements
+    return [*written, *subject.basis.undecidable]

@@ -30,6 +30,7 @@ __all__ = [
     "recorded_verdicts",
     "rows",
     "statements_of_papers",
+    "undecidable_statements",
     "without_explanation",
     "without_packet_level",
 ]
@@ -226,6 +227,15 @@ def minor_statements() -> dict[str, dict[str, str]]:
     """Return why a statement does not decide the label of its claim, by claim and key."""
     found: dict[str, dict[str, str]] = {}
     for row in rows("minor_statements.csv"):
+        found.setdefault(row["claim"], {})[row["statement"]] = row["reason"]
+    return found
+
+
+@functools.cache
+def undecidable_statements() -> dict[str, dict[str, str]]:
+    """Return why no bundled data decide a statement, by claim and key."""
+    found: dict[str, dict[str, str]] = {}
+    for row in rows("undecidable_statements.csv"):
         found.setdefault(row["claim"], {})[row["statement"]] = row["reason"]
     return found
 

@@ -168,3 +168,13 @@ def test_verdicts_on_unknown_statements_are_refused(toy, what: str) -> None:
         toy.readings(lambda found: {"other": {"nothing": Sides(R, R)}})
     with pytest.raises(ValueError, match="judge \\{'nothing'\\}"):
         toy.in_all_readings(Toy(5.0), {}, basis)
+
+
+def test_a_statement_that_no_data_decide_is_worded_by_the_ledger_and_never_decides(toy) -> None:
+    basis = Basis(("ns-2",), {"open": "no run has it"}, undecidable={"open": "It is so."})
+    finding = toy.finding(Toy(5.0), basis=basis)
+    judged, beside = finding.parts
+    assert (judged.statement, beside.statement) == ("the value exceeds 3", "It is so.")
+    assert beside.by("ns-2") is beside.simulation is Verdict.UNDECIDABLE
+    assert (finding.model, finding.simulation) == (R, R)
+    assert beside.minor == "no run has it"

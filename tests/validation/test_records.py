@@ -14,6 +14,7 @@ from validation.records import (
     recorded_thresholds,
     recorded_verdicts,
     statements_of_papers,
+    undecidable_statements,
     without_packet_level,
 )
 from validation.verdicts import Verdict
@@ -99,6 +100,19 @@ def test_minor_statements_have_a_reason_and_leave_another_to_decide() -> None:
     for id, statements in minor_statements().items():
         assert id in entries()
         assert all(len(reason.split()) > 5 for reason in statements.values())
+
+
+def test_undecidable_statements_are_in_the_ledger_and_say_what_would_decide_them() -> None:
+    for id, statements in undecidable_statements().items():
+        ledger = statements_of_papers()[id]
+        for key, reason in statements.items():
+            assert ledger[key].statistic == "undecidable"
+            assert len(reason.split()) > 5
+        assert not set(statements) & set(minor_statements().get(id, {}))
+        assert set(statements) < set(ledger), id
+    said = {(id, key) for id, each in undecidable_statements().items() for key in each}
+    for id, each in statements_of_papers().items():
+        assert {(id, key) for key, one in each.items() if one.statistic == "undecidable"} <= said
 
 
 def test_every_claim_has_a_headline_for_its_recorded_verdicts() -> None:

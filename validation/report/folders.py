@@ -16,7 +16,6 @@ from validation.records import entries
 from validation.report.families import Family, family_of, page_of
 from validation.report.pages import (
     ASSETS,
-    PAPERS,
     Progress,
     asset,
     claim_page,
@@ -28,6 +27,7 @@ from validation.report.pages import (
     unchecked_page,
 )
 from validation.report.rows import Row, as_csv, as_json, load, row_of
+from validation.report.templating import PAPERS
 from validation.running import key_of
 from validation.svg import drawn, standalone
 from validation.verdicts import Claim, Finding

@@ -1,33 +1,25 @@
-"""The pages of the report: templates in ``templates``, filled in and escaped by Jinja."""
+"""The pages of the report: what each template needs. `templating` fills them in."""
 
 from __future__ import annotations
 
-import functools
-import re
 from collections.abc import Mapping, Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
-import hopflow
-from validation.evidence import provenance
+from markupsafe import Markup
+
 from validation.inference.recording import recorded_parameters, sentence
-from validation.labels import SIMULATORS
-from validation.manifest import MANIFEST_SHA256
 from validation.records import OWN, Entry, entries, without_explanation, without_packet_level
 from validation.report import tally
-from validation.report.families import Family, common_caption, grouped, page_of, panels
-from validation.report.rows import Row, sources_of, verdict_of
+from validation.report.data_records import record_of
+from validation.report.families import Family, grouped, panels
+from validation.report.rows import Row
 from validation.report.series import arranged
 from validation.report.surprises import RULE, contradicted_by_all, most_surprising
+from validation.report.templating import TEMPLATES, filled
 from validation.verdicts import Claim, Finding, Number, Verdict
-
-if TYPE_CHECKING:
-    import jinja2
-    from markupsafe import Markup
 
 __all__ = [
     "ASSETS",
-    "PAPERS",
     "Progress",
     "asset",
     "claim_page",
@@ -39,17 +31,8 @@ __all__ = [
     "unchecked_page",
 ]
 
-HERE = Path(__file__).parent / "templates"
 ASSETS = ("report.css", "report.js")
 """Files that lie beside the start page."""
-PAPERS = {
-    "takano2006": "Takano et al. 2006: diffusion-type flow control and TCP",
-    "malhotra2005": "Malhotra et al. 2005: IEEE 802.3x pause and TCP",
-    "zheng2002": "Zheng and Wen 2002: TFRC and TCP(a, b)",
-    "yang2001": "Yang and Fu 2001: source-based control",
-    "kaneko2007": "Kaneko et al. 2007: TCP-Fusion",
-    OWN: "hopflow's own comparisons",
-}
 CITATIONS = {
     "takano2006": "C. Takano, K. Muranaka, K. Sugiyama, M. Aida, Mutual complementarity between "
     "diffusion-type flow control and TCP, IEICE Trans. Commun. E89-B(10), 2006.",
@@ -61,15 +44,6 @@ CITATIONS = {
     "kaneko2007": "K. Kaneko, T. Fujikawa, Z. Su, J. Katto, TCP-Fusion: a hybrid congestion control "
     "algorithm for high-speed networks, PFLDnet 2007.",
     OWN: "Comparisons of hopflow's models with simulators, standards and measurements of others.",
-}
-MARKS = {
-    Verdict.HOLDS: "✓",
-    Verdict.CONTRADICTED: "✗",
-    Verdict.DEPENDS: "±",
-    Verdict.DISAGREE: "≠",
-    Verdict.INCONCLUSIVE: "≈",
-    Verdict.UNDECIDABLE: "?",
-    Verdict.NOT_APPLICABLE: "–",
 }
 MEANINGS = {
     Verdict.HOLDS: "the statement holds at the stated confidence or tolerance",
@@ -88,8 +62,6 @@ COLUMNS = (
     ("paper", "Paper"),
     ("tolerance", "Tolerance and its reason"),
 )
-MARKUP = re.compile(r"[`*_\[\]\\!|~#]|https?:")
-"""What Markdown may turn into anything but itself within a line."""
 
 
 class Progress(NamedTuple):
@@ -120,7 +92,7 @@ def start_page(
         What the packet level computed again of the bundled runs of ns-2 (`validation.recomputing.about`).
     """
     surprising = most_surprising(rows)
-    return _filled(
+    return filled(
         "index.html",
         rows=rows,
         outdated=outdated,
@@ -141,7 +113,7 @@ def start_page(
 
 def paper_page(paper: str, rows: Sequence[Row]) -> str:
     """Return the page of a paper: its findings, similar claims as one figure with panels."""
-    return _filled(
+    return filled(
         "paper.html",
         root="../",
         paper=paper,
@@ -157,12 +129,12 @@ def claim_page(claim: Claim, finding: Finding, row: Row, ids: Sequence[str]) -> 
     """Return the page of a claim, whose row is `row_of` it, between those of its paper in ``ids``."""
     before, after = _beside((claim.id,), ids)
     about = _evidence(claim, finding, row)
-    return _filled("claim.html", before=before, after=after, **about)
+    return filled("claim.html", before=before, after=after, **about)
 
 
 def member_section(claim: Claim, finding: Finding, row: Row) -> str:
     """Return the section of a claim on the page of its family."""
-    return _filled("member.html", **_evidence(claim, finding, row))
+    return filled("member.html", **_evidence(claim, finding, row))
 
 
 def family_page(
@@ -172,11 +144,9 @@ def family_page(
 
     A member without a section has not been checked yet.
     """
-    from markupsafe import Markup
-
-    unchecked = {id: _filled("unchecked_member.html", claim=entries()[id]) for id in family.ids}
+    unchecked = {id: filled("unchecked_member.html", claim=entries()[id]) for id in family.ids}
     before, after = _beside(family.ids, ids)
-    return _filled(
+    return filled(
         "family.html",
         root="../",
         paper=entries()[family.ids[0]].paper,
@@ -246,72 +216,17 @@ def _sources(finding: Finding) -> list[tuple[str, str]]:
 
 def unchecked_page(entry: Entry) -> str:
     """Return the page of a claim that has not been checked yet."""
-    return _filled("unchecked.html", root="../", claim=entry)
+    return filled("unchecked.html", root="../", claim=entry)
 
 
 def data_page(cases: Sequence[str]) -> str:
     """Return the page of the bundled simulations: how each case was made."""
-    return _filled("data.html", records={case: _record(case) for case in cases})
+    return filled("data.html", records={case: record_of(case) for case in cases})
 
 
 def asset(name: str) -> str:
     """Return the text of one of `ASSETS`."""
-    return (HERE / name).read_text(encoding="utf-8")
-
-
-def _filled(template: str, **values: Any) -> str:
-    return _environment().get_template(template).render({"root": "", **values})
-
-
-@functools.cache
-def _environment() -> jinja2.Environment:
-    import jinja2
-    from markdown_it import MarkdownIt
-    from markupsafe import Markup, escape
-
-    markdown = MarkdownIt("commonmark", {"html": False})
-
-    def inline(text: str) -> Markup:
-        return Markup(markdown.renderInline(text)) if MARKUP.search(text) else escape(text)
-
-    new = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(HERE),
-        auto_reload=False,
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    new.filters |= {
-        "markdown": lambda text: Markup(markdown.render(text)),
-        "inline": inline,
-        "common_caption": common_caption,
-        "anchor": lambda case: case.replace("/", "-"),
-        "page": page_of,
-    }
-    new.filters |= {"sources": sources_of, "written_out": written_out}
-    new.globals |= {
-        "verdict_of": verdict_of,
-        "marks": {str(verdict): mark for verdict, mark in MARKS.items()},
-        "papers": PAPERS,
-        "simulators": SIMULATORS,
-        "version": hopflow.__version__,
-        "manifest": MANIFEST_SHA256,
-    }
-    return new
-
-
-def written_out(text: str) -> str:
-    """Return a text whose powers of ten, and whole numbers of six digits and more, are written with commas.
-
-    Examples
-    --------
-    >>> from validation.report.pages import written_out
-    >>> written_out("7.76e+05 (2e-05 to 1e+07)")
-    '776,000 (2e-05 to 10,000,000)'
-    """
-    large = r"\d+(?:\.\d+)?e\+\d+|(?<![\d.])\d{6,}\b"
-    return re.sub(large, lambda found: f"{float(found[0]):,.0f}", text)
+    return (TEMPLATES / name).read_text(encoding="utf-8")
 
 
 def _columns(numbers: Sequence[Number]) -> list[tuple[str, str]]:
@@ -319,31 +234,3 @@ def _columns(numbers: Sequence[Number]) -> list[tuple[str, str]]:
     return [
         (name, title) for name, title in COLUMNS if any(getattr(each, name) for each in numbers)
     ]
-
-
-@functools.cache
-def _record(case: str) -> dict[str, Any]:
-    """Return the title of a case and its provenance, by the headings of the report's rows."""
-    record = provenance(case)
-    rows: Mapping[str, object] = {
-        "Simulator": f"{record['tool']} {record['version']}",
-        "Program": "; ".join(f"{name} ({_short(sha)})" for name, sha in record["programs"].items()),
-        "First command": record["command"],
-        "Parameters": "; ".join(
-            f"{name} = {about['value']} {about['unit']}".strip()
-            for name, about in record["parameters"].items()
-        ),
-        "Runs and seeds": f"{record['runs']} runs, seeds {record['seeds']}",
-        "Time": f"{record['simulated_seconds']:g} s simulated, {record['cpu_seconds']:g} s of CPU",
-        "Made on": record["date"],
-        "Notes": " ".join(record["notes"]),
-        "Files": "; ".join(
-            f"{file} ({about['rows']} rows, {_short(about['sha256'])})"
-            for file, about in record["files"].items()
-        ),
-    }
-    return {"title": record["title"], "rows": rows}
-
-
-def _short(sha: str) -> str:
-    return f"SHA-256 {sha[:16]}…"

@@ -33,7 +33,8 @@ def everywhere(estimates: Iterable[Estimate], level: float = LEVEL) -> Verdict:
 
     HOLDS when each one is, at ``level``: an intersection-union test, which needs no correction
     since all have to pass. CONTRADICTED when one of them is negative at ``level`` over their number
-    (Bonferroni). INCONCLUSIVE otherwise.
+    (Bonferroni), or is exact and not positive: without noise there is nothing left open. INCONCLUSIVE
+    otherwise.
 
     Examples
     --------
@@ -41,10 +42,14 @@ def everywhere(estimates: Iterable[Estimate], level: float = LEVEL) -> Verdict:
     holds
     >>> print(everywhere([Estimate(5.0, 1.0), Estimate(1.0, 1.0)]))
     inconclusive
+    >>> print(everywhere([Estimate(0.0, 0.0)]))
+    contradicted
     """
     estimates = list(estimates)
     if all(e.p_positive() < level for e in estimates):
         return Verdict.HOLDS
+    if any(e.error == 0.0 and e.value <= 0.0 for e in estimates):
+        return Verdict.CONTRADICTED
     if any((-e).p_positive() < level / len(estimates) for e in estimates):
         return Verdict.CONTRADICTED
     return Verdict.INCONCLUSIVE

@@ -99,3 +99,12 @@ def test_most_runs_decide_and_a_few_cannot(runs: int, holding: int, verdict: str
     """0.5**7 is below 0.01 and 0.5**6 is not; 14 of 16 have p = 0.002."""
     flags = [True] * holding + [False] * (runs - holding)
     assert str(mostly(flags)) == verdict
+
+
+def test_an_exact_quantity_holds_or_is_contradicted() -> None:
+    """Without noise a difference of zero contradicts that there is one; runs that scatter leave it open."""
+    exact, noisy = Estimate(0.0, 0.0), Estimate(0.0, 1.0)
+    assert everywhere([exact]) is Verdict.CONTRADICTED
+    assert everywhere([Estimate(1e-9, 0.0)]) is Verdict.HOLDS
+    assert everywhere([noisy]) is Verdict.INCONCLUSIVE
+    assert everywhere([Estimate(5.0, 1.0), exact]) is Verdict.CONTRADICTED

@@ -46,7 +46,10 @@ WINDOWS = {
 }  # fmt: skip
 MORE_WINDOWS = {
     "ns-2": ("kaneko2007/windows-with-reno-more-seeds-ns2",),
-    "ns-3": ("kaneko2007/windows-with-reno-seeds-ns3",),
+    "ns-3": (
+        "kaneko2007/windows-with-reno-seeds-ns3",
+        "kaneko2007/windows-with-reno-more-seeds-ns3",
+    ),
 }
 OTHERS = ("fusion", "areno", "compound")
 TIE = 0.01

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import TypeAlias
 
@@ -29,12 +30,21 @@ from validation.claims.kaneko2007.runs import (
     share,
 )
 from validation.statistics import PART, Estimate, combine, difference, of_runs
+from validation.verdicts import Verdict
 
 RTTS = {"ns-2": "kaneko2007/rtt-fairness-ns2", "ns-3": "kaneko2007/rtt-fairness-ns3"}
-RTTS_NS2 = (RTTS["ns-2"], "kaneko2007/rtt-fairness-seeds-ns2")
+ALL_RTTS = {
+    "ns-2": (
+        RTTS["ns-2"], "kaneko2007/rtt-fairness-seeds-ns2", "kaneko2007/rtt-fairness-more-seeds-ns2",
+    ),
+    "ns-3": (RTTS["ns-3"],),
+}  # fmt: skip
+"""Those with further seeds."""
 ADDED = ("kaneko2007/added-delay-ns3", "kaneko2007/added-delay-seeds-ns3")
 ADDED_NS2 = "kaneko2007/added-delay-ns2"
-ALONE = ("kaneko2007/windows-alone-ns3", "kaneko2007/windows-alone-seeds-ns3")
+SERIES = ("kaneko2007/windows-alone-ns3", "kaneko2007/windows-alone-more-seeds-ns3")
+"""The cases in ns-3 that have windows over time; the second one has CTCP only."""
+ALONE = (SERIES[0], "kaneko2007/windows-alone-seeds-ns3", SERIES[1])
 ALONE_NS2 = "kaneko2007/windows-alone-ns2"
 LONG = (0.06, 0.12)
 """Round-trip times of the second flow that differ from the first's, s."""
@@ -42,6 +52,8 @@ RTT_SEEDS = 16
 """Runs of the model of two round trips: over 8 the order of the two least fair rules was open."""
 FURTHEST, MOST = 0.16, 0.1
 """The largest delay added, s; the part of its throughput that a rule may lose and keep it."""
+LINE_BYTES, LINE_DELAY, LINE_RATE = 375e3, 0.03, 100e6
+"""The estimated buffer of the real line, the growth of its round-trip time, s, and its rate, bit/s."""
 FAR_SEEDS = 8
 """Runs of either rule at packet level: over 3 of Reno the size of its fall was open."""
 BDP = 100e6 * 0.08 / (8 * 1500)
@@ -51,10 +63,10 @@ Shares: TypeAlias = dict[str, dict[float, Estimate]]
 """Shares by rule and round-trip time of the second flow."""
 
 
-@effects("K05", cases=(RTTS["ns-3"], *RTTS_NS2), equal=True)
+@effects("K05", cases=(*ALL_RTTS["ns-3"], *ALL_RTTS["ns-2"]), equal=True)
 def other_round_trips() -> Effects:
     """Measure the share of the flow with the longer round trip, in each simulator."""
-    frames = {"ns-2": of_cases(*RTTS_NS2), "ns-3": of_cases(RTTS["ns-3"])}
+    frames = {tool: of_cases(*cases) for tool, cases in ALL_RTTS.items()}
     shares: dict[str, Shares] = {tool: _by_rtt(frame) for tool, frame in frames.items()}
     model, level = _by_model_and_level(shares)
 
@@ -198,6 +210,7 @@ def added_delay() -> Effects:
             "reno": Statement({"ns-2": (beyond(-ns2, MOST),), "ns-3": (beyond(-falls["reno"], MOST),)},
                               (beyond(-derived["reno"], MOST),),
                               level=(beyond(-own["reno"], MOST),), least=MOST),
+            "buffer": Statement(None, Verdict.of(math.isclose(8.0 * LINE_BYTES / LINE_RATE, LINE_DELAY))),
         },
         curves,
         ("added round-trip time (ms)", "throughput (Mb/s)"),
@@ -254,10 +267,10 @@ RENO_BELOW = 1.0 / 3.0
 def _below() -> dict[str, dict[str, Estimate]]:
     """Return the part of the time that the window of a flow alone is below the BDP, by simulator and rule."""
     found = {}
-    for tool, case, rules in (
-        ("ns-2", ALONE_NS2, ("reno", "compound")), ("ns-3", ALONE[0], FRIENDLY)
+    for tool, cases, rules in (
+        ("ns-2", (ALONE_NS2,), ("reno", "compound")), ("ns-3", SERIES, FRIENDLY)
     ):  # fmt: skip
-        series = of_cases(case, name="series")
+        series = of_cases(*cases, name="series")
         series = series[series["time"] > WARM_UP]
         part = series.assign(low=series["cwnd"] < BDP).groupby(["rule", "seed"])["low"].mean()
         found[tool] = {rule: of_runs(part.xs(rule).to_numpy(), PART) for rule in rules}

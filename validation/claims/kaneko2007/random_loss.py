@@ -14,11 +14,11 @@ from hopflow.units import mbps
 from responsefn import Independent, simulate_rule
 from validation import evidence
 from validation.checks import BySimulator, claim
-from validation.claims.kaneko2007.runs import NAMES, RULES, alone
+from validation.claims.kaneko2007.runs import NAMES, PACKET_BITS, RULES, alone
 from validation.drawing import COLOURS, figure, label, points
 from validation.keeping import kept
 from validation.statistics import PART, Estimate, of_runs, quantile
-from validation.verdicts import Judgement, Sides, Verdict, packets_only
+from validation.verdicts import Judgement, Sides, Verdict, model_only, packets_only
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -36,6 +36,10 @@ RECOVERIES = ("sack", "newreno")
 """Loss recoveries of the packet level: RFC 6675 and RFC 6582."""
 WINDOW, BEGIN, END, SAMPLE, SEEDS = 7000.0, 10.0, 50.0, 5.0, (1, 2, 3, 4)
 """Of its runs: largest window in packets, times of the measurement and length of a sample in s, seeds."""
+INCREASE_RATE, QUEUEING_DELAY = 12e6, 1e-3
+"""The slide's W_inc = B / 12 Mbps, and the delay D_min of G = B D_min / (8 packet sizes), s."""
+RATES = (100e6, 300e6, 1e9)
+"""Rates of the slides' links, bit/s."""
 SAME = 0.01
 """Part of the link up to which rates are equal: the figure's axis has the whole link, and a full link is full for every rule."""
 
@@ -161,6 +165,20 @@ def first(shares: Mapping[str, Estimate], same: float) -> Verdict:
     return Verdict.of(ahead and not behind, behind)
 
 
+def not_below_reno(shares: Shares, same: float) -> Verdict:
+    """Return whether Fusion has no less than Reno alone at every loss rate, to a part of the link."""
+    pairs = [(each[FUSION], each["reno"]) for each in shares.values() if "reno" in each]
+    kept = all(
+        own.value + own.half_width + same >= reno.value - reno.half_width for own, reno in pairs
+    )
+    return Verdict.of(kept)
+
+
+def packets_per_round_trip(rate: float) -> tuple[float, float]:
+    """Return Fusion's increase and the bound G of the slide at a rate in bit/s, packets."""
+    return rate / INCREASE_RATE, rate * QUEUEING_DELAY / PACKET_BITS
+
+
 @measure.judge
 def judge(found: RandomLoss, *, same: float = SAME) -> Judgement:
     """Judge whether no rule of the slide has more than Fusion."""
@@ -173,6 +191,10 @@ def judge(found: RandomLoss, *, same: float = SAME) -> Judgement:
             everywhere(found.model, 0.0, LARGEST), everywhere(found.ns3, 0.0, LARGEST)
         ),
         "heavy": packets_only(everywhere(found.ns3, LARGEST, 1.0)),
+        "reno": Sides(not_below_reno(found.model, same), not_below_reno(found.ns3, same)),
+        "increase": model_only(
+            Verdict.of(all(math.isclose(*packets_per_round_trip(rate)) for rate in RATES))
+        ),
     }
 
 
@@ -180,7 +202,9 @@ def judge(found: RandomLoss, *, same: float = SAME) -> Judgement:
 def by_simulator(found: RandomLoss, *, same: float = SAME) -> BySimulator:
     """Judge ns-3 alone: ns-2 has no Fusion."""
     judged = judge(found, same=same)
-    return {"": {key: {"ns-3": sides.packets} for key, sides in judged.items()}}
+    seen = {key: sides.packets for key, sides in judged.items()}
+    none = Verdict.NOT_APPLICABLE
+    return {"": {key: {"ns-3": verdict} for key, verdict in seen.items() if verdict is not none}}
 
 
 @measure.draw

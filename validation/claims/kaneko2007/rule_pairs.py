@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from responsefn import ARENO
-from validation.claims.effect_claims import Curve, Effects, Estimates, Statement, deviation, effects
+from validation.claims.effect_claims import (
+    Curve,
+    Effects,
+    Estimates,
+    Statement,
+    beyond,
+    deviation,
+    effects,
+)
 from validation.claims.kaneko2007.level import levelled
 from validation.claims.kaneko2007.runs import (
     FAIR,
@@ -72,6 +81,17 @@ def _greedy(found: Cells) -> Estimates:
     return tuple(taken)
 
 
+def _beside_reno(found: Cells) -> Callable[[Mapping[str, float]], Estimates]:
+    """Return by how much the poorer of Reno and HSTCP, BIC, CUBIC or FAST is below its fair share, relative to that."""
+    pairs = [(("Reno", name), (name, "Reno")) for name in (*map(NAMES.__getitem__, GREEDY), "FAST")]
+    both = [(found[a], found[b]) for a, b in pairs if a in found and b in found]
+    apart = [
+        -deviation(min(pair, key=lambda e: e.value), combine(pair, (0.5, 0.5)).value)
+        for pair in both
+    ]
+    return lambda given: tuple(beyond(each, given["margin"]) for each in apart)
+
+
 def _above(found: Cells) -> Estimate:
     """Return by how much ARENO's throughput beside Reno exceeds an equal share, relative to that."""
     pair = found["ARENO", "Reno"], found["Reno", "ARENO"]
@@ -132,6 +152,9 @@ def pairs() -> Effects:
                 {tool: _greedy(seen) for tool, seen in found.items()}, level=_greedy(level)
             ),
             "cells": Statement(apart, equal=True, level=own),
+            "below": Statement(
+                {tool: _beside_reno(seen) for tool, seen in found.items()}, level=_beside_reno(level)
+            ),
         },
         curves,
         ("the other rule", "throughput (Mb/s)"),

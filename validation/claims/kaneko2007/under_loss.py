@@ -20,19 +20,22 @@ from validation.claims.kaneko2007.runs import (
 
 LOSSES = "kaneko2007/loss-sweep-with-reno-ns3"
 MORE_LOSSES = (
-    "kaneko2007/loss-sweep-with-reno-seeds-ns3", "kaneko2007/loss-sweep-with-reno-more-seeds-ns3"
+    "kaneko2007/loss-sweep-with-reno-seeds-ns3", "kaneko2007/loss-sweep-with-reno-more-seeds-ns3",
+    "kaneko2007/loss-sweep-with-reno-others-ns3",
 )  # fmt: skip
-LOSSES_NS2 = "kaneko2007/loss-sweep-with-reno-ns2"
+LOSSES_NS2 = (
+    "kaneko2007/loss-sweep-with-reno-ns2", "kaneko2007/loss-sweep-with-reno-more-seeds-ns2"
+)  # fmt: skip
 FEW, MANY = (1e-6, 1e-5), (1e-3, 1e-2)
 """Small and larger loss rates."""
 FEW_SEEDS = 32
 """Runs of the model at small loss rates: over 8 it was open whether Fusion's share is fair."""
 
 
-@effects("K02", cases=(LOSSES, *MORE_LOSSES, LOSSES_NS2), equal=FAIR)
+@effects("K02", cases=(LOSSES, *MORE_LOSSES, *LOSSES_NS2), equal=FAIR)
 def shares_under_loss() -> Effects:
     """Measure the shares of a flow and of Reno beside it by the loss rate, in each simulator."""
-    frames = {"ns-2": of_cases(LOSSES_NS2), "ns-3": of_cases(LOSSES, *MORE_LOSSES)}
+    frames = {"ns-2": of_cases(*LOSSES_NS2), "ns-3": of_cases(LOSSES, *MORE_LOSSES)}
     packets, model = frames["ns-3"], modelled(LOSSES)
     own = levelled(LOSSES, "rule in ('fusion', 'reno')")
     derived = {rule: _under_loss(model, rule) for rule in OTHERS}

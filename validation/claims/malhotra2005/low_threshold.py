@@ -77,6 +77,8 @@ class LowThreshold:
         The same at hopflow's packet level, T2 of `RUN_LOWS`.
     ends
         The chain with T2 = 15 and with T2 = 1, RTT 1 s.
+    against
+        Other input rates and round-trip times at which the chain lacks the trends.
     """
 
     curves: dict[float, list[float]]
@@ -88,6 +90,7 @@ class LowThreshold:
     agreement: bundled.Agreement
     tcp: dict[float, dict[int, Estimate]]
     own: dict[float, dict[int, Estimate]]
+    against: list[tuple[float, float]]
 
     def cost_at(self, low: int, rtt: float, reading: tuple[str, str] = chain.READINGS[0]) -> float:
         """Return the cost of T2 < T1 = 15 in the chain, in per cent of the throughput."""
@@ -173,6 +176,24 @@ def at(low: int, rtt: float) -> Setting:
     return Setting(LIGHT, HIGH, low if low < HIGH else None, rtt)
 
 
+OTHER_RATES = (20.0, 35.0, 50.0, 75.0, 100.0)
+"""Higher input rates of the chain beside 25 packets/s, as of the bundled runs of M04."""
+HIGHS = (17, 19)
+"""Thresholds T1 = T2 between which the throughput collapses (M06)."""
+
+
+def _against_at_other_rates() -> list[tuple[float, float]]:
+    """Return the other rates and round-trip times at which the chain lacks the trends over T2 or close to the buffer's size."""
+    against = []
+    for rate, rtt in product(OTHER_RATES, TWO_RTTS):
+        rates = (rate, 1.0)
+        lows = [chain.solve(at(low, rtt)._replace(rates=rates)).throughput for low in LOWS]
+        near, full = (chain.solve(Setting(rates, high, rtt=rtt)).throughput for high in HIGHS)
+        if not (np.all(np.diff(lows) > 0) and full < near):
+            against.append((rate, rtt))
+    return against
+
+
 @claim(
     "M05", cases=(bundled.LOW_THRESHOLD, bundled.THRESHOLDS, protocol.LOW_THRESHOLD, FIXED, BOTH)
 )
@@ -197,6 +218,7 @@ def measure() -> LowThreshold:
             rtt: {low: of_runs(level.goodput(level.Bridges(rtt, HIGH, low))) for low in RUN_LOWS}
             for rtt in TWO_RTTS
         },
+        _against_at_other_rates(),
     )
 
 
@@ -210,6 +232,7 @@ def judge(found: LowThreshold, *, slight: float = SLIGHT, level: float = LEVEL) 
     return {
         "falls": Sides(Verdict.of(found.falls), everywhere(found.tcp_trends, level)),
         "slightly": Sides(little, _within(found.tcp_costs, slight, level)),
+        "rates": model_only(Verdict.of(not found.against)),
     }
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -30,6 +31,10 @@ FIFO, DFC_CASE = Study("4").without_dfc_case, Study("4").with_dfc_case
 BUFFER = 1800
 MERGE = 14
 """Place of node 15, where the background flow enters, among the sending nodes."""
+RTT = 58e-4
+"""Round-trip time of the target without queues, s."""
+ROUNDING = 1e-9
+"""Of the recorded instants, s."""
 PACKET_RUNS = 16
 """Runs at hopflow's packet level: that some differ is judged."""
 READINGS: dict[str, dict[str, object]] = {
@@ -45,12 +50,14 @@ READINGS: dict[str, dict[str, object]] = {
 class Queues:
     """Packets stored in one run, per node (L, T) over time in s (T,).
 
-    Also the packets dropped (L,), the largest queues (L,), and when node 15 was first full.
+    Also the packets dropped (L,), those of the target flow (L,), the largest queues (L,), and when node 15
+    was first full.
     """
 
     time: Values
     stored: Values
     dropped: Values
+    target: Values
     peak: Values
     full: float
 
@@ -63,6 +70,12 @@ class Queues:
         """Return the share of a node in all packets stored after 0.1 s."""
         late = self.time > START
         return float(self.stored[place, late].sum() / self.stored[:, late].sum())
+
+    @property
+    def lost_at_merge(self) -> float:
+        """Part of the target's lost packets that node 15 dropped; nan: it lost none."""
+        lost = self.target.sum()
+        return float(self.target[MERGE] / lost) if lost else math.nan
 
     @property
     def peak_of_merge(self) -> float:
@@ -80,6 +93,13 @@ class Queues:
         fullest = int(np.argmax(np.where(self.time > START, self.stored.sum(axis=0), -1.0)))
         stored = self.stored[:, fullest]
         return float(stored.max() / stored.sum())
+
+    def left_after(self, round_trips: float) -> float:
+        """Return the packets stored so many round trips after the background's start, over the most before."""
+        total = self.stored.sum(axis=0)
+        then = self.time <= START + round_trips * RTT + ROUNDING
+        most = float(total[then & (self.time > START)].max())
+        return float(total[then][-1]) / most if most else 0.0
 
     @property
     def largest(self) -> float:
@@ -103,7 +123,8 @@ def every(runs: Runs, holds: Callable[[Queues], bool]) -> Sides[Verdict]:
 def of_run(run: Trajectory) -> Queues:
     """Return the queues of a run."""
     full = float(run.time[int(np.argmax(run.queued[MERGE]))])
-    return Queues(run.time, run.queued, run.lost.sum(axis=(0, 2)), run.peak_queue, full)
+    lost = run.lost.sum(axis=2)
+    return Queues(run.time, run.queued, lost.sum(axis=0), lost[0], run.peak_queue, full)
 
 
 def _of_packets(occupancy: pd.DataFrame, nodes: pd.DataFrame) -> list[Queues]:
@@ -116,6 +137,7 @@ def _of_packets(occupancy: pd.DataFrame, nodes: pd.DataFrame) -> list[Queues]:
                 stored.columns.to_numpy(float),
                 stored.to_numpy(float),
                 drops.to_numpy(float),
+                of_run["target_drops"].to_numpy(float),
                 of_run["peak"].to_numpy(float),
                 float(of_run["first_drop"].iloc[MERGE]),
             )

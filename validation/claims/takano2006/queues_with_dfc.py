@@ -24,6 +24,10 @@ from validation.verdicts import Judgement
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+ROUND_TRIPS = 10.0
+"""Round trips within which a recovery from congestion counts as rapid."""
+LEFT = 0.1
+"""Part of the most packets stored that is left when the chain has recovered."""
 SPREAD = 0.2
 """Share of all stored packets below which the largest queue counts as one of many."""
 
@@ -50,24 +54,38 @@ measure.constants_of(queues, queues_without_dfc)
 
 
 @measure.judge
-def judge(found: SpreadOut, *, spread: float = SPREAD) -> Judgement:
+def judge(
+    found: SpreadOut,
+    *,
+    spread: float = SPREAD,
+    round_trips: float = ROUND_TRIPS,
+    left: float = LEFT,
+) -> Judgement:
     """Judge in every run with shaped hosts whether queues are spread, and hold everything."""
-    return judged(found.hosts["shaped"], spread)
+    return judged(found.hosts["shaped"], spread, round_trips, left)
 
 
 @measure.readings
-def readings(found: SpreadOut, *, spread: float = SPREAD) -> dict[str, Judgement]:
+def readings(
+    found: SpreadOut,
+    *,
+    spread: float = SPREAD,
+    round_trips: float = ROUND_TRIPS,
+    left: float = LEFT,
+) -> dict[str, Judgement]:
     """Judge other hosts, and other readings with shaped ones."""
     hosts = {f"{host} hosts": found.hosts[host] for host in HOSTS if host != "shaped"}
-    return {name: judged(runs, spread) for name, runs in (hosts | found.readings).items()}
+    every_reading = hosts | found.readings
+    return {name: judged(runs, spread, round_trips, left) for name, runs in every_reading.items()}
 
 
-def judged(runs: Runs, spread: float) -> Judgement:
+def judged(runs: Runs, spread: float, round_trips: float, left: float) -> Judgement:
     """Judge the runs of one reading."""
     return {
         "spread": every(runs, lambda queues: queues.share_of_largest < spread),
         "fits": every(runs, lambda queues: queues.largest < BUFFER),
         "lossless": every(runs, lambda queues: queues.lost == 0),
+        "recovers": every(runs, lambda queues: queues.left_after(round_trips) < left),
     }
 
 

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 ALONE = 0.95
 """Share of all stored packets above which they count as being at one node."""
+MOST = 0.5
+"""Part of the target's losses above which most of them are at a node."""
 EMPTY = 0.01
 """Part of the buffer below which a queue has drained."""
 
@@ -57,34 +59,38 @@ def measure() -> AtNode15:
 measure.constants_of(studies, queues)
 
 
-def _statements(empty: float, alone: float) -> dict[str, Callable[[Queues], bool]]:
+def _statements(empty: float, alone: float, most: float) -> dict[str, Callable[[Queues], bool]]:
     """Return whether the packets of a run are at node 15, and whether it overflows and drains."""
     full = BUFFER - 1  # ns-2's queue does not count the packet in service
     return {
         "at_node_15": lambda queues: queues.share_of_merge > alone,
         "overflows": lambda queues: queues.peak_of_merge >= full and queues.dropped[MERGE] > 0,
         "drains": lambda queues: queues.left < empty * BUFFER,
+        "cause": lambda queues: queues.lost_at_merge > most,
     }
 
 
 @measure.judge
-def judge(found: AtNode15, *, empty: float = EMPTY, alone: float = ALONE) -> Judgement:
+def judge(
+    found: AtNode15, *, empty: float = EMPTY, alone: float = ALONE, most: float = MOST
+) -> Judgement:
     """Judge whether the statements hold in most packet runs, and in each of the few of the fluid."""
 
     def of_runs(holds: Callable[[Queues], bool]) -> Sides[Verdict]:
         fluid, packets = found.runs
         return Sides(Verdict.of(all(map(holds, fluid))), mostly(map(holds, packets)))
 
-    return {key: of_runs(holds) for key, holds in _statements(empty, alone).items()}
+    return {key: of_runs(holds) for key, holds in _statements(empty, alone, most).items()}
 
 
 @measure.packet_level
 def packet_level(
-    found: AtNode15, *, empty: float = EMPTY, alone: float = ALONE
+    found: AtNode15, *, empty: float = EMPTY, alone: float = ALONE, most: float = MOST
 ) -> dict[str, Verdict]:
     """Judge the same in the runs of hopflow's packet level."""
     return {
-        key: mostly(map(holds, found.level)) for key, holds in _statements(empty, alone).items()
+        key: mostly(map(holds, found.level))
+        for key, holds in _statements(empty, alone, most).items()
     }
 
 

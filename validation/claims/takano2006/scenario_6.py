@@ -9,17 +9,13 @@ from dfcmodel import simulate, takano2006
 from validation.checks import ByReading, BySimulator, claim
 from validation.claims.takano2006 import matrices, studies
 from validation.claims.takano2006.axes import band, efficiency_axes
+from validation.claims.takano2006.hosts import NS2, NS3, READINGS, Hosts, by_simulator
 from validation.claims.takano2006.matrices import (
     NONE,
-    NS2,
-    NS3,
-    READINGS,
     SCENARIOS,
     WRONG,
     Cell,
-    Hosts,
     Matrix,
-    by_simulator,
     in_own_links,
     matrix,
     moves,

@@ -9,16 +9,12 @@ from typing import TYPE_CHECKING
 from validation.checks import ByReading, BySimulator, claim
 from validation.claims.takano2006 import axes, studies
 from validation.claims.takano2006.axes import band, efficiency_axes
+from validation.claims.takano2006.hosts import BOTH, NS3, READINGS, Hosts, by_simulator
 from validation.claims.takano2006.level import by_convention, swings_of
 from validation.claims.takano2006.matrices import (
-    BOTH,
-    NS3,
-    READINGS,
     STEADIER,
     WRONG,
-    Hosts,
     Matrix,
-    by_simulator,
     in_own_links,
     less_steady,
     low,

@@ -31,6 +31,8 @@ STEPS = 16
 """Steps of the fluid in a link's delay of 0.1 ms without DFC: a third of `PACKET_JITTER` each."""
 RUNS = 16
 """Fluid runs without DFC: as many as ns-2 has of most scenarios; that all of them move is judged."""
+WITH_DFC = {"1": RUNS}
+"""Fluid runs with DFC by scenario, three of the others: at the first speed the order of the ranks needs more."""
 FEWER = 6
 """Fluid runs without DFC with Reno or NewReno for their bias, and without overshoot."""
 OWN_LINKS = 8
@@ -165,6 +167,11 @@ class Study:
         of_host = f"-{host}" if self.name == "1" else ""
         return f"takano2006/scenario-{self.name.lower()}-with-dfc{of_host}"
 
+    def cases_of(self, host: str) -> tuple[str, ...]:
+        """Return the bundled cases of ns-3 with DFC and this host: scenario 1 has one of further seeds."""
+        first = self.case_of(host)
+        return tuple(case for case in (first, f"{first}-seeds") if case in evidence.cases())
+
     @property
     def without_dfc_case(self) -> str:
         """The bundled case of ns-2 without DFC."""
@@ -184,7 +191,8 @@ class Study:
     @property
     def cases(self) -> tuple[str, ...]:
         """Bundled cases without and with DFC, and those that quantify the bias of the fluid."""
-        wanted = {self.without_dfc_case, *map(self.case_of, HOSTS), self.starts_case}
+        with_dfc = (case for host in HOSTS for case in self.cases_of(host))
+        wanted = {self.without_dfc_case, *with_dfc, self.starts_case}
         wanted |= {case for case, _ in recoveries(self.name).values()}
         if self.name == "1":
             wanted.add(FIFO_IN_NS3)
@@ -198,10 +206,11 @@ class Study:
 
     def rows_with_dfc(self, host: str, name: str | None = None) -> pd.DataFrame:
         """Return the rows of ns-3 with DFC and this host, in the default reading otherwise."""
+        import pandas as pd
+
         sender = SENDERS.get(self.name, "tahoe")
-        return rows(
-            self.case_of(host), name, host=host, target_source=sender, background_source=sender
-        )
+        chosen = {"host": host, "target_source": sender, "background_source": sender}
+        return pd.concat([rows(case, name, **chosen) for case in self.cases_of(host)])
 
     def without_dfc(self) -> Sides[Efficiencies]:
         """Return the efficiencies without DFC, hosts directly in the buffer of node 1.
@@ -231,8 +240,9 @@ class Study:
 
 @kept
 def fluid_with_dfc(name: str, host: str | None = None, duration: float | None = None) -> FluidRuns:
-    """Return three fluid runs of a scenario with DFC that differ in their feedback phases."""
-    many = ensemble(takano2006(name, host=host), 3, jitter=20e-6, duration=duration)
+    """Return fluid runs of a scenario with DFC that differ in their feedback phases (`WITH_DFC`)."""
+    runs = WITH_DFC.get(name, 3)
+    many = ensemble(takano2006(name, host=host), runs, jitter=20e-6, duration=duration)
     return FluidRuns.of(many)
 
 

@@ -9,16 +9,11 @@ import numpy as np
 
 from validation.checks import ByReading, BySimulator, claim
 from validation.claims.takano2006 import studies
+from validation.claims.takano2006.hosts import BOTH, NS2, NS3, READINGS, Hosts, by_simulator
 from validation.claims.takano2006.matrices import (
-    BOTH,
     NONE,
-    NS2,
-    NS3,
-    READINGS,
     WRONG,
-    Hosts,
     Matrix,
-    by_simulator,
     in_own_links,
     low,
     matrix,

@@ -18,7 +18,9 @@ from validation.records import rows
 from validation.statistics import PART, Estimate, difference, mostly, of_runs
 from validation.verdicts import Verdict
 
-TIMES = ("yang2001/transfer-times", "yang2001/transfer-times-100mb")
+TIMES = (
+    "yang2001/transfer-times", "yang2001/transfer-times-100mb", "yang2001/transfer-times-seeds"
+)  # fmt: skip
 LOAD = "yang2001/sensitivity-load"
 SHARES, OTHERS = "yang2001/bandwidth-shares", "yang2001/sensitivity-shares"
 LINK = 1e6

@@ -28,6 +28,7 @@ from validation.claims.yang2001.tables import (
     TCP,
     UDP,
     Times,
+    against_table,
     apart,
     both,
     by_seed,
@@ -37,6 +38,7 @@ from validation.claims.yang2001.tables import (
     everywhere_in,
     ordered,
     ordered_tcp,
+    printed_ratio,
     regulated,
     relative,
     seen,
@@ -86,7 +88,7 @@ def violated(statements: dict[str, Statement]) -> list[str]:
     ]
 
 
-@effects("Y03", cases=(*cases("cc/cc"), SHORT, CONTROL))
+@effects("Y03", cases=(*cases("cc/cc"), SHORT, CONTROL), equal=True)
 def order_of_cc() -> Effects:
     """Measure the order of the transfer times under cc."""
     curves = shown("cc/cc")
@@ -96,7 +98,7 @@ def order_of_cc() -> Effects:
         return {"ordered": everywhere_in(("cc/cc",), ordered, times)}
 
     return Effects(
-        both(statements),
+        both(statements) | {"cells": Statement(against_table(("cc/cc",)), equal=True)},
         curves, AXES,
         values={"udp": {d: each[-1] for d, each in found.items()}, "curves": curves},
         readings=_other_controls() | with_short_queues(statements),
@@ -134,7 +136,8 @@ def order_of_ts() -> Effects:
         return max(statements(times)["independent"], key=lambda e: abs(e.value))
 
     return Effects(
-        both(statements, equal="independent"),
+        both(statements, equal="independent")
+        | {"cells": Statement(against_table(("ts/ts",)), equal=True)},
         shown("ts/ts"), AXES,
         values={
             "largest": largest(seen), "short": largest(short), "windows": largest(small_windows),
@@ -152,7 +155,7 @@ def _timeouts(case: str) -> Estimate:
     return of_runs(flows.groupby("seed")["timeouts"].mean().to_numpy())
 
 
-@effects("Y05", cases=(*cases("cc/be", "ts/be"), SHORT), least=FAR)
+@effects("Y05", cases=(*cases("cc/be", "ts/be"), SHORT), equal=True, least=FAR)
 def best_effort_among_regulated() -> Effects:
     """Measure best-effort flows beside regulated ones."""
 
@@ -178,7 +181,8 @@ def best_effort_among_regulated() -> Effects:
         for d in DISCIPLINES
     }
     return Effects(
-        both(statements, least={"fastest": FAR}),
+        both(statements, least={"fastest": FAR})
+        | {"cells": Statement(against_table(environments), equal=True)},
         {
             "best-effort UDP": Curve(
                 list(udp),
@@ -221,7 +225,8 @@ def best_effort_alone() -> Effects:
 
     found = ratios(seen)
     return Effects(
-        both(statements, equal="same", least={"udp": FAR}),
+        both(statements, equal="same", least={"udp": FAR})
+        | {"cells": Statement(against_table(("be/be",)), equal=True)},
         {
             "TCP over UDP": Curve(
                 list(found), list(found.values()), [e.value for e in ratios(modelled).values()]
@@ -229,7 +234,8 @@ def best_effort_alone() -> Effects:
         },
         ("discipline", "ratio of the mean transfer times"),
         values={
-            "ratios": found, "short": ratios(short)["FCFS"],
+            "ratios": found, "short": ratios(short)["FCFS"], "short_sfq": ratios(short)["SFQ"],
+            "runs": len(seen("be/be", "SFQ")), "printed": printed_ratio("be/be", "SFQ"),
             "usual": (_behind("DRR.drr_limit", 25000), _behind("SFQ.sfq_limit", 40)),
             "buckets": (_behind("DRR.drr_buckets", 250), _behind("SFQ.sfq_buckets", 256)),
         },
@@ -458,6 +464,8 @@ def disciplines() -> Effects:
 
     def statements(times: Times) -> dict[str, Estimates]:
         udp, cc, tcp, cc_udp, mixed_ts, ts, ts_udp = groups(times).values()
+        beside_ts = mean(times, ("ts/be",), "be", TCP)
+        udp_alone = mean(times, ("be/be",), "be", UDP)
         return {
             "fcfs": _against(udp, "FCFS", 1.0),
             "drr": _against(cc, "DRR", -1.0) + _against(tcp, "DRR", -1.0),
@@ -465,6 +473,11 @@ def disciplines() -> Effects:
             "sfq": _against(udp, "SFQ", -1.0) + _against(cc_udp, "SFQ", -1.0),
             "drr_ts": _against(mixed_ts, "DRR", 1.0),
             "red_ts": _against(ts, "RED", -1.0) + _against(ts_udp, "RED", 1.0),
+            "drr_be": _against(beside_ts, "DRR", -1.0) + _against(udp_alone, "DRR", -1.0),
+            "drr_cc": (
+                *_faster_under_drr("cc/cc", "ts/ts", times),
+                *_faster_under_drr("cc/be", "ts/be", times),
+            ),
         }
 
     found = groups(seen)
@@ -486,6 +499,13 @@ def disciplines() -> Effects:
         },
         readings=with_short_queues(statements),
     )  # fmt: skip
+
+
+def _faster_under_drr(slower: str, faster: str, times: Times) -> Iterator[Estimate]:
+    """Yield by how much each class of cc takes longer than that of ts under DRR."""
+    cc, ts = times(slower, "DRR"), times(faster, "DRR")
+    for kind in CLASSES:
+        yield of_runs(relative(cc["cc", kind], ts["ts", kind]))
 
 
 def _against(frame: pd.DataFrame, discipline: str, sign: float) -> Estimates:

@@ -13,6 +13,7 @@ import pandas as pd
 from validation import evidence
 from validation.claims.effect_claims import Estimates, Statement
 from validation.claims.yang2001.sharing import modelled
+from validation.records import rows
 from validation.statistics import Estimate, Values, of_runs
 
 DISCIPLINES = ("FCFS", "DRR", "RED", "SFQ")
@@ -120,6 +121,50 @@ def with_short_queues(
 def by_seed(case: str, statistic: str = "mean") -> pd.DataFrame:
     """Return the classes of a row of Table 4 by seed: the mean over the ratios of TCP."""
     return classes(case, statistic).groupby("seed").mean()
+
+
+def printed_times() -> dict[tuple[str, str, int, str], float]:
+    """Return the cells of Table 4 by environment, discipline, source and class, s."""
+    return {
+        (row["environment"], row["discipline"], int(row["traffic_source"]), row["flow_class"]):
+        float(row["mean_transfer_time_s"])
+        for row in rows("yang2001_table4.csv")
+    }  # fmt: skip
+
+
+def printed_ratio(environment: str, discipline: str) -> float:
+    """Return TCP's mean time over UDP's in a row of Table 4."""
+    row = {key[2:]: t for key, t in printed_times().items() if key[:2] == (environment, discipline)}
+    tcp, udp = (
+        np.mean([t for (_, kind), t in row.items() if kind in kinds]) for kinds in (TCP, UDP)
+    )
+    return float(tcp / udp)
+
+
+def against_table(environments: Sequence[str]) -> Estimates:
+    """Return the relative deviation from each cell of Table 4, of the mean time of a class of a source.
+
+    The mean is over the ratios of TCP that were run, seed by seed; the paper's is over 19 of them.
+    """
+    printed, found = printed_times(), []
+    for environment, discipline in itertools.product(environments, DISCIPLINES):
+        for (source, kind), runs in by_source(case_of(environment, discipline)).items():
+            cell = printed[environment, discipline, source, kind]
+            found.append(of_runs(runs.to_numpy() / cell - 1.0))
+    return tuple(found)
+
+
+@functools.cache
+def by_source(case: str) -> dict[tuple[int, str], pd.Series[float]]:
+    """Return the mean times of the classes of each source by seed: the mean over the ratios of TCP."""
+    frame = evidence.table(case)
+    named = frame.assign(kind=frame["protocol"] + frame["priority"].astype(str))
+    runs = named.groupby(["source", "kind", "tcp_flows", "seed"])["transfer_time"].mean()
+    means = runs.groupby(["source", "kind", "seed"]).mean()
+    return {
+        (int(str(source)), str(kind)): each.droplevel(["source", "kind"])
+        for (source, kind), each in means.groupby(["source", "kind"])
+    }
 
 
 def regulated(environment: str) -> str:

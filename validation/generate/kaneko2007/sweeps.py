@@ -594,7 +594,8 @@ def _some_pairs(wanted: Iterable[tuple[str, str]], seeds: Sequence[int] = THREE)
     return in_ns3([found[a, b, seed] for a, b in ordered for seed in seeds], 20.0, 50.0)
 
 
-def _losses(runs: Iterable[Run], chosen: Iterable[float]) -> list[Run]:
+def losses(runs: Iterable[Run], chosen: Iterable[float]) -> list[Run]:
+    """Take the runs at these loss rates."""
     chosen = set(chosen)
     return [run for run in runs if run["loss"] in chosen]
 
@@ -605,14 +606,14 @@ CASES += [
         "one flow under random loss of 1e-4, 1e-3, 1e-2 and 0.1 at 100 Mb/s, 40 ms: eight rules",
         ("K01",),
         BY_LOSS,
-        in_ns3(_losses(loss_sweep((*NEW, *SHARED)), (1e-4, 1e-3, 1e-2, 1e-1)), 10.0, 50.0),
+        in_ns3(losses(loss_sweep((*NEW, *SHARED)), (1e-4, 1e-3, 1e-2, 1e-1)), 10.0, 50.0),
     ),
     ns3_case(
         "loss-sweep-rare",
         "one flow under random loss of 1e-6 and 1e-5 at 100 Mb/s, 40 ms: eight rules",
         ("K01",),
         BY_LOSS,
-        in_ns3(_losses(loss_sweep((*NEW, *SHARED), THREE), (1e-6, 1e-5)), 10.0, 40.0),
+        in_ns3(losses(loss_sweep((*NEW, *SHARED), THREE), (1e-6, 1e-5)), 10.0, 40.0),
         notes=(THREE_SEEDS,),
     ),
     ns3_case(
@@ -767,7 +768,7 @@ _RARE_AND_FREQUENT = (1e-6, 1e-5, 1e-3, 1e-2)
 CASES += [
     _later(
         "loss-sweep-with-reno",
-        _losses(loss_sweep_with_reno(("fusion", "reno"), LATER), _RARE_AND_FREQUENT),
+        losses(loss_sweep_with_reno(("fusion", "reno"), LATER), _RARE_AND_FREQUENT),
         10.0,
         40.0,
         "Fusion or Reno and one Reno flow under random loss from 1e-6 to 0.01",
@@ -777,31 +778,7 @@ CASES += [
 ]
 
 
-def _further(case: Case, seeds: str, runs: Iterable[Run], title: str) -> Case:
-    """Repeat a case with further seeds, under a name that ends in ``more-seeds``."""
-    simulator = case.name[-3:]
-    return replace(
-        case,
-        name=f"{case.name[:-4]}-more-seeds-{simulator}",
-        title=title,
-        tables={key: table for key, table in case.tables.items() if key != "series"},
-        runs=[{k: v for k, v in run.items() if k != "bin"} for run in runs],
-        notes=(
-            *(note for note in case.notes if note != THREE_SEEDS),
-            (
-                f"{seeds}. Their number was fixed before they were run: over the bundled seeds some "
-                "intervals decided nothing, and these runs cost less than ten minutes of CPU time."
-            ),
-        ),
-    )
-
-
-def _named(name: str) -> Case:
-    return next(case for case in CASES if case.name == f"kaneko2007/{name}")
-
-
 SMALLER = (WITH_RENO, "The slide states a bandwidth-delay product of 50 packets and no buffer.")
-TEN_MORE = range(6, 16)
 
 CASES += [
     ns2_case(
@@ -819,54 +796,5 @@ CASES += [
         BY_BUFFER,
         in_ns3(small_bdp_buffers((*FRIENDLY[1:], *SHARED[1:])), 10.0, 60.0),
         notes=SMALLER,
-    ),
-    _further(
-        _named("loss-sweep-ns2"),
-        "Seeds 6 to 25; seeds 1 to 5 are the case loss-sweep-ns2",
-        _losses(loss_sweep(("illinois",), range(6, 26)), (3e-4, 1e-3, 3e-3)),
-        "one flow of Illinois under random loss from 3e-4 to 3e-3 at 100 Mb/s, 40 ms, twenty more seeds",
-    ),
-    _further(
-        _named("windows-with-reno-ns2"),
-        "Seeds 6 to 15; seeds 1 to 5 are the case windows-with-reno-ns2",
-        windows(("compound",), ("reno",), TEN_MORE),
-        "windows of CTCP and one Reno flow, RTT 80 ms, buffer BDP/2, p 1e-6, ten more seeds",
-    ),
-    _further(
-        _named("loss-sweep-with-reno-ns3"),
-        "Seeds 7 to 14; seeds 1 to 6 are two other cases",
-        in_ns3(
-            _losses(loss_sweep_with_reno(("fusion", "reno"), range(7, 15)), (1e-3, 1e-2)),
-            10.0,
-            40.0,
-        ),
-        "Fusion or Reno and one Reno flow under random loss of 1e-3 and 0.01, eight more seeds",
-    ),
-    _further(
-        _named("small-bdp-ns3"),
-        "Seeds 6 to 25; seeds 1 to 5 are the case small-bdp-ns3",
-        in_ns3(small_bdp(("fusion", "areno"), range(6, 26)), 10.0, 60.0),
-        "Fusion or ARENO and one Reno flow over 30 Mb/s, 18 ms, 50 packets, twenty more seeds",
-    ),
-    ns3_case(
-        "high-speed-reno",
-        "two Reno flows, and Fusion with one, at 100 and 300 Mb/s, p 1e-5, 44 ms: further seeds",
-        ("K07",),
-        BY_RATE,
-        in_ns3(
-            [
-                *high_speed(("reno",), (100e6, 300e6), range(1, 10)),
-                *high_speed(("fusion",), (100e6, 300e6), range(4, 10)),
-            ],
-            10.0,
-            40.0,
-        ),
-        notes=(
-            WITH_RENO,
-            (
-                "Reno: seeds 1 to 9; Fusion: seeds 4 to 9, seeds 1 to 3 are the case high-speed-ns3. Their number "
-                "was fixed before they were run: these runs cost less than ten minutes of CPU time."
-            ),
-        ),
     ),
 ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from validation.claims.kaneko2007.one_rule import ALONE, ALONE_NS2, RTTS, RTTS_NS2
+from validation.claims.kaneko2007.one_rule import ALL_RTTS, ALONE, ALONE_NS2
 from validation.verdicts import Verdict
 
 
@@ -21,7 +21,7 @@ def test_an_hstcp_that_gets_nothing_is_not_called_fairer_than_another(doctor, ju
         far = (flows["rule"] == "highspeed") & (flows["flow"] == 2)
         return flows.assign(goodput_bits=flows["goodput_bits"].mask(far, 1.0 + flows["seed"]))
 
-    doctor((RTTS["ns-3"], *RTTS_NS2), starve)
+    doctor((*ALL_RTTS["ns-3"], *ALL_RTTS["ns-2"]), starve)
     assert judged("K05")["least"].packets is Verdict.HOLDS
 
 

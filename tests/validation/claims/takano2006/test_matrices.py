@@ -7,7 +7,8 @@ import dataclasses
 import numpy as np
 import pytest
 
-from validation.claims.takano2006.matrices import Hosts, low, matrix, moves
+from validation.claims.takano2006.hosts import Hosts
+from validation.claims.takano2006.matrices import low, matrix, moves
 from validation.statistics import Swing
 from validation.verdicts import Sides, Verdict
 

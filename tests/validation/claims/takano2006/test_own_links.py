@@ -7,16 +7,8 @@ import dataclasses
 import numpy as np
 import pytest
 
-from validation.claims.takano2006.matrices import (
-    CLOCKS,
-    OWN_LINK,
-    READINGS,
-    Cell,
-    Matrix,
-    Own,
-    in_own_links,
-    of_sources,
-)
+from validation.claims.takano2006.hosts import CLOCKS, OWN_LINK, READINGS
+from validation.claims.takano2006.matrices import Cell, Matrix, Own, in_own_links, of_sources
 from validation.claims.takano2006.own_links import first_losses, runs_with_dfc, runs_without_dfc
 from validation.own_links import KINDS, SCENARIOS
 from validation.statistics import Swing
