@@ -17,7 +17,9 @@ from dfcmodel.levels.packet_limits import PacketLimit, packet_limit
 from dfcmodel.levels.packet_sizes import shrink_packets
 from dfcmodel.levels.refinements import Refinement, default_refinements
 from dfcmodel.lossless import (
+    Cable,
     Credits,
+    Fabric,
     FrameScenario,
     Headroom,
     Identification,
@@ -108,6 +110,7 @@ __all__ = [
     "RED",
     "ArrivalProcess",
     "ByteBuffer",
+    "Cable",
     "CoDel",
     "Comparison",
     "Credited",
@@ -120,6 +123,7 @@ __all__ = [
     "EnsembleComparison",
     "Evaluation",
     "Explanation",
+    "Fabric",
     "Fair",
     "FeedbackEquation",
     "Flow",

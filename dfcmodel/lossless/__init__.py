@@ -10,10 +10,18 @@ from dfcmodel.lossless.audits.switch_chips import Chip, chip, chips
 from dfcmodel.lossless.audits.table_files import read_table
 from dfcmodel.lossless.audits.verdicts import RowVerdict
 from dfcmodel.lossless.buffer_dependencies import Dependencies, Route
+from dfcmodel.lossless.cabled_fabrics import Cable, Fabric
 from dfcmodel.lossless.credit_runs import CreditScenario, CreditWitness
 from dfcmodel.lossless.credit_windows import Credits, credits
 from dfcmodel.lossless.deadlocks import Deadlock, buffer_cycles, deadlock, line_rate_scenario
-from dfcmodel.lossless.fabrics import dragonfly, fat_tree, leaf_spine, torus, with_hosts
+from dfcmodel.lossless.fabrics import (
+    dragonfly,
+    fat_tree,
+    leaf_spine,
+    rail_optimized,
+    torus,
+    with_hosts,
+)
 from dfcmodel.lossless.frames import FrameScenario, Witness, search_worst, witness
 from dfcmodel.lossless.free_routings import UpDown, class_per_hop, class_per_turn, up_down
 from dfcmodel.lossless.headroom_tables import headroom_table
@@ -44,6 +52,7 @@ __all__ = [
     "BlockedTime",
     "BufferRow",
     "BufferTable",
+    "Cable",
     "Chip",
     "Convolution",
     "CreditScenario",
@@ -53,6 +62,7 @@ __all__ = [
     "Dependencies",
     "Episodes",
     "ErrorBursts",
+    "Fabric",
     "FrameScenario",
     "Headroom",
     "HeadroomPool",
@@ -101,6 +111,7 @@ __all__ = [
     "link_retry",
     "longest_blocking",
     "overflow",
+    "rail_optimized",
     "read_table",
     "recommend_watchdog",
     "search_worst",
