@@ -41,6 +41,10 @@ from dfcmodel.network.arrivals import ArrivalProcess, HeavyTailed, Poisson, Repl
 from dfcmodel.network.buffers import ByteBuffer
 from dfcmodel.network.class_pauses import PFC
 from dfcmodel.network.collectives import all_to_all, flows_from, incast, permutation
+from dfcmodel.network.connection_matrices import (
+    load_connection_matrix,
+    read_connection_matrix,
+)
 from dfcmodel.network.coupled import PI2, DualPI2
 from dfcmodel.network.disciplines import DFC, FIFO, Fair, Pause, Priority, QueueManager
 from dfcmodel.network.fabric_programs import INT, Trimming
@@ -51,6 +55,12 @@ from dfcmodel.network.marking import RampMarking, StepMarking
 from dfcmodel.network.networks import Link, Scenario, from_networkx
 from dfcmodel.network.programs import QueuedPacket, SwitchProgram
 from dfcmodel.network.receivers import Credited, ReceivedPacket, ReceiverAgent
+from dfcmodel.network.reductions import (
+    all_gather,
+    all_reduce,
+    all_to_all_rounds,
+    reduce_scatter,
+)
 from dfcmodel.network.scenarios import chain, dumbbell, parking_lot, ring, takano2006, tree
 from dfcmodel.network.schedulers import (
     DeficitRoundRobin,
@@ -61,6 +71,13 @@ from dfcmodel.network.schedulers import (
 from dfcmodel.network.toml_reading import ScenarioFileError, load_scenario
 from dfcmodel.network.toml_schema import scenario_schema
 from dfcmodel.network.toml_writing import save_scenario
+from dfcmodel.network.traffic import (
+    DATA_MINING,
+    HADOOP,
+    WEB_SEARCH,
+    FlowSizes,
+    random_traffic,
+)
 from dfcmodel.packets.ns2_export import to_ns2
 from dfcmodel.packets.ns3_export import to_ns3
 from dfcmodel.packets.recoveries import (
@@ -81,9 +98,13 @@ from dfcmodel.packets.recoveries import (
 )
 from dfcmodel.packets.repairs import SelectiveRepair
 from dfcmodel.packets.traces import PacketTrace, trace_packets
+from dfcmodel.results.completion_bounds import CompletionBounds, completion_bounds
 from dfcmodel.results.ensemble_comparisons import EnsembleComparison
 from dfcmodel.results.ensembles import Ensemble
+from dfcmodel.results.job_completions import JobCompletion, job_completion
+from dfcmodel.results.pause_propagation import PausePropagation, pause_propagation
 from dfcmodel.results.run_comparisons import RunComparison
+from dfcmodel.results.slowdowns import Slowdowns, slowdowns
 from dfcmodel.results.trajectories import Trajectory
 from dfcmodel.sharing.comparisons import Comparison
 from dfcmodel.sharing.evaluations import Evaluation, evaluate_rfc9743
@@ -101,18 +122,22 @@ __all__ = [
     "AFD",
     "CAKE",
     "CBR",
+    "DATA_MINING",
     "DFC",
     "FIFO",
+    "HADOOP",
     "INT",
     "PFC",
     "PI2",
     "PIE",
     "RED",
+    "WEB_SEARCH",
     "ArrivalProcess",
     "ByteBuffer",
     "Cable",
     "CoDel",
     "Comparison",
+    "CompletionBounds",
     "Credited",
     "Credits",
     "DeficitRoundRobin",
@@ -128,12 +153,14 @@ __all__ = [
     "FeedbackEquation",
     "Flow",
     "FlowQueueCoDel",
+    "FlowSizes",
     "Flows",
     "Fluid",
     "FrameScenario",
     "Headroom",
     "HeavyTailed",
     "Identification",
+    "JobCompletion",
     "LevelChoice",
     "Lines",
     "Link",
@@ -145,6 +172,7 @@ __all__ = [
     "PacketTrace",
     "Packets",
     "Pause",
+    "PausePropagation",
     "PausedLink",
     "Poisson",
     "Priority",
@@ -163,6 +191,7 @@ __all__ = [
     "ScenarioFileError",
     "SelectiveRepair",
     "ShortestRemaining",
+    "Slowdowns",
     "Spectrum",
     "StepCheck",
     "StepMarking",
@@ -174,7 +203,10 @@ __all__ = [
     "Twin",
     "WeightedFair",
     "Witness",
+    "all_gather",
+    "all_reduce",
     "all_to_all",
+    "all_to_all_rounds",
     "audit_headroom",
     "bare_law",
     "chain",
@@ -182,6 +214,7 @@ __all__ = [
     "choose_level",
     "coexist_sweep",
     "compare",
+    "completion_bounds",
     "credits",
     "default_refinements",
     "dumbbell",
@@ -196,12 +229,18 @@ __all__ = [
     "headroom_table",
     "identify",
     "incast",
+    "job_completion",
     "limited_transmit",
+    "load_connection_matrix",
     "load_scenario",
     "overflow",
     "packet_limit",
     "parking_lot",
+    "pause_propagation",
     "permutation",
+    "random_traffic",
+    "read_connection_matrix",
+    "reduce_scatter",
     "reduce_window",
     "restart_timer",
     "retransmit",
@@ -214,6 +253,7 @@ __all__ = [
     "share_intervals",
     "shrink_packets",
     "simulate",
+    "slowdowns",
     "spectrum",
     "stability_limit",
     "stability_map",
