@@ -56,6 +56,9 @@ def check_disciplines(scenario: Scenario) -> None:
         if math.isfinite(flow.idle):
             msg = "transfers after idle times are for packets; use method=Packets()"
             raise ValueError(f"idle of flow {flow.name!r} = {flow.idle:g}: {msg}")
+        if flow.after:
+            msg = "flows that wait for others are for packets; use method=Packets()"
+            raise ValueError(f"after of flow {flow.name!r} = {flow.after!r}: {msg}")
         if flow.weight > 1:
             msg = "weights of network interfaces are for packets; use method=Packets()"
             raise ValueError(f"weight of flow {flow.name!r} = {flow.weight}: {msg}")

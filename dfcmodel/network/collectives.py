@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["all_to_all", "collective_hosts", "flows_from", "incast", "permutation"]
 
-NUMBERS = ("max_window", "start", "size", "priority", "stop")
+NUMBERS = ("max_window", "start", "size", "priority", "stop", "after")
 """Options that may differ from flow to flow, and are checked for all at once."""
 
 
@@ -59,7 +59,7 @@ def flows_from(
         node. Or the paths, F tuples of nodes.
     **options
         Further options of `Flow`, ``max_window``, ``priority``, ``host`` and so on: one value for all, or a list or an
-        array of F values. ``names``: F names; otherwise a flow is called ``"source->target"``, with its number before
+        array of F values. ``after``: an array of the places of flows, -1: none, shape (F,) or (F, K). ``names``: F names; otherwise a flow is called ``"source->target"``, with its number before
         it where this is not unique.
         ``entropy``: F whole numbers that ``"ecmp"`` hashes instead of the numbers of the flows. Flows between the same nodes
         with equal ones take the same path, as those of one connection do.
@@ -96,7 +96,9 @@ def flows_from(
     given = {"size": sizes, "start": starts, "source": source, **options}
     allowed = tuple(each.name for each in OPTIONS)
     columns = {
-        choice("option", name, allowed): _column(name, value, count)
+        choice("option", name, allowed): (_after if name == "after" else _column)(
+            name, value, count
+        )
         for name, value in given.items()
     }
     links = listed("links", links, Link)
@@ -283,6 +285,21 @@ def _entropy(given: Any, count: int) -> NDArray[np.int64] | None:
     return found.astype(np.int64)
 
 
+def _after(name: str, given: Any, count: int) -> Column:
+    """Return the column of the flows for which each one waits, given as an array of their places, or as `Flow` has them."""
+    places = np.asarray(given) if isinstance(given, np.ndarray) else None
+    if places is None or places.dtype.kind not in "iu":
+        return _column(name, given, count)
+    _check_count(name, places, count)
+    places = places.reshape(count, -1).astype(np.int64)
+    if (places < -1).any() or (places >= count).any():
+        f = int(np.argmax(((places < -1) | (places >= count)).any(axis=1)))
+        msg = f"must be places of flows, 0 to {count - 1}, or -1: none"
+        raise ValueError(f"after[{f}] = {shown(places[f].tolist())}: {msg}")
+    kept = places >= 0
+    return Column(Routes(places[kept], kept.sum(axis=1)), np.arange(count), count)
+
+
 def _shortest(
     links: Sequence[Link],
     sources: Column,
@@ -345,7 +362,7 @@ def _check(flows: Flows, may_return: bool) -> None:
         again[distinct(visits, len(flows) * len(flows.nodes))[1]] = False
         good[flows.paths.flow[again]] = False
     others = [each.name for each in OPTIONS if each.name not in NUMBERS]
-    kinds, _ = flows.alike(*others, np.isfinite(size), np.isfinite(stop))
+    kinds, _ = flows.alike(*others, np.isfinite(size), np.isfinite(stop), flows.waits)
     for f in sorted({*np.flatnonzero(~good)[:1].tolist(), *kinds.tolist()}):
         options = {name: column[f] for name, column in flows.columns.items()}
         Flow(flows.name(f), flows.path(f), **options)

@@ -270,6 +270,14 @@ class Flows(Sequence[Flow]):
             ("given", name), lambda: self.columns[name].map(lambda value: value is not None)
         )
 
+    @cached_property
+    def waits(self) -> NDArray[np.bool_]:
+        """Whether each flow starts after others, shape (F,)."""
+        column = self.columns["after"]
+        if isinstance(column.values, Routes):
+            return np.asarray(column.values.counts[column.whole()] > 0)
+        return column.map(bool).array()
+
     def numbers_or_nan(self, name: str) -> Floats:
         """Return an option of all flows, shape (F,); nan where it is not a number."""
         return self.columns[name].map(_number_or_nan).array()

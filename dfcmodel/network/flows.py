@@ -170,6 +170,9 @@ class Flow:
     weight
         Packets that a network interface (``host="nic"``) sends of the flow in each of its turns, a whole number: flows of one class
         that always have packets share it in proportion to their weights. At packet level only.
+    after
+        Other flows, by name or by their places among the scenario's flows: this one starts ``start`` s after the last of
+        them is complete at its receiver. They must end, by ``size`` or ``stop``. At packet level only.
 
     Raises
     ------
@@ -202,6 +205,7 @@ class Flow:
     receiver: ReceiverAgent | None = None
     arrivals: ArrivalProcess | Replay | None = None
     weight: int = 1
+    after: tuple[str | int, ...] = ()
 
     def __post_init__(self) -> None:
         of = f"of flow {self.name!r}"
@@ -243,6 +247,7 @@ class Flow:
             )
         whole(f"priority {of}", self.priority, -(10**6), 10**6)
         whole(f"weight {of}", self.weight, 1, 10**6)
+        _check_after(self, of)
         _check_idle(self, of)
         _check_handshake(self, of)
         _check_receiver(self, of)
@@ -266,6 +271,28 @@ def _check_stop(flow: Flow, of: str) -> None:
         object.__setattr__(flow, "stop", math.inf)
         return
     one_number(f"stop {of}", flow.stop, above=flow.start, hint="in s, after start")
+
+
+def _check_after(flow: Flow, of: str) -> None:
+    """Raise ValueError for what are no names or places of flows, or a flow that cannot wait for others."""
+    given: object = flow.after
+    given = (given,) if isinstance(given, (str, int, np.integer)) else given
+    if not isinstance(given, Iterable):
+        raise ValueError(f"after {of} = {shown(given)}: must be names of flows, or their places")  # noqa: TRY004
+    found = tuple(unboxed(each) for each in given)
+    for n, each in enumerate(found):
+        if isinstance(each, str):
+            continue
+        whole(f"after[{n}] {of}", each, 0, 2**31, why="the place of a flow, or its name")
+    object.__setattr__(flow, "after", found)
+    if not found:
+        return
+    if isinstance(flow.source, (ArrivalProcess, Replay)) or flow.arrivals is not None:
+        msg = "must be () with arrivals, whose times are those of the run"
+        raise ValueError(f"after {of} = {shown(found)}: {msg}")
+    if flow.stop < math.inf:
+        msg = "must be () with a stop, which is a time of the run; give a size"
+        raise ValueError(f"after {of} = {shown(found)}: {msg}")
 
 
 def _check_idle(flow: Flow, of: str) -> None:

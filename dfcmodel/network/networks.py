@@ -16,6 +16,7 @@ from dfcmodel.network.class_pauses import PFC
 from dfcmodel.network.disciplines import DFC, FIFO, Discipline, Pause
 from dfcmodel.network.flow_tables import Flows
 from dfcmodel.network.flows import Flow
+from dfcmodel.network.followers import Followers, followers_of
 from dfcmodel.network.routes import Routes, coded, distinct, distinct_rows, present
 from hopflow.checks import flag, instance, listed, one_number, shown
 from hopflow.tcp_constants import MIN_RTO
@@ -197,6 +198,8 @@ class Scenario:
         _distinct("links", [link.name for link in self.links])
         if self.table.are_named:
             _distinct("flows", list(self.table.names))
+        if self.table.waits.any():
+            _ = self.followers
         self._check_hosts()
         alike = self.link_kinds.examples
         queues = {n.discipline.per: n.name for n in alike if isinstance(n.discipline, DFC)}
@@ -583,6 +586,11 @@ class Scenario:
         others = {self.links[n].source for n in np.unique(self.routes.places[inner]).tolist()}
         others |= {self.links[n].source for n in np.unique(first[~is_nic]).tolist()}
         return frozenset(n for n in np.unique(first).tolist() if self.links[n].source not in others)
+
+    @cached_property
+    def followers(self) -> Followers:
+        """Which flows wait for which."""
+        return followers_of(self.table)
 
     @cached_property
     def derived(self) -> dict[Hashable, Any]:

@@ -66,7 +66,7 @@ def plan_packets(
     end, sample
         Simulated time and sampling interval, s. The last interval may be shorter.
     starts
-        Start times of the flows, s, (F,).
+        Start times of the flows, s, (F,); of those that wait for others the delay after these.
     jitter
         Upper end of the random delay of each packet at its sender, s.
 
@@ -80,6 +80,8 @@ def plan_packets(
     check_scenario(scenario, method)
     one_number("duration", end, at_least=SHORTEST, hint="in s")
     one_number("sample", sample, at_least=SHORTEST, hint="in s")
+    waits = scenario.table.waits
+    delays_after, starts = np.where(waits, starts, 0.0), np.where(waits, np.inf, starts)
     check_numbers(scenario, _surely_sent(scenario, starts, end) > ENDLESS, end)
     sample, samples, every = _division(end, sample)
     repairs = method.repair_of(scenario)
@@ -108,6 +110,7 @@ def plan_packets(
         sizes=sizes,
         losses=_losses(scenario, method, P),
         starts=starts,
+        delays_after=delays_after,
         jitter=jitter,
         phases=_phases(scenario, method),
         seeds=seeds,

@@ -106,8 +106,8 @@ class Plan:
         Bytes of the size classes, (SIZES,).
     losses
         Probability that a packet is lost at random at each port, (P,).
-    starts
-        Start times of the flows, s, (F,).
+    starts, delays_after
+        Start times of the flows, s, inf of those that wait for others, (F,), and how long after these such a flow starts.
     phases
         Tick phases in s, (F,); 0 except with ``convention="ns2"``.
     seeds
@@ -133,6 +133,7 @@ class Plan:
     sizes: Floats
     losses: Floats
     starts: Floats
+    delays_after: Floats
     jitter: float
     phases: Floats
     seeds: NDArray[np.uint64]

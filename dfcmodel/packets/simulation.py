@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dfcmodel.network.class_pauses import ALL
+from dfcmodel.network.followers import actual_starts
 from dfcmodel.network.routes import distinct
 from dfcmodel.packets.planning import plan_packets
 from dfcmodel.packets.remains import dropped_packets, excess_rows
@@ -117,7 +118,7 @@ def trajectory(plan: Plan, records: Records, seconds: float) -> Trajectory:
         finished=records.finished,
         carried=carried,
         mean_queue=mean_queue,
-        started=np.array(plan.starts, dtype=float),
+        started=_starts(plan, records.finished),
         recoveries=_repairs(plan),
         paused=paused,
         dropped=dropped_packets(plan, records.causes, records.first_drops),
@@ -127,6 +128,14 @@ def trajectory(plan: Plan, records: Records, seconds: float) -> Trajectory:
         inside=records.inside,
         **_byte_queues(records, node_of, N, last),
     )
+
+
+def _starts(plan: Plan, finished: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return when the flows began, s, (F,); nan: it waits for one that is not complete."""
+    if not plan.scenario.table.waits.any():
+        return np.array(plan.starts, dtype=float)
+    given = np.where(plan.scenario.table.waits, plan.delays_after, plan.starts)
+    return actual_starts(plan.scenario.followers, given, finished)
 
 
 def _at_links(plan: Plan, node_of: NDArray[np.int64]) -> list[NDArray[np.int32]]:

@@ -75,6 +75,8 @@ def unfinished_flows(run: Records) -> tuple[Unfinished, ...]:
 def _reason(run: Records, f: int, paused_by: Sequence[str]) -> str:
     """Return what a flow waits for, that is paused by some links at the end."""
     flow = run.scenario.flows[f]
+    if np.isnan(run.started[f]):
+        return f"waits for {_awaited(run, f)}"
     if run.started[f] >= run.time[-1]:
         return NOT_STARTED
     if paused_by:
@@ -90,6 +92,14 @@ def _reason(run: Records, f: int, paused_by: Sequence[str]) -> str:
         return LOST_FOR_EVER if ended and lost > 0.0 else SENDING
     rest = lost > 0.0 and run.inside[f] < NONE_INSIDE
     return TIMER if rest else SENDING
+
+
+def _awaited(run: Records, f: int) -> str:
+    """Return the names of the flows that have to finish before flow f starts, and have not."""
+    table, after = run.scenario.table, run.scenario.flows[f].after
+    number = {name: n for n, name in enumerate(table.names)} if str in map(type, after) else {}
+    given = [number[each] if isinstance(each, str) else each for each in after]
+    return ", ".join(table.name(n) for n in given if np.isnan(run.finished[n]))
 
 
 def _pausers_by_flow(run: Records) -> dict[int, tuple[str, ...]]:

@@ -109,6 +109,9 @@ def check_scenario(scenario: Scenario) -> None:
         if flow.handshake == SYN_WITH_DATA:
             msg = "must be True or False, the twin has no SYN with data"
             raise ValueError(f"handshake of flow {flow.name!r} = {flow.handshake!r}: {msg}")
+        if flow.after:
+            msg = "must be (), the twin has no flows that wait for others"
+            raise ValueError(f"after of flow {flow.name!r} = {flow.after!r}: {msg}")
         if flow.weight > 1:
             msg = "must be 1, the twin has no weights of network interfaces"
             raise ValueError(f"weight of flow {flow.name!r} = {flow.weight}: {msg}")

@@ -11,6 +11,7 @@ from dfcmodel.network.flow_tables import column_of
 from dfcmodel.packets.fabric.kernel import layout
 from dfcmodel.packets.kernel.layout import OF_RATE, RULE
 from dfcmodel.packets.layouts.capacities import aligned
+from dfcmodel.packets.layouts.followers import lay_out_followers
 from dfcmodel.packets.layouts.lookahead import LATEST
 from dfcmodel.packets.layouts.managers import lay_out_called, manager_numbers, marks_leaving
 from dfcmodel.packets.layouts.senders import write_numbers
@@ -76,6 +77,7 @@ def lay_out_fabric(
         "counters": np.array([-1, 0, 0, 0, 0, 0, -1]), "change": _changes(plan, size),
         "clock": np.array([windows / plan.sample, 0.0, plan.scenario.min_rto]),
     }  # fmt: skip
+    arrays |= lay_out_followers(plan)
     _start(plan, arrays)
     return arrays
 
@@ -160,14 +162,14 @@ def _start(plan: Plan, arrays: dict[str, Any]) -> None:
     """Set the timers at which flows start, sorted as a heap is, and list each interface in its first window."""
     hosts, starts, F = plan.forward.first, plan.starts, len(plan.starts)
     order = np.lexsort((np.arange(F), starts, hosts))
+    order = order[starts[order] < np.inf]
     port, slots = arrays["port"], len(arrays["first"])
     rooms = np.where(arrays["flow"]["rule"] >= 0, TIMERS, 1)
     room = np.bincount(hosts, rooms, minlength=len(port)).astype(np.int64)
-    pending = np.bincount(hosts, minlength=len(port))
+    pending = np.bincount(hosts[order], minlength=len(port))
     port["pending"], port["timers"] = pending, np.cumsum(room) - room
-    places = (
-        port["timers"][hosts[order]] + np.arange(F) - (np.cumsum(pending) - pending)[hosts[order]]
-    )
+    begin = np.cumsum(pending) - pending
+    places = port["timers"][hosts[order]] + np.arange(len(order)) - begin[hosts[order]]
     arrays["timer"] = np.zeros(int(room.sum()), layout.TIMER)
     arrays["timer"]["time"][places], arrays["timer"]["flow"][places] = starts[order], order
     follows, first = arrays["slot"]["next"], arrays["first"]

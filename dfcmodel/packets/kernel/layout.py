@@ -210,6 +210,21 @@ FEEDER = np.dtype(
 )
 """What a port pauses: a port that feeds it, or a class of traffic over one (PFC counts the packets of each)."""
 
+FOLLOW = np.dtype(
+    [
+        ("begin", "i4"),  # first place in `followers` of those that wait for the flow
+        ("end", "i4"),  # and the first one of the next flow
+        ("missing", "i4"),  # for how many flows it still waits
+        ("delay", "f8"),  # time from the end of the last of them to its start, s
+        (
+            "ready",
+            "f8",
+        ),  # the last end that is known, s: ports of a window are not processed in the order of times
+    ],
+    align=True,
+)
+"""What a flow waits for, and what waits for it."""
+
 WATCHDOG = np.dtype(
     [
         ("first", "f8"),  # time of its first poll, s
@@ -667,6 +682,8 @@ class Senders(NamedTuple):
     agents: Any  # (agents, 2) addresses of the events of receiver agents
     agent_state: Any  # (F, 8) what each flow remembers of its agent's state; one row without agents
     agent_sizes: Any  # (F,) packets of each transfer; one without agents
+    follow: Any  # FOLLOW, a row per flow; none where no flow waits for others
+    followers: Any  # the flows that wait, those for the first flow first
     out: Any  # what one event sends: rows of number and flags
     clock: Any  # (8,) times and options, see `timers`
 

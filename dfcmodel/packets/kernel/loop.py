@@ -143,7 +143,7 @@ def process_timer(net: Any, senders: Any, f: int, e: int, key: int) -> None:
     """Process an event of flow f that is no packet: its stop, or a timer of its sender or, from F on, its receiver."""
     s = senders.flow[f]
     if net.packet[e].number == STOP:
-        end_source(senders, f)
+        end_source(net, senders, f)
     elif key < len(senders.flow):
         on_timer(net, senders, f)
     elif s.ack_due == senders.clock[NOW] and s.agent >= 0:

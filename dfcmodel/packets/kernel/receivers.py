@@ -10,6 +10,7 @@ from .arrivals import GROWING
 from .bit_maps import RECEIVED, clear_bit, has_bit, set_bit
 from .calendar_queue import OUT, push, release
 from .emission import REDUCED
+from .followers import start_followers
 from .jit import inlined
 from .layout import ARRIVED, BLIND, CLASSES, DUE, OF_RATE, SACK, int64
 from .ns2 import is_ns2
@@ -136,6 +137,7 @@ def receive_data(
             s.came_at = time
             if s.total >= s.size and s.supply != GROWING and not s.finished >= 0.0:
                 s.finished = max(time, s.cut_at)  # a port may be processed after a stop
+                start_followers(net, senders, f, s.finished)
         if s.recovery == BLIND or s.end == s.turn + 1:  # nothing follows its ACKs
             release(net, e)
             return False

@@ -7,6 +7,7 @@ from typing import Any
 
 from .arrivals import CALLED, COMPLETE, GROWING, add_data, arrive
 from .calendar_queue import OUT
+from .followers import start_followers
 from .jit import compiled, inlined
 from .late_packets import process_alarm
 from .layout import BLIND, ON_ACK, ON_TIMEOUT, RATED
@@ -132,7 +133,7 @@ def start_idle_period(net: Any, senders: Any, f: int) -> None:
 
 
 @compiled
-def end_source(senders: Any, f: int) -> None:
+def end_source(net: Any, senders: Any, f: int) -> None:
     """End a flow with the packets that it has sent; what is lost of them is still sent again where it repairs losses."""
     s = senders.flow[f]
     sent = s.sent
@@ -149,6 +150,7 @@ def end_source(senders: Any, f: int) -> None:
     if s.total >= s.size and not s.finished >= 0.0:
         # packets may have passed ports up to the end of the window already, and be delivered after the stop
         s.finished = max(senders.clock[NOW], s.came_at)
+        start_followers(net, senders, f, s.finished)
 
 
 @inlined

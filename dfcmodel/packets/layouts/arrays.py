@@ -26,6 +26,7 @@ from dfcmodel.packets.kernel.ports import LANES
 from dfcmodel.packets.layouts.agents import lay_out_agents
 from dfcmodel.packets.layouts.capacities import aligned, first_elements, most_elements
 from dfcmodel.packets.layouts.feedback import begin_clocks, lay_out_feedback, lay_out_rates
+from dfcmodel.packets.layouts.followers import lay_out_followers
 from dfcmodel.packets.layouts.interfaces import lay_out_interfaces
 from dfcmodel.packets.layouts.lanes import begin_storms, lay_out_feeders, lay_out_lanes
 from dfcmodel.packets.layouts.lookahead import lookahead_of
@@ -150,6 +151,7 @@ def lay_out(plan: Plan, signatures: tuple[RuleSignature, ...], spare: int = 1) -
     }
     arrays.update(lay_out_programs(plan, size, len(hop)))
     arrays.update(agents)
+    arrays.update(lay_out_followers(plan))
     arrays.update(lay_out_watchdogs(plan, arrays))
     wake_all(plan, arrays)
     begin_stops(plan, arrays)

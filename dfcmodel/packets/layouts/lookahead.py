@@ -127,7 +127,7 @@ def windows(plan: Plan, inline: Integers, parts: Stretches) -> tuple[Integers, f
     one = np.array([*(together[0] for together in plan.counting), senders])
     one[:-1][plan.at_senders] = hosts.queue[plan.at_senders]
     is_host = np.append(plan.at_senders, True)
-    a, b, time = _latencies(plan, parts, one, is_host)
+    a, b, time = _latencies(plan, parts, inline, (one, is_host))
     own = np.flatnonzero(plan.at_senders & (hosts.queue != senders))
     boxed = np.concatenate([[senders], own, np.flatnonzero((inline == 0) & ~plan.at_senders)])
     ports = boxed[one[boxed] == boxed]
@@ -143,13 +143,13 @@ def windows(plan: Plan, inline: Integers, parts: Stretches) -> tuple[Integers, f
 
 
 def _latencies(
-    plan: Plan, parts: Stretches, one: Integers, is_host: NDArray[np.bool_]
+    plan: Plan, parts: Stretches, inline: Integers, units: tuple[Integers, NDArray[np.bool_]]
 ) -> tuple[Integers, Integers, Floats]:
     """Return from which port to which something comes, and after what time at least, s.
 
-    ``one`` is the port that stands for each, ``is_host`` whether it is of a host, (P + 1,).
+    ``units`` are the port that stands for each, and whether it is of a host, (P + 1,).
     """
-    hops = plan.turns
+    hops, (one, is_host) = plan.turns, units
     sums = np.concatenate([[0.0], np.cumsum(plan.passage[hops.port, 1])])
     listens = plan.backward.counts > 0
     inside = np.append(hops.port, -1)[parts.end] >= 0
@@ -159,6 +159,8 @@ def _latencies(
     b = np.concatenate([parts.target[kept], paused])
     ways = plan.delays[paused] + plan.signalling[asks]
     time = np.concatenate([(sums[parts.end] - sums[parts.begin])[kept], ways])
+    if plan.scenario.table.waits.any():
+        a, b, time = map(np.append, (a, b, time), _starts_after(plan, inline))
     a, b = one[a], one[b]
     others = (a != b) | ~is_host[a]  # at a host there is no window: events come one by one
     a, b, time = a[others], b[others], time[others]
@@ -167,6 +169,33 @@ def _latencies(
     first = np.ones(len(a), dtype=np.bool_)
     first[1:] = (a[1:] != a[:-1]) | (b[1:] != b[:-1])
     return a[first], b[first], time[first]
+
+
+def _starts_after(plan: Plan, inline: Integers) -> tuple[Integers, Integers, Floats]:
+    """Return from which port to which host the end of a flow starts another one, and after what time at least, s.
+
+    The end is known where the last packet leaves the last port that is no part of another one, or at a receiver that has events of its own.
+    """
+    hops, hosts, given = plan.hops, plan.hosts, plan.scenario.followers
+    index = np.arange(len(hops.port))
+    first = np.flatnonzero(hops.begins & ~hops.is_ack)
+    last = first + plan.forward.counts - 1
+    box = np.maximum.accumulate(np.where(inline[hops.port] == 0, index, -1))[last]
+    found = box >= first
+    sums = np.concatenate([[0.0], np.cumsum(plan.passage[hops.port, 1])])
+    source = np.where(found, hosts.queue[hops.port[np.maximum(box, 0)]], hosts.sender)
+    time = sums[last + 1] - sums[np.where(found, box, first)]
+    late = plan.own_receivers
+    source, time = np.where(late, hosts.receiver, source), np.where(late, 0.0, time)
+    a, waits = given.awaited, given.flow
+    b, times = hosts.sender[waits], time[a] + plan.delays_after[waits]
+    at_once = (times == 0.0) & (source[a] != b)
+    if at_once.any():
+        k = int(np.argmax(at_once))
+        name, other = (plan.scenario.table.name(int(each[k])) for each in (waits, a))
+        msg = f"it starts at another host than that of the receiver of {other!r}, which delays ACKs or is an agent: start must be above 0"
+        raise ValueError(f"start of flow {name!r} = 0: {msg}")
+    return source[a], b, times
 
 
 def _any_order(a: Integers, b: Integers, time: Floats, is_host: NDArray[np.bool_]) -> bool:

@@ -44,7 +44,7 @@ __all__ = [
     "write_numbers",
 ]
 
-APART = ("start", "stop", "priority", "host", "delayed_acks")
+APART = ("start", "stop", "priority", "host", "delayed_acks", "weight", "after")
 """Options of flows that do not change their rows, or are written for all of them at once."""
 REPAIR = {"": 0, "none": 0, "go-back-n": GO_BACK_N}
 """Repairs of rate rules without parameters."""
@@ -306,18 +306,20 @@ def begin_stops(plan: Plan, arrays: dict[str, Any]) -> None:
 def wake_all(plan: Plan, arrays: dict[str, Any]) -> None:
     """Schedule the starts of all flows, in calendar queues that are empty."""
     packet, bucket, port = arrays["packet"], arrays["bucket"], arrays["port"]
-    F = len(plan.starts)
-    home = arrays["home"][:F]
+    flows = np.arange(len(plan.starts))
+    if plan.scenario.table.waits.any():
+        flows = np.flatnonzero(plan.starts < np.inf)
+    starts, home = plan.starts[flows], arrays["home"][flows]
     first, senders = int(arrays["counters"][USED]), len(plan.ports)
-    rows = first + np.arange(F)
-    first_buckets = np.minimum(plan.starts * port["inverse"][home], 2.0**62).astype(np.int64)
+    rows = first + np.arange(len(flows))
+    first_buckets = np.minimum(starts * port["inverse"][home], 2.0**62).astype(np.int64)
     places = port["at"][home] + (first_buckets & port["mask"][home])
-    at_once = (plan.starts == plan.starts[0]).all()  # both sorts keep the order of flows at a tie
-    sort = np.argsort(places, kind="stable") if at_once else np.lexsort((plan.starts, places))
+    at_once = (starts == starts[0]).all()  # both sorts keep the order of flows at a tie
+    sort = np.argsort(places, kind="stable") if at_once else np.lexsort((starts, places))
     order = np.asarray(sort)
     same = places[order[1:]] == places[order[:-1]]
-    for name, values in (("time", plan.starts), ("number", WAKE), ("flow", np.arange(F)),
-                         ("key", CLASSES * senders + np.arange(F)), ("next", -1), ("hop", 0)):  # fmt: skip
+    for name, values in (("time", starts), ("number", WAKE), ("flow", flows),
+                         ("key", CLASSES * senders + flows), ("next", -1), ("hop", 0)):  # fmt: skip
         packet[name][rows] = values
     packet["next"][rows[order[:-1]][same]] = rows[order[1:]][same]
     bucket["tail"][places[order]] = rows[order]  # the last one of each bucket stays
@@ -329,7 +331,7 @@ def wake_all(plan: Plan, arrays: dict[str, Any]) -> None:
         port["place"][used] >> PLACES,
         1 << (port["place"][used].astype(np.int64) & PLACE),
     )
-    arrays["counters"][USED] += F
+    arrays["counters"][USED] += len(flows)
 
 
 def redraw_periods(arrays: dict[str, Any], now: float, rng: np.random.Generator) -> None:

@@ -20,6 +20,7 @@ class EventRecords(Records):
     """The arrays of `Records`, which the oracle's queues, senders and receivers fill."""
 
     queues: Any  # of the simulation
+    when_finished: Any  # a function of a flow and the time at which it is complete
 
     def bin_of(self, time: float) -> int:
         """Return the index of the sample that contains a time; S for times beyond the end."""
@@ -96,6 +97,7 @@ class EventRecords(Records):
         self.total[f] += packets
         if np.isnan(self.finished[f]) and self.total[f] >= self.sizes[f]:
             self.finished[f] = now
+            self.when_finished(f, now)
 
     def end(self, f: int, size: float, now: float) -> None:
         """Record that a flow sends ``size`` packets in all, as far as is known now."""

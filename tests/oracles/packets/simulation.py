@@ -98,6 +98,7 @@ def trace_reference(plan: Plan, ports: Sequence[int]) -> tuple[EventRecords, NDA
     """Run a plan as `run_reference` does; return what `dfcmodel.packets.engine.trace_engine` does."""
     simulation = Simulation(plan)
     simulation.records = records = _Recorder(plan, ports)
+    records.when_finished = simulation.start_followers
     records.queues = simulation.queues
     with records.bar:
         simulation.run()
@@ -162,6 +163,8 @@ class Simulation:
             queue_of(port.discipline)(self, p) for p, port in enumerate(plan.ports)
         ]
         self.records.queues = self.queues
+        self.missing = plan.scenario.followers.missing.tolist()
+        self.records.when_finished = self.start_followers
         accurate = [_answers_marks(flow.source) for flow in plan.scenario.flows]
         self.receivers = [
             Receiver(kind != "" and recovery_named(kind).selective, echo)
@@ -173,7 +176,8 @@ class Simulation:
             self.senders.append(self._sender(f, kind))
             if plan.scenario.flows[f].arrivals is not None:
                 self.senders[f].supply = supply_of(self, f)
-            self.at(float(plan.starts[f]), CLASSES * len(self.queues) + f, self.senders[f].start)
+            if not self.missing[f]:
+                self.begin(f, float(plan.starts[f]))
 
         for f in np.flatnonzero(plan.stops < plan.end).tolist():
             key = -1 - len(self.queues) - f  # before all other events
@@ -187,6 +191,18 @@ class Simulation:
             asks = partial(self.queues[q].receive_message, (-1 - p, priority), pause)
             self.at(time, -1 - p, asks)
         self.guards = [PollingGuard(self, dog) for dog in plan.watchdogs]
+
+    def begin(self, f: int, time: float) -> None:
+        """Schedule the start of a flow."""
+        self.at(time, CLASSES * len(self.queues) + f, self.senders[f].start)
+
+    def start_followers(self, f: int, now: float) -> None:
+        """Schedule the starts of the flows for which flow f was the last one that they waited for."""
+        given = self.plan.scenario.followers
+        for d in given.flow[given.begin[f] : given.begin[f + 1]].tolist():
+            self.missing[d] -= 1
+            if self.missing[d] == 0:
+                self.begin(d, now + float(self.plan.delays_after[d]))
 
     def _sender(self, f: int, kind: str | LossRecovery) -> Any:
         """Return the sender of a flow with a kind of loss recovery."""

@@ -1,0 +1,26 @@
+"""Rows of flows that start when others have finished."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dfcmodel.packets.kernel.layout import FOLLOW
+
+if TYPE_CHECKING:
+    from dfcmodel.packets.plans import Plan
+
+__all__ = ["lay_out_followers"]
+
+
+def lay_out_followers(plan: Plan) -> dict[str, Any]:
+    """Return the rows by their names in both kernels; none where no flow waits for others."""
+    if not plan.scenario.table.waits.any():
+        return {"follow": np.zeros(0, FOLLOW), "followers": np.zeros(0, dtype=np.int64)}
+    given = plan.scenario.followers
+    rows = np.zeros(len(given.missing), FOLLOW)
+    for name, values in (("begin", given.begin[:-1]), ("end", given.begin[1:]),
+                         ("missing", given.missing), ("delay", plan.delays_after)):  # fmt: skip
+        rows[name] = values
+    return {"follow": rows, "followers": given.flow}

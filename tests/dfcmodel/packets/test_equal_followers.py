@@ -1,0 +1,215 @@
+"""Flows that start when others have finished: both kernels and the reference engine, and what must hold of the times."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dfcmodel import (
+    CBR,
+    PFC,
+    Flow,
+    Fluid,
+    Link,
+    Packets,
+    Poisson,
+    Scenario,
+    chain,
+    flows_from,
+    simulate,
+)
+from dfcmodel.network.followers import followers_of
+from dfcmodel.packets.fabric.conditions import is_fabric
+from dfcmodel.packets.fabric.engine import run_fabric
+from dfcmodel.packets.layouts.followers import lay_out_followers
+from responsefn import CUBIC, DCQCN, FixedRate, NewReno
+from tests.dfcmodel.packets.random_fabrics import random_fabric
+from tests.dfcmodel.packets.test_equal_fabrics import check_equal, with_rates
+from tests.oracles.engines import equal_records, plan_scenario, run_engine
+
+
+def in_turns(scenario: Scenario, seed: int) -> Scenario:
+    """Return the scenario with flows of a few packets, most of which wait for one or two others."""
+    rng = np.random.default_rng([48, seed])
+    flows = []
+    for f, flow in enumerate(scenario.flows):
+        own: dict[str, Any] = {"size": float(rng.integers(1, 30))}
+        if f > 0 and rng.integers(3):
+            own["after"] = tuple(
+                rng.choice(f, min(f, int(rng.integers(1, 3))), replace=False).tolist()
+            )
+            own["start"] = float(rng.choice([0.0, 0.0, 1e-6, 2e-5]))
+        flows.append(replace(flow, **own))
+    return replace(scenario, flows=tuple(flows))
+
+
+def plan_of(scenario: Scenario, seed: int, recovery: str | None = None) -> Any:
+    return plan_scenario(
+        scenario, Packets(seed=seed, recovery=recovery), duration=scenario.duration,
+        sample=scenario.duration / 8,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_the_fabric_kernel_starts_them_as_the_packet_kernel_does(seed: int) -> None:
+    plan = plan_of(in_turns(with_rates(seed), seed), 1, ("none", "go-back-n")[seed % 2])
+    assert is_fabric(plan)
+    assert plan.scenario.table.waits.any()
+    found = run_fabric(plan)
+    assert found is not None
+    check_equal(found, run_engine(plan))
+
+
+@pytest.mark.parametrize(
+    "source", [NewReno(), CBR(4e5), DCQCN(), FixedRate()], ids=lambda each: type(each).__name__
+)
+@pytest.mark.parametrize("seed", range(4))
+def test_records_are_those_of_the_reference(seed: int, source: Any) -> None:
+    given = random_fabric(seed)
+    flows = tuple(replace(flow, source=source, delayed_acks=False) for flow in given.flows)
+    equal_records(plan_of(in_turns(replace(given, flows=flows), seed), seed))
+
+
+@pytest.mark.parametrize("delayed", [False, True])
+@pytest.mark.parametrize("seed", range(4))
+def test_records_over_lossy_links_are_those_of_the_reference(seed: int, delayed: bool) -> None:
+    """Windows of packets over queues of a few: losses, timeouts, handshakes, and no network interface."""
+    rng = np.random.default_rng(seed)
+    links = chain(
+        4, rate=2e3, delay=float(rng.choice([1e-3, 7e-3])), buffer=int(rng.integers(3, 12))
+    )
+    sources = [NewReno(), CUBIC(), CBR(900.0)]
+    flows = []
+    for k in range(8):
+        source = sources[rng.integers(3)]
+        first = int(rng.integers(1, 4))
+        options: dict[str, Any] = {}
+        if not isinstance(source, CBR):
+            options = {"delayed_acks": delayed, "handshake": bool(rng.integers(2))}
+        flows.append(Flow(f"f{k}", tuple(range(first, 5)), source, **options))
+    scenario = Scenario("chain", links, flows, duration=3.0)
+    plan = plan_of(in_turns(scenario, seed), seed)
+    found = equal_records(plan)
+    assert np.isfinite(found.finished).sum() > 3
+
+
+def two(**given: Any) -> Scenario:
+    links = chain(3, rate=1e4, delay=1e-4, buffer=100)
+    flows = [
+        Flow("a", (1, 2, 3), CBR(5e3), size=20),
+        Flow("b", (1, 2, 3), **{"source": CBR(5e3), "size": 5, "after": "a", **given}),
+    ]
+    return Scenario("two", links, flows, duration=0.05)
+
+
+def test_a_flow_starts_when_the_other_is_complete_at_its_receiver() -> None:
+    run = simulate(two(start=1e-3), Packets(seed=1))
+    # the last packet leaves at 19 / 5e3 s, and takes two transmissions and two propagations
+    assert run.finished[0] == pytest.approx(19 / 5e3 + 2 * (1e-4 + 1e-4), rel=1e-12)
+    assert run.started == pytest.approx([0.0, run.finished[0] + 1e-3], rel=1e-12)
+    assert run.finished[1] == pytest.approx(run.started[1] + 4 / 5e3 + 4e-4, rel=1e-12)
+    times = run.completion_times()
+    assert times["completion_time"].values == pytest.approx(run.finished - run.started)
+
+
+def test_a_chain_of_flows_takes_as_long_as_its_links() -> None:
+    """A ring of four hosts in which each flow waits for what came to its host: steps of one length, without a pause."""
+    hosts, steps, size = 4, 6, 50
+    links = [Link(f"h{k}", "s", 1e6, 2e-6, 1e4, PFC((0,), xoff=20, xon=10)) for k in range(hosts)]
+    links += [Link("s", f"h{k}", 1e6, 2e-6, 1e4, PFC((0,), xoff=20, xon=10)) for k in range(hosts)]
+    sources = [f"h{k}" for _ in range(steps) for k in range(hosts)]
+    targets = [f"h{(k + 1) % hosts}" for _ in range(steps) for k in range(hosts)]
+    places = np.array(
+        [
+            [(step - 1) * hosts + (k - 1) % hosts if step else -1]
+            for step in range(steps)
+            for k in range(hosts)
+        ]
+    )
+    flows = flows_from(sources, targets, size, source=FixedRate(), links=links, after=places)
+    run = simulate(Scenario("ring", links, flows, duration=1e-3), Packets(seed=1, recovery="none"))
+    step = size * 1e-6 + 1e-6 + 4e-6  # packets, one more transmission, and two propagations
+    assert run.finished.reshape(steps, hosts) == pytest.approx(
+        np.tile(step * np.arange(1, steps + 1)[:, np.newaxis], hosts), rel=1e-9
+    )
+    assert run.status.ok
+
+
+def test_what_is_not_complete_keeps_others_waiting() -> None:
+    run = simulate(two(), Packets(seed=1), duration=2e-3)
+    assert np.isnan(run.started[1])
+    assert [each.waits_for for each in run.unfinished] == ["still sending", "waits for a"]
+
+
+@pytest.mark.parametrize(
+    ("given", "parts"),
+    [
+        ({"after": ("c",)}, ["after of flow 'b'", "'c'", "names of other flows"]),
+        ({"after": 2}, ["after of flow 'b'", "2", "0 to 1"]),
+        ({"after": "b"}, ["after of flow 'b'", "other flows"]),
+        ({"after": -1}, ["after", "-1"]),
+        ({"after": (0.5,)}, ["after", "0.5"]),
+        ({"after": None}, ["after", "None"]),
+        ({"source": Poisson(9.0)}, ["after of flow 'b'", "arrivals"]),
+        ({"stop": 1.0}, ["after of flow 'b'", "stop"]),
+    ],
+)
+def test_what_a_flow_cannot_wait_for_is_refused(refused: Any, given: Any, parts: list[str]) -> None:
+    refused(parts, lambda: two(**given))
+
+
+def test_circles_and_endless_flows_are_refused(refused: Any) -> None:
+    scenario = two()
+    a, b = scenario.flows
+    refused(
+        ["after of flow 'a'", "circle"], lambda: replace(scenario, flows=(replace(a, after="b"), b))
+    )
+    endless = replace(a, size=np.inf)
+    refused(["after of flow 'b'", "'a' must end"], lambda: replace(scenario, flows=(endless, b)))
+
+
+def test_the_fluid_refuses_them() -> None:
+    with pytest.raises(ValueError, match=r"after of flow 'b' = \('a',\).*Packets\(\)"):
+        simulate(two(), Fluid())
+
+
+def test_a_receiver_that_delays_acks_starts_flows_of_its_own_host_or_later(refused: Any) -> None:
+    rule = PFC((0,), xoff=20, xon=10)
+    ends = [("h0", "s"), ("h1", "s"), ("s", "h0"), ("s", "h1"), ("h2", "s"), ("s", "h2")]
+    links = [Link(a, b, 1e6, 2e-6, 1e4, rule) for a, b in ends]
+    first = Flow("a", ("h0", "s", "h1"), NewReno(), size=9, delayed_acks=True)
+    for path, start in ((("h1", "s", "h0"), 0.0), (("h2", "s", "h0"), 1e-6)):
+        flows = (first, Flow("b", path, NewReno(), size=9, after="a", start=start))
+        scenario = Scenario("hosts", links, flows, duration=1e-3)
+        equal_records(plan_of(scenario, 1))
+    flows = (first, Flow("b", ("h2", "s", "h0"), NewReno(), size=9, after="a"))
+    scenario = Scenario("hosts", links, flows, duration=1e-3)
+    refused(["start of flow 'b' = 0", "'a'", "above 0"], lambda: simulate(scenario, Packets()))
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_followers_are_those_that_the_flows_name(seed: int) -> None:
+    """As columns, in the rows of the kernels, and in a table made from an array of places."""
+    scenario = in_turns(random_fabric(seed), seed)
+    wanted = {f: set(flow.after) for f, flow in enumerate(scenario.flows)}
+    found = scenario.followers
+    pairs = list(zip(found.flow.tolist(), found.awaited.tolist(), strict=True))
+    assert len(set(pairs)) == len(pairs) == sum(map(len, wanted.values()))
+    assert all(awaited in wanted[f] for f, awaited in pairs)
+    assert found.missing.tolist() == [len(each) for each in wanted.values()]
+    rows = lay_out_followers(plan_of(scenario, seed))["follow"]
+    assert rows["missing"].tolist() == found.missing.tolist()
+    places = np.full((len(wanted), 2), -1)
+    for f, each in wanted.items():
+        places[f, : len(each)] = sorted(each)
+    names = [f"f{f}" for f in wanted]
+    ends = zip(*((flow.path[0], flow.path[-1]) for flow in scenario.flows), strict=True)
+    paths = [flow.path for flow in scenario.flows]
+    table = flows_from(
+        *ends, 5, source=FixedRate(), links=scenario.links, routes=paths, names=names, after=places
+    )
+    for mine, other in zip(followers_of(table), found, strict=True):
+        np.testing.assert_array_equal(mine, other)
