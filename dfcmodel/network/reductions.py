@@ -129,8 +129,8 @@ def all_gather(
     >>> from dfcmodel.lossless import leaf_spine
     >>> from responsefn import FixedRate
     >>> fabric = Fabric(leaf_spine(2, 2, hosts=4))
-    >>> all_gather(fabric.hosts, 80, source=FixedRate(), links=fabric.links).numbers("size").max()
-    10.0
+    >>> all_gather(fabric.hosts, 80, source=FixedRate(), links=fabric.links)[0].size
+    10
     """
     return reduce_scatter(hosts, packets, delay=delay, **given)
 
