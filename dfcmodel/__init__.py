@@ -72,10 +72,8 @@ from dfcmodel.network.toml_reading import ScenarioFileError, load_scenario
 from dfcmodel.network.toml_schema import scenario_schema
 from dfcmodel.network.toml_writing import save_scenario
 from dfcmodel.network.traffic import (
-    DATA_MINING,
-    HADOOP,
-    WEB_SEARCH,
     FlowSizes,
+    flow_sizes,
     random_traffic,
 )
 from dfcmodel.packets.ns2_export import to_ns2
@@ -98,13 +96,13 @@ from dfcmodel.packets.recoveries import (
 )
 from dfcmodel.packets.repairs import SelectiveRepair
 from dfcmodel.packets.traces import PacketTrace, trace_packets
-from dfcmodel.results.completion_bounds import CompletionBounds, completion_bounds
 from dfcmodel.results.ensemble_comparisons import EnsembleComparison
 from dfcmodel.results.ensembles import Ensemble
 from dfcmodel.results.job_completions import JobCompletion, job_completion
-from dfcmodel.results.pause_propagation import PausePropagation, pause_propagation
+from dfcmodel.results.lower_bounds import completion_bounds
+from dfcmodel.results.pause_graphs import PausePropagation, pause_propagation
 from dfcmodel.results.run_comparisons import RunComparison
-from dfcmodel.results.slowdowns import Slowdowns, slowdowns
+from dfcmodel.results.slowdown_groups import Slowdowns, slowdowns
 from dfcmodel.results.trajectories import Trajectory
 from dfcmodel.sharing.comparisons import Comparison
 from dfcmodel.sharing.evaluations import Evaluation, evaluate_rfc9743
@@ -122,22 +120,18 @@ __all__ = [
     "AFD",
     "CAKE",
     "CBR",
-    "DATA_MINING",
     "DFC",
     "FIFO",
-    "HADOOP",
     "INT",
     "PFC",
     "PI2",
     "PIE",
     "RED",
-    "WEB_SEARCH",
     "ArrivalProcess",
     "ByteBuffer",
     "Cable",
     "CoDel",
     "Comparison",
-    "CompletionBounds",
     "Credited",
     "Credits",
     "DeficitRoundRobin",
@@ -222,6 +216,7 @@ __all__ = [
     "evaluate_rfc9743",
     "evolve",
     "explain",
+    "flow_sizes",
     "flows_from",
     "from_networkx",
     "grow_window",

@@ -126,7 +126,7 @@ class Fabric:
     discipline: Discipline = field(default_factory=FIFO)
 
     def __post_init__(self) -> None:
-        directed_graph(self.switches)
+        directed_graph(self.switches, "switches")
         instance("access", self.access, Cable, "a Cable")
         if self.trunk is not None:
             instance("trunk", self.trunk, Cable, "a Cable, or None")
@@ -182,7 +182,7 @@ class Fabric:
         """
         known = self._port_chip()
         if known is None:
-            found = ByteBuffer(size_in_bytes("buffer", self.buffer)).packets(self.packet_size)
+            found = size_in_bytes("buffer", self.buffer) / self.packet_size
         else:
             assert known.buffer is not None
             assert known.capacity is not None
@@ -197,7 +197,8 @@ class Fabric:
     def _port_chip(self) -> Chip | None:
         """Return the chip of the switches, None for a size; ValueError for neither."""
         if not isinstance(self.buffer, str) or self.buffer[:1].isdigit():
-            ByteBuffer(size_in_bytes("buffer", self.buffer))
+            size = size_in_bytes("buffer", self.buffer)
+            one_number("buffer", size, at_least=1.0, at_most=1e15, hint="in bytes per port")
             return None
         known = [each.name for each in chips() if each.buffer is not None]
         if self.buffer not in known:

@@ -55,7 +55,8 @@ def flows_from(
     routes
         How paths are chosen. ``"ecmp"``: one of the shortest paths, at each node by a hash of the flow's number and the
         node. ``"even"``: at each node flows to the same destination (of hosts with one link: to the same switch) take
-        the links of shortest paths in turn, in the order of the flows. ``"first"``: by the first such link at each
+        the links of shortest paths in turn, in the order of the flows; those to the next destination go on where
+        they ended, and each node begins one link later than the one before. ``"first"``: by the first such link at each
         node. Or the paths, F tuples of nodes.
     **options
         Further options of `Flow`, ``max_window``, ``priority``, ``host`` and so on: one value for all, or a list or an

@@ -89,7 +89,7 @@ def read_connection_matrix(
     hosts
         The nodes that have the numbers 0, 1, ... of the file.
     packet_size
-        Bytes per packet; the last packet of a connection is a whole one. A size of 0 is a flow without end.
+        Bytes per packet; the last packet of a connection is a whole one. A size of 0 is an infinite one.
     **given
         ``source``, ``links``, ``routes`` and options, as of `flows_from`.
 

@@ -136,7 +136,12 @@ class ShortestRoutes:
         if choice == "even":
             order = np.argsort(group, kind="stable")
             own = np.bincount(group, minlength=len(known))
-            chosen[order] = np.arange(len(at)) - np.repeat(np.cumsum(own) - own, own)
+            before = np.cumsum(own) - own
+            # turns go on from one destination to the next, and begin one link later at each node: single flows to each
+            # destination would otherwise take the first link of all nodes
+            first_of_node = np.searchsorted(node, node)
+            begin = np.unique(node, return_inverse=True)[1].reshape(-1) - before[first_of_node]
+            chosen[order] = np.arange(len(at)) + np.repeat(begin, own)
         elif choice == "ecmp" and several.max() > 1:
             chosen = hashed(entropy, at)
         return np.asarray(self.head[out[first[group] + chosen % several[group]]])

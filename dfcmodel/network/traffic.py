@@ -13,14 +13,14 @@ import numpy as np
 from dfcmodel.network.collectives import collective_hosts, flows_from
 from dfcmodel.network.flow_tables import Column, Flows
 from dfcmodel.network.networks import Link
-from hopflow.checks import instance, listed, number, one_number, random_generator, shown
+from hopflow.checks import choice, instance, listed, number, one_number, random_generator, shown
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Floats = NDArray[np.float64]
 
-__all__ = ["DATA_MINING", "HADOOP", "WEB_SEARCH", "FlowSizes", "random_traffic"]
+__all__ = ["FlowSizes", "flow_sizes", "random_traffic"]
 
 MAX_FLOWS = 10**8
 """Expected flows of `random_traffic`."""
@@ -30,7 +30,7 @@ MAX_FLOWS = 10**8
 class FlowSizes:
     """A distribution of flow sizes, given at some points and linear between them.
 
-    `WEB_SEARCH`, `DATA_MINING` and `HADOOP` are published ones.
+    `flow_sizes` returns published ones.
 
     Parameters
     ----------
@@ -99,31 +99,55 @@ class FlowSizes:
         return np.asarray(np.interp(given, self.shares, self.sizes))
 
 
-WEB_SEARCH = FlowSizes(
-    "web search",
-    (0, 1e4, 2e4, 3e4, 5e4, 8e4, 2e5, 1e6, 2e6, 5e6, 1e7, 3e7),
-    (0, 0.15, 0.20, 0.30, 0.40, 0.53, 0.60, 0.70, 0.80, 0.90, 0.97, 1.0),
-)
-"""Background flows of a web search cluster: Alizadeh et al. 2010 (DCTCP, Fig. 4), at the points that Li et al. 2019 (HPCC)
-published with their traffic generator."""
-HADOOP = FlowSizes(
-    "Hadoop",
-    (0, 100, 200, 300, 350, 400, 500, 600, 700, 1e3, 2e3, 7e3, 3e4, 5e4, 8e4, 1.2e5, 3e5, 1e6, 2e6, 1e7),
-    (0, 0.01, 0.02, 0.05, 0.15, 0.20, 0.30, 0.40, 0.50, 0.60, 0.67, 0.70, 0.72, 0.82, 0.87, 0.90, 0.95, 0.975, 0.99, 1.0),
+PUBLISHED = (
+    FlowSizes(
+        "web search",
+        (0, 1e4, 2e4, 3e4, 5e4, 8e4, 2e5, 1e6, 2e6, 5e6, 1e7, 3e7),
+        (0, 0.15, 0.20, 0.30, 0.40, 0.53, 0.60, 0.70, 0.80, 0.90, 0.97, 1.0),
+    ),
+    FlowSizes(
+        "data mining",
+        (100, 180, 250, 560, 900, 1100, 1870, 3160, 1e4, 1e5, 4e5, 1.85e6, 1e7, 3e7, 1e8, 2.5e8, 1e9),
+        (0, 0.085, 0.14, 0.33, 0.47, 0.55, 0.65, 0.70, 0.80, 0.874, 0.90, 0.95, 0.97, 0.98, 0.99, 0.995, 1.0),
+    ),
+    FlowSizes(
+        "hadoop",
+        (0, 100, 200, 300, 350, 400, 500, 600, 700, 1e3, 2e3, 7e3, 3e4, 5e4, 8e4, 1.2e5, 3e5, 1e6, 2e6, 1e7),
+        (0, 0.01, 0.02, 0.05, 0.15, 0.20, 0.30, 0.40, 0.50, 0.60, 0.67, 0.70, 0.72, 0.82, 0.87, 0.90, 0.95, 0.975, 0.99, 1.0),
+    ),
 )  # fmt: skip
-"""A Hadoop cluster of Facebook: Roy et al. 2015 (Fig. 6), at the points that Li et al. 2019 (HPCC) published."""
-DATA_MINING = FlowSizes(
-    "data mining",
-    (100, 180, 250, 560, 900, 1100, 1870, 3160, 1e4, 1e5, 4e5, 1.85e6, 1e7, 3e7, 1e8, 2.5e8, 1e9),
-    (0, 0.085, 0.14, 0.33, 0.47, 0.55, 0.65, 0.70, 0.80, 0.874, 0.90, 0.95, 0.97, 0.98, 0.99, 0.995, 1.0),
-)  # fmt: skip
-"""A data mining cluster: Greenberg et al. 2009 (VL2, Fig. 2), at the points that Mellette et al. 2020 (Opera, Fig. 1)
-published; the size of 100,001 bytes there is 100,000 here."""
+"""See `flow_sizes`."""
+
+
+def flow_sizes(name: str) -> FlowSizes:
+    """Return a published distribution of flow sizes.
+
+    Parameters
+    ----------
+    name
+        ``"web search"``: Alizadeh et al. 2010 (DCTCP, Fig. 4), at the points that Li et al. 2019 (HPCC) published with
+        their traffic generator. ``"hadoop"``: Roy et al. 2015 (Fig. 6), at the points of Li et al. 2019. ``"data
+        mining"``: Greenberg et al. 2009 (VL2, Fig. 2), at the points that Mellette et al. 2020 (Opera, Fig. 1)
+        published; the size of 100,001 bytes there is 100,000 here.
+
+    Raises
+    ------
+    ValueError
+        For another name.
+
+    Examples
+    --------
+    >>> from dfcmodel import flow_sizes
+    >>> flow_sizes("web search").mean
+    1711250.0
+    """
+    known = {each.name: each for each in PUBLISHED}
+    return known[choice("name", name, tuple(known))]
 
 
 def random_traffic(
     hosts: Iterable[Hashable],
-    sizes: FlowSizes,
+    sizes: FlowSizes | str,
     load: float,
     duration: float,
     rng: Any = 0,
@@ -138,7 +162,7 @@ def random_traffic(
     hosts
         At least two nodes. Sources are drawn with equal probability, targets among the others.
     sizes
-        Their distribution, such as `WEB_SEARCH`. A flow has the packets that hold its bytes, one at least.
+        Their distribution, or the name of one of `flow_sizes`. A flow has the packets that hold its bytes, one at least.
     load
         The mean part of the rates of the hosts' links out of them that packets use, above 0, at most 10.
     duration
@@ -157,15 +181,16 @@ def random_traffic(
 
     Examples
     --------
-    >>> from dfcmodel import WEB_SEARCH, Fabric, random_traffic
+    >>> from dfcmodel import Fabric, random_traffic
     >>> from dfcmodel.lossless import leaf_spine
     >>> from responsefn import DCQCN
     >>> fabric = Fabric(leaf_spine(4, 2, hosts=4))
-    >>> flows = random_traffic(fabric.hosts, WEB_SEARCH, 0.3, 0.01, source=DCQCN(), links=fabric.links)
+    >>> flows = random_traffic(fabric.hosts, "web search", 0.3, 0.01, source=DCQCN(), links=fabric.links)
     >>> 300 < len(flows) < 400  # 16 hosts of 100 Gb/s, flows of 1.7 MB on average, 10 ms
     True
     """
-    instance("sizes", sizes, FlowSizes, "FlowSizes, such as WEB_SEARCH")
+    sizes = flow_sizes(sizes) if isinstance(sizes, str) else sizes
+    instance("sizes", sizes, FlowSizes, "FlowSizes, or a name such as 'web search'")
     load = one_number("load", load, above=0.0, at_most=10.0)
     duration = one_number("duration", duration, above=0.0, at_most=1e5, hint="in s")
     packet_size = one_number("packet_size", packet_size, at_least=1.0, hint="in bytes")

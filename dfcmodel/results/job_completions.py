@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dfcmodel.results.completion_bounds import CompletionBounds, completion_bounds, transfers
+from dfcmodel.results.lower_bounds import CompletionBounds, completion_bounds, transfers
 from hopflow.checks import choice, one_number
 from hopflow.results import Result, figure
 from hopflow.units import readable

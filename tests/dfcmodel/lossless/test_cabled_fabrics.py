@@ -109,7 +109,7 @@ def test_hosts_of_rails_are_numbered_server_by_server() -> None:
         ({"access": "100Gbps"}, "access = '100Gbps': must be a Cable"),
         ({"trunk": 400}, "trunk = 400: must be a Cable, or None"),
         ({"discipline": "PFC"}, "discipline = 'PFC': must be a queueing discipline"),
-        ({"switches": nx.path_graph(2)}, "graph = Graph: must be a networkx.DiGraph"),
+        ({"switches": nx.path_graph(2)}, "switches = Graph: must be a networkx.DiGraph"),
     ],
 )
 def test_what_is_no_fabric_is_refused(given: dict, said: str) -> None:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dfcmodel import DATA_MINING, HADOOP, WEB_SEARCH, Cable, Fabric, FlowSizes, random_traffic
+from dfcmodel import Cable, Fabric, FlowSizes, flow_sizes, random_traffic
 from dfcmodel.lossless import leaf_spine
 from responsefn import FixedRate
 
 FABRIC = Fabric(leaf_spine(4, 2, hosts=4), Cable("100Gbps"), Cable("400Gbps"))
+NAMES = "web search", "data mining", "hadoop"
+WEB_SEARCH, DATA_MINING, HADOOP = map(flow_sizes, NAMES)
 GIVEN = {"source": FixedRate(), "links": FABRIC.links}
 
 
@@ -52,7 +54,8 @@ def test_traffic_has_its_load_and_random_pairs() -> None:
 
 def test_a_seed_repeats_the_traffic() -> None:
     one, same, other = (
-        random_traffic(FABRIC.hosts, WEB_SEARCH, 0.4, 0.01, rng=seed, **GIVEN) for seed in (1, 1, 2)
+        random_traffic(FABRIC.hosts, sizes, 0.4, 0.01, rng=seed, **GIVEN)
+        for seed, sizes in ((1, WEB_SEARCH), (1, "web search"), (2, WEB_SEARCH))
     )
     assert one == same
     assert len(one) != len(other) or one != other
@@ -79,6 +82,7 @@ def test_what_is_no_distribution_is_refused(given: dict, said: str) -> None:
     ("given", "said"),
     [
         ({"sizes": [1, 2]}, "sizes = .*: must be FlowSizes"),
+        ({"sizes": "mail"}, "name = 'mail': must be one of 'web search'"),
         ({"load": 0.0}, "load = 0"),
         ({"load": 11.0}, "load = 11"),
         ({"duration": -1.0}, "duration = -1"),

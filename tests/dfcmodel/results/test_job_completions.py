@@ -45,7 +45,9 @@ def test_bandwidths_are_those_of_nccl_tests(ring) -> None:
     assert job.algorithm_bandwidth == job.size / job.time
     assert job.bus_bandwidth == pytest.approx(2 * 7 / 8 * job.size / job.time, rel=1e-15)
     # 14 steps of 2,000 packets, each with one more transmission and 50 ns of delay
-    assert job.bus_bandwidth == pytest.approx(12.5e9 * 2000 / (2001 + 50e-9 * 100e9 / 12e3), rel=1e-9)
+    assert job.bus_bandwidth == pytest.approx(
+        12.5e9 * 2000 / (2001 + 50e-9 * 100e9 / 12e3), rel=1e-9
+    )
 
 
 def test_the_bound_of_a_ring_is_reached_without_acks(ring) -> None:
@@ -72,7 +74,9 @@ def test_a_broadcast_has_its_algorithm_bandwidth(ring, operation: str) -> None:
 
 
 def test_a_job_that_the_run_cuts_short_has_no_time() -> None:
-    job = job_completion(_run(all_reduce(FABRIC.hosts, 16_000, **GIVEN), 1e-3), "all_reduce", 16_000)
+    job = job_completion(
+        _run(all_reduce(FABRIC.hosts, 16_000, **GIVEN), 1e-3), "all_reduce", 16_000
+    )
     assert job.unfinished > 0
     assert math.isnan(job.time)
     assert "time" not in job.summary()

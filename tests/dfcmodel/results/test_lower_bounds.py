@@ -25,7 +25,7 @@ from dfcmodel import (
 )
 from dfcmodel.lossless import fat_tree, leaf_spine, torus
 from dfcmodel.network.flows import CBR
-from dfcmodel.results.completion_bounds import empty_network_times, transfers
+from dfcmodel.results.lower_bounds import empty_network_times, transfers
 from responsefn import DCQCN, FixedRate, NewReno
 
 ROUNDING = 1e-12
