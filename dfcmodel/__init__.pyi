@@ -10,7 +10,9 @@ from .levels.packet_limits import PacketLimit, packet_limit
 from .levels.packet_sizes import shrink_packets
 from .levels.refinements import Refinement, default_refinements
 from .lossless import (
+    Cable,
     Credits,
+    Fabric,
     FrameScenario,
     Headroom,
     Identification,
@@ -32,6 +34,7 @@ from .network.arrivals import ArrivalProcess, HeavyTailed, Poisson, Replay
 from .network.buffers import ByteBuffer
 from .network.class_pauses import PFC
 from .network.collectives import all_to_all, flows_from, incast, permutation
+from .network.connection_matrices import load_connection_matrix, read_connection_matrix
 from .network.coupled import PI2, DualPI2
 from .network.disciplines import DFC, FIFO, Fair, Pause, Priority, QueueManager
 from .network.fabric_programs import INT, Trimming
@@ -42,11 +45,13 @@ from .network.marking import RampMarking, StepMarking
 from .network.networks import Link, Scenario, from_networkx
 from .network.programs import QueuedPacket, SwitchProgram
 from .network.receivers import Credited, ReceivedPacket, ReceiverAgent
+from .network.reductions import all_gather, all_reduce, all_to_all_rounds, reduce_scatter
 from .network.scenarios import chain, dumbbell, parking_lot, ring, takano2006, tree
 from .network.schedulers import DeficitRoundRobin, FlowQueueCoDel, ShortestRemaining, WeightedFair
 from .network.toml_reading import ScenarioFileError, load_scenario
 from .network.toml_schema import scenario_schema
 from .network.toml_writing import save_scenario
+from .network.traffic import FlowSizes, flow_sizes, random_traffic
 from .packets.ns2_export import to_ns2
 from .packets.ns3_export import to_ns3
 from .packets.recoveries import (
@@ -69,7 +74,11 @@ from .packets.repairs import SelectiveRepair
 from .packets.traces import PacketTrace, trace_packets
 from .results.ensemble_comparisons import EnsembleComparison
 from .results.ensembles import Ensemble
+from .results.job_completions import JobCompletion, job_completion
+from .results.lower_bounds import completion_bounds
+from .results.pause_graphs import PausePropagation, pause_propagation
 from .results.run_comparisons import RunComparison
+from .results.slowdown_groups import Slowdowns, slowdowns
 from .results.trajectories import Trajectory
 from .sharing.comparisons import Comparison
 from .sharing.evaluations import Evaluation, evaluate_rfc9743
@@ -96,6 +105,7 @@ __all__ = [
     "RED",
     "ArrivalProcess",
     "ByteBuffer",
+    "Cable",
     "CoDel",
     "Comparison",
     "Credited",
@@ -108,16 +118,19 @@ __all__ = [
     "EnsembleComparison",
     "Evaluation",
     "Explanation",
+    "Fabric",
     "Fair",
     "FeedbackEquation",
     "Flow",
     "FlowQueueCoDel",
+    "FlowSizes",
     "Flows",
     "Fluid",
     "FrameScenario",
     "Headroom",
     "HeavyTailed",
     "Identification",
+    "JobCompletion",
     "LevelChoice",
     "Lines",
     "Link",
@@ -129,6 +142,7 @@ __all__ = [
     "PacketTrace",
     "Packets",
     "Pause",
+    "PausePropagation",
     "PausedLink",
     "Poisson",
     "Priority",
@@ -147,6 +161,7 @@ __all__ = [
     "ScenarioFileError",
     "SelectiveRepair",
     "ShortestRemaining",
+    "Slowdowns",
     "Spectrum",
     "StepCheck",
     "StepMarking",
@@ -158,7 +173,10 @@ __all__ = [
     "Twin",
     "WeightedFair",
     "Witness",
+    "all_gather",
+    "all_reduce",
     "all_to_all",
+    "all_to_all_rounds",
     "audit_headroom",
     "bare_law",
     "chain",
@@ -166,6 +184,7 @@ __all__ = [
     "choose_level",
     "coexist_sweep",
     "compare",
+    "completion_bounds",
     "credits",
     "default_refinements",
     "dumbbell",
@@ -173,6 +192,7 @@ __all__ = [
     "evaluate_rfc9743",
     "evolve",
     "explain",
+    "flow_sizes",
     "flows_from",
     "from_networkx",
     "grow_window",
@@ -180,13 +200,19 @@ __all__ = [
     "headroom_table",
     "identify",
     "incast",
+    "job_completion",
     "limited_transmit",
+    "load_connection_matrix",
     "load_scenario",
     "lossless",
     "overflow",
     "packet_limit",
     "parking_lot",
+    "pause_propagation",
     "permutation",
+    "random_traffic",
+    "read_connection_matrix",
+    "reduce_scatter",
     "reduce_window",
     "restart_timer",
     "retransmit",
@@ -199,6 +225,7 @@ __all__ = [
     "share_intervals",
     "shrink_packets",
     "simulate",
+    "slowdowns",
     "spectrum",
     "stability_limit",
     "stability_map",

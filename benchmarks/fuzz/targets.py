@@ -259,8 +259,36 @@ def _dfcmodel() -> dict[str, dict[str, Any]]:
     short = {"duration": 0.0625}
     circle = dfcmodel.ring(3, **link)
     many = {"sizes": 8, "source": CBR(64.0), "links": circle}
+    steps = {"hosts": (1, 2, 3), "packets": 8, "source": CBR(64.0), "links": circle}
+    random = {key: many[key] for key in ("source", "links")}
+    matrix = "Nodes 3\nConnections 1\n0->1 id 1 start 0 size 3000\n"
+    (folder / "one.cm").write_text(matrix)
+    done = dfcmodel.simulate(
+        Scenario(
+            "transfers",
+            stops,
+            [Flow("a", (1, 2, 3), CBR(600.0), size=9, host="direct")],
+            duration=0.125,
+        ),
+        dfcmodel.Packets(seed=1),
+    )
     return {
         "all_to_all": {"hosts": (1, 2, 3), **many},
+        "all_gather": steps,
+        "all_reduce": steps,
+        "all_to_all_rounds": steps,
+        "reduce_scatter": steps,
+        "random_traffic": {"hosts": (1, 2, 3), "sizes": "hadoop", "load": 0.5, "duration": 4.0, **random},
+        "read_connection_matrix": {"text": matrix, "hosts": (1, 2, 3), **random},
+        "load_connection_matrix": {"path": folder / "one.cm", "hosts": (1, 2, 3), **random},
+        "flow_sizes": {"name": "web search"},
+        "FlowSizes": {"name": "own", "sizes": (1e3, 1e4), "shares": (0.0, 1.0)},
+        "Fabric": {"switches": fabric},
+        "completion_bounds": {"scenario": small},
+        "job_completion": {"run": done},
+        "slowdowns": {"run": done},
+        "pause_propagation": {"run": done},
+        "rail_optimized": {"servers": 2, "rails": 2, "spines": 2},
         "flows_from": {"sources": (1, 2), "targets": (3, 3), **many},
         "incast": {"senders": (1, 2, 3), "receiver": 3, **many},
         "permutation": {"hosts": (1, 2, 3), **many},

@@ -7,10 +7,11 @@ from .audits.switch_chips import Chip, chip, chips
 from .audits.table_files import read_table
 from .audits.verdicts import RowVerdict
 from .buffer_dependencies import Dependencies, Route
+from .cabled_fabrics import Cable, Fabric
 from .credit_runs import CreditScenario, CreditWitness
 from .credit_windows import Credits, credits
 from .deadlocks import Deadlock, buffer_cycles, deadlock, line_rate_scenario
-from .fabrics import dragonfly, fat_tree, leaf_spine, torus, with_hosts
+from .fabrics import dragonfly, fat_tree, leaf_spine, rail_optimized, torus, with_hosts
 from .frames import FrameScenario, Witness, search_worst, witness
 from .free_routings import UpDown, class_per_hop, class_per_turn, up_down
 from .headroom_tables import headroom_table
@@ -35,6 +36,7 @@ __all__ = [
     "BlockedTime",
     "BufferRow",
     "BufferTable",
+    "Cable",
     "Chip",
     "Convolution",
     "CreditScenario",
@@ -44,6 +46,7 @@ __all__ = [
     "Dependencies",
     "Episodes",
     "ErrorBursts",
+    "Fabric",
     "FrameScenario",
     "Headroom",
     "HeadroomPool",
@@ -92,6 +95,7 @@ __all__ = [
     "link_retry",
     "longest_blocking",
     "overflow",
+    "rail_optimized",
     "read_table",
     "recommend_watchdog",
     "search_worst",

@@ -67,17 +67,17 @@ class Route(NamedTuple):
         return [(a, b, int(c)) for (a, b), c in zip(hops, classes, strict=True)]
 
 
-def directed_graph(graph: Any) -> nx.DiGraph[Any]:
+def directed_graph(graph: Any, name: str = "graph") -> nx.DiGraph[Any]:
     """Return a graph after checking that it is a networkx.DiGraph with a node at least."""
     import networkx as nx
 
     msg = "must be a networkx.DiGraph; for cables that go both ways write graph.to_directed()"
     if not isinstance(graph, nx.Graph):
-        raise TypeError(f"graph = {shown(graph)}: {msg}")
+        raise TypeError(f"{name} = {shown(graph)}: {msg}")
     if not isinstance(graph, nx.DiGraph) or graph.is_multigraph():
-        raise ValueError(f"graph = {type(graph).__name__}: {msg}")
+        raise ValueError(f"{name} = {type(graph).__name__}: {msg}")
     if not len(graph):
-        raise ValueError("graph: must have a node at least")
+        raise ValueError(f"{name}: must have a node at least")
     return graph
 
 

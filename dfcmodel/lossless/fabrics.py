@@ -1,7 +1,7 @@
 """Topologies of data-centre and interconnection networks, as directed graphs of networkx.
 
 Nodes are switches; the attribute ``hosts`` says how many hosts are attached to one, and ``level`` its
-height in a tree. Every cable is two links, one per direction.
+height in a tree. Every cable is two links, one per direction. `dfcmodel.lossless.Fabric` adds hosts, rates and cables.
 """
 
 from __future__ import annotations
@@ -17,7 +17,10 @@ if TYPE_CHECKING:
 
     import networkx as nx
 
-__all__ = ["dragonfly", "fat_tree", "leaf_spine", "torus", "with_hosts"]
+__all__ = ["dragonfly", "fat_tree", "leaf_spine", "rail_optimized", "torus", "with_hosts"]
+
+ATTACHED = "attached"
+"""Attribute of a graph: the switch of each host, where hosts are not numbered switch by switch."""
 
 
 def leaf_spine(leaves: int, spines: int, *, hosts: int = 1) -> nx.DiGraph[Any]:
@@ -174,8 +177,53 @@ def torus(sides: Sequence[int], *, hosts: int = 1) -> nx.DiGraph[Any]:
     return graph
 
 
+def rail_optimized(servers: int, rails: int, spines: int, *, groups: int = 1) -> nx.DiGraph[Any]:
+    """Return a rail-optimized fabric: the k-th interface of each server is connected to the k-th leaf of its group.
+
+    It is the network between servers. Host n is interface ``n % rails`` of server ``n // rails``; what is sent between
+    interfaces of one server would take a link of the server itself (NVLink), which is not part of this graph.
+
+    Parameters
+    ----------
+    servers
+        Servers per group.
+    rails
+        Interfaces per server, and leaves per group; the nodes are ``("rail", group, k)``.
+    spines
+        Switches that are connected to all leaves; the nodes are ``("spine", j)``.
+    groups
+        Number of groups.
+
+    Raises
+    ------
+    ValueError
+        For a number below 1.
+
+    Examples
+    --------
+    >>> from dfcmodel.lossless import rail_optimized, with_hosts
+    >>> graph = with_hosts(rail_optimized(4, 8, 4, groups=2))
+    >>> list(graph.successors(("host", 9))), graph.number_of_nodes()
+    ([('rail', 0, 1)], 84)
+    """
+    servers = whole("servers", servers, 1, 100_000)
+    rails = whole("rails", rails, 1, 1_000)
+    spines = whole("spines", spines, 1, 100_000)
+    groups = whole("groups", groups, 1, 10_000)
+    graph = _graph()
+    leaves = [("rail", *each) for each in itertools.product(range(groups), range(rails))]
+    graph.add_nodes_from(leaves, level=0, hosts=servers)
+    graph.add_nodes_from((("spine", j) for j in range(spines)), level=1, hosts=0)
+    _connect(graph, itertools.product(leaves, [("spine", j) for j in range(spines)]))
+    own = itertools.product(range(groups), range(servers), range(rails))
+    graph.graph[ATTACHED] = [("rail", group, k) for group, _, k in own]
+    return graph
+
+
 def with_hosts(graph: nx.DiGraph[Any]) -> nx.DiGraph[Any]:
     """Return a fabric with a node for each of its hosts, ``("host", n)``, connected to its switch in both directions.
+
+    Hosts are numbered switch by switch, those of `rail_optimized` server by server.
 
     Examples
     --------
@@ -196,7 +244,8 @@ def with_hosts(graph: nx.DiGraph[Any]) -> nx.DiGraph[Any]:
     if any("hosts" not in data for _, data in graph.nodes.items()):
         raise ValueError("graph: each node must have the attribute 'hosts'")
     found = graph.copy()
-    hosts = [node for node, data in graph.nodes.items() for _ in range(data["hosts"])]
+    in_order = [node for node, data in graph.nodes.items() for _ in range(data["hosts"])]
+    hosts = graph.graph.get(ATTACHED, in_order)
     _connect(found, [(("host", n), switch) for n, switch in enumerate(hosts)])
     return found
 

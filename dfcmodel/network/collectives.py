@@ -16,9 +16,11 @@ from dfcmodel.network.shortest_routes import CHOICES, ShortestRoutes
 from hopflow.checks import choice, listed, random_generator, shown, unboxed
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from dfcmodel.network.flows import Source
 
-__all__ = ["all_to_all", "flows_from", "incast", "permutation"]
+__all__ = ["all_to_all", "collective_hosts", "flows_from", "incast", "permutation"]
 
 NUMBERS = ("max_window", "start", "size", "priority", "stop", "after")
 """Options that may differ from flow to flow, and are checked for all at once."""
@@ -53,12 +55,15 @@ def flows_from(
     routes
         How paths are chosen. ``"ecmp"``: one of the shortest paths, at each node by a hash of the flow's number and the
         node. ``"even"``: at each node flows to the same destination (of hosts with one link: to the same switch) take
-        the links of shortest paths in turn, in the order of the flows. ``"first"``: by the first such link at each
+        the links of shortest paths in turn, in the order of the flows; those to the next destination go on where
+        they ended, and each node begins one link later than the one before. ``"first"``: by the first such link at each
         node. Or the paths, F tuples of nodes.
     **options
         Further options of `Flow`, ``max_window``, ``priority``, ``host`` and so on: one value for all, or a list or an
         array of F values. ``after``: an array of the places of flows, -1: none, shape (F,) or (F, K). ``names``: F names; otherwise a flow is called ``"source->target"``, with its number before
         it where this is not unique.
+        ``entropy``: F whole numbers that ``"ecmp"`` hashes instead of the numbers of the flows. Flows between the same nodes
+        with equal ones take the same path, as those of one connection do.
 
     Raises
     ------
@@ -88,6 +93,7 @@ def flows_from(
     if names is not None:
         names = listed("names", names, str)
         _check_count("names", names, count)
+    entropy = _entropy(options.pop("entropy", None), count)
     given = {"size": sizes, "start": starts, "source": source, **options}
     allowed = tuple(each.name for each in OPTIONS)
     columns = {
@@ -101,7 +107,7 @@ def flows_from(
         raise ValueError("links = (): at least one link is needed")
     if isinstance(routes, str):
         choice("routes", routes, CHOICES)
-        nodes, paths = _shortest(links, *ends, routes)
+        nodes, paths = _shortest(links, *ends, routes, entropy)
     else:
         nodes, paths = _given(routes, *ends)
     flows = Flows(nodes, paths, columns, names)
@@ -127,7 +133,7 @@ def all_to_all(hosts: Iterable[Hashable], **given: Any) -> Flows:
     >>> all_to_all([("host", n) for n in range(16)], sizes=1, source=CBR(3e6), links=links)
     Flows(240 flows between 20 nodes: CBR)
     """
-    ends, given = _hosts(hosts, given)
+    ends, given = collective_hosts(hosts, given)
     count = len(ends)
     source = np.repeat(np.arange(count), count - 1)
     target = np.tile(np.arange(count - 1), count)
@@ -187,7 +193,7 @@ def permutation(hosts: Iterable[Hashable], rng: Any = 0, **given: Any) -> Flows:
     >>> len({flow.path[-1] for flow in flows}) == len(flows)
     True
     """
-    ends, given = _hosts(hosts, given)
+    ends, given = collective_hosts(hosts, given)
     order = random_generator("rng", rng).permutation(len(ends)).tolist()
     if all(a == b for a, b in enumerate(order)):
         order = order[1:] + order[:1]
@@ -196,7 +202,7 @@ def permutation(hosts: Iterable[Hashable], rng: Any = 0, **given: Any) -> Flows:
     return flows_from(sources, targets, **given)
 
 
-def _hosts(
+def collective_hosts(
     hosts: Iterable[Hashable], given: dict[str, Any]
 ) -> tuple[list[Hashable], dict[str, Any]]:
     """Return the hosts of a collective, of which there must be two, and the arguments with ``links`` as a tuple."""
@@ -266,6 +272,20 @@ def _column(name: str, given: Any, count: int) -> Column:
     return Column((given,), None, count)
 
 
+def _entropy(given: Any, count: int) -> NDArray[np.int64] | None:
+    """Return the numbers that ECMP hashes, after checking them."""
+    if given is None:
+        return None
+    found = np.asarray(given)
+    if found.dtype.kind not in "iu" or found.ndim != 1:
+        raise TypeError(f"entropy = {shown(given)}: must be a list of whole numbers, one per flow")
+    _check_count("entropy", found, count)
+    if (found < 0).any() or (found >= 2**39).any():
+        n = int(np.argmax((found < 0) | (found >= 2**39)))
+        raise ValueError(f"entropy[{n}] = {found[n]}: must be a whole number in 0..2^39 - 1")
+    return found.astype(np.int64)
+
+
 def _after(name: str, given: Any, count: int) -> Column:
     """Return the column of the flows for which each one waits, given as an array of their places, or as `Flow` has them."""
     places = np.asarray(given) if isinstance(given, np.ndarray) else None
@@ -282,7 +302,11 @@ def _after(name: str, given: Any, count: int) -> Column:
 
 
 def _shortest(
-    links: Sequence[Link], sources: Column, targets: Column, chosen: str
+    links: Sequence[Link],
+    sources: Column,
+    targets: Column,
+    chosen: str,
+    entropy: NDArray[np.int64] | None = None,
 ) -> tuple[Sequence[Hashable], Routes]:
     """Return the nodes of the network, and shortest paths between pairs of them."""
     network = ShortestRoutes(links)
@@ -298,7 +322,7 @@ def _shortest(
         n = int(same[0])
         raise ValueError(f"targets[{n}] = {targets[n]!r}: must differ from its source")
     try:
-        return network.nodes, network.paths(places[0], places[1], chosen)
+        return network.nodes, network.paths(places[0], places[1], chosen, entropy)
     except LookupError as error:
         n = error.args[0]
         msg = f"there is no path from {sources[n]!r} over the links"

@@ -51,7 +51,9 @@ class ShortestRoutes:
         self.tail, self.head = tail[order], head[order]
         self.begin = np.searchsorted(self.tail, np.arange(len(place) + 1))
 
-    def paths(self, source: Integers, target: Integers, choice: str) -> Routes:
+    def paths(
+        self, source: Integers, target: Integers, choice: str, entropy: Integers | None = None
+    ) -> Routes:
         """Return the nodes of a shortest path of each flow, all from their sources to their targets.
 
         Parameters
@@ -60,6 +62,8 @@ class ShortestRoutes:
             Places of nodes in ``nodes``, shape (F,).
         choice
             One of `CHOICES`.
+        entropy
+            A number of each flow, not negative, which ``"ecmp"`` hashes, shape (F,); None: its place.
 
         Raises
         ------
@@ -82,8 +86,9 @@ class ShortestRoutes:
         found.places[found.begin] = at = source.copy()
         found.places[found.begin + counts - 1] = target
         moving = np.flatnonzero(left > 0)
+        numbers = np.arange(len(source)) if entropy is None else entropy
         for step in range(1, int(left.max(initial=0)) + 1):
-            at[moving] = self._next(at[moving], number[moving], moving, (distance, choice))
+            at[moving] = self._next(at[moving], number[moving], numbers[moving], (distance, choice))
             found.places[found.begin[moving] + step] = at[moving]
             moving = moving[left[moving] > step]
         return found
@@ -111,9 +116,9 @@ class ShortestRoutes:
         return found
 
     def _next(
-        self, at: Integers, number: Integers, flow: Integers, by: tuple[NDArray[np.int32], str]
+        self, at: Integers, number: Integers, entropy: Integers, by: tuple[NDArray[np.int32], str]
     ) -> Integers:
-        """Return the next node of flows at some nodes, given the number of the root to which each goes."""
+        """Return the next node of flows at some nodes, given the number of the root to which each goes and its entropy."""
         distance, choice = by
         R = len(distance)
         pairs = at * R + number
@@ -131,9 +136,14 @@ class ShortestRoutes:
         if choice == "even":
             order = np.argsort(group, kind="stable")
             own = np.bincount(group, minlength=len(known))
-            chosen[order] = np.arange(len(at)) - np.repeat(np.cumsum(own) - own, own)
+            before = np.cumsum(own) - own
+            # turns go on from one destination to the next, and begin one link later at each node: single flows to each
+            # destination would otherwise take the first link of all nodes
+            first_of_node = np.searchsorted(node, node)
+            begin = np.unique(node, return_inverse=True)[1].reshape(-1) - before[first_of_node]
+            chosen[order] = np.arange(len(at)) + np.repeat(begin, own)
         elif choice == "ecmp" and several.max() > 1:
-            chosen = hashed(flow, at)
+            chosen = hashed(entropy, at)
         return np.asarray(self.head[out[first[group] + chosen % several[group]]])
 
 

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dfcmodel.results.lower_bounds import empty_network_times, transfers
+
 if TYPE_CHECKING:
     import xarray as xr
 
@@ -76,17 +78,12 @@ def completion_times(run: Records) -> xr.Dataset:
     """Return when the transfers of a run were complete; see `dfcmodel.Trajectory.completion_times`."""
     import xarray as xr
 
-    scenario = run.scenario
-    flows = enumerate(scenario.flows)
-    finite = [f for f, flow in flows if np.isfinite(flow.size) and np.isinf(flow.stop)]
-    chosen = [scenario.flows[f] for f in finite]
-    sizes = np.array([flow.size for flow in chosen])
-    times = run.finished[finite] - run.started[finite]
-    ways = np.array([0.5 * scenario.base_rtt(flow) for flow in chosen])
-    rates = np.array([min(link.rate for link in scenario.path(flow)) for flow in chosen])
-    ideal = ways + sizes / rates
+    table = run.scenario.table
+    finite = np.flatnonzero(transfers(run.scenario))
+    times = (run.finished - run.started)[finite]
+    ideal = empty_network_times(run.scenario, forwards_whole_packets=run.step == 0.0)[finite]
     columns = {
-        "size": (sizes, "packets"),
+        "size": (table.numbers("size")[finite], "packets"),
         "start": (run.started[finite], "s"),
         "finished": (run.finished[finite], "s"),
         "completion_time": (times, "s"),
@@ -96,5 +93,5 @@ def completion_times(run: Records) -> xr.Dataset:
     }
     return xr.Dataset(
         {name: ("flow", values, {"units": units}) for name, (values, units) in columns.items()},
-        coords={"flow": [flow.name for flow in chosen]},
+        coords={"flow": [table.name(f) for f in finite.tolist()]},
     )

@@ -38,7 +38,7 @@ def assumed_responses(scenario: Scenario) -> dict[float, float]:
     --------
     >>> from dfcmodel import CBR, PFC, Flow, Scenario, chain
     >>> from hopflow import gbps
-    >>> links = chain(3, rate=gbps(24), delay=1e-6, buffer=500, discipline=PFC())
+    >>> links = chain(3, rate=gbps(24), delay=1e-6, buffer=500, discipline=PFC(counts="switch"))
     >>> assumed_responses(Scenario("odd rate", links, [Flow("a", (1, 2, 3), CBR(1e6))]))
     {24000000000.0: 25000000000.0}
     """

@@ -47,6 +47,10 @@ class Chip:
         The constants by rate.
     sources
         Table, commit and date of each source.
+    buffer, capacity
+        Bytes of its packet buffer, and b/s of all its ports together; None: no public source that we know.
+    buffer_source
+        Where these are from.
 
     Examples
     --------
@@ -59,6 +63,9 @@ class Chip:
     cell: int
     rates: tuple[ChipRate, ...]
     sources: tuple[str, ...]
+    buffer: int | None = None
+    capacity: float | None = None
+    buffer_source: str = ""
 
     def at(self, rate: float) -> ChipRate | None:
         """Return the constant of a rate in b/s; None where no table has it."""
@@ -126,7 +133,10 @@ def _read(name: str, text: str) -> Chip:
         f"{each['table']} ({each['repository']}, commit {each['commit']}, {each['date']})"
         for each in data["sources"]
     )
-    return Chip(name, data["cell"], rates, sources)
+    found = data.get("buffer", {})
+    size = found["cells"] * data["cell"] if "cells" in found else found.get("bytes")
+    capacity = 1e9 * found["gigabits"] if found else None
+    return Chip(name, data["cell"], rates, sources, size, capacity, found.get("source", ""))
 
 
 def census_range(rate: float, cable: float) -> CensusRange | None:

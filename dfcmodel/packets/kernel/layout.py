@@ -216,7 +216,10 @@ FOLLOW = np.dtype(
         ("end", "i4"),  # and the first one of the next flow
         ("missing", "i4"),  # for how many flows it still waits
         ("delay", "f8"),  # time from the end of the last of them to its start, s
-        ("ready", "f8"),  # the last end that is known, s: ports of a window are not processed in the order of times
+        (
+            "ready",
+            "f8",
+        ),  # the last end that is known, s: ports of a window are not processed in the order of times
     ],
     align=True,
 )

@@ -96,6 +96,21 @@ def test_flows_in_turn_load_spines_evenly_and_hashed_ones_use_all() -> None:
             assert set(loads.values()) == counts
 
 
+def test_single_flows_to_each_destination_take_other_spines_in_turn() -> None:
+    """One flow from each leaf to each other one: none of the links to a leaf has more than two of seven."""
+    graph = with_hosts(leaf_spine(8, 8))
+    flows = all_to_all(
+        [("host", n) for n in range(8)],
+        source=CBR(1.0),
+        links=from_networkx(graph, **LINK),
+        routes="even",
+    )
+    for at in (1, 2):  # links up, and links down
+        loads = Counter(flow.path[at : at + 2] for flow in flows)
+        assert max(loads.values()) <= at
+        assert sum(loads.values()) == 56
+
+
 def test_directed_links_are_followed_in_their_direction() -> None:
     links = chain(4, **LINK)
     assert flows_from([1, 2], [4, 3], source=CBR(1.0), links=links)[0].path == (1, 2, 3, 4)

@@ -1,0 +1,190 @@
+"""Lossy or lossless, line rate, DCQCN or HPCC, hashed or even routes: an incast of 32 and a permutation of 64, with CPU times.
+
+8 leaves of 8 hosts and 8 spines, links of 100 Gb/s and 1 us, packets of 4096 bytes, 2 MB per flow. A port has 400 kB. Lossless
+fabrics pause by ingress of the switch above 100 kB, and have the headroom of IEEE 802.3; lossy ones repair by going back, after a timeout of 1 ms at
+the least. Each row is one run; its time is the CPU time from the links to the records, kernels loaded. The last row is the whole table.
+
+``python -m benchmarks fabric_table`` has the ring all-reduce of 512 hosts with 1 GB as well, in a process of its own.
+"""
+
+from __future__ import annotations
+
+import json
+import resource
+import statistics
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from tqdm import tqdm
+
+from benchmarks.timing import Row
+from dfcmodel import (
+    FIFO,
+    INT,
+    PFC,
+    Cable,
+    Fabric,
+    Flows,
+    Packets,
+    RampMarking,
+    all_reduce,
+    incast,
+    job_completion,
+    permutation,
+    simulate,
+)
+from dfcmodel.lossless import leaf_spine
+from hopflow import mbps
+from responsefn import DCQCN, HPCC, FixedRate
+
+__all__ = ["CELLS", "TARGET", "Cell", "collective", "rows", "run_cell"]
+
+FABRIC = Fabric(
+    leaf_spine(8, 8, hosts=8), Cable("100Gbps", "200m"), buffer="400 kB", packet_size=4096
+)
+PACKETS = 489
+END = 0.05
+ROUNDS = 5
+TARGET = 2.0
+"""CPU seconds of the whole table."""
+MARKS = RampMarking(25.0, 100.0, 0.1)
+ROCE = DCQCN(additive=mbps(40, 4096), hyper=mbps(400, 4096), counter=10e6 / 4096)
+"""R_AI, R_HAI and the byte counter of Zhu et al. 2015, in packets of 4096 bytes."""
+BASE_RTT = 1e-5
+"""Of HPCC: eight links of 1 us, and the transmissions of a packet and its ACK."""
+RING = 512, 244_141
+RING_TARGET = 30.0
+"""Hosts and packets (1 GB), CPU seconds."""
+
+
+class Cell(NamedTuple):
+    """A cell of the table."""
+
+    traffic: str
+    lossless: bool
+    rate: str
+    routes: str
+
+    def __str__(self) -> str:
+        loss = "lossless" if self.lossless else "lossy"
+        return f"{self.traffic}, {loss}, {self.rate}, {self.routes}"
+
+
+CELLS = tuple(
+    Cell(traffic, lossless, rate, routes)
+    for traffic in ("incast of 32", "permutation of 64")
+    for lossless in (True, False)
+    for rate in ("line rate", "DCQCN", "HPCC")
+    for routes in ("ecmp", "even")
+    if not (
+        lossless and rate == "HPCC"
+    )  # telemetry is written by a switch program, which PFC cannot have
+)
+
+
+def fabric_of(cell: Cell) -> Fabric:
+    """Return the fabric of a cell."""
+    marks = MARKS if cell.rate == "DCQCN" else None
+    rule: Any = marks or FIFO()
+    if cell.lossless:
+        rule = PFC(xoff=25.0, xon=20.0, counts="switch", manager=marks)
+    elif cell.rate == "HPCC":
+        rule = INT()
+    return replace(FABRIC, discipline=rule)
+
+
+def flows_of(cell: Cell, fabric: Fabric) -> Flows:
+    """Return the flows of a cell."""
+    source = {"line rate": FixedRate(), "DCQCN": ROCE, "HPCC": HPCC(base_rtt=BASE_RTT)}[cell.rate]
+    given = {
+        "sizes": PACKETS,
+        "source": source,
+        "links": fabric.links,
+        "routes": cell.routes,
+        "host": "nic",
+    }
+    if cell.traffic == "incast of 32":
+        return incast(fabric.hosts[8:40], fabric.hosts[0], **given)
+    return permutation(fabric.hosts, 1, **given)
+
+
+def run_cell(cell: Cell) -> Any:
+    """Run a cell, from the links to the records."""
+    fabric = fabric_of(cell)
+    scenario = fabric.scenario(str(cell), flows_of(cell, fabric), END, min_rto=1e-3)
+    return simulate(scenario, Packets(seed=1, recovery="go-back-n"), sample=END)
+
+
+def rows() -> list[Row]:
+    """Return a row for each cell, one for all of them, and the ring all-reduce."""
+    found, sums = [], np.zeros(ROUNDS)
+    for cell in tqdm(CELLS, desc="fabric table", leave=False):
+        run = run_cell(cell)  # compiles
+        times = []
+        for _ in range(ROUNDS):
+            began = time.process_time()
+            run_cell(cell)
+            times.append(time.process_time() - began)
+        sums += np.sort(times)
+        job = job_completion(run)
+        note = (
+            f"complete after {1e3 * job.time:.2f} ms, bound {1e3 * job.bound:.2f} ms; {run.lost_by_flow.sum():.0f} lost, "
+            f"{len(run.paused)} pauses, {job.unfinished} not complete"
+        )
+        found.append(
+            Row(str(cell), "Packets", statistics.median(times), min(times), max(times), 1.0, note)
+        )
+    middle, least, most = float(sums[ROUNDS // 2]), float(sums[0]), float(sums[-1])
+    note = f"target {TARGET:g} s: {'reached' if middle <= TARGET else 'missed'}"
+    return [
+        *found,
+        Row(f"all {len(CELLS)} cells", "Packets", middle, least, most, 1.0, note),
+        _ring(),
+    ]
+
+
+def collective(recovery: str = "none") -> dict[str, float]:
+    """Run the ring all-reduce; return CPU seconds from the links to the job's time, peak memory in MB and more."""
+    hosts, packets = RING
+    rule = PFC(xoff=20.0, xon=10.0, counts="switch")
+    fabric = Fabric(
+        leaf_spine(32, 16, hosts=hosts // 32), FABRIC.access, None, "1 MB", 4096.0, rule
+    )
+    method = Packets(seed=1, recovery=recovery)
+
+    def run(ranks: Any, size: int) -> Any:
+        flows = all_reduce(ranks, size, source=FixedRate(), links=fabric.links, routes="even")
+        scenario = fabric.scenario("ring", flows, 1.0)
+        return job_completion(
+            simulate(scenario, method, sample=1.0, max_cpu_time=600.0), "all_reduce", size
+        )
+
+    run(fabric.hosts[:4], 16)  # loads the kernels
+    began = time.process_time()
+    job = run(fabric.hosts, packets)
+    seconds = time.process_time() - began
+    peak = 1024e-6 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return {
+        "seconds": seconds,
+        "peak": peak,
+        "time": job.time,
+        "bound": job.bound,
+        "bus": job.bus_bandwidth,
+    }
+
+
+def _ring() -> Row:
+    code = "import json; from benchmarks.fabric_table import collective; print(json.dumps(collective()))"
+    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    found = json.loads(done.stdout.splitlines()[-1])
+    seconds = found["seconds"]
+    note = (
+        f"{1e3 * found['time']:.1f} ms, {found['time'] / found['bound']:.4f} of its bound, {1e-9 * found['bus']:.2f} GB/s bus bandwidth; "
+        f"peak of the process {found['peak']:.0f} MB; target {RING_TARGET:g} s: {'reached' if seconds <= RING_TARGET else 'missed'}"
+    )
+    task = f"ring all-reduce of {RING[0]} hosts with 1 GB under PFC, without ACKs"
+    return Row(task, "Packets", seconds, seconds, seconds, 1.0, note)

@@ -1,0 +1,227 @@
+"""Who sends what to whom in a collective operation, and which messages each one waits for: columns of whole numbers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from hopflow.checks import whole
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Integers = NDArray[np.int64]
+
+__all__ = [
+    "NONE",
+    "Messages",
+    "binary_tree",
+    "halving_doubling",
+    "pairwise",
+    "ring",
+    "ring_all_reduce",
+]
+
+NONE = -1
+"""In place of a message to wait for."""
+
+
+class Messages(NamedTuple):
+    """The messages of a collective operation, M of them, in an order in which each one waits for earlier ones.
+
+    Parameters
+    ----------
+    source, target
+        Ranks of the hosts, shape (M,).
+    size
+        Packets, shape (M,).
+    after
+        Messages that must have been delivered before, `NONE` for none, shape (M, K).
+    step
+        The step of the algorithm, from 0, shape (M,).
+    """
+
+    source: Integers
+    target: Integers
+    size: Integers
+    after: Integers
+    step: Integers
+
+
+def chunk_sizes(packets: int, hosts: int) -> Integers:
+    """Return packets divided into one chunk per host, whose sizes differ by at most one.
+
+    Raises
+    ------
+    ValueError
+        For fewer packets than hosts.
+
+    Examples
+    --------
+    >>> chunk_sizes(10, 4)
+    array([3, 3, 2, 2])
+    """
+    why = "one for the chunk of each host at least"
+    packets = whole("packets", packets, hosts, 10**12, why=why)
+    return np.asarray(packets // hosts + (np.arange(hosts) < packets % hosts), dtype=np.int64)
+
+
+def ring(hosts: int, packets: int, rounds: int = 1) -> Messages:
+    """Return the messages of a reduce-scatter or an all-gather around a ring; of an all-reduce with ``rounds=2``.
+
+    In step s host i sends chunk i - s to host i + 1 (modulo their number), once the message of the step before has
+    come from host i - 1. There are hosts - 1 steps per round (Patarasuk and Yuan, J. Parallel Distrib. Comput. 69(2),
+    2009).
+
+    Parameters
+    ----------
+    hosts
+        N, at least 2.
+    packets
+        Of the whole array, at least N.
+    rounds
+        1, or 2 for a reduce-scatter that an all-gather follows.
+
+    Examples
+    --------
+    >>> found = ring(3, 3)
+    >>> found.target.tolist(), found.after[:, 0].tolist()
+    ([1, 2, 0, 1, 2, 0], [-1, -1, -1, 2, 0, 1])
+    """
+    sizes, steps = chunk_sizes(packets, hosts), rounds * (hosts - 1)
+    step, source = (each.reshape(-1) for each in np.indices((steps, hosts)))
+    before = (step - 1) * hosts + (source - 1) % hosts
+    return Messages(
+        source,
+        (source + 1) % hosts,
+        sizes[(source - step) % hosts],
+        np.where(step > 0, before, NONE)[:, np.newaxis],
+        step,
+    )
+
+
+def ring_all_reduce(hosts: int, packets: int) -> Messages:
+    """Return the messages of an all-reduce around a ring: 2 (N - 1) steps of N messages, see `ring`."""
+    return ring(hosts, packets, 2)
+
+
+def halving_doubling(hosts: int, packets: int) -> Messages:
+    """Return the messages of an all-reduce by recursive halving and doubling.
+
+    In a reduce-scatter hosts exchange halves of what they are left with, with partners at half the distance each time,
+    and an all-gather goes back the same way (Thakur, Rabenseifner and Gropp, Int. J. High Perform. Comput. Appl.
+    19(1), 2005). A message waits for that of the step before to its sender.
+
+    Parameters
+    ----------
+    hosts
+        N, a power of two, at least 2.
+    packets
+        Of the whole array, at least N.
+
+    Raises
+    ------
+    ValueError
+        For another number of hosts.
+
+    Examples
+    --------
+    >>> found = halving_doubling(4, 8)
+    >>> found.target[:4].tolist(), found.size.reshape(4, 4)[:, 0].tolist()
+    ([2, 3, 0, 1], [4, 2, 2, 4])
+    """
+    levels = hosts.bit_length() - 1
+    if 1 << levels != hosts:
+        raise ValueError(f"hosts: {hosts} of them, must be a power of two for halving and doubling")
+    sums = np.concatenate([[0], np.cumsum(chunk_sizes(packets, hosts))])
+    step, source = (each.reshape(-1) for each in np.indices((2 * levels, hosts)))
+    halving = step < levels
+    level = np.where(halving, step, 2 * levels - 1 - step)
+    length = hosts >> (level + 1)
+    target = source ^ length
+    owner = np.where(halving, target, source)  # halving: what the partner goes on with
+    first = owner // length * length
+    before = (step - 1) * hosts + target[(step - 1) * hosts + source]
+    after = np.where(step > 0, before, NONE)[:, np.newaxis]
+    return Messages(source, target, sums[first + length] - sums[first], after, step)
+
+
+def binary_tree(hosts: int, packets: int, pieces: int = 1) -> Messages:
+    """Return the messages of an all-reduce up a binary tree to host 0, and of the broadcast down again.
+
+    The children of host i are 2 i + 1 and 2 i + 2. A message up waits for those of the children of its sender, one
+    down for that to its sender, at the root for those of its children; each waits for the piece before it too.
+
+    Parameters
+    ----------
+    hosts
+        N, at least 2.
+    packets
+        Of the whole array, at least ``pieces``.
+    pieces
+        Pieces that follow each other through the tree.
+
+    Examples
+    --------
+    >>> found = binary_tree(3, 5)
+    >>> list(zip(found.source.tolist(), found.target.tolist())), found.after[2].tolist()
+    ([(1, 0), (2, 0), (0, 1), (0, 2)], [0, 1, -1])
+    """
+    pieces = whole("pieces", pieces, 1, 10**6)
+    sizes = chunk_sizes(packets, pieces)
+    child = np.arange(1, hosts)
+    parent, edges = (child - 1) // 2, hosts - 1
+    depth = np.frexp(child + 1)[1] - 1  # of a child; the root has 0
+    deepest = int(depth.max())
+    # of a piece: first all edges up, then all down, edge e is that of child e + 1
+    grandchildren = np.stack([2 * child + 1, 2 * child + 2])
+    up = np.where(grandchildren < hosts, grandchildren - 1, NONE)
+    to_root = np.array([0, 1 if hosts > 2 else NONE])[:, np.newaxis]
+    down = np.where(parent == 0, to_root, np.array([[0], [NONE]]))
+    down[0] = np.where(parent == 0, down[0], edges + parent - 1)
+    within = np.concatenate([up, down], axis=1)
+    each = 2 * edges
+    piece = np.repeat(np.arange(pieces), each)
+    after = np.tile(within, pieces)
+    after = np.where(after == NONE, NONE, after + piece * each)
+    before = np.where(piece > 0, np.arange(pieces * each) - each, NONE)
+    step = np.concatenate([deepest - depth, deepest + depth - 1])
+    # `after` must be earlier: edges up come from the deepest hosts first
+    order = np.argsort(np.tile(step, pieces) + piece * (2 * deepest + 1), kind="stable")
+    place = np.empty(len(order) + 1, dtype=np.int64)
+    place[order], place[NONE] = np.arange(len(order)), NONE
+    ends = np.concatenate([child, parent]), np.concatenate([parent, child])
+    source, target = (np.tile(end, pieces)[order] for end in ends)
+    waits = place[np.vstack([after, before])].T[order]
+    return Messages(
+        source, target, sizes[piece][order], waits, (np.tile(step, pieces) + piece)[order]
+    )
+
+
+def pairwise(hosts: int, packets: int) -> Messages:
+    """Return the messages of an all-to-all in rounds: in round r host i sends to host i + r, and receives from i - r.
+
+    A host begins a round when it has sent and received that before.
+
+    Parameters
+    ----------
+    hosts
+        N, at least 2.
+    packets
+        From each host to each other one.
+
+    Examples
+    --------
+    >>> found = pairwise(3, 7)
+    >>> found.target.tolist(), found.after[3].tolist()
+    ([1, 2, 0, 2, 0, 1], [0, 2])
+    """
+    packets = whole("packets", packets, 1, 10**12)
+    step, source = (each.reshape(-1) for each in np.indices((hosts - 1, hosts)))
+    round_before = (step - 1) * hosts
+    own = round_before + source
+    received = round_before + (source - step) % hosts  # in the round before, r = step
+    after = np.where(step > 0, np.stack([own, received]), NONE).T
+    size = np.full(len(step), packets)
+    return Messages(source, (source + step + 1) % hosts, size, after, step)

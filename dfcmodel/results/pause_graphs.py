@@ -1,0 +1,156 @@
+"""Who waited for whom: the pauses of a run as a graph of nodes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dfcmodel.results.pauses import recorded
+from dfcmodel.results.standstills import link_name
+from hopflow.results import Result, figure
+
+if TYPE_CHECKING:
+    import networkx as nx
+
+    from dfcmodel.results.records import Records
+
+__all__ = ["PausePropagation", "pause_propagation"]
+
+MAX_SHOWN = 5
+"""Rows of each kind in the summary."""
+MAX_DRAWN = 40
+"""Nodes in a figure, those that waited the longest."""
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class PausePropagation(Result):
+    """Which nodes waited for which, and for how long, as `pause_propagation` returns it.
+
+    Attributes
+    ----------
+    scenario
+        Name of the scenario.
+    graph
+        An edge from the node before each paused link to the node behind it, which asked for the pause, by their
+        names, with ``seconds`` and ``pauses``. Hosts that are attached to a node by an access link are called
+        ``host of NAME``. Pauses of several links or classes at a time count each.
+    duration
+        Of the run, s.
+    """
+
+    scenario: str
+    graph: nx.DiGraph[str]
+    duration: float
+
+    @cached_property
+    def waited(self) -> dict[str, float]:
+        """Seconds for which links out of each node were paused, the longest first."""
+        found = {a: 0.0 for a, _ in self.graph.edges}
+        for a, _, data in self.graph.edges(data=True):
+            found[a] += data["seconds"]
+        return dict(sorted(found.items(), key=lambda each: (-each[1], each[0])))
+
+    @cached_property
+    def origins(self) -> dict[str, float]:
+        """Seconds of pauses that nodes asked for none of whose own links was ever paused, the most first.
+
+        Congestion began at these; nodes that pause each other in a circle have none.
+        """
+        found = {
+            b: sum(data["seconds"] for *_, data in self.graph.in_edges(b, data=True))
+            for b in self.graph
+            if not self.graph.out_degree(b)
+        }
+        return dict(sorted(found.items(), key=lambda each: (-each[1], each[0])))
+
+    def summary(self) -> dict[str, object]:
+        """Return the rows of the table."""
+        count = sum(data["pauses"] for *_, data in self.graph.edges(data=True))
+        rows: dict[str, object] = {
+            "scenario": self.scenario,
+            "pauses": f"{count}, of links out of {len(self.waited)} nodes",
+        }
+        for title, found in (("began at", self.origins), ("waited", self.waited)):
+            for name, seconds in list(found.items())[:MAX_SHOWN]:
+                rows[f"{title} {name}"] = f"{1e6 * seconds:.4g} µs"
+        return rows
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw the nodes that waited the longest, each with arrows to those for which it waited; return the Axes."""
+        import networkx as nx
+
+        axes = figure(6.4, 4.8)[1] if ax is None else ax
+        axes.set_title(self.scenario)
+        axes.set_axis_off()
+        chosen = set(list(self.waited)[:MAX_DRAWN])
+        shown = self.graph.subgraph(chosen | {b for a in chosen for b in self.graph.successors(a)})
+        if not len(shown):
+            axes.text(0.5, 0.5, "no pauses", ha="center", transform=axes.transAxes)
+            return axes
+        layers = _layers(shown)
+        nx.set_node_attributes(shown := shown.copy(), layers, "layer")
+        places = nx.multipartite_layout(shown, subset_key="layer")
+        widths = [data["seconds"] for *_, data in shown.edges(data=True)]
+        scale = 3.0 / max(max(widths), 1e-300)
+        nx.draw_networkx_nodes(shown, places, ax=axes, node_size=30, node_color="#0072B2")
+        nx.draw_networkx_edges(
+            shown, places, ax=axes, edge_color="#D55E00", width=[0.3 + scale * w for w in widths]
+        )
+        nx.draw_networkx_labels(shown, places, ax=axes, font_size=6, verticalalignment="bottom")
+        return axes
+
+
+def _layers(graph: nx.DiGraph[str]) -> dict[str, int]:
+    """Return how many nodes each one is before those that began; nodes in a circle share a layer."""
+    import networkx as nx
+
+    parts = nx.condensation(graph)
+    layer: dict[int, int] = {}
+    for part in reversed(list(nx.topological_sort(parts))):
+        layer[part] = max((layer[after] - 1 for after in parts.successors(part)), default=0)
+    return {name: layer[part] for name, part in parts.graph["mapping"].items()}
+
+
+def pause_propagation(run: Records) -> PausePropagation:
+    """Return which nodes of a run waited for which by pauses, and for how long.
+
+    Parameters
+    ----------
+    run
+        With `Pause` or `PFC`.
+
+    Raises
+    ------
+    ValueError
+        At packet level where there were more pauses than are recorded.
+
+    Examples
+    --------
+    Node 3 is congested; it pauses node 2, which pauses node 1, and the host of flow b:
+
+    >>> from dfcmodel import CBR, Flow, Pause, Scenario, chain, pause_propagation, simulate
+    >>> links = chain(4, rate=1e4, delay=1e-3, buffer=200, discipline=Pause(high=50, low=25))
+    >>> flows = [Flow("a", (1, 2, 3, 4), CBR(8e3)), Flow("b", (3, 4), CBR(8e3))]
+    >>> found = pause_propagation(simulate(Scenario("pause", links, flows, duration=0.3)))
+    >>> list(found.origins), sorted(found.graph.edges)
+    (['3'], [('1', '2'), ('2', '3'), ('host of b', '3')])
+    """
+    import networkx as nx
+
+    paused, links = recorded(run), run.scenario.links
+    end = float(run.time[-1])
+    lengths = np.minimum(paused["end"], end) - paused["begin"]
+    graph: nx.DiGraph[str] = nx.DiGraph()
+    pairs, which, counts = np.unique(
+        paused[["link", "by"]], return_inverse=True, return_counts=True
+    )
+    seconds = np.bincount(which.reshape(-1), lengths, minlength=len(pairs))
+    for (a, b), s, count in zip(pairs.tolist(), seconds.tolist(), counts.tolist(), strict=True):
+        before = str(links[a].source) if a >= 0 else link_name(run, a)
+        behind = str(links[b].source)  # the queue that asked is there
+        data = graph.get_edge_data(before, behind, {"seconds": 0.0, "pauses": 0})
+        graph.add_edge(before, behind, seconds=data["seconds"] + s, pauses=data["pauses"] + count)
+    return PausePropagation(run.scenario.name, graph, end)
