@@ -1,4 +1,4 @@
-"""Which level to simulate a scenario at, from measured errors and costs: ``method="auto"``.
+"""Which level to simulate a scenario at, from measured errors and costs: ``level="auto"``.
 
 The table ``measured.csv`` beside this module is written by ``python -m benchmarks.levels choice``: dumbbells of NewReno
 flows of two round-trip times over a queue under FIFO, DFC or PFC, by flows and by packets of bandwidth times delay for

@@ -38,7 +38,7 @@ def explain(
     duration: float | None = None,
     since: float = 0.0,
     jitter: float | None = None,
-    seed: int = 0,
+    seed: int | np.random.Generator = 0,
     fluid: Fluid | None = None,
     packets: Packets | None = None,
     executor: Executor | None = None,
@@ -66,7 +66,7 @@ def explain(
         Upper end of the uniform distribution by which each flow's start is delayed, s; None: the shortest
         round-trip time, so that every phase of the flows to each other occurs.
     seed
-        Integer >= 0, from which those of the runs are spawned.
+        Integer >= 0 or a `numpy.random.Generator`, from which the seeds of the runs are spawned.
     fluid, packets
         The levels with settings that no refinement changes, such as ``Fluid(steps_per_delay=8)``.
     executor
@@ -155,7 +155,7 @@ def _runs(tasks: Sequence[_Task]) -> Iterator[tuple[list[float], Status]]:
             task.scenario,
             duration=asked.duration,
             sample=asked.sample,
-            rng=task.seed,
+            seed=task.seed,
             **task.setting,
         )
         yield [each.of(run) for each in task.quantities], run.status

@@ -175,7 +175,7 @@ def packet_limit(
     duration: float | None = None,
     since: float = 0.0,
     jitter: float | None = None,
-    seed: int = 0,
+    seed: int | np.random.Generator = 0,
     fluid: Fluid | None = None,
     packets: Packets | None = None,
 ) -> PacketLimit:
@@ -275,7 +275,7 @@ class _Pair:
         return [
             simulate(
                 scenario, method, duration=asked.duration, sample=asked.sample,
-                packet_jitter=wait, rng=seed,
+                packet_jitter=wait, seed=seed,
             )
             for method in (self.fluid, self.packets)
         ]  # fmt: skip

@@ -14,6 +14,7 @@ from dfcmodel.network.networks import Link
 from dfcmodel.network.routes import Routes, distinct
 from dfcmodel.network.shortest_routes import CHOICES, ShortestRoutes
 from hopflow.checks import choice, listed, random_generator, shown, unboxed
+from hopflow.deprecations import renamed
 
 if TYPE_CHECKING:
     from dfcmodel.network.flows import Source
@@ -163,14 +164,15 @@ def incast(senders: Iterable[Hashable], receiver: Hashable, **given: Any) -> Flo
     return flows_from(ends, [receiver] * len(ends), **given)
 
 
-def permutation(hosts: Iterable[Hashable], rng: Any = 0, **given: Any) -> Flows:
+@renamed(rng="seed")
+def permutation(hosts: Iterable[Hashable], seed: Any = 0, **given: Any) -> Flows:
     """Return a flow from each host to another one, such that each receives at most one.
 
     Parameters
     ----------
     hosts
         At least two nodes.
-    rng
+    seed
         Seed or generator of the random permutation. A host that it maps to itself has no flow.
     **given
         ``sizes``, ``starts``, ``source``, ``links``, ``routes`` and options, as of `flows_from`.
@@ -181,12 +183,12 @@ def permutation(hosts: Iterable[Hashable], rng: Any = 0, **given: Any) -> Flows:
     >>> from dfcmodel.lossless import leaf_spine, with_hosts
     >>> links = from_networkx(with_hosts(leaf_spine(2, 2, hosts=8)), rate=3e6, delay=1e-6, buffer=100)
     >>> hosts = [("host", n) for n in range(16)]
-    >>> flows = permutation(hosts, rng=1, sizes=500, source=CBR(3e6), links=links)
+    >>> flows = permutation(hosts, seed=1, sizes=500, source=CBR(3e6), links=links)
     >>> len({flow.path[-1] for flow in flows}) == len(flows)
     True
     """
     ends, given = _hosts(hosts, given)
-    order = random_generator("rng", rng).permutation(len(ends)).tolist()
+    order = random_generator("seed", seed).permutation(len(ends)).tolist()
     if all(a == b for a, b in enumerate(order)):
         order = order[1:] + order[:1]
     pairs = [(ends[a], ends[b]) for a, b in enumerate(order) if a != b]

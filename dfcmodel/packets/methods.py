@@ -10,7 +10,15 @@ from dfcmodel.network.flow_tables import among
 from dfcmodel.packets.recoveries import RECOVERIES, LossRecovery
 from dfcmodel.packets.recoveries.checks import check_recovery
 from dfcmodel.packets.repairs import REPAIRS, SelectiveRepair, is_repair, repair_named
-from hopflow.checks import choice, flag, instance, number, one_number, refuse_removed, whole
+from hopflow.checks import (
+    choice,
+    flag,
+    instance,
+    number,
+    one_number,
+    refuse_removed,
+    seed_number,
+)
 from hopflow.tcp_constants import MAX_ACK_DELAY
 from responsefn import DeliveryRule, RateRule
 
@@ -103,7 +111,9 @@ class Packets:
 
     def __post_init__(self) -> None:
         if self.seed is not None:
-            whole("seed", self.seed, 0 if self.convention == "standard" else 1, 2**31 - 1)
+            least = 0 if self.convention == "standard" else 1
+            seed = seed_number("seed", self.seed, least=least, most=2**31 - 1)
+            object.__setattr__(self, "seed", seed)
         choice("convention", self.convention, CONVENTIONS)
         given = self.recovery
         if isinstance(given, Mapping):

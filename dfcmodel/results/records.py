@@ -124,7 +124,7 @@ class Records(Recorded):
         As ``queued`` and ``peak_queue``, in bytes, of the links whose buffers count bytes (whole cells, `ByteBuffer`), shapes
         (L, T) and (L,); nan at nodes without. None: no link counts bytes, or fluid, which has data packets alone.
     choice
-        Which level ``method="auto"`` chose, and why; empty for another method.
+        Which level ``level="auto"`` chose, and why; empty for another level.
 
     step_error, accuracy
         Estimated error that the step causes in the goodput of a flow, as a part of the rate of its path's

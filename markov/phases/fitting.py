@@ -137,7 +137,7 @@ def fit_phase_type(times: ArrayLike, *, phases: int = 4) -> PhaseFit:
     Examples
     --------
     >>> from markov import PhaseType, fit_phase_type
-    >>> times = PhaseType.erlang(3, mean=2.0).sample(2000, rng=1)
+    >>> times = PhaseType.erlang(3, mean=2.0).sample(2000, seed=1)
     >>> found = fit_phase_type(times, phases=3)
     >>> found.branches, bool(abs(found.distribution.mean - times.mean()) < 1e-9)
     ((3,), True)

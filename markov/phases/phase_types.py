@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hopflow.checks import number, one_number, random_generator, whole
+from hopflow.deprecations import renamed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -186,9 +187,10 @@ class PhaseType:
             found[part] = self.alpha @ exponentials(self.T, flat[part]) @ right
         return found.reshape(times.shape)
 
-    def sample(self, size: int, *, rng: Any = None) -> Floats:
+    @renamed(rng="seed")
+    def sample(self, size: int, *, seed: Any = None) -> Floats:
         """Return independent times in s, shape (size,)."""
-        draw = random_generator("rng", rng)
+        draw = random_generator("seed", seed)
         count = whole("size", size, 0, 10**9)
         jumps = np.hstack([self.T - np.diag(np.diag(self.T)), self.exits[:, None]])
         holding = jumps.sum(axis=1)

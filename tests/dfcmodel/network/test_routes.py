@@ -128,12 +128,12 @@ def ends(flows: object) -> list[tuple]:
 def test_collectives_have_their_pairs() -> None:
     assert ends(all_to_all(HOSTS, **GIVEN)) == [(a, b) for a in HOSTS for b in HOSTS if a != b]
     assert ends(incast(HOSTS, HOSTS[3], **GIVEN)) == [(a, HOSTS[3]) for a in HOSTS if a != HOSTS[3]]
-    pairs = ends(permutation(HOSTS, rng=4, **GIVEN))
+    pairs = ends(permutation(HOSTS, seed=4, **GIVEN))
     assert all(a != b for a, b in pairs)
     sources, targets = zip(*pairs, strict=True)
     assert len(set(sources)) == len(set(targets)) == len(pairs)
-    assert pairs != ends(permutation(HOSTS, rng=5, **GIVEN))
-    assert len(permutation(HOSTS[:2], rng=1, **GIVEN)) == 2  # the identity is shifted
+    assert pairs != ends(permutation(HOSTS, seed=5, **GIVEN))
+    assert len(permutation(HOSTS[:2], seed=1, **GIVEN)) == 2  # the identity is shifted
 
 
 def test_options_are_one_for_all_or_one_for_each() -> None:
