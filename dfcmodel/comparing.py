@@ -12,6 +12,7 @@ from hopflow.checks import choice, shown
 from hopflow.deprecations import renamed
 from hopflow.results import Result
 from hopflow.side_by_side import SideBySide, kind_for
+from hopflow.units import declares
 from responsefn import WindowRule
 
 if TYPE_CHECKING:
@@ -53,7 +54,10 @@ def compare(
 ) -> Comparison: ...
 @overload
 def compare(*compared: Result | Iterable[Result], **labelled: Result) -> SideBySide[Any]: ...
-@renamed(seconds="duration")  # type: ignore[misc]
+@declares(  # type: ignore[misc]
+    bandwidth="rate", rtt="time", buffer="amount", duration="time", warm_up="time"
+)
+@renamed(seconds="duration")
 def compare(
     *compared: Any,
     rules: Iterable[WindowRule] | None = None,

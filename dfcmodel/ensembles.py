@@ -17,7 +17,7 @@ from hopflow.checks import instance, one_number, seed_number, whole
 from hopflow.executing import check_executor, completed
 from hopflow.kernels.stopwatch import Stopwatch
 from hopflow.status import Interrupted
-from hopflow.units import in_units
+from hopflow.units import in_units, quantities
 
 if TYPE_CHECKING:
     from dfcmodel.methods import Fluid, Level, Packets
@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 __all__ = ["ensemble"]
 
 
+@quantities(
+    duration="time", sample="time", jitter="time", packet_jitter="time", max_cpu_time="time"
+)
 def ensemble(
     scenario: Scenario,
     runs: int = 64,

@@ -34,7 +34,7 @@ from dfcmodel.theory.stability import endless_limit
 from hopflow.checks import instance, number, one_number, random_source
 from hopflow.deprecations import renamed
 from hopflow.status import ConvergenceError
-from hopflow.units import in_units
+from hopflow.units import in_units, quantities
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -48,6 +48,9 @@ __all__ = ["simulate"]
 
 
 @renamed(rng="seed")
+@quantities(
+    duration="time", sample="time", jitter="time", packet_jitter="time", max_cpu_time="time"
+)
 def simulate(
     scenario: Scenario,
     method: Fluid | Packets | None = None,

@@ -17,6 +17,7 @@ from hopflow.checks import instance, one_number, seed_number, whole
 from hopflow.deprecations import renamed
 from hopflow.results import Result, figure
 from hopflow.status import Status
+from hopflow.units import quantities
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -118,6 +119,7 @@ class StepCheck(Result):
 
 
 @renamed(rng="seed")
+@quantities(duration="time")
 def check_step(
     scenario: Scenario,
     *,

@@ -24,6 +24,7 @@ from dfcmodel.network.offered_rates import bottleneck_of, flows_per_link, offere
 from dfcmodel.packets.refusals import check_scenario
 from dfcmodel.results.limits import limits_of_scenario
 from hopflow.checks import instance, one_number
+from hopflow.units import quantities
 from responsefn import AIMD, NewReno, Reno
 
 if TYPE_CHECKING:
@@ -83,6 +84,7 @@ class LevelChoice:
     error: float
 
 
+@quantities(duration="time", affordable="time")
 def choose_level(
     scenario: Scenario,
     *,

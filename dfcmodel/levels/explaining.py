@@ -19,6 +19,7 @@ from dfcmodel.simulation import simulate
 from hopflow.checks import instance, listed, whole
 from hopflow.executing import check_executor, completed
 from hopflow.kernels.stopwatch import Stopwatch
+from hopflow.units import quantities
 
 if TYPE_CHECKING:
     from hopflow.status import Status
@@ -29,6 +30,7 @@ MOST = 6
 """Refinements of one level: 64 settings."""
 
 
+@quantities(duration="time", since="time", jitter="time")
 def explain(
     scenario: Scenario,
     measures: Measure | Sequence[Measure] = "share",

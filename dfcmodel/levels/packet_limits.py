@@ -20,6 +20,7 @@ from hopflow.kernels.stopwatch import Stopwatch
 from hopflow.progress import progress_bar
 from hopflow.results import Result, figure
 from hopflow.status import Status
+from hopflow.units import quantities
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -166,6 +167,7 @@ class PacketLimit(Result):
         return ax
 
 
+@quantities(duration="time", since="time", jitter="time")
 def packet_limit(
     scenario: Scenario,
     measures: Measure | Sequence[Measure] = "share",

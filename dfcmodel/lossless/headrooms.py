@@ -32,6 +32,7 @@ from dfcmodel.lossless.quantities import (
 from dfcmodel.lossless.worst_cases import Burst, largest_burst
 from hopflow.checks import flag, one_number
 from hopflow.results import Result, figure
+from hopflow.units import declares
 
 if TYPE_CHECKING:
     from dfcmodel.lossless.frames import Witness
@@ -180,6 +181,18 @@ class Headroom(Result):
         return (low, high) if self.ranged else high
 
 
+@declares(
+    rate="rate",
+    cable="length",
+    mtu="size",
+    lossless_mtu="size",
+    cell="size",
+    response="time",
+    interface="time",
+    gearbox="time",
+    pipeline="time",
+    smallest="size",
+)
 def headroom(
     rate: Given,
     cable: Range,

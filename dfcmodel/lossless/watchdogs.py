@@ -17,6 +17,7 @@ from dfcmodel.lossless.quantities import duration
 from hopflow.checks import instance, one_number, random_generator, whole
 from hopflow.deprecations import renamed
 from hopflow.progress import progress_bar
+from hopflow.units import declares
 
 if TYPE_CHECKING:
     from dfcmodel.lossless.quantities import Given
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["Watchdog", "check_times", "simulate_watchdog"]
 
 
+@declares(polling="time", detection="time", restoration="time")
 @dataclass(frozen=True)
 class Watchdog:
     """Settings of a watchdog, in s or strings such as ``200 ms``.
@@ -88,6 +90,7 @@ class Watchdog:
         n, f = self.polls, self.fraction
         return (n - 1 + f) * self.period, (n + f) * self.period
 
+    @declares(storm="time")
     def miss(self, storm: Given) -> float:
         """Return the probability that a single pause of so long a time (s) is not detected.
 

@@ -20,6 +20,7 @@ from hopflow.checks import (
     seed_number,
 )
 from hopflow.tcp_constants import MAX_ACK_DELAY
+from hopflow.units import quantities
 from responsefn import DeliveryRule, RateRule
 
 if TYPE_CHECKING:
@@ -36,6 +37,7 @@ OWN_BY_DELIVERIES = ("prr", "rack")
 """Recoveries in whose place rules of deliveries have their own, with ``"sack"``."""
 
 
+@quantities(phases="time", ack_delay="time", count_smoothing="time")
 @refuse_removed(backend="packets run on the compiled engine")
 @dataclass(frozen=True)
 class Packets:

@@ -14,7 +14,7 @@ from hopflow.checks import instance, listed, one_number, seed_number, whole
 from hopflow.deprecations import renamed
 from hopflow.progress import progress_bar
 from hopflow.results import Result, figure
-from hopflow.units import in_units
+from hopflow.units import declares, in_units, quantities
 from responsefn import WindowRule
 
 if TYPE_CHECKING:
@@ -194,7 +194,9 @@ class Comparison(Result):
         return axes
 
 
+@declares(buffer="amount")
 @renamed(seconds="duration")
+@quantities(bandwidth="rate", rtt="time", duration="time", warm_up="time")
 def compare_rules(
     rules: Iterable[WindowRule],
     *,

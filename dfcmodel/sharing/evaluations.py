@@ -15,6 +15,7 @@ from hopflow.checks import instance, listed, one_number, seed_number, whole
 from hopflow.deprecations import renamed
 from hopflow.progress import progress_bar
 from hopflow.results import Result, figure
+from hopflow.units import quantities
 from responsefn import NewReno, WindowRule
 
 if TYPE_CHECKING:
@@ -173,6 +174,7 @@ def _ends(low: Any, high: Any) -> str:
 
 
 @renamed(seconds="duration")
+@quantities(duration="time")
 def evaluate_rfc9743(
     rule: WindowRule,
     *,

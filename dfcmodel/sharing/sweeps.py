@@ -19,7 +19,7 @@ from hopflow.deprecations import renamed
 from hopflow.grids import Grid, Row, source_of
 from hopflow.parameters import canonical_text
 from hopflow.sweeping import over_grid
-from hopflow.units import in_units
+from hopflow.units import declares, in_units
 from responsefn import WindowRule
 
 if TYPE_CHECKING:
@@ -42,6 +42,7 @@ OF_ALL = {
 }
 
 
+@declares(bandwidth="rate", rtt="time", buffer="amount", duration="time", warm_up="time")
 @renamed(seconds="duration")
 def coexist_sweep(
     rules: Iterable[WindowRule],

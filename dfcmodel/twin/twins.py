@@ -24,6 +24,7 @@ from dfcmodel.twin.loop import QueueRecords, compiled
 from dfcmodel.twin.plans import TwinPlan, check_scenario, plan_of, shape_of
 from hopflow.checks import instance, number, one_number, seed_number, whole
 from hopflow.deprecations import renamed
+from hopflow.units import quantities
 from responsefn import WindowRule
 
 if TYPE_CHECKING:
@@ -86,6 +87,7 @@ class TwinRun(NamedTuple):
 
 
 @renamed(rng="seed")
+@quantities(duration="time", sample="time", smoothing="amount")
 @dataclass(frozen=True)
 class Twin:
     """A scenario as a differentiable function of its parameters.
@@ -255,6 +257,7 @@ class Twin:
         at = self.parameters if parameters is None else parameters
         return compiled()(shape, plan, at)
 
+    @quantities(since="time")
     def merits(self, parameters: Parameters, since: float = 0.0, tolerance: float = 0.01) -> Merits:
         """Return performance measures as a smooth function of the parameters.
 

@@ -15,6 +15,7 @@ import scipy.sparse as sp
 from hopflow.checks import one_number, random_generator, whole
 from hopflow.deprecations import renamed, renamed_attribute
 from hopflow.results import Result, figure
+from hopflow.units import quantities
 from markov.computing.memory import check_room
 from markov.computing.progress import Counter
 from markov.models.measures import chosen
@@ -77,6 +78,7 @@ class Paths(Result):
         part = slice(self.first[run], self.first[run + 1])
         return self.times[part], self.states[part]
 
+    @quantities(times="time")
     def at(self, times: ArrayLike) -> NDArray[np.int64]:
         """Return the numbers of the states at some times, shape (runs, times)."""
         moments = np.atleast_1d(np.asarray(times, dtype=np.float64))
@@ -124,6 +126,7 @@ class Paths(Result):
 
 
 @renamed(horizon="duration", rng="seed")
+@quantities(duration="time")
 def paths(
     model: Any, duration: float, *, start: Any = None, runs: int = 1, seed: Any = None
 ) -> Paths:

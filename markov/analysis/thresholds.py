@@ -17,7 +17,7 @@ import numpy as np
 
 from hopflow.checks import dimensions, one_number, seconds, shown, unboxed, whole
 from hopflow.results import Result, figure
-from hopflow.units import in_units
+from hopflow.units import in_units, quantities
 from markov.models.pause import PauseTandem
 from markov.sweeps import sweep
 
@@ -115,6 +115,14 @@ class ThresholdAdvice(Result):
         return ax
 
 
+@quantities(
+    link_rate="rate",
+    bottleneck_rate="rate",
+    rtt="time",
+    buffers="amount",
+    response="time",
+    thresholds="amount",
+)
 def pause_thresholds(
     *,
     link_rate: float | str,

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hopflow.checks import number, one_number, shown, whole
+from hopflow.units import quantities
 from markov.methods.gth import GTH
 from markov.methods.structure import closed_classes
 from markov.phases.fitting import phase_type_of
@@ -111,6 +112,7 @@ class MAP:
         return cls(generator - np.diag(given), np.diag(given))
 
     @classmethod
+    @quantities(mean="time")
     def correlated(cls, mean: float, scv: float, correlation: float) -> MAP:
         """Return a process with given mean, variability and correlation of its intervals.
 
@@ -187,6 +189,7 @@ class MAP:
         second = float(theta @ self.D1 @ fundamental @ self.D1 @ ones)
         return 1.0 - 2.0 * self.rate + 2.0 * second / self.rate
 
+    @quantities(intervals="time")
     def log_likelihood(self, intervals: ArrayLike) -> float:
         """Return the log of the density of intervals in s in their order, the first after an arrival."""
         times = number("intervals", intervals, above=0.0)

@@ -15,6 +15,7 @@ import numpy as np
 
 from hopflow.checks import number, one_number, random_generator, whole
 from hopflow.deprecations import renamed
+from hopflow.units import quantities
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -93,6 +94,7 @@ class PhaseType:
         return cls.erlang(1, mean=1.0 / one_number("rate", rate, above=0.0))
 
     @classmethod
+    @quantities(mean="time")
     def erlang(cls, phases: int, *, mean: float) -> PhaseType:
         """Return the sum of ``phases`` equal exponential times, of a mean in s."""
         count = whole("phases", phases, 1, MOST_PHASES)
@@ -156,14 +158,17 @@ class PhaseType:
         """Squared coefficient of variation: 1 for the exponential distribution, 1/k for Erlang's."""
         return self.variance / self.mean**2
 
+    @quantities(x="time")
     def survival(self, x: ArrayLike) -> Floats:
         """Return P(X > x), of the shape of x (s)."""
         return self._along(x, np.ones(self.order))
 
+    @quantities(x="time")
     def cdf(self, x: ArrayLike) -> Floats:
         """Return P(X <= x), of the shape of x (s)."""
         return 1.0 - self.survival(x)
 
+    @quantities(x="time")
     def pdf(self, x: ArrayLike) -> Floats:
         """Return the density at x (s), in 1/s."""
         return self._along(x, self.exits)

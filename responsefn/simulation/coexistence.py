@@ -21,6 +21,7 @@ from hopflow.checks import listed, number, one_number, random_generator, whole
 from hopflow.deprecations import renamed
 from hopflow.kernels import loop_of
 from hopflow.status import OnFailure, deliver
+from hopflow.units import quantities
 from responsefn.responses.input_checks import capacity, round_trip
 from responsefn.responses.rule_checks import MAX_WINDOW, MIN_WINDOW, check_dynamics, raise_wrong
 from responsefn.responses.rule_compilation import numbers_of
@@ -48,6 +49,18 @@ FIRST_TIMER = 1.0
 
 
 @renamed(p="loss", rng="seed", seconds="duration")
+@quantities(
+    rtt="time",
+    bandwidth="rate",
+    buffer="amount",
+    duration="time",
+    warm_up="time",
+    starts="time",
+    processing="time",
+    ssthresh="amount",
+    max_window="amount",
+    min_rto="time",
+)
 def coexist(
     rules: WindowRule | Iterable[WindowRule],
     rtt: ArrayLike,

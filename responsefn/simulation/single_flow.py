@@ -16,6 +16,7 @@ import numpy as np
 from hopflow.checks import choice, instance, number, one_number, random_generator, shown, whole
 from hopflow.deprecations import renamed
 from hopflow.kernels import build
+from hopflow.units import quantities
 from responsefn.responses import rule_kernels as templates
 from responsefn.responses.cycle_starts import begin_at_peak
 from responsefn.responses.dynamics import Event
@@ -46,6 +47,7 @@ RUNS, EVENTS_OF_A_RUN = 16, 1000
 
 
 @renamed(rng="seed")
+@quantities(rtt="time", bandwidth="rate", buffer="amount")
 def simulate_rule(
     rule: WindowRule,
     p: float,
@@ -112,6 +114,7 @@ def simulate_rule(
 
 
 @renamed(rng="seed")
+@quantities(rtt="time", bandwidth="rate", buffer="amount")
 def simulate_curve(
     rule: WindowRule,
     p: ArrayLike,

@@ -19,10 +19,12 @@ from dfcmodel.lossless.pools.pool_traffic import Episodes, PacketRuns, PausedGro
 from dfcmodel.lossless.pools.recombined_overflows import RecombinedEstimate, recombine
 from hopflow.checks import instance, shown
 from hopflow.deprecations import renamed
+from hopflow.units import quantities
 
 __all__ = ["Convolution", "OverflowChain", "Recombination", "Splitting", "overflow"]
 
 
+@quantities(grain="size")
 @dataclass(frozen=True)
 class Convolution:
     """Method for `PausedGroups`: the exact distribution of the sum.
