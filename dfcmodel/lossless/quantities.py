@@ -62,7 +62,7 @@ def bit_rate(name: str, value: Given) -> int:
         if isinstance(value, str)
         else one_number(name, value, hint=hint)
     )
-    return round(_within(name, value, found, 1e6, 1e13, "from 1 Mb/s to 10 Tb/s"))
+    return round(_within(name, value, found, 1e6, 1e13, "from 1 Mb/s to 10 Tb/s: '400Gbps'"))
 
 
 def metres(name: str, value: Given) -> float:
@@ -79,6 +79,8 @@ def metres(name: str, value: Given) -> float:
 def size_in_bytes(name: str, value: Given) -> float:
     """Return a size in bytes, from a number or a string such as ``9216 B`` or ``19 KiB``."""
     found = in_units(name, value, "size")
+    if isinstance(value, str):
+        return _within(name, value, found, 0.0, sys.float_info.max, "finite and not negative")
     return one_number(name, found, at_least=0.0, hint="in bytes, or a string: '9216 B'")
 
 

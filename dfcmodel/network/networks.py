@@ -19,6 +19,7 @@ from dfcmodel.network.flow_tables import Flows
 from dfcmodel.network.flows import Flow
 from dfcmodel.network.routes import Routes, coded, distinct, distinct_rows, present
 from hopflow.checks import flag, instance, listed, one_number, shown
+from hopflow.parameters import Parametrized
 from hopflow.tcp_constants import MIN_RTO
 from hopflow.units import PacketUnits, declares, quantities
 
@@ -766,10 +767,9 @@ def from_networkx(
 
 def _check_packet_units(where: str, part: object, packet_size: float) -> None:
     """Raise ValueError for a number, or a field of an object, that holds for packets of another size."""
-    fields = getattr(getattr(part, "params", part), "_asdict", None)
     named: dict[str, object] = {"": part} if isinstance(part, float) else {}
-    if fields is not None:
-        named = fields()
+    if isinstance(part, Parametrized):
+        named = part.params._asdict()
     elif dataclasses.is_dataclass(part):
         named = {each.name: getattr(part, each.name) for each in dataclasses.fields(part)}
     for name, value in named.items():

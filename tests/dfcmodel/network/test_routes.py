@@ -163,7 +163,7 @@ def test_options_are_one_for_all_or_one_for_each() -> None:
             "stop of flow .*host', 1.* = 2: must be",
         ),
         ({"starts": np.nan}, "start of flow .*host', 0.*nan"),
-        ({"sizes": "many"}, "size of flow .*host', 0.*many"),
+        ({"sizes": "many"}, "size = 'many': must be a number and a unit of packets"),
         ({"max_window": 0.5}, "max_window of flow .*host', 0.* = 0.5"),
         ({"priority": [0, 0.5, 1]}, "priority of flow .*host', 1.* = 0.5"),
         ({"host": ["nic", "nic", "cloud"]}, "host of flow .*host', 2.*cloud"),
