@@ -31,6 +31,7 @@ __all__ = [
     "mbps",
     "minimum",
     "ms",
+    "sweep",
     "to_mbps",
     "us",
     "where",
@@ -40,6 +41,10 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     if name in _PACKAGES:
         return package(name)
+    if name == "sweep":
+        from hopflow.sweeps import sweep
+
+        return sweep
     if not name.startswith("_"):
         for each in map(package, _PACKAGES):
             if name in each.__all__:
@@ -49,4 +54,4 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     offered = [name for each in map(package, _PACKAGES) for name in each.__all__]
-    return sorted({*globals(), *_PACKAGES, *offered})
+    return sorted({*globals(), *_PACKAGES, *offered, "sweep"})

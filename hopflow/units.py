@@ -41,18 +41,26 @@ __all__ = [
 PACKET_SIZE = 1500
 """Default packet size on the wire in bytes."""
 
-Dimension = Literal["rate", "time", "amount", "size", "length"]
+Dimension = Literal["rate", "bit_rate", "time", "amount", "size", "length"]
 
 TIMES = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "ns": 1e-9, "min": 60.0}
 PREFIXES = {"": 1.0, "k": 1e3, "m": 1e6, "g": 1e9, "t": 1e12}
 FORMS = {
     "rate": "packets/s, b/s, kb/s, Mb/s, Gb/s or Tb/s (also pkt/s, bps, kbps, Mbps, ...)",
+    "bit_rate": "b/s, kb/s, Mb/s, Gb/s or Tb/s (also bps, kbps, Mbps, ...)",
     "time": "s, ms, us, ns or min",
     "amount": "packets, B, kB, MB or GB (also pkt)",
     "size": "B, kB, MB, GB, KiB or MiB",
     "length": "m, km or ft",
 }
-BARE = {"rate": "packets/s", "time": "s", "amount": "packets", "size": "bytes", "length": "m"}
+BARE = {
+    "rate": "packets/s",
+    "bit_rate": "bit/s",
+    "time": "s",
+    "amount": "packets",
+    "size": "bytes",
+    "length": "m",
+}
 LENGTHS = {"m": 1.0, "km": 1e3, "ft": 0.3048}
 BINARY = {"KiB": 1024.0, "MiB": 1048576.0}
 SHOWN = {
@@ -149,7 +157,8 @@ def quantity(
     text
         A number and a unit, with or without a space between them.
     dimension
-        ``rate``, ``time``, ``amount``, ``size`` or ``length``: the result is in packets/s, s, packets, bytes or m.
+        ``rate``, ``bit_rate``, ``time``, ``amount``, ``size`` or ``length``: the result is in packets/s, bit/s, s, packets,
+        bytes or m.
     packet_size
         Bytes per packet, for the conversion of bits and bytes.
     bare
@@ -234,7 +243,7 @@ def quantities(**dimensions: Dimension) -> Callable[[F], F]:
     Parameters
     ----------
     dimensions
-        The dimension of each parameter: rates in packets/s, times in s, amounts in packets, sizes in bytes,
+        The dimension of each parameter: rates in packets/s or bit/s, times in s, amounts in packets, sizes in bytes,
         lengths in m. A bit rate means packets of 1500 bytes, or of ``packet_size`` bytes where a parameter of
         that name is given.
 
@@ -348,10 +357,10 @@ def _unit(
     if dimension == "size" and unit in BINARY:
         return BINARY[unit], 1.0
     ending, letter, bits = (
-        (r"(?:/s|ps)", "(?:b|bit)", 1.0) if dimension == "rate" else ("", "B", 8.0)
+        (r"(?:/s|ps)", "(?:b|bit)", 1.0) if dimension in ("rate", "bit_rate") else ("", "B", 8.0)
     )
-    if dimension == "size":
-        packet_size = 1.0
+    if dimension in ("size", "bit_rate"):
+        packet_size = 1.0 if dimension == "size" else 0.125
     elif re.fullmatch("(packets?|pkts?)" + ending, unit) or (dimension, unit) == ("rate", "pps"):
         return 1.0, 1.0
     found = re.fullmatch(f"([kKmMgGtT]?){letter}{ending}", unit)

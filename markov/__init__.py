@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from hopflow.errors import RuleError, RuleWarning
 from hopflow.status import ConvergenceError, UndecidedError
+from hopflow.sweeps import sweep
 from markov.analysis.answer_comparisons import AnswerComparison
 from markov.chains import MarkovChain
 from markov.computing.memory import TooLargeError
@@ -36,7 +37,6 @@ from markov.multigrid.grids.matrix_free import MatrixFree
 from markov.phases.quasi_birth_death.by_level import StationaryByLevel, stationary_by_level
 from markov.phases.quasi_birth_death.chains import QuasiBirthDeath
 from markov.results import Stationary
-from markov.sweeps import sweep
 
 if TYPE_CHECKING:
     from markov.analysis.gradients import differentiable

@@ -79,6 +79,8 @@ class MarkovChain:
     array([0.1, 2. ])
     """
 
+    SWEPT_BY = "markov.sweeps"
+
     Q: sp.csr_matrix
     _names: tuple[Any, ...] | None
 

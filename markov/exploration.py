@@ -42,6 +42,9 @@ class Reachable(NamedTuple):
     chain: MarkovChain
 
 
+Reachable.SWEPT_BY = "markov.sweeps"  # type: ignore[attr-defined] # in the class it would be a field
+
+
 def explore(
     model: ChainModel | Callable[..., Any],
     *,

@@ -155,7 +155,7 @@ class Credits(Result):
 
 
 @declares(
-    rate="rate",
+    rate="bit_rate",
     cable="length",
     mtu="size",
     lossless_mtu="size",

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["headroom_table"]
 
 
-@declares(rates="rate", cables="length")
+@declares(rates="bit_rate", cables="length")
 def headroom_table(
     rates: Iterable[Given], cables: Iterable[Given | tuple[Given, Given]], **parameters: Any
 ) -> pd.DataFrame:

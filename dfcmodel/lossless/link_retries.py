@@ -202,7 +202,9 @@ class LinkRetry(Result):
         return axes
 
 
-@declares(rate="rate", cable="length", mtu="size", message="size", timer="time", pipeline="time")
+@declares(
+    rate="bit_rate", cable="length", mtu="size", message="size", timer="time", pipeline="time"
+)
 def link_retry(
     rate: Given,
     cable: Given,

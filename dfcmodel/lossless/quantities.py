@@ -54,14 +54,8 @@ def bit_rate(name: str, value: Given) -> int:
     >>> bit_rate("rate", "400Gbps"), bit_rate("rate", 400e9)
     (400000000000, 400000000000)
     """
-    if isinstance(value, str) and re.search("p(ac)?ke?t|pps", value):
-        raise ValueError(f"{name} = {value!r}: must be in bits per second, such as '400Gbps'")
     hint = "in b/s, or a string: '400Gbps'"
-    found = (
-        quantity(name, value, "rate", packet_size=0.125)
-        if isinstance(value, str)
-        else one_number(name, value, hint=hint)
-    )
+    found = one_number(name, in_units(name, value, "bit_rate"), hint=hint)
     return round(_within(name, value, found, 1e6, 1e13, "from 1 Mb/s to 10 Tb/s: '400Gbps'"))
 
 

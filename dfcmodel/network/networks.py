@@ -76,6 +76,8 @@ class Link:
     ('a->b', 40.0)
     """
 
+    SWEPT_BY = "dfcmodel.sweeps"
+
     source: Node
     target: Node
     rate: float
@@ -182,6 +184,8 @@ class Scenario:
     >>> round(scenario.base_rtt(scenario.flows[0]), 6)
     0.04
     """
+
+    SWEPT_BY = "dfcmodel.sweeps"
 
     name: str
     links: tuple[Link, ...]

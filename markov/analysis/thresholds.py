@@ -17,9 +17,9 @@ import numpy as np
 
 from hopflow.checks import dimensions, one_number, seconds, shown, unboxed, whole
 from hopflow.results import Result, figure
+from hopflow.sweeps import sweep
 from hopflow.units import in_units, quantities
 from markov.models.pause import PauseTandem
-from markov.sweeps import sweep
 
 if TYPE_CHECKING:
     import xarray as xr

@@ -58,6 +58,8 @@ class Response(Parametrized):
         What finds the rate where there is no formula; ``"none"`` where nothing does.
     """
 
+    SWEPT_BY = "responsefn.sweeps"
+
     reference: ClassVar[Reference | None] = None
     domain: ClassVar[tuple[float, float]] = (0.0, 1.0)
     monotone: ClassVar[bool] = True

@@ -28,7 +28,7 @@ from hopflow.units import quantities_of
 PACKAGES = ("hopflow", "dfcmodel", "dfcmodel.lossless", "markov", "responsefn")
 OURS = tuple(name.partition(".")[0] for name in PACKAGES)
 NUMBERS = re.compile(r"float|int\b|Any|ArrayLike|Floats|Given|NDArray|Range|Vector")
-DIMENSIONS = ("rate", "time", "amount", "size", "length")
+DIMENSIONS = ("rate", "bit_rate", "time", "amount", "size", "length")
 NO_DIMENSION = ("1", "count", "object", "hook", "1/s", "raw")
 """A number; a whole number; no number; of a hook that engines call; 1/s; in units that the docstring names."""
 

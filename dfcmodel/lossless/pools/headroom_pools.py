@@ -130,7 +130,7 @@ class HeadroomPool:
         return table_html(type(self).__name__, self.summary())
 
 
-@declares(size="size", shared="size", xoff="size", rate="rate")
+@declares(size="size", shared="size", xoff="size", rate="bit_rate")
 def headroom_pool(
     headroom: Headroom | ArrayLike,
     ports: int,
