@@ -20,6 +20,8 @@ from typing import Any, ClassVar, NamedTuple, NoReturn, Self, TypeVar
 
 import numpy as np
 
+from hopflow.checks import shown
+from hopflow.html_tables import table_html
 from hopflow.units import BARE, Dimension, quantity
 
 __all__ = ["Parametrized", "Swept", "canonical_text", "swept"]
@@ -166,6 +168,10 @@ class Parametrized:
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _made, (type(self), self.params._asdict(), self._given)
+
+    def _repr_html_(self) -> str:
+        rows = {name: shown(value) for name, value in self.params._asdict().items()}
+        return table_html(type(self).__name__, rows)
 
     def __repr__(self) -> str:
         """Name the class and the parameters that were given."""

@@ -11,6 +11,7 @@ from dataclasses import dataclass, fields
 from typing import Any, NamedTuple
 
 from hopflow.checks import choice, one_number
+from hopflow.results import Described
 from hopflow.units import quantities
 
 __all__ = [
@@ -29,7 +30,7 @@ __all__ = [
 
 
 @dataclass(frozen=True)
-class Discipline:
+class Discipline(Described):
     """Base class of the queueing disciplines."""
 
 

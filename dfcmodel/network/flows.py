@@ -12,6 +12,7 @@ import numpy as np
 from dfcmodel.network.arrivals import ArrivalProcess, Replay
 from dfcmodel.network.receivers import Credited, ReceiverAgent
 from hopflow.checks import choice, flag, one_number, shown, unboxed, whole
+from hopflow.results import Described
 from hopflow.units import PacketUnits, quantities
 from responsefn import DeliveryRule, RateRule, WindowRule
 from responsefn.rules.rates.rate_rule import sees_telemetry
@@ -111,7 +112,7 @@ def whole_packets(size: PacketUnits) -> PacketUnits:
 
 @quantities(max_window="amount", start="time", size="amount", idle="time", stop="time")
 @dataclass(frozen=True)
-class Flow:
+class Flow(Described):
     """A flow of packets from one sender to one receiver along a path.
 
     Parameters

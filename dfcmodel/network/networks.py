@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import math
+from collections import Counter
 from collections.abc import Collection, Hashable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -20,6 +21,7 @@ from dfcmodel.network.flows import Flow
 from dfcmodel.network.routes import Routes, coded, distinct, distinct_rows, present
 from hopflow.checks import flag, instance, listed, one_number, shown
 from hopflow.parameters import Parametrized
+from hopflow.results import Described
 from hopflow.tcp_constants import MIN_RTO
 from hopflow.units import PacketUnits, declares, quantities
 
@@ -43,7 +45,7 @@ MIN_BUFFER, MAX_BUFFER = 1.0, 1e9
 @quantities(rate="rate", delay="time")
 @declares(buffer="amount")
 @dataclass(frozen=True)
-class Link:
+class Link(Described):
     """A directed link and the queue in front of it.
 
     Parameters
@@ -150,7 +152,7 @@ class LinkKinds(NamedTuple):
 
 @quantities(duration="time", min_rto="time", packet_size="size")
 @dataclass(frozen=True)
-class Scenario:
+class Scenario(Described):
     """A network with its flows and the simulated time.
 
     Parameters
@@ -227,6 +229,21 @@ class Scenario:
             if self._has_to_be_checked[n]:
                 rule: Any = self.links[n].discipline
                 self._check_classes(n, rule)
+
+    def summary(self) -> dict[str, object]:
+        """Return the nodes, links and flows in words, by name."""
+        kinds = Counter(type(link.discipline).__name__ for link in self.links)
+        rates = sorted({link.rate for link in self.links})
+        sources = Counter(type(flow.source).__name__ for flow in self.flows)
+        return {
+            "name": self.name,
+            "nodes": len({node for link in self.links for node in (link.source, link.target)}),
+            "links": ", ".join(f"{count} {kind}" for kind, count in kinds.items()),
+            "rates": " to ".join(f"{rate:.4g}" for rate in dict.fromkeys((rates[0], rates[-1])))
+            + " packets/s",
+            "flows": ", ".join(f"{count} {kind}" for kind, count in sources.items()),
+            "duration": f"{self.duration:g} s",
+        }
 
     def _check_packet_units(self) -> None:
         """Raise ValueError where a rate or an amount was converted for packets of another size."""

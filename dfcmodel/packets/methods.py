@@ -19,6 +19,7 @@ from hopflow.checks import (
     refuse_removed,
     seed_number,
 )
+from hopflow.results import Described
 from hopflow.tcp_constants import MAX_ACK_DELAY
 from hopflow.units import quantities
 from responsefn import DeliveryRule, RateRule
@@ -40,7 +41,7 @@ OWN_BY_DELIVERIES = ("prr", "rack")
 @quantities(phases="time", ack_delay="time", count_smoothing="time")
 @refuse_removed(backend="packets run on the compiled engine")
 @dataclass(frozen=True)
-class Packets:
+class Packets(Described):
     """Packet-level simulation: every packet and ACK, with sequence numbers and timers.
 
     ACKs of 40 bytes, of rate rules of 64, return over the reverse of the flow's path: over the scenario's reverse link if

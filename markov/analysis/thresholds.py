@@ -78,6 +78,10 @@ class ThresholdAdvice(Result):
     within: float
     most_loss: float | None
 
+    def to_xarray(self) -> xr.Dataset:
+        """Return the table: the measures of every value that was tried."""
+        return self.table
+
     def summary(self) -> dict[str, object]:
         """Return the recommended range, with the measures at its ends and without pauses."""
         data, last = self.table, int(self.table.threshold[-1])

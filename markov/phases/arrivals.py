@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hopflow.checks import number, one_number, shown, whole
+from hopflow.equality import ByValue
 from hopflow.units import quantities
 from markov.methods.gth import GTH
 from markov.methods.structure import closed_classes
@@ -29,7 +30,7 @@ __all__ = ["MAP"]
 
 
 @dataclass(frozen=True, eq=False)
-class MAP:
+class MAP(ByValue):
     """A Markovian arrival process MAP(D0, D1).
 
     Parameters

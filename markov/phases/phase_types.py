@@ -15,6 +15,7 @@ import numpy as np
 
 from hopflow.checks import number, one_number, random_generator, whole
 from hopflow.deprecations import renamed
+from hopflow.equality import ByValue
 from hopflow.units import quantities
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ PIECE = 10**6
 
 
 @dataclass(frozen=True, eq=False)
-class PhaseType:
+class PhaseType(ByValue):
     """A phase-type distribution PH(alpha, T): mean, moments, distribution, and arithmetic.
 
     Parameters

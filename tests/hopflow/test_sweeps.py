@@ -100,7 +100,7 @@ def test_links_alone_need_a_source() -> None:
     }
     found = sweep(dumbbell, pairs=[1, 2], source=NewReno(), duration=1.0, **path)
     assert (found.total_goodput > 500.0).all()
-    with pytest.raises(ValueError, match="^source: must be given"):
+    with pytest.raises(ValueError, match=r"^source: must be given"):
         sweep(dumbbell, pairs=[1, 2], **path)
 
 
