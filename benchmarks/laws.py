@@ -64,7 +64,7 @@ import numpy as np
 print(Gentle().rate(np.geomspace(1e-5, 1e-1, 41), 0.1))""",
     "against Reno": """
 from responsefn import Reno, coexist
-print(coexist([Gentle(), Reno()], rtt=0.04, bandwidth=2000.0, buffer=80, seconds=60.0).share)""",
+print(coexist([Gentle(), Reno()], rtt=0.04, bandwidth=2000.0, buffer=80, duration=60.0).share)""",
 }
 
 

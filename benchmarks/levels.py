@@ -3,7 +3,7 @@
 ``explanations`` writes ``results/explanations.csv``, a row for each part of each gap on published and other
 scenarios, and ``results/explanations.md``, the table of the documentation. Every number follows from the seeds.
 
-``choice`` writes ``dfcmodel/levels/measured.csv``, by which ``simulate(..., method="auto")`` chooses: shares and losses
+``choice`` writes ``dfcmodel/levels/measured.csv``, by which ``simulate(..., level="auto")`` chooses: shares and losses
 of both levels on dumbbells over flows and bandwidth times delay, and CPU seconds, under FIFO, DFC and PFC (``--only``: of one
 discipline, the rows of the others stay). ``costs`` prints predicted and measured CPU seconds on other networks.
 """
@@ -204,7 +204,7 @@ def measure(flows: int, window: float, runs: int, name: str = "FIFO") -> dict[st
                 method,
                 sample=asked.sample,
                 packet_jitter=1.0 / scenario.links[-1].rate,
-                rng=seed,
+                seed=seed,
             )
             seconds[level].append(time.process_time() - began)
             sent = run.delivered[:, -1] - run.delivered[:, np.searchsorted(run.time, WARM_UP)]

@@ -124,7 +124,7 @@ def matched_share(
 def bottleneck(key: dict[str, Any], begin: float, end: float, **options: Any) -> Bottleneck:
     """Return the path of a run of ns-3."""
     rate, buffer = key["rate"] / BITS, int(key["buffer"])
-    return Bottleneck(rate, key["rtt"], buffer, seconds=end, warm_up=begin, **options)
+    return Bottleneck(rate, key["rtt"], buffer, duration=end, warm_up=begin, **options)
 
 
 def ns2_pairs() -> Iterator[dict[str, Any]]:
@@ -142,7 +142,7 @@ def ns2_pairs() -> Iterator[dict[str, Any]]:
             begin, duration = float(link["begin"]), float(link["duration"])
             path = Bottleneck(
                 link["rate"] / BITS, float(two["base_rtt"].iloc[0]), int(link["buffer"]),
-                float(link["loss"]), seconds=begin + duration, warm_up=begin,
+                float(link["loss"]), duration=begin + duration, warm_up=begin,
             )  # fmt: skip
             rules = [PAIRS[first], PAIRS[second]]
             ours.append(path.run(rules, seed=int(str(seed)), starts=two["start"].tolist()).share[0])

@@ -93,7 +93,7 @@ def recombined(runs: int) -> dict[str, Any]:
     """Return the estimates by size from one set of recombined runs, and the CPU seconds of all together."""
     begin = time.process_time()
     traffic = PacketRuns(fabric(), within=WITHIN, sample=SAMPLE)
-    one = overflow(SIZES[0], traffic, Recombination(runs), rng=2)
+    one = overflow(SIZES[0], traffic, Recombination(runs), seed=2)
     found = {str(size): one.at(size) for size in MORE_SIZES}
     cells: dict[str, Any] = {
         size: {

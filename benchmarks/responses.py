@@ -186,19 +186,19 @@ def _shared_bottleneck():
         simulated = coexistence._simulated
         coexistence._simulated = functools.partial(simulated, compiled=False)
         try:
-            return coexist(rules, **path, seconds=few)
+            return coexist(rules, **path, duration=few)
         finally:
             coexistence._simulated = simulated
 
     timed = compare(
         "Reno and CUBIC share a link, packet by packet",
         {
-            "coexist": lambda: coexist(rules, **path, seconds=many),
+            "coexist": lambda: coexist(rules, **path, duration=many),
             f"plain Python (from 1/{many / few:.0f})": plain,
         },
         rounds=3,
     )
-    packets = int(coexist(rules, **path, seconds=many).sent[:, -1].sum())
+    packets = int(coexist(rules, **path, duration=many).sent[:, -1].sum())
     return _per_item(_scaled(timed, "Python", many / few), packets)
 
 

@@ -64,7 +64,7 @@ def compared(scenario: Scenario) -> list[str]:
         simulate(scenario, method, duration=0.2)
         shares, lost, begin = [], [], time.process_time()
         for seed in range(RUNS):
-            run = simulate(scenario, method, sample=0.5, jitter=0.5, rng=seed)
+            run = simulate(scenario, method, sample=0.5, jitter=0.5, seed=seed)
             shares.append(run.delivered[:, -1] / run.time[-1] / mbps(RATE))
             lost.append(run.lost.sum())
         seconds = (time.process_time() - begin) / RUNS

@@ -4,6 +4,7 @@
 >>> run = simulate(takano2006("1", dfc=True, tcp="newreno"))  # doctest: +SKIP
 >>> run.efficiency.plot()  # doctest: +SKIP
 """
+
 from __future__ import annotations
 
 import lazy_loader

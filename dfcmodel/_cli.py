@@ -17,11 +17,12 @@ from hopflow.command_line import (
     check_output,
     examples,
     save_figure,
+    warn_deprecated_option,
 )
 from hopflow.units import quantity
 
 if TYPE_CHECKING:
-    from dfcmodel.methods import Fluid, Packets
+    from dfcmodel.methods import Fluid, Level
     from dfcmodel.network.networks import Scenario
     from dfcmodel.results.ensembles import Ensemble
     from dfcmodel.results.trajectories import Trajectory
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
 __all__ = ["commands"]
 
 commands = typer.Typer()
-LEVELS = ("fluid", "packets", "auto")
 
 explained: dict[str, Callable[[], dict[str, Any]]] = {}
 """Names that ``hopflow explain`` takes beside scenarios, with what return the arguments of `dfcmodel.explain`."""
@@ -60,6 +60,8 @@ def _hosts(incomplete: str) -> list[str]:
 
 def _levels(incomplete: str) -> list[str]:
     """Complete the level of a simulation."""
+    from dfcmodel.methods import LEVELS
+
     return [name for name in LEVELS if name.startswith(incomplete)]
 
 
@@ -132,9 +134,10 @@ def simulate(
     level: Annotated[
         str, typer.Option(help="fluid, packets, or auto.", autocompletion=_levels)
     ] = "fluid",
-    steps: Annotated[
+    steps_per_delay: Annotated[
         int | None, typer.Option(help="Time steps of the fluid per link delay; default: 4.")
     ] = None,
+    steps: Annotated[int | None, typer.Option(hidden=True)] = None,
     seed: Annotated[int, typer.Option(help="Seed of all random numbers.")] = 0,
     runs: Annotated[int, typer.Option(help="Number of runs; more than one is an ensemble.")] = 1,
     plot: Annotated[Path | None, typer.Option(help="Write a plot of the result here.")] = None,
@@ -159,7 +162,10 @@ def simulate(
     from dfcmodel.simulation import simulate as run_once
     from hopflow.checks import whole
 
-    method = _method(level, steps)
+    if steps is not None:
+        warn_deprecated_option(f"--steps {steps}", f"--steps-per-delay {steps}")
+        steps_per_delay = steps
+    at, method = _method(level, steps_per_delay)
     whole("runs", runs, 1, 10**6)
     check_output("plot", plot)
     if animation is not None:
@@ -179,12 +185,12 @@ def simulate(
     if save is not None:
         typer.echo(f"scenario: {save_scenario(chosen, save)}", err=json)
     if runs != 1:
-        many = ensemble(chosen, runs, seed=seed, method=method, max_cpu_time=longest)
+        many = ensemble(chosen, runs, seed=seed, method=method, level=at, max_cpu_time=longest)
         typer.echo(as_json(_of_ensemble(many)) if json else many)
         if plot is not None:
             save_figure(many.plot(), plot, quiet=json)
         return
-    found = run_once(chosen, method, rng=seed, max_cpu_time=longest)
+    found = run_once(chosen, method, level=at, seed=seed, max_cpu_time=longest)
     typer.echo(as_json(_of_run(found)) if json else found)
     if plot is not None:
         save_figure(found.plot(), plot, quiet=json)
@@ -194,20 +200,17 @@ def simulate(
         typer.echo(f"records: {found.to_netcdf(netcdf)}", err=json)
 
 
-def _method(level: str, steps: int | None) -> Fluid | Packets | str:
-    """Return the method of a level; steps are those of the fluid."""
-    from dfcmodel.methods import Fluid, Packets
+def _method(level: str, steps_per_delay: int | None) -> tuple[Level, Fluid | None]:
+    """Return a level and its settings, None for its defaults."""
+    from dfcmodel.methods import LEVELS, Fluid
     from hopflow.checks import choice
 
-    choice("level", level, LEVELS)
-    if level == "fluid":
-        try:
-            return Fluid() if steps is None else Fluid(steps)
-        except ValueError as error:
-            raise ValueError(str(error).replace("steps_per_delay", "steps")) from None
-    if steps is not None:
-        raise ValueError(f"--steps {steps}: is for --level fluid, not {level}")
-    return Packets() if level == "packets" else level
+    at: Any = choice("level", level, LEVELS)
+    if steps_per_delay is None:
+        return at, None
+    if level != "fluid":
+        raise ValueError(f"--steps-per-delay {steps_per_delay}: is for --level fluid, not {level}")
+    return at, Fluid(steps_per_delay)
 
 
 def _of_run(run: Trajectory) -> dict[str, object]:
@@ -276,7 +279,7 @@ def compare(
         rtt=quantity("rtt", rtt, "time", packet_size, bare=True),
         buffer=int(quantity("buffer", buffer, "amount", packet_size, bare=True)),
         loss=loss,
-        seconds=quantity("duration", duration, "time", bare=True),
+        duration=quantity("duration", duration, "time", bare=True),
         runs=runs,
         seed=seed,
     )

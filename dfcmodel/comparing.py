@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, overload
 
@@ -10,20 +9,23 @@ from dfcmodel.results.ensemble_comparisons import EnsembleComparison
 from dfcmodel.results.run_comparisons import RunComparison
 from dfcmodel.sharing.comparisons import Comparison, compare_rules
 from hopflow.checks import choice, shown
+from hopflow.deprecations import renamed
 from hopflow.results import Result
 from hopflow.side_by_side import SideBySide, kind_for
+from hopflow.units import declares
 from responsefn import WindowRule
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from dfcmodel.network.disciplines import Discipline
     from dfcmodel.results.ensembles import Ensemble
     from dfcmodel.results.trajectories import Trajectory
 
 __all__ = ["compare"]
 
-PATH = ("bandwidth", "rtt", "buffer")
-OPTIONS = tuple(inspect.signature(compare_rules).parameters)
 KINDS = "runs (of simulate), ensembles, answers of chains (of stationary), or window rules"
+PATH = 'bandwidth="24Mbps", rtt="40ms", buffer="80pkt"'
 
 
 @overload
@@ -42,17 +44,36 @@ def compare(
     rtt: float | str,
     buffer: int | str,
     loss: float = ...,
-    seconds: float | str = ...,
-    warm_up: float | None = ...,
+    duration: float | str = ...,
+    warm_up: float | str | None = ...,
     runs: int = ...,
     recovery: str | None = ...,
-    seed: int = ...,
+    seed: int | np.random.Generator = ...,
     discipline: Discipline | None = ...,
     pacing: bool = ...,
 ) -> Comparison: ...
 @overload
 def compare(*compared: Result | Iterable[Result], **labelled: Result) -> SideBySide[Any]: ...
-def compare(*compared: Any, **options: Any) -> Result:
+@declares(  # type: ignore[misc]
+    bandwidth="rate", rtt="time", buffer="amount", duration="time", warm_up="time"
+)
+@renamed(seconds="duration")
+def compare(
+    *compared: Any,
+    rules: Iterable[WindowRule] | None = None,
+    bandwidth: float | str | None = None,
+    rtt: float | str | None = None,
+    buffer: int | str | None = None,
+    loss: float | None = None,
+    duration: float | str | None = None,
+    warm_up: float | str | None = None,
+    runs: int | None = None,
+    recovery: str | None = "sack",
+    seed: int | np.random.Generator | None = None,
+    discipline: Discipline | None = None,
+    pacing: bool | None = None,
+    **labelled: Any,
+) -> Result:
     """Return two or more runs, ensembles, answers of chains, or window rules side by side.
 
     Runs, ensembles and answers give a table with a column for each and one figure; of runs ``animate`` shows the
@@ -65,22 +86,32 @@ def compare(*compared: Any, **options: Any) -> Result:
     compared
         Results of `simulate`, of `ensemble`, or of `markov.stationary`, at least two; or window rules, also one's
         own and those of deliveries such as ``BBR()``, all different. One list of them may stand instead.
-    options
-        Of runs, ensembles and answers: more of them, the keyword is the label of the column. Of rules the path
-        and how it is measured:
-
-        - bandwidth: packets/s, or a text such as ``"20Mbps"`` (in packets of 1500 bytes);
-        - rtt: propagation there and back, without the time of transmission: s, or a text such as ``"40ms"``;
-        - buffer: packets that wait in the queue, besides the one in transmission; also ``"80pkt"``, or ``"120kB"``:
-          as many packets of 1500 bytes as fit (no others wait there, so that a `ByteBuffer` would hold the same);
-        - loss: probability that a packet is lost at random before the queue (0);
-        - seconds, warm_up: simulated time (60) and the part before the measurement (None: a fifth) in s;
-        - runs: seeds per setting (3); seed: the first of them (0);
-        - recovery: loss recovery of all senders (``"sack"``, see `Packets`); None: that of each rule;
-        - discipline: of the queue, such as ``RED()``, ``CoDel()`` or ``PIE()``; None: drop-tail. Rules that
-          answer marks, such as DCTCP and Prague, need one that marks: ``StepMarking(20)``, ``PI2()`` or
-          ``DualPI2()``;
-        - pacing: whether window senders without a pacing rate of their own are paced (`Flow.pacing`).
+    labelled
+        More results; the keyword is the label of the column.
+    rules
+        The rules as a keyword. The parameters below are for rules: the path, and how it is measured.
+    bandwidth
+        Packets/s, or a string such as ``"20Mbps"`` (in packets of 1500 bytes).
+    rtt
+        Propagation there and back, without the time of transmission: s, or a string such as ``"40ms"``.
+    buffer
+        Packets that wait in the queue, besides the one in transmission; also ``"80pkt"``, or ``"120kB"``:
+        as many packets of 1500 bytes as fit (no others wait there, so that a `ByteBuffer` would hold the same).
+    loss
+        Probability that a packet is lost at random before the queue (0).
+    duration, warm_up
+        Simulated time (60) and the part before the measurement (None: a fifth) in s.
+    runs
+        Seeds per setting (3).
+    recovery
+        Loss recovery of all senders (see `Packets`); None: that of each rule.
+    seed
+        The first of the seeds (0), or a `numpy.random.Generator` that draws it.
+    discipline
+        Of the queue, such as ``RED()``, ``CoDel()`` or ``PIE()``; None: drop-tail. Rules that answer marks,
+        such as DCTCP and Prague, need one that marks: ``StepMarking(20)``, ``PI2()`` or ``DualPI2()``.
+    pacing
+        Whether window senders without a pacing rate of their own are paced (`Flow.pacing`).
 
     Returns
     -------
@@ -100,14 +131,26 @@ def compare(*compared: Any, **options: Any) -> Result:
     {'without': '1.571e+04', 'dfc': '1.763e+04'}
 
     >>> from responsefn import CUBIC, NewReno
-    >>> found = compare(NewReno(), CUBIC(), bandwidth=2000.0, rtt=0.04, buffer=80, seconds=30.0)
+    >>> found = compare(NewReno(), CUBIC(), bandwidth=2000.0, rtt=0.04, buffer=80, duration=30.0)
     >>> found.rules[0]
     CUBIC()
     """
     one = len(compared) == 1 and isinstance(compared[0], Iterable)
     items = compared[0] if one and not isinstance(compared[0], str) else compared
     listed = [(_kind_of(f"compared[{n}]", each), each) for n, each in enumerate(items)]
-    labelled = {name: each for name, each in options.items() if kind_for(each) is not None}
+    path = {"bandwidth": bandwidth, "rtt": rtt, "buffer": buffer}
+    settings = {
+        "loss": loss, "duration": duration, "warm_up": warm_up, "runs": runs,
+        "seed": seed, "discipline": discipline, "pacing": pacing,
+    }  # fmt: skip
+    options = {name: value for name, value in (path | settings).items() if value is not None}
+    for name in options.keys() & {name for name, each in options.items() if kind_for(each)}:
+        labelled[name] = options.pop(name)  # a result, whose label is the name of an option
+    for name, each in labelled.items():
+        if kind_for(each) is None and None in (kind for kind, _ in listed):
+            choice("name of an option", name, ("rules", *path, *settings, "recovery"))
+        if kind_for(each) is None:
+            raise TypeError(f"{name} = {shown(each)}: must be a result, with {name} as its label")
     kinds = dict.fromkeys([*(kind for kind, _ in listed), *map(kind_for, labelled.values())])
     if len(kinds) > 1:
         given = " and ".join("rules" if kind is None else kind.CALLED for kind in kinds)
@@ -115,11 +158,12 @@ def compare(*compared: Any, **options: Any) -> Result:
     kind = next(iter(kinds), None)
     found = [each for _, each in listed]
     if kind is None:
-        return _rules(found, options)
+        if found and rules is not None:
+            raise TypeError("rules: must stand once, one after another or as rules=[...]")
+        return _rules(found if rules is None else rules, options, recovery)
     for name, value in options.items():
-        if name not in labelled:
-            said = f"must be one of the {kind.CALLED}, with {name} as its label"
-            raise TypeError(f"{name} = {shown(value)}: {said}; options are for rules")
+        said = f"is for rules; {kind.CALLED} are compared without a path"
+        raise TypeError(f"{name} = {shown(value)}: {said}")
     return kind.of(found, labelled)
 
 
@@ -131,17 +175,14 @@ def _kind_of(name: str, item: object) -> type[SideBySide[Any]] | None:
     return kind
 
 
-def _rules(found: list[WindowRule], options: dict[str, Any]) -> Comparison:
+def _rules(
+    rules: Iterable[WindowRule], options: dict[str, Any], recovery: str | None
+) -> Comparison:
     """Compare rules on the path that options give."""
-    for name in options:
-        choice("name of an option", name, OPTIONS)
-    if found and "rules" in options:
-        raise TypeError("rules: must stand once, one after another or as rules=[...]")
-    missing = [name for name in PATH if name not in options]
-    if missing:
-        path = 'bandwidth="24Mbps", rtt="40ms", buffer="80pkt"'
-        curves = "responsefn.curve([...]) has their rates over loss ratios, without a path"
-        raise TypeError(
-            f"{missing[0]}: is missing, rules are compared on a path such as {path}; {curves}"
-        )
-    return compare_rules(options.pop("rules", found), **options)
+    for name in ("bandwidth", "rtt", "buffer"):
+        if name not in options:
+            curves = "responsefn.curve([...]) has their rates over loss ratios, without a path"
+            raise TypeError(
+                f"{name}: is missing, rules are compared on a path such as {PATH}; {curves}"
+            )
+    return compare_rules(rules, recovery=recovery, **options)

@@ -9,33 +9,38 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dfcmodel.methods import method_of
 from dfcmodel.network.networks import Scenario
 from dfcmodel.results.ensembles import Ensemble
 from dfcmodel.simulation import simulate
-from hopflow.checks import instance, one_number, whole
+from hopflow.checks import instance, one_number, seed_number, whole
 from hopflow.executing import check_executor, completed
 from hopflow.kernels.stopwatch import Stopwatch
 from hopflow.status import Interrupted
-from hopflow.units import in_units
+from hopflow.units import in_units, quantities
 
 if TYPE_CHECKING:
-    from dfcmodel.methods import Fluid, Packets
+    from dfcmodel.methods import Fluid, Level, Packets
     from dfcmodel.results.trajectories import Trajectory
 
 __all__ = ["ensemble"]
 
 
+@quantities(
+    duration="time", sample="time", jitter="time", packet_jitter="time", max_cpu_time="time"
+)
 def ensemble(
     scenario: Scenario,
     runs: int = 64,
     jitter: float | str = 20e-6,
-    seed: int = 0,
+    seed: int | np.random.Generator = 0,
     executor: Executor | None = None,
     *,
     duration: float | str | None = None,
     sample: float | str = 1e-2,
     packet_jitter: float | str = 0.0,
-    method: Fluid | Packets | str | None = None,
+    method: Fluid | Packets | None = None,
+    level: Level | None = None,
     max_cpu_time: float | str | None = None,
 ) -> Ensemble:
     """Simulate a scenario many times with random flow starts, feedback phases and rounding of losses.
@@ -52,14 +57,14 @@ def ensemble(
     jitter
         Upper end of the uniform distribution by which each flow's start is delayed, in s.
     seed
-        Integer >= 0.
+        Integer >= 0 or a `numpy.random.Generator`.
     executor
         Any `concurrent.futures.Executor`, such as a ``ProcessPoolExecutor`` or dask's
         ``client.get_executor()``. None: one thread per core (the kernel releases the GIL). What a worker
         that died had in hand is run again.
     duration, sample
         As for `simulate`; the default sampling interval is 10 ms.
-    packet_jitter, method
+    packet_jitter, method, level
         As for `simulate`. Without ``packet_jitter`` the spread between runs is smaller than that of a
         packet network.
     max_cpu_time
@@ -81,12 +86,14 @@ def ensemble(
     """
     instance("scenario", scenario, Scenario)
     runs = whole("runs", runs, 2, 10**6, why="one run has no spread: use simulate")
-    seed = whole("seed", seed, 0, 2**63)
+    seed = seed_number("seed", seed)
     jitter = one_number("jitter", in_units("jitter", jitter, "time"), at_least=0.0)
     check_executor(executor)
+    chosen = method_of(level, method, "ensemble")
     settings = {
         "jitter": jitter, "duration": duration, "sample": sample,
-        "packet_jitter": packet_jitter, "method": method, "max_cpu_time": max_cpu_time,
+        "packet_jitter": packet_jitter, "method": chosen, "max_cpu_time": max_cpu_time,
+        "level": None if chosen else "auto",
     }  # fmt: skip
     watch = Stopwatch()
     seeds = np.random.SeedSequence(seed).spawn(runs)
@@ -97,7 +104,7 @@ def ensemble(
     def found() -> Ensemble:
         seconds = watch.seconds()
         complete = tuple(done[run] for run in sorted(done))
-        return Ensemble(scenario, complete, jitter, seed, seconds, waits, method)
+        return Ensemble(scenario, complete, jitter, seed, seconds, waits, chosen)
 
     try:
         for run, one in completed(
@@ -115,4 +122,4 @@ def _runs(
     scenario: Scenario, settings: dict[str, Any], seeds: Sequence[np.random.SeedSequence]
 ) -> Iterator[Trajectory]:
     for each in seeds:
-        yield simulate(scenario, rng=np.random.default_rng(each), **settings)
+        yield simulate(scenario, seed=np.random.default_rng(each), **settings)

@@ -25,15 +25,16 @@ from dfcmodel.engine.step_doubling import double_steps
 from dfcmodel.levels.choices import choose_level
 from dfcmodel.levels.costs import check_cost
 from dfcmodel.levels.refusals import check_other_level
-from dfcmodel.methods import Fluid, Packets
+from dfcmodel.methods import Fluid, Level, Packets, method_of
 from dfcmodel.network.disciplines import DFC
 from dfcmodel.network.networks import Scenario
 from dfcmodel.results.pauses import intervals_of
 from dfcmodel.results.trajectories import Trajectory
 from dfcmodel.theory.stability import endless_limit
-from hopflow.checks import choice, instance, number, one_number, random_source
+from hopflow.checks import instance, number, one_number, random_source
+from hopflow.deprecations import renamed
 from hopflow.status import ConvergenceError
-from hopflow.units import in_units
+from hopflow.units import in_units, quantities
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -46,15 +47,20 @@ if TYPE_CHECKING:
 __all__ = ["simulate"]
 
 
+@renamed(rng="seed")
+@quantities(
+    duration="time", sample="time", jitter="time", packet_jitter="time", max_cpu_time="time"
+)
 def simulate(
     scenario: Scenario,
-    method: Fluid | Packets | str | None = None,
+    method: Fluid | Packets | None = None,
     *,
+    level: Level | None = None,
     duration: float | str | None = None,
     sample: float | str | None = None,
     jitter: float | str = 0.0,
     packet_jitter: float | str = 0.0,
-    rng: np.random.Generator | int | None = 0,
+    seed: np.random.Generator | int | None = 0,
     max_cpu_time: float | str | None = None,
 ) -> Trajectory:
     """Simulate a scenario as a fluid in discrete time, or packet by packet.
@@ -66,9 +72,10 @@ def simulate(
     scenario
         The scenario to simulate, for example ``takano2006("1")``.
     method
-        ``Fluid(...)``, ``Packets(...)``, or None: ``Fluid()``.
-        ``"auto"``: the level that `choose_level` picks from measured errors and costs; ``choice`` of the
-        result says which, and why.
+        The settings of a level, ``Fluid(...)`` or ``Packets(...)``; None: the defaults of ``level``.
+    level
+        ``"fluid"``, ``"packets"``, or ``"auto"``: the one that `choose_level` picks from measured errors and costs;
+        ``choice`` of the result says which, and why. None: that of ``method``, or the fluid.
     duration
         Simulated time in s, rounded to a step; None is the scenario's.
     sample
@@ -83,7 +90,7 @@ def simulate(
         in s: packets that come during a wait are sent at its end, in order (``overhead_`` in ns-2). A
         fluid resolves waits of many packets where its step is at most a third of ``packet_jitter``. With
         ``Packets(convention="ns2")`` the waits are not those that ns-2 draws: runs agree in distribution.
-    rng
+    seed
         Seed or generator of the feedback phases, the jitters, on/off times, RED, and the rounding of
         fractional losses to whole packets.
     max_cpu_time
@@ -115,20 +122,17 @@ def simulate(
     100
     """
     instance("scenario", scenario, Scenario)
-    if method is not None and not isinstance(method, str):
-        instance("method", method, (Fluid, Packets), "Fluid(...), Packets(...), 'auto' or None")
-    rng = random_source("rng", rng)
+    settings = method_of(level, method)
+    seed = random_source("seed", seed)
     asked = scenario.duration if duration is None else in_units("duration", duration, "time")
     end = one_number("duration", asked, above=0.0, at_most=1e5, hint="in s")
-    if isinstance(method, str):
-        choice("method", method, ("auto",))
+    if settings is None:
         chosen = choose_level(scenario, duration=end)
         run = simulate(
             scenario, chosen.method, duration=end, sample=sample, jitter=jitter,
-            packet_jitter=packet_jitter, rng=rng, max_cpu_time=max_cpu_time,
+            packet_jitter=packet_jitter, seed=seed, max_cpu_time=max_cpu_time,
         )  # fmt: skip
         return replace(run, choice=chosen.reason)
-    method = method or Fluid()
     late = in_units("jitter", jitter, "time")
     late = one_number("jitter", late, at_least=0.0, at_most=end, hint=f"in s; duration = {end:g}")
     wait = in_units("packet_jitter", packet_jitter, "time")
@@ -137,11 +141,11 @@ def simulate(
     if sample is not None:
         every = one_number("sample", in_units("sample", sample, "time"), above=0.0)
     given = (end, every, late, wait)
-    check_cost(scenario, method, end, max_cpu_time)
+    check_cost(scenario, settings, end, max_cpu_time)
     try:
-        return _simulate(scenario, method, given, rng)
+        return _simulate(scenario, settings, given, seed)
     except ValueError as error:
-        check_other_level(scenario, method, error)
+        check_other_level(scenario, settings, error)
         raise
 
 
@@ -149,14 +153,14 @@ def _simulate(
     scenario: Scenario,
     method: Fluid | Packets,
     given: tuple[float, float | None, float, float],
-    rng: np.random.Generator | int | None,
+    seed: np.random.Generator | int | None,
 ) -> Trajectory:
     """Run a level."""
     if isinstance(method, Packets):
-        return _simulate_packets(scenario, method, *given, rng)
+        return _simulate_packets(scenario, method, *given, seed)
     if method.accuracy is not None:
-        return _to_accuracy(scenario, method, method.accuracy, given, rng)
-    return _simulate_fluid(scenario, method, *given, rng)
+        return _to_accuracy(scenario, method, method.accuracy, given, seed)
+    return _simulate_fluid(scenario, method, *given, seed)
 
 
 def _to_accuracy(
@@ -164,10 +168,10 @@ def _to_accuracy(
     method: Fluid,
     accuracy: float,
     given: tuple[float, float | None, float, float],
-    rng: np.random.Generator | int | None,
+    seed: np.random.Generator | int | None,
 ) -> Trajectory:
     """Run the fluid with finer and finer steps, on the same random numbers, until it is accurate enough."""
-    random = np.random.default_rng(rng)
+    random = np.random.default_rng(seed)
     paths = [min(link.rate for link in scenario.path(flow)) for flow in scenario.flows]
 
     def run(m: int) -> Trajectory:
@@ -204,7 +208,7 @@ def _simulate_fluid(
     sample: float | None,
     jitter: float,
     packet_jitter: float,
-    rng: np.random.Generator | int | None,
+    seed: np.random.Generator | int | None,
 ) -> Trajectory:
     """Run the fluid up to ``end``."""
     h = method.step_of(scenario)
@@ -213,7 +217,7 @@ def _simulate_fluid(
         sample = min(max(1e-3, h), end)
     number("sample", sample, at_least=h, at_most=end, hint=f"in s; the step is {h:g} s")
     _warn_if_unstable(scenario)
-    random = np.random.default_rng(rng)
+    random = np.random.default_rng(seed)
     starts = np.array([flow.start for flow in scenario.flows], dtype=float)
     starts += random.uniform(0.0, jitter, len(starts))
     plan = compile_scenario(
@@ -319,7 +323,7 @@ def _simulate_packets(
     sample: float | None,
     jitter: float,
     packet_jitter: float,
-    rng: np.random.Generator | int | None,
+    seed: np.random.Generator | int | None,
 ) -> Trajectory:
     """Check ``sample`` and run the packet-level simulation up to ``end``."""
     from dfcmodel.packets.simulation import simulate_packets
@@ -327,7 +331,7 @@ def _simulate_packets(
     sample = min(1e-3, end) if sample is None else sample
     number("sample", sample, above=0.0, at_most=end, hint="in s")
     if method.seed is None and not method.is_ns2:
-        drawn = np.random.default_rng(rng).integers(1, 2**31 - 1)
+        drawn = np.random.default_rng(seed).integers(1, 2**31 - 1)
         method = replace(method, seed=int(drawn))
     return simulate_packets(
         scenario, method, duration=end, sample=sample, jitter=jitter, packet_jitter=packet_jitter

@@ -13,9 +13,11 @@ from dfcmodel.engine.fluid import Fluid
 from dfcmodel.engine.plans import compile_scenario
 from dfcmodel.network.networks import Scenario
 from dfcmodel.simulation import simulate
-from hopflow.checks import instance, one_number, whole
+from hopflow.checks import instance, one_number, seed_number, whole
+from hopflow.deprecations import renamed
 from hopflow.results import Result, figure
 from hopflow.status import Status
+from hopflow.units import quantities
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -116,12 +118,14 @@ class StepCheck(Result):
         return axes
 
 
+@renamed(rng="seed")
+@quantities(duration="time")
 def check_step(
     scenario: Scenario,
     *,
     duration: float | None = None,
     steps_per_delay: int = 4,
-    rng: int = 0,
+    seed: int | np.random.Generator = 0,
 ) -> StepCheck:
     """Run a scenario with two time steps and with a small disturbance of the windows.
 
@@ -137,7 +141,7 @@ def check_step(
         Simulated time in s; None is the scenario's.
     steps_per_delay
         Steps per delay of the coarser run, as for `simulate`.
-    rng
+    seed
         Seed.
 
     Raises
@@ -153,13 +157,13 @@ def check_step(
     True
     """
     instance("scenario", scenario, Scenario)
-    rng = whole("rng", rng, 0, 2**62)
+    seed = seed_number("seed", seed)
     m = whole("steps_per_delay", steps_per_delay, 1, 5_000)
     step = Fluid(m).step_of(scenario)
     asked = scenario.duration if duration is None else duration
     end = one_number("duration", asked, at_least=step, hint=f"in s; the step is {step:g} s")
-    coarse, fine = (simulate(scenario, Fluid(n), duration=end, rng=rng) for n in (m, 2 * m))
-    difference = _disturbed(scenario, end, 2 * m, rng)
+    coarse, fine = (simulate(scenario, Fluid(n), duration=end, seed=seed) for n in (m, 2 * m))
+    difference = _disturbed(scenario, end, 2 * m, seed)
     last = difference[-max(1, len(difference) // 10) :].mean()
     growth = max(1.0, float(last / DISTURBANCE))
     rate = math.log(growth) / end

@@ -40,6 +40,7 @@ __all__ = [
     "random_source",
     "refuse_removed",
     "seconds",
+    "seed_number",
     "shown",
     "unboxed",
     "whole",
@@ -286,10 +287,10 @@ def listed(name: str, value: Any, kind: type[T], like: str = "") -> tuple[T, ...
 def random_generator(name: str, value: Any) -> np.random.Generator:
     """Return a generator of random numbers from a seed, a Generator, or None for a fresh one.
 
-    >>> random_generator("rng", "7")
+    >>> random_generator("seed", "7")
     Traceback (most recent call last):
     ...
-    TypeError: rng = '7': must be a whole number >= 0, a numpy.random.Generator or None
+    TypeError: seed = '7': must be a whole number >= 0, a numpy.random.Generator or None
     """
     sources = (np.random.Generator, np.random.BitGenerator, np.random.SeedSequence)
     if value is None or isinstance(value, sources):
@@ -303,10 +304,21 @@ def random_generator(name: str, value: Any) -> np.random.Generator:
     )
 
 
+def seed_number(name: str, value: Any, *, least: int = 0, most: int = 2**63) -> int:
+    """Return a seed as a whole number, drawn where a `numpy.random.Generator` is given.
+
+    >>> seed_number("seed", 7), seed_number("seed", np.random.default_rng(1))
+    (7, 1017018018)
+    """
+    if isinstance(value, np.random.Generator):
+        return int(value.integers(1, 2**31 - 1))
+    return whole(name, value, least, most, why="or a numpy.random.Generator")
+
+
 def random_source(name: str, value: Any) -> Any:
     """Return what `numpy.random.default_rng` takes for what `random_generator` takes.
 
-    >>> random_source("rng", np.float32(7.0))
+    >>> random_source("seed", np.float32(7.0))
     7
     """
     random_generator(name, value)

@@ -22,6 +22,7 @@ __all__ = [
     "examples",
     "plain",
     "save_figure",
+    "warn_deprecated_option",
 ]
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, for other programs.")]
@@ -101,6 +102,12 @@ def save_figure(axes: Axes, path: Path | None, *, quiet: bool = False) -> None:
     figure.savefig(path, dpi=150)
     if not quiet:
         typer.echo(f"figure: {path}")
+
+
+def warn_deprecated_option(old: str, new: str) -> None:
+    """Say on the standard error that a spelling is deprecated, and show the new one."""
+    said = f"{old} is deprecated and will be removed in the next release; write {new}"
+    typer.echo(f"hopflow: {said}", err=True)
 
 
 def as_json(value: object) -> str:

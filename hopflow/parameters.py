@@ -20,6 +20,8 @@ from typing import Any, ClassVar, NamedTuple, NoReturn, Self, TypeVar
 
 import numpy as np
 
+from hopflow.checks import shown
+from hopflow.html_tables import table_html
 from hopflow.units import BARE, Dimension, quantity
 
 __all__ = ["Parametrized", "Swept", "canonical_text", "swept"]
@@ -57,13 +59,15 @@ def _key(value: Any) -> Any:
     return tuple(map(_key, value)) if isinstance(value, tuple) else value
 
 
-def _in_units(name: str, value: Any, dimension: Dimension) -> Any:
+def _in_units(name: str, value: Any, dimension: Dimension, declared: object = "int") -> Any:
+    """Return strings with units as numbers, whole amounts as integers where the parameter is declared as one."""
     if isinstance(value, tuple):
-        return tuple(_in_units(name, part, dimension) for part in value)
+        return tuple(_in_units(name, part, dimension, declared) for part in value)
     if not isinstance(value, str) or not value[-1:].isalpha() or value[0].isalpha():
         return value  # texts without a number or without a unit are refused by `check`
     found = quantity(name, value, dimension)
-    return int(found) if dimension == "amount" and found.is_integer() else found
+    whole = dimension == "amount" and found.is_integer() and "int" in str(declared)
+    return int(found) if whole else found
 
 
 class Parametrized:
@@ -124,7 +128,11 @@ class Parametrized:
             raise TypeError(msg) from None
         declared = getattr(self.Params, "__annotations__", {})
         frozen = {k: _frozen(v, declared.get(k, "")) for k, v in params._asdict().items()}
-        frozen |= {name: _in_units(name, frozen[name], of) for name, of in self.UNITS.items()}
+        frozen |= {
+            name: _in_units(name, frozen[name], of, declared.get(name, ""))
+            for name, of in self.UNITS.items()
+            if name in frozen  # a subclass may have other parameters
+        }
         object.__setattr__(self, "params", params._replace(**frozen))
         object.__setattr__(self, "_given", {*self.Params._fields[: len(args)], *kwargs})
         self.check()
@@ -160,6 +168,10 @@ class Parametrized:
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _made, (type(self), self.params._asdict(), self._given)
+
+    def _repr_html_(self) -> str:
+        rows = {name: shown(value) for name, value in self.params._asdict().items()}
+        return table_html(type(self).__name__, rows)
 
     def __repr__(self) -> str:
         """Name the class and the parameters that were given."""

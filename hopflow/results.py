@@ -4,16 +4,30 @@ from __future__ import annotations
 
 import base64
 import io
+import math
+import pickle
 import sys
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, ClassVar
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
+import numpy as np
+
+from hopflow.checks import file_path, shown
+from hopflow.equality import ByValue, state_of
 from hopflow.html_tables import image_html, table_html
 
 if TYPE_CHECKING:
+    import pandas as pd
+    import xarray as xr
     from matplotlib.figure import Figure
 
-__all__ = ["Result", "figure", "png", "table_text"]
+__all__ = ["Described", "Result", "figure", "png", "table_text"]
+
+HEAD = b"hopflow result 1\n"
+"""First bytes of a file of a result, with the version of the format."""
+MAX_ROWS = 10**7
+"""Of a table of a result."""
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 """Okabe and Ito's colour-blind-safe palette; black last."""
@@ -80,13 +94,30 @@ def png(fig: Figure, alt: str, pixels: int = 80) -> str:
     return image_html(code, alt, width, "hopflow-figure", DARK)
 
 
-class Result:
+class Described:
+    """Models that notebooks show as a table of their fields; subclasses may define ``summary``, its rows."""
+
+    def summary(self) -> dict[str, object]:
+        """Return the rows of the table, by name."""
+        return {name: shown(value) for name, value in state_of(self, ()).items()}
+
+    def _repr_html_(self) -> str:
+        return table_html(type(self).__name__, self.summary())
+
+
+class Result(ByValue):
     """Base class of results: subclasses define ``summary``, the table, and ``plot``.
 
-    Rows that begin as in ``FOLDED`` tell how the result was computed; notebooks fold them away.
+    Every result has ``summary``, ``plot``, ``to_xarray``, ``to_pandas``, ``save`` and ``load``, a table in notebooks, equality by value,
+    and can be pickled and copied. Rows that begin as in ``FOLDED`` tell how the result was computed; notebooks fold
+    them away.
     """
 
     FOLDED: ClassVar[tuple[str, ...]] = ()
+    DIMENSIONS: ClassVar[Mapping[str, tuple[str, ...]]] = {}
+    """Dimensions of the fields that are arrays; of others they are called after the field."""
+    FIELD_UNITS: ClassVar[Mapping[str, str]] = {}
+    """Units of the fields that have one."""
 
     @property
     def advice(self) -> str:
@@ -100,6 +131,65 @@ class Result:
     def plot(self, ax: Any = None) -> Any:
         """Draw the result; return the matplotlib Axes."""
         raise NotImplementedError
+
+    def to_xarray(self) -> xr.Dataset:
+        """Return the numbers and arrays of the result as a Dataset, with ``units`` attributes where they have one."""
+        import xarray as xr
+
+        variables = {}
+        for name, value in state_of(self, ()).items():
+            array = np.asarray(value) if isinstance(value, (int, float, str, np.ndarray)) else None
+            if array is None or array.dtype.kind == "O" or name.startswith("_"):
+                continue
+            usual = tuple(f"{name}_{axis}" for axis in range(array.ndim))
+            attrs = {"units": self.FIELD_UNITS[name]} if name in self.FIELD_UNITS else {}
+            variables[name] = self.DIMENSIONS.get(name, usual), array, attrs
+        return xr.Dataset(variables)
+
+    def to_pandas(self) -> pd.DataFrame:
+        """Return the Dataset of `to_xarray` as a table, with a row for each combination of coordinates.
+
+        Raises
+        ------
+        ValueError
+            Where the variables have so many combinations of coordinates that the table would not be of use.
+        """
+        data = self.to_xarray()
+        rows = math.prod(data.sizes.values())
+        if rows > MAX_ROWS:
+            said = f"more than {MAX_ROWS:.0e}; take a variable of to_xarray()"
+            raise ValueError(f"to_pandas: the table has {rows:.1e} rows, {said}")
+        if not data.sizes:
+            data = data.expand_dims("result")
+        return data.to_dataframe()
+
+    def save(self, path: str | Path) -> Path:
+        """Write the result to a file, which `load` reads; return its path.
+
+        The file is a pickle: it holds everything, and `load` of a file from somebody else runs what it says.
+        """
+        place = file_path("path", path)
+        place.write_bytes(HEAD + pickle.dumps(self, protocol=5))
+        return place
+
+    @classmethod
+    def load(cls, path: str | Path) -> Self:
+        """Read a result that `save` wrote.
+
+        Raises
+        ------
+        ValueError
+            For a file that holds no result, or one of another class.
+        """
+        place = file_path("path", path)
+        content = place.read_bytes()
+        if not content.startswith(HEAD):
+            raise ValueError(f"path = {str(place)!r}: holds no result of hopflow")
+        found = pickle.loads(content[len(HEAD) :])
+        if not isinstance(found, cls):
+            kind = type(found).__name__
+            raise ValueError(f"path = {str(place)!r}: holds a {kind}, not a {cls.__name__}")  # noqa: TRY004
+        return found
 
     def __repr__(self) -> str:
         return table_text(type(self).__name__, self.summary())

@@ -6,9 +6,11 @@ a unit, `readable` chooses the unit in which a number is shown.
 
 from __future__ import annotations
 
+import functools
+import inspect
 import re
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar, cast, overload
 
 import numpy as np
 
@@ -19,24 +21,48 @@ if TYPE_CHECKING:
 
     Number = TypeVar("Number", float, NDArray[np.float64])
 
-T = TypeVar("T")
+F = TypeVar("F", bound=Callable[..., Any])
 
-__all__ = ["gbps", "in_units", "mbps", "ms", "quantity", "readable", "to_mbps", "us"]
+__all__ = [
+    "PacketUnits",
+    "declares",
+    "gbps",
+    "in_units",
+    "mbps",
+    "ms",
+    "quantities",
+    "quantities_of",
+    "quantity",
+    "readable",
+    "to_mbps",
+    "us",
+]
 
 PACKET_SIZE = 1500
 """Default packet size on the wire in bytes."""
 
-Dimension = Literal["rate", "time", "amount", "size"]
+Dimension = Literal["rate", "bit_rate", "time", "amount", "size", "length"]
 
 TIMES = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "ns": 1e-9, "min": 60.0}
 PREFIXES = {"": 1.0, "k": 1e3, "m": 1e6, "g": 1e9, "t": 1e12}
 FORMS = {
     "rate": "packets/s, b/s, kb/s, Mb/s, Gb/s or Tb/s (also pkt/s, bps, kbps, Mbps, ...)",
+    "bit_rate": "b/s, kb/s, Mb/s, Gb/s or Tb/s (also bps, kbps, Mbps, ...)",
     "time": "s, ms, us, ns or min",
     "amount": "packets, B, kB, MB or GB (also pkt)",
-    "size": "B, kB, MB or GB",
+    "size": "B, kB, MB, GB, KiB or MiB",
+    "length": "m, km or ft",
 }
-BARE = {"rate": "packets/s", "time": "s", "amount": "packets", "size": "bytes"}
+BARE = {
+    "rate": "packets/s",
+    "bit_rate": "bit/s",
+    "time": "s",
+    "amount": "packets",
+    "size": "bytes",
+    "length": "m",
+}
+LENGTHS = {"m": 1.0, "km": 1e3, "ft": 0.3048}
+BINARY = {"KiB": 1024.0, "MiB": 1048576.0}
 SHOWN = {
     "bit/s": ((1e9, "Gb/s"), (1e6, "Mb/s"), (1e3, "kb/s"), (1.0, "b/s")),
     "s": ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns")),
@@ -131,7 +157,8 @@ def quantity(
     text
         A number and a unit, with or without a space between them.
     dimension
-        ``rate``, ``time``, ``amount`` or ``size``: the result is in packets/s, s, packets or bytes.
+        ``rate``, ``bit_rate``, ``time``, ``amount``, ``size`` or ``length``: the result is in packets/s, bit/s, s, packets,
+        bytes or m.
     packet_size
         Bytes per packet, for the conversion of bits and bytes.
     bare
@@ -148,24 +175,171 @@ def quantity(
     number("packet_size", packet_size, above=0.0)
     found = re.fullmatch(r"([-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)\s*(.*)", text.strip())
     if found and (unit := _unit(dimension, found.group(2), packet_size, bare)):
-        return float(found.group(1)) * unit[0] / unit[1]
+        value = float(found.group(1)) * unit[0] / unit[1]
+        by_size = dimension in ("rate", "amount") and unit[1] != 1.0
+        return PacketUnits(value, packet_size) if by_size else value
     alone = f", or a number alone, in {BARE[dimension]}" if bare else ""
     said = f"must be a number and a unit of {FORMS[dimension]}{alone}"
     raise ValueError(f"{name} = {shown(text)}: {said}")
 
 
-def in_units(
-    name: str, value: T | str, dimension: Dimension, packet_size: float = PACKET_SIZE
-) -> T | float:
-    """Return a text such as ``"40ms"`` in hopflow's units, and anything else as it is.
+class PacketUnits(float):
+    """A rate or an amount in packets that was given in bits or bytes: right for one packet size only.
 
-    Functions that take it are called with numbers in s, packets and packets/s, or with texts; a bit
-    rate means packets of ``packet_size`` bytes.
+    Attributes
+    ----------
+    packet_size
+        Bytes per packet for which it was converted.
 
-    >>> in_units("rtt", "40ms", "time"), in_units("rtt", 0.04, "time")
-    (0.04, 0.04)
+    Examples
+    --------
+    >>> quantity("rate", "12Mbps", "rate"), quantity("rate", "12Mbps", "rate").packet_size
+    (1000.0, 1500)
     """
-    return quantity(name, value, dimension, packet_size) if isinstance(value, str) else value
+
+    packet_size: float
+
+    def __new__(cls, value: float, packet_size: float) -> Self:  # noqa: D102
+        made = super().__new__(cls, value)
+        made.packet_size = packet_size
+        return made
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (float(self), self.packet_size)
+
+
+@overload
+def in_units(name: str, value: float | str, dimension: Dimension, packet_size: float = ...) -> float: ...  # fmt: skip
+@overload
+def in_units(name: str, value: float | str | None, dimension: Dimension, packet_size: float = ...) -> float | None: ...  # fmt: skip
+@overload
+def in_units(name: str, value: Any, dimension: Dimension, packet_size: float = ...) -> Any: ...
+def in_units(name: str, value: Any, dimension: Dimension, packet_size: float = PACKET_SIZE) -> Any:
+    """Return a string such as ``"40ms"`` as a number in hopflow's units, and anything else as it is.
+
+    Lists and tuples are converted entry by entry. A bit rate means packets of ``packet_size`` bytes.
+
+    >>> in_units("rtt", "40ms", "time"), in_units("rtt", 0.04, "time"), in_units("rtt", ["40ms", 1], "time")
+    (0.04, 0.04, [0.04, 1])
+    """
+    if isinstance(value, str):
+        return quantity(name, value, dimension, packet_size)
+    several: Any = value
+    if type(value) is np.ndarray and value.dtype.kind in "UO":
+        several = value.tolist()
+    plain = type(several) not in (list, tuple)
+    if plain or {type(each) for each in several} <= {float, int}:
+        return value
+    found = [in_units(name, each, dimension, packet_size) for each in several]
+    return type(several)(found)
+
+
+def quantities(**dimensions: Dimension) -> Callable[[F], F]:
+    """Return a decorator of a function or class: strings with units become numbers before the call.
+
+    Every public parameter with a unit is declared so; `quantities_of` lists what is declared. A parameter that is
+    given as None, a number, an array or an object of its own is passed on as it is.
+
+    Parameters
+    ----------
+    dimensions
+        The dimension of each parameter: rates in packets/s or bit/s, times in s, amounts in packets, sizes in bytes,
+        lengths in m. A bit rate means packets of 1500 bytes, or of ``packet_size`` bytes where a parameter of
+        that name is given.
+
+    Examples
+    --------
+    >>> @quantities(rtt="time", bandwidth="rate")
+    ... def product(bandwidth, rtt):
+    ...     return bandwidth * rtt
+    >>> product("24Mbps", rtt="40ms")
+    80.0
+    """
+
+    def decorate(function: F) -> F:
+        kind: Any = function
+        of_class = inspect.isclass(function)
+        if of_class and hasattr(
+            kind, "UNITS"
+        ):  # of `hopflow.parameters`, whose constructor reads them
+            kind.UNITS = {**kind.UNITS, **dimensions}
+            return function
+        inner = kind.__init__ if of_class else kind
+        places = list(inspect.signature(inner).parameters)
+        if missing := dimensions.keys() - places:
+            raise TypeError(f"{kind.__name__} has no parameter {', '.join(sorted(missing))}")
+        positions = tuple((n, name) for n, name in enumerate(places) if name in dimensions)
+
+        @functools.wraps(inner)
+        def call(*args: Any, **options: Any) -> Any:
+            given = len(args)
+            for n, name in positions:
+                value = args[n] if n < given else options.get(name)
+                if type(value) is float or value is None or type(value) is int:
+                    continue
+                size = options.get("packet_size", PACKET_SIZE)
+                found = in_units(name, value, dimensions[name], size)
+                if n < given:
+                    args = (*args[:n], found, *args[n + 1 :])
+                else:
+                    options[name] = found
+            return inner(*args, **options)
+
+        call.__signature__ = _with_strings(inspect.signature(inner), dimensions)  # type: ignore[attr-defined]
+        declared = {**getattr(kind, "__quantities__", {}), **dimensions}
+        if of_class:
+            kind.__init__ = call
+            kind.__quantities__ = declared
+            return function
+        call.__quantities__ = declared  # type: ignore[attr-defined]
+        return cast("F", call)
+
+    return decorate
+
+
+def _with_strings(signature: inspect.Signature, names: Iterable[str]) -> inspect.Signature:
+    """Return a signature whose parameters of some names are annotated as strings, too."""
+    changed = dict(signature.parameters)
+    for name in names:
+        kind = changed[name].annotation
+        text = kind if isinstance(kind, str) else getattr(kind, "__name__", str(kind))
+        if "str" not in text and kind is not inspect.Parameter.empty:
+            changed[name] = changed[name].replace(annotation=f"{text} | str")
+    return signature.replace(parameters=list(changed.values()))
+
+
+def declares(**dimensions: Dimension) -> Callable[[F], F]:
+    """Return a decorator that declares parameters with units which the function itself reads by `in_units`.
+
+    Examples
+    --------
+    >>> @declares(rtt="time")
+    ... def trips(rtt):
+    ...     return 1.0 / in_units("rtt", rtt, "time")
+    >>> trips("40ms"), dict(quantities_of(trips))
+    (25.0, {'rtt': 'time'})
+    """
+
+    def decorate(function: F) -> F:
+        declared: Any = function
+        declared.__quantities__ = {**getattr(function, "__quantities__", {}), **dimensions}
+        return function
+
+    return decorate
+
+
+def quantities_of(function: Any) -> Mapping[str, Dimension]:
+    """Return the dimensions of the parameters that a function or class takes as strings with units.
+
+    Examples
+    --------
+    >>> from dfcmodel import Link
+    >>> quantities_of(Link)["delay"]
+    'time'
+    """
+    declared: Mapping[str, Dimension] = getattr(function, "__quantities__", {})
+    units: Mapping[str, Dimension] = getattr(function, "UNITS", {})
+    return {**declared, **units}
 
 
 def _unit(
@@ -177,13 +351,16 @@ def _unit(
     """
     if not unit:
         return (1.0, 1.0) if bare else None
-    if dimension == "time":
-        return (TIMES[unit], 1.0) if unit in TIMES else None
+    if dimension in ("time", "length"):
+        units = TIMES if dimension == "time" else LENGTHS
+        return (units[unit], 1.0) if unit in units else None
+    if dimension == "size" and unit in BINARY:
+        return BINARY[unit], 1.0
     ending, letter, bits = (
-        (r"(?:/s|ps)", "(?:b|bit)", 1.0) if dimension == "rate" else ("", "B", 8.0)
+        (r"(?:/s|ps)", "(?:b|bit)", 1.0) if dimension in ("rate", "bit_rate") else ("", "B", 8.0)
     )
-    if dimension == "size":
-        packet_size = 1.0
+    if dimension in ("size", "bit_rate"):
+        packet_size = 1.0 if dimension == "size" else 0.125
     elif re.fullmatch("(packets?|pkts?)" + ending, unit) or (dimension, unit) == ("rate", "pps"):
         return 1.0, 1.0
     found = re.fullmatch(f"([kKmMgGtT]?){letter}{ending}", unit)

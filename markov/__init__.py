@@ -4,6 +4,7 @@
 >>> answer = stationary(PauseTandem(high_threshold=15, rtt=1.0))
 >>> answer.throughput, answer.error_bound  # doctest: +SKIP
 """
+
 from __future__ import annotations
 
 import lazy_loader

@@ -12,7 +12,9 @@ import scipy.sparse as sp
 from scipy.sparse.csgraph import breadth_first_order
 
 from hopflow.checks import choice, shown
+from hopflow.equality import same
 from hopflow.errors import RuleError
+from hopflow.html_tables import table_html
 from markov.generators.assembly import with_diagonal
 from markov.generators.building import build_chain
 from markov.generators.built_chains import Built
@@ -78,6 +80,8 @@ class MarkovChain:
     >>> chain.exit_rates
     array([0.1, 2. ])
     """
+
+    SWEPT_BY = "markov.sweeps"
 
     Q: sp.csr_matrix
     _names: tuple[Any, ...] | None
@@ -337,6 +341,21 @@ class MarkovChain:
         if self.components is None:
             return None
         return {name: values[states] for name, values in self.components.items()}
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, MarkovChain):
+            return NotImplemented
+        if self is other:
+            return True
+        if self.Q.shape != other.Q.shape or self.model != other.model:
+            return False
+        return same(self.Q, other.Q) and same(self._names, other._names)
+
+    def __hash__(self) -> int:
+        return hash((self.size, self.transitions))
+
+    def _repr_html_(self) -> str:
+        return table_html("MarkovChain", {"chain": repr(self)}, ())
 
     def __repr__(self) -> str:
         origin = "" if self.model is None else f" of {self.model!r}"

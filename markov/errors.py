@@ -1,4 +1,5 @@
 """Errors that methods and rules raise, under one name here."""
+
 from __future__ import annotations
 
 from hopflow.errors import RuleError, RuleWarning

@@ -7,7 +7,9 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hopflow.checks import choice, whole
+from hopflow.equality import same
 from hopflow.errors import RuleError
+from hopflow.html_tables import table_html
 from markov.chains import MarkovChain
 from markov.generators.building import MAX_STATES, build_chain
 from markov.models.bare import FunctionModel
@@ -40,6 +42,22 @@ class Reachable(NamedTuple):
 
     states: Any
     chain: MarkovChain
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Reachable) and same(tuple(self), tuple(other))
+
+    def __hash__(self) -> int:
+        return hash(self.chain)
+
+    def __repr__(self) -> str:
+        """Describe the chain."""
+        return repr(self.chain)
+
+    def _repr_html_(self) -> str:
+        return table_html("Reachable", {"chain": repr(self.chain)}, ())
+
+
+Reachable.SWEPT_BY = "markov.sweeps"  # type: ignore[attr-defined] # in the class it would be a field
 
 
 def explore(

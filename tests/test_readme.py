@@ -31,8 +31,13 @@ def test_a_snippet_prints_something_as_a_script(number, tmp_path, monkeypatch, c
     assert capsys.readouterr().out.strip()
 
 
-def test_there_are_five_snippets():
-    assert len(SNIPPETS) == 5
+def test_there_are_six_snippets():
+    assert len(SNIPPETS) == 6
+
+
+def test_one_line_sweeps_scenarios_at_both_levels() -> None:
+    line = 'sweep(takano2006, name=["1", "4"], dfc=[True, False], levels=["fluid", "packets"])'
+    assert line in TEXT  # the snippet with it is run above
 
 
 @pytest.mark.parametrize("target", re.findall(r"\]\(([^)#]+)\)", TEXT))

@@ -6,6 +6,7 @@ True
 >>> sorted(load("zheng2002/periodic-loss").dims)
 ['packets_per_loss', 'rule', 'seed']
 """
+
 from __future__ import annotations
 
 import lazy_loader

@@ -126,7 +126,7 @@ def runs_of(network: Network, method: Fluid | Packets, seeds: tuple[int, ...] = 
     for seed in seeds:
         drawn = replace(method, seed=seed) if isinstance(method, Packets) else method
         run = simulate(
-            instance(network, seed), drawn, packet_jitter=1.0 / network.rate, rng=seed,
+            instance(network, seed), drawn, packet_jitter=1.0 / network.rate, seed=seed,
             sample=end / SAMPLES,
         )  # fmt: skip
         if not run.status.ok:

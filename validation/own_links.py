@@ -108,7 +108,7 @@ def lines(words: Mapping[str, Any]) -> Iterator[str]:
         Packets(convention=convention, seed=seed),
         jitter=DFC_JITTER if dfc else SPREAD,
         packet_jitter=0.0 if dfc else PACKET_JITTER,
-        rng=seed,
+        seed=seed,
         sample=SAMPLE,
         duration=DFC_DURATION if dfc else None,
     )

@@ -105,7 +105,7 @@ def compare_verdicts(scenario: Scenario) -> Verdicts:
     """
 
     def deadlocked(method: Fluid | Packets, seed: int) -> bool:
-        run = simulate(scenario, method, jitter=SHIFT, rng=seed)
+        run = simulate(scenario, method, jitter=SHIFT, seed=seed)
         return run.status is Status.DEADLOCKED
 
     fluid, packets = (simulate(scenario, method).status for method in (Fluid(), Packets(seed=1)))

@@ -161,10 +161,10 @@ def sweep_and_calls(draw: random.Random) -> Answers:
     )
     rtt, bandwidth = draw.choice((0.02, 0.05)), float(draw.randint(300, 900))
     swept = d.coexist_sweep(
-        rules, rtt=rtt, bandwidth=bandwidth, buffer=buffers, seconds=5.0, runs=1
+        rules, rtt=rtt, bandwidth=bandwidth, buffer=buffers, duration=5.0, runs=1
     )
     again = [
-        d.coexist_sweep(rules, rtt=rtt, bandwidth=bandwidth, buffer=[buffer], seconds=5.0, runs=1)
+        d.coexist_sweep(rules, rtt=rtt, bandwidth=bandwidth, buffer=[buffer], duration=5.0, runs=1)
         for buffer in buffers
     ]
     name = next(key for key in swept.data_vars if swept[key].dtype.kind == "f")

@@ -102,7 +102,7 @@ def blocks_and_acks(draw: random.Random) -> Answers:
     p = float(f"{10 ** draw.uniform(-4.5, -3):.3g}")
     seed = draw.randint(0, 10**6)
     one, other = (
-        r.simulate_rule(chosen, p, rtt, r.Independent(), events=500, method=how, rng=seed).rate
+        r.simulate_rule(chosen, p, rtt, r.Independent(), events=500, method=how, seed=seed).rate
         for how in ("blocks", "acks")
     )
     return Answers(f"{chosen!r}, p = {p}, rtt = {rtt}, rng = {seed}", one, other, 0.01 * other)

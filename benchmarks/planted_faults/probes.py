@@ -240,7 +240,7 @@ def response_kernels(_: str) -> Answers:
                 f"coexist {together} {options}",
                 attempt(
                     lambda x=together, o=options: numbers_of(
-                        r.coexist(x, 0.05, 500.0, 20, seconds=20.0, **o)
+                        r.coexist(x, 0.05, 500.0, 20, duration=20.0, **o)
                     )
                 ),
             )

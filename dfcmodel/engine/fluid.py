@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from dfcmodel.network.time_steps import contracted_delay, shortest_delay
 from hopflow.checks import choice, flag, one_number, refuse_removed, shown, whole
+from hopflow.results import Described
 
 if TYPE_CHECKING:
     from dfcmodel.network.networks import Scenario
@@ -23,7 +24,7 @@ RECOVERIES = ("tahoe", "reno", "newreno", "sack")
     whole_packets="use method=Packets(), which is nearer to packet simulators and costs less",
 )
 @dataclass(frozen=True)
-class Fluid:
+class Fluid(Described):
     """The fluid in discrete time; each refinement beyond windows, queues and delays can be switched off.
 
     Confidence intervals of an `ensemble` contain chance alone; intervals of goodput shares with the error of the

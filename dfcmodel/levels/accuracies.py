@@ -18,6 +18,7 @@ from dfcmodel.methods import Fluid
 from dfcmodel.network.disciplines import FIFO
 from dfcmodel.results.ensembles import Ensemble, mean_interval
 from hopflow.checks import choice, instance, one_number, shown
+from hopflow.units import quantities
 from responsefn import WindowRule
 
 if TYPE_CHECKING:
@@ -70,6 +71,7 @@ def measured_accuracies() -> dict[str, Accuracy]:
     }
 
 
+@quantities(since="time")
 def share_intervals(
     many: Ensemble, groups: Mapping[str, Sequence[str]] | None = None, *, since: float = 0.0
 ) -> xr.Dataset:

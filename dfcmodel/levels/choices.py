@@ -1,4 +1,4 @@
-"""Which level to simulate a scenario at, from measured errors and costs: ``method="auto"``.
+"""Which level to simulate a scenario at, from measured errors and costs: ``level="auto"``.
 
 The table ``measured.csv`` beside this module is written by ``python -m benchmarks.levels choice``: dumbbells of NewReno
 flows of two round-trip times over a queue under FIFO, DFC or PFC, by flows and by packets of bandwidth times delay for
@@ -8,9 +8,10 @@ each.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -24,6 +25,8 @@ from dfcmodel.network.offered_rates import bottleneck_of, flows_per_link, offere
 from dfcmodel.packets.refusals import check_scenario
 from dfcmodel.results.limits import limits_of_scenario
 from hopflow.checks import instance, one_number
+from hopflow.results import Result, figure
+from hopflow.units import quantities
 from responsefn import AIMD, NewReno, Reno
 
 if TYPE_CHECKING:
@@ -51,8 +54,8 @@ MEASURED_RULES = (AIMD, NewReno, Reno)
 """Window rules for which the measured errors are taken: those of AIMD that recover by NewReno or Reno."""
 
 
-@dataclass(frozen=True)
-class LevelChoice:
+@dataclass(frozen=True, repr=False, eq=False)
+class LevelChoice(Result):
     """The level chosen for a scenario, and why.
 
     Attributes
@@ -82,7 +85,31 @@ class LevelChoice:
     packet_seconds: float
     error: float
 
+    FIELD_UNITS: ClassVar[Mapping[str, str]] = {
+        "fluid_seconds": "s",
+        "packet_seconds": "s",
+        "error": "1",
+    }
 
+    def summary(self) -> dict[str, object]:
+        """Return the level, the reason and the predicted costs, by name."""
+        return {
+            "level": type(self.method).__name__.lower(),
+            "reason": self.reason,
+            "fluid": f"{self.fluid_seconds:.2g} s of CPU",
+            "packets": f"{self.packet_seconds:.2g} s of CPU",
+            "error of the fluid": f"{self.error:.2g} of the bottleneck's rate",
+        }
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw the predicted costs of both levels."""
+        axes = figure(6.4, 1.8)[1] if ax is None else ax
+        axes.barh(["packets", "fluid"], [self.packet_seconds, self.fluid_seconds])
+        axes.set(xlabel="predicted CPU time (s)", title=type(self.method).__name__)
+        return axes
+
+
+@quantities(duration="time", affordable="time")
 def choose_level(
     scenario: Scenario,
     *,

@@ -19,6 +19,7 @@ from dfcmodel.simulation import simulate
 from hopflow.checks import instance, listed, whole
 from hopflow.executing import check_executor, completed
 from hopflow.kernels.stopwatch import Stopwatch
+from hopflow.units import quantities
 
 if TYPE_CHECKING:
     from hopflow.status import Status
@@ -29,6 +30,7 @@ MOST = 6
 """Refinements of one level: 64 settings."""
 
 
+@quantities(duration="time", since="time", jitter="time")
 def explain(
     scenario: Scenario,
     measures: Measure | Sequence[Measure] = "share",
@@ -38,7 +40,7 @@ def explain(
     duration: float | None = None,
     since: float = 0.0,
     jitter: float | None = None,
-    seed: int = 0,
+    seed: int | np.random.Generator = 0,
     fluid: Fluid | None = None,
     packets: Packets | None = None,
     executor: Executor | None = None,
@@ -66,7 +68,7 @@ def explain(
         Upper end of the uniform distribution by which each flow's start is delayed, s; None: the shortest
         round-trip time, so that every phase of the flows to each other occurs.
     seed
-        Integer >= 0, from which those of the runs are spawned.
+        Integer >= 0 or a `numpy.random.Generator`, from which the seeds of the runs are spawned.
     fluid, packets
         The levels with settings that no refinement changes, such as ``Fluid(steps_per_delay=8)``.
     executor
@@ -155,7 +157,7 @@ def _runs(tasks: Sequence[_Task]) -> Iterator[tuple[list[float], Status]]:
             task.scenario,
             duration=asked.duration,
             sample=asked.sample,
-            rng=task.seed,
+            seed=task.seed,
             **task.setting,
         )
         yield [each.of(run) for each in task.quantities], run.status

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dfcmodel.packets.refusals import check_scenario
-from hopflow.checks import one_number, whole
+from hopflow.checks import one_number, seed_number, whole
 
 if TYPE_CHECKING:
     from dfcmodel.methods import Fluid, Packets
@@ -55,7 +55,7 @@ def checked_runs(
     fluid: Fluid,
     *,
     runs: int,
-    seed: int,
+    seed: int | np.random.Generator,
     duration: float | None,
     since: float,
     jitter: float | None,
@@ -68,7 +68,7 @@ def checked_runs(
         Naming the parameter, its value and what is allowed.
     """
     runs = whole("runs", runs, 2, 10**5, why="one run has no spread")
-    seed = whole("seed", seed, 0, 2**63)
+    seed = seed_number("seed", seed)
     end = scenario.duration if duration is None else one_number("duration", duration, above=0.0)
     one_number("since", since, at_least=0.0, below=end, hint="in s, before the end")
     if jitter is None:

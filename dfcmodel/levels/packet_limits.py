@@ -20,6 +20,7 @@ from hopflow.kernels.stopwatch import Stopwatch
 from hopflow.progress import progress_bar
 from hopflow.results import Result, figure
 from hopflow.status import Status
+from hopflow.units import quantities
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -166,6 +167,7 @@ class PacketLimit(Result):
         return ax
 
 
+@quantities(duration="time", since="time", jitter="time")
 def packet_limit(
     scenario: Scenario,
     measures: Measure | Sequence[Measure] = "share",
@@ -175,7 +177,7 @@ def packet_limit(
     duration: float | None = None,
     since: float = 0.0,
     jitter: float | None = None,
-    seed: int = 0,
+    seed: int | np.random.Generator = 0,
     fluid: Fluid | None = None,
     packets: Packets | None = None,
 ) -> PacketLimit:
@@ -275,7 +277,7 @@ class _Pair:
         return [
             simulate(
                 scenario, method, duration=asked.duration, sample=asked.sample,
-                packet_jitter=wait, rng=seed,
+                packet_jitter=wait, seed=seed,
             )
             for method in (self.fluid, self.packets)
         ]  # fmt: skip

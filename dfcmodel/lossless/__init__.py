@@ -1,4 +1,5 @@
 """Lossless fabrics: headroom, shared pools, deadlock and pause storms of pause-controlled links."""
+
 from __future__ import annotations
 
 import lazy_loader

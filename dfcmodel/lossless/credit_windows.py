@@ -22,6 +22,7 @@ from dfcmodel.lossless.quantities import bit_rate, bit_times, frame_size, frames
 from dfcmodel.lossless.worst_cases import Burst, largest_drain
 from hopflow.checks import flag, one_number
 from hopflow.results import Result, figure
+from hopflow.units import declares
 
 if TYPE_CHECKING:
     from dfcmodel.lossless.quantities import Given
@@ -153,6 +154,19 @@ class Credits(Result):
         return ax
 
 
+@declares(
+    rate="bit_rate",
+    cable="length",
+    mtu="size",
+    lossless_mtu="size",
+    credit="size",
+    smallest="size",
+    message="size",
+    update="time",
+    interface="time",
+    gearbox="time",
+    pipeline="time",
+)
 def credits(
     rate: Given,
     cable: Given,

@@ -24,6 +24,7 @@ from dfcmodel.network.disciplines import Pause
 from dfcmodel.network.flows import CBR, Flow
 from dfcmodel.network.networks import Link, Scenario
 from hopflow.results import Result
+from hopflow.units import declares, quantities
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -157,6 +158,8 @@ class Deadlock(Result):
             rows["a cycle"] = ", ".join(f"{a}->{b}" for a, b, *_ in next(self.cycles()))
         return rows
 
+    @quantities(buffer="amount")
+    @quantities(rate="rate", delay="time", duration="time")
     def scenario(
         self,
         cycle: Sequence[tuple[Any, ...]] | None = None,
@@ -228,6 +231,8 @@ class Deadlock(Result):
         return axes
 
 
+@declares(buffer="amount")
+@quantities(rate="rate", delay="time", duration="time")
 def line_rate_scenario(
     routes: Iterable[Route],
     *,

@@ -22,6 +22,7 @@ from dfcmodel.lossless.paused_links import (
 )
 from dfcmodel.lossless.worst_cases import largest_burst
 from hopflow.checks import instance, random_generator, whole
+from hopflow.deprecations import renamed
 from hopflow.kernels import build
 from hopflow.progress import progress_bar
 
@@ -172,7 +173,8 @@ def witness(link: PausedLink) -> Witness:
     return Witness(burst.cells, fills, replace(fills, capacity=fills.capacity - 1))
 
 
-def search_worst(link: PausedLink, tries: int = 300, rng: int = 0) -> int:
+@renamed(rng="seed")
+def search_worst(link: PausedLink, tries: int = 300, seed: int | np.random.Generator = 0) -> int:
     """Return the most cells above the threshold that a random search over sizes and phases finds.
 
     Parameters
@@ -181,7 +183,7 @@ def search_worst(link: PausedLink, tries: int = 300, rng: int = 0) -> int:
         Frame sizes are those allowed in ``largest_burst`` for ``small_packets`` 0 or 1.
     tries
         Number of scenarios, 1 to 1e6: the first tenth at random, then variations of the best one.
-    rng
+    seed
         Seed.
 
     Raises
@@ -201,7 +203,7 @@ def search_worst(link: PausedLink, tries: int = 300, rng: int = 0) -> int:
     tries = whole("tries", tries, 1, 10**6)
     if link.small_packets not in (0.0, 1.0):
         raise ValueError(f"small_packets = {link.small_packets!r}: must be 0 or 1 for the search")
-    random = random_generator("rng", rng)
+    random = random_generator("seed", seed)
     best, found = _random_scenario(link, random), 0
     for k in progress_bar(range(tries), desc="search_worst"):
         new = _random_scenario(link, random) if k < tries // 10 else _changed(best, random)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from dfcmodel.lossless.headrooms import headroom
 from hopflow.checks import shown
+from hopflow.units import declares
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["headroom_table"]
 
 
+@declares(rates="bit_rate", cables="length")
 def headroom_table(
     rates: Iterable[Given], cables: Iterable[Given | tuple[Given, Given]], **parameters: Any
 ) -> pd.DataFrame:

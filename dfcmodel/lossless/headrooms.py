@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from dfcmodel.lossless.headroom_items import (
     FIBRE,
     Item,
@@ -32,8 +34,11 @@ from dfcmodel.lossless.quantities import (
 from dfcmodel.lossless.worst_cases import Burst, largest_burst
 from hopflow.checks import flag, one_number
 from hopflow.results import Result, figure
+from hopflow.units import declares
 
 if TYPE_CHECKING:
+    import xarray as xr
+
     from dfcmodel.lossless.frames import Witness
 
 __all__ = ["Headroom", "headroom"]
@@ -142,6 +147,25 @@ class Headroom(Result):
             "low": dataclasses.asdict(self.low), "high": dataclasses.asdict(self.high),
         }  # fmt: skip
 
+    def to_xarray(self) -> xr.Dataset:
+        """Return the thresholds: ``bytes``, ``port_bytes`` and ``xon_bytes``, and ``cells`` and ``xon_cells`` where cells are given.
+
+        Of a range both ends, over ``end``.
+        """
+        import xarray as xr
+
+        cells = ("cells", "xon_cells") if self.cells_given else ()
+        found = {name: getattr(self, name) for name in ("bytes", "port_bytes", "xon_bytes", *cells)}
+        ranged = any(isinstance(value, tuple) for value in found.values())
+        pairs = {
+            name: value if isinstance(value, tuple) or not ranged else (value, value)
+            for name, value in found.items()
+        }
+        dims = ("end",) if ranged else ()
+        units = {name: {"units": "bytes" if "bytes" in name else "cells"} for name in pairs}
+        coords = {"end": ["low", "high"]} if ranged else {}
+        return xr.Dataset({n: (dims, np.array(v), units[n]) for n, v in pairs.items()}, coords)
+
     def summary(self) -> dict[str, object]:
         """Return the thresholds, each with its components, by name."""
         rows: dict[str, object] = {"headroom (xoff)": size_text(self.bytes, self.cells)}
@@ -180,6 +204,18 @@ class Headroom(Result):
         return (low, high) if self.ranged else high
 
 
+@declares(
+    rate="bit_rate",
+    cable="length",
+    mtu="size",
+    lossless_mtu="size",
+    cell="size",
+    response="time",
+    interface="time",
+    gearbox="time",
+    pipeline="time",
+    smallest="size",
+)
 def headroom(
     rate: Given,
     cable: Range,

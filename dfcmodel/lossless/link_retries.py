@@ -20,6 +20,7 @@ from dfcmodel.lossless.quantities import bit_rate, bit_times, frame_size, metres
 from dfcmodel.lossless.worst_cases import largest_drain
 from hopflow.checks import flag, one_number, whole
 from hopflow.results import Result, figure
+from hopflow.units import declares
 
 if TYPE_CHECKING:
     import scipy.sparse as sp
@@ -201,6 +202,9 @@ class LinkRetry(Result):
         return axes
 
 
+@declares(
+    rate="bit_rate", cable="length", mtu="size", message="size", timer="time", pipeline="time"
+)
 def link_retry(
     rate: Given,
     cable: Given,

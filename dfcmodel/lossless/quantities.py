@@ -13,7 +13,7 @@ from collections.abc import Callable
 
 from dfcmodel.network.pause_responses import QUANTUM, RESPONSE_QUANTA
 from hopflow.checks import one_number, shown
-from hopflow.units import quantity
+from hopflow.units import BINARY, in_units, quantity
 
 __all__ = [
     "LONGEST_CABLE",
@@ -38,17 +38,7 @@ LONGEST_CABLE = 200e3
 """Upper limit of the cable length, m."""
 
 _NUMBER = r"([-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)\s*"
-_LENGTHS = {"m": 1.0, "km": 1e3, "ft": 0.3048}
-_SIZES = {"B": 1.0, "kB": 1e3, "KB": 1e3, "MB": 1e6, "KiB": 1024.0, "MiB": 1048576.0}
-
-
-def _parsed(name: str, text: str, units: dict[str, float], example: str) -> float:
-    """Return the value of a string in base units; ValueError lists the allowed units."""
-    found = re.fullmatch(_NUMBER + r"(\S+)", text.strip())
-    if not found or found.group(2) not in units:
-        allowed = ", ".join(units)
-        raise ValueError(f"{name} = {text!r}: must be a number and one of {allowed}: {example!r}")
-    return float(found.group(1)) * units[found.group(2)]
+_SIZES = {"B": 1.0, "kB": 1e3, "KB": 1e3, "MB": 1e6, **BINARY}
 
 
 def _within(name: str, given: Given, found: float, low: float, high: float, allowed: str) -> float:
@@ -59,39 +49,33 @@ def _within(name: str, given: Given, found: float, low: float, high: float, allo
 
 
 def bit_rate(name: str, value: Given) -> int:
-    """Return a rate in b/s, 1 Mb/s to 10 Tb/s, from a string such as ``400Gbps``.
+    """Return a rate in b/s, 1 Mb/s to 10 Tb/s, from a number of b/s or a string such as ``400Gbps``.
 
-    >>> bit_rate("rate", "400Gbps")
-    400000000000
+    >>> bit_rate("rate", "400Gbps"), bit_rate("rate", 400e9)
+    (400000000000, 400000000000)
     """
-    if not isinstance(value, str) or "packet" in value:
-        raise ValueError(
-            f"{name} = {value!r}: must be a string in bits per second, such as '400Gbps'"
-        )
-    found = quantity(name, value, "rate", packet_size=0.125)
-    return round(_within(name, value, found, 1e6, 1e13, "from 1 Mb/s to 10 Tb/s"))
+    hint = "in b/s, or a string: '400Gbps'"
+    found = one_number(name, in_units(name, value, "bit_rate"), hint=hint)
+    return round(_within(name, value, found, 1e6, 1e13, "from 1 Mb/s to 10 Tb/s: '400Gbps'"))
 
 
 def metres(name: str, value: Given) -> float:
-    """Return a length in m, from a string such as ``300m`` or ``2km``.
+    """Return a length in m, from a number of m or a string such as ``300m`` or ``2km``.
 
-    >>> metres("cable", "2km")
-    2000.0
+    >>> metres("cable", "2km"), metres("cable", 300)
+    (2000.0, 300.0)
     """
-    if not isinstance(value, str):
-        msg = f"{name} = {value!r}: must be a string with a unit, such as '300m' or '2km'"
-        raise ValueError(msg)  # noqa: TRY004
-    found = _parsed(name, value, _LENGTHS, "300m")
+    found = one_number(name, in_units(name, value, "length"), hint="in m, or a string: '300m'")
     allowed = f"from 0 m to {LONGEST_CABLE / 1e3:g} km; the headroom grows with the length"
     return _within(name, value, found, 0.0, LONGEST_CABLE, allowed)
 
 
 def size_in_bytes(name: str, value: Given) -> float:
     """Return a size in bytes, from a number or a string such as ``9216 B`` or ``19 KiB``."""
+    found = in_units(name, value, "size")
     if isinstance(value, str):
-        found = _parsed(name, value, _SIZES, "9216 B")
         return _within(name, value, found, 0.0, sys.float_info.max, "finite and not negative")
-    return one_number(name, value, at_least=0.0, hint="in bytes")
+    return one_number(name, found, at_least=0.0, hint="in bytes, or a string: '9216 B'")
 
 
 def frame_size(name: str, value: Given, *, least: int = 64) -> int:

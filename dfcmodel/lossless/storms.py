@@ -18,6 +18,7 @@ import numpy as np
 from dfcmodel.lossless.buffer_dependencies import listed_routes
 from hopflow.checks import choice, number, one_number
 from hopflow.results import Result, figure
+from hopflow.units import quantities
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Sequence
@@ -94,6 +95,7 @@ class StormSpread(Result):
         return axes
 
 
+@quantities(delay="time")
 def storm_spread(
     routes: Iterable[Sequence[Hashable]],
     rates: ArrayLike,

@@ -19,6 +19,7 @@ from dfcmodel.lossless.quantities import duration
 from dfcmodel.lossless.watchdogs import Watchdog, check_times
 from hopflow.checks import instance, one_number, shown
 from hopflow.results import Result, figure
+from hopflow.units import declares
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -132,6 +133,7 @@ def watchdog_risk(watchdog: Watchdog, pauses: PhaseType, gaps: PhaseType) -> Wat
     return WatchdogRisk(watchdog, rate, bound, float(pi[n:].sum()))
 
 
+@declares(within="time", pollings="time")
 def recommend_watchdog(
     pauses: PhaseType,
     gaps: PhaseType,

@@ -21,6 +21,7 @@ from dfcmodel.packets.watchdogs import Fault, PortWatchdog
 from hopflow.checks import choice, instance, listed, number, one_number
 from hopflow.kernels.stopwatch import Stopwatch
 from hopflow.results import Result, figure
+from hopflow.units import quantities
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -110,6 +111,7 @@ class WatchdogRun(Result):
         return ax
 
 
+@quantities(duration="time")
 def watch_packets(
     scenario: Scenario,
     watchdog: Watchdog,

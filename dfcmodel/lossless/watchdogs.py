@@ -15,7 +15,9 @@ import numpy as np
 
 from dfcmodel.lossless.quantities import duration
 from hopflow.checks import instance, one_number, random_generator, whole
+from hopflow.deprecations import renamed
 from hopflow.progress import progress_bar
+from hopflow.units import declares
 
 if TYPE_CHECKING:
     from dfcmodel.lossless.quantities import Given
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["Watchdog", "check_times", "simulate_watchdog"]
 
 
+@declares(polling="time", detection="time", restoration="time")
 @dataclass(frozen=True)
 class Watchdog:
     """Settings of a watchdog, in s or strings such as ``200 ms``.
@@ -87,6 +90,7 @@ class Watchdog:
         n, f = self.polls, self.fraction
         return (n - 1 + f) * self.period, (n + f) * self.period
 
+    @declares(storm="time")
     def miss(self, storm: Given) -> float:
         """Return the probability that a single pause of so long a time (s) is not detected.
 
@@ -102,8 +106,9 @@ class Watchdog:
         return float(1.0 - first - later)
 
 
+@renamed(rng="seed")
 def simulate_watchdog(
-    watchdog: Watchdog, pauses: PhaseType, gaps: PhaseType, *, polls: int, rng: Any = None
+    watchdog: Watchdog, pauses: PhaseType, gaps: PhaseType, *, polls: int, seed: Any = None
 ) -> tuple[int, float]:
     """Return the storms declared in so many polls and the fraction of polls while dropping.
 
@@ -114,17 +119,17 @@ def simulate_watchdog(
     >>> from dfcmodel.lossless import Watchdog, simulate_watchdog
     >>> from markov import PhaseType
     >>> pauses, gaps = PhaseType.exponential(20.0), PhaseType.exponential(1.0)
-    >>> alarms, _ = simulate_watchdog(Watchdog(0.1, 0.2, 1.0), pauses, gaps, polls=10_000, rng=1)
+    >>> alarms, _ = simulate_watchdog(Watchdog(0.1, 0.2, 1.0), pauses, gaps, polls=10_000, seed=1)
     >>> alarms > 0
     True
     """
     instance("watchdog", watchdog, Watchdog)
     check_times(pauses, gaps)
-    draw, count = random_generator("rng", rng), whole("polls", polls, 1, 10**8)
+    draw, count = random_generator("seed", seed), whole("polls", polls, 1, 10**8)
     end = count * watchdog.period
     ends, last = [np.zeros(1)], 0.0
     while last < end:
-        pairs = np.column_stack([gaps.sample(10_000, rng=draw), pauses.sample(10_000, rng=draw)])
+        pairs = np.column_stack([gaps.sample(10_000, seed=draw), pauses.sample(10_000, seed=draw)])
         ends.append(last + np.cumsum(pairs.ravel()))
         last = float(ends[-1][-1])
     times = np.concatenate(ends)

@@ -8,10 +8,12 @@ from typing import Any, NamedTuple
 
 from dfcmodel.network.programs import SwitchProgram
 from hopflow.checks import one_number
+from hopflow.units import quantities
 
 __all__ = ["AFD", "CAKE"]
 
 
+@quantities(target="amount", interval="time")
 @dataclass(frozen=True)
 class AFD(SwitchProgram):
     """Approximate fair dropping (Pan, Breslau, Prabhakar and Shenker 2003): one FIFO queue, fair shares by drops.
@@ -86,6 +88,7 @@ class AFD(SwitchProgram):
         return s._replace(drop=drop, arrivals=arrivals, fair=fair, recent=recent, at=arrivals)
 
 
+@quantities(target="time", interval="time", quantum="size")
 @dataclass(frozen=True)
 class CAKE(SwitchProgram):
     """The core of CAKE (Høiland-Jørgensen, Täht and Morton 2018): fair queueing with priority for sparse flows, and COBALT.

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from hopflow.checks import one_number
+from hopflow.units import quantities
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -117,6 +118,7 @@ class ArrivalProcess(ABC):
         return math.nan
 
 
+@quantities(rate="rate")
 @dataclass(frozen=True)
 class Poisson(ArrivalProcess):
     """Poisson arrivals: single packets with independent exponential times between them.
@@ -152,6 +154,7 @@ class Poisson(ArrivalProcess):
         return self.rate
 
 
+@quantities(rate="rate", mean_burst="amount")
 @dataclass(frozen=True)
 class HeavyTailed(ArrivalProcess):
     r"""Bursts of heavy-tailed sizes at the times of a Poisson process.
@@ -217,6 +220,7 @@ class HeavyTailed(ArrivalProcess):
         return self.rate
 
 
+@quantities(times="time", packets="amount")
 @dataclass(frozen=True)
 class Replay:
     """Packets that arrive at the times of a trace.

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import dataclass
 
 from hopflow.checks import one_number
-from hopflow.units import quantity
+from hopflow.units import declares, quantities, quantity
 
-__all__ = ["ByteBuffer", "buffer_in_packets"]
+__all__ = ["ByteBuffer", "buffer_in_packets", "buffer_of"]
 
 LARGEST = 1e15
 """Bytes of the largest buffer: sums of whole bytes are exact in double precision."""
@@ -16,6 +17,7 @@ ROUNDING = 1e-12
 """Part of a size by which the conversion of its unit may be off."""
 
 
+@declares(size="size", cell="size")
 @dataclass(frozen=True)
 class ByteBuffer:
     """The buffer of a link in bytes, or in cells: ``Link(..., buffer=ByteBuffer("150 kB"))``.
@@ -67,6 +69,7 @@ class ByteBuffer:
         """Bytes that can be used: whole cells."""
         return int(self.size) // int(self.cell) * int(self.cell)
 
+    @quantities(size="size")
     def taken(self, size: float) -> float:
         """Return the bytes that a packet of ``size`` bytes takes: whole cells.
 
@@ -75,6 +78,7 @@ class ByteBuffer:
         """
         return float(math.ceil(size / int(self.cell)) * int(self.cell))
 
+    @quantities(packet_size="size")
     def packets(self, packet_size: float) -> float:
         """Return how many packets of ``packet_size`` bytes fit, in parts of a packet.
 
@@ -82,6 +86,17 @@ class ByteBuffer:
         2.0
         """
         return self.room / self.taken(packet_size)
+
+
+def buffer_of(name: str, text: str) -> float | ByteBuffer:
+    """Return a buffer from a string: packets, ``"80pkt"``, or a `ByteBuffer`, ``"150 kB"``.
+
+    >>> buffer_of("buffer", "80pkt"), buffer_of("buffer", "150 kB")
+    (80.0, ByteBuffer(size=150000, cell=1))
+    """
+    if re.search(r"[\d.\s][kKmMgGtT]?B\s*$", text):
+        return ByteBuffer(text)
+    return quantity(name, text, "amount")
 
 
 def buffer_in_packets(buffer: float | ByteBuffer, packet_size: float) -> float:

@@ -10,6 +10,7 @@ from dfcmodel.network.buffers import ByteBuffer
 from dfcmodel.network.disciplines import Discipline, QueueManager, check_manager
 from dfcmodel.network.pause_responses import default_headroom, small_packet_factor
 from hopflow.checks import choice, one_number, whole
+from hopflow.units import quantities
 
 __all__ = ["ALL", "CONTROL", "IN_TRANSMISSION", "PFC"]
 
@@ -23,6 +24,7 @@ IN_TRANSMISSION = 2.0
 """Packets that still come whatever the delay: one that the paused link is sending, and one on its way there."""
 
 
+@quantities(xoff="amount", xon="amount", headroom="amount", signalling="time", storm="time")
 @dataclass(frozen=True)
 class PFC(Discipline):
     """A FIFO queue per class of traffic, with priority-based flow control (IEEE 802.1Q, clause 36).

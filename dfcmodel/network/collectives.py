@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Required, TypedDict, Unpack
 
 import numpy as np
 
 from dfcmodel.network.flow_tables import OPTIONS, Column, Flows, encoded
-from dfcmodel.network.flows import LARGEST_WINDOW, Flow
+from dfcmodel.network.flows import LARGEST_WINDOW, Flow, whole_packets
 from dfcmodel.network.networks import Link
 from dfcmodel.network.routes import Routes, distinct
 from dfcmodel.network.shortest_routes import CHOICES, ShortestRoutes
 from hopflow.checks import choice, listed, random_generator, shown, unboxed
+from hopflow.deprecations import renamed
+from hopflow.units import PacketUnits, declares, in_units, quantities_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -26,6 +28,45 @@ NUMBERS = ("max_window", "start", "size", "priority", "stop", "after")
 """Options that may differ from flow to flow, and are checked for all at once."""
 
 
+class CommonOptions(TypedDict, total=False):
+    """Further options of `Flow`: one value for all flows, or a list or an array of one for each."""
+
+    names: Any
+    max_window: Any
+    host: Any
+    priority: Any
+    delayed_acks: Any
+    pacing: Any
+    idle: Any
+    random_idle: Any
+    stop: Any
+    handshake: Any
+    arrivals: Any
+
+
+class FlowOptions(CommonOptions, total=False):
+    """Those of flows whose receivers may be agents."""
+
+    receiver: Any
+
+
+class FlowsToOne(CommonOptions, total=False):
+    """Parameters of `flows_from` beside the ends of the flows, which have one receiver."""
+
+    sizes: Any
+    starts: Any
+    source: Required[Source | Sequence[Source]]
+    links: Required[Iterable[Link]]
+    routes: str | Iterable[Sequence[Hashable]]
+
+
+class FlowsGiven(FlowsToOne, total=False):
+    """Parameters of `flows_from` beside the ends of the flows."""
+
+    receiver: Any
+
+
+@declares(sizes="amount", starts="time")
 def flows_from(
     sources: Iterable[Hashable],
     targets: Iterable[Hashable],
@@ -35,7 +76,7 @@ def flows_from(
     source: Source | Sequence[Source],
     links: Iterable[Link],
     routes: str | Iterable[Sequence[Hashable]] = "ecmp",
-    **options: Any,
+    **options: Unpack[FlowOptions],
 ) -> Flows:
     """Return a table of flows between pairs of nodes, without an object per flow.
 
@@ -89,17 +130,17 @@ def flows_from(
         counts = f"{len(ends[0])} sources and {len(ends[1])} targets"
         raise ValueError(f"targets: {counts}, must be as many, at least one")
     count = len(ends[0])
-    names = options.pop("names", None)
+    names: Any = options.pop("names", None)
     if names is not None:
         names = listed("names", names, str)
         _check_count("names", names, count)
     entropy = _entropy(options.pop("entropy", None), count)
-    given = {"size": sizes, "start": starts, "source": source, **options}
+    given: dict[str, Any] = {"size": sizes, "start": starts, "source": source, **options}
     allowed = tuple(each.name for each in OPTIONS)
     columns = {
-        choice("option", name, allowed): (_after if name == "after" else _column)(
-            name, value, count
-        )
+        choice("option", name, allowed): _after(name, value, count)
+        if name == "after"
+        else _column(name, _in_packets(name, value), count)
         for name, value in given.items()
     }
     links = listed("links", links, Link)
@@ -115,7 +156,7 @@ def flows_from(
     return flows
 
 
-def all_to_all(hosts: Iterable[Hashable], **given: Any) -> Flows:
+def all_to_all(hosts: Iterable[Hashable], **given: Unpack[FlowsGiven]) -> Flows:
     """Return a flow from each host to each other one, by their sources and then by their targets.
 
     Parameters
@@ -133,16 +174,16 @@ def all_to_all(hosts: Iterable[Hashable], **given: Any) -> Flows:
     >>> all_to_all([("host", n) for n in range(16)], sizes=1, source=CBR(3e6), links=links)
     Flows(240 flows between 20 nodes: CBR)
     """
-    ends, given = collective_hosts(hosts, given)
+    ends, arguments = collective_hosts(hosts, {**given})
     count = len(ends)
     source = np.repeat(np.arange(count), count - 1)
     target = np.tile(np.arange(count - 1), count)
     target += target >= source  # but to itself
     pairs = (Column(ends, each, len(each)) for each in (source, target))
-    return flows_from(*pairs, **given)
+    return flows_from(*pairs, **arguments)
 
 
-def incast(senders: Iterable[Hashable], receiver: Hashable, **given: Any) -> Flows:
+def incast(senders: Iterable[Hashable], receiver: Hashable, **given: Unpack[FlowsToOne]) -> Flows:
     """Return a flow from each sender to one receiver.
 
     Parameters
@@ -162,23 +203,28 @@ def incast(senders: Iterable[Hashable], receiver: Hashable, **given: Any) -> Flo
     >>> len(incast(hosts, hosts[0], sizes=500, source=DCQCN(), links=links))
     15
     """
-    nodes, given = _among_links("senders", _nodes("senders", senders), given)
+    nodes, arguments = _among_links("senders", _nodes("senders", senders), {**given})
     receiver = unboxed(receiver)
-    _among_links("receiver", [receiver], given)
+    _among_links("receiver", [receiver], arguments)
     ends = [node for node in nodes if node != receiver]
     if not ends:
         raise ValueError(f"senders = {shown(nodes)}: must have a node beside the receiver")
-    return flows_from(ends, [receiver] * len(ends), **given)
+    return flows_from(ends, [receiver] * len(ends), **arguments)
 
 
-def permutation(hosts: Iterable[Hashable], rng: Any = 0, **given: Any) -> Flows:
+@renamed(rng="seed")
+def permutation(
+    hosts: Iterable[Hashable],
+    seed: int | np.random.Generator | None = 0,
+    **given: Unpack[FlowsGiven],
+) -> Flows:
     """Return a flow from each host to another one, such that each receives at most one.
 
     Parameters
     ----------
     hosts
         At least two nodes.
-    rng
+    seed
         Seed or generator of the random permutation. A host that it maps to itself has no flow.
     **given
         ``sizes``, ``starts``, ``source``, ``links``, ``routes`` and options, as of `flows_from`.
@@ -189,17 +235,17 @@ def permutation(hosts: Iterable[Hashable], rng: Any = 0, **given: Any) -> Flows:
     >>> from dfcmodel.lossless import leaf_spine, with_hosts
     >>> links = from_networkx(with_hosts(leaf_spine(2, 2, hosts=8)), rate=3e6, delay=1e-6, buffer=100)
     >>> hosts = [("host", n) for n in range(16)]
-    >>> flows = permutation(hosts, rng=1, sizes=500, source=CBR(3e6), links=links)
+    >>> flows = permutation(hosts, seed=1, sizes=500, source=CBR(3e6), links=links)
     >>> len({flow.path[-1] for flow in flows}) == len(flows)
     True
     """
-    ends, given = collective_hosts(hosts, given)
-    order = random_generator("rng", rng).permutation(len(ends)).tolist()
+    ends, arguments = collective_hosts(hosts, {**given})
+    order = random_generator("seed", seed).permutation(len(ends)).tolist()
     if all(a == b for a, b in enumerate(order)):
         order = order[1:] + order[:1]
     pairs = [(ends[a], ends[b]) for a, b in enumerate(order) if a != b]
     sources, targets = zip(*pairs, strict=True)
-    return flows_from(sources, targets, **given)
+    return flows_from(sources, targets, **arguments)
 
 
 def collective_hosts(
@@ -253,6 +299,19 @@ def _check_count(name: str, given: Any, count: int) -> None:
         raise ValueError(
             f"{name}: {len(given)} values, must be one, or one for each of {count} flows"
         )
+
+
+def _in_packets(name: str, given: Any) -> Any:
+    """Return an option with strings in s and packets, transfers in whole packets."""
+    units = quantities_of(Flow)
+    found = in_units(name, given, units[name]) if name in units else given
+    if name != "size":
+        return found
+    if isinstance(found, PacketUnits):
+        return whole_packets(found)
+    if type(found) in (list, tuple):
+        return [whole_packets(n) if isinstance(n, PacketUnits) else n for n in found]
+    return found
 
 
 def _column(name: str, given: Any, count: int) -> Column:

@@ -11,10 +11,12 @@ from typing import Any, NamedTuple
 
 from dfcmodel.network.disciplines import Discipline, QueueManager
 from hopflow.checks import flag, one_number
+from hopflow.units import quantities
 
 __all__ = ["PI2", "DualPI2"]
 
 
+@quantities(target="time", update="time")
 @dataclass(frozen=True)
 class PI2(QueueManager):
     """Proportional integral controller with a square (De Schepper et al. 2016, Sect. 4).
@@ -83,6 +85,7 @@ class PI2(QueueManager):
         )
 
 
+@quantities(target="time", update="time", ramp="time", ramp_width="time")
 @dataclass(frozen=True)
 class DualPI2(Discipline):
     """Two coupled queues in one buffer: DualPI2 (RFC 9332, Appendix A).

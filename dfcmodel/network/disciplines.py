@@ -11,6 +11,8 @@ from dataclasses import dataclass, fields
 from typing import Any, NamedTuple
 
 from hopflow.checks import choice, one_number
+from hopflow.results import Described
+from hopflow.units import quantities
 
 __all__ = [
     "DFC",
@@ -28,7 +30,7 @@ __all__ = [
 
 
 @dataclass(frozen=True)
-class Discipline:
+class Discipline(Described):
     """Base class of the queueing disciplines."""
 
 
@@ -206,6 +208,7 @@ class DFC(Discipline):
         choice("per", self.per, ("flow", "input"))
 
 
+@quantities(high="amount", low="amount", signalling="time", paused_rate="rate", storm="time")
 @dataclass(frozen=True)
 class Pause(Discipline):
     """A FIFO queue that pauses the links that feed it: IEEE 802.3x with two thresholds.

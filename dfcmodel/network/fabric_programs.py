@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from dfcmodel.network.programs import SwitchProgram
 from hopflow.checks import one_number
+from hopflow.units import quantities
 
 __all__ = ["INT", "Trimming"]
 
@@ -53,6 +54,7 @@ class INT(SwitchProgram):
         return s._replace(total=s.total + e.size, sent=s.total, queue=e.bytes, capacity=e.capacity)
 
 
+@quantities(limit="amount", headers="amount")
 @dataclass(frozen=True)
 class Trimming(SwitchProgram):
     """The switch of NDP (Handley et al. 2017, Sect. 3.1): short queues of data, and headers in place of drops.

@@ -12,6 +12,8 @@ import numpy as np
 from dfcmodel.network.arrivals import ArrivalProcess, Replay
 from dfcmodel.network.receivers import Credited, ReceiverAgent
 from hopflow.checks import choice, flag, one_number, shown, unboxed, whole
+from hopflow.results import Described
+from hopflow.units import PacketUnits, quantities
 from responsefn import DeliveryRule, RateRule, WindowRule
 from responsefn.rules.rates.rate_rule import sees_telemetry
 
@@ -36,7 +38,11 @@ LARGEST_WINDOW = 2.0**24
 LONGEST_TRANSFER = 10**9
 """Packets of a transfer that others follow: sequence numbers end at 2^31 - 2."""
 
+ROUNDING = 1e-12
+"""Part of a size by which the conversion of its unit may be off."""
 
+
+@quantities(rate="rate")
 @dataclass(frozen=True)
 class CBR:
     """Constant bit rate without acknowledgements, retransmission or congestion control (UDP).
@@ -60,6 +66,7 @@ class CBR:
         one_number("rate", self.rate, above=0.0, hint="in packets/s: mbps(0.448)")
 
 
+@quantities(rate="rate", on="time", off="time")
 @dataclass(frozen=True)
 class OnOff:
     """A constant-rate source with alternating on and off periods, starting with on.
@@ -98,8 +105,14 @@ class OnOff:
 Source = WindowRule | RateRule | CBR | OnOff | ArrivalProcess | Replay
 
 
+def whole_packets(size: PacketUnits) -> PacketUnits:
+    """Return the packets of a transfer whose size was given in bytes: the last one need not be full."""
+    return PacketUnits(math.ceil(size * (1.0 - ROUNDING)), size.packet_size)
+
+
+@quantities(max_window="amount", start="time", size="amount", idle="time", stop="time")
 @dataclass(frozen=True)
-class Flow:
+class Flow(Described):
     """A flow of packets from one sender to one receiver along a path.
 
     Parameters
@@ -229,6 +242,8 @@ class Flow:
         one_number(f"start {of}", self.start, at_least=0.0)
         _check_stop(self, of)
         size: object = unboxed(self.size)
+        if isinstance(size, PacketUnits):  # the last packet of a transfer is not full
+            object.__setattr__(self, "size", whole_packets(size))
         if isinstance(size, float) and size == math.inf:
             object.__setattr__(self, "size", math.inf)
         else:

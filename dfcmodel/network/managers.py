@@ -7,10 +7,12 @@ from typing import Any, NamedTuple
 
 from dfcmodel.network.disciplines import QueueManager
 from hopflow.checks import flag, one_number
+from hopflow.units import quantities
 
 __all__ = ["PIE", "RED", "CoDel"]
 
 
+@quantities(low="amount", high="amount", mean_packet="size")
 @dataclass(frozen=True)
 class RED(QueueManager):
     """Random early detection (Floyd and Jacobson 1993) on a FIFO queue.
@@ -104,6 +106,7 @@ class RED(QueueManager):
         )
 
 
+@quantities(target="time", interval="time")
 @dataclass(frozen=True)
 class CoDel(QueueManager):
     """Controlled delay (RFC 8289): drop ever faster while packets have waited too long.
@@ -174,6 +177,7 @@ class CoDel(QueueManager):
         )  # fmt: skip
 
 
+@quantities(target="time", update="time", burst="time")
 @dataclass(frozen=True)
 class PIE(QueueManager):
     """Proportional integral controller enhanced (RFC 8033): drop with a probability that follows the delay.

@@ -8,7 +8,7 @@ from typing import Any
 
 from dfcmodel.network.disciplines import QueueManager
 from hopflow.checks import choice, one_number
-from hopflow.units import quantity
+from hopflow.units import declares, quantity
 
 __all__ = ["RampMarking", "StepMarking"]
 
@@ -35,6 +35,7 @@ def _in_packets(name: str, value: float | str, packet_size: float) -> float:
     return _in_bytes(name, value) / packet_size if isinstance(value, str) else float(value)
 
 
+@declares(threshold="size")
 @dataclass(frozen=True)
 class StepMarking(QueueManager):
     """Mark all that comes while more than a threshold waits: DCTCP's switch (RFC 8257, 3.1).
@@ -80,6 +81,7 @@ class StepMarking(QueueManager):
         return s._replace(mark=e.arrivals if e.backlog > q.threshold else 0.0)
 
 
+@declares(low="size", high="size")
 @dataclass(frozen=True)
 class RampMarking(QueueManager):
     """Mark with a probability that rises with the queue: DCQCN's switch (Zhu et al. 2015, Sect. 3.1).

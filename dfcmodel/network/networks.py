@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 import math
+from collections import Counter
 from collections.abc import Collection, Hashable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -11,15 +13,18 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from dfcmodel.network.buffers import ByteBuffer, buffer_in_packets
+from dfcmodel.network.buffers import ByteBuffer, buffer_in_packets, buffer_of
 from dfcmodel.network.class_pauses import PFC
-from dfcmodel.network.disciplines import DFC, FIFO, Discipline, Pause
+from dfcmodel.network.disciplines import DFC, FIFO, Discipline, Pause, manager_of
 from dfcmodel.network.flow_tables import Flows
 from dfcmodel.network.flows import Flow
 from dfcmodel.network.followers import Followers, followers_of
 from dfcmodel.network.routes import Routes, coded, distinct, distinct_rows, present
 from hopflow.checks import flag, instance, listed, one_number, shown
+from hopflow.parameters import Parametrized
+from hopflow.results import Described
 from hopflow.tcp_constants import MIN_RTO
+from hopflow.units import PacketUnits, declares, quantities
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -38,8 +43,10 @@ MIN_BUFFER, MAX_BUFFER = 1.0, 1e9
 """Of a link, packets."""
 
 
+@quantities(rate="rate", delay="time")
+@declares(buffer="amount")
 @dataclass(frozen=True)
-class Link:
+class Link(Described):
     """A directed link and the queue in front of it.
 
     Parameters
@@ -72,6 +79,8 @@ class Link:
     ('a->b', 40.0)
     """
 
+    SWEPT_BY = "dfcmodel.sweeps"
+
     source: Node
     target: Node
     rate: float
@@ -81,6 +90,8 @@ class Link:
     shared: bool = True
 
     def __post_init__(self) -> None:
+        if isinstance(self.buffer, str):
+            object.__setattr__(self, "buffer", buffer_of("buffer", self.buffer))
         if not _is_plain(self):
             self._check()
 
@@ -140,8 +151,9 @@ class LinkKinds(NamedTuple):
     own: NDArray[np.int64]
 
 
+@quantities(duration="time", min_rto="time", packet_size="size")
 @dataclass(frozen=True)
-class Scenario:
+class Scenario(Described):
     """A network with its flows and the simulated time.
 
     Parameters
@@ -176,6 +188,8 @@ class Scenario:
     0.04
     """
 
+    SWEPT_BY = "dfcmodel.sweeps"
+
     name: str
     links: tuple[Link, ...]
     flows: Sequence[Flow]
@@ -191,6 +205,7 @@ class Scenario:
         one_number("duration", self.duration, above=0.0, at_most=1e5, hint="in s")
         one_number("min_rto", self.min_rto, above=0.0, at_most=100.0, hint="in s")
         one_number("packet_size", self.packet_size, above=0.0, hint="in bytes")
+        self._check_packet_units()
         if not self.links:
             raise ValueError("links = (): at least one link is needed")
         if not len(self.flows):
@@ -217,6 +232,31 @@ class Scenario:
             if self._has_to_be_checked[n]:
                 rule: Any = self.links[n].discipline
                 self._check_classes(n, rule)
+
+    def summary(self) -> dict[str, object]:
+        """Return the nodes, links and flows in words, by name."""
+        kinds = Counter(type(link.discipline).__name__ for link in self.links)
+        rates = sorted({link.rate for link in self.links})
+        sources = Counter(type(flow.source).__name__ for flow in self.flows)
+        return {
+            "name": self.name,
+            "nodes": len({node for link in self.links for node in (link.source, link.target)}),
+            "links": ", ".join(f"{count} {kind}" for kind, count in kinds.items()),
+            "rates": " to ".join(f"{rate:.4g}" for rate in dict.fromkeys((rates[0], rates[-1])))
+            + " packets/s",
+            "flows": ", ".join(f"{count} {kind}" for kind, count in sources.items()),
+            "duration": f"{self.duration:g} s",
+        }
+
+    def _check_packet_units(self) -> None:
+        """Raise ValueError where a rate or an amount was converted for packets of another size."""
+        for link in self.link_kinds.examples:
+            for part in (link, link.discipline, manager_of(link.discipline)):
+                _check_packet_units(f"of link {link.name}", part, self.packet_size)
+        for name, column in self.table.columns.items():
+            for value in column.values:
+                where = f"{name} of a flow" if isinstance(value, float) else f"of a {name}"
+                _check_packet_units(where, value, self.packet_size)
 
     @cached_property
     def table(self) -> Flows:
@@ -711,7 +751,17 @@ class Scenario:
         return graph
 
 
-def from_networkx(graph: nx.DiGraph[Any], **defaults: object) -> tuple[Link, ...]:
+@quantities(rate="rate", delay="time")
+@declares(buffer="amount")
+def from_networkx(
+    graph: nx.DiGraph[Any],
+    *,
+    rate: float | None = None,
+    delay: float | None = None,
+    buffer: float | ByteBuffer | None = None,
+    discipline: Discipline | None = None,
+    shared: bool | None = None,
+) -> tuple[Link, ...]:
     """Return the links of a directed graph.
 
     Parameters
@@ -719,8 +769,8 @@ def from_networkx(graph: nx.DiGraph[Any], **defaults: object) -> tuple[Link, ...
     graph
         Edges may carry ``rate`` (packets/s), ``delay`` (s), ``buffer`` (packets, or a `ByteBuffer`), ``discipline``
         and ``shared``. Each edge of an undirected graph becomes two links.
-    **defaults
-        Values for edges without that attribute.
+    rate, delay, buffer, discipline, shared
+        Values for edges without that attribute; None: there is no other value.
 
     Raises
     ------
@@ -735,9 +785,7 @@ def from_networkx(graph: nx.DiGraph[Any], **defaults: object) -> tuple[Link, ...
     ['0->1', '1->0', '1->2', '2->1']
     """
     keys = ("rate", "delay", "buffer", "discipline", "shared")
-    for key, value in defaults.items():
-        if key not in keys:
-            raise ValueError(f"{key} = {value!r}: must be one of {', '.join(keys)}")
+    defaults = dict(zip(keys, (rate, delay, buffer, discipline, shared), strict=True))
     import networkx as nx
 
     instance("graph", graph, nx.Graph, "a graph of networkx")
@@ -749,6 +797,23 @@ def from_networkx(graph: nx.DiGraph[Any], **defaults: object) -> tuple[Link, ...
                 raise ValueError(f"{key} of edge {source}->{target} is missing: must be given")
         links.append(Link(source, target, **{k: v for k, v in given.items() if v is not None}))
     return tuple(links)
+
+
+def _check_packet_units(where: str, part: object, packet_size: float) -> None:
+    """Raise ValueError for a number, or a field of an object, that holds for packets of another size."""
+    named: dict[str, object] = {"": part} if isinstance(part, float) else {}
+    if isinstance(part, Parametrized):
+        named = part.params._asdict()
+    elif dataclasses.is_dataclass(part):
+        named = {each.name: getattr(part, each.name) for each in dataclasses.fields(part)}
+    for name, value in named.items():
+        if isinstance(value, PacketUnits) and value.packet_size != packet_size:
+            given = f"{name} {where} = {value:g}".strip()
+            said = (
+                f"was given in bits or bytes, for packets of {value.packet_size:g} bytes, and the scenario has "
+                f"packet_size = {packet_size:g}: write a number, such as mbps(24, packet_size={packet_size:g})"
+            )
+            raise ValueError(f"{given}: {said}")
 
 
 def _is_plain(link: Link) -> bool:

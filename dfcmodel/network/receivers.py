@@ -9,6 +9,7 @@ from typing import Any, ClassVar, NamedTuple, NoReturn
 
 from dfcmodel.network.disciplines import numeric_fields
 from hopflow.checks import unboxed, whole
+from hopflow.units import quantities
 from responsefn import RateRule
 
 __all__ = ["ANSWER", "Credited", "ReceivedPacket", "ReceiverAgent", "check_answer"]
@@ -68,6 +69,7 @@ class ReceivedPacket(NamedTuple):
     trimmed: float = 0.0
 
 
+@quantities(unsolicited="amount")
 @dataclass(frozen=True)
 class ReceiverAgent(ABC):
     """Base of receiver agents: subclass it, name the parameters, write `on_packet` and, if needed, `on_timer`.

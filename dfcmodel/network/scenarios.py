@@ -7,32 +7,51 @@ flow control and TCP, IEICE Trans. Commun. E89-B(10), 2006, Sect. 4-6, Tables 1-
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dfcmodel.network.disciplines import DFC, FIFO
 from dfcmodel.network.flows import Flow
 from dfcmodel.network.networks import Link, Node, Scenario
 from hopflow.checks import choice, flag, one_number, whole
-from hopflow.units import mbps, ms
+from hopflow.units import declares, mbps, ms, quantities
 from responsefn import NewReno, NS2Vegas, Reno, Tahoe, WindowRule
 
+if TYPE_CHECKING:
+    from dfcmodel.network.buffers import ByteBuffer
+    from dfcmodel.network.disciplines import Discipline
+
 __all__ = ["chain", "dumbbell", "parking_lot", "ring", "takano2006", "tree"]
+
+DROP_TAIL = FIFO()
 
 TCP: dict[str, Callable[[], WindowRule]] = {
     "tahoe": Tahoe, "reno": Reno, "newreno": NewReno, "vegas": NS2Vegas,
 }  # fmt: skip
 
 
-def chain(nodes: int, **link: Any) -> tuple[Link, ...]:
+@quantities(rate="rate", delay="time")
+@declares(buffer="amount")
+def chain(
+    nodes: int,
+    *,
+    rate: float,
+    delay: float,
+    buffer: float | ByteBuffer,
+    discipline: Discipline = DROP_TAIL,
+    shared: bool = True,
+) -> tuple[Link, ...]:
     """Return the links 1->2, 2->3, ... of a chain.
 
     Parameters
     ----------
     nodes
         Number of nodes, at least 2; they are numbered from 1.
-    **link
-        Common fields of all links: ``rate``, ``delay``, ``buffer``, ``discipline``, ``shared`` of
-        `Link`.
+    rate, delay
+        Of each link, packets/s and s.
+    buffer
+        Of each link, packets, or a `ByteBuffer`.
+    discipline, shared
+        Of each link, as of `Link`.
 
     Examples
     --------
@@ -41,9 +60,12 @@ def chain(nodes: int, **link: Any) -> tuple[Link, ...]:
     ['1->2', '2->3', '3->4']
     """
     nodes = whole("nodes", nodes, 2, 10**6)
-    return tuple(Link(i, i + 1, **link) for i in range(1, nodes))
+    fields = (rate, delay, buffer, discipline, shared)
+    return tuple(Link(i, i + 1, *fields) for i in range(1, nodes))
 
 
+@quantities(rate="rate", delay="time", access_rate="rate", access_delay="time")
+@declares(buffer="amount")
 def dumbbell(
     pairs: int,
     *,
@@ -51,8 +73,9 @@ def dumbbell(
     delay: float,
     access_rate: float,
     access_delay: float,
-    buffer: float,
-    **bottleneck: Any,
+    buffer: float | ByteBuffer,
+    discipline: Discipline = DROP_TAIL,
+    shared: bool = True,
 ) -> tuple[Link, ...]:
     """Return the links of a dumbbell: s1, s2, ... -> left -> right -> d1, d2, ...
 
@@ -65,9 +88,9 @@ def dumbbell(
     access_rate, access_delay
         Rate and delay of the access links, packets/s and s.
     buffer
-        Buffer of every link in packets.
-    **bottleneck
-        ``discipline`` and ``shared`` of the bottleneck.
+        Buffer of every link, packets, or a `ByteBuffer`.
+    discipline, shared
+        Of the bottleneck, as of `Link`.
 
     Examples
     --------
@@ -83,7 +106,7 @@ def dumbbell(
     ends: dict[str, Any] = {"rate": access_rate, "delay": access_delay, "buffer": buffer}
     return (
         *(Link(f"s{n}", "left", **ends) for n in range(1, pairs + 1)),
-        Link("left", "right", rate, delay, buffer, **bottleneck),
+        Link("left", "right", rate, delay, buffer, discipline, shared),
         *(Link("right", f"d{n}", **ends) for n in range(1, pairs + 1)),
     )
 
@@ -93,8 +116,18 @@ def _check_access(rate: float, delay: float) -> None:
     one_number("access_delay", delay, above=0.0, at_most=10.0, hint="in s: ms(0.1)")
 
 
+@quantities(rate="rate", delay="time", access_rate="rate", access_delay="time")
+@declares(buffer="amount")
 def parking_lot(
-    hops: int, *, access_rate: float, access_delay: float, **link: Any
+    hops: int,
+    *,
+    access_rate: float,
+    access_delay: float,
+    rate: float,
+    delay: float,
+    buffer: float | ByteBuffer,
+    discipline: Discipline = DROP_TAIL,
+    shared: bool = True,
 ) -> tuple[Link, ...]:
     """Return the links of a chain 1, 2, ..., hops + 1 whose nodes all have access links.
 
@@ -105,8 +138,8 @@ def parking_lot(
         ``d3``, ..., each attached to the node of its number.
     access_rate, access_delay
         Rate and delay of the access links, packets/s and s; their buffer is that of the chain.
-    **link
-        Fields of the chain's links, as for `chain`.
+    rate, delay, buffer, discipline, shared
+        Of the chain's links, as for `chain`.
 
     Examples
     --------
@@ -119,7 +152,8 @@ def parking_lot(
     """
     hops = whole("hops", hops, 1, 10**6)
     _check_access(access_rate, access_delay)
-    row = chain(hops + 1, **link)
+    fields: dict[str, Any] = {"rate": rate, "delay": delay, "buffer": buffer}
+    row = chain(hops + 1, **fields, discipline=discipline, shared=shared)
     ends: dict[str, Any] = {"rate": access_rate, "delay": access_delay, "buffer": row[0].buffer}
     return (
         *(Link(f"s{n}", n, **ends) for n in range(1, hops + 1)),
@@ -128,7 +162,18 @@ def parking_lot(
     )
 
 
-def tree(levels: int, branching: int = 2, **link: Any) -> tuple[Link, ...]:
+@quantities(rate="rate", delay="time")
+@declares(buffer="amount")
+def tree(
+    levels: int,
+    branching: int = 2,
+    *,
+    rate: float,
+    delay: float,
+    buffer: float | ByteBuffer,
+    discipline: Discipline = DROP_TAIL,
+    shared: bool = True,
+) -> tuple[Link, ...]:
     """Return the links of a tree from the leaves to its root, node 1.
 
     The children of node i are branching (i - 1) + 2, ..., branching i + 1.
@@ -139,8 +184,8 @@ def tree(levels: int, branching: int = 2, **link: Any) -> tuple[Link, ...]:
         Number of links from a leaf to the root, at least 1.
     branching
         Number of children per node.
-    **link
-        Fields of the links, as for `chain`.
+    rate, delay, buffer, discipline, shared
+        Of each link, as for `chain`.
 
     Examples
     --------
@@ -152,10 +197,21 @@ def tree(levels: int, branching: int = 2, **link: Any) -> tuple[Link, ...]:
     branching = whole("branching", branching, 1, 1000)
     nodes = sum(branching**n for n in range(levels + 1))
     whole("nodes of the tree", nodes, 2, 10**6)
-    return tuple(Link(i, (i - 2) // branching + 1, **link) for i in range(nodes, 1, -1))
+    fields = (rate, delay, buffer, discipline, shared)
+    return tuple(Link(i, (i - 2) // branching + 1, *fields) for i in range(nodes, 1, -1))
 
 
-def ring(nodes: int, **link: Any) -> tuple[Link, ...]:
+@quantities(rate="rate", delay="time")
+@declares(buffer="amount")
+def ring(
+    nodes: int,
+    *,
+    rate: float,
+    delay: float,
+    buffer: float | ByteBuffer,
+    discipline: Discipline = DROP_TAIL,
+    shared: bool = True,
+) -> tuple[Link, ...]:
     """Return the links 1->2, ..., nodes->1 of a ring; arguments as for `chain`.
 
     Examples
@@ -165,7 +221,8 @@ def ring(nodes: int, **link: Any) -> tuple[Link, ...]:
     ['1->2', '2->3', '3->1']
     """
     nodes = whole("nodes", nodes, 3, 10**6)
-    return (*chain(nodes, **link), Link(nodes, 1, **link))
+    fields = (rate, delay, buffer, discipline, shared)
+    return tuple(Link(i, i % nodes + 1, *fields) for i in range(1, nodes + 1))
 
 
 # link bandwidth in Mb/s, nodes, entry of the background flow, window, duration in s, buffer, TCP

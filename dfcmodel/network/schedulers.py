@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from dfcmodel.network.programs import SwitchProgram
 from hopflow.checks import one_number
+from hopflow.units import quantities
 
 __all__ = ["DeficitRoundRobin", "FlowQueueCoDel", "ShortestRemaining", "WeightedFair"]
 
@@ -65,6 +66,7 @@ class WeightedFair(SwitchProgram):
         return s._replace(virtual=e.rank)
 
 
+@quantities(quantum="size")
 @dataclass(frozen=True)
 class DeficitRoundRobin(SwitchProgram):
     """Deficit round robin with a weight per priority (Shreedhar and Varghese 1995), flows hashed into queues.
@@ -157,6 +159,7 @@ class ShortestRemaining(SwitchProgram):
         return s._replace(rank=e.left)
 
 
+@quantities(target="time", interval="time")
 @dataclass(frozen=True)
 class FlowQueueCoDel(SwitchProgram):
     """A queue per flow, each with CoDel (RFC 8290), served by start-time fair queueing instead of deficit round robin.

@@ -20,17 +20,9 @@ from dfcmodel.network import (
 from dfcmodel.network.arrivals import HeavyTailed, Poisson, Replay
 from dfcmodel.network.flows import CBR, OnOff
 from dfcmodel.network.programs import SwitchProgram
-from hopflow.units import Dimension
 from responsefn import DeliveryRule, RateRule, WindowRule
 
-__all__ = ["ARRIVALS", "DIMENSIONS", "DISCIPLINES", "OWN_KEYS", "RULES", "required", "sources_of"]
-
-DIMENSIONS: dict[str, Dimension] = {
-    "duration": "time", "idle": "time", "min_rto": "time", "delay": "time", "start": "time", "stop": "time", "on": "time",
-    "off": "time", "burst": "time", "signalling": "time", "storm": "time", "rate": "rate", "paused_rate": "rate", "buffer": "amount",
-    "max_window": "amount", "size": "amount", "high": "amount", "low": "amount",
-}  # fmt: skip
-"""What a field counts, for fields that may carry a unit."""
+__all__ = ["ARRIVALS", "DISCIPLINES", "OWN_KEYS", "RULES", "required", "sources_of"]
 
 OWN_KEYS = {"link": ("source", "target"), "flow": ("name", "path")}
 """What each link and flow says itself: there are no defaults for all."""

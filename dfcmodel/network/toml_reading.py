@@ -34,12 +34,11 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from dfcmodel.network.buffers import ByteBuffer
+from dfcmodel.network.buffers import ByteBuffer, buffer_of
 from dfcmodel.network.flows import Flow
 from dfcmodel.network.networks import Link, Scenario
 from dfcmodel.network.toml_keys import (
     ARRIVALS,
-    DIMENSIONS,
     DISCIPLINES,
     OWN_KEYS,
     RULES,
@@ -47,7 +46,7 @@ from dfcmodel.network.toml_keys import (
     sources_of,
 )
 from hopflow.checks import file_path, listed
-from hopflow.units import quantity
+from hopflow.units import quantities_of, quantity
 from responsefn import WindowRule
 
 __all__ = ["ScenarioFileError", "load_scenario", "read_scenario"]
@@ -217,13 +216,9 @@ class _Reader:
             return self.one_of(ARRIVALS, value, key)
         if kind is Link and name == "buffer" and (found := self.byte_buffer(value, key)):
             return found
-        if (
-            isinstance(value, str)
-            and name in DIMENSIONS
-            and not issubclass(kind, (*RULES, ByteBuffer))
-        ):
+        if isinstance(value, str) and name in quantities_of(kind):
             try:
-                number = quantity(name, value, DIMENSIONS[name], self.packet_size)
+                number = quantity(name, value, quantities_of(kind)[name], self.packet_size)
                 if kind is Flow and name == "size":  # the last packet of a transfer is not full
                     return float(math.ceil(number * (1.0 - ROUNDING)))
                 return number
@@ -235,9 +230,13 @@ class _Reader:
         """Return a buffer in bytes, from a string or a table; None for any other value."""
         if isinstance(value, dict):
             return self.make(ByteBuffer, value, key)  # type: ignore[no-any-return]
-        if not isinstance(value, str) or re.search(r"[\d.\s][kKmMgGtT]?B\s*$", value) is None:
+        if not isinstance(value, str):
             return None
-        return self.make(ByteBuffer, {"size": value}, key)  # type: ignore[no-any-return]
+        try:
+            found = buffer_of("buffer", value)
+        except ValueError as error:
+            raise _BadKey(key, str(error)) from None
+        return found if isinstance(found, ByteBuffer) else None
 
     def one_of(self, kinds: Mapping[str, type[Any]], value: Any, key: Key) -> Any:
         """Return the object that a table with ``kind`` and parameters, or a kind alone, describes."""

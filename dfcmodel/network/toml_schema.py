@@ -16,7 +16,6 @@ from dfcmodel.network.flows import Flow
 from dfcmodel.network.networks import Link, Scenario
 from dfcmodel.network.toml_keys import (
     ARRIVALS,
-    DIMENSIONS,
     DISCIPLINES,
     OWN_KEYS,
     RULES,
@@ -24,12 +23,12 @@ from dfcmodel.network.toml_keys import (
     sources_of,
 )
 from hopflow.checks import listed
+from hopflow.units import BARE, quantities_of
 from responsefn import WindowRule
 
 __all__ = ["scenario_schema"]
 
 DRAFT = "https://json-schema.org/draft/2020-12/schema"
-UNITS = {"time": "s", "rate": "packets/s", "amount": "packets"}
 NUMBER, TEXT, LIST = {"type": "number"}, {"type": "string"}, {"type": "array"}
 
 OF_PYTHON = ("receiver",)
@@ -96,11 +95,16 @@ def _table(kind: type[Any]) -> dict[str, Any]:
         "type": "object",
         "properties": {
             "kind": {"const": kind.__name__},
-            **{name: NUMBER if rule else _field(kind, name) for name in fields},
+            **{name: _of_rule(kind, name) if rule else _field(kind, name) for name in fields},
         },
         "required": ["kind", *required(kind)],
         "additionalProperties": False,
     }
+
+
+def _of_rule(kind: type[Any], name: str) -> dict[str, Any]:
+    """Return the schema of a parameter of a rule: a number, or a string with a unit."""
+    return _field(kind, name) if name in quantities_of(kind) else NUMBER
 
 
 def _field(kind: type[Any], name: str) -> dict[str, Any]:
@@ -123,8 +127,8 @@ def _field(kind: type[Any], name: str) -> dict[str, Any]:
         return {"anyOf": [NUMBER, TEXT, cells], "description": said}
     if kind is ByteBuffer:
         return {"anyOf": [NUMBER, TEXT], "description": "In bytes, or a text with a unit."}
-    if name in DIMENSIONS:
-        unit = UNITS[DIMENSIONS[name]]
+    if name in quantities_of(kind):
+        unit = BARE[quantities_of(kind)[name]]
         said = f"In {unit}, or a text with a unit."
         return {"anyOf": [NUMBER, TEXT], "description": said}
     return _typed(typing.get_type_hints(kind)[name])

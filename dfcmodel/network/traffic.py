@@ -150,7 +150,7 @@ def random_traffic(
     sizes: FlowSizes | str,
     load: float,
     duration: float,
-    rng: Any = 0,
+    seed: Any = 0,
     *,
     packet_size: float = 1500.0,
     **given: Any,
@@ -167,7 +167,7 @@ def random_traffic(
         The mean part of the rates of the hosts' links out of them that packets use, above 0, at most 10.
     duration
         Flows start from 0 to this time in s.
-    rng
+    seed
         Seed or generator.
     packet_size
         Bytes per packet, that of the scenario.
@@ -194,7 +194,7 @@ def random_traffic(
     load = one_number("load", load, above=0.0, at_most=10.0)
     duration = one_number("duration", duration, above=0.0, at_most=1e5, hint="in s")
     packet_size = one_number("packet_size", packet_size, at_least=1.0, hint="in bytes")
-    random = random_generator("rng", rng)
+    random = random_generator("seed", seed)
     ends, given = collective_hosts(hosts, given)
     if "links" not in given:
         raise TypeError("links: must be given, the load is a part of their rates")

@@ -10,8 +10,18 @@ from dfcmodel.network.flow_tables import among
 from dfcmodel.packets.recoveries import RECOVERIES, LossRecovery
 from dfcmodel.packets.recoveries.checks import check_recovery
 from dfcmodel.packets.repairs import REPAIRS, SelectiveRepair, is_repair, repair_named
-from hopflow.checks import choice, flag, instance, number, one_number, refuse_removed, whole
+from hopflow.checks import (
+    choice,
+    flag,
+    instance,
+    number,
+    one_number,
+    refuse_removed,
+    seed_number,
+)
+from hopflow.results import Described
 from hopflow.tcp_constants import MAX_ACK_DELAY
+from hopflow.units import quantities
 from responsefn import DeliveryRule, RateRule
 
 if TYPE_CHECKING:
@@ -28,9 +38,10 @@ OWN_BY_DELIVERIES = ("prr", "rack")
 """Recoveries in whose place rules of deliveries have their own, with ``"sack"``."""
 
 
+@quantities(phases="time", ack_delay="time", count_smoothing="time")
 @refuse_removed(backend="packets run on the compiled engine")
 @dataclass(frozen=True)
-class Packets:
+class Packets(Described):
     """Packet-level simulation: every packet and ACK, with sequence numbers and timers.
 
     ACKs of 40 bytes, of rate rules of 64, return over the reverse of the flow's path: over the scenario's reverse link if
@@ -103,7 +114,9 @@ class Packets:
 
     def __post_init__(self) -> None:
         if self.seed is not None:
-            whole("seed", self.seed, 0 if self.convention == "standard" else 1, 2**31 - 1)
+            least = 0 if self.convention == "standard" else 1
+            seed = seed_number("seed", self.seed, least=least, most=2**31 - 1)
+            object.__setattr__(self, "seed", seed)
         choice("convention", self.convention, CONVENTIONS)
         given = self.recovery
         if isinstance(given, Mapping):

@@ -13,6 +13,7 @@ from dfcmodel.packets.methods import Packets
 from dfcmodel.packets.plans import Plan
 from dfcmodel.packets.ports import UNBOUNDED, Port, bits_of
 from hopflow.checks import instance, one_number
+from hopflow.units import quantities
 from responsefn import WindowRule
 
 __all__ = ["to_ns2"]
@@ -60,6 +61,7 @@ $ns run
 """
 
 
+@quantities(duration="time", sample="time", packet_jitter="time")
 def to_ns2(
     scenario: Scenario,
     *,

@@ -15,6 +15,7 @@ from dfcmodel.packets.methods import Packets
 from dfcmodel.packets.plans import Plan
 from dfcmodel.packets.ports import UNBOUNDED, Port, bits_of
 from hopflow.checks import instance, number, one_number
+from hopflow.units import quantities
 from responsefn import CUBIC, DCTCP, HSTCP, BBRv1, LinuxScalable, NewReno, Reno, Vegas
 
 if TYPE_CHECKING:
@@ -30,6 +31,7 @@ MOST = 10**9
 """Packets in a queue without bound."""
 
 
+@quantities(duration="time", sample="time")
 def to_ns3(
     scenario: Scenario,
     *,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from hopflow.checks import choice, one_number, whole
+from hopflow.units import quantities
 
 __all__ = ["REPAIRS", "SelectiveRepair", "is_repair", "repair_named"]
 
@@ -14,6 +15,7 @@ LARGEST_FEW = 2**24
 """Packets: the largest window."""
 
 
+@quantities(rto_low="time", rto_high="time")
 @dataclass(frozen=True)
 class SelectiveRepair:
     """Selective retransmission of senders at the rate of a rule, as in IRN (Mittal et al. 2018, Sect. 3).

@@ -17,6 +17,7 @@ from dfcmodel.packets.simulation import plan_scenario, trajectory
 from hopflow.checks import choice, instance, listed, one_number
 from hopflow.kernels.stopwatch import Stopwatch
 from hopflow.results import Result, figure
+from hopflow.units import quantities
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -166,6 +167,7 @@ class PacketTrace(Result):
         return ax
 
 
+@quantities(duration="time", jitter="time", packet_jitter="time")
 def trace_packets(
     scenario: Scenario,
     links: Iterable[str] | str | None = None,

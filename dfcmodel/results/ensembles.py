@@ -12,6 +12,7 @@ from dfcmodel.results.records import Recorded
 from hopflow.checks import number, whole
 from hopflow.results import Result, figure
 from hopflow.status import Status
+from hopflow.units import quantities
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -127,10 +128,12 @@ class Ensemble(Recorded, Result):
         data.attrs.update(jitter=self.jitter, seed=self.seed)
         return data
 
+    @quantities(since="time", until="time")
     def mean_efficiency(self, since: float = 0.0, until: float = np.inf) -> NDArray[np.float64]:
         """Return each run's efficiency averaged over ``since`` < time <= ``until`` in s, (R, F)."""
         return np.stack([run.mean_efficiency(since, until) for run in self.runs])
 
+    @quantities(since="time", until="time")
     def intervals(
         self, since: float = 0.0, until: float = np.inf, level: float = 0.95
     ) -> xr.Dataset:

@@ -13,6 +13,7 @@ import numpy as np
 
 from dfcmodel.results.at_nodes import columns_of, in_columns, on_first_read
 from hopflow.status import Status
+from hopflow.units import quantities
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -124,7 +125,7 @@ class Records(Recorded):
         As ``queued`` and ``peak_queue``, in bytes, of the links whose buffers count bytes (whole cells, `ByteBuffer`), shapes
         (L, T) and (L,); nan at nodes without. None: no link counts bytes, or fluid, which has data packets alone.
     choice
-        Which level ``method="auto"`` chose, and why; empty for another method.
+        Which level ``level="auto"`` chose, and why; empty for another level.
 
     step_error, accuracy
         Estimated error that the step causes in the goodput of a flow, as a part of the rate of its path's
@@ -253,6 +254,7 @@ class Records(Recorded):
             ),
         }
 
+    @quantities(since="time", until="time")
     def mean_efficiency(self, since: float = 0.0, until: float = np.inf) -> NDArray[np.float64]:
         """Return each flow's efficiency averaged over ``since`` < time <= ``until`` in s, (F,)."""
         chosen = (self.time > since) & (self.time <= until)

@@ -21,6 +21,7 @@ from dfcmodel.results.summaries import MAX_ROWS
 from dfcmodel.results.trajectories import Trajectory
 from hopflow.results import figure
 from hopflow.side_by_side import SideBySide, stacked
+from hopflow.units import quantities
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -105,6 +106,7 @@ class RunComparison(SideBySide[Trajectory]):
             panel.set_ylabel("")
         return panels[0, 0]
 
+    @quantities(since="time", until="time")
     def animate(
         self, since: float = 0.0, until: float | None = None, *, frames: int = 100, fps: int = 20
     ) -> Animation:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from dfcmodel.results.records import Records
 from hopflow.results import Result, figure
 from hopflow.status import Status
+from hopflow.units import quantities
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -274,6 +275,7 @@ class Trajectory(Records, Result):
 
         return draw_space_time(self, figure()[1] if ax is None else ax)
 
+    @quantities(since="time", until="time")
     def animate(
         self, since: float = 0.0, until: float | None = None, *, frames: int = 100, fps: int = 20
     ) -> Animation:

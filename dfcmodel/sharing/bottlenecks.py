@@ -89,7 +89,7 @@ class Bottleneck:
         Packets that wait, besides the one in transmission.
     loss
         Probability that a packet is lost at random before the queue.
-    seconds, warm_up
+    duration, warm_up
         Simulated time, and the part before the measurement, in s.
     recovery
         Loss recovery of all senders; None: that of each rule.
@@ -102,7 +102,7 @@ class Bottleneck:
     Examples
     --------
     >>> from responsefn import NewReno
-    >>> path = Bottleneck(1000.0, 0.04, 40, seconds=20.0, warm_up=4.0)
+    >>> path = Bottleneck(1000.0, 0.04, 40, duration=20.0, warm_up=4.0)
     >>> bool(path.run([NewReno()], seed=1).utilisation > 0.9)
     True
     """
@@ -111,7 +111,7 @@ class Bottleneck:
     rtt: float
     buffer: int
     loss: float = 0.0
-    seconds: float = 60.0
+    duration: float = 60.0
     warm_up: float = 12.0
     recovery: str | None = "sack"
     discipline: Discipline = field(default_factory=FIFO)
@@ -130,15 +130,15 @@ class Bottleneck:
         for name, value in numbers.items():
             object.__setattr__(self, name, value)  # a number of JAX, say, is no key of a table
         one_number("loss", self.loss, at_least=0.0, below=1.0)
-        seconds("seconds", self.seconds)
-        one_number("warm_up", self.warm_up, at_least=0.0, below=self.seconds, hint="in s")
+        seconds("duration", self.duration)
+        one_number("warm_up", self.warm_up, at_least=0.0, below=self.duration, hint="in s")
         shortest = FEWEST_TRIPS * (self.rtt + 1.0 / self.bandwidth)
-        if self.seconds - self.warm_up < shortest:
+        if self.duration - self.warm_up < shortest:
             given = (
                 f"warm_up = {self.warm_up:g}, rtt = {self.rtt:g} and bandwidth = {self.bandwidth:g}"
             )
             said = f"with {given} must be at least {self.warm_up + shortest:.4g} s, to deliver a packet"
-            raise ValueError(f"seconds = {self.seconds:g}: {said}")
+            raise ValueError(f"duration = {self.duration:g}: {said}")
         flag("pacing", self.pacing)
 
     def scenario(
@@ -164,7 +164,7 @@ class Bottleneck:
                      start=begins[n], size=amounts[n],
                      pacing=self.pacing and isinstance(source, WindowRule))
             )  # fmt: skip
-        return Scenario("bottleneck", tuple(links), tuple(flows), duration=self.seconds)
+        return Scenario("bottleneck", tuple(links), tuple(flows), duration=self.duration)
 
     def run(
         self,
@@ -190,9 +190,9 @@ class Bottleneck:
         scenario = self.scenario(sources, rtts, starts, sizes)
         loss = {"in->out": self.loss} if self.loss else None
         method = Packets(seed=seed, recovery=self.recovery, loss=loss)
-        step = self.seconds / SAMPLES
+        step = self.duration / SAMPLES
         plan = plan_scenario(
-            scenario, method, duration=self.seconds, sample=step,
+            scenario, method, duration=self.duration, sample=step,
             jitter=max(rtts or [self.rtt]), packet_jitter=1.0 / self.bandwidth,
         )  # fmt: skip
         run = trajectory(plan, run_engine(plan), 0.0)

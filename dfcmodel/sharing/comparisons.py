@@ -10,10 +10,11 @@ import numpy as np
 
 from dfcmodel.network.disciplines import FIFO, Discipline
 from dfcmodel.sharing.bottlenecks import Bottleneck, checked_rules, mean_of, within_limits
-from hopflow.checks import instance, listed, one_number, whole
+from hopflow.checks import instance, listed, one_number, seed_number, whole
+from hopflow.deprecations import renamed
 from hopflow.progress import progress_bar
 from hopflow.results import Result, figure
-from hopflow.units import in_units
+from hopflow.units import declares, in_units, quantities
 from responsefn import WindowRule
 
 if TYPE_CHECKING:
@@ -72,7 +73,7 @@ class Comparison(Result):
     --------
     >>> from dfcmodel import compare
     >>> from responsefn import NewReno
-    >>> found = compare([NewReno()], bandwidth=500.0, rtt=0.04, buffer=20, seconds=10.0, runs=2)
+    >>> found = compare([NewReno()], bandwidth=500.0, rtt=0.04, buffer=20, duration=10.0, runs=2)
     >>> found.share.shape, len(found.caveats)
     ((1, 1), 4)
     """
@@ -147,7 +148,7 @@ class Comparison(Result):
         path = self.path
         rows: dict[str, object] = {
             "path": f"{path.bandwidth:.5g} packets/s, rtt {path.rtt:g} s, {path.buffer} wait, "
-            f"{path.discipline!r}, random loss {path.loss:g}; {path.warm_up:g} .. {path.seconds:g} s, {self.runs} seeds"
+            f"{path.discipline!r}, random loss {path.loss:g}; {path.warm_up:g} .. {path.duration:g} s, {self.runs} seeds"
         }
         for n, rule in enumerate(self.rules):
             others = [
@@ -193,6 +194,9 @@ class Comparison(Result):
         return axes
 
 
+@declares(buffer="amount")
+@renamed(seconds="duration")
+@quantities(bandwidth="rate", rtt="time", duration="time", warm_up="time")
 def compare_rules(
     rules: Iterable[WindowRule],
     *,
@@ -200,11 +204,11 @@ def compare_rules(
     rtt: float | str,
     buffer: int | str,
     loss: float = 0.0,
-    seconds: float | str = 60.0,
+    duration: float | str = 60.0,
     warm_up: float | None = None,
     runs: int = 3,
     recovery: str | None = "sack",
-    seed: int = 0,
+    seed: int | np.random.Generator = 0,
     discipline: Discipline | None = None,
     pacing: bool = False,
 ) -> Comparison:
@@ -226,7 +230,7 @@ def compare_rules(
         packets of 1500 bytes as fit. No others wait there, so that a buffer counted in bytes holds the same.
     loss
         Probability that a packet is lost at random before the queue.
-    seconds, warm_up
+    duration, warm_up
         Simulated time and the part before the measurement (None: a fifth) in s. A share means something
         when the measured time holds many cycles from loss to loss.
     runs
@@ -250,24 +254,24 @@ def compare_rules(
     --------
     >>> from dfcmodel.sharing.comparisons import compare_rules
     >>> from responsefn import CUBIC, NewReno
-    >>> found = compare_rules([NewReno(), CUBIC()], bandwidth=2000.0, rtt=0.04, buffer=80, seconds=30.0)
+    >>> found = compare_rules([NewReno(), CUBIC()], bandwidth=2000.0, rtt=0.04, buffer=80, duration=30.0)
     >>> found.rules[0]
     CUBIC()
     """
     chosen = checked_rules(listed("rules", rules, WindowRule), discipline)  # type: ignore[type-abstract]
     whole("number of rules", len(chosen), 1, 100)
     bandwidth = one_number("bandwidth", in_units("bandwidth", bandwidth, "rate"), above=0.0)
-    rtt, seconds = in_units("rtt", rtt, "time"), in_units("seconds", seconds, "time")
+    rtt, duration = in_units("rtt", rtt, "time"), in_units("duration", duration, "time")
     room = in_units("buffer", buffer, "amount")
     buffer = int(room) if isinstance(buffer, str) else buffer
-    first, runs = whole("seed", seed, 0, 2**30), whole("runs", runs, 1, 10_000)
+    first, runs = seed_number("seed", seed, most=2**30) % 2**30, whole("runs", runs, 1, 10_000)
     seeds = range(first, first + runs)
     if recovery is not None:
         instance("recovery", recovery, str, "the name of a recovery, or None")
-    seconds = one_number("seconds", seconds, above=0.0, hint="in s")
+    duration = one_number("duration", duration, above=0.0, hint="in s")
     path = Bottleneck(
-        bandwidth, rtt, buffer, loss, seconds=seconds, recovery=recovery,
-        warm_up=0.2 * seconds if warm_up is None else warm_up, discipline=FIFO() if discipline is None else discipline,
+        bandwidth, rtt, buffer, loss, duration=duration, recovery=recovery,
+        warm_up=0.2 * duration if warm_up is None else warm_up, discipline=FIFO() if discipline is None else discipline,
         pacing=pacing,
     )  # fmt: skip
     R = len(chosen)
@@ -278,7 +282,9 @@ def compare_rules(
         flows = [chosen[n] for n in who]
         found = [path.run(flows, seed=each) for each in seeds]
         if not all(run.rate.sum() > 0.0 for run in found):
-            raise ValueError(f"seconds = {seconds:g}: too short, nothing arrived after the warm-up")
+            raise ValueError(
+                f"duration = {duration:g}: too short, nothing arrived after the warm-up"
+            )
         n, m = who[0], who[-1]
         if len(who) == 1:
             alone[n], alone_half[n] = mean_of([run.rate[0] for run in found])
@@ -314,7 +320,7 @@ def _exponent(
     rates = [path.run([chosen[n]] * 2, seed=s, rtts=rtts).rate for s in seeds]
     if not np.all(rates):
         raise ValueError(
-            f"seconds = {path.seconds:g}, loss = {path.loss:g}: a flow delivered nothing after the warm-up"
+            f"duration = {path.duration:g}, loss = {path.loss:g}: a flow delivered nothing after the warm-up"
         )
     return mean_of([float(np.log(short / long) / np.log(LONGER)) for short, long in rates])
 

@@ -11,9 +11,11 @@ import numpy as np
 from dfcmodel.network.disciplines import FIFO, Discipline
 from dfcmodel.sharing.bottlenecks import Bottleneck, checked_rules, mean_of, within_limits
 from dfcmodel.sharing.rfc9743_measures import MEASURES, Bench, limits_of
-from hopflow.checks import instance, listed, one_number, whole
+from hopflow.checks import instance, listed, one_number, seed_number, whole
+from hopflow.deprecations import renamed
 from hopflow.progress import progress_bar
 from hopflow.results import Result, figure
+from hopflow.units import quantities
 from responsefn import NewReno, WindowRule
 
 if TYPE_CHECKING:
@@ -171,13 +173,15 @@ def _ends(low: Any, high: Any) -> str:
     return f" [{low:.3g} .. {high:.3g}]" if np.isfinite(low) and np.isfinite(high) else ""
 
 
+@renamed(seconds="duration")
+@quantities(duration="time")
 def evaluate_rfc9743(
     rule: WindowRule,
     *,
     paths: Iterable[PathSet] = PATHS,
-    seconds: float = 60.0,
+    duration: float = 60.0,
     runs: int = 2,
-    seed: int = 0,
+    seed: int | np.random.Generator = 0,
     discipline: Discipline | None = None,
 ) -> Evaluation:
     """Return the measures of RFC 9743 (BCP 133) for a window rule, by packet-level simulation.
@@ -195,7 +199,7 @@ def evaluate_rfc9743(
         The rule, also one's own; one that answers marks with a ``discipline`` that marks.
     paths
         Where it is measured.
-    seconds
+    duration
         Simulated time of each run, at least 500 round trips; the first fifth is not measured.
     runs
         Seeds per measure.
@@ -220,15 +224,15 @@ def evaluate_rfc9743(
     if discipline is not None:
         instance("discipline", discipline, Discipline, "a discipline, such as CoDel() or DualPI2()")
     (own,) = checked_rules((rule,), discipline)
-    first, runs = whole("seed", seed, 0, 2**30), whole("runs", runs, 1, 10_000)
+    first, runs = seed_number("seed", seed, most=2**30) % 2**30, whole("runs", runs, 1, 10_000)
     seeds = range(first, first + runs)
-    seconds = one_number("seconds", seconds, above=0.0, hint="in s")
+    duration = one_number("duration", duration, above=0.0, hint="in s")
     rows = []
     paths = listed("paths", paths, PathSet)
     for path in progress_bar(paths, desc="RFC 9743", unit="path"):
-        lasting = max(seconds, TRIPS * path.rtt)
+        lasting = max(duration, TRIPS * path.rtt)
         link = Bottleneck(
-            path.bandwidth, path.rtt, path.buffer, seconds=lasting, warm_up=0.2 * lasting,
+            path.bandwidth, path.rtt, path.buffer, duration=lasting, warm_up=0.2 * lasting,
             discipline=discipline or FIFO(),
         )  # fmt: skip
         for section, measure, unit, function in MEASURES:

@@ -27,7 +27,7 @@ class Bench(NamedTuple):
     Examples
     --------
     >>> from responsefn import NewReno
-    >>> at = Bench(Bottleneck(1000.0, 0.04, 40, seconds=20.0, warm_up=4.0), 1)
+    >>> at = Bench(Bottleneck(1000.0, 0.04, 40, duration=20.0, warm_up=4.0), 1)
     >>> bool(at.run(NewReno()).utilisation > 0.9)
     True
     """
@@ -65,7 +65,7 @@ def _short_flow(short: WindowRule | None) -> Callable[[Bench, WindowRule], float
     """Time of a short flow, of the rule itself where None, beside a long one of the rule."""
 
     def measure(at: Bench, rule: WindowRule) -> float:
-        later = [0.0, 0.5 * at.link.seconds]
+        later = [0.0, 0.5 * at.link.duration]
         run = at.run(rule, short or rule, starts=later, sizes=[math.inf, SHORT])
         return float(run.finished[1] / at.link.rtt)
 

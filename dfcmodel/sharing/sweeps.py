@@ -14,11 +14,12 @@ import numpy as np
 
 from dfcmodel.network.disciplines import FIFO, Discipline
 from dfcmodel.sharing.bottlenecks import Bottleneck, checked_rules
-from hopflow.checks import listed, one_number, unboxed, whole
+from hopflow.checks import listed, one_number, seed_number, unboxed, whole
+from hopflow.deprecations import renamed
 from hopflow.grids import Grid, Row, source_of
 from hopflow.parameters import canonical_text
 from hopflow.sweeping import over_grid
-from hopflow.units import in_units
+from hopflow.units import declares, in_units
 from responsefn import WindowRule
 
 if TYPE_CHECKING:
@@ -41,6 +42,8 @@ OF_ALL = {
 }
 
 
+@declares(bandwidth="rate", rtt="time", buffer="amount", duration="time", warm_up="time")
+@renamed(seconds="duration")
 def coexist_sweep(
     rules: Iterable[WindowRule],
     *,
@@ -48,11 +51,11 @@ def coexist_sweep(
     rtt: Any,
     buffer: Any,
     loss: Any = 0.0,
-    seconds: float | str = 60.0,
+    duration: float | str = 60.0,
     warm_up: float | None = None,
     runs: int = 3,
     recovery: str | None = "sack",
-    seed: int = 0,
+    seed: int | np.random.Generator = 0,
     discipline: Discipline | None = None,
     pacing: bool = False,
     executor: Executor | None = None,
@@ -74,7 +77,7 @@ def coexist_sweep(
         ``"120kB"``; one or several.
     loss
         Probability that a packet is lost at random before the queue; one or several.
-    seconds, warm_up, recovery, discipline, pacing
+    duration, warm_up, recovery, discipline, pacing
         As for `compare`.
     runs, seed
         Simulations of each path, and the first one's seed; the others follow it.
@@ -104,7 +107,7 @@ def coexist_sweep(
     >>> from dfcmodel import coexist_sweep
     >>> from responsefn import CUBIC, NewReno
     >>> found = coexist_sweep(
-    ...     [NewReno(), CUBIC()], bandwidth=1000.0, rtt=[0.02, 0.08], buffer=20, seconds=10.0
+    ...     [NewReno(), CUBIC()], bandwidth=1000.0, rtt=[0.02, 0.08], buffer=20, duration=10.0
     ... )
     >>> dict(found.share.sizes)
     {'rtt': 2, 'run': 3, 'flow': 2}
@@ -112,8 +115,8 @@ def coexist_sweep(
     flows = listed("rules", rules, WindowRule, "a window rule")  # type: ignore[type-abstract]
     checked_rules(tuple(dict.fromkeys(flows)), discipline)
     whole("number of rules", len(flows), 1, 1000)
-    time = one_number("seconds", in_units("seconds", seconds, "time"), above=0.0)
-    first = whole("seed", seed, 0, 2**30)
+    time = one_number("duration", in_units("duration", duration, "time"), above=0.0)
+    first = seed_number("seed", seed, most=2**30) % 2**30
     given = {
         "bandwidth": _values("bandwidth", bandwidth, "rate"),
         "rtt": _values("rtt", rtt, "time"),
@@ -123,7 +126,7 @@ def coexist_sweep(
     several = {name: values for name, values in given.items() if isinstance(values, list)}
     fixed = {name: values for name, values in given.items() if name not in several}
     common = fixed | {
-        "seconds": time,
+        "duration": time,
         "warm_up": 0.2 * time if warm_up is None else warm_up,
         "recovery": recovery,
         "discipline": FIFO() if discipline is None else discipline,

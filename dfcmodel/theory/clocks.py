@@ -100,15 +100,20 @@ class Clocks:
         return np.concatenate([n, line, sends, target, ahead, message, message_queue])
 
 
-def tick_phases(scenario: Scenario, rng: int) -> dict[Any, float]:
+def tick_phases(scenario: Scenario, seed: int) -> dict[Any, float]:
     """Return the clock phases of the nodes as fractions of a period, as ``simulate`` draws them."""
-    random = np.random.default_rng(rng)
+    random = np.random.default_rng(seed)
     random.random(len(scenario.flows))  # the flows' jitter is drawn first
     return dict(zip(scenario.nodes, random.random(len(scenario.nodes)), strict=True))
 
 
 def clocks_of(
-    scenario: Scenario, law: Law, flow: int = 0, *, rng: int | None = None, steps_per_delay: int = 4
+    scenario: Scenario,
+    law: Law,
+    flow: int = 0,
+    *,
+    seed: int | None = None,
+    steps_per_delay: int = 4,
 ) -> Clocks:
     """Return the clocks from the host of a flow to its bottleneck.
 
@@ -116,7 +121,7 @@ def clocks_of(
     ----------
     scenario, law, flow
         A scenario with diffusion-type flow control, the `law_of` a flow, and the flow's index.
-    rng
+    seed
         Seed of the phases if the discipline has random ones; None: all clocks tick at time 0.
     steps_per_delay
         Steps per shortest link delay of the scenario.
@@ -138,8 +143,8 @@ def clocks_of(
     phases = [0] * len(into)
     discipline = path[0].discipline
     assert isinstance(discipline, DFC)
-    if rng is not None and discipline.phases == "random":
-        drawn = tick_phases(scenario, rng)
+    if seed is not None and discipline.phases == "random":
+        drawn = tick_phases(scenario, seed)
         nodes = [link.source for link in path]
         phases = [int(drawn[node] * d) for node, d in zip(nodes, delays, strict=True)]
     clocks = Clocks(h, delays, tuple(phases))

@@ -18,7 +18,8 @@ from dfcmodel.theory.stability import (
     period_matrix,
     scenario_clocks,
 )
-from hopflow.checks import choice, instance, random_generator, whole
+from hopflow.checks import choice, instance, seed_number, whole
+from hopflow.deprecations import renamed
 from hopflow.results import Result, figure
 from hopflow.status import Status
 
@@ -178,8 +179,13 @@ class Spectrum(Result):
         }
 
 
+@renamed(rng="seed")
 def spectrum(
-    scenario: Scenario, flow: int = 0, *, rng: int | None = None, steps_per_delay: int = 4
+    scenario: Scenario,
+    flow: int = 0,
+    *,
+    seed: int | np.random.Generator | None = None,
+    steps_per_delay: int = 4,
 ) -> Spectrum:
     """Return the modes of the DFC law on the path of a flow.
 
@@ -193,8 +199,8 @@ def spectrum(
         A scenario with diffusion-type flow control.
     flow
         Index of the flow; its bottleneck is the first node that another flow joins.
-    rng
-        Seed of the clock phases, as in ``simulate(scenario, rng=rng)``; None: synchronous clocks.
+    seed
+        Seed of the clock phases, as in ``simulate(scenario, seed=seed)``; None: synchronous clocks.
     steps_per_delay
         For asynchronous clocks: steps per shortest link delay, of which delays and phases are
         multiples.
@@ -210,17 +216,17 @@ def spectrum(
     >>> from dfcmodel import takano2006
     >>> round(spectrum(takano2006("1")).radius, 4)
     0.9904
-    >>> round(spectrum(takano2006("1"), rng=0).radius, 4)
+    >>> round(spectrum(takano2006("1"), seed=0).radius, 4)
     0.9911
     """
     from scipy.linalg import eig
 
-    if rng is not None:
-        random_generator("rng", rng)
+    if seed is not None:
+        seed = seed_number("seed", seed)
     steps_per_delay = whole("steps_per_delay", steps_per_delay, 1, 10_000)
     instance("scenario", scenario, Scenario)
     law = law_of(scenario, flow)
-    clocks = scenario_clocks(scenario, law, flow, rng, steps_per_delay)
+    clocks = scenario_clocks(scenario, law, flow, seed, steps_per_delay)
     matrix = period_matrix(law, clocks, law.diffusion, law.intensity)
     found: Any = eig(matrix, left=True, right=True)
     z, left, right = found

@@ -31,7 +31,8 @@ import numpy as np
 from dfcmodel.network.networks import Scenario
 from dfcmodel.theory.clocks import Clocks, clocks_of
 from dfcmodel.theory.law import Law, Loop, advance, law_of
-from hopflow.checks import choice, instance, number, one_number, random_generator, whole
+from hopflow.checks import choice, instance, number, one_number, seed_number, whole
+from hopflow.deprecations import renamed
 from hopflow.progress import progress_bar
 
 if TYPE_CHECKING:
@@ -128,7 +129,7 @@ def _chain(b: int, diffusion: complex, intensity: complex) -> NDArray[Any]:
 
 
 def scenario_clocks(
-    scenario: Scenario, law: Law, flow: int, rng: int | None, steps_per_delay: int
+    scenario: Scenario, law: Law, flow: int, seed: int | None, steps_per_delay: int
 ) -> Clocks | None:
     """Return the clocks of a flow's chain; None for synchronous clocks and equal delays.
 
@@ -136,13 +137,13 @@ def scenario_clocks(
     ----------
     scenario, law, flow
         A scenario with diffusion-type flow control, the `law_of` a flow, and the flow's index.
-    rng, steps_per_delay
+    seed, steps_per_delay
         As for `stability_limit`.
     """
-    in_step = rng is None or law.synchronous
+    in_step = seed is None or law.synchronous
     if in_step and len(set(law.delays[: law.bottleneck])) == 1:
         return None
-    return clocks_of(scenario, law, flow, rng=rng, steps_per_delay=steps_per_delay)
+    return clocks_of(scenario, law, flow, seed=seed, steps_per_delay=steps_per_delay)
 
 
 def period_matrix(
@@ -162,13 +163,14 @@ def period_matrix(
     return clocks.monodromy(diffusion, intensity)
 
 
+@renamed(rng="seed")
 def stability_limit(
     scenario: Scenario,
     parameter: str = "diffusion",
     *,
     kind: str = "closed",
     flow: int = 0,
-    rng: int | None = None,
+    seed: int | np.random.Generator | None = None,
     steps_per_delay: int = 4,
 ) -> float:
     """Return the largest value of a parameter at which the law of a scenario is stable.
@@ -186,7 +188,7 @@ def stability_limit(
         the saturated bottleneck.
     flow
         Index of the flow.
-    rng
+    seed
         For the finite chain: seed of the clock phases, see `spectrum`; None: synchronous clocks.
     steps_per_delay
         For the finite chain with asynchronous clocks: steps per shortest link delay.
@@ -210,15 +212,15 @@ def stability_limit(
     >>> round(stability_limit(takano2006("1"), "diffusion", kind="finite"), 4)
     0.5186
     """
-    if rng is not None:
-        random_generator("rng", rng)
+    if seed is not None:
+        seed = seed_number("seed", seed)
     steps_per_delay = whole("steps_per_delay", steps_per_delay, 1, 10_000)
     instance("scenario", scenario, Scenario)
     choice("parameter", parameter, ("diffusion", "intensity"))
     choice("kind", kind, KINDS)
     law = law_of(scenario, flow)
     if kind == "finite":
-        clocks = scenario_clocks(scenario, law, flow, rng, steps_per_delay)
+        clocks = scenario_clocks(scenario, law, flow, seed, steps_per_delay)
         return finite_limit(law, clocks, parameter)
     if parameter == "diffusion":
         return endless_limit(law.intensity, kind)

@@ -127,7 +127,7 @@ def check_scenario(scenario: Scenario) -> None:
 
 
 def plan_of(
-    scenario: Scenario, step: float, rng: int = 0, phases: ArrayLike | None = None
+    scenario: Scenario, step: float, seed: int = 0, phases: ArrayLike | None = None
 ) -> TwinPlan:
     """Return the plan of a scenario for a time step.
 
@@ -137,7 +137,7 @@ def plan_of(
         See `Twin`.
     step
         Time step in s.
-    rng
+    seed
         Seed of random feedback phases, drawn as by `simulate`.
     phases
         Phases of the nodes' clocks in steps, in the order of ``scenario.nodes``; None: those of the scenario.
@@ -163,7 +163,7 @@ def plan_of(
     lag, part = whole_and_part(there)
     access_lag, access_part = whole_and_part(access)
     periods = np.maximum(1, np.round(delay)).astype(np.int64)
-    feedback_phase, host_phase = _phases(scenario, periods, link_of[first], rng, phases)
+    feedback_phase, host_phase = _phases(scenario, periods, link_of[first], seed, phases)
     return TwinPlan(
         step=step,
         flow_of=flow_of,
@@ -228,7 +228,7 @@ def _in_steps(link: Any, step: float) -> float:
 
 
 def _phases(
-    scenario: Scenario, periods: Ints, entry: Ints, rng: int, phases: ArrayLike | None
+    scenario: Scenario, periods: Ints, entry: Ints, seed: int, phases: ArrayLike | None
 ) -> tuple[Ints, Ints]:
     """Return in which step of their periods nodes (L,) and shaped hosts (F,) hear and speak."""
     links, first = scenario.links, periods[entry]
@@ -244,7 +244,7 @@ def _phases(
         at = dict(zip(scenario.nodes, given, strict=True))
         hosts = [at[flow.path[0]] for flow in scenario.flows]
         return np.array([at[link.target] for link in links]) % periods, np.array(hosts) % first
-    drawn = tick_phases(scenario, rng)
+    drawn = tick_phases(scenario, seed)
     random = [isinstance(n.discipline, DFC) and n.discipline.phases == "random" for n in links]
     feedback = np.array([int(drawn[n.target] * d) for n, d in zip(links, periods, strict=True)])
     hosts = [int(drawn[f.path[0]] * d) for f, d in zip(scenario.flows, first, strict=True)]

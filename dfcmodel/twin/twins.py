@@ -22,7 +22,9 @@ from dfcmodel.network.networks import Scenario
 from dfcmodel.network.time_steps import shortest_delay
 from dfcmodel.twin.loop import QueueRecords, compiled
 from dfcmodel.twin.plans import TwinPlan, check_scenario, plan_of, shape_of
-from hopflow.checks import instance, number, one_number, random_generator, whole
+from hopflow.checks import instance, number, one_number, seed_number, whole
+from hopflow.deprecations import renamed
+from hopflow.units import quantities
 from responsefn import WindowRule
 
 if TYPE_CHECKING:
@@ -84,6 +86,8 @@ class TwinRun(NamedTuple):
     delivered: Any
 
 
+@renamed(rng="seed")
+@quantities(duration="time", sample="time", smoothing="amount")
 @dataclass(frozen=True)
 class Twin:
     """A scenario as a differentiable function of its parameters.
@@ -106,7 +110,7 @@ class Twin:
         Interval of the records in s, rounded to whole steps.
     smoothing
         Width in packets of the transition to loss at a full buffer; 0 is the engine's hard limit.
-    rng
+    seed
         Seed of the feedback phases, if these are random.
     phases
         Phases of the nodes' clocks in steps, in the order of ``scenario.nodes``; None: those of the
@@ -143,13 +147,13 @@ class Twin:
     steps_per_delay: int = 4
     sample: float = 1e-3
     smoothing: float = 0.0
-    rng: int = 0
+    seed: int = 0
     phases: ArrayLike | None = None
 
     def __post_init__(self) -> None:
         import jax
 
-        random_generator("rng", self.rng)
+        object.__setattr__(self, "seed", seed_number("seed", self.seed))
         jax.config.update("jax_enable_x64", True)  # type: ignore[no-untyped-call]
         instance("scenario", self.scenario, Scenario)
         whole("steps_per_delay", self.steps_per_delay, 1, 10_000)
@@ -168,7 +172,7 @@ class Twin:
 
     @cached_property
     def _plan(self) -> TwinPlan:
-        return plan_of(self.scenario, self.step, self.rng, self.phases)
+        return plan_of(self.scenario, self.step, self.seed, self.phases)
 
     @cached_property
     def parameters(self) -> Parameters:
@@ -253,6 +257,7 @@ class Twin:
         at = self.parameters if parameters is None else parameters
         return compiled()(shape, plan, at)
 
+    @quantities(since="time")
     def merits(self, parameters: Parameters, since: float = 0.0, tolerance: float = 0.01) -> Merits:
         """Return performance measures as a smooth function of the parameters.
 

@@ -95,6 +95,10 @@ class Best(Result):
     rivals: tuple[Any, ...]
     table: xr.Dataset
 
+    def to_xarray(self) -> xr.Dataset:
+        """Return the table: the measures of every value that was tried."""
+        return self.table
+
     def summary(self) -> dict[str, object]:
         """Return the best value, the measure there, and what else may be best."""
         limits = {

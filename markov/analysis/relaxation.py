@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hopflow.checks import ascending, instance, one_number
+from hopflow.units import quantities
 from markov.driver import stationary
 from markov.models.measures import chosen
 from markov.proofs.bounded import Bounded
@@ -28,6 +29,7 @@ ACCURACY = 1e-9
 """Relative width of the interval in which a mixing time is found."""
 
 
+@quantities(lags="time")
 def autocovariance(answer: Stationary, measure: str | ArrayLike, lags: ArrayLike) -> xr.Dataset:
     """Return the covariance of a reward with itself some time later, in the stationary chain.
 

@@ -13,7 +13,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from hopflow.checks import one_number, random_generator, whole
+from hopflow.deprecations import renamed, renamed_attribute
 from hopflow.results import Result, figure
+from hopflow.units import quantities
 from markov.computing.memory import check_room
 from markov.computing.progress import Counter
 from markov.models.measures import chosen
@@ -35,13 +37,13 @@ BYTES_PER_JUMP = 60.0
 
 @dataclass(frozen=True, repr=False, eq=False, kw_only=True)
 class Paths(Result):
-    """Paths of a chain from time 0 to a horizon, jump by jump.
+    """Paths of a chain from time 0 to a given time, jump by jump.
 
     Attributes
     ----------
     chain
         The `MarkovChain`.
-    horizon
+    duration
         In s.
     first
         Where each path begins in ``times`` and ``states``, shape (runs + 1,).
@@ -54,16 +56,17 @@ class Paths(Result):
     --------
     >>> import numpy as np
     >>> from markov import paths
-    >>> found = paths(np.array([[-1.0, 1.0], [3.0, -3.0]]), 10.0, start=0, runs=3, rng=1)
+    >>> found = paths(np.array([[-1.0, 1.0], [3.0, -3.0]]), 10.0, start=0, runs=3, seed=1)
     >>> found.at([0.0]).ravel().tolist(), found.time_average([1.0, 0.0]).shape
     ([0, 0, 0], (3,))
     """
 
     chain: MarkovChain
-    horizon: float
+    duration: float
     first: NDArray[np.int64]
     times: NDArray[np.float64]
     states: NDArray[np.int64]
+    horizon = renamed_attribute("horizon", "duration")
 
     @property
     def runs(self) -> int:
@@ -75,11 +78,12 @@ class Paths(Result):
         part = slice(self.first[run], self.first[run + 1])
         return self.times[part], self.states[part]
 
+    @quantities(times="time")
     def at(self, times: ArrayLike) -> NDArray[np.int64]:
         """Return the numbers of the states at some times, shape (runs, times)."""
         moments = np.atleast_1d(np.asarray(times, dtype=np.float64))
-        if not ((moments >= 0.0) & (moments <= self.horizon)).all():
-            raise ValueError(f"times = {times!r}: must be between 0 and {self.horizon:g} s")
+        if not ((moments >= 0.0) & (moments <= self.duration)).all():
+            raise ValueError(f"times = {times!r}: must be between 0 and {self.duration:g} s")
         found = [
             visited[np.searchsorted(entered, moments, side="right") - 1]
             for entered, visited in map(self.path, range(self.runs))
@@ -90,15 +94,15 @@ class Paths(Result):
         """Return the mean of a reward over time in each path, shape (runs,).
 
         ``measure`` is the name of a label or reward, or numbers of shape (states,). The variance of
-        these means is nearly ``stationary(model).variance(measure) / horizon``.
+        these means is nearly ``stationary(model).variance(measure) / duration``.
         """
         mean = chosen(measure, self.chain.model, self.chain.table, np.arange(self.chain.size))
         if mean.over is not None or mean.of.ndim != 1:
             raise ValueError(f"measure = {measure!r}: must be one number for each state")
-        ends = np.append(self.times[1:], self.horizon)
-        ends[self.first[1:] - 1] = self.horizon
+        ends = np.append(self.times[1:], self.duration)
+        ends[self.first[1:] - 1] = self.duration
         return np.add.reduceat(mean.of[self.states] * (ends - self.times), self.first[:-1]) / (
-            self.horizon
+            self.duration
         )
 
     def summary(self) -> dict[str, object]:
@@ -106,7 +110,7 @@ class Paths(Result):
         model = self.chain.model
         return {
             "chain": self.chain.how if model is None else repr(model),
-            "paths": f"{self.runs} of {self.horizon:g} s",
+            "paths": f"{self.runs} of {self.duration:g} s",
             "jumps": len(self.times) - self.runs,
         }
 
@@ -116,13 +120,15 @@ class Paths(Result):
             _, ax = figure()
         for run in range(min(self.runs, MAX_DRAWN)):
             times, states = self.path(run)
-            ax.step(np.append(times, self.horizon), np.append(states, states[-1]), where="post")
+            ax.step(np.append(times, self.duration), np.append(states, states[-1]), where="post")
         ax.set(xlabel="time (s)", ylabel="number of the state")
         return ax
 
 
+@renamed(horizon="duration", rng="seed")
+@quantities(duration="time")
 def paths(
-    model: Any, horizon: float, *, start: Any = None, runs: int = 1, rng: Any = None
+    model: Any, duration: float, *, start: Any = None, runs: int = 1, seed: Any = None
 ) -> Paths:
     """Return simulated paths of a chain.
 
@@ -131,13 +137,13 @@ def paths(
     model
         A `ChainModel`, a `MarkovChain`, what `explore` found, a model read from a file, or a
         generator matrix.
-    horizon
+    duration
         Length of each path in s, > 0.
     start
         The state at time 0, or a distribution of shape (states,); None: the start of the model.
     runs
         Number of independent paths.
-    rng
+    seed
         A seed or a `numpy.random.Generator`; None: another result each time.
 
     Raises
@@ -154,24 +160,24 @@ def paths(
     Examples
     --------
     >>> from markov import MM1K, paths, stationary
-    >>> found = paths(MM1K(capacity=5), 50.0, start=(0,), runs=200, rng=3)
+    >>> found = paths(MM1K(capacity=5), 50.0, start=(0,), runs=200, seed=3)
     >>> means = found.time_average([0, 1, 2, 3, 4, 5])
     >>> bool(abs(means.mean() - stationary(MM1K(capacity=5)).pi @ range(6)) < 0.2)
     True
     """
-    horizon = one_number("horizon", horizon, above=0.0)
+    duration = one_number("duration", duration, above=0.0)
     runs = whole("runs", runs, 1, 10**9)
-    random = random_generator("rng", rng)
+    random = random_generator("seed", seed)
     chain = as_chain(model)
     begin = distribution(chain, start)
-    expected = runs * horizon * float(np.abs(chain.exit_rates).max())
+    expected = runs * duration * float(np.abs(chain.exit_rates).max())
     if expected > MOST_JUMPS:
         raise ValueError(
-            f"horizon = {horizon:g}: up to {expected:.1e} jumps, more than {MOST_JUMPS:.0e}"
+            f"duration = {duration:g}: up to {expected:.1e} jumps, more than {MOST_JUMPS:.0e}"
         )
     states = random.choice(chain.size, size=runs, p=begin / begin.sum())
     jumps = _Jumps(chain)
-    return Paths(chain=chain, horizon=horizon, **jumps.run(states, horizon, random))
+    return Paths(chain=chain, duration=duration, **jumps.run(states, duration, random))
 
 
 class _Jumps:

@@ -17,9 +17,9 @@ import numpy as np
 
 from hopflow.checks import dimensions, one_number, seconds, shown, unboxed, whole
 from hopflow.results import Result, figure
-from hopflow.units import in_units
+from hopflow.sweeps import sweep
+from hopflow.units import in_units, quantities
 from markov.models.pause import PauseTandem
-from markov.sweeps import sweep
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -78,6 +78,10 @@ class ThresholdAdvice(Result):
     within: float
     most_loss: float | None
 
+    def to_xarray(self) -> xr.Dataset:
+        """Return the table: the measures of every value that was tried."""
+        return self.table
+
     def summary(self) -> dict[str, object]:
         """Return the recommended range, with the measures at its ends and without pauses."""
         data, last = self.table, int(self.table.threshold[-1])
@@ -115,6 +119,14 @@ class ThresholdAdvice(Result):
         return ax
 
 
+@quantities(
+    link_rate="rate",
+    bottleneck_rate="rate",
+    rtt="time",
+    buffers="amount",
+    response="time",
+    thresholds="amount",
+)
 def pause_thresholds(
     *,
     link_rate: float | str,

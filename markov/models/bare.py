@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import copyreg
 from collections import namedtuple
 from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any
 
+from hopflow.equality import same
 from hopflow.errors import RuleError
+from hopflow.portable_functions import portable
 from markov.models.rules import ChainModel
 
 __all__ = ["FunctionModel"]
@@ -97,20 +100,46 @@ class FunctionModel(ChainModel):
         object.__setattr__(model, "params", self.params._replace(**changes))
         return model
 
+    def _given_values(self) -> dict[str, Any]:
+        """Return what the model was made of."""
+        own = {name: self.__dict__.get(name) for name in ("labels", "rewards")}
+        return {
+            "function": self.rules, "start": self._start, "params": self.params,
+            "space": self._values, **own,
+        }  # fmt: skip
+
     def __eq__(self, other: object) -> bool:
-        return self is other
+        if not isinstance(other, FunctionModel):
+            return NotImplemented
+        return self is other or same(self._given_values(), other._given_values())
 
     def __hash__(self) -> int:
-        return id(self)
+        return hash((FunctionModel, self.name))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        given = self.rules, self._start, self.params
-        return FunctionModel, given
+        given = {name: portable(value) for name, value in self._given_values().items()}
+        return _made_of, (given,)
 
     def __repr__(self) -> str:
         """Name the function and its parameters."""
         given = self.params._asdict() if hasattr(self.params, "_asdict") else {}
         return f"{self.name}({', '.join(f'{k}={v!r}' for k, v in given.items())})"
+
+
+def _made_of(given: Mapping[str, Any]) -> FunctionModel:
+    """Return the model that was pickled."""
+    return FunctionModel(**given)
+
+
+class _Named(type):
+    """Class of the classes of `_named`, which are pickled by their names and fields."""
+
+
+def _reduced(kind: Any) -> tuple[Any, ...]:
+    return _named, (kind.__name__, kind._fields)
+
+
+copyreg.pickle(_Named, _reduced)
 
 
 @cache
@@ -125,4 +154,4 @@ def _named(name: str, fields: tuple[str, ...]) -> Any:
         return self._fields  # type: ignore[no-any-return]
 
     methods = {"__slots__": (), "__getitem__": __getitem__, "keys": keys}
-    return type(name, (base,), methods)
+    return _Named(name, (base,), methods)

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from hopflow.checks import whole
+from hopflow.units import quantities
 from markov.computing.vectors import add_at
 from markov.models.functions.evaluation import elementwise
 from markov.models.measures import Mean
@@ -19,6 +20,16 @@ __all__ = ["PauseChain"]
 MAX_HOPS = 100
 
 
+@quantities(
+    buffers="amount",
+    high_threshold="amount",
+    low_threshold="amount",
+    link_rate="rate",
+    paused_rate="rate",
+    bottleneck_rate="rate",
+    arrival_rates="rate",
+    rtt="time",
+)
 class PauseChain(ChainModel):
     """Queues in series, each but the first pausing the one before it; TCP reacts to any loss.
 

@@ -89,6 +89,8 @@ class ChainModel(Parametrized):
     [0.0006, 0.0129, 0.1287, 0.8578]
     """
 
+    SWEPT_BY = "markov.sweeps"
+
     State: ClassVar[Any] = _Undeclared()
 
     def space(self) -> Mapping[str, Any]:

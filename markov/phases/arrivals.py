@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hopflow.checks import number, one_number, shown, whole
+from hopflow.equality import ByValue
+from hopflow.units import quantities
 from markov.methods.gth import GTH
 from markov.methods.structure import closed_classes
 from markov.phases.fitting import phase_type_of
@@ -28,7 +30,7 @@ __all__ = ["MAP"]
 
 
 @dataclass(frozen=True, eq=False)
-class MAP:
+class MAP(ByValue):
     """A Markovian arrival process MAP(D0, D1).
 
     Parameters
@@ -111,6 +113,7 @@ class MAP:
         return cls(generator - np.diag(given), np.diag(given))
 
     @classmethod
+    @quantities(mean="time")
     def correlated(cls, mean: float, scv: float, correlation: float) -> MAP:
         """Return a process with given mean, variability and correlation of its intervals.
 
@@ -187,6 +190,7 @@ class MAP:
         second = float(theta @ self.D1 @ fundamental @ self.D1 @ ones)
         return 1.0 - 2.0 * self.rate + 2.0 * second / self.rate
 
+    @quantities(intervals="time")
     def log_likelihood(self, intervals: ArrayLike) -> float:
         """Return the log of the density of intervals in s in their order, the first after an arrival."""
         times = number("intervals", intervals, above=0.0)

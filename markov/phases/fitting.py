@@ -10,6 +10,7 @@ import numpy as np
 
 from hopflow.checks import number, one_number, whole
 from hopflow.progress import progress_bar
+from hopflow.units import quantities
 from markov.phases.phase_types import PhaseType
 
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ SMALLEST_SCV = 1.0 / 1000.0
 ROUNDS, GAIN = 2000, 1e-9
 
 
+@quantities(mean="time")
 def phase_type_of(mean: float, scv: float, skewness: float | None = None) -> PhaseType:
     """Return a phase-type distribution with given moments.
 
@@ -115,6 +117,7 @@ class PhaseFit(NamedTuple):
     branches: tuple[int, ...]
 
 
+@quantities(times="time")
 def fit_phase_type(times: ArrayLike, *, phases: int = 4) -> PhaseFit:
     """Return the hyper-Erlang distribution of greatest likelihood that an EM algorithm finds.
 
@@ -137,7 +140,7 @@ def fit_phase_type(times: ArrayLike, *, phases: int = 4) -> PhaseFit:
     Examples
     --------
     >>> from markov import PhaseType, fit_phase_type
-    >>> times = PhaseType.erlang(3, mean=2.0).sample(2000, rng=1)
+    >>> times = PhaseType.erlang(3, mean=2.0).sample(2000, seed=1)
     >>> found = fit_phase_type(times, phases=3)
     >>> found.branches, bool(abs(found.distribution.mean - times.mean()) < 1e-9)
     ((3,), True)

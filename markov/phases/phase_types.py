@@ -14,6 +14,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hopflow.checks import number, one_number, random_generator, whole
+from hopflow.deprecations import renamed
+from hopflow.equality import ByValue
+from hopflow.units import quantities
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -33,7 +36,7 @@ PIECE = 10**6
 
 
 @dataclass(frozen=True, eq=False)
-class PhaseType:
+class PhaseType(ByValue):
     """A phase-type distribution PH(alpha, T): mean, moments, distribution, and arithmetic.
 
     Parameters
@@ -92,6 +95,7 @@ class PhaseType:
         return cls.erlang(1, mean=1.0 / one_number("rate", rate, above=0.0))
 
     @classmethod
+    @quantities(mean="time")
     def erlang(cls, phases: int, *, mean: float) -> PhaseType:
         """Return the sum of ``phases`` equal exponential times, of a mean in s."""
         count = whole("phases", phases, 1, MOST_PHASES)
@@ -155,14 +159,17 @@ class PhaseType:
         """Squared coefficient of variation: 1 for the exponential distribution, 1/k for Erlang's."""
         return self.variance / self.mean**2
 
+    @quantities(x="time")
     def survival(self, x: ArrayLike) -> Floats:
         """Return P(X > x), of the shape of x (s)."""
         return self._along(x, np.ones(self.order))
 
+    @quantities(x="time")
     def cdf(self, x: ArrayLike) -> Floats:
         """Return P(X <= x), of the shape of x (s)."""
         return 1.0 - self.survival(x)
 
+    @quantities(x="time")
     def pdf(self, x: ArrayLike) -> Floats:
         """Return the density at x (s), in 1/s."""
         return self._along(x, self.exits)
@@ -186,9 +193,10 @@ class PhaseType:
             found[part] = self.alpha @ exponentials(self.T, flat[part]) @ right
         return found.reshape(times.shape)
 
-    def sample(self, size: int, *, rng: Any = None) -> Floats:
+    @renamed(rng="seed")
+    def sample(self, size: int, *, seed: Any = None) -> Floats:
         """Return independent times in s, shape (size,)."""
-        draw = random_generator("rng", rng)
+        draw = random_generator("seed", seed)
         count = whole("size", size, 0, 10**9)
         jumps = np.hstack([self.T - np.diag(np.diag(self.T)), self.exits[:, None]])
         holding = jumps.sum(axis=1)

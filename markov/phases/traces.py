@@ -15,6 +15,7 @@ import numpy as np
 
 from hopflow.checks import number, whole
 from hopflow.progress import progress_bar
+from hopflow.units import quantities
 from markov.phases.arrivals import MAP
 from markov.phases.passes import Passes
 
@@ -59,6 +60,7 @@ class MapFit:
     converged: bool
 
 
+@quantities(intervals="time")
 def fit_map(intervals: ArrayLike, *, phases: int = 2, rounds: int = 500) -> MapFit:
     """Return the Markovian arrival process of greatest likelihood that an EM algorithm finds.
 

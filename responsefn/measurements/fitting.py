@@ -11,6 +11,7 @@ import numpy as np
 
 from hopflow.checks import shown
 from hopflow.results import Result, figure
+from hopflow.units import quantities
 from responsefn.responses.base import Response
 from responsefn.responses.input_checks import (
     capacity,
@@ -89,6 +90,7 @@ class Fit(Result):
         return axes
 
 
+@quantities(rtt="time", rate="rate", bandwidth="rate")
 @quiet()
 def fit(
     rule: type[Response] | Response,

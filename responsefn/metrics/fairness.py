@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hopflow.checks import choice, instance, number, one_number
+from hopflow.units import quantities
 from responsefn.responses.base import Response
 from responsefn.responses.input_checks import plain
 from responsefn.responses.labels import keeps_labels
@@ -23,6 +24,7 @@ __all__ = ["friendliness", "jain_index", "match", "smoothness"]
 A_RULE = "a rule or law, such as Reno() or TFRC()"
 
 
+@quantities(rtt="time", bandwidth="rate")
 @quiet()
 @keeps_labels
 def friendliness(
@@ -66,6 +68,7 @@ def friendliness(
     return plain(np.asarray(own / other))
 
 
+@quantities(bin_time="time", time_scale="time")
 def smoothness(amounts: ArrayLike, bin_time: float, time_scale: float) -> float:
     """Return the coefficient of variation of a throughput over a time scale; 0 is smooth.
 
@@ -117,6 +120,7 @@ def jain_index(rates: ArrayLike) -> float:
     return float(scaled.sum() ** 2 / (x.size * (scaled**2).sum()))
 
 
+@quantities(rtt="time", bandwidth="rate")
 @quiet()
 def match(
     rule: WindowRule,

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from hopflow.checks import instance, one_number
+from hopflow.units import quantities
 from responsefn.responses.base import Response
 from responsefn.responses.input_checks import capacity, loss_rate, round_trip
 from responsefn.responses.response_warnings import quiet
@@ -34,6 +35,7 @@ class UnfairnessExponents(NamedTuple):
     synchronized: float
 
 
+@quantities(rtt="time", bandwidth="rate")
 @quiet()
 def rtt_unfairness(
     rule: Response,

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hopflow.checks import flag, instance, number, one_number, whole
+from hopflow.units import quantities
 from responsefn.responses.base import Response
 from responsefn.responses.input_checks import packet_rate, round_trip
 from responsefn.responses.inverse import invert
@@ -34,6 +35,7 @@ def interval_weights(n: int = 8) -> NDArray[np.float64]:
     return np.where(i < n / 2, 1.0, 2.0 * (n - i) / (n + 2))
 
 
+@quantities(sent="time", rtt="time")
 def loss_events(
     lost: ArrayLike, sent: ArrayLike, rtt: float, *, unit_check: bool = True
 ) -> NDArray[np.int64]:
@@ -82,6 +84,7 @@ def loss_events(
     return np.array(first, dtype=np.int64)
 
 
+@quantities(rate="rate", rtt="time")
 def first_interval(
     rate: float, rtt: float, law: TFRC | None = None, *, unit_check: bool = True
 ) -> float:
@@ -151,6 +154,7 @@ class LossHistory:
         if first is not None:
             self.close(one_number("first", first, above=0.0))
 
+    @quantities(length="amount")
     def close(self, length: float) -> None:
         """End the open interval, of ``length`` packets: a loss event has come.
 
@@ -162,6 +166,7 @@ class LossHistory:
         self.discounts = [1.0, *(self.discount * old for old in self.discounts)][:n]
         self.discount = 1.0
 
+    @quantities(open_interval="amount")
     def rate(self, open_interval: float = 0.0) -> float:
         """Return the loss event rate p; 0 before any loss.
 

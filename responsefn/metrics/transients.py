@@ -10,6 +10,7 @@ import math
 from typing import Any
 
 from hopflow.checks import instance, one_number, whole
+from hopflow.units import quantities
 from responsefn.responses.base import Response
 from responsefn.responses.input_checks import capacity, round_trip
 from responsefn.responses.inverse import invert
@@ -48,6 +49,7 @@ def _steady(rule: WindowRule, window: float, rtt: float, bandwidth: float | None
     return s._replace(**{name: value for name, value in known.items() if name in s._fields})
 
 
+@quantities(rtt="time", window="amount", bandwidth="rate")
 def responsiveness(
     rule: Response,
     rtt: float = 0.1,
@@ -101,6 +103,7 @@ def responsiveness(
     return rounds
 
 
+@quantities(rtt="time", window="amount", bandwidth="rate")
 def aggressiveness(
     rule: Response,
     rtt: float = 0.1,
@@ -164,6 +167,7 @@ def _steady_history(law: Law, rate: float, rtt: float) -> Any:
     return history, rate
 
 
+@quantities(rtt="time", bandwidth="rate")
 def convergence_time(
     rule: WindowRule,
     rtt: float,

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from hopflow.parameters import Parametrized
+from hopflow.units import quantities
 from responsefn.responses.equations import formula_of, table_of
 from responsefn.responses.input_checks import (
     LossRates,
@@ -56,6 +57,8 @@ class Response(Parametrized):
     solved_by
         What finds the rate where there is no formula; ``"none"`` where nothing does.
     """
+
+    SWEPT_BY = "responsefn.sweeps"
 
     reference: ClassVar[Reference | None] = None
     domain: ClassVar[tuple[float, float]] = (0.0, 1.0)
@@ -120,6 +123,7 @@ class Response(Parametrized):
         """The rate in packets/s as a SymPy expression, from which the numbers are computed too."""
         return self.closed_form().rate
 
+    @quantities(rtt="time", bandwidth="rate")
     @keeps_labels
     def rate(
         self,
@@ -155,6 +159,7 @@ class Response(Parametrized):
         shape = same_shape(p=losses.values, rtt=rtt)
         return plain(spread(self.value_at(self.expression, losses, rtt), shape))
 
+    @quantities(rtt="time", bandwidth="rate")
     @quiet()
     @keeps_labels
     def elasticity(
@@ -196,6 +201,7 @@ class Response(Parametrized):
         """Return whether `rate` evaluates the closed form (otherwise the numerical cycle)."""
         return True
 
+    @quantities(rtt="time")
     def closed_form_holds(self, p: ArrayLike, rtt: ArrayLike) -> NDArray[np.bool_]:
         """Return for which loss event rates and round-trip times the closed form is the response.
 

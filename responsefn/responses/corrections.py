@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from hopflow.checks import choice, one_number
+from hopflow.units import quantities
 from responsefn.responses.base import Response
 from responsefn.responses.dynamics import Event
 from responsefn.responses.input_checks import loss_rate, plain, round_trip, same_shape
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["Corrected"]
 
 
+@quantities(rto="time", max_window="amount")
 class Corrected(Response):
     r"""The response of a window rule, corrected for effects outside its loss cycle.
 
@@ -98,6 +100,7 @@ class Corrected(Response):
         """Return False: rates are computed from those of the rule."""
         return False
 
+    @quantities(rtt="time", bandwidth="rate")
     @quiet()
     @keeps_labels
     def rate(

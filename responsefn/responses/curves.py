@@ -10,7 +10,7 @@ import numpy as np
 
 from hopflow.checks import dimensions, listed, number, one_number, shown
 from hopflow.results import Result, figure
-from hopflow.units import in_units
+from hopflow.units import in_units, quantities
 from responsefn.responses.attractors import remarks_of
 from responsefn.responses.base import Response
 from responsefn.responses.equations import domain_of
@@ -187,6 +187,7 @@ class Curve(Result):
         return axes
 
 
+@quantities(rtt="time", bandwidth="rate")
 def curve(
     rules: Response | Iterable[Response],
     p: ArrayLike | None = None,

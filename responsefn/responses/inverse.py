@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hopflow.units import in_units
+from hopflow.units import in_units, quantities
 from responsefn.responses.base import Response
 from responsefn.responses.cycle_inverse import SMALLEST_P, cycle_root
 from responsefn.responses.errors import AmbiguousRateError, UnreachableRateError
@@ -34,6 +34,7 @@ NEAR = 1e-6
 """Change of log p below which round-off would spoil a secant, and the last one is taken again."""
 
 
+@quantities(rate="rate", rtt="time", bandwidth="rate")
 @quiet()
 @keeps_labels
 def invert(

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from hopflow.checks import choice, number, one_number, seconds
+from hopflow.units import quantities
 from responsefn.responses import references
 from responsefn.responses.base import Response
 from responsefn.responses.input_checks import plain, round_trip
@@ -44,6 +45,7 @@ class Law(Response):
         rto = self.params.rto
         return {"b": self.params.packets_per_ack, "t_RTO": 4.0 * rtt if rto is None else rto}
 
+    @quantities(rtt="time")
     def mean_window(
         self, p: ArrayLike, rtt: ArrayLike, *, unit_check: bool = True
     ) -> float | NDArray[np.float64]:
@@ -52,6 +54,7 @@ class Law(Response):
         return plain(rate * round_trip(rtt, unit_check))
 
 
+@quantities(rto="time")
 class TFRC(Law):
     """The throughput equation of TCP-friendly rate control (RFC 5348, Sect. 3.1).
 
@@ -147,6 +150,7 @@ class Mathis(Law):
         return Formula(sp.sqrt(3 / (2 * b * p)) / R, None, 3 / (2 * b * (R * T) ** 2))
 
 
+@quantities(rto="time")
 class PFTK(Law):
     """The model of Padhye, Firoiu, Towsley and Kurose (SIGCOMM 1998) without window limit.
 

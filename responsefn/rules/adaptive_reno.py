@@ -7,12 +7,14 @@ from typing import Any, ClassVar, NamedTuple
 
 from hopflow.checks import choice, one_number
 from hopflow.functions import maximum, minimum, where
+from hopflow.units import quantities
 from responsefn.responses import references
 from responsefn.rules.base import FULL, WindowRule
 
 __all__ = ["ARENO", "congestion"]
 
 
+@quantities(unit_rate="rate")
 class ARENO(WindowRule):
     r"""TCP-Adaptive Reno (Shimonishi and Murase): a Reno window and a probe beside it.
 

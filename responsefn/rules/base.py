@@ -11,6 +11,7 @@ import numpy as np
 
 from hopflow.checks import one_number
 from hopflow.functions import maximum, where
+from hopflow.units import quantities
 from responsefn.responses.base import Response
 from responsefn.responses.dynamics import Event
 from responsefn.responses.equations import formula_of
@@ -190,6 +191,7 @@ class WindowRule(Response, ABC):
         """
         return formula_of(self) is not None and (bandwidth is None or self.capacity == "ignored")
 
+    @quantities(rtt="time", bandwidth="rate")
     def cycle(
         self,
         p: ArrayLike,
@@ -218,6 +220,7 @@ class WindowRule(Response, ABC):
         same_shape(p=p, rtt=rtt)
         return solve(self, p, rtt, self._capacity(bandwidth, unit_check))
 
+    @quantities(rtt="time", bandwidth="rate")
     def attractors(
         self,
         p: float,
@@ -268,6 +271,7 @@ class WindowRule(Response, ABC):
             )
         return None if self.capacity == "ignored" else bandwidth
 
+    @quantities(rtt="time", bandwidth="rate")
     @keeps_labels
     def rate(
         self,
@@ -357,6 +361,7 @@ class WindowRule(Response, ABC):
         flat = {field.name: getattr(known, field.name).ravel() for field in fields(known)}
         comment(self, p.ravel(), rtt.ravel(), bandwidth, replace(known, **flat))
 
+    @quantities(rtt="time", bandwidth="rate")
     @keeps_labels
     def mean_window(
         self,
@@ -386,6 +391,7 @@ class WindowRule(Response, ABC):
         """
         return self._window("mean_window", p, rtt, bandwidth, unit_check)
 
+    @quantities(rtt="time", bandwidth="rate")
     @keeps_labels
     def peak_window(
         self,
@@ -401,6 +407,7 @@ class WindowRule(Response, ABC):
         """
         return self._window("peak_window", p, rtt, bandwidth, unit_check)
 
+    @quantities(rtt="time", bandwidth="rate")
     @keeps_labels
     def packet_mean_window(
         self,

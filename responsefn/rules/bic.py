@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from hopflow.checks import choice, one_number
 from hopflow.functions import maximum, minimum, where
+from hopflow.units import quantities
 from responsefn.responses import references
 from responsefn.rules.base import WindowRule, grow
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["BIC"]
 
 
+@quantities(largest="amount", smallest="amount", low_window="amount")
 class BIC(WindowRule):
     r"""BIC TCP (Xu, Harfoush and Rhee 2004): binary search for the window of the last loss.
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from hopflow.checks import one_number
 from hopflow.functions import maximum, minimum, where
+from hopflow.units import quantities
 from responsefn.responses import references
 from responsefn.rules.base import WindowRule
 from responsefn.rules.delay_based import queued
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["CTCP"]
 
 
+@quantities(gamma="amount")
 class CTCP(WindowRule):
     r"""Compound TCP (Tan et al. 2006): a loss window like Reno's and a delay window beside it.
 

@@ -6,12 +6,14 @@ from typing import Any, ClassVar, NamedTuple
 
 from hopflow.checks import one_number
 from hopflow.functions import maximum, minimum, where
+from hopflow.units import quantities
 from responsefn.responses import references
 from responsefn.rules.delay_based import QueueRule, queued
 
 __all__ = ["FAST"]
 
 
+@quantities(alpha="amount")
 class FAST(QueueRule):
     r"""FAST TCP (Wei et al. 2006): moves towards alpha packets in the queue, by gamma per round trip.
 

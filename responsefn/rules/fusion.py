@@ -7,6 +7,7 @@ from typing import Any, ClassVar, NamedTuple
 
 from hopflow.checks import one_number
 from hopflow.functions import maximum, minimum, where
+from hopflow.units import quantities
 from responsefn.responses import references
 from responsefn.rules.base import FULL, WindowRule
 from responsefn.rules.delay_based import queued
@@ -14,6 +15,7 @@ from responsefn.rules.delay_based import queued
 __all__ = ["Fusion"]
 
 
+@quantities(min_delay="time")
 class Fusion(WindowRule):
     r"""TCP-Fusion (Kaneko et al. 2007, slides): Westwood's decrease, Vegas' target, Reno as a floor.
 

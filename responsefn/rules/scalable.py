@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from hopflow.checks import choice, one_number
 from hopflow.functions import where
+from hopflow.units import quantities
 from responsefn.responses import references
 from responsefn.rules.base import WindowRule, cut, grow
 
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["Scalable"]
 
 
+@quantities(legacy="amount")
 class Scalable(WindowRule):
     r"""Scalable TCP (Kelly 2003): a packets per ACK, whatever the window, and a decrease by b.
 

@@ -9,6 +9,7 @@ from numbers import Real
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from hopflow.checks import one_number
+from hopflow.units import quantities
 from responsefn.responses.dynamics import Cycle, Event
 from responsefn.responses.references import RFC3742, RFC9406, Reference
 from responsefn.rules.base import WindowRule
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["hystart", "limited_slow_start"]
 
 
+@quantities(max_ssthresh="amount")
 def limited_slow_start(rule: WindowRule, max_ssthresh: float = 100.0) -> Any:
     """Return a rule with Limited Slow-Start (RFC 3742) instead of its slow start.
 
@@ -55,6 +57,7 @@ def limited_slow_start(rule: WindowRule, max_ssthresh: float = 100.0) -> Any:
     return _with_slow_start(_Limited, rule, {"max_ssthresh": max_ssthresh})
 
 
+@quantities(min_rtt_thresh="time", max_rtt_thresh="time")
 def hystart(
     rule: WindowRule,
     *,

@@ -11,12 +11,14 @@ from typing import Any, ClassVar, NamedTuple
 
 from hopflow.checks import one_number
 from hopflow.functions import maximum, minimum, where
+from hopflow.units import quantities
 from responsefn.responses import references
 from responsefn.rules.delay_based import BandRule, kept_in_band, queued
 
 __all__ = ["NS2Vegas", "Vegas"]
 
 
+@quantities(alpha="amount", beta="amount")
 class Vegas(BandRule):
     r"""TCP Vegas (Brakmo and Peterson 1995): keeps alpha to beta packets in the queue.
 
@@ -56,6 +58,7 @@ class Vegas(BandRule):
         return kept_in_band(s, q, e, 1.0)
 
 
+@quantities(alpha="amount", beta="amount", gamma="amount")
 class NS2Vegas(BandRule):
     r"""Vegas as in ns-2: a slow start of its own, and a mean round-trip time (Brakmo and Peterson 1995, Sect. 3.3).
 

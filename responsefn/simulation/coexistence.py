@@ -18,8 +18,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hopflow.checks import listed, number, one_number, random_generator, whole
+from hopflow.deprecations import renamed
 from hopflow.kernels import loop_of
 from hopflow.status import OnFailure, deliver
+from hopflow.units import quantities
 from responsefn.responses.input_checks import capacity, round_trip
 from responsefn.responses.rule_checks import MAX_WINDOW, MIN_WINDOW, check_dynamics, raise_wrong
 from responsefn.responses.rule_compilation import numbers_of
@@ -46,14 +48,27 @@ FIRST_TIMER = 1.0
 """Retransmission timer before the first round-trip time is known, in s (RFC 6298)."""
 
 
+@renamed(p="loss", rng="seed", seconds="duration")
+@quantities(
+    rtt="time",
+    bandwidth="rate",
+    buffer="amount",
+    duration="time",
+    warm_up="time",
+    starts="time",
+    processing="time",
+    ssthresh="amount",
+    max_window="amount",
+    min_rto="time",
+)
 def coexist(
     rules: WindowRule | Iterable[WindowRule],
     rtt: ArrayLike,
     bandwidth: float,
     buffer: int,
     *,
-    p: float = 0.0,
-    seconds: float = 100.0,
+    loss: float = 0.0,
+    duration: float = 100.0,
     warm_up: float | None = None,
     starts: ArrayLike | None = None,
     processing: float | None = None,
@@ -61,7 +76,7 @@ def coexist(
     max_window: float | None = None,
     min_rto: float = 0.2,
     on_failure: OnFailure = "raise",
-    rng: int | np.random.Generator = 0,
+    seed: int | np.random.Generator = 0,
     unit_check: bool = True,
 ) -> Coexistence:
     """Simulate flows that share one drop-tail bottleneck, packet by packet.
@@ -81,9 +96,9 @@ def coexist(
         Of the bottleneck in packets/s.
     buffer
         Packets that wait in its queue, besides the one in transmission; whole, >= 0.
-    p
-        Probability that a packet is lost behind the queue, independently, 0 <= p < 1.
-    seconds, warm_up
+    loss
+        Probability that a packet is lost behind the queue, independently, 0 <= loss < 1.
+    duration, warm_up
         Simulated time, and the part before the measurement (None: a fifth of it), in s.
     starts
         When each flow starts, in s, one number or one per flow, at most ``warm_up``; None: at random
@@ -103,7 +118,7 @@ def coexist(
         Least retransmission timer in s; the timer is RFC 6298's, 1 s at first.
     on_failure
         Whether a result without shares raises or is returned with its ``status``.
-    rng
+    seed
         Seed or generator; the same seed gives the same packets.
     unit_check
         Whether to refuse an ``rtt`` of 5 s or more.
@@ -129,15 +144,15 @@ def coexist(
     rtts = _per_flow("rtt", round_trip(rtt, unit_check), len(flows))
     number("rtt", rtts, at_least=1.0 / bandwidth, hint="1 / bandwidth, a packet's transmission")
     places = whole("buffer", buffer, 0, 10_000_000)
-    seconds = one_number("seconds", seconds, above=0.0)
-    if seconds * bandwidth > MOST_PACKETS:
-        packets = f"{seconds * bandwidth:.1e} packets at the bottleneck"
-        raise ValueError(f"seconds = {seconds:g}: {packets}, more than {MOST_PACKETS:.0e}")
-    warm_up = 0.2 * seconds if warm_up is None else warm_up
-    warm_up = one_number("warm_up", warm_up, at_least=0.0, below=seconds)
+    duration = one_number("duration", duration, above=0.0)
+    if duration * bandwidth > MOST_PACKETS:
+        packets = f"{duration * bandwidth:.1e} packets at the bottleneck"
+        raise ValueError(f"duration = {duration:g}: {packets}, more than {MOST_PACKETS:.0e}")
+    warm_up = 0.2 * duration if warm_up is None else warm_up
+    warm_up = one_number("warm_up", warm_up, at_least=0.0, below=duration)
     if max_window is None:
         max_window = 4.0 * (bandwidth * float(rtts.max()) + places + 1.0)
-    generator = random_generator("rng", rng)
+    generator = random_generator("seed", seed)
     if starts is None:
         begins = np.minimum(rtts, warm_up) * generator.random(len(flows))
     else:
@@ -148,8 +163,8 @@ def coexist(
         rtts=rtts,
         bandwidth=bandwidth,
         places=places,
-        p=one_number("p", p, at_least=0.0, below=1.0),
-        seconds=seconds,
+        p=one_number("loss", loss, at_least=0.0, below=1.0),
+        duration=duration,
         warm_up=warm_up,
         begins=begins,
         processing=one_number(
@@ -173,7 +188,7 @@ class _Setup:
     bandwidth: float
     places: int
     p: float
-    seconds: float
+    duration: float
     warm_up: float
     begins: Floats
     processing: float
@@ -223,13 +238,13 @@ def _simulated(
     rules = signatures_of(setup.flows)
     flow = _flow_records(setup, rules)
     ring = np.zeros((len(flow), 1 << math.ceil(math.log2(setup.max_window + 4.0))))
-    lost = _losses(setup.p, setup.bandwidth * setup.seconds + setup.places + 2.0, generator)
+    lost = _losses(setup.p, setup.bandwidth * setup.duration + setup.places + 2.0, generator)
     path = np.zeros(1, PATH)
     path[0] = (
         1.0 / setup.bandwidth, setup.places, setup.processing, setup.max_window, setup.min_rto, MIN_WINDOW,
         MAX_WINDOW, 0.0, 0, 0, int(generator.integers(1, 2**31 - 1)),
     )  # fmt: skip
-    times = _times(setup.warm_up, setup.seconds)
+    times = _times(setup.warm_up, setup.duration)
     rows, backlog = np.zeros((len(times), len(flow)), FLOW), np.zeros(len(times))
     wrong = np.zeros(RECORD + max(len(rule.State._fields) for rule, _ in rules))
     records = (each if compiled else each.view(np.recarray) for each in (flow, path, rows))
@@ -267,9 +282,9 @@ def _per_flow(name: str, values: Floats, flows: int) -> Floats:
     return np.broadcast_to(values, (flows,)).astype(np.float64)
 
 
-def _times(warm_up: float, seconds: float) -> Floats:
+def _times(warm_up: float, duration: float) -> Floats:
     """Return the sampling times: batches of equal length after the warm-up, about as fine before."""
-    measured = np.linspace(warm_up, seconds, BATCHES * SAMPLES + 1)
+    measured = np.linspace(warm_up, duration, BATCHES * SAMPLES + 1)
     before = math.ceil(warm_up / (measured[1] - measured[0]))
     return np.concatenate([np.linspace(0.0, warm_up, before, endpoint=False), measured])
 

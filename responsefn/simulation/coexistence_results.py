@@ -69,7 +69,7 @@ class Coexistence(Result):
     Examples
     --------
     >>> from responsefn import Reno, coexist
-    >>> run = coexist([Reno(), Reno()], rtt=0.04, bandwidth=500.0, buffer=20, seconds=20.0)
+    >>> run = coexist([Reno(), Reno()], rtt=0.04, bandwidth=500.0, buffer=20, duration=20.0)
     >>> run.share.shape, str(run.status)
     ((2,), 'completed')
     """

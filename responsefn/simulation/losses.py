@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from hopflow.checks import instance, number, one_number, whole
+from hopflow.checks import number, one_number, random_generator, whole
 from hopflow.parameters import Parametrized
 from responsefn.responses.input_checks import plain
 
@@ -24,7 +24,7 @@ __all__ = ["Deterministic", "Gilbert", "Independent", "Losses", "independent_con
 class Losses(Parametrized):
     """Base of loss models: `gaps` says how many packets lie between losses."""
 
-    def gaps(self, p: float, count: int, rng: np.random.Generator) -> NDArray[np.int64]:
+    def gaps(self, p: float, count: int, seed: int | np.random.Generator) -> NDArray[np.int64]:
         """Return the packets from one loss to the next, the lost one included, shape (count,)."""
         raise NotImplementedError
 
@@ -39,7 +39,7 @@ class Deterministic(Losses):
     array([3, 4, 3, 3])
     """
 
-    def gaps(self, p: float, count: int, rng: np.random.Generator) -> NDArray[np.int64]:  # noqa: ARG002
+    def gaps(self, p: float, count: int, seed: int | np.random.Generator) -> NDArray[np.int64]:  # noqa: ARG002
         """Return 1/p rounded to whole packets so that their sum is."""
         return np.diff(np.rint(np.arange(count + 1) / p)).astype(np.int64)
 
@@ -55,9 +55,10 @@ class Independent(Losses):
     100
     """
 
-    def gaps(self, p: float, count: int, rng: np.random.Generator) -> NDArray[np.int64]:
+    def gaps(self, p: float, count: int, seed: int | np.random.Generator) -> NDArray[np.int64]:
         """Return geometric gaps."""
-        return rng.geometric(p, count)
+        random = random_generator("seed", seed)
+        return random.geometric(p, count)
 
 
 class Gilbert(Losses):
@@ -90,16 +91,16 @@ class Gilbert(Losses):
         """Check the range of the burst."""
         one_number("burst", self.params.burst, at_least=1.0)
 
-    def gaps(self, p: float, count: int, rng: np.random.Generator) -> NDArray[np.int64]:
+    def gaps(self, p: float, count: int, seed: int | np.random.Generator) -> NDArray[np.int64]:
         """Return gaps of 1 within a burst, and geometric ones between bursts."""
         p = one_number("p", p, above=0.0, at_most=1.0)
         count = whole("count", count, 0, 10**9)
-        rng = instance("rng", rng, np.random.Generator)
+        random = random_generator("seed", seed)
         good = self.params.burst * (1 - p) / p
         if good < 1:
             raise ValueError(f"p = {p:g}: bursts of {self.params.burst:g} would not end; p is less")
-        between = 1 + rng.geometric(1 / good, count)
-        return np.where(rng.random(count) < 1 / self.params.burst, between, 1).astype(np.int64)
+        between = 1 + random.geometric(1 / good, count)
+        return np.where(random.random(count) < 1 / self.params.burst, between, 1).astype(np.int64)
 
 
 def independent_constant(b: ArrayLike) -> float | NDArray[np.float64]:

@@ -153,7 +153,7 @@ def ratios(
         if isinstance(rule, DCTCP):  # its average of marks settles in 1/(g p) marks and more
             counts = [max(events, int(min(20 / loss, 2e4))) for loss in p]
         periodic = simulate_curve(rule, p, RTT, Deterministic(), events=counts)
-        random = simulate_curve(rule, p, RTT, Independent(), events=10 * events, rng=seed)
+        random = simulate_curve(rule, p, RTT, Independent(), events=10 * events, seed=seed)
         deterministic[n] = formula / [run.rate for run in periodic]
         rates = np.array([run.rate for run in random])
         independent[n] = formula / rates

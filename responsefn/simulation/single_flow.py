@@ -14,7 +14,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hopflow.checks import choice, instance, number, one_number, random_generator, shown, whole
+from hopflow.deprecations import renamed
 from hopflow.kernels import build
+from hopflow.units import quantities
 from responsefn.responses import rule_kernels as templates
 from responsefn.responses.cycle_starts import begin_at_peak
 from responsefn.responses.dynamics import Event
@@ -44,6 +46,8 @@ RUNS, EVENTS_OF_A_RUN = 16, 1000
 """How many independent runs go side by side at most, and how many losses each has at least."""
 
 
+@renamed(rng="seed")
+@quantities(rtt="time", bandwidth="rate", buffer="amount")
 def simulate_rule(
     rule: WindowRule,
     p: float,
@@ -54,7 +58,7 @@ def simulate_rule(
     bandwidth: float | None = None,
     buffer: float | None = None,
     method: str = "auto",
-    rng: int | np.random.Generator = 0,
+    seed: int | np.random.Generator = 0,
     unit_check: bool = True,
 ) -> SimulatedResponse:
     """Simulate a rule under loss and measure its response.
@@ -82,7 +86,7 @@ def simulate_rule(
         ``"acks"``, ``"blocks"`` (an eighth of a window at a time), or ``"auto"``: blocks for
         p < 1e-4, where the first cycles agree with single ACKs. ``"cycles"`` takes a whole cycle at a time, for rules whose window grows by a power
         law (`responsefn.responses.closed_forms.symbolic.PowerGrowth`) at a fixed round-trip time.
-    rng
+    seed
         Seed or generator.
     unit_check
         Whether to refuse an ``rtt`` of 5 s or more.
@@ -103,12 +107,14 @@ def simulate_rule(
         bandwidth=bandwidth,
         buffer=buffer,
         method=method,
-        rng=rng,
+        seed=seed,
         unit_check=unit_check,
     )
     return run
 
 
+@renamed(rng="seed")
+@quantities(rtt="time", bandwidth="rate", buffer="amount")
 def simulate_curve(
     rule: WindowRule,
     p: ArrayLike,
@@ -119,7 +125,7 @@ def simulate_curve(
     bandwidth: float | None = None,
     buffer: float | None = None,
     method: str = "auto",
-    rng: int | np.random.Generator = 0,
+    seed: int | np.random.Generator = 0,
     unit_check: bool = True,
 ) -> tuple[SimulatedResponse, ...]:
     """Simulate a rule at several loss rates, side by side where the runs are of like length.
@@ -130,7 +136,7 @@ def simulate_curve(
         Loss rates, 0 < p <= 1, shape (m,).
     events
         Losses drawn, one number or one for each p.
-    rule, rtt, losses, bandwidth, buffer, method, rng, unit_check
+    rule, rtt, losses, bandwidth, buffer, method, seed, unit_check
         As for `simulate_rule`.
 
     Returns
@@ -151,7 +157,7 @@ def simulate_curve(
     instance("rule", rule, WindowRule, "a window rule, such as Reno()")
     check_dynamics(rule)
     instance("losses", losses, Losses, "a model of losses, such as Independent()")
-    random_generator("rng", rng)
+    random_generator("seed", seed)
     at = np.atleast_1d(number("p", p, at_least=LEAST_LOSS, at_most=1.0))
     if at.ndim > 1:
         raise ValueError(f"p has shape {at.shape}: must be a list of loss rates")
@@ -179,7 +185,7 @@ def simulate_curve(
     runs = []
     for n, loss in enumerate(at):
         how = ("blocks" if loss < BLOCKS_BELOW else "acks") if method == "auto" else method
-        parts = _gaps(losses, float(loss), drawn[n % len(drawn)], rng)
+        parts = _gaps(losses, float(loss), drawn[n % len(drawn)], seed)
         runs += [Run(n, how, part, starts[n]) for part in parts]
     path = Path(rtt, service, limit, isinstance(losses, Gilbert))
     if method == "blocks" and not all(blocks_follow(rule, run, path) for run in runs):
@@ -203,12 +209,12 @@ def simulate_curve(
     )
 
 
-def _gaps(losses: Losses, p: float, count: int, rng: int | np.random.Generator) -> Ints:
+def _gaps(losses: Losses, p: float, count: int, seed: int | np.random.Generator) -> Ints:
     """Return the packets from loss to loss of independent runs, shape (runs, losses of each)."""
     # deterministic losses are the same in every run
     most = 1 if isinstance(losses, Deterministic) else RUNS
     alike = max(1, min(most, count // EVENTS_OF_A_RUN))
-    gaps = losses.gaps(p, alike * -(-count // alike), random_generator("rng", rng))
+    gaps = losses.gaps(p, alike * -(-count // alike), random_generator("seed", seed))
     return gaps.reshape(alike, -1)
 
 

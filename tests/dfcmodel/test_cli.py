@@ -89,7 +89,7 @@ def test_ensemble() -> None:
         (["other/4"], "scenario = 'other/4': must be takano2006/1"),
         (["tahano2006/4V"], r"did you mean 'takano2006/4V'\?"),
         (["takano2006/1", "--runs", "0"], r"runs = 0: must be a whole number in 1\.\."),
-        (["takano2006/1", "--steps", "0"], "^steps = 0: "),
+        (["takano2006/1", "--steps-per-delay", "0"], "^steps_per_delay = 0: "),
         (["none.toml"], "none.toml: cannot be read"),
         (["none.toml", "--tcp", "reno"], "--tcp reno: none.toml defines it"),
         (["none.toml", "--no-dfc"], "--no-dfc: none.toml defines it"),

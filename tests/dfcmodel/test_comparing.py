@@ -9,7 +9,7 @@ from dfcmodel import CBR, Flow, Scenario, chain, compare, simulate
 from markov import MM1K, stationary
 from responsefn import CUBIC, NewReno
 
-PATH = {"bandwidth": 500.0, "rtt": 0.04, "buffer": 20, "seconds": 5.0, "runs": 1}
+PATH = {"bandwidth": 500.0, "rtt": 0.04, "buffer": 20, "duration": 5.0, "runs": 1}
 
 
 @pytest.fixture(scope="module")

@@ -85,7 +85,7 @@ def test_runs_differ_and_follow_from_the_seed(many) -> None:
     assert not same(many, other)
     first = np.random.SeedSequence(1).spawn(1)[0]
     alone = simulate(
-        SCENARIO, duration=0.12, jitter=1e-3, sample=1e-2, rng=np.random.default_rng(first)
+        SCENARIO, duration=0.12, jitter=1e-3, sample=1e-2, seed=np.random.default_rng(first)
     )
     np.testing.assert_array_equal(alone.in_transit, other.runs[0].in_transit)
 

@@ -17,7 +17,7 @@ from responsefn import NewReno, WindowRule
 @pytest.mark.parametrize(
     ("arguments", "part"),
     [({"duration": 0.0}, "duration"), ({"sample": 1e-9}, "sample"),
-     ({"jitter": -1e-6}, "jitter"), ({"method": "fluids"}, "method")],
+     ({"jitter": -1e-6}, "jitter"), ({"level": "fluids"}, "level")],
 )  # fmt: skip
 def test_simulate(arguments, part) -> None:
     with pytest.raises(ValueError, match=part):
@@ -123,14 +123,14 @@ def test_time_and_packet_scaling() -> None:
 
 def test_seed_decides_the_phases_and_nothing_else() -> None:
     scenario = takano2006("1")
-    first, again, other = (simulate(scenario, duration=0.2, rng=seed) for seed in (1, 1, 2))
+    first, again, other = (simulate(scenario, duration=0.2, seed=seed) for seed in (1, 1, 2))
     np.testing.assert_array_equal(first.queued, again.queued)
     assert not np.array_equal(first.queued, other.queued)
     law = DFC(phases="synchronous")
     synchronous = replace(
         scenario, links=[replace(link, discipline=law) for link in scenario.links]
     )
-    a, b = (simulate(synchronous, duration=0.2, rng=seed) for seed in (1, 2))
+    a, b = (simulate(synchronous, duration=0.2, seed=seed) for seed in (1, 2))
     np.testing.assert_array_equal(a.queued, b.queued)
 
 

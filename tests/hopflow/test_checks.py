@@ -138,18 +138,18 @@ class TestRandomGenerator:
     @pytest.mark.parametrize("seed", [7, np.int64(7), np.random.SeedSequence(7)], ids=type)
     def test_the_same_seed_gives_the_same_numbers(self, seed):
         expected = np.random.default_rng(7).random(3)
-        assert random_generator("rng", seed).random(3).tolist() == expected.tolist()
+        assert random_generator("seed", seed).random(3).tolist() == expected.tolist()
 
     def test_a_generator_is_used_as_it_is(self):
         rng = np.random.default_rng(1)
-        assert random_generator("rng", rng) is rng
+        assert random_generator("seed", rng) is rng
 
     @pytest.mark.parametrize("seed", [-1, 0.5, math.nan, True, "7", [1, 2], {}], ids=repr)
     def test_no_seed(self, seed):
         with pytest.raises(
-            (TypeError, ValueError), match=r"^rng = .*: must be a whole number >= 0"
+            (TypeError, ValueError), match=r"^seed = .*: must be a whole number >= 0"
         ):
-            random_generator("rng", seed)
+            random_generator("seed", seed)
 
 
 class TestFilePath:

@@ -217,7 +217,7 @@ def test_starts_paths_lumping_and_decay(kind: Kind) -> None:
     assert distribution(chain, lambda s: s == state).tolist() == only.tolist()
     with pytest.raises(ValueError, match=r"start = <lambda>: selects \d+ states"):
         distribution(chain, lambda s: s != state)
-    drawn = paths(chain, 20.0, start=lambda s: s == state, runs=3, rng=1)
+    drawn = paths(chain, 20.0, start=lambda s: s == state, runs=3, seed=1)
     assert set(drawn.states[drawn.first[:-1]].tolist()) == {chain.number_of(state)}
     for text, function in kind.functions(23).items():
         wanted = expected(kind, chain, function)

@@ -33,7 +33,7 @@ def _draw(first: str, second: str, bandwidth: str, rtt: str, buffer: float) -> D
     rate, trip = quantity("bandwidth", bandwidth, "rate"), quantity("rtt", rtt, "time")
     room = max(2, round(buffer * rate * trip))
     rules = [RULES[first](), RULES[second]()]
-    run = coexist(rules, rtt=trip, bandwidth=rate, buffer=room, seconds=SECONDS)
+    run = coexist(rules, rtt=trip, bandwidth=rate, buffer=room, duration=SECONDS)
     labels = (first, second) if first != second else (f"{first} (1)", f"{second} (2)")
     windows = tuple(
         Line(label, run.time, window) for label, window in zip(labels, run.window, strict=True)
@@ -72,7 +72,7 @@ from responsefn import {names}, coexist, curve
 bandwidth, rtt = quantity("bandwidth", "{bandwidth}", "rate"), quantity("rtt", "{rtt}", "time")
 buffer = max(2, round({buffer:g} * bandwidth * rtt))  # packets
 rules = [{first}(), {second}()]
-run = coexist(rules, rtt=rtt, bandwidth=bandwidth, buffer=buffer, seconds={SECONDS:g})
+run = coexist(rules, rtt=rtt, bandwidth=bandwidth, buffer=buffer, duration={SECONDS:g})
 print(run.share, run.utilisation)
 curve({alone}, p=np.logspace(-5, -1, 41), rtt=rtt, bandwidth=bandwidth).plot()
 """

@@ -130,7 +130,7 @@ def throughputs(
     repair: Any = setting["recovery"]
     method = Packets(recovery=repair, loss={"left->right": link.loss} if link.loss else None)
     sample = (end - begin) / SAMPLES
-    run = simulate(scenario, method, packet_jitter=1.0 / rate, rng=seed, sample=sample)
+    run = simulate(scenario, method, packet_jitter=1.0 / rate, seed=seed, sample=sample)
     first = run.time.searchsorted(begin)
     span = float(run.time[-1] - run.time[first])
     one, other = (PACKET * float(flow[-1] - flow[first]) / span / 1e6 for flow in run.delivered)

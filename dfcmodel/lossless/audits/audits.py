@@ -21,6 +21,7 @@ from dfcmodel.lossless.paused_links import SMALLEST_FRAME
 from dfcmodel.lossless.quantities import duration, frames_and_cell
 from hopflow.checks import shown
 from hopflow.results import Result, figure
+from hopflow.units import declares
 
 if TYPE_CHECKING:
     from dfcmodel.lossless.quantities import Given
@@ -125,6 +126,7 @@ class TableAudit(Result):
         return axes
 
 
+@declares(cell="size", mtu="size", lossless_mtu="size", response="time")
 def audit_headroom(
     table: BufferTable | Iterable[BufferRow] | str | Path,
     *,

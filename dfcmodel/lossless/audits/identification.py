@@ -32,6 +32,7 @@ from dfcmodel.lossless.quantities import QUANTUM, RESPONSE_QUANTA, bit_rate, fra
 from dfcmodel.lossless.worst_cases import WIRE
 from hopflow.checks import one_number, shown
 from hopflow.results import Result, figure
+from hopflow.units import declares
 
 __all__ = ["Identification", "identify"]
 
@@ -194,6 +195,7 @@ class Identification(Result):
         return axes
 
 
+@declares(cell="size", mtu="size", lossless_mtu="size")
 def identify(
     given: BufferTable | Iterable[BufferRow | Watermark] | str | Path,
     *,

@@ -12,6 +12,7 @@ from dfcmodel.lossless.quantities import Given, bit_rate, size_in_bytes
 from hopflow.checks import number, one_number, whole
 from hopflow.html_tables import table_html
 from hopflow.results import table_text
+from hopflow.units import declares
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -129,6 +130,7 @@ class HeadroomPool:
         return table_html(type(self).__name__, self.summary())
 
 
+@declares(size="size", shared="size", xoff="size", rate="bit_rate")
 def headroom_pool(
     headroom: Headroom | ArrayLike,
     ports: int,

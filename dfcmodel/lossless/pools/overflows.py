@@ -18,10 +18,13 @@ from dfcmodel.lossless.pools.pool_risks import PoolRisk, convolve
 from dfcmodel.lossless.pools.pool_traffic import Episodes, PacketRuns, PausedGroups
 from dfcmodel.lossless.pools.recombined_overflows import RecombinedEstimate, recombine
 from hopflow.checks import instance, shown
+from hopflow.deprecations import renamed
+from hopflow.units import quantities
 
 __all__ = ["Convolution", "OverflowChain", "Recombination", "Splitting", "overflow"]
 
 
+@quantities(grain="size")
 @dataclass(frozen=True)
 class Convolution:
     """Method for `PausedGroups`: the exact distribution of the sum.
@@ -105,16 +108,17 @@ METHODS: dict[type, tuple[type, ...]] = {
 
 
 @overload
-def overflow(pool: HeadroomPool, traffic: PausedGroups, method: Convolution | None = None, *, rng: Any = None) -> PoolRisk: ...  # fmt: skip
+def overflow(pool: HeadroomPool, traffic: PausedGroups, method: Convolution | None = None, *, seed: Any = None) -> PoolRisk: ...  # fmt: skip
 @overload
-def overflow(pool: HeadroomPool, traffic: Episodes, method: OverflowChain, *, rng: Any = None) -> OverflowTime: ...  # fmt: skip
+def overflow(pool: HeadroomPool, traffic: Episodes, method: OverflowChain, *, seed: Any = None) -> OverflowTime: ...  # fmt: skip
 @overload
-def overflow(pool: HeadroomPool, traffic: Episodes, method: Splitting, *, rng: Any = None) -> OverflowEstimate: ...  # fmt: skip
+def overflow(pool: HeadroomPool, traffic: Episodes, method: Splitting, *, seed: Any = None) -> OverflowEstimate: ...  # fmt: skip
 @overload
-def overflow(pool: HeadroomPool, traffic: Episodes, method: None = None, *, rng: Any = None) -> OverflowTime | OverflowEstimate: ...  # fmt: skip
+def overflow(pool: HeadroomPool, traffic: Episodes, method: None = None, *, seed: Any = None) -> OverflowTime | OverflowEstimate: ...  # fmt: skip
 @overload
-def overflow(pool: float, traffic: PacketRuns, method: Recombination | None = None, *, rng: Any = None) -> RecombinedEstimate: ...  # fmt: skip
-def overflow(pool: Any, traffic: Any, method: Any = None, *, rng: Any = None) -> Any:
+def overflow(pool: float, traffic: PacketRuns, method: Recombination | None = None, *, seed: Any = None) -> RecombinedEstimate: ...  # fmt: skip
+@renamed(rng="seed")
+def overflow(pool: Any, traffic: Any, method: Any = None, *, seed: Any = None) -> Any:
     """Return the probability that a pool overflows.
 
     Every result has ``probability`` and ``interval``; proved bounds for the exact methods, 95 % confidence otherwise.
@@ -128,7 +132,7 @@ def overflow(pool: Any, traffic: Any, method: Any = None, *, rng: Any = None) ->
     method
         `Convolution` for the first, `OverflowChain` or `Splitting` for the second, `Recombination` for the third.
         None: that one; for `Episodes` the chain where headrooms are equal and durations exponential.
-    rng
+    seed
         Seed or generator, for methods that draw.
 
     Returns
@@ -160,7 +164,7 @@ def overflow(pool: Any, traffic: Any, method: Any = None, *, rng: Any = None) ->
         names = " or ".join(each.__name__ for each in allowed)
         raise TypeError(f"method = {shown(method)}: must be {names} for {type(traffic).__name__}")
     if isinstance(traffic, PacketRuns):
-        return recombine(pool, traffic, chosen.runs, rng)
+        return recombine(pool, traffic, chosen.runs, seed)
     instance("pool", pool, HeadroomPool, "what headroom_pool returns")
     if isinstance(traffic, PausedGroups):
         return convolve(pool, traffic, chosen.grain)
@@ -169,4 +173,4 @@ def overflow(pool: Any, traffic: Any, method: Any = None, *, rng: Any = None) ->
         chosen = Splitting()
     if isinstance(chosen, OverflowChain):
         return chain_time(pool, traffic)
-    return split_episodes(pool, traffic, (chosen.paths, chosen.replications), rng)
+    return split_episodes(pool, traffic, (chosen.paths, chosen.replications), seed)

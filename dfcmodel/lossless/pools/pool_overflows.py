@@ -191,7 +191,7 @@ class OverflowEstimate(Result):
 
 
 def split_episodes(
-    pool: HeadroomPool, traffic: Episodes, effort: tuple[int, int], rng: Any
+    pool: HeadroomPool, traffic: Episodes, effort: tuple[int, int], seed: Any
 ) -> OverflowEstimate:
     """Return the probability that a pool overflows within a time, however rare; ``effort``: paths and replications.
 
@@ -208,7 +208,7 @@ def split_episodes(
     starts, within = float(traffic.starts), float(traffic.within)
     paths = whole("paths", effort[0], 10, 10**6)
     replications = whole("replications", effort[1], 5, 10_000)
-    draw = random_generator("rng", rng)
+    draw = random_generator("seed", seed)
     episodes = _Episodes(pool, starts, held)
     p = starts * held.mean / (1.0 + starts * held.mean)
     first = min(p * pool.demand, 0.9 * pool.size)

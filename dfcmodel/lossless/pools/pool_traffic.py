@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from hopflow.checks import one_number
+from hopflow.units import quantities
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -45,6 +46,7 @@ class PausedGroups:
     classes_together: bool = False
 
 
+@quantities(held="time", within="time")
 @dataclass(frozen=True)
 class Episodes:
     """Episodes in which a group holds its whole headroom, independently of the others; equilibrium at time 0.
@@ -81,6 +83,7 @@ class Episodes:
             one_number("held", self.held, at_least=1e-12, hint="in s")
 
 
+@quantities(within="time", sample="time")
 @dataclass(frozen=True, eq=False)
 class PacketRuns:
     """Runs of a scenario packet by packet, from an empty network at time 0; the pool counts packets above thresholds.

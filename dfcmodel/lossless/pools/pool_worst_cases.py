@@ -21,6 +21,7 @@ from dfcmodel.lossless.pools.pool_programs import SOLVED, PoolProgram
 from dfcmodel.lossless.quantities import duration
 from hopflow.checks import instance, one_number, whole
 from hopflow.results import Result, figure
+from hopflow.units import declares
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -171,6 +172,7 @@ class PoolWorstCase(Result):
         return axes
 
 
+@declares(blocked="time")
 def worst_demand(
     pool: HeadroomPool,
     *,

@@ -62,7 +62,7 @@ class RecombinedEstimate(Result):
     >>> ports = [Link("s", f"h{n}", 1e4, 1e-3, 500, rule) for n in range(3)]
     >>> flows = [Flow(f"f{n}", ("s", f"h{n}"), bursts) for n in range(3)]
     >>> fabric = Scenario("ports", ports, flows, duration=0.1)
-    >>> found = overflow(40, PacketRuns(fabric, within=0.01), Recombination(runs=200), rng=1)
+    >>> found = overflow(40, PacketRuns(fabric, within=0.01), Recombination(runs=200), seed=1)
     >>> found.interval[0] < found.probability < found.interval[1]
     True
     >>> found.at(60).probability < found.probability
@@ -201,7 +201,7 @@ class RecombinedEstimate(Result):
         return self.histories.recombine(weights, draws, draw)
 
 
-def recombine(size: float, traffic: PacketRuns, runs: int, rng: Any) -> RecombinedEstimate:
+def recombine(size: float, traffic: PacketRuns, runs: int, seed: Any) -> RecombinedEstimate:
     """Return the probability that the packets above pause thresholds exceed a pool of ``size`` packets.
 
     Ports that share nothing but the pool, no flow, no link before them and no pauses, are recombined. Ports that are
@@ -213,7 +213,7 @@ def recombine(size: float, traffic: PacketRuns, runs: int, rng: Any) -> Recombin
         Naming the parameter, its value and what is allowed.
     """
     runs = whole("runs", runs, 100, 10**6)
-    draw = random_generator("rng", rng)
+    draw = random_generator("seed", seed)
     asked = plan_pool(size, traffic)
     plan, ports, size = asked
     parts = independent_parts(plan, ports)

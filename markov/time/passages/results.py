@@ -11,6 +11,7 @@ import numpy as np
 
 from hopflow.checks import ascending, number
 from hopflow.results import Result, figure
+from hopflow.units import quantities
 from markov.models.measures import chosen
 from markov.time.passages.distributions import PassageTime
 from markov.time.passages.moments import Moments
@@ -119,6 +120,7 @@ class Passage(Result):
     def _time(self) -> PassageTime:
         return PassageTime(self.chain, self.target, self.start)
 
+    @quantities(times="time")
     def distribution(self, times: ArrayLike) -> Distribution:
         """Return P(T <= t), P(T > t) and the density at some times, with a bound.
 
@@ -129,6 +131,7 @@ class Passage(Result):
         """
         return self._time.at(ascending("times", times))
 
+    @quantities(times="time")
     def survival(self, times: ArrayLike) -> NDArray[np.float64]:
         """Return P(T > t), shape (times,): of a failure it is the reliability R(t)."""
         return self.distribution(times).survival

@@ -9,6 +9,7 @@ import numpy as np
 from hopflow.checks import ascending, one_number
 from hopflow.kernels.stopwatch import Stopwatch
 from hopflow.status import OnFailure, Status, deliver
+from hopflow.units import quantities
 from markov.chains import MarkovChain
 from markov.driver import stationary
 from markov.selections import as_chain, distribution
@@ -32,6 +33,7 @@ WORSE = 4.0  # than the rounding of uniformization: a bound that is still taken
 SHARE = 0.3  # of all powers, that such attempts may cost
 
 
+@quantities(times="time")
 def transient(
     model: Any,
     times: ArrayLike,

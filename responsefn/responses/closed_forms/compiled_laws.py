@@ -15,6 +15,7 @@ import numpy as np
 
 from hopflow.checks import instance, one_number
 from hopflow.kernels import build
+from hopflow.units import quantities
 from responsefn.responses.base import Response
 from responsefn.responses.closed_forms import law_kernels as law_templates
 from responsefn.responses.closed_forms.lambert import lambert_w
@@ -90,6 +91,7 @@ class Fused:
         )
         return out
 
+    @quantities(rate="rate")
     def invert(self, rate: Floats, out: Floats | None = None) -> Floats:
         """Return loss event rates for rates in packets/s.
 
@@ -121,6 +123,7 @@ class Fused:
         return np.stack([np.log(p), step / slope], axis=1), float(first), float(1.0 / step)
 
 
+@quantities(rtt="time")
 def fused(response: Response, rtt: float, *, unit_check: bool = True) -> Fused:
     """Return the closed form of a rule or law as compiled kernels for one round-trip time.
 

@@ -7,6 +7,7 @@ from typing import Any, ClassVar, NamedTuple
 
 from hopflow.checks import one_number
 from hopflow.tcp_constants import INITIAL_WINDOW
+from hopflow.units import quantities
 from responsefn.responses.references import Reference
 from responsefn.rules.deliveries.bbr_model import (
     congestion_signals,
@@ -21,6 +22,7 @@ from responsefn.rules.deliveries.delivery_rule import DeliveryRule
 __all__ = ["BBR"]
 
 
+@quantities(min_rtt_window="time", probe_rtt_interval="time", probe_rtt_duration="time")
 class BBR(DeliveryRule):
     r"""BBR version 3 (draft-ietf-ccwg-bbr): paces at the bandwidth that it measures, bounds what is in flight.
 

@@ -7,6 +7,7 @@ from typing import Any, ClassVar, NamedTuple
 
 from hopflow.checks import one_number
 from hopflow.tcp_constants import INITIAL_WINDOW
+from hopflow.units import quantities
 from responsefn.responses.references import Reference
 from responsefn.rules.deliveries.delivery_rule import DeliveryRule
 
@@ -17,6 +18,9 @@ MIN_CWND, AT_ONCE = 4.0, 3.0
 """InitialCwnd, MinPipeCwnd and what is added for sending in bursts (3 send quanta), packets."""
 
 
+@quantities(
+    min_rtt_window="time", probe_rtt_duration="time", probe_packets="amount", aggregated="amount"
+)
 class BBRv1(DeliveryRule):
     r"""BBR version 1 (Cardwell et al. 2016): losses bound neither the rate nor, for long, the window.
 

@@ -6,12 +6,14 @@ import math
 from typing import Any, ClassVar, NamedTuple
 
 from hopflow.checks import one_number
+from hopflow.units import quantities
 from responsefn.responses.references import RFC6817
 from responsefn.rules.deliveries.delivery_rule import DeliveryRule
 
 __all__ = ["LEDBAT"]
 
 
+@quantities(target="time")
 class LEDBAT(DeliveryRule):
     r"""LEDBAT (RFC 6817): a window that aims at a fixed delay of the queue, at most ``target``.
 

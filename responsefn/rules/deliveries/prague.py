@@ -7,12 +7,14 @@ from typing import Any, ClassVar, NamedTuple
 
 from hopflow.checks import one_number
 from hopflow.tcp_constants import INITIAL_WINDOW
+from hopflow.units import quantities
 from responsefn.responses.references import Reference
 from responsefn.rules.deliveries.delivery_rule import DeliveryRule
 
 __all__ = ["Prague"]
 
 
+@quantities(virtual_rtt="time")
 class Prague(DeliveryRule):
     r"""Prague (draft-briscoe-iccrg-prague-congestion-control-04): a Scalable sender for L4S.
 

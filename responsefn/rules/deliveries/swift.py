@@ -7,6 +7,7 @@ from typing import Any, ClassVar, NamedTuple
 
 from hopflow.checks import one_number
 from hopflow.tcp_constants import INITIAL_WINDOW
+from hopflow.units import quantities
 from responsefn.responses.references import Reference
 from responsefn.rules.deliveries.delivery_rule import DeliveryRule
 
@@ -16,6 +17,14 @@ UNPACED = 1e12
 """Packets/s: no pacing."""
 
 
+@quantities(
+    base_target="time",
+    ai="amount",
+    fs_range="time",
+    fs_min_cwnd="amount",
+    fs_max_cwnd="amount",
+    min_cwnd="amount",
+)
 class Swift(DeliveryRule):
     r"""Swift (Kumar et al. 2020): AIMD on the delay, with windows of less than a packet.
 

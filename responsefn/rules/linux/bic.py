@@ -7,12 +7,14 @@ from typing import Any, ClassVar, NamedTuple
 
 from hopflow.checks import one_number
 from hopflow.functions import maximum, minimum, where
+from hopflow.units import quantities
 from responsefn.responses import references
 from responsefn.rules.base import WindowRule, grow
 
 __all__ = ["LinuxBIC"]
 
 
+@quantities(largest="amount", low_window="amount")
 class LinuxBIC(WindowRule):
     r"""BIC as in Linux's tcp_bic.c: a quarter of the way to the last peak, smoothed near it.
 

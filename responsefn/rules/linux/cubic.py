@@ -7,12 +7,14 @@ from typing import Any, ClassVar, NamedTuple
 
 from hopflow.checks import one_number
 from hopflow.functions import maximum, minimum, where
+from hopflow.units import quantities
 from responsefn.responses import references
 from responsefn.rules.base import WindowRule
 
 __all__ = ["LinuxCUBIC"]
 
 
+@quantities(largest="amount")
 class LinuxCUBIC(WindowRule):
     r"""CUBIC as in Linux's tcp_cubic.c, version 2.1: in whole packets, with fast convergence.
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
+from hopflow.units import quantities
 from responsefn.responses import references
 from responsefn.rules.delay_based import BandRule, kept_in_band
 
 __all__ = ["LinuxVegas"]
 
 
+@quantities(alpha="amount", beta="amount")
 class LinuxVegas(BandRule):
     r"""Vegas as in Linux's tcp_vegas.c of 2.6.22: one packet in two round trips.
 

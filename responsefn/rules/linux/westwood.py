@@ -7,12 +7,14 @@ from typing import Any, ClassVar, NamedTuple
 
 from hopflow.checks import one_number
 from hopflow.functions import maximum, minimum, where
+from hopflow.units import quantities
 from responsefn.responses import references
 from responsefn.rules.base import FULL, WindowRule
 
 __all__ = ["WestwoodPlus"]
 
 
+@quantities(shortest="time")
 class WestwoodPlus(WindowRule):
     r"""Westwood+ as in Linux's tcp_westwood.c: two filters in series, no sample below 50 ms.
 

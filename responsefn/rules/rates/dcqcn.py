@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 import numpy as np
 
 from hopflow.checks import choice, one_number
+from hopflow.units import quantities
 from responsefn.responses.input_checks import loss_rate, plain, round_trip, same_shape, spread
 from responsefn.responses.labels import keeps_labels
 from responsefn.responses.references import Reference
@@ -23,6 +24,14 @@ MIN_RATE, MAX_RATE = 1e-3, 1e15
 """Rates in packets/s between which the fixed point is sought, the first one on a grid of their logarithms."""
 
 
+@quantities(
+    notification="time",
+    alpha_timer="time",
+    timer="time",
+    counter="amount",
+    additive="rate",
+    hyper="rate",
+)
 class DCQCN(RateRule):
     r"""DCQCN (Zhu et al. 2015): rate control of RDMA over Ethernet, as quantized notification has it.
 
@@ -188,6 +197,7 @@ class DCQCN(RateRule):
             rounds_of_counter=by_counter, next_round=next_round, next_fall=next_fall, sent=sent,
         )  # fmt: skip
 
+    @quantities(rtt="time", bandwidth="rate")
     @keeps_labels
     def rate(
         self,
@@ -245,6 +255,7 @@ class DCQCN(RateRule):
             msg = f"must be 1 for the published fluid model; {instead}"
             raise ValueError(f"remembers of {self!r} = 0: {msg}")
 
+    @quantities(rate="rate")
     def drift(self, rate: ArrayLike, p: ArrayLike) -> NDArray[np.float64]:
         """Return the sign of the fluid model's change of a rate whose target is where R_C stays.
 

@@ -6,12 +6,14 @@ import math
 from typing import Any, ClassVar, NamedTuple
 
 from hopflow.checks import one_number
+from hopflow.units import quantities
 from responsefn.responses.references import Reference
 from responsefn.rules.rates.rate_rule import NoLossRate
 
 __all__ = ["FixedRate"]
 
 
+@quantities(sending_rate="rate")
 class FixedRate(NoLossRate):
     """A constant rate without congestion control: a RoCE sender at line rate, unless told otherwise.
 

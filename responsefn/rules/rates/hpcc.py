@@ -6,12 +6,14 @@ import math
 from typing import Any, ClassVar, NamedTuple
 
 from hopflow.checks import one_number
+from hopflow.units import quantities
 from responsefn.responses.references import Reference
 from responsefn.rules.rates.rate_rule import NoLossRate
 
 __all__ = ["HPCC"]
 
 
+@quantities(base_rtt="time", additive="amount")
 class HPCC(NoLossRate):
     r"""HPCC, high precision congestion control (Li et al. 2019, Algorithm 1).
 

@@ -7,6 +7,7 @@ from abc import ABC, abstractmethod
 from collections import namedtuple
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
+from hopflow.units import quantities
 from responsefn.responses.base import Response
 
 if TYPE_CHECKING:
@@ -219,6 +220,7 @@ class NoLossRate(RateRule):
     follows: ClassVar[str]
     """What the rule follows, for messages."""
 
+    @quantities(rtt="time", bandwidth="rate")
     def rate(
         self,
         p: ArrayLike,  # noqa: ARG002

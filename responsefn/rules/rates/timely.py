@@ -6,12 +6,14 @@ import math
 from typing import Any, ClassVar, NamedTuple
 
 from hopflow.checks import one_number
+from hopflow.units import quantities
 from responsefn.responses.references import Reference
 from responsefn.rules.rates.rate_rule import NoLossRate
 
 __all__ = ["TIMELY", "PatchedTIMELY"]
 
 
+@quantities(delta="rate", t_low="time", t_high="time", min_rtt="time", segment="amount")
 class TIMELY(NoLossRate):
     r"""TIMELY (Mittal et al. 2015), as Zhu et al. (2016, Algorithm 1) state it.
 

@@ -186,9 +186,9 @@ def test_packet_jitter_makes_runs_differ_and_keeps_every_packet() -> None:
     found = ensemble(one_flow(), 4, jitter=0.0, packet_jitter=1 / RATE, duration=2.0)
     again = ensemble(one_flow(), 4, jitter=0.0, packet_jitter=1 / RATE, duration=2.0)
     np.testing.assert_array_equal(found.efficiency, again.efficiency)
-    late = simulate(one_flow(), duration=1.0, packet_jitter=1 / RATE, rng=1)
+    late = simulate(one_flow(), duration=1.0, packet_jitter=1 / RATE, seed=1)
     assert late.imbalance.max() == 0.0
-    on_time = simulate(one_flow(), duration=1.0, rng=1)
+    on_time = simulate(one_flow(), duration=1.0, seed=1)
     assert not np.array_equal(late.delivered, on_time.delivered)
     assert (np.diff(late.delivered, axis=1) >= 0.0).all()
 
@@ -202,7 +202,7 @@ def test_packet_jitter_delays_a_limited_window() -> None:
     long = 5e-3
     scenario = one_flow(window=10.0, buffer=1e4)
     rates = [
-        simulate(scenario, duration=3.0, packet_jitter=wait, rng=0).delivered[0, -1]
+        simulate(scenario, duration=3.0, packet_jitter=wait, seed=0).delivered[0, -1]
         for wait in (0.0, long)
     ]
     more = 30.0 / rates[1] - 30.0 / rates[0]
@@ -220,7 +220,7 @@ def constant_rates(*rates: float, duration: float = 2.0) -> Scenario:
 def lost(scenario: Scenario, *, whole: bool, seed: int, packet_jitter: float = 1 / RATE):
     """Return the packets lost of each flow, and the largest queue."""
     method = Fluid(steps_per_delay=8, whole_losses=whole)
-    run = simulate(scenario, method, packet_jitter=packet_jitter, rng=seed, sample=0.1)
+    run = simulate(scenario, method, packet_jitter=packet_jitter, seed=seed, sample=0.1)
     assert run.imbalance.max() == 0.0
     return run.lost.sum(axis=(1, 2)), run.peak_queue.max()
 
@@ -270,7 +270,9 @@ def test_whole_losses_let_flows_halve_their_windows_at_different_times() -> None
     apart = {}
     for whole in (True, False):
         runs = [
-            simulate(scenario, Fluid(whole_losses=whole), packet_jitter=1 / RATE, rng=s, sample=0.1)
+            simulate(
+                scenario, Fluid(whole_losses=whole), packet_jitter=1 / RATE, seed=s, sample=0.1
+            )
             for s in range(6)
         ]
         gaps = [np.abs(np.diff(run.window[:, 50:], axis=0)).mean() for run in runs]

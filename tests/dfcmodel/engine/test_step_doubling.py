@@ -65,7 +65,8 @@ def test_all_steps_have_the_same_random_numbers() -> None:
     """With a generator the estimate is of the step alone, and one is drawn from in one run."""
     scenario = bottleneck(OnOff(1500.0, 0.02, 0.02, random=True))
     runs = [
-        simulate(scenario, Fluid(accuracy=0.02), rng=seed) for seed in (3, np.random.default_rng(3))
+        simulate(scenario, Fluid(accuracy=0.02), seed=seed)
+        for seed in (3, np.random.default_rng(3))
     ]
     np.testing.assert_array_equal(runs[0].delivered, runs[1].delivered)
 

@@ -28,7 +28,7 @@ from dfcmodel.levels.measured_tables import measured_rows
 from responsefn import CUBIC, NewReno
 from tests.dfcmodel.levels.conftest import by_input
 
-# `choose_level` and ``method="auto"``: what decides, and what the result says.
+# `choose_level` and ``level="auto"``: what decides, and what the result says.
 
 
 def crowded(flows: int, window: float, duration: float = 1e4) -> Scenario:
@@ -129,24 +129,24 @@ def test_work_is_counted_in_packets_and_flow_steps(bottleneck) -> None:
 
 
 def test_auto_is_the_chosen_level_and_says_so(bottleneck) -> None:
-    run = simulate(bottleneck, "auto", duration=0.3, rng=5)
-    same = simulate(bottleneck, Packets(), duration=0.3, rng=5)
+    run = simulate(bottleneck, level="auto", duration=0.3, seed=5)
+    same = simulate(bottleneck, Packets(), duration=0.3, seed=5)
     np.testing.assert_array_equal(run.window, same.window)
     assert run.choice.startswith("packets: ")
     assert run.summary()["level"] == run.choice
     assert "level" not in same.summary()
-    fluid = simulate(by_input(takano2006("1")), "auto", duration=0.01)
+    fluid = simulate(by_input(takano2006("1")), level="auto", duration=0.01)
     assert fluid.choice.startswith("fluid: ")
     assert fluid.step == 0.25e-4
 
 
 def test_runs_of_an_ensemble_choose_too(bottleneck) -> None:
-    many = ensemble(bottleneck, runs=2, duration=0.05, method="auto")
+    many = ensemble(bottleneck, runs=2, duration=0.05, level="auto")
     assert all(run.choice for run in many.runs)
 
 
 def test_wrong_arguments_are_refused(refused, bottleneck) -> None:
-    refused(["method", "'fastest'"], lambda: simulate(bottleneck, "fastest"))
+    refused(["level", "'fastest'"], lambda: simulate(bottleneck, level="fastest"))
     for name in ("duration", "affordable", "tolerance"):
         refused([name], lambda name=name: choose_level(bottleneck, **{name: -1.0}))
 

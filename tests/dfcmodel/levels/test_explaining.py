@@ -37,12 +37,12 @@ def test_the_ends_are_both_levels_as_simulate_runs_them(bottleneck, explanation)
     bare = Fluid(store_and_forward=False, timeouts=False, recovery="sack")
     wait = packet_time(bottleneck)
     for found, run in (
-        (explanation.fluid[0, 0], simulate(scenario, bare, rng=seed)),
-        (explanation.fluid[0, -1], simulate(scenario, packet_jitter=wait, rng=seed)),
-        (explanation.packets[0, -1], simulate(scenario, Packets(), rng=seed)),
+        (explanation.fluid[0, 0], simulate(scenario, bare, seed=seed)),
+        (explanation.fluid[0, -1], simulate(scenario, packet_jitter=wait, seed=seed)),
+        (explanation.packets[0, -1], simulate(scenario, Packets(), seed=seed)),
         (
             explanation.packets[0, 0],
-            simulate(scenario, Packets(ack_transmission=False), packet_jitter=wait, rng=seed),
+            simulate(scenario, Packets(ack_transmission=False), packet_jitter=wait, seed=seed),
         ),
     ):
         shares = run.measures["goodput"].values / 2e3

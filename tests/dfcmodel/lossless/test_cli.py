@@ -90,7 +90,7 @@ def test_a_pool_is_that_of_the_functions(tmp_path) -> None:
 @pytest.mark.parametrize(
     ("option", "value", "message"),
     [
-        ("--size", "300 km", r"size = '300 km': must be a number and one of B"),
+        ("--size", "300 km", r"size = '300 km': must be a number and a unit of B"),
         ("--rate", "100", "rate"),
         ("--ports", "0", "ports = 0"),
         ("--alpha", "0.5", "xoff, alpha: exactly one of them"),

@@ -70,7 +70,7 @@ def test_results_as_data_and_display() -> None:
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"rate": 4e11}, "rate = 4"),
+        ({"rate": 400.0}, "rate = 4"),
         ({"cable": "300"}, "cable = '300'"),
         ({"credit": 32}, "credit = 32"),
         ({"message": 0}, "message = 0"),

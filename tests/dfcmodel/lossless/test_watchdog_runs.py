@@ -48,7 +48,7 @@ def test_alarms_are_as_frequent_as_the_chain_says() -> None:
     pauses = PhaseType.hyperexponential([0.9, 0.1], [500.0, 1 / 30e-3])
     gaps, dog, end = PhaseType.exponential(5.0), Watchdog(0.02, 0.06, 1.0, 0.8), 250.0
     draw = np.random.default_rng(2)
-    pairs = [gaps.sample(4000, rng=draw), pauses.sample(4000, rng=draw)]
+    pairs = [gaps.sample(4000, seed=draw), pauses.sample(4000, seed=draw)]
     times = np.cumsum(np.column_stack(pairs).ravel()).reshape(-1, 2)
     scenario = short_chain(
         Pause(high=50, low=25), Flow("few", (1, 2, 3), CBR(1.0), host="direct"), duration=end

@@ -74,7 +74,7 @@ def test_false_alarms_agree_with_an_event_simulation(fraction, pauses) -> None:
     dog = Watchdog(0.1, 0.2, 0.4, fraction)
     risk = watchdog_risk(dog, pauses, GAPS)
     polls = 300_000
-    alarms, dropping = simulate_watchdog(dog, pauses, GAPS, polls=polls, rng=4)
+    alarms, dropping = simulate_watchdog(dog, pauses, GAPS, polls=polls, seed=4)
     expected = risk.alarms * polls * dog.period
     assert alarms > 500
     assert (

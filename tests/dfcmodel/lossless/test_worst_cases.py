@@ -207,7 +207,7 @@ def test_no_search_over_sizes_and_phases_finds_more(small, random_link) -> None:
     for seed in range(10):
         link = random_link(rng, small=small, top=1500)
         link = PausedLink(**{**vars(link), "cable": link.cable % 20_000, "rate": 10**10})
-        gaps.append(largest_burst(link).cells - search_worst(link, 400, rng=seed))
+        gaps.append(largest_burst(link).cells - search_worst(link, 400, seed=seed))
     assert min(gaps) >= 0
 
 

@@ -83,7 +83,7 @@ def test_the_scale_is_known_where_zeta_is() -> None:
         (lambda: Replay((0.0, 1.0), (1,)), r"packets of shape \(1,\): must be one for each of 2 times"),
         (lambda: Replay((0.0, 1.0), (1, 0)), r"packets\[1\] = 0: must be a whole number"),
         (lambda: Replay((0.0,), 1.5), r"packets = 1.5: must be a whole number"),
-        (lambda: Replay(("x",)), r"times and packets of a trace: must be numbers"),
+        (lambda: Replay((None, {})), r"times and packets of a trace: must be numbers"),
         (lambda: Replay((0.0,), packets=10**400), r"of a trace: must be numbers in double precision"),
         (lambda: one(Poisson(1.0), start=1.0, stop=1.0), r"stop of flow 'a' = 1: must be"),
         (lambda: one(Poisson(1.0), stop=math.nan), r"stop of flow 'a' = nan: must be"),

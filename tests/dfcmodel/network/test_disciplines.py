@@ -240,7 +240,7 @@ def test_on_and_off() -> None:
     run = simulate(bottleneck(FIFO(), OnOff(800.0, on=0.25, off=0.75)))
     assert run.delivered[0, -1] == pytest.approx(5 * 0.25 * 800.0, rel=1e-3)
     random = [
-        simulate(bottleneck(FIFO(), OnOff(800.0, 0.25, 0.75, random=True)), rng=seed).delivered[
+        simulate(bottleneck(FIFO(), OnOff(800.0, 0.25, 0.75, random=True)), seed=seed).delivered[
             0, -1
         ]
         for seed in range(20)

@@ -143,12 +143,12 @@ def ends(flows: object) -> list[tuple]:
 def test_collectives_have_their_pairs() -> None:
     assert ends(all_to_all(HOSTS, **GIVEN)) == [(a, b) for a in HOSTS for b in HOSTS if a != b]
     assert ends(incast(HOSTS, HOSTS[3], **GIVEN)) == [(a, HOSTS[3]) for a in HOSTS if a != HOSTS[3]]
-    pairs = ends(permutation(HOSTS, rng=4, **GIVEN))
+    pairs = ends(permutation(HOSTS, seed=4, **GIVEN))
     assert all(a != b for a, b in pairs)
     sources, targets = zip(*pairs, strict=True)
     assert len(set(sources)) == len(set(targets)) == len(pairs)
-    assert pairs != ends(permutation(HOSTS, rng=5, **GIVEN))
-    assert len(permutation(HOSTS[:2], rng=1, **GIVEN)) == 2  # the identity is shifted
+    assert pairs != ends(permutation(HOSTS, seed=5, **GIVEN))
+    assert len(permutation(HOSTS[:2], seed=1, **GIVEN)) == 2  # the identity is shifted
 
 
 def test_options_are_one_for_all_or_one_for_each() -> None:
@@ -178,7 +178,7 @@ def test_options_are_one_for_all_or_one_for_each() -> None:
             "stop of flow .*host', 1.* = 2: must be",
         ),
         ({"starts": np.nan}, "start of flow .*host', 0.*nan"),
-        ({"sizes": "many"}, "size of flow .*host', 0.*many"),
+        ({"sizes": "many"}, "size = 'many': must be a number and a unit of packets"),
         ({"max_window": 0.5}, "max_window of flow .*host', 0.* = 0.5"),
         ({"priority": [0, 0.5, 1]}, "priority of flow .*host', 1.* = 0.5"),
         ({"host": ["nic", "nic", "cloud"]}, "host of flow .*host', 2.*cloud"),

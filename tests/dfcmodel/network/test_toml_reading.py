@@ -148,7 +148,7 @@ def test_buffers_in_bytes_and_cells_are_read_and_written() -> None:
         ('"0.1 ms"', "-1", 23, ["link.delay", "-1", "> 0"]),
         ("100Mbps", "100 ms", 22, ["link.rate", "rate = '100 ms'", "Mb/s"]),
         ("duration", "packet_size = 0\nduration", 2, ["packet_size", "packet_size = 0"]),
-        ("150 kB", "-150 kB", 24, ["link.buffer.size", "-150000"]),
+        ("150 kB", "-150 kB", 24, ["link.buffer", "size = -150000"]),
         ("buffer =", "bufer =", 24, ["link.bufer", "unknown", "buffer"]),
         ("max_window", "path", 26, ["flow.path", "unknown"]),
         ('rate = "100Mbps"\n', "", 4, ["links[1]", "rate is missing"]),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import tomllib
 
 import pytest
@@ -10,14 +9,13 @@ import pytest
 from dfcmodel import (
     Flow,
     Link,
-    Scenario,
     ScenarioFileError,
     load_scenario,
     scenario_schema,
     takano2006,
 )
 from dfcmodel.network.scenarios import NAMES
-from dfcmodel.network.toml_keys import DIMENSIONS, DISCIPLINES, OWN_KEYS, required, sources_of
+from dfcmodel.network.toml_keys import DISCIPLINES, OWN_KEYS, required, sources_of
 from responsefn import AIMD, Reno
 from tests.dfcmodel.scenario_texts import read_scenario, write_scenario
 
@@ -92,17 +90,6 @@ def test_every_kind_of_the_reader_is_in_it_and_rules_of_the_caller(tmp_path) -> 
 
 
 # What scenario files may contain, against the classes that are made of it.
-
-
-def test_every_field_with_a_unit_is_a_field() -> None:
-    kinds = (Scenario, Link, Flow, *DISCIPLINES.values(), *sources_of(()).values())
-    fields = {
-        field.name
-        for kind in kinds
-        if dataclasses.is_dataclass(kind)
-        for field in dataclasses.fields(kind)
-    }
-    assert set(DIMENSIONS) - fields == set()
 
 
 def test_what_each_says_itself_has_no_default() -> None:

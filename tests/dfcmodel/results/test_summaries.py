@@ -88,7 +88,7 @@ def topics(scenario: Scenario, method: Fluid | Packets | None = None, **given) -
 
 
 def goodput(scenario: Scenario, method: Fluid | Packets) -> float:
-    return float(simulate(scenario, method, rng=1).delivered[0, -1] / scenario.duration)
+    return float(simulate(scenario, method, seed=1).delivered[0, -1] / scenario.duration)
 
 
 @pytest.mark.parametrize(
@@ -104,7 +104,7 @@ def test_a_limit_is_stated_where_the_fluid_differs_from_packets(
     scenario: Scenario, topic: str, factor: float
 ) -> None:
     """The goodput of the first flow over that of packets is beyond ``factor``."""
-    run = simulate(scenario, rng=1)
+    run = simulate(scenario, seed=1)
     assert [limit.partition(":")[0] for limit in run.limits] == [topic]
     assert f"limit, {topic}" in run.summary()
     ratio = goodput(scenario, Fluid()) / goodput(scenario, Packets(seed=1))

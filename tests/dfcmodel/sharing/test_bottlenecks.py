@@ -20,7 +20,7 @@ from responsefn import (
 )
 from validation import evidence
 
-PATH = Bottleneck(2000.0, 0.04, 80, seconds=40.0, warm_up=8.0)
+PATH = Bottleneck(2000.0, 0.04, 80, duration=40.0, warm_up=8.0)
 PAIRS = "kaneko2007/pairs-ns2"
 KEPT = 819 / 1024
 LINUX = {  # as far as our rules can be set to what Linux 2.6.22 does
@@ -45,7 +45,7 @@ def test_random_loss_gives_the_rate_of_the_window_model(rule: WindowRule, p: flo
 
     At p = 0.01, windows of 11 packets, that alone is 13 %. Where nothing is marked DCTCP answers losses as NewReno does.
     """
-    path = PATH.changed(bandwidth=1e5, buffer=10_000, loss=p, seconds=100.0, warm_up=10.0)
+    path = PATH.changed(bandwidth=1e5, buffer=10_000, loss=p, duration=100.0, warm_up=10.0)
     rates = [float(path.run([rule], seed=seed).rate[0]) for seed in (1, 2, 3)]
     model = simulate_rule(NewReno(), p, 0.04, Independent(), events=20_000).rate
     assert np.mean(rates) == pytest.approx(model, rel=0.05)
@@ -104,7 +104,7 @@ def test_shares_of_ns2s_pairs() -> None:
             rate, base = link["rate"] / 12_000.0, float(two["base_rtt"].iloc[0])
             path = Bottleneck(
                 rate, base, int(link["buffer"]), float(link["loss"]),
-                seconds=float(link["begin"] + link["duration"]), warm_up=float(link["begin"]),
+                duration=float(link["begin"] + link["duration"]), warm_up=float(link["begin"]),
             )  # fmt: skip
             rules = [LINUX[first], LINUX[second]]
             run = path.run(rules, seed=int(seed), starts=two["start"].tolist())

@@ -11,7 +11,7 @@ from dfcmodel import PIE, CoDel, StepMarking
 from dfcmodel.sharing.comparisons import compare_rules
 from responsefn import CUBIC, DCTCP, NewReno, Reno
 
-PATH = {"bandwidth": 2000.0, "rtt": 0.04, "buffer": 80, "seconds": 40.0}
+PATH = {"bandwidth": 2000.0, "rtt": 0.04, "buffer": 80, "duration": 40.0}
 
 
 @pytest.fixture(scope="module")
@@ -57,9 +57,9 @@ def test_a_wrong_parameter_is_named(changed, part: str) -> None:
 
 def test_a_run_too_short_for_any_rate_is_refused() -> None:
     with pytest.raises(
-        ValueError, match=r"^seconds = 0\.04: with warm_up = .* to deliver a packet"
+        ValueError, match=r"^duration = 0\.04: with warm_up = .* to deliver a packet"
     ):
-        compare_rules([Reno()], **(PATH | {"seconds": 0.04}))
+        compare_rules([Reno()], **(PATH | {"duration": 0.04}))
 
 
 def test_one_rule_alone_has_no_others() -> None:
@@ -87,9 +87,9 @@ def test_dctcp_runs_where_the_queue_marks() -> None:
 
 
 def test_the_path_may_be_given_with_units() -> None:
-    path = {"bandwidth": "6Mbps", "rtt": "40ms", "buffer": "20pkt", "seconds": "5s"}
+    path = {"bandwidth": "6Mbps", "rtt": "40ms", "buffer": "20pkt", "duration": "5s"}
     texts = compare_rules([NewReno()], runs=1, **path).path
-    numbers = {"bandwidth": 500.0, "rtt": 0.04, "buffer": 20, "seconds": 5.0}
+    numbers = {"bandwidth": 500.0, "rtt": 0.04, "buffer": 20, "duration": 5.0}
     assert {name: getattr(texts, name) for name in numbers} == numbers
 
 
@@ -102,7 +102,7 @@ def test_one_run_has_no_interval_and_shows_none() -> None:
 
 def test_shares_are_between_none_and_all_and_undecided_ones_are_grey() -> None:
     """Two seeds have one degree of freedom: half an interval is 12.7 standard errors."""
-    found = compare_rules([NewReno(), CUBIC()], runs=2, **(PATH | {"seconds": 5.0}))
+    found = compare_rules([NewReno(), CUBIC()], runs=2, **(PATH | {"duration": 5.0}))
     wide = replace(found, share_half_width=np.array([[0.1, 0.84], [0.84, 0.1]]))
     low, high = wide.share_interval
     assert (low >= 0.0).all()

@@ -17,14 +17,14 @@ ONE = (PathSet("small", 500.0, 0.02, 10),)
 
 
 def test_the_standard_rule_is_its_own_reference() -> None:
-    found = evaluate_rfc9743(NewReno(), paths=ONE, seconds=10.0, runs=1)
+    found = evaluate_rfc9743(NewReno(), paths=ONE, duration=10.0, runs=1)
     np.testing.assert_array_equal(found.table["value"], found.table["newreno"])
     kept = found.table.query("measure == 'rate that NewReno keeps'")["value"].item()
     assert kept == pytest.approx(1.0, abs=0.15)  # two flows of one kind, in 10 s
 
 
 def test_every_section_is_measured_or_named() -> None:
-    found = evaluate_rfc9743(CUBIC(), paths=ONE, seconds=10.0, runs=1)
+    found = evaluate_rfc9743(CUBIC(), paths=ONE, duration=10.0, runs=1)
     named = {*found.table["section"].str.split().str[0], *" ".join(found.not_covered).split()}
     for section in ("5.1.1", "5.1.2", "5.1.3", "5.1.4", "5.1.5", "5.2.1", "5.2.2", "5.2.3",
                     "5.3", "6.2", "6.3", "6.4", "7.1", "7.2", "7.3", "7.4", "7.6", "7.7", "7.10",
@@ -44,18 +44,18 @@ def test_paths_are_a_range() -> None:
 @pytest.mark.parametrize("rule", [BBR(), Prague(), DCTCP()], ids=repr)
 def test_other_queues_and_senders(rule: WindowRule) -> None:
     """With L4S's queue, which marks; rules that answer marks are refused where nothing does."""
-    found = evaluate_rfc9743(rule, paths=ONE, seconds=5.0, runs=1, discipline=DualPI2())
+    found = evaluate_rfc9743(rule, paths=ONE, duration=5.0, runs=1, discipline=DualPI2())
     assert np.isfinite(found.table.query("unit != 'RTTs'")["value"]).all()
     assert {"7.1", "5.2.1"} <= {*found.table["section"].str.split().str[0]}
     if rule.signal == "mark":
         with pytest.raises(ValueError, match="answers congestion marks"):
-            evaluate_rfc9743(rule, paths=ONE, seconds=5.0, runs=1)
+            evaluate_rfc9743(rule, paths=ONE, duration=5.0, runs=1)
     with pytest.raises(TypeError, match="discipline = 'codel': must be a discipline"):
         evaluate_rfc9743(rule, paths=ONE, discipline="codel")  # type: ignore[arg-type]
 
 
 def test_intervals_end_where_a_measure_does() -> None:
-    found = evaluate_rfc9743(CUBIC(), paths=ONE, seconds=5.0, runs=2).table
+    found = evaluate_rfc9743(CUBIC(), paths=ONE, duration=5.0, runs=2).table
     shares = found.query(
         "measure.str.startswith('losses') or measure.str.startswith('utilisation')"
     )
@@ -73,7 +73,7 @@ def test_intervals_end_where_a_measure_does() -> None:
 
 # What is measured for RFC 9743: each queue of 7.1 keeps the delay below that of drop-tail.
 
-AT = Bench(Bottleneck(1000.0, 0.04, 160, seconds=20.0, warm_up=4.0), seed=1)
+AT = Bench(Bottleneck(1000.0, 0.04, 160, duration=20.0, warm_up=4.0), seed=1)
 
 
 @pytest.mark.parametrize("name", QUEUES)

@@ -12,7 +12,7 @@ from dfcmodel.sharing.bottlenecks import Bottleneck
 from responsefn import CUBIC, NewReno, Reno
 
 RULES = [NewReno(), CUBIC()]
-PATH = {"bandwidth": 500.0, "rtt": [0.02, 0.05], "buffer": [10, 20], "seconds": 5.0, "runs": 2}
+PATH = {"bandwidth": 500.0, "rtt": [0.02, 0.05], "buffer": [10, 20], "duration": 5.0, "runs": 2}
 
 
 @pytest.fixture(scope="module")
@@ -22,7 +22,7 @@ def found():
 
 def test_a_run_is_that_of_its_path(found):
     assert dict(found.rate.sizes) == {"rtt": 2, "buffer": 2, "run": 2, "flow": 2}
-    path = Bottleneck(500.0, 0.05, 10, seconds=5.0, warm_up=1.0)
+    path = Bottleneck(500.0, 0.05, 10, duration=5.0, warm_up=1.0)
     for run in (0, 1):
         alone = path.run(RULES, seed=run)
         point = found.sel(rtt=0.05, buffer=10, run=run)
@@ -43,11 +43,11 @@ def test_the_executor_changes_nothing(found):
 
 
 def test_units_and_flows_of_one_rule():
-    texts = {"bandwidth": ["6Mbps"], "rtt": "20ms", "buffer": "10pkt", "seconds": "5s"}
+    texts = {"bandwidth": ["6Mbps"], "rtt": "20ms", "buffer": "10pkt", "duration": "5s"}
     found = coexist_sweep([Reno(), Reno()], runs=1, **texts)
     assert found.bandwidth.values.tolist() == [500.0]
     assert found.flow.values.tolist() == ["1 Reno()", "2 Reno()"]
-    alone = Bottleneck(500.0, 0.02, 10, seconds=5.0, warm_up=1.0).run([Reno()] * 2, seed=0)
+    alone = Bottleneck(500.0, 0.02, 10, duration=5.0, warm_up=1.0).run([Reno()] * 2, seed=0)
     np.testing.assert_array_equal(found.rate.values.ravel(), alone.rate)
 
 
@@ -68,8 +68,8 @@ def test_a_store_keeps_the_runs(found, tmp_path):
         ({"buffer": [0]}, "^buffer = 0"),
         ({"loss": 1.5}, r"^loss = 1\.5"),
         ({"runs": 0}, "^runs = 0"),
-        ({"seconds": -1.0}, "^seconds = -1"),
-        ({"seconds": 1e-3}, r"^seconds = 0\.001: with warm_up"),
+        ({"duration": -1.0}, "^duration = -1"),
+        ({"duration": 1e-3}, r"^duration = 0\.001: with warm_up"),
     ],
 )
 def test_wrong_values_are_refused_before_any_run(changed, said, monkeypatch):

@@ -295,7 +295,7 @@ def test_phases_are_those_of_the_nodes() -> None:
     random.uniform(0.0, 0.0, len(scenario.flows))
     assert list(drawn) == list(range(1, 17))
     np.testing.assert_array_equal(list(drawn.values()), random.random(16))
-    clocks = clocks_of(scenario, law_of(scenario), rng=3, steps_per_delay=8)
+    clocks = clocks_of(scenario, law_of(scenario), seed=3, steps_per_delay=8)
     assert clocks.phases == tuple(int(8 * drawn[node]) for node in range(1, 9))
     assert clocks.delays == (8,) * 8
 
@@ -313,7 +313,7 @@ def unequal(D: float = 0.1, **law):
 
 def test_spectrum_with_random_phases_and_with_unequal_delays() -> None:
     """Everything that a spectrum says comes from one matrix, over the period of all clocks."""
-    apart = spectrum(takano2006("1"), rng=0)
+    apart = spectrum(takano2006("1"), seed=0)
     assert apart.period == pytest.approx(1e-4)
     assert apart.radius != pytest.approx(spectrum(takano2006("1")).radius, abs=1e-4)
     modes = spectrum(unequal(), steps_per_delay=1)
@@ -335,9 +335,9 @@ def test_spectrum_with_random_phases_and_with_unequal_delays() -> None:
 def test_limits_with_clocks_out_of_step() -> None:
     """At the limit the radius is one, and it is not that of clocks in step; 1e-9 of the bisection."""
     for scenario, rng in ((takano2006("4S"), 2), (unequal(), None)):
-        limit = stability_limit(scenario, kind="finite", rng=rng, steps_per_delay=2)
+        limit = stability_limit(scenario, kind="finite", seed=rng, steps_per_delay=2)
         links = tuple(replace(link, discipline=DFC(diffusion=limit)) for link in scenario.links)
-        at = spectrum(replace(scenario, links=links), rng=rng, steps_per_delay=2)
+        at = spectrum(replace(scenario, links=links), seed=rng, steps_per_delay=2)
         assert at.radius == pytest.approx(1.0, abs=1e-9)
         assert limit != pytest.approx(stability_limit(takano2006("4S"), kind="finite"), abs=1e-3)
 
@@ -345,7 +345,7 @@ def test_limits_with_clocks_out_of_step() -> None:
 def test_synchronous_disciplines_have_no_phases() -> None:
     scenario = takano2006("4S")
     links = tuple(replace(link, discipline=DFC(phases="synchronous")) for link in scenario.links)
-    assert spectrum(replace(scenario, links=links), rng=5).clocks is None
+    assert spectrum(replace(scenario, links=links), seed=5).clocks is None
     assert Fraction(clocks_of(scenario, law_of(scenario)).period).limit_denominator(
         10**6
     ) == Fraction(1, 10**4)

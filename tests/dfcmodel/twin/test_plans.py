@@ -31,7 +31,7 @@ def test_an_acknowledgement_takes_the_propagation_delay_and_the_access_link() ->
 
 def test_phases_are_drawn_as_the_engine_draws_them() -> None:
     scenario = takano2006("4S")
-    plan = plan_of(scenario, scenario.links[0].delay / 8, rng=3)
+    plan = plan_of(scenario, scenario.links[0].delay / 8, seed=3)
     drawn = tick_phases(scenario, 3)
     wanted = [int(drawn[link.target] * 8) for link in scenario.links]
     np.testing.assert_array_equal(plan.feedback_phase, wanted)

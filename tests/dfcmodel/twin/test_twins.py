@@ -60,8 +60,8 @@ def test_twin_takes_the_engines_steps(phases: str, delays) -> None:
         for link, n in zip(plain.links, delays, strict=True)
     ]
     scenario = replace(plain, links=tuple(links))
-    engine = simulate(scenario, sample=d, rng=6)
-    twin = Twin(scenario, sample=d, rng=6)()
+    engine = simulate(scenario, sample=d, seed=6)
+    twin = Twin(scenario, sample=d, seed=6)()
     np.testing.assert_allclose(np.asarray(twin.efficiency).T, engine.efficiency.values, atol=1e-6)
     queued = np.asarray(twin.queued).sum(axis=1).T
     np.testing.assert_allclose(queued, engine.occupancy.values, atol=1e-5)

@@ -16,7 +16,7 @@ RARE = 1e-6
 def test_states_at_a_time_have_the_distribution_of_uniformization() -> None:
     model = MM1K(capacity=6)
     exact = transient(model, [0.3], start=(2,)).pi[0]
-    found = paths(model, 0.5, start=(2,), runs=20_000, rng=11)
+    found = paths(model, 0.5, start=(2,), runs=20_000, seed=11)
     counts = np.bincount(found.at([0.3]).ravel(), minlength=7)
     assert scipy.stats.chisquare(counts, exact * counts.sum()).pvalue > RARE
 
@@ -24,7 +24,7 @@ def test_states_at_a_time_have_the_distribution_of_uniformization() -> None:
 def test_time_averages_have_the_asymptotic_mean_and_variance() -> None:
     answer = stationary(PauseTandem(buffers=(3, 4), high_threshold=3))
     runs, T = 500, 100.0
-    found = paths(answer.chain, T, start=answer.pi, runs=runs, rng=5)
+    found = paths(answer.chain, T, start=answer.pi, runs=runs, seed=5)
     means = found.time_average("throughput")
     variance = answer.variance("throughput").value / T
     normal = (means.mean() - answer["throughput"]) / np.sqrt(variance / runs)
@@ -36,7 +36,7 @@ def test_time_averages_have_the_asymptotic_mean_and_variance() -> None:
 
 def test_paths_jump_along_transitions_and_end_in_absorbing_states() -> None:
     Q = np.array([[-2.0, 2.0, 0.0], [0.0, -1.0, 1.0], [0.0, 0.0, 0.0]])
-    found = paths(Q, 1e6, start=0, runs=50, rng=2)
+    found = paths(Q, 1e6, start=0, runs=50, seed=2)
     for run in range(50):
         times, states = found.path(run)
         assert states.tolist() == [0, 1, 2]
@@ -45,7 +45,7 @@ def test_paths_jump_along_transitions_and_end_in_absorbing_states() -> None:
 
 
 def test_a_seed_gives_the_same_paths_again() -> None:
-    one, two = (paths(MM1K(capacity=3), 5.0, start=(0,), runs=4, rng=9) for _ in range(2))
+    one, two = (paths(MM1K(capacity=3), 5.0, start=(0,), runs=4, seed=9) for _ in range(2))
     np.testing.assert_array_equal(one.times, two.times)
     np.testing.assert_array_equal(one.states, two.states)
     assert "jumps" in repr(one)
@@ -54,9 +54,9 @@ def test_a_seed_gives_the_same_paths_again() -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"horizon": 0.0}, "horizon = 0"),
-        ({"horizon": 1.0, "runs": 0}, "runs = 0"),
-        ({"horizon": 1.0, "start": (9,)}, "start: "),
+        ({"duration": 0.0}, "duration = 0"),
+        ({"duration": 1.0, "runs": 0}, "runs = 0"),
+        ({"duration": 1.0, "start": (9,)}, "start: "),
     ],
 )
 def test_bad_input_is_named(arguments: dict[str, Any], message: str) -> None:
@@ -65,6 +65,6 @@ def test_bad_input_is_named(arguments: dict[str, Any], message: str) -> None:
 
 
 def test_times_outside_of_the_paths_are_refused() -> None:
-    found = paths(MM1K(capacity=3), 1.0, start=(0,), rng=1)
+    found = paths(MM1K(capacity=3), 1.0, start=(0,), seed=1)
     with pytest.raises(ValueError, match="between 0 and 1"):
         found.at([2.0])

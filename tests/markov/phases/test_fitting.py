@@ -38,7 +38,7 @@ def test_a_fit_finds_what_the_sample_was_drawn_from():
     truth = PhaseType.mixture(
         [0.6, 0.4], [PhaseType.exponential(5.0), PhaseType.erlang(2, mean=3.0)]
     )
-    times = truth.sample(3000, rng=3)
+    times = truth.sample(3000, seed=3)
     found = fit_phase_type(times, phases=3)
     assert found.branches == (1, 2)
     likelihood = float(np.log(truth.pdf(times)).sum())

@@ -47,10 +47,10 @@ def test_sums_add_cumulants_and_minima_multiply_survivals():
 
 def test_samples_have_the_distribution():
     """Kolmogorov and Smirnov's test at a fixed seed: it fails by chance once in a thousand seeds."""
-    times = COX.sample(20_000, rng=2)
+    times = COX.sample(20_000, seed=2)
     assert stats.kstest(times[:2000], COX.cdf).pvalue > 1e-3
     assert times.mean() == pytest.approx(COX.mean, abs=4.0 * math.sqrt(COX.variance / 20_000))
-    np.testing.assert_array_equal(times[:5], COX.sample(20_000, rng=2)[:5])
+    np.testing.assert_array_equal(times[:5], COX.sample(20_000, seed=2)[:5])
 
 
 def test_tails_keep_their_digits():

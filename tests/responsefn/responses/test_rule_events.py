@@ -222,7 +222,7 @@ def test_a_rule_that_goes_wrong_is_refused(rule, event, message):
         lambda: simulate_rule(rule(), P, RTT, events=100),
     ]
     if rule is not Triple:  # the largest window of `coexist` bounds it
-        asks.append(lambda: coexist([rule(), Reno()], RTT, 1000.0, 100, seconds=20.0))
+        asks.append(lambda: coexist([rule(), Reno()], RTT, 1000.0, 100, duration=20.0))
     for ask in asks:
         with pytest.raises(RuleError, match=message) as caught:
             ask()

@@ -130,7 +130,7 @@ def test_a_loss_halves_and_a_mark_cuts_by_half_of_alpha():
 
 def test_dctcp_is_refused_where_nothing_is_marked():
     with pytest.raises(ValueError, match=r"DCTCP\(\) answers congestion marks"):
-        coexist([DCTCP(), Reno()], 0.04, 5000.0, 200, p=1e-4)
+        coexist([DCTCP(), Reno()], 0.04, 5000.0, 200, loss=1e-4)
 
 
 # What rules that go by the queueing delay share.

@@ -59,7 +59,7 @@ class Own(WindowRule):
 @pytest.mark.parametrize("buffer", [0, 3, 80])
 def test_every_packet_has_its_place(p, buffer):
     """At every sample, also those of slow start; `in_flight` is counted in the ring."""
-    run = coexist([Reno(), CUBIC()], [0.04, 0.09], 2000.0, buffer, p=p, seconds=50.0)
+    run = coexist([Reno(), CUBIC()], [0.04, 0.09], 2000.0, buffer, loss=p, duration=50.0)
     assert run.status is Status.COMPLETED
     assert (run.sent == run.acked + run.refused + run.lost + run.in_flight).all()
     assert (np.diff(run.sent, axis=1) >= 0).all()
@@ -84,7 +84,7 @@ def test_one_flow_under_random_loss_has_the_rules_response():
     1 % at this window of 40, beside the interval.
     """
     p, rtt = 1e-3, 0.1
-    run = coexist(Reno(), rtt, 1e5, 10_000, p=p, seconds=20_000.0, max_window=1e4)
+    run = coexist(Reno(), rtt, 1e5, 10_000, loss=p, duration=20_000.0, max_window=1e4)
     bare = simulate_rule(Reno(), p, rtt, Gilbert(1 / (1 - p)), events=50_000, method="acks")
 
     def rounds_and_packets(peak, recovery, missing):
@@ -108,7 +108,7 @@ def test_one_flow_under_random_loss_has_the_rules_response():
 
 
 def test_equal_flows_share_equally():
-    run = coexist([Reno(), Reno()], **PATH, seconds=400.0)
+    run = coexist([Reno(), Reno()], **PATH, duration=400.0)
     assert (np.abs(run.share - 0.5) <= run.share_half_width).all()
     assert (run.share_half_width < 0.01).all()
     assert run.jain == pytest.approx(1.0, abs=1e-3)
@@ -119,7 +119,7 @@ def test_reno_fills_the_link_with_a_buffer_of_the_path():
 
     With a buffer of the path's 80 packets the half still fills the path; with 8 it is 44.
     """
-    full, less = (coexist(Reno(), 0.04, 2000.0, buffer, seconds=200.0) for buffer in (85, 8))
+    full, less = (coexist(Reno(), 0.04, 2000.0, buffer, duration=200.0) for buffer in (85, 8))
     assert full.utilisation == pytest.approx(1.0, abs=2e-4)
     assert full.peak_window[0] == pytest.approx(80 + 85 + 1 + 1, abs=1)
     assert less.peak_window[0] == pytest.approx(80 + 8 + 1 + 1, abs=1)
@@ -143,7 +143,7 @@ def test_phase_effects_without_processing_time():
     means = {}
     for processing in (0.0, None):
         runs = [
-            coexist([Reno(), Reno()], [0.04, r], 2000.0, 80, processing=processing, seconds=400.0)
+            coexist([Reno(), Reno()], [0.04, r], 2000.0, 80, processing=processing, duration=400.0)
             for r in far
         ]
         means[processing] = np.mean([run.share[0] for run in runs])
@@ -154,7 +154,7 @@ def test_phase_effects_without_processing_time():
 
 
 def test_the_seed_decides():
-    runs = [coexist([Reno(), CUBIC()], **PATH, p=1e-3, rng=rng) for rng in (7, 7, 8)]
+    runs = [coexist([Reno(), CUBIC()], **PATH, loss=1e-3, seed=rng) for rng in (7, 7, 8)]
     for name in ("sent", "acked", "window", "queue"):
         first, same, other = (getattr(run, name) for run in runs)
         assert np.array_equal(first, same)
@@ -162,21 +162,21 @@ def test_the_seed_decides():
 
 
 def test_longer_round_trips_get_less():
-    run = coexist([Reno()] * 3, [0.04, 0.08, 0.12], 2000.0, 80, seconds=200.0)
+    run = coexist([Reno()] * 3, [0.04, 0.08, 0.12], 2000.0, 80, duration=200.0)
     assert run.goodput[0] > run.goodput[1] > run.goodput[2]
     assert run.goodput.sum() == pytest.approx(2000.0, rel=0.02)
 
 
 def test_a_users_rule_is_reno_when_it_does_the_same():
     """It sees the round-trip times of its own packets, whatever its state begins with."""
-    run = coexist([Reno(), Own(), Own(a=0.2, b=0.125)], **PATH, seconds=600.0)
+    run = coexist([Reno(), Own(), Own(a=0.2, b=0.125)], **PATH, duration=600.0)
     reno, own, gentle = run.share
     assert abs(own - reno) < run.share_half_width[:2].sum()
     assert gentle > 0.1
 
 
 def test_plain_python_does_the_same(monkeypatch):
-    path = {"rtt": 0.02, "bandwidth": 500.0, "buffer": 5, "p": 0.02, "seconds": 2.0}
+    path = {"rtt": 0.02, "bandwidth": 500.0, "buffer": 5, "loss": 0.02, "duration": 2.0}
     compiled = coexist([Reno(), CUBIC()], **path)
     run = functools.partial(coexistence._simulated, compiled=False)
     monkeypatch.setattr(coexistence, "_simulated", run)
@@ -189,11 +189,11 @@ def test_plain_python_does_the_same(monkeypatch):
 
 def test_nothing_comes_back():
     """Every packet but one in 20 gets lost: timeouts with a backoff, and no window above a few."""
-    run = coexist(Reno(), **PATH, p=0.95, seconds=300.0, warm_up=0.0, on_failure="return")
+    run = coexist(Reno(), **PATH, loss=0.95, duration=300.0, warm_up=0.0, on_failure="return")
     assert run.status is Status.NOT_MEASURED  # of ten packets in 300 s none came through
     assert run.timeouts[0, -1] == run.loss_events[0, -1] > 5
     assert run.sent[0, -1] < 300
-    silent = coexist(Reno(), **PATH, p=0.999999, seconds=2.0, on_failure="return")
+    silent = coexist(Reno(), **PATH, loss=0.999999, duration=2.0, on_failure="return")
     assert silent.acked[0, -1] == 0
     assert np.isnan(silent.jain)
     assert np.isnan(silent.share).all()
@@ -202,7 +202,7 @@ def test_nothing_comes_back():
 
 def test_a_window_that_is_no_number():
     with pytest.raises(RuleError, match=r"Own\.on_ack returns cwnd = nan .*: must be a number"):
-        coexist([Own(a=math.nan), Reno()], **PATH, seconds=1.0)
+        coexist([Own(a=math.nan), Reno()], **PATH, duration=1.0)
 
 
 @pytest.mark.parametrize(
@@ -216,9 +216,9 @@ def test_a_window_that_is_no_number():
         ({"rtt": [0.1, 0.1]}, r"rtt has shape \(2,\): must be one number or 1"),
         ({"buffer": 2.5}, "buffer = 2.5: must be a whole number"),
         ({"buffer": -1}, "buffer = -1"),
-        ({"p": 1.0}, "p = 1: .* < 1"),
-        ({"p": math.nan}, "p = nan"),
-        ({"seconds": 0.0}, "seconds = 0"),
+        ({"loss": 1.0}, "loss = 1: .* < 1"),
+        ({"loss": math.nan}, "loss = nan"),
+        ({"duration": 0.0}, "duration = 0"),
         ({"warm_up": 100.0}, "warm_up = 100: .* < 100"),
         ({"starts": [-1.0]}, "starts = -1"),
         ({"starts": 30.0}, "starts = 30: .* <= 20; warm_up"),
@@ -273,13 +273,13 @@ def goodputs(names):
                 rtt=base + 1.2 / rate,  # two links of ten times the rate
                 bandwidth=rate,
                 buffer=int(link["buffer"]),
-                p=float(link["loss"]),
-                seconds=float(link["begin"] + link["duration"]),
+                loss=float(link["loss"]),
+                duration=float(link["begin"] + link["duration"]),
                 warm_up=float(link["begin"]),
                 starts=two["start"].to_numpy(),
                 ssthresh=float(int(rate * base / 2)),
                 max_window=7000.0,
-                rng=int(seed),
+                seed=int(seed),
             )
             both.append((run.goodput, two["goodput"].to_numpy()))
         found.append(np.transpose(both, (1, 2, 0)))

@@ -28,12 +28,12 @@ from responsefn.simulation.single_flow_results import measured
 PATH = {"rtt": 0.04, "bandwidth": 2000.0, "buffer": 80}
 
 
-@pytest.mark.parametrize("options", [{"seconds": 0.02}, {"p": 0.999}], ids=repr)
+@pytest.mark.parametrize("options", [{"duration": 0.02}, {"loss": 0.999}], ids=repr)
 def test_shares_of_nothing_have_a_status(options):
-    asked = {"seconds": 2.0, **options}
+    asked = {"duration": 2.0, **options}
     with pytest.raises(NotSolvedError, match="nothing measured"):
-        coexist([Reno(), CUBIC()], **PATH, **asked, rng=3)
-    run = coexist([Reno(), CUBIC()], **PATH, **asked, rng=3, on_failure="return")
+        coexist([Reno(), CUBIC()], **PATH, **asked, seed=3)
+    run = coexist([Reno(), CUBIC()], **PATH, **asked, seed=3, on_failure="return")
     assert run.status is Status.NOT_MEASURED
     assert np.isnan(run.share).all()
 
@@ -73,7 +73,7 @@ def test_about_95_of_100_intervals_hold_the_exact_rate():
     """Batches of 160 cycles hardly depend on each other: binomial, 95 less three deviations of 2.2."""
     exact = independent_constant(0.5) * Reno().rate(1e-5, 0.1)
     runs = (
-        simulate_rule(Reno(), 1e-5, 0.1, Independent(), events=4000, method="cycles", rng=seed)
+        simulate_rule(Reno(), 1e-5, 0.1, Independent(), events=4000, method="cycles", seed=seed)
         for seed in range(100)
     )
     held = sum(abs(run.rate - exact) <= run.half_width for run in runs)
@@ -95,7 +95,7 @@ def test_constant_of_independent_loss(b):
     error = 4 * np.std(y**-0.5) / np.sqrt(y.size) / inverse_root
     exact = 2 * np.sqrt(b / (2 - b)) / inverse_root
     assert exact == pytest.approx(independent_constant(b), rel=error)
-    run = simulate_rule(AIMD(1, b), 1e-5, RTT, Independent(), events=20_000, rng=3)
+    run = simulate_rule(AIMD(1, b), 1e-5, RTT, Independent(), events=20_000, seed=3)
     ratio = run.rate / AIMD(1, b).rate(1e-5, RTT)
     assert ratio == pytest.approx(
         independent_constant(b), abs=4 * run.half_width / run.rate * ratio

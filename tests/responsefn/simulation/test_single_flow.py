@@ -39,10 +39,10 @@ def test_side_by_side_is_one_by_one():
     """Twenty runs in sixteen lanes, and one by one: to the last bit, in the order of p."""
     p = [1e-2, 5e-3, 0.3, 8e-3]
     for losses, events in ((Deterministic(), 200), (Independent(), [16000, 500, 50, 2000])):
-        runs = simulate_curve(CUBIC(), p, RTT, losses, events=events, rng=2)
+        runs = simulate_curve(CUBIC(), p, RTT, losses, events=events, seed=2)
         for n, run in enumerate(runs):
             one = events if isinstance(events, int) else events[n]
-            alone = simulate_rule(CUBIC(), p[n], RTT, losses, events=one, rng=2)
+            alone = simulate_rule(CUBIC(), p[n], RTT, losses, events=one, seed=2)
             assert run.p == p[n]
             assert (run.rate, run.half_width) == (alone.rate, alone.half_width)
             np.testing.assert_array_equal(run.windows, alone.windows)
@@ -68,7 +68,7 @@ def test_cycle_map_does_what_blocks_of_acks_do(rule):
     for name in ("rate", "mean_window", "packet_mean_window", "peak_window"):
         assert getattr(runs[0], name) == pytest.approx(getattr(runs[1], name), rel=1e-6)
     runs = [
-        simulate_rule(rule, 1e-5, RTT, Independent(), events=999, method=m, rng=5)
+        simulate_rule(rule, 1e-5, RTT, Independent(), events=999, method=m, seed=5)
         for m in ("cycles", "blocks")
     ]
     np.testing.assert_allclose(runs[0].windows, runs[1].windows, rtol=0.02)

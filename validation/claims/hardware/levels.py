@@ -66,7 +66,7 @@ def percentiles(
     runs = (
         simulate(
             scenario(rule, flows, buffer, rtt), LEVELS[level], packet_jitter=1.0 / CAPACITY,
-            rng=seed, sample=SAMPLE,
+            seed=seed, sample=SAMPLE,
         )
         for seed in SEEDS
     )  # fmt: skip

@@ -109,7 +109,7 @@ def two_flows(
     sample = math.gcd(round(1e3 * begin), round(1e3 * end)) / 1e3 / SAMPLES
     goodput, window = [], []
     for seed in range(1, seeds + 1):
-        run = simulate(scenario, method, packet_jitter=1.0 / rate, rng=seed, sample=sample)
+        run = simulate(scenario, method, packet_jitter=1.0 / rate, seed=seed, sample=sample)
         first = round(begin / sample) - 1
         sent = run.delivered[:, -1] - run.delivered[:, first]
         goodput.append(PACKET_BITS * sent / (end - begin))

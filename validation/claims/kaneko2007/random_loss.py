@@ -119,7 +119,7 @@ def model_share(name: str, p: float) -> Estimate:
         events=150 if p < 1e-4 else 1000,
         bandwidth=CAPACITY,
         buffer=BUFFER,
-        rng=1,
+        seed=1,
     )
     error = run.half_width / quantile(math.inf)
     return Estimate(run.rate / CAPACITY, error / CAPACITY, within=PART)

@@ -121,8 +121,8 @@ def _flows(
     (rate, buffer, loss), (seconds, warm_up, starts) = link, times
     runs = [
         coexist(
-            [RULES[rule] for rule in rules], np.array(rtts), mbps(rate / 1e6), buffer, p=loss,
-            seconds=seconds, warm_up=warm_up, starts=np.array(starts), ssthresh=ssthresh, rng=seed,
+            [RULES[rule] for rule in rules], np.array(rtts), mbps(rate / 1e6), buffer, loss=loss,
+            duration=seconds, warm_up=warm_up, starts=np.array(starts), ssthresh=ssthresh, seed=seed,
         )
         for seed in range(seeds)
     ]  # fmt: skip
@@ -166,5 +166,13 @@ def share(frame: pd.DataFrame, flow: int, column: str = "goodput_bits", **where:
 def alone(rule: WindowRule, p: float, rtt: float, buffer: int, slow_start: float) -> Coexistence:
     """Return one flow over 100 Mb/s by `responsefn.coexist`: 40 s, after 10 s of warm-up."""
     return coexist(
-        rule, rtt, mbps(100.0), buffer, p=p, seconds=50.0, warm_up=10.0, ssthresh=slow_start, rng=1
+        rule,
+        rtt,
+        mbps(100.0),
+        buffer,
+        loss=p,
+        duration=50.0,
+        warm_up=10.0,
+        ssthresh=slow_start,
+        seed=1,
     )

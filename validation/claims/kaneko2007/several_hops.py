@@ -65,7 +65,7 @@ def runs(level: str, rule: str, reverse: int) -> pd.DataFrame:
     for seed in range(1, SEEDS[level] + 1):
         starts = np.random.default_rng([seed, reverse]).uniform(0.0, 0.1, HOPS * (2 + reverse))
         run = simulate(
-            lot(rule, reverse, starts), METHODS[level], packet_jitter=1.0 / mbps(RATE), rng=seed,
+            lot(rule, reverse, starts), METHODS[level], packet_jitter=1.0 / mbps(RATE), seed=seed,
             sample=SAMPLE,
         )  # fmt: skip
         for n in range(2 * HOPS):

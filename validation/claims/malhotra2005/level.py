@@ -130,7 +130,7 @@ def endless(rtt: float, pause: bool, sender: str = "reno") -> Endless:
             )
             scenario = replace(scenario, links=links)
             method = Packets(convention="ns2", recovery="reno", seed=seed + 1)
-        run = simulate(scenario, method, sample=SAMPLE, rng=seed)
+        run = simulate(scenario, method, sample=SAMPLE, seed=seed)
         late = run.time > WARM + 10 * rtt
         sent = np.ptp(run.delivered[:, late], axis=1).sum()
         lost = run.lost[:, :, late][:, :, 1:].sum()
@@ -149,7 +149,7 @@ def files(bridges: Bridges, random: bool = False, seeds: int = FILE_SEEDS) -> Fi
     found = []
     for seed in range(seeds):
         scenario = two_bridges(bridges, SPAN if bridges.rtt < LONG else LONG_SPAN, seed, flow)
-        run = simulate(scenario, Packets(seed=seed), sample=SAMPLE, rng=seed)
+        run = simulate(scenario, Packets(seed=seed), sample=SAMPLE, seed=seed)
         late = run.time > WARM + 10 * bridges.rtt
         span, begins = np.ptp(run.time[late]), run.pauses()["begin"].to_numpy()
         sent = np.ptp(run.delivered[:, late], axis=1).sum()

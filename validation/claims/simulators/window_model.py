@@ -142,7 +142,7 @@ def model_rate(rule: WindowRule, p: float, events: int) -> tuple[float, float]:
         events=events,
         bandwidth=CAPACITY,
         buffer=BUFFER,
-        rng=1,
+        seed=1,
     )
     return run.rate, run.half_width
 
@@ -156,8 +156,8 @@ def queued_rates(rule: WindowRule, p: float) -> tuple[float, ...]:
     """
     runs = (
         coexist(
-            rule, RTT, CAPACITY, int(BUFFER), p=p, seconds=SECONDS, warm_up=WARM_UP,
-            ssthresh=SSTHRESH, rng=seed,
+            rule, RTT, CAPACITY, int(BUFFER), loss=p, duration=SECONDS, warm_up=WARM_UP,
+            ssthresh=SSTHRESH, seed=seed,
         )
         for seed in SEEDS
     )  # fmt: skip

@@ -39,7 +39,9 @@ def efficiencies(name: str, dfc: bool) -> Efficiencies:
     scenario = takano2006(name, dfc=dfc)
     jitter, packets = (20e-6, 0.0) if dfc else (SPREAD, PACKET_JITTER)
     runs = [
-        simulate(scenario, Packets(), jitter=jitter, packet_jitter=packets, rng=seed, sample=SAMPLE)
+        simulate(
+            scenario, Packets(), jitter=jitter, packet_jitter=packets, seed=seed, sample=SAMPLE
+        )
         for seed in range(RUNS[dfc])
     ]
     each = np.array([run.efficiency.to_numpy() for run in runs])
@@ -61,7 +63,7 @@ def _means(name: str, convention: str) -> tuple[float, ...]:
     runs = (
         simulate(
             scenario, Packets(seed=n + 1, convention=convention), jitter=SPREAD,
-            packet_jitter=PACKET_JITTER, rng=n, sample=SAMPLE,
+            packet_jitter=PACKET_JITTER, seed=n, sample=SAMPLE,
         )
         for n in range(MORE)
     )  # fmt: skip

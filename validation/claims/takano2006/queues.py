@@ -157,7 +157,7 @@ def _fluid(host: str | None, reading: str = "default") -> list[Queues]:
         shared = asked["buffers"] == "shared"
         links = (replace(link, discipline=law, shared=shared) for link in scenario.links)
         scenario = replace(scenario, links=tuple(links))
-    every = (simulate(scenario, duration=0.5, jitter=jitter, rng=seed) for seed in range(4))
+    every = (simulate(scenario, duration=0.5, jitter=jitter, seed=seed) for seed in range(4))
     return [of_run(run) for run in every]
 
 
@@ -169,7 +169,7 @@ def at_packet_level() -> list[Queues]:
         of_run(
             simulate(
                 scenario, Packets(), duration=0.5, jitter=SPREAD, packet_jitter=PACKET_JITTER,
-                rng=seed,
+                seed=seed,
             )
         )
         for seed in range(PACKET_RUNS)

@@ -91,7 +91,7 @@ def packet_level(spread: float) -> tuple[Values, float]:
     found, lost = [], 0.0
     for seed in range(1, SEEDS + 1):
         scenario, _ = network(spread, seed)
-        run = simulate(scenario, Packets(), duration=END, jitter=20e-6, rng=seed, sample=1e-3)
+        run = simulate(scenario, Packets(), duration=END, jitter=20e-6, seed=seed, sample=1e-3)
         found.append(float(run.mean_efficiency(SINCE)[0]))
         lost += float(run.lost.sum())
     return np.array(found), lost

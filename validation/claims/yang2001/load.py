@@ -167,7 +167,7 @@ def shares_at_packet_level(times: tuple[int, ...]) -> np.ndarray:
             packet_size=PACKET,
             min_rto=0.2,
         )
-        run = simulate(scenario, Packets(), sample=1.0, rng=seed, packet_jitter=1.0 / rate)
+        run = simulate(scenario, Packets(), sample=1.0, seed=seed, packet_jitter=1.0 / rate)
         at = [round(time) - 1 for time in times]
         sent = run.delivered[:, at]
         found.append(sent[UDP_FLOWS:].sum(axis=0) / sent.sum(axis=0))

@@ -109,7 +109,7 @@ def runs(dumbbell: Dumbbell, seeds: int = SEEDS) -> Runs:
     flows, links = [], []
     for seed in range(1, seeds + 1):
         run = simulate(
-            dumbbell.scenario(seed), Packets(recovery="sack"), sample=BIN, rng=seed,
+            dumbbell.scenario(seed), Packets(recovery="sack"), sample=BIN, seed=seed,
             packet_jitter=dumbbell.jitter,
         )  # fmt: skip
         late = run.time > WARM + BIN / 2

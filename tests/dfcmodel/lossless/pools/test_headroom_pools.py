@@ -49,7 +49,7 @@ def test_the_table_has_ranges_not_arrays() -> None:
         ({"alpha": 0.0}, "alpha = 0"),
         ({"alpha": [1.0, 2.0, 3.0]}, "alpha has shape"),
         ({"rate": None}, "rate = None"),
-        ({"rate": 100e9}, "rate = 1"),
+        ({"rate": 100.0}, "rate = 1"),
         ({"rate": ["100Gbps"]}, "rate has 1 entries"),
         ({"classes": 9}, "classes = 9"),
         ({"ports": 0}, "ports = 0"),

@@ -67,7 +67,7 @@ def test_splitting_agrees_with_the_chain_where_overflows_are_rare() -> None:
     assert chain.interval[0] <= chain.probability <= chain.interval[1]
     assert "mean time from equilibrium" in repr(chain)
     assert chain.plot().get_ylabel() == "P(overflow)"
-    found = overflow(pool, episodes, Splitting(paths=200), rng=1)
+    found = overflow(pool, episodes, Splitting(paths=200), seed=1)
     error = found.replications.std(ddof=1) / 20**0.5
     assert abs(found.probability - exact) < 4.0 * error
     assert error < 0.3 * exact
@@ -81,7 +81,7 @@ def test_at_time_zero_only_the_equilibrium_counts() -> None:
     """Whatever the distribution of the durations, unequal headrooms too."""
     pool = headroom_pool([[1e5, 2e5]], 10, 2, size=4e5, **GIVEN)
     episodes = Episodes(50.0, PhaseType.erlang(3, mean=1e-3), within=1e-9)
-    found = overflow(pool, episodes, Splitting(paths=2000), rng=2)
+    found = overflow(pool, episodes, Splitting(paths=2000), seed=2)
     p = 0.05 / 1.05
     small, large = np.meshgrid(np.arange(11), np.arange(11), indexing="ij")
     joint = binom.pmf(small, 10, p) * binom.pmf(large, 10, p)
@@ -112,7 +112,7 @@ def test_the_method_follows_from_the_traffic_and_another_one_is_refused() -> Non
     unequal = headroom_pool([[1e5, 2e5]], 10, 2, size=6e5, **GIVEN)
     episodes = Episodes(50.0, 1e-3, within=1e-9)
     assert type(overflow(pool, episodes)).__name__ == "OverflowTime"
-    assert type(overflow(unequal, episodes, rng=1)).__name__ == "OverflowEstimate"
+    assert type(overflow(unequal, episodes, seed=1)).__name__ == "OverflowEstimate"
     with pytest.raises(
         TypeError, match=r"method = .*must be OverflowChain or Splitting for Episodes"
     ):

@@ -51,7 +51,7 @@ def ports_of_bursts(alone: float = 0.1, paths: list[tuple[str, ...]] | None = No
 def found() -> RecombinedEstimate:
     """Return an estimate for ports that are all full with probability 1e-4."""
     traffic = PacketRuns(ports_of_bursts(), within=WITHIN, sample=2e-5)
-    return overflow(100.0, traffic, Recombination(runs=400), rng=1)
+    return overflow(100.0, traffic, Recombination(runs=400), seed=1)
 
 
 def test_a_known_probability_is_found(found: RecombinedEstimate) -> None:
@@ -79,7 +79,7 @@ def test_it_agrees_with_the_runs_where_overflows_are_not_rare(found: RecombinedE
 def test_with_few_runs_behind_it_the_interval_is_that_of_the_runs() -> None:
     """Each port is full in about 2 of 100 runs: the bootstrap cannot know how much rarer or more frequent that is."""
     traffic = PacketRuns(ports_of_bursts(0.02), within=WITHIN, sample=5e-5)
-    few = overflow(100.0, traffic, Recombination(runs=100), rng=1)
+    few = overflow(100.0, traffic, Recombination(runs=100), seed=1)
     few = few.at(4.0 * float(few.histories.held.max()) - 1.0)
     assert not few.is_narrow
     assert few.interval[0] <= 1.6e-7 < few.interval[1] == few.plain_interval[1]
@@ -114,7 +114,7 @@ def test_bad_input_is_named(changes: dict[str, Any], message: str) -> None:
 def test_a_single_part_has_the_interval_of_its_runs(paths: Any, links: Any) -> None:
     """One port, or ports that a sender couples: nothing is recombined."""
     traffic = PacketRuns(ports_of_bursts(paths=paths), within=WITHIN, sample=2e-5, links=links)
-    found = overflow(40.0, traffic, Recombination(runs=300), rng=1)
+    found = overflow(40.0, traffic, Recombination(runs=300), seed=1)
     assert len(found.parts) == 1
     peaks = found.histories.held.sum(axis=1).max(axis=0)
     found = found.at(float(peaks.mean()))

@@ -76,7 +76,7 @@ def test_it_has_no_response_function() -> None:
     with pytest.raises(RuleError, match="deliveries"):
         simulate_rule(RULE, 0.01, 0.1)
     with pytest.raises((RuleError, ValueError), match=r"deliver|loss rate"):
-        coexist([RULE], rtt=0.04, bandwidth=2000.0, buffer=80, seconds=1.0)
+        coexist([RULE], rtt=0.04, bandwidth=2000.0, buffer=80, duration=1.0)
 
 
 @pytest.mark.parametrize(

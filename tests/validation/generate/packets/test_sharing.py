@@ -45,7 +45,7 @@ def test_bbrs_shares_beside_those_of_ns3(second: str, most: float) -> None:
     errors = []
     for (_, _, rate, rtt, buffer), group in runs.groupby(KEYS):
         both = group["goodput_first"] + group["goodput_second"]
-        path = Bottleneck(rate / 12e3, rtt, int(buffer), seconds=120.0, warm_up=20.0)
+        path = Bottleneck(rate / 12e3, rtt, int(buffer), duration=120.0, warm_up=20.0)
         rules = [RULES["bbr"], RULES[second]]
         ours = [path.run(rules, seed=seed, starts=[0.0, 0.5]).share[0] for seed in (1, 2, 3)]
         errors.append(abs(np.mean(ours) - (group["goodput_first"] / both).mean()))

@@ -1,0 +1,109 @@
+"""Scenarios over ranges of parameters, for `hopflow.sweep`."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from dfcmodel.methods import method_of
+from dfcmodel.network.collectives import flows_from
+from dfcmodel.network.networks import Link, Scenario
+from dfcmodel.results.trajectories import Trajectory
+from dfcmodel.simulation import simulate
+from hopflow.checks import listed, shown
+from hopflow.grids import Row
+from hopflow.units import quantities_of
+from responsefn import jain_index
+
+__all__ = ["SETTINGS", "about", "checked", "rows", "units", "variant"]
+
+SETTINGS: Mapping[str, str | None] = {
+    "level": None, "seed": None, "duration": "time", "jitter": "time", "packet_jitter": "time", "source": None,
+}  # fmt: skip
+
+
+def units(thing: Scenario) -> dict[str, str | None]:
+    """Return the dimensions of a scenario's fields by name; None: it has no unit."""
+    declared = quantities_of(type(thing))
+    return {each.name: declared.get(each.name) for each in dataclasses.fields(thing)}
+
+
+def variant(thing: Scenario, **changes: Any) -> Scenario:
+    """Return a scenario with other fields."""
+    return dataclasses.replace(thing, **changes)
+
+
+def about(thing: Scenario) -> dict[str, str]:
+    """Return the scenario in words."""
+    return {"scenario": thing.name}
+
+
+def checked(things: Sequence[Any], points: Sequence[Any]) -> dict[str, Any]:
+    """Make every scenario, check the levels, and return whether all have the same flows."""
+    names = set()
+    for n, thing in enumerate(things):
+        scenario = _scenario(thing, points[n].settings.get("source"))
+        method_of(points[n].settings.get("level"), None)
+        names.add(tuple(scenario.table.names))
+    return {"by_flow": len(names) == 1}
+
+
+def rows(
+    things: Sequence[Scenario], settings: Sequence[Mapping[str, Any]], options: Mapping[str, Any]
+) -> Iterator[Row]:
+    """Yield the measures of simulated scenarios."""
+    for thing, given in zip(things, settings, strict=True):
+        chosen = dict(given)
+        scenario = _scenario(thing, chosen.pop("source", None))
+        run = simulate(scenario, options["method"], **chosen)
+        yield _row(run, by_flow=options["by_flow"])
+
+
+def _scenario(thing: Any, source: Any) -> Scenario:
+    """Return a scenario; of links with a flow from each first node to the last node of the same number."""
+    if isinstance(thing, Scenario):
+        if source is not None:
+            raise ValueError(f"source = {shown(source)}: is for functions that return links alone")
+        return thing
+    links = listed("thing", thing, Link, "a scenario, or a list of links, at every point")
+    if source is None:
+        raise ValueError(
+            "source: must be given, the rule of each flow, where a function returns links alone"
+        )
+    targets, sources = ({getattr(link, end): 0 for link in links} for end in ("target", "source"))
+    begins = [node for node in sources if node not in targets]
+    ends = [node for node in targets if node not in sources]
+    if not begins or len(begins) != len(ends):
+        counts = f"{len(begins)} first nodes and {len(ends)} last nodes"
+        raise ValueError(
+            f"thing: links with {counts} give no flows; return a Scenario with your own"
+        )
+    flows = flows_from(begins, ends, source=source, links=links, routes="first")
+    return Scenario("sweep", links, flows)
+
+
+def _row(run: Trajectory, *, by_flow: bool) -> Row:
+    """Return the measures of a run."""
+    found = run.measures
+    goodput = found["goodput"].to_numpy()
+    variables: dict[Any, Any] = {
+        "total_goodput": ((), float(goodput.sum()), {"units": "packets/s"}),
+        "jain": ((), jain_index(goodput) if goodput.any() else np.nan, {"units": "1"}),
+        "peak_queue": ((), float(np.max(run.peak_queue)), {"units": "packets"}),
+        "completed": ((), run.status.ok, {"long_name": "whether every packet is accounted for"}),
+    }
+    if not by_flow:
+        return Row(variables, {})
+    own = {
+        "goodput": (goodput, "packets/s"),
+        "efficiency": (run.mean_efficiency(), "1"),
+        "loss_ratio": (found["loss_ratio"].to_numpy(), "1"),
+        "timeouts": (run.timeouts, "1"),
+        "loss_events": (run.loss_events, "1"),
+    }
+    flows = np.array(list(run.scenario.table.names))
+    of_flows = {n: (("flow",), values, {"units": unit}) for n, (values, unit) in own.items()}
+    return Row({**of_flows, **variables}, {"flow": (("flow",), flows, {})})

@@ -1,0 +1,103 @@
+"""Equality by value of results and models: numbers, arrays, tables, functions and what is made of them."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import math
+import types
+from collections.abc import Collection, Mapping
+from typing import Any, ClassVar
+
+import numpy as np
+
+__all__ = ["ByValue", "same", "state_of"]
+
+
+class ByValue:
+    """Objects that are equal when their fields are, whatever computing them took."""
+
+    NOT_COMPARED: ClassVar[tuple[str, ...]] = ("seconds", "memory")
+    """Fields that equal objects need not share."""
+
+    def __eq__(self, other: object) -> bool:
+        if type(self) is not type(other):
+            return NotImplemented
+        without = self.NOT_COMPARED
+        return self is other or same(state_of(self, without), state_of(other, without))
+
+    def __hash__(self) -> int:
+        return hash(type(self))
+
+
+def same(one: Any, other: Any) -> bool:
+    """Return whether two values are equal: arrays entry by entry, NaN equal to NaN.
+
+    Functions are equal that have the same code, defaults and enclosed values.
+
+    >>> same({"a": np.array([1.0, np.nan])}, {"a": np.array([1.0, np.nan])}), same(1, 2)
+    (True, False)
+    """
+    if one is other:
+        return True
+    if isinstance(one, (np.ndarray, np.generic)) or isinstance(other, (np.ndarray, np.generic)):
+        return _same_arrays(np.asarray(one), np.asarray(other))
+    if type(one) is not type(other):
+        return isinstance(one, (int, float)) and isinstance(other, (int, float)) and one == other
+    if isinstance(one, float):
+        return one == other or (math.isnan(one) and math.isnan(other))
+    if isinstance(one, Mapping):
+        return one.keys() == other.keys() and all(same(one[name], other[name]) for name in one)
+    if isinstance(one, (list, tuple)):
+        return len(one) == len(other) and all(map(same, one, other))
+    if isinstance(one, types.FunctionType):
+        return _same_functions(one, other)
+    if isinstance(one, functools.partial):
+        return same((one.func, one.args, one.keywords), (other.func, other.args, other.keywords))
+    for name in ("identical", "equals"):  # of xarray, of pandas
+        if hasattr(one, name):
+            return bool(getattr(one, name)(other))
+    if hasattr(one, "tocsr") and hasattr(one, "nnz"):
+        return one.shape == other.shape and _same_sparse(one.tocsr(), other.tocsr())
+    kind: Any = type(one)
+    if dataclasses.is_dataclass(one) and not isinstance(one, ByValue):
+        return same(state_of(one, ()), state_of(other, ()))
+    if kind.__eq__ is object.__eq__:
+        return hasattr(one, "__dict__") and same(state_of(one, ()), state_of(other, ()))
+    return bool(one == other)
+
+
+def state_of(value: object, without: Collection[str]) -> dict[str, Any]:
+    """Return what defines an object: its fields, or its attributes, without some names and what is cached."""
+    if dataclasses.is_dataclass(value):
+        names = [each.name for each in dataclasses.fields(value)]
+    else:
+        kind = type(value)
+        cached = functools.cached_property
+        names = [n for n in vars(value) if not isinstance(getattr(kind, n, None), cached)]
+    return {name: getattr(value, name) for name in names if name not in without}
+
+
+def _same_arrays(one: Any, other: Any) -> bool:
+    if one.shape != other.shape:
+        return False
+    if one.dtype.kind in "fc" and other.dtype.kind in "fciub":
+        return bool(np.array_equal(one, other, equal_nan=True))
+    if one.dtype.kind == "O":
+        return all(map(same, one.ravel().tolist(), other.ravel().tolist()))
+    return bool(np.array_equal(one, other))
+
+
+def _same_sparse(one: Any, other: Any) -> bool:
+    return all(
+        _same_arrays(getattr(one, n), getattr(other, n)) for n in ("indptr", "indices", "data")
+    )
+
+
+def _same_functions(one: types.FunctionType, other: types.FunctionType) -> bool:
+    cells = [[cell.cell_contents for cell in each.__closure__ or ()] for each in (one, other)]
+    return (
+        one.__code__ == other.__code__
+        and same(one.__defaults__, other.__defaults__)
+        and same(*cells)
+    )

@@ -1,0 +1,190 @@
+"""One sweep for scenarios, chains, rules, headrooms and functions that return one of them."""
+
+from __future__ import annotations
+
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from multiprocessing import get_context
+
+import numpy as np
+import pytest
+import xarray as xr
+
+from dfcmodel import (
+    CBR,
+    Flow,
+    Packets,
+    Scenario,
+    coexist_sweep,
+    dumbbell,
+    headroom,
+    simulate,
+    takano2006,
+)
+from hopflow import sweep
+from markov import PauseTandem, explore, stationary
+from responsefn import CUBIC, NewReno, Reno
+
+SHORT = {"duration": "20ms"}
+
+
+def one_link(rate: float, buffer: int = 20) -> Scenario:
+    links = dumbbell(
+        1, rate=rate, delay="5ms", access_rate="1Gbps", access_delay="1ms", buffer=buffer
+    )
+    path = ("s1", "left", "right", "d1")
+    return Scenario("one link", links, [Flow("f", path, NewReno())], duration=0.5)
+
+
+def pairs_of(pairs: int) -> Scenario:
+    links = dumbbell(pairs, rate=1000.0, delay=0.01, access_rate=1e5, access_delay=1e-3, buffer=50)
+    path = [(f"s{n}", "left", "right", f"d{n}") for n in range(1, pairs + 1)]
+    flows = [Flow(f"f{n}", each, CBR(100.0 * (n + 1))) for n, each in enumerate(path)]
+    return Scenario("pairs", links, flows, duration=0.5)
+
+
+def repairs(s, q):
+    if s.up:
+        yield s._replace(up=s.up - 1), q.failure * s.up
+    if s.up < 2:
+        yield s._replace(up=s.up + 1), q.repair
+
+
+def test_scenarios_at_both_levels_are_their_runs() -> None:
+    found = sweep(
+        takano2006, name=["1", "4"], dfc=[True, False], levels=["fluid", "packets"], **SHORT
+    )
+    assert found.goodput.dims == ("name", "dfc", "level", "flow")
+    assert found.goodput.attrs == {"units": "packets/s"}
+    for name in ("1", "4"):
+        for dfc in (True, False):
+            for level in ("fluid", "packets"):
+                run = simulate(takano2006(name, dfc=dfc), level=level, **SHORT)
+                point = found.sel(name=name, dfc=dfc, level=level)
+                np.testing.assert_array_equal(point.goodput, run.measures.goodput)
+                np.testing.assert_array_equal(point.efficiency, run.mean_efficiency())
+                assert float(point.peak_queue) == run.peak_queue.max()
+
+
+def test_coordinates_are_in_si_units_whether_declared_or_not() -> None:
+    found = sweep(one_link, rate=["6Mbps", "12Mbps"], duration=["100ms", 0.2])
+    assert found.rate.values.tolist() == [500.0, 1000.0]
+    assert found.rate.attrs["units"] == "packets/s"
+    assert found.duration.values.tolist() == [0.1, 0.2]
+    assert found.duration.attrs["units"] == "s"
+    run = simulate(one_link(1000.0), duration=0.1)
+    np.testing.assert_array_equal(
+        found.goodput.sel(rate=1000.0, duration=0.1), run.measures.goodput
+    )
+
+
+def test_a_scenario_is_swept_over_its_fields_and_settings() -> None:
+    found = sweep(one_link(1000.0), min_rto=["200ms", "1s"], seed=[1, 2], levels="packets")
+    assert found.goodput.sizes == {"min_rto": 2, "seed": 2, "level": 1, "flow": 1}
+    run = simulate(one_link(1000.0), Packets(seed=None), seed=2)
+    assert float(found.goodput.sel(min_rto=0.2, seed=2).item()) == run.measures.goodput.item()
+
+
+def test_points_with_different_flows_have_sums() -> None:
+    found = sweep(pairs_of, pairs=[1, 3])
+    assert "goodput" not in found
+    assert found.total_goodput.values == pytest.approx([100.0, 600.0], rel=0.1)
+
+
+def test_links_alone_need_a_source() -> None:
+    path = {
+        "rate": "12Mbps",
+        "delay": "5ms",
+        "access_rate": "1Gbps",
+        "access_delay": "1ms",
+        "buffer": "20pkt",
+    }
+    found = sweep(dumbbell, pairs=[1, 2], source=NewReno(), duration=1.0, **path)
+    assert (found.total_goodput > 500.0).all()
+    with pytest.raises(ValueError, match=r"^source: must be given"):
+        sweep(dumbbell, pairs=[1, 2], **path)
+
+
+def test_explored_chains_are_swept() -> None:
+    chain = explore(
+        repairs,
+        start={"up": 2},
+        params={"failure": 0.1, "repair": 1.0},
+        rewards=lambda s: {"mean": s.up},
+    )
+    found = sweep(chain, failure=[0.1, 0.2], repair=1.0)
+    for failure in (0.1, 0.2):
+        same = explore(
+            repairs, start={"up": 2}, params={"failure": failure, "repair": 1.0},
+            rewards=lambda s: {"mean": s.up},
+        )  # fmt: skip
+        assert float(found["mean"].sel(failure=failure)) == stationary(same).measures["mean"].item()
+
+
+def test_a_function_that_returns_a_chain_is_swept() -> None:
+    found = sweep(lambda rtt: PauseTandem(rtt=rtt), rtt=["500ms", "1s"])
+    xr.testing.assert_equal(found.drop_attrs(), sweep(PauseTandem(), rtt=[0.5, 1.0]).drop_attrs())
+
+
+def test_rules_are_swept_over_loss_and_parameters() -> None:
+    found = sweep(CUBIC(), C=[0.4, 1.0], p=[1e-4, 1e-3], rtt=["40ms", "80ms"])
+    assert found.rate.dims == ("C", "p", "rtt")
+    assert float(found.rate.sel(C=1.0, p=1e-3, rtt=0.08)) == CUBIC(C=1.0).rate(1e-3, 0.08)
+
+
+def test_lists_of_rules_share_a_bottleneck() -> None:
+    path = {"bandwidth": "6Mbps", "rtt": ["20ms", "40ms"], "buffer": 20, "duration": 2.0, "runs": 1}
+    xr.testing.assert_identical(
+        sweep([Reno(), CUBIC()], **path), coexist_sweep([Reno(), CUBIC()], **path)
+    )
+
+
+def test_headrooms_are_swept() -> None:
+    found = sweep(headroom, rate=["100Gbps", "400Gbps"], cable=["5m", 300], cell=192)
+    assert found.bytes.values[1, 1] == headroom("400Gbps", "300m", cell=192).bytes
+    assert found.rate.values.tolist() == [100e9, 400e9]
+    assert (found.rate.attrs["units"], found.cable.attrs["units"]) == ("bit/s", "m")
+    ranged = sweep(headroom, rate=["100Gbps"], cable=[("5m", "300m")])
+    assert ranged.bytes.values.tolist() == [[list(headroom("100Gbps", ("5m", "300m")).bytes)]]
+
+
+def test_a_function_of_numbers_is_swept() -> None:
+    assert sweep(lambda x, y: x * y, x=[1, 2], y=[3.0]).value.values.tolist() == [[3.0], [6.0]]
+    assert sweep(lambda x: {"twice": 2 * x}, x=[1, 2]).twice.values.tolist() == [2, 4]
+
+
+@pytest.mark.parametrize("kind", ["threads", "processes"])
+def test_executors_do_not_change_results(kind) -> None:
+    asked = {"name": ["1", "4"], "levels": ["fluid"], **SHORT}
+    pool = (
+        ThreadPoolExecutor(2)
+        if kind == "threads"
+        else ProcessPoolExecutor(1, mp_context=get_context("spawn"))
+    )
+    with pool:
+        found = sweep(takano2006, executor=pool, **asked)
+    xr.testing.assert_identical(found, sweep(takano2006, **asked))
+
+
+def test_a_store_is_resumed(tmp_path) -> None:
+    pytest.importorskip("zarr", reason="needs hopflow[scale]")
+    asked = {"name": ["1", "4"], "store": tmp_path / "runs.zarr", **SHORT}
+    found = sweep(takano2006, **asked)
+    xr.testing.assert_equal(found.load(), sweep(takano2006, **asked).load())
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "said"),
+    [
+        (lambda: sweep(takano2006, names=["1"]), TypeError, "missing 1 required positional"),
+        (lambda: sweep(takano2006, name="1", colour=["red"]), ValueError, "^colour: takano2006 has no such parameter, but name, dfc"),
+        (lambda: sweep(takano2006, name=["1"], levels=["fluids"]), ValueError, "^level = 'fluids': must be one of"),
+        (lambda: sweep(PauseTandem(), rtt=[1.0], levels=["fluid"]), ValueError, "^level: PauseTandem has no such parameter"),
+        (lambda: sweep(takano2006, name=[]), ValueError, r"^name = \[\]: at least one value"),
+        (lambda: sweep(3, name=[1]), TypeError, "^thing = 3: must be a scenario, a chain"),
+        (lambda: sweep(CUBIC(), C=[1.0]), ValueError, "^p: must be given"),
+        (lambda: sweep(headroom, rate="1Gbps", cable=["1m"], method=1), ValueError, "^method = 1: is for"),
+    ],
+)  # fmt: skip
+def test_wrong_sweeps_are_refused(call, error, said) -> None:
+    with pytest.raises(error, match=said):
+        call()
