@@ -42,6 +42,9 @@ class CommonOptions(TypedDict, total=False):
     stop: Any
     handshake: Any
     arrivals: Any
+    weight: Any
+    after: Any
+    entropy: Any
 
 
 class FlowOptions(CommonOptions, total=False):

@@ -149,7 +149,8 @@ def reached(
     name, q = calls.name, tuple(calls.q)
     run = spliced(reach, calls.model)
     found, indptr = np.empty(FIRST_ROOM, dtype=np.int64), _unwritten(FIRST_ROOM + 1)
-    targets, rates = np.empty(4 * FIRST_ROOM, dtype=np.int32), np.empty(4 * FIRST_ROOM)
+    targets: NDArray[Any] = np.empty(4 * FIRST_ROOM, dtype=np.int32)
+    rates = np.empty(4 * FIRST_ROOM)
     found[0], count, done, known, outcome = space.numbers(start[:, None])[0], 1, 0, 0, FULL
     place, table = _table(space.size, len(found))
     while outcome == FULL:

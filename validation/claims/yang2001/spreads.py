@@ -191,8 +191,10 @@ def _against_table_6() -> Estimates:
     keys = ["environment", "discipline", "mechanism", "flow_class"]
     cells = printed.groupby(keys)["value"].mean()
     found = []
-    for (environment, discipline, mechanism, kind), value in cells.items():
-        spread = _spreads(str(environment), str(discipline), str(mechanism))[str(kind)]
+    for environment, discipline, mechanism, kind, value in cells.reset_index().itertuples(
+        index=False
+    ):
+        spread = _spreads(environment, discipline, mechanism)[kind]
         found.append(of_runs((spread / value - 1.0).to_numpy()))
     return tuple(found)
 
