@@ -25,7 +25,9 @@ ALL = [
 ]
 
 
-@pytest.mark.parametrize(("algorithm", "hosts"), ALL, ids=str)
+@pytest.mark.parametrize(
+    ("algorithm", "hosts"), ALL, ids=lambda each: getattr(each, "__name__", str(each))
+)
 def test_a_message_waits_for_what_came_to_its_sender_before(algorithm, hosts: int) -> None:
     found = algorithm(hosts, 40)
     M = len(found.source)
