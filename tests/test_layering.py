@@ -43,7 +43,7 @@ MAY_IMPORT = {
     },
     "markov.sharding": {
         "hopflow", "markov.computing", "markov.models", "markov.generators", "markov.proofs",
-        "markov.multigrid.grids",
+        "markov.multigrid.grids", "markov.multigrid.iteration",
     },
     "markov.proofs": {
         "hopflow", "markov.computing", "markov.models", "markov.methods", "markov.multigrid",

@@ -36,7 +36,7 @@ class Rows(NamedTuple):
     """
 
     indptr: NDArray[np.int64]
-    targets: NDArray[np.int64]
+    targets: NDArray[np.integer[Any]]
     rates: NDArray[np.float64]
 
 

@@ -23,6 +23,7 @@ from markov.computing.progress import report
 from markov.methods.jump_chain import Flows, Iteration, held_bytes, relax
 from markov.multigrid import multilevel_kernels as kernels
 from markov.multigrid.hierarchy import Hierarchy, build_hierarchy
+from markov.multigrid.iteration import GROWTH_FACTOR, LEAST_SHARE, StoppingRule, best_shares
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -33,15 +34,10 @@ __all__ = ["Multilevel"]
 
 FIRST_SWEEPS = 3
 N_KEPT_ITERATES = 2  # former iterates to combine with
-LEAST_SHARE = 0.1
-DEPENDENT = 1e-12
-GROWTH_FACTOR = 2.0
 COMBINE_FACTOR = 0.5  # residual per cycle beyond which iterates are combined
 SLOW_FACTOR = 0.6  # and beyond which, three times in a row, sweeps double
 SLOW_CYCLES_IN_A_ROW = 3
 MAX_SWEEPS = 16
-MAX_STAGNANT_CYCLES = 30
-TINY = 1e-300
 
 
 @dataclass(frozen=True)
@@ -112,25 +108,23 @@ class Multilevel(Iteration):
     ) -> tuple[NDArray[np.float64], int]:
         """Return the flow at the tolerance, or where cycles gain nothing, and their number."""
         history = _History(inflow)
-        size = best = np.inf
-        sweeps, slow, done, since = 1, 0, 0, 0
+        rule = StoppingRule(self.tolerance, self.max_iterations)
+        sweeps, slow = 1, 0
         cycle = hierarchy.cycle(sweeps)
-        while done < self.max_iterations and since <= MAX_STAGNANT_CYCLES:
+        while rule.goes_on:
             flow = hierarchy.improved(flow, cycle)
             residual = history.residual(flow)
-            done += 1
-            before, size = size, 0.5 * float(np.abs(residual).sum())
-            report(done, size)
-            if not self.tolerance < size < np.inf:
+            ended = rule.ends(0.5 * float(np.abs(residual).sum()))
+            report(rule.done, rule.size)
+            if ended:
                 break
-            best, since = (size, 0) if size < 0.5 * best else (best, since + 1)
-            slow = slow + 1 if size > SLOW_FACTOR * before else 0
+            slow = slow + 1 if rule.size > SLOW_FACTOR * rule.before else 0
             if slow == SLOW_CYCLES_IN_A_ROW:
                 sweeps, slow = min(2 * sweeps, MAX_SWEEPS), 0
                 cycle = hierarchy.cycle(sweeps)
-            if size > COMBINE_FACTOR * before and done < self.max_iterations:
+            if rule.size > COMBINE_FACTOR * rule.before and rule.done < self.max_iterations:
                 flow = history.combined(flow, residual)
-        return flow, done
+        return flow, rule.done
 
 
 class _History:
@@ -162,11 +156,8 @@ class _History:
             compiled(kernels.compare, shape_of(pairs))(*pairs)
             if not np.all(np.isfinite(products)):
                 return flow
-            size = np.sqrt(np.diag(products)) + TINY
-            normal, right = products[:, :m] / np.outer(size, size), products[:, m] / size
-            shares = np.linalg.lstsq(normal, right, rcond=DEPENDENT)[0] / size
             better = np.empty_like(flow)
-            arguments = flow, flows, shares, LEAST_SHARE, better
+            arguments = flow, flows, best_shares(products), LEAST_SHARE, better
             better /= compiled(kernels.blend, shape_of(arguments))(*arguments)
             after = self.residual(better)
             if np.abs(after).sum() < GROWTH_FACTOR * np.abs(residual).sum():

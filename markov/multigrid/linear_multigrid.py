@@ -19,6 +19,7 @@ from markov.computing.progress import Counter
 from markov.methods import gth_numpy as dense
 from markov.multigrid import linear_multigrid_kernels as kernels
 from markov.multigrid.cycle_kernels import Schedule, cycle
+from markov.multigrid.iteration import StoppingRule
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -240,9 +241,9 @@ class LinearMultigrid:
             elif not np.isfinite(size):
                 return x.copy()
         steps = _Steps(x.copy(), rest, weights**-2.0)
-        least, since = np.inf, 0
+        rule = StoppingRule(-np.inf, MAX_CYCLES, patience=MAX_STAGNANT_CYCLES - 1)
         with Counter("cycles") as counter:
-            while since < MAX_STAGNANT_CYCLES and steps.count < MAX_CYCLES:
+            while rule.goes_on:
                 self.start(steps.rest)
                 cycles = 2 if steps.whole else 1  # cheaper than two steps, and gains as much
                 for _ in range(cycles):
@@ -250,9 +251,8 @@ class LinearMultigrid:
                 step = step.copy()
                 size = steps.add(step, self.product(step), cycles)
                 counter.show(steps.count)
-                if not np.isfinite(size) or enough(steps.rest):
+                if rule.ends(size) or enough(steps.rest):
                     break
-                least, since = (size, 0) if size < 0.5 * least else (least, since + 1)
         return steps.x
 
 

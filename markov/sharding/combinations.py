@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from markov.multigrid.iteration import DEPENDENT
 from markov.sharding.levels import AXIS
 
 if TYPE_CHECKING:
@@ -14,7 +15,6 @@ __all__ = ["best_combination"]
 
 MIN_NORM = 1e-150
 """Of a norm: its square is still a number."""
-DEPENDENT = 1e-12
 
 
 def best_combination(x: Array, residual: Array, weight: Array, olds: Sequence[Array]) -> Array:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import math
 import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -12,6 +11,7 @@ from hopflow.checks import choice, listed, one_number, whole
 from hopflow.status import OnFailure, Status, deliver
 from markov.computing.progress import report, watched
 from markov.models.rules import ChainModel
+from markov.multigrid.iteration import LEAST_SHARE, StoppingRule
 from markov.sharding.answers import ShardedStationary
 from markov.sharding.chains import ShardedChain
 from markov.sharding.combinations import best_combination
@@ -40,9 +40,7 @@ DAMPING = 0.7
 SWEEPS = 2
 VISITS = 2
 """Of each level but the last for one of the level before."""
-LEAST_SHARE = 0.1
 FLOOR = 1e-280
-STAGNANT = 30
 
 
 def stationary_sharded(
@@ -208,26 +206,24 @@ class _Solver:
         )
         x, residual, size = residual_of(*data, reached(self.chain, start).astype(float))
         kept: list[tuple[Array, Array]] = []
-        best, since, done = math.inf, 0, 0
-        while done < max_cycles and since <= STAGNANT:
+        rule = StoppingRule(tolerance, max_cycles)
+        while rule.goes_on:
             x, residual, size = residual_of(*data, self._improved(0, data, x))
-            done += 1
-            now = float(size)
-            report(done, now)
-            if not tolerance < now < math.inf:
+            ended = rule.ends(float(size))
+            report(rule.done, rule.size)
+            if ended:
                 break
-            best, since = (now, 0) if now < 0.5 * best else (best, since + 1)
             before = (x, residual)
             if kept:
                 filled = [*kept, *[kept[0]] * (N_FORMER_ITERATES - len(kept))]
                 olds = [each for pair in filled for each in pair]
                 better = combine(*data, x, residual, *olds)
                 tried = residual_of(*data, better)
-                if float(tried[2]) < now:
+                if float(tried[2]) < rule.size:
                     x, residual, size = tried
                     before = (x, residual)
             kept = [before, *kept][:N_FORMER_ITERATES]
-        return x, float(size), done
+        return x, float(size), rule.done
 
 
 def _relaxed(level: Level, flows: Any, *arguments: Array) -> Array:

@@ -23,6 +23,7 @@ from markov.multigrid.grids.loops import vector_kernels
 from markov.multigrid.grids.loops.teams import ALONE, Team
 from markov.multigrid.grids.places import RECURRENT
 from markov.multigrid.hierarchy import Hierarchy, build_hierarchy
+from markov.multigrid.iteration import GROWTH_FACTOR, LEAST_SHARE, StoppingRule, best_shares
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -36,16 +37,12 @@ WIDE = 2  # coarse levels with three cells to one along each of two axes, others
 FINE_SWEEPS = 2  # of the finest level before a correction, and after it
 COMBINE_FACTOR = 0.6  # residual per cycle beyond which iterates are combined
 MAX_PAUSE = 4  # cycles between two residuals: a set that is slow is seen to be by the tenth
-LEAST_SHARE = 0.1
-DEPENDENT = 1e-12
-GROWTH_FACTOR = 2.0
 SETTLED = 2.0  # times what flows out of a state flows in: less serves a bound
 MOST_PAIRS = 8  # of cycles until tails have settled
 TINY = 1e-300
 UNLIKELY = (
     1e3  # times less flow than the likeliest state: what flows in everywhere comes from another
 )
-MAX_STAGNANT_CYCLES = 30
 WIDE_STAGNANT_CYCLES = 10  # after which levels are laid out again with two cells to one
 NARROW_BYTES = 24.0  # per state: what those take
 
@@ -100,36 +97,33 @@ class Multigrid:
 
         Residuals are computed, and iterates combined, as seldom as the rate of convergence allows.
         """
-        size = best = np.inf
-        done, since = checkpoint.cycles, 0
+        rule = StoppingRule(tolerance, most, done=checkpoint.cycles)
         pause = 1
-        while done < most and since <= MAX_STAGNANT_CYCLES:
-            pause = min(pause, most - done)
-            for _ in range(pause):
+        while rule.goes_on:
+            pause = min(pause, most - rule.done)
+            for n in range(pause):
                 self.cycle()
-                done += 1
-                checkpoint.passed(done, self.x)
-            before = size
+                checkpoint.passed(rule.done + n + 1, self.x)
             size, mass = self.finest.residual()
-            report(done, size)
-            if not tolerance < size < np.inf:
+            ended = rule.ends(size, pause)
+            report(rule.done, size)
+            if ended:
                 break
-            best, since = (size, 0) if size < 0.5 * best else (best, since + pause)
-            if self.wide and since > WIDE_STAGNANT_CYCLES and self.narrowed():
-                size = best = np.inf
-                since, pause = 0, 1
+            if self.wide and rule.stagnant > WIDE_STAGNANT_CYCLES and self.narrowed():
+                rule.restart()
+                pause = 1
                 continue
-            rate = (size / before) ** (1.0 / pause)
+            rate = (size / rule.before) ** (1.0 / pause)
             if rate > COMBINE_FACTOR:
                 pause = 1
                 self.finest.multiply(1.0 / mass)
                 self.combine(size)
                 continue
             self.history.clear()
-            if before < np.inf:
+            if rule.before < np.inf:
                 left = np.log(tolerance / size) / np.log(rate)
                 pause = min(max(int(0.7 * left), 1), MAX_PAUSE)
-        return done, size
+        return rule.done, rule.size
 
     def narrowed(self) -> bool:
         """Begin again with two cells to one on all levels, if there is memory for them."""
@@ -183,9 +177,7 @@ class Multigrid:
         g11, g12, g22, b1, b2 = found
         shares = np.zeros(2)
         if np.all(np.isfinite(found)) and g11 > 0.0 and g22 > 0.0:
-            scale = np.sqrt([g11, g22])
-            normal = np.array([[g11, g12], [g12, g22]]) / np.outer(scale, scale)
-            shares = np.linalg.lstsq(normal, np.array([b1, b2]) / scale, rcond=DEPENDENT)[0] / scale
+            shares = best_shares(np.array([[g11, g12, b1], [g12, g22, b2]]))
         a, b = shares.tolist()
         level.on_states(vector_kernels.blend, (a, b), LEAST_SHARE, self.x, newer, older)()
         after, mass = level.residual()

@@ -1,4 +1,4 @@
-"""The states of a file, as many as allowed."""
+"""Moves, and the states that they lead to."""
 
 from __future__ import annotations
 
@@ -7,6 +7,23 @@ from pathlib import Path
 import pytest
 
 from markov.files import read_prism
+from tests.markov.files.conftest import model_of
+
+PAIR = """
+ctmc
+module first
+  x : [0..2] init 0;
+  [tick] x < 2 -> 2 : (x' = x + 1);
+endmodule
+module second = first [x = y] endmodule
+"""
+
+
+def test_modules_synchronize_and_are_renamed(tmp_path: Path) -> None:
+    found = model_of(tmp_path, PAIR)
+    assert found.chain.size == 3  # both step together
+    # rates multiply: 2 * 2
+    assert found.chain.exit_rates.tolist() == [4.0, 4.0, 0.0]
 
 
 def test_more_states_than_allowed_are_refused_before_memory_runs_out(tmp_path: Path) -> None:

@@ -1,0 +1,83 @@
+"""When cycles of a multigrid end, and how its iterates are combined: the same for every kind of level."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["DEPENDENT", "GROWTH_FACTOR", "LEAST_SHARE", "StoppingRule", "best_shares"]
+
+MAX_STAGNANT_CYCLES = 30
+"""Cycles that do not halve the best residual, after which none follows."""
+LEAST_SHARE = 0.1
+"""Of an entry of an iterate, which a combination leaves of it."""
+DEPENDENT = 1e-12
+"""Singular values of the normal equations below this share of the largest count as zero."""
+GROWTH_FACTOR = 2.0
+"""A combination counts as long as its residual is below this multiple of that of the newest iterate."""
+TINY = 1e-300
+
+
+class StoppingRule:
+    """Counts cycles and residuals; cycles end at a tolerance, at a number, or where they gain nothing.
+
+    Parameters
+    ----------
+    tolerance
+        Residual at which they end.
+    most
+        Most cycles.
+    done
+        Cycles that were done before.
+    patience
+        Cycles in a row that do not halve the best residual, after which none follows.
+
+    Attributes
+    ----------
+    size, before
+        The last residual, and the one before.
+    stagnant
+        Cycles since the best residual was halved.
+    """
+
+    def __init__(
+        self, tolerance: float, most: int, *, done: int = 0, patience: int = MAX_STAGNANT_CYCLES
+    ) -> None:
+        self.tolerance, self.most, self.done, self.patience = tolerance, most, done, patience
+        self.restart()
+
+    def restart(self) -> None:
+        """Forget the residuals: the cycles are others from now on."""
+        self.size = self.before = self._best = np.inf
+        self.stagnant = 0
+
+    @property
+    def goes_on(self) -> bool:
+        """Whether another cycle may follow."""
+        return self.done < self.most and self.stagnant <= self.patience
+
+    def ends(self, size: float, cycles: int = 1) -> bool:
+        """Take in the residual after some cycles; return whether it is at the tolerance, or not a number."""
+        self.done += cycles
+        self.before, self.size = self.size, size
+        if size < 0.5 * self._best:
+            self._best, self.stagnant = size, 0
+        else:
+            self.stagnant += cycles
+        return not self.tolerance < size < np.inf
+
+
+def best_shares(products: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the shares of m former iterates in the combination with the least residual, shape (m,).
+
+    ``products``, shape (m, m + 1), are the scalar products of the changes of the residual with each other and, in
+    the last column, with the residual, negative. The equations are scaled to a unit diagonal.
+    """
+    size = np.sqrt(np.diag(products)) + TINY
+    normal, right = products[:, :-1] / np.outer(size, size), products[:, -1] / size
+    shares: Any = np.linalg.lstsq(normal, right, rcond=DEPENDENT)[0]
+    return np.asarray(shares / size)

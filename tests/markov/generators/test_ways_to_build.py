@@ -1,0 +1,113 @@
+"""From rules to a matrix: which way is taken, and what is checked."""
+
+from __future__ import annotations
+
+import warnings
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+
+import markov
+from markov import ChainModel, MarkovChain, RuleError, RuleWarning, stationary, stationary_by_class
+from markov.generators import building
+from markov.generators.building import build_chain
+from markov.generators.built_chains import Series
+from markov.generators.compilation import splicing
+from markov.generators.ways import Ways
+from tests.markov.conftest import Queue
+
+
+def test_compiled_rules_that_differ_are_not_taken(monkeypatch):
+    """Here because nothing checks their operations: a sample of states shows it, and a warning says so."""
+
+    class Wrapping(ChainModel):
+        class State(NamedTuple):
+            n: int
+
+        class Params(NamedTuple):
+            most: int = 400
+            base: int = 3
+
+        def space(self):
+            return {"n": range(self.most)}
+
+        @staticmethod
+        def rules(s, q):
+            yield s._replace(n=(s.n + 1) % q.most), 1.0 + q.base ** (s.n // 4) % 5
+
+    parts = splicing._parts
+    monkeypatch.setattr(splicing, "_parts", lambda model: parts(model) | {"checked": False})
+    said = (
+        r"Wrapping: State\(n=.*\): the rules compiled give the rate .* where plain Python gives .*"
+    )
+    with (
+        pytest.warns(RuleWarning, match=said + r"test_ways_to_build.py, line \d+: def rules"),
+        pytest.raises(RuleError, match="cannot be run by compiled"),
+    ):
+        build_chain(Wrapping(), by="compiled")
+    monkeypatch.setattr(building, "PYTHON_STATES", 10)
+    monkeypatch.setattr(building, "_compiling", lambda *_: 0.0)
+    monkeypatch.setattr(building.Ways, "by_regions", lambda *_: None)
+    monkeypatch.setattr(building.Ways, "by_sets", lambda *_: None)
+    with pytest.warns(RuleWarning, match=said):
+        found = build_chain(Wrapping())
+    assert found.how == "the rules as they stand"
+    expected = [1.0 + 3 ** (n // 4) % 5 for n in range(399)]
+    np.testing.assert_array_equal(found.Q.diagonal(1), expected)
+
+
+def test_models_of_the_package_give_no_warning():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for model in (markov.PauseTandem(), markov.Kanban(), markov.Cluster(workstations=3)):
+            stationary(model)
+
+
+class Started(Queue):
+    def start(self):
+        return self.State(0)
+
+
+def test_chains_of_a_series_share_their_pattern():
+    series = Series()
+    one, other = (
+        Ways(Started(arrival_rate=rate), True, 100, series).by_compiler() for rate in (0.5, 2.0)
+    )
+    assert one.codes is other.codes
+    assert one.Q.indices is other.Q.indices
+    alone = Ways(Started(arrival_rate=2.0), True, 100).by_compiler()
+    assert abs(other.Q - alone.Q).max() <= 1e-15 * abs(alone.Q).max()
+    longer = Ways(Started(capacity=20), True, 100, series).by_compiler()  # another pattern
+    assert longer.Q.shape == (21, 21)
+
+
+def test_start_decides_between_closed_classes():
+    class Forked(Queue):
+        class Params(NamedTuple):
+            first: int = 0
+
+        capacity = 5
+
+        def space(self):
+            return {"n": range(6)}
+
+        def start(self):
+            return None if self.first < 0 else self.State(self.first)
+
+        @staticmethod
+        def rules(s, q):
+            if s.n == 0:
+                yield s._replace(n=1), 1.0
+            elif s.n == 1:
+                yield s._replace(n=0), 3.0
+            elif s.n < 5:
+                yield s._replace(n=s.n + 1), 1.0
+
+    np.testing.assert_allclose(stationary(Forked()).pi, [0.75, 0.25])
+    assert stationary(Forked(first=3)).states.n.tolist() == [3, 4, 5]
+    assert stationary(Forked(first=3)).pi.tolist() == [0, 0, 1]
+    assert len(stationary_by_class(Forked(first=-1))) == 2
+    whole = MarkovChain(Forked(), reachable=False)
+    assert whole.transient_states.tolist() == [2, 3, 4, 5]
+    np.testing.assert_allclose(stationary(whole).pi, [0.75, 0.25, 0, 0, 0, 0])
