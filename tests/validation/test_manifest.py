@@ -219,6 +219,7 @@ def test_a_changed_digit_of_a_published_table_is_found_and_named(published: Path
         ("published/statements.csv", "lower, by a rank test", "higher, by a rank test"),
         ("published/paraphrases.csv", "The friendly rules", "The greedy rules"),
         ("published/minor_statements.csv", "Z13,closer", "Z13,order"),
+        ("published/undecidable_statements.csv", "M14,bursts", "M14,losses"),
         ("published/headlines.csv", "Yes:", "No:"),
         ("published/yang2001_table4.csv", "290.39", "390.39"),
         ("claims/zheng2002/one_flow_by_its_window.md", "Yes:", "No:"),

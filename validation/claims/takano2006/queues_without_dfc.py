@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 ALONE = 0.95
 """Share of all stored packets above which they count as being at one node."""
-MOST = 0.5
+MAJORITY = 0.5
 """Part of the target's losses above which most of them are at a node."""
 EMPTY = 0.01
 """Part of the buffer below which a queue has drained."""
@@ -72,7 +72,7 @@ def _statements(empty: float, alone: float, most: float) -> dict[str, Callable[[
 
 @measure.judge
 def judge(
-    found: AtNode15, *, empty: float = EMPTY, alone: float = ALONE, most: float = MOST
+    found: AtNode15, *, empty: float = EMPTY, alone: float = ALONE, most: float = MAJORITY
 ) -> Judgement:
     """Judge whether the statements hold in most packet runs, and in each of the few of the fluid."""
 
@@ -85,7 +85,7 @@ def judge(
 
 @measure.packet_level
 def packet_level(
-    found: AtNode15, *, empty: float = EMPTY, alone: float = ALONE, most: float = MOST
+    found: AtNode15, *, empty: float = EMPTY, alone: float = ALONE, most: float = MAJORITY
 ) -> dict[str, Verdict]:
     """Judge the same in the runs of hopflow's packet level."""
     return {

@@ -186,16 +186,14 @@ def _against_table_6() -> Estimates:
 
     The table has a cell for each source; a class of both is compared with the mean of its cells.
     """
-    printed = pd.DataFrame(rows("yang2001_table6.csv"))
-    printed["value"] = printed["standard_deviation_s"].astype(float)
-    keys = ["environment", "discipline", "mechanism", "flow_class"]
-    cells = printed.groupby(keys)["value"].mean()
+    printed: dict[tuple[str, str, str, str], list[float]] = {}
+    for row in rows("yang2001_table6.csv"):
+        key = row["environment"], row["discipline"], row["mechanism"], row["flow_class"]
+        printed.setdefault(key, []).append(float(row["standard_deviation_s"]))
     found = []
-    for environment, discipline, mechanism, kind, value in cells.reset_index().itertuples(
-        index=False
-    ):
+    for (environment, discipline, mechanism, kind), values in sorted(printed.items()):
         spread = _spreads(environment, discipline, mechanism)[kind]
-        found.append(of_runs((spread / value - 1.0).to_numpy()))
+        found.append(of_runs((spread / (sum(values) / len(values)) - 1.0).to_numpy()))
     return tuple(found)
 
 

@@ -14,4 +14,9 @@ def test_one_overflow_is_noticed(doctor, judged) -> None:
 
     doctor(queues.DFC_CASE, full, "nodes")
     found = judged("D11")
-    assert [sides.packets for sides in found.values()] == [R, C, R]
+    assert [sides.packets for sides in found.values()] == [R, C, R, R]
+
+
+def test_packets_that_stay_in_the_nodes_are_no_recovery(doctor, judged) -> None:
+    doctor(queues.DFC_CASE, lambda frame: frame.assign(queued_target=10), "occupancy")
+    assert judged("D11")["recovers"].packets is C
