@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "AsJson",
+    "Verbose",
     "as_json",
     "beginning",
     "check_folder",
@@ -26,6 +27,7 @@ __all__ = [
 ]
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, for other programs.")]
+Verbose = Annotated[bool, typer.Option("--verbose", help="Print how it was computed, too.")]
 FIGURES = (".png", ".svg", ".pdf")
 
 

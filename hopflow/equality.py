@@ -11,10 +11,21 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-__all__ = ["ByValue", "same", "state_of"]
+__all__ = ["ByValue", "WithoutCaches", "same", "state_of"]
 
 
-class ByValue:
+class WithoutCaches:
+    """Objects that are pickled and copied without their cached properties, which hold solvers and figures."""
+
+    def __getstate__(self) -> dict[str, Any]:
+        cached = functools.cached_property
+        kind = type(self)
+        return {
+            n: v for n, v in vars(self).items() if not isinstance(getattr(kind, n, None), cached)
+        }
+
+
+class ByValue(WithoutCaches):
     """Objects that are equal when their fields are, whatever computing them took."""
 
     NOT_COMPARED: ClassVar[tuple[str, ...]] = ("seconds", "memory")
@@ -81,6 +92,10 @@ def state_of(value: object, without: Collection[str]) -> dict[str, Any]:
 def _same_arrays(one: Any, other: Any) -> bool:
     if one.shape != other.shape:
         return False
+    if one.dtype.names:
+        return one.dtype == other.dtype and all(
+            _same_arrays(one[name], other[name]) for name in one.dtype.names
+        )
     if one.dtype.kind in "fc" and other.dtype.kind in "fciub":
         return bool(np.array_equal(one, other, equal_nan=True))
     if one.dtype.kind == "O":

@@ -12,12 +12,14 @@ from typer.core import TyperGroup
 from hopflow.checks import choice
 from hopflow.command_line import (
     AsJson,
+    Verbose,
     as_json,
     beginning,
     check_output,
     examples,
     save_figure,
 )
+from hopflow.results import table_text
 from hopflow.status import Status
 from hopflow.units import quantity
 
@@ -103,6 +105,7 @@ def pause(
         str, typer.Option(help="Rules 6 and 8 at j = T1: exclusive, or both.")
     ] = "exclusive",
     plot: Annotated[Path | None, typer.Option(help="Draw the marginals into this file.")] = None,
+    verbose: Verbose = False,
     json: AsJson = False,
 ) -> None:
     """Solve the 802.3x pause tandem of malhotra2005. A bit rate means packets of 1500 bytes."""
@@ -125,7 +128,7 @@ def pause(
         recovery=recovery,
         pause_at_threshold=pause_at_threshold,
     )
-    _show(stationary(model), plot, json)
+    _show(stationary(model), plot, json=json, verbose=verbose)
 
 
 def _parts(name: str, text: str) -> list[str]:
@@ -142,8 +145,8 @@ def _packets(name: str, text: str) -> float:
     return int(amount) if amount.is_integer() else amount
 
 
-def _show(answer: Stationary, plot: Path | None, json: bool) -> None:
-    """Print an answer, and draw it where asked to."""
+def _show(answer: Stationary, plot: Path | None, *, json: bool, verbose: bool) -> None:
+    """Print the measures of an answer, with the solver's details where asked to, and draw it where asked to."""
     if json:
         names = (
             "status", "chain", "measures", "error_bound", "entry_error", "residual", "method",
@@ -151,8 +154,15 @@ def _show(answer: Stationary, plot: Path | None, json: bool) -> None:
         )  # fmt: skip
         about = {name: getattr(answer, name) for name in names}
         typer.echo(as_json(about | {"states": answer.chain.size}))
-    else:
+    elif verbose:
         typer.echo(answer)
+    else:
+        rows = {
+            name: value
+            for name, value in answer.summary().items()
+            if not name.strip().startswith(answer.FOLDED)
+        }
+        typer.echo(table_text(type(answer).__name__, rows))
     if plot is not None:
         save_figure(answer.plot(), plot, quiet=json)
 
@@ -225,6 +235,7 @@ def file(
     ] = "on",
     method: ByMethod = None,
     plot: Annotated[Path | None, typer.Option(help="Draw the stationary marginals here.")] = None,
+    verbose: Verbose = False,
     json: AsJson = False,
 ) -> None:
     """Solve a model in a file, or evaluate properties of it; `hopflow solve FILE` does the same.
@@ -257,7 +268,7 @@ def file(
                 )
             _evaluate(model, names, PROOFS[proof], json)
             return
-    _show(stationary(model, by, proof=PROOFS[proof]), plot, json)
+    _show(stationary(model, by, proof=PROOFS[proof]), plot, json=json, verbose=verbose)
 
 
 def _evaluate(model: FileModel, names: list[str], proof: Any, json: bool) -> None:
@@ -307,6 +318,8 @@ def python_model(path: Path) -> Any:
     """Return the model of a user's own Python file."""
     import runpy
 
+    from markov.chains import MarkovChain
+    from markov.exploration import Reachable
     from markov.models.rules import ChainModel
 
     if not path.is_file():
@@ -319,7 +332,14 @@ def python_model(path: Path) -> Any:
         for value in found.values()
         if isinstance(value, type) and issubclass(value, ChainModel) and value.__module__ == "model"
     ]
+    kinds = (ChainModel, MarkovChain, Reachable)
+    chains = {id(each): each for each in found.values() if isinstance(each, kinds)}
+    if not own and len(chains) == 1:
+        return next(iter(chains.values()))
     if len(own) != 1:
-        said = f"{len(own)} models: must have one ChainModel, or a variable named model"
+        count = len(own) or len(chains)
+        said = (
+            f"{count} models: must have one ChainModel or explored chain, or a variable named model"
+        )
         raise ValueError(f"path = {str(path)!r}: {said}")
     return own[0]()

@@ -35,6 +35,8 @@ class Solved(Result):
         Bytes that the method held, by the size of its arrays.
     """
 
+    NOT_COMPARED = ("seconds", "memory", "certificate")
+
     status: Status
     residual: float
     seconds: float

@@ -46,6 +46,9 @@ class Reachable(NamedTuple):
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Reachable) and same(tuple(self), tuple(other))
 
+    def __ne__(self, other: object) -> bool:  # that of tuples compares arrays
+        return not self == other
+
     def __hash__(self) -> int:
         return hash(self.chain)
 

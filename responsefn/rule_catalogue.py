@@ -48,6 +48,7 @@ from responsefn.rules.vegas import Vegas
 from responsefn.rules.westwood import Westwood
 
 if TYPE_CHECKING:
+    import xarray as xr
     from matplotlib.axes import Axes
 
 __all__ = ["GROUP", "Catalogue", "catalogue", "names", "rule_named"]
@@ -124,6 +125,14 @@ class Catalogue(Result):
     """
 
     entries: tuple[Response, ...]
+
+    def to_xarray(self) -> xr.Dataset:
+        """Return the columns of `rows`, strings over ``rule``."""
+        import xarray as xr
+
+        rows = self.rows()
+        columns = {name: ("rule", [row[name] for row in rows]) for name in rows[0]}
+        return xr.Dataset(columns)
 
     def rows(self) -> list[dict[str, str]]:
         """Return name, kind, equation, capacity, domain and source of each entry."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv as csv_files
+import dataclasses
 import itertools
 import time
 from pathlib import Path
@@ -22,6 +24,7 @@ from validation.recording import record as write_records
 from validation.records import entries, recorded_simulators, recorded_verdicts
 from validation.svg import standalone
 from validation.texts import plain
+from validation.verdicts import Finding, Number
 
 __all__ = ["commands"]
 
@@ -129,6 +132,9 @@ def draw_figure(
         ),
     ] = None,
     folder: Annotated[Path, typer.Option(help="Folder of the files.")] = Path("report/figures"),
+    csv: Annotated[
+        bool, typer.Option("--csv", help="Write the numbers of the figure as CSV, too.")
+    ] = False,
     json: AsJson = False,
 ) -> None:
     """Draw a figure of a paper: the model's curves, and packet runs with confidence intervals.
@@ -162,8 +168,22 @@ def draw_figure(
                 {"claim": claim.id, "where": claim.where, "caption": caption, "file": target}
             )
             console.print(f"[bold]{claim.id}[/] {claim.where}: {_escaped(caption)}\n{target}")
+        if csv:
+            target = _write_numbers(found[claim], folder / f"{claim.id}.csv")
+            console.print(f"numbers: {target}", highlight=False)
     if json:
         typer.echo(as_json(files))
+
+
+def _write_numbers(finding: Finding, path: Path) -> Path:
+    """Write the numbers of a finding as CSV: quantity, model, simulation, paper, tolerance and level."""
+    names = [each.name for each in dataclasses.fields(Number)]
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("w", encoding="utf-8", newline="") as file:
+        rows = csv_files.writer(file, lineterminator="\n")
+        rows.writerow(names)
+        rows.writerows([plain(getattr(row, name)) for name in names] for row in finding.numbers)
+    return path
 
 
 @commands.command("claims", epilog=examples("hopflow claims", "hopflow claims --json"))

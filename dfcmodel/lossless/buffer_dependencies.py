@@ -9,6 +9,7 @@ on Computers 36(5), 1987, theorem 1).
 
 from __future__ import annotations
 
+import functools
 import itertools
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
@@ -197,10 +198,12 @@ def dependencies_of_shortest_paths(
     nodes, paths = list(graph.nodes), ShortestPaths(graph, ends)
     channels = [(nodes[a], nodes[b], 0) for a, b in zip(paths.tail, paths.head, strict=True)]
 
-    def witness(i: int, j: int) -> Route:
-        return Route([nodes[v] for v in paths.path(int(i), int(j))])
+    return Dependencies(channels, paths.waits, functools.partial(_route, nodes, paths))
 
-    return Dependencies(channels, paths.waits, witness)
+
+def _route(nodes: list[Any], paths: ShortestPaths, i: int, j: int) -> Route:
+    """Return the route of a dependency; not within the function, so that results can be pickled."""
+    return Route([nodes[v] for v in paths.path(int(i), int(j))])
 
 
 def _matrix(arcs: Sequence[tuple[int, int]], n: int) -> sp.csr_matrix:

@@ -45,7 +45,7 @@ SOURCES = {
 }
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, repr=False, eq=False)
 class Credits(Result):
     """The credits of a link, as `credits` returns them.
 

@@ -46,7 +46,7 @@ __all__ = ["Headroom", "headroom"]
 Range = Given | tuple[Given, Given]
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, repr=False, eq=False)
 class Headroom(Result):
     """The headroom of one traffic class of a port, as `headroom` returns it.
 

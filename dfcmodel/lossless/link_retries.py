@@ -74,7 +74,7 @@ class ErrorBursts:
         return (1.0 - bad) * self.good + bad * self.bad
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, repr=False, eq=False)
 class LinkRetry(Result):
     """A link with retries, as `link_retry` returns it.
 

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Sequence
 
     import pandas as pd
+    import xarray as xr
     from numpy.typing import ArrayLike, NDArray
 
     Floats = NDArray[np.float64]
@@ -76,6 +77,20 @@ class StormSpread(Result):
             for link, time in self.stopped.items()
         ]  # fmt: skip
         return pd.DataFrame(rows)
+
+    def to_xarray(self) -> xr.Dataset:
+        """Return when each link stopped, in s, over ``link``, and how many flows cross it."""
+        import xarray as xr
+
+        table = self.table()
+        names = [f"{link[0]}->{link[1]}" for link in table["link"]]
+        return xr.Dataset(
+            {
+                "stopped": ("link", table["stopped (s)"].to_numpy(), {"units": "s"}),
+                "flows": ("link", table["flows"].to_numpy(), {"units": "1"}),
+            },
+            coords={"link": names},
+        )
 
     def summary(self) -> dict[str, object]:
         """Return how many links and flows stand still, and when the last of them stopped."""

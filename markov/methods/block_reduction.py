@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
@@ -226,7 +227,11 @@ def _reduced(
 
 
 def _given(rows: Rows) -> Callable[[], Rows]:
-    return lambda: rows
+    return functools.partial(_returned, rows)  # a lambda could not be pickled
+
+
+def _returned(rows: Rows) -> Rows:
+    return rows
 
 
 def _flushed(rates: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -148,7 +148,8 @@ def test_a_bit_rate_is_for_packets_of_one_size() -> None:
 
 
 OPEN = {
-    "markov.sweep": "the parameters of the model",
+    "hopflow.sweep": "the parameters of the thing",
+    "markov.sweep": "the same function",
     "dfcmodel.headroom_table": "the parameters of headroom",
     "dfcmodel.lossless.headroom_table": "the parameters of headroom",
     "dfcmodel.compare": "the labels of the columns",

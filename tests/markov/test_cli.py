@@ -239,3 +239,19 @@ def test_a_tight_proof_is_an_option(machine: Path) -> None:
         ended(machine, "--property", "S=? [ up ]", "--proof", "off", *const)
     with pytest.raises(ValueError, match="proof = 'none': must be one of"):
         ended(machine, "--proof", "none", *const)
+
+
+def test_the_snippet_of_the_readme_is_a_chain_to_solve(tmp_path) -> None:
+    readme = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
+    blocks = readme.split("```python\n")[1:]
+    snippet = next(block for block in blocks if "def repairs" in block).partition("```")[0]
+    file = tmp_path / "my_chain.py"
+    file.write_text(snippet, encoding="utf-8")
+    runner = CliRunner()
+    short, whole = (
+        runner.invoke(commands, ["solve", str(file), *more]) for more in ([], ["--verbose"])
+    )
+    assert short.exit_code == whole.exit_code == 0
+    assert "error bound" in short.output
+    assert "method" not in short.output
+    assert "method" in whole.output

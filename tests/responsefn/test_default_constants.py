@@ -16,7 +16,7 @@ from tests.default_constants import check_row, check_sources, names, rows
 
 TABLE = Path(__file__).with_name("default_constants.csv")
 NO_CONSTANTS = {
-    "seed", "unit_check", "rtt", "window", "p", "seconds", "events", "rounds", "least_packets",
+    "seed", "unit_check", "rtt", "window", "p", "loss", "duration", "events", "rounds", "least_packets",
 }  # fmt: skip
 """Parameters of functions that say where, and for how long: not constants of an algorithm."""
 CODES = {

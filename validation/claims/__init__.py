@@ -5,6 +5,7 @@ A module measures, judges and draws; its text is the Markdown file of the same n
 
 from __future__ import annotations
 
+import difflib
 import functools
 import importlib
 import pkgutil
@@ -71,10 +72,16 @@ def claims_of_figure(name: str) -> list[Claim]:
     >>> [claim.id for claim in claims_of_figure("malhotra2005/7")]
     ['M07', 'M12']
     """
+    papers = {claim.paper: claim for claim in ledger().values()}
     if "/" not in name:
+        near = difflib.get_close_matches(name.casefold(), papers, 3, cutoff=0.6)
+        if near and name.upper() not in ledger():
+            listed = ", ".join(f"{paper}/{min(_places(papers[paper].where))}" for paper in near)
+            raise ValueError(
+                f"figure = {name!r}: must be PAPER/FIGURE, or the id of a claim; did you mean {listed}?"
+            )
         return [find(name)]
     paper, _, place = name.partition("/")
-    papers = {claim.paper for claim in ledger().values()}
     own = [claim for claim in ledger().values() if claim.paper == choice("paper", paper, papers)]
     found = [claim for claim in own if place in _places(claim.where)]
     if not found:

@@ -24,6 +24,8 @@ from hopflow.results import Result, figure
 from hopflow.units import declares
 
 if TYPE_CHECKING:
+    import xarray as xr
+
     from dfcmodel.lossless.quantities import Given
 
 __all__ = ["TableAudit", "audit_headroom"]
@@ -66,6 +68,20 @@ class TableAudit(Result):
     def impossible(self) -> list[RowAudit]:
         """The rows that hold less than the bytes on the cable."""
         return [each for each in self.rows if each.verdict is RowVerdict.IMPOSSIBLE]
+
+    def to_xarray(self) -> xr.Dataset:
+        """Return the rows of the table and their verdicts, over ``row``."""
+        import xarray as xr
+
+        rows = self.table.rows
+        return xr.Dataset(
+            {
+                "rate": ("row", [row.rate for row in rows], {"units": "bit/s"}),
+                "cable": ("row", [row.cable for row in rows], {"units": "m"}),
+                "xoff": ("row", [row.xoff for row in rows], {"units": "bytes"}),
+                "verdict": ("row", [row.verdict.value for row in self.rows]),
+            }
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Return the audit as plain data, for JSON."""

@@ -17,6 +17,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.linalg import LinearOperator, bicgstab, spilu, splu
 
+from hopflow.equality import WithoutCaches
 from markov.computing.costs import has_numba, loading
 from markov.computing.double_double import DoubleDouble, sum_error
 from markov.computing.progress import Counter
@@ -81,7 +82,7 @@ class Refined(NamedTuple):
         return np.where(np.isfinite(error) & np.isfinite(self.high), error, np.inf)
 
 
-class Absorbing:
+class Absorbing(WithoutCaches):
     """States that a chain leaves for good, and equations A x = b among them.
 
     Parameters

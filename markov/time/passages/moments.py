@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import scipy.sparse as sp
 
+from hopflow.equality import WithoutCaches
 from markov.proofs.bounded import Bounded
 from markov.time.passages.absorbing import Absorbing
 from markov.time.passages.reachability import leads_to, off_diagonal
@@ -40,7 +41,7 @@ UP = 1.0 + 2.0**-40  # more than the roundings of a sum of errors
 
 
 @dataclass(frozen=True, eq=False)
-class Moments:
+class Moments(WithoutCaches):
     """Moments of the time until a set is entered.
 
     Parameters
