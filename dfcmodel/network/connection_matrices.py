@@ -26,7 +26,7 @@ import numpy as np
 from dfcmodel.network.collectives import collective_hosts, flows_from
 from dfcmodel.network.exchanges import NONE
 from dfcmodel.network.flow_tables import Column, Flows
-from hopflow.checks import choice, one_number
+from hopflow.checks import choice, instance, one_number
 
 __all__ = ["load_connection_matrix", "read_connection_matrix"]
 
@@ -113,6 +113,7 @@ def read_connection_matrix(
     [(('host', 1), 2.0, ()), (('host', 2), 2.0, (0,))]
     """
     packet_size = one_number("packet_size", packet_size, above=0.0, hint="in bytes")
+    instance("text", text, str, "the contents of a file; load_connection_matrix takes its path")
     for name in ("sizes", "starts", "after"):
         if name in given:
             raise TypeError(f"{name}: must not be given, the file has its own")

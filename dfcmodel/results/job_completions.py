@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dfcmodel.results.lower_bounds import CompletionBounds, completion_bounds, transfers
-from hopflow.checks import choice, one_number
+from dfcmodel.results.records import Records
+from hopflow.checks import choice, instance, one_number
 from hopflow.results import Result, figure
 from hopflow.units import readable
 
@@ -16,8 +17,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from numpy.typing import NDArray
-
-    from dfcmodel.results.records import Records
 
     Floats = NDArray[np.float64]
 
@@ -177,7 +176,7 @@ def job_completion(
     >>> 1.0 <= job.time / job.bound < 1.1, 0.9 < job.bus_bandwidth / 12.5e9 < 1.0
     (True, True)
     """
-    scenario = run.scenario
+    scenario = instance("run", run, Records, "a run, as simulate returns it").scenario
     if run.step > 0.0:
         raise ValueError(f"run of {scenario.name!r}: must be at packet level, Packets()")
     chosen = transfers(scenario)

@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dfcmodel.results.pauses import recorded
+from dfcmodel.results.records import Records
 from dfcmodel.results.standstills import link_name
+from hopflow.checks import instance
 from hopflow.results import Result, figure
 
 if TYPE_CHECKING:
     import networkx as nx
 
-    from dfcmodel.results.records import Records
 
 __all__ = ["PausePropagation", "pause_propagation"]
 
@@ -140,6 +141,7 @@ def pause_propagation(run: Records) -> PausePropagation:
     """
     import networkx as nx
 
+    instance("run", run, Records, "a run, as simulate returns it")
     paused, links = recorded(run), run.scenario.links
     end = float(run.time[-1])
     lengths = np.minimum(paused["end"], end) - paused["begin"]

@@ -7,15 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dfcmodel.results.records import Records
 from dfcmodel.results.run_measures import completion_times
-from hopflow.checks import number, shown
+from hopflow.checks import instance, number, shown
 from hopflow.results import Result, figure
 
 if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import ArrayLike, NDArray
-
-    from dfcmodel.results.records import Records
 
     Floats = NDArray[np.float64]
 
@@ -121,6 +120,7 @@ def slowdowns(run: Records, limits: ArrayLike | None = None) -> Slowdowns:
     >>> len(found.values) == len(flows), bool(found.values.min() > 0.999)
     (True, True)
     """
+    instance("run", run, Records, "a run, as simulate returns it")
     times = completion_times(run)
     if not times.sizes["flow"]:
         raise ValueError(f"run of {run.scenario.name!r}: has no flow of finite size")
