@@ -18,10 +18,10 @@ from benchmarks.timing import Row
 
 SUITES = (
     "lossless", "laws", "responses", "rate_checks", "fabrics", "htsim", "packets", "many_flows", "gradients", "chains",
-    "fluid", "first_answers", "choice",
+    "fluid", "first_answers", "choice", "startup",
 )  # fmt: skip
 """In the order in which they run."""
-QUICK = ("laws", "lossless", "responses")
+QUICK = ("laws", "lossless", "responses", "startup")
 """Suites that take minutes together."""
 LONG = ("fluid", "first_answers")
 """Suites that have more repetitions than a whole run can take."""

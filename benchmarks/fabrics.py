@@ -187,7 +187,12 @@ def collective() -> dict[str, float]:
         raise RuntimeError(f"all-to-all of {COLLECTIVE.hosts} hosts: {run.status.label}")
     seconds = time.process_time() - began
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return {"seconds": seconds, "peak": 1024e-6 * peak, "before": 1024e-6 * before, "flows": len(flows)}
+    return {
+        "seconds": seconds,
+        "peak": 1024e-6 * peak,
+        "before": 1024e-6 * before,
+        "flows": len(flows),
+    }
 
 
 def _collective() -> Row:

@@ -13,31 +13,26 @@ from __future__ import annotations
 
 from typing import Any
 
-from hopflow.functions import maximum, minimum, where
-from hopflow.packages import package
-from hopflow.status import Interrupted, NotSolvedError, Status
-from hopflow.units import gbps, mbps, ms, to_mbps, us
+import lazy_loader
+
+from hopflow.packages import package, warn_of_others
 
 __version__ = "0.1.0"
 
 _PACKAGES = ("dfcmodel", "markov", "responsefn")
-
-__all__ = [
-    "Interrupted",
-    "NotSolvedError",
-    "Status",
-    "gbps",
-    "maximum",
-    "mbps",
-    "minimum",
-    "ms",
-    "to_mbps",
-    "us",
-    "where",
-]
+_own, _, __all__ = lazy_loader.attach(
+    __name__,
+    submod_attrs={
+        "functions": ["maximum", "minimum", "where"],
+        "status": ["Interrupted", "NotSolvedError", "Status"],
+        "units": ["gbps", "mbps", "ms", "to_mbps", "us"],
+    },
+)
 
 
 def __getattr__(name: str) -> Any:
+    if name in __all__:
+        return _own(name)
     if name in _PACKAGES:
         return package(name)
     if not name.startswith("_"):
@@ -49,4 +44,7 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     offered = [name for each in map(package, _PACKAGES) for name in each.__all__]
-    return sorted({*globals(), *_PACKAGES, *offered})
+    return sorted({*globals(), *__all__, *_PACKAGES, *offered})
+
+
+warn_of_others()

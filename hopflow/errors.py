@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-__all__ = ["RuleError", "RuleWarning", "failed_rule", "place_of", "shown_place"]
+__all__ = ["DamagedDataError", "RuleError", "RuleWarning", "failed_rule", "place_of", "shown_place"]
 
 _HINTS = {
     ZeroDivisionError: "guard the division with an if",
@@ -22,6 +22,16 @@ _HINTS = {
     OverflowError: "use a float, or a smaller exponent",
     TypeError: "a rule takes a state and the parameters, and yields (target, rate) pairs",
 }
+
+
+class DamagedDataError(ValueError):
+    """A bundled file is missing, changed or not in the manifest; the message names it.
+
+    Examples
+    --------
+    >>> issubclass(DamagedDataError, ValueError)
+    True
+    """
 
 
 class RuleError(ValueError):

@@ -303,7 +303,7 @@ def test_wheel_metadata(wheel: zipfile.ZipFile) -> None:
         "dev",
     }
     (scripts,) = (name for name in wheel.namelist() if name.endswith("entry_points.txt"))
-    assert "hopflow = validation.cli:main" in wheel.read(scripts).decode()
+    assert "hopflow = hopflow.shell:main" in wheel.read(scripts).decode()
 
 
 def test_the_console_script_exists() -> None:

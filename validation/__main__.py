@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from validation.cli import main
+from hopflow.shell import main
 
 if __name__ == "__main__":
     main()

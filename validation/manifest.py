@@ -12,6 +12,8 @@ import hashlib
 import json
 from pathlib import Path
 
+from hopflow.errors import DamagedDataError
+
 __all__ = [
     "DATA",
     "MANIFEST",
@@ -41,16 +43,6 @@ MANIFEST_SHA256 = "a0aefde5805ebd04b03fcfcb75a43a4551d55cc620f6814cdcfad9ece7fc8
 
 PUBLISHED_SHA256 = "8ab7fbc138db2295bcbc890f720f612476721d1a626fa1e888e3b14e89073637"
 """The SHA-256 of the manifest of the published tables: the ledger, the tables of others, the texts of the claims."""
-
-
-class DamagedDataError(ValueError):
-    """A bundled file is missing, changed or not in the manifest; the message names it.
-
-    Examples
-    --------
-    >>> issubclass(DamagedDataError, ValueError)
-    True
-    """
 
 
 def listing() -> str:

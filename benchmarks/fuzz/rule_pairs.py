@@ -122,8 +122,8 @@ def command_and_python(draw: random.Random) -> Answers:
     """``hopflow response RULE --json``, and `rate`."""
     from typer.testing import CliRunner
 
+    from hopflow.commands import app
     from responsefn.rule_catalogue import rule_named
-    from validation.cli import app
 
     name = draw.choice(("cubic", "reno", "hstcp", "tfrc", "scalable", "htcp"))
     ms, p = draw.randint(5, 200), float(f"{10 ** draw.uniform(-4, -2):.3g}")

@@ -7,6 +7,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Protocol
 
 from hopflow.html_tables import grid_html
+from hopflow.packages import left_out
 
 if TYPE_CHECKING:
     from responsefn.responses.closed_forms.symbolic import Formula
@@ -40,7 +41,10 @@ _FORMULA = '<div style="max-width:30em;overflow-x:auto">\\({}\\)</div>'
 @lru_cache(maxsize=1024)
 def formula_of(response: Entry) -> Formula | None:
     """Return ``response.formula()``, derived once for equal objects."""
-    return response.formula()
+    try:
+        return response.formula()
+    except ImportError as error:
+        raise left_out(error, "closed forms of responses") from None
 
 
 def equation_of(entry: Entry, *, latex: bool = False) -> str:

@@ -14,8 +14,8 @@ from typer.testing import CliRunner
 
 from hopflow import Status
 from hopflow.command_line import as_json, check_folder, check_output, examples, plain
+from hopflow.commands import app
 from hopflow.kernels import build, loading
-from validation.cli import app
 
 # Every command: examples in its help that parse, JSON, and files checked before any work.
 

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+from hopflow.commands import app
 from markov import PauseTandem, stationary
 from markov._cli import commands, constants_of
 from tests.markov.conftest import rows
-from validation.cli import app
 
 MACHINE = """ctmc
 const double fails;

@@ -41,7 +41,7 @@ def install(folder, value):
 def run(folder, *arguments):
     """Run the command with a distribution on the path."""
     call = (
-        f"import sys; sys.path.insert(0, {str(folder)!r}); from validation.cli import main; main()"
+        f"import sys; sys.path.insert(0, {str(folder)!r}); from hopflow.shell import main; main()"
     )
     own = [sys.executable, "-c", call, *arguments]
     return subprocess.run(own, capture_output=True, text=True, check=False)

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from validation import cli, running
+from hopflow.commands import app
+from validation import running
 from validation.checks import subjects
 from validation.claims import claims_of_figure, figures, ledger
 
@@ -49,7 +50,7 @@ def test_the_command_writes_the_pictures_of_a_figure(
 
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(running, "cache_folder", lambda: tmp_path / "cache")
-    done = CliRunner().invoke(cli.app, ["figure", "yang2001/Table 1"])
+    done = CliRunner().invoke(app, ["figure", "yang2001/Table 1"])
     assert done.exit_code == 0, done.output
     assert "Y01" in done.output
     root = ET.fromstring((tmp_path / "report/figures/Y01-1.svg").read_text())
@@ -59,6 +60,6 @@ def test_the_command_writes_the_pictures_of_a_figure(
 def test_the_command_lists_all_figures_without_a_name() -> None:
     from typer.testing import CliRunner
 
-    done = CliRunner().invoke(cli.app, ["figure"])
+    done = CliRunner().invoke(app, ["figure"])
     assert done.exit_code == 0
     assert "malhotra2005/4:" in done.output

@@ -7,7 +7,8 @@ import datetime as dt
 import pytest
 from typer.testing import CliRunner
 
-from validation import cli, evidence, recomputing
+from hopflow.commands import app
+from validation import evidence, recomputing
 from validation.recomputing import (
     PARTS,
     RANDOM,
@@ -104,7 +105,7 @@ def test_a_run_that_differs_ends_the_command_with_1(tmp_path, monkeypatch) -> No
     found = [recomputing.Recomputed(LOT, 10, ("drops",))]
     monkeypatch.setattr(recomputing, "recompute", lambda parts: iter(found * len(parts)))
     arguments = ["validate", "--claim", "Z01", "--report", str(tmp_path), "--recompute", "3"]
-    done = CliRunner().invoke(cli.app, arguments)
+    done = CliRunner().invoke(app, arguments)
     assert done.exit_code == 1
     assert "1 differ" in done.output
     assert '"drops"' in (tmp_path / "recomputed.json").read_text()

@@ -17,7 +17,7 @@ from typer.testing import CliRunner
 from dfcmodel import DiffusionEquation, Empty, FeedbackEquation, Lines, bare_law, evolve
 from dfcmodel.theory.analytic import cosine_series, steady_state
 from dfcmodel.theory.equations import drift_coefficients
-from validation.cli import app
+from hopflow.commands import app
 
 
 def bump(x):

@@ -7,8 +7,8 @@ import json
 import pytest
 from typer.testing import CliRunner
 
+from hopflow.commands import app
 from validation import cases
-from validation.cli import app
 
 
 def test_the_list_has_every_case_and_a_paper_its_own() -> None:

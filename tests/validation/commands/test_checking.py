@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from validation import cli, running
+from hopflow.commands import app
+from validation import running
 
 
 @pytest.mark.parametrize("done", [0, 1])
@@ -18,7 +19,7 @@ def test_ctrl_c_leaves_what_was_found_so_far(tmp_path: Path, monkeypatch, done: 
 
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(running, "checked", interrupted)
-    ended = CliRunner().invoke(cli.app, ["validate", "--claim", "Y11", "--claim", "Y12"])
+    ended = CliRunner().invoke(app, ["validate", "--claim", "Y11", "--claim", "Y12"])
     assert ended.exit_code == 130
     assert f"interrupted: {done} of 2 claims" in ended.output
     assert ("of 1 claim of a paper" in ended.output) is (done > 0)  # the counts

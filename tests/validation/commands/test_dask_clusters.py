@@ -8,7 +8,7 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from validation.cli import app
+from hopflow.commands import app
 from validation.commands import dask_clusters
 
 distributed = pytest.importorskip("distributed", reason="needs hopflow[scale]")

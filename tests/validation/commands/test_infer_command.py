@@ -7,7 +7,7 @@ import json
 import pytest
 from typer.testing import CliRunner
 
-from validation.cli import app
+from hopflow.commands import app
 
 RUN = CliRunner()
 

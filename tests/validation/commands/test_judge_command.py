@@ -7,11 +7,11 @@ import json
 import pytest
 from typer.testing import CliRunner
 
-from validation import cli
+from hopflow.commands import app
 
 
 def judge(*arguments: str) -> str:
-    done = CliRunner().invoke(cli.app, ["judge", *arguments], env={"COLUMNS": "160"})
+    done = CliRunner().invoke(app, ["judge", *arguments], env={"COLUMNS": "160"})
     assert done.exit_code == 0, done.output
     return done.output
 
@@ -44,6 +44,6 @@ def test_it_leaves_out_seeds() -> None:
 
 @pytest.mark.parametrize("text", ["tolerance", "tolerance=", "tolerance=high"])
 def test_a_threshold_is_a_name_and_a_number(text: str) -> None:
-    done = CliRunner().invoke(cli.app, ["judge", "Z02", "--threshold", text])
+    done = CliRunner().invoke(app, ["judge", "Z02", "--threshold", text])
     assert isinstance(done.exception, ValueError)
     assert "NAME=VALUE" in str(done.exception)

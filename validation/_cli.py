@@ -1,29 +1,20 @@
-"""The ``hopflow`` command."""
+"""``hopflow validate``, ``hopflow figure`` and ``hopflow claims``."""
 
 from __future__ import annotations
 
 import itertools
-import sys
 import time
-from functools import partial
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 from rich.console import Console
 from rich.markup import escape as _escaped
 from rich.table import Column, Table
 
-import dfcmodel._cli
-import dfcmodel.lossless._cli
-import hopflow._cli
-import markov._cli
-import responsefn._cli
-from hopflow import __version__
 from hopflow.command_line import AsJson, as_json, beginning, check_folder, examples
 from validation import manifest
 from validation.claims import claims_of_figure, figures, find, ledger
-from validation.commands import bundled_data, explore_pages, infer_command, judge_command
 from validation.commands.dask_clusters import connected
 from validation.labels import SIMULATORS
 from validation.recomputing import PARTS
@@ -31,30 +22,10 @@ from validation.recording import record as write_records
 from validation.records import entries, recorded_simulators, recorded_verdicts
 from validation.svg import standalone
 from validation.texts import plain
-from validation.waterfalls import ABOUT
 
+__all__ = ["commands"]
 
-def _arguments(id: str) -> dict[str, Any]:
-    """Return what ``hopflow explain`` compares for a claim."""
-    from validation.claims.explained import arguments
-
-    return arguments(id)
-
-
-app = typer.Typer(
-    help="Hop-by-hop flow control and end-to-end TCP: models, checked against packet simulators.",
-    no_args_is_help=True,
-    pretty_exceptions_enable=False,
-    rich_markup_mode="markdown",  # Rich's own markup takes [explore] for a style
-)
-for package in (dfcmodel, markov, responsefn, hopflow):
-    app.add_typer(package._cli.commands)
-dfcmodel._cli.explained |= {id: partial(_arguments, id) for id in ABOUT}
-app.add_typer(dfcmodel.lossless._cli.commands)
-app.add_typer(judge_command.commands)
-app.add_typer(infer_command.commands)
-app.add_typer(bundled_data.commands, name="data")
-app.add_typer(explore_pages.commands)
+commands = typer.Typer()
 
 
 def _claims(incomplete: str) -> list[str]:
@@ -67,25 +38,7 @@ def _figures(incomplete: str) -> list[str]:
     return [name for name in figures() if name.startswith(incomplete)] + _claims(incomplete)
 
 
-def _print_version(wanted: bool) -> None:
-    if wanted:
-        typer.echo(f"hopflow {__version__}")
-        raise typer.Exit
-
-
-@app.callback()
-def options(
-    version: Annotated[
-        bool,
-        typer.Option(
-            "--version", is_eager=True, callback=_print_version, help="Print the version and exit."
-        ),
-    ] = False,
-) -> None:
-    """Options of ``hopflow`` itself."""
-
-
-@app.command(
+@commands.command(
     epilog=examples(
         "hopflow validate",
         "hopflow validate --claim M06 --claim M03 --report my_report",
@@ -161,7 +114,7 @@ def validate(
         raise typer.Exit(1)
 
 
-@app.command(
+@commands.command(
     "figure",
     epilog=examples(
         "hopflow figure", "hopflow figure malhotra2005/4", "hopflow figure M03 --folder talk"
@@ -213,7 +166,7 @@ def draw_figure(
         typer.echo(as_json(files))
 
 
-@app.command("claims", epilog=examples("hopflow claims", "hopflow claims --json"))
+@commands.command("claims", epilog=examples("hopflow claims", "hopflow claims --json"))
 def list_claims(json: AsJson = False) -> None:
     """List the claims that can be checked, with their recorded verdicts."""
     recorded = recorded_verdicts()
@@ -237,33 +190,3 @@ def list_claims(json: AsJson = False) -> None:
             words = (str(apart.get(name, "")) for name in SIMULATORS)
             table.add_row(item.id, f"{item.where}: {item.text}", str(model), *words)
         Console().print(table)
-
-
-def main() -> None:
-    """Run the command; bad input ends with one line and exit status 2, damaged data with 1."""
-    try:
-        app()
-    except manifest.DamagedDataError as error:
-        Console(stderr=True).print(f"[red]damaged data:[/] {_escaped(str(error))}", highlight=False)
-        raise SystemExit(1) from None
-    except (ValueError, OSError) as error:
-        said = _escaped(in_the_shell(error, sys.argv[1:]))
-        Console(stderr=True).print(f"[red]error:[/] {said}", highlight=False)
-        raise SystemExit(2) from None
-
-
-def in_the_shell(error: ValueError | OSError, words: list[str]) -> str:
-    """Return the message of an error in the words of the command line: options for parameters.
-
-    >>> in_the_shell(ValueError("rtt = 40: must be < 5; unit_check=False allows it"), ["--rtt", "40"])
-    '--rtt 40: must be < 5; --no-unit-check allows it'
-    """
-    if isinstance(error, OSError):
-        return f"{error.filename}: {error.strerror}" if error.filename else str(error)
-    name, sign, rest = str(error).partition(" = ")
-    if sign and name == "path":
-        return rest
-    option = f"--{name.replace('_', '-')}"
-    given = any(word == option or word.startswith(f"{option}=") for word in words)
-    text = f"{option} {rest}" if sign and given else str(error)
-    return text.replace("unit_check=False", "--no-unit-check").replace("ms(48) is 0.048", "40ms")
