@@ -16,6 +16,7 @@ Starts are in picoseconds, sizes in bytes.
 from __future__ import annotations
 
 import math
+import os
 import re
 from collections.abc import Hashable, Iterable
 from pathlib import Path
@@ -58,7 +59,9 @@ class _Trigger(NamedTuple):
     needed: int
 
 
-def load_connection_matrix(path: str | Path, hosts: Iterable[Hashable], **given: Any) -> Flows:
+def load_connection_matrix(
+    path: str | os.PathLike[str], hosts: Iterable[Hashable], **given: Any
+) -> Flows:
     """Return the flows of a file; see `read_connection_matrix`.
 
     Raises
@@ -68,10 +71,8 @@ def load_connection_matrix(path: str | Path, hosts: Iterable[Hashable], **given:
     OSError
         When the file cannot be read.
     """
-    try:
-        return read_connection_matrix(Path(path).read_text(encoding="utf-8"), hosts, **given)
-    except ValueError as error:
-        raise ValueError(f"{path}: {error}") from None
+    instance("path", path, (str, os.PathLike), "the path of a file")
+    return _read(f"{path}", Path(path).read_text(encoding="utf-8"), hosts, given)
 
 
 def read_connection_matrix(
@@ -112,14 +113,24 @@ def read_connection_matrix(
     >>> [(flow.path[-1], flow.size, flow.after) for flow in flows]
     [(('host', 1), 2.0, ()), (('host', 2), 2.0, (0,))]
     """
-    packet_size = one_number("packet_size", packet_size, above=0.0, hint="in bytes")
     instance("text", text, str, "the contents of a file; load_connection_matrix takes its path")
-    for name in ("sizes", "starts", "after"):
-        if name in given:
-            raise TypeError(f"{name}: must not be given, the file has its own")
+    return _read("text", text, hosts, {"packet_size": packet_size, **given})
+
+
+def _read(name: str, text: str, hosts: Iterable[Hashable], given: dict[str, Any]) -> Flows:
+    """Return the flows of a text, which errors call by a name."""
+    given = dict(given)
+    size = given.pop("packet_size", 1500.0)
+    packet_size = one_number("packet_size", size, above=0.0, hint="in bytes")
+    for option in ("sizes", "starts", "after"):
+        if option in given:
+            raise TypeError(f"{option}: must not be given, the file has its own")
     ends, given = collective_hosts(hosts, given)
-    connections, triggers = _parsed(text, len(ends), packet_size)
-    awaited = _awaited(connections, triggers)
+    try:
+        connections, triggers = _parsed(text, len(ends), packet_size)
+        awaited = _awaited(connections, triggers)
+    except ValueError as error:
+        raise ValueError(f"{name}: {error}") from None
     starts = [each.start or 0.0 for each in connections]
     source, target = (
         Column(ends, np.array(each, dtype=np.int64), len(connections))
