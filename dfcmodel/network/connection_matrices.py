@@ -62,7 +62,7 @@ class _Trigger(NamedTuple):
 def load_connection_matrix(
     path: str | os.PathLike[str], hosts: Iterable[Hashable], **given: Any
 ) -> Flows:
-    """Return the flows of a file; see `read_connection_matrix`.
+    r"""Return the flows of a file; see `read_connection_matrix`.
 
     Raises
     ------
@@ -70,6 +70,19 @@ def load_connection_matrix(
         Naming the file and the line that cannot be used.
     OSError
         When the file cannot be read.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from dfcmodel import Fabric, load_connection_matrix
+    >>> from dfcmodel.lossless import leaf_spine
+    >>> from responsefn import FixedRate
+    >>> fabric = Fabric(leaf_spine(2, 2, hosts=2))
+    >>> file = Path(tempfile.mkdtemp()) / "one.cm"
+    >>> _ = file.write_text("Nodes 4\nConnections 1\n0->3 id 1 start 0 size 3000\n")
+    >>> load_connection_matrix(file, fabric.hosts, source=FixedRate(), links=fabric.links)[0].size
+    2.0
     """
     instance("path", path, (str, os.PathLike), "the path of a file")
     return _read(f"{path}", Path(path).read_text(encoding="utf-8"), hosts, given)

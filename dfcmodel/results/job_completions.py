@@ -61,6 +61,15 @@ class JobCompletion(Result):
     operation, hosts, size
         The collective operation, how many hosts take part, and the bytes of the array of each (NCCL's size);
         empty, 0 and nan where no operation was named.
+
+    Examples
+    --------
+    >>> from dfcmodel import CBR, Flow, Packets, Scenario, chain, job_completion, simulate
+    >>> links = chain(2, rate=1e4, delay=1e-3, buffer=200)
+    >>> flows = [Flow(f"{n}", (1, 2), CBR(1e4), size=n) for n in (10, 40)]
+    >>> job = job_completion(simulate(Scenario("two", links, flows, duration=0.1), Packets(seed=1)))
+    >>> round(job.time, 6), round(job.bound, 6), job.bounds.link
+    (0.006, 0.006, '1->2')
     """
 
     scenario: str

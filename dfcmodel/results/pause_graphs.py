@@ -40,6 +40,15 @@ class PausePropagation(Result):
         ``host of NAME``. Pauses of several links or classes at a time count each.
     duration
         Of the run, s.
+
+    Examples
+    --------
+    >>> from dfcmodel import CBR, Flow, Pause, Scenario, chain, pause_propagation, simulate
+    >>> links = chain(3, rate=1e4, delay=1e-3, buffer=200, discipline=Pause(high=50, low=25))
+    >>> flows = [Flow("a", (1, 2, 3), CBR(8e3)), Flow("b", (2, 3), CBR(8e3))]
+    >>> found = pause_propagation(simulate(Scenario("pause", links, flows, duration=0.1)))
+    >>> list(found.origins), sorted(found.waited)
+    (['2'], ['1', 'host of b'])
     """
 
     scenario: str

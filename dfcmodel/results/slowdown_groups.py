@@ -39,6 +39,15 @@ class Slowdowns(Result):
         Limits of the groups in packets, increasing, shape (G + 1,): a group has sizes above one and up to the next.
     unfinished
         Transfers that were not complete at the end of the run.
+
+    Examples
+    --------
+    >>> from dfcmodel import CBR, Flow, Packets, Scenario, chain, simulate, slowdowns
+    >>> links = chain(2, rate=1e4, delay=1e-3, buffer=200)
+    >>> flows = [Flow(f"{n}", (1, 2), CBR(1e4), size=n) for n in (10, 40)]
+    >>> found = slowdowns(simulate(Scenario("two", links, flows, duration=0.1), Packets(seed=1)))
+    >>> found.sizes.tolist(), found.values.round(1).tolist()
+    ([10.0, 40.0], [1.5, 1.2])
     """
 
     scenario: str
