@@ -16,6 +16,7 @@ Starts are in picoseconds, sizes in bytes.
 from __future__ import annotations
 
 import math
+import os
 import re
 from collections.abc import Hashable, Iterable
 from pathlib import Path
@@ -26,7 +27,7 @@ import numpy as np
 from dfcmodel.network.collectives import collective_hosts, flows_from
 from dfcmodel.network.exchanges import NONE
 from dfcmodel.network.flow_tables import Column, Flows
-from hopflow.checks import choice, one_number
+from hopflow.checks import choice, instance, one_number
 
 __all__ = ["load_connection_matrix", "read_connection_matrix"]
 
@@ -58,8 +59,10 @@ class _Trigger(NamedTuple):
     needed: int
 
 
-def load_connection_matrix(path: str | Path, hosts: Iterable[Hashable], **given: Any) -> Flows:
-    """Return the flows of a file; see `read_connection_matrix`.
+def load_connection_matrix(
+    path: str | os.PathLike[str], hosts: Iterable[Hashable], **given: Any
+) -> Flows:
+    r"""Return the flows of a file; see `read_connection_matrix`.
 
     Raises
     ------
@@ -67,11 +70,22 @@ def load_connection_matrix(path: str | Path, hosts: Iterable[Hashable], **given:
         Naming the file and the line that cannot be used.
     OSError
         When the file cannot be read.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from dfcmodel import Fabric, load_connection_matrix
+    >>> from dfcmodel.lossless import leaf_spine
+    >>> from responsefn import FixedRate
+    >>> fabric = Fabric(leaf_spine(2, 2, hosts=2))
+    >>> file = Path(tempfile.mkdtemp()) / "one.cm"
+    >>> _ = file.write_text("Nodes 4\nConnections 1\n0->3 id 1 start 0 size 3000\n")
+    >>> load_connection_matrix(file, fabric.hosts, source=FixedRate(), links=fabric.links)[0].size
+    2.0
     """
-    try:
-        return read_connection_matrix(Path(path).read_text(encoding="utf-8"), hosts, **given)
-    except ValueError as error:
-        raise ValueError(f"{path}: {error}") from None
+    instance("path", path, (str, os.PathLike), "the path of a file")
+    return _read(f"{path}", Path(path).read_text(encoding="utf-8"), hosts, given)
 
 
 def read_connection_matrix(
@@ -112,13 +126,24 @@ def read_connection_matrix(
     >>> [(flow.path[-1], flow.size, flow.after) for flow in flows]
     [(('host', 1), 2.0, ()), (('host', 2), 2.0, (0,))]
     """
-    packet_size = one_number("packet_size", packet_size, above=0.0, hint="in bytes")
-    for name in ("sizes", "starts", "after"):
-        if name in given:
-            raise TypeError(f"{name}: must not be given, the file has its own")
+    instance("text", text, str, "the contents of a file; load_connection_matrix takes its path")
+    return _read("text", text, hosts, {"packet_size": packet_size, **given})
+
+
+def _read(name: str, text: str, hosts: Iterable[Hashable], given: dict[str, Any]) -> Flows:
+    """Return the flows of a text, which errors call by a name."""
+    given = dict(given)
+    size = given.pop("packet_size", 1500.0)
+    packet_size = one_number("packet_size", size, above=0.0, hint="in bytes")
+    for option in ("sizes", "starts", "after"):
+        if option in given:
+            raise TypeError(f"{option}: must not be given, the file has its own")
     ends, given = collective_hosts(hosts, given)
-    connections, triggers = _parsed(text, len(ends), packet_size)
-    awaited = _awaited(connections, triggers)
+    try:
+        connections, triggers = _parsed(text, len(ends), packet_size)
+        awaited = _awaited(connections, triggers)
+    except ValueError as error:
+        raise ValueError(f"{name}: {error}") from None
     starts = [each.start or 0.0 for each in connections]
     source, target = (
         Column(ends, np.array(each, dtype=np.int64), len(connections))

@@ -17,7 +17,7 @@ from dfcmodel.network.exchanges import (
     ring_all_reduce,
 )
 from dfcmodel.network.flow_tables import Column, Flows
-from hopflow.checks import choice, one_number
+from hopflow.checks import choice, one_number, whole
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -83,6 +83,7 @@ def all_reduce(
     True
     """
     choice("algorithm", algorithm, tuple(ALL_REDUCES))
+    pieces = whole("pieces", pieces, 1, 10**6)
     more = () if algorithm != "tree" else (pieces,)
     if algorithm != "tree" and pieces != 1:
         raise ValueError(f"pieces = {pieces!r}: must be 1 for algorithm = {algorithm!r}")

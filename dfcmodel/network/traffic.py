@@ -189,7 +189,9 @@ def random_traffic(
     >>> 300 < len(flows) < 400  # 16 hosts of 100 Gb/s, flows of 1.7 MB on average, 10 ms
     True
     """
-    sizes = flow_sizes(sizes) if isinstance(sizes, str) else sizes
+    if isinstance(sizes, str):
+        choice("sizes", sizes, tuple(each.name for each in PUBLISHED))
+        sizes = flow_sizes(sizes)
     instance("sizes", sizes, FlowSizes, "FlowSizes, or a name such as 'web search'")
     load = one_number("load", load, above=0.0, at_most=10.0)
     duration = one_number("duration", duration, above=0.0, at_most=1e5, hint="in s")

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dfcmodel.results.lower_bounds import CompletionBounds, completion_bounds, transfers
-from hopflow.checks import choice, one_number
+from dfcmodel.results.records import Records
+from hopflow.checks import choice, instance, one_number
 from hopflow.results import Result, figure
 from hopflow.units import readable
 
@@ -16,8 +17,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from numpy.typing import NDArray
-
-    from dfcmodel.results.records import Records
 
     Floats = NDArray[np.float64]
 
@@ -62,6 +61,15 @@ class JobCompletion(Result):
     operation, hosts, size
         The collective operation, how many hosts take part, and the bytes of the array of each (NCCL's size);
         empty, 0 and nan where no operation was named.
+
+    Examples
+    --------
+    >>> from dfcmodel import CBR, Flow, Packets, Scenario, chain, job_completion, simulate
+    >>> links = chain(2, rate=1e4, delay=1e-3, buffer=200)
+    >>> flows = [Flow(f"{n}", (1, 2), CBR(1e4), size=n) for n in (10, 40)]
+    >>> job = job_completion(simulate(Scenario("two", links, flows, duration=0.1), Packets(seed=1)))
+    >>> round(job.time, 6), round(job.bound, 6), job.bounds.link
+    (0.006, 0.006, '1->2')
     """
 
     scenario: str
@@ -177,7 +185,7 @@ def job_completion(
     >>> 1.0 <= job.time / job.bound < 1.1, 0.9 < job.bus_bandwidth / 12.5e9 < 1.0
     (True, True)
     """
-    scenario = run.scenario
+    scenario = instance("run", run, Records, "a run, as simulate returns it").scenario
     if run.step > 0.0:
         raise ValueError(f"run of {scenario.name!r}: must be at packet level, Packets()")
     chosen = transfers(scenario)

@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from dfcmodel.network.networks import Scenario
+from hopflow.checks import instance
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from numpy.typing import NDArray
-
-    from dfcmodel.network.networks import Scenario
 
     Floats = NDArray[np.float64]
     Integers = NDArray[np.int64]
@@ -113,6 +114,7 @@ def completion_bounds(scenario: Scenario) -> CompletionBounds:
     >>> 1.0 <= float(run.finished.max()) / bound.job < 1.02
     True
     """
+    instance("scenario", scenario, Scenario, "a Scenario")
     chosen = transfers(scenario)
     hops = _hops(scenario)
     ideal = empty_network_times(scenario)

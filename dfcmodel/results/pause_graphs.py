@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dfcmodel.results.pauses import recorded
+from dfcmodel.results.records import Records
 from dfcmodel.results.standstills import link_name
+from hopflow.checks import instance
 from hopflow.results import Result, figure
 
 if TYPE_CHECKING:
     import networkx as nx
 
-    from dfcmodel.results.records import Records
 
 __all__ = ["PausePropagation", "pause_propagation"]
 
@@ -39,6 +40,15 @@ class PausePropagation(Result):
         ``host of NAME``. Pauses of several links or classes at a time count each.
     duration
         Of the run, s.
+
+    Examples
+    --------
+    >>> from dfcmodel import CBR, Flow, Pause, Scenario, chain, pause_propagation, simulate
+    >>> links = chain(3, rate=1e4, delay=1e-3, buffer=200, discipline=Pause(high=50, low=25))
+    >>> flows = [Flow("a", (1, 2, 3), CBR(8e3)), Flow("b", (2, 3), CBR(8e3))]
+    >>> found = pause_propagation(simulate(Scenario("pause", links, flows, duration=0.1)))
+    >>> list(found.origins), sorted(found.waited)
+    (['2'], ['1', 'host of b'])
     """
 
     scenario: str
@@ -140,6 +150,7 @@ def pause_propagation(run: Records) -> PausePropagation:
     """
     import networkx as nx
 
+    instance("run", run, Records, "a run, as simulate returns it")
     paused, links = recorded(run), run.scenario.links
     end = float(run.time[-1])
     lengths = np.minimum(paused["end"], end) - paused["begin"]

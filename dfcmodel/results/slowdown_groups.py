@@ -7,15 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dfcmodel.results.records import Records
 from dfcmodel.results.run_measures import completion_times
-from hopflow.checks import number, shown
+from hopflow.checks import instance, number, shown
 from hopflow.results import Result, figure
 
 if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import ArrayLike, NDArray
-
-    from dfcmodel.results.records import Records
 
     Floats = NDArray[np.float64]
 
@@ -40,6 +39,15 @@ class Slowdowns(Result):
         Limits of the groups in packets, increasing, shape (G + 1,): a group has sizes above one and up to the next.
     unfinished
         Transfers that were not complete at the end of the run.
+
+    Examples
+    --------
+    >>> from dfcmodel import CBR, Flow, Packets, Scenario, chain, simulate, slowdowns
+    >>> links = chain(2, rate=1e4, delay=1e-3, buffer=200)
+    >>> flows = [Flow(f"{n}", (1, 2), CBR(1e4), size=n) for n in (10, 40)]
+    >>> found = slowdowns(simulate(Scenario("two", links, flows, duration=0.1), Packets(seed=1)))
+    >>> found.sizes.tolist(), found.values.round(1).tolist()
+    ([10.0, 40.0], [1.5, 1.2])
     """
 
     scenario: str
@@ -121,6 +129,7 @@ def slowdowns(run: Records, limits: ArrayLike | None = None) -> Slowdowns:
     >>> len(found.values) == len(flows), bool(found.values.min() > 0.999)
     (True, True)
     """
+    instance("run", run, Records, "a run, as simulate returns it")
     times = completion_times(run)
     if not times.sizes["flow"]:
         raise ValueError(f"run of {run.scenario.name!r}: has no flow of finite size")

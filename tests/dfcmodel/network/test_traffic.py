@@ -82,7 +82,7 @@ def test_what_is_no_distribution_is_refused(given: dict, said: str) -> None:
     ("given", "said"),
     [
         ({"sizes": [1, 2]}, "sizes = .*: must be FlowSizes"),
-        ({"sizes": "mail"}, "name = 'mail': must be one of 'web search'"),
+        ({"sizes": "mail"}, "sizes = 'mail': must be one of 'web search'"),
         ({"load": 0.0}, "load = 0"),
         ({"load": 11.0}, "load = 11"),
         ({"duration": -1.0}, "duration = -1"),
