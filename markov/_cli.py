@@ -181,6 +181,7 @@ def chain(
     ] = None,
     method: ByMethod = None,
     plot: Annotated[Path | None, typer.Option(help="Draw the marginals into this file.")] = None,
+    verbose: Verbose = False,
     json: AsJson = False,
 ) -> None:
     """Solve a chain of hopflow, or of another distribution; `hopflow solve NAME` does the same."""
@@ -194,7 +195,7 @@ def chain(
     fields = getattr(kind, "Params", None)
     for each in given:
         choice("set", each, fields._fields if fields is not None else ())
-    _show(stationary(kind(**given), by), plot, json)
+    _show(stationary(kind(**given), by), plot, json=json, verbose=verbose)
 
 
 def _setting(text: str) -> tuple[str, Any]:
