@@ -11,3 +11,6 @@ import lazy_loader
 
 __distribution__ = "hopflow"
 __getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+__all__ = [
+    each for each in __all__ if each != "lossless"
+]  # a package, which is reached by its name

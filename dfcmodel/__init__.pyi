@@ -1,5 +1,5 @@
 # The public names of the package by the modules that define them: read on first use, and by type checkers.
-from . import lossless
+from . import lossless as lossless
 from .comparing import compare
 from .ensembles import ensemble
 from .levels.accuracies import share_intervals
@@ -204,7 +204,6 @@ __all__ = [
     "limited_transmit",
     "load_connection_matrix",
     "load_scenario",
-    "lossless",
     "overflow",
     "packet_limit",
     "parking_lot",

@@ -36,8 +36,8 @@ def method_of(
 
     Examples
     --------
-    >>> method_of("packets", None), method_of("auto", None), method_of(None, None)
-    (Packets(), None, Fluid())
+    >>> method_of("packets", None) == Packets(), method_of("auto", None), method_of(None, None) == Fluid()
+    (True, None, True)
     """
     if isinstance(method, str):
         choice("level", method, LEVELS)

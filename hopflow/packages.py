@@ -54,7 +54,7 @@ def left_out(error: ImportError, what: str) -> ImportError:
     Examples
     --------
     >>> left_out(ModuleNotFoundError("No module named 'sympy'", name="sympy"), "closed forms")
-    ImportError("closed forms need SymPy, which the light installation leaves out: `pip install sympy` adds it")
+    ImportError('closed forms need SymPy, which the light installation leaves out: `pip install sympy` adds it')
     """
     name = (error.name or "").partition(".")[0]
     if name not in LEFT_OUT:

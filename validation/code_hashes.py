@@ -106,6 +106,11 @@ def _source(name: str) -> _Source:
     """Return what a module's text says, kept by the hash of the text: reading all takes seconds."""
     file = _file(name)
     assert file is not None
+    return _read(file)
+
+
+def _read(file: Path) -> _Source:
+    """Return what the text of a file says."""
     text = file.read_bytes()
     raw = hashlib.sha256(text).hexdigest()
     if raw not in _known():
@@ -166,7 +171,11 @@ def _imports(name: str) -> frozenset[str]:
 
 def _statements(name: str) -> Iterator[tuple[str, tuple[str, ...]]]:
     """Yield the modules that a module imports, in full, and the names from each; none: itself."""
-    for module, names in _source(name).imports:
+    imports = _source(name).imports
+    stub = ROOT.joinpath(*name.split("."), "__init__.pyi")
+    if stub.is_file():  # a package loads its names by its stub
+        imports += tuple(each for each in _read(stub).imports if each[1] and "*" not in each[1])
+    for module, names in imports:
         yield importlib.util.resolve_name(module, _package(name)), names
 
 

@@ -125,7 +125,7 @@ def _markov() -> dict[str, dict[str, Any]]:
         "stationary_by_class": {"chain": two},
         "stationary_sharded": {"model": tandem},
         "stationary_by_level": {"chain": markov.QuasiBirthDeath(**queue)},
-        "sweep": {"model": small, "arrival_rate": [1.0, 2.0]},
+        "sweep": {"thing": small, "arrival_rate": [1.0, 2.0]},
         "to_networkx": {"model": two},
         "transient": {"model": two, "times": [0.5, 1.0], "start": 0},
         "write_explicit": {"model": two, "path": folder / "out.tra"},

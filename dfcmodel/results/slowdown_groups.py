@@ -123,7 +123,7 @@ def slowdowns(run: Records, limits: ArrayLike | None = None) -> Slowdowns:
     >>> from responsefn import FixedRate
     >>> fabric = Fabric(leaf_spine(2, 2, hosts=4), discipline=PFC(counts="switch"))
     >>> traffic = {"source": FixedRate(), "links": fabric.links}
-    >>> flows = random_traffic(fabric.hosts, "web search", 0.3, 2e-3, rng=1, **traffic)
+    >>> flows = random_traffic(fabric.hosts, "web search", 0.3, 2e-3, seed=1, **traffic)
     >>> run = simulate(fabric.scenario("web search", flows, duration=0.02), Packets(seed=1))
     >>> found = slowdowns(run, limits=[0, 100, 1000, 1e5])
     >>> len(found.values) == len(flows), bool(found.values.min() > 0.999)

@@ -90,7 +90,7 @@ def test_what_is_no_distribution_is_refused(given: dict, said: str) -> None:
         ({"duration": 1e5}, "flows are expected, must be above 0 and at most 1e\\+08"),
         ({"packet_size": 0.0}, "packet_size = 0"),
         ({"hosts": FABRIC.hosts[:1]}, "hosts = .*: must be at least two nodes"),
-        ({"rng": "x"}, "rng = 'x'"),
+        ({"seed": "x"}, "seed = 'x'"),
     ],
 )
 def test_bad_traffic_is_refused(given: dict, said: str) -> None:

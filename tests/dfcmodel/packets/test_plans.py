@@ -133,7 +133,8 @@ def test_columns_are_those_of_a_loop_over_the_routes() -> None:
                     before = port
                     row += 1
                 row += 1  # the receiver's, or the sender's
-        assert list(zip(*(column.tolist() for column in plan.hops), strict=True)) == expected
+        columns = (*plan.hops, plan.hops.before, plan.hops.row)
+        assert list(zip(*(column.tolist() for column in columns), strict=True)) == expected
 
 
 def test_a_source_without_acks_has_hops_one_way() -> None:

@@ -440,32 +440,10 @@ def gain_over_best_effort() -> Effects:
 def disciplines() -> Effects:
     """Measure which discipline is best and worst for which flows."""
 
-    def mean(
-        times: Times, environments: tuple[str, ...], mechanism: str, kinds: tuple[str, ...]
-    ) -> pd.DataFrame:
-        columns = {}
-        for discipline in DISCIPLINES:
-            tables = [under(times(e, discipline), mechanism)[list(kinds)] for e in environments]
-            columns[discipline] = sum(t.mean(axis=1) for t in tables) / len(tables)
-        return pd.DataFrame(columns)
-
-    mixed = ("cc/be", "ts/be", "be/be")
-
-    def groups(times: Times) -> dict[str, pd.DataFrame]:
-        return {
-            Y12_UDP: mean(times, mixed, "be", UDP),
-            "TCP 2 to 4 of cc": mean(times, ("cc/cc",), "cc", TCP[1:]),
-            "TCP of best effort": mean(times, mixed, "be", TCP),
-            "UDP of cc": mean(times, ("cc/cc",), "cc", UDP),
-            "TCP of ts beside best effort": mean(times, ("ts/be",), "ts", TCP),
-            "TCP of ts": mean(times, ("ts/ts",), "ts", TCP),
-            "UDP of ts": mean(times, ("ts/ts",), "ts", UDP),
-        }
-
     def statements(times: Times) -> dict[str, Estimates]:
-        udp, cc, tcp, cc_udp, mixed_ts, ts, ts_udp = groups(times).values()
-        beside_ts = mean(times, ("ts/be",), "be", TCP)
-        udp_alone = mean(times, ("be/be",), "be", UDP)
+        udp, cc, tcp, cc_udp, mixed_ts, ts, ts_udp = _groups_of_flows(times).values()
+        beside_ts = _mean_times(times, ("ts/be",), "be", TCP)
+        udp_alone = _mean_times(times, ("be/be",), "be", UDP)
         return {
             "fcfs": _against(udp, "FCFS", 1.0),
             "drr": _against(cc, "DRR", -1.0) + _against(tcp, "DRR", -1.0),
@@ -480,7 +458,7 @@ def disciplines() -> Effects:
             ),
         }
 
-    found = groups(seen)
+    found = _groups_of_flows(seen)
     return Effects(
         both(statements),
         {
@@ -499,6 +477,31 @@ def disciplines() -> Effects:
         },
         readings=with_short_queues(statements),
     )  # fmt: skip
+
+
+def _mean_times(
+    times: Times, environments: tuple[str, ...], mechanism: str, kinds: tuple[str, ...]
+) -> pd.DataFrame:
+    """Return the mean time of some classes over some environments, s: a column for each discipline."""
+    columns = {}
+    for discipline in DISCIPLINES:
+        tables = [under(times(e, discipline), mechanism)[list(kinds)] for e in environments]
+        columns[discipline] = sum(t.mean(axis=1) for t in tables) / len(tables)
+    return pd.DataFrame(columns)
+
+
+def _groups_of_flows(times: Times) -> dict[str, pd.DataFrame]:
+    """Return the mean times of the groups of flows that the paper tells apart."""
+    mixed = ("cc/be", "ts/be", "be/be")
+    return {
+        Y12_UDP: _mean_times(times, mixed, "be", UDP),
+        "TCP 2 to 4 of cc": _mean_times(times, ("cc/cc",), "cc", TCP[1:]),
+        "TCP of best effort": _mean_times(times, mixed, "be", TCP),
+        "UDP of cc": _mean_times(times, ("cc/cc",), "cc", UDP),
+        "TCP of ts beside best effort": _mean_times(times, ("ts/be",), "ts", TCP),
+        "TCP of ts": _mean_times(times, ("ts/ts",), "ts", TCP),
+        "UDP of ts": _mean_times(times, ("ts/ts",), "ts", UDP),
+    }
 
 
 def _faster_under_drr(slower: str, faster: str, times: Times) -> Iterator[Estimate]:
