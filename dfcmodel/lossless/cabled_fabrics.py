@@ -17,7 +17,7 @@ from dfcmodel.network.disciplines import FIFO, Discipline
 from dfcmodel.network.networks import MAX_BUFFER, MIN_BUFFER, Link, Scenario
 from hopflow.checks import instance, one_number, shown
 from hopflow.results import table_text
-from hopflow.units import readable
+from hopflow.units import quantities, readable
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Sequence
@@ -225,6 +225,7 @@ class Fabric:
         given = {"mtu": self.packet_size, "cell": None if known is None else known.cell}
         return headroom(cable.speed, cable.length, **{**given, **parameters})
 
+    @quantities(duration="time")
     def scenario(self, name: str, flows: Sequence[Flow], duration: float, **given: Any) -> Scenario:
         """Return a scenario of flows in the fabric, with its links and its size of packets.
 

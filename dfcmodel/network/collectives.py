@@ -53,6 +53,14 @@ class FlowOptions(CommonOptions, total=False):
     receiver: Any
 
 
+class FlowsOfSizes(FlowOptions, total=False):
+    """Parameters of `flows_from` beside the ends of the flows, their sizes and their starts."""
+
+    source: Required[Source | Sequence[Source]]
+    links: Required[Iterable[Link]]
+    routes: str | Iterable[Sequence[Hashable]]
+
+
 class FlowsToOne(CommonOptions, total=False):
     """Parameters of `flows_from` beside the ends of the flows, which have one receiver."""
 

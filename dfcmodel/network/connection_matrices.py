@@ -20,11 +20,11 @@ import os
 import re
 from collections.abc import Hashable, Iterable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Unpack
 
 import numpy as np
 
-from dfcmodel.network.collectives import collective_hosts, flows_from
+from dfcmodel.network.collectives import FlowsGiven, collective_hosts, flows_from
 from dfcmodel.network.exchanges import NONE
 from dfcmodel.network.flow_tables import Column, Flows
 from hopflow.checks import choice, instance, one_number
@@ -60,7 +60,7 @@ class _Trigger(NamedTuple):
 
 
 def load_connection_matrix(
-    path: str | os.PathLike[str], hosts: Iterable[Hashable], **given: Any
+    path: str | os.PathLike[str], hosts: Iterable[Hashable], **given: Unpack[FlowsGiven]
 ) -> Flows:
     r"""Return the flows of a file; see `read_connection_matrix`.
 
@@ -85,11 +85,15 @@ def load_connection_matrix(
     2.0
     """
     instance("path", path, (str, os.PathLike), "the path of a file")
-    return _read(f"{path}", Path(path).read_text(encoding="utf-8"), hosts, given)
+    return _read(f"{path}", Path(path).read_text(encoding="utf-8"), hosts, {**given})
 
 
 def read_connection_matrix(
-    text: str, hosts: Iterable[Hashable], *, packet_size: float = 1500.0, **given: Any
+    text: str,
+    hosts: Iterable[Hashable],
+    *,
+    packet_size: float = 1500.0,
+    **given: Unpack[FlowsGiven],
 ) -> Flows:
     r"""Return the flows of a connection matrix of htsim.
 

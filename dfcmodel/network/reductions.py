@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
-from dfcmodel.network.collectives import collective_hosts, flows_from
+from dfcmodel.network.collectives import FlowsGiven, collective_hosts, flows_from
 from dfcmodel.network.exchanges import (
     Messages,
     binary_tree,
@@ -18,6 +18,7 @@ from dfcmodel.network.exchanges import (
 )
 from dfcmodel.network.flow_tables import Column, Flows
 from hopflow.checks import choice, one_number, whole
+from hopflow.units import quantities
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -32,6 +33,7 @@ ALL_REDUCES: dict[str, Callable[..., Messages]] = {
 """Algorithms of `all_reduce`."""
 
 
+@quantities(delay="time")
 def all_reduce(
     hosts: Iterable[Hashable],
     packets: int,
@@ -39,7 +41,7 @@ def all_reduce(
     *,
     pieces: int = 1,
     delay: float = 0.0,
-    **given: Any,
+    **given: Unpack[FlowsGiven],
 ) -> Flows:
     """Return the flows of an all-reduce: at its end each host has the sum of the arrays of all of them.
 
@@ -87,11 +89,12 @@ def all_reduce(
     more = () if algorithm != "tree" else (pieces,)
     if algorithm != "tree" and pieces != 1:
         raise ValueError(f"pieces = {pieces!r}: must be 1 for algorithm = {algorithm!r}")
-    return _flows_of(hosts, lambda N: ALL_REDUCES[algorithm](N, packets, *more), delay, given)
+    return _flows_of(hosts, lambda N: ALL_REDUCES[algorithm](N, packets, *more), delay, {**given})
 
 
+@quantities(delay="time")
 def reduce_scatter(
-    hosts: Iterable[Hashable], packets: int, *, delay: float = 0.0, **given: Any
+    hosts: Iterable[Hashable], packets: int, *, delay: float = 0.0, **given: Unpack[FlowsGiven]
 ) -> Flows:
     """Return the flows of a reduce-scatter around a ring: at its end each host has a chunk of the sum.
 
@@ -109,11 +112,12 @@ def reduce_scatter(
     >>> len(reduce_scatter(fabric.hosts, 80, source=FixedRate(), links=fabric.links))
     56
     """
-    return _flows_of(hosts, lambda N: ring(N, packets), delay, given)
+    return _flows_of(hosts, lambda N: ring(N, packets), delay, {**given})
 
 
+@quantities(delay="time")
 def all_gather(
-    hosts: Iterable[Hashable], packets: int, *, delay: float = 0.0, **given: Any
+    hosts: Iterable[Hashable], packets: int, *, delay: float = 0.0, **given: Unpack[FlowsGiven]
 ) -> Flows:
     """Return the flows of an all-gather around a ring: at its end each host has the chunks of all of them.
 
@@ -136,8 +140,9 @@ def all_gather(
     return reduce_scatter(hosts, packets, delay=delay, **given)
 
 
+@quantities(delay="time")
 def all_to_all_rounds(
-    hosts: Iterable[Hashable], packets: int, *, delay: float = 0.0, **given: Any
+    hosts: Iterable[Hashable], packets: int, *, delay: float = 0.0, **given: Unpack[FlowsGiven]
 ) -> Flows:
     """Return the flows of an all-to-all in N - 1 rounds: in round r each host sends to the r-th one after it.
 
@@ -160,7 +165,7 @@ def all_to_all_rounds(
     >>> len(flows), flows[8].path[-1], flows[8].after
     (56, ('host', 2), (0, 7))
     """
-    return _flows_of(hosts, lambda N: pairwise(N, packets), delay, given)
+    return _flows_of(hosts, lambda N: pairwise(N, packets), delay, {**given})
 
 
 def _flows_of(

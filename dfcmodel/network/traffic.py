@@ -6,14 +6,15 @@ import math
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
-from dfcmodel.network.collectives import collective_hosts, flows_from
+from dfcmodel.network.collectives import FlowsOfSizes, collective_hosts, flows_from
 from dfcmodel.network.flow_tables import Column, Flows
 from dfcmodel.network.networks import Link
 from hopflow.checks import choice, instance, listed, number, one_number, random_generator, shown
+from hopflow.units import quantities
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -145,6 +146,7 @@ def flow_sizes(name: str) -> FlowSizes:
     return known[choice("name", name, tuple(known))]
 
 
+@quantities(duration="time")
 def random_traffic(
     hosts: Iterable[Hashable],
     sizes: FlowSizes | str,
@@ -153,7 +155,7 @@ def random_traffic(
     seed: Any = 0,
     *,
     packet_size: float = 1500.0,
-    **given: Any,
+    **given: Unpack[FlowsOfSizes],
 ) -> Flows:
     """Return flows between random pairs of hosts that come as a Poisson process.
 

@@ -21,12 +21,12 @@ from hopflow.kernels import build, loading
 
 
 def commands(group, *path: str):
-    """Yield every command with the words that call it."""
-    for name, command in group.commands.items():
-        if hasattr(command, "commands"):
+    """Yield the commands of a group, with the words that call them."""
+    for name in group.list_commands(None):
+        command = group.get_command(None, name)
+        if hasattr(command, "list_commands"):
             yield from commands(command, *path, name)
-        else:
-            yield (*path, name), command
+        yield (*path, name), command
 
 
 ALL = dict(commands(typer.main.get_command(app)))
