@@ -199,11 +199,11 @@ def random_traffic(
     duration = one_number("duration", duration, above=0.0, at_most=1e5, hint="in s")
     packet_size = one_number("packet_size", packet_size, at_least=1.0, hint="in bytes")
     random = random_generator("seed", seed)
-    ends, given = collective_hosts(hosts, given)
-    if "links" not in given:
-        raise TypeError("links: must be given, the load is a part of their rates")
+    ends, arguments = collective_hosts(hosts, {**given})
+    if "links" not in arguments:
+        raise TypeError("links: must be arguments, the load is a part of their rates")
     rates = sum(
-        link.rate for link in listed("links", given["links"], Link) if link.source in set(ends)
+        link.rate for link in listed("links", arguments["links"], Link) if link.source in set(ends)
     )
     expected = load * rates * duration / sizes.mean_packets(packet_size)
     if not 0.0 < expected <= MAX_FLOWS:
@@ -220,4 +220,4 @@ def random_traffic(
     packets = np.maximum(1.0, np.ceil(drawn / packet_size))
     pairs = (Column(ends, each, count) for each in (source, target))
     sources, targets = pairs
-    return flows_from(sources, targets, packets, starts, **given)
+    return flows_from(sources, targets, packets, starts, **arguments)

@@ -32,9 +32,12 @@ def _bundled() -> Times:
 
 @pytest.mark.parametrize("claim", MEASURES)
 def test_statements_are_those_of_the_claim_on_the_bundled_runs(claim: str) -> None:
-    """Signs of the claim's own estimates, those of equality within the margin; means of five seeds."""
+    """Signs of the claim's own estimates, those of equality within the margin; means of five seeds.
+
+    A claim may have further statements, which the settings do not weigh.
+    """
     times, effects = _bundled(), MEASURES[claim]()
-    assert STATEMENTS[claim].keys() == effects.statements.keys()
+    assert STATEMENTS[claim].keys() <= effects.statements.keys()
     for name, holds in STATEMENTS[claim].items():
         statement = effects.statements[name]
         values = np.array([estimate.value for estimate in statement.packets])

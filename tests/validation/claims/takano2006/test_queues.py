@@ -15,7 +15,7 @@ def test_properties_of_a_hand_made_run() -> None:
     time = np.array([0.05, 0.15, 0.25])
     stored = np.zeros((20, 3))
     stored[0, 0], stored[queues.MERGE], stored[3, 1] = 50.0, (0.0, 90.0, 10.0), 10.0
-    run = queues.Queues(time, stored, np.arange(20.0), stored.max(axis=1), 0.15)
+    run = queues.Queues(time, stored, np.arange(20.0), np.zeros(20), stored.max(axis=1), 0.15)
     assert run.share_of_merge == pytest.approx(100 / 110)
     assert run.share_of_largest == pytest.approx(0.9)
     assert (run.left, run.largest, run.peak_of_merge, run.lost) == (10.0, 90.0, 90.0, 190.0)
