@@ -201,7 +201,7 @@ def random_traffic(
     random = random_generator("seed", seed)
     ends, arguments = collective_hosts(hosts, {**given})
     if "links" not in arguments:
-        raise TypeError("links: must be arguments, the load is a part of their rates")
+        raise TypeError("links: must be given, the load is a part of their rates")
     rates = sum(
         link.rate for link in listed("links", arguments["links"], Link) if link.source in set(ends)
     )
