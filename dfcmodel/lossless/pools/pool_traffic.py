@@ -79,7 +79,7 @@ class Episodes:
     def __post_init__(self) -> None:
         one_number("starts", self.starts, at_least=1e-12, at_most=1e12, hint="in 1/s")
         one_number("within", self.within, above=0.0, hint="in s")
-        if isinstance(self.held, (int, float)):
+        if not hasattr(self.held, "exits"):  # of a `markov.PhaseType`
             one_number("held", self.held, at_least=1e-12, hint="in s")
 
 
