@@ -8,7 +8,15 @@ from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType
 
-__all__ = ["LEFT_OUT", "PACKAGES", "check_packages", "left_out", "package", "warn_of_others"]
+__all__ = [
+    "LEFT_OUT",
+    "PACKAGES",
+    "ROOT",
+    "check_packages",
+    "left_out",
+    "package",
+    "warn_of_others",
+]
 
 ROOT = Path(__file__).parents[1]
 LEFT_OUT = {"jax": "JAX", "networkx": "networkx", "sympy": "SymPy"}

@@ -9,6 +9,8 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
 
+from hopflow.packages import ROOT
+
 __all__ = [
     "SeveralAttractorsWarning", "SlowApproachWarning", "collected", "quiet", "sink", "warn", "warns",
 ]  # fmt: skip
@@ -110,4 +112,4 @@ def warn(warning: Warning) -> None:
     warnings.warn(warning, stacklevel=level)
 
 
-_HERE = __file__.rpartition("responses")[0]
+_HERE = (__file__.rpartition("responses")[0], str(ROOT / "hopflow"))
