@@ -108,8 +108,9 @@ def save_figure(axes: Axes, path: Path | None, *, quiet: bool = False) -> None:
 
 def warn_deprecated_option(old: str, new: str) -> None:
     """Say on the standard error that a spelling is deprecated, and show the new one."""
-    said = f"{old} is deprecated and will be removed in the next release; write {new}"
-    typer.echo(f"hopflow: {said}", err=True)
+    from hopflow.deprecations import advice
+
+    typer.echo(f"hopflow: {advice(old, new)}", err=True)
 
 
 def as_json(value: object) -> str:

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import importlib
 import sys
-from typing import Annotated, Any, NamedTuple
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Annotated, Any, NamedTuple, NoReturn
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 
 from hopflow import __version__
 from hopflow.errors import DamagedDataError
-from hopflow.packages import check_packages, left_out
+from hopflow.packages import LEFT_OUT, PACKAGES, check_packages, left_out
 
 __all__ = ["COMMANDS", "app", "in_the_shell", "run"]
 
@@ -69,16 +71,23 @@ class Commands(TyperGroup):
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """Write the help without loading the commands."""
-        self.is_listing = True
-        super().format_help(ctx, formatter)
-        self.is_listing = False
+        with self._listing():
+            super().format_help(ctx, formatter)
 
     def shell_complete(self, ctx: Any, incomplete: str) -> list[Any]:
         """Complete the name of a command without loading any."""
-        self.is_listing = True
-        found = super().shell_complete(ctx, incomplete)
-        self.is_listing = False
+        with self._listing():
+            found: list[Any] = super().shell_complete(ctx, incomplete)
         return found
+
+    @contextmanager
+    def _listing(self) -> Iterator[None]:
+        """Have commands known by their names and their help alone."""
+        self.is_listing = True
+        try:
+            yield
+        finally:
+            self.is_listing = False
 
 
 def _loaded(name: str) -> Any:
@@ -89,7 +98,7 @@ def _loaded(name: str) -> Any:
     ImportError
         Where the package of the command, or one that it needs, is hidden or overwritten.
     """
-    check_packages("dfcmodel", "markov", "responsefn", "validation")
+    check_packages(*PACKAGES)
     place = COMMANDS[name]
     commands: Any = importlib.import_module(place.module).commands
     whole = typer.Typer(rich_markup_mode=MARKUP)
@@ -128,23 +137,26 @@ def run() -> None:
     """Run the command; bad input ends with one line and exit status 2, damaged data or packages with 1."""
     try:
         app()
-    except (DamagedDataError, ValueError, OSError, ImportError) as error:
-        from rich.console import Console
-        from rich.markup import escape
-
-        if isinstance(error, ImportError) and getattr(error, "name", None) is None:
+    except DamagedDataError as error:
+        _end("damaged data", str(error), 1)
+    except ImportError as error:  # a module that a file of the user lacks is his own affair
+        name = (error.name or "").partition(".")[0]
+        if name in LEFT_OUT:
+            _end("error", str(left_out(error, "some answers")), 1)
+        if name not in PACKAGES:
             raise
-        word, status, said = "error", 2, str(error)
-        if isinstance(error, DamagedDataError):
-            word, status = "damaged data", 1
-        elif isinstance(error, ImportError):
-            found = left_out(error, "some answers")
-            word, status = "error" if found is not error else "damaged installation", 1
-            said = str(found)
-        else:
-            said = in_the_shell(error, sys.argv[1:])
-        Console(stderr=True).print(f"[red]{word}:[/] {escape(said)}", highlight=False)
-        raise SystemExit(status) from None
+        _end("damaged installation", str(error), 1)
+    except (ValueError, OSError) as error:
+        _end("error", in_the_shell(error, sys.argv[1:]), 2)
+
+
+def _end(word: str, said: str, status: int) -> NoReturn:
+    """Print one line on the standard error and leave with a status."""
+    from rich.console import Console
+    from rich.markup import escape
+
+    Console(stderr=True).print(f"[red]{word}:[/] {escape(said)}", highlight=False)
+    raise SystemExit(status) from None
 
 
 def in_the_shell(error: ValueError | OSError, words: list[str]) -> str:

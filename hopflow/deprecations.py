@@ -10,7 +10,7 @@ from typing import Any, TypeVar, cast
 
 from hopflow.checks import shown
 
-__all__ = ["renamed", "renamed_attribute", "warn_deprecated"]
+__all__ = ["advice", "renamed", "renamed_attribute", "warn_deprecated"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -25,8 +25,12 @@ def warn_deprecated(old: str, new: str, stacklevel: int = 3) -> None:
     stacklevel
         As for `warnings.warn`: 3 is the caller of the function that calls this one.
     """
-    said = f"{old} is deprecated and will be removed in the next release; write {new}"
-    warnings.warn(said, DeprecationWarning, stacklevel=stacklevel)
+    warnings.warn(advice(old, new), DeprecationWarning, stacklevel=stacklevel)
+
+
+def advice(old: str, new: str) -> str:
+    """Return what is said of a form that is deprecated."""
+    return f"{old} is deprecated and will be removed in the next release; write {new}"
 
 
 def renamed(**names: str) -> Callable[[F], F]:

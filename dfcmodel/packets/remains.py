@@ -52,14 +52,15 @@ def dropped_packets(plan: Plan, causes: NDArray[np.int32], first_drops: NDArray[
     if not causes.any():
         return np.zeros(0, dtype=DROPPED)
     hops, links = plan.hops, link_numbers(plan)
-    place, cause = np.nonzero(causes[hops.row])
+    rows = hops.row
+    place, cause = np.nonzero(causes[rows])
     kept = links[hops.port[place]] >= 0
     place, cause = place[kept], cause[kept]
     found = np.zeros(len(place), dtype=DROPPED)
     found["flow"], found["link"] = hops.flow[place], links[hops.port[place]]
     found["cause"], found["ack"] = cause, hops.is_ack[place]
-    found["packets"] = causes[hops.row[place], cause]
-    found["first"] = first_drops[hops.row[place], cause]
+    found["packets"] = causes[rows[place], cause]
+    found["first"] = first_drops[rows[place], cause]
     return found
 
 
@@ -98,21 +99,22 @@ def remaining_packets(plan: Plan, arrays: dict[str, Any], left: NDArray[np.int32
     if not left.any():
         return np.zeros(0, dtype=WAITING)
     hops, until = plan.hops, (1.0 - LAST_PART) * plan.end
-    places = np.flatnonzero((left[hops.row] > 0) & has_pauses(plan)[hops.port])
+    rows = hops.row
+    places = np.flatnonzero((left[rows] > 0) & has_pauses(plan)[hops.port])
     port = arrays["port"][hops.port[places]]
-    own = arrays["lane"][arrays["hop"]["lane"][hops.row[places]]]
+    own = arrays["lane"][arrays["hop"]["lane"][rows[places]]]
     of_class = (port["kind"] == INTERFACE) & (own["level"] > 0)
     lane = np.where(of_class, arrays["lane"][own["level"]], own)
     in_queues = plan.by_discipline(lambda each: getattr(each, "queues", 0) > 0)[hops.port[places]]
     still = in_queues | (arrays["packet"]["time"][own["head"]] <= until)
     still &= lane["left"] <= until
     still &= (lane["paused"] > 0) | (port["paused"] > 0) | (port["free"] <= until)
-    first = np.maximum.accumulate(np.where(hops.begins, np.arange(len(hops.row)), 0))
+    first = np.maximum.accumulate(np.where(hops.begins, np.arange(len(rows)), 0))
     keys = zip(
         hops.flow[places].tolist(), (places - first[places]).tolist(),
         hops.is_ack[places].tolist(), still.tolist(), strict=True,
     )  # fmt: skip
-    return waiting_rows(plan, dict(zip(keys, left[hops.row[places]].tolist(), strict=True)))
+    return waiting_rows(plan, dict(zip(keys, left[rows[places]].tolist(), strict=True)))
 
 
 def row_excess(plan: Plan, arrays: dict[str, Any]) -> dict[tuple[int, int, int], float]:

@@ -28,18 +28,13 @@ def _all_links(hosts: int) -> float:
     return (hosts - 1) / hosts
 
 
-def _one_link(hosts: int) -> float:
-    """Return the part of an array that one host sends or receives."""
-    return hosts / hosts
-
-
 BUS_FACTORS: dict[str, Callable[[int], float]] = {
     "all_reduce": lambda hosts: 2.0 * _all_links(hosts),
     "reduce_scatter": _all_links,
     "all_gather": _all_links,
     "all_to_all": _all_links,
-    "broadcast": _one_link,
-    "reduce": _one_link,
+    "broadcast": lambda _: 1.0,
+    "reduce": lambda _: 1.0,
 }
 """Bus bandwidth over algorithm bandwidth of n ranks: NVIDIA/nccl-tests, ``doc/PERFORMANCE.md``."""
 

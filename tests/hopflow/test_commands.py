@@ -148,11 +148,9 @@ def test_what_needs_no_model_loads_none(
 def installed(tmp_path: Path) -> Path:
     """A folder in which hopflow's packages stand, and a distribution that has a package ``markov``, too."""
     root = Path(hopflow.__file__).parents[1]
-    for name in ("hopflow", "dfcmodel", "responsefn", "validation"):
+    for name in ("dfcmodel", "responsefn", "validation"):
         (tmp_path / name).symlink_to(root / name)
-    shutil.copytree(root / "hopflow", tmp_path / "copy")
-    (tmp_path / "hopflow").unlink()
-    (tmp_path / "copy").rename(tmp_path / "hopflow")
+    shutil.copytree(root / "hopflow", tmp_path / "hopflow")
     (tmp_path / "markov").mkdir()
     (tmp_path / "markov/__init__.py").write_text("x = 1\n", encoding="utf-8")
     about = tmp_path / "othermarkov-1.0.dist-info"
@@ -191,6 +189,20 @@ def test_the_distribution_that_has_overwritten_a_package_is_named(installed: Pat
     said = " ".join(done.stderr.split())
     assert f"damaged installation: {SAID}" in said
     assert "Traceback" not in said
+
+
+def test_a_module_that_a_file_of_the_user_lacks_is_no_damage(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text("import a_module_that_nobody_has\n", encoding="utf-8")
+    done = subprocess.run(
+        [sys.executable, "-m", "hopflow", "solve", "mine.py"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode != 0
+    assert "No module named 'a_module_that_nobody_has'" in done.stderr
+    assert "damaged installation" not in done.stderr
 
 
 def test_a_package_that_another_distribution_took_away_is_named(installed: Path) -> None:

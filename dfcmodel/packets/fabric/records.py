@@ -57,8 +57,9 @@ def _remaining(plan: Plan, arrays: dict[str, Any]) -> Any:
     if not found:
         return waiting_rows(plan, {})
     row_of = np.empty(len(arrays["hop"]), dtype=np.int64)
-    row_of[plan.hops.row] = np.arange(len(plan.hops.row))
-    first = np.maximum.accumulate(np.where(plan.hops.begins, np.arange(len(plan.hops.row)), 0))
+    number = np.arange(len(plan.hops.port))
+    row_of[plan.hops.row] = number
+    first = np.maximum.accumulate(np.where(plan.hops.begins, number, 0))
     counts: dict[tuple[int, int, bool, bool], int] = {}
     for p in found:
         for queue in _queues(arrays, p):

@@ -87,7 +87,7 @@ def class_of(net: Any, e: int) -> int:
 
 @inlined
 def count_turn(net: Any, k: int, c: int) -> None:
-    """Count a packet of lane c that leaves in its turn, which ends after as many as its weight, or with a packet of another flow."""
+    """Count a packet of lane c that leaves in its turn, which ends when its weight is used up, or with a packet of another flow."""
     lane = net.lane
     other = int64(lane[k].flow)
     if other >= 0 and other != c:

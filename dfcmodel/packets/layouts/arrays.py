@@ -89,11 +89,12 @@ def lay_out(plan: Plan, signatures: tuple[RuleSignature, ...], spare: int = 1) -
     F, P = len(flow), len(plan.ports)
     hop = np.zeros(len(plan.hops.port) + 2 * F, HOP)
     hop["port"][flow["turn"]], hop["port"][flow["end"]] = RECEIVER, SENDER
-    hop["port"][plan.hops.row] = plan.hops.port
+    rows = plan.hops.row
+    hop["port"][rows] = plan.hops.port
     hosts = plan.hosts
     port_rows["queue"] = np.append(hosts.queue, P)
     hop["queue"][flow["end"]], hop["queue"][flow["turn"]] = hosts.sender, hosts.receiver
-    hop["queue"][plan.hops.row] = np.where(inline == 1, -1, port_rows["queue"][:-1])[plan.hops.port]
+    hop["queue"][rows] = np.where(inline == 1, -1, port_rows["queue"][:-1])[plan.hops.port]
     lane = lay_out_lanes(plan, port_rows, hop)
     if plan.at_senders.any():
         lane = np.append(lane, lay_out_interfaces(plan, port_rows, hop, flow, len(lane)))

@@ -31,13 +31,14 @@ def lay_out_queues(
     plan: Plan, port_rows: NDArray[Any], hop: NDArray[Any], first: int
 ) -> NDArray[Any]:
     """Return the lanes of queues of programs, rows ``first`` on, in the order of their ports."""
-    found = [empty_lanes(0)]
+    found, hops = [empty_lanes(0)], plan.hops
+    rows = hops.row
     for p in plan.under(SwitchProgram):
         rule: Any = plan.ports[p].discipline
         count = rule.check_queues()
         if count:
             port_rows["lane"][p], port_rows["lanes"][p] = first, count
-            hop["lane"][plan.hops.row[plan.hops.port == p]] = first
+            hop["lane"][rows[hops.port == p]] = first
             found.append(empty_lanes(count))
             first += count
     return np.concatenate(found)
@@ -56,7 +57,8 @@ def lay_out_programs(plan: Plan, packets: int, hops: int) -> dict[str, Any]:
     signatures = program_signatures(plan)
     program, own = np.zeros(len(plan.ports), PROGRAM), np.zeros(hops, OWN)
     at = np.zeros(hops, dtype=np.int64)
-    at[plan.hops.row] = plan.hops.port
+    each, rows = plan.hops, plan.hops.row
+    at[rows] = each.port
     queues: list[NDArray[Any]] = []
     for p in ports:
         rule: Any = plan.ports[p].discipline
@@ -81,17 +83,16 @@ def lay_out_programs(plan: Plan, packets: int, hops: int) -> dict[str, Any]:
         queues.append(np.zeros(row["queues"], QUEUE))
         queues[-1]["state"][:, :of_queue] = state[first_of_queue:first_of_flow]
         own["state"][at == p, :of_flow] = state[first_of_flow:]
-    each = plan.hops
     for name, values in (("priority", plan.priorities), ("size", plan.all_packets + plan.opening)):
-        own[name][each.row] = values[each.flow]
-    own["hash"][each.row] = flow_hash(plan.seeds[each.port], each.flow, each.is_ack)
+        own[name][rows] = values[each.flow]
+    own["hash"][rows] = flow_hash(plan.seeds[each.port], each.flow, each.is_ack)
     found |= {"program": program, "own": own, "rank": np.zeros(packets)}
     if any(len(rows) for rows in queues):
         found["program_queue"] = np.concatenate(queues)
     if (program["trim"][ports] >= 0).any():
         found["trimmed"] = np.zeros(packets, dtype=np.int32)
     places, most = plan.telemetry
-    own["place"][each.row] = places
+    own["place"][rows] = places
     if most.any():
         found["telemetry"] = np.zeros((packets, int(most.max()), 1 + MOST_TELEMETRY))
     return found

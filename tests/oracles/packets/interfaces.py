@@ -142,7 +142,7 @@ class HostQueues(Queue):
         super().send(came, packet)
 
     def count_turn(self, key: Key) -> None:
-        """Count a packet of a flow's turn, which ends after as many as its weight, or with a packet of another flow."""
+        """Count a packet of a flow's turn, which ends when its weight is used up, or with a packet of another flow."""
         priority = self.priorities[key]
         other = self.going_on[priority]
         if other is not None and other != key:
