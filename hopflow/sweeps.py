@@ -181,10 +181,14 @@ def _plan(thing: Any, parameters: Mapping[str, Any]) -> _Plan:
         said = (
             "must be a scenario, a chain, a rule, a list of rules, or a function that returns one"
         )
-        raise TypeError(f"thing = {shown(thing)}: {said}")
+        raise ValueError(f"thing = {shown(thing)}: {said}")
     several, fixed = _split(parameters)
     if kind is None:
         first = fixed | {name: values[0] for name, values in several.items()}
+        if missing := _required(thing) - first.keys():
+            names, other = ", ".join(sorted(missing)), ", ".join(parameters.keys() - own.keys())
+            also = f"; {other}: not among its parameters" if other else ""
+            raise ValueError(f"{called}: needs values of {names}, without a default{also}")
         kind = _kind_of(make(**{name: first[name] for name in first if name in own}))
     settings = {} if kind is None else dict(importlib.import_module(kind).SETTINGS)
     for name in parameters:
@@ -212,6 +216,13 @@ def _parameters_of(function: Callable[..., Any]) -> dict[str, str | None]:
     units, named = quantities_of(function), inspect.signature(function).parameters.values()
     kinds = inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY
     return {each.name: units.get(each.name) for each in named if each.kind in kinds}
+
+
+def _required(function: Callable[..., Any]) -> set[str]:
+    """Return the parameters of a function that have no default."""
+    named = inspect.signature(function).parameters.values()
+    variable = inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD
+    return {each.name for each in named if each.default is each.empty and each.kind not in variable}
 
 
 def _split(parameters: Mapping[str, Any]) -> tuple[dict[str, list[Any]], dict[str, Any]]:

@@ -181,7 +181,7 @@ def test_a_space_makes_the_search_quicker_and_changes_nothing():
         (lambda: GeneratorOperator([[-1.0]]), r"^model = .*: must be a ChainModel with a space"),
         (
             lambda: sweep([[-1.0]], rate=[1.0]),
-            r"^model = .*: must be a ChainModel, whose parameters",
+            r"^thing = .*: must be a scenario, a chain",
         ),
         (lambda: MarkovChain([[0.0]], like=3), r"^like = 3: must be a MarkovChain, or None"),
         (lambda: MarkovChain(repairs), r"^Q = .*: rules need a start: explore\(rules, start="),
