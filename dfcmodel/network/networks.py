@@ -144,6 +144,10 @@ class Link(Described):
         return self.rate * self.delay
 
 
+WITHOUT_UNITS = frozenset((float, int, bool, str, tuple, type(None)))
+"""Types of values that were not converted from bits or bytes: what was is a `PacketUnits`."""
+
+
 class LinkKinds(NamedTuple):
     """Links that differ in more than their ends: one of each kind, and the kind of each link, (L,)."""
 
@@ -254,7 +258,11 @@ class Scenario(Described):
             for part in (link, link.discipline, manager_of(link.discipline)):
                 _check_packet_units(f"of link {link.name}", part, self.packet_size)
         for name, column in self.table.columns.items():
+            if isinstance(column.values, Routes):  # numbers of flows, of which there may be many
+                continue
             for value in column.values:
+                if type(value) in WITHOUT_UNITS:
+                    continue
                 where = f"{name} of a flow" if isinstance(value, float) else f"of a {name}"
                 _check_packet_units(where, value, self.packet_size)
 
