@@ -29,12 +29,13 @@ from benchmarks.timing import Row
 from dfcmodel import (
     PFC,
     Flows,
-    Link,
+    Links,
     Packets,
     RampMarking,
     Scenario,
     all_to_all,
     flows_from,
+    links_from,
     simulate,
 )
 from dfcmodel.packets.running import begin_plan
@@ -118,19 +119,20 @@ def fabric(traffic: str, sender: Sender, shape: Shape = SMALL) -> Scenario:
     return Scenario(traffic, links, flows, ENDS[traffic], min_rto=0.01, packet_size=BYTES)
 
 
-def network(shape: Shape, manager: RampMarking | None = None) -> list[Link]:
+def network(shape: Shape, manager: RampMarking | None = None) -> Links:
     """Return the links of a fabric, with a manager that marks."""
     one: dict[str, Any] = {"rate": RATE, "delay": us(1), "buffer": 1e5}
     one["discipline"] = PFC((0,), xoff=20.0, xon=10.0, manager=manager)
-    links = []
+    sources, targets = list[str](), list[str]()
     for h in range(shape.hosts):
         leaf = f"leaf{h // shape.per_leaf}"
-        links += [Link(f"h{h}", leaf, **one), Link(leaf, f"h{h}", **one)]
+        sources += [f"h{h}", leaf]
+        targets += [leaf, f"h{h}"]
     for leaf in range(shape.leaves):
         for spine in range(shape.spines):
-            links += [Link(f"leaf{leaf}", f"spine{spine}", **one)]
-            links += [Link(f"spine{spine}", f"leaf{leaf}", **one)]
-    return links
+            sources += [f"leaf{leaf}", f"spine{spine}"]
+            targets += [f"spine{spine}", f"leaf{leaf}"]
+    return links_from(sources, targets, **one)
 
 
 def pairs(traffic: str, shape: Shape) -> list[tuple[int, int]]:
@@ -143,7 +145,7 @@ def pairs(traffic: str, shape: Shape) -> list[tuple[int, int]]:
     return [(a, int(b)) for a, b in enumerate(to) if a != b]
 
 
-def _flows(traffic: str, source: Any, size: int, shape: Shape, links: list[Link]) -> Flows:
+def _flows(traffic: str, source: Any, size: int, shape: Shape, links: Links) -> Flows:
     """Return the flows of a fabric; those of an all-to-all take spines in turn, others that of their number."""
     options: dict[str, Any] = {"source": source, "links": links, "max_window": 256.0}
     if traffic == "all-to-all":

@@ -40,9 +40,10 @@ from .network.disciplines import DFC, FIFO, Fair, Pause, Priority, QueueManager
 from .network.fabric_programs import INT, Trimming
 from .network.flow_tables import Flows
 from .network.flows import CBR, Flow, OnOff
+from .network.links import Link, Links, links_from
 from .network.managers import PIE, RED, CoDel
 from .network.marking import RampMarking, StepMarking
-from .network.networks import Link, Scenario, from_networkx
+from .network.networks import Scenario, from_networkx
 from .network.programs import QueuedPacket, SwitchProgram
 from .network.receivers import Credited, ReceivedPacket, ReceiverAgent
 from .network.reductions import all_gather, all_reduce, all_to_all_rounds, reduce_scatter
@@ -134,6 +135,7 @@ __all__ = [
     "LevelChoice",
     "Lines",
     "Link",
+    "Links",
     "LossRecovery",
     "NewRenoRecovery",
     "OnOff",
@@ -202,6 +204,7 @@ __all__ = [
     "incast",
     "job_completion",
     "limited_transmit",
+    "links_from",
     "load_connection_matrix",
     "load_scenario",
     "overflow",

@@ -10,7 +10,8 @@ import numpy as np
 
 from dfcmodel.methods import method_of
 from dfcmodel.network.collectives import flows_from
-from dfcmodel.network.networks import Link, Scenario
+from dfcmodel.network.links import Link
+from dfcmodel.network.networks import Scenario
 from dfcmodel.results.trajectories import Trajectory
 from dfcmodel.simulation import simulate
 from hopflow.checks import listed, shown

@@ -6,12 +6,16 @@ import dataclasses
 import functools
 import math
 import types
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
 
 __all__ = ["ByValue", "WithoutCaches", "same", "state_of"]
+
+
+COMPARABLE = (int, float), (Sequence,)
+"""Objects of different classes that may be equal."""
 
 
 class WithoutCaches:
@@ -53,8 +57,9 @@ def same(one: Any, other: Any) -> bool:
         return True
     if isinstance(one, (np.ndarray, np.generic)) or isinstance(other, (np.ndarray, np.generic)):
         return _same_arrays(np.asarray(one), np.asarray(other))
-    if type(one) is not type(other):
-        return isinstance(one, (int, float)) and isinstance(other, (int, float)) and one == other
+    if type(one) is not type(other):  # numbers, or columns and the tuple of what they hold
+        alike = [all(isinstance(each, kinds) for each in (one, other)) for kinds in COMPARABLE]
+        return any(alike) and bool(one == other)
     if isinstance(one, float):
         return one == other or (math.isnan(one) and math.isnan(other))
     if isinstance(one, Mapping):

@@ -13,11 +13,14 @@ from validation.records import OWN, recorded_thresholds, recorded_verdicts
 from validation.verdicts import Finding, Verdict
 
 LONG = (
+    "D04",
     "D05",
     "D06",
     "D07",
     "D08",
     "D09",
+    "D14",
+    "D15",
     "K01",
     "K02",
     "K03",
@@ -34,6 +37,7 @@ LONG = (
     "S04",
     "S06",
     "S08",
+    "Y18",
 )
 """Two seconds to half a minute of runs each; `make run` checks them too and fails where one differs."""
 

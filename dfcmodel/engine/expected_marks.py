@@ -11,7 +11,8 @@ from responsefn import RateRule, WindowRule
 if TYPE_CHECKING:
     from dfcmodel.network.disciplines import Discipline
     from dfcmodel.network.flows import Flow
-    from dfcmodel.network.networks import Link, Scenario
+    from dfcmodel.network.links import Link
+    from dfcmodel.network.networks import Scenario
 
 __all__ = ["with_expected_marks"]
 

@@ -24,7 +24,8 @@ from dfcmodel.network.time_steps import ROUNDING, whole_and_part
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from dfcmodel.network.networks import Link, Scenario
+    from dfcmodel.network.links import Link
+    from dfcmodel.network.networks import Scenario
 
     Ints = NDArray[np.int64]
 

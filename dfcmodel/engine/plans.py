@@ -52,7 +52,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from dfcmodel.engine.fluid import Fluid
-    from dfcmodel.network.networks import Link, Scenario
+    from dfcmodel.network.links import Link
+    from dfcmodel.network.networks import Scenario
     from responsefn.responses.rule_events import RuleSignature
 
     Floats = NDArray[np.float64]

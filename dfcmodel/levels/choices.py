@@ -228,7 +228,7 @@ def measured_discipline(scenario: Scenario) -> str:
     """Return under which measured discipline the queues are, beside FIFO; "": none, or others too."""
     ranks = set(scenario.table.columns["priority"].values)
     found = set()
-    for link in scenario.link_kinds.examples:
+    for link in scenario.link_table.kinds:
         rule = link.discipline
         if type(rule) is DFC and (rule.diffusion, rule.intensity) == (DFC.diffusion, DFC.intensity):
             found.add("DFC")

@@ -78,7 +78,7 @@ def check_cost(
 
 def _at_most(scenario: Scenario, duration: float) -> float:
     """Return an upper bound of the prediction for packets, which takes no paths: all links full of other packets."""
-    rates = sum(link.rate for link in scenario.links)
+    rates = float(scenario.by_link(lambda link: link.rate).sum())
     rates += float(scenario.table.each("source", _own_rate).sum())
     table = measured(measured_discipline(scenario) or "FIFO")
     return table.packet_nanoseconds * 1e-9 * rates * duration
@@ -98,7 +98,7 @@ def _cause(scenario: Scenario, method: Fluid | Packets, duration: float) -> str:
     if isinstance(method, Packets):
         return f"{packet_work(scenario, duration):.2g} packets"
     h = method.step_of(scenario)
-    shortest = min(scenario.links, key=lambda link: link.delay)
+    shortest = min(scenario.link_table.kinds, key=lambda link: link.delay)
     said = f"{duration / h:.2g} steps of {h:.3g} s for each flow (shortest delay: {shortest.delay:.3g} s, link {shortest.name})"
     try:
         check_scenario(scenario, Packets())

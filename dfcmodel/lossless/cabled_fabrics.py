@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from dfcmodel.lossless.audits.switch_chips import Chip, chip, chips
 from dfcmodel.lossless.buffer_dependencies import directed_graph
 from dfcmodel.lossless.fabrics import with_hosts
@@ -13,8 +15,10 @@ from dfcmodel.lossless.headroom_items import FIBRE
 from dfcmodel.lossless.headrooms import headroom
 from dfcmodel.lossless.quantities import bit_rate, metres, size_in_bytes
 from dfcmodel.network.buffers import ByteBuffer
+from dfcmodel.network.columns import Column
 from dfcmodel.network.disciplines import FIFO, Discipline
-from dfcmodel.network.networks import MAX_BUFFER, MIN_BUFFER, Link, Scenario
+from dfcmodel.network.links import MAX_BUFFER, MIN_BUFFER, Links, links_from
+from dfcmodel.network.networks import Scenario
 from hopflow.checks import instance, one_number, shown
 from hopflow.results import table_text
 from hopflow.units import quantities, readable
@@ -153,13 +157,22 @@ class Fabric:
         return tuple(node for node in self.graph if node not in self.switches)
 
     @cached_property
-    def links(self) -> tuple[Link, ...]:
+    def links(self) -> Links:
         """The links, in packets per second and packets of ``packet_size``."""
         sizes = {cable: self.port_buffer(cable) for cable in self.cables}
+        place = {cable: n for n, cable in enumerate(self.cables)}
         bits = 8.0 * self.packet_size
-        return tuple(
-            Link(*ends, cable.bits / bits, cable.delay, sizes[cable], self.discipline)
-            for ends, cable in self._cabled
+        sources, targets = zip(*(ends for ends, _ in self._cabled), strict=True)
+        cables = Column(
+            self.cables, np.array([place[cable] for _, cable in self._cabled]), len(sources)
+        )
+        return links_from(
+            sources,
+            targets,
+            rate=cables.map(lambda cable: cable.bits / bits),
+            delay=cables.map(lambda cable: cable.delay),
+            buffer=cables.map(sizes.__getitem__),
+            discipline=self.discipline,
         )
 
     @cached_property

@@ -22,7 +22,8 @@ from dfcmodel.lossless.buffer_dependencies import (
 )
 from dfcmodel.network.disciplines import Pause
 from dfcmodel.network.flows import CBR, Flow
-from dfcmodel.network.networks import Link, Scenario
+from dfcmodel.network.links import Link
+from dfcmodel.network.networks import Scenario
 from hopflow.results import Result
 from hopflow.units import declares, quantities
 

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any, Required, TypedDict, Unpack
 
 import numpy as np
 
-from dfcmodel.network.flow_tables import OPTIONS, Column, Flows, encoded
+from dfcmodel.network.columns import Column, check_count, column_for, encoded, nodes_of
+from dfcmodel.network.flow_tables import OPTIONS, Flows
 from dfcmodel.network.flows import LARGEST_WINDOW, Flow, whole_packets
-from dfcmodel.network.networks import Link
+from dfcmodel.network.links import Link, Links
 from dfcmodel.network.routes import Routes, distinct
 from dfcmodel.network.shortest_routes import CHOICES, ShortestRoutes
 from hopflow.checks import choice, listed, random_generator, shown, unboxed
@@ -144,19 +145,17 @@ def flows_from(
     names: Any = options.pop("names", None)
     if names is not None:
         names = listed("names", names, str)
-        _check_count("names", names, count)
+        check_count("names", names, count)
     entropy = _entropy(options.pop("entropy", None), count)
     given: dict[str, Any] = {"size": sizes, "start": starts, "source": source, **options}
     allowed = tuple(each.name for each in OPTIONS)
     columns = {
         choice("option", name, allowed): _after(name, value, count)
         if name == "after"
-        else _column(name, _in_packets(name, value), count)
+        else column_for(name, _in_packets(name, value), count)
         for name, value in given.items()
     }
-    links = listed("links", links, Link)
-    if not links:
-        raise ValueError("links = (): at least one link is needed")
+    links = _table_of(links)
     if isinstance(routes, str):
         choice("routes", routes, CHOICES)
         nodes, paths = _shortest(links, *ends, routes, entropy)
@@ -214,7 +213,7 @@ def incast(senders: Iterable[Hashable], receiver: Hashable, **given: Unpack[Flow
     >>> len(incast(hosts, hosts[0], sizes=500, source=DCQCN(), links=links))
     15
     """
-    nodes, arguments = _among_links("senders", _nodes("senders", senders), {**given})
+    nodes, arguments = _among_links("senders", nodes_of("senders", senders), {**given})
     receiver = unboxed(receiver)
     _among_links("receiver", [receiver], arguments)
     ends = [node for node in nodes if node != receiver]
@@ -263,7 +262,7 @@ def collective_hosts(
     hosts: Iterable[Hashable], given: dict[str, Any]
 ) -> tuple[list[Hashable], dict[str, Any]]:
     """Return the hosts of a collective, of which there must be two, and the arguments with ``links`` as a tuple."""
-    ends = list(dict.fromkeys(_nodes("hosts", hosts)))
+    ends = list(dict.fromkeys(nodes_of("hosts", hosts)))
     if len(ends) < 2:
         raise ValueError(f"hosts = {shown(ends)}: must be at least two nodes")
     return _among_links("hosts", ends, given)
@@ -275,8 +274,8 @@ def _among_links(
     """Return some nodes and the arguments, after checking that these are nodes of the links."""
     if "links" not in given:
         return nodes, given  # `flows_from` says that it is missing
-    links = listed("links", given["links"], Link)
-    known = {node for link in links for node in (link.source, link.target)}
+    links = _table_of(given["links"])
+    known = set(links.nodes)
     for n, node in enumerate(nodes):
         if not isinstance(node, Hashable) or node not in known:
             at = "" if name == "receiver" else f"[{n}]"
@@ -284,32 +283,17 @@ def _among_links(
     return nodes, {**given, "links": links}
 
 
-def _nodes(name: str, given: Any) -> list[Hashable]:
-    """Return nodes as a list."""
-    if getattr(given, "ndim", 0):  # of NumPy, JAX and others
-        given = np.asarray(given).tolist()
-    if isinstance(given, str) or not isinstance(given, Iterable):
-        raise TypeError(f"{name} = {shown(given)}: must be a list of nodes")
-    found = list(given)
-    try:
-        set(found)
-    except TypeError:
-        n = next(n for n, node in enumerate(found) if not isinstance(node, Hashable))
-        msg = f"{name}[{n}] = {shown(found[n])}: a node must be hashable"
-        raise TypeError(msg) from None
+def _table_of(links: Any) -> Links:
+    """Return links as columns, after checking them; ValueError without one."""
+    found = links if isinstance(links, Links) else Links.of(listed("links", links, Link))
+    if not len(found):
+        raise ValueError("links = (): at least one link is needed")
     return found
 
 
 def _encoded(name: str, given: Any) -> Column:
     """Return nodes as a column."""
-    return given if isinstance(given, Column) else encoded(_nodes(name, given))
-
-
-def _check_count(name: str, given: Any, count: int) -> None:
-    if len(given) != count:
-        raise ValueError(
-            f"{name}: {len(given)} values, must be one, or one for each of {count} flows"
-        )
+    return given if isinstance(given, Column) else encoded(nodes_of(name, given))
 
 
 def _in_packets(name: str, given: Any) -> Any:
@@ -325,23 +309,6 @@ def _in_packets(name: str, given: Any) -> Any:
     return found
 
 
-def _column(name: str, given: Any, count: int) -> Column:
-    """Return the column of an option: one value for all flows, or one for each."""
-    if isinstance(given, np.ndarray) and given.ndim:
-        _check_count(name, given, count)
-        if given.ndim == 1 and given.dtype.kind in "iufb":
-            values, which = np.unique(given, return_inverse=True)
-            return Column(values.tolist(), which.reshape(-1) if len(values) > 1 else None, count)
-        given = given.tolist()
-    if isinstance(given, (list, tuple)):
-        _check_count(name, given, count)
-        try:
-            return encoded(given)
-        except TypeError:  # `_check` says what is wrong with them
-            return Column(tuple(given), np.arange(count), count)
-    return Column((given,), None, count)
-
-
 def _entropy(given: Any, count: int) -> NDArray[np.int64] | None:
     """Return the numbers that ECMP hashes, after checking them."""
     if given is None:
@@ -349,7 +316,7 @@ def _entropy(given: Any, count: int) -> NDArray[np.int64] | None:
     found = np.asarray(given)
     if found.dtype.kind not in "iu" or found.ndim != 1:
         raise TypeError(f"entropy = {shown(given)}: must be a list of whole numbers, one per flow")
-    _check_count("entropy", found, count)
+    check_count("entropy", found, count)
     if (found < 0).any() or (found >= 2**39).any():
         n = int(np.argmax((found < 0) | (found >= 2**39)))
         raise ValueError(f"entropy[{n}] = {found[n]}: must be a whole number in 0..2^39 - 1")
@@ -360,8 +327,8 @@ def _after(name: str, given: Any, count: int) -> Column:
     """Return the column of the flows for which each one waits, given as an array of their places, or as `Flow` has them."""
     places = np.asarray(given) if isinstance(given, np.ndarray) else None
     if places is None or places.dtype.kind not in "iu":
-        return _column(name, given, count)
-    _check_count(name, places, count)
+        return column_for(name, given, count)
+    check_count(name, places, count)
     places = places.reshape(count, -1).astype(np.int64)
     if (places < -1).any() or (places >= count).any():
         f = int(np.argmax(((places < -1) | (places >= count)).any(axis=1)))
@@ -403,8 +370,8 @@ def _given(routes: Any, sources: Column, targets: Column) -> tuple[Sequence[Hash
     """Return the nodes of given paths, and the paths."""
     if not isinstance(routes, Iterable):
         raise TypeError(f"routes = {shown(routes)}: must be one of {CHOICES}, or paths")
-    paths = [tuple(_nodes(f"routes[{n}]", path)) for n, path in enumerate(routes)]
-    _check_count("routes", paths, len(sources))
+    paths = [tuple(nodes_of(f"routes[{n}]", path)) for n, path in enumerate(routes)]
+    check_count("routes", paths, len(sources))
     for n, (path, a, b) in enumerate(zip(paths, sources, targets, strict=True)):
         if len(path) < 2 or path[0] != a or path[-1] != b:
             raise ValueError(

@@ -25,8 +25,9 @@ from typing import Any, NamedTuple, Unpack
 import numpy as np
 
 from dfcmodel.network.collectives import FlowsGiven, collective_hosts, flows_from
+from dfcmodel.network.columns import Column
 from dfcmodel.network.exchanges import NONE
-from dfcmodel.network.flow_tables import Column, Flows
+from dfcmodel.network.flow_tables import Flows
 from hopflow.checks import choice, instance, one_number
 
 __all__ = ["load_connection_matrix", "read_connection_matrix"]

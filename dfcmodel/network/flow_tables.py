@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
+from dfcmodel.network.columns import Column, encoded
 from dfcmodel.network.flows import Flow
 from dfcmodel.network.routes import Routes, distinct, present
 
@@ -20,107 +21,10 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Integers = NDArray[np.int64]
 
-__all__ = ["OPTIONS", "Column", "Flows", "among", "column_of", "encoded"]
+__all__ = ["OPTIONS", "Flows"]
 
 OPTIONS = tuple(each for each in dataclasses.fields(Flow) if each.name not in ("name", "path"))
 """Fields of a flow that are columns of a table, each with one value for all flows or one for each."""
-
-
-class Column(Sequence[Any]):
-    """The values of an option of F flows: ``values[which[f]]`` of flow f.
-
-    Parameters
-    ----------
-    values
-        The values: one for all flows, or as many as ``which`` tells apart.
-    which
-        Place of the value of each flow, shape (F,); None: all have the first one.
-    length
-        F.
-
-    Examples
-    --------
-    >>> column = Column(("x", "y"), np.array([1, 0, 1]), 3)
-    >>> list(column), column[0]
-    (['y', 'x', 'y'], 'y')
-    """
-
-    __slots__ = ("length", "values", "which")
-
-    def __init__(self, values: Sequence[Any], which: Integers | None, length: int) -> None:
-        self.values, self.which, self.length = values, which, length
-
-    def __len__(self) -> int:
-        return self.length
-
-    def __getitem__(self, f: Any) -> Any:
-        if isinstance(f, slice):
-            return tuple(self[n] for n in range(*f.indices(self.length)))
-        return self.values[0 if self.which is None else int(self.which[f])]
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, (Column, tuple)):
-            return NotImplemented
-        return tuple(self) == tuple(other)
-
-    def __hash__(self) -> int:
-        return hash(tuple(self))
-
-    def __iter__(self) -> Iterator[Any]:
-        if self.which is None:
-            return iter([self.values[0]] * self.length)
-        return map(self.values.__getitem__, self.which.tolist())
-
-    def whole(self) -> Integers:
-        """Return the place of the value of each, shape (F,); read-only where all have one."""
-        return np.broadcast_to(np.int64(0), self.length) if self.which is None else self.which
-
-    def map(self, value: Callable[[Any], Any]) -> Column:
-        """Return the column of what follows from each value, computed once for each."""
-        return Column(tuple(map(value, self.values)), self.which, self.length)
-
-    def array(self) -> NDArray[Any]:
-        """Return the values as an array, shape (F, ...); read-only where all are one."""
-        found = np.array(self.values)
-        if self.which is not None:
-            return found[self.which]
-        if found.ndim > 1 or found.dtype.hasobject:
-            return np.broadcast_to(found[0], (self.length, *found.shape[1:]))
-        one: NDArray[Any] = np.ndarray(self.length, found.dtype, found, 0, (0,))
-        one.flags.writeable = False  # as `broadcast_to`, in a quarter of its time
-        return one
-
-
-def encoded(given: Sequence[Any]) -> Column:
-    """Return a column of the distinct ones of some values, in the order of their first occurrence.
-
-    >>> column = encoded(["b", "a", "b"])
-    >>> column.values, column.which.tolist()
-    (('b', 'a'), [0, 1, 0])
-    """
-    objects: dict[int, int] = {}  # most are identical: their hashes cost more
-    place: dict[Any, int] = {}
-    which = np.empty(len(given), dtype=np.int64)
-    for f, value in enumerate(given):
-        n = objects.get(id(value))
-        if n is None:
-            n = objects[id(value)] = place.setdefault(value, len(place))
-        which[f] = n
-    return Column(tuple(place), which if len(place) > 1 else None, len(given))
-
-
-def column_of(given: Sequence[Any]) -> Column:
-    """Return a column as it is, another sequence encoded."""
-    return given if isinstance(given, Column) else encoded(given)
-
-
-def among(given: Sequence[Any]) -> Sequence[Any]:
-    """Return the values that occur in a column, without a look at each flow; another sequence as it is.
-
-    >>> among(Column(("x",), None, 3)), among(("x", "x"))
-    (('x',), ('x', 'x'))
-    """
-    return given.values if isinstance(given, Column) else given
 
 
 class Flows(Sequence[Flow]):

@@ -10,7 +10,7 @@ from dfcmodel.network.disciplines import DFC, FIFO, Discipline, Fair, Pause, Pri
 from dfcmodel.network.programs import SwitchProgram
 
 if TYPE_CHECKING:
-    from dfcmodel.network.networks import Link
+    from dfcmodel.network.links import Link
 
 __all__ = ["check_known"]
 

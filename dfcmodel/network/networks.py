@@ -7,20 +7,21 @@ import itertools
 import math
 from collections import Counter
 from collections.abc import Collection, Hashable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dfcmodel.network.buffers import ByteBuffer, buffer_in_packets, buffer_of
+from dfcmodel.network.buffers import ByteBuffer, buffer_in_packets
 from dfcmodel.network.class_pauses import PFC
-from dfcmodel.network.disciplines import DFC, FIFO, Discipline, Pause, manager_of
+from dfcmodel.network.disciplines import DFC, Discipline, Pause, manager_of
 from dfcmodel.network.flow_tables import Flows
 from dfcmodel.network.flows import Flow
 from dfcmodel.network.followers import Followers, followers_of
+from dfcmodel.network.links import Link, Links, Node, can_pause
 from dfcmodel.network.routes import Routes, coded, distinct, distinct_rows, present
-from hopflow.checks import flag, instance, listed, one_number, shown
+from hopflow.checks import instance, listed, one_number
 from hopflow.parameters import Parametrized
 from hopflow.results import Described
 from hopflow.tcp_constants import MIN_RTO
@@ -32,127 +33,10 @@ if TYPE_CHECKING:
     import networkx as nx
     from numpy.typing import NDArray
 
-__all__ = ["Link", "Scenario", "from_networkx"]
-
-Node = Hashable
-
-
-MAX_RATE, MAX_DELAY = 1e12, 10.0
-"""Of a link, packets/s and s."""
-MIN_BUFFER, MAX_BUFFER = 1.0, 1e9
-"""Of a link, packets."""
-
-
-@quantities(rate="rate", delay="time")
-@declares(buffer="amount")
-@dataclass(frozen=True)
-class Link(Described):
-    """A directed link and the queue in front of it.
-
-    Parameters
-    ----------
-    source, target
-        The nodes at its ends; its queue is at ``source``.
-    rate
-        Packets/s, > 0.
-    delay
-        Propagation delay in s, > 0.
-    buffer
-        Buffer size in packets, 1 to 1e9, or a `ByteBuffer` in bytes or cells; use a size that is never reached for an
-        unlimited buffer.
-    discipline
-        Queueing discipline: scheduling and drop policy.
-    shared
-        Whether all flows share the buffer; otherwise each flow has one of this size.
-
-    Raises
-    ------
-    ValueError
-        Naming the parameter, its value and what is allowed.
-
-    Examples
-    --------
-    >>> from dfcmodel import Link
-    >>> from hopflow import mbps, ms
-    >>> link = Link("a", "b", rate=mbps(12), delay=ms(40), buffer=100)
-    >>> link.name, link.capacity
-    ('a->b', 40.0)
-    """
-
-    SWEPT_BY = "dfcmodel.sweeps"
-
-    source: Node
-    target: Node
-    rate: float
-    delay: float
-    buffer: float | ByteBuffer
-    discipline: Discipline = field(default_factory=FIFO)
-    shared: bool = True
-
-    def __post_init__(self) -> None:
-        if isinstance(self.buffer, str):
-            object.__setattr__(self, "buffer", buffer_of("buffer", self.buffer))
-        if not _is_plain(self):
-            self._check()
-
-    def _check(self) -> None:
-        """Raise ValueError or TypeError for the first parameter that is not allowed."""
-        of = f"of link {self.name}"
-        for end in ("source", "target"):
-            try:
-                hash(getattr(self, end))
-                bool(getattr(self, end) == getattr(self, end))
-            except TypeError:
-                value = shown(getattr(self, end))
-                raise TypeError(f"{end} = {value}: a node must be hashable") from None
-        object.__setattr__(self, "shared", flag(f"shared {of}", self.shared))
-        if self.source == self.target:
-            raise ValueError(f"target {of}: must differ from its source")
-        one_number(
-            f"rate {of}", self.rate, above=0.0, at_most=MAX_RATE, hint="in packets/s: mbps(370)"
-        )
-        one_number(f"delay {of}", self.delay, above=0.0, at_most=MAX_DELAY, hint="in s: ms(0.1)")
-        if not isinstance(self.buffer, ByteBuffer):
-            hint = "in packets, or ByteBuffer('150 kB')"
-            one_number(
-                f"buffer {of}", self.buffer, at_least=MIN_BUFFER, at_most=MAX_BUFFER, hint=hint
-            )
-        number: Any
-        for name in ("rate", "delay", "buffer"):
-            number = getattr(self, name)
-            if isinstance(number, np.ndarray):  # without dimensions
-                object.__setattr__(self, name, number.item())
-        discipline: object = self.discipline
-        if not isinstance(discipline, Discipline):
-            kinds = "FIFO(), DFC(), Pause(), PFC(), RED(), Fair() or Priority()"
-            raise ValueError(f"discipline {of} = {discipline!r}: must be {kinds}")  # noqa: TRY004
-        if self.shared:
-            if not isinstance(self.buffer, ByteBuffer):  # the scenario has the size of its packets
-                _can_pause(self, self.buffer)
-        elif isinstance(self.discipline, PFC):
-            msg = "its classes divide one buffer: must be True"
-            raise ValueError(f"shared {of} = False: {msg}")
-
-    @property
-    def name(self) -> str:
-        """``source->target``."""
-        return f"{self.source}->{self.target}"
-
-    @property
-    def capacity(self) -> float:
-        """Bandwidth-delay product: packets in transit on the busy link."""
-        return self.rate * self.delay
-
+__all__ = ["Scenario", "from_networkx"]
 
 WITHOUT_UNITS = frozenset((float, int, bool, str, tuple, type(None)))
 """Types of values that were not converted from bits or bytes: what was is a `PacketUnits`."""
-
-
-class LinkKinds(NamedTuple):
-    """Links that differ in more than their ends: one of each kind, and the kind of each link, (L,)."""
-
-    examples: tuple[Link, ...]
-    own: NDArray[np.int64]
 
 
 @quantities(duration="time", min_rto="time", packet_size="size")
@@ -165,7 +49,7 @@ class Scenario(Described):
     name
         Label of the scenario in results.
     links
-        Directed links, at most one for each ordered pair of nodes.
+        Directed links, at most one for each ordered pair of nodes, as objects or as columns (`links_from`).
     flows
         The flows, as objects or as a table of columns (`flows_from`). Acknowledgements return after the propagation delay
         of the path, without queueing.
@@ -195,7 +79,7 @@ class Scenario(Described):
     SWEPT_BY = "dfcmodel.sweeps"
 
     name: str
-    links: tuple[Link, ...]
+    links: Sequence[Link]
     flows: Sequence[Flow]
     duration: float = 3.0
     min_rto: float = MIN_RTO
@@ -203,7 +87,8 @@ class Scenario(Described):
 
     def __post_init__(self) -> None:
         instance("name", self.name, str, "a text")
-        object.__setattr__(self, "links", listed("links", self.links, Link))
+        if not isinstance(self.links, Links):
+            object.__setattr__(self, "links", listed("links", self.links, Link))
         if not isinstance(self.flows, Flows):
             object.__setattr__(self, "flows", listed("flows", self.flows, Flow))
         one_number("duration", self.duration, above=0.0, at_most=1e5, hint="in s")
@@ -214,13 +99,14 @@ class Scenario(Described):
             raise ValueError("links = (): at least one link is needed")
         if not len(self.flows):
             raise ValueError("flows = (): at least one flow is needed")
-        _distinct("links", [link.name for link in self.links])
+        if not self.link_table.have_own_names:
+            _distinct("links", self.link_table.names)
         if self.table.are_named:
             _distinct("flows", list(self.table.names))
         if self.table.waits.any():
             _ = self.followers
         self._check_hosts()
-        alike = self.link_kinds.examples
+        alike = self.link_table.kinds
         queues = {n.discipline.per: n.name for n in alike if isinstance(n.discipline, DFC)}
         if len(queues) > 1:
             msg = f"must be that of all links with DFC, but is 'flow' on {queues['flow']}"
@@ -232,7 +118,7 @@ class Scenario(Described):
         suspect = self._has_to_be_checked | ~self.by_link(lambda link: link.shared)
         for n in used[suspect[used]].tolist():
             if not self.links[n].shared:
-                _can_pause(self.links[n], int(flows[n]) * self.buffer_of(n))
+                can_pause(self.links[n], int(flows[n]) * self.buffer_of(n))
             if self._has_to_be_checked[n]:
                 rule: Any = self.links[n].discipline
                 self._check_classes(n, rule)
@@ -254,7 +140,7 @@ class Scenario(Described):
 
     def _check_packet_units(self) -> None:
         """Raise ValueError where a rate or an amount was converted for packets of another size."""
-        for link in self.link_kinds.examples:
+        for link in self.link_table.kinds:
             for part in (link, link.discipline, manager_of(link.discipline)):
                 _check_packet_units(f"of link {link.name}", part, self.packet_size)
         for name, column in self.table.columns.items():
@@ -272,30 +158,22 @@ class Scenario(Described):
         return Flows.of(self.flows)
 
     @cached_property
-    def link_kinds(self) -> LinkKinds:
-        """The links that differ in more than their ends: in most networks a few."""
-        kinds: dict[Any, int] = {}
-        own = np.empty(len(self.links), dtype=np.int64)
-        examples = list[Link]()
-        for m, link in enumerate(self.links):
-            key = id(link.discipline), link.rate, link.delay, link.buffer, link.shared
-            own[m] = kinds.setdefault(key, len(kinds))
-            if len(kinds) > len(examples):
-                examples.append(link)
-        return LinkKinds(tuple(examples), own)
+    def link_table(self) -> Links:
+        """The links as columns."""
+        return Links.of(self.links)
 
     def by_link(self, value: Callable[[Link], Any]) -> NDArray[Any]:
         """Return what follows from each link without its ends, computed once for each kind, (L,)."""
-        kinds = self.link_kinds
-        return np.array([value(link) for link in kinds.examples])[kinds.own]
+        return self.link_table.each(value)
 
     @cached_property
     def routes(self) -> Routes:
         """The links on the path of each flow, by their places in ``links``."""
         table, N = self.table, len(self.table.nodes)
         place = {node: n for n, node in enumerate(table.nodes)}
-        ends = [(place.get(link.source, N), place.get(link.target, N)) for link in self.links]
-        source, target = np.array(ends, dtype=np.int64).T
+        links = self.link_table
+        known_as = np.array([place.get(node, N) for node in links.nodes], dtype=np.int64)
+        source, target = known_as[links.source], known_as[links.target]
         known = np.flatnonzero((source < N) & (target < N))
         keys = source[known] * N + target[known]
         order = np.argsort(keys)
@@ -327,7 +205,7 @@ class Scenario(Described):
             flow = self.flows[int(np.argmin(given))]
             msg = "only network interfaces have weights; use host='nic', or weight=1"
             raise ValueError(f"weight of flow {flow.name!r} = {flow.weight}: {msg}")
-        has_any_dfc = any(isinstance(link.discipline, DFC) for link in self.link_kinds.examples)
+        has_any_dfc = any(isinstance(link.discipline, DFC) for link in self.link_table.kinds)
         asks = set(self.table.columns["host"].values) & {"shaped", "nic"}
         for flow in self.flows if self.routes and (has_any_dfc or "shaped" in asks) else ():
             has_dfc = has_any_dfc and isinstance(self.path(flow)[0].discipline, DFC)
@@ -353,7 +231,7 @@ class Scenario(Described):
                 least = f"must hold a packet, {link.buffer.taken(self.packet_size):g} B"
                 raise ValueError(f"buffer of link {link.name!r} = {link.buffer!r}: {least}")
             if link.shared:
-                _can_pause(link, self.buffer_of(n))
+                can_pause(link, self.buffer_of(n))
 
     @cached_property
     def _has_to_be_checked(self) -> NDArray[np.bool_]:
@@ -372,7 +250,7 @@ class Scenario(Described):
     def _rooms_fed(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[Any], NDArray[Any]]:
         """Of each class at each link with PFC, by the link before: both links, whether it is lossless, the room, (N,)."""
         n, u, priority = self._fed
-        examples, own = self.link_kinds
+        examples, own = self.link_table.kinds, self.link_table.kind_of
         over = np.where(u >= 0, u, self.routes.first[np.maximum(-1 - u, 0)])
         classes, rank = np.unique(priority, return_inverse=True)
         span = len(examples) * len(classes)
@@ -453,7 +331,7 @@ class Scenario(Described):
         """
         found: dict[Node, list[int]] = {}
         together = set()
-        rules = [link.discipline for link in self.link_kinds.examples]
+        rules = [link.discipline for link in self.link_table.kinds]
         if all(getattr(rule, "counts", "output") == "output" for rule in rules):
             return {}
         for n, link in enumerate(self.links):
@@ -631,9 +509,12 @@ class Scenario(Described):
             return frozenset()
         inner = np.ones(len(self.routes.places), dtype=np.bool_)
         inner[self.routes.begin] = False
-        others = {self.links[n].source for n in np.unique(self.routes.places[inner]).tolist()}
-        others |= {self.links[n].source for n in np.unique(first[~is_nic]).tolist()}
-        return frozenset(n for n in np.unique(first).tolist() if self.links[n].source not in others)
+        source, count = self.link_table.source, len(self.links)
+        is_other = np.zeros(len(self.link_table.nodes), dtype=np.bool_)
+        is_other[source[present(self.routes.places[inner], count)]] = True
+        is_other[source[present(first[~is_nic], count)]] = True
+        firsts = present(first, count)
+        return frozenset(firsts[~is_other[source[firsts]]].tolist())
 
     @cached_property
     def followers(self) -> Followers:
@@ -689,14 +570,14 @@ class Scenario(Described):
     @cached_property
     def nodes(self) -> tuple[Node, ...]:
         """All nodes, in the order in which the links name them."""
-        return tuple(
-            dict.fromkeys(end for link in self.links for end in (link.source, link.target))
-        )
+        return self.link_table.nodes
 
     @cached_property
     def senders(self) -> tuple[Node, ...]:
         """The nodes that have a link to send over, in the order of the links."""
-        return tuple(dict.fromkeys(link.source for link in self.links))
+        table = self.link_table
+        known, first = distinct(table.source, len(table.nodes))
+        return tuple(table.nodes[n] for n in known[np.argsort(first)].tolist())
 
     def link(self, source: Node, target: Node) -> Link:
         """Return the link from one node to another; KeyError where there is none."""
@@ -732,7 +613,7 @@ class Scenario(Described):
 
     def base_rtts(self) -> NDArray[np.float64]:
         """Return `base_rtt` of all flows, s, shape (F,)."""
-        delays = np.array([link.delay for link in self.links])
+        delays = self.by_link(lambda link: link.delay)
         access = np.where(self.at_once, 0.0, delays[self.routes.first])
         return 2.0 * (access + self.on_path(delays))
 
@@ -822,35 +703,6 @@ def _check_packet_units(where: str, part: object, packet_size: float) -> None:
                 f"packet_size = {packet_size:g}: write a number, such as mbps(24, packet_size={packet_size:g})"
             )
             raise ValueError(f"{given}: {said}")
-
-
-def _is_plain(link: Link) -> bool:
-    """Return whether a link is plainly allowed: of names and numbers in range; `Link._check` judges others."""
-    rate, delay, buffer = link.rate, link.delay, link.buffer
-    rule: object = link.discipline
-    return (
-        type(link.source) is type(link.target) is str
-        and link.source != link.target
-        and type(rate) is type(delay) is float
-        and 0.0 < rate <= MAX_RATE
-        and 0.0 < delay <= MAX_DELAY
-        and (type(buffer) is float or type(buffer) is int)
-        and MIN_BUFFER <= buffer <= MAX_BUFFER
-        and link.shared is True
-        and isinstance(rule, Discipline)
-        and not isinstance(rule, Pause)
-    )
-
-
-def _can_pause(link: Link, room: float) -> None:
-    """Refuse a pause threshold that is never exceeded: the queue has ``room`` packets at most.
-
-    What PFC reserves is checked by the scenario, which has the flows.
-    """
-    if isinstance(link.discipline, Pause):
-        levels = f"high = {room / 2:g} and low = {room / 4:g}"
-        hint = f"no more fits into its buffer, so it never pauses; set, say, {levels}, or use FIFO"
-        one_number(f"high of link {link.name!r}", link.discipline.high, below=room, hint=hint)
 
 
 def _distinct(what: str, names: Collection[str]) -> None:

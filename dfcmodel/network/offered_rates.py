@@ -14,7 +14,8 @@ from responsefn import WindowRule
 
 if TYPE_CHECKING:
     from dfcmodel.network.flows import Flow, Source
-    from dfcmodel.network.networks import Link, Scenario
+    from dfcmodel.network.links import Link
+    from dfcmodel.network.networks import Scenario
 
 __all__ = ["bottleneck_of", "equal_shares", "flows_per_link", "offered_packets"]
 
@@ -41,7 +42,7 @@ def equal_shares(scenario: Scenario) -> list[float]:
     table, routes = scenario.table, scenario.routes
     own = table.each("source", _own_rate)
     crowd = np.bincount(routes.places, minlength=len(scenario.links))
-    share = np.array([link.rate for link in scenario.links]) / np.maximum(crowd, 1)
+    share = scenario.by_link(lambda link: link.rate) / np.maximum(crowd, 1)
     rates = np.minimum.reduceat(share[routes.places], routes.begin)
     windows = table.numbers("max_window") / scenario.base_rtts()
     rates = np.where(table.of_kind(WindowRule), np.minimum(rates, windows), rates)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 import numpy as np
 
 from dfcmodel.network.collectives import FlowsGiven, collective_hosts, flows_from
+from dfcmodel.network.columns import Column
 from dfcmodel.network.exchanges import (
     Messages,
     binary_tree,
@@ -16,7 +17,7 @@ from dfcmodel.network.exchanges import (
     ring,
     ring_all_reduce,
 )
-from dfcmodel.network.flow_tables import Column, Flows
+from dfcmodel.network.flow_tables import Flows
 from hopflow.checks import choice, one_number, whole
 from hopflow.units import quantities
 

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from dfcmodel.network.disciplines import DFC, FIFO
 from dfcmodel.network.flows import Flow
-from dfcmodel.network.networks import Link, Node, Scenario
+from dfcmodel.network.links import Link, Node
+from dfcmodel.network.networks import Scenario
 from hopflow.checks import choice, flag, one_number, whole
 from hopflow.units import declares, mbps, ms, quantities
 from responsefn import NewReno, NS2Vegas, Reno, Tahoe, WindowRule

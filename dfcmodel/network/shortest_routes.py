@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dfcmodel.network.links import Links
 from dfcmodel.network.routes import Routes, present
 
 if TYPE_CHECKING:
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from dfcmodel.network.networks import Link
+    from dfcmodel.network.links import Link
 
     Integers = NDArray[np.int64]
 
@@ -40,16 +41,12 @@ class ShortestRoutes:
     """
 
     def __init__(self, links: Sequence[Link]) -> None:
-        place: dict[Hashable, int] = {}
-        for link in links:
-            for node in (link.source, link.target):
-                place.setdefault(node, len(place))
-        self.place, self.nodes = place, tuple(place)
-        ends = [(place[link.source], place[link.target]) for link in links]
-        tail, head = np.array(ends, dtype=np.int64).T
+        table = Links.of(links)
+        self.nodes, tail, head = table.nodes, table.source, table.target
+        self.place: dict[Hashable, int] = {node: n for n, node in enumerate(table.nodes)}
         order = np.argsort(tail, kind="stable")
         self.tail, self.head = tail[order], head[order]
-        self.begin = np.searchsorted(self.tail, np.arange(len(place) + 1))
+        self.begin = np.searchsorted(self.tail, np.arange(len(self.nodes) + 1))
 
     def paths(
         self, source: Integers, target: Integers, choice: str, entropy: Integers | None = None

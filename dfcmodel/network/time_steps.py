@@ -47,7 +47,7 @@ def passes_at_once(scenario: Scenario, n: int) -> bool:
 
 def shortest_delay(scenario: Scenario) -> float:
     """Return the delay of the shortest link, s."""
-    return min(link.delay for link in scenario.links)
+    return min(link.delay for link in scenario.link_table.kinds)
 
 
 def nearest_steps(name: str, time: float, step: float) -> int:

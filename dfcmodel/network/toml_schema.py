@@ -13,7 +13,8 @@ from typing import Any
 
 from dfcmodel.network.buffers import ByteBuffer
 from dfcmodel.network.flows import Flow
-from dfcmodel.network.networks import Link, Scenario
+from dfcmodel.network.links import Link
+from dfcmodel.network.networks import Scenario
 from dfcmodel.network.toml_keys import (
     ARRIVALS,
     DISCIPLINES,

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any, Unpack
 import numpy as np
 
 from dfcmodel.network.collectives import FlowsOfSizes, collective_hosts, flows_from
-from dfcmodel.network.flow_tables import Column, Flows
-from dfcmodel.network.networks import Link
+from dfcmodel.network.columns import Column
+from dfcmodel.network.flow_tables import Flows
+from dfcmodel.network.links import Link
 from hopflow.checks import choice, instance, listed, number, one_number, random_generator, shown
 from hopflow.units import quantities
 

@@ -8,7 +8,8 @@ from typing import Any
 from dfcmodel.network.buffers import ByteBuffer
 from dfcmodel.network.disciplines import FIFO
 from dfcmodel.network.flows import CBR
-from dfcmodel.network.networks import Link, Scenario
+from dfcmodel.network.links import Link
+from dfcmodel.network.networks import Scenario
 from dfcmodel.packets.methods import Packets
 from dfcmodel.packets.plans import Plan
 from dfcmodel.packets.ports import UNBOUNDED, Port, bits_of

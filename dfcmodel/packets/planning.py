@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dfcmodel.network.arrivals import MAX_BATCH
-from dfcmodel.network.flow_tables import column_of
+from dfcmodel.network.columns import column_of
 from dfcmodel.network.flows import CBR
 from dfcmodel.network.frame_sizes import BLOCK, HEADER, SHORTEST_FRAME
 from dfcmodel.packets import ns2_random
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from dfcmodel.network.networks import Scenario
     from dfcmodel.network.routes import Routes
     from dfcmodel.packets.methods import Packets
-    from dfcmodel.packets.ports import Port
+    from dfcmodel.packets.ports import PortTable
 
     Floats = NDArray[np.float64]
 
@@ -90,9 +90,9 @@ def plan_packets(
     acks = acks if method.ack_transmission else 0.0 * acks
     data = scenario.packet_size
     sizes = np.array([data, *acks, min(data, SHORTEST_FRAME)])
-    bits = np.array([port.bits for port in ports])
+    bits = ports.each(lambda port: port.bits)
     transmission = 8.0 * sizes[np.newaxis, :] / bits[:, np.newaxis]
-    delays = np.array([port.delay for port in ports])
+    delays = ports.each(lambda port: port.delay)
     F, P = len(starts), len(ports)
     seeds = np.random.SeedSequence(method.seed or 0).generate_state(P + F, np.uint64) | np.uint64(1)
     return Plan(
@@ -123,15 +123,15 @@ def plan_packets(
 
 def _network(
     scenario: Scenario, method: Packets, repairs: Sequence[Any]
-) -> tuple[tuple[Port, ...], Routes, Routes]:
+) -> tuple[PortTable, Routes, Routes]:
     """Return the ports of a scenario and the routes of packets and ACKs, which its further runs have in common."""
     listens = scenario.table.of_kind(WindowRule, RateRule) & ~_is_deaf(scenario, repairs)
     key = "ports", method.is_ns2, method.ack_transmission, listens.tobytes()
-    found: tuple[tuple[Port, ...], Routes, Routes] | None = scenario.derived.get(key)
+    found: tuple[PortTable, Routes, Routes] | None = scenario.derived.get(key)
     if found is None:
         ports = Ports(scenario, method)
         routes = ports.routes(listens)
-        found = tuple(ports.all), *routes
+        found = ports.all, *routes
         if len(routes[0].places) <= MOST_KEPT_HOPS:
             scenario.derived[key] = found
     return found
@@ -285,7 +285,7 @@ def _losses(scenario: Scenario, method: Packets, P: int) -> Floats:
     """Return the probability of random loss at each port, the first of which are links; ACKs are never lost."""
     found, given = np.zeros(P), method.loss or {}
     if given:
-        found[: len(scenario.links)] = [given.get(link.name, 0.0) for link in scenario.links]
+        found[: len(scenario.links)] = [given.get(name, 0.0) for name in scenario.link_table.names]
     return found
 
 

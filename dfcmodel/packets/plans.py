@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 import numpy as np
 
 from dfcmodel.network.class_pauses import ALL, CONTROL, PFC
+from dfcmodel.network.columns import among
 from dfcmodel.network.disciplines import DFC, FIFO, Pause
-from dfcmodel.network.flow_tables import among
 from dfcmodel.network.routes import distinct
 from dfcmodel.packets.hops import Hops, Ingresses, arrivals_of, hops_of
 from dfcmodel.packets.hosts import Hosts, hosts_of
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from dfcmodel.network.networks import Scenario
     from dfcmodel.network.routes import Routes
     from dfcmodel.packets.methods import Packets
-    from dfcmodel.packets.ports import Port
+    from dfcmodel.packets.ports import PortTable
     from dfcmodel.packets.recoveries import LossRecovery
     from dfcmodel.packets.repairs import SelectiveRepair
     from dfcmodel.packets.watchdogs import Fault, PortWatchdog
@@ -121,7 +121,7 @@ class Plan:
 
     scenario: Scenario
     method: Packets
-    ports: tuple[Port, ...]
+    ports: PortTable
     forward: Routes
     backward: Routes
     recoveries: Sequence[str | LossRecovery]
@@ -225,14 +225,14 @@ class Plan:
         place: dict[Any, int] = {}
         found: list[Discipline] = []
         own = []
-        for port in self.ports:
+        for port in self.ports.examples:
             rule = port.discipline
             key = FIFO if type(rule) is FIFO else id(rule)
             if key not in place:
                 place[key] = len(found)
                 found.append(rule)
             own.append(place[key])
-        return found, np.array(own)
+        return found, self.ports.of_kinds(own)
 
     def by_discipline(self, value: Callable[[Any], Any]) -> NDArray[Any]:
         """Return a value that follows from the discipline of each port, (P,)."""
@@ -252,18 +252,18 @@ class Plan:
     @kept
     def rooms(self) -> NDArray[np.int64]:
         """Packets, or bytes at ports with a cell, that can be queued at each port, (P,)."""
-        return np.array([min(port.room, UNBOUNDED) for port in self.ports], dtype=np.int64)
+        return self.ports.each(lambda port: min(port.room, UNBOUNDED)).astype(np.int64)
 
     @kept
     def cells(self) -> NDArray[np.int64]:
         """Bytes of a cell of the buffer of each port, (P,): 1 where it counts bytes, 0 where it counts packets."""
-        return np.array([port.cell for port in self.ports], dtype=np.int64)
+        return self.ports.each(lambda port: port.cell).astype(np.int64)
 
     @kept
     def taken(self) -> Floats:
         """Bytes that packets of each size class take in the queue of each port, (P, SIZES)."""
         found = np.tile(self.sizes, (len(self.ports), 1))
-        for p in np.flatnonzero(self.cells):
+        for p in np.flatnonzero(self.cells).tolist():
             found[p] = [self.ports[p].taken(size) for size in self.sizes.tolist()]
         return found
 
@@ -295,12 +295,12 @@ class Plan:
     @kept
     def bits(self) -> Floats:
         """Rates of the ports in bit/s, (P,)."""
-        return np.array([port.bits for port in self.ports])
+        return self.ports.each(lambda port: port.bits)
 
     @kept
     def delays(self) -> Floats:
         """Propagation delays of the ports in s, (P,)."""
-        return np.array([port.delay for port in self.ports])
+        return self.ports.each(lambda port: port.delay)
 
     def pausable(self, p: int) -> tuple[int, ...]:
         """Return the ports that port p may pause, with all that they carry or by class.
@@ -505,7 +505,7 @@ class Plan:
         if not any(lossless):
             none = np.empty(0, dtype=np.int64)
             return Ingresses(none, none, none, np.empty(0))
-        links, own = self.scenario.links, self._disciplines[1]
+        links, own = self.scenario.link_table, self._disciplines[1]
         table = np.zeros((len(rules), CLASSES + 1), dtype=np.bool_)  # the last of no class
         for row, classes in zip(table, lossless, strict=True):
             row[list(classes)] = True
@@ -514,11 +514,12 @@ class Plan:
         kept = table[own[self.hops.port], ranks[self.hops.flow]] & (self.hops.port < len(links))
         port, before, priority = arrivals_of(self.hops, kept & ~self.hops.is_ack, ranks)
         over = np.where((before < 0) | (before >= len(links)), port, before)  # access like first
-        rate, delay = np.array([(link.rate, link.delay) for link in links]).T[:, over]
-        room, size = np.empty(len(port)), self.scenario.packet_size
-        buffers = list(dict.fromkeys(link.buffer for link in links))
+        by_link, size = self.scenario.by_link, self.scenario.packet_size
+        rate, delay = by_link(lambda link: link.rate)[over], by_link(lambda link: link.delay)[over]
+        room = np.empty(len(port))
+        buffers = list(dict.fromkeys(link.buffer for link in links.kinds))
         place = {buffer: k for k, buffer in enumerate(buffers)}
-        kind = own[port] * len(buffers) + np.array([place[link.buffer] for link in links])[port]
+        kind = own[port] * len(buffers) + by_link(lambda link: place[link.buffer])[port]
         for key in np.unique(kind).tolist():
             rows, (n, k) = kind == key, divmod(key, len(buffers))
             room[rows] = rules[n].room(rate[rows], delay[rows], size, buffers[k])

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
 import numpy as np
 
@@ -17,14 +19,13 @@ from dfcmodel.network.routes import Routes, distinct
 from hopflow.checks import number
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable
-
     from numpy.typing import NDArray
 
-    from dfcmodel.network.networks import Link, Scenario
+    from dfcmodel.network.links import Link, Links
+    from dfcmodel.network.networks import Scenario
     from dfcmodel.packets.methods import Packets
 
-__all__ = ["UNBOUNDED", "Interface", "Port", "Ports", "bits_of", "has_lanes"]
+__all__ = ["UNBOUNDED", "Interface", "Port", "PortTable", "Ports", "bits_of", "has_lanes"]
 
 FEW_FLOWS = 8
 """Flows up to which the routes of all are looked at: to choose among them takes longer."""
@@ -111,37 +112,98 @@ def bits_of(rate: float, size: float) -> float:
     return float(round(bits)) if abs(bits - round(bits)) <= 1e-9 * bits else bits
 
 
+class PortTable(Sequence[Port]):
+    """The ports of a plan: those of links, which are made when they are asked for, then others.
+
+    Parameters
+    ----------
+    links
+        The links of the scenario, the first L ports.
+    kinds
+        A port of each kind; those of one kind differ only in their ends and their link.
+    kind_of
+        The kind of the port of each link, shape (L,).
+    """
+
+    def __init__(self, links: Links, kinds: Sequence[Port], kind_of: NDArray[np.int64]) -> None:
+        self.links, self.kinds, self.kind_of = links, kinds, kind_of
+        self.others: list[Port] = []
+        self._made: list[Port | None] = [None] * len(links)
+
+    def __len__(self) -> int:
+        return len(self._made) + len(self.others)
+
+    @overload
+    def __getitem__(self, p: int) -> Port: ...
+
+    @overload
+    def __getitem__(self, p: slice) -> tuple[Port, ...]: ...
+
+    def __getitem__(self, p: Any) -> Any:
+        """Return a port, or several."""
+        if isinstance(p, slice):
+            return tuple(map(self.__getitem__, range(*p.indices(len(self)))))
+        n = range(len(self))[p]
+        if n >= len(self._made):
+            return self.others[n - len(self._made)]
+        port = self._made[n]
+        if port is None:
+            nodes = self.links.nodes
+            source, target = nodes[self.links.source[n]], nodes[self.links.target[n]]
+            kind = self.kinds[self.kind_of[n]]
+            port = self._made[n] = kind._replace(source=source, target=target, link=n)
+        return port
+
+    def append(self, port: Port) -> int:
+        """Add a port that is no link's, and return its place."""
+        self.others.append(port)
+        return len(self) - 1
+
+    def each(self, value: Callable[[Port], Any]) -> NDArray[Any]:
+        """Return what follows from each port without its ends and its link, computed once for each kind, shape (P,)."""
+        return self.of_kinds([value(port) for port in self.examples])
+
+    @property
+    def examples(self) -> tuple[Port, ...]:
+        """A port of each kind, and the others."""
+        return (*self.kinds, *self.others)
+
+    def of_kinds(self, values: Sequence[Any]) -> NDArray[Any]:
+        """Return the value of each port from those of ``examples``, shape (P,)."""
+        return np.array(values)[
+            np.append(self.kind_of, len(self.kinds) + np.arange(len(self.others)))
+        ]
+
+    @property
+    def link(self) -> NDArray[np.int64]:
+        """The link of each port; -1: it is no link's, shape (P,)."""
+        return np.append(np.arange(len(self._made)), [port.link for port in self.others]).astype(
+            np.int64
+        )
+
+
 class Ports:
     """The ports of a scenario: its links, then access links and mirrors, added on demand."""
 
     def __init__(self, scenario: Scenario, method: Packets) -> None:
         self.scenario, self.method = scenario, method
-        examples, kind = scenario.link_kinds
-        plain = [self._port(link, False) for link in examples]
-        at_hosts = [self._port(link, True) for link in examples]
-        self.all = [
-            Port(
-                link.source,
-                link.target,
-                it.bits,
-                it.delay,
-                it.room,
-                it.discipline,
-                n,
-                False,
-                it.cell,
-            )
-            for n, (link, k) in enumerate(zip(scenario.links, kind.tolist(), strict=True))
-            for it in (plain[k],)
-        ]
-        for n in scenario.interfaces:
-            link, given = scenario.links[n], at_hosts[kind[n]]
-            self.all[n] = given._replace(source=link.source, target=link.target, link=n)
-        self.at = {(port.source, port.target): p for p, port in enumerate(self.all)}
+        table, kind_of = scenario.link_table, scenario.link_table.kind_of.copy()
+        kinds = [self._port(link, is_host) for is_host in (False, True) for link in table.kinds]
+        kind_of[list(scenario.interfaces)] += len(table.kinds)
+        self.all = PortTable(table, kinds, kind_of)
         self.for_acks: dict[int, int] = {}
-        self.interfaces: dict[
-            int, int
-        ] = {}  # access links of hosts that share a node, by first link
+        self.interfaces: dict[int, int] = {}
+        """Access links of hosts that share a node, by first link."""
+
+    @cached_property
+    def at(self) -> dict[tuple[Hashable, Hashable], int]:
+        """The first port from one node to another."""
+        table, others = self.scenario.link_table, self.all.others
+        ends = zip(table.source.tolist(), table.target.tolist(), strict=True)
+        found = {(table.nodes[a], table.nodes[b]): n for n, (a, b) in enumerate(ends)}
+        for p, port in enumerate(others, len(found)):
+            found.setdefault((port.source, port.target), p)
+        return found
 
     def _port(self, link: Link, is_host: bool) -> Port:
         """Return the port of a link, in a host or not."""
@@ -170,9 +232,10 @@ class Ports:
     def _add(self, port: Port) -> int:
         if port.room < 1:
             number(f"buffer of {port.name}", float(port.room), at_least=1.0)
-        self.all.append(port)
-        self.at.setdefault((port.source, port.target), len(self.all) - 1)
-        return len(self.all) - 1
+        p = self.all.append(port)
+        if "at" in self.__dict__:
+            self.at.setdefault((port.source, port.target), p)
+        return p
 
     def access(self, f: int, n: int) -> int:
         """Return the access link of a flow's host, equal to link n, its first one; interfaces serve all flows over it."""

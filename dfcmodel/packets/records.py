@@ -91,7 +91,7 @@ class Records:
         self.counts: NDArray[np.int32] | None = None
         self.started = np.zeros((S + 1, H), dtype=np.int32)
         self.waiting = np.zeros((S + 1, P), dtype=np.int32)
-        self.counts_bytes = np.array([port.cell > 0 for port in plan.ports])
+        self.counts_bytes = plan.cells > 0
         shape = (S + 1, P) if self.counts_bytes.any() else (1, 1)
         self.queued_bytes, self.peak_bytes = np.zeros(shape), np.zeros(shape[1])
         self.shares_host = plan.shares_access
@@ -185,9 +185,8 @@ class Records:
         """Set what follows from the packets started at each hop: those carried, and the time in transit."""
         counts = self.starts()
         self.carried = counts.sum(axis=0, dtype=np.int64)
-        hops, ports = self.plan.hops, self.plan.ports
-        delays = np.array([port.delay * (port.link >= 0) for port in ports])
-        span = delays[hops.port]
+        hops = self.plan.hops
+        span = np.where(self.plan.ports.link >= 0, self.plan.delays, 0.0)[hops.port]
         span[hops.is_ack] = 0.0
         begins = np.flatnonzero(hops.begins & ~hops.is_ack)
         times = np.add.reduceat(counts[:, hops.row] * span, begins, axis=1)

@@ -11,13 +11,13 @@ import numpy as np
 
 from dfcmodel.network.arrivals import ArrivalProcess
 from dfcmodel.network.class_pauses import PFC
+from dfcmodel.network.columns import Column, encoded
 from dfcmodel.network.coupled import PI2
 from dfcmodel.network.disciplines import (
     DFC,
     FIFO,
     Pause,
 )
-from dfcmodel.network.flow_tables import Column, encoded
 from dfcmodel.network.known_disciplines import check_known
 from dfcmodel.network.managers import PIE, RED, CoDel
 from dfcmodel.network.programs import SwitchProgram
@@ -30,7 +30,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from dfcmodel.network.flows import Flow
-    from dfcmodel.network.networks import Link, Scenario
+    from dfcmodel.network.links import Link
+    from dfcmodel.network.networks import Scenario
     from dfcmodel.packets.methods import Packets
 
 __all__ = ["check_scenario"]
@@ -65,14 +66,14 @@ def check_scenario(scenario: Scenario, method: Packets) -> None:
 def _check(scenario: Scenario, method: Packets) -> None:
     """Raise ValueError for features of a scenario that the packet level does not support."""
     for name in method.loss or {}:
-        choice("loss: link", name, [link.name for link in scenario.links])
+        choice("loss: link", name, scenario.link_table.names)
     if method.count_smoothing > 0.0 and not any(
-        isinstance(link.discipline, DFC) for link in scenario.links
+        isinstance(link.discipline, DFC) for link in scenario.link_table.kinds
     ):
         msg = "must be 0 where no link has DFC, whose law alone reads it"
         raise ValueError(f"count_smoothing = {method.count_smoothing:g}: {msg}")
     checked = set()  # disciplines that links share
-    for link in scenario.links:
+    for link in scenario.link_table.kinds:
         rule = link.discipline
         key = (FIFO if type(rule) is FIFO else id(rule), link.shared)
         if key in checked:
@@ -140,10 +141,9 @@ def _check_telemetry(scenario: Scenario) -> None:
     rules = [each for each in table.columns["source"].values if sees_telemetry(type(each))]
     if not rules:
         return
-    written = [
-        () if n in scenario.interfaces else tuple(getattr(link.discipline, "telemetry", ()))
-        for n, link in enumerate(scenario.links)
-    ]
+    kinds, own = scenario.link_table.kinds, scenario.link_table.kind_of.tolist()
+    of_kind = [tuple(getattr(link.discipline, "telemetry", ())) for link in kinds]
+    written = [() if n in scenario.interfaces else of_kind[k] for n, k in enumerate(own)]
     for names in dict.fromkeys(rule.telemetry for rule in rules):
         follow = table.each("source", partial(_reads, names))
         found = np.array([bool(each) for each in written])

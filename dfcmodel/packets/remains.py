@@ -37,7 +37,7 @@ NO_LINK = np.iinfo(np.int64).min
 
 def link_numbers(plan: Plan) -> NDArray[np.int64]:
     """Return the link of each port, -1 - flow of an access link, NO_LINK of a mirror, (P,)."""
-    found = np.array([p.link if p.link >= 0 else NO_LINK for p in plan.ports], dtype=np.int64)
+    found = np.where(plan.ports.link >= 0, plan.ports.link, NO_LINK)
     first = plan.forward.first
     hosts = np.flatnonzero(found[first] < 0)
     found[first[hosts]] = -1 - hosts  # of several flows at an interface the last one

@@ -79,7 +79,9 @@ def trajectory(plan: Plan, records: Records, seconds: float) -> Trajectory:
     F, N = len(plan.starts), len(places)
     waiting = np.cumsum(records.waiting[: plan.samples], axis=0)[last].T.astype(float)
     queued, peak, backlog = np.zeros((N, S)), np.zeros(N), np.zeros((F, S))
-    node_of = np.array([places[port.source] if port.link >= 0 else -1 for port in plan.ports])
+    links = scenario.link_table
+    place_of = np.array([places.get(node, -1) for node in links.nodes])
+    node_of = np.where(plan.ports.link >= 0, place_of[links.source][plan.ports.link], -1)
     of_links = np.flatnonzero(node_of >= 0)
     np.add.at(queued, node_of[of_links], waiting[of_links])
     np.maximum.at(peak, node_of[of_links], records.peak[of_links])
@@ -179,7 +181,7 @@ def _repairs(plan: Plan) -> tuple[str, ...]:
 
 def _paused(plan: Plan, rows: Any) -> Any:
     """Return when each link and access link was paused, and by whom; ``rows`` are those of `Records.switched`."""
-    link = np.array([port.link for port in plan.ports])
+    link = plan.ports.link
     for p, f in _hosts(plan).items():
         link[p] = -1 - f
     rows = rows[np.lexsort(rows[:, [4, 3, 1]].T)]  # those of one pause are in order of time

@@ -15,7 +15,7 @@ from dfcmodel.results.at_nodes import columns_of
 from dfcmodel.results.drops import packets_by_cause
 
 if TYPE_CHECKING:
-    from dfcmodel.network.networks import Link
+    from dfcmodel.network.links import Link
     from dfcmodel.results.at_nodes import AtNodes
     from dfcmodel.results.records import Records
 

@@ -87,13 +87,12 @@ PATHS = {
 }
 
 
-@pytest.mark.parametrize("path", PATHS)
-def test_the_main_paths_need_none_of_what_the_light_installation_leaves_out(path: str) -> None:
-    code = WITHOUT.format(names=set(LEFT_OUT) | {"jaxlib", "mpmath"}) + PATHS[path]
+def test_the_main_paths_need_none_of_what_the_light_installation_leaves_out() -> None:
+    """All in one process; an error of one names it by its line."""
+    code = WITHOUT.format(names=set(LEFT_OUT) | {"jaxlib", "mpmath"}) + "\n".join(PATHS.values())
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr[-800:]
-    if path == "rates by a cycle":
-        assert float(done.stdout) == HTCP().rate(0.01, rtt=0.1)
+    assert str(HTCP().rate(0.01, rtt=0.1)) in done.stdout.splitlines()
 
 
 def test_what_needs_them_says_what_to_install() -> None:

@@ -124,7 +124,17 @@ def test_a_string_is_its_number(with_units, numbers) -> None:
     assert with_units() == numbers()
 
 
-@pytest.mark.parametrize("rule", responsefn.catalogue().entries, ids=repr)
+QUICK = ("Reno", "CUBIC", "TFRC", "BBR", "HSTCP")
+"""Rules of each kind of response; rates of the others are computed by the same function."""
+
+
+def _rules() -> list[Any]:
+    marks = {True: (), False: pytest.mark.slow}
+    entries = responsefn.catalogue().entries
+    return [pytest.param(each, marks=marks[type(each).__name__ in QUICK]) for each in entries]
+
+
+@pytest.mark.parametrize("rule", _rules(), ids=repr)
 def test_rules_take_round_trips_with_units(rule) -> None:
     if type(rule).__name__ in ("CBR",):
         pytest.skip("it has no response")

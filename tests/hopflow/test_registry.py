@@ -1,4 +1,4 @@
-"""What another distribution offers by entry points, in a process of its own with its metadata installed."""
+"""What another distribution offers by entry points, in processes of their own with its metadata installed."""
 
 from __future__ import annotations
 
@@ -64,46 +64,58 @@ CALLS = {
 }
 
 
-def install(folder, kind, value):
+def install(folder, values):
     """Lay out a distribution as an installer does: its module, and its metadata."""
     (folder / "gentle_tcp.py").write_text(MODULE, encoding="utf-8")
     metadata = folder / "gentle_tcp-1.0.dist-info"
     metadata.mkdir()
     (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: gentle-tcp\nVersion: 1.0\n")
-    (metadata / "entry_points.txt").write_text(f"[hopflow.{kind}]\ngentle = gentle_tcp:{value}\n")
+    points = [f"[hopflow.{kind}]\ngentle = gentle_tcp:{value}\n" for kind, value in values.items()]
+    (metadata / "entry_points.txt").write_text("\n".join(points))
 
 
-def run(folder, kind, name):
-    """Run the command of a kind with a distribution on the path."""
-    call = (
-        f"import sys; sys.path.insert(0, {str(folder)!r}); from hopflow.shell import main; main()"
-    )
-    given = [name if word == "OFFER" else word for word in CALLS[kind]]
-    own = [sys.executable, "-c", call, *given, "--json"]
-    return subprocess.run(own, capture_output=True, text=True, check=False)
+RUN = """
+import json, sys
+sys.path.insert(0, {folder!r})
+from typer.testing import CliRunner
+from hopflow.commands import app
+done = [CliRunner().invoke(app, words, env={{"COLUMNS": "400"}}) for words in {calls!r}]
+print(json.dumps([(each.exit_code, each.stdout, f"{{each.stderr}}{{each.exception}}") for each in done]))
+"""
 
 
-@pytest.mark.parametrize("kind", OFFERED)
-def test_the_command_finds_what_other_distributions_offer(tmp_path, kind):
-    install(tmp_path, kind, OFFERED[kind])
-    done = run(tmp_path, kind, "gentle")
+def run(folder, name):
+    """Run the commands of some kinds in one process with a distribution on its path; return status, output and errors of each."""
+    calls = [
+        [name[kind] if word == "OFFER" else word for word in (*CALLS[kind], "--json")]
+        for kind in name
+    ]
+    code = RUN.format(folder=str(folder), calls=calls)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    assert OFFERED[kind].lower() in json.dumps(json.loads(done.stdout)).lower() or kind == "chains"
-    if kind == "chains":
-        assert json.loads(done.stdout)["measures"]["works"] == pytest.approx(2.0 / 3.0)
-    unknown = run(tmp_path, kind, "gentel" if kind != "chains" else "gentel.py")
-    assert unknown.returncode != 0
-    if kind != "chains":
-        assert "gentle" in unknown.stdout + unknown.stderr
+    return dict(zip(name, json.loads(done.stdout.splitlines()[-1]), strict=True))
 
 
-@pytest.mark.parametrize("kind", OFFERED)
-def test_an_entry_point_of_another_kind_is_named(tmp_path, kind):
-    install(tmp_path, kind, "NamedTuple")
-    done = run(tmp_path, kind, "reno")
-    assert done.returncode != 0
-    said = " ".join((done.stdout + done.stderr).split())
-    assert f"entry point gentle = gentle_tcp:NamedTuple of hopflow.{kind}: must be a" in said
+def test_the_command_finds_what_other_distributions_offer(tmp_path):
+    install(tmp_path, OFFERED)
+    found = run(tmp_path, dict.fromkeys(OFFERED, "gentle"))
+    for kind, (status, out, errors) in found.items():
+        assert status == 0, errors
+        assert kind == "chains" or OFFERED[kind].lower() in out.lower()
+    assert json.loads(found["chains"][1])["measures"]["works"] == pytest.approx(2.0 / 3.0)
+    unknown = run(tmp_path, {"rules": "gentel", "chains": "gentel.py", "methods": "gentel"})
+    for kind, (status, out, errors) in unknown.items():
+        assert status != 0
+        assert kind == "chains" or "gentle" in out + errors
+
+
+@pytest.mark.parametrize("kinds", [("rules", "chains"), ("methods",)], ids="-".join)
+def test_an_entry_point_of_another_kind_is_named(tmp_path, kinds):
+    install(tmp_path, dict.fromkeys(kinds, "NamedTuple"))
+    for kind, (status, out, errors) in run(tmp_path, dict.fromkeys(kinds, "reno")).items():
+        assert status != 0
+        said = " ".join((out + errors).split())
+        assert f"entry point gentle = gentle_tcp:NamedTuple of hopflow.{kind}: must be a" in said
 
 
 def test_names_are_those_of_the_classes_in_any_case():

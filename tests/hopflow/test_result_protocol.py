@@ -49,7 +49,13 @@ MADE = {
     "LevelChoice": lambda: dfcmodel.choose_level(dfcmodel.takano2006("1")),
 }
 """Classes whose examples keep no object."""
-RESULTS = [kind for kind in _classes(Result) if kind.__name__ not in SLOW]
+COSTLY = {"RecombinedEstimate", "LinkRetry", "AnswerComparison"}
+"""Classes whose examples take seconds: `make test` runs these examples in `tests/test_examples.py` alone."""
+RESULTS = [
+    pytest.param(kind, marks=pytest.mark.slow if kind.__name__ in COSTLY else ())
+    for kind in _classes(Result)
+    if kind.__name__ not in SLOW
+]
 
 
 def _from_example(kind: type[Any]) -> Any:

@@ -16,22 +16,23 @@ HEAVY = ("jax", "matplotlib", "sympy", "numba", "xarray", "pandas", "networkx")
 ROOT = Path(markov.__file__).parents[1]
 
 
-@pytest.mark.parametrize(
-    "then",
-    [
-        "",
-        "model = markov.PauseTandem(); model.states(); model.transitions((0, 0, 1, 1))",
-        "markov.MarkovChain([[-1, 1], [1, -1]]).recurrent_classes",
-        "markov.stationary([[-1, 1], [1, -1]]).smallest",
-        "markov.generator(markov.PauseTandem(), compiled=False)",
-    ],
+LIGHT = (
+    "",
+    "model = markov.PauseTandem(); model.states(); model.transitions((0, 0, 1, 1))",
+    "markov.MarkovChain([[-1, 1], [1, -1]]).recurrent_classes",
+    "markov.stationary([[-1, 1], [1, -1]]).smallest",
+    "markov.generator(markov.PauseTandem(), compiled=False)",
 )
-def test_import_loads_nothing_heavy(then):
-    code = f"import sys, markov\n{then}\nprint([m for m in {HEAVY} if m in sys.modules])"
+"""What runs one after the other in a process, and loads nothing heavy."""
+
+
+def test_import_loads_nothing_heavy():
+    loaded = f"print([m for m in {HEAVY} if m in sys.modules])"
+    code = "\n".join(["import sys, markov", *(f"{then}\n{loaded}" for then in LIGHT)])
     out = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT
     )
-    assert out.stdout.strip() == "[]"
+    assert out.stdout.split() == ["[]"] * len(LIGHT)
 
 
 WITHOUT_NUMBA = """

@@ -125,7 +125,7 @@ class Watched:
 
 @kinds
 def test_state_by_state(kind: Kind) -> None:
-    check_measures(kind, small(kind), 6)
+    check_measures(kind, small(kind), 12)
 
 
 @pytest.mark.slow
@@ -146,7 +146,7 @@ def at_once(patch: pytest.MonkeyPatch) -> None:
 @kinds
 def test_at_once(kind: Kind, monkeypatch: pytest.MonkeyPatch) -> None:
     at_once(monkeypatch)
-    check_measures(kind, small(kind), 3)
+    check_measures(kind, small(kind), 9)
 
 
 @pytest.mark.slow

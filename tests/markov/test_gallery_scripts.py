@@ -82,6 +82,7 @@ def test_it_passes_its_check_and_prints_what_was_recorded(script, capsys):
     assert stable(printed) == stable(recorded()[script.stem])
 
 
+@pytest.mark.slow
 def test_it_prints_the_same_in_a_fresh_process():
     assert stable(run(SCRIPTS[0]).strip("\n").split("\n")) == stable(recorded()[SCRIPTS[0].stem])
 

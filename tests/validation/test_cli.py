@@ -51,9 +51,10 @@ def test_help_has_the_parts_that_there_are() -> None:
     assert f"from 0 to {recomputing.PARTS - 1}," in done.output
 
 
-def test_command_refuses_an_unknown_claim_before_any_work(tmp_path: Path) -> None:
-    done = hopflow("validate", "--claim", "Q99", cwd=tmp_path)
-    assert done.returncode == 2
+def test_command_refuses_an_unknown_claim_before_any_work(tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    done = CliRunner().invoke(app, ["validate", "--claim", "Q99"])
+    assert done.exit_code == 2
     assert "Q99" in done.stderr
     assert "Traceback" not in done.stderr
     assert not list(tmp_path.iterdir())

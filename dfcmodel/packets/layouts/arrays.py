@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dfcmodel.network.flow_tables import among
+from dfcmodel.network.columns import among
 from dfcmodel.network.programs import MOST_TELEMETRY, SwitchProgram
 from dfcmodel.packets.kernel.layout import (
     BUCKET,

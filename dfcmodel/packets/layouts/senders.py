@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dfcmodel.network.arrivals import ArrivalProcess, Replay
-from dfcmodel.network.flow_tables import OPTIONS, Column, encoded
+from dfcmodel.network.columns import Column, encoded
+from dfcmodel.network.flow_tables import OPTIONS
 from dfcmodel.network.flows import OnOff
 from dfcmodel.packets.kernel.arrivals import CALLED, GROWING, REPLAYED
 from dfcmodel.packets.kernel.calendar_queue import PLACE, PLACES, USED, push, take
@@ -92,7 +93,7 @@ def _rows_of_flows(
     if has_window:
         rtts = np.where(table.of_kind(WindowRule), plan.base_rtts, 0.0)
     if has_rate:
-        rates = np.array([link.rate for link in scenario.links])
+        rates = scenario.by_link(lambda link: link.rate)
         line_rates = np.where(table.of_kind(RateRule), rates[scenario.routes.first], 0.0)
     repairs = [
         encoded(given).whole()

@@ -11,7 +11,8 @@ import pytest
 
 from dfcmodel import CBR, PFC, Flow, Flows, Packets, Scenario, all_to_all, from_networkx, simulate
 from dfcmodel.lossless import leaf_spine, with_hosts
-from dfcmodel.network.flow_tables import OPTIONS, Column, encoded
+from dfcmodel.network.columns import Column, encoded
+from dfcmodel.network.flow_tables import OPTIONS
 from responsefn import DCQCN, NewReno
 from tests.oracles.engines import plain_simulate
 

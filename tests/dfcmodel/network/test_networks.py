@@ -190,6 +190,6 @@ def test_numbers_of_links_may_be_arrays_without_dimensions() -> None:
     link = Link("a", "b", np.array(1e3), np.array(0.01), np.array(50.0))  # type: ignore[arg-type]
     assert link == Link("a", "b", 1e3, 0.01, 50.0)
     assert [type(value) for value in (link.rate, link.delay, link.buffer)] == [float] * 3
-    assert Scenario("one", [link], [Flow("f", ("a", "b"), CBR(10.0))]).link_kinds.own.tolist() == [
-        0
-    ]
+    assert Scenario(
+        "one", [link], [Flow("f", ("a", "b"), CBR(10.0))]
+    ).link_table.kind_of.tolist() == [0]

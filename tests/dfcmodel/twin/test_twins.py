@@ -109,7 +109,7 @@ def dumbbell() -> Scenario:
 @pytest.mark.parametrize(
     "scenario",
     [
-        pytest.param(dumbbell(), id="dumbbell"),
+        pytest.param(dumbbell(), id="dumbbell", marks=pytest.mark.slow),
         pytest.param(parking_lot(), id="parking lot", marks=pytest.mark.slow),
         pytest.param(parking_lot(Pause(high=31.3, low=17.9)), id="paused", marks=pytest.mark.slow),
     ],
@@ -189,6 +189,7 @@ def test_derivatives_of_the_bare_law() -> None:
         assert float(slope) == pytest.approx(float(apart) / 2e-5, rel=1e-6)
 
 
+@pytest.mark.slow
 def test_derivatives_of_the_fluid() -> None:
     """Efficiency, queue, loss and settling time by D, alpha, the buffer and the windows' thresholds.
 
@@ -223,7 +224,9 @@ def test_derivatives_of_the_fluid() -> None:
     np.testing.assert_allclose(slopes, apart, rtol=1e-6, atol=1e-6 * scale.max())
 
 
-@pytest.mark.parametrize(("source", "most"), [(CBR(B), 2.0), (NewReno(), 1.5)])
+@pytest.mark.parametrize(
+    ("source", "most"), [(CBR(B), 2.0), pytest.param(NewReno(), 1.5, marks=pytest.mark.slow)]
+)
 def test_buffer_that_loses_nothing(source, most: float) -> None:
     """Largest queue where a flow joins a saturated one, D -> 0, in units of B d.
 

@@ -156,6 +156,7 @@ def run_moved(folder: Path, module: str) -> str:
     return done.stdout.strip()
 
 
+@pytest.mark.slow
 def test_a_type_that_moves_between_modules(tmp_path):
     """Numba's index of a kernel names the modules of its arguments' types, as after an upgrade."""
     (tmp_path / "before.py").write_text(STEP, encoding="utf-8")
@@ -164,7 +165,8 @@ def test_a_type_that_moves_between_modules(tmp_path):
     assert run_moved(tmp_path, "after") == "2.0"
 
 
-@pytest.mark.parametrize("suffix", [".nbi", pytest.param(".nbc", marks=pytest.mark.slow)])
+@pytest.mark.slow  # of callbacks, below, which are loaded by the same functions, it is quick
+@pytest.mark.parametrize("suffix", [".nbi", ".nbc"])
 def test_what_cannot_be_read_is_compiled_anew(tmp_path, suffix):
     (tmp_path / "before.py").write_text(STEP, encoding="utf-8")
     assert run_moved(tmp_path, "before") == "2.0"
@@ -232,6 +234,7 @@ print("scipy.linalg" in sys.modules)
 """
 
 
+@pytest.mark.slow
 def test_the_linear_algebra_of_scipy_is_loaded_where_it_is_needed() -> None:
     done = subprocess.run(
         [sys.executable, "-c", SCRIPT_NUMBA_START], capture_output=True, text=True, check=True

@@ -89,6 +89,7 @@ print(reason)
 """
 
 
+@pytest.mark.slow
 def test_the_reason_is_the_same_in_every_process():
     """Whatever the order of sets, and whether Numba is loaded."""
     reasons = {

@@ -1,0 +1,356 @@
+"""Links: one, and many as columns, in which links that differ only in their ends share one object."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, overload
+
+import numpy as np
+
+from dfcmodel.network.buffers import ByteBuffer, buffer_of
+from dfcmodel.network.class_pauses import PFC
+from dfcmodel.network.columns import column_for, nodes_of
+from dfcmodel.network.disciplines import FIFO, Discipline, Pause
+from dfcmodel.network.routes import coded, distinct, present
+from hopflow.checks import flag, one_number, shown
+from hopflow.results import Described
+from hopflow.units import declares, quantities
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    Integers = NDArray[np.int64]
+
+__all__ = ["MAX_BUFFER", "MIN_BUFFER", "Link", "Links", "Node", "can_pause", "links_from"]
+
+Node = Hashable
+DROP_TAIL = FIFO()
+
+MAX_RATE, MAX_DELAY = 1e12, 10.0
+"""Of a link, packets/s and s."""
+MIN_BUFFER, MAX_BUFFER = 1.0, 1e9
+"""Of a link, packets."""
+
+
+@quantities(rate="rate", delay="time")
+@declares(buffer="amount")
+@dataclass(frozen=True)
+class Link(Described):
+    """A directed link and the queue in front of it.
+
+    Parameters
+    ----------
+    source, target
+        The nodes at its ends; its queue is at ``source``.
+    rate
+        Packets/s, > 0.
+    delay
+        Propagation delay in s, > 0.
+    buffer
+        Buffer size in packets, 1 to 1e9, or a `ByteBuffer` in bytes or cells; use a size that is never reached for an
+        unlimited buffer.
+    discipline
+        Queueing discipline: scheduling and drop policy.
+    shared
+        Whether all flows share the buffer; otherwise each flow has one of this size.
+
+    Raises
+    ------
+    ValueError
+        Naming the parameter, its value and what is allowed.
+
+    Examples
+    --------
+    >>> from dfcmodel import Link
+    >>> from hopflow import mbps, ms
+    >>> link = Link("a", "b", rate=mbps(12), delay=ms(40), buffer=100)
+    >>> link.name, link.capacity
+    ('a->b', 40.0)
+    """
+
+    SWEPT_BY = "dfcmodel.sweeps"
+
+    source: Node
+    target: Node
+    rate: float
+    delay: float
+    buffer: float | ByteBuffer
+    discipline: Discipline = field(default_factory=FIFO)
+    shared: bool = True
+
+    def __post_init__(self) -> None:
+        if isinstance(self.buffer, str):
+            object.__setattr__(self, "buffer", buffer_of("buffer", self.buffer))
+        if not _is_plain(self):
+            self._check()
+
+    def _check(self) -> None:
+        """Raise ValueError or TypeError for the first parameter that is not allowed."""
+        of = f"of link {self.name}"
+        for end in ("source", "target"):
+            try:
+                hash(getattr(self, end))
+                bool(getattr(self, end) == getattr(self, end))
+            except TypeError:
+                value = shown(getattr(self, end))
+                raise TypeError(f"{end} = {value}: a node must be hashable") from None
+        object.__setattr__(self, "shared", flag(f"shared {of}", self.shared))
+        if self.source == self.target:
+            raise ValueError(f"target {of}: must differ from its source")
+        one_number(
+            f"rate {of}", self.rate, above=0.0, at_most=MAX_RATE, hint="in packets/s: mbps(370)"
+        )
+        one_number(f"delay {of}", self.delay, above=0.0, at_most=MAX_DELAY, hint="in s: ms(0.1)")
+        if not isinstance(self.buffer, ByteBuffer):
+            hint = "in packets, or ByteBuffer('150 kB')"
+            one_number(
+                f"buffer {of}", self.buffer, at_least=MIN_BUFFER, at_most=MAX_BUFFER, hint=hint
+            )
+        number: Any
+        for name in ("rate", "delay", "buffer"):
+            number = getattr(self, name)
+            if isinstance(number, np.ndarray):  # without dimensions
+                object.__setattr__(self, name, number.item())
+        discipline: object = self.discipline
+        if not isinstance(discipline, Discipline):
+            kinds = "FIFO(), DFC(), Pause(), PFC(), RED(), Fair() or Priority()"
+            raise ValueError(f"discipline {of} = {discipline!r}: must be {kinds}")  # noqa: TRY004
+        if self.shared:
+            if not isinstance(self.buffer, ByteBuffer):  # the scenario has the size of its packets
+                can_pause(self, self.buffer)
+        elif isinstance(self.discipline, PFC):
+            msg = "its classes divide one buffer: must be True"
+            raise ValueError(f"shared {of} = False: {msg}")
+
+    @property
+    def name(self) -> str:
+        """``source->target``."""
+        return f"{self.source}->{self.target}"
+
+    @property
+    def capacity(self) -> float:
+        """Bandwidth-delay product: packets in transit on the busy link."""
+        return self.rate * self.delay
+
+
+def _is_plain(link: Link) -> bool:
+    """Return whether a link is plainly allowed: of names and numbers in range; `Link._check` judges others."""
+    rate, delay, buffer = link.rate, link.delay, link.buffer
+    rule: object = link.discipline
+    return (
+        type(link.source) is type(link.target) is str
+        and link.source != link.target
+        and type(rate) is type(delay) is float
+        and 0.0 < rate <= MAX_RATE
+        and 0.0 < delay <= MAX_DELAY
+        and (type(buffer) is float or type(buffer) is int)
+        and MIN_BUFFER <= buffer <= MAX_BUFFER
+        and link.shared is True
+        and isinstance(rule, Discipline)
+        and not isinstance(rule, Pause)
+    )
+
+
+def can_pause(link: Link, room: float) -> None:
+    """Refuse a pause threshold that is never exceeded: the queue has ``room`` packets at most.
+
+    What PFC reserves is checked by the scenario, which has the flows.
+    """
+    if isinstance(link.discipline, Pause):
+        levels = f"high = {room / 2:g} and low = {room / 4:g}"
+        hint = f"no more fits into its buffer, so it never pauses; set, say, {levels}, or use FIFO"
+        one_number(f"high of link {link.name!r}", link.discipline.high, below=room, hint=hint)
+
+
+class Links(Sequence[Link]):
+    """Links as columns, in place of a tuple of `Link`, which is made when it is asked for.
+
+    `links_from` and `Fabric` return one, `Scenario` takes it as its ``links``. In most networks links are of a few kinds:
+    what is derived from a link without its ends is computed once for each kind.
+
+    Parameters
+    ----------
+    nodes
+        The nodes at the ends of the links, each once, in the order in which the links name them.
+    source, target
+        Places in ``nodes`` of the ends of each link, shape (L,).
+    kinds
+        A link of each kind, which were checked; links of one kind differ only in their ends.
+    kind_of
+        The kind of each link, shape (L,).
+
+    Examples
+    --------
+    >>> from dfcmodel import links_from
+    >>> links = links_from(["a", "b", "b"], ["b", "a", "c"], rate=[10.0, 10.0, 20.0], delay=0.01, buffer=5)
+    >>> len(links), links[2].name, links.kind_of.tolist()
+    (3, 'b->c', [0, 0, 1])
+    """
+
+    def __init__(
+        self,
+        nodes: Sequence[Node],
+        source: Integers,
+        target: Integers,
+        kinds: Sequence[Link],
+        kind_of: Integers,
+    ) -> None:
+        self.nodes, self.kinds = tuple(nodes), tuple(kinds)
+        self.source, self.target, self.kind_of = source, target, kind_of
+        self._made: list[Link | None] = [None] * len(source)
+
+    @classmethod
+    def of(cls, links: Iterable[Link]) -> Links:
+        """Return the columns of some links; of columns themselves."""
+        if isinstance(links, Links):
+            return links
+        links = tuple(links)
+        place: dict[Node, int] = {}
+        kinds: dict[Any, int] = {}
+        ends, own, examples = list[int](), list[int](), list[Link]()
+        for link in links:
+            ends.append(place.setdefault(link.source, len(place)))
+            ends.append(place.setdefault(link.target, len(place)))
+            key = id(link.discipline), link.rate, link.delay, link.buffer, link.shared
+            own.append(kinds.setdefault(key, len(kinds)))
+            if len(kinds) > len(examples):
+                examples.append(link)
+        source, target = np.array(ends, dtype=np.int64).reshape(-1, 2).T
+        found = cls(tuple(place), source, target, examples, np.array(own, dtype=np.int64))
+        found._made = list(links)
+        return found
+
+    def __len__(self) -> int:
+        return len(self.source)
+
+    @overload
+    def __getitem__(self, n: int) -> Link: ...
+
+    @overload
+    def __getitem__(self, n: slice) -> tuple[Link, ...]: ...
+
+    def __getitem__(self, n: Any) -> Any:
+        """Return a link, or several."""
+        if isinstance(n, slice):
+            return tuple(map(self.__getitem__, range(*n.indices(len(self)))))
+        link = self._made[n]
+        if link is None:
+            link = self._made[n] = _between(
+                self.kinds[self.kind_of[n]],
+                self.nodes[self.source[n]],
+                self.nodes[self.target[n]],
+            )
+        return link
+
+    def __iter__(self) -> Iterator[Link]:
+        return map(self.__getitem__, range(len(self)))
+
+    def __eq__(self, other: object) -> bool:
+        return tuple(self) == tuple(other) if isinstance(other, (Links, tuple)) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(tuple(self))
+
+    def __repr__(self) -> str:
+        kinds = ", ".join(dict.fromkeys(type(each.discipline).__name__ for each in self.kinds))
+        return f"Links({len(self)} links between {len(self.nodes)} nodes: {kinds})"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Links, (self.nodes, self.source, self.target, self.kinds, self.kind_of)
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """The names of the links, ``source->target``."""
+        texts = [f"{node}" for node in self.nodes]
+        ends = zip(self.source.tolist(), self.target.tolist(), strict=True)
+        return tuple(f"{texts[a]}->{texts[b]}" for a, b in ends)
+
+    @cached_property
+    def have_own_names(self) -> bool:
+        """Whether no two links have the same name."""
+        texts = {f"{node}" for node in self.nodes}
+        if len(texts) < len(self.nodes) or any("->" in text for text in texts):
+            return len(set(self.names)) == len(self)
+        span = len(self.nodes)
+        return len(present(self.source * span + self.target, span * span)) == len(self)
+
+    def each(self, value: Callable[[Link], Any]) -> NDArray[Any]:
+        """Return what follows from each link without its ends, computed once for each kind, shape (L,)."""
+        return np.array([value(link) for link in self.kinds])[self.kind_of]
+
+
+@quantities(rate="rate", delay="time")
+@declares(buffer="amount")
+def links_from(
+    sources: Iterable[Node],
+    targets: Iterable[Node],
+    *,
+    rate: Any,
+    delay: Any,
+    buffer: Any,
+    discipline: Discipline | Sequence[Discipline] = DROP_TAIL,
+    shared: bool | Sequence[bool] = True,
+) -> Links:
+    """Return the links between pairs of nodes as columns, which cost less time and memory than an object for each.
+
+    Parameters
+    ----------
+    sources, targets
+        The nodes at the ends of each link, L of each.
+    rate, delay
+        Of each link, packets/s and s: one for all, or L of them.
+    buffer, discipline, shared
+        Of each link, as of `Link`: one for all, or a list of L.
+
+    Raises
+    ------
+    ValueError
+        Naming the link and the parameter, as `Link` does.
+
+    Examples
+    --------
+    >>> from dfcmodel import PFC, links_from
+    >>> hosts, leaves = [f"h{n}" for n in range(4)], ["left", "left", "right", "right"]
+    >>> ends = [*hosts, *leaves], [*leaves, *hosts]
+    >>> links_from(*ends, rate="100Gbps", delay="1us", buffer=1e4, discipline=PFC())
+    Links(8 links between 6 nodes: PFC)
+    """
+    ends = nodes_of("sources", sources), nodes_of("targets", targets)
+    count = len(ends[0])
+    if len(ends[1]) != count or not count:
+        counts = f"{count} sources and {len(ends[1])} targets"
+        raise ValueError(f"targets: {counts}, must be as many, at least one")
+    place: dict[Node, int] = {}
+    for pair in zip(*ends, strict=True):
+        for node in pair:
+            place.setdefault(node, len(place))
+    source, target = (np.array([place[node] for node in each]) for each in ends)
+    given = {"rate": rate, "delay": delay, "buffer": buffer, "discipline": discipline}
+    columns = {
+        name: column_for(name, value, count, "links")
+        for name, value in {**given, "shared": shared}.items()
+    }
+    keys = np.zeros(count, dtype=np.int64)
+    for column in columns.values():
+        if column.which is not None:
+            _, keys = coded(keys * len(column.values) + column.which)
+    _, first = distinct(keys, count)
+    order = np.argsort(first)  # kinds in the order of their first links
+    kind_of, first = np.argsort(order)[keys], first[order]
+    examples = {
+        n: Link(ends[0][n], ends[1][n], **{name: column[n] for name, column in columns.items()})
+        for n in sorted({*first.tolist(), *np.flatnonzero(source == target)[:1].tolist()})
+    }
+    kinds = [examples[n] for n in first.tolist()]
+    return Links(tuple(place), source, target, kinds, kind_of)
+
+
+def _between(kind: Link, source: Node, target: Node) -> Link:
+    """Return a link of a kind between two nodes, which was checked with its columns."""
+    link = object.__new__(Link)
+    link.__dict__.update(kind.__dict__, source=source, target=target)
+    return link
