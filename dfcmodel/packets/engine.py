@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import time
 from dataclasses import dataclass, field
 from functools import cached_property
 from operator import itemgetter
@@ -29,6 +28,7 @@ from dfcmodel.packets.layouts.capacities import grow
 from dfcmodel.packets.layouts.managers import called_managers
 from dfcmodel.packets.layouts.programs import program_signatures
 from dfcmodel.packets.layouts.senders import redraw_periods
+from dfcmodel.packets.parts import LONGER, parts
 from dfcmodel.packets.planning import (
     LARGEST,
     check_arrival,
@@ -42,7 +42,6 @@ from dfcmodel.packets.records import Records
 from dfcmodel.packets.recoveries import recovery_named
 from dfcmodel.packets.recoveries.checks import check_sender
 from dfcmodel.packets.recoveries.compilation import recovery_events, sender_of
-from hopflow.executing import check_stop
 from hopflow.kernels import loop_of
 from hopflow.progress import alone, progress_bar
 from responsefn import Delivery, DeliveryRule, Elapsed, Feedback, RateRule
@@ -67,11 +66,7 @@ __all__ = ["PacketRun", "begin_run", "run_engine", "sender_events", "trace_engin
 
 KERNEL = "dfcmodel.packets.kernel"
 HOPS = 3_000_000
-"""Hops of packets in a part of a run, between two looks for Ctrl-C, if all links were busy: about 0.2 s."""
-PART = 0.25
-"""What a part takes in s, where links are less busy."""
-LONGER = 8
-"""Times as many samples as of busy links that a part has then at most."""
+"""Hops of packets in a part of a run if all links were busy: about 0.2 s."""
 CONSTANT = ("transmission", "passage", "sizes", "order", "out", "arrivals")
 """Arrays that copies of a run share: not changed, or nothing kept in them between two calls."""
 
@@ -162,17 +157,9 @@ class PacketRun:
             When there are more packets in the network than links and windows can hold.
         """
         plan, arrays, records = self.plan, self.layout.arrays, self.records
-        run, counters, size = loop_of(KERNEL), arrays["counters"], self.part
-        while self.done < until:
-            check_stop()
-            first, began = self.done, time.perf_counter()
-            self.done = run(
-                *self.groups(), self.layout.ahead, plan.sample, first, min(first + size, until)
-            )
-            each = (time.perf_counter() - began) / max(1, self.done - first)
-            size = min(max(self.part, int(PART / each)), LONGER * self.part)
-            if self.bar is not None:
-                self.bar.update(self.done - first)
+        run, counters = loop_of(KERNEL), arrays["counters"]
+        for last in parts(self, until, self.part, LONGER * self.part):
+            self.done = run(*self.groups(), self.layout.ahead, plan.sample, self.done, last)
             if counters[WRONG]:
                 self._refuse_sender(int(counters[WRONG]) - 1)
             self._check_programs()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import time
 from dataclasses import dataclass
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
@@ -11,16 +10,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dfcmodel.network.manager_events import manager_events_of
-from dfcmodel.packets.engine import LONGER, PART, sender_events
+from dfcmodel.packets.engine import sender_events
 from dfcmodel.packets.fabric.arrays import MOST_SLOTS, lay_out_fabric, windows_of
 from dfcmodel.packets.fabric.kernel.layout import Fabric, Recorded
 from dfcmodel.packets.fabric.kernel.windows import FAULT, NO_ROOM, SWITCHED, USED
 from dfcmodel.packets.fabric.records import records_of
 from dfcmodel.packets.layouts.managers import called_managers
+from dfcmodel.packets.parts import parts
 from dfcmodel.packets.planning import check_numbers, check_rate
 from dfcmodel.packets.plans import ENDLESS
 from dfcmodel.packets.records import Records
-from hopflow.executing import check_stop
 from hopflow.kernels import loop_of
 from hopflow.progress import alone, progress_bar
 from responsefn.responses.rule_events import signatures_of
@@ -66,19 +65,13 @@ class FabricRun:
 
     def advance(self, until: int) -> bool:
         """Go on to the end of a sample; False after a fault."""
-        run, plan, counters, size = loop_of(KERNEL), self.plan, self.arrays["counters"], 1
-        while self.done < until:
-            check_stop()
-            first, began = self.done, time.perf_counter()
+        run, counters = loop_of(KERNEL), self.arrays["counters"]
+        width = self.plan.sample / self.windows
+        for last in parts(self, until, 1):
             network, recorded = (fields(self.arrays) for fields in GROUPS)
-            width, last = plan.sample / self.windows, min(first + size, until)
-            self.done = run(network, recorded, width, self.windows, first, last)
+            self.done = run(network, recorded, width, self.windows, self.done, last)
             if self.fault:
                 return False
-            spent = time.perf_counter() - began
-            size = min(max(1, int(PART * (self.done - first) / max(spent, 1e-6))), LONGER * size)
-            if self.bar is not None:
-                self.bar.update(self.done - first)
             self._check_rates()
             self.records.take_switches(int(counters[SWITCHED]))
             counters[SWITCHED] = 0
