@@ -12,6 +12,7 @@ import pytest
 from typer.testing import CliRunner
 
 from hopflow.commands import app
+from hopflow.shell import main
 from validation import recomputing
 from validation.claims import find, ledger
 from validation.commands import explained_claims
@@ -51,12 +52,17 @@ def test_help_has_the_parts_that_there_are() -> None:
     assert f"from 0 to {recomputing.PARTS - 1}," in done.output
 
 
-def test_command_refuses_an_unknown_claim_before_any_work(tmp_path: Path, monkeypatch) -> None:
+def test_command_refuses_an_unknown_claim_before_any_work(
+    tmp_path: Path, monkeypatch, capsys
+) -> None:
     monkeypatch.chdir(tmp_path)
-    done = CliRunner().invoke(app, ["validate", "--claim", "Q99"])
-    assert done.exit_code == 2
-    assert "Q99" in done.stderr
-    assert "Traceback" not in done.stderr
+    monkeypatch.setattr(sys, "argv", ["hopflow", "validate", "--claim", "Q99"])
+    with pytest.raises(SystemExit) as left:
+        main()
+    assert left.value.code == 2
+    said = capsys.readouterr().err
+    assert "Q99" in said
+    assert "Traceback" not in said
     assert not list(tmp_path.iterdir())
 
 

@@ -93,6 +93,7 @@ def test_the_paused_time_of_an_interval_is_bounded_where_it_is_not_computed() ->
     assert risk.plot().get_ylabel() == "P(not detected)"
 
 
+@pytest.mark.slow
 def test_a_recommendation_keeps_what_it_promises() -> None:
     pauses = PhaseType.exponential(100.0)
     risk = recommend_watchdog(pauses, GAPS, within="1 s", alarms_per_year=0.01)

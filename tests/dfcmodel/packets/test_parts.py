@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from types import SimpleNamespace
 
 import pytest
@@ -15,7 +16,7 @@ def test_quick_parts_grow_up_to_a_limit_and_end_at_the_end(most) -> None:
     for last in parts(run, 1000, 2, most):
         run.done = last
         ends.append(last)
-    sizes = [b - a for a, b in zip(ends[:-1], ends[1:], strict=True)]
+    sizes = [b - a for a, b in itertools.pairwise(ends)]
     assert sizes[0] == 2
     assert ends[-1] == 1000
     allowed = [LONGER * size if most is None else most for size in sizes]

@@ -37,6 +37,7 @@ def test_fit_says_what_data_cannot_tell():
     assert found.rule.packets_per_ack == pytest.approx(2.0, rel=1e-6)
 
 
+@pytest.mark.slow
 def test_intervals_end_where_the_rule_does() -> None:
     """They hold the truth as often as without the limit: 95 % of 100 data sets, a part of which reach 1."""
     rng, p = np.random.default_rng(5), np.geomspace(1e-6, 1e-4, 6)

@@ -53,6 +53,7 @@ def test_match_and_friendliness():
         match(AIMD(), to=Reno(), at=1e-3, by="form")
 
 
+@pytest.mark.slow
 @given(b=st.floats(0.05, 0.9), log_p=st.floats(-8.0, -2.0))
 def test_matched_pairs_are_friendly(b, log_p):
     p = 10.0**log_p

@@ -20,7 +20,9 @@ from responsefn import (
 
 
 @pytest.mark.parametrize(
-    ("rule", "p", "rtt"), [(LinuxCUBIC(), 0.01, 0.01), (Illinois(), 0.02, 0.1)], ids=repr
+    ("rule", "p", "rtt"),
+    [pytest.param(LinuxCUBIC(), 0.01, 0.01, marks=pytest.mark.slow), (Illinois(), 0.02, 0.1)],
+    ids=repr,
 )
 def test_a_rate_that_is_one_of_two_says_so(rule, p, rtt):
     with pytest.warns(SeveralAttractorsWarning, match="from different windows") as seen:
@@ -57,6 +59,7 @@ def test_a_curve_says_where_the_search_was_finished():
     assert found.to_xarray()["searched"].dims == ("rule", "p")
 
 
+@pytest.mark.slow
 def test_loss_events_that_a_connection_needs():
     """Westwood gains (1/(4 p W))^2 packets from loss to loss, summed up to 0.99 of the capacity of 667 packets."""
     p, pipe = 0.01, 8333.0 * 0.08

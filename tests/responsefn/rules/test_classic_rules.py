@@ -259,6 +259,7 @@ class Endless(Westwood):
         return s
 
 
+@pytest.mark.slow
 def test_a_window_that_does_not_come_to_rest_has_no_rate():
     with pytest.raises(
         ArithmeticError, match=r"^Endless\(\): p = 0.02, .* drifts after 4194304 loss"

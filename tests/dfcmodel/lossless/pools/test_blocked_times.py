@@ -37,6 +37,7 @@ def test_verdicts_on_both_sides_and_between() -> None:
     assert found.safe <= found.overflows
 
 
+@pytest.mark.slow
 def test_fewer_active_ports_take_longer() -> None:
     pool = headroom_pool(70e3, 4, 2, size="150 kB", shared="1 MB", xoff="40 kB", rate="100Gbps")
     every, three = longest_blocking(pool), longest_blocking(pool, active_ports=3)
