@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 __all__ = [
     "LARGEST",
     "check_arrival",
+    "check_law",
     "check_numbers",
     "check_program",
     "check_rate",
@@ -244,6 +245,26 @@ def check_program(plan: Plan, p: int, f: int, now: float, returned: tuple[str, s
     place = f"{plan.scenario.name}, t = {now:g} s, link {port.name}"
     what = f"{type(program).__name__}.{function} returned for a packet of flow {name!r}"
     raise ArithmeticError(f"{place}: {what} {field} = {value:g}: {msg}")
+
+
+def check_law(plan: Plan, q: int, p: int, now: float, returned: tuple[str, str, float]) -> None:
+    """Raise ArithmeticError for what a law between the ends of a link cannot return: no message, a flag between 0 and 1.
+
+    Parameters
+    ----------
+    plan, q, p
+        Whose port sends over the link, and a port behind it.
+    now
+        Time of the run, s.
+    returned
+        The function, the field of its Receiver, or ``""`` of the answer of `LinkLaw.may_send`, and the value.
+    """
+    function, field, value = returned
+    name = type(plan.ports[p].discipline).__name__
+    place = f"{plan.scenario.name}, t = {now:g} s, link {plan.ports[q].name}"
+    what = f"{field} = {value:g}" if field else f"{value:g}"
+    msg = "must be a number" if field == "message" else "must be 0.0 or 1.0"
+    raise ArithmeticError(f"{place}: {name}.{function} returned {what}: {msg}")
 
 
 def _is_deaf(scenario: Scenario, repairs: Sequence[Any]) -> NDArray[np.bool_]:

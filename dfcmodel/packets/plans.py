@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from dfcmodel.network.class_pauses import ALL, CONTROL, PFC
+from dfcmodel.network.class_pauses import ALL, CONTROL, PFC, ByClass
 from dfcmodel.network.disciplines import DFC, FIFO, Pause
 from dfcmodel.network.flow_tables import among
 from dfcmodel.network.routes import distinct
@@ -319,7 +319,7 @@ class Plan:
     @kept
     def pauses(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Ports that pause others, and which ones, each pair once and in order, (N,) each."""
-        if not self.has(Pause, PFC):
+        if not self.has(Pause, ByClass):
             return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
         P, hops, table = len(self.ports), self.hops, self.ingresses
         counted = table.before >= 0
@@ -499,9 +499,9 @@ class Plan:
 
     @kept
     def ingresses(self) -> Ingresses:
-        """Return what the ports with PFC count, each ingress and class once."""
+        """Return what ports with lossless classes count, each ingress and class once."""
         rules: list[Any] = self._disciplines[0]
-        lossless = [rule.classes if isinstance(rule, PFC) else () for rule in rules]
+        lossless = [rule.classes if isinstance(rule, ByClass) else () for rule in rules]
         if not any(lossless):
             none = np.empty(0, dtype=np.int64)
             return Ingresses(none, none, none, np.empty(0))

@@ -8,6 +8,7 @@ import numpy as np
 
 from dfcmodel.network.class_pauses import ALL
 from dfcmodel.network.followers import actual_starts
+from dfcmodel.network.link_laws import LinkLaw
 from dfcmodel.network.routes import distinct
 from dfcmodel.packets.planning import plan_packets
 from dfcmodel.packets.remains import dropped_packets, excess_rows
@@ -197,6 +198,7 @@ def _paused(plan: Plan, rows: Any) -> Any:
     own = counts[group]
     at = np.arange(int(own.sum())) - np.repeat(np.cumsum(own) - own - first[group], own)
     ways = plan.delays[paused] + plan.signalling[asks[group]]
+    ways[np.isin(asks[group], plan.under(LinkLaw))] = 0.0  # times at which the sender was blocked
     times = rows[at, 0] + np.repeat(ways, own)
     storms = plan.storms()
     found = np.transpose([link[paused], link[asks[group]], priority[group]])

@@ -14,6 +14,7 @@ __all__ = [
     "BUCKET",
     "BY_CLASS",
     "BY_FLOW",
+    "BY_LAW",
     "BY_RANK",
     "BY_RATE",
     "CALLED",
@@ -28,6 +29,7 @@ __all__ = [
     "HISTORY",
     "HOP",
     "LANE",
+    "LAW",
     "MAX_OWN",
     "MAX_PARAMETERS",
     "MAX_STATE",
@@ -210,6 +212,30 @@ FEEDER = np.dtype(
 )
 """What a port pauses: a port that feeds it, or a class of traffic over one (PFC counts the packets of each)."""
 
+LAW = np.dtype(
+    [
+        ("sender", "f8", (8,)),
+        ("receiver", "f8", (8,)),  # whether it sends a message, the message, what it remembers
+        ("parameters", "f8", (16,)),
+        ("seen", "f8", (8,)),
+        ("may_send", "f8"),
+        ("latency", "f8"),  # of a message, s
+        ("kind", "i8"),  # row of its addresses; -1: the feeder is under no law
+        ("asks", "i8"),  # the port at the receiver that stands for all that count together
+        ("blocked", "i8"),  # 1: the first packet of the sender's lane may not be sent
+        ("failed", "i8"),  # what it returned that cannot be, see `laws`; 0: nothing
+        ("failed_in", "i8"),  # which of its functions
+        ("failed_at", "f8"),  # s
+        ("failed_value", "f8"),
+    ],
+    align=True,
+)
+"""A law between the ends of a link, of a class, in the row of its feeder.
+
+The numbers from ``sender`` to ``may_send`` stand one after the other: the events of a law get the place of the first one
+(`dfcmodel.network.law_events`).
+"""
+
 FOLLOW = np.dtype(
     [
         ("begin", "i4"),  # first place in `followers` of those that wait for the flow
@@ -344,10 +370,11 @@ CALLED = np.dtype(
 BLIND, RATED = -1, -2
 """In the place of a recovery: sources without congestion control, and rate rules."""
 
-BY_FLOW, BY_CLASS, BY_RATE, BY_RANK = 1, 2, 3, 4
+BY_FLOW, BY_CLASS, BY_RATE, BY_RANK, BY_LAW = 1, 2, 3, 4, 5
 """How the lanes of a port take turns: by flow, by class, by rates of flows; 0: in their order.
 
-With ranks there is one lane, in their order.
+With ranks there is one lane, in their order. ``BY_LAW`` is by class, of ports at an end of a link under a law, interfaces of
+hosts among them.
 """
 PROGRAM = np.dtype(
     [
@@ -638,6 +665,9 @@ class Network(NamedTuple):
     lane: Any  # LANE
     diffusive: Any  # DIFFUSIVE, a row per lane; one row without DFC
     feeder: Any  # FEEDER
+    law: Any  # LAW, a row per feeder; one row without laws
+    laws: Any  # (laws, 5) addresses of the events of laws
+    lawful: Any  # rows of `law` of the links that lanes send over, -1: none, a row per lane; one without laws
     watchdog: Any  # WATCHDOG
     detected: Any  # STORM
     feedback: Any  # (K, 2) lanes that are reported about, and those that it is reported to

@@ -36,9 +36,21 @@ from .interfaces import (
 )
 from .jit import calling_entry, compiled, inlined
 from .lanes import dequeue, dequeue_ranked, discard, enter_lane, overflow, wait_on
+from .laws import (
+    ENDED,
+    REPORT,
+    begin_sending,
+    count_arrival,
+    count_refused,
+    end_sending,
+    receive_report,
+    review,
+    waits_by_law,
+)
 from .layout import (
     BY_CLASS,
     BY_FLOW,
+    BY_LAW,
     BY_RANK,
     BY_RATE,
     CLASSES,
@@ -253,6 +265,8 @@ def handle_hosts(
                     s = senders.flow[packet[e].flow]
                     if s.lane >= 0 and packet[e].hop == s.way:
                         net.sent_at[e] = time
+                    if net.port[p].by_turns == BY_LAW:
+                        begin_sending(net, records, p, e, time)
                     depart(net, senders, records, p, e, came, time)
                     wake_interface(net, p)
                     spent = net.times[p * CLASSES + packet[e].size]
@@ -315,6 +329,30 @@ def enqueue_ranked(net: Any, senders: Any, records: Any, u: int, e: int, busy: b
     return False
 
 
+@compiled
+def enqueue_by_law(net: Any, senders: Any, records: Any, u: int, e: int, cause: int) -> bool:
+    """Drop or queue an arriving packet at a port with laws; return whether it is sent at once.
+
+    ``cause``: why it is dropped; -1: it is not, if there is room.
+    """
+    port = net.port[u]
+    time = net.packet[e].time
+    busy, full = waits_by_law(net, u, e, time)
+    if cause >= 0 or full:
+        count_refused(net, u, e, time)
+        drop(net, senders, records, u, e, time, time, max(cause, BUFFER_FULL))
+        return False
+    count_arrival(net, u, e, time)
+    if port.waiting == 0 and not busy:
+        return True
+    c = int64(net.hop[int64(net.packet[e].hop)].lane)
+    enter_lane(net, u, c, e)
+    review(net, records, u, c, time)
+    if int(time * records.scale) < len(records.lost) - 1:
+        record_peak(net, records, u, port.waiting + port.held)
+    return False
+
+
 @inlined
 def enqueue(net: Any, senders: Any, records: Any, u: int, e: int) -> bool:
     """Drop or queue an arriving packet at a port with lanes; return whether it is sent at once."""
@@ -340,6 +378,8 @@ def enqueue(net: Any, senders: Any, records: Any, u: int, e: int) -> bool:
         )  # fmt: skip
         cause = BY_MANAGER if lose else BUFFER_FULL
     taken = taken_by(net, u, e)
+    if port.by_turns == BY_LAW:
+        return enqueue_by_law(net, senders, records, u, e, cause if lose else -1)
     busy, full = waits_or_overflows(net, u, e, time)
     if port.by_turns == BY_RANK and not lose:
         return enqueue_ranked(net, senders, records, u, e, busy)
@@ -415,6 +455,11 @@ def process_next(
         if packet[e].number <= SEND_FEEDBACK:
             if packet[e].number == POLL:
                 poll(net, senders, records, e)
+            elif packet[e].number == ENDED:
+                end_sending(net, u, e)
+            elif packet[e].number == REPORT:
+                receive_report(net, records, u, e)
+                queued = port.waiting > 0 and port.paused == 0 and port.free < time
             else:
                 exchange(net, u, e)
         elif packet[e].number == RENEW:
@@ -434,6 +479,9 @@ def process_next(
     if sent >= 0:
         if port.late == 1 and is_managed(net, port, sent):
             mark_leaving(net, u, sent, time, is_markable(net, senders, sent))
+        if port.by_turns == BY_LAW:
+            begin_sending(net, records, u, sent, time)
+            b = min(b, int(time * port.inverse))  # the end may be before the next arrival
         depart(net, senders, records, u, sent, came, time)
     return b, sent, time, True
 

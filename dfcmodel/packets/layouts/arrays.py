@@ -29,6 +29,7 @@ from dfcmodel.packets.layouts.feedback import begin_clocks, lay_out_feedback, la
 from dfcmodel.packets.layouts.followers import lay_out_followers
 from dfcmodel.packets.layouts.interfaces import lay_out_interfaces
 from dfcmodel.packets.layouts.lanes import begin_storms, lay_out_feeders, lay_out_lanes
+from dfcmodel.packets.layouts.laws import lay_out_laws
 from dfcmodel.packets.layouts.lookahead import lookahead_of
 from dfcmodel.packets.layouts.managers import (
     lay_out_called,
@@ -101,6 +102,7 @@ def lay_out(plan: Plan, signatures: tuple[RuleSignature, ...], spare: int = 1) -
     if plan.has(SwitchProgram):
         lane = np.append(lane, lay_out_queues(plan, port_rows, hop, len(lane)))
     feeder = lay_out_feeders(plan, port_rows, hop, lane)
+    laws = lay_out_laws(plan, port_rows, hop, feeder, len(lane))
     if len(lane) > 1 or plan.with_lanes.any():
         port_rows["plain"] |= _with_plain_lanes(port_rows)
     clocks = plan.clocks
@@ -152,6 +154,7 @@ def lay_out(plan: Plan, signatures: tuple[RuleSignature, ...], spare: int = 1) -
     }
     arrays.update(lay_out_programs(plan, size, len(hop)))
     arrays.update(agents)
+    arrays.update(laws)
     arrays.update(lay_out_followers(plan))
     arrays.update(lay_out_watchdogs(plan, arrays))
     wake_all(plan, arrays)

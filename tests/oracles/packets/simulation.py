@@ -22,6 +22,7 @@ from dfcmodel import (
     ArrivalProcess,
     DualPI2,
     Fair,
+    LinkLaw,
     LossRecovery,
     Pause,
     Priority,
@@ -45,6 +46,7 @@ from tests.oracles.packets.deliveries import DeliverySender
 from tests.oracles.packets.diffusion import Diffusive, begin_clock
 from tests.oracles.packets.interfaces import HostQueues
 from tests.oracles.packets.late_packets import ByTime
+from tests.oracles.packets.laws import LawQueues
 from tests.oracles.packets.programs import ProgramQueues, RankedQueue
 from tests.oracles.packets.queues import (
     ByPriority,
@@ -82,6 +84,8 @@ def queue_of(discipline: Discipline) -> type[Queue]:
     """Return the class of the queue of a link with a discipline."""
     if isinstance(discipline, SwitchProgram):
         return ProgramQueues if discipline.queues else RankedQueue
+    if isinstance(discipline, LinkLaw):
+        return LawQueues
     if isinstance(discipline, Pause) and discipline.quanta is not None:
         return PausingByQuanta
     return QUEUES.get(type(discipline), Queue)
