@@ -27,7 +27,8 @@ from dfcmodel import (
 )
 from dfcmodel.engine.kernel.records import MAX_PARAMETERS, MAX_STATE, SEEN
 from dfcmodel.network.disciplines import Arrivals
-from dfcmodel.network.law_events import EVENTS, law_events_of, law_signature_of
+from dfcmodel.network.law_events import EVENTS as LAW_EVENTS
+from dfcmodel.network.law_events import law_events_of, law_signature_of
 from dfcmodel.network.manager_events import manager_events_of, manager_signature_of
 from dfcmodel.network.program_events import program_events_of, program_signature_of
 from dfcmodel.network.receiver_events import agent_events_of, agent_signature_of
@@ -167,7 +168,7 @@ def test_the_events_of_a_law_change_their_end_alone() -> None:
     addresses = law_events_of((law_signature_of(law),))[0].tolist()
     call = {
         name: ctypes.CFUNCTYPE(None, ctypes.POINTER(ctypes.c_double))(address)
-        for name, address in zip(EVENTS, addresses, strict=True)
+        for name, address in zip(LAW_EVENTS, addresses, strict=True)
     }
     numbers = np.zeros(41)
     values = list(law.numbers().values())
