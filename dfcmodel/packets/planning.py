@@ -21,7 +21,7 @@ from hopflow.checks import one_number
 from responsefn import RateRule, WindowRule
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from dfcmodel.network.routes import Routes
     from dfcmodel.packets.methods import Packets
     from dfcmodel.packets.ports import Port
+    from dfcmodel.packets.spraying import Spraying
 
     Floats = NDArray[np.float64]
 
@@ -59,6 +60,7 @@ def plan_packets(
     sample: float,
     starts: Floats,
     jitter: float = 0.0,
+    spraying: Spraying | None = None,
 ) -> Plan:
     """Return the plan of a scenario.
 
@@ -70,6 +72,8 @@ def plan_packets(
         Start times of the flows, s, (F,); of those that wait for others the delay after these.
     jitter
         Upper end of the random delay of each packet at its sender, s.
+    spraying
+        How packets of sprayed flows are led, by flows of the scenario that lend their paths; None: there are none.
 
     Raises
     ------
@@ -109,7 +113,8 @@ def plan_packets(
         passage=transmission + delays[:, np.newaxis],
         ranks=_ranks(transmission + delays[:, np.newaxis]),
         sizes=sizes,
-        losses=_losses(scenario, method, P),
+        losses=_by_link(scenario, method.loss, P),
+        errors=_by_link(scenario, method.frame_errors, P),
         starts=starts,
         delays_after=delays_after,
         jitter=jitter,
@@ -119,6 +124,7 @@ def plan_packets(
         sample=sample,
         samples=samples,
         every=every,
+        spraying=spraying,
     )
 
 
@@ -127,7 +133,8 @@ def _network(
 ) -> tuple[tuple[Port, ...], Routes, Routes]:
     """Return the ports of a scenario and the routes of packets and ACKs, which its further runs have in common."""
     listens = scenario.table.of_kind(WindowRule, RateRule) & ~_is_deaf(scenario, repairs)
-    key = "ports", method.is_ns2, method.ack_transmission, listens.tobytes()
+    repeats = tuple(sorted((method.frame_errors or {}).items()))
+    key = "ports", method.is_ns2, method.ack_transmission, listens.tobytes(), repeats
     found: tuple[tuple[Port, ...], Routes, Routes] | None = scenario.derived.get(key)
     if found is None:
         ports = Ports(scenario, method)
@@ -302,9 +309,9 @@ def _division(end: float, sample: float) -> tuple[float, int, int]:
     return end / samples, samples, 1
 
 
-def _losses(scenario: Scenario, method: Packets, P: int) -> Floats:
-    """Return the probability of random loss at each port, the first of which are links; ACKs are never lost."""
-    found, given = np.zeros(P), method.loss or {}
+def _by_link(scenario: Scenario, given: Mapping[str, float] | None, P: int) -> Floats:
+    """Return a probability at each port, the first of which are links, (P,); ACKs are never lost."""
+    found = np.zeros(P)
     if given:
         found[: len(scenario.links)] = [given.get(link.name, 0.0) for link in scenario.links]
     return found

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from dfcmodel.packets.ports import Port
     from dfcmodel.packets.recoveries import LossRecovery
     from dfcmodel.packets.repairs import SelectiveRepair
+    from dfcmodel.packets.spraying import Spraying
     from dfcmodel.packets.watchdogs import Fault, PortWatchdog
 
     Floats = NDArray[np.float64]
@@ -104,14 +105,17 @@ class Plan:
         longest passage first, as it was scheduled first; at equal ones the order of the ports.
     sizes
         Bytes of the size classes, (SIZES,).
-    losses
-        Probability that a packet is lost at random at each port, (P,).
+    losses, errors
+        Probability that a packet is lost at random at each port, and that a frame which it sends has an error and is sent
+        again by the link, (P,).
     starts, delays_after
         Start times of the flows, s, inf of those that wait for others, (F,), and how long after these such a flow starts.
     phases
         Tick phases in s, (F,); 0 except with ``convention="ns2"``.
     seeds
         Seeds of the random number streams of ports and flows, (P + F,).
+    spraying
+        How packets of sprayed flows are led; None: there are none.
     faults, watchdogs
         Faults that end, and the watchdogs of ports.
     end, sample, samples, every
@@ -132,6 +136,7 @@ class Plan:
     ranks: NDArray[np.int64]
     sizes: Floats
     losses: Floats
+    errors: Floats
     starts: Floats
     delays_after: Floats
     jitter: float
@@ -143,6 +148,7 @@ class Plan:
     every: int = 1
     faults: tuple[Fault, ...] = ()
     watchdogs: tuple[PortWatchdog, ...] = ()
+    spraying: Spraying | None = None
 
     @cached_property
     def recovery_kinds(self) -> tuple[type[LossRecovery], ...]:
@@ -352,7 +358,13 @@ class Plan:
         """Whether each port has lanes: of its own, or because it can be paused, (P,)."""
         found = self.by_discipline(has_lanes)
         found[self.pauses[1]] = True
+        found[self.errors > 0.0] = True
         return found
+
+    @property
+    def retry_loops(self) -> Floats:
+        """Time from the end of a frame until its link acts on a request that it causes, s, (P,)."""
+        return 2.0 * self.delays + self.method.retry_delay
 
     @cached_property
     def telemetry(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

@@ -57,7 +57,9 @@ def check_scenario(scenario: Scenario, method: Packets) -> None:
 
     A scenario is checked once for all methods that differ in their random numbers alone.
     """
-    if method.loss or isinstance(method.recovery, Mapping):  # which may change
+    if (
+        method.loss or method.frame_errors or isinstance(method.recovery, Mapping)
+    ):  # which may change
         _check(scenario, method)
         return
     key = "checked", method.convention, method.recovery, method.count_smoothing
@@ -68,8 +70,9 @@ def check_scenario(scenario: Scenario, method: Packets) -> None:
 
 def _check(scenario: Scenario, method: Packets) -> None:
     """Raise ValueError for features of a scenario that the packet level does not support."""
-    for name in method.loss or {}:
-        choice("loss: link", name, [link.name for link in scenario.links])
+    for which in ("loss", "frame_errors"):
+        for name in getattr(method, which) or {}:
+            choice(f"{which}: link", name, [link.name for link in scenario.links])
     if method.count_smoothing > 0.0 and not any(
         isinstance(link.discipline, DFC) for link in scenario.links
     ):

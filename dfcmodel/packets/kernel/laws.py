@@ -202,7 +202,7 @@ def begin_sending(net: Any, records: Any, u: int, e: int, now: float) -> None:
     net.packet[m].hop = k
     net.packet[m].size = it.size
     spent = net.times[u * CLASSES + int64(it.size)].transmission
-    push(net, m, u, now + spent, RENEWALS + u)
+    push(net, m, u, now + spent + net.port[u].spent, RENEWALS + u)
 
 
 @compiled

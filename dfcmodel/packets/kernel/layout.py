@@ -127,7 +127,10 @@ PORT = np.dtype(
         ("by_turns", "i4"),  # lanes by deficit round robin: BY_FLOW, BY_CLASS
         ("manager", "i4"),  # of its lanes: see `managers`
         ("bytes", "f8"),  # that wait: in its lanes, or where the buffer counts bytes
-        ("loss", "f8"),  # probability that an arriving packet is lost at random
+        (
+            "loss",
+            "f8",
+        ),  # probability that an arriving packet is lost at random; below 0: less that of an error of a frame that its link sends again
         ("room", "i8"),  # capacity of the queue, packets; with a unit bytes
         ("unit", "f8"),  # bytes of a data packet in the queue; 0: the buffer counts packets
         ("feeders", "i4"),
@@ -160,7 +163,10 @@ PORT = np.dtype(
         ("late", "i4"),  # 1: its manager marks packets that leave
         ("managed", "i4"),  # the lane that its manager sees; ALL_LANES, or NO_LANE
         ("levels", "i4"),  # of priority; with lanes by class 2: the first lane is the control class
-        ("spent", "f8"),  # time of the last scheduled transmission, s
+        (
+            "spent",
+            "f8",
+        ),  # time of the last scheduled transmission, s; with lanes that of sending the last frame again
         ("ahead", "f8"),  # start of the packet before the one that began at ``begun``, s
         ("base", "f8"),  # start of the packet before ``first``, s
         ("turn", "i4"),  # of an interface: which of its classes is next
@@ -588,6 +594,11 @@ FLOW = np.dtype(
             "i4",
         ),  # of selective repair: packets that the receiver has asked for, beyond the last that came
         ("bound", "i4"),  # of a rate rule: place of its window in its state; 0: it has none
+        ("paths", "i4"),  # over which its packets are sprayed; 0: it has one
+        ("lent", "i4"),  # row of `HOP` of the first of them; the last one begins at ``way``
+        ("stride", "i4"),  # rows from one of the others to the next
+        ("next_path", "i4"),  # that of the next packet in turn
+        ("drawn", "i4"),  # 1: paths are drawn at random
     ],
     align=True,
 )
@@ -675,6 +686,7 @@ class Network(NamedTuple):
     block: Any  # (N, 6) SACK blocks of ACKs; one row where no sender uses them
     times: Any  # TIMES (P CLASSES,)
     sizes: Any  # bytes of the size classes
+    retry: Any  # (P,) time until a link acts on a request, s; one where no link sends frames again
     early: Any  # EARLY
     control: Any  # CONTROL
     called: Any  # CALLED

@@ -60,6 +60,7 @@ from .layout import (
     Senders,
     int64,
 )
+from .link_retry import repeated_time
 from .managers import (
     CODEL,
     COUPLED,
@@ -103,6 +104,7 @@ from .sources import (
     schedule_due_timers,
     start_idle_period,
 )
+from .spraying import way_of_next
 from .timers import CHECK, END, NOW, STOP, WINDOW
 from .trimming import cut_packet
 from .watchdogs import POLL, is_discarded, observe_all, poll
@@ -175,7 +177,7 @@ def new_packet(net: Any, senders: Any, f: int, number: int, flags: int) -> int:
     it.flow = f
     it.number = number
     it.ecn = flags
-    it.hop = s.way
+    it.hop = s.way if s.paths == 0 else way_of_next(net, senders, f)
     net.sent_at[e] = senders.clock[NOW]
     it.marked = 0
     it.size = 0
@@ -263,14 +265,19 @@ def handle_hosts(
                         continue
                 if p >= 0:
                     s = senders.flow[packet[e].flow]
-                    if s.lane >= 0 and packet[e].hop == s.way:
+                    if s.lane >= 0 and packet[e].hop < s.turn:
                         net.sent_at[e] = time
                     if net.port[p].by_turns == BY_LAW:
                         begin_sending(net, records, p, e, time)
+                    again = 0.0
+                    if net.port[p].loss < 0.0:
+                        again = repeated_time(net, senders, p, e)
                     depart(net, senders, records, p, e, came, time)
+                    if again > 0.0:
+                        net.port[p].free += again
                     wake_interface(net, p)
                     spent = net.times[p * CLASSES + packet[e].size]
-                    arrives, rank = time + spent.passage, int64(spent.rank)
+                    arrives, rank = time + again + spent.passage, int64(spent.rank)
                 travel(net, senders, records, e, arrives, rank, begin)
             e = int64(bucket[place].head)
 
@@ -479,10 +486,15 @@ def process_next(
     if sent >= 0:
         if port.late == 1 and is_managed(net, port, sent):
             mark_leaving(net, u, sent, time, is_markable(net, senders, sent))
+        if port.loss < 0.0:
+            port.spent = repeated_time(net, senders, u, sent)
         if port.by_turns == BY_LAW:
             begin_sending(net, records, u, sent, time)
             b = min(b, int(time * port.inverse))  # the end may be before the next arrival
         depart(net, senders, records, u, sent, came, time)
+        if port.loss < 0.0:
+            port.free += port.spent
+            time += port.spent
     return b, sent, time, True
 
 

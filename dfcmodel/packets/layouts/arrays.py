@@ -99,6 +99,8 @@ def lay_out(plan: Plan, signatures: tuple[RuleSignature, ...], spare: int = 1) -
     lane = lay_out_lanes(plan, port_rows, hop)
     if plan.at_senders.any():
         lane = np.append(lane, lay_out_interfaces(plan, port_rows, hop, flow, len(lane)))
+    if plan.spraying is not None:  # packets over lent paths wait with those of their flow
+        hop["lane"][flow["way"]] = hop["lane"][flow["way"][plan.spraying.owner]]
     if plan.has(SwitchProgram):
         lane = np.append(lane, lay_out_queues(plan, port_rows, hop, len(lane)))
     feeder = lay_out_feeders(plan, port_rows, hop, lane)
@@ -136,6 +138,7 @@ def lay_out(plan: Plan, signatures: tuple[RuleSignature, ...], spare: int = 1) -
         "trace": np.empty(0, TRACE),
         "times": _times(plan),
         "sizes": plan.sizes,
+        "retry": plan.retry_loops if plan.errors.any() else np.zeros(1),
         "early": lay_out_early(plan, numbers),
         "control": lay_out_control(plan, numbers),
         "called": lay_out_called(plan, numbers),

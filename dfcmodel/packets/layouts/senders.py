@@ -60,6 +60,11 @@ def lay_out_flows(
     count = plan.forward.counts + plan.backward.counts + 2
     way = np.cumsum(count) - count
     flow["way"], flow["turn"], flow["end"] = way, way + plan.forward.counts, way + count - 1
+    if plan.spraying is not None:
+        given = plan.spraying
+        flow["paths"], flow["lent"] = given.count, way[given.first]
+        flow["stride"] = np.where(given.count > 0, count[given.first], 0)
+        flow["next_path"], flow["drawn"] = given.begins, plan.method.spraying == "random"
     if any(sees_telemetry(type(source)) for source in table.columns["source"].values):
         told = table.each("source", lambda source: sees_telemetry(type(source)))
         flow["reports"] = np.where(told, plan.telemetry[1], 0)

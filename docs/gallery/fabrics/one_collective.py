@@ -1,4 +1,4 @@
-"""An all-reduce of 32 hosts by halving and doubling over seven fabrics: pauses or losses, rates, routes."""
+"""An all-reduce of 32 hosts by halving and doubling over nine fabrics: pauses, credits or losses, rates, routes."""
 
 from dataclasses import replace
 
@@ -9,6 +9,7 @@ from dfcmodel import (
     INT,
     PFC,
     Cable,
+    Credits,
     Fabric,
     Packets,
     RampMarking,
@@ -33,6 +34,8 @@ fabrics = {  # discipline, source, routes, repair
     "pauses, line rate, even": (PFC(**pfc), FixedRate(), "even", "go-back-n"),
     "pauses, line rate, hashed": (PFC(**pfc), FixedRate(), "ecmp", "go-back-n"),
     "pauses, DCQCN, hashed": (PFC(**pfc, manager=ecn), dcqcn, "ecmp", "go-back-n"),
+    "credits, line rate, hashed": (Credits(), FixedRate(), "ecmp", "go-back-n"),
+    "credits, DCQCN, hashed": (Credits(manager=ecn), dcqcn, "ecmp", "go-back-n"),
     "losses, line rate, hashed": (FIFO(), FixedRate(), "ecmp", "go-back-n"),
     "losses, line rate, hashed, selective": (FIFO(), FixedRate(), "ecmp", "selective"),
     "losses, DCQCN, hashed": (ecn, dcqcn, "ecmp", "go-back-n"),

@@ -119,8 +119,7 @@ class ClassQueues(Queue):
 
     def ingress(self, packet: Packet) -> tuple[int, int]:
         """Return over which port a packet came (-1 - flow: from its sender), and its class."""
-        plan = self.simulation.plan
-        route = (plan.backward if packet.is_ack else plan.forward)[packet.flow]
+        route = self.simulation.route_of(packet)
         before = route[packet.hop - 1] if packet.hop else -1 - packet.flow
         return before, self.priority(packet)
 

@@ -64,7 +64,7 @@ class BlockedQueue(Queue):
     def ends_ahead(self, packet: Packet) -> tuple[LinkEnds, float] | None:
         """Return the ends of the link that a packet is to be sent over, in its class, and its size there in packets."""
         plan = self.simulation.plan
-        route = plan.forward[packet.flow]
+        route = self.simulation.route_of(packet)
         if packet.is_ack or packet.hop + 1 >= len(route):
             return None
         queue = self.simulation.queues[route[packet.hop + 1]]
