@@ -1,8 +1,8 @@
-"""Pauses, credits or losses, line rate, DCQCN or HPCC, hashed or even routes: an incast of 32 and a permutation of 64, with CPU times.
+"""Pauses, credits or losses, line rate, DCQCN or HPCC, hashed or sprayed: an incast of 32 and a permutation of 64, with CPU times.
 
 8 leaves of 8 hosts and 8 spines, links of 100 Gb/s and 1 us, packets of 4096 bytes, 2 MB per flow. A port has 400 kB. Fabrics with
 pauses count each ingress of the switch, pause above 100 kB and have the headroom of IEEE 802.3; those with credits have as many per link as it
-needs for its full rate. Lossy ones repair by going back, after a timeout of 1 ms at the least, or selectively. Each row is one run; its time is the CPU time from the links to the records, kernels loaded. The last row is the whole table.
+needs for its full rate. Hashed flows repair losses by going back, after a timeout of 1 ms at the least, or selectively; sprayed ones selectively. Each row is one run; its time is the CPU time from the links to the records, kernels loaded. The last row is the whole table.
 
 Three large runs follow, each in a process of its own: a ring all-reduce of 512 hosts with 1 GB, an all-to-all of 512 hosts with 64 KB
 per pair, and a permutation of the 1,024 hosts of a fat tree with 2 MB each, all under PFC, without ACKs.
@@ -60,6 +60,7 @@ ROCE = DCQCN(additive=mbps(40, 4096), hyper=mbps(400, 4096), counter=10e6 / 4096
 """R_AI, R_HAI and the byte counter of Zhu et al. 2015, in packets of 4096 bytes."""
 LOSSY, SELECTIVE = "lossy", "lossy and selective"
 """Fabrics that drop, whose senders go back or send again what is lost alone."""
+ROUTES = {"hashed": "ecmp", "sprayed": "spray"}
 BASE_RTT = 1e-5
 """Of HPCC: eight links of 1 us, and the transmissions of a packet and its ACK."""
 
@@ -112,9 +113,9 @@ CELLS = tuple(
     for traffic in ("incast of 32", "permutation of 64")
     for control in ("pauses", "credits", LOSSY, SELECTIVE)
     for rate in ("line rate", "DCQCN", "HPCC")
-    for routes in ("ecmp", "even")
+    for routes in ROUTES
     if control == LOSSY  # telemetry is written by a switch program, which the others cannot have
-    or rate == "line rate"
+    or (rate == "line rate" and (control != SELECTIVE or routes == "hashed"))
     or (rate == "DCQCN" and control != SELECTIVE)
 )
 
@@ -139,7 +140,7 @@ def flows_of(cell: Cell, fabric: Fabric) -> Flows:
         "sizes": PACKETS,
         "source": source,
         "links": fabric.links,
-        "routes": cell.routes,
+        "routes": ROUTES[cell.routes],
         "host": "nic",
     }
     if cell.traffic == "incast of 32":
@@ -151,7 +152,8 @@ def run_cell(cell: Cell) -> Any:
     """Run a cell, from the links to the records."""
     fabric = fabric_of(cell)
     scenario = fabric.scenario(str(cell), flows_of(cell, fabric), END, min_rto=1e-3)
-    recovery = "selective" if cell.control == SELECTIVE else "go-back-n"
+    is_selective = cell.control == SELECTIVE or cell.routes == "sprayed"
+    recovery = "selective" if is_selective else "go-back-n"
     return simulate(scenario, Packets(seed=1, recovery=recovery), sample=END)
 
 

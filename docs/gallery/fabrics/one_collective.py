@@ -1,4 +1,4 @@
-"""An all-reduce of 32 hosts by halving and doubling over nine fabrics: pauses, credits or losses, rates, routes."""
+"""An all-reduce of 32 hosts by halving and doubling over eleven fabrics: pauses, credits or losses, rates, routes."""
 
 from dataclasses import replace
 
@@ -33,11 +33,13 @@ pfc = {"xoff": 40, "xon": 20, "counts": "switch"}
 fabrics = {  # discipline, source, routes, repair
     "pauses, line rate, even": (PFC(**pfc), FixedRate(), "even", "go-back-n"),
     "pauses, line rate, hashed": (PFC(**pfc), FixedRate(), "ecmp", "go-back-n"),
+    "pauses, line rate, sprayed": (PFC(**pfc), FixedRate(), "spray", "selective"),
     "pauses, DCQCN, hashed": (PFC(**pfc, manager=ecn), dcqcn, "ecmp", "go-back-n"),
     "credits, line rate, hashed": (Credits(), FixedRate(), "ecmp", "go-back-n"),
     "credits, DCQCN, hashed": (Credits(manager=ecn), dcqcn, "ecmp", "go-back-n"),
     "losses, line rate, hashed": (FIFO(), FixedRate(), "ecmp", "go-back-n"),
     "losses, line rate, hashed, selective": (FIFO(), FixedRate(), "ecmp", "selective"),
+    "losses, line rate, sprayed, selective": (FIFO(), FixedRate(), "spray", "selective"),
     "losses, DCQCN, hashed": (ecn, dcqcn, "ecmp", "go-back-n"),
     "losses, HPCC, hashed": (INT(), HPCC(base_rtt=4e-6), "ecmp", "go-back-n"),
 }
