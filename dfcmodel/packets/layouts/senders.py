@@ -260,7 +260,7 @@ def _set_repair(row: Any, plan: Plan, f: int) -> None:
         return
     row["repair"], row["bit_mask"] = SELECTIVE, _places(plan.scenario.flows[f]) - 1
     low, high = given.timeouts(plan.scenario.min_rto)
-    row["own"][:3] = low, high, given.few
+    row["own"][:3], row["own"][4] = (low, high, given.few), given.reordering
 
 
 def _set_numbers(rows: tuple[Any, Any], rule: Any, begin: Any) -> None:

@@ -13,6 +13,7 @@ from dfcmodel import (
     Fabric,
     Packets,
     RampMarking,
+    SelectiveRepair,
     all_reduce,
     job_completion,
     simulate,
@@ -30,16 +31,17 @@ ecn = RampMarking(25, 100, 0.1)
 published = {"additive": mbps(40, 4096), "hyper": mbps(400, 4096), "counter": 10e6 / 4096}
 dcqcn = DCQCN(**published)  # R_AI, R_HAI and the byte counter, in packets of 4096 bytes
 pfc = {"xoff": 40, "xon": 20, "counts": "switch"}
+late = SelectiveRepair(reordering=64)  # sprayed packets overtake each other
 fabrics = {  # discipline, source, routes, repair
     "pauses, line rate, even": (PFC(**pfc), FixedRate(), "even", "go-back-n"),
     "pauses, line rate, hashed": (PFC(**pfc), FixedRate(), "ecmp", "go-back-n"),
-    "pauses, line rate, sprayed": (PFC(**pfc), FixedRate(), "spray", "selective"),
+    "pauses, line rate, sprayed": (PFC(**pfc), FixedRate(), "spray", late),
     "pauses, DCQCN, hashed": (PFC(**pfc, manager=ecn), dcqcn, "ecmp", "go-back-n"),
     "credits, line rate, hashed": (Credits(), FixedRate(), "ecmp", "go-back-n"),
     "credits, DCQCN, hashed": (Credits(manager=ecn), dcqcn, "ecmp", "go-back-n"),
     "losses, line rate, hashed": (FIFO(), FixedRate(), "ecmp", "go-back-n"),
     "losses, line rate, hashed, selective": (FIFO(), FixedRate(), "ecmp", "selective"),
-    "losses, line rate, sprayed, selective": (FIFO(), FixedRate(), "spray", "selective"),
+    "losses, line rate, sprayed, selective": (FIFO(), FixedRate(), "spray", late),
     "losses, DCQCN, hashed": (ecn, dcqcn, "ecmp", "go-back-n"),
     "losses, HPCC, hashed": (INT(), HPCC(base_rtt=4e-6), "ecmp", "go-back-n"),
 }
