@@ -60,17 +60,16 @@ for name, (discipline, source, routes, recovery) in fabrics.items():
         f"{name:37} {1e3 * job.time:6.2f} ms, bound {1e3 * job.bound:.2f}, {1e-9 * job.bus_bandwidth:5.2f} GB/s, {lost[name]:.0f} lost"
     )
 
-drawn, (curves, bars) = figure(6.4, 6.0, nrows=2, height_ratios=(3, 2))
+drawn, (curves, bars) = figure(6.4, 7.0, nrows=2, height_ratios=(3, 2))
+dashes = {"pauses": "-", "credits": "--", "losses": ":"}
 for name, job in jobs.items():
-    curves.step(
-        1e3 * job.finished, np.arange(1, len(job.finished) + 1) / len(job.finished), label=name
-    )
+    part = np.arange(1, len(job.finished) + 1) / len(job.finished)
+    curves.step(1e3 * job.finished, part, dashes[name.split(",")[0]], label=name)
 curves.set(xlabel="time (ms)", ylabel="complete transfers", ylim=(0, 1.02))
 curves.legend(fontsize=7, frameon=False)
 bars.barh(list(jobs), [1e-9 * job.bus_bandwidth for job in jobs.values()], color="#56B4E9")
 limits = [job.time / job.bound * 1e-9 * job.bus_bandwidth for job in jobs.values()]
-bars.plot(limits, range(len(jobs)), "k|", markersize=12, label="upper bound of these routes")
+bars.plot(limits, range(len(jobs)), "k|", markersize=12)
 bars.invert_yaxis()
 bars.tick_params(axis="y", labelsize=7)
-bars.set(xlabel="bus bandwidth (GB/s)")
-bars.legend(fontsize=7, frameon=False, loc="lower right")
+bars.set(xlabel="bus bandwidth (GB/s), and the upper bound of these routes")
