@@ -1,8 +1,8 @@
-"""Lossy or lossless, line rate, DCQCN or HPCC, hashed or even routes: an incast of 32 and a permutation of 64, with CPU times.
+"""Pauses, credits or losses, line rate, DCQCN or HPCC, hashed or sprayed: an incast of 32 and a permutation of 64, with CPU times.
 
-8 leaves of 8 hosts and 8 spines, links of 100 Gb/s and 1 us, packets of 4096 bytes, 2 MB per flow. A port has 400 kB. Lossless
-fabrics pause by ingress of the switch above 100 kB, and have the headroom of IEEE 802.3; lossy ones repair by going back, after a timeout of 1 ms at
-the least. Each row is one run; its time is the CPU time from the links to the records, kernels loaded. The last row is the whole table.
+8 leaves of 8 hosts and 8 spines, links of 100 Gb/s and 1 us, packets of 4096 bytes, 2 MB per flow. A port has 400 kB. Fabrics with
+pauses count each ingress of the switch, pause above 100 kB and have the headroom of IEEE 802.3; those with credits have as many per link as it
+needs for its full rate. Hashed flows repair losses by going back, after a timeout of 1 ms at the least, or selectively; sprayed ones selectively, after 64 later packets. Each row is one run; its time is the CPU time from the links to the records, kernels loaded. The last row is the whole table.
 
 Three large runs follow, each in a process of its own: a ring all-reduce of 512 hosts with 1 GB, an all-to-all of 512 hosts with 64 KB
 per pair, and a permutation of the 1,024 hosts of a fat tree with 2 MB each, all under PFC, without ACKs.
@@ -29,10 +29,12 @@ from dfcmodel import (
     INT,
     PFC,
     Cable,
+    Credits,
     Fabric,
     Flows,
     Packets,
     RampMarking,
+    SelectiveRepair,
     all_reduce,
     all_to_all,
     incast,
@@ -57,6 +59,9 @@ TARGET = 2.0
 MARKS = RampMarking(25.0, 100.0, 0.1)
 ROCE = DCQCN(additive=mbps(40, 4096), hyper=mbps(400, 4096), counter=10e6 / 4096)
 """R_AI, R_HAI and the byte counter of Zhu et al. 2015, in packets of 4096 bytes."""
+LOSSY, SELECTIVE = "lossy", "lossy and selective"
+"""Fabrics that drop, whose senders go back or send again what is lost alone."""
+ROUTES = {"hashed": "ecmp", "sprayed": "spray"}
 BASE_RTT = 1e-5
 """Of HPCC: eight links of 1 us, and the transmissions of a packet and its ACK."""
 
@@ -96,24 +101,23 @@ class Cell(NamedTuple):
     """A cell of the table."""
 
     traffic: str
-    lossless: bool
+    control: str
     rate: str
     routes: str
 
     def __str__(self) -> str:
-        loss = "lossless" if self.lossless else "lossy"
-        return f"{self.traffic}, {loss}, {self.rate}, {self.routes}"
+        return f"{self.traffic}, {self.control}, {self.rate}, {self.routes}"
 
 
 CELLS = tuple(
-    Cell(traffic, lossless, rate, routes)
+    Cell(traffic, control, rate, routes)
     for traffic in ("incast of 32", "permutation of 64")
-    for lossless in (True, False)
+    for control in ("pauses", "credits", LOSSY, SELECTIVE)
     for rate in ("line rate", "DCQCN", "HPCC")
-    for routes in ("ecmp", "even")
-    if not (
-        lossless and rate == "HPCC"
-    )  # telemetry is written by a switch program, which PFC cannot have
+    for routes in ROUTES
+    if control == LOSSY  # telemetry is written by a switch program, which the others cannot have
+    or (rate == "line rate" and (control != SELECTIVE or routes == "hashed"))
+    or (rate == "DCQCN" and control != SELECTIVE)
 )
 
 
@@ -121,8 +125,10 @@ def fabric_of(cell: Cell) -> Fabric:
     """Return the fabric of a cell."""
     marks = MARKS if cell.rate == "DCQCN" else None
     rule: Any = marks or FIFO()
-    if cell.lossless:
+    if cell.control == "pauses":
         rule = PFC(xoff=25.0, xon=20.0, counts="switch", manager=marks)
+    elif cell.control == "credits":
+        rule = Credits(manager=marks)
     elif cell.rate == "HPCC":
         rule = INT()
     return replace(FABRIC, discipline=rule)
@@ -135,7 +141,7 @@ def flows_of(cell: Cell, fabric: Fabric) -> Flows:
         "sizes": PACKETS,
         "source": source,
         "links": fabric.links,
-        "routes": cell.routes,
+        "routes": ROUTES[cell.routes],
         "host": "nic",
     }
     if cell.traffic == "incast of 32":
@@ -147,7 +153,10 @@ def run_cell(cell: Cell) -> Any:
     """Run a cell, from the links to the records."""
     fabric = fabric_of(cell)
     scenario = fabric.scenario(str(cell), flows_of(cell, fabric), END, min_rto=1e-3)
-    return simulate(scenario, Packets(seed=1, recovery="go-back-n"), sample=END)
+    recovery: Any = "selective" if cell.control == SELECTIVE else "go-back-n"
+    if cell.routes == "sprayed":
+        recovery = SelectiveRepair(reordering=64)
+    return simulate(scenario, Packets(seed=1, recovery=recovery), sample=END)
 
 
 def rows() -> list[Row]:

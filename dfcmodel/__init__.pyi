@@ -11,12 +11,12 @@ from .levels.packet_sizes import shrink_packets
 from .levels.refinements import Refinement, default_refinements
 from .lossless import (
     Cable,
-    Credits,
     Fabric,
     FrameScenario,
     Headroom,
     Identification,
     PausedLink,
+    RequiredCredits,
     TableAudit,
     Witness,
     audit_headroom,
@@ -40,6 +40,7 @@ from .network.disciplines import DFC, FIFO, Fair, Pause, Priority, QueueManager
 from .network.fabric_programs import INT, Trimming
 from .network.flow_tables import Flows
 from .network.flows import CBR, Flow, OnOff
+from .network.link_laws import Credits, LinkEvent, LinkLaw
 from .network.links import Link, Links, links_from
 from .network.managers import PIE, RED, CoDel
 from .network.marking import RampMarking, StepMarking
@@ -135,6 +136,8 @@ __all__ = [
     "LevelChoice",
     "Lines",
     "Link",
+    "LinkEvent",
+    "LinkLaw",
     "Links",
     "LossRecovery",
     "NewRenoRecovery",
@@ -157,6 +160,7 @@ __all__ = [
     "Refinement",
     "RenoRecovery",
     "Replay",
+    "RequiredCredits",
     "RunComparison",
     "SackRecovery",
     "Scenario",

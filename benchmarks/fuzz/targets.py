@@ -51,7 +51,7 @@ MADE_BY_THE_LIBRARY = {
     "RuleTwin", "Samples", "Comparison", "EnsembleComparison", "RunComparison", "AnswerComparison", "Ensemble", "Evaluation", "Explanation", "Headroom", "JobCompletion", "LevelChoice", "PausePropagation", "Slowdowns",
     "Flows", "Links", "PacketLimit", "PacketTrace", "Spectrum", "StepCheck", "Trajectory", "Witness", "FrameScenario",
     "Deadlock", "Dependencies", "OverflowEstimate", "PoolRisk", "PoolWitness", "PoolWorstCase",
-    "RecombinedEstimate", "OverflowTime", "Chip", "RowAudit", "RowVerdict", "TableAudit", "Identification", "Credits",
+    "RecombinedEstimate", "OverflowTime", "Chip", "RowAudit", "RowVerdict", "TableAudit", "Identification", "RequiredCredits",
     "CreditScenario", "CreditWitness", "LinkRetry", "BlockedTime", "StormSpread", "UpDown", "WatchdogAlarm", "WatchdogRisk", "WatchdogRun", "Catalogue", "Delivery",
     "Elapsed", "Feedback", "HeadroomPool", "QueuedPacket", "ReceivedPacket",
     "ExplicitModel", "FileModel", "Claim", "Finding",

@@ -62,6 +62,9 @@ def check_disciplines(scenario: Scenario) -> None:
         if flow.weight > 1:
             msg = "weights of network interfaces are for packets; use method=Packets()"
             raise ValueError(f"weight of flow {flow.name!r} = {flow.weight}: {msg}")
+        if flow.paths:
+            msg = "sprayed flows are for packets; use method=Packets()"
+            raise ValueError(f"paths of flow {flow.name!r} = {flow.paths!r}: {msg}")
         if flow.handshake == SYN_WITH_DATA:
             msg = "data in the SYN are for packets; use True, or method=Packets()"
             raise ValueError(f"handshake of flow {flow.name!r} = {flow.handshake!r}: {msg}")

@@ -9,7 +9,7 @@ from .audits.verdicts import RowVerdict
 from .buffer_dependencies import Dependencies, Route
 from .cabled_fabrics import Cable, Fabric
 from .credit_runs import CreditScenario, CreditWitness
-from .credit_windows import Credits, credits
+from .credit_windows import RequiredCredits, credits
 from .deadlocks import Deadlock, buffer_cycles, deadlock, line_rate_scenario
 from .fabrics import dragonfly, fat_tree, leaf_spine, rail_optimized, torus, with_hosts
 from .frames import FrameScenario, Witness, search_worst, witness
@@ -41,7 +41,6 @@ __all__ = [
     "Convolution",
     "CreditScenario",
     "CreditWitness",
-    "Credits",
     "Deadlock",
     "Dependencies",
     "Episodes",
@@ -63,6 +62,7 @@ __all__ = [
     "PoolWorstCase",
     "Recombination",
     "RecombinedEstimate",
+    "RequiredCredits",
     "Route",
     "RowAudit",
     "RowVerdict",

@@ -27,7 +27,7 @@ from hopflow.units import declares
 if TYPE_CHECKING:
     from dfcmodel.lossless.quantities import Given
 
-__all__ = ["Credits", "credits"]
+__all__ = ["RequiredCredits", "credits"]
 
 SOURCES = {
     "frame received before it is forwarded": ("lossless_mtu + 8 B", "store and forward"),
@@ -46,7 +46,7 @@ SOURCES = {
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class Credits(Result):
+class RequiredCredits(Result):
     """The credits of a link, as `credits` returns them.
 
     Parameters
@@ -184,7 +184,7 @@ def credits(
     gearbox: Given = 0.0,
     pipeline: Given = 0.0,
     velocity: float = FIBRE,
-) -> Credits:
+) -> RequiredCredits:
     """Return the least credits with which a link loses nothing and a sender at line rate never waits.
 
     InfiniBand, CBFC of Ultra Ethernet and NVLink are of this kind. What differs between them is in the parameters:
@@ -250,4 +250,4 @@ def credits(
         "pipeline": link.pipeline, "interface": link.interface,
         "gearbox": 2 * link.gearbox, "cable": 2 * link.cable,
     }  # fmt: skip
-    return Credits(link, delays, credit is not None, stored)
+    return RequiredCredits(link, delays, credit is not None, stored)

@@ -1,9 +1,10 @@
-"""Priority-based flow control: queues by class of traffic, each of which is paused for itself."""
+"""Queues by class of traffic with flow control between hops, and priority-based flow control (PFC)."""
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from dfcmodel.network.buffers import ByteBuffer
@@ -12,7 +13,7 @@ from dfcmodel.network.pause_responses import default_headroom, small_packet_fact
 from hopflow.checks import choice, one_number, whole
 from hopflow.units import quantities
 
-__all__ = ["ALL", "CONTROL", "IN_TRANSMISSION", "PFC"]
+__all__ = ["ALL", "CONTROL", "IN_TRANSMISSION", "PFC", "ByClass", "check_classes"]
 
 ALL = -1
 """In place of a class of traffic: a link was paused with all that it carries."""
@@ -24,9 +25,66 @@ IN_TRANSMISSION = 2.0
 """Packets that still come whatever the delay: one that the paused link is sending, and one on its way there."""
 
 
+class ByClass(Discipline):
+    """Base of disciplines with a FIFO queue per class of traffic, some of which are lossless by flow control between hops.
+
+    What comes over one link in one lossless class is an ingress, which has a room of its own.
+
+    Attributes
+    ----------
+    classes
+        Priorities of the flows that are lossless, in order.
+    signalling
+        Time to generate and act on a message, s.
+    manager, managed
+        What drops or marks before the buffer is full, and the class that it sees; None: all of them.
+    counts
+        What an ingress counts: the packets for one ``"output"``, or for all outputs of the ``"switch"``.
+    acks
+        Where ACKs go: ``"control"``, a class that is sent first and is not under flow control, or ``"class"``.
+    storm
+        When a fault begins, s; None: never.
+    """
+
+    classes: tuple[int, ...]
+    signalling: float
+    manager: QueueManager | None
+    managed: int | None
+    counts: str
+    acks: str
+    storm: float | None
+
+    @abstractmethod
+    def room(
+        self, rate: Any, delay: Any, packet_size: float = 1500.0, buffer: float | ByteBuffer = 0.0
+    ) -> Any:
+        """Return for how many packets of a class that come over one link there is room; numbers or arrays."""
+
+    @abstractmethod
+    def resumes_at(self, room: float) -> float:
+        """Return up to how many packets an ingress that is stopped may hold when it goes on; ``room`` is what it has."""
+
+    @abstractmethod
+    def shared_part(self) -> ByClass:
+        """Return it without what links of a node may have different."""
+
+
+def check_classes(given: Any) -> tuple[int, ...]:
+    """Return priorities in order; ValueError for what are none."""
+    given = given.tolist() if hasattr(given, "tolist") and given.size else given
+    if not isinstance(given, (tuple, list, range, set, frozenset)) or not given:
+        msg = "must be a tuple of priorities from 0 to 7, such as (3,)"
+        raise ValueError(f"classes = {given!r}: {msg}")
+    for priority in given:
+        whole("classes", priority, 0, 7)
+    if len(set(given)) < len(given):
+        raise ValueError(f"classes = {given!r}: must differ from each other")
+    return tuple(sorted(int(each) for each in given))
+
+
 @quantities(xoff="amount", xon="amount", headroom="amount", signalling="time", storm="time")
 @dataclass(frozen=True)
-class PFC(Discipline):
+class PFC(ByClass):
     """A FIFO queue per class of traffic, with priority-based flow control (IEEE 802.1Q, clause 36).
 
     The class of a flow is its ``priority``. Classes have equal shares of the link (as deficit round robin and
@@ -130,16 +188,7 @@ class PFC(Discipline):
         choice("acks", self.acks, ("control", "class"))
         if self.storm is not None:
             one_number("storm", self.storm, at_least=0.0, hint="in s")
-        given: Any = self.classes
-        given = given.tolist() if hasattr(given, "tolist") and given.size else given
-        if not isinstance(given, (tuple, list, range, set, frozenset)) or not given:
-            msg = "must be a tuple of priorities from 0 to 7, such as (3,)"
-            raise ValueError(f"classes = {given!r}: {msg}")
-        for priority in given:
-            whole("classes", priority, 0, 7)
-        if len(set(given)) < len(given):
-            raise ValueError(f"classes = {given!r}: must differ from each other")
-        object.__setattr__(self, "classes", tuple(sorted(int(each) for each in given)))
+        object.__setattr__(self, "classes", check_classes(self.classes))
         one_number("xoff", self.xoff, above=0.0)
         one_number("xon", self.xon, at_least=0.0, at_most=self.xoff, hint="xon <= xoff")
         if self.headroom is not None:
@@ -170,3 +219,11 @@ class PFC(Discipline):
         headroom = default_headroom(rate, delay, packet_size, self.signalling)
         factor = small_packet_factor(buffer, packet_size) if self.acks == "class" else 1.0
         return self.xoff + factor * headroom
+
+    def resumes_at(self, room: float) -> float:  # noqa: ARG002
+        """Return ``xon``."""
+        return self.xon
+
+    def shared_part(self) -> PFC:
+        """Return it without what links of a node may have different."""
+        return replace(self, manager=None, managed=None, storm=None)

@@ -13,7 +13,7 @@ from dfcmodel.network.flow_tables import OPTIONS, Flows
 from dfcmodel.network.flows import LARGEST_WINDOW, Flow, whole_packets
 from dfcmodel.network.links import Link, Links
 from dfcmodel.network.routes import Routes, distinct
-from dfcmodel.network.shortest_routes import CHOICES, ShortestRoutes
+from dfcmodel.network.shortest_routes import CHOICES, SPRAY, ShortestRoutes
 from hopflow.checks import choice, listed, random_generator, shown, unboxed
 from hopflow.deprecations import renamed
 from hopflow.units import PacketUnits, declares, in_units, quantities_of
@@ -110,7 +110,8 @@ def flows_from(
         node. ``"even"``: at each node flows to the same destination (of hosts with one link: to the same switch) take
         the links of shortest paths in turn, in the order of the flows; those to the next destination go on where
         they ended, and each node begins one link later than the one before. ``"first"``: by the first such link at each
-        node. Or the paths, F tuples of nodes.
+        node. ``"spray"``: each packet takes one of all shortest paths (``paths`` of `Flow`), ACKs that of ``"ecmp"``.
+        Or the paths, F tuples of nodes.
     **options
         Further options of `Flow`, ``max_window``, ``priority``, ``host`` and so on: one value for all, or a list or an
         array of F values. ``after``: an array of the places of flows, -1: none, shape (F,) or (F, K). ``names``: F names; otherwise a flow is called ``"source->target"``, with its number before
@@ -158,7 +159,9 @@ def flows_from(
     links = _table_of(links)
     if isinstance(routes, str):
         choice("routes", routes, CHOICES)
-        nodes, paths = _shortest(links, *ends, routes, entropy)
+        nodes, paths = _shortest(links, *ends, "ecmp" if routes == SPRAY else routes, entropy)
+        if routes == SPRAY:
+            columns["paths"] = _further(links, nodes, paths)
     else:
         nodes, paths = _given(routes, *ends)
     flows = Flows(nodes, paths, columns, names)
@@ -364,6 +367,17 @@ def _shortest(
         n = error.args[0]
         msg = f"there is no path from {sources[n]!r} over the links"
         raise ValueError(f"targets[{n}] = {targets[n]!r}: {msg}") from None
+
+
+def _further(links: Sequence[Link], nodes: Sequence[Hashable], paths: Routes) -> Column:
+    """Return the shortest paths of each flow beside its own one."""
+    last = paths.places[paths.begin + paths.counts - 1]
+    every = ShortestRoutes(links).all_paths(paths.first.astype(np.int64), last.astype(np.int64))
+    found = [
+        tuple(tuple(nodes[n] for n in path) for path in own if path != paths[f])
+        for f, own in enumerate(every)
+    ]
+    return encoded(found)
 
 
 def _given(routes: Any, sources: Column, targets: Column) -> tuple[Sequence[Hashable], Routes]:

@@ -186,6 +186,10 @@ class Flow(Described):
     after
         Other flows, by name or by their places among the scenario's flows: this one starts ``start`` s after the last of
         them is complete at its receiver. They must end, by ``size`` or ``stop``. At packet level only.
+    paths
+        Further paths of a sprayed flow, between the same first and last links and of as many: each packet takes one of all
+        paths, as ``Packets(spraying=)`` says, and ACKs return by ``path``. Packets overtake each other, which go-back-N takes
+        for losses; ``"selective"`` repair keeps them. At packet level, with ``host="nic"``.
 
     Raises
     ------
@@ -219,6 +223,7 @@ class Flow(Described):
     arrivals: ArrivalProcess | Replay | None = None
     weight: int = 1
     after: tuple[str | int, ...] = ()
+    paths: tuple[tuple[Hashable, ...], ...] = ()
 
     def __post_init__(self) -> None:
         of = f"of flow {self.name!r}"
@@ -231,6 +236,7 @@ class Flow(Described):
             raise ValueError(f"path {of} = {self.path!r}: must have at least two nodes")
         if len(set(self.path)) < len(self.path):
             raise ValueError(f"path {of} = {self.path!r}: must not visit a node twice")
+        _check_paths(self, of)
         source: object = self.source
         if not isinstance(source, Source):
             kinds = "a window rule such as Reno(), a rate rule such as DCQCN(), CBR(rate=...), OnOff(...), an arrival process such as Poisson(rate=...) or Replay(...)"
@@ -277,6 +283,25 @@ class Flow(Described):
     def hops(self) -> tuple[tuple[Hashable, Hashable], ...]:
         """The links of the path, as pairs of nodes."""
         return tuple(zip(self.path[:-1], self.path[1:], strict=True))
+
+
+def _check_paths(flow: Flow, of: str) -> None:
+    """Raise ValueError for further paths that are none, or do not begin and end as the path of the flow does."""
+    if flow.paths == ():
+        return
+    try:
+        found = tuple(tuple(path) for path in flow.paths)
+        every = {flow.path, *found}
+    except TypeError:
+        raise TypeError(f"paths {of} = {shown(flow.paths)}: must be lists of nodes") from None
+    object.__setattr__(flow, "paths", found)
+    if len(every) <= len(found):
+        raise ValueError(f"paths {of} = {shown(found)}: must differ from each other and from path")
+    for n, path in enumerate(found):
+        ends = path[:2] == flow.path[:2] and path[-2:] == flow.path[-2:]
+        if len(path) != len(flow.path) or not ends or len(set(path)) < len(path):
+            msg = f"must have as many nodes as path = {flow.path!r}, each once, and its first and last link"
+            raise ValueError(f"paths[{n}] {of} = {path!r}: {msg}")
 
 
 def _check_stop(flow: Flow, of: str) -> None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from dfcmodel.network.class_pauses import PFC
 from dfcmodel.network.coupled import DualPI2
 from dfcmodel.network.disciplines import DFC, FIFO, Discipline, Fair, Pause, Priority, QueueManager
+from dfcmodel.network.link_laws import LinkLaw
 from dfcmodel.network.programs import SwitchProgram
 
 if TYPE_CHECKING:
@@ -17,7 +18,7 @@ __all__ = ["check_known"]
 FLUID = (DFC, FIFO, Fair, Pause, PFC, Priority)
 PACKETS = (*FLUID, DualPI2)
 LEVELS = {"Fluid()": FLUID, "Packets()": PACKETS}
-"""Besides subclasses of `QueueManager`, which both levels run, and of `SwitchProgram`, for packets.
+"""Besides subclasses of `QueueManager`, which both levels run, and of `LinkLaw` and `SwitchProgram`, for packets.
 
 A subclass of another discipline is another one.
 """
@@ -25,7 +26,7 @@ A subclass of another discipline is another one.
 
 def runs(kind: type[Discipline], level: str) -> bool:
     """Return whether a level runs a class of disciplines."""
-    own = issubclass(kind, SwitchProgram) and level == "Packets()"
+    own = issubclass(kind, (LinkLaw, SwitchProgram)) and level == "Packets()"
     return own or kind in LEVELS[level] or issubclass(kind, QueueManager)
 
 
@@ -34,7 +35,7 @@ def check_known(link: Link, level: str) -> None:
     kind = type(link.discipline)
     if runs(kind, level):
         return
-    own = "QueueManager" if level == "Fluid()" else "QueueManager and SwitchProgram"
+    own = "QueueManager" if level == "Fluid()" else "QueueManager, LinkLaw and SwitchProgram"
     names = ", ".join(each.__name__ for each in LEVELS[level])
     msg = f"method={level} runs {names} and subclasses of {own}, not {kind.__name__}"
     others = [other for other in LEVELS if runs(kind, other)]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, overload
 import numpy as np
 
 from dfcmodel.network.buffers import ByteBuffer, buffer_of
-from dfcmodel.network.class_pauses import PFC
+from dfcmodel.network.class_pauses import ByClass
 from dfcmodel.network.columns import column_for, nodes_of
 from dfcmodel.network.disciplines import FIFO, Discipline, Pause
 from dfcmodel.network.routes import coded, distinct, present
@@ -122,7 +122,7 @@ class Link(Described):
         if self.shared:
             if not isinstance(self.buffer, ByteBuffer):  # the scenario has the size of its packets
                 can_pause(self, self.buffer)
-        elif isinstance(self.discipline, PFC):
+        elif isinstance(self.discipline, ByClass):
             msg = "its classes divide one buffer: must be True"
             raise ValueError(f"shared {of} = False: {msg}")
 

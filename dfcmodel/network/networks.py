@@ -7,14 +7,14 @@ import itertools
 import math
 from collections import Counter
 from collections.abc import Collection, Hashable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dfcmodel.network.buffers import ByteBuffer, buffer_in_packets
-from dfcmodel.network.class_pauses import PFC
+from dfcmodel.network.class_pauses import ByClass
 from dfcmodel.network.disciplines import DFC, Discipline, Pause, manager_of
 from dfcmodel.network.flow_tables import Flows
 from dfcmodel.network.flows import Flow
@@ -217,7 +217,7 @@ class Scenario(Described):
                 msg = "DFC reports a rate to shape to: use host='shaped', 'unshaped' or 'direct'"
                 raise ValueError(f"host of flow {flow.name!r} = 'nic': {msg}")
             for before, link in itertools.pairwise(self.path(flow) if has_any_dfc else ()):
-                pausing = isinstance(link.discipline, (Pause, PFC))
+                pausing = isinstance(link.discipline, (Pause, ByClass))
                 if pausing and isinstance(before.discipline, DFC):
                     msg = f"DFC cannot feed {link.name}: that link pauses its feeders"
                     raise ValueError(f"discipline of link {before.name!r}: {msg}")
@@ -237,7 +237,7 @@ class Scenario(Described):
     def _has_to_be_checked(self) -> NDArray[np.bool_]:
         """Whether `_check_classes` may refuse each link; it says why, (L,)."""
         n, u, is_lossless, _ = self._rooms_fed
-        is_pfc = self.by_link(lambda link: isinstance(link.discipline, PFC))
+        is_pfc = self.by_link(lambda link: isinstance(link.discipline, ByClass))
         found = np.zeros(len(self.links), dtype=np.bool_)
         found[n[is_lossless & (u >= 0) & ~is_pfc[np.maximum(u, 0)]]] = True
         found |= self._reserved_alone > self._buffers
@@ -285,12 +285,12 @@ class Scenario(Described):
         """Buffers of the links in packets, (L,)."""
         return self.by_link(lambda link: buffer_in_packets(link.buffer, self.packet_size))
 
-    def _check_classes(self, n: int, rule: PFC) -> None:
+    def _check_classes(self, n: int, rule: ByClass) -> None:
         """Refuse links that cannot stop one class, and buffers too small for what PFC reserves."""
         link = self.links[n]
         for u, ranks in self._classes_fed.get(n, {}).items():
             lossless = ranks & set(rule.classes)
-            if u < 0 or not lossless or isinstance(self.links[u].discipline, PFC):
+            if u < 0 or not lossless or isinstance(self.links[u].discipline, ByClass):
                 continue
             others = self._classes_over[u]
             if len(others) > 1:
@@ -305,8 +305,7 @@ class Scenario(Described):
             own = self.links[m].discipline
             if own is rule:
                 continue
-            own_part: dict[str, Any] = {"manager": None, "managed": None, "storm": None}
-            if replace(own, **own_part) != replace(rule, **own_part):
+            if not isinstance(own, ByClass) or own.shared_part() != rule.shared_part():
                 msg = f"{self.links[m].name} has {own!r}, must be equal but for manager and storm"
                 raise ValueError(f"discipline of link {link.name!r} = {rule!r}: {msg}")
         reserved = self.reserved(n)
@@ -319,7 +318,7 @@ class Scenario(Described):
 
     def counted_together(self, n: int) -> tuple[int, ...]:
         """Return the links whose packets of an ingress PFC counts together, link n among them."""
-        if not isinstance(self.links[n].discipline, PFC) or n in self.interfaces:
+        if not isinstance(self.links[n].discipline, ByClass) or n in self.interfaces:
             return (n,)
         return self._counted_together.get(self.links[n].source, (n,))
 
@@ -335,7 +334,7 @@ class Scenario(Described):
         if all(getattr(rule, "counts", "output") == "output" for rule in rules):
             return {}
         for n, link in enumerate(self.links):
-            if isinstance(link.discipline, PFC) and n not in self.interfaces:
+            if isinstance(link.discipline, ByClass) and n not in self.interfaces:
                 found.setdefault(link.source, []).append(n)
                 if link.discipline.counts != "output":
                     together.add(link.source)
@@ -433,7 +432,7 @@ class Scenario(Described):
     def _fed(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
         """Columns of `_classes_fed`: link, the one before, and class, in the order of the flows, (N,)."""
         routes, count, F = self.routes, len(self.links), len(self.flows)
-        counts = self.by_link(lambda link: isinstance(link.discipline, PFC))
+        counts = self.by_link(lambda link: isinstance(link.discipline, ByClass))
         counts[list(self.interfaces)] = False
         before = np.concatenate([[0], routes.places[:-1]]) + F
         before[routes.begin] = F - 1 - np.arange(F)
@@ -499,7 +498,7 @@ class Scenario(Described):
         if flow.host is not None:
             return flow.host
         first = self.links[self.path_index(flow)[0]]
-        return "nic" if isinstance(first.discipline, (Pause, PFC)) else "direct"
+        return "nic" if isinstance(first.discipline, (Pause, ByClass)) else "direct"
 
     @cached_property
     def interfaces(self) -> frozenset[int]:
@@ -530,7 +529,7 @@ class Scenario(Described):
         """Return for which flows `host_of` is of some kind, shape (F,)."""
         own = self.table.each("host", lambda host: host == kind)
         given = self.table.each("host", lambda host: host is not None)
-        pauses = self.by_link(lambda link: isinstance(link.discipline, (Pause, PFC)))
+        pauses = self.by_link(lambda link: isinstance(link.discipline, (Pause, ByClass)))
         asked = {"nic": pauses, "direct": ~pauses}.get(kind, np.zeros_like(pauses))
         return np.asarray(np.where(given, own, asked[self.routes.first]))
 

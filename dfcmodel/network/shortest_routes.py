@@ -18,10 +18,13 @@ if TYPE_CHECKING:
 
     Integers = NDArray[np.int64]
 
-__all__ = ["CHOICES", "ShortestRoutes"]
+__all__ = ["CHOICES", "SPRAY", "ShortestRoutes"]
 
-CHOICES = ("ecmp", "even", "first")
-"""How flows choose among links that lead nearer: by a hash of flow and node, in turn, or the first one."""
+SPRAY = "spray"
+CHOICES = ("ecmp", "even", "first", SPRAY)
+"""How flows choose among links that lead nearer: by a hash of flow and node, in turn, the first one, or each packet another one."""
+MAX_PATHS = 256
+"""Shortest paths between two nodes over which packets are sprayed."""
 MULTIPLIERS = 0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB
 """Of SplitMix64 (Steele, Lea and Flood 2014), the hash of ECMP."""
 
@@ -89,6 +92,49 @@ class ShortestRoutes:
             found.places[found.begin[moving] + step] = at[moving]
             moving = moving[left[moving] > step]
         return found
+
+    def all_paths(self, source: Integers, target: Integers) -> list[list[tuple[int, ...]]]:
+        """Return the nodes of all shortest paths of each flow, in the order of the links.
+
+        Raises
+        ------
+        ValueError
+            For more than 256 of them.
+        """
+        found: dict[tuple[int, int], list[tuple[int, ...]]] = {}
+
+        def onwards(node: int, root: int, distance: NDArray[np.int32]) -> list[tuple[int, ...]]:
+            if node == root:
+                return [(node,)]
+            if (node, root) not in found:
+                heads = dict.fromkeys(self.head[self.begin[node] : self.begin[node + 1]].tolist())
+                nearer = [head for head in heads if distance[head] == distance[node] - 1]
+                found[node, root] = [
+                    (node, *path) for head in nearer for path in onwards(head, root, distance)
+                ]
+                if len(found[node, root]) > MAX_PATHS:
+                    raise ValueError(
+                        f"{len(found[node, root])} shortest paths, must be at most {MAX_PATHS}"
+                    )
+            return found[node, root]
+
+        into = np.bincount(self.head, minlength=len(self.nodes))
+        feeder = np.zeros(len(self.nodes), dtype=np.int64)
+        feeder[self.head] = self.tail
+        inner = np.where((into == 1)[target] & (feeder[target] != source), feeder[target], target)
+        roots, number = np.unique(inner, return_inverse=True)
+        distance = self._distances(roots)
+        rows = zip(
+            source.tolist(),
+            target.tolist(),
+            inner.tolist(),
+            number.reshape(-1).tolist(),
+            strict=True,
+        )
+        return [
+            [path if root == end else (*path, end) for path in onwards(node, root, distance[n])]
+            for node, end, root, n in rows
+        ]
 
     def _distances(self, roots: Integers) -> NDArray[np.int32]:
         """Return the links from each node to each root, -1 where there is no way, shape (roots, nodes)."""

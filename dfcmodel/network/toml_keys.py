@@ -13,6 +13,7 @@ from dfcmodel.network import (
     coupled,
     disciplines,
     fabric_programs,
+    link_laws,
     managers,
     marking,
     schedulers,
@@ -27,11 +28,19 @@ __all__ = ["ARRIVALS", "DISCIPLINES", "OWN_KEYS", "RULES", "required", "sources_
 OWN_KEYS = {"link": ("source", "target"), "flow": ("name", "path")}
 """What each link and flow says itself: there are no defaults for all."""
 
+BASES = (
+    disciplines.Discipline,
+    disciplines.QueueManager,
+    class_pauses.ByClass,
+    link_laws.LinkLaw,
+    SwitchProgram,
+)
 DISCIPLINES = {
     kind.__name__: kind
     for module in (
         disciplines,
         class_pauses,
+        link_laws,
         coupled,
         managers,
         marking,
@@ -41,7 +50,7 @@ DISCIPLINES = {
     )
     for kind in vars(module).values()
     if isinstance(kind, type) and issubclass(kind, disciplines.Discipline)
-    if kind not in (disciplines.Discipline, disciplines.QueueManager, SwitchProgram)
+    if kind not in BASES
 }
 
 ARRIVALS = {kind.__name__: kind for kind in (Poisson, HeavyTailed, Replay)}

@@ -12,6 +12,8 @@ import numpy as np
 
 from dfcmodel.network.arrivals import Arrival, ArrivalProcess
 from dfcmodel.network.flows import rules_among
+from dfcmodel.network.law_events import EVENTS as LAW_EVENTS
+from dfcmodel.network.law_events import law_events_of
 from dfcmodel.network.manager_events import manager_events_of
 from dfcmodel.network.program_events import EVENTS, program_events_of
 from dfcmodel.network.receiver_events import agent_events_of
@@ -19,12 +21,14 @@ from dfcmodel.network.receivers import ANSWER, ReceiverAgent, check_answer
 from dfcmodel.packets.kernel import layout as kernel
 from dfcmodel.packets.kernel.arrivals import CALLED
 from dfcmodel.packets.kernel.calendar_queue import CROWDED, DETECTED, FAULT, SWITCHED, TRACED, WRONG
+from dfcmodel.packets.kernel.laws import FIELDS as LAW_FIELDS
 from dfcmodel.packets.kernel.layout import ON_ACK, ON_DELIVERY, ON_LOSS, ON_MARK, ON_TIMEOUT, RATED
 from dfcmodel.packets.kernel.programs import FIELDS
 from dfcmodel.packets.kernel.recovery import FAILED_AT
 from dfcmodel.packets.layouts.agents import agent_signatures
 from dfcmodel.packets.layouts.arrays import Layout, lay_out, trace_ports
 from dfcmodel.packets.layouts.capacities import grow
+from dfcmodel.packets.layouts.laws import law_signatures
 from dfcmodel.packets.layouts.managers import called_managers
 from dfcmodel.packets.layouts.programs import program_signatures
 from dfcmodel.packets.layouts.senders import redraw_periods
@@ -32,6 +36,7 @@ from dfcmodel.packets.parts import LONGER, parts
 from dfcmodel.packets.planning import (
     LARGEST,
     check_arrival,
+    check_law,
     check_numbers,
     check_program,
     check_rate,
@@ -116,8 +121,9 @@ class PacketRun:
     ----------
     plan, layout, records
         What is run, its whole state, and its records.
-    events, managers, programs, recoveries, agents
-        Addresses of compiled events of rules, of managers, of switch programs, of loss recoveries and of receiver agents.
+    events, managers, programs, recoveries, agents, laws
+        Addresses of compiled events of rules, of managers, of switch programs, of loss recoveries, of receiver agents and of
+        laws between the ends of links.
     done
         Samples that have been completed.
     keeps
@@ -136,6 +142,7 @@ class PacketRun:
     programs: Any
     recoveries: Any
     agents: Any
+    laws: Any
     done: int = 0
     keeps: bool = True
     kept: list[NDArray[Any]] = field(default_factory=list)
@@ -163,6 +170,7 @@ class PacketRun:
             if counters[WRONG]:
                 self._refuse_sender(int(counters[WRONG]) - 1)
             self._check_programs()
+            self._check_laws()
             if counters[FAULT]:
                 if counters[CROWDED] or len(arrays["packet"]) < self.layout.most:
                     return False
@@ -199,6 +207,7 @@ class PacketRun:
         given["programs"] = self.programs
         given["recoveries"] = self.recoveries
         given["agents"] = self.agents
+        given["laws"] = self.laws
         return tuple(fields(given) for fields in GROUPS)
 
     def _refuse_sender(self, f: int) -> None:
@@ -227,6 +236,21 @@ class PacketRun:
             function, field = EVENTS[it["failed_in"]], FIELDS[it["failed"]]
             returned = function, field, float(it["failed_value"])
             check_program(self.plan, p, int(it["failed_flow"]), float(it["failed_at"]), returned)
+
+    def _check_laws(self) -> None:
+        """Raise ArithmeticError for the first thing that a law between the ends of a link returned and that cannot be."""
+        law = self.layout.arrays["law"]
+        if not law["failed"].any():
+            return
+        failed = np.flatnonzero(law["failed"])
+        for k in failed[np.argsort(law["failed_at"][failed], kind="stable")][:1].tolist():
+            it, q = law[k], int(self.layout.arrays["feeder"]["port"][k])
+            returned = (
+                LAW_EVENTS[it["failed_in"]],
+                LAW_FIELDS[it["failed"]],
+                float(it["failed_value"]),
+            )
+            check_law(self.plan, q, int(it["asks"]), float(it["failed_at"]), returned)
 
     def _check_rates(self) -> None:
         """Raise ArithmeticError where a rule has set its rate, that of its packets, or its window, to no number."""
@@ -308,8 +332,9 @@ def begin_run(plan: Plan, spare: int = 1) -> PacketRun:
     programs = program_events_of(program_signatures(plan))
     recoveries = recovery_events(plan.recovery_kinds)
     agents = agent_events_of(agent_signatures(plan))
-    layout = lay_out(plan, signatures, spare)
-    return PacketRun(plan, layout, Records(plan), events, managers, programs, recoveries, agents)
+    laws = law_events_of(law_signatures(plan))
+    layout, records = lay_out(plan, signatures, spare), Records(plan)
+    return PacketRun(plan, layout, records, events, managers, programs, recoveries, agents, laws)
 
 
 def run_engine(plan: Plan) -> Records:

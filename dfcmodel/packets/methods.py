@@ -38,7 +38,7 @@ OWN_BY_DELIVERIES = ("prr", "rack")
 """Recoveries in whose place rules of deliveries have their own, with ``"sack"``."""
 
 
-@quantities(phases="time", ack_delay="time", count_smoothing="time")
+@quantities(phases="time", ack_delay="time", count_smoothing="time", retry_delay="time")
 @refuse_removed(backend="packets run on the compiled engine")
 @dataclass(frozen=True)
 class Packets(Described):
@@ -79,6 +79,17 @@ class Packets(Described):
         Probability, 0 <= p < 1, with which each packet (not ACK) that arrives at a link is lost before
         its queue, independently of all others: a mapping from link names (``"a->b"``);
         None: no random loss.
+    frame_errors
+        Probability, 0 <= p < 1, with which each packet (not ACK) that a link transmits has an error, independently of
+        all others: a mapping from link names; None: none. The link sends it again (link-level retry, LLR of Ultra
+        Ethernet): the error is noticed with the next frame that arrives, and everything from it on is sent again, so
+        that nothing is lost or out of order (`dfcmodel.lossless.link_retry`). Frames or fillers are taken to follow
+        each frame. In the standard convention.
+    retry_delay
+        Time to process a frame and the request for it, in s, besides propagation there and back.
+    spraying
+        How packets of sprayed flows (``paths`` of `Flow`) choose a path: ``"turns"``, one after the other, from one on that
+        is hashed from the flow's number; ``"random"``: drawn for each packet.
     ack_delay
         For how long, at most, a flow with ``delayed_acks`` delays an ACK, in s, up to 0.5 (RFC 5681, 4.2).
         The default is that of ns-2's ``DelAck``.
@@ -111,6 +122,9 @@ class Packets(Described):
     ack_transmission: bool = True
     ack_delay: float = 0.1
     count_smoothing: float = 0.0
+    frame_errors: Mapping[str, float] | None = None
+    retry_delay: float = 0.0
+    spraying: str = "turns"
 
     def __post_init__(self) -> None:
         if self.seed is not None:
@@ -118,15 +132,20 @@ class Packets(Described):
             seed = seed_number("seed", self.seed, least=least, most=2**31 - 1)
             object.__setattr__(self, "seed", seed)
         choice("convention", self.convention, CONVENTIONS)
+        choice("spraying", self.spraying, ("turns", "random"))
         given = self.recovery
         if isinstance(given, Mapping):
             for name, kind in given.items():
                 check_choice(f"recovery of flow {name!r}", kind)
         elif given is not None:
             check_choice("recovery", given)
-        loss = {} if self.loss is None else self.loss
-        for name, p in instance("loss", loss, Mapping, "a mapping of links, or None").items():
-            one_number(f"loss of {name}", p, at_least=0.0, below=1.0)
+        for which in ("loss", "frame_errors"):
+            given = getattr(self, which) or {}
+            for name, p in instance(which, given, Mapping, "a mapping of links, or None").items():
+                one_number(f"{which} of {name}", p, at_least=0.0, below=1.0)
+        one_number("retry_delay", self.retry_delay, at_least=0.0, at_most=1.0, hint="in s")
+        if self.is_ns2 and self.frame_errors:
+            raise ValueError('frame_errors: must be None with convention="ns2"')
         one_number("ack_delay", self.ack_delay, above=0.0, at_most=MAX_ACK_DELAY, hint="in s")
         one_number("count_smoothing", self.count_smoothing, at_least=0.0, at_most=1e5, hint="in s")
         flag("ack_transmission", self.ack_transmission)

@@ -21,7 +21,7 @@ from hopflow.checks import one_number
 from responsefn import RateRule, WindowRule
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -29,12 +29,14 @@ if TYPE_CHECKING:
     from dfcmodel.network.routes import Routes
     from dfcmodel.packets.methods import Packets
     from dfcmodel.packets.ports import PortTable
+    from dfcmodel.packets.spraying import Spraying
 
     Floats = NDArray[np.float64]
 
 __all__ = [
     "LARGEST",
     "check_arrival",
+    "check_law",
     "check_numbers",
     "check_program",
     "check_rate",
@@ -58,6 +60,7 @@ def plan_packets(
     sample: float,
     starts: Floats,
     jitter: float = 0.0,
+    spraying: Spraying | None = None,
 ) -> Plan:
     """Return the plan of a scenario.
 
@@ -69,6 +72,8 @@ def plan_packets(
         Start times of the flows, s, (F,); of those that wait for others the delay after these.
     jitter
         Upper end of the random delay of each packet at its sender, s.
+    spraying
+        How packets of sprayed flows are led, by flows of the scenario that lend their paths; None: there are none.
 
     Raises
     ------
@@ -108,7 +113,8 @@ def plan_packets(
         passage=transmission + delays[:, np.newaxis],
         ranks=_ranks(transmission + delays[:, np.newaxis]),
         sizes=sizes,
-        losses=_losses(scenario, method, P),
+        losses=_by_link(scenario, method.loss, P),
+        errors=_by_link(scenario, method.frame_errors, P),
         starts=starts,
         delays_after=delays_after,
         jitter=jitter,
@@ -118,6 +124,7 @@ def plan_packets(
         sample=sample,
         samples=samples,
         every=every,
+        spraying=spraying,
     )
 
 
@@ -126,7 +133,8 @@ def _network(
 ) -> tuple[PortTable, Routes, Routes]:
     """Return the ports of a scenario and the routes of packets and ACKs, which its further runs have in common."""
     listens = scenario.table.of_kind(WindowRule, RateRule) & ~_is_deaf(scenario, repairs)
-    key = "ports", method.is_ns2, method.ack_transmission, listens.tobytes()
+    repeats = tuple(sorted((method.frame_errors or {}).items()))
+    key = "ports", method.is_ns2, method.ack_transmission, listens.tobytes(), repeats
     found: tuple[PortTable, Routes, Routes] | None = scenario.derived.get(key)
     if found is None:
         ports = Ports(scenario, method)
@@ -246,6 +254,26 @@ def check_program(plan: Plan, p: int, f: int, now: float, returned: tuple[str, s
     raise ArithmeticError(f"{place}: {what} {field} = {value:g}: {msg}")
 
 
+def check_law(plan: Plan, q: int, p: int, now: float, returned: tuple[str, str, float]) -> None:
+    """Raise ArithmeticError for what a law between the ends of a link cannot return: no message, a flag between 0 and 1.
+
+    Parameters
+    ----------
+    plan, q, p
+        Whose port sends over the link, and a port behind it.
+    now
+        Time of the run, s.
+    returned
+        The function, the field of its Receiver, or ``""`` of the answer of `LinkLaw.may_send`, and the value.
+    """
+    function, field, value = returned
+    name = type(plan.ports[p].discipline).__name__
+    place = f"{plan.scenario.name}, t = {now:g} s, link {plan.ports[q].name}"
+    what = f"{field} = {value:g}" if field else f"{value:g}"
+    msg = "must be a number" if field == "message" else "must be 0.0 or 1.0"
+    raise ArithmeticError(f"{place}: {name}.{function} returned {what}: {msg}")
+
+
 def _is_deaf(scenario: Scenario, repairs: Sequence[Any]) -> NDArray[np.bool_]:
     """Return whether the sender of each flow would follow no ACK, (F,): of constant rate, it repairs nothing."""
     constant = scenario.table.each("source", lambda source: getattr(source, "is_constant", False))
@@ -281,9 +309,9 @@ def _division(end: float, sample: float) -> tuple[float, int, int]:
     return end / samples, samples, 1
 
 
-def _losses(scenario: Scenario, method: Packets, P: int) -> Floats:
-    """Return the probability of random loss at each port, the first of which are links; ACKs are never lost."""
-    found, given = np.zeros(P), method.loss or {}
+def _by_link(scenario: Scenario, given: Mapping[str, float] | None, P: int) -> Floats:
+    """Return a probability at each port, the first of which are links, (P,); ACKs are never lost."""
+    found = np.zeros(P)
     if given:
         found[: len(scenario.links)] = [given.get(name, 0.0) for name in scenario.link_table.names]
     return found

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from dfcmodel.network.class_pauses import ALL, CONTROL, PFC
+from dfcmodel.network.class_pauses import ALL, CONTROL, PFC, ByClass
 from dfcmodel.network.columns import among
 from dfcmodel.network.disciplines import DFC, FIFO, Pause
 from dfcmodel.network.routes import distinct
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from dfcmodel.packets.ports import PortTable
     from dfcmodel.packets.recoveries import LossRecovery
     from dfcmodel.packets.repairs import SelectiveRepair
+    from dfcmodel.packets.spraying import Spraying
     from dfcmodel.packets.watchdogs import Fault, PortWatchdog
 
     Floats = NDArray[np.float64]
@@ -104,14 +105,17 @@ class Plan:
         longest passage first, as it was scheduled first; at equal ones the order of the ports.
     sizes
         Bytes of the size classes, (SIZES,).
-    losses
-        Probability that a packet is lost at random at each port, (P,).
+    losses, errors
+        Probability that a packet is lost at random at each port, and that a frame which it sends has an error and is sent
+        again by the link, (P,).
     starts, delays_after
         Start times of the flows, s, inf of those that wait for others, (F,), and how long after these such a flow starts.
     phases
         Tick phases in s, (F,); 0 except with ``convention="ns2"``.
     seeds
         Seeds of the random number streams of ports and flows, (P + F,).
+    spraying
+        How packets of sprayed flows are led; None: there are none.
     faults, watchdogs
         Faults that end, and the watchdogs of ports.
     end, sample, samples, every
@@ -132,6 +136,7 @@ class Plan:
     ranks: NDArray[np.int64]
     sizes: Floats
     losses: Floats
+    errors: Floats
     starts: Floats
     delays_after: Floats
     jitter: float
@@ -143,6 +148,7 @@ class Plan:
     every: int = 1
     faults: tuple[Fault, ...] = ()
     watchdogs: tuple[PortWatchdog, ...] = ()
+    spraying: Spraying | None = None
 
     @cached_property
     def recovery_kinds(self) -> tuple[type[LossRecovery], ...]:
@@ -319,7 +325,7 @@ class Plan:
     @kept
     def pauses(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Ports that pause others, and which ones, each pair once and in order, (N,) each."""
-        if not self.has(Pause, PFC):
+        if not self.has(Pause, ByClass):
             return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
         P, hops, table = len(self.ports), self.hops, self.ingresses
         counted = table.before >= 0
@@ -352,7 +358,13 @@ class Plan:
         """Whether each port has lanes: of its own, or because it can be paused, (P,)."""
         found = self.by_discipline(has_lanes)
         found[self.pauses[1]] = True
+        found[self.errors > 0.0] = True
         return found
+
+    @property
+    def retry_loops(self) -> Floats:
+        """Time from the end of a frame until its link acts on a request that it causes, s, (P,)."""
+        return 2.0 * self.delays + self.method.retry_delay
 
     @cached_property
     def telemetry(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -499,9 +511,9 @@ class Plan:
 
     @kept
     def ingresses(self) -> Ingresses:
-        """Return what the ports with PFC count, each ingress and class once."""
+        """Return what ports with lossless classes count, each ingress and class once."""
         rules: list[Any] = self._disciplines[0]
-        lossless = [rule.classes if isinstance(rule, PFC) else () for rule in rules]
+        lossless = [rule.classes if isinstance(rule, ByClass) else () for rule in rules]
         if not any(lossless):
             none = np.empty(0, dtype=np.int64)
             return Ingresses(none, none, none, np.empty(0))

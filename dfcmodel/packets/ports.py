@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, overload
 import numpy as np
 
 from dfcmodel.network.buffers import ByteBuffer
-from dfcmodel.network.class_pauses import PFC
+from dfcmodel.network.class_pauses import ByClass
 from dfcmodel.network.coupled import DualPI2
 from dfcmodel.network.disciplines import DFC, FIFO, Discipline, Fair, Pause, Priority, manager_of
 from dfcmodel.network.managers import RED
@@ -43,7 +43,7 @@ class Interface(Discipline):
     acks: str = "control"
 
 
-KINDS = (DFC, Pause, PFC, Fair, Priority, DualPI2, SwitchProgram, Interface)
+KINDS = (DFC, Pause, ByClass, Fair, Priority, DualPI2, SwitchProgram, Interface)
 
 
 def has_lanes(discipline: Discipline) -> bool:
@@ -103,7 +103,7 @@ class Port(NamedTuple):
 
 def _interface(discipline: Discipline) -> Interface:
     """Return the interface of a host whose first link has a discipline."""
-    return Interface(discipline.acks if isinstance(discipline, PFC) else "control")
+    return Interface(discipline.acks if isinstance(discipline, ByClass) else "control")
 
 
 def bits_of(rate: float, size: float) -> float:

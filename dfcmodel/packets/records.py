@@ -173,7 +173,10 @@ class Records:
         """Return the hops at which packets were dropped, their flows, and whether these were ACKs, (N,)."""
         rows = np.flatnonzero(self.lost.any(axis=0))
         owner = np.searchsorted(self.first_hop, rows, side="right") - 1
-        return rows, owner, rows > self.first_hop[owner] + self.plan.forward.counts[owner]
+        is_ack = rows > self.first_hop[owner] + self.plan.forward.counts[owner]
+        if self.plan.spraying is not None:
+            owner = self.plan.spraying.owner[owner]
+        return rows, owner, is_ack
 
     def starts(self) -> NDArray[np.int32]:
         """Return the packets whose transmission started at each hop in each sample, (S, H)."""

@@ -19,10 +19,12 @@ from dfcmodel.network.disciplines import (
     Pause,
 )
 from dfcmodel.network.known_disciplines import check_known
+from dfcmodel.network.law_events import law_signature_of
+from dfcmodel.network.link_laws import LinkLaw
 from dfcmodel.network.managers import PIE, RED, CoDel
 from dfcmodel.network.programs import SwitchProgram
 from dfcmodel.packets.recoveries import RECOVERIES
-from hopflow.checks import choice
+from hopflow.checks import choice, one_number
 from responsefn import DeliveryRule, NewReno, RateRule, Reno, Tahoe, WindowRule
 from responsefn.rules.rates.rate_rule import sees_telemetry
 
@@ -45,6 +47,8 @@ NS2_RULES = {
 """Window rules of ns-2's agents by their recovery: Tahoe restarts from one packet, the others halve the window."""
 CHECKED = ("source", "pacing", "arrivals", "receiver", "handshake")
 """Options of flows that are checked, beside their ends."""
+CLASSES = 8
+"""Of traffic, that laws tell apart (IEEE 802.1Q, clause 36)."""
 SELECTIVE = (None, *(name for name, each in RECOVERIES.items() if each.selective))
 """Recoveries under which rules of deliveries run; None is their own."""
 
@@ -54,7 +58,9 @@ def check_scenario(scenario: Scenario, method: Packets) -> None:
 
     A scenario is checked once for all methods that differ in their random numbers alone.
     """
-    if method.loss or isinstance(method.recovery, Mapping):  # which may change
+    if (
+        method.loss or method.frame_errors or isinstance(method.recovery, Mapping)
+    ):  # which may change
         _check(scenario, method)
         return
     key = "checked", method.convention, method.recovery, method.count_smoothing
@@ -65,8 +71,9 @@ def check_scenario(scenario: Scenario, method: Packets) -> None:
 
 def _check(scenario: Scenario, method: Packets) -> None:
     """Raise ValueError for features of a scenario that the packet level does not support."""
-    for name in method.loss or {}:
-        choice("loss: link", name, scenario.link_table.names)
+    for which in ("loss", "frame_errors"):
+        for name in getattr(method, which) or {}:
+            choice(f"{which}: link", name, scenario.link_table.names)
     if method.count_smoothing > 0.0 and not any(
         isinstance(link.discipline, DFC) for link in scenario.link_table.kinds
     ):
@@ -85,6 +92,7 @@ def _check(scenario: Scenario, method: Packets) -> None:
             raise ValueError(f"shared of link {link.name} = False: {msg}")
         _check_discipline(link, method)
     _check_telemetry(scenario)
+    _check_laws(scenario)
     for flow in _examples(scenario, method):
         _check_flow(scenario, flow, method)
     if method.is_ns2:
@@ -165,6 +173,40 @@ def _check_telemetry(scenario: Scenario) -> None:
                 raise ValueError(f"source of flow {flow.name!r} = {flow.source!r}: {msg}")
 
 
+def _check_laws(scenario: Scenario) -> None:
+    """Raise ValueError where what feeds a link under a law is no end of one: another discipline, or a host that is no interface."""
+    under = scenario.by_link(lambda link: isinstance(link.discipline, LinkLaw))
+    under[list(scenario.interfaces)] = False
+    if not under.any():
+        return
+    ends = under.copy()
+    ends[list(scenario.interfaces)] = True
+    routes, flow = scenario.routes, scenario.routes.flow
+    lossless = np.zeros((len(under), CLASSES + 1), dtype=np.bool_)  # the last of no class
+    for n in np.flatnonzero(under).tolist():
+        rule: Any = scenario.links[n].discipline
+        lossless[n, list(rule.classes)] = True
+        for u, _, room in scenario.ingress(n):
+            place = f"room({scenario.feeding(u).rate:g}, ...) of {type(rule).__name__}"
+            one_number(place, room, at_least=1.0, hint="in packets")
+    ranks = scenario.table.numbers("priority").astype(np.int64)
+    ranks = np.where((ranks >= 0) & (ranks < CLASSES), ranks, CLASSES)
+    controlled = lossless[routes.places, ranks[flow]]
+    begins = np.zeros(len(flow), dtype=np.bool_)
+    begins[routes.begin] = True
+    before = np.concatenate([[0], routes.places[:-1]])
+    is_nic = scenario.host_is("nic")[flow]
+    for at in np.flatnonzero(controlled & begins & ~is_nic)[:1].tolist():
+        given, link = scenario.flows[int(flow[at])], scenario.links[int(routes.places[at])]
+        msg = f"{type(link.discipline).__name__} of {link.name} needs an interface, which obeys it"
+        host = scenario.host_of(given)
+        raise ValueError(f"host of flow {given.name!r} = {host!r}: {msg}; use host='nic'")
+    for at in np.flatnonzero(controlled & ~begins & ~ends[before])[:1].tolist():
+        link, other = (scenario.links[int(n)] for n in (routes.places[at], before[at]))
+        msg = f"must be a LinkLaw, as that of {link.name} acts on what it sends"
+        raise ValueError(f"discipline of link {other.name!r} = {other.discipline!r}: {msg}")
+
+
 def _reads(names: tuple[str, ...], source: Any) -> bool:
     """Return whether a source follows telemetry of these names."""
     return sees_telemetry(type(source)) and source.telemetry == names
@@ -232,6 +274,11 @@ def _check_discipline(link: Link, method: Packets) -> None:
             raise ValueError(f"managed of {name} = {rule.managed}: {msg}")
     if isinstance(rule, SwitchProgram):
         rule.check_queues()
+    if isinstance(rule, LinkLaw):
+        law_signature_of(rule)
+        if rule.manager is not None and type(rule.manager).on_step is CoDel.on_step:
+            msg = "drops what has waited, whose room the law would not see freed; use one that drops what comes, or marks"
+            raise ValueError(f"manager of {name} = {rule.manager!r}: {msg}")
     if isinstance(rule, DFC) and rule.per != "flow":
         msg = "at packet level each flow has a queue; use 'flow', or method=Fluid()"
         raise ValueError(f"per of {name} = {rule.per!r}: {msg}")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dfcmodel.network.class_pauses import ALL, PFC
+from dfcmodel.network.class_pauses import ALL, PFC, ByClass
 from dfcmodel.network.disciplines import Pause
 from dfcmodel.network.run_tables import DROPPED, EXCESS, LAST_PART, WAITING
 from dfcmodel.packets.kernel.ports import INTERFACE
@@ -68,7 +68,7 @@ def has_pauses(plan: Plan) -> NDArray[np.bool_]:
     """Return which ports pause others or can be paused, (P,)."""
     found = np.zeros(len(plan.ports), dtype=np.bool_)
     found[plan.pauses[1]] = True
-    found[plan.under(Pause, PFC)] = True
+    found[plan.under(Pause, ByClass)] = True
     return found
 
 

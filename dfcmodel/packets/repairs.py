@@ -38,6 +38,10 @@ class SelectiveRepair:
         in flight when it expires.
     few
         A whole number of packets, from 0 on.
+    reordering
+        Packets, from 0 on: one is taken for lost when another one has come that was sent more than this many after it. 0, as
+        in IRN: any that has come out of order. Sprayed packets overtake each other by more. Of the last packets of
+        a transfer, which fewer follow, the timeout finds the losses.
 
     Raises
     ------
@@ -63,12 +67,14 @@ class SelectiveRepair:
     rto_low: float | None = None
     rto_high: float | None = None
     few: int = 3
+    reordering: int = 0
 
     def __post_init__(self) -> None:
         for name in ("rto_low", "rto_high"):
             if getattr(self, name) is not None:
                 one_number(name, getattr(self, name), above=0.0, hint="in s, or None")
         whole("few", self.few, 0, LARGEST_FEW)
+        whole("reordering", self.reordering, 0, LARGEST_FEW)
         if self.rto_high is not None:
             self.timeouts(self.rto_high)
 

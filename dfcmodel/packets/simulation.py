@@ -8,10 +8,12 @@ import numpy as np
 
 from dfcmodel.network.class_pauses import ALL
 from dfcmodel.network.followers import actual_starts
+from dfcmodel.network.link_laws import LinkLaw
 from dfcmodel.network.routes import distinct
 from dfcmodel.packets.planning import plan_packets
 from dfcmodel.packets.remains import dropped_packets, excess_rows
 from dfcmodel.packets.running import run_plan
+from dfcmodel.packets.spraying import is_sprayed, spread
 from dfcmodel.results.at_nodes import AtNodes, Deferred
 from dfcmodel.results.pauses import intervals_of_pairs
 from dfcmodel.results.trajectories import Trajectory
@@ -42,7 +44,7 @@ def simulate_packets(
     watch = Stopwatch()
     plan = plan_scenario(
         scenario, method, duration=duration, sample=sample, jitter=jitter,
-        packet_jitter=packet_jitter,
+        packet_jitter=packet_jitter, may_spray=True,
     )  # fmt: skip
     return trajectory(plan, run_plan(plan), watch.seconds())
 
@@ -55,14 +57,25 @@ def plan_scenario(
     sample: float,
     jitter: float = 0.0,
     packet_jitter: float = 0.0,
+    may_spray: bool = False,
 ) -> Plan:
-    """Return the plan of a scenario with its starts: see `dfcmodel.simulate` for the parameters."""
+    """Return the plan of a scenario with its starts: see `dfcmodel.simulate` for the parameters.
+
+    ``may_spray``: sprayed flows are not refused; the plan has further flows, which lend their paths.
+    """
     starts = scenario.table.numbers("start")
     if jitter > 0.0:
         starts = starts + np.random.default_rng(method.seed or 0).uniform(0.0, jitter, len(starts))
+    spraying = None
+    if is_sprayed(scenario):
+        if not may_spray:
+            raise ValueError(f"paths of {scenario.name}: sprayed flows are for simulate alone")
+        spraying, scenario = spread(scenario)
+        starts = np.concatenate([np.full(spraying.lenders, np.inf), starts])
     return plan_packets(
-        scenario, method, end=duration, sample=sample, starts=starts, jitter=packet_jitter
-    )
+        scenario, method, end=duration, sample=sample, starts=starts, jitter=packet_jitter,
+        spraying=spraying,
+    )  # fmt: skip
 
 
 def trajectory(plan: Plan, records: Records, seconds: float) -> Trajectory:
@@ -100,7 +113,7 @@ def trajectory(plan: Plan, records: Records, seconds: float) -> Trajectory:
     delivered = np.cumsum(records.delivered[: plan.samples], axis=0)[last].T
     listens = (plan.backward.counts > 0)[:, np.newaxis]
     paused: Any = Deferred(_paused, plan, records.switched) if records.all_switches else None
-    return Trajectory(
+    found = dict(
         scenario=scenario,
         step=0.0,
         time=np.append(plan.sample * ends[:-1], plan.end),
@@ -130,6 +143,7 @@ def trajectory(plan: Plan, records: Records, seconds: float) -> Trajectory:
         inside=records.inside,
         **_byte_queues(records, node_of, N, last),
     )
+    return Trajectory(**(found if plan.spraying is None else plan.spraying.collapse(found)))
 
 
 def _starts(plan: Plan, finished: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -199,6 +213,7 @@ def _paused(plan: Plan, rows: Any) -> Any:
     own = counts[group]
     at = np.arange(int(own.sum())) - np.repeat(np.cumsum(own) - own - first[group], own)
     ways = plan.delays[paused] + plan.signalling[asks[group]]
+    ways[np.isin(asks[group], plan.under(LinkLaw))] = 0.0  # times at which the sender was blocked
     times = rows[at, 0] + np.repeat(ways, own)
     storms = plan.storms()
     found = np.transpose([link[paused], link[asks[group]], priority[group]])

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dfcmodel.network.class_pauses import ALL, IN_TRANSMISSION, PFC
+from dfcmodel.network.class_pauses import ALL, IN_TRANSMISSION, PFC, ByClass
 from dfcmodel.network.disciplines import Pause
+from dfcmodel.network.link_laws import LinkLaw
 from dfcmodel.network.run_tables import BUFFER_FULL, CAUSES, EXCESS
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ class LosslessLoss:
     link
         Name of the link whose buffer had no room.
     priority
-        The class, lossless by `PFC`; -1: the link has `Pause`, which pauses all that it carries.
+        The class, lossless by `PFC` or a `LinkLaw`; -1: the link has `Pause`, which pauses all that it carries.
     flows
         Names of the flows that lost packets or ACKs there.
     packets, acks
@@ -41,9 +42,9 @@ class LosslessLoss:
         When the first was, s.
     headroom
         Packets of room above ``xoff`` (`PFC`, per ingress and class) or ``high`` (`Pause`, in all) that would have been
-        enough for what came; inf: none, because a host that cannot be paused feeds it.
+        enough for what came; inf: none, because a host that cannot be paused feeds it; nan: of a `LinkLaw` it is not known.
     given
-        The room above the threshold that there was, packets.
+        The room above the threshold that there was, packets; of a `LinkLaw` all of it.
     """
 
     link: str
@@ -58,7 +59,9 @@ class LosslessLoss:
     def __str__(self) -> str:
         what = "" if self.priority == ALL else f", class {self.priority}"
         acks = f" and {self.acks:.0f} ACKs" if self.acks else ""
-        if np.isinf(self.headroom):
+        if np.isnan(self.headroom):
+            enough = f"its law did not keep arrivals within {self.given:.4g} packets"
+        elif np.isinf(self.headroom):
             enough = "no headroom is enough: a host that cannot be paused feeds it"
         else:
             above = "high" if self.priority == ALL else "xoff"
@@ -91,7 +94,7 @@ def is_lossless(run: Records, dropped: Any) -> Any:
 def _declared(run: Records, n: int, f: int, is_ack: bool) -> bool:
     """Return whether a link says that it does not lose packets, or ACKs, of a flow."""
     rule, priority = run.scenario.links[n].discipline, run.scenario.flows[f].priority
-    if isinstance(rule, PFC):
+    if isinstance(rule, ByClass):
         counted = {c for _, c, _ in run.scenario.ingress(n)}
         return priority in rule.classes and (
             not is_ack or (rule.acks == "class" and priority in counted)
@@ -142,7 +145,7 @@ def lossless_losses(run: Records) -> tuple[LosslessLoss, ...]:
     found: dict[tuple[int, int], list[Any]] = {}
     for row in rows:
         n = int(row["link"])
-        by_class = isinstance(run.scenario.links[n].discipline, PFC)
+        by_class = isinstance(run.scenario.links[n].discipline, ByClass)
         priority = run.scenario.flows[int(row["flow"])].priority if by_class else ALL
         found.setdefault((n, priority), []).append(row)
     losses = [_loss(run, n, priority, own) for (n, priority), own in found.items()]
@@ -171,6 +174,9 @@ def _rooms(run: Records, n: int, priority: int) -> tuple[float, float]:
     scenario, link = run.scenario, run.scenario.links[n]
     rule: Any = link.discipline
     excess = run.excess if run.excess is not None else np.zeros(0, dtype=EXCESS)
+    if isinstance(rule, LinkLaw):
+        rooms = scenario.rooms_once(n)
+        return max((room for (_, c), room in rooms.items() if c == priority), default=0.0), np.nan
     if isinstance(rule, PFC):
         together = scenario.counted_together(n)
         own = excess[np.isin(excess["link"], together) & (excess["priority"] == priority)]

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dfcmodel.network.buffers import buffer_in_packets
-from dfcmodel.network.class_pauses import PFC
+from dfcmodel.network.class_pauses import ByClass
 from dfcmodel.network.disciplines import DFC, FIFO, Fair, Pause, Priority, QueueManager
 from dfcmodel.network.flows import has_window
 from dfcmodel.network.frame_sizes import HEADER
@@ -182,7 +182,7 @@ def _circles_of_buffers(run: Any) -> tuple[str, ...]:
     import networkx as nx
 
     scenario = run.scenario
-    pausing = [isinstance(link.discipline, (Pause, PFC)) for link in scenario.links]
+    pausing = [isinstance(link.discipline, (Pause, ByClass)) for link in scenario.links]
     waits = nx.DiGraph(
         (before, after)
         for flow in scenario.flows

@@ -129,8 +129,17 @@ def completion_bounds(scenario: Scenario) -> CompletionBounds:
     return CompletionBounds(finished, job, name)
 
 
+def _may_be_left_out(scenario: Scenario) -> NDArray[np.bool_]:
+    """Return which hops not all packets of a flow take: those of sprayed flows but the first and the last one, (H,)."""
+    routes = scenario.routes
+    inner = scenario.table.each("paths", bool)[routes.flow]
+    inner[routes.begin] = inner[routes.begin + routes.counts - 1] = False
+    return np.asarray(inner)
+
+
 def _lowest_rates(scenario: Scenario) -> Floats:
     rates = scenario.by_link(lambda link: link.rate)[scenario.routes.places]
+    rates = np.where(_may_be_left_out(scenario), np.inf, rates)
     return np.asarray(np.minimum.reduceat(rates, scenario.routes.begin))
 
 
@@ -176,7 +185,7 @@ def _link_bounds(
 ) -> Iterator[tuple[int, float]]:
     """Yield the bound of each link that transfers use."""
     routes, size = scenario.routes, scenario.table.numbers("size")
-    at = np.flatnonzero(chosen[routes.flow])
+    at = np.flatnonzero(chosen[routes.flow] & ~_may_be_left_out(scenario))
     link, flow = routes.places[at], routes.flow[at]
     arrival, beyond = starts[flow] + hops.before[at], hops.beyond[at]
     order = np.lexsort((-arrival, link))

@@ -37,6 +37,7 @@ else:
 __all__ = [
     "call_agent",
     "call_event",
+    "call_law",
     "call_manager",
     "call_on_array",
     "call_on_record",
@@ -108,6 +109,11 @@ def _call_agent(typing_context, address, agent):  # type: ignore[no-untyped-def]
     return _caller("ack", 0)(typing_context, address, agent)
 
 
+@intrinsic
+def _call_law(typing_context, address, link):  # type: ignore[no-untyped-def]
+    return _caller("sender", 0)(typing_context, address, link)
+
+
 @inlined
 def call_event(event, flow, now, rtt, acks, marks):  # type: ignore[no-untyped-def]  # noqa: D103
     _call_event(event, flow, now, rtt, acks, marks)
@@ -121,6 +127,11 @@ def call_manager(manager, link):  # type: ignore[no-untyped-def]  # noqa: D103
 @inlined
 def call_agent(event, agent):  # type: ignore[no-untyped-def]  # noqa: D103
     _call_agent(event, agent)
+
+
+@inlined
+def call_law(event, link):  # type: ignore[no-untyped-def]  # noqa: D103
+    _call_law(event, link)
 
 
 @intrinsic

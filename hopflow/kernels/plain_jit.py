@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 __all__ = [
     "call_agent",
     "call_event",
+    "call_law",
     "call_manager",
     "call_on_array",
     "call_on_record",
@@ -88,6 +89,11 @@ def call_event(event: Any, flow: Any, now: float, rtt: float, acks: float, marks
 def call_agent(event: Any, agent: Any) -> None:
     """Let a receiver agent see a packet; see `dfcmodel.network.receiver_events`."""
     event(agent)
+
+
+def call_law(event: Any, link: Any) -> None:
+    """Let a law of flow control see a packet or a message; see `dfcmodel.network.law_events`."""
+    event(link)
 
 
 def call_manager(manager: Any, link: Any) -> None:

@@ -38,6 +38,8 @@ def _has_plain_method(plan: Plan) -> bool:
         plan.method.is_ns2
         or plan.jitter > 0.0
         or plan.losses.any()
+        or plan.errors.any()
+        or plan.spraying is not None
         or plan.faults
         or plan.watchdogs
     )

@@ -11,7 +11,8 @@ from typing import Any
 
 from .calendar_queue import push, release, take
 from .jit import inlined
-from .layout import CLASSES, int64
+from .laws import REPORT, may_be_sent, receive_report, review
+from .layout import BY_LAW, CLASSES, int64
 from .pauses import obey
 from .ports import AT_RANDOM, INTERFACE, drop
 from .random_numbers import uniform
@@ -133,7 +134,14 @@ def enter_interface(net: Any, senders: Any, records: Any, p: int, e: int) -> boo
     ):
         drop(net, senders, records, p, e, it.time, it.time, AT_RANDOM)
         return False
-    if port.free <= it.time and port.waiting == 0 and port.paused == 0 and lane[k].paused == 0:
+    by_law = port.by_turns == BY_LAW
+    if (
+        port.free <= it.time
+        and port.waiting == 0
+        and port.paused == 0
+        and lane[k].paused == 0
+        and (not by_law or may_be_sent(net, e, it.time))
+    ):
         if not is_control:
             count_turn(net, k, c)
         return True
@@ -154,6 +162,8 @@ def enter_interface(net: Any, senders: Any, records: Any, p: int, e: int) -> boo
         port.held += 1
     if int(it.time * records.scale) < len(records.lost) - 1:
         port.peak = max(port.peak, port.waiting + port.held)
+    if by_law:
+        review(net, records, p, k, it.time)
     wake_interface(net, p)
     return False
 
@@ -215,7 +225,10 @@ def pass_interface(
         release(net, e)
         port.woken = 0
     else:
-        obey(net, p, e)
+        if it.number == REPORT:
+            receive_report(net, records, p, e)
+        else:
+            obey(net, p, e)
         if port.free > time:
             wake_interface(net, p)
             return p, -1, time

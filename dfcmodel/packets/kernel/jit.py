@@ -5,6 +5,7 @@ from __future__ import annotations
 from hopflow.kernels.plain_jit import (
     call_agent,
     call_event,
+    call_law,
     call_manager,
     call_on_record,
     calling_entry,
@@ -16,6 +17,7 @@ from hopflow.kernels.plain_jit import (
 __all__ = [
     "call_agent",
     "call_event",
+    "call_law",
     "call_manager",
     "call_on_record",
     "calling_entry",

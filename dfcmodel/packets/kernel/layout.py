@@ -14,6 +14,7 @@ __all__ = [
     "BUCKET",
     "BY_CLASS",
     "BY_FLOW",
+    "BY_LAW",
     "BY_RANK",
     "BY_RATE",
     "CALLED",
@@ -28,6 +29,7 @@ __all__ = [
     "HISTORY",
     "HOP",
     "LANE",
+    "LAW",
     "MAX_OWN",
     "MAX_PARAMETERS",
     "MAX_STATE",
@@ -125,7 +127,10 @@ PORT = np.dtype(
         ("by_turns", "i4"),  # lanes by deficit round robin: BY_FLOW, BY_CLASS
         ("manager", "i4"),  # of its lanes: see `managers`
         ("bytes", "f8"),  # that wait: in its lanes, or where the buffer counts bytes
-        ("loss", "f8"),  # probability that an arriving packet is lost at random
+        (
+            "loss",
+            "f8",
+        ),  # probability that an arriving packet is lost at random; below 0: less that of an error of a frame that its link sends again
         ("room", "i8"),  # capacity of the queue, packets; with a unit bytes
         ("unit", "f8"),  # bytes of a data packet in the queue; 0: the buffer counts packets
         ("feeders", "i4"),
@@ -158,7 +163,10 @@ PORT = np.dtype(
         ("late", "i4"),  # 1: its manager marks packets that leave
         ("managed", "i4"),  # the lane that its manager sees; ALL_LANES, or NO_LANE
         ("levels", "i4"),  # of priority; with lanes by class 2: the first lane is the control class
-        ("spent", "f8"),  # time of the last scheduled transmission, s
+        (
+            "spent",
+            "f8",
+        ),  # time of the last scheduled transmission, s; with lanes that of sending the last frame again
         ("ahead", "f8"),  # start of the packet before the one that began at ``begun``, s
         ("base", "f8"),  # start of the packet before ``first``, s
         ("turn", "i4"),  # of an interface: which of its classes is next
@@ -209,6 +217,30 @@ FEEDER = np.dtype(
     align=True,
 )
 """What a port pauses: a port that feeds it, or a class of traffic over one (PFC counts the packets of each)."""
+
+LAW = np.dtype(
+    [
+        ("sender", "f8", (8,)),
+        ("receiver", "f8", (8,)),  # whether it sends a message, the message, what it remembers
+        ("parameters", "f8", (16,)),
+        ("seen", "f8", (8,)),
+        ("may_send", "f8"),
+        ("latency", "f8"),  # of a message, s
+        ("kind", "i8"),  # row of its addresses; -1: the feeder is under no law
+        ("asks", "i8"),  # the port at the receiver that stands for all that count together
+        ("blocked", "i8"),  # 1: the first packet of the sender's lane may not be sent
+        ("failed", "i8"),  # what it returned that cannot be, see `laws`; 0: nothing
+        ("failed_in", "i8"),  # which of its functions
+        ("failed_at", "f8"),  # s
+        ("failed_value", "f8"),
+    ],
+    align=True,
+)
+"""A law between the ends of a link, of a class, in the row of its feeder.
+
+The numbers from ``sender`` to ``may_send`` stand one after the other: the events of a law get the place of the first one
+(`dfcmodel.network.law_events`).
+"""
 
 FOLLOW = np.dtype(
     [
@@ -344,10 +376,11 @@ CALLED = np.dtype(
 BLIND, RATED = -1, -2
 """In the place of a recovery: sources without congestion control, and rate rules."""
 
-BY_FLOW, BY_CLASS, BY_RATE, BY_RANK = 1, 2, 3, 4
+BY_FLOW, BY_CLASS, BY_RATE, BY_RANK, BY_LAW = 1, 2, 3, 4, 5
 """How the lanes of a port take turns: by flow, by class, by rates of flows; 0: in their order.
 
-With ranks there is one lane, in their order.
+With ranks there is one lane, in their order. ``BY_LAW`` is by class, of ports at an end of a link under a law, interfaces of
+hosts among them.
 """
 PROGRAM = np.dtype(
     [
@@ -561,6 +594,11 @@ FLOW = np.dtype(
             "i4",
         ),  # of selective repair: packets that the receiver has asked for, beyond the last that came
         ("bound", "i4"),  # of a rate rule: place of its window in its state; 0: it has none
+        ("paths", "i4"),  # over which its packets are sprayed; 0: it has one
+        ("lent", "i4"),  # row of `HOP` of the first of them; the last one begins at ``way``
+        ("stride", "i4"),  # rows from one of the others to the next
+        ("next_path", "i4"),  # that of the next packet in turn
+        ("drawn", "i4"),  # 1: paths are drawn at random
     ],
     align=True,
 )
@@ -638,6 +676,9 @@ class Network(NamedTuple):
     lane: Any  # LANE
     diffusive: Any  # DIFFUSIVE, a row per lane; one row without DFC
     feeder: Any  # FEEDER
+    law: Any  # LAW, a row per feeder; one row without laws
+    laws: Any  # (laws, 5) addresses of the events of laws
+    lawful: Any  # rows of `law` of the links that lanes send over, -1: none, a row per lane; one without laws
     watchdog: Any  # WATCHDOG
     detected: Any  # STORM
     feedback: Any  # (K, 2) lanes that are reported about, and those that it is reported to
@@ -645,6 +686,7 @@ class Network(NamedTuple):
     block: Any  # (N, 6) SACK blocks of ACKs; one row where no sender uses them
     times: Any  # TIMES (P CLASSES,)
     sizes: Any  # bytes of the size classes
+    retry: Any  # (P,) time until a link acts on a request, s; one where no link sends frames again
     early: Any  # EARLY
     control: Any  # CONTROL
     called: Any  # CALLED

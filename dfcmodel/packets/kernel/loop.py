@@ -36,9 +36,21 @@ from .interfaces import (
 )
 from .jit import calling_entry, compiled, inlined
 from .lanes import dequeue, dequeue_ranked, discard, enter_lane, overflow, wait_on
+from .laws import (
+    ENDED,
+    REPORT,
+    begin_sending,
+    count_arrival,
+    count_refused,
+    end_sending,
+    receive_report,
+    review,
+    waits_by_law,
+)
 from .layout import (
     BY_CLASS,
     BY_FLOW,
+    BY_LAW,
     BY_RANK,
     BY_RATE,
     CLASSES,
@@ -48,6 +60,7 @@ from .layout import (
     Senders,
     int64,
 )
+from .link_retry import repeated_time
 from .managers import (
     CODEL,
     COUPLED,
@@ -91,6 +104,7 @@ from .sources import (
     schedule_due_timers,
     start_idle_period,
 )
+from .spraying import way_of_next
 from .timers import CHECK, END, NOW, STOP, WINDOW
 from .trimming import cut_packet
 from .watchdogs import POLL, is_discarded, observe_all, poll
@@ -163,7 +177,7 @@ def new_packet(net: Any, senders: Any, f: int, number: int, flags: int) -> int:
     it.flow = f
     it.number = number
     it.ecn = flags
-    it.hop = s.way
+    it.hop = s.way if s.paths == 0 else way_of_next(net, senders, f)
     net.sent_at[e] = senders.clock[NOW]
     it.marked = 0
     it.size = 0
@@ -251,12 +265,19 @@ def handle_hosts(
                         continue
                 if p >= 0:
                     s = senders.flow[packet[e].flow]
-                    if s.lane >= 0 and packet[e].hop == s.way:
+                    if s.lane >= 0 and packet[e].hop < s.turn:
                         net.sent_at[e] = time
+                    if net.port[p].by_turns == BY_LAW:
+                        begin_sending(net, records, p, e, time)
+                    again = 0.0
+                    if net.port[p].loss < 0.0:
+                        again = repeated_time(net, senders, p, e)
                     depart(net, senders, records, p, e, came, time)
+                    if again > 0.0:
+                        net.port[p].free += again
                     wake_interface(net, p)
                     spent = net.times[p * CLASSES + packet[e].size]
-                    arrives, rank = time + spent.passage, int64(spent.rank)
+                    arrives, rank = time + again + spent.passage, int64(spent.rank)
                 travel(net, senders, records, e, arrives, rank, begin)
             e = int64(bucket[place].head)
 
@@ -315,6 +336,30 @@ def enqueue_ranked(net: Any, senders: Any, records: Any, u: int, e: int, busy: b
     return False
 
 
+@compiled
+def enqueue_by_law(net: Any, senders: Any, records: Any, u: int, e: int, cause: int) -> bool:
+    """Drop or queue an arriving packet at a port with laws; return whether it is sent at once.
+
+    ``cause``: why it is dropped; -1: it is not, if there is room.
+    """
+    port = net.port[u]
+    time = net.packet[e].time
+    busy, full = waits_by_law(net, u, e, time)
+    if cause >= 0 or full:
+        count_refused(net, u, e, time)
+        drop(net, senders, records, u, e, time, time, max(cause, BUFFER_FULL))
+        return False
+    count_arrival(net, u, e, time)
+    if port.waiting == 0 and not busy:
+        return True
+    c = int64(net.hop[int64(net.packet[e].hop)].lane)
+    enter_lane(net, u, c, e)
+    review(net, records, u, c, time)
+    if int(time * records.scale) < len(records.lost) - 1:
+        record_peak(net, records, u, port.waiting + port.held)
+    return False
+
+
 @inlined
 def enqueue(net: Any, senders: Any, records: Any, u: int, e: int) -> bool:
     """Drop or queue an arriving packet at a port with lanes; return whether it is sent at once."""
@@ -340,6 +385,8 @@ def enqueue(net: Any, senders: Any, records: Any, u: int, e: int) -> bool:
         )  # fmt: skip
         cause = BY_MANAGER if lose else BUFFER_FULL
     taken = taken_by(net, u, e)
+    if port.by_turns == BY_LAW:
+        return enqueue_by_law(net, senders, records, u, e, cause if lose else -1)
     busy, full = waits_or_overflows(net, u, e, time)
     if port.by_turns == BY_RANK and not lose:
         return enqueue_ranked(net, senders, records, u, e, busy)
@@ -415,6 +462,11 @@ def process_next(
         if packet[e].number <= SEND_FEEDBACK:
             if packet[e].number == POLL:
                 poll(net, senders, records, e)
+            elif packet[e].number == ENDED:
+                end_sending(net, u, e)
+            elif packet[e].number == REPORT:
+                receive_report(net, records, u, e)
+                queued = port.waiting > 0 and port.paused == 0 and port.free < time
             else:
                 exchange(net, u, e)
         elif packet[e].number == RENEW:
@@ -434,7 +486,15 @@ def process_next(
     if sent >= 0:
         if port.late == 1 and is_managed(net, port, sent):
             mark_leaving(net, u, sent, time, is_markable(net, senders, sent))
+        if port.loss < 0.0:
+            port.spent = repeated_time(net, senders, u, sent)
+        if port.by_turns == BY_LAW:
+            begin_sending(net, records, u, sent, time)
+            b = min(b, int(time * port.inverse))  # the end may be before the next arrival
         depart(net, senders, records, u, sent, came, time)
+        if port.loss < 0.0:
+            port.free += port.spent
+            time += port.spent
     return b, sent, time, True
 
 

@@ -12,7 +12,7 @@ from .called_managers import ACCEPT, DROP, MARK, ask
 from .coupled import coupled_verdict
 from .early import admit_early
 from .jit import compiled, inlined
-from .layout import BY_CLASS, int64
+from .layout import BY_CLASS, BY_LAW, int64
 from .random_numbers import uniform
 
 __all__ = [
@@ -124,7 +124,8 @@ def verdict_of(net: Any, p: int, now: float, markable: bool, scalable: bool, siz
     queued = port.waiting + port.held
     left = port.bytes
     first = port.lane
-    if port.by_turns == BY_CLASS and port.levels == 2:
+    by_class = port.by_turns == BY_CLASS or port.by_turns == BY_LAW
+    if by_class and port.levels == 2:
         queued -= lane[first].count
         left -= lane[first].bytes
         first += 1

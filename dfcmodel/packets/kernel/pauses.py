@@ -21,6 +21,7 @@ __all__ = [
     "record_switch",
     "renew",
     "send_message",
+    "stop_lane",
     "watch",
 ]
 
@@ -150,18 +151,24 @@ def count_excess(net: Any, k: int, packets: float) -> None:
 
 
 @inlined
-def obey(net: Any, p: int, e: int) -> None:
-    """Process a pause or resume message at the port that it is for."""
+def stop_lane(net: Any, p: int, c: int, more: int) -> None:
+    """Count one more, or one fewer, of those that stop a lane of a port."""
     lane = net.lane
     port = net.port[p]
-    c = int64(net.packet[e].hop)
-    more = 1 if net.packet[e].number == PAUSE else -1
-    release(net, e)
-    if c < 0:
-        port.paused += more
-        return
     before = lane[c].paused
     lane[c].paused = before + more
     if before == 0 or lane[c].paused == 0:  # its packets may no longer leave, or may again
         port.held += more * lane[c].count
         port.waiting -= more * lane[c].count
+
+
+@inlined
+def obey(net: Any, p: int, e: int) -> None:
+    """Process a pause or resume message at the port that it is for."""
+    c = int64(net.packet[e].hop)
+    more = 1 if net.packet[e].number == PAUSE else -1
+    release(net, e)
+    if c < 0:
+        net.port[p].paused += more
+        return
+    stop_lane(net, p, c, more)

@@ -276,6 +276,8 @@ def travel(net: Any, senders: Any, records: Any, e: int, time: float, key: int, 
                 push(net, e, int64(net.hop[h].queue), time, key)
                 prefetch(net.sent_at, e)
                 return
+            h = int64(senders.flow[it.flow].turn)  # of a path that was lent, too
+            it.hop = h
             if not receive_data(net, senders, records, e, time, key, at):
                 return
             h += 1

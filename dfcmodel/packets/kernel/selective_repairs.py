@@ -24,6 +24,18 @@ __all__ = [
 ]
 
 
+REORDERING = 4
+"""Place in ``own`` of a flow: packets by which one may be overtaken."""
+
+
+@inlined
+def first_undecided(s: Any) -> int:
+    """Return the first packet of which it is not decided whether it was overtaken or lost."""
+    reordering = int(s.own[REORDERING])
+    after = int64(s.top) + 1 if reordering == 0 else int64(s.top) - reordering
+    return max(after, int64(s.snd_una))
+
+
 @inlined
 def take_off_asked(senders: Any, f: int, number: int) -> bool:
     """Take a packet off the map of what the receiver has asked for; return whether it was on it."""
@@ -46,7 +58,7 @@ def take_off_again(senders: Any, f: int, number: int) -> None:
 def receive_nack(senders: Any, f: int, number: int) -> None:
     """Have a packet sent again that the receiver asks for."""
     s = senders.flow[f]
-    is_open = max(int64(s.top) + 1, int64(s.snd_una)) <= number < s.snd_max
+    is_open = first_undecided(s) <= number < s.snd_max
     if is_open and set_bit(senders, f, ASKED, number):
         s.asked += 1
     lose(senders, f, number)
@@ -101,9 +113,9 @@ def acknowledge_up_to(senders: Any, f: int, number: int) -> None:
 
 @compiled
 def lose_before(senders: Any, f: int, number: int) -> None:
-    """Take for lost what was sent before a packet that has come, and was not looked at before."""
+    """Take for lost what a packet that has come cannot have overtaken, and was not looked at before."""
     s = senders.flow[f]
-    for n in range(max(int64(s.top) + 1, int64(s.snd_una)), number):
+    for n in range(first_undecided(s), number - int(s.own[REORDERING])):
         if not take_off_asked(senders, f, n):
             lose(senders, f, n)
 

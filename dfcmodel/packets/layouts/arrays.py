@@ -29,6 +29,7 @@ from dfcmodel.packets.layouts.feedback import begin_clocks, lay_out_feedback, la
 from dfcmodel.packets.layouts.followers import lay_out_followers
 from dfcmodel.packets.layouts.interfaces import lay_out_interfaces
 from dfcmodel.packets.layouts.lanes import begin_storms, lay_out_feeders, lay_out_lanes
+from dfcmodel.packets.layouts.laws import lay_out_laws
 from dfcmodel.packets.layouts.lookahead import lookahead_of
 from dfcmodel.packets.layouts.managers import (
     lay_out_called,
@@ -98,9 +99,12 @@ def lay_out(plan: Plan, signatures: tuple[RuleSignature, ...], spare: int = 1) -
     lane = lay_out_lanes(plan, port_rows, hop)
     if plan.at_senders.any():
         lane = np.append(lane, lay_out_interfaces(plan, port_rows, hop, flow, len(lane)))
+    if plan.spraying is not None:  # packets over lent paths wait with those of their flow
+        hop["lane"][flow["way"]] = hop["lane"][flow["way"][plan.spraying.owner]]
     if plan.has(SwitchProgram):
         lane = np.append(lane, lay_out_queues(plan, port_rows, hop, len(lane)))
     feeder = lay_out_feeders(plan, port_rows, hop, lane)
+    laws = lay_out_laws(plan, port_rows, hop, feeder, len(lane))
     if len(lane) > 1 or plan.with_lanes.any():
         port_rows["plain"] |= _with_plain_lanes(port_rows)
     clocks = plan.clocks
@@ -134,6 +138,7 @@ def lay_out(plan: Plan, signatures: tuple[RuleSignature, ...], spare: int = 1) -
         "trace": np.empty(0, TRACE),
         "times": _times(plan),
         "sizes": plan.sizes,
+        "retry": plan.retry_loops if plan.errors.any() else np.zeros(1),
         "early": lay_out_early(plan, numbers),
         "control": lay_out_control(plan, numbers),
         "called": lay_out_called(plan, numbers),
@@ -152,6 +157,7 @@ def lay_out(plan: Plan, signatures: tuple[RuleSignature, ...], spare: int = 1) -
     }
     arrays.update(lay_out_programs(plan, size, len(hop)))
     arrays.update(agents)
+    arrays.update(laws)
     arrays.update(lay_out_followers(plan))
     arrays.update(lay_out_watchdogs(plan, arrays))
     wake_all(plan, arrays)

@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dfcmodel.network.class_pauses import ALL, CONTROL, PFC
+from dfcmodel.network.class_pauses import ALL, CONTROL, PFC, ByClass
 from dfcmodel.network.coupled import DualPI2
 from dfcmodel.network.disciplines import DFC, Fair, Pause, Priority
+from dfcmodel.network.link_laws import LinkLaw
 from dfcmodel.network.programs import SwitchProgram
 from dfcmodel.network.routes import coded, distinct
-from dfcmodel.packets.kernel.layout import BY_CLASS, BY_FLOW, BY_RANK, BY_RATE, FEEDER
+from dfcmodel.packets.kernel.layout import BY_CLASS, BY_FLOW, BY_LAW, BY_RANK, BY_RATE, FEEDER
 from dfcmodel.packets.kernel.managers import NO_LANE
 from dfcmodel.packets.kernel.ports import LANES
 from dfcmodel.packets.layouts.interfaces import empty_lanes
@@ -24,9 +25,9 @@ if TYPE_CHECKING:
 
 __all__ = ["begin_storms", "class_lanes", "lay_out_feeders", "lay_out_lanes"]
 
-KINDS = (Fair, Priority, DFC, PFC, DualPI2, SwitchProgram)
+KINDS = (Fair, Priority, DFC, PFC, DualPI2, SwitchProgram, LinkLaw)
 """Disciplines with several lanes, or one in order of ranks; others have one."""
-TURNS = (BY_FLOW, BY_FLOW, BY_RATE, BY_CLASS, 0, BY_RANK, 0)
+TURNS = (BY_FLOW, BY_FLOW, BY_RATE, BY_CLASS, 0, BY_RANK, BY_LAW, 0)
 """How lanes take turns under `KINDS`, and under others."""
 
 
@@ -45,7 +46,14 @@ def lay_out_lanes(plan: Plan, port_rows: NDArray[Any], hop: NDArray[Any]) -> NDA
     known, classes = coded(plan.classes[kept])
     is_scalable = plan.scalable[flow] & ~plan.hops.is_ack[kept]
     own, each = by[port], np.arange(len(kept))
-    lanes_of = {PFC: classes, Fair: each, Priority: each, DFC: each, DualPI2: ~is_scalable}
+    lanes_of = {
+        PFC: classes,
+        LinkLaw: classes,
+        Fair: each,
+        Priority: each,
+        DFC: each,
+        DualPI2: ~is_scalable,
+    }
     by_flow = np.isin(own, [KINDS.index(kind) for kind in (Fair, Priority, DFC)])
     places = (len(kept) if by_flow.any() else 0) + len(known) + 2
     number = np.zeros(len(kept), dtype=np.int64)
@@ -114,13 +122,13 @@ def lay_out_feeders(
     plan: Plan, port_rows: NDArray[Any], hop: NDArray[Any], lane: NDArray[Any]
 ) -> NDArray[Any]:
     """Set each port's thresholds, and what counts its packets by class; return the rows of feeders."""
-    if not plan.has(Pause, PFC):
+    if not plan.has(Pause, ByClass):
         return _feeders(1)
     for n, name in enumerate(("high", "low")):
         port_rows[name][: len(plan.ports)] = plan.thresholds[:, n]
     port_rows["signalling"][: len(plan.ports)] = plan.signalling
     whole = _lay_out_pauses(plan, port_rows)
-    if not plan.under(PFC):
+    if not plan.under(ByClass):
         return whole
     rows = class_lanes(plan, hop, lane)
     return np.concatenate([whole, _lay_out_ingresses(plan, port_rows, hop, rows, len(whole))])
@@ -156,7 +164,7 @@ def _lay_out_ingresses(
 
     ``lanes`` are those of classes that can be paused, ``first`` is the number of rows before them.
     """
-    ports, hops, table = np.array(plan.under(PFC)), plan.hops, plan.ingresses
+    ports, hops, table = np.array(plan.under(ByClass)), plan.hops, plan.ingresses
     for p in ports.tolist():
         together = plan.counting[p]
         if len(together) > 1:
@@ -164,7 +172,7 @@ def _lay_out_ingresses(
             port_rows["mate"][p] = (*together, *together)[together.index(p) + 1]
     classes, number = coded(plan.classes)
     flows, places = len(plan.scenario.flows), len(classes)
-    own = plan.by_discipline(lambda each: type(each) is PFC)
+    own = plan.by_discipline(lambda each: isinstance(each, ByClass))
     span = flows + len(plan.ports)
 
     def keys(port: Any, before: Any, rank: Any) -> Any:
@@ -194,7 +202,7 @@ def _lay_out_ingresses(
 
 def class_lanes(plan: Plan, hop: NDArray[Any], lane: NDArray[Any]) -> dict[tuple[int, int], int]:
     """Return the lanes of classes at the ports that can be paused by class."""
-    by_class = plan.by_discipline(lambda each: isinstance(each, PFC))
+    by_class = plan.by_discipline(lambda each: isinstance(each, ByClass))
     of_host = plan.at_senders[plan.hops.port] & (plan.classes != CONTROL)
     kept = np.flatnonzero(by_class[plan.hops.port] | of_host)
     ports, ranks = plan.hops.port[kept], plan.classes[kept]

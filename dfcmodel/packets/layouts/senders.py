@@ -61,6 +61,11 @@ def lay_out_flows(
     count = plan.forward.counts + plan.backward.counts + 2
     way = np.cumsum(count) - count
     flow["way"], flow["turn"], flow["end"] = way, way + plan.forward.counts, way + count - 1
+    if plan.spraying is not None:
+        given = plan.spraying
+        flow["paths"], flow["lent"] = given.count, way[given.first]
+        flow["stride"] = np.where(given.count > 0, count[given.first], 0)
+        flow["next_path"], flow["drawn"] = given.begins, plan.method.spraying == "random"
     if any(sees_telemetry(type(source)) for source in table.columns["source"].values):
         told = table.each("source", lambda source: sees_telemetry(type(source)))
         flow["reports"] = np.where(told, plan.telemetry[1], 0)
@@ -256,7 +261,7 @@ def _set_repair(row: Any, plan: Plan, f: int) -> None:
         return
     row["repair"], row["bit_mask"] = SELECTIVE, _places(plan.scenario.flows[f]) - 1
     low, high = given.timeouts(plan.scenario.min_rto)
-    row["own"][:3] = low, high, given.few
+    row["own"][:3], row["own"][4] = (low, high, given.few), given.reordering
 
 
 def _set_numbers(rows: tuple[Any, Any], rule: Any, begin: Any) -> None:

@@ -79,8 +79,9 @@ def lay_out_units(
     )
     spans = np.where(plan.cells > 0, 2, 1) * sizes  # behind the times the bytes of packets
     ring = np.cumsum(spans) - spans
+    losses = np.where(plan.errors > 0.0, -plan.errors, plan.losses)
     for name, values in (("room", plan.rooms), ("manager", numbers),
-                         ("kind", np.array(numbers) == MANAGERS[RED.on_step]), ("loss", plan.losses),
+                         ("kind", np.array(numbers) == MANAGERS[RED.on_step]), ("loss", losses),
                          ("delay", plan.delays), ("late", plan.by_discipline(marks_leaving)),
                          ("ring", ring), ("ring_mask", sizes - 1), ("alarm", alarms),
                          ("unit", plan.units)):  # fmt: skip

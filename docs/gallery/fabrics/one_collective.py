@@ -1,4 +1,4 @@
-"""An all-reduce of 32 hosts by halving and doubling over seven fabrics: pauses or losses, rates, routes."""
+"""An all-reduce of 32 hosts by halving and doubling over eleven fabrics: pauses, credits or losses, rates, routes."""
 
 from dataclasses import replace
 
@@ -9,9 +9,11 @@ from dfcmodel import (
     INT,
     PFC,
     Cable,
+    Credits,
     Fabric,
     Packets,
     RampMarking,
+    SelectiveRepair,
     all_reduce,
     job_completion,
     simulate,
@@ -29,12 +31,17 @@ ecn = RampMarking(25, 100, 0.1)
 published = {"additive": mbps(40, 4096), "hyper": mbps(400, 4096), "counter": 10e6 / 4096}
 dcqcn = DCQCN(**published)  # R_AI, R_HAI and the byte counter, in packets of 4096 bytes
 pfc = {"xoff": 40, "xon": 20, "counts": "switch"}
+late = SelectiveRepair(reordering=64)  # sprayed packets overtake each other
 fabrics = {  # discipline, source, routes, repair
     "pauses, line rate, even": (PFC(**pfc), FixedRate(), "even", "go-back-n"),
     "pauses, line rate, hashed": (PFC(**pfc), FixedRate(), "ecmp", "go-back-n"),
+    "pauses, line rate, sprayed": (PFC(**pfc), FixedRate(), "spray", late),
     "pauses, DCQCN, hashed": (PFC(**pfc, manager=ecn), dcqcn, "ecmp", "go-back-n"),
+    "credits, line rate, hashed": (Credits(), FixedRate(), "ecmp", "go-back-n"),
+    "credits, DCQCN, hashed": (Credits(manager=ecn), dcqcn, "ecmp", "go-back-n"),
     "losses, line rate, hashed": (FIFO(), FixedRate(), "ecmp", "go-back-n"),
     "losses, line rate, hashed, selective": (FIFO(), FixedRate(), "ecmp", "selective"),
+    "losses, line rate, sprayed, selective": (FIFO(), FixedRate(), "spray", late),
     "losses, DCQCN, hashed": (ecn, dcqcn, "ecmp", "go-back-n"),
     "losses, HPCC, hashed": (INT(), HPCC(base_rtt=4e-6), "ecmp", "go-back-n"),
 }
@@ -53,17 +60,16 @@ for name, (discipline, source, routes, recovery) in fabrics.items():
         f"{name:37} {1e3 * job.time:6.2f} ms, bound {1e3 * job.bound:.2f}, {1e-9 * job.bus_bandwidth:5.2f} GB/s, {lost[name]:.0f} lost"
     )
 
-drawn, (curves, bars) = figure(6.4, 6.0, nrows=2, height_ratios=(3, 2))
+drawn, (curves, bars) = figure(6.4, 7.0, nrows=2, height_ratios=(3, 2))
+dashes = {"pauses": "-", "credits": "--", "losses": ":"}
 for name, job in jobs.items():
-    curves.step(
-        1e3 * job.finished, np.arange(1, len(job.finished) + 1) / len(job.finished), label=name
-    )
+    part = np.arange(1, len(job.finished) + 1) / len(job.finished)
+    curves.step(1e3 * job.finished, part, dashes[name.split(",")[0]], label=name)
 curves.set(xlabel="time (ms)", ylabel="complete transfers", ylim=(0, 1.02))
 curves.legend(fontsize=7, frameon=False)
 bars.barh(list(jobs), [1e-9 * job.bus_bandwidth for job in jobs.values()], color="#56B4E9")
 limits = [job.time / job.bound * 1e-9 * job.bus_bandwidth for job in jobs.values()]
-bars.plot(limits, range(len(jobs)), "k|", markersize=12, label="upper bound of these routes")
+bars.plot(limits, range(len(jobs)), "k|", markersize=12)
 bars.invert_yaxis()
 bars.tick_params(axis="y", labelsize=7)
-bars.set(xlabel="bus bandwidth (GB/s)")
-bars.legend(fontsize=7, frameon=False, loc="lower right")
+bars.set(xlabel="bus bandwidth (GB/s), and the upper bound of these routes")

@@ -15,7 +15,9 @@ from dfcmodel import (
     CAKE,
     PIE,
     CoDel,
+    Credits,
     FlowQueueCoDel,
+    LinkEvent,
     QueuedPacket,
     QueueManager,
     ReceivedPacket,
@@ -25,6 +27,8 @@ from dfcmodel import (
 )
 from dfcmodel.engine.kernel.records import MAX_PARAMETERS, MAX_STATE, SEEN
 from dfcmodel.network.disciplines import Arrivals
+from dfcmodel.network.law_events import EVENTS as LAW_EVENTS
+from dfcmodel.network.law_events import law_events_of, law_signature_of
 from dfcmodel.network.manager_events import manager_events_of, manager_signature_of
 from dfcmodel.network.program_events import program_events_of, program_signature_of
 from dfcmodel.network.receiver_events import agent_events_of, agent_signature_of
@@ -157,3 +161,31 @@ def test_compiled_events_do_what_python_does() -> None:
             call = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(int(address))
             call(record.ctypes.data)
             assert tuple(record[:5]) == tuple(event(state, agent, seen))
+
+
+def test_the_events_of_a_law_change_their_end_alone() -> None:
+    law = Credits(update=2.0)
+    addresses = law_events_of((law_signature_of(law),))[0].tolist()
+    call = {
+        name: ctypes.CFUNCTYPE(None, ctypes.POINTER(ctypes.c_double))(address)
+        for name, address in zip(LAW_EVENTS, addresses, strict=True)
+    }
+    numbers = np.zeros(41)
+    values = list(law.numbers().values())
+    numbers[16 : 16 + len(values)] = values
+    numbers[32:39] = LinkEvent(0.0, 1.0, 0.0, 0.0, 2.0, 1e6, 1e-6)
+    at = numbers.ctypes.data_as(ctypes.POINTER(ctypes.c_double))
+    allowed = []
+    for _ in range(3):
+        call["may_send"](at)
+        allowed.append(numbers[40])
+        call["on_send"](at)
+    assert allowed == [1.0, 1.0, 0.0]
+    assert numbers[0] == 3.0
+    call["on_departure"](at)
+    assert numbers[8:11].tolist() == [0.0, 0.0, 1.0]
+    call["on_departure"](at)
+    assert numbers[8:11].tolist() == [1.0, 2.0, 0.0]
+    numbers[35] = 2.0
+    call["on_message"](at)
+    assert numbers[0] == 1.0

@@ -61,7 +61,9 @@ def incast(seed: int) -> Scenario:
 @pytest.mark.parametrize("seed", range(3))
 def test_both_engines_agree(seed: int, loss: float | None) -> None:
     scenario = incast(seed)
-    repair = SelectiveRepair(rto_low=scenario.min_rto / (1 + seed), few=4 * seed)
+    repair = SelectiveRepair(
+        rto_low=scenario.min_rto / (1 + seed), few=4 * seed, reordering=3 * (seed % 3)
+    )
     method = Packets(seed=seed, loss=None if loss is None else {"x->d": loss}, recovery=repair)
     plan = plan_scenario(scenario, method, duration=scenario.duration, sample=0.01)
     found, wanted = run_engine(plan), run_reference(plan)

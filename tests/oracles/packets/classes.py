@@ -6,8 +6,7 @@ from collections import defaultdict, deque
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from dfcmodel import PFC
-from dfcmodel.network.class_pauses import ALL, CONTROL
+from dfcmodel.network.class_pauses import ALL, CONTROL, ByClass
 from dfcmodel.network.run_tables import BY_WATCHDOG
 from tests.oracles.packets.managers import manager_of_queue
 from tests.oracles.packets.queues import Queue
@@ -64,8 +63,8 @@ class ClassQueues(Queue):
 
     def __init__(self, simulation: EventSimulation, p: int) -> None:
         super().__init__(simulation, p)
-        assert isinstance(self.port.discipline, PFC)
-        self.rule = self.port.discipline
+        assert isinstance(self.port.discipline, ByClass)
+        self.rule: Any = self.port.discipline
         self.lines: dict[int, deque[tuple[float, Packet]]] = {}
         self.deficit: dict[int, float] = {}
         self.turns: deque[int] = deque()
@@ -120,8 +119,7 @@ class ClassQueues(Queue):
 
     def ingress(self, packet: Packet) -> tuple[int, int]:
         """Return over which port a packet came (-1 - flow: from its sender), and its class."""
-        plan = self.simulation.plan
-        route = (plan.backward if packet.is_ack else plan.forward)[packet.flow]
+        route = self.simulation.route_of(packet)
         before = route[packet.hop - 1] if packet.hop else -1 - packet.flow
         return before, self.priority(packet)
 

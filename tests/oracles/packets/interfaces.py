@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from dfcmodel.network.class_pauses import ALL, CONTROL
 from dfcmodel.packets.ports import Interface
-from tests.oracles.packets.queues import Queue
+from tests.oracles.packets.laws import BlockedQueue
 from tests.oracles.packets.sources import Rated
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ Key = tuple[int, bool]
 """A flow, and whether it is its ACKs."""
 
 
-class HostQueues(Queue):
+class HostQueues(BlockedQueue):
     """Queues without bound: the control class first, then classes in turn, each flow of a class in turn; a pause stops a class."""
 
     def __init__(self, simulation: EventSimulation, p: int) -> None:
@@ -34,6 +34,7 @@ class HostQueues(Queue):
         self.priorities = {key: plan.scenario.flows[key[0]].priority for key in users}
         self.classes = sorted(set(self.priorities.values()))
         self.next_class = 0
+        self.blocked = set()
         self.control: deque[tuple[float, Packet]] = deque()
         self.lines: dict[Key, deque[tuple[float, Packet]]] = {key: deque() for key in users}
         self.turns: dict[int, deque[Key]] = {priority: deque() for priority in self.classes}
@@ -55,7 +56,9 @@ class HostQueues(Queue):
 
     def may_leave(self, priority: int) -> bool:
         """Return whether packets of a class may leave."""
-        return not any(who in (ALL, priority) for _, who in self.paused_by)
+        return priority not in self.blocked and not any(
+            who in (ALL, priority) for _, who in self.paused_by
+        )
 
     def ready(self) -> bool:
         """Return whether a packet may leave."""
@@ -92,7 +95,14 @@ class HostQueues(Queue):
         if self.busy or self.is_stopped() or self.ready():
             return False
         key = packet.flow, packet.is_ack
-        return key not in self.priorities or self.may_leave(self.priorities[key])
+        if key in self.priorities and not self.may_leave(self.priorities[key]):
+            return False
+        return self.may_be_sent(packet)
+
+    def head_of(self, priority: int) -> Packet | None:
+        """Return the first packet of a class that waits."""
+        turns = self.turns.get(priority)
+        return self.lines[turns[0]][0][1] if turns else None
 
     def put(self, packet: Packet) -> None:
         """Queue a packet."""
@@ -106,6 +116,7 @@ class HostQueues(Queue):
         elif not line:
             self.turns[priority].append(key)
         line.append(entry)
+        self.review(priority)
 
     def pop(self) -> tuple[float, Packet]:
         """Return the arrival time and the next packet; a sender that waits for it to leave goes on."""
@@ -139,6 +150,7 @@ class HostQueues(Queue):
             packet.sent = self.simulation.now
         if (packet.flow, packet.is_ack) in self.priorities:
             self.count_turn((packet.flow, packet.is_ack))
+        self.leaves(packet, self.queue_of(packet))
         super().send(came, packet)
 
     def count_turn(self, key: Key) -> None:

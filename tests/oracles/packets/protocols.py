@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from dfcmodel.packets.plans import Plan
     from tests.oracles.packets.receivers import Packet
@@ -47,6 +47,9 @@ class EventSimulation(Protocol):
 
     def emit(self, packet: Packet) -> None:
         """Pass a packet or an ACK to the first port of its path."""
+
+    def route_of(self, packet: Packet) -> Sequence[int]:
+        """Return the ports on the way of a packet or an ACK."""
 
     def arrive(self, packet: Packet) -> None:
         """Pass a packet to the next port, to its receiver, or an ACK to its sender."""

@@ -173,7 +173,7 @@ class Queue:
         with clocks.
         """
         plan, f = self.simulation.plan, packet.flow
-        route = (plan.backward if packet.is_ack else plan.forward)[f]
+        route = self.simulation.route_of(packet)
         if packet.hop > 0:
             return float(plan.passage[route[packet.hop - 1], packet.size])
         if packet.is_ack:
@@ -203,14 +203,28 @@ class Queue:
         waited = self.taken(packet) if taken is None else taken
         simulation.records.transmit(self.p, packet, came, now, waited)
         self.spent = float(plan.transmission[self.p, packet.size])
-        self.end = now + self.spent
+        again = self.repeated_time(packet)
+        self.end = now + self.spent + again
         simulation.at(self.end, self.end_key(), partial(self.end_transmission, self.end))
         packet.hop += 1
         simulation.at(
-            now + plan.passage[self.p, packet.size],
+            now + again + plan.passage[self.p, packet.size],
             int(plan.ranks[self.p, packet.size]),
             lambda: simulation.arrive(packet),
         )
+
+    def repeated_time(self, packet: Packet) -> float:
+        """Return for how long the link sends a packet again until it arrives without an error, s."""
+        plan, again = self.simulation.plan, 0.0
+        errors = float(plan.errors[self.p])
+        if packet.is_ack or errors == 0.0:
+            return 0.0
+        loop = 2.0 * self.port.delay + plan.method.retry_delay
+        while self.simulation.draw(self.p) < errors:
+            again += 2.0 * self.spent + loop
+            while self.simulation.draw(self.p) < errors:
+                again += self.spent
+        return again
 
     def end_key(self) -> int:
         """Return the key of ends of transmissions: after arrivals."""

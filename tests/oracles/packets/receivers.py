@@ -29,6 +29,7 @@ class Packet:
     size: int = 0
     is_ack: bool = False
     hop: int = 0
+    way: int = -1  # the flow whose path it takes; -1: its own
     blocks: tuple[tuple[int, int], ...] = ()
     listens: bool = False
     marked: bool = False

@@ -29,7 +29,7 @@ class Selective(Rated):
         super().__init__(simulation, f)
         flow: Any = simulation.plan.scenario.flows[f]
         repair: Any = simulation.plan.repairs[f]
-        self.bound, self.few = flow.max_window, repair.few
+        self.bound, self.few, self.reordering = flow.max_window, repair.few, repair.reordering
         self.low, self.high = repair.timeouts(simulation.plan.scenario.min_rto)
         self.kept: set[int] = set()  # at the receiver: beyond the next packet
         self.sacked: set[int] = set()
@@ -95,14 +95,19 @@ class Selective(Rated):
         for packets in (self.sacked, self.again, self.asked):
             packets -= {n for n in packets if n < past}
 
+    def first_undecided(self) -> int:
+        """Return the first packet of which it is not decided whether it was overtaken or lost."""
+        after = self.top - self.reordering if self.reordering else self.top + 1
+        return max(after, self.acked)
+
     def receive_sack(self, number: int) -> None:
         """Note that a packet came out of order: what was sent before it and did not come is lost."""
         if number < self.acked:
             return
-        inferred = set(range(max(self.top + 1, self.acked), number)) - self.asked
-        for n in sorted(inferred):
+        decided = set(range(self.first_undecided(), number - self.reordering))
+        for n in sorted(decided - self.asked):
             self.lose(n, n + 1)
-        self.asked = {n for n in self.asked if n > number}
+        self.asked -= decided | {number}
         self.again.discard(number)
         self.sacked.add(number)
         self.top = max(self.top, number)
@@ -110,7 +115,7 @@ class Selective(Rated):
     def send_again(self, number: int) -> None:
         """Send a packet again."""
         if number < self.most:
-            if number > self.top:
+            if number >= self.first_undecided():
                 self.asked.add(number)
             self.lose(number, number + 1)
 

@@ -22,6 +22,7 @@ from dfcmodel import (
     ArrivalProcess,
     DualPI2,
     Fair,
+    LinkLaw,
     LossRecovery,
     Pause,
     Priority,
@@ -45,6 +46,7 @@ from tests.oracles.packets.deliveries import DeliverySender
 from tests.oracles.packets.diffusion import Diffusive, begin_clock
 from tests.oracles.packets.interfaces import HostQueues
 from tests.oracles.packets.late_packets import ByTime
+from tests.oracles.packets.laws import LawQueues
 from tests.oracles.packets.programs import ProgramQueues, RankedQueue
 from tests.oracles.packets.queues import (
     ByPriority,
@@ -82,6 +84,8 @@ def queue_of(discipline: Discipline) -> type[Queue]:
     """Return the class of the queue of a link with a discipline."""
     if isinstance(discipline, SwitchProgram):
         return ProgramQueues if discipline.queues else RankedQueue
+    if isinstance(discipline, LinkLaw):
+        return LawQueues
     if isinstance(discipline, Pause) and discipline.quanta is not None:
         return PausingByQuanta
     return QUEUES.get(type(discipline), Queue)
@@ -163,6 +167,8 @@ class Simulation:
             queue_of(port.discipline)(self, p) for p, port in enumerate(plan.ports)
         ]
         self.records.queues = self.queues
+        self.spraying = plan.spraying
+        self.next_path = [] if plan.spraying is None else plan.spraying.begins.tolist()
         self.missing = plan.scenario.followers.missing.tolist()
         self.records.when_finished = self.start_followers
         accurate = [_answers_marks(flow.source) for flow in plan.scenario.flows]
@@ -244,15 +250,32 @@ class Simulation:
 
     def emit(self, packet: Packet) -> None:
         """Pass a packet or an ACK to the first port of its path."""
-        route = self.plan.backward if packet.is_ack else self.plan.forward
+        if self.spraying is not None and not packet.is_ack and self.spraying.count[packet.flow]:
+            packet.way = self.spray(packet.flow)
         self.records.inside[packet.flow] += 1
         self.records.emitted[packet.flow] += not packet.is_ack
-        self.queues[route[packet.flow][0]].arrive(packet)
+        self.queues[self.route_of(packet)[0]].arrive(packet)
+
+    def route_of(self, packet: Packet) -> Sequence[int]:
+        """Return the ports on the way of a packet or an ACK."""
+        if packet.is_ack:
+            return self.plan.backward[packet.flow]
+        return self.plan.forward[packet.flow if packet.way < 0 else packet.way]
+
+    def spray(self, f: int) -> int:
+        """Return the flow whose path the next packet of a sprayed flow takes."""
+        assert self.spraying is not None
+        count = int(self.spraying.count[f])
+        if self.plan.method.spraying == "random":
+            return self.spraying.way_of(f, int(self.random(f) * count))
+        path = self.next_path[f]
+        self.next_path[f] = (path + 1) % count
+        return self.spraying.way_of(f, path)
 
     def arrive(self, packet: Packet) -> None:
         """Pass a packet to the next port, to its receiver, or an ACK to its sender."""
         f = packet.flow
-        route = (self.plan.backward if packet.is_ack else self.plan.forward)[f]
+        route = self.route_of(packet)
         if packet.hop < len(route):
             self.queues[route[packet.hop]].arrive(packet)
         elif packet.is_ack:

@@ -1,0 +1,66 @@
+"""Laws of flow control between the ends of links, in the arrays of the compiled engine."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dfcmodel.network.law_events import LawSignature, law_signature_of
+from dfcmodel.network.link_laws import LinkLaw
+from dfcmodel.packets.kernel.layout import BY_LAW, LAW
+from dfcmodel.packets.kernel.ports import INTERFACE
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from dfcmodel.packets.plans import Plan
+
+__all__ = ["law_signatures", "lay_out_laws"]
+
+
+def law_signatures(plan: Plan) -> tuple[LawSignature, ...]:
+    """Return the signatures of the laws of a plan, each once."""
+    rules: list[Any] = [plan.ports[p].discipline for p in plan.under(LinkLaw)]
+    return tuple(dict.fromkeys(map(law_signature_of, rules)))
+
+
+def lay_out_laws(
+    plan: Plan, port_rows: NDArray[Any], hop: NDArray[Any], feeder: NDArray[Any], lanes: int
+) -> dict[str, Any]:
+    """Return the rows of laws, one per feeder, and those of the lanes; mark the interfaces of hosts that send over such links."""
+    found = np.zeros(1, LAW)
+    found["kind"] = -1
+    given = plan.under(LinkLaw)
+    if not given:
+        return {"law": found, "lawful": np.full(1, -1, dtype=np.int32)}
+    found = np.zeros(len(feeder), LAW)
+    found["kind"] = -1
+    lawful = np.full(lanes, -1, dtype=np.int32)
+    signatures, hops = law_signatures(plan), plan.hops
+    of_law = np.zeros(len(plan.ports), dtype=np.bool_)
+    of_law[given] = True
+    at = np.flatnonzero(of_law[hops.port])
+    rows, first = np.unique(hop["ingress"][hops.row[at]], return_index=True)
+    for k, p in zip(rows.tolist(), hops.port[at[first]].tolist(), strict=True):
+        q = int(feeder["port"][k])
+        if k < 0 or q < 0:
+            continue
+        rule: Any = plan.ports[p].discipline
+        row = found[k]
+        row["sender"][: len(rule.Sender._fields)] = rule.Sender()
+        row["receiver"][: len(rule.Receiver._fields)] = rule.Receiver()
+        numbers = list(rule.numbers().values())
+        row["parameters"][: len(numbers)] = numbers
+        row["kind"] = signatures.index(law_signature_of(rule))
+        row["asks"] = port_rows["asks"][p]
+        row["latency"] = plan.ports[q].delay + rule.signalling
+        row["seen"][4:7] = (
+            feeder["room"][k] / plan.taken[p, 0],
+            1.0 / plan.transmission[q, 0],
+            row["latency"],
+        )
+        lawful[feeder["lane"][k]] = k
+        if port_rows["kind"][q] == INTERFACE:
+            port_rows["by_turns"][q] = BY_LAW
+    return {"law": found, "lawful": lawful}
