@@ -6,9 +6,10 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from validation.generate.cases import Case, Run
-from validation.generate.kaneko2007 import sweeps
+from validation.generate.kaneko2007 import parking_lot, sweeps
 from validation.generate.kaneko2007.sweeps import (
     BY_RATE,
+    FRIENDLY,
     THREE_SEEDS,
     WITH_RENO,
     high_speed,
@@ -145,5 +146,30 @@ CASES = [
             "ARENO or CTCP and one Reno flow under random loss of 1e-3 and 0.01, ten more seeds",
         ),
         name="kaneko2007/loss-sweep-with-reno-others-ns3",
+    ),
+    replace(
+        _further(
+            _named("loss-sweep-with-reno-ns3"),
+            "Seeds 4 to 11; seeds 1 to 3 are the case loss-sweep-with-reno-ns3",
+            in_ns3(
+                sweeps.losses(loss_sweep_with_reno(("compound",), range(4, 12)), (1e-6, 1e-5)),
+                10.0,
+                40.0,
+            ),
+            "CTCP and one Reno flow under random loss of 1e-6 and 1e-5, eight more seeds",
+        ),
+        name="kaneko2007/loss-sweep-with-reno-compound-ns3",
+    ),
+    _further(
+        _named("rtt-fairness-ns3"),
+        "Seeds 4 to 11; seeds 1 to 3 are the case rtt-fairness-ns3",
+        in_ns3(_far_only(rtt_fairness((*FRIENDLY, "cubic"), range(4, 12))), 10.0, 40.0),
+        "two flows of one rule, RTT 20 ms against 60 and 120 ms, eight more seeds",
+    ),
+    _further(
+        next(case for case in parking_lot.CASES if case.name.endswith("ns2")),
+        "Seeds 6 to 20; seeds 1 to 5 are the case parking-lot-ns2",
+        parking_lot.lots(("bic", "cubic"), range(6, 21)),
+        "three BIC or CUBIC and three Reno flows over 1 to 3 bottlenecks, fifteen more seeds",
     ),
 ]
