@@ -204,7 +204,7 @@ def in_own_links(judge: Callable[[str, Hosts], Judgement]) -> ByReading:
 
 
 def moves(runs: Swing, unstable: float) -> Verdict:
-    """Judge whether every run is unstable; that all are steady is the opposite."""
+    """Judge whether the runs are unstable on average; that they are steady is the opposite."""
     return swings(runs.relative, unstable, studies.STEADY * unstable)
 
 

@@ -26,7 +26,7 @@ from validation.claims.takano2006.own_links import CASE
 from validation.claims.takano2006.studies import FAIR
 from validation.drawing import BLUE, GREEN, RED, panels
 from validation.keeping import kept
-from validation.statistics import Swing, Values
+from validation.statistics import Swing, Values, below, bounds
 from validation.verdicts import Judgement, Sides, Verdict
 
 if TYPE_CHECKING:
@@ -170,10 +170,10 @@ def judged(matrix: Matrix, hosts: Hosts, near: float, unstable: float) -> Judgem
     level = matrix.fair(hosts) - near
 
     def lossy(cell: Cell | None) -> Verdict:
-        return Verdict.of(bool(cell.lost.all())) if cell else NONE
+        return Verdict.of(bool(cell.lost.any())) if cell else NONE
 
     def is_low(runs: Swing) -> Verdict:
-        return Verdict.of(bool((runs.mean < level).all()), bool((runs.mean > level).all()))
+        return below(bounds(runs.mean), level)
 
     dfc = matrix.with_dfc[hosts.with_dfc]
     return {
