@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from dfcmodel import simulate, takano2006
-from validation.checks import ByReading, BySimulator, claim
+from validation.checks import claim
 from validation.claims.takano2006 import matrices, studies
 from validation.claims.takano2006.axes import band, efficiency_axes
 from validation.claims.takano2006.hosts import NS2, NS3, READINGS, Hosts, by_simulator
@@ -25,6 +25,7 @@ from validation.claims.takano2006.matrices import (
 from validation.claims.takano2006.own_links import CASE
 from validation.claims.takano2006.studies import FAIR
 from validation.drawing import BLUE, GREEN, RED, panels
+from validation.judges import ByReading, BySimulator
 from validation.keeping import kept
 from validation.statistics import Swing, Values, below, bounds
 from validation.verdicts import Judgement, Sides, Verdict
