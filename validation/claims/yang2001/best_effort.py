@@ -28,12 +28,12 @@ from validation.claims.yang2001.tables import (
     case_of,
     cases,
     everywhere_in,
+    in_readings,
     ordered,
     printed_ratio,
     seen,
     short,
     under,
-    with_short_queues,
 )
 from validation.statistics import Estimate, of_runs
 
@@ -83,7 +83,7 @@ def best_effort_among_regulated() -> Effects:
         },
         ("environment and discipline", "mean transfer time (s)"),
         values={"udp": udp},
-        readings=with_short_queues(statements, least={"fastest": FAR}),
+        readings=in_readings(statements, least={"fastest": FAR}),
     )
 
 
@@ -126,7 +126,7 @@ def best_effort_alone() -> Effects:
             "usual": (_behind("DRR.drr_limit", 25000), _behind("SFQ.sfq_limit", 40)),
             "buckets": (_behind("DRR.drr_buckets", 250), _behind("SFQ.sfq_buckets", 256)),
         },
-        readings=with_short_queues(statements, equal="same", least={"udp": FAR}),
+        readings=in_readings(statements, equal="same", least={"udp": FAR}),
     )  # fmt: skip
 
 
@@ -173,5 +173,5 @@ def gain_over_best_effort() -> Effects:
             "gaining": [n for n, e in found.items() if e.value > 0],
             "second": [gains(times)["FCFS TCP2"] for times in (seen, short, modelled)],
         },
-        readings=with_short_queues(statements),
+        readings=in_readings(statements),
     )

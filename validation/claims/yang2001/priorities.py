@@ -33,13 +33,13 @@ from validation.claims.yang2001.tables import (
     cases,
     classes,
     everywhere_in,
+    in_readings,
     ordered,
     ordered_tcp,
     seen,
     short,
     small_windows,
     under,
-    with_short_queues,
 )
 from validation.statistics import Estimate, combine, of_runs
 from validation.verdicts import Verdict
@@ -82,7 +82,7 @@ def order_of_cc() -> Effects:
         both(statements) | {"cells": Statement(against_table(("cc/cc",)), equal=True)},
         curves, AXES,
         values={"udp": {d: each[-1] for d, each in found.items()}, "curves": curves},
-        readings=_other_controls() | with_short_queues(statements),
+        readings=_other_controls() | in_readings(statements),
     )  # fmt: skip
 
 
@@ -125,7 +125,7 @@ def order_of_ts() -> Effects:
             "timeouts": {name: _timeouts(case) for name, case in
                          (("short", SHORT), ("windows", SMALL_WINDOWS))},
         },
-        readings=with_short_queues(statements, equal="independent"),
+        readings=in_readings(statements, equal="independent"),
     )  # fmt: skip
 
 

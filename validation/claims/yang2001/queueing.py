@@ -22,11 +22,11 @@ from validation.claims.yang2001.tables import (
     Times,
     both,
     cases,
+    in_readings,
     relative,
     seen,
     short,
     under,
-    with_short_queues,
 )
 from validation.statistics import Estimate, of_runs
 
@@ -72,7 +72,7 @@ def disciplines() -> Effects:
             "fifo": (_times_of(seen, "FCFS"), _times_of(seen, "RED")),
             "short": (_times_of(short, "FCFS"), _times_of(short, "RED")),
         },
-        readings=with_short_queues(statements),
+        readings=in_readings(statements),
     )  # fmt: skip
 
 
