@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from validation.generate.cases import Case, Run
-from validation.generate.kaneko2007 import parking_lot, sweeps
+from validation.generate.kaneko2007 import sweeps
 from validation.generate.kaneko2007.sweeps import (
     BY_RATE,
     FRIENDLY,
@@ -165,11 +165,5 @@ CASES = [
         "Seeds 4 to 11; seeds 1 to 3 are the case rtt-fairness-ns3",
         in_ns3(_far_only(rtt_fairness((*FRIENDLY, "cubic"), range(4, 12))), 10.0, 40.0),
         "two flows of one rule, RTT 20 ms against 60 and 120 ms, eight more seeds",
-    ),
-    _further(
-        next(case for case in parking_lot.CASES if case.name.endswith("ns2")),
-        "Seeds 6 to 20; seeds 1 to 5 are the case parking-lot-ns2",
-        parking_lot.lots(("bic", "cubic"), range(6, 21)),
-        "three BIC or CUBIC and three Reno flows over 1 to 3 bottlenecks, fifteen more seeds",
     ),
 ]
