@@ -54,10 +54,10 @@ def test_a_forged_constant_of_a_judge_is_noticed_though_the_verdict_stays() -> N
 
 def test_a_missing_reading_and_an_unknown_one_are_noticed() -> None:
     found, known = find("Y06").check(), recorded()["Y06"]
-    (reading,) = found.readings
+    reading, *others = found.readings
     without = list(differences(replace(found, readings=()), known))
     assert f"statement 1 in the reading {reading.name!r}" in without
-    renamed = replace(found, readings=(replace(reading, name="queues of ten"),))
+    renamed = replace(found, readings=(replace(reading, name="queues of ten"), *others))
     assert "statement 1 in the reading 'queues of ten'" in list(differences(renamed, known))
 
 
