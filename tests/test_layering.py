@@ -113,7 +113,7 @@ MAY_IMPORT = {
     },
     "validation.claims": {
         "hopflow", "responsefn", "markov", "dfcmodel", "validation.checks", "validation.drawing",
-        "validation.evidence", "validation.keeping", "validation.labels", "validation.network_comparison",
+        "validation.evidence", "validation.judges", "validation.keeping", "validation.labels", "validation.network_comparison",
         "validation.network_runs", "validation.own_links", "validation.random_networks", "validation.records",
         "validation.statistics", "validation.unseen_networks", "validation.verdicts",
     },

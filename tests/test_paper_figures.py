@@ -29,7 +29,7 @@ import runpy
 drawn = runpy.run_path({str(script)!r})["drawn"]
 assert drawn.axes
 for ax in drawn.axes:
-    assert ax.lines or ax.images or ax.collections, "nothing is drawn"
+    assert ax.lines or ax.images or ax.collections or ax.patches, "nothing is drawn"
     assert ax.get_xlabel() or ax.get_ylabel()
 """
     environment = {**os.environ, "MPLBACKEND": "agg", "PYTHONPATH": str(ROOT)}

@@ -10,7 +10,8 @@ import pytest
 
 from hopflow.results import figure
 from validation import checks
-from validation.checks import Basis, Check, claim
+from validation.checks import Check, claim
+from validation.judges import Basis
 from validation.verdicts import Judgement, Sides, Verdict
 
 R, C = Verdict.HOLDS, Verdict.CONTRADICTED

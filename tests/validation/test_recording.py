@@ -8,7 +8,7 @@ import pytest
 
 from validation.claims import find
 from validation.claims.effect_claims import Effects, Statement
-from validation.claims.yang2001 import priorities
+from validation.claims.yang2001 import best_effort
 from validation.claims.zheng2002 import pairs
 from validation.recording import Recorded, differences, recorded
 from validation.records import entries, rows
@@ -44,7 +44,7 @@ def test_a_forged_constant_of_a_judge_is_noticed_though_the_verdict_stays() -> N
     """A fixed number of times in Y06's threshold of two: see the row of ``thresholds.csv``."""
     found = find("Y06").check()
     (least,) = (each for each in found.thresholds if each.name == "least")
-    assert least.value == priorities.FAR
+    assert least.value == best_effort.FAR
     lower = replace(least, value=1.1)
     forged = replace(
         found, thresholds=tuple(lower if each is least else each for each in found.thresholds)
@@ -54,10 +54,10 @@ def test_a_forged_constant_of_a_judge_is_noticed_though_the_verdict_stays() -> N
 
 def test_a_missing_reading_and_an_unknown_one_are_noticed() -> None:
     found, known = find("Y06").check(), recorded()["Y06"]
-    (reading,) = found.readings
+    reading, *others = found.readings
     without = list(differences(replace(found, readings=()), known))
     assert f"statement 1 in the reading {reading.name!r}" in without
-    renamed = replace(found, readings=(replace(reading, name="queues of ten"),))
+    renamed = replace(found, readings=(replace(reading, name="queues of ten"), *others))
     assert "statement 1 in the reading 'queues of ten'" in list(differences(renamed, known))
 
 

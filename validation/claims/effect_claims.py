@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from validation import evidence
-from validation.checks import BySimulator, Check, claim
+from validation.checks import Check, claim
 from validation.claims.effect_pictures import curves
 from validation.claims.effect_statements import (
     EQUAL,
@@ -24,6 +24,7 @@ from validation.claims.effect_statements import (
     Statement,
     beyond,
 )
+from validation.judges import BySimulator
 from validation.statistics import (
     LEVEL,
     UNBOUNDED,

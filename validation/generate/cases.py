@@ -194,7 +194,13 @@ def _write_table(folder: Path, name: str, text: bytes) -> Path:
 
 
 def describe(case: Case) -> dict[str, Any]:
-    """Return the provenance of a case as known before it is run.
+    """Return the provenance of a case as known before it is run, with the simulator's version and the day."""
+    today = dt.datetime.now(dt.UTC).date().isoformat()
+    return {**definition(case), "version": case.program.version(), "date": today}
+
+
+def definition(case: Case) -> dict[str, Any]:
+    """Return what of the provenance follows from the case alone, without a simulator.
 
     The commands of all runs are recorded by their number and by the SHA-256 of their lines.
     """
@@ -204,7 +210,6 @@ def describe(case: Case) -> dict[str, Any]:
         "title": case.title,
         "claims": list(case.claims),
         "tool": case.program.tool,
-        "version": case.program.version(),
         "programs": hashes(case.program),
         "command": commands[0],
         "commands": {"number": len(commands), "sha256": digest(commands)},
@@ -215,7 +220,6 @@ def describe(case: Case) -> dict[str, Any]:
         "seeds": sorted({run["seed"] for run in case.runs if "seed" in run}),
         "runs": len(case.runs),
         "simulated_seconds": round(sum(map(case.simulated_seconds, case.runs)), 6),
-        "date": dt.datetime.now(dt.UTC).date().isoformat(),
         "notes": list(case.notes),
     }
 

@@ -1,6 +1,6 @@
 """The statements of yang2001's claims on Table 4 as functions of the mean transfer times of many settings.
 
-They are those that `validation.claims.yang2001.priorities` judges, without intervals: a test compares them on the
+They are those that `validation.claims.yang2001` judge, without intervals: a test compares them on the
 bundled runs.
 """
 
@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from validation.claims.effect_claims import EQUAL
-from validation.claims.yang2001.priorities import FAR
+from validation.claims.yang2001.best_effort import FAR
 from validation.claims.yang2001.tables import TCP, UDP
 
 __all__ = ["STATEMENTS", "Times"]

@@ -33,7 +33,14 @@ from validation.statistics.estimates import (
     slope,
     weakest,
 )
-from validation.statistics.intervals import Swing, bootstrap_interval, half_width, interval, swing
+from validation.statistics.intervals import (
+    Swing,
+    bootstrap_interval,
+    bounds,
+    half_width,
+    interval,
+    swing,
+)
 from validation.statistics.significance import (
     LEVEL,
     Normality,
@@ -58,6 +65,7 @@ __all__ = [
     "above",
     "below",
     "bootstrap_interval",
+    "bounds",
     "chi2_test",
     "combine",
     "difference",

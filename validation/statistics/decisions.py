@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from validation.statistics.estimates import Estimate, Values
-from validation.statistics.intervals import Swing, interval
+from validation.statistics.intervals import Swing, bounds, interval
 from validation.statistics.significance import LEVEL, rank_test
 from validation.verdicts import Verdict
 
@@ -130,15 +130,21 @@ def mostly(holds: Iterable[bool], level: float = LEVEL) -> Verdict:
 
 
 def settles(runs: Swing, level: float, near: float) -> Verdict:
-    """Return whether every run stays at a level: its mean and its swings within ``near``."""
-    close = (abs(runs.mean - level) < near).all() and (runs.absolute < near).all()
-    return Verdict.of(bool(close))
+    """Return whether runs stay at a level: their means, and their swings, within ``near`` of it on average.
+
+    HOLDS when Student's intervals at `LEVEL` lie within ``near``, CONTRADICTED when one lies outside. A
+    single run, such as that of a model without noise, decides by itself.
+    """
+    (low, high), (least, most) = bounds(runs.mean - level), bounds(runs.absolute)
+    inside = -near < low and high < near and most < near
+    return Verdict.of(inside, high <= -near or low >= near or least >= near)
 
 
 def swings(deviations: Values, least: float, steady: float) -> Verdict:
-    """Return whether every run moves by more than ``least``.
+    """Return whether runs move by more than ``least`` on average, by Student's interval at `LEVEL`.
 
-    That none moves by ``steady`` is the opposite. ``deviations`` are absolute or relative
-    (`Swing`), shape (runs,), at one bin.
+    That they move by less than ``steady`` is the opposite. ``deviations`` are absolute or relative
+    (`Swing`), shape (runs,), at one bin. A single run decides by itself.
     """
-    return Verdict.of(bool(deviations.min() > least), bool(deviations.max() < steady))
+    low, high = bounds(deviations)
+    return Verdict.of(low > least, high < steady)

@@ -8,8 +8,9 @@ from typing import NamedTuple
 import numpy as np
 
 from validation.statistics.estimates import CONFIDENCE, Values, quantile
+from validation.statistics.significance import LEVEL
 
-__all__ = ["Swing", "bootstrap_interval", "half_width", "interval", "swing"]
+__all__ = ["Swing", "bootstrap_interval", "bounds", "half_width", "interval", "swing"]
 
 
 def half_width(values: Values, level: float = CONFIDENCE) -> float:
@@ -32,6 +33,21 @@ def interval(values: Values, level: float = CONFIDENCE) -> tuple[float, float]:
     """
     middle, half = float(np.mean(values)), half_width(values, level)
     return middle - half, middle + half
+
+
+def bounds(values: Values) -> tuple[float, float]:
+    """Return Student's interval of the mean of independent runs at `LEVEL`; of one run its value, twice.
+
+    A single run, such as that of a model without noise, is taken as exact.
+
+    Examples
+    --------
+    >>> bounds(np.array([0.5]))
+    (0.5, 0.5)
+    """
+    if len(values) == 1:
+        return float(values[0]), float(values[0])
+    return interval(values, 1.0 - LEVEL)
 
 
 def bootstrap_interval(

@@ -49,7 +49,7 @@ EXCUSED = {
     ("malhotra2005.signalling", "HIGH"): SETTING,
     ("malhotra2005.spacing", "chain.NU"): SETTING,
     ("malhotra2005.traffic", "HIGH"): SETTING,
-    ("malhotra2005.traffic", "LONG"): "the end of a range that is a reading",
+    ("malhotra2005.endless_files", "LONG"): "the end of a range that is a reading",
     ("malhotra2005.rtt", "FIRST"): "the end of a range whose other ends are readings",
     ("malhotra2005.rtt", "chain.B2 - chain.B1"): SETTING,
     ("malhotra2005.large_rtt", "0.01"): "whether a product has its limit",
@@ -146,7 +146,7 @@ def test_a_new_limit_is_found(line: str) -> None:
     ("name", "constant", "forged"),
     [
         ("zheng2002.one_kind", "VISIBLE", 2e-3),
-        ("yang2001.priorities", "FAR", 1.1),
+        ("yang2001.best_effort", "FAR", 1.1),
         ("malhotra2005.traffic", "HIGH", None),
     ],
 )

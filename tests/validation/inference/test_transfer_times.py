@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from validation.claims.yang2001 import priorities
+from validation.claims.yang2001 import best_effort, priorities, queueing
 from validation.claims.yang2001.tables import DISCIPLINES, seen
 from validation.inference.transfer_times import STATEMENTS, Times
 
@@ -14,10 +14,10 @@ REGULATED = ("cc/cc", "ts/ts")
 MEASURES = {
     "Y03": priorities.order_of_cc,
     "Y04": priorities.order_of_ts,
-    "Y12": priorities.disciplines,
-    "Y05": priorities.best_effort_among_regulated,
-    "Y06": priorities.best_effort_alone,
-    "Y11": priorities.gain_over_best_effort,
+    "Y12": queueing.disciplines,
+    "Y05": best_effort.best_effort_among_regulated,
+    "Y06": best_effort.best_effort_alone,
+    "Y11": best_effort.gain_over_best_effort,
 }
 
 

@@ -81,13 +81,30 @@ def test_one_step_down_is_no_growth() -> None:
 
 
 def test_runs_that_stay_and_runs_that_swing() -> None:
-    calm = Swing(np.array([0.5, 0.501]), np.array([0.001, 0.002]))
-    wild = Swing(np.array([0.5, 0.5]), np.array([0.3, 0.2]))
+    calm = Swing(np.array([0.5, 0.501, 0.5, 0.501]), np.array([0.001, 0.002, 0.001, 0.002]))
+    wild = Swing(np.array([0.5, 0.5, 0.5, 0.5]), np.array([0.3, 0.28, 0.3, 0.28]))
     assert settles(calm, 0.5, 0.01) is R
+    assert settles(calm, 0.6, 0.01) is C
     assert settles(wild, 0.5, 0.01) is C
     assert swings(wild.absolute, 0.1, 0.01) is R
     assert swings(calm.absolute, 0.1, 0.01) is C
     assert swings(np.array([0.05, 0.2]), 0.1, 0.01) is N
+
+
+def test_more_runs_do_not_make_a_statement_fail() -> None:
+    """One of 32 runs is off: the mean over runs is near enough all the same; of 8 it is open."""
+    mean = np.full(32, 0.5)
+    mean[7] = 0.52
+    many, few = (Swing(mean[:n], np.full(n, 1e-3)) for n in (32, 8))
+    assert (mean[7] - 0.5) > 0.01
+    assert settles(many, 0.5, 0.01) is R
+    assert settles(few, 0.5, 0.01) is N
+
+
+def test_a_single_run_decides_by_itself() -> None:
+    assert settles(Swing(np.array([0.5]), np.array([0.001])), 0.5, 0.01) is R
+    assert settles(Swing(np.array([0.52]), np.array([0.001])), 0.5, 0.01) is C
+    assert swings(np.array([0.2]), 0.1, 0.01) is R
 
 
 @pytest.mark.parametrize(

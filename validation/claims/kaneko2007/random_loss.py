@@ -13,9 +13,10 @@ from dfcmodel import Flow, Link, Packets, Scenario, simulate
 from hopflow.units import mbps
 from responsefn import Independent, simulate_rule
 from validation import evidence
-from validation.checks import BySimulator, claim
+from validation.checks import claim
 from validation.claims.kaneko2007.runs import NAMES, PACKET_BITS, RULES, alone
 from validation.drawing import COLOURS, figure, label, points
+from validation.judges import BySimulator
 from validation.keeping import kept
 from validation.statistics import PART, Estimate, of_runs, quantile
 from validation.verdicts import Judgement, Sides, Verdict, model_only, packets_only

@@ -22,6 +22,7 @@ LOSSES = "kaneko2007/loss-sweep-with-reno-ns3"
 MORE_LOSSES = (
     "kaneko2007/loss-sweep-with-reno-seeds-ns3", "kaneko2007/loss-sweep-with-reno-more-seeds-ns3",
     "kaneko2007/loss-sweep-with-reno-others-ns3",
+    "kaneko2007/loss-sweep-with-reno-compound-ns3",
 )  # fmt: skip
 LOSSES_NS2 = (
     "kaneko2007/loss-sweep-with-reno-ns2", "kaneko2007/loss-sweep-with-reno-more-seeds-ns2"

@@ -10,9 +10,9 @@ import numpy as np
 
 from validation import evidence
 from validation.claims.effect_claims import Curve, Effects, Statement, beyond, effects
-from validation.claims.malhotra2005 import chain, level, protocol, traffic
+from validation.claims.malhotra2005 import chain, endless_files, level, protocol
 from validation.claims.malhotra2005.chain import Setting
-from validation.claims.malhotra2005.traffic import FLOWS, lost_part
+from validation.claims.malhotra2005.endless_files import FLOWS, lost_part
 from validation.statistics import Estimate, difference, of_runs, ratio
 from validation.verdicts import Verdict
 
@@ -110,4 +110,4 @@ def root_p_law() -> Effects:
     )  # fmt: skip
 
 
-root_p_law.constants_of(traffic)
+root_p_law.constants_of(endless_files)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from validation.checks import BySimulator
+from validation.judges import BySimulator
 from validation.own_links import KINDS
 from validation.verdicts import Judgement, Verdict
 

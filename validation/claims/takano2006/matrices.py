@@ -9,12 +9,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from validation.checks import ByReading
 from validation.claims.effect_claims import where
 from validation.claims.takano2006 import studies
 from validation.claims.takano2006.hosts import CLOCKS, DFC_ALONE, OWN_LINK, READINGS, Hosts
 from validation.claims.takano2006.own_links import runs_with_dfc, runs_without_dfc
 from validation.claims.takano2006.studies import FAIR, HOSTS, SETTLED, START, Efficiencies, Study
+from validation.judges import ByReading
 from validation.own_links import KINDS
 from validation.statistics import Swing, Values, ranked, swings
 from validation.verdicts import Judgement, Sides, Verdict, model_only
@@ -204,7 +204,7 @@ def in_own_links(judge: Callable[[str, Hosts], Judgement]) -> ByReading:
 
 
 def moves(runs: Swing, unstable: float) -> Verdict:
-    """Judge whether every run is unstable; that all are steady is the opposite."""
+    """Judge whether the runs are unstable on average; that they are steady is the opposite."""
     return swings(runs.relative, unstable, studies.STEADY * unstable)
 
 

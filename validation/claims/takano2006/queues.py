@@ -21,7 +21,7 @@ from validation.claims.takano2006.studies import (
     rows,
 )
 from validation.keeping import kept
-from validation.statistics import Values
+from validation.statistics import Values, below, bounds
 from validation.verdicts import Sides, Verdict
 
 if TYPE_CHECKING:
@@ -118,6 +118,11 @@ Runs = Sides[list[Queues]]
 def every(runs: Runs, holds: Callable[[Queues], bool]) -> Sides[Verdict]:
     """Return whether a statement holds in every run; that it fails in one is its opposite."""
     return runs.each(lambda side: Verdict.of(all(map(holds, side))))
+
+
+def on_average(runs: Runs, quantity: Callable[[Queues], float], limit: float) -> Sides[Verdict]:
+    """Return whether the mean of a quantity over the runs is below a limit."""
+    return runs.each(lambda side: below(bounds(np.array([quantity(each) for each in side])), limit))
 
 
 def of_run(run: Trajectory) -> Queues:

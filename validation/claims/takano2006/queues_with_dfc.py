@@ -15,6 +15,7 @@ from validation.claims.takano2006.queues import (
     READINGS,
     Runs,
     every,
+    on_average,
     with_dfc,
 )
 from validation.claims.takano2006.studies import HOSTS
@@ -61,7 +62,7 @@ def judge(
     round_trips: float = ROUND_TRIPS,
     left: float = LEFT,
 ) -> Judgement:
-    """Judge in every run with shaped hosts whether queues are spread, and hold everything."""
+    """Judge with shaped hosts whether queues are spread and recover, over the runs, and hold everything, in all."""
     return judged(found.hosts["shaped"], spread, round_trips, left)
 
 
@@ -82,10 +83,10 @@ def readings(
 def judged(runs: Runs, spread: float, round_trips: float, left: float) -> Judgement:
     """Judge the runs of one reading."""
     return {
-        "spread": every(runs, lambda queues: queues.share_of_largest < spread),
+        "spread": on_average(runs, lambda queues: queues.share_of_largest, spread),
         "fits": every(runs, lambda queues: queues.largest < BUFFER),
         "lossless": every(runs, lambda queues: queues.lost == 0),
-        "recovers": every(runs, lambda queues: queues.left_after(round_trips) < left),
+        "recovers": on_average(runs, lambda queues: queues.left_after(round_trips), left),
     }
 
 

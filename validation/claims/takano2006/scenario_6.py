@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from dfcmodel import simulate, takano2006
-from validation.checks import ByReading, BySimulator, claim
+from validation.checks import claim
 from validation.claims.takano2006 import matrices, studies
 from validation.claims.takano2006.axes import band, efficiency_axes
 from validation.claims.takano2006.hosts import NS2, NS3, READINGS, Hosts, by_simulator
@@ -25,8 +25,9 @@ from validation.claims.takano2006.matrices import (
 from validation.claims.takano2006.own_links import CASE
 from validation.claims.takano2006.studies import FAIR
 from validation.drawing import BLUE, GREEN, RED, panels
+from validation.judges import ByReading, BySimulator
 from validation.keeping import kept
-from validation.statistics import Swing, Values
+from validation.statistics import Swing, Values, below, bounds
 from validation.verdicts import Judgement, Sides, Verdict
 
 if TYPE_CHECKING:
@@ -170,10 +171,10 @@ def judged(matrix: Matrix, hosts: Hosts, near: float, unstable: float) -> Judgem
     level = matrix.fair(hosts) - near
 
     def lossy(cell: Cell | None) -> Verdict:
-        return Verdict.of(bool(cell.lost.all())) if cell else NONE
+        return Verdict.of(bool(cell.lost.any())) if cell else NONE
 
     def is_low(runs: Swing) -> Verdict:
-        return Verdict.of(bool((runs.mean < level).all()), bool((runs.mean > level).all()))
+        return below(bounds(runs.mean), level)
 
     dfc = matrix.with_dfc[hosts.with_dfc]
     return {

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from validation.checks import ByReading, BySimulator, claim
+from validation.checks import claim
 from validation.claims.takano2006 import axes, studies
 from validation.claims.takano2006.axes import band, efficiency_axes
 from validation.claims.takano2006.hosts import BOTH, NS3, READINGS, Hosts, by_simulator
@@ -24,6 +24,7 @@ from validation.claims.takano2006.matrices import (
 from validation.claims.takano2006.own_links import CASE, first_losses
 from validation.claims.takano2006.studies import Study
 from validation.drawing import BLUE, GREEN, RED, figure
+from validation.judges import ByReading, BySimulator
 from validation.statistics import Swing, Values, ranked, settles
 from validation.verdicts import Judgement, Sides, Verdict, packets_only
 

@@ -25,6 +25,8 @@ CASE = "takano2006/dfc-udp"
 LOADS = (0.5, 1.0)
 """Rates of UDP over the link rate; the paper states none."""
 DURATION = 1.5
+LEVEL_RUNS = 5
+"""Runs of each setting at hopflow's packet level."""
 WHERE = {
     "background": ("tahoe", "udp"),
     "target": ("udp", "tahoe"),
@@ -98,7 +100,7 @@ def fluid(setting: Setting) -> FluidRuns:
 @kept
 def packet_level(setting: Setting) -> Shares:
     """Return the same of hopflow's packet level."""
-    many = ensemble(setting.scenario, 2, jitter=20e-6, duration=DURATION, method=Packets())
+    many = ensemble(setting.scenario, LEVEL_RUNS, jitter=20e-6, duration=DURATION, method=Packets())
     runs = FluidRuns.of(many)
     target, background = (
         Efficiencies.of_fluid(runs).after(studies.SETTLED, f) for f in studies.FLOWS

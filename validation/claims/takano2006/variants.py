@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from validation.checks import ByReading, BySimulator, claim
+from validation.checks import claim
 from validation.claims.takano2006 import studies
 from validation.claims.takano2006.hosts import BOTH, NS2, NS3, READINGS, Hosts, by_simulator
 from validation.claims.takano2006.matrices import (
@@ -22,6 +22,7 @@ from validation.claims.takano2006.matrices import (
 from validation.claims.takano2006.own_links import CASE
 from validation.claims.takano2006.studies import Study
 from validation.drawing import BLUE, GREEN, RED, figure
+from validation.judges import ByReading, BySimulator
 from validation.statistics import Values, ranked, settles
 from validation.verdicts import Judgement, Sides, Verdict
 

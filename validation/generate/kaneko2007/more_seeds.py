@@ -146,4 +146,17 @@ CASES = [
         ),
         name="kaneko2007/loss-sweep-with-reno-others-ns3",
     ),
+    replace(
+        _further(
+            _named("loss-sweep-with-reno-ns3"),
+            "Seeds 4 to 11; seeds 1 to 3 are the case loss-sweep-with-reno-ns3",
+            in_ns3(
+                sweeps.losses(loss_sweep_with_reno(("compound",), range(4, 12)), (1e-6, 1e-5)),
+                10.0,
+                40.0,
+            ),
+            "CTCP and one Reno flow under random loss of 1e-6 and 1e-5, eight more seeds",
+        ),
+        name="kaneko2007/loss-sweep-with-reno-compound-ns3",
+    ),
 ]

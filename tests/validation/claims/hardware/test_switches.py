@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from validation.claims.hardware.switches import Trough, judged_troughs, trough
 from validation.claims.hardware.switches import queue_depths as check
-from validation.claims.hardware.switches import trough
 from validation.records import rows
+from validation.verdicts import Verdict
 
 
 def test_a_buffer_of_a_product_is_what_reno_needs() -> None:
@@ -25,4 +26,11 @@ def test_depths_grow_with_their_percentile_and_stay_about_the_buffer() -> None:
 
 def test_both_rules_and_all_numbers_of_flows_are_there() -> None:
     assert {row["algorithm"] for row in rows("spang2021_queue_depths.csv")} == {"reno", "cubic"}
-    assert len(check().statements["flows"].model) > 10
+    assert len(check().values["raised"]) > 10
+
+
+def test_a_difference_counts_from_the_margin_and_the_fluctuation_together() -> None:
+    found = [Trough(100.0, 60.0, 80.0)]
+    assert judged_troughs(found, margin=0.1, fluctuation=5.0) is Verdict.CONTRADICTED
+    assert judged_troughs(found, margin=0.1, fluctuation=15.0) is Verdict.INCONCLUSIVE
+    assert judged_troughs(found, margin=0.4, fluctuation=15.0) is Verdict.HOLDS

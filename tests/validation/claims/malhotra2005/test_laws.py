@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from validation.claims.malhotra2005.chain import Setting
+from validation.claims.malhotra2005.endless_files import lost_part
 from validation.claims.malhotra2005.laws import chain_law
-from validation.claims.malhotra2005.traffic import lost_part
 
 
 def test_the_law_does_not_depend_on_pausing_that_never_happens() -> None:

@@ -72,22 +72,24 @@ def test_tahoes_means_are_ns2s_where_both_spread_the_starts(name: str) -> None:
 
 @pytest.mark.slow
 def test_steps_shorter_than_a_packet_favour_tahoes_target_in_scenario_1() -> None:
-    """A limit of the fluid, as measured: 0.80 at 16 steps per delay, 0.29 packets each; ns-2 0.62.
+    """A limit of the fluid, as measured: 0.83 at 16 steps per delay, 0.29 packets each; ns-2 0.62.
 
     The packet that the background flow resends into a full queue loses 1 / (1 + r h) of itself; in
-    packets it mostly passes (`docs/models.md`). The intervals of 16 runs each are apart. Where whole
-    packets are lost the difference is larger, 0.87: what was begun to be lost is lost to its end.
+    packets it mostly passes (`docs/models.md`). Where whole packets are lost the difference is
+    larger, 0.87: what was begun to be lost is lost to its end. 0.83 and 0.87 are means of 192 runs,
+    with standard deviations of 0.14 and 0.11: of 64 runs they are within 0.04 at 2.3 standard errors.
+    The intervals of 64 runs each are apart from ns-2's.
     """
     scenario = takano2006("1", dfc=False)
     means = {}
     for whole in (False, True):
         method = Fluid(steps_per_delay=16, whole_losses=whole)
-        many = ensemble(scenario, 16, method=method, **RANDOM)
+        many = ensemble(scenario, 64, method=method, **RANDOM)
         means[whole] = many.mean_efficiency(studies.START)[:, 0]
     data = evidence.table(studies.Study("1").starts_case, "flows").query("flow == 'target'")
     ns2 = data["mean_efficiency"].to_numpy()
     assert all(interval(fluid)[0] > interval(ns2)[1] for fluid in means.values())
-    assert means[False].mean() == pytest.approx(0.80, abs=0.04)
+    assert means[False].mean() == pytest.approx(0.83, abs=0.04)
     assert means[True].mean() == pytest.approx(0.87, abs=0.04)
     assert ns2.mean() == pytest.approx(0.62, abs=0.01)
 

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
 
-from validation.claims.effect_claims import where
 from validation.claims.zheng2002.pairs import (
-    CASE,
     GENTLE,
     QUARTER,
     TCP,
@@ -17,9 +14,8 @@ from validation.claims.zheng2002.pairs import (
     pair,
     ratio,
     smoother,
-    without_timeouts,
 )
-from validation.statistics import difference, of_runs
+from validation.statistics import difference
 
 
 def test_a_of_b_gives_the_response_of_tcp() -> None:
@@ -29,18 +25,6 @@ def test_a_of_b_gives_the_response_of_tcp() -> None:
 
 def test_a_window_that_keeps_b_gets_about_half() -> None:
     assert derived(QUARTER, "b") == pytest.approx(0.488, abs=1e-3)
-
-
-def test_what_timeouts_explain_is_taken_from_the_deviation_only() -> None:
-    """A regression within runs cannot add to the deviation; the cost is that of NumPy's polyfit."""
-    found = without_timeouts(GENTLE, TFRC)
-    before = of_runs(pair(GENTLE, TFRC)["apart"][GENTLE])
-    assert found.apart.value < before.value
-    frame = where(CASE, pair=f"{GENTLE} with {TFRC}", background=0, reading="1-b", kind=GENTLE)
-    runs = frame.groupby("seed")
-    x, y = (frame[c] - runs[c].transform("mean") for c in ("timeouts", "rate"))
-    slope = np.polyfit(x, y, 1)[0]
-    assert found.cost == pytest.approx(-slope / frame["rate"].mean())
 
 
 def test_the_packet_level_has_pairs_of_windows_only() -> None:
