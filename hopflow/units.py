@@ -307,9 +307,7 @@ def quantities(**dimensions: Dimension) -> Callable[[F], F]:
     return decorate
 
 
-def _check_arguments(
-    name: str, function: Any, args: Any, options: Any, error: TypeError
-) -> None:
+def _check_arguments(name: str, function: Any, args: Any, options: Any, error: TypeError) -> None:
     """Raise a TypeError that lists the parameters, where a call does not fit them."""
     signature = inspect.signature(function)
     try:
