@@ -105,18 +105,28 @@ def imports_private(path: Path) -> bool:
 
 
 def public_names(root: Path) -> int:
-    """Return the names in ``__all__`` of the modules that users import, each once."""
+    """Return the names in ``__all__`` of the modules that users import, each once.
+
+    A package whose names are loaded on first use has them in its stub.
+    """
     names = set()
     for module in PUBLIC:
-        path = root.joinpath(*module.split("."), "__init__.py")
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))) if path.exists() else ():
-            if isinstance(node, ast.Assign) and any(
-                isinstance(target, ast.Name) and target.id == "__all__" for target in node.targets
-            ):
-                names |= {
-                    item.value for item in ast.walk(node.value) if isinstance(item, ast.Constant)
-                }
+        folder = root.joinpath(*module.split("."))
+        for path in (folder / "__init__.py", folder / "__init__.pyi"):
+            if path.exists():
+                names |= exported(ast.parse(path.read_text(encoding="utf-8")))
     return len(names)
+
+
+def exported(tree: ast.Module) -> set[str]:
+    """Return the constants of the lists that a module assigns to ``__all__``."""
+    found = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Assign) and any(
+            isinstance(target, ast.Name) and target.id == "__all__" for target in node.targets
+        ):
+            found |= {item.value for item in ast.walk(node.value) if isinstance(item, ast.Constant)}
+    return found
 
 
 def walk(root: Path, imports: str, call: str) -> int:

@@ -180,9 +180,18 @@ def _write_index(_app: Any) -> None:
     generated.write_index()
 
 
+def _write_calculators(app: Any, error: Exception | None) -> None:
+    """Write the page of calculators beside the pages."""
+    if error is None and app.builder.name == "html":
+        from calculator_page import write_page
+
+        write_page(Path(app.outdir) / "calculators")
+
+
 def setup(app: Any) -> None:
     """Register the hooks of this file."""
     app.connect("builder-inited", _write_index)
+    app.connect("build-finished", _write_calculators)
     app.connect("html-page-context", _make_accessible, priority=900)  # after the theme
     app.connect("autodoc-skip-member", _skip_bare_fields)
     app.connect("autodoc-process-docstring", _escape_bars)

@@ -11,6 +11,7 @@ import inspect
 import re
 from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import Any
 
 DOCS = Path(__file__).parent
 ROOT = DOCS.parent
@@ -47,6 +48,84 @@ def chains() -> str:
     return table(("Chain", "What it is", "Parameters"), rows)
 
 
+def scenario_keys() -> str:
+    """Return the keys of a scenario file, from its schema; what they mean is in the docstrings of the classes."""
+    import dfcmodel
+
+    schema = dfcmodel.scenario_schema()
+    parts = schema["properties"]
+    tables = {
+        "The file": (
+            parts,
+            described(dfcmodel.Scenario)
+            | {"link": "Defaults of all links.", "flow": "Defaults of all flows."},
+        ),
+        "A link, and `[link]`": (parts["links"]["items"]["properties"], described(dfcmodel.Link)),
+        "A flow, and `[flow]`": (parts["flows"]["items"]["properties"], described(dfcmodel.Flow)),
+    }
+    texts = []
+    for title, (keys, meanings) in tables.items():
+        rows = [
+            (f"`{key}`", taken(key, value), meanings.get(key, "")) for key, value in keys.items()
+        ]
+        texts.append(f"### {title}\n\n{table(('Key', 'Value', 'Meaning'), rows)}")
+    arrivals = parts["flows"]["items"]["properties"]["arrivals"]
+    kinds = {"Disciplines": schema["$defs"]["discipline"], "Sources": schema["$defs"]["source"], "Arrivals": arrivals}  # fmt: skip
+    for title, choices in kinds.items():
+        rows = []
+        for each in choices["anyOf"][1:]:
+            keys = {key: value for key, value in each["properties"].items() if key != "kind"}
+            listed = ", ".join(f"`{key}`{unit(value)}" for key, value in keys.items())
+            rows.append((f"`{each['properties']['kind']['const']}`", listed))
+        texts.append(f"### {title}\n\n{table(('Kind', 'Keys'), rows)}")
+    return "\n".join(texts)
+
+
+def unit(value: dict[str, Any]) -> str:
+    """Return the unit of a key in brackets; nothing for one without a unit."""
+    found = re.match(r"In (.+), or a text with a unit", value.get("description", ""))
+    return f" ({found[1]})" if found else ""
+
+
+def taken(key: str, value: dict[str, Any]) -> str:
+    """Return what a key of a scenario file takes, in words."""
+    if key in ("source", "discipline", "arrivals") and ("$ref" in value or "anyOf" in value):
+        return "a kind, or a table with `kind`"
+    if key in ("link", "flow"):
+        return "a table"
+    if text := value.get("description"):
+        words = str(text).removesuffix(".").replace("a text with a unit", "a string with a unit")
+        return words[0].lower() + words[1:]
+    names = {
+        "string": "a string",
+        "number": "a number",
+        "boolean": "true or false",
+        "array": "a list",
+    }
+    kinds = [each.get("type") for each in value.get("anyOf", [value])]
+    return " or ".join(names[kind] for kind in kinds if kind in names) or "a string or a number"
+
+
+def described(kind: type) -> dict[str, str]:
+    """Return the meanings of parameters from a class's docstring in NumPy's form, as Markdown."""
+    found: dict[str, str] = {}
+    names: list[str] = []
+    text = (inspect.getdoc(kind) or "").partition("Parameters\n----------\n")[2]
+    for line in text.partition("\n\n")[0].splitlines():
+        if not line.startswith(" "):
+            names = line.split(", ")
+        for name in names if line.startswith(" ") else ():
+            found[name] = f"{found.get(name, '')} {line.strip()}".strip()
+    return {name: markdown(text) for name, text in found.items()}
+
+
+def markdown(text: str) -> str:
+    """Return a docstring's text as Markdown that fits into a cell of a table."""
+    return re.sub(r"(?<!`)`(\w[\w.()=]*)`(?!`)", r"`\1`", text.replace("``", "`")).replace(
+        "|", r"\|"
+    )
+
+
 def modules() -> str:
     """Return each module with the first line of its docstring, by folder."""
     parts = []
@@ -66,8 +145,12 @@ def first_line(file: Path) -> str:
     return text.split("\n\n")[0].replace("\n", " ").rstrip(".").replace("|", r"\|")
 
 
-MAKE: dict[str, Callable[[], str]] = {"methods": methods, "chains": chains}
-PAGES = ("markov.md",)
+MAKE: dict[str, Callable[[], str]] = {
+    "methods": methods,
+    "chains": chains,
+    "scenario_keys": scenario_keys,
+}
+PAGES = ("markov.md", "scenario-files.md")
 
 
 def filled(text: str) -> str:

@@ -17,7 +17,7 @@ import lazy_loader
 
 from hopflow.packages import package, warn_of_others
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 _PACKAGES = ("dfcmodel", "markov", "responsefn")
 _own, _, __all__ = lazy_loader.attach(

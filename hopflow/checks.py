@@ -277,6 +277,9 @@ def listed(name: str, value: Any, kind: type[T], like: str = "") -> tuple[T, ...
     """
     words = like or f"a {kind.__name__}"
     if isinstance(value, str) or not isinstance(value, Iterable):
+        if isinstance(value, type) and issubclass(value, kind):
+            said = f"must be a list; each entry {words}; write [{value.__name__}()]"
+            raise TypeError(f"{name} is the class {value.__name__}: {said}")
         raise TypeError(f"{name} = {shown(value)}: must be a list; each entry {words}")
     found = tuple(value)
     if set(map(type, found)) == {kind}:  # a look at the classes that occur, not at each entry

@@ -19,7 +19,6 @@ from concurrent.futures import (
     CancelledError,
     Executor,
     Future,
-    ProcessPoolExecutor,
     ThreadPoolExecutor,
     wait,
 )
@@ -292,6 +291,8 @@ def _workers(executor: Any) -> int:
 
 def _like(broken: Executor | None) -> Executor | None:
     """Return a new pool of processes in place of a broken one; None for other executors."""
+    from concurrent.futures import ProcessPoolExecutor  # Python in a browser has none
+
     if type(broken) is not ProcessPoolExecutor:
         return None
     settings = vars(broken)  # they have no public names

@@ -7,6 +7,7 @@ import io
 import math
 import pickle
 import sys
+import textwrap
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
@@ -28,6 +29,8 @@ HEAD = b"hopflow result 1\n"
 """First bytes of a file of a result, with the version of the format."""
 MAX_ROWS = 10**7
 """Of a table of a result."""
+MAX_VALUE = 130
+"""Characters of a value in a line of text."""
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 """Okabe and Ito's colour-blind-safe palette; black last."""
@@ -44,7 +47,7 @@ DARK = (
 
 
 def table_text(title: str, rows: Mapping[str, object]) -> str:
-    """Return a title and aligned ``name  value`` lines.
+    """Return a title and aligned ``name  value`` lines; values longer than `MAX_VALUE` continue below.
 
     >>> print(table_text("Run", {"status": "converged", "step": "0.1 ms"}))
     Run
@@ -52,7 +55,15 @@ def table_text(title: str, rows: Mapping[str, object]) -> str:
       step    0.1 ms
     """
     width = max((len(name) for name in rows), default=0)
-    return "\n".join([title, *(f"  {name:<{width}}  {value}" for name, value in rows.items())])
+    lines = [title]
+    for name, value in rows.items():
+        text = str(value)
+        if len(text) > MAX_VALUE and "\n" not in text:
+            text = f"\n{'':{width + 4}}".join(
+                textwrap.wrap(text, MAX_VALUE, break_long_words=False)
+            )
+        lines.append(f"  {name:<{width}}  {text}")
+    return "\n".join(lines)
 
 
 def figure(width: float = 6.4, height: float = 3.6, **kwargs: Any) -> tuple[Figure, Any]:

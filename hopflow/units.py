@@ -290,7 +290,11 @@ def quantities(**dimensions: Dimension) -> Callable[[F], F]:
                     args = (*args[:n], found, *args[n + 1 :])
                 else:
                     options[name] = found
-            return inner(*args, **options)
+            try:
+                return inner(*args, **options)
+            except TypeError as error:
+                _check_arguments(kind.__name__, inner, args, options, error)
+                raise
 
         call.__signature__ = signature  # type: ignore[attr-defined]
         if of_class:
@@ -301,6 +305,16 @@ def quantities(**dimensions: Dimension) -> Callable[[F], F]:
         return cast("F", call)
 
     return decorate
+
+
+def _check_arguments(name: str, function: Any, args: Any, options: Any, error: TypeError) -> None:
+    """Raise a TypeError that lists the parameters, where a call does not fit them."""
+    signature = inspect.signature(function)
+    try:
+        signature.bind(*args, **options)
+    except TypeError:
+        known = ", ".join(each for each in signature.parameters if each != "self")
+        raise TypeError(f"{error}; {name} takes {known}") from None
 
 
 def _checks_itself(kind: Any, names: Iterable[str]) -> bool:

@@ -136,7 +136,7 @@ class Flow(Described):
         do so. The flow has finished when all that it had sent is delivered, at ``stop`` at the earliest; after a
         ``size`` that is complete before, then. The fluid has it for `CBR` and `OnOff`.
     size
-        Packets to transfer, a whole number; the flow ends when they are delivered. `inf`: a flow without end.
+        Packets to transfer, a whole number; the flow ends when they are delivered. `inf`: an unlimited flow.
     host
         ``"nic"``: a host with a network interface, which has a queue without bound per flow, sends them in turn, ACKs
         first, and obeys pauses, by class where they are. Where no flow passes through the first node that node is

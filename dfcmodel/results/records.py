@@ -24,6 +24,46 @@ if TYPE_CHECKING:
 __all__ = ["Recorded", "Records"]
 
 
+FLOW, NODE, TIME = "flow", "node", "time"
+BYTES = "where buffers count bytes"
+ARRAYS = {
+    "queued": ((NODE, TIME), "queue", "packets"),
+    "lost": ((FLOW, NODE, TIME), "packets lost per interval", "packets"),
+    "window": ((FLOW, TIME), "congestion window", "packets"),
+    "delivered": ((FLOW, TIME), "packets acknowledged", "packets"),
+    "backlog": ((FLOW, TIME), "host's queue", "packets"),
+    "round_trip": ((FLOW, TIME), "latest measured round-trip time", "s"),
+    "rate": ((FLOW, TIME), "sending rate", "packets/s"),
+    "in_transit": ((FLOW, TIME), "packets in transit", "packets"),
+    "peak_queue": ((NODE,), "largest queue", "packets"),
+    "queued_bytes": ((NODE, TIME), f"queue, {BYTES}", "bytes"),
+    "peak_bytes": ((NODE,), f"largest queue, {BYTES}", "bytes"),
+    "carried": ((FLOW, NODE), "packets sent by the node", "packets"),
+    "mean_queue": ((FLOW, NODE), "mean queue", "packets"),
+    "timeouts": ((FLOW,), "retransmission timeouts", "1"),
+    "loss_events": ((FLOW,), "loss events", "1"),
+    "emitted": ((FLOW,), "packets sent, with those sent again", "packets"),
+    "inside": ((FLOW,), "packets and ACKs in the network at the end", "packets"),
+    "started": ((FLOW,), "time of the first packet", "s"),
+    "first_loss": ((FLOW,), "time of the first loss", "s"),
+    "finished": ((FLOW,), "time at which the transfer was complete", "s"),
+    "imbalance": ((FLOW,), "packets not accounted for, relative to those emitted", "1"),
+    "recoveries": ((FLOW,), "loss recovery", ""),
+}  # fmt: skip
+"""Dimensions, name and units of each recorded array."""
+NAMES = {
+    "queued": "occupancy", "lost": "losses", "queued_bytes": "occupancy_bytes", "peak_bytes": "peak_queue_bytes",
+}  # fmt: skip
+"""Names of arrays in `Recorded.to_xarray`, where they differ from the attribute's."""
+EFFICIENCY = (FLOW, TIME), "packets in transit over the bandwidth-delay product of the path", "1"
+
+
+def _variable(name: str, values: Any) -> tuple[tuple[str, ...], Any, dict[str, str]]:
+    """Return dimensions, values and attributes of a recorded array."""
+    dims, about, units = EFFICIENCY if name == "efficiency" else ARRAYS[name]
+    return dims, values, {"long_name": about, **({"units": units} if units else {})}
+
+
 class Recorded:
     """Recorded quantities with units; those of an ensemble have ``run`` as their first dimension."""
 
@@ -47,7 +87,7 @@ class Recorded:
         return self._data["losses"]
 
     def to_xarray(self) -> xr.Dataset:
-        """Return a copy of all recorded quantities."""
+        """Return all recorded quantities, with names, units and coordinates."""
         return self._data.copy()
 
 
@@ -197,62 +237,78 @@ class Records(Recorded):
     def _data(self) -> xr.Dataset:
         import xarray as xr
 
-        fits = self.scenario.on_path([link.capacity for link in self.scenario.links])
+        variables = {"efficiency": _variable("efficiency", self._array("efficiency"))}
+        for name in ARRAYS:
+            values = self._array(name)
+            if values is not None and not (name == "rate" and np.isnan(values).all()):
+                variables[NAMES.get(name, name)] = _variable(name, values)
+        return xr.Dataset(variables, self._coordinates, self._attributes)
 
-        def variable(dims: tuple[str, ...], values: Any, name: str, units: str) -> Any:
-            return dims, values, {"long_name": name, "units": units}
+    @property
+    def efficiency(self) -> xr.DataArray:
+        """Packets in transit over the bandwidth-delay product of each flow's path (flow, time)."""
+        return self["efficiency"]
 
-        return xr.Dataset(
-            {
-                "efficiency": variable(
-                    ("flow", "time"),
-                    self.in_transit / fits[:, np.newaxis],
-                    "packets in transit over the bandwidth-delay product of the path",
-                    "1",
-                ),
-                "occupancy": variable(("node", "time"), self.queued, "queue", "packets"),
-                "losses": variable(
-                    ("flow", "node", "time"), self.lost, "packets lost per interval", "packets"
-                ),
-                "window": variable(("flow", "time"), self.window, "congestion window", "packets"),
-                "delivered": variable(
-                    ("flow", "time"), self.delivered, "packets acknowledged", "packets"
-                ),
-                "backlog": variable(("flow", "time"), self.backlog, "host's queue", "packets"),
-                "round_trip": variable(
-                    ("flow", "time"), self.round_trip, "latest measured round-trip time", "s"
-                ),
-                **self._rates(variable),
-                "peak_queue": variable(("node",), self.peak_queue, "largest queue", "packets"),
-                **self._bytes(variable),
-            },
-            coords={
-                "flow": list(self.scenario.table.names),
-                "node": _labels(self.scenario.senders),
-                "time": ("time", self.time, {"units": "s"}),
-            },
-            attrs={"scenario": self.scenario.name, "step": self.step},
-        )
+    @property
+    def occupancy(self) -> xr.DataArray:
+        """Packets queued at each node (node, time)."""
+        return self["occupancy"]
 
-    def _rates(self, variable: Any) -> dict[str, Any]:
-        """Return the rates of rate-controlled flows, if there are any, for `_data`."""
-        if self.rate is None or np.isnan(self.rate).all():
-            return {}
-        return {"rate": variable(("flow", "time"), self.rate, "sending rate", "packets/s")}
+    @property
+    def losses(self) -> xr.DataArray:
+        """Packets lost in each interval (flow, node, time)."""
+        return self["losses"]
 
-    def _bytes(self, variable: Any) -> dict[str, Any]:
-        """Return what waits in buffers that count bytes, if there are any, for `_data`."""
-        if self.queued_bytes is None:
-            return {}
-        name = "where buffers count bytes"
+    @property
+    def _coordinates(self) -> dict[str, Any]:
         return {
-            "occupancy_bytes": variable(
-                ("node", "time"), self.queued_bytes, f"queue, {name}", "bytes"
-            ),
-            "peak_queue_bytes": variable(
-                ("node",), self.peak_bytes, f"largest queue, {name}", "bytes"
-            ),
+            "flow": list(self.scenario.table.names),
+            "node": _labels(self.scenario.senders),
+            "time": ("time", self.time, {"units": "s"}),
         }
+
+    @property
+    def _attributes(self) -> dict[str, Any]:
+        return {"scenario": self.scenario.name, "step": self.step}
+
+    def _array(self, name: str) -> Any:
+        """Return a recorded array, or the efficiency; None where the run has none of it."""
+        if name == "efficiency":
+            capacities = [link.capacity for link in self.scenario.links]
+            return self.in_transit / self.scenario.on_path(capacities)[:, np.newaxis]
+        values: Any = getattr(self, name)
+        return (np.array(values, dtype=str) if values else None) if name == "recoveries" else values
+
+    def __getitem__(self, name: str) -> xr.DataArray:
+        """Return a recorded quantity as a named array with its units and coordinates, without a copy.
+
+        Parameters
+        ----------
+        name
+            Of a recorded array, such as ``"queued"`` or ``"delivered"``, or of a variable of `to_xarray`.
+
+        Raises
+        ------
+        KeyError
+            For an unknown name, and for what this run has not recorded.
+
+        Examples
+        --------
+        >>> from dfcmodel import simulate, takano2006
+        >>> run = simulate(takano2006("1", dfc=False), duration=0.05)
+        >>> float(run["queued"].sel(node=5).max()) == run.queued[4].max()
+        True
+        """
+        import xarray as xr
+
+        own = {later: first for first, later in NAMES.items()}.get(name, name)
+        values = self._array(own) if own in ARRAYS or own == "efficiency" else None
+        if values is None:
+            known = ", ".join(each for each in ARRAYS if self._array(each) is not None)
+            raise KeyError(f"{name!r}: this run has recorded {known}")
+        dims, values, attributes = _variable(own, values)
+        found = {key: value for key, value in self._coordinates.items() if key in dims}
+        return xr.DataArray(values, found, dims, name, attributes)
 
     @quantities(since="time", until="time")
     def mean_efficiency(self, since: float = 0.0, until: float = np.inf) -> NDArray[np.float64]:

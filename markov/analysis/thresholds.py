@@ -281,15 +281,18 @@ def _thresholds(asked: Any, buffer: int, ceiling: int) -> list[int]:
     if asked is None:
         spread = np.unique(np.linspace(1, ceiling, min(THRESHOLDS, ceiling)).round().astype(int))
         return [*spread.tolist(), buffer]
-    found = _wholes("thresholds", asked, 1, ceiling, "numbers of packets, such as (10, 20)")
+    why = f"{buffer - ceiling} of {buffer} packets arrive until a pause takes effect; no pause at all is always compared"
+    found = _wholes("thresholds", asked, 1, ceiling, "numbers of packets, such as (10, 20)", why)
     return [*sorted(set(found)), buffer]
 
 
-def _wholes(name: str, value: Any, low: int, high: int, words: str) -> tuple[int, ...]:
-    """Return whole numbers, at least one."""
+def _wholes(
+    name: str, value: Any, low: int, high: int, words: str, why: str = ""
+) -> tuple[int, ...]:
+    """Return whole numbers, at least one; ``why`` states the reason of the limits."""
     if isinstance(value, (str, bytes, Mapping)) or not isinstance(unboxed(value), Iterable):
         raise ValueError(f"{name} = {shown(value)}: must be {words}")  # noqa: TRY004
-    found = tuple(whole(name, each, low, high) for each in value)
+    found = tuple(whole(name, each, low, high, why=why) for each in value)
     if not found:
         raise ValueError(f"{name} = {shown(value)}: must be {words}, at least one")
     return found

@@ -14,7 +14,7 @@ from hopflow.kernels import shape_of
 from markov.computing import costs
 from markov.computing import double_double_kernels as kernels
 from markov.computing.compilation import remembered, without_numba
-from markov.computing.vectors import inner
+from markov.computing.vectors import inner, row_numbers
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -110,7 +110,7 @@ class _Edges:
 
     def __init__(self, Q: sp.csr_matrix, terms: int) -> None:
         self.n, self.shift = Q.shape[0], terms.bit_length() + 3 - 53
-        rows = np.repeat(np.arange(self.n), np.diff(Q.indptr))
+        rows = row_numbers(Q.indptr)
         off = rows != Q.indices
         self.rows, self.columns, self.rates = rows[off], Q.indices[off], Q.data[off]
         self.starts = np.searchsorted(self.rows, np.arange(self.n))

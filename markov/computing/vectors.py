@@ -14,7 +14,7 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["add_at", "inner", "norm"]
+__all__ = ["add_at", "inner", "norm", "row_numbers"]
 
 
 def add_at(vector: tuple[Any, ...], place: int, amount: Any) -> tuple[Any, ...]:
@@ -45,3 +45,24 @@ def inner(x: NDArray[np.float64], y: NDArray[np.float64]) -> float:
 def norm(x: NDArray[np.float64]) -> float:
     """Return the Euclidean norm of a vector, shape (n,)."""
     return math.sqrt(inner(x, x))
+
+
+def row_numbers(
+    pointers: NDArray[np.integer[Any]], numbers: NDArray[Any] | None = None
+) -> NDArray[Any]:
+    """Return the row of each entry of a matrix in compressed rows.
+
+    Parameters
+    ----------
+    pointers
+        Where each row begins and the last one ends, shape (rows + 1,).
+    numbers
+        What to return for each row, shape (rows,); None: its number.
+
+    Examples
+    --------
+    >>> row_numbers(np.array([0, 2, 2, 3])).tolist()
+    [0, 0, 2]
+    """
+    rows = np.arange(len(pointers) - 1, dtype=np.int64) if numbers is None else numbers
+    return np.repeat(rows, np.diff(pointers).astype(np.intp, copy=False))  # 32 bits in a browser

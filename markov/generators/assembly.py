@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import scipy.sparse as sp
 
+from markov.computing.vectors import row_numbers
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -30,7 +32,7 @@ def generator_of(rows: Rows, rank: NDArray[np.int64] | None = None) -> sp.csr_ma
         The number that each state gets, shape (n,); None: as it is.
     """
     n = len(rows.indptr) - 1
-    sources = np.repeat(np.arange(n), np.diff(rows.indptr))
+    sources = row_numbers(rows.indptr)
     targets = rows.targets
     if rank is not None:
         sources, targets = rank[sources], rank[targets]
@@ -72,8 +74,8 @@ class Pattern:
         self.order = np.argsort(numbers, kind="stable")
         self._matrix = generator_of(rows, rank_of(self.order))
         rank, n = rank_of(self.order), len(numbers)
-        sources = np.repeat(rank, np.diff(rows.indptr))
-        entries = np.repeat(np.arange(n), np.diff(self._matrix.indptr)) * n + self._matrix.indices
+        sources = row_numbers(rows.indptr, rank)
+        entries = row_numbers(self._matrix.indptr) * n + self._matrix.indices
         self._moves = sources != rank[rows.targets]
         key = (sources * n + rank[rows.targets])[self._moves]
         self._place = np.searchsorted(entries, key)

@@ -12,6 +12,7 @@ import numpy as np
 from scipy.linalg import solve_triangular
 
 from markov.computing.double_double import sum_error
+from markov.computing.vectors import row_numbers
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -33,7 +34,7 @@ def square(rates: Vector, row_stride: int, n: int) -> NDArray[np.float64]:
 
 def lowest_beside(indptr: Places, indices: Places, rank: Places, first: Places) -> None:
     """See the kernel."""
-    here, there = np.repeat(rank, np.diff(indptr)), rank[indices]
+    here, there = row_numbers(indptr, rank), rank[indices]
     np.minimum.at(first, np.maximum(here, there), np.minimum(here, there))
 
 
@@ -41,7 +42,7 @@ def lay_out(
     indptr: Places, indices: Places, data: Vector, rank: Places, row_stride: int, rates: Vector
 ) -> None:
     """See the kernel."""
-    here, there = np.repeat(rank, np.diff(indptr)), rank[indices]
+    here, there = row_numbers(indptr, rank), rank[indices]
     off = here != there
     rates[here[off] * row_stride + there[off]] = data[off]
 

@@ -12,6 +12,7 @@ from scipy.sparse.csgraph import dijkstra
 
 from hopflow.checks import flag, instance
 from markov.computing.memory import check_room
+from markov.computing.vectors import row_numbers
 from markov.methods.block_reduction import WORTH_IT, Reduction, Rows, Segment
 from markov.methods.elimination import BLOCK
 from markov.methods.entrywise import entry_error, level_counts
@@ -214,7 +215,7 @@ class _Blocks:
         low, high = self.start[max(level - 1, 0)], self.start[min(level + 2, self.last + 1)]
         pointers = self.Q.indptr[first : last + 1]
         entries = slice(pointers[0], pointers[-1])
-        row = np.repeat(np.arange(last - first), np.diff(pointers))
+        row = row_numbers(pointers)
         dense = np.zeros((last - first, high - low))
         dense[row, self.Q.indices[entries] - low] = self.Q.data[entries]
         down, local, up = np.hsplit(dense, [first - low, last - low])

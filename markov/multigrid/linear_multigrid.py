@@ -16,6 +16,7 @@ import numpy as np
 from hopflow.kernels import shape_of
 from markov.computing.compilation import bound_kernel, compiled
 from markov.computing.progress import Counter
+from markov.computing.vectors import row_numbers
 from markov.methods import gth_numpy as dense
 from markov.multigrid import linear_multigrid_kernels as kernels
 from markov.multigrid.cycle_kernels import Schedule, cycle
@@ -123,7 +124,7 @@ def _mean_times(hierarchy: Hierarchy, ground: int) -> NDArray[np.float64]:
     low, high = hierarchy.first[-2:]
     m = high - low
     rates, bounds = np.zeros((m, m)), hierarchy.indptr[low : high + 1]
-    target = np.repeat(np.arange(m), np.diff(bounds))
+    target = row_numbers(bounds)
     part = slice(bounds[0], bounds[-1])
     rates[hierarchy.indices[part].astype(np.int64) - low, target] = hierarchy.values[part]
     order = np.arange(m)

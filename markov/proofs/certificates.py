@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from markov.computing.double_double import DoubleDouble, U, excess
-from markov.computing.vectors import inner
+from markov.computing.vectors import inner, row_numbers
 from markov.proofs import poisson_solvers
 from markov.proofs.poisson import MultigridPoisson
 from markov.proofs.supersolutions import SHARP, Supersolution, supersolution
@@ -38,7 +38,7 @@ UNLIKELY = 1e-3  # of the largest probability: another reference may prove more
 
 def net_flow(Q: sp.csr_matrix, pi: Vector) -> Vector:
     """Return pi Q, shape (n,), for Q of shape (n, n)."""
-    flows = np.repeat(pi, np.diff(Q.indptr)) * Q.data
+    flows = row_numbers(Q.indptr, pi) * Q.data
     return np.asarray(np.bincount(Q.indices, flows, len(pi)), dtype=np.float64)
 
 

@@ -133,6 +133,12 @@ class TestObjects:
             with pytest.raises(TypeError, match=f"^{said}: must be "):
                 listed("flows", given, str)
 
+    def test_a_class_in_place_of_a_list_of_its_objects_is_named(self):
+        with pytest.raises(
+            TypeError, match=r"^rules is the class str: must be .*; write \[str\(\)\]$"
+        ):
+            listed("rules", str, str)
+
 
 class TestRandomGenerator:
     @pytest.mark.parametrize("seed", [7, np.int64(7), np.random.SeedSequence(7)], ids=type)

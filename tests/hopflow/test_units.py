@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from hopflow import gbps, mbps, ms, to_mbps, us
-from hopflow.units import in_units, quantity, readable
+from hopflow.units import in_units, quantities, quantity, readable
 
 
 @pytest.mark.parametrize(
@@ -146,3 +146,15 @@ def test_texts_in_hopflows_units_and_numbers_as_they_are() -> None:
     assert in_units("rtt", None, "time") is None
     with pytest.raises(ValueError, match=r"^rtt = '40'"):
         in_units("rtt", "40", "time")
+
+
+def test_a_call_that_does_not_fit_lists_the_parameters() -> None:
+    @quantities(rtt="time")
+    def trips(rtt, count=1):
+        return "a" + count / rtt
+
+    for args, options in (((), {"rate": 3}), ((), {}), ((1.0, 2, 3), {})):
+        with pytest.raises(TypeError, match=r"; trips takes rtt, count$"):
+            trips(*args, **options)
+    with pytest.raises(TypeError, match="can only concatenate str"):  # not of the call itself
+        trips("2s")

@@ -28,6 +28,11 @@ def test_every_figure_of_the_list_has_claims_with_pictures(name: str) -> None:
             assert f"### {picture}" in text or ("e.picture(" in text and picture == "curves")
 
 
+def test_a_figure_has_one_name_in_the_list() -> None:
+    assert "malhotra2005/4" in KNOWN
+    assert not [name for name in KNOWN if "/Fig" in name]
+
+
 def test_the_list_reaches_every_claim() -> None:
     assert {claim.id for claims in KNOWN.values() for claim in claims} == set(ledger())
 

@@ -85,7 +85,7 @@ def claims_of_figure(name: str) -> list[Claim]:
     own = [claim for claim in ledger().values() if claim.paper == choice("paper", paper, papers)]
     found = [claim for claim in own if place in _places(claim.where)]
     if not found:
-        known = sorted({place for claim in own for place in _places(claim.where)})
+        known = sorted({place for claim in own for place in _named(claim.where)})
         raise ValueError(f"figure = {name!r}: no claim is about it; known are {', '.join(known)}")
     return found
 
@@ -100,9 +100,20 @@ def figures() -> dict[str, list[Claim]]:
     """
     found: dict[str, list[Claim]] = {}
     for claim in ledger().values():
-        for place in sorted(_places(claim.where)):
+        for place in sorted(_named(claim.where)):
             found.setdefault(f"{claim.paper}/{place}", []).append(claim)
     return found
+
+
+def _named(where: str) -> set[str]:
+    """Return the figures and tables that a place names; the place itself where it names none.
+
+    Examples
+    --------
+    >>> sorted(_named("Fig. 4 and Sect. VI")), sorted(_named("Sect. VI"))
+    (['4'], ['Sect. VI'])
+    """
+    return _places(where) - {where} or {where}
 
 
 def _places(where: str) -> set[str]:

@@ -1,30 +1,33 @@
 """Pages with knobs: curves that follow sliders, with the Python that makes them.
 
 ``hopflow explore`` opens them in a browser; `show` draws one in a notebook. A view is one file: its
-knobs, a function that computes a `Drawing`, and the same as code to copy. Add it to `VIEWS`.
+knobs, a function that computes a `Drawing`, and the same as code to copy. Add its module to `MODULES`.
 
 >>> from validation.explore import VIEWS
 >>> [view.name for view in VIEWS]
-['threshold', 'dfc', 'tcp', 'headroom']
+['threshold', 'dfc', 'tcp', 'headroom', 'pool']
 """
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING
-
-from validation.explore import diffusion, pause_threshold, port_headroom, winning_tcp
 
 if TYPE_CHECKING:
     from validation.explore.views import View
 
+    VIEWS: tuple[View, ...]
+
 __all__ = ["VIEWS", "serve", "show"]
 
-VIEWS: tuple[View, ...] = (
-    pause_threshold.VIEW,
-    diffusion.VIEW,
-    winning_tcp.VIEW,
-    port_headroom.VIEW,
-)
+MODULES = ("pause_threshold", "diffusion", "winning_tcp", "port_headroom", "shared_pool")
+
+
+def __getattr__(name: str) -> tuple[View, ...]:
+    """Return the views, whose models are imported on first use: a calculator needs its own only."""
+    if name != "VIEWS":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return tuple(import_module(f"{__name__}.{module}").VIEW for module in MODULES)
 
 
 def serve(
@@ -39,7 +42,7 @@ def serve(
     """
     from validation.explore.pages import serve_views
 
-    serve_views(VIEWS, name, port=port, browser=browser, json=json)
+    serve_views(__getattr__("VIEWS"), name, port=port, browser=browser, json=json)
 
 
 def show(name: str, notebook: str | None = None) -> None:
@@ -63,4 +66,4 @@ def show(name: str, notebook: str | None = None) -> None:
     """
     from validation.explore.notebooks import show_view
 
-    show_view(VIEWS, name, notebook)
+    show_view(__getattr__("VIEWS"), name, notebook)

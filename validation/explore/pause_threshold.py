@@ -4,13 +4,26 @@ from __future__ import annotations
 
 import numpy as np
 
-from markov import PauseTandem, sweep
-from validation.explore.views import Chart, Drawing, Knob, Line, View
+from hopflow.checks import whole
+from hopflow.units import quantity
+from markov import PauseTandem, stationary
+from validation.explore.views import Chart, Drawing, Knob, Line, View, fraction
 
 __all__ = ["VIEW"]
 
 TIMES = ("20us", "50us", "100us", "200us", "500us", "1ms", "2ms", "5ms", "20ms")
 ROOMS = (8, 12, 16, 20, 30, 40)
+MAX_BUFFER = 60
+"""Packets of the port; a chain is solved for each of them."""
+
+
+def _packets(text: str) -> int:
+    return whole(
+        "Buffer of the port",
+        quantity("Buffer of the port", text, "amount", bare=True),
+        2,
+        MAX_BUFFER,
+    )
 
 
 def _draw(rtt: str, buffer: int, load: float) -> Drawing:
@@ -20,13 +33,18 @@ def _draw(rtt: str, buffer: int, load: float) -> Drawing:
         bottleneck_rate="5Gbps", arrival_rates=tuple(f"{rate:g}Gbps" for rate in rates), rtt=rtt,
     )  # fmt: skip
     thresholds = range(1, buffer + 1)
-    found = sweep(port, high_threshold=thresholds)
-    throughput = found.throughput.to_numpy()
+    throughputs, losses = [], []
+    for (
+        each
+    ) in thresholds:  # not by sweep, whose result needs xarray: the page of calculators has none
+        answer = stationary(port.replace(high_threshold=each))
+        offered = answer["effective_rate"][0] + answer["loss_rate"][0]
+        throughputs.append(answer.throughput)
+        losses.append(100.0 * float(np.sum(answer["loss_rate"]) / offered))
+    throughput, loss = np.array(throughputs), np.array(losses)
     gain = 100.0 * (throughput / throughput[-1] - 1.0)
-    offered = found.effective_rate.sel(queue=1) + found.loss_rate.sel(queue=1)
-    loss = 100.0 * (found.loss_rate.sum("queue") / offered).to_numpy()
-    best = int(np.argmax(gain))
     at = np.asarray(thresholds, dtype=float)
+    best = int(np.argmax(gain))
     finding = (
         f"Most throughput at a threshold of {thresholds[best]} of {buffer} packets: "
         f"{gain[best]:+.2f} % against no pauses."
@@ -66,18 +84,20 @@ VIEW = View(
         "rate that halves at a loss. Pause messages take no time. A chain is solved for every threshold."
     ),
     knobs=(
-        Knob("rtt", "Round-trip time", {time: time for time in TIMES}, "200us"),
+        Knob("rtt", "Round-trip time", {time: time for time in TIMES}, "200us", free=str),
         Knob(
             "buffer",
             "Buffer of the port",
             {f"{room} packets": room for room in ROOMS},
             "20 packets",
+            free=_packets,
         ),
         Knob(
             "load",
             "Largest offered load",
             {f"{load:.0%}": load for load in (1.1, 1.2, 1.4, 1.7, 2.0)},
             "140%",
+            free=lambda text: fraction("Largest offered load", text, 0.1, 5.0),
         ),
     ),
     draw=_draw,

@@ -8,6 +8,7 @@ import numpy as np
 
 from dfcmodel import headroom
 from dfcmodel.lossless import Headroom
+from dfcmodel.lossless.quantities import Given
 from validation.explore.views import Bars, Chart, Drawing, Knob, Line, View
 
 __all__ = ["VIEW"]
@@ -46,7 +47,7 @@ PIPELINES = ("0ns", "100ns", "250ns", "500ns", "1us", "2us")
 
 
 def _port(
-    rate: str, cable: str, small: float, mtu: int, lossless: int, cell: int | None,
+    rate: str, cable: str, small: float, mtu: Given, lossless: Given, cell: Given | None,
     response: str | None, pipeline: str,
 ) -> Headroom:  # fmt: skip
     return headroom(
@@ -90,7 +91,7 @@ def _draw(rate: str, cable: str, small: float, **sheet: Any) -> Drawing:
 
 
 def _code(
-    rate: str, cable: str, small: float, mtu: int, lossless: int, cell: int | None,
+    rate: str, cable: str, small: float, mtu: Given, lossless: Given, cell: Given | None,
     response: str | None, pipeline: str,
 ) -> str:  # fmt: skip
     measured = "" if response is None else f'\n    response="{response}", response_measured=True,'
@@ -98,7 +99,7 @@ def _code(
 from dfcmodel import headroom
 
 port = headroom(
-    "{rate}", "{cable}", mtu={mtu}, lossless_mtu={lossless}, cell={cell},{measured}
+    "{rate}", "{cable}", mtu={mtu!r}, lossless_mtu={lossless!r}, cell={cell!r},{measured}
     pipeline="{pipeline}", small_packets={small},
 )
 print(port)  # port.bytes, port.cells, port.items, port.xon_bytes
@@ -114,8 +115,8 @@ VIEW = View(
         "in whole frames and cells. Delays of MAC and retimers are zero here. A change takes a hundredth of a second."
     ),
     knobs=(
-        Knob("rate", "Line rate", {rate: rate for rate in RATES}, "400Gbps"),
-        Knob("cable", "Cable", {cable: cable for cable in CABLES}, "300m"),
+        Knob("rate", "Line rate", {rate: rate for rate in RATES}, "400Gbps", free=str),
+        Knob("cable", "Cable", {cable: cable for cable in CABLES}, "300m", free=str),
         Knob("small", "Frames that may be small", SHARES, "none, all have the MTU", slider=False),
         Knob(
             "mtu",
@@ -123,6 +124,7 @@ VIEW = View(
             {f"{size} B": size for size in (4200, 9100, 9216, 9600)},
             "9216 B",
             slider=False,
+            free=str,
         ),
         Knob(
             "lossless",
@@ -130,6 +132,7 @@ VIEW = View(
             {f"{size} B": size for size in (512, 1024, 1088, 2200, 4096, 4200)},
             "4096 B",
             slider=False,
+            free=str,
         ),
         Knob(
             "cell",
@@ -138,6 +141,7 @@ VIEW = View(
             | {f"{size} B": size for size in (80, 96, 144, 192, 208, 254, 256, 288)},
             "192 B",
             slider=False,
+            free=str,
         ),
         Knob(
             "response",
@@ -147,7 +151,11 @@ VIEW = View(
             slider=False,
         ),
         Knob(
-            "pipeline", "From threshold to pause frame", {each: each for each in PIPELINES}, "0ns"
+            "pipeline",
+            "From threshold to pause frame",
+            {each: each for each in PIPELINES},
+            "0ns",
+            free=str,
         ),
     ),
     draw=_draw,

@@ -14,7 +14,25 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-__all__ = ["Bars", "Chart", "Drawing", "Frames", "Knob", "Line", "View"]
+__all__ = ["Bars", "Chart", "Drawing", "Frames", "Knob", "Line", "View", "fraction"]
+
+
+def fraction(name: str, text: str, low: float, high: float) -> float:
+    """Return a fraction within two limits, from a string such as ``140 %`` or ``1.4``.
+
+    Raises
+    ------
+    ValueError
+        For other text, and for a fraction outside of the limits.
+    """
+    percent = text.strip().removesuffix("%")
+    try:
+        found = float(percent) / (1.0 if percent == text.strip() else 100.0)
+    except ValueError:
+        raise ValueError(f"{name} = {text!r}: must be a percentage, such as 50 %") from None
+    if not low <= found <= high:
+        raise ValueError(f"{name} = {text!r}: must be from {low:.4g} to {high:.4g}, or in %")
+    return found
 
 
 @dataclass(frozen=True)
@@ -31,6 +49,8 @@ class Knob:
         Text of the first value.
     slider
         Whether the options are on a scale; otherwise they are a list.
+    free
+        Value of any other text, where the page has a text field for it; None: the options are all there is.
     """
 
     name: str
@@ -38,9 +58,22 @@ class Knob:
     options: Mapping[str, Any]
     start: str
     slider: bool = True
+    free: Callable[[str], Any] | None = None
 
     def __post_init__(self) -> None:
         choice(f"start of {self.name}", self.start, self.options)
+
+    def value(self, text: str) -> Any:
+        """Return the value of a text.
+
+        Raises
+        ------
+        ValueError
+            For a text that is neither an option nor allowed by ``free``.
+        """
+        if self.free is None or text in self.options:
+            return self.options[choice(self.label, text, self.options)]
+        return self.free(text)
 
 
 @dataclass(frozen=True, eq=False)
@@ -155,10 +188,6 @@ class View:
         Raises
         ------
         ValueError
-            For a text that is no option of its knob.
+            For a text that its knob does not allow.
         """
-        found = {}
-        for knob in self.knobs:
-            text = texts.get(knob.name, knob.start)
-            found[knob.name] = knob.options[choice(knob.label, text, knob.options)]
-        return found
+        return {knob.name: knob.value(texts.get(knob.name, knob.start)) for knob in self.knobs}

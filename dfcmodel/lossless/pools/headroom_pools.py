@@ -130,9 +130,9 @@ class HeadroomPool:
         return table_html(type(self).__name__, self.summary())
 
 
-@declares(size="size", shared="size", xoff="size", rate="bit_rate")
+@declares(headroom="size", size="size", shared="size", xoff="size", rate="bit_rate")
 def headroom_pool(
-    headroom: Headroom | ArrayLike,
+    headroom: Headroom | Given | ArrayLike,
     ports: int,
     classes: int | None = None,
     *,
@@ -147,8 +147,8 @@ def headroom_pool(
     Parameters
     ----------
     headroom
-        Bytes above the threshold of a group, broadcast to shape (ports, classes); or what `headroom`
-        found, whose rate and number of classes are then the defaults, and of a range the high end.
+        Bytes above the threshold of a group, broadcast to shape (ports, classes), or one string; or what
+        `headroom` found, whose rate and number of classes are then the defaults, and of a range the high end.
     ports, classes
         Number of ports, and of lossless classes per port (1 to 8).
     size
@@ -183,7 +183,7 @@ def headroom_pool(
         classes = headroom.high.classes if classes is None else classes
         rate = f"{headroom.high.rate} bps" if rate is None else rate
     else:
-        held = headroom
+        held = size_in_bytes("headroom", headroom) if isinstance(headroom, str) else headroom
     if classes is None:
         raise ValueError("classes = None: must be given, 1 to 8")
     classes = whole("classes", classes, 1, 8)

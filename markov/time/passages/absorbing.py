@@ -21,6 +21,7 @@ from hopflow.equality import WithoutCaches
 from markov.computing.costs import has_numba, loading
 from markov.computing.double_double import DoubleDouble, sum_error
 from markov.computing.progress import Counter
+from markov.computing.vectors import row_numbers
 from markov.time.passages.multigrid import multigrid_solver
 
 if TYPE_CHECKING:
@@ -97,7 +98,7 @@ class Absorbing(WithoutCaches):
         self.states = np.flatnonzero(inside)
         self.inside = inside
         rows = sp.csr_matrix(Q[self.states])
-        owner = np.repeat(np.arange(len(self.states)), np.diff(rows.indptr))
+        owner = row_numbers(rows.indptr)
         off = rows.indices != self.states[owner]
         self._rows, self._columns = owner[off], rows.indices[off]
         self._rates = rows.data[off]

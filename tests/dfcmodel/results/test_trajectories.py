@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import fields, replace
 
 import numpy as np
 import pytest
 
-from dfcmodel import CBR, Flow, Fluid, Packets, Scenario, dumbbell, simulate
+from dfcmodel import CBR, Flow, Fluid, Packets, Scenario, dumbbell, simulate, takano2006
+from dfcmodel.results.records import NAMES, Records
 from hopflow.results import figure
 from responsefn import NewReno
 
@@ -111,3 +112,34 @@ def test_completion_times_of_both_levels_begin_with_the_jittered_start(method) -
     assert 0.0 < float(table.start[0]) < 0.05
     # the last packet leaves 20 (fluid: 22) ms after the first; 4 ms of propagation, 3 transmissions
     assert float(table.completion_time[0]) == pytest.approx(20e-3 + 7e-3, abs=3e-3)
+
+
+def test_every_recorded_array_is_a_named_array_with_units() -> None:
+    run = simulate(takano2006("1", dfc=False), duration=0.1)
+    data = run.to_xarray()
+    sizes = {"flow": 2, "node": 29, "time": 100}
+    for field in fields(Records):
+        values = getattr(run, field.name)
+        if (
+            field.name == "time" or not isinstance(values, np.ndarray) or values.dtype.names
+        ):  # tables of pauses and drops
+            continue
+        named = run[field.name]
+        assert named.name == field.name
+        assert named.shape == tuple(sizes[dim] for dim in named.dims), field.name
+        assert named.values is values or np.shares_memory(named.values, values), field.name
+        assert {"long_name", "units"} <= named.attrs.keys()
+        if field.name == "rate":  # NaN: no flow is controlled by a rate
+            assert "rate" not in data
+            continue
+        assert named.equals(data[NAMES.get(field.name, field.name)].rename(field.name)), field.name
+    assert run["recoveries"].values.tolist() == list(run.recoveries)
+    assert run["efficiency"].equals(run.efficiency)
+    assert run["occupancy"].equals(run["queued"])
+
+
+def test_what_was_not_recorded_is_refused_by_name() -> None:
+    run = simulate(takano2006("1"), duration=0.1)
+    for name in ("queue", "queued_bytes"):
+        with pytest.raises(KeyError, match=f"'{name}': this run has recorded queued, lost, window"):
+            run[name]

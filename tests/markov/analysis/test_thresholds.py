@@ -71,3 +71,13 @@ def test_a_table_a_picture_and_units():
 def test_bad_input_is_refused(change, message):
     with pytest.raises(ValueError, match=message):
         pause_thresholds(**{**PORT, **change})
+
+
+def test_a_threshold_without_headroom_is_refused_with_the_reason() -> None:
+    with pytest.raises(
+        ValueError,
+        match=r"thresholds = 20.*in 1\.\.\d+ \(\d+ of 20 packets arrive until a pause takes",
+    ):
+        pause_thresholds(
+            link_rate="10Gbps", bottleneck_rate="5Gbps", rtt="200us", buffers=(20, 20), response="2us", thresholds=(10, 20),
+        )  # fmt: skip

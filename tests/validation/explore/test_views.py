@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from validation.explore import VIEWS
-from validation.explore.views import Drawing, Knob, View
+from validation.explore.views import Drawing, Knob, View, fraction
 
 
 def run(code: str) -> tuple[dict[str, Any], str]:
@@ -38,8 +38,23 @@ def test_values_are_those_of_the_texts(view: View) -> None:
     text = list(first.options)[-1]
     assert view.values(**{first.name: text})[first.name] == first.options[text]
     assert set(view.values()) == {knob.name for knob in view.knobs}
-    with pytest.raises(ValueError, match=f"{first.label} = 'much'"):
-        view.values(**{first.name: "much"})
+    for knob in view.knobs:
+        if knob.free is None:
+            with pytest.raises(ValueError, match=f"{knob.label} = 'much'"):
+                view.values(**{knob.name: "much"})
+
+
+def test_a_fraction_is_read_in_per_cent_or_alone() -> None:
+    assert fraction("load", "140 %", 0.1, 5.0) == fraction("load", "1.4", 0.1, 5.0) == 1.4
+    for text in ("600 %", "nan", "-1", "1.4x"):
+        with pytest.raises(ValueError, match=f"load = '{text}': must be"):
+            fraction("load", text, 0.1, 5.0)
+
+
+def test_a_knob_with_a_text_field_takes_other_texts() -> None:
+    knob = Knob("rtt", "Round-trip time", {"1 ms": 0.001}, "1 ms", free=float)
+    assert knob.value("1 ms") == 0.001
+    assert knob.value("0.5") == 0.5
 
 
 def test_names_of_views_differ() -> None:
