@@ -20,8 +20,10 @@ from tqdm import tqdm
 from dfcmodel import (
     PIE,
     RED,
+    ByteBuffer,
     CoDel,
     Flow,
+    Link,
     Packets,
     Scenario,
     StepMarking,
@@ -55,6 +57,9 @@ def scenarios() -> dict[str, tuple[Scenario, Any]]:
         for n in (2, 8, 32):
             name = f"{type(manager).__name__}, {n} flows, SACK"
             found[name] = _flows([NewReno()], n, manager), "sack"
+    for buffer in (50.0, ByteBuffer(75_000)):
+        name = "packets" if buffer == 50.0 else "bytes"
+        found[f"both ways, 2 and 2 flows, buffers in {name}, SACK"] = _both_ways(buffer), "sack"
     found["DCTCP, marks above 20, SACK"] = _flows([DCTCP()], 2, StepMarking(20.0)), "sack"
     return found
 
@@ -76,6 +81,21 @@ def _flows(rules: list[Any], n: int, manager: Any = None, **flow: Any) -> Scenar
         )
         for f in range(n)
     )  # fmt: skip
+    return Scenario("", links, flows, duration=SECONDS)
+
+
+def _both_ways(buffer: float | ByteBuffer) -> Scenario:
+    """Return two flows each way over one link, whose ACKs wait among the other ones' packets."""
+    ends = [(a, "left", "right", b) for a, b in (("s1", "d1"), ("s2", "d2"))]
+    links = []
+    for path in ends:
+        links += [Link(a, b, mbps(100), 5e-3, 100) for a, b in (path[:2], path[1::-1])]
+        links += [Link(a, b, mbps(100), 5e-3, 100) for a, b in (path[2:], path[:1:-1])]
+    links += [
+        Link(*pair, mbps(10), 20e-3, buffer) for pair in (("left", "right"), ("right", "left"))
+    ]
+    paths = [*ends, *(path[::-1] for path in ends)]
+    flows = [Flow(f"{n}", path, NewReno(), 500.0) for n, path in enumerate(paths)]
     return Scenario("", links, flows, duration=SECONDS)
 
 
