@@ -110,7 +110,7 @@ def flows_from(
         node. ``"even"``: at each node flows to the same destination (of hosts with one link: to the same switch) take
         the links of shortest paths in turn, in the order of the flows; those to the next destination go on where
         they ended, and each node begins one link later than the one before. ``"first"``: by the first such link at each
-        node. ``"spray"``: each packet takes one of all shortest paths (``paths`` of `Flow`), ACKs that of ``"ecmp"``.
+        node. ``"spray"``: each packet takes one of all shortest paths with one first and last link (``paths`` of `Flow`), ACKs that of ``"ecmp"``.
         Or the paths, F tuples of nodes.
     **options
         Further options of `Flow`, ``max_window``, ``priority``, ``host`` and so on: one value for all, or a list or an
@@ -370,13 +370,15 @@ def _shortest(
 
 
 def _further(links: Sequence[Link], nodes: Sequence[Hashable], paths: Routes) -> Column:
-    """Return the shortest paths of each flow beside its own one."""
+    """Return the shortest paths of each flow beside its own one, with the same first and last link."""
     last = paths.places[paths.begin + paths.counts - 1]
     every = ShortestRoutes(links).all_paths(paths.first.astype(np.int64), last.astype(np.int64))
-    found = [
-        tuple(tuple(nodes[n] for n in path) for path in own if path != paths[f])
-        for f, own in enumerate(every)
-    ]
+    found = []
+    for f, of_flow in enumerate(every):
+        own = paths[f]
+        ends = own[:2], own[-2:]
+        others = [path for path in of_flow if path != own and (path[:2], path[-2:]) == ends]
+        found.append(tuple(tuple(nodes[n] for n in path) for path in others))
     return encoded(found)
 
 

@@ -78,6 +78,13 @@ def test_paths_are_among_the_shortest(graph: nx.DiGraph, routes: str) -> None:
         assert (flow.path[0], flow.path[-1]) == (a, b)
         assert len(flow.path) == nx.shortest_path_length(graph, a, b) + 1
         assert all(graph.has_edge(*hop) for hop in flow.hops)
+        if routes == "spray":
+            every = {
+                tuple(path)
+                for path in nx.all_shortest_paths(graph, a, b)
+                if tuple(path[:2]) == flow.path[:2] and tuple(path[-2:]) == flow.path[-2:]
+            }
+            assert {flow.path, *flow.paths} == every
 
 
 def test_flows_in_turn_load_spines_evenly_and_hashed_ones_use_all() -> None:
