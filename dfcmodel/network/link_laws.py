@@ -61,6 +61,7 @@ class LinkEvent(NamedTuple):
     delay: float
 
 
+@quantities(signalling="time")
 @dataclass(frozen=True)
 class LinkLaw(ByClass):
     """Base of laws of flow control between the two ends of a link: subclass it, name the parameters, write the functions.

@@ -32,7 +32,6 @@ from dfcmodel.packets.layouts.laws import law_signatures
 from dfcmodel.packets.layouts.managers import called_managers
 from dfcmodel.packets.layouts.programs import program_signatures
 from dfcmodel.packets.layouts.senders import redraw_periods
-from dfcmodel.packets.parts import LONGER, parts
 from dfcmodel.packets.planning import (
     LARGEST,
     check_arrival,
@@ -47,6 +46,7 @@ from dfcmodel.packets.records import Records
 from dfcmodel.packets.recoveries import recovery_named
 from dfcmodel.packets.recoveries.checks import check_sender
 from dfcmodel.packets.recoveries.compilation import recovery_events, sender_of
+from dfcmodel.packets.run_parts import LONGER, parts
 from hopflow.kernels import loop_of
 from hopflow.progress import alone, progress_bar
 from responsefn import Delivery, DeliveryRule, Elapsed, Feedback, RateRule

@@ -296,7 +296,7 @@ class Records(Recorded):
         --------
         >>> from dfcmodel import simulate, takano2006
         >>> run = simulate(takano2006("1", dfc=False), duration=0.05)
-        >>> float(run["queued"].sel(node=5).max()) == run.queued[4].max()
+        >>> bool(run["queued"].sel(node=5).max() == run.queued[4].max())
         True
         """
         import xarray as xr

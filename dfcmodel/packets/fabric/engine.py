@@ -16,10 +16,10 @@ from dfcmodel.packets.fabric.kernel.layout import Fabric, Recorded
 from dfcmodel.packets.fabric.kernel.windows import FAULT, NO_ROOM, SWITCHED, USED
 from dfcmodel.packets.fabric.records import records_of
 from dfcmodel.packets.layouts.managers import called_managers
-from dfcmodel.packets.parts import parts
 from dfcmodel.packets.planning import check_numbers, check_rate
 from dfcmodel.packets.plans import ENDLESS
 from dfcmodel.packets.records import Records
+from dfcmodel.packets.run_parts import parts
 from hopflow.kernels import loop_of
 from hopflow.progress import alone, progress_bar
 from responsefn.responses.rule_events import signatures_of

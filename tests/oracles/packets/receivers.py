@@ -29,7 +29,6 @@ class Packet:
     size: int = 0
     is_ack: bool = False
     hop: int = 0
-    way: int = -1  # the flow whose path it takes; -1: its own
     blocks: tuple[tuple[int, int], ...] = ()
     listens: bool = False
     marked: bool = False
@@ -42,6 +41,7 @@ class Packet:
     nack: int = -1
     credits: float = 0.0
     acks: float = 1.0
+    way: int = -1  # the flow whose path it takes; -1: its own
 
 
 class Receiver:

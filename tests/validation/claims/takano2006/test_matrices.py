@@ -44,7 +44,7 @@ def test_the_order_turns_with_the_runs_and_the_bias_widens_it() -> None:
 
 
 def test_instability_is_relative_to_the_mean() -> None:
-    runs = Swing(np.array([0.05, 0.05]), np.array([0.03, 0.04]))
+    runs = Swing(np.full(8, 0.05), np.tile([0.03, 0.04], 4))
     assert moves(runs, 0.5) is R
     assert moves(Swing(10 * runs.mean, runs.absolute), 0.5) is C
     assert moves(Swing(2 * runs.mean, runs.absolute), 0.5) is N
