@@ -37,7 +37,7 @@ ALL_RTTS = {
     "ns-2": (
         RTTS["ns-2"], "kaneko2007/rtt-fairness-seeds-ns2", "kaneko2007/rtt-fairness-more-seeds-ns2",
     ),
-    "ns-3": (RTTS["ns-3"],),
+    "ns-3": (RTTS["ns-3"], "kaneko2007/rtt-fairness-more-seeds-ns3"),
 }  # fmt: skip
 """Those with further seeds."""
 ADDED = ("kaneko2007/added-delay-ns3", "kaneko2007/added-delay-seeds-ns3")

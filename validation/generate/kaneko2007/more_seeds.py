@@ -9,6 +9,7 @@ from validation.generate.cases import Case, Run
 from validation.generate.kaneko2007 import sweeps
 from validation.generate.kaneko2007.sweeps import (
     BY_RATE,
+    FRIENDLY,
     THREE_SEEDS,
     WITH_RENO,
     high_speed,
@@ -158,5 +159,11 @@ CASES = [
             "CTCP and one Reno flow under random loss of 1e-6 and 1e-5, eight more seeds",
         ),
         name="kaneko2007/loss-sweep-with-reno-compound-ns3",
+    ),
+    _further(
+        _named("rtt-fairness-ns3"),
+        "Seeds 4 to 11; seeds 1 to 3 are the case rtt-fairness-ns3",
+        in_ns3(_far_only(rtt_fairness((*FRIENDLY, "cubic"), range(4, 12))), 10.0, 40.0),
+        "two flows of one rule, RTT 20 ms against 60 and 120 ms, eight more seeds",
     ),
 ]
