@@ -14,10 +14,6 @@ import numpy as np
 __all__ = ["ByValue", "WithoutCaches", "same", "state_of"]
 
 
-COMPARABLE = (int, float), (Sequence,)
-"""Objects of different classes that may be equal."""
-
-
 class WithoutCaches:
     """Objects that are pickled and copied without their cached properties, which hold solvers and figures."""
 
@@ -57,9 +53,9 @@ def same(one: Any, other: Any) -> bool:
         return True
     if isinstance(one, (np.ndarray, np.generic)) or isinstance(other, (np.ndarray, np.generic)):
         return _same_arrays(np.asarray(one), np.asarray(other))
-    if type(one) is not type(other):  # numbers, or columns and the tuple of what they hold
-        alike = [all(isinstance(each, kinds) for each in (one, other)) for kinds in COMPARABLE]
-        return any(alike) and bool(one == other)
+    if type(one) is not type(other):
+        numbers = isinstance(one, (int, float)) and isinstance(other, (int, float))
+        return (numbers or _are_columns(one, other)) and bool(one == other)
     if isinstance(one, float):
         return one == other or (math.isnan(one) and math.isnan(other))
     if isinstance(one, Mapping):
@@ -92,6 +88,13 @@ def state_of(value: object, without: Collection[str]) -> dict[str, Any]:
         cached = functools.cached_property
         names = [n for n in vars(value) if not isinstance(getattr(kind, n, None), cached)]
     return {name: getattr(value, name) for name in names if name not in without}
+
+
+def _are_columns(one: Any, other: Any) -> bool:
+    """Return whether one is a tuple and the other a sequence of another kind, such as columns, which may stand for it."""
+    kinds = {type(one), type(other)}
+    plain = [kind for kind in kinds if issubclass(kind, (tuple, list, str, bytes))]
+    return plain == [tuple] and all(issubclass(kind, Sequence) for kind in kinds)
 
 
 def _same_arrays(one: Any, other: Any) -> bool:

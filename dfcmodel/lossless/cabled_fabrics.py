@@ -6,8 +6,6 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from dfcmodel.lossless.audits.switch_chips import Chip, chip, chips
 from dfcmodel.lossless.buffer_dependencies import directed_graph
 from dfcmodel.lossless.fabrics import with_hosts
@@ -15,7 +13,7 @@ from dfcmodel.lossless.headroom_items import FIBRE
 from dfcmodel.lossless.headrooms import headroom
 from dfcmodel.lossless.quantities import bit_rate, metres, size_in_bytes
 from dfcmodel.network.buffers import ByteBuffer
-from dfcmodel.network.columns import Column
+from dfcmodel.network.columns import encoded
 from dfcmodel.network.disciplines import FIFO, Discipline
 from dfcmodel.network.links import MAX_BUFFER, MIN_BUFFER, Links, links_from
 from dfcmodel.network.networks import Scenario
@@ -160,12 +158,9 @@ class Fabric:
     def links(self) -> Links:
         """The links, in packets per second and packets of ``packet_size``."""
         sizes = {cable: self.port_buffer(cable) for cable in self.cables}
-        place = {cable: n for n, cable in enumerate(self.cables)}
         bits = 8.0 * self.packet_size
         sources, targets = zip(*(ends for ends, _ in self._cabled), strict=True)
-        cables = Column(
-            self.cables, np.array([place[cable] for _, cable in self._cabled]), len(sources)
-        )
+        cables = encoded([cable for _, cable in self._cabled])
         return links_from(
             sources,
             targets,

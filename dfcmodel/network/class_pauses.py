@@ -13,8 +13,10 @@ from dfcmodel.network.pause_responses import default_headroom, small_packet_fact
 from hopflow.checks import choice, one_number, whole
 from hopflow.units import quantities
 
-__all__ = ["ALL", "CONTROL", "IN_TRANSMISSION", "PFC", "ByClass", "check_classes"]
+__all__ = ["ALL", "CLASSES", "CONTROL", "IN_TRANSMISSION", "PFC", "ByClass", "check_classes"]
 
+CLASSES = 8
+"""Of traffic, numbered from 0 (IEEE 802.1Q)."""
 ALL = -1
 """In place of a class of traffic: a link was paused with all that it carries."""
 
@@ -58,7 +60,17 @@ class ByClass(Discipline):
     def room(
         self, rate: Any, delay: Any, packet_size: float = 1500.0, buffer: float | ByteBuffer = 0.0
     ) -> Any:
-        """Return for how many packets of a class that come over one link there is room; numbers or arrays."""
+        """Return for how many packets of a class that come over one link there is room; numbers or arrays.
+
+        Parameters
+        ----------
+        rate, delay
+            Of that link, packets/s and s.
+        packet_size
+            Bytes per packet.
+        buffer
+            That of the link by which they leave.
+        """
 
     @abstractmethod
     def resumes_at(self, room: float) -> float:
@@ -76,7 +88,7 @@ def check_classes(given: Any) -> tuple[int, ...]:
         msg = "must be a tuple of priorities from 0 to 7, such as (3,)"
         raise ValueError(f"classes = {given!r}: {msg}")
     for priority in given:
-        whole("classes", priority, 0, 7)
+        whole("classes", priority, 0, CLASSES - 1)
     if len(set(given)) < len(given):
         raise ValueError(f"classes = {given!r}: must differ from each other")
     return tuple(sorted(int(each) for each in given))

@@ -264,7 +264,7 @@ def permutation(
 def collective_hosts(
     hosts: Iterable[Hashable], given: dict[str, Any]
 ) -> tuple[list[Hashable], dict[str, Any]]:
-    """Return the hosts of a collective, of which there must be two, and the arguments with ``links`` as a tuple."""
+    """Return the hosts of a collective, of which there must be two, and the arguments with ``links`` as columns."""
     ends = list(dict.fromkeys(nodes_of("hosts", hosts)))
     if len(ends) < 2:
         raise ValueError(f"hosts = {shown(ends)}: must be at least two nodes")

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dfcmodel.network.link_laws import MAX_PARAMETERS, MAX_STATE, LinkEvent
-from hopflow.kernels import build_callbacks
-from responsefn.responses.rule_events import places
+from dfcmodel.network.manager_events import SEEN_AT, callback_of
 
 if TYPE_CHECKING:
     from dfcmodel.network.link_laws import LinkLaw
@@ -23,10 +22,8 @@ __all__ = ["EVENTS", "LawSignature", "law_events_of", "law_signature_of"]
 EVENTS = ("may_send", "on_send", "on_message", "on_arrival", "on_departure")
 """Functions of a law, in the order of the table of their addresses."""
 AT_RECEIVER = ("on_arrival", "on_departure")
-PARAMETERS_AT = 2 * MAX_STATE
-SEEN_AT = PARAMETERS_AT + MAX_PARAMETERS
 ANSWER = SEEN_AT + 8
-"""Places in a record: what a law sees has room for 8 numbers, and its answer stands behind that."""
+"""Place in a record of an answer, behind the 8 numbers for which there is room, of what a law sees."""
 
 LawSignature = tuple["type[LinkLaw]", tuple[str, ...]]
 """A class of laws and the names of its parameters: what its events are made of."""
@@ -52,23 +49,7 @@ def law_events_of(signatures: tuple[LawSignature, ...]) -> Any:
 
 def _event_of(signature: LawSignature, event: str) -> Any:
     """Return a function of a law as a callback on a record."""
-    kind, names = signature
-    at_receiver = event in AT_RECEIVER
-    fields = (kind.Receiver if at_receiver else kind.Sender)._fields
-    first = MAX_STATE if at_receiver else 0
-    seen = places(SEEN_AT, len(LinkEvent._fields))
-    lines = [
-        f"def {event}(w):",
-        f"    old = State({places(first, len(fields))})",
-        f"    new = rule(old, Params({places(PARAMETERS_AT, len(names))}), Seen({seen}))",
-    ]
-    lines += [f"    w[{first + n}] = new.{name}" for n, name in enumerate(fields)]
-    if event == "may_send":
-        lines[3:] = [f"    w[{ANSWER}] = new"]
-    return build_callbacks(
-        {"rule": getattr(kind, event)},
-        {"State": fields, "Params": names, "Seen": LinkEvent._fields},
-        {event: "\n".join(lines)},
-        "void(CPointer(float64))",
-        floats=True,
-    )[event]
+    end, first = ("Receiver", MAX_STATE) if event in AT_RECEIVER else ("Sender", 0)
+    answer = ANSWER if event == "may_send" else None
+    seen = LinkEvent._fields
+    return callback_of(signature, event, seen, state=end, first=first, answer=answer, floats=True)

@@ -174,22 +174,6 @@ class LinkLaw(ByClass):
         object.__setattr__(self, "classes", check_classes(self.classes))
         one_number("signalling", self.signalling, at_least=0.0, at_most=10.0, hint="in s")
 
-    @abstractmethod
-    def room(
-        self, rate: Any, delay: Any, packet_size: float = 1500.0, buffer: float | ByteBuffer = 0.0
-    ) -> Any:
-        """Return for how many packets of a class that come over one link there is room; numbers or arrays.
-
-        Parameters
-        ----------
-        rate, delay
-            Of that link, packets/s and s.
-        packet_size
-            Bytes per packet.
-        buffer
-            That of the link by which they leave.
-        """
-
     @staticmethod
     @abstractmethod
     def may_send(s: Any, q: Any, e: Any) -> Any:

@@ -11,7 +11,7 @@ import numpy as np
 
 from dfcmodel.network.buffers import ByteBuffer, buffer_of
 from dfcmodel.network.class_pauses import ByClass
-from dfcmodel.network.columns import column_for, nodes_of
+from dfcmodel.network.columns import column_for, encoded, nodes_of
 from dfcmodel.network.disciplines import FIFO, Discipline, Pause
 from dfcmodel.network.routes import coded, distinct, present
 from hopflow.checks import flag, one_number, shown
@@ -270,6 +270,12 @@ class Links(Sequence[Link]):
         return tuple(f"{texts[a]}->{texts[b]}" for a, b in ends)
 
     @cached_property
+    def places(self) -> dict[tuple[Node, Node], int]:
+        """The place of the link from one node to another."""
+        ends = zip(self.source.tolist(), self.target.tolist(), strict=True)
+        return {(self.nodes[a], self.nodes[b]): n for n, (a, b) in enumerate(ends)}
+
+    @cached_property
     def have_own_names(self) -> bool:
         """Whether no two links have the same name."""
         texts = {f"{node}" for node in self.nodes}
@@ -324,11 +330,8 @@ def links_from(
     if len(ends[1]) != count or not count:
         counts = f"{count} sources and {len(ends[1])} targets"
         raise ValueError(f"targets: {counts}, must be as many, at least one")
-    place: dict[Node, int] = {}
-    for pair in zip(*ends, strict=True):
-        for node in pair:
-            place.setdefault(node, len(place))
-    source, target = (np.array([place[node] for node in each]) for each in ends)
+    nodes = encoded([node for pair in zip(*ends, strict=True) for node in pair])
+    source, target = nodes.whole().reshape(-1, 2).T
     given = {"rate": rate, "delay": delay, "buffer": buffer, "discipline": discipline}
     columns = {
         name: column_for(name, value, count, "links")
@@ -346,7 +349,7 @@ def links_from(
         for n in sorted({*first.tolist(), *np.flatnonzero(source == target)[:1].tolist()})
     }
     kinds = [examples[n] for n in first.tolist()]
-    return Links(tuple(place), source, target, kinds, kind_of)
+    return Links(nodes.values, source, target, kinds, kind_of)
 
 
 def _between(kind: Link, source: Node, target: Node) -> Link:

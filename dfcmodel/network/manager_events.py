@@ -23,7 +23,16 @@ from responsefn.responses.rule_events import (
 if TYPE_CHECKING:
     from dfcmodel.network.disciplines import QueueManager
 
-__all__ = ["ManagerSignature", "callback_of", "manager_events_of", "manager_signature_of"]
+__all__ = [
+    "SEEN_AT",
+    "ManagerSignature",
+    "callback_of",
+    "manager_events_of",
+    "manager_signature_of",
+]
+
+SEEN_AT = MAX_STATE + MAX_PARAMETERS
+"""Place in a record of what a function sees."""
 
 ManagerSignature = tuple["type[QueueManager]", tuple[str, ...]]
 """A class of queue managers and the names of its parameters: what its event is made of."""
@@ -46,27 +55,54 @@ def manager_events_of(signatures: tuple[ManagerSignature, ...], *, compiled: boo
 
 
 def callback_of(
-    signature: tuple[Any, tuple[str, ...]], event: str, seen: tuple[str, ...], *, compiled: bool
+    signature: tuple[Any, tuple[str, ...]],
+    event: str,
+    seen: tuple[str, ...],
+    *,
+    compiled: bool = True,
+    state: str = "State",
+    first: int = 0,
+    answer: int | None = None,
+    floats: bool = False,
 ) -> Any:
-    """Return a function of a manager or a switch program as a callback on a record, ``w``.
+    """Return a function of a manager, a switch program, an agent or a law as a callback on a record, ``w``.
 
-    ``signature`` is its class and the names of its parameters, ``seen`` the names of what it sees.
+    Parameters
+    ----------
+    signature
+        Its class, and the names of its parameters, which are in the record from w[16] on.
+    event
+        Name of the function.
+    seen
+        Names of what it sees, from w[32] on.
+    compiled
+        False returns a function in plain Python.
+    state, first
+        Name of the class of its state, which is in the record from w[first] on.
+    answer
+        Place of what it returns; None: it returns the next state.
+    floats
+        As of `build_callbacks`.
     """
     kind, names = signature
-    fields = kind.State._fields
+    fields = getattr(kind, state)._fields
     lines = [
         f"def {event}(w):",
-        f"    old = State({places(0, len(fields))})",
-        f"    seen = Seen({places(MAX_STATE + MAX_PARAMETERS, len(seen))})",
+        f"    old = State({places(first, len(fields))})",
+        f"    seen = Seen({places(SEEN_AT, len(seen))})",
         f"    new = rule(old, Params({places(MAX_STATE, len(names))}), seen)",
-        *(f"    w[{n}] = new.{name}" for n, name in enumerate(fields)),
     ]
+    if answer is None:
+        lines += [f"    w[{first + n}] = new.{name}" for n, name in enumerate(fields)]
+    else:
+        lines += [f"    w[{answer}] = new"]
     callbacks = build_callbacks(
         {"rule": getattr(kind, event)},
         {"State": fields, "Params": names, "Seen": seen},
         {event: "\n".join(lines)},
         "void(CPointer(float64))",
         compiled=compiled,
+        floats=floats,
     )
     return callbacks[event]
 

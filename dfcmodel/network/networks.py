@@ -563,10 +563,6 @@ class Scenario(Described):
         return buffer_in_packets(self.links[n].buffer, self.packet_size)
 
     @cached_property
-    def _index(self) -> dict[tuple[Node, Node], int]:
-        return {(link.source, link.target): n for n, link in enumerate(self.links)}
-
-    @cached_property
     def nodes(self) -> tuple[Node, ...]:
         """All nodes, in the order in which the links name them."""
         return self.link_table.nodes
@@ -580,7 +576,7 @@ class Scenario(Described):
 
     def link(self, source: Node, target: Node) -> Link:
         """Return the link from one node to another; KeyError where there is none."""
-        return self.links[self._index[source, target]]
+        return self.links[self.link_table.places[source, target]]
 
     def path(self, flow: Flow) -> tuple[Link, ...]:
         """Return the links that a flow crosses, in order."""
@@ -590,7 +586,7 @@ class Scenario(Described):
         """Return the indices in `links` of the links that a flow crosses, in order."""
         found = self._paths.get(flow.path)
         if found is None:
-            found = self._paths[flow.path] = tuple(self._index[hop] for hop in flow.hops)
+            found = self._paths[flow.path] = tuple(self.link_table.places[hop] for hop in flow.hops)
         return found
 
     @cached_property

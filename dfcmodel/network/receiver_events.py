@@ -34,5 +34,5 @@ def agent_events_of(signatures: tuple[AgentSignature, ...]) -> Any:
     table = np.zeros((max(1, len(signatures)), 2), dtype=np.uint64)
     for row, signature in zip(table, signatures, strict=False):
         for k, event in enumerate(("on_packet", "on_timer")):
-            row[k] = callback_of(signature, event, ReceivedPacket._fields, compiled=True).address
+            row[k] = callback_of(signature, event, ReceivedPacket._fields).address
     return table

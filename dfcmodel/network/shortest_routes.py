@@ -70,13 +70,7 @@ class ShortestRoutes:
         LookupError
             With the number of the first flow for which there is no path.
         """
-        into = np.bincount(self.head, minlength=len(self.nodes))
-        feeder = np.zeros(len(self.nodes), dtype=np.int64)
-        feeder[self.head] = self.tail
-        exit_of = np.where((into == 1)[target] & (feeder[target] != source), feeder[target], target)
-        roots, number = np.unique(exit_of, return_inverse=True)
-        number = number.reshape(-1)
-        distance = self._distances(roots)
+        exit_of, number, distance = self._exits(source, target)
         left = distance[number, source]
         lost = np.flatnonzero(left < 0)
         if len(lost):
@@ -92,6 +86,20 @@ class ShortestRoutes:
             found.places[found.begin[moving] + step] = at[moving]
             moving = moving[left[moving] > step]
         return found
+
+    def _exits(
+        self, source: Integers, target: Integers
+    ) -> tuple[Integers, Integers, NDArray[np.int32]]:
+        """Return from where each flow's distance is counted, (F,), the row of these distances, (F,), and the distances.
+
+        That is its target, or the node before where a single link leads to it.
+        """
+        into = np.bincount(self.head, minlength=len(self.nodes))
+        feeder = np.zeros(len(self.nodes), dtype=np.int64)
+        feeder[self.head] = self.tail
+        exit_of = np.where((into == 1)[target] & (feeder[target] != source), feeder[target], target)
+        roots, number = np.unique(exit_of, return_inverse=True)
+        return exit_of, number.reshape(-1), self._distances(roots)
 
     def all_paths(self, source: Integers, target: Integers) -> list[list[tuple[int, ...]]]:
         """Return the nodes of all shortest paths of each flow, in the order of the links.
@@ -118,19 +126,8 @@ class ShortestRoutes:
                     )
             return found[node, root]
 
-        into = np.bincount(self.head, minlength=len(self.nodes))
-        feeder = np.zeros(len(self.nodes), dtype=np.int64)
-        feeder[self.head] = self.tail
-        inner = np.where((into == 1)[target] & (feeder[target] != source), feeder[target], target)
-        roots, number = np.unique(inner, return_inverse=True)
-        distance = self._distances(roots)
-        rows = zip(
-            source.tolist(),
-            target.tolist(),
-            inner.tolist(),
-            number.reshape(-1).tolist(),
-            strict=True,
-        )
+        exit_of, number, distance = self._exits(source, target)
+        rows = zip(*(each.tolist() for each in (source, target, exit_of, number)), strict=True)
         return [
             [path if root == end else (*path, end) for path in onwards(node, root, distance[n])]
             for node, end, root, n in rows

@@ -227,29 +227,17 @@ class PacketRun:
 
     def _check_programs(self) -> None:
         """Raise ArithmeticError for the first thing that a switch program returned and that cannot be."""
-        program = self.layout.arrays["program"]
-        if not program["failed"].any():
-            return
-        failed = np.flatnonzero(program["failed"])
-        for p in failed[np.argsort(program["failed_at"][failed], kind="stable")][:1].tolist():
-            it = program[p]
+        for p, it in _first_failed(self.layout.arrays["program"]):
             function, field = EVENTS[it["failed_in"]], FIELDS[it["failed"]]
             returned = function, field, float(it["failed_value"])
             check_program(self.plan, p, int(it["failed_flow"]), float(it["failed_at"]), returned)
 
     def _check_laws(self) -> None:
         """Raise ArithmeticError for the first thing that a law between the ends of a link returned and that cannot be."""
-        law = self.layout.arrays["law"]
-        if not law["failed"].any():
-            return
-        failed = np.flatnonzero(law["failed"])
-        for k in failed[np.argsort(law["failed_at"][failed], kind="stable")][:1].tolist():
-            it, q = law[k], int(self.layout.arrays["feeder"]["port"][k])
-            returned = (
-                LAW_EVENTS[it["failed_in"]],
-                LAW_FIELDS[it["failed"]],
-                float(it["failed_value"]),
-            )
+        for k, it in _first_failed(self.layout.arrays["law"]):
+            q = int(self.layout.arrays["feeder"]["port"][k])
+            function, field = LAW_EVENTS[it["failed_in"]], LAW_FIELDS[it["failed"]]
+            returned = function, field, float(it["failed_value"])
             check_law(self.plan, q, int(it["asks"]), float(it["failed_at"]), returned)
 
     def _check_rates(self) -> None:
@@ -320,6 +308,13 @@ class PacketRun:
         redraw_periods(arrays, self.done * self.plan.sample, rng)
         layout = dataclasses.replace(self.layout, arrays=arrays)
         return dataclasses.replace(self, layout=layout, keeps=False, bar=None)
+
+
+def _first_failed(rows: NDArray[Any]) -> list[tuple[int, Any]]:
+    """Return the first of the programs or laws that returned what cannot be, with its place; none where all are well."""
+    failed = np.flatnonzero(rows["failed"])
+    order = np.argsort(rows["failed_at"][failed], kind="stable")
+    return [(n, rows[n]) for n in failed[order][:1].tolist()]
 
 
 def begin_run(plan: Plan, spare: int = 1) -> PacketRun:

@@ -133,6 +133,7 @@ def _network(
 ) -> tuple[PortTable, Routes, Routes]:
     """Return the ports of a scenario and the routes of packets and ACKs, which its further runs have in common."""
     listens = scenario.table.of_kind(WindowRule, RateRule) & ~_is_deaf(scenario, repairs)
+    # `Plan.once` keeps what follows from the ports by their identity, and links that send again have lanes
     repeats = tuple(sorted((method.frame_errors or {}).items()))
     key = "ports", method.is_ns2, method.ack_transmission, listens.tobytes(), repeats
     found: tuple[PortTable, Routes, Routes] | None = scenario.derived.get(key)

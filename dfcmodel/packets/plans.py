@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from dfcmodel.network.class_pauses import ALL, CONTROL, PFC, ByClass
+from dfcmodel.network.class_pauses import ALL, CLASSES, CONTROL, PFC, ByClass
 from dfcmodel.network.columns import among
 from dfcmodel.network.disciplines import DFC, FIFO, Pause
 from dfcmodel.network.routes import distinct
@@ -43,8 +43,6 @@ Value = TypeVar("Value")
 
 PHASES = 2006
 """What tells the random phases of clocks from all other random numbers."""
-CLASSES = 8
-"""Of traffic, that PFC tells apart (IEEE 802.1Q, clause 36)."""
 QUANTUM = 512.0
 """Bits of the paused link in a pause quantum (IEEE 802.3, 31B.2)."""
 SIZES = 7

@@ -198,10 +198,8 @@ class Ports:
     @cached_property
     def at(self) -> dict[tuple[Hashable, Hashable], int]:
         """The first port from one node to another."""
-        table, others = self.scenario.link_table, self.all.others
-        ends = zip(table.source.tolist(), table.target.tolist(), strict=True)
-        found = {(table.nodes[a], table.nodes[b]): n for n, (a, b) in enumerate(ends)}
-        for p, port in enumerate(others, len(found)):
+        found = dict(self.scenario.link_table.places)
+        for p, port in enumerate(self.all.others, len(found)):
             found.setdefault((port.source, port.target), p)
         return found
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dfcmodel.network.arrivals import ArrivalProcess
-from dfcmodel.network.class_pauses import PFC
+from dfcmodel.network.class_pauses import CLASSES, PFC
 from dfcmodel.network.columns import Column, encoded
 from dfcmodel.network.coupled import PI2
 from dfcmodel.network.disciplines import (
@@ -47,8 +47,6 @@ NS2_RULES = {
 """Window rules of ns-2's agents by their recovery: Tahoe restarts from one packet, the others halve the window."""
 CHECKED = ("source", "pacing", "arrivals", "receiver", "handshake")
 """Options of flows that are checked, beside their ends."""
-CLASSES = 8
-"""Of traffic, that laws tell apart (IEEE 802.1Q, clause 36)."""
 SELECTIVE = (None, *(name for name, each in RECOVERIES.items() if each.selective))
 """Recoveries under which rules of deliveries run; None is their own."""
 

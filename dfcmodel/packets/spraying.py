@@ -182,9 +182,6 @@ def _check(scenario: Scenario, more: Integers) -> None:
         raise ValueError(f"path of flow {table.name(f)!r} = {table.path(f)!r}: {msg}")
     known: set[Any] = set()
     links = scenario.link_table
-    ends = zip(links.source.tolist(), links.target.tolist(), strict=True)
-    pairs = ((links.nodes[a], links.nodes[b]) for a, b in ends)
-    kind = dict(zip(pairs, links.kind_of.tolist(), strict=True))
     for f in np.flatnonzero(more > 0).tolist():
         own, paths = table.path(f), table.columns["paths"][f]
         if (own[1:-1], paths[0][1:-1]) in known:
@@ -192,10 +189,10 @@ def _check(scenario: Scenario, more: Integers) -> None:
         known.add((own[1:-1], paths[0][1:-1]))
         for n, path in enumerate(paths):
             for a, b in zip(itertools.pairwise(own), itertools.pairwise(path), strict=True):
-                if b not in kind:
+                if b not in links.places:
                     msg = f"there is no link {b[0]}->{b[1]}"
                     raise ValueError(f"paths[{n}] of flow {table.name(f)!r}: {msg}")
-                one, other = links.kinds[kind[a]], links.kinds[kind[b]]
+                one, other = (links[links.places[ends]] for ends in (a, b))
                 if (one.rate, one.delay) != (other.rate, other.delay):
                     msg = f"{b[0]}->{b[1]} must have the rate and delay of {a[0]}->{a[1]}"
                     raise ValueError(f"paths[{n}] of flow {table.name(f)!r}: {msg}")

@@ -274,7 +274,7 @@ class Records(Recorded):
     def _array(self, name: str) -> Any:
         """Return a recorded array, or the efficiency; None where the run has none of it."""
         if name == "efficiency":
-            capacities = [link.capacity for link in self.scenario.links]
+            capacities = self.scenario.by_link(lambda link: link.capacity)
             return self.in_transit / self.scenario.on_path(capacities)[:, np.newaxis]
         values: Any = getattr(self, name)
         return (np.array(values, dtype=str) if values else None) if name == "recoveries" else values

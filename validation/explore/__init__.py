@@ -23,11 +23,15 @@ __all__ = ["VIEWS", "serve", "show"]
 MODULES = ("pause_threshold", "diffusion", "winning_tcp", "port_headroom", "shared_pool")
 
 
-def __getattr__(name: str) -> tuple[View, ...]:
+def _views() -> tuple[View, ...]:
     """Return the views, whose models are imported on first use: a calculator needs its own only."""
+    return tuple(import_module(f"{__name__}.{module}").VIEW for module in MODULES)
+
+
+def __getattr__(name: str) -> tuple[View, ...]:
     if name != "VIEWS":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return tuple(import_module(f"{__name__}.{module}").VIEW for module in MODULES)
+    return _views()
 
 
 def serve(
@@ -42,7 +46,7 @@ def serve(
     """
     from validation.explore.pages import serve_views
 
-    serve_views(__getattr__("VIEWS"), name, port=port, browser=browser, json=json)
+    serve_views(_views(), name, port=port, browser=browser, json=json)
 
 
 def show(name: str, notebook: str | None = None) -> None:
@@ -66,4 +70,4 @@ def show(name: str, notebook: str | None = None) -> None:
     """
     from validation.explore.notebooks import show_view
 
-    show_view(__getattr__("VIEWS"), name, notebook)
+    show_view(_views(), name, notebook)

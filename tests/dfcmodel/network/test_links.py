@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pickle
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -24,6 +24,7 @@ from dfcmodel import (
     links_from,
     simulate,
 )
+from hopflow.equality import same
 from responsefn import NewReno
 from tests.oracles.engines import plain_simulate
 
@@ -109,3 +110,17 @@ def test_runs_are_those_of_the_objects(method: Any, rule: Any) -> None:
         scenario = Scenario("x", links_from(*ENDS, **{**ONE, **options}), flows)
         oracle = plain_simulate(scenario, method, duration=0.3)
         assert np.array_equal(columns.delivered, oracle.delivered)
+
+
+def test_columns_are_equal_to_a_tuple_and_named_tuples_to_their_kind_alone() -> None:
+    class Other(NamedTuple):
+        rate: float
+
+    class One(NamedTuple):
+        rate: float
+
+    assert same(links_from(*ENDS, **ONE), objects())
+    assert same(objects(), links_from(*ENDS, **ONE))
+    assert not same(One(1.0), Other(1.0))
+    assert not same(One(np.ones(2)), (np.ones(2),))
+    assert not same([1.0], (1.0,))
