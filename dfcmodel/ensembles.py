@@ -12,6 +12,7 @@ import numpy as np
 from dfcmodel.methods import method_of
 from dfcmodel.network.networks import Scenario
 from dfcmodel.results.ensembles import Ensemble
+from dfcmodel.results.limits import warn_of_limits
 from dfcmodel.simulation import simulate
 from hopflow.checks import instance, one_number, seed_number, whole
 from hopflow.executing import check_executor, completed
@@ -38,7 +39,7 @@ def ensemble(
     *,
     duration: float | str | None = None,
     sample: float | str = 1e-2,
-    packet_jitter: float | str = 0.0,
+    packet_jitter: float | str | None = None,
     method: Fluid | Packets | None = None,
     level: Level | None = None,
     max_cpu_time: float | str | None = None,
@@ -98,12 +99,13 @@ def ensemble(
     watch = Stopwatch()
     seeds = np.random.SeedSequence(seed).spawn(runs)
     some = functools.partial(_runs, scenario, settings)
-    waits = one_number("packet_jitter", in_units("packet_jitter", packet_jitter, "time"))
+    in_units("packet_jitter", packet_jitter or 0.0, "time")
     done: dict[int, Trajectory] = {}
 
     def found() -> Ensemble:
         seconds = watch.seconds()
         complete = tuple(done[run] for run in sorted(done))
+        waits = complete[0].packet_jitter or 0.0
         return Ensemble(scenario, complete, jitter, seed, seconds, waits, chosen)
 
     try:
@@ -115,7 +117,10 @@ def ensemble(
         if len(done) < 2:
             raise
         raise Interrupted(found(), f"{len(done)} of {runs} runs") from None
-    return found()
+    many = found()
+    if level is None and method is None:
+        warn_of_limits(many.runs[0])
+    return many
 
 
 def _runs(

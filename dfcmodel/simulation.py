@@ -28,6 +28,7 @@ from dfcmodel.levels.refusals import check_other_level
 from dfcmodel.methods import Fluid, Level, Packets, method_of
 from dfcmodel.network.disciplines import DFC
 from dfcmodel.network.networks import Scenario
+from dfcmodel.results.limits import warn_of_limits
 from dfcmodel.results.pauses import intervals_of
 from dfcmodel.results.trajectories import Trajectory
 from dfcmodel.theory.stability import endless_limit
@@ -59,7 +60,7 @@ def simulate(
     duration: float | str | None = None,
     sample: float | str | None = None,
     jitter: float | str = 0.0,
-    packet_jitter: float | str = 0.0,
+    packet_jitter: float | str | None = None,
     seed: np.random.Generator | int | None = 0,
     max_cpu_time: float | str | None = None,
 ) -> Trajectory:
@@ -75,7 +76,8 @@ def simulate(
         The settings of a level, ``Fluid(...)`` or ``Packets(...)``; None: the defaults of ``level``.
     level
         ``"fluid"``, ``"packets"``, or ``"auto"``: the one that `choose_level` picks from measured errors and costs;
-        ``choice`` of the result says which, and why. None: that of ``method``, or the fluid.
+        ``choice`` of the result says which, and why. None: that of ``method``, or the fluid, which warns where it is known
+        to be wrong (`Trajectory.limits`).
     duration
         Simulated time in s, rounded to a step; None is the scenario's.
     sample
@@ -89,7 +91,8 @@ def simulate(
         Upper end of the uniform distribution by which a window-controlled sender delays each packet,
         in s: packets that come during a wait are sent at its end, in order (``overhead_`` in ns-2). A
         fluid resolves waits of many packets where its step is at most a third of ``packet_jitter``. With
-        ``Packets(convention="ns2")`` the waits are not those that ns-2 draws: runs agree in distribution.
+        ``Packets(convention="ns2")`` the waits are not those that ns-2 draws: runs agree in distribution. None: 0; with
+        ``level="auto"`` that of `choose_level`, one packet time where packets may have phase effects.
     seed
         Seed or generator of the feedback phases, the jitters, on/off times, RED, and the rounding of
         fractional losses to whole packets.
@@ -130,12 +133,13 @@ def simulate(
         chosen = choose_level(scenario, duration=end)
         run = simulate(
             scenario, chosen.method, duration=end, sample=sample, jitter=jitter,
-            packet_jitter=packet_jitter, seed=seed, max_cpu_time=max_cpu_time,
+            packet_jitter=chosen.packet_jitter if packet_jitter is None else packet_jitter,
+            seed=seed, max_cpu_time=max_cpu_time,
         )  # fmt: skip
         return replace(run, choice=chosen.reason)
     late = in_units("jitter", jitter, "time")
     late = one_number("jitter", late, at_least=0.0, at_most=end, hint=f"in s; duration = {end:g}")
-    wait = in_units("packet_jitter", packet_jitter, "time")
+    wait = in_units("packet_jitter", packet_jitter or 0.0, "time")
     wait = one_number("packet_jitter", wait, at_least=0.0, at_most=end, hint="in s")
     every = None
     if sample is not None:
@@ -143,10 +147,13 @@ def simulate(
     given = (end, every, late, wait)
     check_cost(scenario, settings, end, max_cpu_time)
     try:
-        return _simulate(scenario, settings, given, seed)
+        run = replace(_simulate(scenario, settings, given, seed), packet_jitter=wait)
     except ValueError as error:
         check_other_level(scenario, settings, error)
         raise
+    if level is None and method is None:
+        warn_of_limits(run)
+    return run
 
 
 def _simulate(

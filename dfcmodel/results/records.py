@@ -170,6 +170,8 @@ class Records(Recorded):
     step_error, accuracy
         Estimated error that the step causes in the goodput of a flow, as a part of the rate of its path's
         slowest link, and the largest one asked for; None: not asked for (`dfcmodel.Fluid`).
+    packet_jitter
+        Upper end of the random times before packets, s, as `dfcmodel.simulate` has it; None: not recorded.
 
     Examples
     --------
@@ -212,6 +214,7 @@ class Records(Recorded):
     peak_bytes: NDArray[np.float64] | None = None
     step_error: float | None = None
     accuracy: float | None = None
+    packet_jitter: float | None = None
 
     @cached_property
     def lost_by_flow(self) -> NDArray[np.float64]:

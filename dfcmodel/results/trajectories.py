@@ -71,7 +71,10 @@ class Trajectory(Records, Result):
 
     @cached_property
     def limits(self) -> tuple[str, ...]:
-        """Known limits of the fluid that apply to this run, with what was measured there; empty at packet level.
+        """Known limits of its level that apply to this run, with what was measured there.
+
+        Of the fluid: two-way traffic, small buffers, classic Reno, resolution, deadlocks near the critical load. Of packets:
+        phase effects.
 
         Examples
         --------
