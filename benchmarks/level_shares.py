@@ -108,7 +108,7 @@ def table(found: list[Found]) -> str:
     plain, auto = (int((errors[:, k] > errors[:, 0]).sum()) for k in (1, 2))
     said = (
         f"Packets without random times are farther from the mean than the fluid on {plain} of {len(found)} networks, "
-        f"by up to {(errors[:, 1] - errors[:, 0]).max():.2f}; the choice of `level=\"auto\"` on {auto}, by up to "
+        f'by up to {(errors[:, 1] - errors[:, 0]).max():.2f}; the choice of `level="auto"` on {auto}, by up to '
         f"{(errors[:, 2] - errors[:, 0]).max():.2f}. The median of the errors without random times is "
         f"{np.median(errors[:, 1]):.2f} (chains and round trips: "
         f"{np.median([each.errors[1] for each in found if each.topology in _apart(found)]):.2f}), the largest {errors[:, 1].max():.2f}. "

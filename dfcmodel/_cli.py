@@ -132,8 +132,12 @@ def simulate(
         str | None, typer.Option(help="Simulated time: 200ms, or a number of s.")
     ] = None,
     level: Annotated[
-        str, typer.Option(help="fluid, packets, or auto.", autocompletion=_levels)
-    ] = "fluid",
+        str | None,
+        typer.Option(
+            help="fluid, packets, or auto, by measured error and cost (the default).",
+            autocompletion=_levels,
+        ),
+    ] = None,
     steps_per_delay: Annotated[
         int | None, typer.Option(help="Time steps of the fluid per link delay; default: 4.")
     ] = None,
@@ -200,11 +204,13 @@ def simulate(
         typer.echo(f"records: {found.to_netcdf(netcdf)}", err=json)
 
 
-def _method(level: str, steps_per_delay: int | None) -> tuple[Level, Fluid | None]:
-    """Return a level and its settings, None for its defaults."""
+def _method(level: str | None, steps_per_delay: int | None) -> tuple[Level, Fluid | None]:
+    """Return a level and its settings, None for its defaults; without a level steps are those of the fluid."""
     from dfcmodel.methods import LEVELS, Fluid
     from hopflow.checks import choice
 
+    if level is None:
+        level = "auto" if steps_per_delay is None else "fluid"
     at: Any = choice("level", level, LEVELS)
     if steps_per_delay is None:
         return at, None

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dfcmodel.levels.choices import choose_level, warn_of_doubt
 from dfcmodel.methods import method_of
 from dfcmodel.network.networks import Scenario
 from dfcmodel.results.ensembles import Ensemble
-from dfcmodel.results.limits import warn_of_limits
+from dfcmodel.results.records import noted
 from dfcmodel.simulation import simulate
 from hopflow.checks import instance, one_number, seed_number, whole
 from hopflow.executing import check_executor, completed
@@ -81,7 +82,7 @@ def ensemble(
     Examples
     --------
     >>> from dfcmodel import ensemble, takano2006
-    >>> many = ensemble(takano2006("1", dfc=False), runs=8, duration=0.2)
+    >>> many = ensemble(takano2006("1", dfc=False), runs=8, duration=0.2, level="fluid")
     >>> many.mean_efficiency().shape
     (8, 2)
     """
@@ -90,22 +91,25 @@ def ensemble(
     seed = seed_number("seed", seed)
     jitter = one_number("jitter", in_units("jitter", jitter, "time"), at_least=0.0)
     check_executor(executor)
-    chosen = method_of(level, method, "ensemble")
+    chosen, waits, reason = method_of(level, method, "ensemble"), packet_jitter, ""
+    if chosen is None:
+        found_level = choose_level(scenario, duration=duration)
+        warn_of_doubt(scenario, found_level)
+        chosen, reason = found_level.method, found_level.reason
+        waits = found_level.packet_jitter if waits is None else waits
+    waits = one_number("packet_jitter", in_units("packet_jitter", waits or 0.0, "time"))
     settings = {
         "jitter": jitter, "duration": duration, "sample": sample,
-        "packet_jitter": packet_jitter, "method": chosen, "max_cpu_time": max_cpu_time,
-        "level": None if chosen else "auto",
+        "packet_jitter": waits, "method": chosen, "max_cpu_time": max_cpu_time,
     }  # fmt: skip
     watch = Stopwatch()
     seeds = np.random.SeedSequence(seed).spawn(runs)
-    some = functools.partial(_runs, scenario, settings)
-    in_units("packet_jitter", packet_jitter or 0.0, "time")
+    some = functools.partial(_runs, scenario, settings, reason)
     done: dict[int, Trajectory] = {}
 
     def found() -> Ensemble:
         seconds = watch.seconds()
         complete = tuple(done[run] for run in sorted(done))
-        waits = complete[0].packet_jitter or 0.0
         return Ensemble(scenario, complete, jitter, seed, seconds, waits, chosen)
 
     try:
@@ -117,14 +121,15 @@ def ensemble(
         if len(done) < 2:
             raise
         raise Interrupted(found(), f"{len(done)} of {runs} runs") from None
-    many = found()
-    if level is None and method is None:
-        warn_of_limits(many.runs[0])
-    return many
+    return found()
 
 
 def _runs(
-    scenario: Scenario, settings: dict[str, Any], seeds: Sequence[np.random.SeedSequence]
+    scenario: Scenario,
+    settings: dict[str, Any],
+    reason: str,
+    seeds: Sequence[np.random.SeedSequence],
 ) -> Iterator[Trajectory]:
     for each in seeds:
-        yield simulate(scenario, seed=np.random.default_rng(each), **settings)
+        run = simulate(scenario, seed=np.random.default_rng(each), **settings)
+        yield noted(run, choice=reason) if reason else run

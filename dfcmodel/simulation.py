@@ -22,14 +22,14 @@ from dfcmodel.engine.remains import (
 )
 from dfcmodel.engine.sender_tables import RECOVERY_NAMES
 from dfcmodel.engine.step_doubling import double_steps
-from dfcmodel.levels.choices import choose_level
+from dfcmodel.levels.choices import choose_level, warn_of_doubt
 from dfcmodel.levels.costs import check_cost
 from dfcmodel.levels.refusals import check_other_level
 from dfcmodel.methods import Fluid, Level, Packets, method_of
 from dfcmodel.network.disciplines import DFC
 from dfcmodel.network.networks import Scenario
-from dfcmodel.results.limits import warn_of_limits
 from dfcmodel.results.pauses import intervals_of
+from dfcmodel.results.records import noted
 from dfcmodel.results.trajectories import Trajectory
 from dfcmodel.theory.stability import endless_limit
 from hopflow.checks import instance, number, one_number, random_source
@@ -46,6 +46,9 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 __all__ = ["simulate"]
+
+MOST_RECORDED = 1e9
+"""Samples times flows and links of a packet run: 8 GB for each quantity that is recorded."""
 
 
 @renamed(rng="seed")
@@ -76,8 +79,8 @@ def simulate(
         The settings of a level, ``Fluid(...)`` or ``Packets(...)``; None: the defaults of ``level``.
     level
         ``"fluid"``, ``"packets"``, or ``"auto"``: the one that `choose_level` picks from measured errors and costs;
-        ``choice`` of the result says which, and why. None: that of ``method``, or the fluid, which warns where it is known
-        to be wrong (`Trajectory.limits`).
+        ``choice`` of the result says which, and why, and a warning where it is known to be wrong or nothing is known.
+        None: that of ``method``, or ``"auto"`` without one.
     duration
         Simulated time in s, rounded to a step; None is the scenario's.
     sample
@@ -118,7 +121,7 @@ def simulate(
     Examples
     --------
     >>> from dfcmodel import simulate, takano2006
-    >>> run = simulate(takano2006("1", tcp="newreno"), duration=0.1)
+    >>> run = simulate(takano2006("1", tcp="newreno"), duration=0.1, level="fluid")
     >>> run.status.ok
     True
     >>> run.efficiency.sizes["time"]
@@ -136,7 +139,8 @@ def simulate(
             packet_jitter=chosen.packet_jitter if packet_jitter is None else packet_jitter,
             seed=seed, max_cpu_time=max_cpu_time,
         )  # fmt: skip
-        return replace(run, choice=chosen.reason)
+        warn_of_doubt(scenario, chosen)
+        return noted(run, choice=chosen.reason)
     late = in_units("jitter", jitter, "time")
     late = one_number("jitter", late, at_least=0.0, at_most=end, hint=f"in s; duration = {end:g}")
     wait = in_units("packet_jitter", packet_jitter or 0.0, "time")
@@ -147,12 +151,10 @@ def simulate(
     given = (end, every, late, wait)
     check_cost(scenario, settings, end, max_cpu_time)
     try:
-        run = replace(_simulate(scenario, settings, given, seed), packet_jitter=wait)
+        run = noted(_simulate(scenario, settings, given, seed), packet_jitter=wait)
     except ValueError as error:
         check_other_level(scenario, settings, error)
         raise
-    if level is None and method is None:
-        warn_of_limits(run)
     return run
 
 
@@ -337,6 +339,11 @@ def _simulate_packets(
 
     sample = min(1e-3, end) if sample is None else sample
     number("sample", sample, above=0.0, at_most=end, hint="in s")
+    flows, links = len(scenario.table), len(scenario.link_table)
+    least = end * (flows + links) / MOST_RECORDED
+    if sample < least:
+        said = f"{end / sample:.2g} samples of {flows} flows and {links} links"
+        raise ValueError(f"sample = {sample:g}: must be at least {least:.2g}, in s; {said}")
     if method.seed is None and not method.is_ns2:
         drawn = np.random.default_rng(seed).integers(1, 2**31 - 1)
         method = replace(method, seed=int(drawn))

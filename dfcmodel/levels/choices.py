@@ -7,6 +7,7 @@ each.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -48,10 +49,13 @@ __all__ = [
     "measured_discipline",
     "packet_seconds",
     "packet_work",
+    "warn_of_doubt",
 ]
 
 AFFORDABLE = 1.0
 """CPU seconds up to which packets are preferred whatever the fluid costs."""
+MOST_TIMES = 2.0
+"""Times the cost of the fluid up to which packets run where the fluid is known to be off."""
 TOLERANCE = 0.1
 """Error of a share, over the rate of the bottleneck, up to which the fluid may stand in for packets: less than what two
 reasonable set-ups of one packet simulator often differ by (3 to 24 %, claim S06)."""
@@ -78,7 +82,9 @@ class LevelChoice(Result):
         nothing was measured for such scenarios.
     packet_jitter
         Upper end of the random times before packets, s, with which packets are to run: a packet time of the slowest queue
-        with phase effects, where flows of different round-trip times fill a drop-tail queue; otherwise, and for a fluid, 0.
+        with phase effects, where flows of different round-trip times or rules fill a drop-tail queue; otherwise, and for a fluid, 0.
+    doubt
+        What is known to be wrong about the chosen fluid, or is not known, in words; a run that was to choose warns of it.
 
     Examples
     --------
@@ -95,6 +101,7 @@ class LevelChoice(Result):
     packet_seconds: float
     error: float
     packet_jitter: float = 0.0
+    doubt: str = ""
 
     FIELD_UNITS: ClassVar[Mapping[str, str]] = {
         "fluid_seconds": "s",
@@ -125,7 +132,7 @@ class LevelChoice(Result):
 def choose_level(
     scenario: Scenario,
     *,
-    duration: float | None = None,
+    duration: float | str | None = None,
     fluid: Fluid | None = None,
     affordable: float = AFFORDABLE,
     tolerance: float = TOLERANCE,
@@ -133,10 +140,10 @@ def choose_level(
     """Choose between fluid and packets, without running anything.
 
     Packets where they can run the scenario and cost at most a second, or no more than the fluid: they leave
-    nothing out that the fluid has. Otherwise packets where a known limit of the fluid applies
-    (`dfcmodel.results.limits`), and the fluid where its shares were measured to be near those of
-    packets; packets where they were not, or where nothing was measured: AIMD, Reno and NewReno were over queues under
-    FIFO, DFC with the default diffusion and intensity, and PFC that pauses all flows, without a manager.
+    nothing out that the fluid has. Otherwise the fluid where its shares were measured to be near those of packets and no
+    known limit applies (`dfcmodel.results.limits`). Where that is not so, packets up to twice the cost of the fluid; beyond it
+    the fluid, with its ``doubt``. Measured were AIMD, Reno and NewReno over queues under FIFO, DFC with the default
+    diffusion and intensity, and PFC that pauses all flows, without a manager.
 
     Parameters
     ----------
@@ -179,26 +186,40 @@ def choose_level(
     of_packets = packet_seconds(scenario, end)
     error = _error(scenario)
     costs = f"packets take about {of_packets:.2g} s of CPU, the fluid {of_fluid:.2g} s"
-    off = f"shares of the fluid were measured to be {error:.2g} off"
-
-    def packets(*why: str) -> LevelChoice:
-        wait = random_time(scenario, may_lose(scenario))
-        phases = (f"random times of up to {wait:.2g} s before packets against phase effects",)
-        reason = f"packets: {'; '.join((*why, costs, *(phases if wait else ())))}"
-        return LevelChoice(Packets(), reason, of_fluid, of_packets, error, wait)
-
     if of_packets <= max(affordable, of_fluid):
-        return packets()
+        return _packets(scenario, (costs,), of_fluid, of_packets, error)
+    known: tuple[str, ...] = limits_of_scenario(
+        scenario, [recovery_of(flow, fluid.recovery) for flow in scenario.flows], end
+    )
     if np.isnan(error):
-        return packets(
-            "the error of the fluid was measured for AIMD, Reno or NewReno under FIFO, DFC or PFC only"
-        )
-    recoveries = [recovery_of(flow, fluid.recovery) for flow in scenario.flows]
-    if known := limits_of_scenario(scenario, recoveries, end):
-        return packets(*known)
-    if error <= tolerance:
+        known += ("its error was measured for AIMD, Reno or NewReno under FIFO, DFC or PFC only",)
+    elif error > tolerance:
+        known += (f"its shares were measured to be {error:.2g} off, more than {tolerance:g}",)
+    if not known:
+        off = f"its shares were measured to be {error:.2g} off"
         return LevelChoice(fluid, f"fluid: {costs}; {off}", of_fluid, of_packets, error)
-    return packets(f"{off}, more than {tolerance:g}")
+    if of_packets <= MOST_TIMES * of_fluid:
+        why = f"of the fluid: {'; '.join(known)}"
+        return _packets(scenario, (costs, why), of_fluid, of_packets, error)
+    doubt = f"the fluid was chosen, as {costs}, but {'; '.join(known)}: level='packets' runs packets, level='fluid' is silent"
+    reason = f"fluid: {costs}; {'; '.join(known)}"
+    return LevelChoice(fluid, reason, of_fluid, of_packets, error, doubt=doubt)
+
+
+def _packets(
+    scenario: Scenario, why: tuple[str, ...], of_fluid: float, of_packets: float, error: float
+) -> LevelChoice:
+    """Return the choice of packets, with random times where they may have phase effects."""
+    wait = random_time(scenario, may_lose(scenario))
+    if wait > 0.0:
+        why += (f"random times of up to {wait:.2g} s before packets against phase effects",)
+    return LevelChoice(Packets(), f"packets: {'; '.join(why)}", of_fluid, of_packets, error, wait)
+
+
+def warn_of_doubt(scenario: Scenario, chosen: LevelChoice) -> None:
+    """Warn where a level that nobody asked for is known to be wrong, or nothing is known of it."""
+    if chosen.doubt:
+        warnings.warn(f"{scenario.name!r}: {chosen.doubt}", stacklevel=5)
 
 
 @dataclass(frozen=True)
@@ -295,7 +316,7 @@ def _error(scenario: Scenario) -> float:
     table = scenario.table
     endless = np.all((table.numbers("idle") == np.inf) & (table.numbers("stop") == np.inf))
     alone = all(each is None for each in table.columns["arrivals"].values)
-    if not (endless and alone and np.all(table.of_kind(MEASURED_RULES))):
+    if not (endless and alone and np.all(table.of_kind(*MEASURED_RULES))):
         return np.nan
     if not measured_discipline(scenario):
         return np.nan

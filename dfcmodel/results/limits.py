@@ -8,7 +8,6 @@ takes packets where something of the fluid applies to a scenario, with random ti
 from __future__ import annotations
 
 import itertools
-import warnings
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -30,7 +29,7 @@ if TYPE_CHECKING:
 
     Flags = NDArray[np.bool_]
 
-__all__ = ["limits_of_run", "limits_of_scenario", "may_lose", "warn_of_limits"]
+__all__ = ["limits_of_run", "limits_of_scenario", "may_lose"]
 
 RETURN_LOAD = 0.9
 """Load of a link, data and ACKs, from which ACKs of the other direction wait in its queue or are lost there. With a constant
@@ -62,16 +61,6 @@ def limits_of_run(run: Any) -> tuple[str, ...]:
         return _phase_effects(run, losing)
     found = _limits(run.scenario, run.recoveries, losing, float(run.time[-1]))
     return (*found, *_resolution(run), *_circles_of_buffers(run))
-
-
-def warn_of_limits(run: Any) -> None:
-    """Warn where limits apply to a run whose level nobody has chosen, the fluid."""
-    if run.limits:
-        warnings.warn(
-            f"{run.scenario.name!r} as a fluid, the default: {'; '.join(run.limits)}. level='auto' takes packets where they "
-            "cost little or the fluid is known to be off, level='fluid' says that the fluid is meant",
-            stacklevel=5,
-        )
 
 
 def _limits(

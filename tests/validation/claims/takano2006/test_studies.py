@@ -47,7 +47,7 @@ def test_tahoe_goes_back_over_its_losses_as_in_ns2() -> None:
     packets = evidence.table("takano2006/traces-without-dfc", "windows")
     chosen = (packets["link_rate"] == 12.3e9) & (packets["agent"] == "tahoe")
     packets = packets[chosen & (packets["flow"] == "target")].set_index("time")["window"]
-    run = simulate(takano2006("4", dfc=False), duration=0.13)
+    run = simulate(takano2006("4", dfc=False), duration=0.13, level="fluid")
     fluid = pd.Series(run.window[0], run.time)
     seen = [each[(each.index > 0.0825) & (each.index < 0.1215)] for each in (packets, fluid)]
     # a window that one sample shows is on its way
