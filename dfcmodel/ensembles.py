@@ -13,7 +13,7 @@ from dfcmodel.levels.choices import choose_level, warn_of_doubt
 from dfcmodel.methods import method_of
 from dfcmodel.network.networks import Scenario
 from dfcmodel.results.ensembles import Ensemble
-from dfcmodel.results.records import noted
+from dfcmodel.results.records import with_fields
 from dfcmodel.simulation import simulate
 from hopflow.checks import instance, one_number, seed_number, whole
 from hopflow.executing import check_executor, completed
@@ -132,4 +132,4 @@ def _runs(
 ) -> Iterator[Trajectory]:
     for each in seeds:
         run = simulate(scenario, seed=np.random.default_rng(each), **settings)
-        yield noted(run, choice=reason) if reason else run
+        yield with_fields(run, choice=reason) if reason else run

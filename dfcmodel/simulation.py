@@ -29,7 +29,7 @@ from dfcmodel.methods import Fluid, Level, Packets, method_of
 from dfcmodel.network.disciplines import DFC
 from dfcmodel.network.networks import Scenario
 from dfcmodel.results.pauses import intervals_of
-from dfcmodel.results.records import noted
+from dfcmodel.results.records import with_fields
 from dfcmodel.results.trajectories import Trajectory
 from dfcmodel.theory.stability import endless_limit
 from hopflow.checks import instance, number, one_number, random_source
@@ -140,7 +140,7 @@ def simulate(
             seed=seed, max_cpu_time=max_cpu_time,
         )  # fmt: skip
         warn_of_doubt(scenario, chosen)
-        return noted(run, choice=chosen.reason)
+        return with_fields(run, choice=chosen.reason)
     late = in_units("jitter", jitter, "time")
     late = one_number("jitter", late, at_least=0.0, at_most=end, hint=f"in s; duration = {end:g}")
     wait = in_units("packet_jitter", packet_jitter or 0.0, "time")
@@ -151,7 +151,7 @@ def simulate(
     given = (end, every, late, wait)
     check_cost(scenario, settings, end, max_cpu_time)
     try:
-        run = noted(_simulate(scenario, settings, given, seed), packet_jitter=wait)
+        run = with_fields(_simulate(scenario, settings, given, seed), packet_jitter=wait)
     except ValueError as error:
         check_other_level(scenario, settings, error)
         raise

@@ -41,8 +41,8 @@ def predicted_seconds(scenario: Scenario, method: Fluid | Packets, duration: flo
     Examples
     --------
     >>> from dfcmodel import Packets, takano2006
-    >>> round(predicted_seconds(takano2006("1"), Packets(), 3.0), 3)
-    0.04
+    >>> 0.01 < predicted_seconds(takano2006("1"), Packets(), 3.0) < 0.1
+    True
     """
     if isinstance(method, Fluid):
         return fluid_seconds(scenario, duration, method)

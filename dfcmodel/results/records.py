@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from dfcmodel.network.networks import Scenario
 
-__all__ = ["Recorded", "Records", "noted"]
+__all__ = ["Recorded", "Records", "with_fields"]
 
 
 T = TypeVar("T")
@@ -355,7 +355,7 @@ def _labels(nodes: Sequence[Hashable]) -> NDArray[Any]:
     return labels
 
 
-def noted(run: T, **fields: object) -> T:
+def with_fields(run: T, **fields: object) -> T:
     """Return a run with other fields than its arrays; these stay as they are, those that no one has read too."""
     found = copy.copy(run)
     vars(found).update(fields)

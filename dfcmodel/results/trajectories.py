@@ -43,6 +43,7 @@ class Trajectory(Records, Result):
     >>> axes.figure.savefig("run.png")  # doctest: +SKIP
     """
 
+    NOT_COMPARED: ClassVar[tuple[str, ...]] = ("seconds", "choice")
     COMPARED_BY: ClassVar[str] = "dfcmodel.results.run_comparisons:RunComparison"
 
     @cached_property

@@ -71,7 +71,7 @@ def test_coordinates_are_in_si_units_whether_declared_or_not() -> None:
     assert found.rate.attrs["units"] == "packets/s"
     assert found.duration.values.tolist() == [0.1, 0.2]
     assert found.duration.attrs["units"] == "s"
-    run = simulate(one_link(1000.0), duration=0.1, level="fluid")
+    run = simulate(one_link(1000.0), duration=0.1)
     np.testing.assert_array_equal(
         found.goodput.sel(rate=1000.0, duration=0.1), run.measures.goodput
     )
