@@ -10,7 +10,7 @@ times, and what ``level="auto"`` chooses, with the CPU seconds of each, whose pr
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -25,6 +25,8 @@ from validation.unseen_networks import Network
 RESULT = Path(__file__).parent / "results" / "level_shares.md"
 KINDS = ("chain", "round-trips", "parking-lot", "dumbbell", "mixed-rules")
 SEED, EACH, RUNS, LATER = 4, 12, 16, 0.02
+SECONDS = 4.0
+"""Predicted CPU seconds of packets in long runs: of every fourth network."""
 
 
 @dataclass(frozen=True)
@@ -86,6 +88,29 @@ def measure(network: Network) -> Found:
     )  # fmt: skip
 
 
+def long_run(network: Network) -> tuple[str, float]:
+    """Return which level is chosen where packets take some seconds, and its CPU time over that of the fluid."""
+    scenario = network.scenario
+    longer = SECONDS / choose_level(scenario).packet_seconds
+    scenario = replace(scenario, duration=longer * scenario.duration)
+    chosen = choose_level(scenario).method
+    seconds = []
+    for method in (Fluid(), chosen):
+        began = time.process_time()
+        simulate(scenario, method, sample=0.1 * longer)
+        seconds.append(time.process_time() - began)
+    return type(chosen).__name__, seconds[1] / seconds[0]
+
+
+def about_long(found: list[tuple[str, float]]) -> str:
+    """Return what the choice costs in runs of some seconds."""
+    packets = [ratio for name, ratio in found if name == "Packets"]
+    return (
+        f"In {len(found)} runs whose packets are predicted to take {SECONDS:g} s the choice is packets {len(packets)} times, at "
+        f"{min(packets):.2f} to {max(packets):.2f} times the CPU time of the fluid.\n"
+    )
+
+
 def table(found: list[Found]) -> str:
     """Return the table of the documentation, and what follows from it."""
     lines = [
@@ -136,6 +161,7 @@ def main(
     networks = list(draw_networks(SEED, dict.fromkeys(KINDS, EACH)).values())
     measure(networks[0])  # compiles
     text = table([measure(each) for each in progress_bar(networks, desc="networks")])
+    text += about_long([long_run(each) for each in progress_bar(networks[::4], desc="long runs")])
     print(text)
     if keep:
         RESULT.write_text(text, encoding="utf-8")

@@ -89,14 +89,14 @@ def _code(scenario: str, tcp: str | None, diffusion: float) -> str:
     return f"""\
 from dataclasses import replace
 
-from dfcmodel import DFC, Packets, simulate, takano2006
+from dfcmodel import DFC, Fluid, Packets, simulate, takano2006
 
 without = takano2006("{scenario}", dfc=False, tcp={tcp!r})
 chain = takano2006("{scenario}", dfc=True, tcp={tcp!r})
 links = tuple(replace(link, discipline=DFC(diffusion={diffusion:g})) for link in chain.links)
 runs = [
     simulate(network, method=method, sample={SAMPLE})
-    for method in (None, Packets(seed=1))
+    for method in (Fluid(), Packets(seed=1))
     for network in (replace(chain, links=links), without)
 ]
 for run in runs:

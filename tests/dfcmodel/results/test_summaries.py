@@ -83,7 +83,7 @@ def both_ways(source=None, rate: float = 1000.0, **link) -> Scenario:
 
 
 def topics(scenario: Scenario, method: Fluid | Packets | None = None, **given) -> list[str]:
-    run = simulate(scenario, method, **given)
+    run = simulate(scenario, method or Fluid(), **given)
     return [limit.partition(":")[0] for limit in run.limits]
 
 

@@ -61,7 +61,9 @@ def test_tahoe_goes_back_over_its_losses_as_in_ns2() -> None:
 )
 def test_tahoes_means_are_ns2s_where_both_spread_the_starts(name: str) -> None:
     """The 95 % intervals of both flows' means meet; a single run is one of a few levels."""
-    fluid = ensemble(takano2006(name, dfc=False), 32, **RANDOM).mean_efficiency(studies.START)
+    fluid = ensemble(takano2006(name, dfc=False), 32, level="fluid", **RANDOM).mean_efficiency(
+        studies.START
+    )
     data = evidence.table(studies.Study(name).starts_case, "flows")
     for f, flow in enumerate(("target", "background")):
         ns2 = data[data["flow"] == flow]["mean_efficiency"].to_numpy()
