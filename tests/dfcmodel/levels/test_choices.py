@@ -53,13 +53,13 @@ def test_packets_where_they_are_cheap(bottleneck) -> None:
 
 @pytest.mark.parametrize(("flows", "window"), [(2, 10.0), (32, 30.0), (128, 100.0)])
 def test_at_measured_points_the_measured_error_decides(flows: int, window: float) -> None:
-    """Within the tolerance the fluid; else packets up to twice its cost, beyond that the fluid with a doubt."""
+    """Within the tolerance the fluid is good, beyond it doubted."""
     table, scenario = measured(), crowded(flows, window)
     row, column = list(table.flows).index(flows), list(table.windows).index(window)
     error = table.errors[row, column]
     found = choose_level(scenario, affordable=0.0, fluid=Fluid(steps_per_delay=1))
     assert found.error == pytest.approx(error)
-    assert found.packet_seconds > 2.0 * found.fluid_seconds
+    assert found.packet_seconds > found.fluid_seconds
     given = {"affordable": 0.0, "fluid": Fluid(steps_per_delay=1)}
     good = choose_level(scenario, **given, tolerance=1.01 * error)
     assert isinstance(good.method, Fluid)
@@ -71,17 +71,17 @@ def test_at_measured_points_the_measured_error_decides(flows: int, window: float
     assert isinstance(choose_level(scenario, affordable=most).method, Packets)
 
 
-@pytest.mark.parametrize("times", [1.0, 1.9, 2.1])
-def test_packets_cost_at_most_twice_the_fluid(times: float) -> None:
+@pytest.mark.parametrize("times", [0.5, 0.75, 0.9, 3.0])
+def test_packets_that_take_long_must_cost_less_than_the_fluid(times: float) -> None:
     """The costs of the fluid are those of its steps, so that their number sets the ratio of both."""
     scenario = crowded(2, 10.0)
     one = choose_level(scenario, affordable=0.0, fluid=Fluid(steps_per_delay=1))
-    steps = round(one.packet_seconds / one.fluid_seconds / times)
+    steps = max(1, round(one.packet_seconds / one.fluid_seconds / times))
     fluid = Fluid(steps_per_delay=steps)
     found = choose_level(scenario, affordable=0.0, fluid=fluid, tolerance=0.0)
     ratio = found.packet_seconds / found.fluid_seconds
-    assert isinstance(found.method, Packets) is (ratio <= 2.0)
-    assert bool(found.doubt) is (ratio > 2.0)
+    assert isinstance(found.method, Packets) is (ratio <= 0.8)
+    assert bool(found.doubt) is (ratio > 0.8)
 
 
 def test_between_measured_points_the_error_is_between_theirs() -> None:
