@@ -148,7 +148,7 @@ def test_compare_has_the_options_of_the_function() -> None:
         [NewReno()], **given, warm_up=2.0, recovery=None, discipline=CoDel(), pacing=True
     )
     assert repr(same) in told.stdout
-    for name, said in (("CoDell", "did you mean"), ("RED", "has parameters without a default")):
+    for name, said in (("CoDell", "did you mean"), ("StepMarking", "has parameters without a default")):
         with pytest.raises(ValueError, match=said):
             CliRunner().invoke(
                 commands,
