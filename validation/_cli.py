@@ -91,20 +91,22 @@ def validate(
 
     The report can be read while claims are being checked, and after Ctrl-C, with what was found so far. A finding is kept and used again as long as nothing that it is made from changes: the code that its claim uses, texts, data, versions. After a change only the claims that use it are checked, with what models computed and the change does not touch. A part of the bundled runs of ns-2, another one each day, is computed again by the packet level. Exit status 1 when a verdict differs from the recorded one, or a run from ns-2.
     """
-    from validation import recomputing
+    from validation import recomputing, running
     from validation.commands.checking import collected, print_found, recomputed
     from validation.report import Report
 
     console = Console(stderr=json)
     check_folder("report", report)
     parts = recomputing.parts_of(recompute or ("none" if claim else "today"))
+    if dask is None and (claim is None or len(claim) > 1):
+        running.begin_imports(fresh=fresh)
     chosen = [find(id) for id in claim] if claim else list(ledger().values())
     executor = connected(dask) if dask else None
     pages = Report(report, (each.id for each in chosen))
     start = time.perf_counter()
     manifest.verify()
     manifest.verify_published()
-    found = collected(chosen, pages, console, fresh=fresh, executor=executor)
+    found = collected(chosen, pages, console, fresh=fresh, executor=executor, recompute=parts)
     seconds = time.perf_counter() - start
     different = print_found(found, pages, console, seconds=seconds, json=json, verbose=verbose)
     repeated = not parts or recomputed(parts, pages, console)

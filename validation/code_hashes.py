@@ -93,6 +93,7 @@ def modules_used(module: str) -> frozenset[str]:
     return frozenset(found | {".".join(part[:n]) for part in parts for n in range(1, len(part))})
 
 
+@functools.cache
 def _file(name: str) -> Path | None:
     """Return the file of a module or package; None: there is none."""
     base = ROOT.joinpath(*name.split("."))

@@ -1,8 +1,9 @@
 """What models compute for claims, kept on disk: once for all processes, and for later calls.
 
-A result is kept under the hash of everything that it is made from: the arguments of the function, the
-code that its module uses (`validation.code_hashes`), and the versions of Python and of the libraries.
-There is nothing to invalidate: after a change, what does not use the changed code is still there.
+A result is kept under the function and its arguments, with the hash of what else it is made from: the code
+that its module uses (`validation.code_hashes`), and the versions of Python and of the libraries.
+There is nothing to invalidate: after a change, what does not use the changed code is still there, and what
+does is computed again and takes its place.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import shutil
 import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, NamedTuple, ParamSpec, TypeVar
 
 from hopflow.kernels.loading import folder as cache_folder
 from validation import pickles
@@ -63,16 +64,23 @@ def kept(function: Callable[P, T]) -> Callable[P, T]:
     return call
 
 
-def _of_disk(function: Callable[..., T], asked: str, arguments: inspect.BoundArguments) -> T | None:
-    question = f"{function.__name__}-{hashlib.sha256(asked.encode()).hexdigest()[:20]}"
-    place = _folder() / f"{question}-{_made_from(function.__module__)[:20]}.pickle"
-    if (found := pickles.read(place)) is None:
-        found = function(*arguments.args, **arguments.kwargs)
-        with contextlib.suppress(OSError):  # without it, it is computed again
-            pickles.write(place, found)
-            for old in set(place.parent.glob(f"{question}-*")) - {place}:
-                old.unlink(missing_ok=True)
-    return found  # type: ignore[no-any-return]
+class _Kept(NamedTuple):
+    """A result on disk, and the hash of what it is made from beside its arguments."""
+
+    made_from: str
+    result: Any
+
+
+def _of_disk(function: Callable[..., T], asked: str, arguments: inspect.BoundArguments) -> T:
+    name = f"{function.__name__}-{hashlib.sha256(asked.encode()).hexdigest()[:20]}.pickle"
+    place, made_from = _folder() / name, _made_from(function.__module__)
+    found = pickles.read(place)
+    if isinstance(found, _Kept) and found.made_from == made_from:
+        return found.result  # type: ignore[no-any-return]
+    result = function(*arguments.args, **arguments.kwargs)
+    with contextlib.suppress(OSError):  # without it, it is computed again
+        pickles.write(place, _Kept(made_from, result))
+    return result
 
 
 def forget() -> None:

@@ -138,11 +138,23 @@ def draw_networks(seed: int, numbers: Mapping[str, int]) -> dict[str, Network]:
     return {network.name: network for network in found}
 
 
-DEVELOPMENT = draw_networks(
-    1, {"chain": 16, "round-trips": 12, "parking-lot": 10, "dumbbell": 12, "mixed-rules": 10}
-)
+DEVELOPMENT: dict[str, Network]
 """60 networks that work on the fluid looks at."""
-FRESH = draw_networks(
-    2, {"chain": 8, "round-trips": 6, "parking-lot": 5, "dumbbell": 6, "mixed-rules": 5}
-)
+FRESH: dict[str, Network]
 """30 networks that were run once, when the work was done."""
+SETS = {
+    "DEVELOPMENT": (
+        1, {"chain": 16, "round-trips": 12, "parking-lot": 10, "dumbbell": 12, "mixed-rules": 10},
+    ),
+    "FRESH": (2, {"chain": 8, "round-trips": 6, "parking-lot": 5, "dumbbell": 6, "mixed-rules": 5}),
+}  # fmt: skip
+"""Seed and numbers of each set, which is drawn when it is first asked for."""
+
+
+def __getattr__(name: str) -> dict[str, Network]:
+    """Draw a set of networks."""
+    if name not in SETS:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    globals()[name] = draw_networks(*SETS[name])
+    found: dict[str, Network] = globals()[name]
+    return found

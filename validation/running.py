@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING
 from hopflow.executing import completed, cores
 from hopflow.kernels.loading import folder as cache_folder
 from hopflow.worker_processes import processes
-from validation import keeping, pickles
+from validation import keeping, pickles, recomputing
 from validation.checks import subjects
 from validation.claims import find, ledger
 from validation.code_hashes import hash_of_code
@@ -36,7 +36,7 @@ from validation.verdicts import Claim, Finding
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["checked", "key_of"]
+__all__ = ["begin_imports", "checked", "key_of"]
 
 HERE = Path(__file__).parent
 NOT_USED = (
@@ -53,6 +53,7 @@ def checked(
     jobs: int | None = None,
     fresh: bool = False,
     executor: concurrent.futures.Executor | None = None,
+    recompute: Sequence[int] = (),
 ) -> Iterator[tuple[Claim, Finding]]:
     """Yield the claims with their findings, figures drawn, as they are done.
 
@@ -67,12 +68,15 @@ def checked(
     executor
         Where to check instead of in processes of its own: any `concurrent.futures.Executor`, such as
         Dask's ``client.get_executor()``, on workers that have the same files.
+    recompute
+        Parts of the bundled runs of ns-2 that one of several processes computes again meanwhile
+        (`validation.recomputing.recompute`, which finds them done).
     """
     if fresh:
         keeping.forget()
     jobs = min(jobs or cores(), len(claims))
-    if jobs > 1 and executor is None and (fresh or not any(_folder().glob("*.pickle"))):
-        _begin_imports()
+    if jobs > 1 and executor is None:
+        begin_imports(fresh=fresh)
     kept = {} if fresh else {claim: _load(claim) for claim in claims}
     yield from ((claim, finding) for claim, finding in kept.items() if finding)
     rest = sorted((claim for claim in claims if not kept.get(claim)), key=_longest_first)
@@ -85,6 +89,8 @@ def checked(
             yield claim, _check(claim.id)
         return
     with processes(jobs, _context(), _begin_worker) as pool:
+        if recompute:
+            pool.submit(_recompute, tuple(recompute))  # an error comes again where it is asked for
         yield from _found(rest, pool)
 
 
@@ -97,14 +103,19 @@ def _context() -> multiprocessing.context.BaseContext:
     if "forkserver" not in multiprocessing.get_all_start_methods():
         return multiprocessing.get_context("spawn")
     context = multiprocessing.get_context("forkserver")
-    modules = {subject.check.measure.__module__ for subject in subjects().values()}
+    files = (path.relative_to(HERE.parent) for path in (HERE / "claims").rglob("*.py"))
+    modules = {".".join(path.with_suffix("").parts).removesuffix(".__init__") for path in files}
     context.set_forkserver_preload([*IMPORTED, *sorted(modules)])
     return context
 
 
-def _begin_imports() -> None:
-    """Begin the process that workers are forked from: it imports while findings are looked for."""
-    if _context().get_start_method() == "forkserver":
+def begin_imports(*, fresh: bool) -> None:
+    """Begin the process that workers are forked from: it imports while this one does, and looks for findings.
+
+    Not where findings are kept and used again: a few claims at most are checked then.
+    """
+    used = not fresh and any(_folder().glob("*.pickle"))
+    if cores() > 1 and not used and _context().get_start_method() == "forkserver":
         forkserver.ensure_running()
 
 
@@ -120,6 +131,11 @@ def _found(
     ids = [claim.id for claim in claims]
     for n, finding in completed(_checks, ids, executor, most=1):
         yield claims[n], finding
+
+
+def _recompute(parts: Sequence[int]) -> None:
+    for _ in recomputing.recompute(parts):
+        pass
 
 
 def _checks(ids: Sequence[str]) -> Iterator[Finding]:

@@ -10,7 +10,7 @@ import pytest
 from validation import code_hashes
 from validation.code_hashes import hash_of_code, modules_used
 
-CACHED = ("modules_used", "_source", "_imports", "_defined_in", "_own_hash", "_known")
+CACHED = ("_file", "modules_used", "_source", "_imports", "_defined_in", "_own_hash", "_known")
 FILES = {
     "hopflow/__init__.py": "from hopflow.sums import total\nfrom hopflow.means import mean\n",
     "hopflow/sums.py": 'def total(x):\n    """Add."""\n    return sum(x)\n',

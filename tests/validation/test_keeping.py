@@ -58,13 +58,14 @@ def test_other_code_gives_another_result_in_the_place_of_the_old(
     calls, square = asked
     square(3.0)
     square(4.0)
-    before = set(folder.iterdir())
+    before = {path: path.read_bytes() for path in folder.iterdir()}
     monkeypatch.setattr(keeping, "_made_from", lambda module: "0" * 64)
     another_process()
     square(3.0)
     assert calls == [3.0, 4.0, 3.0]
-    assert len(set(folder.iterdir()) & before) == 1
-    assert len(set(folder.iterdir())) == 2
+    after = {path: path.read_bytes() for path in folder.iterdir()}
+    assert set(after) == set(before)
+    assert sum(after[path] != before[path] for path in after) == 1
 
 
 def test_a_result_is_made_from_the_code_that_its_module_uses(

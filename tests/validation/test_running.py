@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import inspect
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -31,6 +32,39 @@ def test_a_finding_is_used_again_with_its_figures(kept: Path) -> None:
     assert (again.model, again.simulation) == (first.model, first.simulation)
     assert again.pictures[0].svg.startswith("<svg")
     assert len(list(kept.iterdir())) == 1
+
+
+def test_a_worker_repeats_runs_of_ns2_beside_the_claims(
+    kept: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Threads stand for processes; the parts come first, and every claim is checked all the same."""
+    repeated: list[int] = []
+    monkeypatch.setattr(running, "begin_imports", lambda *, fresh: None)
+    monkeypatch.setattr(running, "processes", lambda jobs, *_: ThreadPoolExecutor(jobs))
+    monkeypatch.setattr(running.recomputing, "recompute", lambda parts: map(repeated.append, parts))
+    monkeypatch.setattr(running, "_check", lambda id: (id, list(repeated)))
+    claims = [find("Y11"), find("Y12")]
+    found = dict(running.checked(claims, jobs=2, recompute=range(3, 5)))
+    assert {claim.id: checked[0] for claim, checked in found.items()} == {
+        "Y11": "Y11",
+        "Y12": "Y12",
+    }
+    assert repeated == [3, 4]
+    assert not kept.exists()
+
+
+def test_workers_import_every_module_of_the_claims(monkeypatch: pytest.MonkeyPatch) -> None:
+    context = running._context()
+    if context.get_start_method() != "forkserver":
+        pytest.skip("workers are spawned here")
+    asked: list[str] = []
+    monkeypatch.setattr(context, "set_forkserver_preload", asked.extend, raising=False)
+    monkeypatch.setattr(running.multiprocessing, "get_context", lambda _: context)
+    running._context()
+    assert {subject.check.measure.__module__ for subject in running.subjects().values()} <= set(
+        asked
+    )
+    assert all(importlib.util.find_spec(name) for name in asked)
 
 
 def test_what_is_incomplete_is_checked_again(kept: Path) -> None:

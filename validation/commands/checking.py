@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, field
 
@@ -42,7 +42,12 @@ class Found:
 
 
 def checked_under_a_bar(
-    claims: list[Claim], console: Console, *, fresh: bool, executor: Executor | None = None
+    claims: list[Claim],
+    console: Console,
+    *,
+    fresh: bool,
+    executor: Executor | None = None,
+    recompute: Sequence[int] = (),
 ) -> Iterator[tuple[Claim, Finding]]:
     """Yield the claims with their findings as they are done, under a progress bar."""
     columns = (
@@ -53,7 +58,8 @@ def checked_under_a_bar(
     )
     with Progress(*columns, console=console, transient=True) as progress:
         task = progress.add_task("checking", total=len(claims))
-        for claim, finding in running.checked(claims, fresh=fresh, executor=executor):
+        found = running.checked(claims, fresh=fresh, executor=executor, recompute=recompute)
+        for claim, finding in found:
             progress.update(task, description=f"{claim.id} {claim.paper}", advance=1)
             yield claim, finding
 
@@ -65,11 +71,17 @@ def collected(
     *,
     fresh: bool,
     executor: Executor | None = None,
+    recompute: Sequence[int] = (),
 ) -> Found:
-    """Check claims and write their pages; Ctrl-C ends it with what was found."""
+    """Check claims and write their pages; Ctrl-C ends it with what was found.
+
+    ``recompute`` are parts that processes compute again meanwhile, for `recomputed`.
+    """
     found = Found(claims)
     try:
-        for each, finding in checked_under_a_bar(claims, console, fresh=fresh, executor=executor):
+        for each, finding in checked_under_a_bar(
+            claims, console, fresh=fresh, executor=executor, recompute=recompute
+        ):
             found.findings[each] = finding
             found.rows[each.id] = pages.add(each, finding)
     except KeyboardInterrupt:

@@ -9,7 +9,7 @@ import numpy as np
 
 from validation.statistics.estimates import Estimate, Values
 from validation.statistics.intervals import Swing, bounds, interval
-from validation.statistics.significance import LEVEL, rank_test
+from validation.statistics.significance import rank_test
 from validation.verdicts import Verdict
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ __all__ = [
 ]
 
 
-def everywhere(estimates: Iterable[Estimate], level: float = LEVEL) -> Verdict:
+def everywhere(estimates: Iterable[Estimate], level: float) -> Verdict:
     """Return whether all of several quantities are positive.
 
     HOLDS when each one is, at ``level``: an intersection-union test, which needs no correction
@@ -38,11 +38,11 @@ def everywhere(estimates: Iterable[Estimate], level: float = LEVEL) -> Verdict:
 
     Examples
     --------
-    >>> print(everywhere([Estimate(5.0, 1.0), Estimate(4.0, 1.0)]))
+    >>> print(everywhere([Estimate(5.0, 1.0), Estimate(4.0, 1.0)], 0.01))
     holds
-    >>> print(everywhere([Estimate(5.0, 1.0), Estimate(1.0, 1.0)]))
+    >>> print(everywhere([Estimate(5.0, 1.0), Estimate(1.0, 1.0)], 0.01))
     inconclusive
-    >>> print(everywhere([Estimate(0.0, 0.0)]))
+    >>> print(everywhere([Estimate(0.0, 0.0)], 0.01))
     contradicted
     """
     estimates = list(estimates)
@@ -78,10 +78,10 @@ def within(values: ArrayLike, half: ArrayLike, tolerance: float, target: float =
     return Verdict.of(bool(inside.all()), bool(outside.any()))
 
 
-def below(ends: tuple[float, float], level: float, margin: float = 0.0) -> Verdict:
-    """Return whether an interval, widened by a margin, lies below a level; above is the opposite."""
+def below(ends: tuple[float, float], limit: float, margin: float = 0.0) -> Verdict:
+    """Return whether an interval, widened by a margin, lies below a limit; above is the opposite."""
     low, high = ends
-    return Verdict.of(high + margin < level, low - margin > level)
+    return Verdict.of(high + margin < limit, low - margin > limit)
 
 
 def above(one: Values, other: Values, margin: float = 0.0) -> Verdict:
@@ -94,9 +94,18 @@ def above(one: Values, other: Values, margin: float = 0.0) -> Verdict:
     return Verdict.of(bottom - margin > most + margin, top + margin < least - margin)
 
 
-def ranked(larger: Values, smaller: Values) -> Verdict:
-    """Return whether runs of one kind rank above those of another (`rank_test`, at `LEVEL`)."""
-    return Verdict.of(rank_test(larger, smaller) < LEVEL, rank_test(smaller, larger) < LEVEL)
+def ranked(larger: Values, smaller: Values, level: float) -> Verdict:
+    """Return whether runs of one kind rank above those of another (`rank_test`).
+
+    HOLDS when the test rejects the opposite at ``level``, CONTRADICTED when it rejects the statement.
+
+    Examples
+    --------
+    >>> runs = np.arange(8.0)
+    >>> print(ranked(runs + 4.0, runs, 0.01), ranked(runs + 4.0, runs, 0.001), sep=", ")
+    holds, inconclusive
+    """
+    return Verdict.of(rank_test(larger, smaller) < level, rank_test(smaller, larger) < level)
 
 
 def monotone(steps: ArrayLike) -> Verdict:
@@ -110,7 +119,7 @@ def monotone(steps: ArrayLike) -> Verdict:
     return Verdict.of(bool(np.all(np.asarray(steps, dtype=np.float64) > 0)))
 
 
-def mostly(holds: Iterable[bool], level: float = LEVEL) -> Verdict:
+def mostly(holds: Iterable[bool], level: float) -> Verdict:
     """Return whether a statement holds in most of independent runs, by a sign test.
 
     HOLDS when at least so many runs would hold by chance with a probability below ``level`` if half
@@ -118,7 +127,7 @@ def mostly(holds: Iterable[bool], level: float = LEVEL) -> Verdict:
 
     Examples
     --------
-    >>> print(mostly([True] * 14 + [False] * 2), mostly([True] * 3), sep=", ")
+    >>> print(mostly([True] * 14 + [False] * 2, 0.01), mostly([True] * 3, 0.01), sep=", ")
     holds, inconclusive
     """
     from scipy import stats
@@ -129,22 +138,22 @@ def mostly(holds: Iterable[bool], level: float = LEVEL) -> Verdict:
     return Verdict.of(more < level, fewer < level)
 
 
-def settles(runs: Swing, level: float, near: float) -> Verdict:
-    """Return whether runs stay at a level: their means, and their swings, within ``near`` of it on average.
+def settles(runs: Swing, target: float, near: float, level: float) -> Verdict:
+    """Return whether runs stay at a target: their means, and their swings, within ``near`` of it on average.
 
-    HOLDS when Student's intervals at `LEVEL` lie within ``near``, CONTRADICTED when one lies outside. A
+    HOLDS when Student's intervals at ``level`` lie within ``near``, CONTRADICTED when one lies outside. A
     single run, such as that of a model without noise, decides by itself.
     """
-    (low, high), (least, most) = bounds(runs.mean - level), bounds(runs.absolute)
+    (low, high), (least, most) = bounds(runs.mean - target, level), bounds(runs.absolute, level)
     inside = -near < low and high < near and most < near
     return Verdict.of(inside, high <= -near or low >= near or least >= near)
 
 
-def swings(deviations: Values, least: float, steady: float) -> Verdict:
-    """Return whether runs move by more than ``least`` on average, by Student's interval at `LEVEL`.
+def swings(deviations: Values, least: float, steady: float, level: float) -> Verdict:
+    """Return whether runs move by more than ``least`` on average, by Student's interval at ``level``.
 
     That they move by less than ``steady`` is the opposite. ``deviations`` are absolute or relative
     (`Swing`), shape (runs,), at one bin. A single run decides by itself.
     """
-    low, high = bounds(deviations)
+    low, high = bounds(deviations, level)
     return Verdict.of(low > least, high < steady)

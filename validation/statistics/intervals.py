@@ -8,7 +8,6 @@ from typing import NamedTuple
 import numpy as np
 
 from validation.statistics.estimates import CONFIDENCE, Values, quantile
-from validation.statistics.significance import LEVEL
 
 __all__ = ["Swing", "bootstrap_interval", "bounds", "half_width", "interval", "swing"]
 
@@ -35,19 +34,21 @@ def interval(values: Values, level: float = CONFIDENCE) -> tuple[float, float]:
     return middle - half, middle + half
 
 
-def bounds(values: Values) -> tuple[float, float]:
-    """Return Student's interval of the mean of independent runs at `LEVEL`; of one run its value, twice.
+def bounds(values: Values, level: float) -> tuple[float, float]:
+    """Return Student's interval of the mean of independent runs; of one run its value, twice.
+
+    The interval misses the mean with probability ``level``.
 
     A single run, such as that of a model without noise, is taken as exact.
 
     Examples
     --------
-    >>> bounds(np.array([0.5]))
+    >>> bounds(np.array([0.5]), level=0.01)
     (0.5, 0.5)
     """
     if len(values) == 1:
         return float(values[0]), float(values[0])
-    return interval(values, 1.0 - LEVEL)
+    return interval(values, 1.0 - level)
 
 
 def bootstrap_interval(

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Sequence
 from typing import NamedTuple
+
+import numpy as np
 
 from validation.statistics.estimates import Estimate, Values
 
@@ -123,6 +126,13 @@ def rank_test(larger: Values, smaller: Values) -> float:
     >>> rank_test(reno, tahoe) < 0.01
     True
     """
+    return _rank_test(*(np.asarray(runs, np.float64).tobytes() for runs in (larger, smaller)))
+
+
+@functools.lru_cache(maxsize=4096)
+def _rank_test(larger: bytes, smaller: bytes) -> float:
+    """Return the p-value of runs given as bytes, computed once: readings and thresholds ask for the same tests."""
     from scipy import stats
 
-    return float(stats.mannwhitneyu(larger, smaller, alternative="greater").pvalue)
+    runs = (np.frombuffer(each) for each in (larger, smaller))
+    return float(stats.mannwhitneyu(*runs, alternative="greater").pvalue)

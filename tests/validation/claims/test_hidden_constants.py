@@ -163,6 +163,37 @@ def test_a_forged_constant_is_found(
         assert constant in " ".join(hidden(name, path.read_text(encoding="utf-8")))
 
 
+DECIDING = {"bounds", "everywhere", "mostly", "ranked", "settles", "swings"}
+"""Functions of `validation.statistics` that decide at a level of significance, the last argument of each."""
+OF_TEXTS = {
+    ("takano2006.speeds", "ranked(dfc.mean, means, LEVEL)"),
+    ("malhotra2005.low_threshold", "everywhere([-self.gains[rtt][0] for rtt in TWO_RTTS], LEVEL)"),
+}
+"""Decisions that a text shows and no judge uses."""
+
+
+def fixed_levels(name: str, source: str) -> set[tuple[str, str]]:
+    """Return the decisions of a module whose level is a constant, as written."""
+    return {
+        (name, ast.unparse(node))
+        for node in ast.walk(ast.parse(source))
+        if isinstance(node, ast.Call)
+        and getattr(node.func, "id", "") in DECIDING
+        and isinstance(node.args[-1], ast.Constant | ast.Name)
+        and getattr(node.args[-1], "id", "LEVEL") == "LEVEL"
+    }
+
+
+def test_the_level_of_every_decision_is_a_threshold() -> None:
+    """`hopflow judge` can vary it: rank tests, sign tests and Student's intervals have no fixed one."""
+    found = set()
+    for name in MODULES:
+        path = FOLDER / Path(*name.split(".")).with_suffix(".py")
+        found |= fixed_levels(name, path.read_text(encoding="utf-8"))
+    assert found == OF_TEXTS
+    assert fixed_levels("x", "ranked(a, b, 0.01)") == {("x", "ranked(a, b, 0.01)")}
+
+
 def test_excuses_are_of_limits_that_exist() -> None:
     for name, text in EXCUSED:
         source = (FOLDER / Path(*name.split(".")).with_suffix(".py")).read_text(encoding="utf-8")

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from validation.statistics import (
+    LEVEL,
     Estimate,
     Swing,
     above,
@@ -35,7 +36,7 @@ R, C, N = Verdict.HOLDS, Verdict.CONTRADICTED, Verdict.INCONCLUSIVE
     ],
 )
 def test_everywhere(values: tuple[float, ...], verdict: Verdict) -> None:
-    assert everywhere([Estimate(v, 1.0) for v in values]) is verdict
+    assert everywhere([Estimate(v, 1.0) for v in values], LEVEL) is verdict
 
 
 @pytest.mark.parametrize(
@@ -70,9 +71,9 @@ def test_ranks_decide_where_one_run_of_eight_is_far_off() -> None:
     low = np.array([0.031, 0.033, 0.905, 0.036, 0.029, 0.032, 0.034, 0.030])
     high = np.linspace(0.17, 0.24, 8)
     assert above(high, low) is N
-    assert ranked(high, low) is R
-    assert ranked(low, high) is C
-    assert ranked(high, high + 1e-3) is N
+    assert ranked(high, low, LEVEL) is R
+    assert ranked(low, high, LEVEL) is C
+    assert ranked(high, high + 1e-3, LEVEL) is N
 
 
 def test_one_step_down_is_no_growth() -> None:
@@ -83,12 +84,12 @@ def test_one_step_down_is_no_growth() -> None:
 def test_runs_that_stay_and_runs_that_swing() -> None:
     calm = Swing(np.array([0.5, 0.501, 0.5, 0.501]), np.array([0.001, 0.002, 0.001, 0.002]))
     wild = Swing(np.array([0.5, 0.5, 0.5, 0.5]), np.array([0.3, 0.28, 0.3, 0.28]))
-    assert settles(calm, 0.5, 0.01) is R
-    assert settles(calm, 0.6, 0.01) is C
-    assert settles(wild, 0.5, 0.01) is C
-    assert swings(wild.absolute, 0.1, 0.01) is R
-    assert swings(calm.absolute, 0.1, 0.01) is C
-    assert swings(np.array([0.05, 0.2]), 0.1, 0.01) is N
+    assert settles(calm, 0.5, 0.01, LEVEL) is R
+    assert settles(calm, 0.6, 0.01, LEVEL) is C
+    assert settles(wild, 0.5, 0.01, LEVEL) is C
+    assert swings(wild.absolute, 0.1, 0.01, LEVEL) is R
+    assert swings(calm.absolute, 0.1, 0.01, LEVEL) is C
+    assert swings(np.array([0.05, 0.2]), 0.1, 0.01, LEVEL) is N
 
 
 def test_more_runs_do_not_make_a_statement_fail() -> None:
@@ -97,14 +98,14 @@ def test_more_runs_do_not_make_a_statement_fail() -> None:
     mean[7] = 0.52
     many, few = (Swing(mean[:n], np.full(n, 1e-3)) for n in (32, 8))
     assert (mean[7] - 0.5) > 0.01
-    assert settles(many, 0.5, 0.01) is R
-    assert settles(few, 0.5, 0.01) is N
+    assert settles(many, 0.5, 0.01, LEVEL) is R
+    assert settles(few, 0.5, 0.01, LEVEL) is N
 
 
 def test_a_single_run_decides_by_itself() -> None:
-    assert settles(Swing(np.array([0.5]), np.array([0.001])), 0.5, 0.01) is R
-    assert settles(Swing(np.array([0.52]), np.array([0.001])), 0.5, 0.01) is C
-    assert swings(np.array([0.2]), 0.1, 0.01) is R
+    assert settles(Swing(np.array([0.5]), np.array([0.001])), 0.5, 0.01, LEVEL) is R
+    assert settles(Swing(np.array([0.52]), np.array([0.001])), 0.5, 0.01, LEVEL) is C
+    assert swings(np.array([0.2]), 0.1, 0.01, LEVEL) is R
 
 
 @pytest.mark.parametrize(
@@ -115,13 +116,13 @@ def test_a_single_run_decides_by_itself() -> None:
 def test_most_runs_decide_and_a_few_cannot(runs: int, holding: int, verdict: str) -> None:
     """0.5**7 is below 0.01 and 0.5**6 is not; 14 of 16 have p = 0.002."""
     flags = [True] * holding + [False] * (runs - holding)
-    assert str(mostly(flags)) == verdict
+    assert str(mostly(flags, LEVEL)) == verdict
 
 
 def test_an_exact_quantity_holds_or_is_contradicted() -> None:
     """Without noise a difference of zero contradicts that there is one; runs that scatter leave it open."""
     exact, noisy = Estimate(0.0, 0.0), Estimate(0.0, 1.0)
-    assert everywhere([exact]) is Verdict.CONTRADICTED
-    assert everywhere([Estimate(1e-9, 0.0)]) is Verdict.HOLDS
-    assert everywhere([noisy]) is Verdict.INCONCLUSIVE
-    assert everywhere([Estimate(5.0, 1.0), exact]) is Verdict.CONTRADICTED
+    assert everywhere([exact], LEVEL) is Verdict.CONTRADICTED
+    assert everywhere([Estimate(1e-9, 0.0)], LEVEL) is Verdict.HOLDS
+    assert everywhere([noisy], LEVEL) is Verdict.INCONCLUSIVE
+    assert everywhere([Estimate(5.0, 1.0), exact], LEVEL) is Verdict.CONTRADICTED

@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy import stats
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import maximum_bipartite_matching
 
@@ -91,6 +90,8 @@ def fits(splits: Mapping[str, Values], level: float) -> NDArray[np.bool_]:
     panels = printed_splits()
     spread = float(np.sqrt(np.mean([runs.var(axis=0, ddof=1) for runs in splits.values()])))
     dof = sum(len(runs) - 1 for runs in splits.values())
+    from scipy import stats
+
     reach = spread * float(stats.t.isf(level / (2 * panels.size), dof))
     means = np.array([runs.mean(axis=0) for runs in splits.values()])
     widths = np.array([reach * math.sqrt(1.0 + 1.0 / len(runs)) for runs in splits.values()])

@@ -184,14 +184,14 @@ def packets_per_round_trip(rate: float) -> tuple[float, float]:
 def judge(found: RandomLoss, *, same: float = SAME) -> Judgement:
     """Judge whether no rule of the slide has more than Fusion."""
 
-    def everywhere(shares: Shares, low: float, high: float) -> Verdict:
+    def all_between(shares: Shares, low: float, high: float) -> Verdict:
         return Verdict.all_of(first(each, same) for p, each in shares.items() if low < p <= high)
 
     return {
         "moderate": Sides(
-            everywhere(found.model, 0.0, LARGEST), everywhere(found.ns3, 0.0, LARGEST)
+            all_between(found.model, 0.0, LARGEST), all_between(found.ns3, 0.0, LARGEST)
         ),
-        "heavy": packets_only(everywhere(found.ns3, LARGEST, 1.0)),
+        "heavy": packets_only(all_between(found.ns3, LARGEST, 1.0)),
         "reno": Sides(not_below_reno(found.model, same), not_below_reno(found.ns3, same)),
         "increase": model_only(
             Verdict.of(all(math.isclose(*packets_per_round_trip(rate)) for rate in RATES))

@@ -13,7 +13,7 @@ from validation.checks import claim
 from validation.claims.malhotra2005 import bundled, chain, protocol
 from validation.claims.malhotra2005.chain import LIGHT, Setting, gain
 from validation.drawing import COLOURS, figure, label, legend_beside, points
-from validation.statistics import Estimate, combine, difference, everywhere, weakest
+from validation.statistics import LEVEL, Estimate, combine, difference, everywhere, weakest
 from validation.verdicts import Judgement, Sides, Verdict
 
 if TYPE_CHECKING:
@@ -163,7 +163,7 @@ measure.constants_of(chain)
 
 
 @measure.judge
-def judge(found: LargeRtt, *, nothing: float = NOTHING) -> Judgement:
+def judge(found: LargeRtt, *, nothing: float = NOTHING, level: float = LEVEL) -> Judgement:
     """Judge whether the gain falls towards nothing, and whether the losses cease.
 
     TCP with windows of ten packets, which cannot fill the bottleneck at the longest round trip run.
@@ -173,16 +173,18 @@ def judge(found: LargeRtt, *, nothing: float = NOTHING) -> Judgement:
     last = found.small[max(found.small)]
     gone = combine((found.small[most], last), (nothing, -1.0))
     return {
-        "falls": Sides(Verdict.of(found.falls and found.vanishes), everywhere([gone])),
+        "falls": Sides(Verdict.of(found.falls and found.vanishes), everywhere([gone], level)),
         "ceases": Sides(Verdict.of(ceased), Verdict.of(found.small_lost == 0)),
     }
 
 
 @measure.same_process
-def same_process(found: LargeRtt, *, nothing: float = NOTHING) -> dict[str, Verdict]:
+def same_process(
+    found: LargeRtt, *, nothing: float = NOTHING, level: float = LEVEL
+) -> dict[str, Verdict]:
     """Judge the chain's own events."""
-    packets = everywhere(found.steps), everywhere(found.left(nothing))
-    return {"falls": Verdict.all_of(packets), "ceases": everywhere([found.fewer])}
+    packets = everywhere(found.steps, level), everywhere(found.left(nothing), level)
+    return {"falls": Verdict.all_of(packets), "ceases": everywhere([found.fewer], level)}
 
 
 @measure.draw

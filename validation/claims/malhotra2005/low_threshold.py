@@ -120,11 +120,11 @@ class LowThreshold:
         """The cost of T2 = 10 in the chain, in per cent."""
         return [cost(at(MILD, rtt)) for rtt in TWO_RTTS]
 
-    def beyond(self, slight: float) -> Verdict:
+    def beyond(self, slight: float, level: float) -> Verdict:
         """Return whether T2 = 10 costs more than a limit in the packet runs."""
         exact = Estimate(slight, 0.0)
         costs = (self.costs[rtt][RUN_LOWS.index(MILD)] for rtt in TWO_RTTS)
-        return everywhere([combine((found, exact), (1.0, -1.0)) for found in costs])
+        return everywhere([combine((found, exact), (1.0, -1.0)) for found in costs], level)
 
     @property
     def tcp_trends(self) -> list[Estimate]:
@@ -156,8 +156,8 @@ class LowThreshold:
 
     @property
     def worse(self) -> Verdict:
-        """Whether T2 = 1 is worse than TCP alone in the packet runs."""
-        return everywhere([-self.gains[rtt][0] for rtt in TWO_RTTS])
+        """Whether T2 = 1 is worse than TCP alone in the packet runs, at `LEVEL`."""
+        return everywhere([-self.gains[rtt][0] for rtt in TWO_RTTS], LEVEL)
 
     @property
     def gaining(self) -> list[Setting]:
@@ -279,7 +279,7 @@ def same_process(
     """Judge the chain's own events."""
     return {
         "falls": everywhere(found.steps, level),
-        "slightly": found.beyond(slight).opposite,
+        "slightly": found.beyond(slight, level).opposite,
     }
 
 

@@ -128,7 +128,7 @@ def matrix(name: str) -> Matrix:
     )
 
 
-def low(matrix: Matrix, hosts: Hosts) -> Sides[Verdict]:
+def low(matrix: Matrix, hosts: Hosts, level: float) -> Sides[Verdict]:
     """Judge whether the efficiency without DFC ranks below that with DFC.
 
     The fluid's runs are moved by its bias to either side, and both have to agree.
@@ -141,7 +141,7 @@ def low(matrix: Matrix, hosts: Hosts) -> Sides[Verdict]:
             verdicts.append(NONE)
             continue
         high, runs = dfc.of(hosts).mean, alone.of(hosts).mean
-        moved = {ranked(high, runs + bias), ranked(high, runs - bias)}
+        moved = {ranked(high, runs + bias, level), ranked(high, runs - bias, level)}
         verdicts.append(moved.pop() if len(moved) == 1 else Verdict.INCONCLUSIVE)
     return Sides(*verdicts)
 
@@ -152,14 +152,15 @@ def without(matrix: Matrix, hosts: Hosts, judge: Callable[[Swing], Verdict]) -> 
     return Sides(*(judge(cell.of(hosts)) if cell else NONE for cell in cells))
 
 
-def less_steady(matrix: Matrix, hosts: Hosts, times: float) -> Sides[Verdict]:
+def less_steady(matrix: Matrix, hosts: Hosts, times: float, level: float) -> Sides[Verdict]:
     """Judge whether the standard deviations over time without DFC rank above several times those with DFC."""
     verdicts = []
     for dfc, alone in zip(matrix.with_dfc[hosts.with_dfc], matrix.without(hosts), strict=True):
         if alone is None:
             verdicts.append(NONE)
         else:
-            verdicts.append(ranked(alone.of(hosts).absolute, times * dfc.of(hosts).absolute))
+            several = times * dfc.of(hosts).absolute
+            verdicts.append(ranked(alone.of(hosts).absolute, several, level))
     return Sides(*verdicts)
 
 
@@ -203,9 +204,9 @@ def in_own_links(judge: Callable[[str, Hosts], Judgement]) -> ByReading:
     return found
 
 
-def moves(runs: Swing, unstable: float) -> Verdict:
+def moves(runs: Swing, unstable: float, level: float) -> Verdict:
     """Judge whether the runs are unstable on average; that they are steady is the opposite."""
-    return swings(runs.relative, unstable, studies.STEADY * unstable)
+    return swings(runs.relative, unstable, studies.STEADY * unstable, level)
 
 
 def _own(name: str, kind: str, part: float) -> Own:

@@ -120,9 +120,12 @@ def every(runs: Runs, holds: Callable[[Queues], bool]) -> Sides[Verdict]:
     return runs.each(lambda side: Verdict.of(all(map(holds, side))))
 
 
-def on_average(runs: Runs, quantity: Callable[[Queues], float], limit: float) -> Sides[Verdict]:
+def on_average(
+    runs: Runs, quantity: Callable[[Queues], float], limit: float, level: float
+) -> Sides[Verdict]:
     """Return whether the mean of a quantity over the runs is below a limit."""
-    return runs.each(lambda side: below(bounds(np.array([quantity(each) for each in side])), limit))
+    each = runs.each(lambda side: np.array([quantity(run) for run in side]))
+    return each.each(lambda values: below(bounds(values, level), limit))
 
 
 def of_run(run: Trajectory) -> Queues:

@@ -20,6 +20,7 @@ from validation.claims.takano2006.queues import (
 )
 from validation.claims.takano2006.studies import HOSTS
 from validation.drawing import figure
+from validation.statistics import LEVEL
 from validation.verdicts import Judgement
 
 if TYPE_CHECKING:
@@ -61,9 +62,10 @@ def judge(
     spread: float = SPREAD,
     round_trips: float = ROUND_TRIPS,
     left: float = LEFT,
+    level: float = LEVEL,
 ) -> Judgement:
     """Judge with shaped hosts whether queues are spread and recover, over the runs, and hold everything, in all."""
-    return judged(found.hosts["shaped"], spread, round_trips, left)
+    return judged(found.hosts["shaped"], spread, round_trips, left, level)
 
 
 @measure.readings
@@ -73,20 +75,23 @@ def readings(
     spread: float = SPREAD,
     round_trips: float = ROUND_TRIPS,
     left: float = LEFT,
+    level: float = LEVEL,
 ) -> dict[str, Judgement]:
     """Judge other hosts, and other readings with shaped ones."""
     hosts = {f"{host} hosts": found.hosts[host] for host in HOSTS if host != "shaped"}
     every_reading = hosts | found.readings
-    return {name: judged(runs, spread, round_trips, left) for name, runs in every_reading.items()}
+    return {
+        name: judged(runs, spread, round_trips, left, level) for name, runs in every_reading.items()
+    }
 
 
-def judged(runs: Runs, spread: float, round_trips: float, left: float) -> Judgement:
+def judged(runs: Runs, spread: float, round_trips: float, left: float, level: float) -> Judgement:
     """Judge the runs of one reading."""
     return {
-        "spread": on_average(runs, lambda queues: queues.share_of_largest, spread),
+        "spread": on_average(runs, lambda queues: queues.share_of_largest, spread, level),
         "fits": every(runs, lambda queues: queues.largest < BUFFER),
         "lossless": every(runs, lambda queues: queues.lost == 0),
-        "recovers": on_average(runs, lambda queues: queues.left_after(round_trips), left),
+        "recovers": on_average(runs, lambda queues: queues.left_after(round_trips), left, level),
     }
 
 

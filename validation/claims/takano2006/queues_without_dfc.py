@@ -18,7 +18,7 @@ from validation.claims.takano2006.queues import (
     without_dfc,
 )
 from validation.drawing import BLUE, label, panels
-from validation.statistics import mostly
+from validation.statistics import LEVEL, mostly
 from validation.verdicts import Judgement, Sides, Verdict
 
 if TYPE_CHECKING:
@@ -72,24 +72,34 @@ def _statements(empty: float, alone: float, most: float) -> dict[str, Callable[[
 
 @measure.judge
 def judge(
-    found: AtNode15, *, empty: float = EMPTY, alone: float = ALONE, most: float = MAJORITY
+    found: AtNode15,
+    *,
+    empty: float = EMPTY,
+    alone: float = ALONE,
+    most: float = MAJORITY,
+    level: float = LEVEL,
 ) -> Judgement:
     """Judge whether the statements hold in most packet runs, and in each of the few of the fluid."""
 
     def of_runs(holds: Callable[[Queues], bool]) -> Sides[Verdict]:
         fluid, packets = found.runs
-        return Sides(Verdict.of(all(map(holds, fluid))), mostly(map(holds, packets)))
+        return Sides(Verdict.of(all(map(holds, fluid))), mostly(map(holds, packets), level))
 
     return {key: of_runs(holds) for key, holds in _statements(empty, alone, most).items()}
 
 
 @measure.packet_level
 def packet_level(
-    found: AtNode15, *, empty: float = EMPTY, alone: float = ALONE, most: float = MAJORITY
+    found: AtNode15,
+    *,
+    empty: float = EMPTY,
+    alone: float = ALONE,
+    most: float = MAJORITY,
+    level: float = LEVEL,
 ) -> dict[str, Verdict]:
     """Judge the same in the runs of hopflow's packet level."""
     return {
-        key: mostly(map(holds, found.level))
+        key: mostly(map(holds, found.level), level)
         for key, holds in _statements(empty, alone, most).items()
     }
 

@@ -27,7 +27,7 @@ from validation.claims.takano2006.studies import FAIR
 from validation.drawing import BLUE, GREEN, RED, panels
 from validation.judges import ByReading, BySimulator
 from validation.keeping import kept
-from validation.statistics import Swing, Values, below, bounds
+from validation.statistics import LEVEL, Swing, Values, below, bounds
 from validation.verdicts import Judgement, Sides, Verdict
 
 if TYPE_CHECKING:
@@ -119,10 +119,11 @@ def judge(
     near: float = studies.NEAR,
     unstable: float = studies.UNSTABLE,
     wrong: float = WRONG,
+    level: float = LEVEL,
 ) -> Judgement:
     """Judge low, unstable and lossy, without DFC and with it (shaped hosts)."""
     one = found.matrix
-    return of_sources(judged(one, Hosts(), near, unstable), (one,), Hosts(), wrong)
+    return of_sources(judged(one, Hosts(), near, unstable, level), (one,), Hosts(), wrong)
 
 
 @measure.readings
@@ -132,22 +133,27 @@ def readings(
     near: float = studies.NEAR,
     unstable: float = studies.UNSTABLE,
     wrong: float = WRONG,
+    level: float = LEVEL,
 ) -> dict[str, Judgement]:
     """Judge the same with other hosts, and of the whole network."""
     one = found.matrix
     return {
-        name: of_sources(judged(one, hosts, near, unstable), (one,), hosts, wrong)
+        name: of_sources(judged(one, hosts, near, unstable, level), (one,), hosts, wrong)
         for name, hosts in READINGS.items()
     }
 
 
 @measure.level_in_readings
 def own_links(
-    found: Scenario6, *, near: float = studies.NEAR, unstable: float = studies.UNSTABLE
+    found: Scenario6,
+    *,
+    near: float = studies.NEAR,
+    unstable: float = studies.UNSTABLE,
+    level: float = LEVEL,
 ) -> ByReading:
     """Judge hosts with a link of their own at hopflow's packet level."""
     return in_own_links(
-        lambda kind, hosts: judged(found.matrix.at_level(kind), hosts, near, unstable)
+        lambda kind, hosts: judged(found.matrix.at_level(kind), hosts, near, unstable, level)
     )
 
 
@@ -158,31 +164,32 @@ def apart(
     near: float = studies.NEAR,
     unstable: float = studies.UNSTABLE,
     wrong: float = WRONG,
+    level: float = LEVEL,
 ) -> BySimulator:
     """Tell the simulators apart: with DFC ns-3, without ns-2."""
-    asked = {"near": near, "unstable": unstable, "wrong": wrong}
+    asked = {"near": near, "unstable": unstable, "wrong": wrong, "level": level}
     needed = dict.fromkeys(("low", "unstable", "lossy"), NS2)
     needed |= dict.fromkeys(("dfc_low", "dfc_unstable", "dfc_lossy"), NS3)
     return by_simulator({"": judge(found, **asked)} | readings(found, **asked), needed)
 
 
-def judged(matrix: Matrix, hosts: Hosts, near: float, unstable: float) -> Judgement:
+def judged(matrix: Matrix, hosts: Hosts, near: float, unstable: float, level: float) -> Judgement:
     """Judge one reading of the hosts."""
-    level = matrix.fair(hosts) - near
+    limit = matrix.fair(hosts) - near
 
     def lossy(cell: Cell | None) -> Verdict:
         return Verdict.of(bool(cell.lost.any())) if cell else NONE
 
     def is_low(runs: Swing) -> Verdict:
-        return below(bounds(runs.mean), level)
+        return below(bounds(runs.mean, level), limit)
 
     dfc = matrix.with_dfc[hosts.with_dfc]
     return {
         "low": without(matrix, hosts, is_low),
-        "unstable": without(matrix, hosts, lambda runs: moves(runs, unstable)),
+        "unstable": without(matrix, hosts, lambda runs: moves(runs, unstable, level)),
         "lossy": Sides(*map(lossy, matrix.without(hosts))),
         "dfc_low": dfc.each(lambda cell: is_low(cell.of(hosts))),
-        "dfc_unstable": dfc.each(lambda cell: moves(cell.of(hosts), unstable)),
+        "dfc_unstable": dfc.each(lambda cell: moves(cell.of(hosts), unstable, level)),
         "dfc_lossy": dfc.each(lossy),
     }
 

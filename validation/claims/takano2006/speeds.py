@@ -25,7 +25,7 @@ from validation.claims.takano2006.own_links import CASE, first_losses
 from validation.claims.takano2006.studies import Study
 from validation.drawing import BLUE, GREEN, RED, figure
 from validation.judges import ByReading, BySimulator
-from validation.statistics import Swing, Values, ranked, settles
+from validation.statistics import LEVEL, Swing, Values, ranked, settles
 from validation.verdicts import Judgement, Sides, Verdict, packets_only
 
 if TYPE_CHECKING:
@@ -65,12 +65,12 @@ class Speed:
 
     @property
     def lows(self) -> dict[str, Verdict]:
-        """Whether the efficiency without DFC is low, by the few runs that are judged and by convention."""
+        """Whether the efficiency without DFC is low, by the few runs that are judged and by convention, at `LEVEL`."""
         if self.level is None:
             return {}
         dfc, alone = self.level
         runs = {"few": alone.mean, **self.conventions}
-        return {name: ranked(dfc.mean, means) for name, means in runs.items()}
+        return {name: ranked(dfc.mean, means, LEVEL) for name, means in runs.items()}
 
 
 def cases(name: str) -> tuple[str, ...]:
@@ -97,33 +97,47 @@ measure.constants_of(studies, axes)
 
 @measure.judge
 def judge(
-    found: Speed, *, near: float = studies.NEAR, times: float = STEADIER, wrong: float = WRONG
+    found: Speed,
+    *,
+    near: float = studies.NEAR,
+    times: float = STEADIER,
+    wrong: float = WRONG,
+    level: float = LEVEL,
 ) -> Judgement:
     """Judge the paper's statements on one speed: near 0.5 with DFC, less steady and low without."""
-    return of_sources(judged(found.matrix, Hosts(), near, times), (found.matrix,), Hosts(), wrong)
+    return of_sources(
+        judged(found.matrix, Hosts(), near, times, level), (found.matrix,), Hosts(), wrong
+    )
 
 
 @measure.readings
 def readings(
-    found: Speed, *, near: float = studies.NEAR, times: float = STEADIER, wrong: float = WRONG
+    found: Speed,
+    *,
+    near: float = studies.NEAR,
+    times: float = STEADIER,
+    wrong: float = WRONG,
+    level: float = LEVEL,
 ) -> dict[str, Judgement]:
     """Judge the same with other hosts, and of the whole network."""
     one = found.matrix
     return {
-        name: of_sources(judged(one, hosts, near, times), (one,), hosts, wrong)
+        name: of_sources(judged(one, hosts, near, times, level), (one,), hosts, wrong)
         for name, hosts in READINGS.items()
     }
 
 
 @measure.level_in_readings
-def own_links(found: Speed, *, near: float = studies.NEAR, times: float = STEADIER) -> ByReading:
+def own_links(
+    found: Speed, *, near: float = studies.NEAR, times: float = STEADIER, level: float = LEVEL
+) -> ByReading:
     """Judge hosts with a link of their own at hopflow's packet level."""
 
     def judged_at(kind: str, hosts: Hosts) -> Judgement:
-        verdicts = judged(found.matrix.at_level(kind), hosts, near, times)
+        verdicts = judged(found.matrix.at_level(kind), hosts, near, times, level)
         if found.level is None:
             return verdicts
-        longer = settles(found.level[0], studies.FAIR, near)
+        longer = settles(found.level[0], studies.FAIR, near, level)
         return verdicts | {"settles": packets_only(longer)}
 
     return in_own_links(judged_at)
@@ -131,36 +145,41 @@ def own_links(found: Speed, *, near: float = studies.NEAR, times: float = STEADI
 
 @measure.simulators
 def apart(
-    found: Speed, *, near: float = studies.NEAR, times: float = STEADIER, wrong: float = WRONG
+    found: Speed,
+    *,
+    near: float = studies.NEAR,
+    times: float = STEADIER,
+    wrong: float = WRONG,
+    level: float = LEVEL,
 ) -> BySimulator:
     """Tell the simulators apart: with DFC ns-3, without ns-2; comparisons need both."""
-    asked = {"near": near, "times": times, "wrong": wrong}
+    asked = {"near": near, "times": times, "wrong": wrong, "level": level}
     needed = {"settles": NS3, "unstable": BOTH, "low": BOTH}
     return by_simulator({"": judge(found, **asked)} | readings(found, **asked), needed)
 
 
 @measure.packet_level
 def at_packet_level(
-    found: Speed, *, near: float = studies.NEAR, times: float = STEADIER
+    found: Speed, *, near: float = studies.NEAR, times: float = STEADIER, level: float = LEVEL
 ) -> dict[str, Verdict]:
     """Judge the same at hopflow's packet level, where the scenario is run."""
     if found.level is None:
         return {}
     dfc, alone = found.level
     return {
-        "settles": settles(dfc, studies.FAIR, near),
-        "unstable": ranked(alone.absolute, times * dfc.absolute),
-        "low": ranked(dfc.mean, alone.mean),
+        "settles": settles(dfc, studies.FAIR, near, level),
+        "unstable": ranked(alone.absolute, times * dfc.absolute, level),
+        "low": ranked(dfc.mean, alone.mean, level),
     }
 
 
-def judged(matrix: Matrix, hosts: Hosts, near: float, times: float) -> Judgement:
+def judged(matrix: Matrix, hosts: Hosts, near: float, times: float, level: float) -> Judgement:
     """Judge one reading of the hosts."""
     fair, dfc = matrix.fair(hosts), matrix.with_dfc[hosts.with_dfc]
     return {
-        "settles": dfc.each(lambda cell: settles(cell.of(hosts), fair, near)),
-        "unstable": less_steady(matrix, hosts, times),
-        "low": low(matrix, hosts),
+        "settles": dfc.each(lambda cell: settles(cell.of(hosts), fair, near, level)),
+        "unstable": less_steady(matrix, hosts, times, level),
+        "low": low(matrix, hosts, level),
     }
 
 

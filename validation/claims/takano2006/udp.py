@@ -14,7 +14,7 @@ from validation.claims.takano2006 import studies
 from validation.claims.takano2006.studies import Efficiencies, FluidRuns
 from validation.drawing import BLUE, RED, panels
 from validation.keeping import kept
-from validation.statistics import Swing, Values, settles
+from validation.statistics import LEVEL, Swing, Values, settles
 from validation.verdicts import Judgement, Sides, Verdict
 
 if TYPE_CHECKING:
@@ -149,41 +149,49 @@ measure.constants_of(studies)
 
 
 @measure.judge
-def judge(found: WithoutControl, *, near: float = studies.NEAR) -> Judgement:
+def judge(found: WithoutControl, *, near: float = studies.NEAR, level: float = LEVEL) -> Judgement:
     """Judge with shaped hosts, by which flows are UDP: fair shares, and no losses."""
-    return judged(found, "shaped", near)
+    return judged(found, "shaped", near, level)
 
 
 @measure.readings
-def readings(found: WithoutControl, *, near: float = studies.NEAR) -> dict[str, Judgement]:
+def readings(
+    found: WithoutControl, *, near: float = studies.NEAR, level: float = LEVEL
+) -> dict[str, Judgement]:
     """Judge hosts that send at the link rate."""
-    return {"unshaped hosts": judged(found, "unshaped", near)}
+    return {"unshaped hosts": judged(found, "unshaped", near, level)}
 
 
 @measure.packet_level
-def at_packet_level(found: WithoutControl, *, near: float = studies.NEAR) -> dict[str, Verdict]:
+def at_packet_level(
+    found: WithoutControl, *, near: float = studies.NEAR, level: float = LEVEL
+) -> dict[str, Verdict]:
     """Judge the same at hopflow's packet level."""
     judged: dict[str, Verdict] = {}
     for where in WHERE:
         runs = [found.level[Setting(where, load)] for load in LOADS]
-        judged |= {f"fair, {where}": _fair(runs, near), f"lossless, {where}": _lossless(runs)}
+        judged |= {
+            f"fair, {where}": _fair(runs, near, level),
+            f"lossless, {where}": _lossless(runs),
+        }
     return judged
 
 
-def judged(found: WithoutControl, host: str, near: float) -> Judgement:
+def judged(found: WithoutControl, host: str, near: float, level: float) -> Judgement:
     """Judge one host."""
     judged: Judgement = {}
     for where in WHERE:
         runs = [found.shares[Setting(where, load, host)] for load in LOADS]
         sides = list(zip(*runs, strict=True))
-        judged[f"fair, {where}"] = Sides(*(_fair(side, near) for side in sides))
+        judged[f"fair, {where}"] = Sides(*(_fair(side, near, level) for side in sides))
         judged[f"lossless, {where}"] = Sides(*map(_lossless, sides))
     return judged
 
 
-def _fair(runs: Iterable[Shares], near: float) -> Verdict:
+def _fair(runs: Iterable[Shares], near: float, level: float) -> Verdict:
     """Judge whether both flows settle at the fair share."""
-    return Verdict.all_of(settles(flow, studies.FAIR, near) for each in runs for flow in each.flows)
+    flows = (flow for each in runs for flow in each.flows)
+    return Verdict.all_of(settles(flow, studies.FAIR, near, level) for flow in flows)
 
 
 def _lossless(runs: Iterable[Shares]) -> Verdict:

@@ -23,7 +23,7 @@ from validation.claims.takano2006.own_links import CASE
 from validation.claims.takano2006.studies import Study
 from validation.drawing import BLUE, GREEN, RED, figure
 from validation.judges import ByReading, BySimulator
-from validation.statistics import Values, ranked, settles
+from validation.statistics import LEVEL, Values, ranked, settles
 from validation.verdicts import Judgement, Sides, Verdict
 
 if TYPE_CHECKING:
@@ -88,55 +88,64 @@ measure.constants_of(studies)
 
 
 @measure.judge
-def judge(found: Variant, *, near: float = studies.NEAR, wrong: float = WRONG) -> Judgement:
+def judge(
+    found: Variant, *, near: float = studies.NEAR, wrong: float = WRONG, level: float = LEVEL
+) -> Judgement:
     """Judge TCP alone: better than in scenario 4 (4L: worse), and worse than with DFC."""
-    return of_sources(judged(found, Hosts(), near), found.matrices, Hosts(), wrong)
+    return of_sources(judged(found, Hosts(), near, level), found.matrices, Hosts(), wrong)
 
 
 @measure.readings
 def readings(
-    found: Variant, *, near: float = studies.NEAR, wrong: float = WRONG
+    found: Variant, *, near: float = studies.NEAR, wrong: float = WRONG, level: float = LEVEL
 ) -> dict[str, Judgement]:
     """Judge the same with other hosts, and of the whole network."""
     return {
-        name: of_sources(judged(found, hosts, near), found.matrices, hosts, wrong)
+        name: of_sources(judged(found, hosts, near, level), found.matrices, hosts, wrong)
         for name, hosts in READINGS.items()
     }
 
 
 @measure.level_in_readings
-def own_links(found: Variant, *, near: float = studies.NEAR) -> ByReading:
+def own_links(found: Variant, *, near: float = studies.NEAR, level: float = LEVEL) -> ByReading:
     """Judge hosts with a link of their own at hopflow's packet level."""
-    return in_own_links(lambda kind, hosts: judged(found.at_level(kind), hosts, near))
+    return in_own_links(lambda kind, hosts: judged(found.at_level(kind), hosts, near, level))
 
 
 @measure.simulators
-def apart(found: Variant, *, near: float = studies.NEAR, wrong: float = WRONG) -> BySimulator:
+def apart(
+    found: Variant, *, near: float = studies.NEAR, wrong: float = WRONG, level: float = LEVEL
+) -> BySimulator:
     """Tell the simulators apart: with DFC ns-3, without ns-2; a comparison of these needs both."""
     needed = {"settles": NS3, "compared": NS2, "below": BOTH}
-    default = {"": judge(found, near=near, wrong=wrong)}
-    return by_simulator(default | readings(found, near=near, wrong=wrong), needed)
+    default = {"": judge(found, near=near, wrong=wrong, level=level)}
+    return by_simulator(default | readings(found, near=near, wrong=wrong, level=level), needed)
 
 
-def judged(found: Variant, hosts: Hosts, near: float) -> Judgement:
+def judged(found: Variant, hosts: Hosts, near: float, level: float) -> Judgement:
     """Judge one reading of the hosts."""
     fair, dfc = found.matrix.fair(hosts), found.matrix.with_dfc[hosts.with_dfc]
     here, there = found.targets(hosts).values()
     larger, smaller = (there, here) if found.name == "4L" else (here, there)
     statements = {
-        "settles": dfc.each(lambda cell: settles(cell.of(hosts), fair, near)),
-        "compared": Sides(*map(_above, larger, smaller, (found.matrix.bias, 0.0))),
+        "settles": dfc.each(lambda cell: settles(cell.of(hosts), fair, near, level)),
+        "compared": Sides(
+            *(
+                _above(more, less, bias, level)
+                for more, less, bias in zip(larger, smaller, (found.matrix.bias, 0.0), strict=True)
+            )
+        ),
     }
     if found.name not in CHAINS:
-        statements["below"] = low(found.matrix, hosts)
+        statements["below"] = low(found.matrix, hosts, level)
     return statements
 
 
-def _above(larger: Values | None, smaller: Values | None, bias: float) -> Verdict:
+def _above(larger: Values | None, smaller: Values | None, bias: float, level: float) -> Verdict:
     """Judge an order of runs whose means may each be wrong by a bias, to either side."""
     if larger is None or smaller is None:
         return NONE
-    moved = {ranked(larger - bias, smaller + bias), ranked(larger + bias, smaller - bias)}
+    moved = {ranked(larger - b, smaller + b, level) for b in (bias, -bias)}
     return moved.pop() if len(moved) == 1 else Verdict.INCONCLUSIVE
 
 

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 
 from validation.checks import claim
 from validation.claims.takano2006 import level, studies, vegas_runs
+from validation.claims.takano2006.matrices import moves
 from validation.claims.takano2006.vegas_runs import SIDES
 from validation.drawing import BLUE, RED, panels
-from validation.statistics import Swing, swings
+from validation.statistics import LEVEL, Swing
 from validation.verdicts import Judgement, Sides, Verdict
 
 if TYPE_CHECKING:
@@ -62,9 +63,10 @@ def judge(
     *,
     unstable: float = studies.UNSTABLE,
     apart: float = vegas_runs.ALIKE,
+    level: float = LEVEL,
 ) -> Judgement:
     """Judge strong oscillation, the same with and without DFC, and no loss."""
-    judged = oscillates(found, unstable, studies.STEADY * unstable, lambda each: each.bursts)
+    judged = oscillates(found, unstable, level, lambda each: each.bursts)
     for side, runs in found.runs.items():
         judged[f"lossless, {side}"] = runs.each(lambda each: Verdict.of(each.lost == 0.0))
     pairs = zip(*found.runs.values(), strict=True)
@@ -75,23 +77,24 @@ def judge(
 def oscillates(
     found: Oscillation,
     unstable: float,
-    steady: float,
+    level: float,
     seen: Callable[[vegas_runs.VegasRuns], Swing],
 ) -> Judgement:
     """Judge strong oscillation on both sides, in the bins of ``seen``."""
     return {
-        f"oscillates, {side}": runs.each(lambda each: swings(seen(each).relative, unstable, steady))
+        f"oscillates, {side}": runs.each(lambda each: moves(seen(each), unstable, level))
         for side, runs in found.runs.items()
     }
 
 
 @measure.readings
-def readings(found: Oscillation, *, unstable: float = studies.UNSTABLE) -> dict[str, Judgement]:
+def readings(
+    found: Oscillation, *, unstable: float = studies.UNSTABLE, level: float = LEVEL
+) -> dict[str, Judgement]:
     """Judge the oscillation of means over more than a round trip, which the paper says do not have it."""
-    steady = studies.STEADY * unstable
     return {
         f"efficiency in bins of {studies.BIN}": oscillates(
-            found, unstable, steady, lambda each: each.swing
+            found, unstable, level, lambda each: each.swing
         )
     }
 
@@ -102,14 +105,14 @@ def at_packet_level(
     *,
     unstable: float = studies.UNSTABLE,
     apart: float = vegas_runs.ALIKE,
+    level: float = LEVEL,
 ) -> dict[str, Verdict]:
     """Judge the same at hopflow's packet level."""
     dfc, fifo = found.level.values()
     alike = vegas_runs.alike(dfc.mean, fifo.mean, apart)
     judged = {"same": Verdict.of(alike)}
     for side, each in found.level.items():
-        steady = studies.STEADY * unstable
-        judged[f"oscillates, {side}"] = swings(each.bursts.relative, unstable, steady)
+        judged[f"oscillates, {side}"] = moves(each.bursts, unstable, level)
         judged[f"lossless, {side}"] = Verdict.of(each.lost == 0.0)
     return judged
 

@@ -70,7 +70,10 @@ def transfer_times() -> Effects:
     }
     return Effects(
         {
-            "before": Statement(mostly(ahead.to_numpy().ravel()), (Estimate(exact, 0.0),)),
+            "before": Statement(
+                lambda given: mostly(ahead.to_numpy().ravel(), given["level"]),
+                (Estimate(exact, 0.0),),
+            ),
             "grows": Statement(
                 tuple(difference(gaps[b], gaps[a]) for a, b in itertools.pairwise(sizes)),
                 tuple(

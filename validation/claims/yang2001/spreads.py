@@ -10,6 +10,7 @@ import pandas as pd
 
 from validation.claims.effect_claims import (
     Curve,
+    Decided,
     Effects,
     Estimates,
     Statement,
@@ -68,7 +69,11 @@ def _below(
     """Return the statement that classes deviate less under some disciplines than under others, in most comparisons."""
     cells = {d: _spread_cells(d, among, kinds) for d in (*better, *worse)}
     less = [bool(x) for b in better for w in worse for x in cells[b] < cells[w]]
-    return Statement(lambda given: mostly(less, given["level"]), Verdict.NOT_APPLICABLE)
+    return Statement(_more(less), Verdict.NOT_APPLICABLE)
+
+
+def _more(holds: Sequence[bool]) -> Decided:
+    return lambda given: mostly(holds, given["level"])
 
 
 def _apart_from(discipline: str) -> tuple[str, ...]:
@@ -131,7 +136,7 @@ def spread_of_times() -> Effects:
     return Effects(
         {
             "below": Statement((beyond(most, 0.5),), Verdict.NOT_APPLICABLE),
-            "priority": Statement(mostly(e.value > 0.0 for e in steps)),
+            "priority": Statement(_more([e.value > 0.0 for e in steps])),
         },
         curves,
         ("class of flows", "standard deviation over the ratios (s)"),

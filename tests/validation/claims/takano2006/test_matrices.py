@@ -9,7 +9,7 @@ import pytest
 
 from validation.claims.takano2006.hosts import Hosts
 from validation.claims.takano2006.matrices import low, matrix, moves
-from validation.statistics import Swing
+from validation.statistics import LEVEL, Swing
 from validation.verdicts import Sides, Verdict
 
 R, C, N, A = (
@@ -31,7 +31,7 @@ def test_network_and_target_agree_where_both_flows_have_half() -> None:
 
 @pytest.mark.slow
 def test_hosts_without_packet_runs_say_nothing_on_packets() -> None:
-    assert low(matrix("2"), Hosts("unshaped", "unshaped")).packets is A
+    assert low(matrix("2"), Hosts("unshaped", "unshaped"), LEVEL).packets is A
 
 
 def test_the_order_turns_with_the_runs_and_the_bias_widens_it() -> None:
@@ -39,15 +39,15 @@ def test_the_order_turns_with_the_runs_and_the_bias_widens_it() -> None:
     high = Swing(np.full(8, 0.9) + np.linspace(0, 1e-3, 8), np.zeros(8))
     cell = found.direct.model._replace(target=high)
     swapped = dataclasses.replace(found, direct=Sides(cell, cell))
-    assert low(swapped, Hosts()) == (C, C)
-    assert low(dataclasses.replace(swapped, bias=0.5), Hosts()) == (N, C)
+    assert low(swapped, Hosts(), LEVEL) == (C, C)
+    assert low(dataclasses.replace(swapped, bias=0.5), Hosts(), LEVEL) == (N, C)
 
 
 def test_instability_is_relative_to_the_mean() -> None:
     runs = Swing(np.full(8, 0.05), np.tile([0.03, 0.04], 4))
-    assert moves(runs, 0.5) is R
-    assert moves(Swing(10 * runs.mean, runs.absolute), 0.5) is C
-    assert moves(Swing(2 * runs.mean, runs.absolute), 0.5) is N
+    assert moves(runs, 0.5, LEVEL) is R
+    assert moves(Swing(10 * runs.mean, runs.absolute), 0.5, LEVEL) is C
+    assert moves(Swing(2 * runs.mean, runs.absolute), 0.5, LEVEL) is N
 
 
 @pytest.mark.slow  # the models of ten scenarios on four hosts
