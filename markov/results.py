@@ -50,9 +50,10 @@ class Stationary(Solved):
     residual
         ||pi Q||_1 / ||pi |Q|||_1.
     error_bound
-        Rigorous upper bound on the total-variation distance to the true distribution, at most one; inf
-        if none was requested or could be verified, which does not mean that pi is inaccurate: see
-        `markov.proofs.certificates.Certificate` for the method.
+        Rigorous upper bound on |pi(A) - true(A)| for every set A of states, at most one. Half of
+        sum |pi - true|, the other meaning of total variation, is at most as large; the two differ by half of
+        `mass_defect`. inf if no bound was requested or could be verified, which does not mean that pi is
+        inaccurate: see `markov.proofs.certificates.Certificate` for the method.
     entry_error
         Rigorous upper bound on |pi(x) - true| / true for every recurrent state x, by the number of
         operations of an elimination without subtractions: at any stiffness. inf for other methods, and
