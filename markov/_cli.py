@@ -340,7 +340,7 @@ def check(
     from markov.proofs.prism_rows import PrismRows
 
     constants_of(const)
-    source = None
+    source: ExplicitRows | PrismRows | None = None
     try:
         if model is not None and model.suffix == ".tra":
             source = ExplicitRows(model)

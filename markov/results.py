@@ -27,6 +27,7 @@ from markov.proofs.prism_rows import PrismRows
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from fractions import Fraction
     from pathlib import Path
 
     import xarray as xr
@@ -74,6 +75,8 @@ class Stationary(Solved):
         What an iterative method reported on its way: (iteration, relative residual).
     levels
         States and transitions of each level of a multigrid method, the finest first; () of others.
+    exact
+        The probabilities as fractions, in the order of ``states``, where they were requested.
 
     Examples
     --------
@@ -100,6 +103,7 @@ class Stationary(Solved):
     iterations: int = 0
     history: tuple[tuple[int, float], ...] = ()
     levels: tuple[tuple[int, int], ...] = ()
+    exact: tuple[Fraction, ...] | None = None
 
     @cached_property
     def _class(self) -> int:

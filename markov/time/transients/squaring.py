@@ -177,8 +177,8 @@ def _product_by_columns(a: Pair, b: Pair) -> Pair:
     for k in range(n):
         left, right = a.high[:, k, None], b.high[k]
         term = left * right
-        here, there = (each[:, k, None] for each in high), (each[k] for each in low)
-        lost = product_error(term, tuple(here), tuple(there))
+        here = high[0][:, k, None], high[1][:, k, None]
+        lost = product_error(term, here, (low[0][k], low[1][k]))
         lost += left * b.low[k] + a.low[:, k, None] * right
         rest += sum_error(total, term) + lost
         total += term
