@@ -193,13 +193,14 @@ def read(file: IO[str]) -> Contents:
             tuple(header["columns"].split()),
             functions,
         )
+        count = int(header["states"])
         for line in file:
             number += 1
             _state(line.split(), found)
     except (ValueError, KeyError, IndexError, ZeroDivisionError) as error:
         raise CertificateError(f"line {number}: {error}") from None
-    if len(found.X) != int(header["states"]):
-        raise CertificateError(f"{len(found.X)} states: must be {header['states']}")
+    if len(found.X) != count:
+        raise CertificateError(f"{len(found.X)} states: must be {count}")
     return found
 
 

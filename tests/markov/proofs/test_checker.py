@@ -53,6 +53,7 @@ def test_a_transient_state_is_no_obstacle_and_two_classes_are_refused():
         ("bound 0", "bound 0\nbound 0", "line 6: 'bound' is unknown, or stands there twice"),
         ("scale 8\n", "", "'scale'"),
         ("states 2", "states 3", "2 states: must be 3"),
+        ("states 2", "states 2 3", "line 8: invalid literal"),
         ("1 2 0 1 1 0 0 3", "1 2 0 1 1 0 0", "line 10: 7 numbers"),
         ("1 2 0 1 1 0 0 3", "1 2 0 1 1 0 5 3", "lead to other states"),
         ("1 2 0 1 1 0 0 3", "1 2 0 1 1 0 0 -3", "must be positive"),
