@@ -32,9 +32,11 @@ from markov import (
     PauseChain,
     PauseTandem,
     explore,
+    passage,
     read_prism,
     stationary,
 )
+from markov.proofs.checker import check
 
 __all__ = ["CASES", "count", "digest", "run_counted", "show"]
 
@@ -56,6 +58,22 @@ def searched() -> Any:
         return SimpleNamespace(pi=read_prism(path).chain.Q.data)
 
 
+def certified() -> Any:
+    """Write the certificate of a chain of 4,600 states, and check it."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "kanban.cert"
+        stationary(explore(Kanban(tickets=2))).write_certificate(path)
+        return SimpleNamespace(error_bound=float(check(path).bound))
+
+
+def disks(s: Any, q: Any) -> Any:  # noqa: ARG001
+    """Rules of two disks that fail once in 1e5 hours and are repaired within two minutes."""
+    if s.up > 0:
+        yield s._replace(up=s.up - 1), 1e-5 * s.up
+    if s.up == 1:
+        yield s._replace(up=2), 30.0
+
+
 CASES: dict[str, Callable[[], Any]] = {
     "states of a file": searched,
     "states reached, compiled": lambda: SimpleNamespace(
@@ -69,6 +87,10 @@ CASES: dict[str, Callable[[], Any]] = {
     "grid": lambda: stationary(LARGE, MatrixFree()),
     "grid, three hops": lambda: stationary(
         PauseChain(hops=2, buffers=(6, 60, 90), high_threshold=60), MatrixFree()
+    ),
+    "certificate, written and checked": certified,
+    "reliability over a long time": lambda: SimpleNamespace(
+        pi=passage(explore(disks, start={"up": 2}), to=lambda s: s.up == 0).distribution([1e11]).cdf
     ),
     "grid, rates by counts": lambda: stationary(Cluster(workstations=24), MatrixFree()),
 }

@@ -1,4 +1,4 @@
-"""``hopflow solve``: chains on the command line."""
+"""``hopflow solve`` and ``hopflow check``: chains and certificates on the command line."""
 
 from __future__ import annotations
 
@@ -58,6 +58,10 @@ def _methods(incomplete: str) -> list[str]:
     return beginning(incomplete, method_names())
 
 
+Certified = Annotated[
+    Path | None,
+    typer.Option(help="Write the proof into this file (.gz compresses) for `hopflow check`."),
+]
 ByMethod = Annotated[
     str | None,
     typer.Option(
@@ -181,6 +185,7 @@ def chain(
     ] = None,
     method: ByMethod = None,
     plot: Annotated[Path | None, typer.Option(help="Draw the marginals into this file.")] = None,
+    certificate: Certified = None,
     verbose: Verbose = False,
     json: AsJson = False,
 ) -> None:
@@ -195,7 +200,11 @@ def chain(
     fields = getattr(kind, "Params", None)
     for each in given:
         choice("set", each, fields._fields if fields is not None else ())
-    _show(stationary(kind(**given), by), plot, json=json, verbose=verbose)
+    check_output("certificate", certificate, ())
+    answer = stationary(kind(**given), by)
+    if certificate is not None:
+        answer.write_certificate(certificate)
+    _show(answer, plot, json=json, verbose=verbose)
 
 
 def _setting(text: str) -> tuple[str, Any]:
@@ -236,6 +245,7 @@ def file(
     ] = "on",
     method: ByMethod = None,
     plot: Annotated[Path | None, typer.Option(help="Draw the stationary marginals here.")] = None,
+    certificate: Certified = None,
     verbose: Verbose = False,
     json: AsJson = False,
 ) -> None:
@@ -247,6 +257,7 @@ def file(
     from markov.driver import stationary
 
     check_output("plot", plot)
+    check_output("certificate", certificate, ())
     constants = constants_of(const)
     choice("proof", proof, PROOFS)
     by = _method(method)
@@ -261,6 +272,11 @@ def file(
             model = model.with_properties(properties)
         names = property or (list(model.properties.properties) if properties is not None else [])
         if names:
+            if certificate is not None:
+                said = "goes with the stationary distribution, and holds all labels and rewards"
+                raise ValueError(
+                    f"certificate = {str(certificate)!r}: {said}; leave the properties out"
+                )
             if proof == "off":
                 raise ValueError("proof = 'off': must be on or tight, a property has a bound")
             if by is not None:
@@ -269,7 +285,73 @@ def file(
                 )
             _evaluate(model, names, PROOFS[proof], json)
             return
-    _show(stationary(model, by, proof=PROOFS[proof]), plot, json=json, verbose=verbose)
+    answer = stationary(model, by, proof=PROOFS[proof])
+    if certificate is not None:
+        _certify(answer, certificate, path, const)
+    _show(answer, plot, json=json, verbose=verbose)
+
+
+def _certify(answer: Stationary, certificate: Path, path: Path, const: str) -> None:
+    """Write the certificate of a file's chain, with the rates of the file where they can be derived."""
+    from markov.proofs.checker import CertificateError
+
+    if path.suffix in PRISM:
+        try:
+            answer.write_certificate(certificate, model=path, constants=_strings(const))
+        except CertificateError as error:
+            typer.echo(f"certificate: rates as float64, not as in the file: {error}", err=True)
+        else:
+            return
+    answer.write_certificate(certificate)
+
+
+def _strings(const: str) -> dict[str, str]:
+    """Return constants as they are written, for exact arithmetic."""
+    return {
+        name.strip(): text.strip()
+        for name, text in (part.split("=") for part in const.split(",") if part)
+    }
+
+
+@commands.command(
+    epilog=examples(
+        "hopflow solve kanban.sm --const t=3 --certificate kanban.cert.gz",
+        "hopflow check kanban.cert.gz",
+        "hopflow check kanban.cert.gz kanban.sm --const t=3",
+    )
+)
+def check(
+    certificate: Annotated[Path, typer.Argument(help="A certificate; .gz is decompressed.")],
+    model: Annotated[
+        Path | None,
+        typer.Argument(
+            help=f"Derive the rows from it: {', '.join(PRISM)}, .tra of PRISM or Storm."
+        ),
+    ] = None,
+    const: Annotated[str, typer.Option(help="Constants of the model: t=3,rate=0.1")] = "",
+) -> None:
+    """Check a certificate of a stationary distribution in exact integers, and print what it proves.
+
+    The check shares no code with the solver. Exit status 1: the certificate is refused.
+    """
+    from markov.proofs.checker import CertificateError
+    from markov.proofs.checker import check as checked
+    from markov.proofs.explicit_rows import ExplicitRows
+    from markov.proofs.prism_rows import PrismRows
+
+    constants_of(const)
+    source: ExplicitRows | PrismRows | None = None
+    try:
+        if model is not None and model.suffix == ".tra":
+            source = ExplicitRows(model)
+        elif model is not None and model.suffix in PRISM:
+            source = PrismRows(model, _strings(const))
+        elif model is not None:
+            raise ValueError(f"model = {str(model)!r}: must end in {', '.join(PRISM)} or .tra")
+        typer.echo(checked(certificate, source))
+    except CertificateError as error:
+        typer.echo(f"refused     {error}", err=True)
+        raise typer.Exit(1) from None
 
 
 def _evaluate(model: FileModel, names: list[str], proof: Any, json: bool) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -14,6 +16,8 @@ from markov.chains import MarkovChain
 from markov.computing.memory import available
 from markov.computing.progress import watched
 from markov.methods.choice import choose
+from markov.methods.exact import exact_distribution
+from markov.methods.gth import GTH
 from markov.models.rules import ChainModel
 from markov.multigrid.grids.matrix_free import MatrixFree, grid_model, solve_on_grid
 from markov.proofs.certificates import Certificate, relative_residual
@@ -41,6 +45,7 @@ def stationary(
     *,
     proof: Proof = True,
     on_failure: OnFailure = "raise",
+    exact: bool = False,
 ) -> Stationary:
     """Return the stationary distribution of a chain that has exactly one.
 
@@ -56,6 +61,9 @@ def stationary(
         about a third of their time more; False leaves the bound out.
     on_failure
         ``"raise"`` or ``"return"``: what to do with a result whose status is not ``ok``.
+    exact
+        True solves in fractions as well, for at most 100 recurrent states: the answer's ``exact`` has them, and
+        its ``pi`` is the float64 next to each. Rates are the float64 that the chain has.
 
     Returns
     -------
@@ -78,7 +86,12 @@ def stationary(
     (array([0.75, 0.25]), 'converged', True)
     """
     _check(method, proof)
-    if isinstance(chain, ChainModel):
+    choice("exact", exact, (True, False))
+    if exact and (method is not None or exact is not True):
+        raise ValueError(
+            f"exact = {exact!r}: goes without a method, it is an elimination of its own"
+        )
+    if isinstance(chain, ChainModel) and not exact:
         answer = _without_matrix(chain, method, proof)
         if answer is not None:
             deliver(answer, on_failure)
@@ -90,7 +103,37 @@ def stationary(
             f"{chain!r}: the stationary distribution is not unique; use stationary_by_class(chain)"
         )
         raise ValueError(msg)
+    if exact:
+        found = exact_distribution(chain.irreducible(0))
+        return _exactly(_solve(chain, 0, GTH(), proof, on_failure), found)
     return _solve(chain, 0, method, proof, on_failure)
+
+
+def _exactly(answer: Stationary, found: list[Fraction]) -> Stationary:
+    """Return the answer with fractions, the float64 next to them, and the distance between the two."""
+    states = answer.chain.recurrent_classes[0].tolist()
+    exact, pi = [Fraction(0)] * answer.chain.size, np.zeros(answer.chain.size)
+    for state, value in zip(states, found, strict=True):
+        exact[state], pi[state] = value, float(value)
+    off = [Fraction(a) - b for a, b in zip(pi.tolist(), exact, strict=True)]
+    distance = max(sum(d for d in off if d > 0), -sum(d for d in off if d < 0))
+    relative = max(abs(d) / p for d, p in zip(off, exact, strict=True) if p)
+    return replace(
+        answer,
+        pi=pi,
+        exact=tuple(exact),
+        reason="exact elimination in fractions",
+        residual=relative_residual(answer.chain.irreducible(0), pi[states]),
+        error_bound=_rounded_up(distance),
+        entry_error=_rounded_up(relative),
+        certificate=None,
+    )
+
+
+def _rounded_up(value: Fraction | int) -> float:
+    """Return a float64 that is not below a value >= 0."""
+    near = float(value)
+    return near if near >= value else math.nextafter(near, math.inf)
 
 
 def stationary_by_class(

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
+import hopflow
 from hopflow.checks import choice, one_number
 from hopflow.status import Status
 from markov.analysis.plots import draw_convergence, draw_marginals
@@ -17,11 +18,18 @@ from markov.analysis.sensitivity_results import Sensitivity
 from markov.answers import Solved
 from markov.computing.double_double import U
 from markov.models.measures import chosen, measures_of
+from markov.proofs.certificate_files import write_certificate
 from markov.proofs.certificates import Certificate
 from markov.proofs.deviations import asymptotic_variance, deviation
+from markov.proofs.listings import Listing, about, exact_rates, functions_of
 from markov.proofs.means import bounded, input_error
+from markov.proofs.prism_rows import PrismRows
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from fractions import Fraction
+    from pathlib import Path
+
     import xarray as xr
     from numpy.typing import ArrayLike, NDArray
 
@@ -50,22 +58,25 @@ class Stationary(Solved):
     residual
         ||pi Q||_1 / ||pi |Q|||_1.
     error_bound
-        Rigorous upper bound on the total-variation distance to the true distribution, at most one; inf
-        if none was requested or could be verified, which does not mean that pi is inaccurate: see
-        `markov.proofs.certificates.Certificate` for the method.
+        Rigorous upper bound on |pi(A) - true(A)| for every set A of states, at most one. Half of
+        sum |pi - true|, the other meaning of total variation, is at most as large; the two differ by half of
+        `mass_defect`. inf if no bound was requested or could be verified, which does not mean that pi is
+        inaccurate: see `markov.proofs.certificates.Certificate` for the method.
     entry_error
         Rigorous upper bound on |pi(x) - true| / true for every recurrent state x, by the number of
         operations of an elimination without subtractions: at any stiffness. inf for other methods, and
         where a rate or a probability may have been lost to underflow.
     certificate
         What the bound rests on, with factors or levels that `bound` uses again; None without proof.
-        It is left out when an answer is pickled.
+        It is left out when an answer is pickled, and made again by `bound` and `write_certificate`.
     iterations
         Of the method; 0 when it is direct.
     history
         What an iterative method reported on its way: (iteration, relative residual).
     levels
         States and transitions of each level of a multigrid method, the finest first; () of others.
+    exact
+        The probabilities as fractions, in the order of ``states``, where they were requested.
 
     Examples
     --------
@@ -92,6 +103,7 @@ class Stationary(Solved):
     iterations: int = 0
     history: tuple[tuple[int, float], ...] = ()
     levels: tuple[tuple[int, int], ...] = ()
+    exact: tuple[Fraction, ...] | None = None
 
     @cached_property
     def _class(self) -> int:
@@ -246,6 +258,63 @@ class Stationary(Solved):
         values = np.full(self.chain.size, np.nan)
         values[self._recurrent] = found - float(self.pi[self._recurrent] @ found)
         return values
+
+    def write_certificate(
+        self,
+        path: str | Path,
+        *,
+        measures: Sequence[str] | None = None,
+        model: str | Path | None = None,
+        constants: Mapping[str, Any] | None = None,
+    ) -> None:
+        """Write the proof of ``pi`` into a file that `hopflow check` verifies in exact integers.
+
+        The file lists the states of the recurrent class, their probabilities, the transitions, and the
+        functions of the proof. A checker needs nothing else, and no part of this package.
+
+        Parameters
+        ----------
+        path
+            The file; compressed where its name ends in ``.gz``.
+        measures
+            Names of labels and rewards whose means are proved as well, one number for each state; None: all.
+        model
+            A PRISM file that the chain was read from: rates are then the decimals in it, exactly, instead of
+            float64.
+        constants
+            Values of its constants by name.
+
+        Raises
+        ------
+        ValueError
+            Where nothing is proved, for a measure that is a ratio or a vector, or a model that has other
+            transitions.
+
+        Examples
+        --------
+        >>> from pathlib import Path
+        >>> from tempfile import TemporaryDirectory
+        >>> from markov import stationary
+        >>> from markov.proofs.checker import check
+        >>> with TemporaryDirectory() as folder:
+        ...     path = Path(folder, "two.cert")
+        ...     stationary([[-1.0, 1.0], [3.0, -3.0]]).write_certificate(path)
+        ...     print(check(path).bound)
+        0
+        """
+        chain, states, proof = self.chain, self._recurrent, self._certificate
+        columns = chain.components_of(states) or {"state": states}
+        source = getattr(chain.model, "source", None)
+        if source is not None:
+            columns = dict(
+                zip((r.name for r in source.explored.bound.ranges), columns.values(), strict=True)
+            )
+        information, rates = {"made-by": f"hopflow {hopflow.__version__}"}, None
+        if model is not None:
+            information |= about(model, constants or {})
+            rates = exact_rates(PrismRows(model, constants), columns, proof.Q)
+        functions = functions_of(chain, states, measures)
+        write_certificate(path, proof, Listing(columns, functions, information, rates))
 
     def sensitivity(
         self,

@@ -24,7 +24,17 @@ if TYPE_CHECKING:
 
     Vector = NDArray[np.float64]
 
-__all__ = ["DoubleDouble", "Product", "excess", "mean", "pair_sum", "product", "sum_error"]
+__all__ = [
+    "DoubleDouble",
+    "Product",
+    "excess",
+    "mean",
+    "pair_sum",
+    "product",
+    "product_error",
+    "split",
+    "sum_error",
+]
 
 U = 2.0**-53
 TINY = 2.0**-1022
@@ -114,7 +124,7 @@ class _Edges:
         off = rows != Q.indices
         self.rows, self.columns, self.rates = rows[off], Q.indices[off], Q.data[off]
         self.starts = np.searchsorted(self.rows, np.arange(self.n))
-        self.split = _split(self.rates)
+        self.split = split(self.rates)
 
     def here(self, x: Vector) -> Vector:
         """Return x where each transition begins."""
@@ -139,8 +149,8 @@ class _Edges:
     def net_flow(self, x: Vector, low: Vector) -> tuple[Vector, Vector]:
         """Return the sums, and the summed magnitudes of the terms with rounding errors."""
         flow, more = self.here(x) * self.rates, self.here(low) * self.rates
-        high, small = _split(x)
-        lost = _lost(flow, (self.here(high), self.here(small)), self.split)
+        high, small = split(x)
+        lost = product_error(flow, (self.here(high), self.here(small)), self.split)
         rest, size = lost + more, np.abs(lost) + np.abs(more)
         into, rest_in, size_in = self._sums(self.there, self.sum_there, flow, rest, size)
         out, rest_out, size_out = self._sums(self.here, self.sum_here, flow, rest, size)
@@ -153,7 +163,7 @@ class _Edges:
         change, little = there - here, sum_error(there, -here)
         more = self.there(low) - self.here(low)
         terms = change * self.rates
-        lost = _lost(terms, _split(change), self.split)
+        lost = product_error(terms, split(change), self.split)
         rest = lost + self.rates * (little + more)
         size = np.abs(lost) + self.rates * (np.abs(little) + np.abs(more))
         total, rest, size = self._sums(self.here, self.sum_here, terms, rest, size)
@@ -231,10 +241,10 @@ def excess(x: Vector, low: Vector) -> tuple[float, float]:
 def product(a: Vector, b: Vector) -> tuple[Vector, Vector]:
     """Return the rounded product a b and its rounding error; shapes (n,)."""
     rounded = a * b
-    return rounded, _lost(rounded, _split(a), _split(b))
+    return rounded, product_error(rounded, split(a), split(b))
 
 
-def _lost(rounded: Vector, a: tuple[Vector, Vector], b: tuple[Vector, Vector]) -> Vector:
+def product_error(rounded: Vector, a: tuple[Vector, Vector], b: tuple[Vector, Vector]) -> Vector:
     """Return the rounding error of a product of two split factors."""
     lost = a[0] * b[0]
     lost -= rounded
@@ -244,7 +254,7 @@ def _lost(rounded: Vector, a: tuple[Vector, Vector], b: tuple[Vector, Vector]) -
     return lost
 
 
-def _split(a: Vector) -> tuple[Vector, Vector]:
+def split(a: Vector) -> tuple[Vector, Vector]:
     """Return numbers as sums of two with half as many digits."""
     scaled = kernels.SPLITTER * a
     high = scaled - (scaled - a)

@@ -60,7 +60,7 @@ class Bound:
     constants
         Their values.
     ranges
-        Of the variables, in the order of the file.
+        Of the variables, in the order of the file; one value where no command changes it.
     scope
         What names mean.
     weights
@@ -142,7 +142,22 @@ def bound(program: Program, given: Mapping[str, Any] | None = None) -> Bound:
     constants = constants_of(program.file, program.constants, dict(given or {}))
     scope = Scope(program.file, {name: constant(v) for name, v in constants.items()})
     scope = Scope(program.file, scope.known, program.formulas)
-    return _with_ranges(program, constants, [_range(v, scope) for v in program.variables.values()])
+    ranges = [_range(v, scope) for v in program.variables.values()]
+    changed = {r.name for r in ranges} if program.start is not None else _changed(program)
+    narrowed = [
+        r if r.name in changed else replace(r, low=r.start, high=r.start, open=False)
+        for r in ranges
+    ]
+    return _with_ranges(program, constants, narrowed)
+
+
+def _changed(program: Program) -> set[str]:
+    """Return the names of the variables that a command or a reset assigns."""
+    found = {change.name for reset in program.resets for change in reset.changes}
+    for module in program.modules.values():
+        names = (c.name for command in module.commands for b in command.branches for c in b.changes)
+        found.update(module.renamed.get(name, name) for name in names)
+    return found
 
 
 def constants_of(
@@ -217,15 +232,16 @@ def _range(about: Variable, scope: Scope) -> Range:
 
 def _with_ranges(program: Program, constants: dict[str, Any], ranges: list[Range]) -> Bound:
     counts = [r.count for r in ranges]
-    if math.prod(counts) >= 2**BITS:
-        said = (
-            f"the variables have {math.prod(counts):.3g} combinations: must be fewer than 2^{BITS}"
-        )
-        raise FileError((program.file, None), said)
     known = {name: constant(value) for name, value in constants.items()}
     for k, r in enumerate(ranges):
         known[r.name] = _variable(k, r)
     scope = Scope(program.file, known, program.formulas)
+    if math.prod(counts) >= 2**BITS:
+        _check_names(program, scope)
+        said = (
+            f"the variables have {math.prod(counts):.3g} combinations: must be fewer than 2^{BITS}"
+        )
+        raise FileError((program.file, None), said)
 
     def labelled(name: str) -> Value | None:
         if name not in program.labels:
@@ -241,6 +257,15 @@ def _with_ranges(program: Program, constants: dict[str, Any], ranges: list[Range
         return Bound(program, constants, tuple(ranges), scope, weights, shifts)
     weights = tuple(math.prod(counts[k + 1 :]) for k in range(len(counts)))
     return Bound(program, constants, tuple(ranges), scope, weights, None)
+
+
+def _check_names(program: Program, scope: Scope) -> None:
+    """Raise FileError for a name in a command that means nothing."""
+    for module in program.modules.values():
+        for command in module.commands:
+            changes = (c.value for b in command.branches for c in b.changes)
+            for expression in (command.guard, *(b.rate for b in command.branches), *changes):
+                scope.value(expression, module.renamed)
 
 
 def _variable(k: int, r: Range) -> Value:

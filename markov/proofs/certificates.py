@@ -69,7 +69,9 @@ def error_bound(
     Returns
     -------
     float
-        At most one for a distribution; inf when no bound could be verified. See `Certificate`.
+        At most one for a distribution; inf when no bound could be verified. It bounds
+        |pi(A) - exact(A)| for every set A of states; half of sum |pi - exact| is at most that, and
+        less by half of what the sum of ``pi`` differs from one. See `Certificate`.
     """
     return Certificate(Q, pi, components).distance
 
@@ -93,24 +95,26 @@ class Certificate:
     Attributes
     ----------
     distance
-        Upper bound on the total-variation distance of ``pi`` to the stationary vector, and on how far
-        the probability of any event is off; at most one for a distribution, inf where none could be
-        verified.
+        Upper bound on |pi(A) - exact(A)| for every set A of states, hence on half of
+        sum |pi - exact| as well; at most one for a distribution, inf where none could be verified.
     entry_error
         Bound on |pi(x) - exact| / exact for all states x; inf where there is none.
     low
         Shape (n,): ``pi + low`` is better than ``pi``.
     rest, defect
-        Bounds on the distance of that to its mass times the exact vector, and of its mass from one.
+        Bounds on half the sum of sizes of pi + low less its mass times the exact vector, and of the
+        mass from one.
+    sides
+        Bounds on sum r+ h and sum r- h, with r = (pi + low) Q and h of the supersolution.
     solver, supersolution
         What they were found by, or None.
 
     Notes
     -----
-    With a reference state 0, let h >= 0, h(0) = 0 and (Q h)(x) <= -c < 0 for x != 0: then h / c
-    bounds the mean hitting times of 0. For |f| <= 1 the solution g of the Poisson equation
-    Q g = pi(f) - f with g(0) = 0 is bounded by the hitting times too, and
-    x(f) - pi(f) = -(x Q) g, so that TV(x, pi) <= sum_s |(x Q)(s)| h(s) / c. An approximate h is
+    With a reference state 0, let h >= 0 and (Q h)(x) <= -c < 0 for x != 0. Let x have the mass m and
+    r = x Q, and let p be the positive or the negative part of x - m pi, whichever is zero in 0; both
+    have the same sum, half of sum |x - m pi|. Then p Q >= -r- or -r+, whence
+    c sum p <= -p Q h <= max(sum r+ h, sum r- h) (``docs/markov-bound.md``). An approximate h is
     found by factors or by multigrid, for costs per second that are large in unlikely states,
     (max pi / pi)^0.1; c is verified. Where there are factors, x is ``pi`` with one correction, as two
     float64, and the distance from ``pi`` to it is added. All products are evaluated in double-double,
@@ -131,6 +135,7 @@ class Certificate:
         self.weights = (np.maximum(pi, FLOOR) / pi.max()) ** -TAIL
         self.low = self._net = np.zeros_like(pi)
         self.rest = self.defect = math.inf
+        self.sides = math.inf, math.inf
         self.solver: Solver | None = None
         self.supersolution: Supersolution | None = None
         self.rounded_up = 1.0 + 4.0 * (len(pi) + 8) * U
@@ -184,7 +189,7 @@ class Certificate:
             return
         goal = share * self.rest
         with np.errstate(all="ignore"):  # what is not finite is not taken
-            found = _Better(self.low, self.rest, self.defect, self._net)
+            found = _Better(self.low, self.rest, self.defect, self.sides, self._net)
             while self.rest > goal:
                 found = self._corrected(solver, found, proof, goal)
                 if not found.rest < 0.5 * self.rest:
@@ -192,7 +197,7 @@ class Certificate:
                 self._take(found)
 
     def _take(self, better: _Better) -> None:
-        self.low, self.rest, self.defect, self._net = better
+        self.low, self.rest, self.defect, self.sides, self._net = better
         self.distance = min(self.distance, self._distance(better))
 
     def _distance(self, better: _Better) -> float:
@@ -204,12 +209,20 @@ class Certificate:
         up, down = float(low.sum(where=low > 0.0)), -float(low.sum(where=low < 0.0))
         return max(up, down) * self.rounded_up
 
-    def _proved(self, low: Vector, proof: Supersolution) -> tuple[float, float, Vector]:
-        """Return the bound for pi + low up to its mass, that for its mass, and (pi + low) Q."""
+    def _proved(
+        self, low: Vector, proof: Supersolution
+    ) -> tuple[float, float, tuple[float, float], Vector]:
+        """Return the bound for pi + low up to its mass, that for its mass, both sides, and (pi + low) Q."""
         net, error = self.products.net_flow(self.pi, low)
-        rest = inner(np.abs(net) + error, proof.h) / proof.c * self.rounded_up
+        sides = self._side(net, error, proof), self._side(-net, error, proof)
+        rest = max(sides) / proof.c * self.rounded_up
         mass, rounding = excess(self.pi, low)
-        return (rest if math.isfinite(rest) else math.inf), abs(mass) + rounding, net
+        return rest, abs(mass) + rounding, sides, net
+
+    def _side(self, net: Vector, error: Vector, proof: Supersolution) -> float:
+        """Return a bound on the sum of the positive part of net +- error, times h."""
+        found = inner(np.maximum(net + error, 0.0), proof.h) * self.rounded_up
+        return found if math.isfinite(found) else math.inf
 
     def _corrected(
         self, solver: Solver, found: _Better, proof: Supersolution, goal: float = 0.0
@@ -217,7 +230,8 @@ class Certificate:
         """Return a better vector, of mass one."""
 
         def enough(net: Vector) -> bool:
-            return inner(np.abs(net), proof.h) <= goal * proof.c
+            up, down = np.maximum(net, 0.0), np.maximum(-net, 0.0)
+            return max(inner(up, proof.h), inner(down, proof.h)) <= goal * proof.c
 
         if isinstance(solver, MultigridPoisson):
             low = found.low + solver.balance(found.net, enough)
@@ -228,9 +242,10 @@ class Certificate:
 
 
 class _Better(NamedTuple):
-    """A vector pi + low, with ``rest`` and ``defect`` as for `Certificate`, and (pi + low) Q."""
+    """A vector pi + low, with ``rest``, ``defect``, ``sides`` as for `Certificate`, and (pi + low) Q."""
 
     low: Vector
     rest: float
     defect: float
+    sides: tuple[float, float]
     net: Vector

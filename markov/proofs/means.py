@@ -240,12 +240,12 @@ class _Enclosure:
         largest, least = float(rest.max()), float(rest.min())
         found = proof.rest * (largest - least)
         if proof.supersolution is not None and proof.supersolution.relative > 0.0:
-            weighted = proof.rest * proof.supersolution.c / proof.supersolution.relative
-            left = 1.0 - proof.defect - weighted
+            up, down = (side / proof.supersolution.relative for side in proof.sides)
+            left = 1.0 - proof.defect - down
             if left > 0.0:
-                mean_weight = inner(proof.pi + np.abs(proof.low), proof.weights) / left
+                mean_weight = (inner(proof.pi + np.abs(proof.low), proof.weights) + up) / left
                 ratio = float((np.abs(rest) / proof.weights).max())
-                found = min(found, ratio * (1.0 + mean_weight) * weighted)
+                found = min(found, ratio * (up + down + max(up, down) * mean_weight))
         return (found + proof.defect * max(largest, -least)) * proof.rounded_up
 
 

@@ -175,15 +175,18 @@ class HittingTimes:
                 functools.partial(drift, first, reference), into, everywhere
             ),
             "misfit": self.chain.compiled(
-                functools.partial(misfit, first, reference), (*into, spread), (everywhere,) * 4
+                functools.partial(misfit, first, reference), (*into, spread), (everywhere,) * 5
             ),
         }
 
     def misfit(self, x: Array) -> tuple[float, float, float]:
-        """Return sum |x Q| h over recurrent states, their probability less one, and that of others."""
+        """Return the larger one-sided sum of x Q times h, over recurrent states.
+
+        Their probability less one and the probability of other states come second and third.
+        """
         judged = self._judge["misfit"](*self.chain.data, self.recurrent, self.x, x)
-        off, units, rest, elsewhere = (each.item() for each in judged)
-        return off, math.ldexp(units - 2**BITS + rest, -BITS), elsewhere
+        gained, lost, units, rest, elsewhere = (each.item() for each in judged)
+        return max(gained, lost), math.ldexp(units - 2**BITS + rest, -BITS), elsewhere
 
 
 def _summed(level: Level, after: Level, flows: Any, *arguments: Array) -> Array:

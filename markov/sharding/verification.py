@@ -40,7 +40,9 @@ def drift(level: Level, reference: Place, *arguments: Array) -> Array:
 
 
 def misfit(level: Level, reference: Place, *arguments: Array) -> tuple[Array, ...]:
-    """Return sum |(x Q)(s)| (h(s) - h(reference)), rounded up except for the sum, and sums of x.
+    """Return sums of (x Q)+ and of (x Q)- times h - h(reference), and sums of x.
+
+    The first two are rounded up except for the summation.
 
     The sum of x over recurrent states is that of whole numbers, in units of 2^-60, and of what is left.
     """
@@ -54,8 +56,10 @@ def misfit(level: Level, reference: Place, *arguments: Array) -> tuple[Array, ..
     into = arrivals(rated(rates, classes, inside), level)
     out = total_out((rates, classes)) * inside
     error = 1.1 * (2.0 * len(level.changes) + 6.0) * U * (into + out) + LOST
-    off = jnp.where(counted, (jnp.abs(into - out) + error) * jnp.maximum(h - least, 0.0), 0.0)
+    height = jnp.where(counted, jnp.maximum(h - least, 0.0), 0.0)
+    gained = jnp.maximum(into - out + error, 0.0) * height
+    lost = jnp.maximum(out - into + error, 0.0) * height
     scaled = inside * 2.0**BITS
     units = jnp.floor(scaled)
-    sums = off.sum(), units.astype(jnp.int64).sum(), (scaled - units).sum(), (x - inside).sum()
-    return tuple(lax.psum(each, AXIS) for each in sums)
+    parts = units.astype(jnp.int64), scaled - units, x - inside
+    return tuple(lax.psum(each.sum(), AXIS) for each in (gained, lost, *parts))

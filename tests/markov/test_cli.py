@@ -255,3 +255,49 @@ def test_the_snippet_of_the_readme_is_a_chain_to_solve(tmp_path) -> None:
     assert "error bound" in short.output
     assert "method" not in short.output
     assert "method" in whole.output
+
+
+def check_it(*arguments: object) -> tuple[int, str]:
+    done = CliRunner().invoke(commands, ["check", *map(str, arguments)], catch_exceptions=False)
+    return done.exit_code, done.output
+
+
+def test_a_certificate_is_written_and_checked_against_the_file(machine: Path) -> None:
+    path = machine.with_name("machine.cert.gz")
+    call(machine, "--const", "fails=0.25", "--certificate", path)
+    status, said = check_it(path, machine, "--const", "fails=0.25")
+    assert status == 0
+    assert "exactly one stationary distribution on the 2 listed states" in said
+    assert "re-derived from machine.prism, exactly, fails = 0.25" in said
+    status, said = check_it(path, machine, "--const", "fails=0.26")
+    assert (status, "has other rates" in said) == (1, True)
+    assert check_it(path)[0] == 0
+    assert check_it(path.with_name("none.cert"))[0] == 1
+
+
+def test_certificates_of_chains_and_what_they_do_not_go_with(machine: Path, tmp_path: Path) -> None:
+    path = tmp_path / "queue.cert"
+    call("chain", "mm1k", "--certificate", path)
+    assert "31 listed states" in check_it(path)[1]
+    given = [
+        "solve",
+        str(machine),
+        "--certificate",
+        str(path),
+        "--const",
+        "fails=1",
+        "--property",
+        "S=? [ up ]",
+    ]
+    with pytest.raises(ValueError, match=r"certificate = .*leave the properties out"):
+        CliRunner().invoke(commands, given, catch_exceptions=False)
+    with pytest.raises(ValueError, match="must end in"):
+        check_it(path, tmp_path / "model.jani")
+    machine.write_text(
+        machine.read_text().replace("const double fails", "global z : [0..1]; const double fails")
+    )
+    done = CliRunner().invoke(
+        commands, ["solve", str(machine), "--const", "fails=1", "--certificate", str(path)]
+    )
+    assert "rates as float64" in done.output
+    assert "as in the certificate" in check_it(path)[1]

@@ -1,7 +1,7 @@
 """An upper bound on the error of a distribution on a grid, by hitting times from frozen levels.
 
 The argument is that of `markov.proofs.certificates.Certificate`: h with (Q h)(x) <= -c < 0 in all states
-but one bounds c times the mean hitting times of that one, and TV(x, pi) <= sum_s |(x Q)(s)| h(s) / c.
+but one gives TV(x, m pi) <= max(sum (x Q)+ h, sum (x Q)- h) / c, with m the mass of x.
 Here h comes from a cycle of multigrid or a few, weighted by the solution, and both sides are evaluated in
 float64 with every rounding error bounded. Any h will do that satisfies the inequality. After a cycle few states
 miss it, along the lines where aggregates meet: there h is raised until it holds, one state after another.
@@ -115,17 +115,20 @@ def _bound(
 def _misfit(
     times: HittingTimes, layout: Layout, marks: NDArray[np.uint8], x: Vector, exact: bool
 ) -> tuple[float, float, float]:
-    """Return sum |(x Q)(s)| h(s) over recurrent states, and the sum of x in two parts."""
+    """Return the larger of the sums of (x Q)+ h and (x Q)- h over recurrent states.
+
+    The sum of x in two parts comes second and third.
+    """
     team, (grid, rates) = times.finest.team, layout.into
     level, own = Level(grid, x, fast=False, team=team), rate_table(grid, rates)
     least = float(times.h[times.reference])
     vectors = Marked(RECURRENT, marks), least, times.h, x
     run = level.by_rows(proof_kernels.misfit, level.cells, own.slots, *vectors, table=own)
-    off, mass, low = zip(*run(), strict=True)
+    gained, lost, mass, low = zip(*run(), strict=True)
     if exact and not own.counts:
         kernel, helpers = proof_kernels.misfit_exactly, (two_sum, two_product)
         exact_rates = proof_kernels.ExactRates(own.rate, own.exit_rate, rates.exit_rest)
         exactly = level.by_rows(kernel, level.cells, exact_rates, *vectors, helpers=helpers)
-        off = tuple(exactly())
+        gained, lost = zip(*exactly(), strict=True)
     total = math.fsum((*mass, *low))
-    return float(sum(off)), total, math.fsum((*mass, *low, -total))
+    return float(max(sum(gained), sum(lost))), total, math.fsum((*mass, *low, -total))

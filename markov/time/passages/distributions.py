@@ -1,9 +1,14 @@
-"""The distribution of a first passage time: uniformization of a chain that stops in the set."""
+"""The distribution of a first passage time of a chain that stops in the set.
+
+By uniformization, with a bound on the absolute error; for few states and many jumps by squaring, with a bound on the
+relative error of each probability.
+"""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,6 +16,7 @@ import scipy.sparse as sp
 
 from markov.proofs.bounded import Bounded
 from markov.time.passages.reachability import leads_to, off_diagonal, stopped
+from markov.time.transients import squaring
 from markov.time.transients.uniformization import Uniformized
 
 if TYPE_CHECKING:
@@ -25,6 +31,8 @@ __all__ = ["Distribution", "PassageTime"]
 TOLERANCE = 1e-14
 UNIT = 2.0**-53
 MAX_STEPS = 100  # of a bisection; Newton's method needs some six
+SECONDS_PER_JUMP = 5e-6  # of uniformization, for few states
+ALWAYS_SQUARED = 16  # states: it takes some milliseconds at any time
 
 
 @dataclass(frozen=True)
@@ -41,6 +49,9 @@ class Distribution:
         Of T, in 1/s.
     error_bound
         Rigorous bound on the absolute error of ``cdf`` and ``survival``.
+    relative_error
+        Rigorous bound on the relative error of ``cdf`` and ``survival`` above 1e-290, however small they
+        are; inf where the time was reached by uniformization.
     """
 
     times: Vector
@@ -48,15 +59,20 @@ class Distribution:
     survival: Vector
     density: Vector
     error_bound: Vector
+    relative_error: Vector
 
 
 @dataclass(frozen=True)
 class _Place:
-    """Where the stopped chain is at a time: a vector, with a bound on its total variation."""
+    """Where the stopped chain is at a time: a vector, with bounds on its total variation and on each entry.
+
+    ``relative`` is of every entry above 1e-290.
+    """
 
     time: float
     values: Vector
     error: float
+    relative: float = math.inf
 
 
 class PassageTime:
@@ -80,9 +96,9 @@ class PassageTime:
         part, _ = stopped(rates, running, target)
         self._into = np.append(np.asarray(part[:-2, -2].todense()).ravel(), [0.0, 0.0])
         inside, ended = start[running], float(start[target].sum())
-        lost = max(1.0 - float(inside.sum()) - ended, 0.0)
-        first = np.append(inside, [ended, lost if not (running | target).all() else 0.0])
-        self._begin = _Place(0.0, first, 0.0)
+        first = np.append(inside, [ended, float(start[~(running | target)].sum())])
+        self._begin = _Place(0.0, first, 0.0, (len(start) + 1) * UNIT)
+        self._stopping = partial(_stopping_rates, rates, running, target)
         self._jumps = Uniformized(part)
         # rates into the ends were added up and rounded
         self._merging = (int(np.diff(rates.indptr).max(initial=0)) + 2) * UNIT
@@ -90,9 +106,38 @@ class PassageTime:
     def _after(self, place: _Place, time: float) -> _Place:
         if time <= place.time:
             return place
+        jumps = self._jumps.rate * (time - place.time)
+        n = len(place.values)
+        if n <= squaring.MAX_STATES and (
+            n <= ALWAYS_SQUARED or jumps * SECONDS_PER_JUMP > self._squaring_seconds(jumps)
+        ):
+            exact = self._squared(place, time)
+            if exact is not None:
+                return exact
         found = self._jumps.distribution(place.values, time - place.time, TOLERANCE)
         error = place.error + found.error + (found.steps + 2) * self._merging
         return _Place(time, found.values, error)
+
+    def _squaring_seconds(self, jumps: float) -> float:
+        count = squaring.DEGREE + squaring.squarings(jumps, 1.0) + 2
+        return count * squaring.product_seconds(len(self._begin.values))
+
+    def _squared(self, place: _Place, time: float) -> _Place | None:
+        """Return a later place by squaring; None where that proves nothing, or too little."""
+        gap = time - place.time
+        if not (math.isfinite(place.relative) and place.time + gap == time):
+            place, gap = self._begin, time  # a rounded time would have a relative error
+        found = squaring.exponential(self._rates, gap)
+        if found is None:
+            return None
+        values, relative = found.applied(place.values)
+        relative += place.relative + found.relative * place.relative
+        error = relative * float(values.sum()) + len(values) * found.absolute + place.error
+        return _Place(time, values, error, relative)
+
+    @cached_property
+    def _rates(self) -> squaring.Pair:
+        return self._stopping()
 
     def _cdf(self, place: _Place) -> float:
         return float(place.values[-2])
@@ -109,6 +154,7 @@ class PassageTime:
             np.array([math.fsum(p.values[:-2]) + float(p.values[-1]) for p in found]),
             np.array([float(p.values @ self._into) for p in found]),
             np.array([p.error for p in found]),
+            np.array([p.relative * (1.0 + 1e-9) + 4.0 * UNIT for p in found]),
         )
 
     def quantile(self, q: float, scale: float) -> Bounded:
@@ -167,3 +213,20 @@ class PassageTime:
             if width > 1e3 * max(found.time, 1e-300):
                 break
         return Bounded(found.time, lower, math.inf)
+
+
+def _stopping_rates(
+    rates: sp.csr_matrix, running: NDArray[np.bool_], target: NDArray[np.bool_]
+) -> squaring.Pair:
+    """Return the rates of the stopped chain, dense, those into its two ends as exact sums."""
+    rows = sp.csr_matrix(rates[running])
+    m = rows.shape[0]
+    high, low = np.zeros((m + 2, m + 2)), np.zeros((m + 2, m + 2))
+    high[:m, :m] = rows[:, running].toarray()
+    for end, inside in ((m, target), (m + 1, ~(running | target))):
+        part = sp.csr_matrix(rows[:, inside])
+        for s in range(m):
+            values = part.data[part.indptr[s] : part.indptr[s + 1]].tolist()
+            high[s, end] = math.fsum(values)
+            low[s, end] = math.fsum([*values, -high[s, end]])
+    return squaring.Pair(high, low)

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from markov.files import FileError
+from markov.files import FileError, read_prism
 from tests.markov.files.conftest import QUEUE, model_of
 
 
@@ -19,7 +19,8 @@ def test_a_missing_constant_is_named(tmp_path: Path) -> None:
 @pytest.mark.parametrize("count", [3, 35], ids=["bits", "mixed radix"])
 def test_states_are_numbered_in_the_order_of_their_values(count: int, tmp_path: Path) -> None:
     variables = "\n".join(f"x{k} : [-1..1] init 0;" for k in range(count))
-    owner = model_of(tmp_path, f"ctmc module m {variables} endmodule").bound
+    reset = " & ".join(f"(x{k}'=0)" for k in range(count))
+    owner = model_of(tmp_path, f"ctmc module m {variables} [] true -> 1 : {reset}; endmodule").bound
     assert (owner.shifts is None) == (count == 35)  # 2 bits each, of 62
     codes = np.zeros((count, 3), dtype=np.int64)
     codes[0], codes[-1] = [-1, 0, 0], [1, -1, 1]
@@ -30,6 +31,45 @@ def test_states_are_numbered_in_the_order_of_their_values(count: int, tmp_path: 
 
 
 def test_numbers_whose_bits_are_no_value_are_no_states(tmp_path: Path) -> None:
-    text = "ctmc module m x : [0..2] init 0; y : [1..2] init 1; endmodule"
+    text = """ctmc module m x : [0..2] init 0; y : [1..2] init 1;
+    [] true -> 1 : (x' = 0) & (y' = 2); endmodule"""
     owner = model_of(tmp_path, text).bound
     assert owner.valid(np.arange(8)).tolist() == [0, 1, 2, 3, 4, 5]
+
+
+MANY = "\n".join(f"  x{n} : [0..1000] init {n};" for n in range(21))
+
+
+def test_variables_that_nothing_changes_take_no_room(tmp_path):
+    """Twenty-one variables of 1,001 values have 1e63 combinations; one of them changes."""
+    path = tmp_path / "many.sm"
+    path.write_text(
+        f"ctmc\nmodule m\n{MANY}\n  free : int init 7; on : bool init true;\n"
+        "  [] on & x1 = 1 & x0 < free -> x2 : (x0' = x0 + 1);\n  [] x0 > 0 -> 1 : (x0' = x0 - 1);\nendmodule\n"
+    )
+    model = read_prism(path)
+    assert model.chain.size == 8
+    assert model.bound.size == 1001
+    assert set(model.chain.states.x20.tolist()) == {20}
+    assert set(model.chain.states.on.tolist()) == {True}
+    assert model.property("S=? [ x0 = 0 & x20 = 20 & free = 7 ]").value == pytest.approx(1 / 255)
+
+
+def test_renamed_modules_and_initial_conditions_keep_their_ranges(tmp_path):
+    path = tmp_path / "two.sm"
+    text = "ctmc\nmodule a x : [0..3]; [] x < 3 -> 1 : (x' = x + 1); [] x = 3 -> 2 : (x' = 0); endmodule\n"
+    path.write_text(text + "module b = a [x = y] endmodule\n")
+    assert read_prism(path).chain.size == 16
+    path.write_text(text + "module c z : [0..2]; endmodule init x = 0 endinit\n")
+    assert read_prism(path).bound.size == 12
+
+
+def test_an_undefined_name_is_reported_before_the_size(tmp_path):
+    path = tmp_path / "broken.sm"
+    steps = "\n".join(f"  [] x{n} < 9 -> kb : (x{n}' = x{n} + 1);" for n in range(21))
+    path.write_text(f"ctmc\nmodule m\n{MANY}\n{steps}\nendmodule\n")
+    with pytest.raises(FileError, match="'kb'"):
+        read_prism(path).chain  # noqa: B018
+    path.write_text(path.read_text().replace("kb", "1"))
+    with pytest.raises(FileError, match="combinations: must be fewer than"):
+        read_prism(path).chain  # noqa: B018

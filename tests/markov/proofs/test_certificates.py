@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from markov import GTH, MarkovChain, stationary
-from markov.proofs.certificates import error_bound, relative_residual
+from markov.proofs.certificates import Certificate, error_bound, relative_residual
 from tests.markov.conftest import birth_death, chains, distance, exact, generator_of
 
 
@@ -44,6 +44,27 @@ def test_bound_is_not_absurd(Q):
     hitting = np.linalg.solve(dense[np.ix_(others, others)], -np.ones(len(others)))
     flow = pi @ np.abs(np.diag(dense))
     assert error_bound(Q, pi) <= 100 * len(pi) * 2.0**-53 * (1.0 + hitting.max() * flow)
+
+
+def test_one_side_of_the_residual_bounds_the_distance():
+    """Mass moved along a line: the flow in and the flow out have the same sum, and only one is counted.
+
+    The bound for all vectors with the same residual is twice as large: the sum over both sides.
+    """
+    Q = MarkovChain(birth_death([3.0] * 30, [4.0] * 30)).Q
+    rng, truth = np.random.default_rng(5), exact(Q.toarray())
+    pi = np.array([float(x) for x in truth])
+    for _ in range(40):
+        wrong = pi + 1e-7 * rng.standard_normal(len(pi)) * (rng.random(len(pi)) < 0.2)
+        proof = Certificate(Q, wrong)
+        better = [Fraction(a) + Fraction(b) for a, b in zip(proof.pi, proof.low, strict=True)]
+        mass, defect = sum(better), abs(sum(better) - 1)
+        left = [x - mass * p for x, p in zip(better, truth, strict=True)]
+        assert sum(map(abs, left)) / 2 <= proof.rest
+        assert defect <= proof.defect
+        assert distance(wrong, truth) <= proof.distance
+        assert proof.rest == pytest.approx(max(proof.sides) / proof.supersolution.c, rel=1e-9)
+        assert proof.rest < 0.999 * sum(proof.sides) / proof.supersolution.c
 
 
 def test_bound_grows_with_the_error():

@@ -108,12 +108,13 @@ def drift(span, failing, grid, frequent, equations, marked, limit, h):
 
 
 def misfit(span, grid, rates, marked, least, h, x):
-    """Return the sum of |(x Q)(s)| (h(s) - least), rounded up, and the sum of x, over marked states.
+    """Return sums of (x Q)+ and (x Q)- times h - least, rounded up, and of x, over marked states.
 
     Transitions are those into each state. The sum of x is compensated (Neumaier).
     """
     counts = rates.counts
-    off = 0.0
+    gained = 0.0
+    lost = 0.0
     mass = 0.0
     low = 0.0
     for s, r in slots(span, grid, counts):
@@ -125,23 +126,27 @@ def misfit(span, grid, rates, marked, least, h, x):
         out = x[s] * rates.exit_rate[r]
         error = 1.1 * count * U * (total + out)
         if marked.marks[s] & marked.bit:
-            off += (abs(total - out) + error) * max(h[s] - least, 0.0)
+            height = max(h[s] - least, 0.0)
+            own = total - out
+            gained += (0.5 * (abs(own) + own) + error) * height  # max would drop a NaN
+            lost += (0.5 * (abs(own) - own) + error) * height
             new = mass + x[s]
             if mass >= x[s]:
                 low += (mass - new) + x[s]
             else:
                 low += (x[s] - new) + mass
             mass = new
-    return off, mass, low
+    return gained, lost, mass, low
 
 
 def misfit_exactly(span, grid, rates, marked, least, h, x):
-    """Return the first sum of `misfit` with each (x Q)(s) in double-double.
+    """Return the first two sums of `misfit` with each (x Q)(s) in double-double.
 
     What rounding takes from products and sums is added up beside them; what it takes from that is in the bound.
     """
     counts = ()
-    off = 0.0
+    gained = 0.0
+    drained = 0.0
     for s, r in slots(span, grid, counts):
         total = -x[s] * rates.exit_rate[r]
         lost = two_product(-x[s], rates.exit_rate[r])
@@ -158,10 +163,12 @@ def misfit_exactly(span, grid, rates, marked, least, h, x):
             size += abs(lost) + abs(more)
             count += 2.0
         if marked.marks[s] & marked.bit:
-            own = abs(total + rest)
-            error = 1.1 * U * (own + count * size) + TINY
-            off += (own + error) * max(h[s] - least, 0.0)
-    return off
+            own = total + rest
+            error = 1.1 * U * (abs(own) + count * size) + TINY
+            height = max(h[s] - least, 0.0)
+            gained += (0.5 * (abs(own) + own) + error) * height  # max would drop a NaN
+            drained += (0.5 * (abs(own) - own) + error) * height
+    return gained, drained
 
 
 def raise_failing(queue, grid, into, rates, equations, rule, marked, h):

@@ -57,4 +57,6 @@ def test_what_fails_in_states_that_may_not_be_reached_is_left_to_the_other_searc
 
 def test_variables_need_bits_of_their_own(tmp_path: Path) -> None:
     variables = "\n".join(f"x{k} : [0..2] init 0;" for k in range(35))
-    assert of(tmp_path, f"ctmc module m {variables} [] x0<2 -> 1 : (x0'=x0+1); endmodule") is None
+    reset = " & ".join(f"(x{k}'=0)" for k in range(1, 35))
+    text = f"ctmc module m {variables} [] x0<2 -> 1 : (x0'=x0+1); [] x0=2 -> 1 : {reset}; endmodule"
+    assert of(tmp_path, text) is None

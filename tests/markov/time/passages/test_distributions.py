@@ -7,7 +7,7 @@ import pytest
 import scipy.linalg
 import scipy.stats
 
-from markov import passage
+from markov import explore, passage
 from tests.markov.time.passages.conftest import erlang
 
 
@@ -37,3 +37,40 @@ def test_quantiles_and_times_are_checked() -> None:
         found.quantile(1.0)
     with pytest.raises(ValueError, match="ascending"):
         found.distribution([2.0, 1.0])
+
+
+def pair_of_disks(s, q):
+    """1e-5 failures per hour and disk, repair within two minutes."""
+    if s.up > 0:
+        yield s._replace(up=s.up - 1), 1e-5 * s.up
+    if s.up == 1:
+        yield s._replace(up=2), 30.0
+
+
+def test_both_tails_over_long_times_have_a_relative_bound() -> None:
+    """Values with 60 digits from the two eigenvalues."""
+    lost = passage(explore(pair_of_disks, start={"up": 2}), to=lambda s: s.up == 0)
+    given = lost.distribution([1.0, 1e6, 1e11, 1e14])
+    cdf = np.array([6.44443822220883669e-12, 6.66663755565945755e-6, 0.486582538689518828])
+    assert np.all(np.abs(given.cdf[:3] - cdf) <= given.relative_error[:3] * cdf)
+    assert given.survival[3] == pytest.approx(2.95552697253701633e-290, rel=1e-10)
+    assert abs(given.survival[3] / 2.95552697253701633e-290 - 1.0) <= given.relative_error[3] < 1e-9
+    assert np.all(given.relative_error[:2] < 1e-14)
+    median = lost.quantile(0.5)
+    assert median.lower <= 103972181056.07909181 <= median.upper
+    assert median.error < 1e-11 * median.value
+    early = lost.quantile(1e-9)
+    assert early.lower <= early.value <= early.upper < 200.0
+
+
+def test_states_that_never_arrive_count_as_surviving() -> None:
+    """From 1 to 2 or, for ever, to 0, with thirty equal rates into the target's states."""
+    Q = np.zeros((33, 33))
+    Q[1, 0], Q[1, 2:32] = 1e-8, 0.1
+    Q[0, 32] = Q[32, 0] = 2.0
+    Q -= np.diag(Q.sum(axis=1))
+    start = np.zeros(33)
+    start[1], start[0] = 0.75, 0.25
+    found = passage(Q, to=list(range(2, 32)), start=start).distribution([1.0, 100.0])
+    assert np.all(found.relative_error < 1e-13)
+    assert found.survival[1] == pytest.approx(0.25 + 0.75e-8 / 3.00000001, rel=1e-13)

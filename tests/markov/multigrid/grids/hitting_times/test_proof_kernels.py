@@ -54,9 +54,12 @@ def test_the_misfit_is_not_less_than_what_the_matrix_gives(plain):
     span, level, rates = table(grid_of(TANDEM).layout.into)
     vectors = Marked(RECURRENT, places.marks), 0.0, on_grid(h), on_grid(pi)
     own = SlotRates(rates.rate, rates.exit_rate)
-    off, mass, low = kernels.misfit(span, level.cells, own, *vectors)
-    expected = np.abs(chain.Q.T @ pi) @ h
-    assert expected <= off <= expected * (1.0 + 1e-12)
+    *sides, mass, low = kernels.misfit(span, level.cells, own, *vectors)
+    net = chain.Q.T @ pi
+    for off, expected in zip(
+        sides, (np.maximum(net, 0.0) @ h, np.maximum(-net, 0.0) @ h), strict=True
+    ):
+        assert expected <= off <= expected * (1.0 + 1e-12)
     assert mass + low == pytest.approx(pi.sum(), rel=1e-15)
 
 
@@ -65,7 +68,7 @@ def test_the_misfit_in_double_double_is_that_of_fractions(plain):
     h, places = np.random.default_rng(8).random(chain.size), grid_of(TANDEM).places
     span, level, rates = table(grid_of(TANDEM).layout.into)
     vectors = Marked(RECURRENT, places.marks), 0.0, on_grid(h), on_grid(pi)
-    off = kernels.misfit_exactly(span, level.cells, kernels.ExactRates(*rates[:3]), *vectors)
+    sides = kernels.misfit_exactly(span, level.cells, kernels.ExactRates(*rates[:3]), *vectors)
     net = [Fraction(0)] * chain.size
     Q = chain.Q.tocoo()
     for i, j, rate in zip(Q.row.tolist(), Q.col.tolist(), Q.data.tolist(), strict=True):
@@ -73,7 +76,10 @@ def test_the_misfit_in_double_double_is_that_of_fractions(plain):
             flow = Fraction(float(pi[i])) * Fraction(rate)
             net[i] -= flow
             net[j] += flow
-    expected = float(sum(abs(r) * Fraction(float(w)) for r, w in zip(net, h, strict=True)))
-    assert expected <= off <= expected * (1.0 + 1e-9)
-    below = kernels.misfit(span, level.cells, SlotRates(*rates[:2]), *vectors)[0]
-    assert off < 0.1 * below  # most of that is the bound on its own rounding
+    below = kernels.misfit(span, level.cells, SlotRates(*rates[:2]), *vectors)
+    for side, off in enumerate(sides):
+        signed = [r if side == 0 else -r for r in net]
+        terms = [max(r, Fraction(0)) * Fraction(float(w)) for r, w in zip(signed, h, strict=True)]
+        expected = float(sum(terms))
+        assert expected <= off <= expected * (1.0 + 1e-9)
+        assert off < 0.1 * below[side]  # most of that is the bound on its own rounding

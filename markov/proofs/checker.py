@@ -1,0 +1,372 @@
+"""Check a certificate of a stationary distribution, with exact integers and the standard library alone.
+
+This module imports nothing of `markov`: copied elsewhere it runs as ``python checker.py FILE``. What it computes
+follows from one theorem. Let Q be a generator on finitely many states, h >= 0, c > 0 and (Q h)(s) <= -c in all
+states but one. Then there is exactly one stationary distribution pi, and for any vector y of mass m, with r = y Q,
+
+    (1/2) sum |y - m pi|  <=  rest = max(sum r+ h, sum r- h) / c.
+
+For functions f and g of the state and rho = f + Q g, pi f = pi rho. So m pi f differs from y rho by at most rest times the
+range of rho, and pi f lies between the least and the largest rho (``docs/markov-bound.md`` has both proofs).
+"""
+
+from __future__ import annotations
+
+import gzip
+import sys
+from dataclasses import dataclass, field
+from fractions import Fraction
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+__all__ = [
+    "CertificateError",
+    "Contents",
+    "Rows",
+    "Source",
+    "Statement",
+    "check",
+    "compared",
+    "read",
+    "verified",
+]
+
+SCHEMA = "1"
+INFORMATION = ("made-by", "model", "sha256", "constants")
+"""Keys of the header that are repeated and not checked."""
+DIGITS = 3  # of a bound, rounded up
+
+Row = list[tuple[int, int]]
+Rows = list[Row]
+Interval = tuple[Fraction, Fraction]
+
+
+class CertificateError(ValueError):
+    """The certificate does not prove what it says, or cannot be read."""
+
+
+class Source(Protocol):
+    """Where rows are derived from, independently of the certificate."""
+
+    name: str
+
+    def compare(self, certificate: Contents) -> str:
+        """Return a remark; CertificateError where the rows differ from those of the certificate."""
+
+
+@dataclass
+class Function:
+    """A function f = F / f_scale with g = G / g_scale, and the interval claimed for its mean."""
+
+    name: str
+    scales: tuple[int, int]
+    claimed: Interval
+    F: list[int] = field(default_factory=list)
+    G: list[int] = field(default_factory=list)
+
+
+@dataclass
+class Contents:
+    """A certificate as read: state s has the probability X[s] / scale, and Y[s] / scale in the better vector.
+
+    ``rows[s]`` has (target, a) for the rate a * unit; h is H up to a factor, which cancels.
+    """
+
+    information: dict[str, str]
+    unit: Fraction
+    scale: int
+    reference: int
+    bound: Fraction
+    columns: tuple[str, ...]
+    functions: list[Function]
+    values: list[tuple[int, ...]] = field(default_factory=list)
+    X: list[int] = field(default_factory=list)
+    Y: list[int] = field(default_factory=list)
+    H: list[int] = field(default_factory=list)
+    rows: Rows = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Statement:
+    """What was proved: ``str`` of it is for readers.
+
+    Attributes
+    ----------
+    states, transitions
+        Of the chain.
+    bound
+        Largest error of the probability of any set of states, for the listed probabilities.
+    means
+        The interval of the mean of each function.
+    rows
+        Where the rows were derived from.
+    information
+        What the certificate says and nobody has checked.
+    """
+
+    states: int
+    transitions: int
+    bound: Fraction
+    means: dict[str, Interval]
+    rows: str
+    information: dict[str, str]
+
+    def __str__(self) -> str:
+        means = [
+            f"proved      mean of {name} in {shown(*ends)}" for name, ends in self.means.items()
+        ]
+        size = f"{self.states} listed states ({self.transitions} transitions)"
+        lines = [
+            f"proved      exactly one stationary distribution on the {size}",
+            f"proved      total variation of the listed probabilities <= {rounded_up(self.bound)}",
+            "            (largest error of the probability of any set of states)",
+            *means,
+            f"rows        {self.rows}",
+        ]
+        if self.means:
+            lines.append("functions   as in the certificate")
+        lines += [f"not checked {key}: {text}" for key, text in self.information.items()]
+        return "\n".join(lines)
+
+
+def check(path: str | Path, source: Source | None = None) -> Statement:
+    """Check a certificate file, and that its rows are those of a source.
+
+    Parameters
+    ----------
+    path
+        The file; compressed where it ends in ``.gz``.
+    source
+        None: the rows of the certificate are taken as they are.
+
+    Raises
+    ------
+    CertificateError
+        Where the file cannot be read, or does not prove its claims.
+    """
+    path = Path(path)
+    try:
+        with (
+            gzip.open(path, "rt", encoding="ascii")
+            if path.suffix == ".gz"
+            else path.open(encoding="ascii") as file
+        ):
+            found = read(file)
+    except (OSError, EOFError, UnicodeError) as error:
+        raise CertificateError(f"path = {str(path)!r}: {error}") from None
+    rows = "as in the certificate" if source is None else source.compare(found)
+    return verified(found, rows)
+
+
+# ---------------------------------------------------------------------- reading
+
+
+def read(file: IO[str]) -> Contents:
+    """Return the contents of a certificate; CertificateError with the line where it cannot be read."""
+    number = 0
+    try:
+        header: dict[str, str] = {}
+        functions: list[Function] = []
+        for number, line in enumerate(file, 1):
+            key, _, rest = line.strip().partition(" ")
+            if number == 1 and (key, rest) != ("hopflow-certificate", SCHEMA):
+                raise ValueError(f"must begin with 'hopflow-certificate {SCHEMA}'")
+            if key == "function":
+                functions.append(_function(rest))
+                continue
+            if key in header or key not in (
+                "hopflow-certificate", "rate-unit", "scale", "reference", "bound", "columns", "states", *INFORMATION
+            ):  # fmt: skip
+                raise ValueError(f"{key!r} is unknown, or stands there twice")
+            header[key] = rest
+            if key == "states":
+                break
+        found = Contents(
+            {key: header[key] for key in INFORMATION if key in header},
+            Fraction(header["rate-unit"]),
+            int(header["scale"], 16),
+            int(header["reference"]),
+            Fraction(header["bound"]),
+            tuple(header["columns"].split()),
+            functions,
+        )
+        count = int(header["states"])
+        for line in file:
+            number += 1
+            _state(line.split(), found)
+    except (ValueError, KeyError, IndexError, ZeroDivisionError) as error:
+        raise CertificateError(f"line {number}: {error}") from None
+    if len(found.X) != count:
+        raise CertificateError(f"{len(found.X)} states: must be {count}")
+    return found
+
+
+def _function(text: str) -> Function:
+    f_scale, g_scale, low, high, name = text.split(" ", 4)
+    return Function(name, (int(f_scale, 16), int(g_scale, 16)), (Fraction(low), Fraction(high)))
+
+
+def _state(words: list[str], found: Contents) -> None:
+    """Append a state: its values, X, Y - X, H, F and G of each function, then targets and rates."""
+    first, count = len(found.columns), len(found.functions)
+    begin = first + 3 + 2 * count
+    if len(words) < begin or (len(words) - begin) % 2:
+        raise ValueError(f"{len(words)} numbers: must be {begin} and an even number more")
+    found.values.append(tuple(map(int, words[:first])))
+    numbers = [int(word, 16) for word in words[first:]]
+    found.X.append(numbers[0])
+    found.Y.append(numbers[0] + numbers[1])
+    found.H.append(numbers[2])
+    for n, each in enumerate(found.functions):
+        each.F.append(numbers[3 + 2 * n])
+        each.G.append(numbers[4 + 2 * n])
+    pairs = numbers[3 + 2 * count :]
+    found.rows.append(list(zip(pairs[::2], pairs[1::2], strict=True)))
+
+
+# ---------------------------------------------------------------------- the theorem
+
+
+def net_flow(rows: Rows, y: list[int]) -> list[int]:
+    """Return y Q, in units of the rates and of y; shape (n,)."""
+    net = [0] * len(y)
+    for s, row in enumerate(rows):
+        here, out = y[s], 0
+        for target, rate in row:
+            flow = here * rate
+            net[target] += flow
+            out += flow
+        net[s] -= out
+    return net
+
+
+def drift(rows: Rows, h: list[int]) -> list[int]:
+    """Return Q h, in units of the rates and of h; shape (n,)."""
+    return [sum([a * (h[t] - here) for t, a in row]) for row, here in zip(rows, h, strict=True)]
+
+
+def proved_rest(rows: Rows, Y: list[int], H: list[int], reference: int) -> Fraction:
+    """Return ``rest`` times the scale of Y, by the theorem; CertificateError where H proves nothing."""
+    if len(rows) == 1:
+        return Fraction(0)
+    falls = drift(rows, H)
+    falls.pop(reference)
+    c = -max(falls)
+    if c <= 0:
+        raise CertificateError("the function h does not fall in every state but the reference")
+    net = net_flow(rows, Y)
+    up = sum([r * h for r, h in zip(net, H, strict=True) if r > 0])
+    down = sum([-r * h for r, h in zip(net, H, strict=True) if r < 0])
+    return Fraction(max(up, down), c)
+
+
+def verified(found: Contents, rows: str = "as in the certificate") -> Statement:
+    """Return what the contents of a certificate prove; CertificateError where that is less than they claim."""
+    n, X, Y = len(found.X), found.X, found.Y
+    if not (n and found.scale > 0 and found.unit > 0 and 0 <= found.reference < n):
+        raise CertificateError(
+            "states, scale, unit of the rates and reference must be positive, and in range"
+        )
+    if min(found.H) < 0 or min(X) < 0:
+        raise CertificateError("h and the listed probabilities must not be negative")
+    if any(a <= 0 or not 0 <= t < n or t == s for s, row in enumerate(found.rows) for t, a in row):
+        raise CertificateError("rates must be positive, and lead to other states of the list")
+    if found.columns and len(set(found.values)) != n:
+        raise CertificateError("a state stands there twice")
+    rest, mass = proved_rest(found.rows, Y, found.H, found.reference), sum(Y)
+    moved = [x - y for x, y in zip(X, Y, strict=True)]
+    distance = max(sum([d for d in moved if d > 0]), -sum([d for d in moved if d < 0]))
+    bound = (distance + rest + abs(mass - found.scale)) / found.scale
+    if bound > found.bound:
+        raise CertificateError(
+            f"proved is a bound of {rounded_up(bound)}, claimed {float(found.bound)}"
+        )
+    means = {each.name: _mean(found, each, rest, mass) for each in found.functions}
+    if len(means) != len(found.functions):
+        raise CertificateError("two functions have the same name")
+    return Statement(n, sum(map(len, found.rows)), bound, means, rows, found.information)
+
+
+def _mean(found: Contents, each: Function, rest: Fraction, mass: int) -> Interval:
+    """Return the interval of pi f; CertificateError where it is not within the one that is claimed."""
+    f_scale, g_scale = each.scales
+    if f_scale <= 0 or g_scale <= 0:
+        raise CertificateError(f"{each.name}: scales must be positive")
+    # rho = F / f_scale + unit * (Q G) / g_scale, over one denominator
+    top, bottom = found.unit.numerator, found.unit.denominator
+    f, g, scale = g_scale * bottom, f_scale * top, f_scale * g_scale * bottom
+    rho = [f * a + g * b for a, b in zip(each.F, drift(found.rows, each.G), strict=True)]
+    low, high = Fraction(min(rho)), Fraction(max(rho))
+    if mass > 0:
+        value = sum([y * r for y, r in zip(found.Y, rho, strict=True)])
+        half = rest * (high - low)
+        low, high = max(low, (value - half) / mass), min(high, (value + half) / mass)
+    if not each.claimed[0] <= low / scale <= high / scale <= each.claimed[1]:
+        raise CertificateError(
+            f"{each.name}: proved is {shown(low / scale, high / scale)}, less than claimed"
+        )
+    return low / scale, high / scale
+
+
+def compared(name: str, found: Contents, rows: Iterable[dict[int, Fraction]]) -> str:
+    """Return how rows by target, derived elsewhere, agree; CertificateError where they differ.
+
+    They agree exactly, or each rate of the certificate is the float64 next to the derived one.
+    """
+    exact = True
+    for s, (derived, row) in enumerate(zip(rows, found.rows, strict=True)):
+        listed: dict[int, Fraction] = {}
+        for target, rate in row:
+            listed[target] = listed.get(target, Fraction(0)) + rate * found.unit
+        if listed == derived:
+            continue
+        exact = False
+        if listed != {target: Fraction(float(rate)) for target, rate in derived.items()}:
+            values = dict(zip(found.columns, found.values[s], strict=True))
+            raise CertificateError(f"{name}: has other rates out of state number {s}, {values}")
+    return f"re-derived from {name}, " + ("exactly" if exact else "rates rounded to float64")
+
+
+# ---------------------------------------------------------------------- numbers for readers
+
+
+def decade(value: Fraction) -> int:
+    """Return the largest e with 10^e <= value, for a positive value."""
+    e = len(str(value.numerator)) - len(str(value.denominator))
+    while Fraction(10) ** e > value:
+        e -= 1
+    return e
+
+
+def rounded_up(value: Fraction) -> str:
+    """Return a bound with three digits, not below it."""
+    if value == 0:
+        return "0"
+    e = decade(value) - DIGITS + 1
+    digits = str(-(-value // Fraction(10) ** e))
+    if len(digits) > DIGITS:  # 1000
+        digits, e = digits[:DIGITS], e + 1
+    return f"{digits[0]}.{digits[1:]}e{e + len(digits) - 1}"
+
+
+def shown(low: Fraction, high: Fraction) -> str:
+    """Return an interval that holds [low, high], to three digits of its width."""
+    largest = max(abs(low), abs(high))
+    e = decade(high - low) - DIGITS + 1 if high > low else (decade(largest) - 20 if largest else 0)
+    unit = Fraction(10) ** e
+    return f"[{_decimal(low // unit, e)}, {_decimal(-(-high // unit), e)}]"
+
+
+def _decimal(number: int, e: int) -> str:
+    """Return number * 10^e in decimals."""
+    if e >= 0:
+        return str(number * 10**e)
+    digits = str(abs(number)).rjust(1 - e, "0")
+    return f"{'-' if number < 0 else ''}{digits[:e]}.{digits[e:]}"
+
+
+if __name__ == "__main__":
+    print(check(sys.argv[1]))  # noqa: T201

@@ -1,0 +1,97 @@
+"""What a certificate lists: the names of the states, functions of them, and rates as the model's file has them."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, field
+from fractions import Fraction
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from markov.models.measures import chosen, functionals
+from markov.proofs.checker import CertificateError
+from markov.proofs.prism_rows import PrismRows
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    import scipy.sparse as sp
+    from numpy.typing import NDArray
+
+    Vector = NDArray[np.float64]
+
+__all__ = ["Listing", "about", "exact_rates", "functions_of"]
+
+
+@dataclass(frozen=True)
+class Listing:
+    """What a certificate says about the states besides the proof.
+
+    Attributes
+    ----------
+    columns
+        Whole numbers of shape (n,) that name the states, by the name of the variable.
+    functions
+        Functions of the state, shape (n,), whose means are to be proved, by name.
+    information
+        Text by key, repeated by the checker and not checked.
+    rates
+        Exact rates in the order of the entries off the diagonal of Q; None: those of Q.
+    """
+
+    columns: Mapping[str, NDArray[np.int64]]
+    functions: Mapping[str, Vector] = field(default_factory=dict)
+    information: Mapping[str, str] = field(default_factory=dict)
+    rates: Sequence[Fraction] | None = None
+
+
+def functions_of(
+    chain: Any, states: NDArray[np.int64], measures: Sequence[str] | None
+) -> dict[str, Vector]:
+    """Return labels and rewards in some states of a chain; all of one number per state where none are named."""
+    if measures is None:
+        known = {} if chain.model is None else functionals(chain.model, chain.table)
+        measures = [name for name, f in known.items() if f.over is None and np.ndim(f.of) == 1]
+    found = {}
+    for name in measures:
+        mean = chosen(name, chain.model, chain.table, states)
+        if mean.over is not None or mean.of.ndim != 1:
+            said = "must be one number for each state, no ratio and no vector"
+            raise ValueError(f"measures = {name!r}: {said}")
+        found[" ".join(name.split())] = mean.of
+    return found
+
+
+def about(path: str | Path, constants: Mapping[str, Any]) -> dict[str, str]:
+    """Return what a certificate says of the model's file, for readers."""
+    path = Path(path)
+    found = {"model": path.name, "sha256": hashlib.sha256(path.read_bytes()).hexdigest()}
+    said = ",".join(f"{name}={value}" for name, value in constants.items())
+    return found | ({"constants": said} if said else {})
+
+
+def exact_rates(
+    source: PrismRows, columns: Mapping[str, NDArray[np.int64]], Q: sp.csr_matrix
+) -> list[Fraction]:
+    """Return the exact rates of a PRISM file in the order of the entries off the diagonal of Q.
+
+    Raises
+    ------
+    CertificateError
+        Where the file has other transitions.
+    """
+    if set(columns) != set(source.ranges):
+        raise CertificateError(f"{source.name}: the variables are {', '.join(source.ranges)}")
+    values = zip(*(columns[name].tolist() for name in source.ranges), strict=True)
+    states = [source.state(each) for each in values]
+    keys = [tuple(state.values()) for state in states]
+    found = []
+    for s, state in enumerate(states):
+        row, derived = slice(Q.indptr[s], Q.indptr[s + 1]), source.transitions(state)
+        targets = [keys[t] for t in Q.indices[row].tolist() if t != s]
+        if set(targets) != set(derived):
+            raise CertificateError(f"{source.name}: has other transitions out of {state}")
+        found += [derived[target] for target in targets]
+    return found

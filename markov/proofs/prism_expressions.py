@@ -1,0 +1,216 @@
+"""The words and expressions of the PRISM language, evaluated exactly, with the standard library alone."""
+
+from __future__ import annotations
+
+import re
+from fractions import Fraction
+from math import ceil, floor
+from typing import TYPE_CHECKING, Any
+
+from markov.proofs.checker import CertificateError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["Tokens", "always", "exact"]
+
+TOKEN = re.compile(
+    r"\s+|//[^\n]*|(?P<number>\d+\.\d*(?:[eE][+-]?\d+)?|\d*\.\d+(?:[eE][+-]?\d+)?|\d+[eE][+-]?\d+|\d+)"
+    r"|(?P<name>[A-Za-z_]\w*)|(?P<text>\"[^\"]*\")|(?P<sign>\.\.|->|<=>|=>|<=|>=|!=|[-+*/()\[\]{}<>=?:;,&|!'])"
+)
+COMPARISONS: dict[str, Callable[[Any, Any], bool]] = {
+    "=": lambda a, b: a == b, "!=": lambda a, b: a != b, "<": lambda a, b: a < b,
+    "<=": lambda a, b: a <= b, ">": lambda a, b: a > b, ">=": lambda a, b: a >= b,
+}  # fmt: skip
+FUNCTIONS: dict[str, Callable[..., Any]] = {
+    "min": min, "max": max, "floor": floor, "ceil": ceil, "mod": lambda a, b: a % b, "pow": lambda a, b: a**b,
+}  # fmt: skip
+MAX_EXPONENT = 1000
+
+
+class Tokens:
+    """The words of a file, and its expressions as functions of a state."""
+
+    def __init__(self, text: str) -> None:
+        self.words: list[tuple[str, int]] = []
+        # 0..3 is split, so that the number 0. does not take a dot of the range
+        place, text = 0, re.sub(r"(\d)\.\.", r"\1 ..", text)
+        while place < len(text):
+            found = TOKEN.match(text, place)
+            if found is None:
+                line = text.count("\n", 0, place) + 1
+                raise CertificateError(f"line {line}: {text[place]!r} is unknown")
+            if found.lastgroup:
+                self.words.append((found.group(), text.count("\n", 0, place) + 1))
+            place = found.end()
+        self.place = 0
+
+    @property
+    def now(self) -> str:
+        """The next word; empty at the end."""
+        return self.words[self.place][0] if self.place < len(self.words) else ""
+
+    def refuse(self, reason: str) -> None:
+        """Raise CertificateError with the line."""
+        line = self.words[min(self.place, len(self.words) - 1)][1] if self.words else 0
+        raise CertificateError(f"line {line}: {reason}")
+
+    def word(self) -> str:
+        """Return the next word, and go on."""
+        found = self.now
+        if not found:
+            self.refuse("the file ends here")
+        self.place += 1
+        return found
+
+    def take(self, expected: str) -> None:
+        """Go on from a word that must be there."""
+        if self.now != expected:
+            self.refuse(f"{self.now!r}: must be {expected!r}")
+        self.place += 1
+
+    def skip(self, last: str) -> None:
+        """Go on behind a word."""
+        while self.word() != last:
+            pass
+
+    def is_update(self) -> bool:
+        """Return whether ``(x'=`` or ``true ;`` follows, and no rate."""
+        ahead = [word for word, _ in self.words[self.place : self.place + 3]]
+        return (ahead[:1] == ["("] and ahead[2:] == ["'"]) or (
+            ahead[:1] == ["true"] and ahead[1:2] in (["+"], [";"])
+        )
+
+    def expression(self, look: Any) -> Any:
+        """Return a function of the state; names are looked up by ``look(name, state)``."""
+        condition = self._implied(look)
+        if self.now != "?":
+            return condition
+        self.take("?")
+        yes = self.expression(look)
+        self.take(":")
+        no = self.expression(look)
+        return lambda s: yes(s) if condition(s) is True else no(s)
+
+    def _implied(self, look: Any) -> Any:
+        left = self._any(look)
+        if self.now not in ("=>", "<=>"):
+            return left
+        sign, right = self.word(), self._any(look)
+        if self.now in ("=>", "<=>"):
+            self.refuse(f"{self.now!r}: needs parentheses here")
+        return (
+            (lambda s: not left(s) or right(s)) if sign == "=>" else (lambda s: left(s) == right(s))
+        )
+
+    def _any(self, look: Any) -> Any:
+        parts = [self._all(look)]
+        while self.now == "|":
+            self.take("|")
+            parts.append(self._all(look))
+        return parts[0] if len(parts) == 1 else lambda s: any(p(s) for p in parts)
+
+    def _all(self, look: Any) -> Any:
+        parts = [self._not(look)]
+        while self.now == "&":
+            self.take("&")
+            parts.append(self._not(look))
+        return parts[0] if len(parts) == 1 else lambda s: all(p(s) for p in parts)
+
+    def _not(self, look: Any) -> Any:
+        if self.now == "!":
+            self.take("!")
+            inner = self._not(look)
+            return lambda s: not inner(s)
+        left = self._sum(look)
+        if self.now not in COMPARISONS:
+            return left
+        compare, right = COMPARISONS[self.word()], self._sum(look)
+        if self.now in COMPARISONS:
+            self.refuse(f"{self.now!r}: needs parentheses here")
+        return lambda s: compare(left(s), right(s))
+
+    def _sum(self, look: Any) -> Any:
+        left = self._product(look)
+        while self.now in ("+", "-"):
+            sign, right = self.word(), self._product(look)
+            left = _joined(left, right, 1 if sign == "+" else -1)
+        return left
+
+    def _product(self, look: Any) -> Any:
+        left = self._signed(look)
+        while self.now in ("*", "/"):
+            sign, right = self.word(), self._signed(look)
+            left = _multiplied(left, right, divided=sign == "/")
+        return left
+
+    def _signed(self, look: Any) -> Any:
+        if self.now == "-":
+            self.take("-")
+            inner = self._signed(look)
+            return lambda s: -inner(s)
+        word = self.word()
+        if word == "(":
+            inner = self.expression(look)
+            self.take(")")
+            return inner
+        if word in ("true", "false"):
+            return always(word == "true")
+        if word[0].isdigit() or word[0] == ".":
+            return always(exact(word))
+        if not (word[0].isalpha() or word[0] == "_"):
+            self.place -= 1
+            self.refuse(f"{word!r}: an expression is expected")
+        return self._called(word, look) if self.now == "(" else lambda s: look(word, s)
+
+    def _called(self, name: str, look: Any) -> Any:
+        if name not in FUNCTIONS:
+            self.refuse(f"{name!r}: this reader knows {', '.join(FUNCTIONS)}")
+        self.take("(")
+        given = [self.expression(look)]
+        while self.now == ",":
+            self.take(",")
+            given.append(self.expression(look))
+        self.take(")")
+        return lambda s: _apply(name, [each(s) for each in given])
+
+
+def _joined(left: Any, right: Any, sign: int) -> Any:
+    return lambda s: left(s) + sign * right(s)
+
+
+def _multiplied(left: Any, right: Any, *, divided: bool) -> Any:
+    if divided:
+        return lambda s: Fraction(left(s)) / right(s)
+    return lambda s: left(s) * right(s)
+
+
+def _apply(name: str, values: list[Any]) -> Any:
+    if name == "pow":
+        base, exponent = values
+        if exponent != int(exponent) or abs(exponent) > MAX_EXPONENT:
+            raise CertificateError(
+                f"pow(..., {exponent}): must have a whole exponent of at most {MAX_EXPONENT}"
+            )
+        if exponent < 0 and isinstance(base, int):
+            raise CertificateError(
+                f"pow({base}, {exponent}): a whole base must have an exponent of at least 0"
+            )
+        return base ** int(exponent)
+    if name == "mod" and (any(value != int(value) for value in values) or values[1] <= 0):
+        raise CertificateError("mod: must have whole numbers, the second positive")
+    return FUNCTIONS[name](*values)
+
+
+def exact(value: Any) -> Any:
+    """Return a truth value, a whole number or a fraction, from a number or its text."""
+    if isinstance(value, bool) or value in ("true", "false"):
+        return value in (True, "true")
+    if isinstance(value, str):
+        return int(value) if value.lstrip("+-").isdigit() else Fraction(value)
+    return value if isinstance(value, int) else Fraction(str(value))
+
+
+def always(value: Any) -> Any:
+    """Return an expression with the same value in all states."""
+    return lambda _: value
