@@ -16,7 +16,9 @@ from markov.chains import MarkovChain
 from markov.driver import Proof, stationary
 from markov.files.properties.enclosures import Known, Truth, probability
 from markov.time.passages.absorbing import Absorbing
+from markov.time.passages.distributions import stopping_rates
 from markov.time.passages.reachability import leads_to, off_diagonal, stopped
+from markov.time.transients.squaring import exponential, worthwhile
 from markov.time.transients.uniformization import Uniformized
 
 if TYPE_CHECKING:
@@ -84,11 +86,25 @@ class Checker:
         open_ = possible & ~right
         values, error = right.astype(float), np.zeros(self.n)
         if open_.any():
-            part, into = stopped(self.rates, open_, right)
-            found = Uniformized(part).expectation(into, time, TOLERANCE)
-            values[open_] = np.clip(found.values[:-2], 0.0, 1.0)
-            error[open_] = found.error + self._merging(found.steps)
+            values[open_], error[open_] = self._reached_within(open_, right, time)
         return self._probability(values, error, possible, ~right)
+
+    def _reached_within(self, running: Marks, right: Marks, time: float) -> tuple[Vector, Vector]:
+        """P(right is entered within a time, through running states) from each of those, with its error.
+
+        For few states, or where uniformization needs many terms, the error is relative to each probability.
+        """
+        part, into = stopped(self.rates, running, right)
+        jumps = Uniformized(part)
+        if worthwhile(len(into), jumps.rate * time):
+            squared = exponential(stopping_rates(self.rates, running, right), time)
+            if squared is not None:
+                reached = squared.matrix.high[:-2, -2]
+                error = (squared.relative + 2.0 * UNIT) * reached + squared.absolute
+                return np.clip(reached, 0.0, 1.0), error
+        found = jumps.expectation(into, time, TOLERANCE)
+        error = np.full(len(into) - 2, found.error + self._merging(found.steps))
+        return np.clip(found.values[:-2], 0.0, 1.0), error
 
     def _merging(self, steps: int) -> float:
         """Return the error from summing the rates into a set with rounding, over all steps."""

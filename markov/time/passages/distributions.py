@@ -26,13 +26,11 @@ if TYPE_CHECKING:
 
     Vector = NDArray[np.float64]
 
-__all__ = ["Distribution", "PassageTime"]
+__all__ = ["Distribution", "PassageTime", "stopping_rates"]
 
 TOLERANCE = 1e-14
 UNIT = 2.0**-53
 MAX_STEPS = 100  # of a bisection; Newton's method needs some six
-SECONDS_PER_JUMP = 5e-6  # of uniformization, for few states
-ALWAYS_SQUARED = 16  # states: it takes some milliseconds at any time
 
 
 @dataclass(frozen=True)
@@ -98,7 +96,7 @@ class PassageTime:
         inside, ended = start[running], float(start[target].sum())
         first = np.append(inside, [ended, float(start[~(running | target)].sum())])
         self._begin = _Place(0.0, first, 0.0, (len(start) + 1) * UNIT)
-        self._stopping = partial(_stopping_rates, rates, running, target)
+        self._stopping = partial(stopping_rates, rates, running, target)
         self._jumps = Uniformized(part)
         # rates into the ends were added up and rounded
         self._merging = (int(np.diff(rates.indptr).max(initial=0)) + 2) * UNIT
@@ -108,19 +106,13 @@ class PassageTime:
             return place
         jumps = self._jumps.rate * (time - place.time)
         n = len(place.values)
-        if n <= squaring.MAX_STATES and (
-            n <= ALWAYS_SQUARED or jumps * SECONDS_PER_JUMP > self._squaring_seconds(jumps)
-        ):
+        if squaring.worthwhile(n, jumps):
             exact = self._squared(place, time)
             if exact is not None:
                 return exact
         found = self._jumps.distribution(place.values, time - place.time, TOLERANCE)
         error = place.error + found.error + (found.steps + 2) * self._merging
         return _Place(time, found.values, error)
-
-    def _squaring_seconds(self, jumps: float) -> float:
-        count = squaring.DEGREE + squaring.squarings(jumps, 1.0) + 2
-        return count * squaring.product_seconds(len(self._begin.values))
 
     def _squared(self, place: _Place, time: float) -> _Place | None:
         """Return a later place by squaring; None where that proves nothing, or too little."""
@@ -215,7 +207,7 @@ class PassageTime:
         return Bounded(found.time, lower, math.inf)
 
 
-def _stopping_rates(
+def stopping_rates(
     rates: sp.csr_matrix, running: NDArray[np.bool_], target: NDArray[np.bool_]
 ) -> squaring.Pair:
     """Return the rates of the stopped chain, dense, those into its two ends as exact sums."""

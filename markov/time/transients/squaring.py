@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     Matrix = NDArray[np.float64]
     Vector = NDArray[np.float64]
 
-__all__ = ["MAX_STATES", "Evolution", "Pair", "exponential", "product_seconds"]
+__all__ = ["MAX_STATES", "Evolution", "Pair", "exponential", "product_seconds", "worthwhile"]
 
 MAX_STATES = 500
 DEGREE = 18
@@ -47,6 +47,8 @@ MERGED = 16  # terms between two merges of the collected small parts
 SMALLEST = 1e-290  # of a rate over q: far from where products of low parts underflow
 LARGEST = 1e-6  # relative error beyond which second-order terms would have to be counted
 SECONDS_PER_TERM = 6e-10
+SECONDS_PER_JUMP = 5e-6  # of uniformization, for few states
+ALWAYS_SQUARED = 16  # states: it takes some milliseconds at any time
 SECONDS_PER_CALL = 3e-5  # of the loop over inner indices in NumPy
 
 
@@ -78,6 +80,14 @@ def product_seconds(n: int) -> float:
 def squarings(rate: float, time: float) -> int:
     """Return K, for a uniform rate q and a time t."""
     return math.ceil(math.log2(16.0 * max(8.0 * rate * time, MIN_BALLS)))
+
+
+def worthwhile(n: int, jumps: float) -> bool:
+    """Return whether squaring for n states is predicted to be quicker than uniformization, or takes milliseconds."""
+    if n > MAX_STATES:
+        return False
+    products = DEGREE + squarings(jumps, 1.0) + 2
+    return n <= ALWAYS_SQUARED or products * product_seconds(n) < jumps * SECONDS_PER_JUMP
 
 
 def exponential(rates: Pair, time: float) -> Evolution | None:

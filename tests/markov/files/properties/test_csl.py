@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from markov import transient
+from markov import read_prism, transient
 
 RHO = 0.7
 WEIGHT = sum(RHO**k for k in range(11))
@@ -43,3 +43,16 @@ def test_properties_and_transient_agree_on_a_time(queue: Any) -> None:
     assert found["length"][0] == pytest.approx(asked.value, abs=1e-12)
     asked = queue.property('R{"length"}=? [ C<=0.4 ]')
     assert float(found.accumulated["length"][0]) == pytest.approx(asked.value, abs=1e-12)
+
+
+def test_a_rare_event_within_a_time_has_a_relative_bound(tmp_path):
+    """Two disks, 60 digits: at any horizon, with 6e12 expected jumps at the last."""
+    path = tmp_path / "disks.sm"
+    path.write_text(
+        "ctmc\nmodule m\n  up : [0..2] init 2;\n  [] up > 0 -> 1e-5 * up : (up' = up - 1);\n"
+        "  [] up = 1 -> 30 : (up' = 2);\nendmodule\n"
+    )
+    model = read_prism(path)
+    for time, exact in (("1", 6.44443822220883669e-12), ("1e11", 0.486582538689518828)):
+        found = model.property(f"P=? [ F<={time} up = 0 ]")
+        assert abs(found.value - exact) <= found.error_bound <= 1e-12 * exact
