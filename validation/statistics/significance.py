@@ -134,5 +134,5 @@ def _rank_test(larger: bytes, smaller: bytes) -> float:
     """Return the p-value of runs given as bytes, computed once: readings and thresholds ask for the same tests."""
     from scipy import stats
 
-    runs = (np.frombuffer(each) for each in (larger, smaller))
-    return float(stats.mannwhitneyu(*runs, alternative="greater").pvalue)
+    high, low = (np.frombuffer(each, np.float64) for each in (larger, smaller))
+    return float(stats.mannwhitneyu(high, low, alternative="greater").pvalue)
