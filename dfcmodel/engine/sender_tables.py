@@ -91,7 +91,7 @@ def flow_records(
         row["offset"] = np.nan
         row["max_window"] = flow.max_window
         row["single_acks"] = _needs_single_acks(
-            flow, flow.source, scenario, layout.round_trip(f), h
+            flow, flow.source.in_fluid(), scenario, layout.round_trip(f), h
         )
         row["rule"] = rules.index(signature_of(flow.source))
         row["recovery"] = RECOVERY[fluid.recovery or flow.source.recovery]
@@ -101,7 +101,8 @@ def flow_records(
         row["log_at"], row["log_mask"] = logs, entries - 1
         row["holes_at"], row["holes_mask"] = holes, cells - 1
         logs, holes = logs + entries, holes + cells
-        begin = _set_state(row, flow.source, flow.source.start(layout.round_trip(f) * h))
+        source = flow.source.in_fluid()
+        begin = _set_state(row, source, source.start(layout.round_trip(f) * h))
         row["inflation"] = (1.0 - start % 1.0) * min(begin[0], flow.max_window) - begin[0]
     return flows, np.zeros(logs, dtype=STRETCH), np.zeros(holes, dtype=HOLE)
 
