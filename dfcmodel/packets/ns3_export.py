@@ -7,7 +7,7 @@ from importlib import resources
 from typing import TYPE_CHECKING, Any
 
 from dfcmodel.network.disciplines import FIFO
-from dfcmodel.network.flows import CBR, SYN_WITH_DATA, Flow
+from dfcmodel.network.flows import CBR, SYN_WITH_DATA, Flow, first_state
 from dfcmodel.network.managers import PIE, RED, CoDel
 from dfcmodel.network.marking import StepMarking
 from dfcmodel.network.networks import Scenario
@@ -248,7 +248,7 @@ def _flow(plan: Plan, nodes: dict[Any, int], f: int) -> str:
         rate = bits_of(flow.source.rate, size) / (8.0 * size)
     else:
         kind, attributes = _rule(flow)
-        first = int(flow.source.start(plan.scenario.base_rtt(flow)).cwnd)  # type: ignore[union-attr]
+        first = int(first_state(flow, plan.scenario.base_rtt(flow)).cwnd)
         _check_sender(plan, f, size)
     packets = 0 if math.isinf(flow.size) else int(flow.size)
     sack = plan.recoveries[f] == "sack"

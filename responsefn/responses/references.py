@@ -128,7 +128,9 @@ TCP_VEGAS_C, TCP_WESTWOOD_C = _linux("tcp_vegas.c"), _linux("tcp_westwood.c")
 
 def _linux_6_12(name: str) -> Reference:
     """Return a file of Linux 6.12, read in Debian's source package."""
-    return Reference(f"Linux 6.12.117, net/ipv4/{name}, as in Debian's linux-source-6.12", "primary")
+    return Reference(
+        f"Linux 6.12.117, net/ipv4/{name}, as in Debian's linux-source-6.12", "primary"
+    )
 
 
 TCP_BIC_6_12, TCP_CUBIC_6_12 = _linux_6_12("tcp_bic.c"), _linux_6_12("tcp_cubic.c")

@@ -100,7 +100,7 @@ class WindowRule(Response, ABC):
         give another answer; the flag spares that comparison.
     counts_packets
         Whether the window grows by the packets that an ACK acknowledges, where the sender counts them (`dfcmodel.Flow`);
-        False for a rule that is defined per ACK.
+        False for a rule that is defined per ACK above slow start.
     single_below
         Loss event rates from which on the closed form is one of several responses, which `rate` says there.
 

@@ -103,9 +103,7 @@ class LinuxBIC(LinuxRule):
         probing = where(
             beyond < 4.0,
             slowly,
-            where(
-                beyond < 3.0 * q.largest, math.floor(3.0 * w / maximum(1.0, beyond)), steadily
-            ),
+            where(beyond < 3.0 * q.largest, math.floor(3.0 * w / maximum(1.0, beyond)), steadily),
         )
         acks = where(w < s.peak, searching, probing)
         acks = where(s.peak == 0.0, minimum(acks, 20.0), acks)

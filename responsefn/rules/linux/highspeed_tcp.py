@@ -16,7 +16,8 @@ class LinuxHSTCP(LinuxRule):
     r"""HighSpeed TCP as in Linux's tcp_highspeed.c: RFC 3649's table by its upper rows, per ACK.
 
     The row of a window is the first whose window is not below it: a(w) = row, b(w) that row's, cut in whole packets.
-    a(w) / w is added per ACK, however many packets it acknowledges, so that delayed ACKs halve its growth (`counts_packets`).
+    a(w) / w is added per ACK, however many packets it acknowledges, so that delayed ACKs halve its growth above slow
+    start (`counts_packets`).
 
     Domain: p <= 0.02.
 

@@ -28,7 +28,7 @@ class LinuxRule(WindowRule):
     version: ClassVar[str] = CURRENT
     recovery: ClassVar[str] = "sack"
 
-    def __new__(cls, *args: Any, **kwargs: Any) -> Any:  # noqa: ARG004
+    def __new__(cls, *args: Any, **kwargs: Any) -> Any:
         """Return an object of the class of the version."""
         older = cls.__dict__.get("older")
         if older is None:

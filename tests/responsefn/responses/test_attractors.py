@@ -21,7 +21,10 @@ from responsefn import (
 
 @pytest.mark.parametrize(
     ("rule", "p", "rtt"),
-    [pytest.param(LinuxCUBIC(kernel="2.6.22"), 0.01, 0.01, marks=pytest.mark.slow), (Illinois(), 0.02, 0.1)],
+    [
+        pytest.param(LinuxCUBIC(kernel="2.6.22"), 0.01, 0.01, marks=pytest.mark.slow),
+        (Illinois(), 0.02, 0.1),
+    ],
     ids=repr,
 )
 def test_a_rate_that_is_one_of_two_says_so(rule, p, rtt):

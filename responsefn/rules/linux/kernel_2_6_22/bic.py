@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 from hopflow.checks import one_number
 from hopflow.functions import maximum, minimum, where

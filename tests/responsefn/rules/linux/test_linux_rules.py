@@ -71,7 +71,9 @@ def bic_count(cwnd, last_max, sixteenths=31):
 @pytest.mark.parametrize("cwnd", [10, 300, 640, 900, 970, 993, 996, 1001, 1030, 1200])
 def test_bic_takes_the_acks_of_bictcp_update(cwnd):
     rule = LinuxBIC()
-    assert 1 / grown(rule, rule.State(cwnd + 0.4, 2.0, 1000.0)) == pytest.approx(bic_count(cwnd, 1000))
+    assert 1 / grown(rule, rule.State(cwnd + 0.4, 2.0, 1000.0)) == pytest.approx(
+        bic_count(cwnd, 1000)
+    )
     lost = rule.on_loss(rule.State(cwnd + 0.4, 2.0, 1000.0), rule.params, None)
     assert lost.cwnd == (cwnd // 2 if cwnd <= 14 else cwnd * 819 // 1024)
     assert lost.peak == (cwnd * 1843 // 2048 if cwnd < 1000 else cwnd)
@@ -174,7 +176,13 @@ def test_highspeed_has_the_rows_of_the_table():
 
 @pytest.mark.parametrize(
     ("late", "rtt", "alpha"),
-    [(0.5, 0.1, 128), (2.0, 0.1, 11 * 128), (2.0, 0.048, 5 * 128), (2.0, 0.4, 22 * 128), (30.0, 0.04, 200 * 128)],
+    [
+        (0.5, 0.1, 128),
+        (2.0, 0.1, 11 * 128),
+        (2.0, 0.048, 5 * 128),
+        (2.0, 0.4, 22 * 128),
+        (30.0, 0.04, 200 * 128),
+    ],
 )
 def test_htcp_takes_the_acks_of_its_counter(late, rtt, alpha):
     """cwnd + 1 once (count alpha) >> 7 >= cwnd, which is asked before the ACK is counted."""
@@ -214,7 +222,9 @@ def test_illinois_sets_alpha_and_beta_once_per_round(part):
         state = rule.on_ack(state._replace(cwnd=50.5), rule.params, Event(1.0, 0.04 + part * 0.04))
     assert (state.a, state.b) == (x / 128, y / 64)
     acks = next(n for n in range(1, 10_000) if (n * x) >> 7 >= 50)
-    assert 1 / grown(rule, state._replace(cwnd=50.5), Event(1.0, 0.05)) == pytest.approx(acks, abs=1)
+    assert 1 / grown(rule, state._replace(cwnd=50.5), Event(1.0, 0.05)) == pytest.approx(
+        acks, abs=1
+    )
     assert rule.on_loss(state._replace(cwnd=50.5), rule.params, None).cwnd == 50 - (50 * y >> 6)
 
 

@@ -59,7 +59,10 @@ def test_bic_in_renos_region_grows_by_a_packet_per_round_trip():
 
 
 def test_bic_remembers_less_of_a_lower_peak():
-    for rule, peak in ((LinuxBIC(kernel="2.6.22"), 100 * 1843 / 2048), (LinuxBIC(remembered=0.8, kernel="2.6.22"), 80.0)):
+    for rule, peak in (
+        (LinuxBIC(kernel="2.6.22"), 100 * 1843 / 2048),
+        (LinuxBIC(remembered=0.8, kernel="2.6.22"), 80.0),
+    ):
         assert rule.on_loss(rule.State(100.0, 2.0, 120.0), rule.params, None).peak == peak
         assert rule.on_loss(rule.State(100.0, 2.0, 90.0), rule.params, None).peak == 100.0
 
@@ -118,8 +121,12 @@ def test_a_loss_sets_the_curve():
 
 def test_the_response_is_near_that_of_the_rfc_and_not_its():
     for p in (1e-4, 1e-3, 1e-2):
-        assert LinuxCUBIC(kernel="2.6.22").rate(p, 0.04) == pytest.approx(CUBIC().rate(p, 0.04), rel=0.15)
-    assert not math.isclose(LinuxCUBIC(kernel="2.6.22").rate(1e-2, 0.04), CUBIC().rate(1e-2, 0.04), rel_tol=0.02)
+        assert LinuxCUBIC(kernel="2.6.22").rate(p, 0.04) == pytest.approx(
+            CUBIC().rate(p, 0.04), rel=0.15
+        )
+    assert not math.isclose(
+        LinuxCUBIC(kernel="2.6.22").rate(1e-2, 0.04), CUBIC().rate(1e-2, 0.04), rel_tol=0.02
+    )
 
 
 # The module of Linux against the integer arithmetic of its file, written here once more.
@@ -250,7 +257,12 @@ def test_scalable_counts_beyond_fifty(cwnd):
 
 def test_the_modules_keep_other_parts_than_the_papers():
     state = LinuxScalable(kernel="2.6.22").State(100.0, 2.0)
-    assert LinuxScalable(kernel="2.6.22").on_loss(state, LinuxScalable(kernel="2.6.22").params, None).cwnd == 87.5
+    assert (
+        LinuxScalable(kernel="2.6.22")
+        .on_loss(state, LinuxScalable(kernel="2.6.22").params, None)
+        .cwnd
+        == 87.5
+    )
     assert 1 - LinuxBIC(kernel="2.6.22").b == pytest.approx(819 / 1024)
     assert 1 - BIC().b == 0.875
 
