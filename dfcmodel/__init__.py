@@ -1,7 +1,7 @@
 """Fluid models of hop-by-hop flow control with end-to-end TCP on top.
 
 >>> from dfcmodel import simulate, takano2006
->>> run = simulate(takano2006("1", dfc=True, tcp="newreno"))  # doctest: +SKIP
+>>> run = simulate(takano2006("1", dfc=True, tcp="newreno"), level="fluid")  # doctest: +SKIP
 >>> run.efficiency.plot()  # doctest: +SKIP
 """
 

@@ -126,7 +126,7 @@ def compare(
     Examples
     --------
     >>> from dfcmodel import compare, simulate, takano2006
-    >>> fifo, dfc = (simulate(takano2006("1", dfc=dfc), duration=0.1) for dfc in (False, True))
+    >>> fifo, dfc = (simulate(takano2006("1", dfc=dfc), duration=0.1, level="fluid") for dfc in (False, True))
     >>> compare(without=fifo, dfc=dfc).summary()["goodput of target (packets/s)"]
     {'without': '1.571e+04', 'dfc': '1.763e+04'}
 

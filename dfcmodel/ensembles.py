@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dfcmodel.levels.choices import choose_level, warn_of_doubt
 from dfcmodel.methods import method_of
 from dfcmodel.network.networks import Scenario
 from dfcmodel.results.ensembles import Ensemble
+from dfcmodel.results.records import with_fields
 from dfcmodel.simulation import simulate
 from hopflow.checks import instance, one_number, seed_number, whole
 from hopflow.executing import check_executor, completed
@@ -38,7 +40,7 @@ def ensemble(
     *,
     duration: float | str | None = None,
     sample: float | str = 1e-2,
-    packet_jitter: float | str = 0.0,
+    packet_jitter: float | str | None = None,
     method: Fluid | Packets | None = None,
     level: Level | None = None,
     max_cpu_time: float | str | None = None,
@@ -80,7 +82,7 @@ def ensemble(
     Examples
     --------
     >>> from dfcmodel import ensemble, takano2006
-    >>> many = ensemble(takano2006("1", dfc=False), runs=8, duration=0.2)
+    >>> many = ensemble(takano2006("1", dfc=False), runs=8, duration=0.2, level="fluid")
     >>> many.mean_efficiency().shape
     (8, 2)
     """
@@ -89,16 +91,20 @@ def ensemble(
     seed = seed_number("seed", seed)
     jitter = one_number("jitter", in_units("jitter", jitter, "time"), at_least=0.0)
     check_executor(executor)
-    chosen = method_of(level, method, "ensemble")
+    chosen, waits, reason = method_of(level, method, "ensemble"), packet_jitter, ""
+    if chosen is None:
+        found_level = choose_level(scenario, duration=duration)
+        warn_of_doubt(scenario, found_level)
+        chosen, reason = found_level.method, found_level.reason
+        waits = found_level.packet_jitter if waits is None else waits
+    waits = one_number("packet_jitter", in_units("packet_jitter", waits or 0.0, "time"))
     settings = {
         "jitter": jitter, "duration": duration, "sample": sample,
-        "packet_jitter": packet_jitter, "method": chosen, "max_cpu_time": max_cpu_time,
-        "level": None if chosen else "auto",
+        "packet_jitter": waits, "method": chosen, "max_cpu_time": max_cpu_time,
     }  # fmt: skip
     watch = Stopwatch()
     seeds = np.random.SeedSequence(seed).spawn(runs)
-    some = functools.partial(_runs, scenario, settings)
-    waits = one_number("packet_jitter", in_units("packet_jitter", packet_jitter, "time"))
+    some = functools.partial(_runs, scenario, settings, reason)
     done: dict[int, Trajectory] = {}
 
     def found() -> Ensemble:
@@ -119,7 +125,11 @@ def ensemble(
 
 
 def _runs(
-    scenario: Scenario, settings: dict[str, Any], seeds: Sequence[np.random.SeedSequence]
+    scenario: Scenario,
+    settings: dict[str, Any],
+    reason: str,
+    seeds: Sequence[np.random.SeedSequence],
 ) -> Iterator[Trajectory]:
     for each in seeds:
-        yield simulate(scenario, seed=np.random.default_rng(each), **settings)
+        run = simulate(scenario, seed=np.random.default_rng(each), **settings)
+        yield with_fields(run, choice=reason) if reason else run

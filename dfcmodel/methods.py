@@ -23,7 +23,7 @@ def method_of(
     Parameters
     ----------
     level
-        ``"fluid"``, ``"packets"`` or ``"auto"``; None: that of ``method``, or the fluid.
+        ``"fluid"``, ``"packets"`` or ``"auto"``; None: that of ``method``, or ``"auto"`` without one.
     method
         Settings of a level, or None for its defaults. ``"auto"`` is the former spelling of ``level="auto"``.
     called
@@ -36,7 +36,7 @@ def method_of(
 
     Examples
     --------
-    >>> method_of("packets", None) == Packets(), method_of("auto", None), method_of(None, None) == Fluid()
+    >>> method_of("packets", None) == Packets(), method_of("auto", None), method_of(None, Fluid()) == Fluid()
     (True, None, True)
     """
     if isinstance(method, str):
@@ -46,7 +46,7 @@ def method_of(
     if method is not None:
         instance("method", method, (Fluid, Packets), "Fluid(...), Packets(...) or None")
     if level is None:
-        return Fluid() if method is None else method
+        return method
     choice("level", level, LEVELS)
     if level == "auto":
         if method is not None:

@@ -22,13 +22,14 @@ from dfcmodel.engine.remains import (
 )
 from dfcmodel.engine.sender_tables import RECOVERY_NAMES
 from dfcmodel.engine.step_doubling import double_steps
-from dfcmodel.levels.choices import choose_level
+from dfcmodel.levels.choices import choose_level, warn_of_doubt
 from dfcmodel.levels.costs import check_cost
 from dfcmodel.levels.refusals import check_other_level
 from dfcmodel.methods import Fluid, Level, Packets, method_of
 from dfcmodel.network.disciplines import DFC
 from dfcmodel.network.networks import Scenario
 from dfcmodel.results.pauses import intervals_of
+from dfcmodel.results.records import with_fields
 from dfcmodel.results.trajectories import Trajectory
 from dfcmodel.theory.stability import endless_limit
 from hopflow.checks import instance, number, one_number, random_source
@@ -46,6 +47,9 @@ if TYPE_CHECKING:
 
 __all__ = ["simulate"]
 
+MOST_RECORDED = 1e9
+"""Samples times flows and links of a packet run: 8 GB for each quantity that is recorded."""
+
 
 @renamed(rng="seed")
 @quantities(
@@ -59,7 +63,7 @@ def simulate(
     duration: float | str | None = None,
     sample: float | str | None = None,
     jitter: float | str = 0.0,
-    packet_jitter: float | str = 0.0,
+    packet_jitter: float | str | None = None,
     seed: np.random.Generator | int | None = 0,
     max_cpu_time: float | str | None = None,
 ) -> Trajectory:
@@ -75,7 +79,8 @@ def simulate(
         The settings of a level, ``Fluid(...)`` or ``Packets(...)``; None: the defaults of ``level``.
     level
         ``"fluid"``, ``"packets"``, or ``"auto"``: the one that `choose_level` picks from measured errors and costs;
-        ``choice`` of the result says which, and why. None: that of ``method``, or the fluid.
+        ``choice`` of the result says which, and why, and a warning where it is known to be wrong or nothing is known.
+        None: that of ``method``, or ``"auto"`` without one.
     duration
         Simulated time in s, rounded to a step; None is the scenario's.
     sample
@@ -89,7 +94,8 @@ def simulate(
         Upper end of the uniform distribution by which a window-controlled sender delays each packet,
         in s: packets that come during a wait are sent at its end, in order (``overhead_`` in ns-2). A
         fluid resolves waits of many packets where its step is at most a third of ``packet_jitter``. With
-        ``Packets(convention="ns2")`` the waits are not those that ns-2 draws: runs agree in distribution.
+        ``Packets(convention="ns2")`` the waits are not those that ns-2 draws: runs agree in distribution. None: 0; with
+        ``level="auto"`` that of `choose_level`, one packet time where packets may have phase effects.
     seed
         Seed or generator of the feedback phases, the jitters, on/off times, RED, and the rounding of
         fractional losses to whole packets.
@@ -115,7 +121,7 @@ def simulate(
     Examples
     --------
     >>> from dfcmodel import simulate, takano2006
-    >>> run = simulate(takano2006("1", tcp="newreno"), duration=0.1)
+    >>> run = simulate(takano2006("1", tcp="newreno"), duration=0.1, level="fluid")
     >>> run.status.ok
     True
     >>> run.efficiency.sizes["time"]
@@ -130,12 +136,14 @@ def simulate(
         chosen = choose_level(scenario, duration=end)
         run = simulate(
             scenario, chosen.method, duration=end, sample=sample, jitter=jitter,
-            packet_jitter=packet_jitter, seed=seed, max_cpu_time=max_cpu_time,
+            packet_jitter=chosen.packet_jitter if packet_jitter is None else packet_jitter,
+            seed=seed, max_cpu_time=max_cpu_time,
         )  # fmt: skip
-        return replace(run, choice=chosen.reason)
+        warn_of_doubt(scenario, chosen)
+        return with_fields(run, choice=chosen.reason)
     late = in_units("jitter", jitter, "time")
     late = one_number("jitter", late, at_least=0.0, at_most=end, hint=f"in s; duration = {end:g}")
-    wait = in_units("packet_jitter", packet_jitter, "time")
+    wait = in_units("packet_jitter", packet_jitter or 0.0, "time")
     wait = one_number("packet_jitter", wait, at_least=0.0, at_most=end, hint="in s")
     every = None
     if sample is not None:
@@ -143,10 +151,11 @@ def simulate(
     given = (end, every, late, wait)
     check_cost(scenario, settings, end, max_cpu_time)
     try:
-        return _simulate(scenario, settings, given, seed)
+        run = with_fields(_simulate(scenario, settings, given, seed), packet_jitter=wait)
     except ValueError as error:
         check_other_level(scenario, settings, error)
         raise
+    return run
 
 
 def _simulate(
@@ -330,6 +339,11 @@ def _simulate_packets(
 
     sample = min(1e-3, end) if sample is None else sample
     number("sample", sample, above=0.0, at_most=end, hint="in s")
+    flows, links = len(scenario.table), len(scenario.link_table)
+    least = end * (flows + links) / MOST_RECORDED
+    if sample < least:
+        said = f"{end / sample:.2g} samples of {flows} flows and {links} links"
+        raise ValueError(f"sample = {sample:g}: must be at least {least:.2g}, in s; {said}")
     if method.seed is None and not method.is_ns2:
         drawn = np.random.default_rng(seed).integers(1, 2**31 - 1)
         method = replace(method, seed=int(drawn))

@@ -129,6 +129,8 @@ class Result(ByValue):
     """Dimensions of the fields that are arrays; of others they are called after the field."""
     FIELD_UNITS: ClassVar[Mapping[str, str]] = {}
     """Units of the fields that have one."""
+    COMPARED_BY: ClassVar[str] = ""
+    """The class that sets such results side by side, ``"module:name"``, which is loaded when it is needed; "": none does."""
 
     @property
     def advice(self) -> str:

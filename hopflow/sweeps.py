@@ -60,7 +60,8 @@ def sweep(
         - another function, such as ``headroom``: what it returns is a number, a mapping of numbers, or has
           ``to_xarray()``.
     levels
-        Of scenarios: ``"fluid"``, ``"packets"`` or both, the dimension ``level``; None: the fluid, or that of ``method``.
+        Of scenarios: ``"fluid"``, ``"packets"`` or both, the dimension ``level``; None: that of ``method``, or the
+        one that `choose_level` picks at each point.
     method
         Of scenarios: the settings of a level, as for `simulate`. Of chains: as for `stationary`.
     executor

@@ -75,6 +75,8 @@ class Stationary(Solved):
     (13.7401, True)
     """
 
+    COMPARED_BY: ClassVar[str] = "markov.analysis.answer_comparisons:AnswerComparison"
+
     FOLDED: ClassVar = (
         "transitions", "recurrent classes", "method", "reason", "residual", "rounding of the rates",
         "smallest entry", "mass defect", "iterations", "level", "memory", "time",

@@ -21,7 +21,9 @@ def fluid(_: str) -> Answers:
         scenario = samples.crossing(samples.DISCIPLINES[name], samples.SOURCES[sort], host)
         yield (
             f"{name} {sort} {host}",
-            attempt(lambda x=scenario: _records(simulate(x, duration=0.4, sample=0.05))),
+            attempt(
+                lambda x=scenario: _records(simulate(x, duration=0.4, sample=0.05, level="fluid"))
+            ),
         )
     for name, scenario in _random_networks():
         yield (

@@ -254,12 +254,12 @@ def line_rate_scenario(
     >>> from dfcmodel.lossless import deadlock, line_rate_scenario, torus, up_down
     >>> graph = torus([4, 4])
     >>> stuck = deadlock(graph).scenario()
-    >>> float(simulate(stuck).efficiency[:, -1].max())  # nothing is delivered any more
+    >>> float(simulate(stuck, level="fluid").efficiency[:, -1].max())  # nothing is delivered any more
     0.0
     >>> free = up_down(graph)
     >>> ends = [((0, 0), (2, 0)), ((1, 0), (3, 0)), ((2, 0), (0, 0)), ((3, 0), (1, 0))]
     >>> moving = line_rate_scenario(free.route(a, b) for a, b in ends)
-    >>> bool(simulate(moving).efficiency[:, -1].min() > 0.2)
+    >>> bool(simulate(moving, level="fluid").efficiency[:, -1].min() > 0.2)
     True
     """
     flows, links = [], dict[tuple[Any, Any], None]()

@@ -168,7 +168,7 @@ class PFC(ByClass):
     >>> storage = [Flow("a", (1, 2, 3, 4), CBR(4e3), priority=3, host="unshaped")]
     >>> storage += [Flow("b", (3, 4), CBR(4e3), priority=3, host="unshaped")]
     >>> web = [Flow("web", (2, 3, 4), CBR(8e3), host="unshaped")]
-    >>> run = simulate(Scenario("two classes", links, storage + web, duration=0.5))
+    >>> run = simulate(Scenario("two classes", links, storage + web, duration=0.5), level="fluid")
     >>> (run.lost.sum(axis=(1, 2)) > 0).tolist()
     [False, False, True]
     >>> sorted(set(run.pauses()["priority"].values.tolist()))

@@ -247,7 +247,7 @@ class Pause(Discipline):
     >>> from dfcmodel import CBR, Flow, Pause, Scenario, chain, simulate
     >>> links = chain(4, rate=1e4, delay=1e-3, buffer=200, discipline=Pause(high=50, low=25))
     >>> flows = [Flow("a", (1, 2, 3, 4), CBR(6e3)), Flow("b", (3, 4), CBR(6e3))]
-    >>> run = simulate(Scenario("pause", links, flows, duration=0.2))
+    >>> run = simulate(Scenario("pause", links, flows, duration=0.2), level="fluid")
     >>> bool(run.peak_queue[0] > 0)  # node 2 is above its threshold and pauses node 1
     True
     """
@@ -289,7 +289,7 @@ class Fair(Discipline):
     >>> from dfcmodel import CBR, Fair, Flow, Scenario, chain, simulate
     >>> links = chain(2, rate=900.0, delay=1e-3, buffer=50, discipline=Fair())
     >>> flows = [Flow("small", (1, 2), CBR(300.0)), Flow("large", (1, 2), CBR(3000.0))]
-    >>> run = simulate(Scenario("fair", links, flows, duration=1.0))
+    >>> run = simulate(Scenario("fair", links, flows, duration=1.0), level="fluid")
     >>> run.lost.sum(axis=(1, 2)).round().tolist()[0]  # below its fair share of 450/s: no loss
     0.0
     """
@@ -320,7 +320,7 @@ class Priority(Discipline):
     >>> links = chain(2, rate=900.0, delay=1e-3, buffer=50, discipline=Priority())
     >>> first = Flow("first", (1, 2), CBR(800.0), priority=0)
     >>> second = Flow("second", (1, 2), CBR(800.0), priority=1)
-    >>> run = simulate(Scenario("priority", links, [first, second], duration=1.0))
+    >>> run = simulate(Scenario("priority", links, [first, second], duration=1.0), level="fluid")
     >>> lost = run.lost.sum(axis=(1, 2))
     >>> bool(lost[0] == 0 and lost[1] > 600)
     True

@@ -90,7 +90,7 @@ class OnOff:
     >>> from dfcmodel import Flow, OnOff, Scenario, chain, simulate
     >>> links = chain(2, rate=1000.0, delay=1e-3, buffer=50)
     >>> flow = Flow("voice", (1, 2), OnOff(rate=100.0, on=0.2, off=0.3))
-    >>> run = simulate(Scenario("on-off", links, [flow], duration=1.0))
+    >>> run = simulate(Scenario("on-off", links, [flow], duration=1.0), level="fluid")
     >>> round(float(run.delivered[0, -1]), 3)  # two on periods at 100 packets/s
     40.0
     """

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,24 +12,36 @@ from dfcmodel.network.flows import CBR, OnOff
 from responsefn import WindowRule
 
 if TYPE_CHECKING:
-    from dfcmodel.network.flows import Flow, Source
-    from dfcmodel.network.links import Link
+    from numpy.typing import NDArray
+
+    from dfcmodel.network.flows import Source
     from dfcmodel.network.networks import Scenario
 
-__all__ = ["bottleneck_of", "equal_shares", "flows_per_link", "offered_packets"]
+    Floats = NDArray[np.float64]
+    Integers = NDArray[np.int64]
+
+__all__ = ["bottlenecks", "crowds", "equal_shares", "offered_packets", "shares_of_links"]
 
 
-def flows_per_link(scenario: Scenario) -> Counter[str]:
-    """Return the number of flows over each link, by the links' names."""
-    counts = np.bincount(scenario.routes.places, minlength=len(scenario.links)).tolist()
-    return Counter(
-        {n.name: count for n, count in zip(scenario.links, counts, strict=True) if count}
-    )
+def crowds(scenario: Scenario) -> Integers:
+    """Return the number of flows over each link, shape (L,)."""
+    return np.bincount(scenario.routes.places, minlength=len(scenario.links))
 
 
-def bottleneck_of(scenario: Scenario, flow: Flow, crowd: Counter[str]) -> Link:
-    """Return the link of a flow's path with the smallest equal share; ``crowd`` is `flows_per_link`."""
-    return min(scenario.path(flow), key=lambda link: link.rate / crowd[link.name])
+def bottlenecks(scenario: Scenario) -> Integers:
+    """Return for each flow the link of its path with the smallest equal share, the first of several, shape (F,)."""
+    routes = scenario.routes
+    shares = shares_of_links(scenario)[routes.places]
+    least = np.minimum.reduceat(shares, routes.begin)[routes.flow]
+    found = np.flatnonzero(shares == least)
+    first = np.unique(routes.flow[found], return_index=True)[1]
+    return np.asarray(routes.places[found[first]])
+
+
+def shares_of_links(scenario: Scenario) -> Floats:
+    """Return the equal share of a flow at each link, packets/s, shape (L,); of a link without flows its rate."""
+    crowd = crowds(scenario)
+    return np.asarray(scenario.by_link(lambda link: link.rate) / np.maximum(crowd, 1))
 
 
 def equal_shares(scenario: Scenario) -> list[float]:
@@ -41,9 +52,7 @@ def equal_shares(scenario: Scenario) -> list[float]:
     """
     table, routes = scenario.table, scenario.routes
     own = table.each("source", _own_rate)
-    crowd = np.bincount(routes.places, minlength=len(scenario.links))
-    share = scenario.by_link(lambda link: link.rate) / np.maximum(crowd, 1)
-    rates = np.minimum.reduceat(share[routes.places], routes.begin)
+    rates = np.minimum.reduceat(shares_of_links(scenario)[routes.places], routes.begin)
     windows = table.numbers("max_window") / scenario.base_rtts()
     rates = np.where(table.of_kind(WindowRule), np.minimum(rates, windows), rates)
     rates = np.fmin(rates, table.each("arrivals", _own_rate))

@@ -36,7 +36,7 @@ class EnsembleComparison(SideBySide[Ensemble]):
     --------
     >>> from dfcmodel import compare, ensemble, takano2006
     >>> found = compare(
-    ...     *(ensemble(takano2006("1", dfc=dfc), runs=3, duration=0.1) for dfc in (False, True))
+    ...     *(ensemble(takano2006("1", dfc=dfc), runs=3, duration=0.1, level="fluid") for dfc in (False, True))
     ... )
     >>> found.summary()["lost (packets)"]["takano2006/1: DFC, Tahoe"]
     '0 [0, 0]'
@@ -44,7 +44,6 @@ class EnsembleComparison(SideBySide[Ensemble]):
     ('ensemble', 'estimate', 'flow')
     """
 
-    OF: ClassVar[type] = Ensemble
     CALLED: ClassVar[str] = "ensembles"
 
     @staticmethod

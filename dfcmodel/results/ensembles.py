@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -79,16 +79,17 @@ class Ensemble(Recorded, Result):
     packet_jitter
         Upper end of the random time before each packet, in s.
     method
-        As it was given, a `Fluid` or `Packets`; None: the fluid.
+        That of the runs, a `Fluid` or `Packets`; None: not recorded.
 
     Examples
     --------
     >>> from dfcmodel import ensemble, takano2006
-    >>> many = ensemble(takano2006("1", dfc=False), runs=3, duration=0.05)
+    >>> many = ensemble(takano2006("1", dfc=False), runs=3, duration=0.05, level="fluid")
     >>> dict(many.occupancy.sizes)
     {'run': 3, 'node': 29, 'time': 5}
     """
 
+    COMPARED_BY: ClassVar[str] = "dfcmodel.results.ensemble_comparisons:EnsembleComparison"
     scenario: Scenario
     runs: tuple[Trajectory, ...]
     jitter: float

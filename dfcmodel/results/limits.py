@@ -1,8 +1,8 @@
-"""Known limits of the fluid: scenarios and runs in which it was measured to be wrong, and by how much.
+"""Known limits of both levels: scenarios and runs in which a level was measured to be wrong, and by how much.
 
 Each condition states the measurement that its threshold rests on: fluid beside packet level, NewReno flows over links of
 1000 packets/s for 20 to 30 s, unless it says otherwise. `Trajectory.limits` lists what applies to a run, `choose_level`
-takes packets where something applies to a scenario.
+takes packets where something of the fluid applies to a scenario, with random times where packets need them.
 """
 
 from __future__ import annotations
@@ -18,11 +18,9 @@ from dfcmodel.network.class_pauses import ByClass
 from dfcmodel.network.disciplines import DFC, FIFO, Fair, Pause, Priority, QueueManager
 from dfcmodel.network.flows import has_window
 from dfcmodel.network.frame_sizes import HEADER
-from dfcmodel.network.offered_rates import (
-    bottleneck_of,
-    flows_per_link,
-    offered_packets,
-)
+from dfcmodel.network.offered_rates import bottlenecks, offered_packets, shares_of_links
+from dfcmodel.network.phase_effects import phased_flows
+from dfcmodel.network.run_tables import AT_RANDOM
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -31,7 +29,7 @@ if TYPE_CHECKING:
 
     Flags = NDArray[np.bool_]
 
-__all__ = ["limits_of_run", "limits_of_scenario"]
+__all__ = ["limits_of_run", "limits_of_scenario", "may_lose"]
 
 RETURN_LOAD = 0.9
 """Load of a link, data and ACKs, from which ACKs of the other direction wait in its queue or are lost there. With a constant
@@ -53,14 +51,14 @@ def limits_of_scenario(
 
     ``recoveries`` are those of its flows, as in `Records.recoveries`.
     """
-    return _limits(scenario, recoveries, _may_lose(scenario), duration)
+    return _limits(scenario, recoveries, may_lose(scenario), duration)
 
 
 def limits_of_run(run: Any) -> tuple[str, ...]:
-    """Return the known limits that apply to a run; none at packet level."""
-    if run.step == 0.0:
-        return ()
+    """Return the known limits that apply to a run of its level."""
     losing = run.lost_by_flow > 0.0
+    if run.step == 0.0:
+        return _phase_effects(run, losing)
     found = _limits(run.scenario, run.recoveries, losing, float(run.time[-1]))
     return (*found, *_resolution(run), *_circles_of_buffers(run))
 
@@ -117,11 +115,11 @@ def _two_way_traffic(scenario: Scenario, duration: float) -> tuple[str, ...]:
 
 def _small_buffers(scenario: Scenario, losing: Flags) -> tuple[str, ...]:
     """Name bottlenecks with a small buffer whose flows lose packets."""
-    crowd = flows_per_link(scenario)
     links: dict[str, float] = {}
-    for flow, loses in zip(scenario.flows, losing, strict=True):
+    at = bottlenecks(scenario).tolist()
+    for flow, loses, n in zip(scenario.flows, losing, at, strict=True):
         if loses and has_window(flow):
-            link = bottleneck_of(scenario, flow, crowd)
+            link = scenario.links[n]
             kind = type(link.discipline)
             buffer = buffer_in_packets(link.buffer, scenario.packet_size)
             if buffer <= SMALL_BUFFER and (kind is FIFO or issubclass(kind, QueueManager)):
@@ -159,9 +157,8 @@ def _classic_reno(scenario: Scenario, recoveries: Sequence[str], losing: Flags) 
 
 def _resolution(run: Any) -> tuple[str, ...]:
     """Name flows with timeouts and less than a packet per step at their equal share."""
-    scenario, crowd = run.scenario, flows_per_link(run.scenario)
-    links = [bottleneck_of(scenario, flow, crowd) for flow in scenario.flows]
-    shares = run.step * np.array([link.rate / crowd[link.name] for link in links])
+    scenario = run.scenario
+    shares = run.step * shares_of_links(scenario)[bottlenecks(scenario)]
     few = (shares < 1.0) & (run.timeouts > 0)
     if not few.any():
         return ()
@@ -169,6 +166,26 @@ def _resolution(run: Any) -> tuple[str, ...]:
         f"resolution: {_listed('flow', [flow.name for flow, one in zip(scenario.flows, few, strict=True) if one])} with "
         f"timeouts, and at an equal share {shares[few].min():.2g} packets per step or more: below 1 the timeouts may be "
         "an effect of the step",
+    )
+
+
+def _phase_effects(run: Any, losing: Flags) -> tuple[str, ...]:
+    """Name flows of different round-trip times or rules that share a drop-tail queue without random times.
+
+    ``benchmarks.level_shares`` has the networks.
+    """
+    at_random = run.dropped is not None and (run.dropped["cause"] == AT_RANDOM).any()
+    if run.packet_jitter != 0.0 or at_random:
+        return ()
+    scenario = run.scenario
+    flows, links = phased_flows(scenario, losing)
+    if not len(flows):
+        return ()
+    names = [scenario.flows[f].name for f in flows.tolist()]
+    shared = [scenario.links[n].name for n in np.unique(links).tolist()]
+    return _one(
+        f"phase effects: {_listed('flow', names)} of different round-trip times or rules share {_listed('link', shared)} "
+        "without random times: shares were measured to be 0.1 off in the median and up to 0.6; give packet_jitter= of one packet time",
     )
 
 
@@ -203,12 +220,11 @@ def _circles_of_buffers(run: Any) -> tuple[str, ...]:
     )
 
 
-def _may_lose(scenario: Scenario) -> Flags:
+def may_lose(scenario: Scenario) -> Flags:
     """Return whether a flow's bottleneck can overflow, shape (F,): windows above what it and the path hold.
 
     Slow start sends two packets per ACK, so that half of a window may wait.
     """
-    crowd = flows_per_link(scenario)
     windows: dict[str, float] = {}
     for flow in scenario.flows:
         most = min(flow.max_window, flow.all_packets)
@@ -216,9 +232,8 @@ def _may_lose(scenario: Scenario) -> Flags:
             own = most if has_window(flow) else np.inf
             windows[link.name] = windows.get(link.name, 0.0) + own
     found = []
-    for flow in scenario.flows:
-        link = bottleneck_of(scenario, flow, crowd)
-        room = scenario.room_of(scenario.links.index(link))
+    for flow, n in zip(scenario.flows, bottlenecks(scenario).tolist(), strict=True):
+        link, room = scenario.links[n], scenario.room_of(n)
         holds = room + min(room, link.rate * scenario.base_rtt(flow))
         found.append(windows[link.name] > holds)
     return np.array(found, dtype=bool)

@@ -46,7 +46,7 @@ class PausePropagation(Result):
     >>> from dfcmodel import CBR, Flow, Pause, Scenario, chain, pause_propagation, simulate
     >>> links = chain(3, rate=1e4, delay=1e-3, buffer=200, discipline=Pause(high=50, low=25))
     >>> flows = [Flow("a", (1, 2, 3), CBR(8e3)), Flow("b", (2, 3), CBR(8e3))]
-    >>> found = pause_propagation(simulate(Scenario("pause", links, flows, duration=0.1)))
+    >>> found = pause_propagation(simulate(Scenario("pause", links, flows, duration=0.1), level="fluid"))
     >>> list(found.origins), sorted(found.waited)
     (['2'], ['1', 'host of b'])
     """
@@ -144,7 +144,7 @@ def pause_propagation(run: Records) -> PausePropagation:
     >>> from dfcmodel import CBR, Flow, Pause, Scenario, chain, pause_propagation, simulate
     >>> links = chain(4, rate=1e4, delay=1e-3, buffer=200, discipline=Pause(high=50, low=25))
     >>> flows = [Flow("a", (1, 2, 3, 4), CBR(8e3)), Flow("b", (3, 4), CBR(8e3))]
-    >>> found = pause_propagation(simulate(Scenario("pause", links, flows, duration=0.3)))
+    >>> found = pause_propagation(simulate(Scenario("pause", links, flows, duration=0.3), level="fluid"))
     >>> list(found.origins), sorted(found.graph.edges)
     (['3'], [('1', '2'), ('2', '3'), ('host of b', '3')])
     """

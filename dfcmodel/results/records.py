@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import copy
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -21,9 +22,10 @@ if TYPE_CHECKING:
 
     from dfcmodel.network.networks import Scenario
 
-__all__ = ["Recorded", "Records"]
+__all__ = ["Recorded", "Records", "with_fields"]
 
 
+T = TypeVar("T")
 FLOW, NODE, TIME = "flow", "node", "time"
 BYTES = "where buffers count bytes"
 ARRAYS = {
@@ -170,11 +172,13 @@ class Records(Recorded):
     step_error, accuracy
         Estimated error that the step causes in the goodput of a flow, as a part of the rate of its path's
         slowest link, and the largest one asked for; None: not asked for (`dfcmodel.Fluid`).
+    packet_jitter
+        Upper end of the random times before packets, s, as `dfcmodel.simulate` has it; None: not recorded.
 
     Examples
     --------
     >>> from dfcmodel import simulate, takano2006
-    >>> run = simulate(takano2006("1", dfc=False), duration=0.05)
+    >>> run = simulate(takano2006("1", dfc=False), duration=0.05, level="fluid")
     >>> run.lost.shape  # flows, sending nodes, samples of 1 ms
     (2, 29, 50)
     """
@@ -212,6 +216,7 @@ class Records(Recorded):
     peak_bytes: NDArray[np.float64] | None = None
     step_error: float | None = None
     accuracy: float | None = None
+    packet_jitter: float | None = None
 
     @cached_property
     def lost_by_flow(self) -> NDArray[np.float64]:
@@ -295,7 +300,7 @@ class Records(Recorded):
         Examples
         --------
         >>> from dfcmodel import simulate, takano2006
-        >>> run = simulate(takano2006("1", dfc=False), duration=0.05)
+        >>> run = simulate(takano2006("1", dfc=False), duration=0.05, level="fluid")
         >>> bool(run["queued"].sel(node=5).max() == run.queued[4].max())
         True
         """
@@ -348,3 +353,10 @@ def _labels(nodes: Sequence[Hashable]) -> NDArray[Any]:
     labels = np.empty(len(nodes), dtype=object)
     labels[:] = nodes
     return labels
+
+
+def with_fields(run: T, **fields: object) -> T:
+    """Return a run with other fields than its arrays; these stay as they are, those that no one has read too."""
+    found = copy.copy(run)
+    vars(found).update(fields)
+    return found

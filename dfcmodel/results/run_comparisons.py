@@ -42,14 +42,13 @@ class RunComparison(SideBySide[Trajectory]):
     Examples
     --------
     >>> from dfcmodel import compare, simulate, takano2006
-    >>> found = compare(*(simulate(takano2006("1", dfc=dfc), duration=0.1) for dfc in (False, True)))
+    >>> found = compare(*(simulate(takano2006("1", dfc=dfc), duration=0.1, level="fluid") for dfc in (False, True)))
     >>> list(found.compared)
     ['takano2006/1: FIFO, Tahoe', 'takano2006/1: DFC, Tahoe']
     >>> list(found.summary())[0], found.to_xarray().efficiency.dims
     ('goodput of target (packets/s)', ('run', 'flow', 'time'))
     """
 
-    OF: ClassVar[type] = Trajectory
     CALLED: ClassVar[str] = "runs"
 
     @staticmethod

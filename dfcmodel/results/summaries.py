@@ -69,10 +69,10 @@ def summary_rows(run: Any) -> dict[str, object]:
     """Return the rows of a run, a `Trajectory`, as `Trajectory.summary` says."""
     scenario = run.scenario
     rows: dict[str, object] = {
+        "level": run.choice or ("fluid" if run.step else "packets"),
         "status": run.status,
         "scenario": f"{scenario.name}, {len(scenario.nodes)} nodes, {len(scenario.flows)} flows",
     }
-    rows |= {"level": run.choice} if run.choice else {}
     recoveries = run.recoveries or [""] * len(scenario.flows)
     lost = run.lost_by_flow
     goodput, means = run.delivered[:, -1] / run.time[-1], run.mean_efficiency()

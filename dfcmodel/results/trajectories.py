@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from dfcmodel.results.records import Records
 from hopflow.results import Result, figure
@@ -36,12 +36,15 @@ class Trajectory(Records, Result):
     Examples
     --------
     >>> from dfcmodel import simulate, takano2006
-    >>> run = simulate(takano2006("1"), duration=0.2)
+    >>> run = simulate(takano2006("1"), duration=0.2, level="fluid")
     >>> run.status.ok, run.window.shape
     (True, (2, 200))
     >>> axes = run.plot()
     >>> axes.figure.savefig("run.png")  # doctest: +SKIP
     """
+
+    NOT_COMPARED: ClassVar[tuple[str, ...]] = ("seconds", "choice")
+    COMPARED_BY: ClassVar[str] = "dfcmodel.results.run_comparisons:RunComparison"
 
     @cached_property
     def measures(self) -> xr.Dataset:
@@ -71,7 +74,10 @@ class Trajectory(Records, Result):
 
     @cached_property
     def limits(self) -> tuple[str, ...]:
-        """Known limits of the fluid that apply to this run, with what was measured there; empty at packet level.
+        """Known limits of its level that apply to this run, with what was measured there.
+
+        Of the fluid: two-way traffic, small buffers, classic Reno, resolution, deadlocks near the critical load. Of packets:
+        phase effects.
 
         Examples
         --------
@@ -81,7 +87,7 @@ class Trajectory(Records, Result):
         >>> from responsefn import NewReno
         >>> links = Link(1, 2, 1000.0, 0.01, 20), Link(2, 1, 1000.0, 0.01, 20)
         >>> flows = Flow("a", (1, 2), NewReno()), Flow("b", (2, 1), NewReno())
-        >>> run = simulate(Scenario("both ways", links, flows, duration=1.0))
+        >>> run = simulate(Scenario("both ways", links, flows, duration=1.0), level="fluid")
         >>> [limit.partition(":")[0] for limit in run.limits]
         ['two-way traffic']
         """
@@ -101,7 +107,7 @@ class Trajectory(Records, Result):
         >>> links = list(chain(4, rate=1e4, delay=1e-3, buffer=200, discipline=Pause(high=50, low=25)))
         >>> links[2] = links[2].__class__(3, 4, 1e4, 1e-3, 200, Pause(high=50, low=25, storm=0.05))
         >>> flows = [Flow("a", (1, 2, 3, 4), CBR(8e3)), Flow("b", (1, 2, 3), CBR(1e3))]
-        >>> run = simulate(Scenario("storm", links, flows, duration=0.1))
+        >>> run = simulate(Scenario("storm", links, flows, duration=0.1), level="fluid")
         >>> run.status.label, run.storm.ports, run.storm.stopped
         ('storm', ('3->4',), ('1->2', '2->3'))
         """
@@ -121,7 +127,7 @@ class Trajectory(Records, Result):
         --------
         >>> from dfcmodel import simulate
         >>> from dfcmodel.lossless import deadlock, torus
-        >>> run = simulate(deadlock(torus([4])).scenario())
+        >>> run = simulate(deadlock(torus([4])).scenario(), level="fluid")
         >>> run.status.label, run.deadlock.cycle
         ('deadlocked', ('0->1', '1->2', '2->3', '3->0'))
         """
@@ -159,7 +165,7 @@ class Trajectory(Records, Result):
         >>> from dfcmodel import CBR, Flow, Scenario, chain, simulate
         >>> links = chain(2, rate=1e4, delay=1e-3, buffer=200)
         >>> flows = [Flow("short", (1, 2), CBR(5e3), size=10.0), Flow("long", (1, 2), CBR(5e3), size=1000.0)]
-        >>> run = simulate(Scenario("transfers", links, flows, duration=0.1))
+        >>> run = simulate(Scenario("transfers", links, flows, duration=0.1), level="fluid")
         >>> [(each.name, each.waits_for) for each in run.unfinished]
         [('long', 'still sending')]
         """
@@ -212,7 +218,7 @@ class Trajectory(Records, Result):
         >>> from dfcmodel import CBR, Flow, Pause, Scenario, chain, simulate
         >>> links = chain(3, rate=1e4, delay=1e-3, buffer=200, discipline=Pause(high=50, low=25))
         >>> flows = [Flow("a", (1, 2, 3), CBR(8e3)), Flow("b", (2, 3), CBR(8e3))]
-        >>> table = simulate(Scenario("pause", links, flows, duration=0.1)).pauses()
+        >>> table = simulate(Scenario("pause", links, flows, duration=0.1), level="fluid").pauses()
         >>> str(table.link[0].values), str(table.by[0].values), round(float(table.begin[0]), 4)
         ('host of b', '2->3', 0.0103)
         """
@@ -236,7 +242,7 @@ class Trajectory(Records, Result):
         >>> from responsefn import Reno
         >>> links = chain(2, rate=1e4, delay=1e-3, buffer=200)
         >>> flows = [Flow("short", (1, 2), Reno(), size=10.0), Flow("long", (1, 2), Reno(), size=100.0)]
-        >>> run = simulate(Scenario("transfers", links, flows, duration=0.2))
+        >>> run = simulate(Scenario("transfers", links, flows, duration=0.2), level="fluid")
         >>> run.completion_times().slowdown.values.round(1).tolist()
         [3.9, 1.6]
         """

@@ -48,7 +48,6 @@ class AnswerComparison(SideBySide[Stationary]):
     ([13.13, 13.11], 13)
     """
 
-    OF: ClassVar[type] = Stationary
     CALLED: ClassVar[str] = "answers of chains"
 
     @staticmethod

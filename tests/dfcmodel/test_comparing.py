@@ -15,7 +15,9 @@ PATH = {"bandwidth": 500.0, "rtt": 0.04, "buffer": 20, "duration": 5.0, "runs": 
 @pytest.fixture(scope="module")
 def run():
     links = chain(2, rate=1e4, delay=1e-3, buffer=20)
-    return simulate(Scenario("s", links, [Flow("a", (1, 2), CBR(2e4))], duration=0.05))
+    return simulate(
+        Scenario("s", links, [Flow("a", (1, 2), CBR(2e4))], duration=0.05), level="fluid"
+    )
 
 
 def test_rules_one_after_another_are_those_of_a_list() -> None:

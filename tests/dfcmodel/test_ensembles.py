@@ -14,7 +14,7 @@ from hopflow import Interrupted
 SCENARIO = takano2006("1", dfc=False)
 
 
-SETTINGS = {"runs": 4, "jitter": 1e-3, "duration": 0.12}
+SETTINGS = {"runs": 4, "jitter": 1e-3, "duration": 0.12, "level": "fluid"}
 
 
 @pytest.fixture(scope="module")
@@ -67,7 +67,7 @@ def test_complete_runs_outlive_ctrl_c() -> None:
         Interrupting(1) as pool,
         pytest.raises(Interrupted, match=r"of 12 runs complete") as error,
     ):
-        ensemble(SCENARIO, 12, jitter=1e-3, duration=0.02, executor=pool)
+        ensemble(SCENARIO, 12, jitter=1e-3, duration=0.02, executor=pool, level="fluid")
     kept = error.value.result
     assert isinstance(error.value, KeyboardInterrupt)
     assert 2 <= len(kept) < 12
@@ -85,13 +85,18 @@ def test_runs_differ_and_follow_from_the_seed(many) -> None:
     assert not same(many, other)
     first = np.random.SeedSequence(1).spawn(1)[0]
     alone = simulate(
-        SCENARIO, duration=0.12, jitter=1e-3, sample=1e-2, seed=np.random.default_rng(first)
+        SCENARIO,
+        duration=0.12,
+        jitter=1e-3,
+        sample=1e-2,
+        seed=np.random.default_rng(first),
+        level="fluid",
     )
     np.testing.assert_array_equal(alone.in_transit, other.runs[0].in_transit)
 
 
 def test_starts_that_differ_by_less_than_a_step_make_runs_differ() -> None:
-    few = ensemble(SCENARIO, 8, duration=0.12)
+    few = ensemble(SCENARIO, 8, duration=0.12, level="fluid")
     assert few.jitter < few.runs[0].step
     assert few.distinct == 8
 

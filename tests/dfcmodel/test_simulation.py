@@ -39,8 +39,8 @@ def test_beyond_the_stability_limit() -> None:
     """(2 - alpha) / (alpha (5 alpha - 4)): 1 for alpha = 1."""
     beyond = with_law(DFC(diffusion=1.01))
     with pytest.warns(UserWarning, match=r"diffusion of link 1->2 = 1\.01: beyond 1, its stab"):
-        simulate(beyond, duration=0.01)
-    simulate(with_law(DFC(diffusion=1.0)), duration=0.01)
+        simulate(beyond, duration=0.01, level="fluid")
+    simulate(with_law(DFC(diffusion=1.0)), duration=0.01, level="fluid")
 
 
 def with_law(law: DFC) -> Scenario:
@@ -61,7 +61,7 @@ CASES = [
 @pytest.mark.parametrize(("setting", "duration"), CASES)
 @pytest.mark.parametrize("name", ["1", "4"])
 def test_every_packet_is_accounted_for(name, setting, duration) -> None:
-    run = simulate(takano2006(name, **setting), duration=duration)
+    run = simulate(takano2006(name, **setting), duration=duration, level="fluid")
     assert run.imbalance.max() <= 1e-12
     assert run.status.ok
     assert (run.queued >= 0).all()
@@ -75,7 +75,7 @@ def test_every_packet_is_accounted_for(name, setting, duration) -> None:
 def test_dfc_with_shaped_hosts_shares_equally_and_loses_nothing(name) -> None:
     """Both flows get half the link; queues peak near B d packets, at most twice that."""
     scenario = takano2006(name, tcp="newreno")
-    run = simulate(scenario, duration=0.6)
+    run = simulate(scenario, duration=0.6, level="fluid")
     np.testing.assert_allclose(run.mean_efficiency(0.4), 0.5, atol=1e-3)
     assert run.lost.sum() == 0
     assert run.peak_queue.max() <= 2 * scenario.links[0].capacity
@@ -91,7 +91,7 @@ def test_fifo_bottleneck_without_losses_is_filled() -> None:
         # with store-and-forward 0.29 s are 43 round trips and a part of one burst: 1e-3
         for fluid, packet, error in (
             (Fluid(store_and_forward=False), 0.0, 1e-6),
-            (None, 0.5, 1e-3),
+            (Fluid(), 0.5, 1e-3),
         ):
             run = simulate(scenario, duration=0.6, method=fluid)
             expected = min(1.0, window / (2 * 29 * (delay * rate + packet)))
@@ -115,22 +115,24 @@ def test_time_and_packet_scaling() -> None:
         flows=tuple(replace(flow, start=flow.start / 2) for flow in base.flows),
         min_rto=base.min_rto / 2,
     )
-    one = simulate(base, duration=0.3, sample=1e-3)
-    two = simulate(fast, duration=0.15, sample=5e-4)
+    one = simulate(base, duration=0.3, sample=1e-3, level="fluid")
+    two = simulate(fast, duration=0.15, sample=5e-4, level="fluid")
     np.testing.assert_array_equal(one.queued, two.queued)
     np.testing.assert_array_equal(one.delivered, two.delivered)
 
 
 def test_seed_decides_the_phases_and_nothing_else() -> None:
     scenario = takano2006("1")
-    first, again, other = (simulate(scenario, duration=0.2, seed=seed) for seed in (1, 1, 2))
+    first, again, other = (
+        simulate(scenario, duration=0.2, seed=seed, level="fluid") for seed in (1, 1, 2)
+    )
     np.testing.assert_array_equal(first.queued, again.queued)
     assert not np.array_equal(first.queued, other.queued)
     law = DFC(phases="synchronous")
     synchronous = replace(
         scenario, links=[replace(link, discipline=law) for link in scenario.links]
     )
-    a, b = (simulate(synchronous, duration=0.2, seed=seed) for seed in (1, 2))
+    a, b = (simulate(synchronous, duration=0.2, seed=seed, level="fluid") for seed in (1, 2))
     np.testing.assert_array_equal(a.queued, b.queued)
 
 
@@ -164,11 +166,11 @@ def test_a_rule_that_a_user_writes_is_simulated() -> None:
 
 
 def test_times_may_be_texts() -> None:
-    run = simulate(takano2006("1"), duration="20ms", sample="2ms", jitter="10us")
+    run = simulate(takano2006("1"), duration="20ms", sample="2ms", jitter="10us", level="fluid")
     assert run.time[-1] == pytest.approx(0.02)
     assert len(run.time) == 10
     with pytest.raises(ValueError, match=r"^duration = 'long': must be a number and a unit"):
-        simulate(takano2006("1"), duration="long")
+        simulate(takano2006("1"), duration="long", level="fluid")
 
 
 # Methods of `simulate`: the fluid's parameters.

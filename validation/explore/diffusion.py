@@ -29,14 +29,18 @@ def _scenario(scenario: str, tcp: str | None, diffusion: float) -> Scenario:
 def _without(scenario: str, tcp: str | None) -> tuple[Trajectory, Trajectory]:
     """Return the runs without DFC, fluid and packets, kept: D does not change them."""
     chain = takano2006(scenario, dfc=False, tcp=tcp)
-    return simulate(chain, sample=SAMPLE), simulate(chain, method=Packets(seed=1), sample=SAMPLE)
+    return simulate(chain, sample=SAMPLE, level="fluid"), simulate(
+        chain, method=Packets(seed=1), sample=SAMPLE
+    )
 
 
 @functools.lru_cache(maxsize=84)
 def _with(scenario: str, tcp: str | None, diffusion: float) -> tuple[Trajectory, Trajectory]:
     """Return the runs with DFC, fluid and packets, kept: a packet-level run takes up to half a second."""
     chain = _scenario(scenario, tcp, diffusion)
-    return simulate(chain, sample=SAMPLE), simulate(chain, method=Packets(seed=1), sample=SAMPLE)
+    return simulate(chain, sample=SAMPLE, level="fluid"), simulate(
+        chain, method=Packets(seed=1), sample=SAMPLE
+    )
 
 
 def _draw(scenario: str, tcp: str | None, diffusion: float) -> Drawing:
@@ -85,14 +89,14 @@ def _code(scenario: str, tcp: str | None, diffusion: float) -> str:
     return f"""\
 from dataclasses import replace
 
-from dfcmodel import DFC, Packets, simulate, takano2006
+from dfcmodel import DFC, Fluid, Packets, simulate, takano2006
 
 without = takano2006("{scenario}", dfc=False, tcp={tcp!r})
 chain = takano2006("{scenario}", dfc=True, tcp={tcp!r})
 links = tuple(replace(link, discipline=DFC(diffusion={diffusion:g})) for link in chain.links)
 runs = [
     simulate(network, method=method, sample={SAMPLE})
-    for method in (None, Packets(seed=1))
+    for method in (Fluid(), Packets(seed=1))
     for network in (replace(chain, links=links), without)
 ]
 for run in runs:

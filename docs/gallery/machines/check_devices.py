@@ -34,7 +34,7 @@ def fluid() -> tuple[float, float]:
     law = DFC(phases="synchronous")
     links = tuple(replace(link, discipline=law, buffer=1800.0) for link in plain.links)
     scenario = replace(plain, links=links, duration=0.1)
-    ours, there = simulate(scenario), Twin(scenario)()
+    ours, there = simulate(scenario, level="fluid"), Twin(scenario)()
     return abs(np.asarray(there.efficiency).T - ours.efficiency.values).max(), 1e-6
 
 

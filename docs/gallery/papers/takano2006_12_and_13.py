@@ -5,6 +5,6 @@ from hopflow.results import figure
 
 drawn, axes = figure(9.0, 4.0, ncols=2)
 for ax, dfc in zip(axes, (False, True), strict=True):
-    run = simulate(takano2006("4", dfc=dfc), duration=0.5)
+    run = simulate(takano2006("4", dfc=dfc), duration=0.5, level="fluid")
     run.plot_space_time(ax)
     ax.set_title("with DFC" if dfc else "without DFC")

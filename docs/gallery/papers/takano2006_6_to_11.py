@@ -6,7 +6,7 @@ from hopflow.results import figure
 drawn, axes = figure(9.0, 5.4, nrows=2, ncols=3, sharey=True)
 for ax, name in zip(axes.flat, "123456", strict=True):
     for dfc, label in ((True, "DFC"), (False, "none")):
-        run = simulate(takano2006(name, dfc=dfc), sample=0.01)
+        run = simulate(takano2006(name, dfc=dfc), sample=0.01, level="fluid")
         ax.plot(run.time, run.efficiency[0], label=label)
     speed = max(link.rate for link in run.scenario.links) * 12000 / 1e6
     ax.set(title=f"scenario {name}: {speed:.0f} Mb/s", xlabel="time (s)")

@@ -28,9 +28,9 @@ from tests.oracles.engines import compile_scenario
 
 def test_a_long_run_in_blocks_is_the_same(monkeypatch) -> None:
     scenario = takano2006("1", dfc=False)
-    whole = simulate(scenario, duration=0.2, sample=0.01)
+    whole = simulate(scenario, duration=0.2, sample=0.01, level="fluid")
     monkeypatch.setattr(driver, "BLOCK", 1)
-    parts = simulate(scenario, duration=0.2, sample=0.01)
+    parts = simulate(scenario, duration=0.2, sample=0.01, level="fluid")
     for key in ("in_transit", "delivered", "window", "queued"):
         np.testing.assert_array_equal(getattr(whole, key), getattr(parts, key))
 
@@ -47,7 +47,7 @@ def test_time_of_a_run_is_without_preparation_and_compilation(monkeypatch) -> No
 
     monkeypatch.setattr(driver.time, "perf_counter", lambda: float(next(clock)))
     monkeypatch.setattr(driver, "_prepared", slowly)
-    run = simulate(takano2006("1"), duration=0.01)
+    run = simulate(takano2006("1"), duration=0.01, level="fluid")
     assert run.seconds == 1.0
     assert "simulated in 1.00 s" in run.summary()["step"]
 
@@ -107,4 +107,4 @@ def test_no_number_stops_the_run_with_time_and_place() -> None:
     flow = Flow("broken", (1, 2, 3), Growing())
     scenario = Scenario("test", chain(3, rate=1e4, delay=1e-3, buffer=100), (flow,), 0.1)
     with pytest.raises(ArithmeticError, match=r"t = 0\.00\d+ s: the window of flow 'broken'"):
-        simulate(scenario)
+        simulate(scenario, level="fluid")

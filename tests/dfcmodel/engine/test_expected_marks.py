@@ -85,7 +85,7 @@ def test_the_fixed_point_is_that_of_the_response_function() -> None:
 
 
 def test_drawn_marks_have_the_noise_of_packets() -> None:
-    run = simulate(incast(10), sample=1e-4)
+    run = simulate(incast(10), sample=1e-4, level="fluid")
     assert run.queued[-1, run.time > 0.1].std() > 40.0
 
 

@@ -163,7 +163,7 @@ def test_sack_differs_from_the_packets_sack1_by_what_counts_as_in_flight(
 
 def test_a_sender_without_timeouts_has_none() -> None:
     """Reno after many losses of one window waits for its timer (RFC 5681)."""
-    with_timer = simulate(one_flow(Reno()), sample=0.01)
+    with_timer = simulate(one_flow(Reno()), sample=0.01, level="fluid")
     without = simulate(one_flow(Reno()), sample=0.01, method=Fluid(timeouts=False))
     assert with_timer.timeouts[0] > 0
     assert without.timeouts[0] == 0
@@ -183,12 +183,12 @@ def test_a_window_grows_half_as_fast_per_round_trip_with_delayed_acks() -> None:
 
 
 def test_packet_jitter_makes_runs_differ_and_keeps_every_packet() -> None:
-    found = ensemble(one_flow(), 4, jitter=0.0, packet_jitter=1 / RATE, duration=2.0)
-    again = ensemble(one_flow(), 4, jitter=0.0, packet_jitter=1 / RATE, duration=2.0)
+    found = ensemble(one_flow(), 4, jitter=0.0, packet_jitter=1 / RATE, duration=2.0, level="fluid")
+    again = ensemble(one_flow(), 4, jitter=0.0, packet_jitter=1 / RATE, duration=2.0, level="fluid")
     np.testing.assert_array_equal(found.efficiency, again.efficiency)
-    late = simulate(one_flow(), duration=1.0, packet_jitter=1 / RATE, seed=1)
+    late = simulate(one_flow(), duration=1.0, packet_jitter=1 / RATE, seed=1, level="fluid")
     assert late.imbalance.max() == 0.0
-    on_time = simulate(one_flow(), duration=1.0, seed=1)
+    on_time = simulate(one_flow(), duration=1.0, seed=1, level="fluid")
     assert not np.array_equal(late.delivered, on_time.delivered)
     assert (np.diff(late.delivered, axis=1) >= 0.0).all()
 
@@ -202,7 +202,7 @@ def test_packet_jitter_delays_a_limited_window() -> None:
     long = 5e-3
     scenario = one_flow(window=10.0, buffer=1e4)
     rates = [
-        simulate(scenario, duration=3.0, packet_jitter=wait, seed=0).delivered[0, -1]
+        simulate(scenario, duration=3.0, packet_jitter=wait, seed=0, level="fluid").delivered[0, -1]
         for wait in (0.0, long)
     ]
     more = 30.0 / rates[1] - 30.0 / rates[0]

@@ -246,4 +246,4 @@ def test_a_discipline_that_the_engine_does_not_know_is_refused() -> None:
     links = (Link("a", "b", 1000.0, 0.01, 50, Own()),)
     scenario = Scenario("own", links, (Flow("f", "ab", CBR(100.0)),), duration=0.1)
     with pytest.raises(ValueError, match=r"discipline of link .*not Own"):
-        simulate(scenario)
+        simulate(scenario, level="fluid")

@@ -106,7 +106,7 @@ EVERY = [(name, sort, host) for name in DISCIPLINES for sort in SOURCES for host
 def test_conservation_and_bounds(name: str, sort: str, host: str) -> None:
     """The balance is zero, not small; nothing is negative; no buffer and no link is exceeded."""
     scenario = crossing(DISCIPLINES[name], SOURCES[sort], host)
-    run = simulate(scenario, sample=0.01)
+    run = simulate(scenario, sample=0.01, level="fluid")
     assert run.imbalance.max() == 0.0
     for values in (run.queued, run.in_transit, run.lost, run.backlog, run.mean_queue):
         assert values.min() >= 0.0
@@ -167,7 +167,7 @@ def random_fabric(seed: int) -> Scenario:
 def test_random_networks_of_all_disciplines_and_sources_keep_their_books(seed: int, make) -> None:
     """Balance, bounds in every record, and one answer for one seed."""
     scenario = make(seed)
-    run, again = (simulate(scenario, sample=0.01, seed=seed) for _ in range(2))
+    run, again = (simulate(scenario, sample=0.01, seed=seed, level="fluid") for _ in range(2))
     assert run.imbalance.max() == 0.0
     for values in (run.queued, run.in_transit, run.lost, run.backlog, run.mean_queue):
         assert values.min() >= 0.0
@@ -188,7 +188,7 @@ def test_random_networks_of_all_disciplines_and_sources_keep_their_books(seed: i
 @pytest.mark.parametrize("name", ["fifo", "dfc", "dfc input", "fair"])
 def test_a_buffer_of_its_own_for_each_flow(name: str) -> None:
     scenario = crossing(DISCIPLINES[name], SOURCES["udp"], "unshaped", shared=False)
-    run = simulate(scenario, sample=0.01)
+    run = simulate(scenario, sample=0.01, level="fluid")
     assert run.imbalance.max() == 0.0
     assert run.lost.sum() > 0
     assert run.peak_queue.max() == LINK["buffer"]
@@ -512,7 +512,7 @@ def test_names_and_order_of_nodes_and_links_do_not_matter(name: str) -> None:
         links=[replace(n, source=names[n.source], target=names[n.target]) for n in one.links[::-1]],
         flows=[replace(f, path=[names[node] for node in f.path]) for f in one.flows],
     )
-    a, b = simulate(one), simulate(two)
+    a, b = simulate(one, level="fluid"), simulate(two, level="fluid")
     assert a.lost.sum() > 0
     np.testing.assert_array_equal(a.delivered, b.delivered)
     np.testing.assert_array_equal(a.queued, b.queued[::-1])
@@ -521,7 +521,7 @@ def test_names_and_order_of_nodes_and_links_do_not_matter(name: str) -> None:
 @pytest.mark.parametrize("name", ["dfc", "red"])
 def test_the_seed_decides(name: str) -> None:
     scenario = crossing(DISCIPLINES[name], SOURCES["both"], "unshaped")
-    first, again, other = (simulate(scenario, seed=seed) for seed in (1, 1, 2))
+    first, again, other = (simulate(scenario, seed=seed, level="fluid") for seed in (1, 1, 2))
     np.testing.assert_array_equal(first.queued, again.queued)
     assert not np.array_equal(first.queued, other.queued)
 
@@ -530,7 +530,9 @@ def test_the_seed_decides(name: str) -> None:
 def test_a_run_lasts_as_long_as_asked_and_its_last_sample_is_shorter(name: str) -> None:
     """0.293 s are 586 steps, 14 samples of 40 and 26; sums over samples are those of single steps."""
     scenario = crossing(DISCIPLINES[name], (NewReno(), Reno(), CBR(1500.0)), "unshaped")
-    run, fine = (simulate(scenario, duration=0.293, sample=s) for s in (0.02, 0.5e-3))
+    run, fine = (
+        simulate(scenario, duration=0.293, sample=s, level="fluid") for s in (0.02, 0.5e-3)
+    )
     assert run.step == 0.5e-3
     assert run.time[-1] == fine.time[-1] == 0.293
     assert np.diff(run.time) == pytest.approx([0.02] * 13 + [0.013])

@@ -47,7 +47,7 @@ def test_without_losses_nothing_changes() -> None:
 def test_drops_by_cause_add_up_to_the_losses(discipline) -> None:
     links = chain(3, rate=1e3, delay=1e-3, buffer=90, discipline=discipline)
     flows = [Flow("a", (1, 2, 3), CBR(1.5e3)), Flow("b", (2, 3), CBR(800.0), priority=1)]
-    run = simulate(Scenario("two", links, flows, duration=1.0))
+    run = simulate(Scenario("two", links, flows, duration=1.0), level="fluid")
     assert run.lost.sum() > 0.0
     for f in range(2):
         for n, link in enumerate(run.scenario.links[:2]):
@@ -69,6 +69,8 @@ def test_packets_inside_are_those_sent_and_neither_lost_nor_delivered() -> None:
 
 def test_what_waits_without_pauses_is_not_recorded() -> None:
     links = [Link(1, 2, 1e3, 1e-3, 50)]
-    run = simulate(Scenario("one", links, [Flow("a", (1, 2), CBR(2e3))], duration=0.5))
+    run = simulate(
+        Scenario("one", links, [Flow("a", (1, 2), CBR(2e3))], duration=0.5), level="fluid"
+    )
     assert run.queued[0, -1] > 40.0
     assert len(run.remaining) == 0

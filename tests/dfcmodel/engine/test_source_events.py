@@ -111,7 +111,7 @@ class Counting(WindowRule):
 
 def test_rules_without_on_mark_answer_marks_as_losses_once_per_window() -> None:
     assert source_events_of((signature_of(Reno()),), compiled=False)[0, ON_MARK] == 0
-    run = simulate(star([Reno()], StepMarking(20.0), 1e4, 1e-3, **LONG))
+    run = simulate(star([Reno()], StepMarking(20.0), 1e4, 1e-3, **LONG), level="fluid")
     assert run.lost.sum() == 0.0
     # from 30 to 60 packets, a pipe of 40 and 20 that wait, by one each round trip of 4 to 6 ms
     assert 2.0 / (30 * 6e-3) - 1 < run.loss_events[0] < 2.0 / (30 * 4e-3) + 1
@@ -130,7 +130,7 @@ class Marked(Counting):
 
 
 def test_a_rule_whose_signal_is_a_mark_answers_a_marked_window_by_on_loss() -> None:
-    run = simulate(star([Marked()], StepMarking(20.0), 1e4, 1e-3, **LONG))
+    run = simulate(star([Marked()], StepMarking(20.0), 1e4, 1e-3, **LONG), level="fluid")
     assert run.lost.sum() == 0.0
     late = run.window[0][run.time > 0.5]
     assert 0.9**2 < late.min() / late.max() < 0.9 * 1.02  # one reduction or two, of a tenth
@@ -142,7 +142,7 @@ def test_a_rule_whose_signal_is_a_mark_answers_a_marked_window_by_on_loss() -> N
 
 def test_a_rule_that_writes_on_mark_decides_itself() -> None:
     """Marks that it only counts do not keep the queue short."""
-    run = simulate(star([Counting()], StepMarking(20.0), 1e4, 1e-3, **LONG))
+    run = simulate(star([Counting()], StepMarking(20.0), 1e4, 1e-3, **LONG), level="fluid")
     assert run.loss_events[0] == 0
     assert run.queued[-1].max() > 1500.0  # of a largest window of 2000
 
@@ -207,7 +207,7 @@ class Steady(RateRule):
 def test_rate_is_what_is_sent_and_what_is_lost_is_not_sent_again() -> None:
     links = [Link(1, 2, 1e4, 1e-3, 50.0), Link(2, 3, 1e3, 1e-3, 50.0, FIFO())]
     flow = Flow("a", (1, 2, 3), Steady(part=0.2), size=400.0)
-    run = simulate(Scenario("lossy", links, [flow], duration=1.0))
+    run = simulate(Scenario("lossy", links, [flow], duration=1.0), level="fluid")
     emitted = 400.0
     assert run.delivered[0, -1] + run.lost.sum() == pytest.approx(emitted, abs=1e-6)
     assert run.lost.sum() == pytest.approx(400.0 - 0.2 * 1e3 - 50.0, rel=0.05)
@@ -217,7 +217,7 @@ def test_rate_is_what_is_sent_and_what_is_lost_is_not_sent_again() -> None:
 def test_rates_never_exceed_the_line_and_transfers_end() -> None:
     links = [Link(1, 2, 1e4, 1e-3, 50.0)]
     flow = Flow("a", (1, 2), Steady(part=0.5, more=1e3), size=1000.0)
-    run = simulate(Scenario("fast", links, [flow], duration=0.5))
+    run = simulate(Scenario("fast", links, [flow], duration=0.5), level="fluid")
     assert run.rate.max() == 1e4
     assert run.lost.sum() == 0.0
     assert 0.1 < float(run.completion_times().completion_time[0]) < 0.12

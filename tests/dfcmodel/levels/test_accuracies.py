@@ -39,7 +39,7 @@ SCENARIO = Scenario(
 
 def runs(scenario: Scenario = SCENARIO, method: Fluid | Packets | None = None, **given) -> Ensemble:
     settings = {"runs": 3, "packet_jitter": 1 / RATE, "duration": 2.0} | given
-    return ensemble(scenario, method=method, **settings)
+    return ensemble(scenario, method=method or Fluid(), **settings)
 
 
 @pytest.fixture(scope="module")

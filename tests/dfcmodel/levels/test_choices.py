@@ -53,6 +53,7 @@ def test_packets_where_they_are_cheap(bottleneck) -> None:
 
 @pytest.mark.parametrize(("flows", "window"), [(2, 10.0), (32, 30.0), (128, 100.0)])
 def test_at_measured_points_the_measured_error_decides(flows: int, window: float) -> None:
+    """Within the tolerance the fluid is good, beyond it doubted."""
     table, scenario = measured(), crowded(flows, window)
     row, column = list(table.flows).index(flows), list(table.windows).index(window)
     error = table.errors[row, column]
@@ -60,8 +61,27 @@ def test_at_measured_points_the_measured_error_decides(flows: int, window: float
     assert found.error == pytest.approx(error)
     assert found.packet_seconds > found.fluid_seconds
     given = {"affordable": 0.0, "fluid": Fluid(steps_per_delay=1)}
-    assert isinstance(choose_level(scenario, **given, tolerance=1.01 * error).method, Fluid)
-    assert isinstance(choose_level(scenario, **given, tolerance=0.99 * error).method, Packets)
+    good = choose_level(scenario, **given, tolerance=1.01 * error)
+    assert isinstance(good.method, Fluid)
+    assert not good.doubt
+    doubted = choose_level(scenario, **given, tolerance=0.99 * error)
+    assert isinstance(doubted.method, Fluid)
+    assert f"shares were measured to be {error:.2g} off" in doubted.doubt
+    most = 1.01 * found.packet_seconds
+    assert isinstance(choose_level(scenario, affordable=most).method, Packets)
+
+
+@pytest.mark.parametrize("times", [0.5, 0.75, 0.9, 3.0])
+def test_packets_that_take_long_must_cost_less_than_the_fluid(times: float) -> None:
+    """The costs of the fluid are those of its steps, so that their number sets the ratio of both."""
+    scenario = crowded(2, 10.0)
+    one = choose_level(scenario, affordable=0.0, fluid=Fluid(steps_per_delay=1))
+    steps = max(1, round(one.packet_seconds / one.fluid_seconds / times))
+    fluid = Fluid(steps_per_delay=steps)
+    found = choose_level(scenario, affordable=0.0, fluid=fluid, tolerance=0.0)
+    ratio = found.packet_seconds / found.fluid_seconds
+    assert isinstance(found.method, Packets) is (ratio <= 0.8)
+    assert bool(found.doubt) is (ratio > 0.8)
 
 
 def test_between_measured_points_the_error_is_between_theirs() -> None:
@@ -82,9 +102,12 @@ def test_dfc_and_pfc_have_tables_of_their_own(rule) -> None:
     given = {"affordable": 0.0, "fluid": Fluid(steps_per_delay=1)}
     found = choose_level(replace(scenario, links=(wide,)), **given)
     assert found.error == pytest.approx(error)
-    assert found.packet_seconds / choose_level(scenario, **given).packet_seconds == pytest.approx(
-        table.packet_nanoseconds / measured().packet_nanoseconds
-    )
+    costs = [
+        each.packet_nanoseconds[list(each.flows).index(8), list(each.windows).index(30.0)]
+        for each in (table, measured())
+    ]
+    fifo = choose_level(scenario, **given)
+    assert found.packet_seconds / fifo.packet_seconds == pytest.approx(costs[0] / costs[1])
     before = Link("z", "a", 10.0 * link.rate, 1e-3, 1e6)  # FIFO, and not the bottleneck
     flows = tuple(replace(flow, path=("z", "a", "b")) for flow in scenario.flows)
     both = choose_level(replace(scenario, links=(before, wide), flows=flows), **given)
@@ -102,21 +125,26 @@ def test_of_other_disciplines_nothing_was_measured(rule) -> None:
     assert np.isnan(found.error)
 
 
-def test_transfers_after_idle_times_are_for_packets() -> None:
+def test_of_transfers_after_idle_times_nothing_was_measured() -> None:
     scenario = crowded(8, 30.0)
     flows = tuple(replace(flow, size=50.0, idle=1.0) for flow in scenario.flows)
     found = choose_level(replace(scenario, flows=flows), affordable=0.0)
-    assert isinstance(found.method, Packets)
+    assert np.isnan(found.error)
     assert packet_work(replace(scenario, flows=flows), 10.0) == packet_work(scenario, 10.0)
 
 
-def test_where_nothing_was_measured_packets_are_chosen() -> None:
+def test_where_nothing_was_measured_the_fluid_is_doubted_unless_packets_cost_little() -> None:
     scenario = crowded(8, 100.0)
-    cubic = tuple(replace(flow, source=CUBIC()) for flow in scenario.flows)
-    found = choose_level(replace(scenario, flows=cubic))
-    assert isinstance(found.method, Packets)
-    assert "measured for" in found.reason
+    cubic = replace(scenario, flows=tuple(replace(f, source=CUBIC()) for f in scenario.flows))
+    found = choose_level(cubic)
+    assert isinstance(found.method, Fluid)
+    assert "measured for AIMD" in found.doubt
     assert np.isnan(found.error)
+    assert isinstance(choose_level(cubic, duration=1.0).method, Packets)
+    fast = replace(cubic, links=(replace(cubic.links[0], rate=1e8),))
+    with pytest.warns(UserWarning, match=r"the fluid was chosen, .*level='packets'"):
+        run = simulate(fast, duration=1.0)
+    assert run.choice.startswith("fluid: ")
 
 
 def test_work_is_counted_in_packets_and_flow_steps(bottleneck) -> None:
@@ -128,21 +156,33 @@ def test_work_is_counted_in_packets_and_flow_steps(bottleneck) -> None:
     assert run.delivered[:, -1].sum() <= packet_work(bottleneck, 1.0)
 
 
-def test_auto_is_the_chosen_level_and_says_so(bottleneck) -> None:
-    run = simulate(bottleneck, level="auto", duration=0.3, seed=5)
-    same = simulate(bottleneck, Packets(), duration=0.3, seed=5)
-    np.testing.assert_array_equal(run.window, same.window)
+def test_the_default_is_the_chosen_level_and_says_so(bottleneck) -> None:
+    run = simulate(bottleneck, duration=0.3, seed=5)
+    chosen = choose_level(bottleneck, duration=0.3)
+    wait = chosen.packet_jitter
+    assert wait == 1.0 / bottleneck.links[-1].rate  # flows of different round-trip times
+    same = simulate(bottleneck, Packets(), duration=0.3, seed=5, packet_jitter=wait)
+    assert run == same
+    auto = simulate(bottleneck, level="auto", duration=0.3, seed=5)
+    assert run == auto
+    assert run.choice == auto.choice == chosen.reason
     assert run.choice.startswith("packets: ")
-    assert run.summary()["level"] == run.choice
-    assert "level" not in same.summary()
-    fluid = simulate(by_input(takano2006("1")), level="auto", duration=0.01)
+    assert next(iter(run.summary().items())) == ("level", run.choice)
+    assert same.summary()["level"] == "packets"
+    still = simulate(bottleneck, duration=0.3, seed=5, packet_jitter=0.0)
+    assert still.packet_jitter == 0.0
+    assert not np.array_equal(still.window, run.window)
+    fluid = simulate(by_input(takano2006("1")), duration=0.01)
     assert fluid.choice.startswith("fluid: ")
     assert fluid.step == 0.25e-4
 
 
 def test_runs_of_an_ensemble_choose_too(bottleneck) -> None:
-    many = ensemble(bottleneck, runs=2, duration=0.05, level="auto")
-    assert all(run.choice for run in many.runs)
+    many = ensemble(bottleneck, runs=2, duration=0.05)
+    chosen = choose_level(bottleneck, duration=0.05)
+    assert all(run.choice == chosen.reason for run in many.runs)
+    assert many.method == Packets()
+    assert many.packet_jitter == chosen.packet_jitter > 0.0
 
 
 def test_wrong_arguments_are_refused(refused, bottleneck) -> None:

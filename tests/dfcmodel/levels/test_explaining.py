@@ -38,7 +38,10 @@ def test_the_ends_are_both_levels_as_simulate_runs_them(bottleneck, explanation)
     wait = packet_time(bottleneck)
     for found, run in (
         (explanation.fluid[0, 0], simulate(scenario, bare, seed=seed)),
-        (explanation.fluid[0, -1], simulate(scenario, packet_jitter=wait, seed=seed)),
+        (
+            explanation.fluid[0, -1],
+            simulate(scenario, packet_jitter=wait, seed=seed, level="fluid"),
+        ),
         (explanation.packets[0, -1], simulate(scenario, Packets(), seed=seed)),
         (
             explanation.packets[0, 0],

@@ -84,7 +84,7 @@ def test_a_packet_takes_longest_on_the_slowest_link(bottleneck) -> None:
 
 @pytest.fixture(scope="module")
 def run(bottleneck):
-    return simulate(bottleneck, duration=0.6)
+    return simulate(bottleneck, duration=0.6, level="fluid")
 
 
 def test_shares_are_goodputs_over_the_slowest_link(run, bottleneck) -> None:
@@ -103,7 +103,7 @@ def test_shares_can_begin_later(run, bottleneck) -> None:
 def test_many_flows_have_a_mean_and_a_smallest_share(bottleneck) -> None:
     flows = [Flow(f"{n}", ("near", "router", "end"), CBR(50.0 + n)) for n in range(MOST_FLOWS + 1)]
     scenario = replace(bottleneck, flows=tuple(flows))
-    run = simulate(scenario, duration=0.5)
+    run = simulate(scenario, duration=0.5, level="fluid")
     found = [each.of(run) for each in quantities_of(scenario, "share")]
     shares = run.measures["goodput"].values / 2e3
     np.testing.assert_allclose(found, [shares.mean(), shares.min()])
@@ -125,7 +125,7 @@ def test_losses_times_and_functions(run, bottleneck) -> None:
 def test_time_paused_is_the_sum_of_the_pauses() -> None:
     links = chain(3, rate=1e4, delay=1e-3, buffer=200, discipline=Pause(high=50, low=25))
     flows = (Flow("a", (1, 2, 3), CBR(8e3)), Flow("b", (2, 3), CBR(8e3)))
-    run = simulate(Scenario("pause", links, flows, duration=0.1))
+    run = simulate(Scenario("pause", links, flows, duration=0.1), level="fluid")
     (found,) = quantities_of(run.scenario, "paused")
     assert found.of(run) == run.pauses()["duration"].values.sum() > 0.0
 

@@ -45,22 +45,26 @@ def two_classes(rule: PFC = RULE, *, storage: float = 8e3, web: float = 3e3) -> 
 
 def test_one_class_is_paused_and_the_other_is_not() -> None:
     """The other one is what it is without the paused class, late by the queue of its share."""
-    run = simulate(two_classes())
+    run = simulate(two_classes(), level="fluid")
     assert set(run.pauses()["priority"].values.tolist()) == {3}
     assert run.lost.sum() == 0.0
     # the first link alone is faster than it needs: 3000 packets/s of 10,000 get through
     web = Scenario("web", chain(4, **LINK), [two_classes().flows[2]], duration=0.5)
-    assert run.delivered[2, -1] == pytest.approx(simulate(web).delivered[0, -1], abs=1.0)
+    assert run.delivered[2, -1] == pytest.approx(
+        simulate(web, level="fluid").delivered[0, -1], abs=1.0
+    )
     storage = np.diff(run.delivered[:2, [249, 499]]).sum() / 0.25
     assert storage == pytest.approx(7e3, rel=1e-3)  # all of the rest
-    under = simulate(two_classes(rule=replace(RULE, classes=(0, 3))))
+    under = simulate(two_classes(rule=replace(RULE, classes=(0, 3))), level="fluid")
     assert set(under.pauses()["priority"].values.tolist()) == {3}  # 0 has no reason
 
 
 def test_each_class_has_at_least_its_equal_share() -> None:
     """Half of the link for each of two that want more; paused or not makes no difference to that."""
     for classes in [(3,), (0, 3)]:
-        run = simulate(two_classes(rule=replace(RULE, classes=classes), web=9e3), duration=1.0)
+        run = simulate(
+            two_classes(rule=replace(RULE, classes=classes), web=9e3), duration=1.0, level="fluid"
+        )
         late = np.diff(run.delivered[:, [499, 999]])[:, 0] / 0.5
         assert late[:2].sum() == pytest.approx(5e3, rel=0.01)
         assert late[2] == pytest.approx(5e3, rel=0.01)
@@ -80,12 +84,14 @@ def test_default_headroom_loses_nothing_and_less_does(seed: int) -> None:
         for n in range(1, 4)
     ]  # fmt: skip
     scenario = replace(two_classes(storage=2e4), links=links)
-    run = simulate(scenario)
+    run = simulate(scenario, level="fluid")
     assert run.lost[:2].sum() == 0.0
     assert len(run.paused) > 1
     ways = [rule.room(link.rate, link.delay) - rule.xoff - IN_TRANSMISSION for link in links]
     tight = replace(rule, headroom=0.3 * min(ways))
-    short = simulate(replace(scenario, links=[replace(link, discipline=tight) for link in links]))
+    short = simulate(
+        replace(scenario, links=[replace(link, discipline=tight) for link in links]), level="fluid"
+    )
     assert short.lost[:2].sum() > 0.0
 
 
@@ -96,7 +102,7 @@ def test_one_class_from_one_link_is_802_3x() -> None:
     for rule in (PFC(xoff=50.3, xon=25.1, signalling=3e-4), Pause(50.3, 25.1, signalling=3e-4)):
         links = list(chain(4, **LINK, discipline=rule))
         links[2] = replace(links[2], rate=5e3)
-        runs.append(simulate(Scenario("one", links, [flow], duration=0.5)))
+        runs.append(simulate(Scenario("one", links, [flow], duration=0.5), level="fluid"))
     pfc, pause = runs
     np.testing.assert_array_equal(pfc.queued, pause.queued)
     np.testing.assert_array_equal(pfc.delivered, pause.delivered)
@@ -111,7 +117,7 @@ def test_thresholds_count_what_came_over_one_link() -> None:
     links = [Link(1, 3, **LINK, discipline=rule), Link(2, 3, **LINK, discipline=rule),
              Link(3, 4, 5e3, 1e-3, 400.0, rule)]  # fmt: skip
     flows = [Flow(f"{n}", (n, 3, 4), CBR(rate)) for n, rate in ((1, 5e3), (2, 1e3))]
-    run = simulate(Scenario("inputs", links, flows, duration=0.5))
+    run = simulate(Scenario("inputs", links, flows, duration=0.5), level="fluid")
     assert {*run.pauses()["link"].values.tolist()} == {"1->3"}  # of the small one 6 at most wait
     first = run.pauses().isel(pause=0)
     # 1000 packets/s too many, five sixths of them of flow 1: it has 20 when 24 wait
@@ -129,7 +135,7 @@ def test_marks_before_pauses_keep_classes_from_pausing() -> None:
     for rule in (plain, replace(plain, manager=RampMarking(15.0, 40.0, 0.5))):
         links = [Link(n, 3, **LINK, discipline=rule) for n in (1, 2)]
         links.append(Link(3, 4, **LINK, discipline=rule))
-        runs.append(simulate(Scenario("RoCE", links, flows, duration=1.0)))
+        runs.append(simulate(Scenario("RoCE", links, flows, duration=1.0), level="fluid"))
     paused = [(run.paused["begin"] > 0.3).sum() for run in runs]
     assert paused[0] > 10
     assert paused[1] == 0
@@ -146,7 +152,7 @@ def test_a_deadlock_of_one_class_leaves_the_other_alone() -> None:
         for n in range(4)
     ]
     flows.append(Flow("web", (1, 2, 3), CBR(2e3), host="unshaped"))
-    run = simulate(Scenario("circle", links, flows, duration=0.3))
+    run = simulate(Scenario("circle", links, flows, duration=0.3), level="fluid")
     assert run.status is Status.DEADLOCKED
     assert set(run.deadlock.cycle) == {
         link.name for link in run.scenario.links if link.source in nodes
@@ -166,7 +172,9 @@ def test_a_queue_of_two_classes_cannot_stop_one_of_them() -> None:
         with pytest.raises(ValueError, match=match):
             replace(scenario, links=links)
     links = [replace(scenario.links[0], discipline=FIFO()), *scenario.links[1:]]
-    one = simulate(replace(scenario, links=links, flows=scenario.flows[:2]))  # of one class it can
+    one = simulate(
+        replace(scenario, links=links, flows=scenario.flows[:2]), level="fluid"
+    )  # of one class it can
     assert {"1->2"} <= {*one.pauses()["link"].values.tolist()}
     links = [replace(scenario.links[0], discipline=DFC()), *scenario.links[1:]]
     with pytest.raises(ValueError, match=r"discipline of link '1->2': DFC cannot feed 2->3"):

@@ -75,7 +75,7 @@ def bottleneck(discipline, *sources, buffer=50.0, window=500.0, **flow) -> Scena
 
 
 def goodput(scenario: Scenario, since: float = 1.0):
-    run = simulate(scenario)
+    run = simulate(scenario, level="fluid")
     late = run.time > since
     return (run.delivered[:, late][:, -1] - run.delivered[:, late][:, 0]) / (
         run.time[late][-1] - run.time[late][0]
@@ -97,7 +97,7 @@ def test_what_waits_makes_room_for_what_is_served_before_it() -> None:
     """A window that learns from delay keeps the link against one that fills the buffer, as at packet level."""
     first = bottleneck(Priority(), Vegas(), CUBIC(), buffer=40.0)
     np.testing.assert_allclose(goodput(first), [RATE, 0.0], atol=0.02 * RATE)
-    run = simulate(first)
+    run = simulate(first, level="fluid")
     assert run.lost[0, :, run.time > 1.0].sum() == 0.0 < run.lost[1].sum()
     fair = bottleneck(Fair(), Vegas(), CUBIC(), buffer=40.0)
     np.testing.assert_allclose(goodput(fair), [RATE / 2, RATE / 2], atol=0.02 * RATE)
@@ -110,7 +110,7 @@ def test_what_waits_makes_room_for_what_is_served_before_it() -> None:
 
 def test_loss_is_what_does_not_fit() -> None:
     """Arrivals of 1500/s at 1000/s: 500/s are lost once 50 packets wait."""
-    run = simulate(bottleneck(FIFO(), CBR(1500.0)))
+    run = simulate(bottleneck(FIFO(), CBR(1500.0)), level="fluid")
     node = list(run.scenario.senders).index("in")
     assert run.peak_queue[node] == 50.0
     filled = 50.0 / 500.0 + DELAY
@@ -120,7 +120,7 @@ def test_loss_is_what_does_not_fit() -> None:
 def test_pause_loses_nothing_and_holds_the_queue() -> None:
     """What is under way when the pause is called is one link's and two delays' packets."""
     high, low = 30.0, 10.0
-    run = simulate(bottleneck(Pause(high, low), CBR(1500.0), buffer=400.0))
+    run = simulate(bottleneck(Pause(high, low), CBR(1500.0), buffer=400.0), level="fluid")
     node = list(run.scenario.senders).index("in")
     assert run.lost[:, node].sum() == 0
     under_way = 2 * DELAY * (1e4 - RATE)
@@ -132,7 +132,9 @@ def test_pause_loses_nothing_and_holds_the_queue() -> None:
 
 def test_quanta_pause_for_their_time() -> None:
     """65535 quanta of 512 bit times at 120 Mb/s are 280 ms: the link behind runs dry."""
-    run = simulate(bottleneck(Pause(30.0, 10.0, quanta=65535), CBR(1500.0), buffer=400.0))
+    run = simulate(
+        bottleneck(Pause(30.0, 10.0, quanta=65535), CBR(1500.0), buffer=400.0), level="fluid"
+    )
     node = list(run.scenario.senders).index("in")
     assert (run.queued[node, run.time > 0.5] == 0.0).mean() > 0.3
     assert run.carried[0, node] < 0.8 * RATE * 5.0
@@ -140,7 +142,9 @@ def test_quanta_pause_for_their_time() -> None:
 
 def test_red_drops_the_share_that_balances_constant_traffic() -> None:
     """CBR at 1.1 times the link: in the long run one packet in eleven must go."""
-    run = simulate(bottleneck(RED(5.0, 40.0, weight=0.01, max_p=0.5), CBR(1100.0), buffer=100.0))
+    run = simulate(
+        bottleneck(RED(5.0, 40.0, weight=0.01, max_p=0.5), CBR(1100.0), buffer=100.0), level="fluid"
+    )
     late = run.time > 1.0
     assert run.lost[:, :, late].sum() == pytest.approx(100.0 * 4.0, rel=0.1)
     assert run.peak_queue.max() < 100.0
@@ -155,7 +159,7 @@ def test_red_keeps_the_same_queue_whatever_the_number_of_flows() -> None:
         flows = [
             Flow(f"{i}", (f"s{i}", "a", "b"), CBR(1100.0 / n), start=1e-3 * i / n) for i in range(n)
         ]
-        run = simulate(Scenario("red", links, flows, duration=30.0), sample=0.01)
+        run = simulate(Scenario("red", links, flows, duration=30.0), sample=0.01, level="fluid")
         at = list(run.scenario.senders).index("a")
         found.append(float(run.queued[at, run.time > 10.0].mean()))
     # drops 1.5/p = 11 packets apart on the average: p = 0.136, and the queue 20 + 40 p / 0.2 = 47
@@ -165,8 +169,8 @@ def test_red_keeps_the_same_queue_whatever_the_number_of_flows() -> None:
 
 def test_marks_replace_losses() -> None:
     law = {"low": 5.0, "high": 40.0, "weight": 0.01}
-    lossy = simulate(bottleneck(RED(**law), Reno(), window=60.0))
-    marked = simulate(bottleneck(RED(**law, ecn=True), Reno(), window=60.0))
+    lossy = simulate(bottleneck(RED(**law), Reno(), window=60.0), level="fluid")
+    marked = simulate(bottleneck(RED(**law, ecn=True), Reno(), window=60.0), level="fluid")
     assert lossy.lost.sum() > 0
     assert marked.lost.sum() == 0
     assert marked.loss_events[0] >= 3
@@ -189,7 +193,7 @@ def test_dfc_per_input_is_that_per_flow_where_each_flow_has_its_own_input(host: 
     ]
     scenario = Scenario("two into one", links, flows, duration=1.0)
     one, other = (
-        simulate(with_law(scenario, replace(law, per=per)), sample=0.01)
+        simulate(with_law(scenario, replace(law, per=per)), sample=0.01, level="fluid")
         for per in ("flow", "input")
     )
     assert other.imbalance.max() == 0.0
@@ -212,7 +216,9 @@ def test_dfc_per_input_keeps_one_queue_for_what_came_over_one_link() -> None:
 
 def test_dfc_per_input_shares_equally_and_loses_nothing() -> None:
     """takano2006's footnote: DFC requires only per-input queues. Each flow has an input at node 15."""
-    run = simulate(with_law(takano2006("1", tcp="newreno"), DFC(per="input")), duration=0.6)
+    run = simulate(
+        with_law(takano2006("1", tcp="newreno"), DFC(per="input")), duration=0.6, level="fluid"
+    )
     np.testing.assert_allclose(run.mean_efficiency(0.4), 0.5, atol=1e-3)
     assert run.lost.sum() == 0
     assert run.peak_queue.max() <= 2 * run.scenario.links[0].capacity
@@ -229,20 +235,20 @@ def test_dfc_per_flow_and_per_input_do_not_mix() -> None:
 
 def test_a_transfer_ends_when_its_last_packet_is_there() -> None:
     """A window below the pipe: 400 packets of 10 per round trip, the first ones fewer."""
-    run = simulate(bottleneck(FIFO(), NewReno(), window=10.0, size=400.0))
+    run = simulate(bottleneck(FIFO(), NewReno(), window=10.0, size=400.0), level="fluid")
     assert run.delivered[0, -1] == 400.0
     rounds = 4 + (400 - 15) / 10  # 1, 2, 4, 8 packets, then 10 per round trip
     assert run.finished[0] == pytest.approx((rounds + 0.5) * ROUND_TRIP, rel=0.02)
-    assert np.isnan(simulate(bottleneck(FIFO(), NewReno())).finished[0])
+    assert np.isnan(simulate(bottleneck(FIFO(), NewReno()), level="fluid").finished[0])
 
 
 def test_on_and_off() -> None:
-    run = simulate(bottleneck(FIFO(), OnOff(800.0, on=0.25, off=0.75)))
+    run = simulate(bottleneck(FIFO(), OnOff(800.0, on=0.25, off=0.75)), level="fluid")
     assert run.delivered[0, -1] == pytest.approx(5 * 0.25 * 800.0, rel=1e-3)
     random = [
-        simulate(bottleneck(FIFO(), OnOff(800.0, 0.25, 0.75, random=True)), seed=seed).delivered[
-            0, -1
-        ]
+        simulate(
+            bottleneck(FIFO(), OnOff(800.0, 0.25, 0.75, random=True)), seed=seed, level="fluid"
+        ).delivered[0, -1]
         for seed in range(20)
     ]
     # 5 cycles per run with a relative spread near 0.4 each; 20 runs
@@ -257,7 +263,7 @@ def test_flows_around_a_ring() -> None:
     flows = [
         Flow(f"from {n}", around[n - 1 : n + 2], CBR(900.0), host="unshaped") for n in (1, 2, 3, 4)
     ]
-    run = simulate(Scenario("ring", links, flows, duration=3.0))
+    run = simulate(Scenario("ring", links, flows, duration=3.0), level="fluid")
     assert run.imbalance.max() == 0.0
     rates = (run.delivered[:, -1] - run.delivered[:, 1000]) / (run.time[-1] - run.time[1000])
     # x leaves the first link; there it competes as 900 : x
@@ -275,11 +281,11 @@ def test_delays_of_links_with_dfc_are_steps() -> None:
     with pytest.raises(
         ValueError, match=r"b->c = 0\.0011 s: must be a multiple of the step .* steps_per"
     ):
-        simulate(scenario)
+        simulate(scenario, level="fluid")
     simulate(scenario, method=Fluid(10))
     uneven = [links[0], Link("b", "c", RATE, 1.005e-3, 50.0, law)]
     with pytest.warns(UserWarning, match=r"rounded to 4 steps .* 0\.5 % off"):
-        simulate(Scenario("delays", uneven, flows, duration=0.1))
+        simulate(Scenario("delays", uneven, flows, duration=0.1), level="fluid")
 
 
 def test_a_chain_of_unequal_delays_is_exact() -> None:
@@ -318,9 +324,9 @@ def incast(discipline) -> Scenario:
 
 def test_marks_keep_a_queue_below_the_threshold_of_its_pauses() -> None:
     """PFC with ECN on one queue, as RoCE networks have it: pauses only until senders know the path."""
-    alone = simulate(incast(Pause(high=100.0, low=50.0)))
-    both = simulate(incast(Pause(high=100.0, low=50.0, manager=StepMarking(20.0))))
-    marked = simulate(incast(StepMarking(20.0)))
+    alone = simulate(incast(Pause(high=100.0, low=50.0)), level="fluid")
+    both = simulate(incast(Pause(high=100.0, low=50.0, manager=StepMarking(20.0))), level="fluid")
+    marked = simulate(incast(StepMarking(20.0)), level="fluid")
     for run in (alone, both):
         assert run.lost.sum() == 0.0
         assert run.imbalance.max() == 0.0
@@ -339,7 +345,9 @@ def test_a_manager_of_fair_queues_keeps_the_buffer_from_being_full() -> None:
     """20 packets/s too many for a link of 1000: CoDel drops them long before 50 packets wait."""
     flows = CBR(300.0), CBR(360.0), CBR(360.0)
     codel = CoDel(target=5e-3, interval=0.05)
-    plain, managed = (simulate(bottleneck(kind, *flows)) for kind in (Fair(), Fair(codel)))
+    plain, managed = (
+        simulate(bottleneck(kind, *flows), level="fluid") for kind in (Fair(), Fair(codel))
+    )
     node = list(plain.scenario.senders).index("in")
     assert plain.peak_queue[node] == 50.0
     assert managed.peak_queue[node] < 30.0

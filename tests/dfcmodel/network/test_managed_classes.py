@@ -97,7 +97,7 @@ def test_what_is_refused(tmp_path) -> None:
         scenario = fabric(replace(RULE, manager=manager))
         with pytest.raises(ValueError, match="managed of link h0->sw = 3"):
             simulate(scenario, Packets())
-        assert simulate(scenario, duration=0.05).status.ok
+        assert simulate(scenario, duration=0.05, level="fluid").status.ok
     path = tmp_path / "fabric.toml"
     save_scenario(fabric(), path)
     assert load_scenario(path) == fabric()

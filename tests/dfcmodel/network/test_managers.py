@@ -291,13 +291,15 @@ def test_pi2_is_refused_in_a_fluid_with_a_sender_that_answers_each_mark() -> Non
     for rule, error in ((DCTCP(), "answers each mark"), (NewReno(), None)):
         scenario = Scenario("fluid", links, (Flow("f", (1, 2), rule),), duration=0.1)
         if error is None:
-            assert simulate(scenario).delivered[0, -1] > 0.0
+            assert simulate(scenario, level="fluid").delivered[0, -1] > 0.0
         else:
             with pytest.raises(ValueError, match=error):
-                simulate(scenario)
+                simulate(scenario, level="fluid")
 
 
 def test_dualpi2_is_refused_in_a_fluid() -> None:
     links = chain(2, rate=RATE_COUPLED, delay=1e-3, buffer=500.0, discipline=DualPI2())
     with pytest.raises(ValueError, match="DualPI2"):
-        simulate(Scenario("fluid", links, (Flow("f", (1, 2), NewReno()),), duration=0.1))
+        simulate(
+            Scenario("fluid", links, (Flow("f", (1, 2), NewReno()),), duration=0.1), level="fluid"
+        )

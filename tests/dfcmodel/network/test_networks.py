@@ -64,7 +64,7 @@ def test_a_pause_must_be_able_to_come(refused, count, shared, room) -> None:
         return Scenario("x", (Link("a", "b", 2e3, 1e-3, 1e3), last), flows, duration=0.1)
 
     refused(["high", "b->c", f"< {room:g}"], lambda: network(room))
-    waits = simulate(network(room - 0.001)).occupancy.max("time")
+    waits = simulate(network(room - 0.001), level="fluid").occupancy.max("time")
     assert float(waits[1]) == pytest.approx(room, abs=1e-6)  # drops are rounded up to the quantum
     assert waits[0] > 1  # it comes at link a's own rate, and waits there only while that is paused
 
@@ -167,7 +167,7 @@ def test_whole_numbers_are_times_too() -> None:
     def run(start, min_rto):
         links = chain(3, rate=1e3, delay=5e-3, buffer=8)
         flows = [Flow("a", (1, 2, 3), Reno(), start=0), Flow("b", (1, 2, 3), Reno(), start=start)]
-        return simulate(Scenario("s", links, flows, duration=2, min_rto=min_rto))
+        return simulate(Scenario("s", links, flows, duration=2, min_rto=min_rto), level="fluid")
 
     first, second = run(1, 0.25), run(np.float32(1.0), np.float32(0.25))
     assert first.lost.sum() > 0

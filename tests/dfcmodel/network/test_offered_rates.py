@@ -25,9 +25,9 @@ from dfcmodel import (
 from dfcmodel.network.buffers import buffer_in_packets
 from dfcmodel.network.handshakes import handshake_times
 from dfcmodel.network.offered_rates import (
-    bottleneck_of,
+    bottlenecks,
+    crowds,
     equal_shares,
-    flows_per_link,
     offered_packets,
 )
 from dfcmodel.twin.plans import check_scenario, plan_of
@@ -52,11 +52,8 @@ def scenario() -> Scenario:
 
 
 def test_flows_are_counted_by_link_and_bottlenecks_have_the_smallest_share(scenario) -> None:
-    crowd = flows_per_link(scenario)
-    assert crowd == {"a->b": 3, "b->c": 3}
-    assert [bottleneck_of(scenario, flow, crowd).name for flow in scenario.flows] == [
-        "b->c", "a->b", "a->b", "b->c", "b->c"
-    ]  # fmt: skip
+    assert crowds(scenario).tolist() == [3, 3]
+    assert bottlenecks(scenario).tolist() == [1, 0, 0, 1, 1]
 
 
 def test_rates_are_equal_shares_unless_a_window_or_a_source_says_less(scenario) -> None:

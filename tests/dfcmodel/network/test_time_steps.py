@@ -67,7 +67,9 @@ def test_short_access_links_do_not_set_the_step() -> None:
     assert contracted_delay(lot()) == pytest.approx(2 * (5e-3 + 2e-5) / PART_OF_TRIP)
     short = Fluid(contracted=False).step_of(pairs(NewReno()))
     assert short == 2.5e-6
-    assert simulate(pairs(NewReno()), duration=0.01).step == pytest.approx(trip / PART_OF_TRIP / 4)
+    assert simulate(pairs(NewReno()), duration=0.01, level="fluid").step == pytest.approx(
+        trip / PART_OF_TRIP / 4
+    )
 
 
 def test_short_links_in_the_middle_of_paths_and_small_buffers_do() -> None:
@@ -98,7 +100,7 @@ def test_contracted_is_a_flag() -> None:
 
 @pytest.mark.parametrize("host", ["direct", "unshaped"])
 def test_round_trips_are_exact_where_links_are_shorter_than_a_step(host: str) -> None:
-    run = simulate(pairs(NewReno(), NewReno(), host=host, window=20.0), sample=0.01)
+    run = simulate(pairs(NewReno(), NewReno(), host=host, window=20.0), sample=0.01, level="fluid")
     access = 0.0 if host == "direct" else 1e-5
     packets = 1 / 1e5 * (1 if host == "direct" else 2) + 1 / 1e4 + 1 / 1e5
     trip = 2 * (0.02 + 2e-5 + access) + packets
@@ -134,6 +136,6 @@ def test_links_as_fast_as_all_that_feed_them_have_no_queues() -> None:
     slow = replace(fast, links=(*links[:2], replace(links[2], rate=999.9), links[3]))
     plan = compile_scenario(fast, Fluid(), np.random.default_rng(0))
     assert 2 not in plan.layout.order
-    runs = [simulate(each, sample=0.1) for each in (fast, slow)]
+    runs = [simulate(each, sample=0.1, level="fluid") for each in (fast, slow)]
     assert runs[0].delivered == pytest.approx(runs[1].delivered, abs=0.1)
     assert runs[0].queued == pytest.approx(runs[1].queued, abs=0.1)

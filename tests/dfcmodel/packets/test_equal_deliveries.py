@@ -159,7 +159,7 @@ def test_dcqcn_shares_a_marking_link_without_loss() -> None:
     flows = [Flow(f"{n}", (f"s{n}", "in", "out"), DCQCN(), start=1e-3 * n) for n in range(2)]
     scenario = Scenario("DCQCN", tuple(links), tuple(flows), duration=0.2)
     packets = simulate(scenario, method=Packets(seed=1), sample=1e-3)
-    fluid = simulate(scenario, sample=1e-3)
+    fluid = simulate(scenario, sample=1e-3, level="fluid")
     got, expected = (np.ptp(run.delivered[:, run.time > 0.1], axis=1) for run in (packets, fluid))
     assert got.sum() == pytest.approx(expected.sum(), rel=0.05)
     assert got.min() / got.max() > 0.7
@@ -171,8 +171,9 @@ def test_deliveries_need_selective_acknowledgements() -> None:
     with pytest.raises(ValueError, match="selective"):
         simulate(scenario, method=Packets(recovery="newreno"))
     with pytest.raises(ValueError, match="for packets"):
-        simulate(scenario)
+        simulate(scenario, level="fluid")
     with pytest.raises(ValueError, match="pacing"):
         simulate(
-            replace(scenario, flows=(replace(scenario.flows[0], source=NewReno(), pacing=True),))
+            replace(scenario, flows=(replace(scenario.flows[0], source=NewReno(), pacing=True),)),
+            level="fluid",
         )

@@ -289,7 +289,7 @@ def test_fluid_and_packets_pause_the_same_classes(classes, storage: float, web: 
     ingress queues each has room for a fluid step more, 2.5 packets, which other classes have less.
     """
     scenario = three_flows(replace(RULE, classes=classes), storage=storage, web=web)
-    fluid, packets = simulate(scenario), simulate(scenario, PACKETS)
+    fluid, packets = simulate(scenario, level="fluid"), simulate(scenario, PACKETS)
     np.testing.assert_allclose(packets.delivered[:, -1], fluid.delivered[:, -1], rtol=0.03)
     np.testing.assert_allclose(packets.peak_queue, fluid.peak_queue, atol=2 * 2.5 + 3)
     np.testing.assert_allclose(

@@ -36,7 +36,10 @@ def test_a_discipline_that_no_level_runs_is_not_sent_to_the_other_level(
 
 def test_a_discipline_of_packets_alone_names_the_packet_level(one_link, refused) -> None:
     scenario = replace(one_link, links=(replace(one_link.links[0], discipline=DualPI2()),))
-    refused(("link a->b", "not DualPI2", "use method=Packets()"), lambda: simulate(scenario))
+    refused(
+        ("link a->b", "not DualPI2", "use method=Packets()"),
+        lambda: simulate(scenario, level="fluid"),
+    )
 
 
 def test_buffers_that_flows_do_not_share_are_refused(one_link, refused) -> None:

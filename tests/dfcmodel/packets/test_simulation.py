@@ -45,13 +45,13 @@ def test_ns2_opens_with_a_packet_that_carries_no_data(one_link) -> None:
 
 
 def test_the_fluid_is_the_default(one_link) -> None:
-    one, other = simulate(one_link), simulate(one_link, method=Fluid())
+    one, other = simulate(one_link, level="fluid"), simulate(one_link, method=Fluid())
     np.testing.assert_array_equal(one.delivered, other.delivered)
 
 
 def test_both_levels_agree_on_a_long_transfer(one_link) -> None:
     """One NewReno flow with a buffer of a bandwidth x delay product keeps the link busy."""
-    fluid = simulate(one_link, duration=20.0).delivered[0, -1]
+    fluid = simulate(one_link, duration=20.0, level="fluid").delivered[0, -1]
     packets = simulate(one_link, method=Packets(seed=1), duration=20.0).delivered[0, -1]
     assert packets == pytest.approx(fluid, rel=0.02)  # a timeout of 0.2 s more or less is 1 %
 

@@ -10,4 +10,4 @@ from dfcmodel import Trajectory, simulate, takano2006
 @pytest.fixture(scope="session")
 def run() -> Trajectory:
     """Scenario 1 without DFC: node 1 overflows before 0.1 s."""
-    return simulate(takano2006("1", dfc=False), duration=0.15, sample=5e-3)
+    return simulate(takano2006("1", dfc=False), duration=0.15, sample=5e-3, level="fluid")

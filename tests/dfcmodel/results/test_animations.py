@@ -68,6 +68,6 @@ def test_animation_refuses(run, arguments, part) -> None:
 def test_buffers_of_all_links_of_a_node_count() -> None:
     scenario = takano2006("1", dfc=False)
     fork = (*scenario.links, Link(1, 3, 1e4, 1e-4, 200))
-    run = simulate(scenario, duration=0.01)
+    run = simulate(scenario, duration=0.01, level="fluid")
     buffers = _buffers(replace(run, scenario=replace(scenario, links=fork)))
     assert list(buffers[:3]) == [2000, 1800, 1800]

@@ -121,7 +121,7 @@ def test_both_packet_engines_record_the_same_drops(rule) -> None:
 
 
 def test_a_run_without_a_record_of_causes_says_so() -> None:
-    run = replace(simulate(incast(Pause(high=100, low=50))), dropped=None)
+    run = replace(simulate(incast(Pause(high=100, low=50)), level="fluid"), dropped=None)
     assert run.lossless_losses == ()
     with pytest.raises(ValueError, match="drops of 'incast': this run has no record"):
         run.drops()

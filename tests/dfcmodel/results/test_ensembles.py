@@ -15,7 +15,7 @@ from tests.dfcmodel.intervals import student_interval
 
 @pytest.fixture(scope="module")
 def many() -> Ensemble:
-    return ensemble(takano2006("1", dfc=False), runs=4, jitter=1e-3, duration=0.12)
+    return ensemble(takano2006("1", dfc=False), runs=4, jitter=1e-3, duration=0.12, level="fluid")
 
 
 def test_dataset_and_intervals(many) -> None:
@@ -75,7 +75,7 @@ def test_intervals_refuse(many) -> None:
 def some(name="s", buffer=20, runs=3):
     links = chain(2, rate=1e4, delay=1e-3, buffer=buffer)
     flows = [Flow(each, (1, 2), CBR(6e3)) for each in "ab"]
-    return ensemble(Scenario(name, links, flows), runs, jitter=5e-3, duration=0.05)
+    return ensemble(Scenario(name, links, flows), runs, jitter=5e-3, duration=0.05, level="fluid")
 
 
 @pytest.fixture(scope="module")
@@ -109,7 +109,9 @@ def test_the_figure_has_a_panel_for_each_and_one_for_all(found) -> None:
 def test_arrays_are_the_intervals_of_each(found) -> None:
     data = found.to_xarray().sel(ensemble="small")
     np.testing.assert_array_equal(data.losses, found.compared["small"].intervals().losses)
-    other = compare(found.compared["s"], ensemble(found.compared["s"].scenario, 2, duration=0.05))
+    other = compare(
+        found.compared["s"], ensemble(found.compared["s"].scenario, 2, duration=0.05, level="fluid")
+    )
     assert other.to_xarray().sizes["ensemble"] == 2  # another number of runs
 
 

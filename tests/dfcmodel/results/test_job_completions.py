@@ -107,7 +107,9 @@ def test_bad_operations_are_refused(ring, given: tuple, said: str) -> None:
 
 def test_runs_without_a_job_are_refused() -> None:
     links = chain(2, rate=1e3, delay=0.1, buffer=10)
-    fluid = simulate(Scenario("fluid", links, [Flow("a", (1, 2), CBR(9.0), size=2)], 0.5))
+    fluid = simulate(
+        Scenario("fluid", links, [Flow("a", (1, 2), CBR(9.0), size=2)], 0.5), level="fluid"
+    )
     with pytest.raises(ValueError, match="run of 'fluid': must be at packet level"):
         job_completion(fluid)
     endless = Scenario("endless", links, [Flow("a", (1, 2), CBR(9.0))], 0.5)

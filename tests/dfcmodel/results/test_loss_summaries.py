@@ -100,7 +100,7 @@ def test_too_little_room_for_a_pause_is_named() -> None:
     links = [Link(n, "sw", mbps(100), 2e-3, 100, rule) for n in "ab"]
     links.append(Link("sw", "c", mbps(50), 2e-3, 100, rule))
     flows = [Flow("1", ("a", "sw", "c"), CUBIC()), Flow("2", ("b", "sw", "c"), NewReno())]
-    run = simulate(Scenario("pauses", links, flows, duration=2.0))
+    run = simulate(Scenario("pauses", links, flows, duration=2.0), level="fluid")
     said = "Pause(high=80) leaves room for 20 packets, up to 67 can arrive until links obey"
     assert said in places_of_losses(run)
 
@@ -115,7 +115,7 @@ def test_many_places_are_summed() -> None:
 
 def test_the_largest_queue_names_the_link_or_a_node_with_several() -> None:
     scenario = into_one(RampMarking(at="arrival"))
-    run = simulate(scenario)
+    run = simulate(scenario, level="fluid")
     assert largest_queue(run).endswith("of link s->d")
     more = replace(scenario, links=(*scenario.links, Link("s", "e", 1e3, 1e-3, 5)))
-    assert largest_queue(simulate(more)).endswith("at node s")
+    assert largest_queue(simulate(more, level="fluid")).endswith("at node s")

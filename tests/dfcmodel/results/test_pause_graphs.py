@@ -52,7 +52,7 @@ def test_seconds_and_counts_are_those_of_the_table_of_pauses() -> None:
 
 
 def test_a_deadlock_has_no_origin() -> None:
-    found = pause_propagation(simulate(deadlock(torus([4])).scenario()))
+    found = pause_propagation(simulate(deadlock(torus([4])).scenario(), level="fluid"))
     assert found.origins == {}
     assert {(str(n), str((n + 1) % 4)) for n in range(4)} <= set(found.graph.edges)
     found.plot()
@@ -66,7 +66,9 @@ def test_the_figure_names_the_nodes() -> None:
 
 def test_a_run_without_pauses_says_so() -> None:
     links = chain(3, rate=1e4, delay=1e-3, buffer=200, discipline=Pause(high=50, low=25))
-    run = simulate(Scenario("calm", links, [Flow("a", (1, 2, 3), CBR(1e3))], duration=0.05))
+    run = simulate(
+        Scenario("calm", links, [Flow("a", (1, 2, 3), CBR(1e3))], duration=0.05), level="fluid"
+    )
     found = pause_propagation(run)
     assert (found.waited, found.origins) == ({}, {})
     assert found.summary()["pauses"] == "0, of links out of 0 nodes"

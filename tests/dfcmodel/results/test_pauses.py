@@ -54,7 +54,7 @@ def test_first_pause_begins_when_the_queue_has_grown_and_the_message_has_come() 
 
 def test_pauses_that_end_as_they_begin_are_in_no_chain() -> None:
     """Where one threshold is both, a packet that leaves as another comes asks for a pause and for its end."""
-    run = simulate(overloaded(), sample=2.5e-4)
+    run = simulate(overloaded(), sample=2.5e-4, level="fluid")
     table = run.paused.copy()
     table["end"][:4] = table["begin"][:4]
     assert chain_of_pauses(replace(run, paused=table)) == chain_of_pauses(
@@ -64,7 +64,7 @@ def test_pauses_that_end_as_they_begin_are_in_no_chain() -> None:
 
 def test_paused_links_send_nothing_and_others_do() -> None:
     """What a link carried is its rate at the times when it had packets and was not paused."""
-    run = simulate(overloaded(), sample=2.5e-4)
+    run = simulate(overloaded(), sample=2.5e-4, level="fluid")
     table = run.pauses().to_pandas()
     own = table[table.link == "2->3"]
     assert len(own) > 10
@@ -79,9 +79,9 @@ def test_paused_links_send_nothing_and_others_do() -> None:
 @pytest.mark.parametrize("quanta", [None, 300])
 def test_a_full_log_of_pauses_does_not_change_the_run(quanta, monkeypatch) -> None:
     scenario = overloaded(quanta=quanta)
-    run = simulate(scenario)
+    run = simulate(scenario, level="fluid")
     monkeypatch.setattr(plans, "SWITCHES", 2)
-    short = simulate(scenario)
+    short = simulate(scenario, level="fluid")
     np.testing.assert_array_equal(run.paused, short.paused)
     np.testing.assert_array_equal(run.queued, short.queued)
     np.testing.assert_array_equal(run.in_transit, short.in_transit)
@@ -89,15 +89,15 @@ def test_a_full_log_of_pauses_does_not_change_the_run(quanta, monkeypatch) -> No
 
 
 def test_reports_of_progress_do_not_split_pauses(monkeypatch) -> None:
-    whole = simulate(overloaded())
+    whole = simulate(overloaded(), level="fluid")
     monkeypatch.setattr(driver, "BLOCK", 5_000)
-    np.testing.assert_array_equal(whole.paused, simulate(overloaded()).paused)
+    np.testing.assert_array_equal(whole.paused, simulate(overloaded(), level="fluid").paused)
 
 
 def test_deadlock_of_a_torus_is_named_and_is_one_of_the_predicted_cycles() -> None:
     possible = deadlock(torus([4, 4]))
     cycle = next(possible.cycles())
-    run = simulate(possible.scenario(cycle))
+    run = simulate(possible.scenario(cycle), level="fluid")
     assert run.status is Status.DEADLOCKED
     assert run.status.ok
     names = {f"{'.'.join(map(str, a))}->{'.'.join(map(str, b))}" for a, b in cycle}
@@ -112,7 +112,7 @@ def test_deadlock_of_a_torus_is_named_and_is_one_of_the_predicted_cycles() -> No
 
 def test_a_circle_of_links_that_still_pass_packets_is_no_deadlock() -> None:
     stuck = deadlock(torus([4])).scenario(pause=Pause(high=100.0, low=50.0, paused_rate=10.0))
-    run = simulate(stuck)
+    run = simulate(stuck, level="fluid")
     assert run.status is Status.COMPLETED
     assert run.deadlock is None
     assert run.pauses().lasting.any()
@@ -121,7 +121,8 @@ def test_a_circle_of_links_that_still_pass_packets_is_no_deadlock() -> None:
 def test_a_ring_without_overload_has_no_pauses() -> None:
     links = ring(4, rate=1e4, delay=1e-3, buffer=200.0, discipline=PAUSE)
     run = simulate(
-        Scenario("ring", links, [Flow("a", (1, 2, 3), CBR(5e3), host="direct")], duration=0.1)
+        Scenario("ring", links, [Flow("a", (1, 2, 3), CBR(5e3), host="direct")], duration=0.1),
+        level="fluid",
     )
     assert run.pauses().sizes["pause"] == 0
     assert run.deadlock is None
@@ -129,7 +130,7 @@ def test_a_ring_without_overload_has_no_pauses() -> None:
 
 
 def test_longest_chain_names_the_queue_that_began_it() -> None:
-    run = simulate(overloaded(6))
+    run = simulate(overloaded(6), level="fluid")
     assert chain_of_pauses(run) == ("1->2", "2->3", "3->4", "4->5", "5->6")
     assert run.summary()["pauses"].endswith("1->2, 2->3, 3->4, 4->5, 5->6")
 
@@ -150,7 +151,7 @@ def test_both_packet_engines_record_the_same_pauses(signalling: float, monkeypat
 def test_pauses_of_packets_are_those_of_the_fluid_to_some_packets() -> None:
     """Times of the same link's first pauses; chains of paused links; hosts are paused as links are."""
     scenario = overloaded()
-    fluid, packets = simulate(scenario), simulate(scenario, Packets(seed=1))
+    fluid, packets = simulate(scenario, level="fluid"), simulate(scenario, Packets(seed=1))
     tables = [run.pauses().to_pandas() for run in (fluid, packets)]
     firsts = [table[table.link == "2->3"].iloc[0] for table in tables]
     assert firsts[1].by == "3->4"

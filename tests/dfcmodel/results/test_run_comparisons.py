@@ -11,7 +11,7 @@ from dfcmodel import CBR, Flow, Packets, Scenario, chain, compare, simulate, tak
 
 @pytest.fixture(scope="module")
 def found(run):
-    return compare(run, dfc=simulate(takano2006("1"), duration=0.15, sample=5e-3))
+    return compare(run, dfc=simulate(takano2006("1"), duration=0.15, sample=5e-3, level="fluid"))
 
 
 @pytest.fixture(scope="module")

@@ -25,7 +25,7 @@ def test_constant_rates_over_a_bottleneck() -> None:
     """Two sources at 0.5 and 0.75 of the link: the queue grows evenly until it is full, then loses."""
     links = chain(3, rate=RATE, delay=DELAY, buffer=100)
     flows = [Flow("a", (1, 2, 3), CBR(0.5 * RATE)), Flow("b", (2, 3), CBR(0.75 * RATE))]
-    run = simulate(Scenario("two", links, flows, duration=2.0))
+    run = simulate(Scenario("two", links, flows, duration=2.0), level="fluid")
     found = run.measures
     assert_allclose(
         found.utilisation, [0.5, 1.0], rtol=2 * DELAY / 2.0
@@ -48,7 +48,7 @@ def test_round_trips_are_those_of_the_queue() -> None:
     window = 60.0
     links = chain(2, rate=RATE, delay=DELAY, buffer=1000)
     flow = Flow("one", (1, 2), Reno(), max_window=window)
-    run = simulate(Scenario("one", links, [flow], duration=3.0))
+    run = simulate(Scenario("one", links, [flow], duration=3.0), level="fluid")
     waits = window / RATE - run.scenario.base_rtt(flow)
     found = run.measures
     step = run.step  # a packet's time of emission is known to a step
@@ -58,7 +58,7 @@ def test_round_trips_are_those_of_the_queue() -> None:
 
 @pytest.mark.parametrize("dfc", [True, False])
 def test_measures_account_for_the_run(dfc: bool) -> None:
-    run = simulate(takano2006("1", dfc=dfc), duration=0.5)
+    run = simulate(takano2006("1", dfc=dfc), duration=0.5, level="fluid")
     found = run.measures
     assert_allclose(found.packets_lost.sum(), run.lost.sum())
     assert_allclose(found.mean_queue.sum("flow"), found.mean_occupancy)

@@ -87,6 +87,6 @@ def test_bad_limits_are_refused(run, limits) -> None:
 
 def test_a_run_without_transfers_is_refused() -> None:
     links = chain(2, rate=1e3, delay=0.1, buffer=10)
-    run = simulate(Scenario("endless", links, [Flow("a", (1, 2), CBR(9.0))], 0.5))
+    run = simulate(Scenario("endless", links, [Flow("a", (1, 2), CBR(9.0))], 0.5), level="fluid")
     with pytest.raises(ValueError, match="run of 'endless': has no flow of finite size"):
         slowdowns(run)

@@ -45,7 +45,7 @@ def test_rows_about_lossless_classes_and_transfers() -> None:
 def test_many_flows_are_summed_up() -> None:
     links = chain(2, rate=1e4, delay=1e-3, buffer=300)
     flows = [Flow(f"{n}", (1, 2), CBR(100.0)) for n in range(13)]
-    rows = simulate(Scenario("many", links, flows, duration=0.1)).summary()
+    rows = simulate(Scenario("many", links, flows, duration=0.1), level="fluid").summary()
     assert "3 other flows" in rows
     assert "9" in rows
     assert "10" not in rows
@@ -61,11 +61,11 @@ def test_the_summary_says_which_response_times_are_assumed() -> None:
         return Scenario("odd", links, [Flow("a", (1, 2, 3), CBR(1e5))], duration=1e-4)
 
     assert assumed_responses(one(gbps(24), PFC())) == {24e9: 25e9}
-    rows = simulate(one(gbps(24), PFC())).summary()
+    rows = simulate(one(gbps(24), PFC()), level="fluid").summary()
     assert rows["headroom of PFC"].endswith("for these rates: 24 Gb/s as 25 Gb/s")
     for scenario in (one(gbps(100), PFC()), one(gbps(24), PFC(headroom=50.0))):
         assert assumed_responses(scenario) == {}
-        assert "headroom of PFC" not in simulate(scenario).summary()
+        assert "headroom of PFC" not in simulate(scenario, level="fluid").summary()
 
 
 # Known limits of the fluid: where they are stated, and that the fluid differs from packets there.
@@ -83,7 +83,7 @@ def both_ways(source=None, rate: float = 1000.0, **link) -> Scenario:
 
 
 def topics(scenario: Scenario, method: Fluid | Packets | None = None, **given) -> list[str]:
-    run = simulate(scenario, method, **given)
+    run = simulate(scenario, method or Fluid(), **given)
     return [limit.partition(":")[0] for limit in run.limits]
 
 
@@ -104,7 +104,7 @@ def test_a_limit_is_stated_where_the_fluid_differs_from_packets(
     scenario: Scenario, topic: str, factor: float
 ) -> None:
     """The goodput of the first flow over that of packets is beyond ``factor``."""
-    run = simulate(scenario, seed=1)
+    run = simulate(scenario, seed=1, level="fluid")
     assert [limit.partition(":")[0] for limit in run.limits] == [topic]
     assert f"limit, {topic}" in run.summary()
     ratio = goodput(scenario, Fluid()) / goodput(scenario, Packets(seed=1))
@@ -127,14 +127,14 @@ def test_no_limit_is_stated_elsewhere(scenario: Scenario) -> None:
 
 
 def test_messages_name_flows_and_links() -> None:
-    (limit,) = simulate(both_ways()).limits
+    (limit,) = simulate(both_ways(), level="fluid").limits
     assert "flows a, b share loaded links 2->1, 1->2" in limit
-    (limit,) = simulate(one_way(3.0)).limits
+    (limit,) = simulate(one_way(3.0), level="fluid").limits
     assert "link 1->2 with room for 3 packets" in limit
     assert "26 %" in limit
     many = tuple(Flow(f"{n}", (1, 2), Reno(), start=0.01 * n) for n in range(5))
     crowd = Scenario("crowd", one_way().links, many, duration=5.0)
-    assert "flows 0, 1, 2 and 2 more" in simulate(crowd).limits[0]
+    assert "flows 0, 1, 2 and 2 more" in simulate(crowd, level="fluid").limits[0]
 
 
 def test_the_recovery_that_was_used_counts_and_is_recorded() -> None:
@@ -150,7 +150,7 @@ def test_the_recovery_that_was_used_counts_and_is_recorded() -> None:
         assert simulate(mixed, method).recoveries == ("sack", "tahoe", "")
 
 
-def test_packets_are_chosen_where_a_limit_applies() -> None:
+def test_where_a_limit_applies_the_fluid_is_doubted() -> None:
     """The same conditions, before anything runs; otherwise the measured error would allow the fluid."""
     given = {
         "affordable": 0.0,
@@ -165,12 +165,12 @@ def test_packets_are_chosen_where_a_limit_applies() -> None:
         (one_way(100.0, Reno()), "classic Reno"),
     ):
         found = choose_level(scenario, **given)
-        assert isinstance(found.method, Packets)
-        assert topic in found.reason
+        assert isinstance(found.method, Fluid)
+        assert topic in found.doubt
     assert isinstance(choose_level(one_way(4.0, max_window=8.0), **given).method, Fluid)
 
 
 def test_an_ensemble_names_the_limits_of_its_runs() -> None:
-    many = ensemble(both_ways(), runs=2, duration=1.0)
+    many = ensemble(both_ways(), runs=2, duration=1.0, level="fluid")
     assert many.summary()["limits"].startswith("two-way traffic: ")
-    assert "limits" not in ensemble(one_way(), runs=2, duration=1.0).summary()
+    assert "limits" not in ensemble(one_way(), runs=2, duration=1.0, level="fluid").summary()

@@ -60,7 +60,7 @@ def test_twin_takes_the_engines_steps(phases: str, delays) -> None:
         for link, n in zip(plain.links, delays, strict=True)
     ]
     scenario = replace(plain, links=tuple(links))
-    engine = simulate(scenario, sample=d, seed=6)
+    engine = simulate(scenario, sample=d, seed=6, level="fluid")
     twin = Twin(scenario, sample=d, seed=6)()
     np.testing.assert_allclose(np.asarray(twin.efficiency).T, engine.efficiency.values, atol=1e-6)
     queued = np.asarray(twin.queued).sum(axis=1).T
@@ -281,7 +281,7 @@ def test_no_buffer_below_the_surplus_holds(D: float) -> None:
     def run(buffer: float):
         links = chain(6, rate=B, delay=d, buffer=buffer, discipline=law)
         links = (*links[:-1], replace(links[-1], rate=B / 2))
-        return simulate(Scenario("surplus", links, (flow,), duration=2.0))
+        return simulate(Scenario("surplus", links, (flow,), duration=2.0), level="fluid")
 
     wide = run(1e6)
     np.testing.assert_allclose(wide.occupancy.values[:, -1], level, rtol=1e-6)

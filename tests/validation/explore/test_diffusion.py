@@ -22,7 +22,7 @@ def test_frames_are_moments_of_the_run() -> None:
     found = VIEW.draw(**VIEW.values())
     frames = found.frames
     assert frames is not None
-    run = simulate(takano2006("1", dfc=False, tcp="newreno"), sample=0.01)
+    run = simulate(takano2006("1", dfc=False, tcp="newreno"), sample=0.01, level="fluid")
     assert frames.heights.shape == (4, len(run.queued), len(frames.times))
     at = np.searchsorted(run.time, frames.times - 1e-9)
     np.testing.assert_allclose(frames.heights[1], np.asarray(run.queued)[:, at], rtol=1e-9)

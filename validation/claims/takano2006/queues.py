@@ -162,7 +162,10 @@ def _fluid(host: str | None, reading: str = "default") -> list[Queues]:
         shared = asked["buffers"] == "shared"
         links = (replace(link, discipline=law, shared=shared) for link in scenario.links)
         scenario = replace(scenario, links=tuple(links))
-    every = (simulate(scenario, duration=0.5, jitter=jitter, seed=seed) for seed in range(4))
+    every = (
+        simulate(scenario, duration=0.5, jitter=jitter, seed=seed, level="fluid")
+        for seed in range(4)
+    )
     return [of_run(run) for run in every]
 
 

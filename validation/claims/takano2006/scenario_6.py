@@ -74,7 +74,7 @@ def shaped_losses(buffer: int) -> float:
     """Return the packets that scenario 6 with DFC and shaped hosts loses in the fluid."""
     scenario = takano2006("6")
     links = tuple(replace(link, buffer=buffer) for link in scenario.links)
-    run = simulate(replace(scenario, links=links), duration=0.5, sample=1e-2)
+    run = simulate(replace(scenario, links=links), duration=0.5, sample=1e-2, level="fluid")
     return float(run.lost.sum())
 
 

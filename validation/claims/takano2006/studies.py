@@ -242,7 +242,9 @@ class Study:
 def fluid_with_dfc(name: str, host: str | None = None, duration: float | None = None) -> FluidRuns:
     """Return fluid runs of a scenario with DFC that differ in their feedback phases (`WITH_DFC`)."""
     runs = WITH_DFC.get(name, 3)
-    many = ensemble(takano2006(name, host=host), runs, jitter=20e-6, duration=duration)
+    many = ensemble(
+        takano2006(name, host=host), runs, jitter=20e-6, duration=duration, level="fluid"
+    )
     return FluidRuns.of(many)
 
 

@@ -94,7 +94,9 @@ class WithoutControl:
 @kept
 def fluid(setting: Setting) -> FluidRuns:
     """Return two fluid runs that differ in their feedback phases."""
-    return FluidRuns.of(ensemble(setting.scenario, 2, jitter=20e-6, duration=DURATION))
+    return FluidRuns.of(
+        ensemble(setting.scenario, 2, jitter=20e-6, duration=DURATION, level="fluid")
+    )
 
 
 @kept

@@ -57,7 +57,7 @@ def fluid(side: str, buffer: int = LARGE_BUFFER, times: int = 1) -> Trajectory:
     scenario = takano2006(name, dfc=side == "with DFC")
     rule = NS2Vegas(alpha=times, beta=3.0 * times, gamma=times)
     flows = tuple(replace(flow, source=rule) for flow in scenario.flows)
-    return simulate(replace(scenario, flows=flows), duration=END)
+    return simulate(replace(scenario, flows=flows), duration=END, level="fluid")
 
 
 def packets(side: str, name: str, buffer: int = LARGE_BUFFER) -> pd.DataFrame:

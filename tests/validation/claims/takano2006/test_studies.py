@@ -47,7 +47,7 @@ def test_tahoe_goes_back_over_its_losses_as_in_ns2() -> None:
     packets = evidence.table("takano2006/traces-without-dfc", "windows")
     chosen = (packets["link_rate"] == 12.3e9) & (packets["agent"] == "tahoe")
     packets = packets[chosen & (packets["flow"] == "target")].set_index("time")["window"]
-    run = simulate(takano2006("4", dfc=False), duration=0.13)
+    run = simulate(takano2006("4", dfc=False), duration=0.13, level="fluid")
     fluid = pd.Series(run.window[0], run.time)
     seen = [each[(each.index > 0.0825) & (each.index < 0.1215)] for each in (packets, fluid)]
     # a window that one sample shows is on its way
@@ -61,7 +61,9 @@ def test_tahoe_goes_back_over_its_losses_as_in_ns2() -> None:
 )
 def test_tahoes_means_are_ns2s_where_both_spread_the_starts(name: str) -> None:
     """The 95 % intervals of both flows' means meet; a single run is one of a few levels."""
-    fluid = ensemble(takano2006(name, dfc=False), 32, **RANDOM).mean_efficiency(studies.START)
+    fluid = ensemble(takano2006(name, dfc=False), 32, level="fluid", **RANDOM).mean_efficiency(
+        studies.START
+    )
     data = evidence.table(studies.Study(name).starts_case, "flows")
     for f, flow in enumerate(("target", "background")):
         ns2 = data[data["flow"] == flow]["mean_efficiency"].to_numpy()

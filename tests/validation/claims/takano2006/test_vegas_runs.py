@@ -18,7 +18,7 @@ def test_vegas_ends_its_slow_start_at_the_queue_of_its_own_burst() -> None:
 
 def test_users_get_the_vegas_that_is_judged() -> None:
     """Nothing is lost, as in ns-2 (`vegas_runs.NS2`); with Reno's slow start thousands of packets were."""
-    run = simulate(takano2006("4V", dfc=False), duration=vegas_runs.END)
+    run = simulate(takano2006("4V", dfc=False), duration=vegas_runs.END, level="fluid")
     np.testing.assert_array_equal(run.delivered, vegas_runs.fluid("without DFC").delivered)
     assert run.lost.sum() == 0.0
 

@@ -1,0 +1,56 @@
+"""Phase effects: packets without random times that meet at a queue in the same order again and again.
+
+Where flows of different round-trip times or rules fill a drop-tail queue, and all packets take the same time, who finds it full is
+decided by phases that no network keeps (Floyd and Jacobson, "On traffic phase effects in packet-switched gateways",
+Internetworking: Research and Experience 3, 1992). A random time of up to one packet before each packet removes them.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dfcmodel.network.disciplines import FIFO
+from dfcmodel.network.offered_rates import bottlenecks
+from responsefn import WindowRule
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from dfcmodel.network.networks import Scenario
+
+__all__ = ["phased_flows", "random_time"]
+
+DIGITS = 12
+"""Decimal places of a round-trip time in s to which two are the same."""
+
+
+def phased_flows(
+    scenario: Scenario, losing: NDArray[np.bool_]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the flows that may have phase effects, and the bottleneck of each, as places in ``flows`` and ``links``.
+
+    They are window flows of which ``losing``, (F,), says that they lose packets, at a FIFO queue that is also the
+    bottleneck of such a flow with another round-trip time or rule.
+    """
+    at = bottlenecks(scenario)
+    is_fifo = scenario.by_link(lambda link: type(link.discipline) is FIFO)
+    chosen = np.flatnonzero(losing & scenario.table.of_kind(WindowRule) & is_fifo[at])
+    if not len(chosen):
+        return chosen, at[chosen]
+    group = scenario.table.alike("source", np.round(scenario.base_rtts(), DIGITS))[1][chosen]
+    own = at[chosen]
+    least, most = np.full(len(is_fifo), len(at)), np.full(len(is_fifo), -1)
+    np.minimum.at(least, own, group)
+    np.maximum.at(most, own, group)
+    differ = (most > least)[own]
+    return chosen[differ], own[differ]
+
+
+def random_time(scenario: Scenario, losing: NDArray[np.bool_]) -> float:
+    """Return the time of one packet at the slowest queue with phase effects, s; 0 where no flow may have them."""
+    links = phased_flows(scenario, losing)[1]
+    if not len(links):
+        return 0.0
+    return float(1.0 / scenario.by_link(lambda link: link.rate)[links].min())
