@@ -257,7 +257,7 @@ def cubics() -> str:
     rules = {
         "RFC 9438": CUBIC(),
         "RFC 9438, the cut of Linux 2.6.22": CUBIC(beta=MODULE),
-        "tcp_cubic.c of Linux 2.6.22": LinuxCUBIC(),
+        "tcp_cubic.c of Linux 2.6.22": LinuxCUBIC(kernel="2.6.22"),
         "RFC 9438, losses repaired as by NewReno": PartialCUBIC(),
         "RFC 9438, with SACK and PRR (RFC 6937)": ReducingCUBIC(),
     }

@@ -46,7 +46,7 @@ def scenarios() -> dict[str, tuple[Scenario, Any]]:
         f"{n} NewReno flows": (_flows([NewReno()], n), "newreno") for n in (2, 8, 32)
     }
     found |= {f"{n} NewReno flows, SACK": (_flows([NewReno()], n), "sack") for n in (2, 8, 32)}
-    for rule in (CUBIC(), HSTCP(table=1), LinuxScalable(), Vegas()):
+    for rule in (CUBIC(), HSTCP(table=1), LinuxScalable(kernel="2.6.22"), Vegas()):
         found[f"{type(rule).__name__} beside NewReno, SACK"] = _flows([rule, NewReno()], 2), "sack"
     found["BBRv1 beside NewReno, SACK"] = _flows([BBRv1(), NewReno()], 2), {"1": "sack"}
     found["delayed ACKs, SACK"] = _flows([NewReno()], 2, delayed_acks=True), "sack"

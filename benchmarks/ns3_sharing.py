@@ -99,7 +99,7 @@ class InFlightReno(WindowRule):
         return s._replace(cwnd=1.0, ssthresh=half)
 
 
-NS3_CUBIC = LinuxCUBIC(b=0.3, per_ack=1.0)
+NS3_CUBIC = LinuxCUBIC(b=0.3, per_ack=1.0, kernel="2.6.22")
 NS3_BBR = BBRv1(pacing_margin=0.01, probe_packets=2.0, aggregated=2.0)
 """As ns-3's tcp-bbr.cc, whose sum of ACKs that came together begins anew before 4096 bytes: two packets."""
 BESIDE = {

@@ -34,7 +34,7 @@ LOSSES = (1e-2, 1e-4, 1e-6)
 RTTS = (0.01, 0.1)
 CAPACITY = 8333.0
 RULES = (
-    HTCP(), LinuxHTCP(), LinuxCUBIC(), LinuxBIC(), LinuxIllinois(), Westwood(), BIC(), CUBIC(), Scalable(), Illinois(),
+    HTCP(), LinuxHTCP(kernel="2.6.22"), LinuxCUBIC(kernel="2.6.22"), LinuxBIC(kernel="2.6.22"), LinuxIllinois(kernel="2.6.22"), Westwood(), BIC(), CUBIC(), Scalable(), Illinois(),
 )  # fmt: skip
 WARM_CALLS = 6
 """Calls after which a rule is solved by machine code."""

@@ -36,6 +36,7 @@ from .rules.htcp import HTCP
 from .rules.illinois import Illinois
 from .rules.linux.bic import LinuxBIC
 from .rules.linux.cubic import LinuxCUBIC
+from .rules.linux.highspeed_tcp import LinuxHSTCP
 from .rules.linux.htcp import LinuxHTCP
 from .rules.linux.illinois import LinuxIllinois
 from .rules.linux.scalable import LinuxScalable
@@ -96,6 +97,7 @@ __all__ = [
     "Law",
     "LinuxBIC",
     "LinuxCUBIC",
+    "LinuxHSTCP",
     "LinuxHTCP",
     "LinuxIllinois",
     "LinuxScalable",

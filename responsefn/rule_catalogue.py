@@ -32,6 +32,7 @@ from responsefn.rules.htcp import HTCP
 from responsefn.rules.illinois import Illinois
 from responsefn.rules.linux.bic import LinuxBIC
 from responsefn.rules.linux.cubic import LinuxCUBIC
+from responsefn.rules.linux.highspeed_tcp import LinuxHSTCP
 from responsefn.rules.linux.htcp import LinuxHTCP
 from responsefn.rules.linux.illinois import LinuxIllinois
 from responsefn.rules.linux.scalable import LinuxScalable
@@ -84,6 +85,7 @@ ENTRIES: tuple[Response, ...] = (
     LinuxBIC(),
     LinuxCUBIC(),
     LinuxScalable(),
+    LinuxHSTCP(),
     LinuxHTCP(),
     LinuxIllinois(),
     LinuxVegas(),

@@ -21,7 +21,7 @@ from dfcmodel.engine.kernel.records import (
     TAHOE,
     WINDOW,
 )
-from dfcmodel.network.flows import CBR, Flow, OnOff
+from dfcmodel.network.flows import CBR, Flow, OnOff, acks_per_packet, first_state
 from responsefn import RateRule, WindowRule
 from responsefn.responses.event_checks import acts_on_single_acks
 from responsefn.responses.rule_compilation import numbers_of
@@ -87,11 +87,11 @@ def flow_records(
         row["timed_seq"] = row["recover"] = -1.0
         row["backoff"] = 1.0
         row["rto"] = scenario.min_rto if fluid.timeouts else np.inf
-        row["acks_each"] = 0.5 if flow.delayed_acks else 1.0
+        row["acks_each"] = acks_per_packet(flow)
         row["offset"] = np.nan
         row["max_window"] = flow.max_window
         row["single_acks"] = _needs_single_acks(
-            flow, flow.source, scenario, layout.round_trip(f), h
+            flow, flow.source.in_fluid(), scenario, layout.round_trip(f), h
         )
         row["rule"] = rules.index(signature_of(flow.source))
         row["recovery"] = RECOVERY[fluid.recovery or flow.source.recovery]
@@ -101,7 +101,8 @@ def flow_records(
         row["log_at"], row["log_mask"] = logs, entries - 1
         row["holes_at"], row["holes_mask"] = holes, cells - 1
         logs, holes = logs + entries, holes + cells
-        begin = _set_state(row, flow.source, flow.source.start(layout.round_trip(f) * h))
+        source = flow.source.in_fluid()
+        begin = _set_state(row, source, first_state(flow, layout.round_trip(f) * h))
         row["inflation"] = (1.0 - start % 1.0) * min(begin[0], flow.max_window) - begin[0]
     return flows, np.zeros(logs, dtype=STRETCH), np.zeros(holes, dtype=HOLE)
 

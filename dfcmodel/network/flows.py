@@ -11,6 +11,7 @@ import numpy as np
 
 from dfcmodel.network.arrivals import ArrivalProcess, Replay
 from dfcmodel.network.receivers import Credited, ReceiverAgent
+from dfcmodel.network.stacks import COUNTED, STACKS
 from hopflow.checks import choice, flag, one_number, shown, unboxed, whole
 from hopflow.results import Described
 from hopflow.units import PacketUnits, quantities
@@ -22,6 +23,8 @@ __all__ = [
     "SYN_WITH_DATA",
     "Flow",
     "OnOff",
+    "acks_per_packet",
+    "first_state",
     "has_window",
     "of_kind",
     "recovery_of",
@@ -35,6 +38,8 @@ SYN_WITH_DATA = "data"
 HOSTS = ("nic", "shaped", "unshaped", "direct")
 LARGEST_WINDOW = 2.0**24
 """Packets: the receiver's memory is two numbers per packet of the window."""
+LARGEST_INITIAL_WINDOW = 10**6
+"""Packets of a first window, and of those that are acknowledged at once."""
 LONGEST_TRANSFER = 10**9
 """Packets of a transfer that others follow: sequence numbers end at 2^31 - 2."""
 
@@ -110,7 +115,14 @@ def whole_packets(size: PacketUnits) -> PacketUnits:
     return PacketUnits(math.ceil(size * (1.0 - ROUNDING)), size.packet_size)
 
 
-@quantities(max_window="amount", start="time", size="amount", idle="time", stop="time")
+@quantities(
+    max_window="amount",
+    start="time",
+    size="amount",
+    idle="time",
+    stop="time",
+    initial_window="amount",
+)
 @dataclass(frozen=True)
 class Flow(Described):
     """A flow of packets from one sender to one receiver along a path.
@@ -151,8 +163,11 @@ class Flow(Described):
     priority
         Rank on `Priority` links, the lowest number first; class of traffic on links with `PFC`.
     delayed_acks
-        Whether the receiver acknowledges every second packet that arrives in order (RFC 5681, 4.2), so
-        that a window that grows per ACK grows half as fast.
+        Whether the receiver acknowledges every second packet that arrives in order (RFC 5681, 4.2). True: a window that
+        grows per ACK grows half as fast. ``"counted"``: outside of recovery the sender counts the packets that an ACK
+        acknowledges, two at most (RFC 3465, 2.2; Linux), in slow start only for a rule that is
+        defined per ACK (`WindowRule.counts_packets`).
+        None: as the ``stack``, False without one.
     pacing
         Whether a window sender spaces its packets: at 2 windows per round trip in slow start, 1.2 above half of
         ``ssthresh``, as Linux does. Rules with a pacing rate of their own do in any case. At packet level only.
@@ -186,6 +201,16 @@ class Flow(Described):
     after
         Other flows, by name or by their places among the scenario's flows: this one starts ``start`` s after the last of
         them is complete at its receiver. They must end, by ``size`` or ``stop``. At packet level only.
+    initial_window
+        Packets of the first window, for window rules, at most 1e6; None: as the ``stack``, the rule's without one. After a lost SYN
+        it is one packet.
+    quick_acks
+        Packets at the beginning that a receiver with ``delayed_acks`` acknowledges at once; None: as the ``stack``, 0
+        without one.
+    stack
+        ``"linux-6.12"``: what hosts with Linux 6.12 do beside their rule, where nothing else is given: an initial window of 10,
+        ``delayed_acks="counted"``, ``quick_acks=16``, and at packet level recovery by RACK-TLP with PRR where ``Packets(recovery=)`` names none. None: the
+        defaults. The rules are apart: `LinuxCUBIC` and others. Not in ns-2's convention.
     paths
         Further paths of a sprayed flow, between the same first and last links and of as many: each packet takes one of all
         paths, as ``Packets(spraying=)`` says, and ACKs return by ``path``. Packets overtake each other, which go-back-N takes
@@ -213,7 +238,7 @@ class Flow(Described):
     size: float = math.inf
     host: str | None = None
     priority: int = 0
-    delayed_acks: bool = False
+    delayed_acks: bool | str | None = None
     pacing: bool = False
     idle: float = math.inf
     random_idle: bool = False
@@ -224,6 +249,9 @@ class Flow(Described):
     weight: int = 1
     after: tuple[str | int, ...] = ()
     paths: tuple[tuple[Hashable, ...], ...] = ()
+    initial_window: float | None = None
+    quick_acks: int | None = None
+    stack: str | None = None
 
     def __post_init__(self) -> None:
         of = f"of flow {self.name!r}"
@@ -261,7 +289,7 @@ class Flow(Described):
                 )
         if self.host is not None:
             choice(f"host {of}", self.host, HOSTS)
-        flag(f"delayed_acks {of}", self.delayed_acks)
+        _check_stack(self, of)
         if flag(f"pacing {of}", self.pacing) and not isinstance(self.source, WindowRule):
             raise ValueError(
                 f"pacing {of} = True: must be False for {self.source!r}: it has no window"
@@ -311,6 +339,45 @@ def _check_stop(flow: Flow, of: str) -> None:
         object.__setattr__(flow, "stop", math.inf)
         return
     one_number(f"stop {of}", flow.stop, above=flow.start, hint="in s, after start")
+
+
+def _check_stack(flow: Flow, of: str) -> None:
+    """Take the options of the stack that were not given, and raise ValueError for those that the flow cannot have."""
+    if flow.stack is not None:
+        choice(f"stack {of}", flow.stack, tuple(STACKS))
+    stack = None if flow.stack is None else STACKS[flow.stack]
+    window: object = unboxed(flow.initial_window)
+    if window is None:
+        object.__setattr__(flow, "initial_window", stack and stack.initial_window)
+    delayed: object = unboxed(flow.delayed_acks)
+    if delayed is None:
+        object.__setattr__(flow, "delayed_acks", stack.delayed_acks if stack else False)
+    elif isinstance(delayed, str):
+        choice(f"delayed_acks {of}", delayed, (COUNTED,))
+    else:
+        flag(f"delayed_acks {of}", delayed)
+    if flow.quick_acks is None:
+        object.__setattr__(
+            flow, "quick_acks", stack.quick_acks if stack and flow.delayed_acks else 0
+        )
+    if flow.initial_window is not None:
+        one_number(
+            f"initial_window {of}",
+            flow.initial_window,
+            at_least=1.0,
+            at_most=LARGEST_INITIAL_WINDOW,
+            hint="in packets",
+        )
+    quick = whole(f"quick_acks {of}", flow.quick_acks, 0, LARGEST_INITIAL_WINDOW)
+    if quick and not flow.delayed_acks:
+        msg = "must be 0 without delayed_acks, where each packet is acknowledged at once"
+        raise ValueError(f"quick_acks {of} = {quick}: {msg}")
+    if isinstance(flow.source, WindowRule):
+        return
+    for name, value in (("stack", flow.stack), ("initial_window", flow.initial_window)):
+        if value is not None:
+            msg = f"must be None for {flow.source!r}: it has no window"
+            raise ValueError(f"{name} {of} = {value!r}: {msg}")
 
 
 def _check_after(flow: Flow, of: str) -> None:
@@ -419,6 +486,18 @@ def of_kind(flows: Iterable[Flow], *kinds: type) -> list[bool]:
 def has_window(flow: Flow) -> bool:
     """Return whether the source of a flow is a window rule."""
     return isinstance(flow.source, WindowRule)
+
+
+def first_state(flow: Flow, rtt: float) -> Any:
+    """Return the state of a flow's window rule at its start, on a path with this round-trip time in s."""
+    state: Any = flow.source.start(rtt)  # type: ignore[union-attr]
+    return state if flow.initial_window is None else state._replace(cwnd=float(flow.initial_window))
+
+
+def acks_per_packet(flow: Flow) -> float:
+    """Return by how many ACKs a packet grows the window of a flow: 1/2 where ACKs are delayed and not counted."""
+    counted = flow.delayed_acks == COUNTED and getattr(flow.source, "counts_packets", True)
+    return 0.5 if flow.delayed_acks and not counted else 1.0
 
 
 def recovery_of(flow: Flow, recovery: str | None) -> str:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
 from dfcmodel.network.columns import among
+from dfcmodel.network.stacks import STACKS
 from dfcmodel.packets.recoveries import RECOVERIES, LossRecovery
 from dfcmodel.packets.recoveries.checks import check_recovery
 from dfcmodel.packets.repairs import REPAIRS, SelectiveRepair, is_repair, repair_named
@@ -172,6 +173,11 @@ class Packets(Described):
                 choice("recovery: flow", name, names)
             return tuple(
                 self._recovery(flow.source, given.get(flow.name), flow.name)
+                for flow in scenario.flows
+            )
+        if given is None and scenario.table.given("stack").any():
+            return tuple(
+                self._recovery(flow.source, STACKS[flow.stack].recovery if flow.stack else None)
                 for flow in scenario.flows
             )
         return scenario.table.columns["source"].map(lambda source: self._recovery(source, given))

@@ -7,7 +7,7 @@ from importlib import resources
 from typing import TYPE_CHECKING, Any
 
 from dfcmodel.network.disciplines import FIFO
-from dfcmodel.network.flows import CBR, SYN_WITH_DATA, Flow
+from dfcmodel.network.flows import CBR, SYN_WITH_DATA, Flow, first_state
 from dfcmodel.network.managers import PIE, RED, CoDel
 from dfcmodel.network.marking import StepMarking
 from dfcmodel.network.networks import Scenario
@@ -17,6 +17,7 @@ from dfcmodel.packets.ports import UNBOUNDED, Port, bits_of
 from hopflow.checks import instance, number, one_number
 from hopflow.units import quantities
 from responsefn import CUBIC, DCTCP, HSTCP, BBRv1, LinuxScalable, NewReno, Reno, Vegas
+from responsefn.rules.linux.versions import OLD
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
@@ -50,7 +51,7 @@ def to_ns3(
     ----------
     scenario
         A scenario whose links are `FIFO`, `RED`, `CoDel`, `PIE` or `StepMarking`, and whose flows are `CBR` or
-        have one of the rules `Reno`, `NewReno`, `CUBIC`, `DCTCP`, `HSTCP(table=1)`, `LinuxScalable`, `Vegas`,
+        have one of the rules `Reno`, `NewReno`, `CUBIC`, `DCTCP`, `HSTCP(table=1)`, ``LinuxScalable(kernel="2.6.22")``, `Vegas`,
         `BBRv1`. The first two are one rule in ns-3, and recover as NewReno or by SACK.
     method
         `Packets` with ``convention="standard"``, for its seed, recovery and delay of ACKs; None is ``Packets()``.
@@ -247,7 +248,7 @@ def _flow(plan: Plan, nodes: dict[Any, int], f: int) -> str:
         rate = bits_of(flow.source.rate, size) / (8.0 * size)
     else:
         kind, attributes = _rule(flow)
-        first = int(flow.source.start(plan.scenario.base_rtt(flow)).cwnd)  # type: ignore[union-attr]
+        first = int(first_state(flow, plan.scenario.base_rtt(flow)).cwnd)
         _check_sender(plan, f, size)
     packets = 0 if math.isinf(flow.size) else int(flow.size)
     sack = plan.recoveries[f] == "sack"
@@ -293,7 +294,7 @@ def _rule(flow: Flow) -> tuple[str, dict[str, object]]:
         }  # fmt: skip
     if type(rule) is DCTCP:
         return "ns3::TcpDctcp", {"DctcpShiftG": params.g}
-    if type(rule) is LinuxScalable and params.acks == int(params.acks):
+    if isinstance(rule, LinuxScalable) and rule.kernel == OLD and params.acks == int(params.acks):
         return "ns3::TcpScalable", {"AIFactor": int(params.acks), "MDFactor": params.b}
     if (
         type(rule) is Vegas
@@ -304,7 +305,7 @@ def _rule(flow: Flow) -> tuple[str, dict[str, object]]:
     for known, name in ((HSTCP(table=1), "ns3::TcpHighSpeed"), (BBRv1(), "ns3::TcpBbr")):
         if type(rule) is type(known) and rule == known:
             return name, {}
-    names = "Reno(), NewReno(), CUBIC(...), DCTCP(...), HSTCP(table=1), LinuxScalable(...), Vegas(...), BBRv1()"
+    names = "Reno(), NewReno(), CUBIC(...), DCTCP(...), HSTCP(table=1), LinuxScalable(kernel='2.6.22'), Vegas(...), BBRv1()"
     msg = f"must be CBR(...) or one of ns-3's rules: {names}, each with parameters that ns-3 has"
     raise ValueError(f"source of flow {flow.name!r} = {rule!r}: {msg}")
 

@@ -23,6 +23,7 @@ from dfcmodel.network.law_events import law_signature_of
 from dfcmodel.network.link_laws import LinkLaw
 from dfcmodel.network.managers import PIE, RED, CoDel
 from dfcmodel.network.programs import SwitchProgram
+from dfcmodel.network.stacks import COUNTED
 from dfcmodel.packets.recoveries import RECOVERIES
 from hopflow.checks import choice, one_number
 from responsefn import DeliveryRule, NewReno, RateRule, Reno, Tahoe, WindowRule
@@ -45,7 +46,9 @@ NS2_RULES = {
     "sack": (Reno, NewReno),
 }
 """Window rules of ns-2's agents by their recovery: Tahoe restarts from one packet, the others halve the window."""
-CHECKED = ("source", "pacing", "arrivals", "receiver", "handshake")
+CHECKED = (
+    "source", "pacing", "arrivals", "receiver", "handshake", "stack", "initial_window", "quick_acks", "delayed_acks",
+)  # fmt: skip
 """Options of flows that are checked, beside their ends."""
 SELECTIVE = (None, *(name for name, each in RECOVERIES.items() if each.selective))
 """Recoveries under which rules of deliveries run; None is their own."""
@@ -116,6 +119,13 @@ def _check_flow(scenario: Scenario, flow: Flow, method: Packets) -> None:
     if method.is_ns2 and (flow.pacing or isinstance(rule, RateRule)):
         msg = 'not with ns-2; use convention="standard"'
         raise ValueError(f"flow {flow.name!r} with {rule!r}, pacing = {flow.pacing}: {msg}")
+    for name, off in (("stack", None), ("initial_window", None), ("quick_acks", 0)):
+        if method.is_ns2 and (getattr(flow, name) or off) != off:
+            msg = f'must be {off} with convention="ns2"'
+            raise ValueError(f"{name} of flow {flow.name!r} = {getattr(flow, name)!r}: {msg}")
+    if method.is_ns2 and flow.delayed_acks == COUNTED:
+        msg = 'must be True or False with convention="ns2", whose senders count ACKs'
+        raise ValueError(f"delayed_acks of flow {flow.name!r} = {flow.delayed_acks!r}: {msg}")
     if method.is_ns2 and flow.arrivals is not None:
         msg = 'must be None: the window of ns-2 grows without being used; use convention="standard"'
         raise ValueError(f"arrivals of flow {flow.name!r} = {flow.arrivals!r}: {msg}")

@@ -124,3 +124,16 @@ def _linux(name: str) -> Reference:
 TCP_BIC_C, TCP_CUBIC_C, TCP_HTCP_C = (_linux(f"tcp_{name}.c") for name in ("bic", "cubic", "htcp"))
 TCP_ILLINOIS_C, TCP_SCALABLE_C = _linux("tcp_illinois.c"), _linux("tcp_scalable.c")
 TCP_VEGAS_C, TCP_WESTWOOD_C = _linux("tcp_vegas.c"), _linux("tcp_westwood.c")
+
+
+def _linux_6_12(name: str) -> Reference:
+    """Return a file of Linux 6.12, read in Debian's source package."""
+    return Reference(
+        f"Linux 6.12.117, net/ipv4/{name}, as in Debian's linux-source-6.12", "primary"
+    )
+
+
+TCP_BIC_6_12, TCP_CUBIC_6_12 = _linux_6_12("tcp_bic.c"), _linux_6_12("tcp_cubic.c")
+TCP_HTCP_6_12, TCP_ILLINOIS_6_12 = _linux_6_12("tcp_htcp.c"), _linux_6_12("tcp_illinois.c")
+TCP_SCALABLE_6_12, TCP_VEGAS_6_12 = _linux_6_12("tcp_scalable.c"), _linux_6_12("tcp_vegas.c")
+TCP_HIGHSPEED_6_12 = _linux_6_12("tcp_highspeed.c")

@@ -98,6 +98,9 @@ class WindowRule(Response, ABC):
         Whether what an ACK does depends on how many came before, so that many cannot be taken at once: such
         a rule is solved and simulated ACK by ACK everywhere. Others are where blocks of ACKs turn out to
         give another answer; the flag spares that comparison.
+    counts_packets
+        Whether the window grows by the packets that an ACK acknowledges, where the sender counts them (`dfcmodel.Flow`);
+        False for a rule that is defined per ACK above slow start.
     single_below
         Loss event rates from which on the closed form is one of several responses, which `rate` says there.
 
@@ -130,6 +133,7 @@ class WindowRule(Response, ABC):
     recovery: ClassVar[str] = "newreno"
     signal: ClassVar[str] = "loss"
     counts_acks: ClassVar[bool] = False
+    counts_packets: ClassVar[bool] = True
     single_below: ClassVar[float] = math.inf
 
     @staticmethod
@@ -182,6 +186,10 @@ class WindowRule(Response, ABC):
         known = {"base_rtt": rtt, "top_rtt": rtt, "top_rate": bandwidth or 0.0}
         state = self.State()
         return state._replace(**{k: v for k, v in known.items() if k in self.State._fields})
+
+    def in_fluid(self) -> Any:
+        """Return the rule as the fluid runs it: without what needs single packets."""
+        return self
 
     def uses_closed_form(self, bandwidth: float | None = None) -> bool:
         """Return whether `rate` evaluates the closed form (otherwise the numerical cycle).

@@ -43,6 +43,7 @@ def test_catalogue():
         "Prague",
         "LinuxBIC",
         "LinuxCUBIC",
+        "LinuxHSTCP",
         "LinuxHTCP",
         "LinuxIllinois",
         "LinuxScalable",

@@ -471,6 +471,8 @@ HOP = np.dtype(
 )
 """A hop of a flow's route: those of its packets, its receiver, those of its ACKs, its sender."""
 
+COUNTED, IN_SLOW_START = 1, 2
+"""When a sender counts the packets of an ACK: for the rule of its window, or in slow start alone."""
 FLOW = np.dtype(
     [
         ("came_at", "f8"),  # receiver: when the last packet was delivered, s
@@ -599,6 +601,11 @@ FLOW = np.dtype(
         ("stride", "i4"),  # rows from one of the others to the next
         ("next_path", "i4"),  # that of the next packet in turn
         ("drawn", "i4"),  # 1: paths are drawn at random
+        ("quick", "i4"),  # receiver: packets before this one are acknowledged at once
+        (
+            "counted",
+            "i4",
+        ),  # COUNTED, IN_SLOW_START: the window grows by up to two packets of an ACK
     ],
     align=True,
 )

@@ -148,7 +148,7 @@ def receive_data(
         if waits:
             # RFC 5681, 4.2: at once out of order, for what fills a gap, and for every second packet
             new = it.number > 0 if is_ns2(senders) else came > 0
-            if it.number < s.syn or it.number == s.fin:  # RFC 9293, 3.10.7.2 and 3.10.7.4
+            if it.number < s.quick or it.number == s.fin:  # RFC 9293, 3.10.7.2 and 3.10.7.4
                 new = False
             if new and it.number == s.came - 1 and it.number >= s.seen and s.pending < 0:
                 s.pending = e

@@ -15,7 +15,7 @@ from .emission import output
 from .handshake import open_connection, resend_syn
 from .jit import compiled, inlined
 from .late_packets import process_report
-from .layout import ON_ACK, ON_MARK, ON_TIMEOUT, int64
+from .layout import COUNTED, IN_SLOW_START, ON_ACK, ON_MARK, ON_TIMEOUT, int64
 from .ns2 import open_window, truncate_ssthresh
 from .pacing import send_by_pipe, send_paced
 from .random_numbers import uniform
@@ -179,10 +179,15 @@ def receive(net: Any, senders: Any, f: int, e: int) -> None:
         return
     marked = packet[e].marked == 1
     validated = s.supply == 0 or may_grow(senders, f)
+    acked = number + 1 - int64(s.snd_una)
+    counts = s.counted == COUNTED or (s.counted == IN_SLOW_START and s.cwnd < s.ssthresh)
+    twice = counts and s.recovering == 0 and acked > 1  # RFC 3465, 2.2, with L = 2
     if s.by_time == 1:
         grows, burst = process_report(net, senders, f, e)
         if grows and validated and (s.accurate == 1 or not marked):
             grow(senders, f)
+            if twice and s.recovering == 0:
+                grow(senders, f)
         if marked and s.accurate == 1:
             answer_mark(senders, f)
         if burst >= 1.0:
@@ -192,7 +197,6 @@ def receive(net: Any, senders: Any, f: int, e: int) -> None:
         cut_back(senders, f, ON_MARK)
     grows = True
     burst = math.inf
-    acked = number + 1 - int64(s.snd_una)
     if s.recovering == 0 and acked > 0:
         discard_acked(net, senders, f, number)
     else:
@@ -210,6 +214,8 @@ def receive(net: Any, senders: Any, f: int, e: int) -> None:
                 burst = 0.0
     if grows and validated and (s.accurate == 1 or not marked):  # RFC 3168, 6.1.2
         grow(senders, f)
+        if twice and s.recovering == 0:
+            grow(senders, f)
     if marked and s.accurate == 1:
         answer_mark(senders, f)
     if s.samples == 1:

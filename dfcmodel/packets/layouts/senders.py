@@ -11,10 +11,11 @@ import numpy as np
 from dfcmodel.network.arrivals import ArrivalProcess, Replay
 from dfcmodel.network.columns import Column, encoded
 from dfcmodel.network.flow_tables import OPTIONS
-from dfcmodel.network.flows import OnOff
+from dfcmodel.network.flows import OnOff, first_state
+from dfcmodel.network.stacks import COUNTED as STACK_COUNTS
 from dfcmodel.packets.kernel.arrivals import CALLED, GROWING, REPLAYED
 from dfcmodel.packets.kernel.calendar_queue import PLACE, PLACES, USED, push, take
-from dfcmodel.packets.kernel.layout import BLIND, CLASSES, FLOW, RATED, RULE
+from dfcmodel.packets.kernel.layout import BLIND, CLASSES, COUNTED, FLOW, IN_SLOW_START, RATED, RULE
 from dfcmodel.packets.kernel.repairs import GO_BACK_N, SELECTIVE
 from dfcmodel.packets.kernel.sources import RANDOM, REGULAR
 from dfcmodel.packets.kernel.timers import STOP, WAKE, wake_at
@@ -45,7 +46,7 @@ __all__ = [
     "write_numbers",
 ]
 
-APART = ("start", "stop", "priority", "host", "delayed_acks", "weight", "after")
+APART = ("start", "stop", "priority", "host", "weight", "after", "stack")
 """Options of flows that do not change their rows, or are written for all of them at once."""
 REPAIR = {"": 0, "none": 0, "go-back-n": GO_BACK_N}
 """Repairs of rate rules without parameters."""
@@ -184,7 +185,10 @@ def _set_row(
             row["own"][: len(recovery.own)] = recovery.own
         row["accurate"] = answers_marks(type(source))
         row["bit_mask"] = _places(given) - 1
-        begin = source.start(rtt)
+        row["quick"] = bool(given.handshake) + (given.quick_acks or 0)
+        begin = first_state(given, rtt)
+        if given.delayed_acks == STACK_COUNTS:
+            row["counted"] = COUNTED if source.counts_packets else IN_SLOW_START
         if ns2:
             begin = begin._replace(cwnd=1.0, ssthresh=float(int(given.max_window)))
         _set_numbers(rows, source, begin)

@@ -210,7 +210,8 @@ def probing_cycle(s: Any, q: Any, e: Any, rate: Any) -> Any:
         waited = e.time > s.cycle_stamp + s.bw_probe_wait
         if waited or s.rounds_since_probe_up >= min(target_inflight(s), 63.0):
             return start_refill(s, e)
-        enough = e.in_flight <= with_headroom(s, q) and e.in_flight <= inflight(s, 1.0)
+        unbounded = s._replace(bw_shortterm=math.inf)  # IsTimeToCruise has BBR.max_bw, not BBR.bw
+        enough = e.in_flight <= with_headroom(s, q) and e.in_flight <= inflight(unbounded, 1.0)
         return s._replace(mode=CRUISE) if s.mode == DOWN and enough else s
     if s.mode == REFILL:
         if s.round_start == 0.0:

@@ -19,7 +19,11 @@ MIN_CWND, AT_ONCE = 4.0, 3.0
 
 
 @quantities(
-    min_rtt_window="time", probe_rtt_duration="time", probe_packets="amount", aggregated="amount"
+    min_rtt_window="time",
+    probe_rtt_duration="time",
+    probe_packets="amount",
+    aggregated="amount",
+    min_rtt_tick="time",
 )
 class BBRv1(DeliveryRule):
     r"""BBR version 1 (Cardwell et al. 2016): losses bound neither the rate nor, for long, the window.
@@ -29,8 +33,8 @@ class BBRv1(DeliveryRule):
     ten seconds it goes down to four packets for 200 ms unless the round-trip time has come down by itself. The
     window is ``cwnd_gain`` products of both; in the first round trip of a recovery it is what was delivered.
 
-    Of tcp_bbr.c, with whose constants these agree (its high gain is 2885/1000 in 256ths and one), four things
-    are left out by default: it paces 1 % below the rate (``pacing_margin=0.01``), adds two packets in the phase of
+    Of tcp_bbr.c, with whose constants these agree (its high gain is 2885/1000 in 256ths and one), five things
+    are left out by default: it takes a round-trip time for a new least one if it is lower by a microsecond (``min_rtt_tick=1e-6``), it paces 1 % below the rate (``pacing_margin=0.01``), adds two packets in the phase of
     1.25 (``probe_packets=2``) and as many as it finds that ACKs came together (``aggregated``, a constant here), and takes the
     rate of two lossy intervals for that of a policer.
 
@@ -48,6 +52,9 @@ class BBRv1(DeliveryRule):
         Part by which it paces below the rate, 0 <= pacing_margin < 1.
     probe_packets, aggregated
         Packets in flight above the product: in the phase of 1.25; in the window once the pipe was full.
+    min_rtt_tick
+        By how many s a round-trip time must be below the least one to renew it. With 0 the same time does, as in ns-3: where
+        the least one recurs exactly, as on a path without noise, ProbeRTT may never begin.
 
     Examples
     --------
@@ -102,6 +109,7 @@ class BBRv1(DeliveryRule):
         pacing_margin: float = 0.0
         probe_packets: float = 0.0
         aggregated: float = 0.0
+        min_rtt_tick: float = 0.0
 
     reference = Reference(
         "Linux, net/ipv4/tcp_bbr.c; N. Cardwell et al., BBR: congestion-based congestion control, ACM Queue "
@@ -121,6 +129,7 @@ class BBRv1(DeliveryRule):
         one_number("pacing_margin", self.params.pacing_margin, at_least=0.0, below=1.0)
         one_number("probe_packets", self.params.probe_packets, at_least=0.0)
         one_number("aggregated", self.params.aggregated, at_least=0.0)
+        one_number("min_rtt_tick", self.params.min_rtt_tick, at_least=0.0, hint="in s")
 
     @staticmethod
     def on_timeout(s: Any, q: Any, e: Any) -> Any:
@@ -233,7 +242,7 @@ def round_trip_time(s: Any, q: Any, e: Any) -> Any:
     expired = e.time > s.min_rtt_stamp + q.min_rtt_window
     if s.min_rtt == math.inf:  # the first pacing rate, once the round-trip time is known
         s = s._replace(pacing_rate=q.high_gain * INITIAL_WINDOW / e.rtt)
-    if e.rtt <= s.min_rtt or expired:
+    if e.rtt <= s.min_rtt - q.min_rtt_tick or expired:
         s = s._replace(min_rtt=e.rtt, min_rtt_stamp=e.time)
     if s.mode != PROBE_RTT and expired:
         saved = s.cwnd if s.recovering == 0.0 else max(s.prior_cwnd, s.cwnd)

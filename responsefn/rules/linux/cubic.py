@@ -1,27 +1,41 @@
-"""CUBIC as in Linux's tcp_cubic.c, version 2.1."""
+"""CUBIC as in Linux's tcp_cubic.c, version 2.3."""
 
 from __future__ import annotations
 
 import math
 from typing import Any, ClassVar, NamedTuple
 
-from hopflow.checks import one_number
+from hopflow.checks import choice, one_number
 from hopflow.functions import maximum, minimum, where
 from hopflow.units import quantities
 from responsefn.responses import references
-from responsefn.rules.base import WindowRule
+from responsefn.rules.linux.versions import CURRENT, LinuxRule, whole
 
 __all__ = ["LinuxCUBIC"]
 
+LOW_WINDOW, ACK_GAP = 16.0, 2e-3
+"""HyStart: packets from which it acts; largest time in s between ACKs of a train."""
+SAMPLES, LEAST_DELAY, MOST_DELAY = 8.0, 4e-3, 16e-3
+"""HyStart: RTT samples of a round, and the bounds in s of the increase that ends slow start."""
+PLAUSIBLE = 1.0
+"""Seconds after a loss in which RTT samples are not used."""
+LARGEST_INCREASE = 2.0
+"""ACKs per packet of growth, at least."""
 
-@quantities(largest="amount")
-class LinuxCUBIC(WindowRule):
-    r"""CUBIC as in Linux's tcp_cubic.c, version 2.1: in whole packets, with fast convergence.
 
-    Against `CUBIC` of RFC 9438: a cut by 0.2; the window goes to the curve one least round trip ahead in whole
-    packets, each after a whole number of ACKs and one, divided by the estimate of packets per ACK (see
-    `LinuxBIC`); at most ``largest`` packets in 0.1 s beyond the last peak; the Reno-friendly window grows by
-    8/floor(8 (2-b)/(3b)) packets per round trip, also above the last peak.
+@quantities(ack_delay="time")
+class LinuxCUBIC(LinuxRule):
+    r"""CUBIC as in Linux's tcp_cubic.c: whole windows, fast convergence, HyStart by ACK trains and delays.
+
+    Against `CUBIC` of RFC 9438: the window goes to the curve one least round trip ahead, by a packet after each
+    floor(cwnd / distance) ACKs, at most one per two ACKs; all windows at a loss are whole packets; the Reno-friendly
+    window grows by a packet in floor(15 cwnd / 8) ACKs, also above the last peak. The curve begins at the first ACK
+    after the loss was repaired.
+
+    HyStart ends slow start from 16 packets on where ACKs with gaps of at most 2 ms have come for half of the least
+    round-trip time and ``ack_delay`` (the train), or where the minimum of more than eight round-trip times of a round
+    exceeds the least one by an eighth of it, within 4 and 16 ms (the delay). Trains are a property of single packets:
+    the fluid has the delay only. Times are not in jiffies.
 
     Domain: p <= 0.02.
 
@@ -30,93 +44,159 @@ class LinuxCUBIC(WindowRule):
     C
         Packets/s^3 (``bic_scale`` 41 of 1024, per 0.1 s).
     b
-        Fraction of the window lost at a loss (205/1024; later versions 0.3).
-    largest
-        ``max_increment``: packets in 0.1 s at most, beyond the last peak.
-    per_ack
-        Estimate of the packets that an ACK acknowledges; 31/16 in 2.6.22, 1 in ns-3.
+        Fraction of the window lost at a loss (307/1024).
+    hystart
+        ``hystart_detect``: 1 by trains, 2 by delay, 3 by both, 0 no HyStart.
+    ack_delay
+        Allowance for aggregation in s, by which a train must be longer; Linux has less above 2 Gb/s.
+    kernel
+        Version of the file: ``"6.12"``, or ``"2.6.22"``, whose parameters are ``C``, ``b`` (205/1024), ``largest`` (16
+        packets in 0.1 s beyond the last peak) and ``per_ack`` (31/16, its estimate of packets per ACK), without HyStart.
 
     Examples
     --------
-    >>> round(float(LinuxCUBIC().rate(1e-3, 0.04)))
-    968
+    >>> from responsefn import LinuxCUBIC
+    >>> round(float(LinuxCUBIC().rate(1e-3, 0.04))), round(float(LinuxCUBIC(kernel="2.6.22").rate(1e-3, 0.04)))
+    (925, 968)
     """
 
     class State(NamedTuple):
-        """Window, threshold, last peak and the curve's origin in packets; times in s; Reno's window."""
+        """Window, threshold, last peak, the curve's origin and Reno's window in packets; times in s.
+
+        ``since`` is negative until the curve begins. Of HyStart: when the round and the last ACK of the train came, s;
+        ACKs left in the round, its least RTT and samples; whether slow start was ended.
+        """
 
         cwnd: float = 1.0
         ssthresh: float = math.inf
         peak: float = 0.0
+        origin: float = 0.0
         plateau: float = 0.0
-        since: float = 0.0
+        since: float = -1.0
         base_rtt: float = math.inf
         reno: float = 1.0
+        round_start: float = 0.0
+        last_ack: float = 0.0
+        left: float = 0.0
+        least: float = math.inf
+        samples: float = 0.0
+        found: float = 0.0
 
     class Params(NamedTuple):
-        """C in packets/s^3, decrease, largest increase in 0.1 s, packets per ACK."""
+        """C in packets/s^3, decrease, detection of HyStart, allowance of its trains in s, version."""
 
         C: float = 410 / 1024
-        b: float = 205 / 1024
-        largest: float = 16.0
-        per_ack: float = 31 / 16
+        b: float = 307 / 1024
+        hystart: int = 3
+        ack_delay: float = 1e-3
+        kernel: str = CURRENT
 
-    assigned: ClassVar[tuple[str, ...]] = ("peak", "plateau", "since", "base_rtt")
-    recovery: ClassVar[str] = "sack"
-    reference = references.TCP_CUBIC_C
+    older: ClassVar[dict[str, str]] = {
+        "2.6.22": "responsefn.rules.linux.kernel_2_6_22.cubic:LinuxCUBIC2622"
+    }
+    assigned: ClassVar[tuple[str, ...]] = (
+        "peak", "origin", "plateau", "since", "base_rtt",
+        "round_start", "last_ack", "left", "least", "samples", "found",
+    )  # fmt: skip
+    reference = references.TCP_CUBIC_6_12
     domain = (0.0, 0.02)
     monotone = False
     why_no_inverse = "its window moves in whole packets and ACKs, so that its rate jumps with p"
 
     def check(self) -> None:
         """Check the ranges of the parameters."""
+        super().check()
         one_number("C", self.params.C, above=0.0)
         one_number("b", self.params.b, above=0.0, below=1.0)
-        one_number("largest", self.params.largest, above=0.0)
-        one_number("per_ack", self.params.per_ack, above=0.0)
+        choice("hystart", self.params.hystart, (0, 1, 2, 3))
+        one_number("ack_delay", self.params.ack_delay, at_least=0.0, hint="in s")
+
+    def in_fluid(self) -> LinuxCUBIC:
+        """Return the rule without detection of trains: a fluid has no single ACKs."""
+        return self.replace(hystart=self.params.hystart & 2) if self.params.hystart & 1 else self
 
     @staticmethod
     def on_ack(s: Any, q: Any, e: Any) -> Any:
-        """Slow start, or towards the larger of the curve and Reno's window."""
-        slow = s.cwnd < s.ssthresh
-        base = minimum(s.base_rtt, e.rtt)
-        since, peak = where(slow, e.time, s.since), where(slow, s.cwnd, s.peak)
-        late = e.time + base - since - s.plateau
-        whole = math.floor(s.cwnd)
+        """Measure, then slow start, or towards the larger of the curve and Reno's window."""
+        recent = s.since >= 0.0 and e.time - s.since < PLAUSIBLE
+        if not recent:
+            s = s._replace(base_rtt=min(s.base_rtt, e.rtt))
+            if s.cwnd < s.ssthresh and q.hystart > 0 and s.found == 0.0:
+                s = detect(s, q, e)
+        if s.cwnd < s.ssthresh:
+            return s._replace(cwnd=s.cwnd + 1.0)
+        w = whole(s.cwnd)
+        begins = s.since < 0.0
+        since = where(begins, e.time, s.since)
+        below = maximum(0.0, s.peak - w)
+        origin = where(begins, maximum(s.peak, w), s.origin)
+        plateau = where(begins, (below / q.C) ** (1.0 / 3.0), s.plateau)
+        late = e.time + minimum(s.base_rtt, e.rtt) - since - plateau
         moved = math.floor(q.C * abs(late) ** 3)
-        away = peak + where(late < 0.0, -moved, moved) - whole
-        acks = where(away >= 1.0, math.floor(whole / maximum(1.0, away)), 100.0 * whole)
-        least = where(late >= 0.0, whole / (10.0 * q.largest * base), 0.0)
-        acks = maximum(acks, least)
-        ahead = math.floor(s.reno) - whole
-        acks = where(ahead >= 1.0, minimum(acks, math.floor(whole / maximum(1.0, ahead))), acks)
-        steps = 1.0 / (1.0 + maximum(1.0, math.floor(acks / q.per_ack)))
-        slope = 8.0 / math.floor(8.0 * (2.0 - q.b) / (3.0 * q.b))
+        away = origin + where(late < 0.0, -moved, moved) - w
+        acks = where(away >= 1.0, math.floor(w / maximum(1.0, away)), 100.0 * w)
+        acks = where(s.peak == 0.0, minimum(acks, 20.0), acks)
+        slope = math.floor(8.0 * (2.0 - q.b) / (3.0 * q.b) + 1e-9)  # 15 for 307/1024
+        reno = where(begins, w, s.reno) + 1.0 / math.floor(maximum(1.0, w * slope / 8.0))
+        ahead = whole(reno) - w
+        acks = where(ahead >= 1.0, minimum(acks, math.floor(w / maximum(1.0, ahead))), acks)
         return s._replace(
-            cwnd=s.cwnd + where(slow, 1.0, steps),
-            peak=peak,
-            plateau=where(slow, 0.0, s.plateau),
+            cwnd=s.cwnd + 1.0 / maximum(LARGEST_INCREASE, acks),
+            origin=origin,
+            plateau=plateau,
             since=since,
-            base_rtt=base,
-            reno=where(slow, s.cwnd + 1.0, s.reno + slope / s.cwnd),
+            reno=reno,
         )
 
     @staticmethod
     def on_loss(s: Any, q: Any, e: Any) -> Any:
         """Keep 1 - b; remember less of a peak below the last one."""
-        peak = where(s.cwnd < s.peak, 1.0 - 0.5 * q.b, 1.0) * s.cwnd
-        kept = maximum(1.0, (1.0 - q.b) * s.cwnd)
-        return s._replace(
-            cwnd=kept,
-            ssthresh=maximum(2.0, kept),
-            peak=peak,
-            plateau=(maximum(0.0, peak - kept) / q.C) ** (1.0 / 3.0),
-            since=e.time,
-            reno=kept,
-        )
+        w = whole(s.cwnd)
+        peak = where(w < s.peak, whole((1.0 - 0.5 * q.b) * w), w)
+        kept = maximum(2.0, whole((1.0 - q.b) * w))
+        return s._replace(cwnd=kept, ssthresh=kept, peak=peak, since=-1.0)
 
     @staticmethod
     def on_timeout(s: Any, q: Any, e: Any) -> Any:
-        """Slow start from one packet; the peak is forgotten."""
-        kept = maximum(2.0, (1.0 - q.b) * s.cwnd)
-        return s._replace(cwnd=1.0, ssthresh=kept, peak=0.0, plateau=0.0, reno=1.0)
+        """Slow start from one packet; the peak and the least RTT are forgotten."""
+        return s._replace(
+            cwnd=1.0,
+            ssthresh=maximum(2.0, whole((1.0 - q.b) * whole(s.cwnd))),
+            peak=0.0,
+            since=-1.0,
+            base_rtt=math.inf,
+            left=0.0,
+            found=0.0,
+        )
+
+
+def detect(s: Any, q: Any, e: Any) -> Any:
+    """Return the state after HyStart has seen an ACK in slow start."""
+    left = s.left - 1.0
+    begins = left <= 0.0
+    start = where(begins, e.time, s.round_start)
+    last = where(begins, e.time, s.last_ack)
+    least = where(begins, math.inf, s.least)
+    samples = where(begins, 0.0, s.samples)
+    left = where(begins, whole(s.cwnd), left)
+    found = 0.0
+    if s.cwnd >= LOW_WINDOW:
+        if (q.hystart == 1 or q.hystart == 3) and e.time - last <= ACK_GAP:
+            last = e.time
+            if e.time - start > 0.5 * (s.base_rtt + q.ack_delay):
+                found = 1.0
+        if q.hystart >= 2:
+            least = min(least, e.rtt)
+            if samples < SAMPLES:
+                samples = samples + 1.0
+            elif least > s.base_rtt + min(MOST_DELAY, max(LEAST_DELAY, s.base_rtt / 8.0)):
+                found = 1.0
+    return s._replace(
+        ssthresh=where(found > 0.0, s.cwnd, s.ssthresh),
+        round_start=start,
+        last_ack=last,
+        left=left,
+        least=least,
+        samples=samples,
+        found=found,
+    )

@@ -5,35 +5,44 @@ from __future__ import annotations
 import math
 from typing import Any, ClassVar, NamedTuple
 
+from hopflow.checks import one_number
 from hopflow.functions import maximum, minimum, where
 from responsefn.responses import references
-from responsefn.rules.base import WindowRule
+from responsefn.rules.linux.versions import CURRENT, LinuxRule, whole
 
 __all__ = ["LinuxHTCP"]
 
 
-class LinuxHTCP(WindowRule):
-    r"""H-TCP as in Linux's tcp_htcp.c: with RTT scaling, in whole numbers.
+class LinuxHTCP(LinuxRule):
+    r"""H-TCP as in Linux's tcp_htcp.c: with RTT scaling, in whole numbers and jiffies.
 
-    alpha = 2 (1 - beta) f, where f = 1 + 10 (t-1) + ((t-1)/2)^2 for t > 1 s and 1 before, times
-    10 RTT_min (in s, that factor within 0.1 and 2), in whole numbers and at least 1. beta is
-    RTT_min/RTT_max within 0.5 and 0.8, but 0.5 unless the highest throughput of each of the last two
-    cycles was within 20 % of that of the cycle before: so mostly under random losses, not under
-    deterministic ones. Throughput is averaged with a gain of 1/4 per round trip. RTT_max is that of the last
-    cycle, where the file lets it fade by 5 % of the delay per loss. Sees the queue where ``bandwidth`` is given.
+    alpha = 2 (1 - beta) f, where f = 1 + 10 (t-1) + ((t-1)/2)^2 for t > 1 s after the loss was repaired and 1 before,
+    times 10 RTT_min (in s, that factor within 0.1 and 2), in whole numbers and at least 1. A packet more takes
+    ceil(cwnd / alpha) ACKs and one. beta is RTT_min/RTT_max in 128ths within 0.5 and 0.8, but 0.5 unless the highest
+    throughput of each of the last two cycles was within 20 % of that of the cycle before. Throughput is averaged with a gain of 1/4 per
+    round trip. RTT_max loses 5 % of its distance from RTT_min at each loss. Sees the queue where ``bandwidth`` is given.
 
     Domain: p <= 0.02.
 
+    Parameters
+    ----------
+    hz
+        Jiffies per second, in which the module measures round-trip times, rounded up.
+    kernel
+        Version of the file: ``"6.12"``, or ``"2.6.22"``, without parameters: windows with fractions, alpha / cwnd per ACK.
+
     Examples
     --------
-    >>> round(float(LinuxHTCP().rate(1e-3, 0.04)))
-    1061
+    >>> from responsefn import LinuxHTCP
+    >>> round(float(LinuxHTCP().rate(1e-3, 0.04))), round(float(LinuxHTCP(kernel="2.6.22").rate(1e-3, 0.04)))
+    (1001, 1061)
     """
 
     class State(NamedTuple):
         """Window and threshold in packets; time of the last loss and RTTs in s; part kept.
 
-        Throughput, its maximum in this and the last cycle in packets/s; whether the last two were alike.
+        Throughput, its maximum in this and the last cycle in packets/s; whether the last two were alike. ``since`` is
+        negative until the loss is repaired.
         """
 
         cwnd: float = 1.0
@@ -47,29 +56,44 @@ class LinuxHTCP(WindowRule):
         most_before: float = 0.0
         steady: float = 0.0
 
+    class Params(NamedTuple):
+        """Jiffies per second, version."""
+
+        hz: float = 250.0
+        kernel: str = CURRENT
+
+    older: ClassVar[dict[str, str]] = {
+        "2.6.22": "responsefn.rules.linux.kernel_2_6_22.htcp:LinuxHTCP2622"
+    }
     assigned: ClassVar[tuple[str, ...]] = (
         "since", "base_rtt", "top_rtt", "kept", "throughput", "most", "most_before", "steady",
     )  # fmt: skip
     capacity: ClassVar[str] = "optional"
-    recovery: ClassVar[str] = "sack"
-    reference = references.TCP_HTCP_C
+    reference = references.TCP_HTCP_6_12
     domain = (0.0, 0.02)
+
+    def check(self) -> None:
+        """Check the range of the clock."""
+        super().check()
+        one_number("hz", self.params.hz, above=0.0, hint="jiffies per second")
 
     @staticmethod
     def on_ack(s: Any, q: Any, e: Any) -> Any:
-        """Slow start, or alpha / cwnd."""
+        """Slow start, or a packet per ceil(cwnd / alpha) ACKs and one."""
         slow = s.cwnd < s.ssthresh
-        since = where(slow, e.time, s.since)
+        since = where(s.since < 0.0, e.time, s.since)
         base = minimum(s.base_rtt, e.rtt)
+        ticks = math.ceil(base * q.hz - 1e-9)
         late = maximum(0.0, e.time - since - 1.0)
         factor = 1.0 + math.floor(10.0 * late + 0.25 * late * late)
-        scale = minimum(10.0, maximum(0.5, 0.1 / base))
-        a = 2.0 * (1.0 - s.kept) * maximum(1.0, math.floor(factor / scale))
-        early = e.time - since <= 3.0 * base
+        scale = minimum(80.0, maximum(4.0, math.floor(8.0 * q.hz / (10.0 * ticks))))
+        a = 2.0 * (1.0 - s.kept) * maximum(1.0, math.floor(8.0 * factor / scale))
+        early = e.time - since <= 4.0 * base
         now = s.cwnd / e.rtt
         throughput = where(early, now, s.throughput + 0.25 * (now - s.throughput) / s.cwnd)
+        step = 1.0 / (math.ceil(whole(s.cwnd) / a) + 1.0)
         return s._replace(
-            cwnd=s.cwnd + where(slow, 1.0, a / s.cwnd),
+            cwnd=s.cwnd + where(slow, 1.0, step),
             since=since,
             base_rtt=base,
             top_rtt=maximum(s.top_rtt, e.rtt),
@@ -80,15 +104,19 @@ class LinuxHTCP(WindowRule):
     @staticmethod
     def on_loss(s: Any, q: Any, e: Any) -> Any:
         """Keep RTT_min/RTT_max of the window, within 0.5 and 0.8, or half of it."""
+        base = minimum(s.base_rtt, e.rtt)
         top = maximum(s.top_rtt, e.rtt)
-        kept = minimum(0.8, maximum(0.5, minimum(s.base_rtt, e.rtt) / top))
+        ticks = math.ceil(base * q.hz - 1e-9)
+        ratio = math.floor(128.0 * ticks / math.ceil(top * q.hz - 1e-9)) / 128.0
+        kept = minimum(102.0 / 128.0, maximum(0.5, ratio))
         alike = (s.most >= 0.8 * s.most_before) & (s.most <= 1.2 * s.most_before)
-        kept = where(alike & (s.steady > 0.0), kept, 0.5)
+        kept = where(alike & (s.steady > 0.0) & (ticks > math.ceil(0.01 * q.hz)), kept, 0.5)
+        window = maximum(2.0, whole(kept * whole(s.cwnd)))
         return s._replace(
-            cwnd=maximum(1.0, kept * s.cwnd),
-            ssthresh=maximum(2.0, kept * s.cwnd),
-            since=e.time,
-            top_rtt=e.rtt,
+            cwnd=window,
+            ssthresh=window,
+            since=-1.0,
+            top_rtt=base + 0.95 * (top - base),
             kept=kept,
             most_before=s.most,
             steady=where(alike, 1.0, 0.0),
@@ -96,5 +124,6 @@ class LinuxHTCP(WindowRule):
 
     @staticmethod
     def on_timeout(s: Any, q: Any, e: Any) -> Any:
-        """Slow start from one packet to half the window."""
-        return s._replace(cwnd=1.0, ssthresh=maximum(2.0, 0.5 * s.cwnd), top_rtt=0.0)
+        """Slow start from one packet to the part of the window that a loss leaves at least."""
+        kept = maximum(2.0, whole(0.5 * whole(s.cwnd)))
+        return s._replace(cwnd=1.0, ssthresh=kept, since=-1.0)

@@ -5,23 +5,27 @@ from __future__ import annotations
 import math
 from typing import Any, ClassVar, NamedTuple
 
-from hopflow.checks import choice, one_number
+from hopflow.checks import one_number
 from hopflow.functions import maximum, minimum, where
 from responsefn.responses import references
-from responsefn.rules.base import WindowRule, cut
+from responsefn.rules.linux.versions import CURRENT, LinuxRule, whole, whole_cut
 
 __all__ = ["LinuxIllinois"]
 
+REACTS = 15.0
+"""``win_thresh``: packets from which alpha and beta follow the delay."""
+MICROSECONDS = 1e6
+"""In a second: a mean delay is a whole number of them."""
+A_MAX, A_MIN = 10.0, 38 / 128
+"""Packets per round trip without and with the largest delay; 0.3 in 128ths."""
 
-class LinuxIllinois(WindowRule):
+
+class LinuxIllinois(LinuxRule):
     r"""Illinois as in Linux's tcp_illinois.c: by the mean delay of each round trip, with theta.
 
-    alpha and beta are those of `Illinois`, set once per round trip by its mean delay; after a delay
-    above 1/100 of the largest, alpha comes back to 10 only after ``theta`` round trips below. A packet more
-    takes a whole number of ACKs, here half of one more than cwnd/alpha. The mean is over time; the file's is over ACKs.
-
-    At a loss 2.6.22's file keeps beta of the window instead of losing it, an eighth while nothing waits; later
-    versions lose it. That mistake is ``keeps_beta=1``, with a response of a fifth to two thirds.
+    alpha and beta are those of `Illinois`, set once per round trip by the mean delay of its ACKs, in 128ths and 64ths;
+    after a delay above 1/100 of the largest, alpha comes back to 10 only after ``theta`` round trips below. A packet
+    more takes ceil(cwnd / alpha) ACKs. Windows are whole packets at a loss.
 
     Domain: p <= 0.02.
 
@@ -29,17 +33,19 @@ class LinuxIllinois(WindowRule):
     ----------
     theta
         Round trips of low delay before alpha is the largest again.
-    keeps_beta
-        1 for 2.6.22's cut (as ns-2 runs it), 0 for that of later versions.
+    kernel
+        Version of the file: ``"6.12"``, or ``"2.6.22"``, whose parameters are ``theta`` and ``keeps_beta``: 1 for the
+        mistake of that version, which keeps beta of the window instead of losing it.
 
     Examples
     --------
-    >>> round(float(LinuxIllinois().rate(1e-3, 0.04)))
-    6784
+    >>> from responsefn import LinuxIllinois
+    >>> round(float(LinuxIllinois().rate(1e-3, 0.04))), round(float(LinuxIllinois(kernel="2.6.22").rate(1e-3, 0.04)))
+    (6755, 6784)
     """
 
     class State(NamedTuple):
-        """Window, threshold; RTTs in s; sums and times of the round trip; alpha, beta, low rounds.
+        """Window, threshold; RTTs in s; ACKs left in the round, its samples and their sum; alpha, beta, low rounds.
 
         ``above`` is the file's rtt_above, 1 after a round trip of delay, and ``low`` its rtt_low,
         how many without delay came since then.
@@ -49,75 +55,90 @@ class LinuxIllinois(WindowRule):
         ssthresh: float = math.inf
         base_rtt: float = math.inf
         top_rtt: float = 0.0
-        began: float = 0.0
-        seen: float = 0.0
-        waited: float = 0.0
-        a: float = 10.0
+        left: float = 0.0
+        samples: float = 0.0
+        total: float = 0.0
+        a: float = A_MAX
         b: float = 0.5
         above: float = 0.0
         low: float = 0.0
 
     class Params(NamedTuple):
-        """Round trips of low delay before the largest increase; a flag."""
+        """Round trips of low delay before the largest increase; version."""
 
         theta: float = 5.0
-        keeps_beta: int = 0
+        kernel: str = CURRENT
 
+    older: ClassVar[dict[str, str]] = {
+        "2.6.22": "responsefn.rules.linux.kernel_2_6_22.illinois:LinuxIllinois2622"
+    }
     assigned: ClassVar[tuple[str, ...]] = (
-        "base_rtt", "top_rtt", "began", "seen", "waited", "a", "b", "above", "low",
+        "base_rtt", "top_rtt", "left", "samples", "total", "a", "b", "above", "low",
     )  # fmt: skip
     capacity: ClassVar[str] = "optional"
-    recovery: ClassVar[str] = "sack"
-    reference = references.TCP_ILLINOIS_C
+    reference = references.TCP_ILLINOIS_6_12
     domain = (0.0, 0.02)
 
     def check(self) -> None:
-        """Check the range of theta and the flag."""
+        """Check the range of theta."""
+        super().check()
         one_number("theta", self.params.theta, at_least=0.0)
-        choice("keeps_beta", self.params.keeps_beta, (0, 1))
 
     @staticmethod
     def on_ack(s: Any, q: Any, e: Any) -> Any:
         """Slow start, or a / cwnd with the a of the last round trip."""
         base, top = minimum(s.base_rtt, e.rtt), maximum(s.top_rtt, e.rtt)
-        waited = s.waited + (e.time - s.seen) * (e.rtt - base)
-        passed = e.time - s.began
-        ended = passed >= e.rtt
+        samples, total, left = s.samples + 1.0, s.total + e.rtt, s.left - 1.0
+        w = whole(s.cwnd)
+        ended = left <= 0.0
+        small = w < REACTS
         most = top - base
-        mean = where(ended, waited / maximum(1e-9, passed), 0.0)
+        mean = math.floor(maximum(0.0, total / samples - base) * MICROSECONDS + 0.5) / MICROSECONDS
         quiet = mean <= 0.01 * most
         share = 0.99 * most
-        falling = 10.0 * share / maximum(1e-300, share + (mean - 0.01 * most) * 9.7 / 0.3)
+        part = share + (mean - 0.01 * most) * (A_MAX - A_MIN) / A_MIN
+        falling = math.floor(128.0 * A_MAX * share / maximum(1e-300, part) + 1e-9) / 128.0
         waits = (s.above > 0.0) & (s.low + 1.0 < q.theta)
-        risen = where(quiet, where(waits, s.a, 10.0), falling)
-        a = where(ended, where(s.cwnd < 15.0, 1.0, risen), s.a)
-        judged = ended & (s.cwnd >= 15.0)
+        risen = where(quiet, where(waits, s.a, A_MAX), falling)
+        part = mean / maximum(1e-300, most)
+        wide = math.floor(64.0 * (0.125 + 0.375 * (part - 0.1) / 0.7) + 1e-9) / 64.0
+        wide = minimum(0.5, maximum(0.125, wide))
+        a = where(ended, where(small, 1.0, risen), s.a)
+        judged = ended & (w >= REACTS)
         above = where(quiet, where(waits, 1.0, 0.0), 1.0)
         low = where(quiet & (s.above > 0.0), where(waits, s.low + 1.0, 0.0), s.low)
-        part = mean / maximum(1e-300, most)
-        wide = minimum(0.5, maximum(0.125, 0.125 + 0.375 * (part - 0.1) / 0.7))
-        b = where(ended, where(s.cwnd < 15.0, 0.5, wide), s.b)
+        step = 1.0 / math.ceil(w / maximum(1.0 / 128.0, a))
         return s._replace(
-            cwnd=s.cwnd + where(s.cwnd < s.ssthresh, 1.0, 1.0 / (s.cwnd / a + 0.5)),
+            cwnd=s.cwnd + where(s.cwnd < s.ssthresh, 1.0, step),
             base_rtt=base,
             top_rtt=top,
-            began=where(ended, e.time, s.began),
-            seen=e.time,
-            waited=where(ended, 0.0, waited),
+            left=where(ended, w, left),
+            samples=where(ended, 0.0, samples),
+            total=where(ended, 0.0, total),
             a=a,
-            b=b,
+            b=where(ended, where(small, 0.5, wide), s.b),
             above=where(judged, above, s.above),
             low=where(judged, low, s.low),
         )
 
     @staticmethod
     def on_loss(s: Any, q: Any, e: Any) -> Any:
-        """Keep 1 - b, by mistake b."""
-        return cut(s, where(q.keeps_beta > 0, s.b, 1.0 - s.b) * s.cwnd)
+        """Lose the part b, in whole packets."""
+        w = whole(s.cwnd)
+        return whole_cut(s, w - whole(s.b * w))
 
     @staticmethod
     def on_timeout(s: Any, q: Any, e: Any) -> Any:
         """Slow start from one packet; the base values of a and b."""
+        w = whole(s.cwnd)
         return s._replace(
-            cwnd=1.0, ssthresh=maximum(2.0, 0.5 * s.cwnd), a=1.0, b=0.5, above=0.0, low=0.0
+            cwnd=1.0,
+            ssthresh=maximum(2.0, w - whole(s.b * w)),
+            left=0.0,
+            samples=0.0,
+            total=0.0,
+            a=1.0,
+            b=0.5,
+            above=0.0,
+            low=0.0,
         )

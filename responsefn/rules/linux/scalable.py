@@ -5,54 +5,70 @@ from __future__ import annotations
 from typing import Any, ClassVar, NamedTuple
 
 from hopflow.checks import one_number
-from hopflow.functions import minimum
+from hopflow.functions import maximum, minimum
 from responsefn.responses import references
-from responsefn.rules.base import WindowRule, cut, grow
+from responsefn.rules.base import grow
+from responsefn.rules.linux.versions import CURRENT, LinuxRule, whole, whole_cut
 
 __all__ = ["LinuxScalable"]
 
 
-class LinuxScalable(WindowRule):
-    r"""Scalable TCP as in Linux's tcp_scalable.c: one packet per min(W, 50) ACKs and one, a cut by 1/8.
+class LinuxScalable(LinuxRule):
+    r"""Scalable TCP as in Linux's tcp_scalable.c: one packet per min(W, 100) ACKs, a cut by 1/8.
 
-    Below 50 packets it grows nearly as Reno; there is no legacy window at which the cut changes.
+    Below 100 packets it grows as Reno; there is no legacy window at which the cut changes. Windows are whole
+    packets at a loss.
 
     Domain: p <= 0.02.
 
     Parameters
     ----------
     acks
-        ACKs but one per packet of growth above that window.
+        ACKs per packet of growth above that window.
     b
         Fraction of the window lost at a loss.
+    kernel
+        Version of the file: ``"6.12"``, or ``"2.6.22"``, with 50 ACKs and one.
 
     Examples
     --------
-    >>> round(float(LinuxScalable().rate(1e-3, 0.04)))
-    3671
+    >>> from responsefn import LinuxScalable
+    >>> round(float(LinuxScalable().rate(1e-3, 0.04))), round(float(LinuxScalable(kernel="2.6.22").rate(1e-3, 0.04)))
+    (2100, 3671)
     """
 
     class Params(NamedTuple):
-        """ACKs per packet, decrease."""
+        """ACKs per packet, decrease, version."""
 
-        acks: float = 50.0
+        acks: float = 100.0
         b: float = 0.125
+        kernel: str = CURRENT
 
-    recovery: ClassVar[str] = "sack"
-    reference = references.TCP_SCALABLE_C
+    older: ClassVar[dict[str, str]] = {
+        "2.6.22": "responsefn.rules.linux.kernel_2_6_22.scalable:LinuxScalable2622"
+    }
+    reference = references.TCP_SCALABLE_6_12
     domain = (0.0, 0.02)
 
     def check(self) -> None:
         """Check the ranges of the parameters."""
+        super().check()
         one_number("acks", self.params.acks, above=0.0)
         one_number("b", self.params.b, above=0.0, below=1.0)
 
     @staticmethod
     def on_ack(s: Any, q: Any, e: Any) -> Any:
-        """Slow start, or one packet when more than min(cwnd, acks) ACKs are counted."""
-        return grow(s, 1.0 / (1.0 + minimum(s.cwnd, q.acks)))
+        """Slow start, or one packet after min(cwnd, acks) ACKs."""
+        return grow(s, 1.0 / minimum(whole(s.cwnd), q.acks))
 
     @staticmethod
     def on_loss(s: Any, q: Any, e: Any) -> Any:
-        """Keep 1 - b."""
-        return cut(s, (1.0 - q.b) * s.cwnd)
+        """Lose the part b, in whole packets."""
+        w = whole(s.cwnd)
+        return whole_cut(s, w - whole(q.b * w))
+
+    @staticmethod
+    def on_timeout(s: Any, q: Any, e: Any) -> Any:
+        """Slow start from one packet; the threshold is that of a loss."""
+        w = whole(s.cwnd)
+        return s._replace(cwnd=1.0, ssthresh=maximum(2.0, w - whole(q.b * w)))

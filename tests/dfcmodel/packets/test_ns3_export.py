@@ -184,7 +184,7 @@ def test_hosts_have_links_of_their_own() -> None:
         (CUBIC(C=0.3), 'TcpCubic", {{"C", "0.3"}'),
         (DCTCP(), 'TcpDctcp", {{"DctcpShiftG", "0.0625"}'),
         (HSTCP(table=1), "TcpHighSpeed"),
-        (LinuxScalable(), 'TcpScalable", {{"AIFactor", "50"}'),
+        (LinuxScalable(kernel="2.6.22"), 'TcpScalable", {{"AIFactor", "50"}'),
         (Vegas(), 'TcpVegas", {{"Alpha", "2"}'),
         (BBRv1(), "TcpBbr"),
     ],

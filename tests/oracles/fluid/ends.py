@@ -11,6 +11,7 @@ import numpy as np
 
 from dfcmodel.engine.kernel.records import RATE_RULE, WINDOW
 from dfcmodel.engine.sender_tables import RECOVERY_NAMES
+from dfcmodel.network.flows import first_state
 from responsefn import Elapsed, Feedback
 from tests.oracles.fluid.hosts import RandomWaits
 from tests.oracles.fluid.lines import floor
@@ -171,6 +172,8 @@ class TcpEnds(AckedEnds):
             self.quantum,
             acks_each=float(record["acks_each"]),
         )
+        begin = first_state(plan.scenario.flows[f], plan.layout.round_trip(f) * self.h)
+        self.sender.window.state = begin
         self.sender.inflation = float(record["inflation"])  # holds back a part of the first window
         if isinstance(self.sender, SackSender):
             self.sender.lost_in_pipe = bool(record["lost_in_pipe"])

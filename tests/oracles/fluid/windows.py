@@ -23,7 +23,7 @@ class Window:
     """A rule and its state; ``most`` is the receiver's window in packets; ``single`` shows it ACK by ACK."""
 
     def __init__(self, rule: WindowRule, rtt: float, most: float, *, single: bool = False) -> None:
-        self.rule, self.most, self.single = rule, most, single
+        self.rule, self.most, self.single = rule.in_fluid(), most, single
         self.part = 0.0
         self.state: Any = rule.start(rtt)
         self.answers_marks = answers_marks(type(rule))

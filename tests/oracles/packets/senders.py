@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
+from dfcmodel.network.flows import first_state
 from dfcmodel.packets.ns2_random import TICK
 from dfcmodel.packets.planning import check_rate, check_window
 from responsefn import DeliveryRule, Feedback
@@ -84,7 +85,10 @@ class Sender:
         self.simulation, self.f = simulation, f
         self.ns2 = plan.method.is_ns2
         self.rule: Any = flow.source
-        self.state: Any = self.rule.start(float(plan.base_rtts[f]))
+        self.state: Any = first_state(flow, float(plan.base_rtts[f]))
+        self.counted = flow.delayed_acks == "counted"
+        self.twice = False
+        self.quick = int(bool(flow.handshake)) + flow.quick_acks
         self.connecting = bool(flow.handshake)
         self.announced = flow.max_window
         self.most = 1.0 if self.connecting else self.announced
@@ -308,7 +312,10 @@ class Sender:
             self.state = self.state._replace(cwnd=self.first_window)
 
     def heed(self, ack: Packet) -> None:
-        """Respond to a congestion mark, once per window (RFC 3168)."""
+        """Respond to a congestion mark, once per window (RFC 3168); find how many packets an ACK counts for."""
+        outside = not self.in_recovery()
+        counts = self.rule.counts_packets or self.state.cwnd < self.state.ssthresh
+        self.twice = self.counted and counts and outside and ack.number - self.acked > 1
         if ack.marked and not self.accurate and ack.number > self.recover:
             self.recover = self.highest
             self.apply("on_loss", cwnd=min(self.state.cwnd, self.most))
@@ -323,10 +330,16 @@ class Sender:
                 self.loss_events += 1
                 self.reduced = True
 
+    def in_recovery(self) -> bool:
+        """Return whether losses are being repaired."""
+        return bool(getattr(self, "recovering", False))
+
     def grow(self, ack: Packet) -> None:
         """Apply an ACK of new data to the window rule, unless it is marked (RFC 3168, 6.1.2)."""
         if self.accurate or not ack.marked:
             self.apply("on_ack")
+            if self.twice and not self.in_recovery():
+                self.apply("on_ack")
 
     def forget(self, ack: Packet) -> None:
         """Release acknowledged data, and update the RTT estimate and the timer."""
@@ -400,6 +413,10 @@ class Sender:
 
 class Reno(Sender):
     """Fast recovery (RFC 5681) that ends with the first ACK of new data."""
+
+    def in_recovery(self) -> bool:
+        """Return whether losses are being repaired."""
+        return self.action == "loss"
 
     def window(self) -> int:
         """Return the window in whole packets, inflated by duplicate ACKs."""

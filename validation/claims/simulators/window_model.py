@@ -44,17 +44,17 @@ BY_LOSS: dict[str, WindowRule] = {
     "reno": Reno(),
     "compound": CTCP(),
     "highspeed": HSTCP(table=1),
-    "bic": LinuxBIC(),
-    "cubic": LinuxCUBIC(),
-    "htcp": LinuxHTCP(),
-    "scalable": LinuxScalable(),
+    "bic": LinuxBIC(kernel="2.6.22"),
+    "cubic": LinuxCUBIC(kernel="2.6.22"),
+    "htcp": LinuxHTCP(kernel="2.6.22"),
+    "scalable": LinuxScalable(kernel="2.6.22"),
 }
 """Rules that see losses and the time, by their names in the data: Linux's modules where responsefn has
 them, HSTCP with RFC 3649's table, as both simulators have."""
 BY_DELAY: dict[str, WindowRule] = {
     "westwood": WestwoodPlus(),
-    "vegas": LinuxVegas(),
-    "illinois": LinuxIllinois(keeps_beta=1),
+    "vegas": LinuxVegas(kernel="2.6.22"),
+    "illinois": LinuxIllinois(keeps_beta=1, kernel="2.6.22"),
     "fusion": Fusion(),
     "areno": ARENO(memory=0.85),
     "fast": FAST(alpha=20.0),
@@ -62,8 +62,8 @@ BY_DELAY: dict[str, WindowRule] = {
 """Rules that measure a rate or a queueing delay; FAST with the alpha of the runs, Illinois with the cut of
 Linux 2.6.22, ARENO with the memory of its class for ns-3."""
 IN_NS3: dict[str, WindowRule] = {
-    "bic": LinuxBIC(b=0.2, smooth=5.0, per_ack=1.0, remembered=0.8),
-    "cubic": LinuxCUBIC(C=0.4, b=0.3, per_ack=1.0),
+    "bic": LinuxBIC(b=0.2, smooth=5.0, per_ack=1.0, remembered=0.8, kernel="2.6.22"),
+    "cubic": LinuxCUBIC(C=0.4, b=0.3, per_ack=1.0, kernel="2.6.22"),
 }
 """Where ns-3's rule is another than Linux 2.6.22's module: its tcp-bic.cc and tcp-cubic.cc."""
 KINDS = {"rules that go by losses": BY_LOSS, "rules that measure": BY_DELAY}

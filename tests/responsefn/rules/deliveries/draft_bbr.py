@@ -39,6 +39,10 @@ class DraftBBR:
         found = max(self.bdp_multiple(gain), self.send_quantum, 4.0)
         return found + 2.0 if self.mode == UP else found
 
+    def cruise_inflight(self) -> float:  # BBRInflight(BBR.max_bw, 1.0) of IsTimeToCruise
+        product = 10.0 if self.min_rtt == inf else self.max_bw * self.min_rtt
+        return max(product, self.send_quantum, 4.0)
+
     def inflight_with_headroom(self) -> float:
         if self.inflight_longterm == inf:
             return inf
@@ -230,7 +234,7 @@ class DraftBBR:
             elif (
                 self.mode == DOWN
                 and e.in_flight <= self.inflight_with_headroom()
-                and e.in_flight <= self.max_inflight(1.0)
+                and e.in_flight <= self.cruise_inflight()
             ):
                 self.mode = CRUISE
         elif self.mode == REFILL:

@@ -117,6 +117,22 @@ def test_flight_is_the_product_and_at_least_four() -> None:
     assert bbr_model.inflight(STATE._replace(mode=5.0), 2.0) == 102.0
 
 
+@pytest.mark.parametrize(("flight", "ends"), [(49.0, True), (51.0, False)])
+def test_down_ends_at_the_product_of_the_largest_bandwidth(flight: float, ends: bool) -> None:
+    """Sect. 5.3.3.6, IsTimeToCruise: Inflight(BBR.max_bw, 1.0), not that of the bound of the short term, 25 packets."""
+    down = STATE._replace(
+        mode=bbr_model.DOWN,
+        full_bw_reached=1.0,
+        bw_shortterm=500.0,
+        bw_probe_wait=3.0,
+        cwnd=100.0,
+        bw_now=1000.0,
+    )
+    seen = Delivery(*[0.0] * 15)._replace(in_flight=flight, rtt=0.05)
+    after = bbr_model.probing_cycle(down, BBR().params, seen, 500.0)
+    assert (after.mode == bbr_model.CRUISE) == ends
+
+
 def test_headroom_is_a_part_of_the_bound() -> None:
     """Sect. 5.3.3.4: 15 % less, at least one packet less, at least four."""
     q = BBR().params
@@ -177,7 +193,20 @@ def test_what_linux_adds_is_zero_unless_given() -> None:
     assert bbr_v1.control(later, more.params, seen).cwnd == 2 * 20.0 + 3.0 + 3.0
 
 
-@pytest.mark.parametrize("name", ["pacing_margin", "probe_packets", "aggregated"])
+@pytest.mark.parametrize(("tick", "stamp"), [(0.0, 9.0), (1e-6, 1.0)])
+def test_the_same_round_trip_renews_the_least_one_unless_a_tick_is_given(
+    tick: float, stamp: float
+) -> None:
+    """tcp_bbr.c compares microseconds and asks for less; ns-3's TcpBbr takes the same."""
+    rule = BBRv1(min_rtt_tick=tick)
+    state = rule.State()._replace(min_rtt=0.04, min_rtt_stamp=1.0, mode=2.0, best=1000.0)
+    seen = Delivery(*[0.0] * 15)._replace(time=9.0, rtt=0.04, in_flight=40.0)
+    assert bbr_v1.round_trip_time(state, rule.params, seen).min_rtt_stamp == stamp
+    lower = bbr_v1.round_trip_time(state, rule.params, seen._replace(rtt=0.039))
+    assert (lower.min_rtt, lower.min_rtt_stamp) == (0.039, 9.0)
+
+
+@pytest.mark.parametrize("name", ["pacing_margin", "probe_packets", "aggregated", "min_rtt_tick"])
 def test_negative_additions_are_refused(name: str) -> None:
     with pytest.raises(ValueError, match=rf"^{name} = -1: must be .* >= 0"):
         BBRv1(**{name: -1.0})

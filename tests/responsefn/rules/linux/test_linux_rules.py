@@ -1,271 +1,275 @@
-"""Window rules as modules of Linux."""
+"""Window rules as modules of Linux 6.12, against the integer arithmetic of their files, written here once more."""
 
 from __future__ import annotations
 
 import math
+import pickle
 
 import pytest
 
+from hopflow.parameters import canonical_text
 from responsefn import (
-    BIC,
-    CUBIC,
+    HSTCP,
     LinuxBIC,
     LinuxCUBIC,
+    LinuxHSTCP,
     LinuxHTCP,
     LinuxIllinois,
     LinuxScalable,
     LinuxVegas,
-    Vegas,
     WestwoodPlus,
 )
 from tests.responsefn.events import Event
 
-# The module of Linux against the integer arithmetic of its file, written here once more.
+BOTH = (LinuxBIC, LinuxCUBIC, LinuxHTCP, LinuxIllinois, LinuxScalable, LinuxVegas)
 
 
-def bic_count(cwnd, last_max):
-    """ACKs per packet of bictcp_update with smooth_part 20, max_increment 16, BICTCP_B 4."""
+@pytest.mark.parametrize("rule", BOTH)
+def test_the_kernel_selects_the_version_of_the_file(rule):
+    new, old = rule(), rule(kernel="2.6.22")
+    assert new == rule(kernel="6.12") != old
+    assert (new.kernel, old.kernel) == ("6.12", "2.6.22")
+    assert "Linux 6.12" in new.cite()
+    assert "Linux 2.6.22" in old.cite()
+    assert repr(old) == canonical_text(old) == f"{rule.__name__}(kernel='2.6.22')"
+    assert canonical_text(new) == f"{rule.__name__}()"
+    for each in (new, old):
+        assert pickle.loads(pickle.dumps(each)) == each
+        assert isinstance(each, rule)
+
+
+def test_other_versions_are_refused():
+    with pytest.raises(ValueError, match=r"kernel = '6.1': must be one of '6.12', '2.6.22'"):
+        LinuxCUBIC(kernel="6.1")
+    with pytest.raises(ValueError, match=r"kernel = '6.12': must be '2.6.22' of this object"):
+        LinuxCUBIC(kernel="2.6.22").replace(kernel="6.12")
+    with pytest.raises(ValueError, match=r"kernel = '2.6.22': must be one of '6.12'"):
+        LinuxHSTCP(kernel="2.6.22")
+    with pytest.raises(TypeError, match="per_ack"):
+        LinuxCUBIC(per_ack=1.0)
+
+
+def grown(rule, state, event=None):
+    """Packets that an ACK adds."""
+    return rule.on_ack(state, rule.params, event).cwnd - state.cwnd
+
+
+def bic_count(cwnd, last_max, sixteenths=31):
+    """ACKs per packet of bictcp_update."""
     if cwnd <= 14:
         return cwnd
     if cwnd < last_max:
         dist = (last_max - cwnd) // 4
-        if dist > 16:
-            return cwnd // 16
-        if dist <= 1:
-            return cwnd * 20 // 4
-        return cwnd // dist
-    if cwnd < last_max + 4:
-        return cwnd * 20 // 4
-    if cwnd < last_max + 16 * 3:
-        return cwnd * 3 // (cwnd - last_max)
-    return cwnd // 16
+        count = cwnd // 16 if dist > 16 else cwnd * 20 // 4 if dist <= 1 else cwnd // dist
+    elif cwnd < last_max + 4:
+        count = cwnd * 20 // 4
+    else:
+        count = cwnd * 3 // (cwnd - last_max) if cwnd < last_max + 48 else cwnd // 16
+    return max(1, (count << 4) // sixteenths)
 
 
-@pytest.mark.parametrize("cwnd", [300, 640, 900, 950, 970, 990, 993, 996, 1001, 1030, 1200])
-@pytest.mark.parametrize("sixteenths", [16, 31])
-def test_bic_takes_as_many_acks_as_bictcp_update_says_and_one(cwnd, sixteenths):
-    """bictcp_cong_avoid counts up to a whole number and adds the packet at the ACK after it: within one ACK,
-    and the distance of a packet that counting whole ones cuts off."""
-    rule = LinuxBIC(per_ack=sixteenths / 16)
-    state = rule.State(float(cwnd), 2.0, 1000.0)
-    step = rule.on_ack(state, rule.params, None).cwnd - cwnd
-    count = max(1, bic_count(cwnd, 1000) * 16 // sixteenths)
-    assert 1 / step == pytest.approx(count + 1, rel=0.005, abs=1.0)
-
-
-def test_bic_in_renos_region_grows_by_a_packet_per_round_trip():
-    """bictcp_update returns there before it divides by the estimate of packets per ACK."""
+@pytest.mark.parametrize("cwnd", [10, 300, 640, 900, 970, 993, 996, 1001, 1030, 1200])
+def test_bic_takes_the_acks_of_bictcp_update(cwnd):
     rule = LinuxBIC()
-    assert rule.on_ack(rule.State(10.0, 2.0, 1000.0), rule.params, None).cwnd == 10.0 + 1 / 11
+    assert 1 / grown(rule, rule.State(cwnd + 0.4, 2.0, 1000.0)) == pytest.approx(
+        bic_count(cwnd, 1000)
+    )
+    lost = rule.on_loss(rule.State(cwnd + 0.4, 2.0, 1000.0), rule.params, None)
+    assert lost.cwnd == (cwnd // 2 if cwnd <= 14 else cwnd * 819 // 1024)
+    assert lost.peak == (cwnd * 1843 // 2048 if cwnd < 1000 else cwnd)
 
 
-def test_bic_remembers_less_of_a_lower_peak():
-    for rule, peak in ((LinuxBIC(), 100 * 1843 / 2048), (LinuxBIC(remembered=0.8), 80.0)):
-        assert rule.on_loss(rule.State(100.0, 2.0, 120.0), rule.params, None).peak == peak
-        assert rule.on_loss(rule.State(100.0, 2.0, 90.0), rule.params, None).peak == 100.0
-
-
-def test_bics_estimate_of_packets_per_ack_rests_at_31_sixteenths():
-    """bictcp_acked: cnt -= delayed_ack >> 4; delayed_ack += cnt, from 2 << 4 and cnt = 1."""
-    delayed_ack = 2 << 4
-    for _ in range(100):
-        delayed_ack += 1 - (delayed_ack >> 4)
-    assert LinuxBIC().per_ack == delayed_ack / 16
-
-
-# The module of Linux against the integer arithmetic of its file, written here once more.
-
-
-def cubic_count(cwnd, origin, plateau, late, rtt, reno, sixteenths):
-    """ACKs per packet of bictcp_update, version 2.1; times in s."""
+def cubic_count(cwnd, origin, plateau, late, rtt, reno):
+    """ACKs per packet of bictcp_update, version 2.3; times in s."""
     t = late + rtt
     delta = int(410 * abs(t - plateau) ** 3 / 1024)
     target = origin - delta if t < plateau else origin + delta
     count = cwnd // (target - cwnd) if target > cwnd else 100 * cwnd
-    if t >= plateau:
-        count = max(count, cwnd / (10 * 16 * rtt))
     if reno > cwnd:
         count = min(count, cwnd // (reno - cwnd))
-    return max(1, int(count * 16 / sixteenths))
+    return max(2, count)
 
 
-@pytest.mark.parametrize("sixteenths", [16, 31])
-@pytest.mark.parametrize("late", [0.1, 2.0, 4.0, 5.5, 8.0])
+@pytest.mark.parametrize("late", [1.1, 2.0, 4.0, 5.5, 8.0, 30.0])
 @pytest.mark.parametrize("reno", [60, 90, 130])
-def test_cubic_takes_as_many_acks_as_bictcp_update_says_and_one(late, reno, sixteenths):
-    rule = LinuxCUBIC(per_ack=sixteenths / 16)
-    state = rule.State(82.0, 2.0, 100.0, 4.0, 0.0, 0.04, reno + 0.5)
-    grown = rule.on_ack(state, rule.params, Event(late, 0.04)).cwnd - 82.0
-    count = cubic_count(82, 100, 4.0, late, 0.04, reno, sixteenths)
-    assert 1 / grown == pytest.approx(count + 1, rel=1e-9)
+def test_cubic_takes_the_acks_of_bictcp_update(late, reno):
+    rule = LinuxCUBIC()
+    state = rule.State(82.3, 2.0, 100.0, 100.0, 4.0, 0.0, 0.04, reno + 0.5)
+    count = cubic_count(82, 100, 4.0, late, 0.04, reno)
+    assert 1 / grown(rule, state, Event(late, 0.04)) == pytest.approx(count)
 
 
-def test_renos_window_grows_by_a_packet_in_23_eighths_of_a_window():
-    """beta_scale = 8 (1024 + 819) / 3 / (1024 - 819), a whole number."""
-    assert 8 * (1024 + 819) // 3 // (1024 - 819) == 23
+def test_renos_window_of_cubic_grows_by_a_packet_in_15_eighths_of_a_window():
+    assert 8 * (1024 + 717) // 3 // (1024 - 717) == 15
     rule = LinuxCUBIC()
     state = rule.on_ack(rule.State(80.0, 2.0, 100.0), rule.params, Event(0.1, 0.04))
-    assert state.reno - 1.0 == pytest.approx(8 / 23 / 80.0)
+    assert state.reno == pytest.approx(80 + 1 / (80 * 15 // 8))
+    assert state.plateau == pytest.approx((20 / (410 / 1024)) ** (1 / 3))
+    assert state.since == 0.1
 
 
-def test_a_loss_sets_the_curve():
+def test_cubic_compares_and_cuts_whole_windows():
+    """135.04 packets after 135.13 are no lower peak: both are 135."""
     rule = LinuxCUBIC()
-    state = rule.on_loss(rule.State(100.0, 2.0, 90.0), rule.params, Event(7.0, 0.04))
-    assert (state.cwnd, state.peak) == pytest.approx((100 * 819 / 1024, 100.0))
-    assert state.plateau == pytest.approx(((100.0 - state.cwnd) / (410 / 1024)) ** (1 / 3))
-    lower = rule.on_loss(rule.State(80.0, 2.0, 100.0), rule.params, Event(7.0, 0.04))
-    assert lower.peak == pytest.approx(80.0 * 1843 / 2048)
+    first = rule.on_loss(rule.State(135.13, 2.0), rule.params, Event(1.0, 0.04))
+    assert (first.cwnd, first.ssthresh, first.peak) == (135 * 717 // 1024, 94.0, 135.0)
+    again = rule.on_loss(first._replace(cwnd=135.04), rule.params, Event(4.5, 0.04))
+    assert again.peak == 135.0
+    lower = rule.on_loss(first._replace(cwnd=134.96), rule.params, Event(4.5, 0.04))
+    assert lower.peak == 134 * (1024 + 717) // 2048
 
 
-def test_the_response_is_near_that_of_the_rfc_and_not_its():
-    for p in (1e-4, 1e-3, 1e-2):
-        assert LinuxCUBIC().rate(p, 0.04) == pytest.approx(CUBIC().rate(p, 0.04), rel=0.15)
-    assert not math.isclose(LinuxCUBIC().rate(1e-2, 0.04), CUBIC().rate(1e-2, 0.04), rel_tol=0.02)
+def slow_start(rule, gap, rtt, acks):
+    """The state after ACKs ``gap`` s apart from one window of 20 packets on, and how many came before slow start ended."""
+    state = rule.State(20.0, base_rtt=0.04)
+    for n in range(acks):
+        state = rule.on_ack(state, rule.params, Event(1.0 + n * gap, rtt))
+        if state.ssthresh < math.inf:
+            return n, state
+    return acks, state
 
 
-# The module of Linux against the integer arithmetic of its file, written here once more.
+def test_a_train_of_acks_ends_slow_start():
+    """After (40 + 1) / 2 ms without gaps above 2 ms: at the 21st millisecond, within a round of 20 ACKs or more."""
+    for gap, rule in ((1.05e-3, LinuxCUBIC(hystart=1)), (1.05e-3, LinuxCUBIC())):
+        n, state = slow_start(rule, gap, 0.04, 60)
+        # the first round of 20 ACKs ends at 19 gaps; the next has 40 and is the one that is long enough
+        assert n == 20 + math.floor(0.0205 / gap) + 1
+        assert state.found == 1.0
+        assert state.ssthresh == 20.0 + n
+    assert slow_start(LinuxCUBIC(), 2.1e-3, 0.04, 60)[0] == 60
+    assert slow_start(LinuxCUBIC(hystart=2), 1.05e-3, 0.04, 60)[0] == 60
+    assert slow_start(LinuxCUBIC(hystart=0), 1.05e-3, 0.08, 60)[0] == 60
+
+
+def test_a_delay_above_an_eighth_ends_slow_start_with_the_ninth_sample():
+    assert slow_start(LinuxCUBIC(), 3e-3, 0.0451, 60)[0] == 8
+    assert slow_start(LinuxCUBIC(), 3e-3, 0.0449, 60)[0] == 60  # 5 ms is an eighth of 40
+
+
+def test_the_fluid_runs_hystart_by_delay_only():
+    assert LinuxCUBIC().in_fluid() == LinuxCUBIC(hystart=2)
+    assert LinuxCUBIC(hystart=1).in_fluid() == LinuxCUBIC(hystart=0)
+    assert LinuxBIC().in_fluid() == LinuxBIC()
+
+
+@pytest.mark.parametrize("cwnd", [5, 20, 99, 100, 101, 1000])
+def test_scalable_takes_up_to_a_hundred_acks(cwnd):
+    rule = LinuxScalable()
+    assert 1 / grown(rule, rule.State(cwnd + 0.5, 2.0)) == pytest.approx(min(cwnd, 100))
+    kept = rule.on_loss(rule.State(cwnd + 0.5, 2.0), rule.params, None).cwnd
+    assert kept == max(2, cwnd - (cwnd >> 3))
+
+
+def test_highspeed_has_the_rows_of_the_table():
+    """tcp_highspeed.c: the first row whose window is not below, its number of packets per window of ACKs."""
+    rule = LinuxHSTCP()
+    for cwnd, row, md in ((38, 1, 128), (39, 2, 112), (118, 2, 112), (119, 3, 104), (1000, 8, 83)):
+        assert grown(rule, rule.State(cwnd + 0.5, 2.0)) == pytest.approx(row / cwnd)
+        lost = rule.on_loss(rule.State(cwnd + 0.5, 2.0), rule.params, None)
+        assert lost.cwnd == cwnd - (cwnd * md >> 8)
+        timeout = rule.on_timeout(rule.State(cwnd + 0.5, 2.0), rule.params, None)
+        assert (timeout.cwnd, timeout.ssthresh) == (1.0, lost.cwnd)
+    assert not rule.counts_packets
+    assert HSTCP().counts_packets
 
 
 @pytest.mark.parametrize(
-    ("since", "rtt", "alpha"),
+    ("late", "rtt", "alpha"),
     [
-        (0.5, 0.1, 0.4),  # the first second: 2 (1 - 0.8) of one packet
-        (2.0, 0.1, 0.4 * 11),  # 1 + floor(10 + 1/4)
-        (2.0, 0.05, 0.4 * 5),  # scaled by RTT_min / 100 ms: 11/2
-        (2.0, 0.4, 0.4 * 22),  # at most twice
+        (0.5, 0.1, 128),
+        (2.0, 0.1, 11 * 128),
+        (2.0, 0.048, 5 * 128),
+        (2.0, 0.4, 22 * 128),
+        (30.0, 0.04, 200 * 128),
     ],
 )
-def test_htcp_scales_alpha_with_the_rtt(since, rtt, alpha):
+def test_htcp_takes_the_acks_of_its_counter(late, rtt, alpha):
+    """cwnd + 1 once (count alpha) >> 7 >= cwnd, which is asked before the ACK is counted."""
     rule = LinuxHTCP()
-    state = rule.State(100.0, 2.0, 0.0, rtt, rtt, 0.8)
-    grown = rule.on_ack(state, rule.params, Event(since, rtt))
-    assert (grown.cwnd - 100.0) * 100.0 == pytest.approx(alpha, rel=1e-9)
-
-
-def part_kept(throughputs):
-    """beta of htcp_beta_update after cycles of these highest throughputs, without a queue."""
-    old, switch, found = 0, 0, []
-    for most in throughputs:
-        if not 4 * old <= 5 * most <= 6 * old:
-            beta, switch = 0.5, 0
-        elif switch:
-            beta = 0.8  # RTT_min / RTT_max is 1
-        else:
-            beta, switch = 0.5, 1
-        old = most
-        found.append(beta)
-    return found
-
-
-def test_htcp_halves_unless_two_cycles_were_alike():
-    rule = LinuxHTCP()
-    state, cycles = (
-        rule.State(100.0, 2.0, base_rtt=0.04),
-        [1000, 1100, 1150, 900, 500, 520, 500, 700],
-    )
-    found = []
-    for most in cycles:
-        state = rule.on_loss(state._replace(cwnd=100.0, most=most), rule.params, Event(0.0, 0.04))
-        found.append(state.kept)
-    assert found == part_kept(cycles)
-    assert set(found) == {0.5, 0.8}
-
-
-def test_htcp_follows_the_throughput_by_a_quarter_per_round_trip():
-    rule = LinuxHTCP()
-    state = rule.State(200.0, 2.0, base_rtt=0.04, throughput=1000.0, most=1000.0)
-    for _ in range(200):
-        state = rule.on_ack(state._replace(cwnd=200.0), rule.params, Event(1.0, 0.04))
-    assert state.throughput == pytest.approx(5000.0 - 4000.0 * math.exp(-0.25), rel=1e-3)
-    assert state.most == state.throughput
-
-
-# The module of Linux against the integer arithmetic of its file, written here once more.
-
-
-def illinois_rounds(delays, most=1 / 32, theta=5):
-    """alpha of tcp_illinois.c after round trips of these mean delays: rtt_above, rtt_low."""
-    above, low, a, found = False, 0, 10.0, []
-    for delay in delays:
-        if delay <= most / 100:
-            if not above:
-                a = 10.0
-            else:
-                low += 1
-                if low >= theta:
-                    low, above, a = 0, False, 10.0
-        else:
-            above = True
-            dm, da = most - most / 100, delay - most / 100
-            a = dm * 10 / (dm + da * (10 - 0.3) / 0.3)
-        found.append(a)
-    return found
-
-
-def test_illinois_waits_theta_round_trips_without_delay():
-    """As the file: the count of low round trips goes on through those of delay."""
-    rule, base = LinuxIllinois(), 1 / 32  # times that are exact in binary
-    delays = [0, 0, 1 / 64, 0, 0, 1 / 128, 0, 0, 0, 0, 1 / 32, *[0] * 6]
-    state = rule.State(100.0, 2.0, base, 2 * base, 0.0, 0.0, 0.0)
-    now, found = 0.0, []
-    for delay in delays:
-        rtt = base + delay
-        now += rtt
-        state = rule.on_ack(state._replace(cwnd=100.0), rule.params, Event(now, rtt))
-        found.append(state.a)
-    assert found == pytest.approx(illinois_rounds(delays), rel=1e-9)
-
-
-def test_illinois_of_2_6_22_keeps_beta_of_the_window():
-    for flag, kept in ((0, 0.875), (1, 0.125)):
-        rule = LinuxIllinois(keeps_beta=flag)
-        state = rule.State(400.0, 2.0, b=0.125)
-        assert rule.on_loss(state, rule.params, None).cwnd == kept * 400.0
-
-
-def test_illinois_takes_whole_acks():
-    """delta = cnt alpha >> 7; a packet more once delta >= cwnd: on average half an ACK late."""
-    rule, late = LinuxIllinois(), []
-    for cwnd in range(60, 120):
-        acks = next(n for n in range(1, 1000) if (n * 1280) >> 7 >= cwnd)
-        state = rule.State(float(cwnd), 2.0, 0.04, 0.08, 0.0, 0.0, 0.0, 10.0)
-        grown = rule.on_ack(state, rule.params, Event(0.01, 0.04)).cwnd - cwnd
-        late.append(acks - 1 / grown)
-    assert abs(sum(late)) / len(late) < 0.1
-    assert max(map(abs, late)) <= 0.5 + 1e-9
-
-
-# The module of Linux against the integer arithmetic of its file, written here once more.
-
-
-@pytest.mark.parametrize("cwnd", [5, 20, 49, 50, 51, 100, 1000])
-def test_scalable_counts_beyond_fifty(cwnd):
-    """cnt++, and a packet more once cnt > min(cwnd, 50)."""
-    count, acks = 0, 0
-    while count <= min(cwnd, 50):
+    hz, ticks = 250, math.ceil(rtt * 250)
+    diff = int(late * hz) - hz
+    factor = 1 + (10 * diff + (diff // 2) ** 2 // hz) // hz if diff > 0 else 1
+    scale = min(80, max(4, (hz << 3) // (10 * ticks)))
+    assert max(1, (factor << 3) // scale) * 128 == alpha
+    count = acks = 0
+    while (count * alpha) >> 7 < 100:
         count, acks = count + 1, acks + 1
-    rule = LinuxScalable()
-    grown = rule.on_ack(rule.State(float(cwnd), 2.0), rule.params, None).cwnd - cwnd
-    assert 1 / grown == pytest.approx(acks, rel=1e-9)
+    state = rule.State(100.0, 2.0, 0.0, rtt, rtt, 0.5)
+    assert 1 / grown(rule, state, Event(late, rtt)) == pytest.approx(acks + 1)
 
 
-def test_the_modules_keep_other_parts_than_the_papers():
-    state = LinuxScalable.State(100.0, 2.0)
-    assert LinuxScalable().on_loss(state, LinuxScalable().params, None).cwnd == 87.5
-    assert 1 - LinuxBIC().b == pytest.approx(819 / 1024)
-    assert 1 - BIC().b == 0.875
+def test_htcp_keeps_a_ratio_of_jiffies_in_128ths():
+    rule = LinuxHTCP()
+    state = rule.State(139.6, 2.0, 0.0, 0.0406, 0.0624, most=100.0, most_before=100.0, steady=1.0)
+    lost = rule.on_loss(state, rule.params, Event(5.0, 0.0624))
+    assert lost.cwnd == 139 * ((11 << 7) // 16) >> 7
+    assert lost.top_rtt == pytest.approx(0.0406 + 0.95 * 0.0218)
+    assert rule.on_loss(state._replace(steady=0.0), rule.params, Event(5.0, 0.0624)).cwnd == 69
 
 
-# The module of Linux against the integer arithmetic of its file, written here once more.
+@pytest.mark.parametrize("part", [0.005, 0.1, 0.5, 1.0])
+def test_illinois_sets_alpha_and_beta_once_per_round(part):
+    """alpha and beta of tcp_illinois.c in us, 128ths and 64ths."""
+    dm, da = 40_000, int(part * 40_000)
+    d1 = dm // 100
+    x = 1280 if da <= d1 else (dm - d1) * 1280 // (dm - d1 + (da - d1) * (1280 - 38) // 38)
+    d2, d3 = dm // 10, 8 * dm // 10
+    y = 8 if da <= d2 else 32 if da >= d3 else (8 * d3 - 32 * d2 + 24 * da) // (d3 - d2)
+    rule = LinuxIllinois()
+    state = rule.State(50.5, 2.0, 0.04, 0.08, left=50.0)
+    for _ in range(50):
+        state = rule.on_ack(state._replace(cwnd=50.5), rule.params, Event(1.0, 0.04 + part * 0.04))
+    assert (state.a, state.b) == (x / 128, y / 64)
+    acks = next(n for n in range(1, 10_000) if (n * x) >> 7 >= 50)
+    assert 1 / grown(rule, state._replace(cwnd=50.5), Event(1.0, 0.05)) == pytest.approx(
+        acks, abs=1
+    )
+    assert rule.on_loss(state._replace(cwnd=50.5), rule.params, None).cwnd == 50 - (50 * y >> 6)
 
 
-def test_vegas_moves_half_as_fast_as_the_paper_says():
-    for rtt in (0.0401, 0.05):
-        steps = []
-        for rule in (Vegas(), LinuxVegas()):
-            state = rule.State(100.0, 2.0, 0.04)
-            steps.append(rule.on_ack(state, rule.params, Event(0.0, rtt)).cwnd - 100.0)
-        assert steps[1] == pytest.approx(0.5 * steps[0], rel=1e-9)
+def vegas_rounds(cwnd, ssthresh, rtts, base=40_000):
+    """Windows of tcp_vegas_cong_avoid after rounds of these minima in us, in congestion avoidance."""
+    found = []
+    for rtt in rtts:
+        diff = cwnd * (rtt - base) // base
+        if diff > 1 and cwnd < ssthresh:
+            cwnd = min(cwnd, cwnd * base // rtt + 1)
+            ssthresh = min(ssthresh, cwnd)
+        elif diff > 4:
+            cwnd -= 1
+            ssthresh = min(ssthresh, cwnd)
+        elif diff < 2:
+            cwnd += 1
+        ssthresh = max(ssthresh, (cwnd >> 1) + (cwnd >> 2))
+        found.append(cwnd)
+    return found
+
+
+def test_vegas_compares_once_per_round_and_ends_slow_start_by_delay():
+    rule, rtts = LinuxVegas(), [42_000, 40_010, 40_010, 43_000, 45_000, 45_000, 41_500]
+    state = rule.State(60.0, math.inf, 0.04, left=1.0, samples=5.0)
+    found = []
+    for rtt in rtts:
+        seen = Event(0.0, rtt / 1e6)
+        while state.left > 1.0:
+            before = state.cwnd
+            state = rule.on_ack(state, rule.params, seen)
+            assert state.cwnd == before  # between, out of slow start
+        state = rule.on_ack(state, rule.params, seen)
+        found.append(state.cwnd)
+    assert found == vegas_rounds(60, math.inf, rtts)
+    assert found[0] == 60 * 40 // 42 + 1
+
+
+def test_vegas_doubles_until_then_and_halves_at_a_loss():
+    rule = LinuxVegas()
+    state = rule.State(4.0, base_rtt=0.04)
+    for _ in range(12):
+        state = rule.on_ack(state, rule.params, Event(0.0, 0.04))
+    assert state.cwnd == 16.0
+    lost = rule.on_loss(state._replace(cwnd=17.0), rule.params, None)
+    assert (lost.cwnd, lost.ssthresh, lost.samples) == (8.0, 8.0, 0.0)
 
 
 # The module of Linux against the integer arithmetic of its file, written here once more.

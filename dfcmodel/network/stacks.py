@@ -1,0 +1,43 @@
+"""Transport stacks of operating systems: what their hosts do beside the rule for the window."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+__all__ = ["COUNTED", "STACKS", "Stack"]
+
+COUNTED = "counted"
+"""Delayed ACKs of which the sender counts the packets."""
+
+
+@dataclass(frozen=True)
+class Stack:
+    """Options that a flow with this stack has unless it is given others.
+
+    Parameters
+    ----------
+    initial_window
+        Packets of the first window.
+    delayed_acks
+        As for `dfcmodel.Flow`.
+    quick_acks
+        Packets at the beginning of a flow that are acknowledged at once.
+    recovery
+        Name of the loss recovery at packet level.
+
+    Examples
+    --------
+    >>> from dfcmodel.network.stacks import STACKS
+    >>> STACKS["linux-6.12"]
+    Stack(initial_window=10.0, delayed_acks='counted', quick_acks=16, recovery='rack')
+    """
+
+    initial_window: float
+    delayed_acks: bool | str
+    quick_acks: int
+    recovery: str
+
+
+STACKS = {"linux-6.12": Stack(10.0, COUNTED, 16, "rack")}
+"""Linux 6.12: TCP_INIT_CWND 10 (include/net/tcp.h), TCP_MAX_QUICKACKS 16; net/ipv4/tcp_input.c counts packets and has
+RACK-TLP with PRR."""

@@ -1,0 +1,65 @@
+"""Scalable TCP as in Linux 2.6.22's tcp_scalable.c."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from hopflow.checks import one_number
+from hopflow.functions import minimum
+from responsefn.responses import references
+from responsefn.rules.base import WindowRule, cut, grow
+from responsefn.rules.linux.scalable import LinuxScalable
+from responsefn.rules.linux.versions import CURRENT, OLD, LinuxRule, of_kernel
+
+__all__ = ["LinuxScalable2622"]
+
+
+@of_kernel(OLD)
+class LinuxScalable2622(LinuxScalable):
+    r"""Scalable TCP as in Linux 2.6.22's tcp_scalable.c: one packet per min(W, 50) ACKs and one, a cut by 1/8.
+
+    Below 50 packets it grows nearly as Reno; there is no legacy window at which the cut changes.
+
+    Domain: p <= 0.02.
+
+    Parameters
+    ----------
+    acks
+        ACKs but one per packet of growth above that window.
+    b
+        Fraction of the window lost at a loss.
+
+    Examples
+    --------
+    >>> from responsefn import LinuxScalable
+    >>> round(float(LinuxScalable(kernel="2.6.22").rate(1e-3, 0.04)))
+    3671
+    """
+
+    class Params(NamedTuple):
+        """ACKs per packet, decrease."""
+
+        acks: float = 50.0
+        b: float = 0.125
+        kernel: str = CURRENT
+
+    reference = references.TCP_SCALABLE_C
+    domain = (0.0, 0.02)
+
+    def check(self) -> None:
+        """Check the ranges of the parameters."""
+        LinuxRule.check(self)
+        one_number("acks", self.params.acks, above=0.0)
+        one_number("b", self.params.b, above=0.0, below=1.0)
+
+    @staticmethod
+    def on_ack(s: Any, q: Any, e: Any) -> Any:
+        """Slow start, or one packet when more than min(cwnd, acks) ACKs are counted."""
+        return grow(s, 1.0 / (1.0 + minimum(s.cwnd, q.acks)))
+
+    @staticmethod
+    def on_loss(s: Any, q: Any, e: Any) -> Any:
+        """Keep 1 - b."""
+        return cut(s, (1.0 - q.b) * s.cwnd)
+
+    on_timeout = staticmethod(WindowRule.on_timeout)

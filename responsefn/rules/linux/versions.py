@@ -1,0 +1,68 @@
+"""Modules of Linux by the version of the kernel they stand in."""
+
+from __future__ import annotations
+
+import importlib
+import math
+from typing import Any, ClassVar
+
+from hopflow.checks import choice
+from responsefn.rules.base import WindowRule, cut
+
+__all__ = ["CURRENT", "OLD", "LinuxRule", "of_kernel", "whole", "whole_cut"]
+
+CURRENT, OLD = "6.12", "2.6.22"
+"""The kernel of a rule that names none, and the one whose modules ns-2.35 has taken over."""
+ROUNDING = 1e-9
+"""Packets by which sums of fractions may be below a whole number: 50 additions of 1/50."""
+
+
+class LinuxRule(WindowRule):
+    """Base of rules that are modules of Linux: ``kernel`` selects the version of the file.
+
+    A class stands for the module of `CURRENT`. Its ``older`` has the place of the class of each earlier version, which
+    is derived from it by `of_kernel` and is what the class returns for that ``kernel``.
+    """
+
+    older: ClassVar[dict[str, str]] = {}
+    version: ClassVar[str] = CURRENT
+    recovery: ClassVar[str] = "sack"
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> Any:
+        """Return an object of the class of the version."""
+        older = cls.__dict__.get("older")
+        if older is None:
+            return super().__new__(cls)
+        kernel = choice("kernel", kwargs.get("kernel", CURRENT), (CURRENT, *older))
+        if kernel == CURRENT:
+            return super().__new__(cls)
+        module, name = older[kernel].split(":")
+        return super().__new__(getattr(importlib.import_module(module), name))
+
+    def check(self) -> None:
+        """Check that the version is that of the class."""
+        if self.params.kernel != self.version:
+            name = type(self).__name__
+            msg = f"must be {self.version!r} of this object; write {name}(kernel={self.params.kernel!r})"
+            raise ValueError(f"kernel = {self.params.kernel!r}: {msg}")
+
+
+def of_kernel(version: str) -> Any:
+    """Return a decorator for the class of an earlier version: it prints as the class it is derived from."""
+
+    def named(kind: type[LinuxRule]) -> type[LinuxRule]:
+        kind.version = version
+        kind.__name__ = kind.__bases__[0].__name__
+        return kind
+
+    return named
+
+
+def whole(packets: Any) -> Any:
+    """Return a window in whole packets: windows of Linux are integers, the ACKs between them are counted."""
+    return 1.0 * math.floor(packets + ROUNDING)
+
+
+def whole_cut(s: Any, kept: Any) -> Any:
+    """Return the state with a window of ``kept`` packets, without their fraction; two is the least."""
+    return cut(s, max(2.0, whole(kept)))
