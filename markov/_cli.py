@@ -26,6 +26,7 @@ from hopflow.units import quantity
 if TYPE_CHECKING:
     from markov.files import FileModel
     from markov.methods.solution import Method
+    from markov.proofs.checker import Statement
     from markov.results import Stationary
 
 __all__ = ["commands"]
@@ -315,7 +316,6 @@ def _strings(const: str) -> dict[str, str]:
 
 @commands.command(
     epilog=examples(
-        "hopflow solve kanban.sm --const t=3 --certificate kanban.cert.gz",
         "hopflow check kanban.cert.gz",
         "hopflow check kanban.cert.gz kanban.sm --const t=3",
     )
@@ -329,6 +329,7 @@ def check(
         ),
     ] = None,
     const: Annotated[str, typer.Option(help="Constants of the model: t=3,rate=0.1")] = "",
+    json: AsJson = False,
 ) -> None:
     """Check a certificate of a stationary distribution in exact integers, and print what it proves.
 
@@ -348,10 +349,23 @@ def check(
             source = PrismRows(model, _strings(const))
         elif model is not None:
             raise ValueError(f"model = {str(model)!r}: must end in {', '.join(PRISM)} or .tra")
-        typer.echo(checked(certificate, source))
+        found = checked(certificate, source)
+        typer.echo(as_json(_of_statement(found)) if json else found)
     except CertificateError as error:
         typer.echo(f"refused     {error}", err=True)
         raise typer.Exit(1) from None
+
+
+def _of_statement(found: Statement) -> dict[str, object]:
+    """Return what JSON has of a statement: bounds as exact fractions."""
+    means = {
+        name: {"low": str(low), "high": str(high)} for name, (low, high) in found.means.items()
+    }
+    return {
+        "states": found.states, "transitions": found.transitions,
+        "total_variation_bound": str(found.bound), "means": means, "rows": found.rows,
+        "not_checked": found.information,
+    }  # fmt: skip
 
 
 def _evaluate(model: FileModel, names: list[str], proof: Any, json: bool) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from fractions import Fraction
 from pathlib import Path
 
 import pytest
@@ -269,6 +270,10 @@ def test_a_certificate_is_written_and_checked_against_the_file(machine: Path) ->
     assert status == 0
     assert "exactly one stationary distribution on the 2 listed states" in said
     assert "re-derived from machine.prism, exactly, fails = 0.25" in said
+    status, said = check_it(path, machine, "--const", "fails=0.25", "--json")
+    read = json.loads(said)
+    assert (status, read["states"], read["rows"][:10]) == (0, 2, "re-derived")
+    assert Fraction(read["total_variation_bound"]) < 1e-15
     status, said = check_it(path, machine, "--const", "fails=0.26")
     assert (status, "has other rates" in said) == (1, True)
     assert check_it(path)[0] == 0

@@ -13,7 +13,7 @@ from validation import running
 
 @pytest.mark.parametrize("done", [0, 1])
 def test_ctrl_c_leaves_what_was_found_so_far(tmp_path: Path, monkeypatch, done: int) -> None:
-    def interrupted(claims, *, fresh, executor):
+    def interrupted(claims, *, fresh, executor, recompute):
         yield from ((claim, claim.check()) for claim in claims[:done])
         raise KeyboardInterrupt
 
