@@ -98,7 +98,8 @@ bench: $(VENV)/.bench ## side by side with peers; writes benchmarks/results/<mac
 bench-quick: $(VENV)/.bench ## the suites that take minutes
 	$(PY) -m benchmarks --quick
 
-bench-check: $(VENV)/.bench ## the same, and fail where a ratio is below its floor
+bench-check: $(VENV)/.bench ## the same, and fail below a floor of ratios or above a budget of instructions
+	$(PY) -m benchmarks.budgets
 	$(PY) -m benchmarks --quick --check
 
 # The programs that solve the same chains have an environment of their own, beside this checkout's code.

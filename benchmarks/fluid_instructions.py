@@ -43,7 +43,7 @@ NUMBERS = ("queued", "lost", "in_transit", "delivered", "window", "round_trip", 
 
 def run(scenario: Scenario, duration: float, **options: Any) -> Any:
     """Simulate a scenario as a fluid for some seconds."""
-    return simulate(scenario, Fluid(**options), duration=duration, rng=1)
+    return simulate(scenario, Fluid(**options), duration=duration, seed=1)
 
 
 def dumbbell(discipline: Discipline, pairs: int = 8, **changed: Any) -> Scenario:

@@ -23,6 +23,7 @@ from hopflow.units import quantity
 
 if TYPE_CHECKING:
     from dfcmodel.methods import Fluid, Level
+    from dfcmodel.network.disciplines import Discipline
     from dfcmodel.network.networks import Scenario
     from dfcmodel.results.ensembles import Ensemble
     from dfcmodel.results.trajectories import Trajectory
@@ -264,6 +265,16 @@ def compare(
     duration: Annotated[str, typer.Option(help="Simulated time: 60s, or a number of s.")] = "60s",
     runs: Annotated[int, typer.Option(help="Seeds per setting.")] = 3,
     seed: Annotated[int, typer.Option(help="The first of the seeds.")] = 0,
+    warm_up: Annotated[
+        str | None, typer.Option(help="Part before the measurement: 10s; default: a fifth.")
+    ] = None,
+    recovery: Annotated[
+        str, typer.Option(help="Loss recovery of all senders; own: that of each rule.")
+    ] = "sack",
+    discipline: Annotated[
+        str, typer.Option(help="Of the queue, with its defaults: FIFO, Fair, CoDel, PIE, ...")
+    ] = "FIFO",
+    pacing: Annotated[bool, typer.Option(help="Pace window senders.")] = False,
     packet_size: Annotated[float, typer.Option(help="Bytes of a packet.")] = 1500.0,
     plot: Annotated[Path | None, typer.Option(help="Draw the shares to this file.")] = None,
     json: AsJson = False,
@@ -274,6 +285,7 @@ def compare(
     from responsefn.rules.base import WindowRule
 
     check_output("plot", plot)
+    queue = _discipline(discipline)
     chosen = [rule_named("rule", name) for name in rules]
     windows = [rule for rule in chosen if isinstance(rule, WindowRule)]
     if len(windows) < len(chosen):
@@ -286,6 +298,10 @@ def compare(
         buffer=int(quantity("buffer", buffer, "amount", packet_size, bare=True)),
         loss=loss,
         duration=quantity("duration", duration, "time", bare=True),
+        warm_up=None if warm_up is None else quantity("warm_up", warm_up, "time", bare=True),
+        recovery=None if recovery == "own" else recovery,
+        discipline=queue,
+        pacing=pacing,
         runs=runs,
         seed=seed,
     )
@@ -293,9 +309,22 @@ def compare(
         data = found.to_xarray()
         typer.echo(as_json({"rules": list(map(repr, found.rules)), **data.attrs, "results": data}))
     else:
+        typer.echo(f"{bandwidth}, {rtt}, {buffer} in packets of {packet_size:g} bytes")
         typer.echo(found)
     if plot is not None:
         save_figure(found.plot(), plot, quiet=json)
+
+
+def _discipline(name: str) -> Discipline:
+    """Return a discipline by its name, with its defaults."""
+    from dfcmodel.network.toml_keys import DISCIPLINES
+    from hopflow.checks import choice
+
+    spelled = {known.lower(): known for known in DISCIPLINES}
+    found: Discipline = DISCIPLINES[
+        choice("discipline", spelled.get(name.lower(), name), list(DISCIPLINES))
+    ]()
+    return found
 
 
 @commands.command(

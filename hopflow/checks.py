@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import difflib
 import functools
+import inspect
 import numbers
 import os
 from collections.abc import Callable, Iterable
@@ -28,6 +29,7 @@ EXACT = 2**53
 
 __all__ = [
     "ascending",
+    "check_arguments",
     "choice",
     "dimensions",
     "file_path",
@@ -328,6 +330,16 @@ def random_source(name: str, value: Any) -> Any:
     return int(seed) if _is_real(seed := unboxed(value)) else value
 
 
+def check_arguments(name: str, function: Any, args: Any, options: Any, error: TypeError) -> None:
+    """Raise a TypeError that lists the parameters, where a call does not fit them."""
+    signature = inspect.signature(function)
+    try:
+        signature.bind(*args, **options)
+    except TypeError:
+        known = ", ".join(each for each in signature.parameters if each != "self")
+        raise TypeError(f"{error}; {name} takes {known}") from None
+
+
 def refuse_removed(**hints: str) -> Callable[[type[T]], type[T]]:
     """Return a class decorator: options that a class no longer has raise TypeError with what to write instead.
 
@@ -352,7 +364,11 @@ def refuse_removed(**hints: str) -> Callable[[type[T]], type[T]]:
         def checked(self: T, *args: Any, **options: Any) -> None:
             for name in hints.keys() & options.keys():
                 raise TypeError(f"{kind.__name__}({name}=): was removed; {hints[name]}")
-            constructor(self, *args, **options)
+            try:
+                constructor(self, *args, **options)
+            except TypeError as error:
+                check_arguments(kind.__name__, constructor, (self, *args), options, error)
+                raise
 
         kind.__init__ = checked  # type: ignore[assignment]
         return kind

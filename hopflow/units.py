@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar, cast, overload
 
 import numpy as np
 
-from hopflow.checks import number, one_number, shown
+from hopflow.checks import check_arguments, number, one_number, shown
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -293,7 +293,7 @@ def quantities(**dimensions: Dimension) -> Callable[[F], F]:
             try:
                 return inner(*args, **options)
             except TypeError as error:
-                _check_arguments(kind.__name__, inner, args, options, error)
+                check_arguments(kind.__name__, inner, args, options, error)
                 raise
 
         call.__signature__ = signature  # type: ignore[attr-defined]
@@ -305,16 +305,6 @@ def quantities(**dimensions: Dimension) -> Callable[[F], F]:
         return cast("F", call)
 
     return decorate
-
-
-def _check_arguments(name: str, function: Any, args: Any, options: Any, error: TypeError) -> None:
-    """Raise a TypeError that lists the parameters, where a call does not fit them."""
-    signature = inspect.signature(function)
-    try:
-        signature.bind(*args, **options)
-    except TypeError:
-        known = ", ".join(each for each in signature.parameters if each != "self")
-        raise TypeError(f"{error}; {name} takes {known}") from None
 
 
 def _checks_itself(kind: Any, names: Iterable[str]) -> bool:

@@ -11,8 +11,12 @@ import xarray as xr
 from PIL import Image
 from typer.testing import CliRunner
 
-from dfcmodel import load_scenario, takano2006
+from dfcmodel import CoDel, load_scenario, takano2006
 from dfcmodel._cli import commands
+from dfcmodel.network.disciplines import Discipline
+from dfcmodel.network.toml_keys import DISCIPLINES
+from dfcmodel.sharing.comparisons import compare_rules
+from responsefn import NewReno
 
 
 def call(*arguments: object):
@@ -121,3 +125,39 @@ def test_compare() -> None:
     options[2] = "tfrc"
     with pytest.raises(ValueError, match=r"TFRC\(\) must be rules of a window"):
         CliRunner().invoke(commands, options, catch_exceptions=False)
+
+
+def test_compare_has_the_options_of_the_function() -> None:
+    """The same numbers as `compare_rules`, whose path says what was given."""
+    path = ["--bandwidth", "6Mbps", "--rtt", "40ms", "--buffer", "20pkt", "--duration", "5s"]
+    more = [
+        "--warm-up",
+        "2s",
+        "--recovery",
+        "own",
+        "--discipline",
+        "codel",
+        "--pacing",
+        "--runs",
+        "1",
+    ]
+    told = CliRunner().invoke(
+        commands, ["compare", "newreno", *path, *more], catch_exceptions=False
+    )
+    assert "6Mbps, 40ms, 20pkt in packets of 1500 bytes" in told.stdout
+    given = {"bandwidth": 500.0, "rtt": 0.04, "buffer": 20, "duration": 5.0, "runs": 1}
+    same = compare_rules(
+        [NewReno()], **given, warm_up=2.0, recovery=None, discipline=CoDel(), pacing=True
+    )
+    assert repr(same) in told.stdout
+    with pytest.raises(ValueError, match="did you mean 'CoDel'"):
+        CliRunner().invoke(
+            commands,
+            ["compare", "newreno", *path, "--discipline", "CoDell"],
+            catch_exceptions=False,
+        )
+
+
+def test_all_disciplines_have_defaults() -> None:
+    for kind in DISCIPLINES.values():
+        assert isinstance(kind(), Discipline)
