@@ -12,6 +12,7 @@ from validation.labels import SIMULATORS
 from validation.verdicts import Sides, Threshold, Verdict
 
 __all__ = [
+    "FABRICS",
     "OWN",
     "PUBLISHED",
     "Entry",
@@ -20,6 +21,8 @@ __all__ = [
     "Sentence",
     "entries",
     "excused_cases",
+    "expectations",
+    "group_of",
     "headline_of",
     "minor_statements",
     "paraphrases",
@@ -38,11 +41,13 @@ __all__ = [
 PUBLISHED = Path(__file__).parent / "published"
 OWN = "hopflow"
 """The paper of hopflow's own comparisons."""
+FABRICS = ("zhu2015", "zhu2016", "li2019", "mittal2018", "hu2016", "guo2016", "goyal2022")
+"""The papers on fabrics, whose claims are counted apart."""
 
 
 @dataclass(frozen=True)
 class Entry:
-    """A row of ``claims.csv`` or ``own_claims.csv``: the claim, its place in the paper, the setting."""
+    """A row of ``claims.csv``, ``own_claims.csv`` or ``fabric_claims.csv``: the claim, its place in the paper, the setting."""
 
     id: str
     paper: str
@@ -99,6 +104,17 @@ class LedgerStatement(Sentence):
     statistic: str
 
 
+def group_of(paper: str) -> str:
+    """Return with which claims those of a paper are counted: "papers", "fabrics", or "own" comparisons.
+
+    Examples
+    --------
+    >>> group_of("takano2006"), group_of("zhu2015"), group_of("hopflow")
+    ('papers', 'fabrics', 'own')
+    """
+    return "own" if paper == OWN else "fabrics" if paper in FABRICS else "papers"
+
+
 @functools.cache
 def _headlines() -> dict[str, dict[str, str]]:
     """Return the rows of ``headlines.csv`` by claim."""
@@ -121,6 +137,15 @@ def headline_of(id: str, verdicts: Sides[Verdict]) -> str:
     if row is None or (row["model"], row["packets"]) != verdicts:
         return ""
     return row["headline"]
+
+
+@functools.cache
+def expectations() -> dict[tuple[str, str], dict[str, str]]:
+    """Return what was expected of claims on fabrics before their first run, by claim and statement.
+
+    Each has how the sentence is known, statistic and threshold, and the verdicts expected of the model and of the packet level.
+    """
+    return {(row["claim"], row["statement"]): row for row in rows("fabric_expectations.csv")}
 
 
 @functools.cache
@@ -158,7 +183,10 @@ def rows(name: str) -> list[dict[str, str]]:
 @functools.cache
 def entries() -> dict[str, Entry]:
     """Return all claims by id, paper by paper in the order of the files, checked or not."""
-    known = {row["id"]: row for row in [*rows("claims.csv"), *rows("own_claims.csv")]}
+    known = {
+        row["id"]: row
+        for row in [*rows("claims.csv"), *rows("own_claims.csv"), *rows("fabric_claims.csv")]
+    }
     letters = list(dict.fromkeys(id[0] for id in known))  # one per paper
     return {
         id: Entry(id, row["paper"], row["where"], row["setting"], _text(row, known))

@@ -38,8 +38,11 @@ LONG = (
     "S06",
     "S08",
     "Y18",
+    *("Q01", "Q02", "Q03", "Q04", "Q05", "Q07"),
+    *("E01", "E03", "E04", "E05", "E06", "E07", "H01", "H02", "H05"),
+    *("I01", "I02", "I03", "I04", "I05", "B01"),
 )
-"""Two seconds to half a minute of runs each; `make run` checks them too and fails where one differs."""
+"""Half a second to half a minute of runs each; `make run` checks them too and fails where one differs."""
 
 
 @pytest.mark.parametrize(

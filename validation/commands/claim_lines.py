@@ -58,8 +58,9 @@ def print_tally(rows: list[Row], console: Console) -> None:
             words = "; ".join(f"{count.claims} {count.words}" for count in said)
             of = "claims of the papers" if total > 1 else "claim of a paper"
             _print_wrapped(f"{title}: of {total} {of} {words}.", console)
-    if own := tally.own_models(rows):
-        _print_wrapped(own, console)
+    for said_apart in (tally.own_models(rows), tally.on_fabrics(rows)):
+        if said_apart:
+            _print_wrapped(said_apart, console)
 
 
 def print_tables(rows: list[Row], console: Console) -> None:

@@ -8,7 +8,14 @@ from typing import Any, NamedTuple
 from markupsafe import Markup
 
 from validation.inference.recording import recorded_parameters, sentence
-from validation.records import OWN, Entry, entries, without_explanation, without_packet_level
+from validation.records import (
+    OWN,
+    Entry,
+    entries,
+    group_of,
+    without_explanation,
+    without_packet_level,
+)
 from validation.report import tally
 from validation.report.data_records import record_of
 from validation.report.families import Family, grouped, panels
@@ -44,6 +51,14 @@ CITATIONS = {
     "kaneko2007": "K. Kaneko, T. Fujikawa, Z. Su, J. Katto, TCP-Fusion: a hybrid congestion control "
     "algorithm for high-speed networks, PFLDnet 2007.",
     OWN: "Comparisons of hopflow's models with simulators, standards and measurements of others.",
+    "zhu2015": "Y. Zhu et al., Congestion control for large-scale RDMA deployments, SIGCOMM 2015.",
+    "zhu2016": "Y. Zhu, M. Ghobadi, V. Misra, J. Padhye, ECN or delay: lessons learnt from analysis of DCQCN and "
+    "TIMELY, CoNEXT 2016.",
+    "li2019": "Y. Li et al., HPCC: high precision congestion control, SIGCOMM 2019.",
+    "mittal2018": "R. Mittal et al., Revisiting network support for RDMA, SIGCOMM 2018.",
+    "hu2016": "S. Hu et al., Deadlocks in datacenter networks: why do they form, and how to avoid them, HotNets 2016.",
+    "guo2016": "C. Guo et al., RDMA over commodity Ethernet at scale, SIGCOMM 2016.",
+    "goyal2022": "P. Goyal et al., Backpressure flow control, NSDI 2022.",
 }
 MEANINGS = {
     Verdict.HOLDS: "the statement holds at the stated confidence or tolerance",
@@ -92,21 +107,32 @@ def start_page(
         What the packet level computed again of the bundled runs of ns-2 (`validation.recomputing.about`).
     """
     surprising = most_surprising(rows)
+    grouped_rows = {
+        name: [row for row in rows if group_of(row["paper"]) == name] for name in ("fabrics", "own")
+    }
     return filled(
         "index.html",
-        rows=rows,
+        rows=[row for row in rows if row not in grouped_rows["fabrics"]],
+        shown=len(rows),
+        of_papers=len(
+            {entry.paper for entry in entries().values() if group_of(entry.paper) == "papers"}
+        ),
+        fabrics=tally.on_fabrics(rows),
+        fabric_rows=[
+            row | {"judged": tally.fabric_verdict(row)} for row in grouped_rows["fabrics"]
+        ],
         outdated=outdated,
         progress=progress,
         recomputed=recomputed or {},
         tallies=tally.bars(rows),
         own=tally.own_models(rows),
-        own_rows=[row | {"judged": tally.own_verdict(row)} for row in rows if row["paper"] == OWN],
+        own_rows=[row | {"judged": tally.own_verdict(row)} for row in grouped_rows["own"]],
         tables=tally.tables(rows),
         surprises=surprising,
         others=[row for row in contradicted_by_all(rows) if row not in surprising],
         rule=RULE,
         fields=tally.FIELDS,
-        claims=sum(entry.paper != OWN for entry in entries().values()),
+        claims=sum(group_of(entry.paper) == "papers" for entry in entries().values()),
         meanings=MEANINGS,
     )
 

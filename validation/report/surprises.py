@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from validation.records import OWN
+from validation.records import group_of
 from validation.report.rows import Row
 from validation.verdicts import Verdict
 
@@ -26,7 +26,7 @@ def contradicted_by_all(rows: Iterable[Row]) -> list[Row]:
     Those that contradict a larger part of their statements come first, then those with more
     statements; equal ones in the order of ``rows``, which is that of the papers.
     """
-    found = [row for row in rows if row["paper"] != OWN and _contradicts(row)]
+    found = [row for row in rows if group_of(row["paper"]) == "papers" and _contradicts(row)]
     return sorted(found, key=lambda row: (-_share(row), -len(row["statements"])))
 
 

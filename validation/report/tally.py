@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from validation.labels import SIMULATORS
-from validation.records import OWN, entries
+from validation.records import FABRICS, OWN, entries, group_of
 from validation.report.rows import Row
 from validation.verdicts import Verdict
 
@@ -17,7 +17,9 @@ __all__ = [
     "Count",
     "Table",
     "bars",
+    "fabric_verdict",
     "in_words",
+    "on_fabrics",
     "own_models",
     "own_verdict",
     "tables",
@@ -95,7 +97,7 @@ def bars(rows: Sequence[Row]) -> dict[str, list[Bar]]:
 
 
 def _of_simulator(rows: Sequence[Row], name: str) -> list[Count]:
-    seen = [row["simulators"].get(name) for row in rows if row["paper"] != OWN]
+    seen = [row["simulators"].get(name) for row in rows if group_of(row["paper"]) == "papers"]
     found = (_count(seen.count(v), v, words) for v, words in OF_SIMULATORS.items())
     return [count for count in found if count.claims]
 
@@ -120,7 +122,7 @@ def in_words(rows: Sequence[Row], side: str, *, own: bool = False) -> list[Count
     >>> in_words([row], "model")[0].words
     'holds'
     """
-    chosen = [row for row in rows if (row["paper"] == OWN) is own]
+    chosen = [row for row in rows if group_of(row["paper"]) == ("own" if own else "papers")]
     seen = [Verdict(row[side]) for row in chosen]
     found = [_count(seen.count(v), v, words) for v, words in WORDS.items()]
     default = ("model", "packets")[side != "model"]
@@ -154,6 +156,31 @@ def own_verdict(row: Row) -> str:
     return verdict
 
 
+def fabric_verdict(row: Row) -> str:
+    """Return the verdict on a claim on fabrics: that of hopflow's packets, or of the model where they do not judge it."""
+    level: str = row["packet_level"]
+    return level if level != Verdict.NOT_APPLICABLE else row["model"]
+
+
+def on_fabrics(rows: Sequence[Row]) -> str:
+    """Return the sentence on claims of papers on fabrics; "" if none was judged.
+
+    Examples
+    --------
+    >>> row = {"paper": "zhu2015", "model": "holds", "packet_level": "not applicable"}
+    >>> on_fabrics([row])
+    'Of 1 published claim on fabrics, judged by hopflow alone, 1 holds.'
+    """
+    seen = [fabric_verdict(row) for row in rows if group_of(row["paper"]) == "fabrics"]
+    if not seen:
+        return ""
+    words = WORDS | {Verdict.DEPENDS: OF_SIMULATORS[Verdict.DEPENDS]}
+    counts = (_count(seen.count(v), v, text) for v, text in words.items())
+    said = ", ".join(f"{each.claims} {each.words}" for each in counts if each.claims)
+    some = "claim" if len(seen) == 1 else "claims"
+    return f"Of {len(seen)} published {some} on fabrics, judged by hopflow alone, {said}."
+
+
 def _limits(verdicts: list[str], what: str) -> str:
     """Return how many comparisons miss their limit, in a sentence; "" of none."""
     if not verdicts:
@@ -181,12 +208,11 @@ def _table(rows: Sequence[Row], side: str) -> Table:
         claims = sum(entry.paper == paper for entry in entries().values())
         counts = [seen.count(verdict) for verdict in COLUMNS]
         counted[paper] = (claims, *counts, claims - len(seen))
-    of_papers = [counts for paper, counts in counted.items() if paper != OWN]
+    of_papers = [counts for paper, counts in counted.items() if group_of(paper) == "papers"]
     if of_papers:
-        own = counted.pop(OWN, None)
+        apart = {paper: counted.pop(paper) for paper in (OWN, *FABRICS) if paper in counted}
         counted["all papers"] = tuple(map(sum, zip(*of_papers, strict=True)))
-        if own:
-            counted[OWN] = own
+        counted |= apart
     columns = ("claims", *map(str, COLUMNS), "not judged")
     kept = [n for n in range(len(columns)) if any(counts[n] for counts in counted.values())]
     return Table(

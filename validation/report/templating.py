@@ -28,6 +28,13 @@ PAPERS = {
     "yang2001": "Yang and Fu 2001: source-based control",
     "kaneko2007": "Kaneko et al. 2007: TCP-Fusion",
     OWN: "hopflow's own comparisons",
+    "zhu2015": "Zhu et al. 2015: DCQCN",
+    "zhu2016": "Zhu et al. 2016: ECN or delay",
+    "li2019": "Li et al. 2019: HPCC",
+    "mittal2018": "Mittal et al. 2018: IRN",
+    "hu2016": "Hu et al. 2016: deadlocks in data center networks",
+    "guo2016": "Guo et al. 2016: RDMA over commodity Ethernet",
+    "goyal2022": "Goyal et al. 2022: backpressure flow control",
 }
 MARKS = {
     Verdict.HOLDS: "✓",

@@ -1,0 +1,286 @@
+"""Claims on fabrics: numbers like the papers' uphold them, and doctored runs contradict them. No run is made."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+import pytest
+
+from validation.checks import subjects
+from validation.claims import ledger
+from validation.claims.goyal2022 import flows
+from validation.claims.guo2016 import operation
+from validation.claims.hu2016 import rings
+from validation.claims.li2019 import telemetry
+from validation.claims.mittal2018 import fat_tree
+from validation.claims.zhu2015 import incast, sharing
+from validation.claims.zhu2016 import dcqcn, timely
+from validation.records import entries, expectations, group_of
+from validation.verdicts import Finding, Verdict
+
+ledger()  # loads the claims
+SCATTER = (-1e-3, 0.0, 1e-3, 5e-4, -5e-4)
+"""Relative differences of runs from their mean."""
+FABRICS = [id for id, entry in entries().items() if group_of(entry.paper) == "fabrics"]
+UNDECIDABLE = ("L01", "B03", "B04")
+Functions = Mapping[str, Callable[..., Any]]
+
+
+def runs(*values: float, count: int = 4) -> list[Any]:
+    """Return runs around these values: a list for each run, or numbers where there is one value."""
+    found = [[value * (1.0 + each) for value in values] for each in SCATTER[:count]]
+    return [each[0] for each in found] if len(values) == 1 else found
+
+
+def always(value: Any) -> Callable[..., Any]:
+    return lambda *_: value
+
+
+def by(values: Mapping[Any, Any], place: int = 0) -> Callable[..., Any]:
+    return lambda *args: values[args[place]]
+
+
+def lots(*rates: float) -> Functions:
+    """Return rates of the parking lot with PFC alone, by run and choice of uplinks, and of the fluid."""
+    return {
+        "lot_rates": always([[each] * 8 for each in runs(*rates)]),
+        "lot_rates_of_fluid": always([list(rates)] * 8),
+    }
+
+
+def victims(*rates: float) -> Functions:
+    return {
+        "victim_rates": always(runs(*rates)),
+        "victim_rates_drawn": always(runs(*rates)),
+        "victim_rates_of_fluid": always(list(rates)),
+    }
+
+
+def queues(small: tuple[float, float], large: tuple[float, float]) -> Functions:
+    """Return mean and deviation of the queue with the small gain and with the large one, of both numbers of senders."""
+    of = {"packets": 4, "fluid": 1}
+    return {"queues": lambda level: [[runs(*each, count=of[level]) for each in (small, large)]] * 2}
+
+
+def seen(values: Mapping[Any, tuple[float, float]], rates: float = 1.0) -> Functions:
+    """Return what is seen of runs of DCQCN by number of flows, delay and place of marks; the fluid as packets."""
+
+    def packets(count: int, rtt: float, at: str = "departure") -> list[Any]:
+        mean, deviation = values[(count, rtt, at)]
+        own = [rates, 2.0 - rates] * (count // 2)
+        return [
+            dcqcn.Seen(*each)
+            for each in zip(runs(*own), runs(mean), runs(deviation), strict=True)
+        ]  # fmt: skip
+
+    return {"seen": packets, "seen_in_fluid": lambda count, rtt, _=0.0: packets(count, rtt)[1:2]}
+
+
+def queue_of(count: int) -> float:
+    return dcqcn.queue_of(dcqcn.fixed_points(count)[0])
+
+
+NEAR, FAR = dcqcn.SHORT, dcqcn.LONG
+AT_REST = {(n, NEAR, "departure"): (queue_of(n), 5.0) for n in (2, 4, 8, 10)}
+SAME_QUEUE = {(n, NEAR, "departure"): (50.0, 5.0) for n in (2, 4, 8, 10)}
+SWINGS = {
+    (10, NEAR, "departure"): (100.0, 5.0), (2, FAR, "departure"): (20.0, 2.0),
+    (10, FAR, "departure"): (100.0, 90.0), (64, FAR, "departure"): (190.0, 10.0),
+}  # fmt: skip
+STILL = dict.fromkeys(SWINGS, (100.0, 5.0))
+MARKED = {(10, NEAR, "departure"): (80.0, 20.0), (10, NEAR, "arrival"): (80.0, 60.0)}
+PATCHED = [(dcqcn_rtt - timely.BASE) * timely.C - timely.TRANSMISSIONS for dcqcn_rtt in map(timely.formula, timely.NUMBERS)]  # fmt: skip
+
+
+def traffic(**slowdowns: float) -> Functions:
+    """Return mean slowdown and 99th percentile of transports, whose names are those of the module."""
+    known = {getattr(fat_tree, name): value for name, value in slowdowns.items()}
+    return {"random_runs": lambda transport: runs(known[transport], 1e-3 * known[transport], 1.0)}
+
+
+CASES: dict[str, tuple[Any, Functions, Functions]] = {
+    "Q01": (sharing, lots(0.2, 0.2, 0.2, 0.4), lots(0.25, 0.25, 0.35, 0.15)),
+    "Q02": (
+        sharing,
+        {**lots(0.2, 0.2, 0.2, 0.4), "lot_rates_of_dcqcn": always(runs(*[0.25] * 4))},
+        {**lots(0.2, 0.2, 0.2, 0.4), "lot_rates_of_dcqcn": always(runs(0.2, 0.2, 0.2, 0.4))},
+    ),
+    "Q03": (sharing, victims(0.25, 0.18, 0.11), victims(0.25, 0.25, 0.4)),
+    "Q04": (
+        sharing,
+        {**victims(0.25, 0.18, 0.11), "victim_rates_of_dcqcn": always(runs(0.5, 0.5))},
+        {**victims(0.25, 0.18, 0.11), "victim_rates_of_dcqcn": always(runs(0.5, 0.2))},
+    ),
+    "Q05": (incast, queues((20.0, 5.0), (40.0, 20.0)), queues((40.0, 20.0), (20.0, 5.0))),
+    "Q07": (
+        incast,
+        {"used": lambda level: [runs(0.98) if level == "packets" else [0.98]] * 3},
+        {"used": lambda level: [runs(0.8) if level == "packets" else [0.8]] * 3},
+    ),
+    "E01": (dcqcn, seen({**AT_REST, **SWINGS}), seen({**AT_REST, **SWINGS}, rates=0.5)),
+    "E03": (dcqcn, seen(AT_REST), seen(SAME_QUEUE)),
+    "E04": (dcqcn, seen(SWINGS), seen(STILL)),
+    "E05": (
+        timely,
+        {"shares": lambda level, kind, part, _: runs(0.9 if (kind, part) == ("TIMELY", 0.7) else 0.5)},
+        {"shares": lambda level, kind, part, _: runs(0.5 if kind == "TIMELY" else 0.7)},
+    ),
+    "E06": (timely, {"patched_queues": always(runs(*PATCHED))}, {"patched_queues": always(runs(90.0, 80.0, 70.0))}),
+    "E07": (dcqcn, seen(MARKED), seen({**MARKED, (10, NEAR, "arrival"): (80.0, 10.0)})),
+    "H01": (
+        telemetry,
+        {"late_queues": by({"HPCC": runs(0.01), "DCQCN": runs(1.0)})},
+        {"late_queues": by({"HPCC": runs(2.0), "DCQCN": runs(1.0)})},
+    ),
+    "H02": (
+        telemetry,
+        {"early": by({"HPCC": runs(3600.0, 400.0), "each ACK": runs(2000.0, 300.0), "each round trip": runs(3600.0, 700.0)})},
+        {"early": by({"HPCC": runs(2000.0, 700.0), "each ACK": runs(3600.0, 300.0), "each round trip": runs(3600.0, 400.0)})},
+    ),
+    "H03": (
+        telemetry,
+        {"recoveries": by({"HPCC": runs(1.0, 0.93), "DCQCN": runs(0.3, 0.3)})},
+        {"recoveries": by({"HPCC": runs(0.3, 0.3), "DCQCN": runs(1.0, 0.93)})},
+    ),
+    "H04": (telemetry, {"shares": always(runs(1.0, 1.0, 1.0, 1.0))}, {"shares": always(runs(0.4, 0.8, 1.2, 1.6))}),
+    "H05": (telemetry, {"queues": by({0.5: runs(0.01), 3.0: runs(0.12)})}, {"queues": by({0.5: runs(0.12), 3.0: runs(0.01)})}),
+    "I01": (fat_tree, traffic(IRN=1.7, ROCE=3.0), traffic(IRN=3.0, ROCE=1.7)),
+    "I02": (fat_tree, traffic(IRN=1.7, IRN_PFC=2.5), traffic(IRN=2.5, IRN_PFC=1.7)),
+    "I03": (fat_tree, traffic(LOSSY_ROCE=6.0, ROCE=3.0), traffic(LOSSY_ROCE=2.0, ROCE=3.0)),
+    "I04": (
+        fat_tree,
+        traffic(IRN=1.7, UNBOUNDED=3.0, LOSSY_ROCE=6.0),
+        traffic(IRN=6.0, UNBOUNDED=3.0, LOSSY_ROCE=1.7),
+    ),
+    "I05": (
+        fat_tree,
+        {"request_times": always(runs(3e-3, 3e-3, 3e-3))},
+        {"request_times": lambda transport: runs(*[4e-3 if transport == fat_tree.IRN else 3e-3] * 3)},
+    ),
+    "L02": (rings, {"deadlocked": by({rings.TWO: [0.0] * 8, rings.THREE: [1.0] * 8})}, {"deadlocked": always([0.0] * 7 + [1.0])}),
+    "L03": (rings, {"deadlocked": by({rings.TWO: [0.0] * 8, rings.THREE: [1.0] * 8})}, {"deadlocked": always([0.0] * 8)}),
+    "L04": (rings, {"deadlocked": always([0.0] * 8)}, {"deadlocked": always([1.0] * 8)}),
+    "L05": (rings, {"overloaded": always([0.0] * 4)}, {"overloaded": always([1.0] * 4)}),
+    "G01": (operation, {"go_back_n": always(runs(0.8))}, {"go_back_n": always(runs(0.01))}),
+    "G02": (operation, {"victims": always(runs(0.01))}, {"victims": always(runs(0.9))}),
+    "G03": (
+        operation,
+        {"victims": by({"none": runs(0.01), "all": runs(1.0), "hosts": runs(1.0)})},
+        {"victims": always(runs(0.01))},
+    ),
+    "G04": (
+        operation,
+        {"pauses_of_slow_receiver": by({operation.SMALL: runs(400.0), operation.LARGE: runs(50.0)})},
+        {"pauses_of_slow_receiver": always(runs(50.0))},
+    ),
+    "G05": (
+        operation,
+        {"incast_and_short": by({operation.LOW: runs(20.0, 4e-5), operation.HIGH: runs(2.0, 3e-5)})},
+        {"incast_and_short": by({operation.LOW: runs(2.0, 3e-5), operation.HIGH: runs(20.0, 4e-5)})},
+    ),
+    "B01": (
+        flows,
+        {"active": lambda load, _: runs(load / (1.0 - load))},
+        {"active": lambda load, speed: runs(load / (1.0 - load) * speed / 10.0)},
+    ),
+}  # fmt: skip
+FORMULAS: dict[str, tuple[Any, Functions, Functions]] = {
+    "Q06": (
+        incast,
+        {"thresholds_of_switch": always(incast.PRINTED)},
+        {"thresholds_of_switch": always({"fixed": 46.9, "dynamic": 21.75})},
+    ),
+    "E02": (
+        dcqcn,
+        {"fixed_points": lambda *args: [dcqcn.approximation(*args)]},
+        {"fixed_points": lambda *args: [2.0 * dcqcn.approximation(*args)]},
+    ),
+    "B02": (
+        flows,
+        {"bytes_within": lambda _, limit: limit / 1e9},
+        {"bytes_within": lambda _, limit: 1e3 / limit},
+    ),
+}
+"""Claims that the model alone judges."""
+
+
+def judged(id: str, doctored: Functions, monkeypatch: pytest.MonkeyPatch) -> Finding:
+    module = (CASES | FORMULAS)[id][0]
+    with monkeypatch.context() as patch:
+        for name, function in doctored.items():
+            assert callable(getattr(module, name))
+            patch.setattr(module, name, function)
+        subject = subjects()[id]
+        return subject.in_all_readings(subject.check.measure(), {})
+
+
+def test_every_claim_on_fabrics_has_a_case() -> None:
+    assert {*CASES, *FORMULAS, *UNDECIDABLE} == set(FABRICS)
+
+
+@pytest.mark.parametrize("id", CASES)
+def test_numbers_like_the_papers_pass_and_doctored_runs_do_not(
+    id: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _, genuine, doctored = CASES[id]
+    assert judged(id, genuine, monkeypatch).by_default("level") is Verdict.HOLDS
+    turned = judged(id, doctored, monkeypatch)
+    assert turned.by_default("level") is Verdict.CONTRADICTED
+    same_in_fluid = {"Q01", "Q03", "Q05", "Q07", "E01", "E03", "E04", "E05", "E06", "L02", "L03"}
+    if id in same_in_fluid - {"E03"}:  # the model of E03 is its fixed point
+        assert turned.by_default("model") is Verdict.CONTRADICTED
+
+
+@pytest.mark.parametrize("id", FORMULAS)
+def test_formulas_that_give_the_papers_numbers_pass_and_others_do_not(
+    id: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _, genuine, doctored = FORMULAS[id]
+    assert judged(id, genuine, monkeypatch).model is Verdict.HOLDS
+    assert judged(id, doctored, monkeypatch).model is Verdict.CONTRADICTED
+
+
+@pytest.mark.parametrize("id", UNDECIDABLE)
+def test_what_hopflow_lacks_is_undecidable_and_says_what_would_decide_it(id: str) -> None:
+    found = subjects()[id].finding()
+    assert (found.model, found.level) == (Verdict.NOT_APPLICABLE, Verdict.UNDECIDABLE)
+    assert "would decide it" in found.explanation
+
+
+@pytest.mark.parametrize("id", FABRICS)
+def test_every_claim_has_a_source_that_says_how_it_is_known(id: str) -> None:
+    said = [row for (claim, _), row in expectations().items() if claim == id]
+    assert said
+    assert all(len(row["how known"].split()) >= 3 for row in said)
+
+
+def test_closed_forms_of_operation() -> None:
+    """A message of one packet needs 1 / q packets; of two, 1 / q + 1 / q^2 are sent on average."""
+    p, q = 0.25, 0.75
+    assert operation.go_back_0(p, 1) == pytest.approx(q)
+    assert operation.go_back_0(p, 2) == pytest.approx(2.0 / (1.0 / q + 1.0 / q**2))
+    random = np.random.default_rng(1)
+    sent = 0
+    for _ in range(4000):
+        done = 0
+        while done < 3:
+            sent += 1
+            done = done + 1 if random.random() > p else 0
+    assert operation.go_back_0(p, 3) == pytest.approx(3 * 4000 / sent, rel=0.03)
+
+
+def test_the_quantile_is_that_of_the_geometric_law() -> None:
+    numbers = np.arange(200)
+    law = np.cumsum(0.1 * 0.9**numbers)
+    assert flows.geometric_quantile(0.9, 0.99) == numbers[law >= 0.99][0]
+
+
+def test_bytes_of_flows_up_to_a_limit() -> None:
+    """Sizes uniform from 0 to 100: half of the sizes have a quarter of the bytes."""
+    sizes = flows.FlowSizes("uniform", (0, 100), (0.0, 1.0))
+    within = functools.partial(flows.bytes_within, sizes)
+    assert within(50.0) == pytest.approx(0.25)
+    assert within(1e9) == 1.0

@@ -1,0 +1,140 @@
+"""Active flows at a switch with fair queueing (B01), bytes of flows within a round trip (B02), and BFC itself (B03, B04)."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from dfcmodel import Fair, Flow, FlowSizes, Link, Packets, Scenario, flow_sizes, simulate
+from responsefn import FixedRate
+from validation.claims.effect_statements import Curve, Effects, Statement
+from validation.claims.fabric_runs import (
+    PACKET,
+    SEEDS,
+    deviations,
+    exact,
+    line,
+    on_fabrics,
+    steps,
+    undecided,
+)
+from validation.keeping import kept
+from validation.statistics import of_runs
+from validation.verdicts import Verdict
+
+LOADS = (0.5, 0.7)
+HEAVY = 0.9
+SPEEDS = (10.0, 100.0)
+"""Gb/s."""
+MEAN = 20
+"""Packets of a flow, geometric."""
+FLOWS = 800
+MOST = 50.0
+ROUND_TRIP = 12e-6
+RATES = (10.0, 40.0, 100.0, 400.0)
+"""Gb/s, of links whose product of bandwidth and delay flows are compared with."""
+
+
+@kept
+def active(load: float, speed: float) -> list[float]:
+    """Return the mean number of unfinished flows at a link with fair queueing, for each run.
+
+    Flows come as a Poisson process from hosts of their own, whose links are as fast. A flow counts from its first packet to its last one at the link, by Little's law.
+    """
+    rate = line(speed)
+    found = []
+    for seed in SEEDS:
+        random = np.random.default_rng(seed)
+        begins = np.cumsum(random.exponential(MEAN / (load * rate), FLOWS))
+        sizes = random.geometric(1.0 / MEAN, FLOWS)
+        links = [Link("switch", "receiver", rate, 1e-9, 10 * MEAN * FLOWS, Fair())]
+        flows = [
+            Flow(
+                str(n),
+                ("switch", "receiver"),
+                FixedRate(),
+                size=int(size),
+                start=float(start),
+                host="unshaped",
+            )
+            for n, (size, start) in enumerate(zip(sizes, begins, strict=True))
+        ]
+        end = 2.0 * float(begins[-1])
+        scenario = Scenario("fair", links, flows, duration=end, packet_size=PACKET, min_rto=end)
+        run = simulate(scenario, Packets(seed=seed, recovery="none"), sample=end / 10)
+        found.append(float((run.finished - begins).sum() / begins[-1]))
+    return found
+
+
+def geometric_quantile(load: float, part: float) -> float:
+    """Return the quantile of the number of jobs at a server that they share, whose law is geometric."""
+    return math.ceil(math.log1p(-part) / math.log(load)) - 1.0
+
+
+@on_fabrics("B01", equal=0.2)
+def active_flows() -> Effects:
+    """Measure how many flows are active at a link with fair queueing."""
+    found = {load: np.array(active(load, SPEEDS[0])) for load in LOADS}
+    fast = np.array(active(LOADS[1], SPEEDS[1]))
+    wanted = {load: load / (1.0 - load) for load in LOADS}
+    quantile = geometric_quantile(HEAVY, 0.99)
+    return Effects(
+        {
+            "load": Statement(
+                level=tuple(e for load in LOADS for e in deviations(found[load], wanted[load])),
+                equal=True,
+            ),
+            "speed": Statement(level=deviations(fast / found[LOADS[1]], 1.0), equal=True),
+            "few": Statement(model=exact(MOST - quantile)),
+        },
+        {
+            "10 Gb/s": Curve(LOADS, model=list(wanted.values()), level=[of_runs(e) for e in found.values()]),
+            "100 Gb/s": Curve(LOADS[1:], level=[of_runs(fast)]),
+        },
+        ("load", "active flows"),
+        values={"quantile": quantile},
+    )  # fmt: skip
+
+
+def bytes_within(sizes: FlowSizes, limit: float) -> float:
+    """Return the part of the bytes that flows of at most ``limit`` bytes have, of sizes that are uniform between points."""
+    points, shares = np.array(sizes.sizes, dtype=np.float64), np.array(sizes.shares)
+
+    def of(upper: Any) -> float:
+        inside = np.append(points[points < upper], upper)
+        below = np.interp(inside, points, shares)
+        return float(
+            points[0] * shares[0] + (np.diff(below) * (inside[1:] + inside[:-1]) / 2.0).sum()
+        )
+
+    return of(min(limit, points[-1])) / of(points[-1])
+
+
+@on_fabrics("B02")
+def within_a_round_trip() -> Effects:
+    """Compute the part of the bytes in flows within a product of bandwidth and delay."""
+    names = ("web search", "hadoop")
+    parts = {
+        name: [bytes_within(flow_sizes(name), rate * 1e9 / 8.0 * ROUND_TRIP) for rate in RATES]
+        for name in names
+    }
+    return Effects(
+        {"grows": Statement(model=steps([parts[names[0]]]) + steps([parts[names[1]]]))},
+        {name: Curve(RATES, model=each) for name, each in parts.items()},
+        ("link (Gb/s)", "part of the bytes"),
+        log="x",
+    )
+
+
+@undecided("B03")
+def tail_latency() -> Effects:
+    """State that BFC's tail latency cannot be measured here."""
+    return Effects({"tail": Statement(level=Verdict.UNDECIDABLE)}, {}, ("", ""))
+
+
+@undecided("B04")
+def buffer_in_use() -> Effects:
+    """State that BFC's buffers cannot be measured here."""
+    return Effects({"buffer": Statement(level=Verdict.UNDECIDABLE)}, {}, ("", ""))

@@ -1,0 +1,200 @@
+"""The ring of four switches (L02 to L04), routes without cycles (L05), and the routing loop (L01)."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import networkx as nx
+import numpy as np
+
+from dfcmodel import CBR, PFC, Cable, Fabric, Flow, Fluid, Link, Packets, Scenario, incast, simulate
+from dfcmodel.lossless import buffer_cycles, deadlock, fat_tree, leaf_spine
+from hopflow import gbps
+from responsefn import FixedRate
+from validation.claims.effect_statements import Curve, Effects, Statement
+from validation.claims.fabric_runs import PACKET, SEEDS, exact, line, on_fabrics, pfc, undecided
+from validation.keeping import kept
+from validation.statistics import Estimate
+from validation.verdicts import Verdict
+
+C = line(40)
+DELAY = 1e-6
+END = 4e-3
+COUNTS = ("output", "switch")
+"""What a switch counts of an ingress."""
+LIMIT = float(gbps(2, PACKET))
+PATHS = (("h1", *"ABCD", "d1"), ("h2", *"CDAB", "d2"), ("h3", *"BC", "d3"))
+"""The two flows of Fig. 3 and the third one of Fig. 4."""
+LOW_LIMIT = float(gbps(0.2, PACKET))
+TWO, THREE, LIMITED, LOW = (
+    "two flows",
+    "three flows",
+    "third flow limited",
+    "limited to a tenth of that",
+)
+
+
+def ring(case: str, counts: str, seed: int) -> Scenario:
+    """Return the flows of a case on the ring; they start within half a microsecond of each other."""
+    paths = PATHS[:2] if case == TWO else PATHS
+    rates = [C, C, {LIMITED: LIMIT, LOW: LOW_LIMIT}.get(case, C)]
+    rule = PFC((0,), xoff=40, xon=38, counts=counts)
+    ends = dict.fromkeys(pair for path in PATHS for pair in itertools.pairwise(path))
+    links = [Link(*each, C, DELAY, 5000, rule) for each in (*ends, ("D", "A"))]
+    links = list(dict.fromkeys(links))
+    begins = np.random.default_rng(seed).uniform(0.0, 5e-7, 3).tolist()
+    flows = [
+        Flow(path[0], path, CBR(rate), host="unshaped", start=start)
+        for path, rate, start in zip(paths, rates, begins, strict=False)
+    ]
+    return Scenario(case, links, flows, duration=END, packet_size=PACKET)
+
+
+@kept
+def deadlocked(case: str, level: str) -> list[float]:
+    """Return for each run of a case whether it was deadlocked, 1 or 0."""
+    found = []
+    for counts, seed in itertools.product(COUNTS, SEEDS if level == "packets" else SEEDS[:1]):
+        method = Packets(seed=seed) if level == "packets" else Fluid(steps_per_delay=16)
+        run = simulate(ring(case, counts, seed), method, sample=5e-5)
+        found.append(float(run.status.label == "deadlocked"))
+    return found
+
+
+def every(values: Any, wanted: float) -> Any:
+    """Return whether all runs are as wanted: positive if so, negative otherwise."""
+    part = float(np.mean(np.asarray(values) == wanted))
+    return exact(part - 1.0 if part < 1.0 else 1.0)
+
+
+def cycles(*paths: tuple[str, ...]) -> set[frozenset[Any]]:
+    """Return the buffers of each cycle of dependencies among those of some routes."""
+    graph = nx.DiGraph([pair for path in PATHS for pair in itertools.pairwise(path)])
+    found = buffer_cycles(graph, [list(path) for path in paths])
+    return {frozenset(map(tuple, each)) for each in found}
+
+
+def _curve(*cases: str) -> dict[str, Curve]:
+    return {
+        "deadlocked": Curve(
+            cases,
+            model=[float(np.mean(deadlocked(case, "fluid"))) for case in cases],
+            level=[Estimate(float(np.mean(deadlocked(case, "packets"))), 0.0) for case in cases],
+        )
+    }
+
+
+AXES = ("flows on the ring", "part of the runs")
+
+
+@on_fabrics("L02")
+def two_flows() -> Effects:
+    """Run two flows on the ring, and count the cycles of their buffers."""
+    return Effects(
+        {
+            "cycle": Statement(model=exact(len(cycles(*PATHS[:2])))),
+            "moves": Statement(
+                model=every(deadlocked(TWO, "fluid"), 0.0),
+                level=every(deadlocked(TWO, "packets"), 0.0),
+            ),
+        },
+        _curve(TWO, THREE),
+        AXES,
+    )
+
+
+@on_fabrics("L03")
+def three_flows() -> Effects:
+    """Run three flows on the ring, and compare the cycles of their buffers."""
+    same = cycles(*PATHS) == cycles(*PATHS[:2])
+    return Effects(
+        {
+            "deadlock": Statement(
+                model=every(deadlocked(THREE, "fluid"), 1.0),
+                level=every(deadlocked(THREE, "packets"), 1.0),
+            ),
+            "dependency": Statement(model=exact(1.0 if same else -1.0)),
+        },
+        _curve(TWO, THREE),
+        AXES,
+    )
+
+
+@on_fabrics("L04")
+def limited_flow() -> Effects:
+    """Run the ring with the third flow limited."""
+    limited, low = (
+        Statement(
+            model=every(deadlocked(case, "fluid"), 0.0),
+            level=every(deadlocked(case, "packets"), 0.0),
+        )
+        for case in (LIMITED, LOW)
+    )
+    return Effects(
+        {"limited": limited},
+        _curve(THREE, LIMITED, LOW),
+        AXES,
+        values={case: float(np.mean(deadlocked(case, "fluid"))) for case in (LIMITED, LOW)},
+        readings={"a limit of 0.2 Gb/s": {"limited": low}},
+    )
+
+
+@kept
+def overloaded() -> list[float]:
+    """Return for each run of an incast on a leaf-spine fabric whether it was deadlocked, 1 or 0."""
+    cable = Cable("40Gbps", "100m")
+    fabric = Fabric(
+        leaf_spine(4, 2, hosts=4),
+        cable,
+        cable,
+        buffer="1 MB",
+        packet_size=PACKET,
+        discipline=pfc(40.0),
+    )
+    found = []
+    for seed in SEEDS:
+        target, *others = np.random.default_rng(seed).permutation(16).tolist()
+        hosts = fabric.hosts
+        flows = incast(
+            [hosts[n] for n in others], hosts[target], sizes=2000, source=FixedRate(), links=fabric.links,
+            routes="ecmp", host="nic",
+        )  # fmt: skip
+        run = simulate(fabric.scenario("incast", flows, END), Packets(seed=seed), sample=5e-5)
+        found.append(float(run.status.label == "deadlocked"))
+    return found
+
+
+@on_fabrics("L05")
+def without_cycles() -> Effects:
+    """Look for cycles in trees, and overload a fabric without one."""
+    graphs = {"leaf-spine": leaf_spine(4, 2, hosts=4), "fat tree": fat_tree(4)}
+    free = {name: deadlock(graph).is_free for name, graph in graphs.items()}
+    return Effects(
+        {
+            "free": Statement(model=exact(*(1.0 if each else -1.0 for each in free.values()))),
+            "moves": Statement(level=every(overloaded(), 0.0)),
+        },
+        {
+            "free of cycles": Curve(list(free), model=[float(each) for each in free.values()]),
+            "incast deadlocked": Curve(
+                ["leaf-spine"], level=[Estimate(float(np.mean(overloaded())), 0.0)]
+            ),
+        },
+        ("network", "part"),
+    )
+
+
+LOOP, TTL = 2, 16
+"""Links of the loop, and packets' time to live, of the paper."""
+
+
+@undecided("L01")
+def routing_loop() -> Effects:
+    """Compute the rate above which the paper's loop deadlocks; routes that return to a node cannot be run."""
+    limit = LOOP * 40.0 / TTL
+    return Effects(
+        {"rate": Statement(level=Verdict.UNDECIDABLE)},
+        {"n B / TTL": Curve([TTL], model=[limit])},
+        ("TTL", "rate into the loop (Gb/s)"),
+    )

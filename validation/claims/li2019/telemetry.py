@@ -1,0 +1,263 @@
+"""HPCC beside DCQCN, and beside other reactions to the same telemetry (H01 to H05)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from dfcmodel import INT, Scenario
+from responsefn import HPCC
+from validation.claims.effect_statements import Curve, Effects, Statement
+from validation.claims.fabric_runs import (
+    MARKS,
+    ROCE,
+    SEEDS,
+    Run,
+    deviations,
+    exact,
+    gain,
+    line,
+    on_fabrics,
+    over,
+    packets,
+    star,
+    starts,
+    under,
+)
+from validation.keeping import kept
+from validation.statistics import difference, of_runs
+
+C = line(100)
+DELAY = 2.1e-6
+"""Of each link, s: a round trip of 8.4 us, and the transmissions."""
+BASE = 9e-6
+WINDOW = C * BASE
+"""Packets in flight that fill the link."""
+ETA = 0.95
+SENDERS = 16
+BOTTLENECK = "switch->receiver"
+SAMPLE = 1e-5
+
+
+class PerAck(HPCC):
+    """HPCC that answers each ACK from its present window: it has no reference window."""
+
+    @staticmethod
+    def on_feedback(s: Any, q: Any, e: Any) -> Any:  # noqa: ARG004
+        """Average the load, and change the window, at each ACK."""
+        if s.span == 0.0:
+            return s
+        part = min(s.span, q.base_rtt) / q.base_rtt
+        load = (1.0 - part) * s.load + part * s.most
+        window = s.window + q.additive
+        if load >= q.eta:
+            window = s.window * q.eta / load + q.additive
+        window = min(window, s.line_rate * q.base_rtt)
+        return s._replace(rate=window / q.base_rtt, window=window, load=load, most=0.0, span=0.0)
+
+
+class PerRoundTrip(HPCC):
+    """HPCC that changes its window once per round trip, by the telemetry of one ACK."""
+
+    @staticmethod
+    def on_feedback(s: Any, q: Any, e: Any) -> Any:
+        """Average the load at each ACK, and change the window once per round trip."""
+        if s.span == 0.0:
+            return s
+        part = min(s.span, q.base_rtt) / q.base_rtt
+        load = (1.0 - part) * s.load + part * s.most
+        s = s._replace(load=load, most=0.0, span=0.0)
+        if e.time - e.rtt <= s.updated:
+            return s
+        window = s.window + q.additive
+        if load >= q.eta:
+            window = s.window * q.eta / load + q.additive
+        window = min(window, s.line_rate * q.base_rtt)
+        return s._replace(rate=window / q.base_rtt, window=window, updated=e.time)
+
+
+RULES = {
+    "HPCC": HPCC(base_rtt=BASE),
+    "each ACK": PerAck(base_rtt=BASE),
+    "each round trip": PerRoundTrip(base_rtt=BASE),
+    "DCQCN": ROCE,
+}
+
+
+def hpcc(additive: float) -> HPCC:
+    """Return HPCC with another additive step, packets."""
+    return HPCC(base_rtt=BASE, additive=additive)
+
+
+def scenario(rules: Sequence[Any], end: float, begins: Sequence[float], **options: Any) -> Scenario:
+    """Return senders with these rules over one switch, with telemetry or the marks of DCQCN."""
+    switch = MARKS if any(rule is ROCE for rule in rules) else INT()
+    given = {"rate": C, "delay": DELAY, "begins": begins, **options}
+    return star(len(rules), list(rules), switch, end, **given)
+
+
+def incast(name: str, seed: int, end: float, after: float) -> Run:
+    """Return an incast of a rule."""
+    begins = starts(SENDERS, seed)
+    return packets(scenario([RULES[name]] * SENDERS, end, begins), seed, after, SAMPLE)
+
+
+@kept
+def late_queues(name: str) -> list[float]:
+    """Return the mean queue of an incast from 0.5 to 3 ms in parts of the window, for each run."""
+    runs = (incast(name, seed, 3e-3, 5e-4) for seed in SEEDS)
+    return [float(run.queue(BOTTLENECK).mean() / WINDOW) for run in runs]
+
+
+@on_fabrics("H01", least=0.1)
+def incast_queue() -> Effects:
+    """Measure the queue of an incast with HPCC and with DCQCN."""
+    found = {name: np.array(late_queues(name)) for name in ("HPCC", "DCQCN")}
+    own = of_runs(found["HPCC"])
+    shorter = gain(found["DCQCN"], found["HPCC"])
+    return Effects(
+        {"empty": Statement(level=under(own)), "shorter": Statement(level=(shorter,))},
+        {"incast": Curve(list(found), level=[of_runs(each) for each in found.values()])},
+        ("rule", "queue over the link's window"),
+    )
+
+
+@kept
+def early(name: str) -> list[tuple[float, float]]:
+    """Return packets delivered in the first 0.3 ms of an incast, and the mean queue, for each run."""
+    runs = (incast(name, seed, 3e-4, 0.0) for seed in SEEDS)
+    return [
+        (float(run.records.delivered[:, -1].sum()), float(run.queue(BOTTLENECK).mean()))
+        for run in runs
+    ]
+
+
+REACTIONS = ("HPCC", "each ACK", "each round trip")
+
+
+@on_fabrics("H02", least=0.05)
+def reactions() -> Effects:
+    """Measure throughput and queue of the beginning of an incast by the reaction to telemetry."""
+    found = {name: np.array(early(name)) for name in REACTIONS}
+    own, ack, trip = found.values()
+    return Effects(
+        {
+            "throughput": Statement(level=over(gain(own[:, 0], ack[:, 0]))),
+            "queue": Statement(level=over(gain(trip[:, 1], own[:, 1]))),
+        },
+        {
+            what: Curve(list(found), level=[of_runs(each[:, k]) for each in found.values()])
+            for k, what in enumerate(("packets delivered", "mean queue"))
+        },
+        ("reaction to", "packets"),
+    )
+
+
+LEAVES, UNTIL = 2e-3, 4e-3
+"""When the short flow stops, and until when the long one is followed, s."""
+
+
+@kept
+def recoveries(name: str) -> list[tuple[float, float]]:
+    """Return the long flow's rate over eta times the link from 10 to 30 round trips after the short one's end, and over the link in 2 ms."""
+    found = []
+    for seed in SEEDS:
+        begins = [0.0, 1e-3 + starts(1, seed)[0]]
+        one = scenario([RULES[name]] * 2, UNTIL, begins)
+        short = replace(one.flows[1], stop=LEAVES)
+        run = packets(replace(one, flows=[one.flows[0], short]), seed, LEAVES, SAMPLE)
+        time, own = run.records.time, run.records.delivered[0]
+        at = np.interp([LEAVES + 10 * BASE, LEAVES + 30 * BASE, LEAVES, UNTIL], time, own)
+        found.append(
+            (
+                float((at[1] - at[0]) / (20 * BASE * ETA * C)),
+                float((at[3] - at[2]) / (UNTIL - LEAVES) / C),
+            )
+        )
+    return found
+
+
+@on_fabrics("H03", least=0.1, also={"target": 0.9})
+def recovery() -> Effects:
+    """Measure how soon a flow has the link again after another one has left."""
+    found = {name: np.array(recoveries(name)) for name in ("HPCC", "DCQCN")}
+    early_rate = of_runs(found["HPCC"][:, 0])
+    slower = difference(of_runs(found["HPCC"][:, 1]), of_runs(found["DCQCN"][:, 1]))
+    return Effects(
+        {
+            "fast": Statement(level=over(early_rate, threshold="target")),
+            "slow": Statement(level=over(slower)),
+        },
+        {
+            what: Curve(list(found), level=[of_runs(each[:, k]) for each in found.values()])
+            for k, what in enumerate(("10 to 30 round trips after, over eta", "2 ms after"))
+        },
+        ("rule", "rate over the link's"),
+    )
+
+
+@kept
+def shares() -> list[list[float]]:
+    """Return the rates of four flows over their mean, which start 0.2 ms after each other, from 5 to 7 ms after the last start."""
+    found = []
+    for seed in SEEDS:
+        begins = [2e-4 * n + start for n, start in enumerate(starts(4, seed))]
+        run = packets(scenario([RULES["HPCC"]] * 4, 7.6e-3, begins), seed, 5.6e-3, SAMPLE)
+        found.append((run.rates / run.rates.mean()).tolist())
+    return found
+
+
+@on_fabrics("H04", equal=0.1)
+def fair_shares() -> Effects:
+    """Measure the shares of four flows of HPCC."""
+    found = np.array(shares())
+    return Effects(
+        {"fair": Statement(level=deviations(found, 1.0), equal=True)},
+        {"HPCC": Curve([1, 2, 3, 4], level=[of_runs(each) for each in found.T])},
+        ("flow", "rate over the mean"),
+    )
+
+
+PARTS = (0.5, 3.0)
+"""N W_AI over (1 - eta) times the window of the link."""
+
+
+def load(part: float) -> float:
+    """Return the load at the fixed point, U = eta / (1 - W_AI / W), of N windows W that fill the link at a load of 1.
+
+    From W = W_c eta / U + W_AI with W_c = W; U is the sum of the windows over that of the link.
+    """
+    return ETA + part * (1.0 - ETA)
+
+
+@kept
+def queues(part: float) -> list[float]:
+    """Return the mean queue from 2 to 4 ms in parts of the window, for each run."""
+    rule = hpcc(part * (1.0 - ETA) * WINDOW / SENDERS)
+    found = []
+    for seed in SEEDS:
+        one = scenario([rule] * SENDERS, 4e-3, starts(SENDERS, seed))
+        found.append(float(packets(one, seed, 2e-3, SAMPLE).queue(BOTTLENECK).mean() / WINDOW))
+    return found
+
+
+@on_fabrics("H05", least=0.05)
+def additive_step() -> Effects:
+    """Measure the queue of HPCC below and above the rule for its additive step."""
+    found = [queues(part) for part in PARTS]
+    low, high = (of_runs(each) for each in found)
+    loads = [load(part) for part in PARTS]
+    return Effects(
+        {
+            "below": Statement(model=exact(1.0 - loads[0]), level=under(low)),
+            "above": Statement(model=exact(loads[1] - 1.0), level=over(gain(found[1], found[0]))),
+        },
+        {
+            "queue": Curve(PARTS, level=[low, high]),
+            "load of the fixed point less one": Curve(PARTS, model=[each - 1.0 for each in loads]),
+        },
+        ("N W_AI over (1 - eta) of the window", "part of the link's window"),
+    )

@@ -1,0 +1,210 @@
+"""IRN and RoCE, with and without PFC, on the paper's fat tree (I01 to I05)."""
+
+from __future__ import annotations
+
+import functools
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from dfcmodel import (
+    FIFO,
+    Cable,
+    Fabric,
+    Flows,
+    FlowSizes,
+    Packets,
+    SelectiveRepair,
+    incast,
+    random_traffic,
+    simulate,
+    slowdowns,
+)
+from dfcmodel.lossless import fat_tree
+from responsefn import FixedRate
+from validation.claims.effect_statements import Curve, Effects, Statement
+from validation.claims.fabric_runs import PACKET, SEEDS, gain, on_fabrics, pfc
+from validation.keeping import kept
+from validation.statistics import Estimate, of_runs
+
+SIZES = FlowSizes("IRN", (32, 1000, 200e3, 3e6), (0.0, 0.5, 0.85, 1.0))
+"""Half of the flows have a packet, 15 % of them 200 kB to 3 MB."""
+LOAD = 0.7
+TRAFFIC, END = 5e-4, 1.6e-2
+"""How long flows arrive, and the end of the run, s."""
+BOUND = 120
+"""Packets in flight: the product of bandwidth and delay of the longest path."""
+REPAIR = SelectiveRepair(rto_low=100e-6, rto_high=320e-6)
+MIN_RTO = 320e-6
+DRAWN = (101, 102, 103, 104, 105)
+"""Seeds of the traffic."""
+FEWER = 3
+"""Draws for transports other than IRN and RoCE with PFC: their differences are large."""
+REQUEST = 15_000
+"""Packets of the request of an incast."""
+SENDERS = (10, 20, 30)
+
+
+class Transport(NamedTuple):
+    """What hosts and switches do: PFC, selective repair, a bound on packets in flight."""
+
+    pauses: bool
+    selective: bool
+    bounded: bool
+
+
+IRN = Transport(pauses=False, selective=True, bounded=True)
+ROCE = Transport(pauses=True, selective=False, bounded=False)
+IRN_PFC = IRN._replace(pauses=True)
+LOSSY_ROCE = ROCE._replace(pauses=False)
+UNBOUNDED = IRN._replace(bounded=False)
+
+
+@functools.cache
+def fabric(pauses: bool) -> Fabric:
+    """Return the fat tree, whose ports hold 240 kB, with PFC at 220 kB or without it."""
+    cable = Cable("40Gbps", "400m")
+    rule: Any = pfc(220.0) if pauses else FIFO()
+    buffer = "300 kB" if pauses else "240 kB"
+    return Fabric(fat_tree(6), cable, cable, buffer=buffer, packet_size=PACKET, discipline=rule)
+
+
+def run(transport: Transport, flows: Flows, seed: int) -> Any:
+    """Return a run of flows with a transport at packet level."""
+    scenario = fabric(transport.pauses).scenario("IRN", flows, END, min_rto=MIN_RTO)
+    recovery: Any = REPAIR if transport.selective else "go-back-n"
+    return simulate(scenario, Packets(seed=seed, recovery=recovery), sample=END)
+
+
+def _options(transport: Transport) -> dict[str, Any]:
+    links = fabric(transport.pauses).links
+    bound = {"max_window": BOUND} if transport.bounded else {}
+    return {"source": FixedRate(), "links": links, "routes": "ecmp", "host": "nic", **bound}
+
+
+@kept
+def random_runs(transport: Transport) -> list[tuple[float, float, float]]:
+    """Return mean slowdown, 99th percentile of completion times (s), and the part of flows that are complete, for each drawn traffic."""
+    found = []
+    for seed in DRAWN[: None if transport in (IRN, ROCE) else FEWER]:
+        hosts = fabric(transport.pauses).hosts
+        flows = random_traffic(
+            hosts, SIZES, LOAD, TRAFFIC, seed, packet_size=PACKET, **_options(transport)
+        )
+        records = run(transport, flows, seed)
+        slow = slowdowns(records)
+        times = records.finished - np.array([flow.start for flow in flows])
+        times = np.where(np.isfinite(times), times, END)
+        done = 1.0 - slow.unfinished / len(flows)
+        found.append((float(slow.values.mean()), float(np.quantile(times, 0.99)), done))
+    return found
+
+
+NAMES = {
+    IRN: "IRN",
+    ROCE: "RoCE and PFC",
+    IRN_PFC: "IRN and PFC",
+    LOSSY_ROCE: "RoCE",
+    UNBOUNDED: "IRN without bound",
+}
+
+
+def _curves(*transports: Transport) -> dict[str, Curve]:
+    found = {NAMES[each]: np.array(random_runs(each)) for each in transports}
+    return {
+        "mean slowdown": Curve(list(found), level=[of_runs(each[:, 0]) for each in found.values()])
+    }
+
+
+def _worse(one: Transport, other: Transport, what: int = 0) -> Estimate:
+    """Return how much larger mean slowdowns, or 99th percentiles, are with one transport than with another."""
+    larger, smaller = (np.array(random_runs(each))[:, what] for each in (one, other))
+    both = min(len(larger), len(smaller))
+    return gain(larger[:both], smaller[:both])
+
+
+AXES = ("transport", "slowdown")
+
+
+@on_fabrics("I01")
+def irn_and_roce() -> Effects:
+    """Compare IRN without PFC with RoCE with it."""
+    better = _worse(ROCE, IRN)
+    return Effects(
+        {"better": Statement(level=(better,)), "tail": Statement(level=(_worse(ROCE, IRN, 1),))},
+        _curves(IRN, ROCE),
+        AXES,
+        values={"better": better},
+    )
+
+
+@on_fabrics("I02")
+def irn_with_pfc() -> Effects:
+    """Compare IRN with PFC and without."""
+    return Effects(
+        {"worse": Statement(level=(_worse(IRN_PFC, IRN),))},
+        _curves(IRN, IRN_PFC),
+        AXES,
+        values={"worse": _worse(IRN_PFC, IRN)},
+    )
+
+
+@on_fabrics("I03")
+def roce_without_pfc() -> Effects:
+    """Compare RoCE without PFC and with it."""
+    return Effects(
+        {"needs": Statement(level=(_worse(LOSSY_ROCE, ROCE),))},
+        _curves(LOSSY_ROCE, ROCE),
+        AXES,
+        values={"needs": _worse(LOSSY_ROCE, ROCE)},
+    )
+
+
+@on_fabrics("I04")
+def parts_of_irn() -> Effects:
+    """Compare selective repair with go-back-N, and with a bound on packets in flight and without."""
+    return Effects(
+        {
+            "selective": Statement(level=(_worse(LOSSY_ROCE, UNBOUNDED),)),
+            "bound": Statement(level=(_worse(UNBOUNDED, IRN),)),
+        },
+        _curves(IRN, UNBOUNDED, LOSSY_ROCE),
+        AXES,
+        values={"selective": _worse(LOSSY_ROCE, UNBOUNDED), "bound": _worse(UNBOUNDED, IRN)},
+    )
+
+
+@kept
+def request_times(transport: Transport) -> list[list[float]]:
+    """Return when the last flow of a request is complete, s, a list over the numbers of senders for each run."""
+    found = []
+    for seed in SEEDS:
+        own = []
+        for count in SENDERS:
+            chosen = np.random.default_rng(seed).permutation(54)[: count + 1].tolist()
+            hosts = fabric(transport.pauses).hosts
+            flows = incast(
+                [hosts[n] for n in chosen[1:]],
+                hosts[chosen[0]],
+                sizes=math.ceil(REQUEST / count),
+                **_options(transport),
+            )
+            own.append(float(run(transport, flows, seed).finished.max()))
+        found.append(own)
+    return found
+
+
+@on_fabrics("I05", equal=0.05)
+def incasts() -> Effects:
+    """Compare the completion of a request with IRN and with RoCE with PFC."""
+    own, roce = np.array(request_times(IRN)), np.array(request_times(ROCE))
+    gains = tuple(gain(a, b) for a, b in zip(own.T, roce.T, strict=True))
+    return Effects(
+        {"same": Statement(level=gains, equal=True)},
+        {
+            name: Curve(SENDERS, level=[of_runs(1e3 * each) for each in times.T])
+            for name, times in (("IRN", own), ("RoCE and PFC", roce))
+        },
+        ("senders", "completion (ms)"),
+    )

@@ -1,0 +1,171 @@
+"""DCQCN's queue by its gain (Q05), the throughput of incasts (Q07), and the thresholds of the switch (Q06)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from hopflow import mbps
+from responsefn import DCQCN
+from validation.claims.effect_statements import Curve, Effects, Statement
+from validation.claims.fabric_runs import (
+    MARKS,
+    PACKET,
+    SEEDS,
+    Run,
+    exact,
+    fluid,
+    gain,
+    line,
+    on_fabrics,
+    packets,
+    star,
+    starts,
+    under,
+)
+from validation.keeping import kept
+from validation.statistics import of_runs
+
+C = line(40)
+GAINS = (1 / 256, 1 / 16)
+SENDERS = (2, 16)
+INCASTS = (2, 8, 16)
+END, AFTER, SAMPLE = 0.02, 0.008, 2e-5
+BOTTLENECK = "switch->receiver"
+
+
+def rule(g: float) -> DCQCN:
+    """Return DCQCN as published with another gain."""
+    return DCQCN(g=g, counter=10e6 / PACKET, additive=mbps(40, PACKET), hyper=mbps(400, PACKET))
+
+
+def run(count: int, g: float, seed: int, end: float = END, after: float = AFTER) -> Run:
+    """Return an incast at packet level."""
+    scenario = star(count, rule(g), MARKS, end, begins=starts(count, seed))
+    return packets(scenario, seed, after, SAMPLE)
+
+
+def run_of_fluid(count: int, g: float, end: float = END, after: float = AFTER) -> Run:
+    """Return the incast in the fluid, whose marks are drawn."""
+    return fluid(star(count, rule(g), MARKS, end, begins=starts(count, 1)), after, SAMPLE)
+
+
+@kept
+def queues(level: str) -> list[list[list[tuple[float, float]]]]:
+    """Return mean and standard deviation of the queue over time, by senders, gain and run."""
+    runs = [
+        [
+            [run(count, g, seed) for seed in SEEDS] if level == "packets" else [run_of_fluid(count, g)]
+            for g in GAINS
+        ]
+        for count in SENDERS
+    ]  # fmt: skip
+    return [
+        [
+            [(float(q.mean()), float(q.std())) for q in (each.queue(BOTTLENECK) for each in of_gain)]
+            for of_gain in of_count
+        ]
+        for of_count in runs
+    ]  # fmt: skip
+
+
+@on_fabrics("Q05")
+def gain_of_alpha() -> Effects:
+    """Measure the queue's mean and standard deviation by g."""
+    own, model = np.array(queues("packets")), np.array(queues("fluid"))
+
+    def ratios(found: Any, what: int) -> Any:
+        return [
+            gain(large[:, what], small[:, what]) if len(large) > 1 else exact(*(large[:, what] / small[:, what] - 1.0))[0]
+            for small, large in found
+        ]  # fmt: skip
+
+    return Effects(
+        {
+            "steadier": Statement(model=tuple(ratios(model, 1)), level=tuple(ratios(own, 1))),
+            "shorter": Statement(model=tuple(ratios(model, 0)), level=tuple(ratios(own, 0))),
+        },
+        {
+            f"{what}, {count} senders": Curve(
+                [f"g = 1/{round(1 / g)}" for g in GAINS],
+                model=model[n, :, 0, k].tolist(),
+                level=[of_runs(own[n, j, :, k]) for j in range(2)],
+            )
+            for n, count in enumerate(SENDERS)
+            for k, what in enumerate(("mean queue", "standard deviation"))
+        },
+        ("gain", "queue (packets)"),
+        values={"two": ratios(model, 0)[0].value, "sixteen": ratios(model, 0)[1].value},
+    )
+
+
+@kept
+def used(level: str) -> list[list[float]]:
+    """Return the part of the link that incasts use after the first 20 ms, a list of runs for each number of senders."""
+    return [
+        [
+            float(each.rates.sum() / C)
+            for each in (
+                [run(count, GAINS[0], seed, 0.03, 0.02) for seed in SEEDS]
+                if level == "packets"
+                else [run_of_fluid(count, GAINS[0], 0.03, 0.02)]
+            )
+        ]
+        for count in INCASTS
+    ]
+
+
+@on_fabrics("Q07", least=0.05)
+def full_link() -> Effects:
+    """Measure the throughput of incasts with DCQCN."""
+    own, model = np.array(used("packets")), np.array(used("fluid"))
+    return Effects(
+        {
+            "full": Statement(
+                model=under(*exact(*(1.0 - model[:, 0]))),
+                level=under(*(of_runs(1.0 - each) for each in own)),
+            )
+        },
+        {
+            "DCQCN": Curve(
+                INCASTS, model=model[:, 0].tolist(), level=[of_runs(each) for each in own]
+            )
+        },
+        ("senders", "rate over the link's"),
+    )
+
+
+BUFFER, PORTS, CLASSES, HEADROOM, BETA = 12e3, 32, 8, 22.4, 8.0
+"""Of the paper's switch; KB."""
+PRINTED = {"fixed": 24.47, "dynamic": 21.75}
+"""The paper's numbers, KB."""
+
+
+def thresholds_of_switch() -> dict[str, float]:
+    """Return the largest fixed threshold of PFC, and the ECN threshold below which ECN acts first, KB.
+
+    With dynamic thresholds a port may hold beta times the free shared buffer, over its classes. All ports at the ECN threshold t in
+    one class leave B - 8 n h - n t free. PFC acts at beta (B - 8 n h - n t) / 8, and t is below that where t < beta (B - 8 n h) / (8 n (beta + 1)),
+    with one port of n counting as its share.
+    """
+    shared = BUFFER - CLASSES * PORTS * HEADROOM
+    return {
+        "fixed": shared / (CLASSES * PORTS),
+        "dynamic": BETA * shared / (CLASSES * PORTS * (BETA + 1.0)),
+    }
+
+
+@on_fabrics("Q06", equal=0.001)
+def switch_thresholds() -> Effects:
+    """Compute the thresholds of the switch."""
+    found = thresholds_of_switch()
+    names = {"fixed": "PFC, fixed", "dynamic": "ECN, dynamic"}
+    return Effects(
+        {
+            key: Statement(model=exact(value / PRINTED[key] - 1.0), equal=True)
+            for key, value in found.items()
+        },
+        {"threshold": Curve([names[key] for key in found], model=list(found.values()))},
+        ("threshold", "KB"),
+    )

@@ -1,0 +1,264 @@
+"""The parking lot (Q01, Q02) and the victim flow (Q03, Q04), with PFC alone and with DCQCN."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from dfcmodel import PFC, Scenario
+from responsefn import FixedRate
+from validation.claims.effect_statements import Curve, Effects, Statement
+from validation.claims.fabric_runs import (
+    MARKS,
+    ROCE,
+    SEEDS,
+    deviations,
+    exact,
+    fluid,
+    gain,
+    line,
+    on_fabrics,
+    over,
+    packets,
+    paths_scenario,
+    pfc,
+    starts,
+    steps,
+)
+from validation.keeping import kept
+from validation.statistics import of_runs
+
+C = line(40)
+FAIR = C / 4
+LEAVES = tuple(itertools.product(("L3", "L4"), repeat=3))
+"""Choices of the leaf over which each of the three senders reaches the receiver's switch."""
+DRAWS = 16
+"""Choices of uplinks that are drawn."""
+FURTHER = (0, 1, 2)
+"""Senders under the other switch."""
+
+
+def parking_lot(leaves: tuple[str, ...], rule: PFC, source: Any, end: float, seed: int) -> Scenario:
+    """Return Fig. 3: three senders over the uplinks ``leaves`` of the receiver's switch T4, and one beside the receiver."""
+    one, two, three = leaves
+    paths = [
+        ("H1", "T1", "L1", "S1", one, "T4", "R"),
+        ("H2", "T2", "L2", "S2", two, "T4", "R"),
+        ("H3", "T3", three, "T4", "R"),
+        ("H4", "T4", "R"),
+    ]
+    return paths_scenario(paths, [source] * 4, rule, end, begins=starts(4, seed))
+
+
+EVEN = (0, 1, 0, 1, 0, 1)
+"""Uplinks of the senders that spread them evenly: four of T1, two of T3."""
+
+
+def victim(
+    further: int, rule: PFC, source: Any, end: float, seed: int, *, uplinks: tuple[int, ...] = EVEN
+) -> Scenario:
+    """Return Fig. 4: four senders of T1 and ``further`` of T3 to R, and the victim from T1 to a host of T2, the last flow."""
+    paths: list[tuple[str, ...]] = [
+        (f"H1{n}", "T1", f"L{1 + k}", f"S{1 + k}", f"L{3 + k}", "T4", "R")
+        for n, k in enumerate(uplinks[:4])
+    ]
+    paths += [
+        (f"H3{n}", "T3", f"L{3 + k}", "T4", "R") for n, k in enumerate(uplinks[4 : 4 + further])
+    ]
+    paths.append(("VS", "T1", "L1", "T2", "VR"))
+    count = len(paths)
+    return paths_scenario(paths, [source] * count, rule, end, begins=starts(count, seed))
+
+
+@kept
+def lot_rates() -> list[list[list[float]]]:
+    """Return the rates of the four senders over the link's with PFC alone, for each seed and choice of uplinks."""
+    return [
+        [
+            (
+                packets(parking_lot(each, pfc(), FixedRate(), 2e-3, seed), seed, 5e-4, 1e-4).rates
+                / C
+            ).tolist()
+            for each in LEAVES
+        ]
+        for seed in SEEDS
+    ]
+
+
+@kept
+def lot_rates_of_dcqcn() -> list[list[float]]:
+    """Return the same with DCQCN, a run for each choice of uplinks."""
+    rule = replace(pfc(), manager=MARKS)
+    return [
+        (packets(parking_lot(each, rule, ROCE, 0.05, seed), seed, 0.03, 1e-4).rates / C).tolist()
+        for seed, each in enumerate(LEAVES, SEEDS[0])
+    ]
+
+
+@kept
+def victim_rates() -> list[list[float]]:
+    """Return the victim's rate over the link's with PFC alone by number of further senders, for each seed."""
+    return [
+        [
+            float(
+                packets(victim(n, pfc(), FixedRate(), 3e-3, seed), seed, 1e-3, 1e-4).rates[-1] / C
+            )
+            for n in FURTHER
+        ]
+        for seed in SEEDS
+    ]
+
+
+@kept
+def victim_rates_drawn() -> list[list[float]]:
+    """Return the same with uplinks drawn, for each draw."""
+    found = []
+    for seed in range(SEEDS[0], SEEDS[0] + DRAWS):
+        drawn = tuple(np.random.default_rng(seed).integers(0, 2, len(EVEN)).tolist())
+        runs = (
+            packets(victim(n, pfc(), FixedRate(), 2e-3, seed, uplinks=drawn), seed, 5e-4, 5e-5)
+            for n in FURTHER
+        )
+        found.append([float(run.rates[-1] / C) for run in runs])
+    return found
+
+
+@kept
+def victim_rates_of_dcqcn() -> list[list[float]]:
+    """Return the victim's rate over the link's with DCQCN without further senders and with two, for each seed."""
+    rule = replace(pfc(), manager=MARKS)
+    return [
+        [
+            float(packets(victim(n, rule, ROCE, 0.04, seed), seed, 0.02, 1e-4).rates[-1] / C)
+            for n in FURTHER[::2]
+        ]
+        for seed in SEEDS
+    ]
+
+
+@kept
+def lot_rates_of_fluid() -> list[list[float]]:
+    """Return the rates of the four senders over the link's in the fluid with PFC alone, for each choice of uplinks."""
+    return [
+        (fluid(parking_lot(each, pfc(), FixedRate(), 1e-3, seed), 4e-4, 1e-4).rates / C).tolist()
+        for seed, each in enumerate(LEAVES, SEEDS[0])
+    ]
+
+
+@kept
+def victim_rates_of_fluid() -> list[float]:
+    """Return the victim's rate over the link's in the fluid with PFC alone, by number of further senders."""
+    return [
+        float(fluid(victim(n, pfc(), FixedRate(), 2e-3, 1), 1e-3, 1e-4).rates[-1] / C)
+        for n in FURTHER
+    ]
+
+
+NAMES = ("H1", "H2", "H3", "H4")
+SHARE = "rate over the link's"
+
+
+def _shares(rates: Any) -> list[Any]:
+    return [of_runs(column) for column in np.transpose(rates)]
+
+
+@on_fabrics("Q01", equal=0.05, least=0.1)
+def parking_lot_pfc() -> Effects:
+    """Measure the rates of the parking lot with PFC alone."""
+    rates = np.array(lot_rates())
+    model = np.array(lot_rates_of_fluid())
+
+    def statements(own: Any) -> Any:
+        others = own[..., :3]
+        return own[..., 3] / others.mean(axis=-1) - 1.0, own[..., 3] - others.max(axis=-1)
+
+    more, each = (found.mean(axis=1) for found in statements(rates))
+    more_model, each_model = statements(model)
+    return Effects(
+        {
+            "more": Statement(model=over(exact(more_model.mean())[0]), level=over(of_runs(more))),
+            "each": Statement(
+                model=over(exact(each_model.mean())[0], threshold="margin", sign=-1.0),
+                level=over(of_runs(each), threshold="margin", sign=-1.0),
+            ),
+        },
+        {
+            "PFC alone": Curve(
+                NAMES, model=model.mean(axis=0).tolist(), level=_shares(rates.mean(axis=1))
+            )
+        },
+        ("sender", SHARE),
+    )
+
+
+@on_fabrics("Q02", equal=0.1)
+def parking_lot_dcqcn() -> Effects:
+    """Measure the rates of the parking lot with DCQCN."""
+    rates = np.array(lot_rates_of_dcqcn())
+    paused = np.array(lot_rates()).mean(axis=1)
+    relative = rates / rates.mean(axis=1, keepdims=True)
+    return Effects(
+        {"equal": Statement(level=deviations(relative, 1.0), equal=True)},
+        {"DCQCN": Curve(NAMES, level=_shares(rates)), "PFC alone": Curve(NAMES, level=_shares(paused))},
+        ("sender", SHARE),
+        values={"spread": of_runs(relative.max(axis=1) - relative.min(axis=1))},
+    )  # fmt: skip
+
+
+@on_fabrics("Q03", equal=0.1, least=0.02)
+def victim_pfc() -> Effects:
+    """Measure the victim's rate with PFC alone."""
+    rates, model = np.array(victim_rates()), victim_rates_of_fluid()
+    drawn = np.array(victim_rates_drawn())
+    return Effects(
+        {
+            "falls": Statement(
+                model=over(*steps([[-rate for rate in model]])), level=over(*steps(-rates))
+            ),
+            "half": Statement(
+                model=exact(model[0] / 0.25 - 1.0), level=deviations(rates[:, 0], 0.25), equal=True
+            ),
+        },
+        {
+            "uplinks spread evenly": Curve(FURTHER, model=model, level=_shares(rates)),
+            "uplinks drawn": Curve(FURTHER, level=_shares(drawn)),
+        },
+        ("further senders", SHARE),
+        values={
+            "second": of_runs(rates[:, 1] - rates[:, 2]),
+            "drawn": of_runs(drawn[:, 1] - drawn[:, 2]),
+        },
+        readings={
+            "uplinks drawn by a hash": {
+                "falls": Statement(level=over(*steps(-drawn))),
+                "half": Statement(level=deviations(drawn[:, 0], 0.25), equal=True),
+            }
+        },
+    )
+
+
+@on_fabrics("Q04", equal=0.1, least=0.02)
+def victim_dcqcn() -> Effects:
+    """Measure the victim's rate with DCQCN."""
+    rates, paused = np.array(victim_rates_of_dcqcn()), np.array(victim_rates())[:, ::2]
+    change = gain(rates[:, 1], rates[:, 0])
+    return Effects(
+        {
+            "steady": Statement(level=(change,), equal=True),
+            "higher": Statement(level=over(*(of_runs(each) for each in (rates - paused).T))),
+        },
+        {
+            "DCQCN": Curve(FURTHER[::2], level=_shares(rates)),
+            "PFC alone": Curve(FURTHER[::2], level=_shares(paused)),
+        },
+        ("further senders", SHARE),
+        values={"change": change},
+        readings={
+            "only a fall counts": {
+                "steady": Statement(level=over(change, threshold="margin", sign=-1.0))
+            }
+        },
+    )

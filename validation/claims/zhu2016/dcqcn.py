@@ -1,0 +1,247 @@
+"""The fixed point of DCQCN and its stability (E01 to E04, E07)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.optimize import brentq
+
+from responsefn import DCQCN
+from validation.claims.effect_statements import Curve, Effects, Statement
+from validation.claims.fabric_runs import (
+    MARKS,
+    PACKET,
+    ROCE,
+    SEEDS,
+    Run,
+    deviations,
+    exact,
+    fluid,
+    gain,
+    line,
+    on_fabrics,
+    over,
+    packets,
+    star,
+    starts,
+    steps,
+)
+from validation.keeping import kept
+from validation.statistics import of_runs
+
+C = line(40)
+BOTTLENECK = "switch->receiver"
+NUMBERS = (2, 10, 64)
+ON_THE_RAMP = (2, 4, 8, 10)
+"""Numbers of flows whose fixed point lies on the ramp."""
+FORMULA = (2, 4, 8, 16, 32, 64)
+SLOWER = 1e6
+"""Factor by which a rate step is made so small that the closed form is exact."""
+SHORT, LONG = 4e-6, 85e-6
+"""Round-trip times, s."""
+GRID = np.geomspace(1e-6, 0.5, 400)
+"""Probabilities of a mark among which fixed points are sought."""
+SAMPLE = 2e-5
+
+
+def fixed_points(count: int, rule: DCQCN = ROCE) -> list[float]:
+    """Return the probabilities of a mark at which the model's rate C / count is at rest."""
+    drift = rule.drift(np.full(GRID.shape, C / count), GRID)
+    ends = np.nonzero(np.diff(drift))[0]
+
+    def at(x: float) -> float:
+        return float(np.log(rule.rate(np.exp(x)) / (C / count)))
+
+    return [float(np.exp(brentq(at, np.log(GRID[n]), np.log(GRID[n + 1])))) for n in ends]
+
+
+def approximation(count: int, rule: DCQCN = ROCE) -> float:
+    """Return eq. (14) of the paper."""
+    q = rule.params
+    rounds = 1.0 / q.counter + count / (q.timer * C)
+    return float(np.cbrt(q.additive * count**2 * rounds**2 / (q.alpha_timer * C**2)))
+
+
+def queue_of(p: float) -> float:
+    """Return the queue at which the ramp marks with this probability, packets."""
+    low, high, most = (MARKS.numbers(PACKET)[name] for name in ("low", "high", "max_p"))
+    return float(low + p / most * (high - low))
+
+
+def run(count: int, rtt: float, seed: int, end: float, after: float, rule: Any = MARKS) -> Run:
+    """Return flows over a link with this round-trip time at packet level."""
+    scenario = star(count, ROCE, rule, end, delay=rtt / 4.0, begins=starts(count, seed))
+    return packets(scenario, seed, after, SAMPLE)
+
+
+def expected(count: int, rtt: float, end: float, after: float, rule: Any = MARKS) -> Run:
+    """Return the same in the paper's fluid; flows start a tenth of a millisecond after each other."""
+    begins = [1e-4 * n for n in range(count)]
+    scenario = star(count, ROCE, rule, end, delay=rtt / 4.0, begins=begins, host="unshaped")
+    return fluid(scenario, after, SAMPLE, marks="expected")
+
+
+class Seen(NamedTuple):
+    """What claims use of a run: rates over C / N, mean and standard deviation of the queue over time, packets."""
+
+    rates: list[float]
+    mean: float
+    deviation: float
+
+
+def _seen(run: Run, count: int) -> Seen:
+    queue = run.queue(BOTTLENECK)
+    return Seen((run.rates * count / C).tolist(), float(queue.mean()), float(queue.std()))
+
+
+@kept
+def seen(count: int, rtt: float, at: str = "departure") -> list[Seen]:
+    """Return what was seen from 30 to 40 ms, for each run at packet level; marks are made ``at`` departure or arrival."""
+    rule = replace(MARKS, at=at)
+    return [_seen(run(count, rtt, seed, 0.04, 0.03, rule), count) for seed in SEEDS]
+
+
+@kept
+def seen_in_fluid(count: int, rtt: float, most: float = MARKS.max_p) -> list[Seen]:
+    """Return the same of the paper's fluid, one run; ``most`` is P_max of the ramp."""
+    return [_seen(expected(count, rtt, 0.04, 0.03, replace(MARKS, max_p=most)), count)]
+
+
+@on_fabrics("E01", equal=0.1)
+def fixed_point() -> Effects:
+    """Count the fixed points of the model, and measure the rates of flows."""
+    own, model = (
+        [[each.rates for each in of(count, SHORT)] for count in NUMBERS[:2]]
+        for of in (seen, seen_in_fluid)
+    )
+    single = [len(fixed_points(count)) for count in NUMBERS]
+    return Effects(
+        {
+            "unique": Statement(model=exact(*(1.5 - n if n else -1.0 for n in single))),
+            "equal": Statement(
+                model=tuple(e for each in model for e in deviations(each, 1.0)),
+                level=tuple(e for each in own for e in deviations(each, 1.0)),
+                equal=True,
+            ),
+        },
+        {
+            f"{count} flows": Curve(
+                list(range(1, count + 1)),
+                model=model[n][0],
+                level=[of_runs(each) for each in np.transpose(own[n])],
+            )
+            for n, count in enumerate(NUMBERS[:2])
+        },
+        ("flow", "rate over C / N"),
+        values={"single": single},
+    )  # fmt: skip
+
+
+@on_fabrics("E02", equal=0.2)
+def closed_form() -> Effects:
+    """Compare the paper's closed form with the exact fixed point."""
+    solved = [fixed_points(count)[0] for count in FORMULA]
+    closed = [approximation(count) for count in FORMULA]
+    ratios = [p / q for p, q in zip(solved, closed, strict=True)]
+    count, slow = (
+        FORMULA[-1],
+        DCQCN(**{**ROCE.params._asdict(), "additive": ROCE.additive / SLOWER}),
+    )
+    return Effects(
+        {"formula": Statement(model=exact(*(each - 1.0 for each in ratios)), equal=True)},
+        {
+            "exact fixed point": Curve(FORMULA, model=solved),
+            "eq. (14)": Curve(FORMULA, model=closed),
+        },
+        ("flows", "probability of a mark"),
+        log="xy",
+        values={
+            "ratios": ratios,
+            "small": fixed_points(count, slow)[0] / approximation(count, slow),
+        },
+    )
+
+
+@on_fabrics("E03", equal=0.2)
+def queue_by_flows() -> Effects:
+    """Measure the queue by the number of flows."""
+    own = np.array([[each.mean for each in seen(count, SHORT)] for count in ON_THE_RAMP]).T
+    model = [queue_of(fixed_points(count)[0]) for count in ON_THE_RAMP]
+    return Effects(
+        {
+            "grows": Statement(model=steps([model]), level=steps(own)),
+            "value": Statement(level=deviations(own[:, 1:], np.array(model[1:])), equal=True),
+        },
+        {"queue": Curve(ON_THE_RAMP, model=model, level=[of_runs(each) for each in own.T])},
+        ("flows", "queue (packets)"),
+    )
+
+
+STEEP = 0.1
+"""P_max of a ramp on which the fixed point of sixty-four flows lies."""
+CASES = ((10, SHORT), (2, LONG), (10, LONG), (64, LONG))
+
+
+def _ratio(one: Any, other: Any) -> Any:
+    """Return the ratio of runs less one; a model's is exact."""
+    return gain(one, other) if len(one) > 1 else exact(one[0] / other[0] - 1.0)[0]
+
+
+@on_fabrics("E04", least=0.2)
+def stability() -> Effects:
+    """Measure how much the queue swings by delay and number of flows."""
+
+    def decisions(found: Any) -> dict[str, Any]:
+        mean, deviation = np.array(found)[:, :, 0], np.array(found)[:, :, 1]
+        relative = deviation / np.maximum(mean, 1e-9)
+        near, few, ten, many = range(len(CASES))
+        return {
+            "delay": over(_ratio(relative[ten], relative[near])),
+            "few": over(_ratio(deviation[ten], deviation[few])),
+            "many": over(_ratio(relative[ten], relative[many])),
+        }
+
+    own, model = (
+        [[(each.mean, each.deviation) for each in of(*case)] for case in CASES]
+        for of in (seen, seen_in_fluid)
+    )
+    levels, models = decisions(own), decisions(model)
+    ten, many = (
+        each[0].deviation / each[0].mean
+        for each in (seen_in_fluid(10, LONG), seen_in_fluid(64, LONG))
+    )
+    steep = seen_in_fluid(64, LONG, STEEP)[0]
+    names = [f"N = {count}, {1e6 * rtt:g} us" for count, rtt in CASES]
+    return Effects(
+        {key: Statement(model=models[key], level=levels[key]) for key in levels},
+        {
+            what: Curve(
+                names,
+                model=[each[0][k] for each in model],
+                level=[of_runs([one[k] for one in each]) for each in own],
+            )
+            for k, what in enumerate(("mean queue", "standard deviation"))
+        },
+        ("flows and delay", "queue (packets)"),
+        values={"many": ten / many - 1.0, "steep": ten / (steep.deviation / steep.mean) - 1.0},
+    )
+
+
+@on_fabrics("E07", least=0.1)
+def place_of_marks() -> Effects:
+    """Measure how much the queue varies with marks at arrival and at departure."""
+    found = {
+        at: np.array([(each.mean, each.deviation) for each in seen(10, SHORT, at)])
+        for at in ("departure", "arrival")
+    }
+    relative = {at: each[:, 1] / each[:, 0] for at, each in found.items()}
+    return Effects(
+        {"varies": Statement(level=over(gain(relative["arrival"], relative["departure"])))},
+        {
+            what: Curve(list(found), level=[of_runs(each[:, k]) for each in found.values()])
+            for k, what in enumerate(("mean queue", "standard deviation"))
+        },
+        ("marks at", "queue (packets)"),
+    )

@@ -1,0 +1,201 @@
+"""TIMELY's many fixed points, and the one of its patch (E05, E06)."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from dfcmodel import FIFO, Scenario
+from responsefn import TIMELY, PatchedTIMELY
+from validation.claims.effect_statements import Curve, Effects, Statement
+from validation.claims.fabric_runs import (
+    SEEDS,
+    Run,
+    deviations,
+    exact,
+    fluid,
+    line,
+    on_fabrics,
+    over,
+    packets,
+    star,
+    starts,
+    steps,
+)
+from validation.keeping import kept
+from validation.statistics import difference, of_runs
+
+C = line(10)
+BASE = 20e-6
+"""Round-trip time without queues and transmissions, s."""
+TRANSMISSIONS = 2.0
+"""Packets whose transmission a round-trip time has, besides the queue."""
+SAMPLE = 1e-4
+NUMBERS = (2, 4, 8)
+BOTTLENECK = "switch->receiver"
+
+
+class _Begun(NamedTuple):
+    """TIMELY's parameters, and the part of the line's rate at which a flow begins."""
+
+    delta: float = 10e6 / 8000.0
+    beta: float = 0.8
+    alpha: float = 0.875
+    t_low: float = 50e-6
+    t_high: float = 500e-6
+    min_rtt: float = 20e-6
+    segment: float = 16.0
+    part: float = 1.0
+
+
+class BegunTIMELY(TIMELY):
+    """TIMELY whose flows begin at a part of the line's rate; packets of 1000 bytes."""
+
+    Params = _Begun
+
+    def start(self, line_rate: float) -> Any:
+        """Return the state of a new sender, which begins at ``part`` of ``line_rate``."""
+        return super().start(line_rate)._replace(rate=self.params.part * line_rate)
+
+
+class BegunPatchedTIMELY(PatchedTIMELY):
+    """Patched TIMELY whose flows begin at a part of the line's rate; packets of 1000 bytes."""
+
+    Params = _Begun
+
+    def start(self, line_rate: float) -> Any:
+        """Return the state of a new sender, which begins at ``part`` of ``line_rate``."""
+        return super().start(line_rate)._replace(rate=self.params.part * line_rate)
+
+
+def timely(part: float) -> BegunTIMELY:
+    """Return TIMELY that begins at a part of the line's rate."""
+    return BegunTIMELY(part=part)
+
+
+def patched(part: float) -> BegunPatchedTIMELY:
+    """Return patched TIMELY that begins at a part of the line's rate."""
+    return BegunPatchedTIMELY(beta=0.008, part=part)
+
+
+MAKERS = {"TIMELY": timely, "patched": patched}
+
+
+def two(kind: str, parts: tuple[float, float], end: float, seed: int) -> Scenario:
+    """Return two flows that begin at these parts of the link."""
+    sources = [MAKERS[kind](part) for part in parts]
+    return star(2, sources, FIFO(), end, rate=C, delay=BASE / 4.0, begins=starts(2, seed))
+
+
+def _run(level: str, scenario: Scenario, after: float, seed: int) -> Run:
+    return (
+        packets(scenario, seed, after, SAMPLE)
+        if level == "packets"
+        else fluid(scenario, after, SAMPLE)
+    )
+
+
+def _seeds(level: str) -> tuple[int, ...]:
+    return SEEDS if level == "packets" else SEEDS[:1]
+
+
+@kept
+def shares(level: str, kind: str, part: float, after: float) -> list[float]:
+    """Return the share of the flow that begins at ``part`` of the link, the other one at the rest, for each run."""
+    found = []
+    for seed in _seeds(level):
+        run = _run(level, two(kind, (part, 1.0 - part), after + 0.02, seed), after, seed)
+        found.append(float(run.rates[0] / run.rates.sum()))
+    return found
+
+
+@on_fabrics("E05", equal=0.1, least=0.1)
+def many_fixed_points() -> Effects:
+    """Measure shares by the rates at which flows begin, with TIMELY and with its patch."""
+    found = {
+        level: {
+            "TIMELY, 5 and 5": shares(level, "TIMELY", 0.5, 0.05),
+            "TIMELY, 7 and 3": shares(level, "TIMELY", 0.7, 0.05),
+            "patched, 7 and 3": shares(level, "patched", 0.7, 0.2),
+        }
+        for level in ("fluid", "packets")
+    }
+    own, model = found["packets"], found["fluid"]
+    names = list(own)
+    return Effects(
+        {
+            "depend": Statement(
+                model=over(*exact(model[names[1]][0] - model[names[0]][0])),
+                level=over(difference(of_runs(own[names[1]]), of_runs(own[names[0]]))),
+            ),
+            "patched": Statement(
+                model=exact(2.0 * model[names[2]][0] - 1.0),
+                level=deviations(own[names[2]], 0.5),
+                equal=True,
+            ),
+        },
+        {
+            "first flow": Curve(
+                names,
+                model=[each[0] for each in model.values()],
+                level=[of_runs(each) for each in own.values()],
+            )
+        },
+        ("rule and first rates in Gb/s", "share of the first flow"),
+    )
+
+
+@kept
+def patched_queues(level: str) -> list[list[float]]:
+    """Return the mean queue from 0.1 to 0.13 s, a list over the numbers of flows for each run, packets."""
+    found = []
+    for seed in _seeds(level):
+        own = []
+        for count in NUMBERS:
+            scenario = star(
+                count,
+                patched(1.0 / count),
+                FIFO(),
+                0.13,
+                rate=C,
+                delay=BASE / 4.0,
+                begins=starts(count, seed),
+            )
+            own.append(float(_run(level, scenario, 0.1, seed).queue(BOTTLENECK).mean()))
+        found.append(own)
+    return found
+
+
+def formula(count: int) -> float:
+    """Return the round-trip time of the fixed point, s (eq. 31 of the paper, with the round trip in place of the queue's delay)."""
+    q = patched(1.0).params
+    return float(q.t_low * (1.0 + count * q.delta / (q.beta * C)))
+
+
+@on_fabrics("E06", equal=0.1)
+def patched_fixed_point() -> Effects:
+    """Measure patched TIMELY's queue by the number of flows."""
+    own, model = np.array(patched_queues("packets")), np.array(patched_queues("fluid"))
+    wanted = np.array([formula(count) for count in NUMBERS])
+
+    def rtt(queue: Any, transmissions: float) -> Any:
+        return BASE + (queue + transmissions) / C
+
+    return Effects(
+        {
+            "value": Statement(
+                model=deviations(rtt(model, 0.0), wanted),
+                level=deviations(rtt(own, TRANSMISSIONS), wanted),
+                equal=True,
+            ),
+            "grows": Statement(model=steps(model), level=steps(own)),
+        },
+        {
+            "fixed point": Curve(NUMBERS, model=((wanted - BASE) * C).tolist()),
+            "runs": Curve(
+                NUMBERS, model=model[0].tolist(), level=[of_runs(each) for each in own.T]
+            ),
+        },
+        ("flows", "queue (packets)"),
+    )
