@@ -88,6 +88,34 @@ Definition check (C : certificate) : bool :=
   (proves n (edges C) h (reference C) c && (0 <? scale C) && (0 <? bound_den C)
    && ((c * distance + rest + c * Z.abs (mass - scale C)) * bound_den C <=? bound_num C * c * scale C))%bool.
 
+(** A function f = F / f_scale of the state with g = G / g_scale, where [rate] counts unit_num / unit_den.  Claimed is
+    that the mean of f is between low_num / low_den and high_num / high_den. *)
+Record mean := Mean {
+  F : list Z; G : list Z; f_scale : Z; g_scale : Z; unit_num : Z; unit_den : Z;
+  low_num : Z; low_den : Z; high_num : Z; high_den : Z }.
+
+Definition check_mean (C : certificate) (M : mean) : bool :=
+  let n := length (X C) in
+  let y := of_list (Y C) in let h := of_list (H C) in let f := of_list (F M) in
+  let d := drifts (edges C) (of_list (G M)) (PositiveMap.empty Z) in
+  let c := smallest_fall n (reference C) (drifts (edges C) h (PositiveMap.empty Z)) in
+  let rest := one_sided_max n (flows (edges C) y (PositiveMap.empty Z)) h in
+  let a := g_scale M * unit_den M in let b := f_scale M * unit_num M in
+  let den := f_scale M * a in
+  let rho i := get f i * a + b * get d i in
+  let lo := or_one (extreme n 0%N Z.min (fun i => Some (rho i)) None) in
+  let hi := or_one (extreme n 0%N Z.max (fun i => Some (rho i)) None) in
+  let value := zsum n 0%N (fun i => get y i * rho i) 0 in
+  let half := rest * (hi - lo) in
+  let mass := zsum n 0%N (get y) 0 in
+  (proves n (edges C) h (reference C) c && (0 <? f_scale M) && (0 <? g_scale M)
+   && (0 <? unit_num M) && (0 <? unit_den M) && (0 <? low_den M) && (0 <? high_den M)
+   && every n 0%N (fun i => (lo <=? rho i) && (rho i <=? hi))
+   && ((low_num M * den <=? lo * low_den M)
+       || (0 <? mass) && (low_num M * den * mass * c <=? (c * value - half) * low_den M))
+   && ((hi * high_den M <=? high_num M * den)
+       || (0 <? mass) && ((c * value + half) * high_den M <=? high_num M * den * mass * c)))%bool.
+
 (** * What the integers stand for *)
 
 Open Scope R_scope.
@@ -397,3 +425,112 @@ Proof.
 Qed.
 
 End Sound.
+
+Section SoundMean.
+
+Variables (C : certificate) (M : mean).
+Hypothesis checked : check_mean C M = true.
+
+Let n := length (X C).
+Let u := IZR (unit_num M) / IZR (unit_den M).
+
+Theorem check_mean_sound p :
+  stationary n (generator u (edges C)) p ->
+  IZR (low_num M) / IZR (low_den M) <= sum n (fun i => p i * (entry (F M) i / IZR (f_scale M)))
+  <= IZR (high_num M) / IZR (high_den M).
+Proof.
+  intros St. assert (E := checked). unfold check_mean in E. fold n in E. cbv zeta in E. fold empty in E.
+  set (y := of_list (Y C)) in *. set (h := of_list (H C)) in *. set (g := of_list (G M)) in *.
+  set (c := smallest_fall n _ _) in *.
+  set (lo := or_one (extreme n 0%N Z.min _ _)) in *. set (hi := or_one (extreme n 0%N Z.max _ _)) in *.
+  apply andb_prop in E; destruct E as [E High]. apply andb_prop in E; destruct E as [E Low].
+  apply andb_prop in E; destruct E as [E Range]. apply andb_prop in E; destruct E as [E HighD].
+  apply andb_prop in E; destruct E as [E LowD]. apply andb_prop in E; destruct E as [E UnitD].
+  apply andb_prop in E; destruct E as [E UnitN]. apply andb_prop in E; destruct E as [E GS].
+  apply andb_prop in E; destruct E as [E FS].
+  apply Z.ltb_lt, IZR_lt in HighD, LowD, UnitD, UnitN, GS, FS.
+  assert (u_pos : 0 < u) by (apply Rdiv_lt_0_compat; assumption).
+  destruct (proves_sound _ _ _ _ _ E) as (N & W & _ & Cp & _).
+  destruct (proves_generator _ _ _ _ _ u 0 E u_pos ltac:(lra)) as (Q & Hn & Fall).
+  assert (Cr := Cp). apply IZR_lt in Cr.
+  assert (U : 0 < u * IZR c) by (apply Rmult_lt_0_compat; assumption).
+  set (f := fun i => entry (F M) i / IZR (f_scale M)).
+  set (gr := fun i => at_state g i * / IZR (g_scale M)).
+  set (den := IZR (f_scale M) * (IZR (g_scale M) * IZR (unit_den M))).
+  assert (Den : 0 < den) by (apply Rmult_lt_0_compat; [|apply Rmult_lt_0_compat]; assumption).
+  set (rho := fun i : BinNums.N => (get (of_list (F M)) i * (g_scale M * unit_den M)
+                + f_scale M * unit_num M * get (drifts (edges C) g empty) i)%Z).
+  assert (Rho : forall i, (i < n)%nat -> f i + drift n (generator u (edges C)) gr i = IZR (rho (N.of_nat i)) / den).
+  { intros i L. unfold gr. rewrite drift_unit. unfold rho. rewrite plus_IZR, !mult_IZR.
+    fold (at_state (of_list (F M)) i) (at_state (drifts (edges C) g empty) i).
+    rewrite at_of_list, (drifts_real n), at_empty by assumption. unfold f, u, den. field. lra. }
+  assert (B : forall i, (i < n)%nat -> IZR lo / den <= f i + drift n (generator u (edges C)) gr i <= IZR hi / den).
+  { intros i L. rewrite Rho by exact L. assert (T := every_true n _ Range i L). cbv beta in T.
+    apply andb_prop in T. destruct T as [T1 T2]. apply Z.leb_le, IZR_le in T1, T2.
+    split; apply Rmult_le_compat_r; solve [left; apply Rinv_0_lt_compat, Den|assumption]. }
+  destruct (mean_between n _ p f gr _ _ St B) as [Odoni1 Odoni2].
+  assert (Near := mean_near n _ (at_state h) _ _ Q Hn U Fall (fun i => at_state y i * / 1) p f gr _ _ St B).
+  rewrite (rest_real n _ h y u c 1 W u_pos Rlt_0_1 Cp) in Near.
+  set (rst := one_sided_max n (flows (edges C) y empty) h) in *.
+  set (mass := zsum n 0%N (get y) 0) in *.
+  assert (Mass : sum n (fun i => at_state y i * / 1) = IZR mass).
+  { unfold mass. rewrite zsum_real. apply sum_ext; intros. unfold at_state. field. }
+  set (value := zsum n 0%N (fun i => get y i * rho i)%Z 0) in *.
+  assert (Value : sum n (fun i => at_state y i * / 1 * (f i + drift n (generator u (edges C)) gr i)) = IZR value / den).
+  { unfold value. rewrite zsum_real. unfold Rdiv. rewrite Rmult_comm, <- sum_scale. apply sum_ext; intros i L.
+    rewrite Rho, mult_IZR by exact L. unfold at_state. field. lra. }
+  rewrite Mass, Value in Near. set (pf := sum n (fun i => p i * f i)) in *.
+  change (IZR (low_num M) / IZR (low_den M) <= pf <= IZR (high_num M) / IZR (high_den M)).
+  (* times den and c: |value - mass pf den| c <= (hi - lo) rst *)
+  assert (Half : IZR c * Rabs (IZR value - IZR mass * pf * den) <= IZR rst * (IZR hi - IZR lo)).
+  { apply Rmult_le_reg_r with (/ (den * IZR c)); [apply Rinv_0_lt_compat, Rmult_lt_0_compat; assumption|].
+    replace (IZR rst * (IZR hi - IZR lo) * / (den * IZR c))
+      with ((IZR hi / den - IZR lo / den) * (IZR rst / (IZR c * 1))) by (field; lra).
+    replace (IZR c * Rabs (IZR value - IZR mass * pf * den) * / (den * IZR c))
+      with (Rabs (IZR value - IZR mass * pf * den) * Rabs (/ den))
+      by (rewrite (Rabs_right (/ den)) by (left; apply Rinv_0_lt_compat, Den); field; lra).
+    rewrite <- Rabs_mult.
+    replace ((IZR value - IZR mass * pf * den) * / den) with (IZR value / den - IZR mass * pf) by (field; lra).
+    exact Near. }
+  apply (Rmult_le_compat_l den) in Odoni1, Odoni2; [|lra|lra].
+  replace (den * (IZR lo / den)) with (IZR lo) in Odoni1 by (field; lra).
+  replace (den * (IZR hi / den)) with (IZR hi) in Odoni2 by (field; lra).
+  assert (Upper := Rle_abs (IZR value - IZR mass * pf * den)).
+  assert (Lower := Rle_abs (- (IZR value - IZR mass * pf * den))). rewrite Rabs_Ropp in Lower.
+  apply (Rmult_le_compat_l (IZR c)) in Upper, Lower; [|lra|lra].
+  split.
+  - apply Rmult_le_reg_r with (den * IZR (low_den M)); [apply Rmult_lt_0_compat; assumption|].
+    replace (IZR (low_num M) / IZR (low_den M) * (den * IZR (low_den M))) with (IZR (low_num M) * den) by (field; lra).
+    apply orb_prop in Low. destruct Low as [T|T].
+    + apply Z.leb_le, IZR_le in T. rewrite !mult_IZR in T. fold den in T.
+      apply Rle_trans with (IZR lo * IZR (low_den M)); [exact T|].
+      replace (pf * (den * IZR (low_den M))) with (den * pf * IZR (low_den M)) by ring.
+      apply Rmult_le_compat_r; lra.
+    + apply andb_prop in T. destruct T as [P T]. apply Z.ltb_lt, IZR_lt in P.
+      apply Z.leb_le, IZR_le in T.
+      rewrite !mult_IZR, minus_IZR, !mult_IZR, minus_IZR in T. fold den in T.
+      match type of T with context [zsum n 0%N ?v 0%Z] => change (zsum n 0%N v 0%Z) with value in T end.
+      apply Rmult_le_reg_r with (IZR mass * IZR c); [apply Rmult_lt_0_compat; assumption|].
+      apply Rle_trans with ((IZR c * IZR value - IZR rst * (IZR hi - IZR lo)) * IZR (low_den M)); [lra|].
+      replace (pf * (den * IZR (low_den M)) * (IZR mass * IZR c))
+        with (IZR c * (IZR mass * pf * den) * IZR (low_den M)) by ring.
+      apply Rmult_le_compat_r; lra.
+  - apply Rmult_le_reg_r with (den * IZR (high_den M)); [apply Rmult_lt_0_compat; assumption|].
+    replace (IZR (high_num M) / IZR (high_den M) * (den * IZR (high_den M))) with (IZR (high_num M) * den) by (field; lra).
+    apply orb_prop in High. destruct High as [T|T].
+    + apply Z.leb_le, IZR_le in T. rewrite !mult_IZR in T. fold den in T.
+      apply Rle_trans with (IZR hi * IZR (high_den M)); [|exact T].
+      replace (pf * (den * IZR (high_den M))) with (den * pf * IZR (high_den M)) by ring.
+      apply Rmult_le_compat_r; lra.
+    + apply andb_prop in T. destruct T as [P T]. apply Z.ltb_lt, IZR_lt in P.
+      apply Z.leb_le, IZR_le in T.
+      rewrite !mult_IZR, plus_IZR, !mult_IZR, minus_IZR in T. fold den in T.
+      match type of T with context [zsum n 0%N ?v 0%Z] => change (zsum n 0%N v 0%Z) with value in T end.
+      apply Rmult_le_reg_r with (IZR mass * IZR c); [apply Rmult_lt_0_compat; assumption|].
+      apply Rle_trans with ((IZR c * IZR value + IZR rst * (IZR hi - IZR lo)) * IZR (high_den M)); [|lra].
+      replace (pf * (den * IZR (high_den M)) * (IZR mass * IZR c))
+        with (IZR c * (IZR mass * pf * den) * IZR (high_den M)) by ring.
+      apply Rmult_le_compat_r; lra.
+Qed.
+
+End SoundMean.
