@@ -167,7 +167,10 @@ Proof.
 Qed.
 
 Lemma sum_first n f : sum (S n) f = f 0%nat + sum n (fun i => f (S i)).
-Proof. induction n as [|n IH]; [simpl; lra|]. change (sum (S n) f + f (S n) = f 0%nat + (sum n (fun i => f (S i)) + f (S n))). rewrite IH. lra. Qed.
+Proof.
+  induction n as [|n IH]; [simpl; lra|].
+  change (sum (S n) f + f (S n) = f 0%nat + (sum n (fun i => f (S i)) + f (S n))). rewrite IH. lra.
+Qed.
 
 Lemma zsum_from n : forall i f from,
   IZR (zsum n i f from) = IZR from + sum n (fun k => IZR (f (i + N.of_nat k)%N)).
@@ -309,12 +312,12 @@ Proof.
       rewrite (drifts_real n), at_empty in T by assumption. lra.
 Qed.
 
-Lemma proves_generator n es h r c u k :
-  proves n es h r c = true -> 0 < u -> 0 <= k ->
+Lemma proves_generator n es h r c u :
+  proves n es h r c = true -> 0 < u ->
   rates n (generator u es) /\ (forall i, (i < n)%nat -> 0 <= at_state h i)
   /\ (forall i, (i < n)%nat -> i <> N.to_nat r -> drift n (generator u es) (at_state h) i <= - (u * IZR c)).
 Proof.
-  intros E U _. destruct (proves_sound _ _ _ _ _ E) as (N & W & P & C & D). split; [|split; [exact P|]].
+  intros E U. destruct (proves_sound _ _ _ _ _ E) as (N & W & P & C & D). split; [|split; [exact P|]].
   - intros i j _ _. unfold generator. apply Rmult_le_pos; [lra|apply (rate_sum_nonneg n), W].
   - intros i L R. specialize (D i L R).
     assert (F := drift_unit n u es (at_state h) 1 i).
@@ -377,7 +380,7 @@ Proof.
   apply andb_prop in E. destruct E as [E P].
   apply Z.ltb_lt in D, P. apply Z.leb_le, IZR_le in B.
   destruct (proves_sound _ _ _ _ _ E) as (N & W & _ & Cp & _).
-  destruct (proves_generator _ _ _ _ _ u 0 E u_pos ltac:(lra)) as (Q & Hn & F).
+  destruct (proves_generator _ _ _ _ _ u E u_pos) as (Q & Hn & F).
   assert (Cr := Cp). apply IZR_lt in Cr. apply IZR_lt in D, P. fold S in P.
   assert (U : 0 < u * IZR c) by (apply Rmult_lt_0_compat; assumption).
   destruct (exactly_one n _ (at_state h) _ _ Q Hn U F N) as (p & St & Un).
@@ -451,7 +454,7 @@ Proof.
   apply Z.ltb_lt, IZR_lt in HighD, LowD, UnitD, UnitN, GS, FS.
   assert (u_pos : 0 < u) by (apply Rdiv_lt_0_compat; assumption).
   destruct (proves_sound _ _ _ _ _ E) as (N & W & _ & Cp & _).
-  destruct (proves_generator _ _ _ _ _ u 0 E u_pos ltac:(lra)) as (Q & Hn & Fall).
+  destruct (proves_generator _ _ _ _ _ u E u_pos) as (Q & Hn & Fall).
   assert (Cr := Cp). apply IZR_lt in Cr.
   assert (U : 0 < u * IZR c) by (apply Rmult_lt_0_compat; assumption).
   set (f := fun i => entry (F M) i / IZR (f_scale M)).
@@ -516,7 +519,8 @@ Proof.
         with (IZR c * (IZR mass * pf * den) * IZR (low_den M)) by ring.
       apply Rmult_le_compat_r; lra.
   - apply Rmult_le_reg_r with (den * IZR (high_den M)); [apply Rmult_lt_0_compat; assumption|].
-    replace (IZR (high_num M) / IZR (high_den M) * (den * IZR (high_den M))) with (IZR (high_num M) * den) by (field; lra).
+    replace (IZR (high_num M) / IZR (high_den M) * (den * IZR (high_den M)))
+      with (IZR (high_num M) * den) by (field; lra).
     apply orb_prop in High. destruct High as [T|T].
     + apply Z.leb_le, IZR_le in T. rewrite !mult_IZR in T. fold den in T.
       apply Rle_trans with (IZR hi * IZR (high_den M)); [|exact T].
