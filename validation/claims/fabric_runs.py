@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 
@@ -108,7 +108,7 @@ def _no_model(found: Effects) -> Judgement:
 
 
 def _as_given(found: Effects) -> dict[str, Verdict]:
-    return {key: Verdict(each.level) for key, each in found.statements.items()}
+    return {key: cast("Verdict", each.level) for key, each in found.statements.items()}
 
 
 def line(gigabits: float, packet_size: float = PACKET) -> float:
