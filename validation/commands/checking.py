@@ -114,8 +114,11 @@ def print_found(
             claim_lines.print_tables(rows, console)
         else:
             claim_lines.print_legend(console)
-    for row in rows:
+    alone, papers = (rows, {}) if verbose else claim_lines.folded(rows)
+    for row in alone:
         (claim_lines.print_details if verbose else claim_lines.print_row)(row, console)
+    for paper, some in papers.items():
+        claim_lines.print_paper(paper, some, console)
     if found.interrupted:
         total = len(found.claims)
         console.print(f"interrupted: {len(rows)} of {total} claims; report: {pages.write()}")

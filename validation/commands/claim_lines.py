@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import textwrap
+from collections import Counter
 
 from rich import box
 from rich.console import Console
@@ -10,14 +11,17 @@ from rich.markup import escape as _escaped
 from rich.table import Column, Table
 
 from validation.labels import SIMULATORS
+from validation.records import group_of
 from validation.report import tally
 from validation.report.rows import Row
 from validation.report.surprises import RULE, most_surprising
 from validation.verdicts import Verdict
 
 __all__ = [
+    "folded",
     "print_details",
     "print_legend",
+    "print_paper",
     "print_row",
     "print_surprises",
     "print_tables",
@@ -117,6 +121,30 @@ def print_row(row: Row, console: Console) -> None:
     claim = textwrap.shorten(row["paraphrase"], room, placeholder="...")
     styled = "".join(f"[{STYLES[Verdict(word)]}]{_short(word):13}[/]" for word in words)
     line = f"[bold]{row['id']:4}[/]{styled}{counted:6}{_escaped(claim)}"
+    console.print(line, highlight=False, soft_wrap=True)
+
+
+def folded(rows: list[Row]) -> tuple[list[Row], dict[str, list[Row]]]:
+    """Return the rows that have a line each, and those of fabrics by paper, which share one beside others."""
+    alone = [row for row in rows if group_of(row["paper"]) != "fabrics"]
+    if not alone:
+        return rows, {}
+    papers: dict[str, list[Row]] = {}
+    for row in rows:
+        if group_of(row["paper"]) == "fabrics":
+            papers.setdefault(row["paper"], []).append(row)
+    return alone, papers
+
+
+def print_paper(paper: str, rows: list[Row], console: Console) -> None:
+    """Print one line on the claims of a paper: how often each word stands for models and for own packets."""
+    said = []
+    for title, name in (("model", "model"), ("own packets", "packet_level")):
+        counts = Counter(row[name] for row in rows if row[name] != Verdict.NOT_APPLICABLE)
+        words = [f"{count} [{STYLES[Verdict(word)]}]{word}[/]" for word, count in counts.items()]
+        said += [f"{title} {', '.join(words)}"] if words else []
+    ids = f"{rows[0]['id']} to {rows[-1]['id']}" if len(rows) > 1 else rows[0]["id"]
+    line = f"[bold]{ids}[/] {paper}: {'; '.join(said) or 'undecidable'}"
     console.print(line, highlight=False, soft_wrap=True)
 
 

@@ -7,7 +7,14 @@ import io
 from rich.console import Console
 
 from validation import Verdict
-from validation.commands.claim_lines import print_details, print_legend, print_row, print_tables
+from validation.commands.claim_lines import (
+    folded,
+    print_details,
+    print_legend,
+    print_paper,
+    print_row,
+    print_tables,
+)
 from validation.records import entries
 
 R, C, A = (str(v) for v in (Verdict.HOLDS, Verdict.CONTRADICTED, Verdict.NOT_APPLICABLE))
@@ -53,8 +60,18 @@ def test_a_claim_is_one_line_of_100_columns_with_a_word_for_each_source() -> Non
 
 
 def test_lines_and_legend_of_all_claims_leave_room_for_the_rest() -> None:
-    """Of the 120 lines of the terminal, 12 are for counts, surprises, and the end."""
-    assert len(entries()) + len(printed(print_legend)) <= 108
+    """Of the 120 lines of the terminal, 8 are left for surprises and the end; claims on fabrics share a line a paper."""
+    judged = [
+        row(id, Verdict.HOLDS, packet_level=C, paper=entry.paper) for id, entry in entries().items()
+    ]
+    alone, papers = folded(judged)
+    assert len(alone) + len(papers) + len(printed(print_legend)) <= 112
+    lines = [line for paper, some in papers.items() for line in printed(print_paper, paper, some)]
+    assert len(lines) == len(papers) == 7
+    assert lines[0] == "Q01 to Q07 zhu2015: model 7 holds; own packets 7 contradicted"
+    assert max(map(len, lines)) <= 100
+    of_fabrics = [each for some in papers.values() for each in some]
+    assert folded(of_fabrics) == (of_fabrics, {})  # alone they have a line each
 
 
 def test_details_have_the_direction_and_the_count() -> None:
