@@ -25,6 +25,8 @@ __all__ = ["OPTIONS", "Flows"]
 
 OPTIONS = tuple(each for each in dataclasses.fields(Flow) if each.name not in ("name", "path"))
 """Fields of a flow that are columns of a table, each with one value for all flows or one for each."""
+WITHOUT_STACK = {"delayed_acks": False, "quick_acks": 0}
+"""Values of options that follow from a flow's stack, of flows without one."""
 
 
 class Flows(Sequence[Flow]):
@@ -61,8 +63,12 @@ class Flows(Sequence[Flow]):
         names: Sequence[str] | None = None,
     ) -> None:
         self.nodes, self.paths = tuple(nodes), paths
+        if "stack" in columns and any(columns["stack"].values) and "delayed_acks" not in columns:
+            msg = "is for single flows; write initial_window=10, delayed_acks='counted', quick_acks=16 for columns of them"
+            raise ValueError(f"stack: {msg}")
         self.columns = {
-            each.name: columns.get(each.name) or Column((each.default,), None, len(paths))
+            each.name: columns.get(each.name)
+            or Column((WITHOUT_STACK.get(each.name, each.default),), None, len(paths))
             for each in OPTIONS
         }
         self._names = names

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import xml.etree.ElementTree as ET
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from hopflow.commands import app
 from validation import running
 from validation.checks import subjects
 from validation.claims import claims_of_figure, figures, ledger
+from validation.records import recorded_levels
 
 KNOWN = figures()
 
@@ -23,9 +25,12 @@ def test_every_figure_of_the_list_has_claims_with_pictures(name: str) -> None:
     for claim in claims:
         check = subjects()[claim.id].check
         text = check.text.read_text(encoding="utf-8")
+        if recorded_levels()[claim.id] == "undecidable" and not check.pictures:
+            continue  # of what hopflow has no means to judge there is nothing to draw
         assert check.pictures, claim.id
+        shared = re.search(r"\b[ef]\.picture\(", text)  # macros of texts
         for picture in check.pictures:
-            assert f"### {picture}" in text or ("e.picture(" in text and picture == "curves")
+            assert f"### {picture}" in text or (shared and picture == "curves")
 
 
 def test_a_figure_has_one_name_in_the_list() -> None:

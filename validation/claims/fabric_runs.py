@@ -23,6 +23,8 @@ from validation.statistics import Estimate, combine, of_runs
 from validation.verdicts import Judgement, Verdict, packets_only
 
 if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
     from dfcmodel import Trajectory
 
 __all__ = [
@@ -218,7 +220,7 @@ def exact(*values: float) -> Estimates:
     return tuple(Estimate(float(value), 0.0) for value in values)
 
 
-def gain(larger: Sequence[float], smaller: Sequence[float]) -> Estimate:
+def gain(larger: ArrayLike, smaller: ArrayLike) -> Estimate:
     """Return the ratio of pairs of runs less one, in the mean over the pairs."""
     return of_runs(np.asarray(larger) / np.asarray(smaller) - 1.0)
 

@@ -31,7 +31,7 @@ SPEEDS = (10.0, 100.0)
 MEAN = 20
 """Packets of a flow, geometric."""
 FLOWS = 800
-MOST = 50.0
+MOST_ACTIVE = 50.0
 ROUND_TRIP = 12e-6
 RATES = (10.0, 40.0, 100.0, 400.0)
 """Gb/s, of links whose product of bandwidth and delay flows are compared with."""
@@ -87,7 +87,7 @@ def active_flows() -> Effects:
                 equal=True,
             ),
             "speed": Statement(level=deviations(fast / found[LOADS[1]], 1.0), equal=True),
-            "few": Statement(model=exact(MOST - quantile)),
+            "few": Statement(model=exact(MOST_ACTIVE - quantile)),
         },
         {
             "10 Gb/s": Curve(LOADS, model=list(wanted.values()), level=[of_runs(e) for e in found.values()]),

@@ -178,7 +178,7 @@ def watchdogs() -> Effects:
     )
 
 
-SMALL, LARGE = 10.0, 100.0
+SMALL_THRESHOLD, LARGE_THRESHOLD = 10.0, 100.0
 """Thresholds of PFC, packets."""
 PERIOD, PAUSED, SLOW_END = 2e-4, 2e-5, 4e-3
 """How often, and how long, the slow receiver pauses, and the end of the run, s."""
@@ -208,11 +208,17 @@ def pauses_of_slow_receiver(xoff: float) -> list[float]:
 @on_fabrics("G04", least=0.5)
 def slow_receiver() -> Effects:
     """Count the pauses that a slow receiver causes between switches, by threshold."""
-    small, large = (np.array(pauses_of_slow_receiver(xoff)) for xoff in (SMALL, LARGE))
+    small, large = (
+        np.array(pauses_of_slow_receiver(xoff)) for xoff in (SMALL_THRESHOLD, LARGE_THRESHOLD)
+    )
     fewer = of_runs((small - large) / np.maximum(large, 1.0))
     return Effects(
         {"spreads": Statement(level=(of_runs(small),)), "absorbed": Statement(level=over(fewer))},
-        {"pauses": Curve([SMALL, LARGE], level=[of_runs(small), of_runs(large)])},
+        {
+            "pauses": Curve(
+                [SMALL_THRESHOLD, LARGE_THRESHOLD], level=[of_runs(small), of_runs(large)]
+            )
+        },
         ("threshold (packets)", "pauses of links between switches"),
     )
 

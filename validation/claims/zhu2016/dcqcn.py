@@ -39,7 +39,7 @@ ON_THE_RAMP = (2, 4, 8, 10)
 FORMULA = (2, 4, 8, 16, 32, 64)
 SLOWER = 1e6
 """Factor by which a rate step is made so small that the closed form is exact."""
-SHORT, LONG = 4e-6, 85e-6
+SHORT_DELAY, LONG_DELAY = 4e-6, 85e-6
 """Round-trip times, s."""
 GRID = np.geomspace(1e-6, 0.5, 400)
 """Probabilities of a mark among which fixed points are sought."""
@@ -113,7 +113,7 @@ def seen_in_fluid(count: int, rtt: float, most: float = MARKS.max_p) -> list[See
 def fixed_point() -> Effects:
     """Count the fixed points of the model, and measure the rates of flows."""
     own, model = (
-        [[each.rates for each in of(count, SHORT)] for count in NUMBERS[:2]]
+        [[each.rates for each in of(count, SHORT_DELAY)] for count in NUMBERS[:2]]
         for of in (seen, seen_in_fluid)
     )
     single = [len(fixed_points(count)) for count in NUMBERS]
@@ -167,7 +167,7 @@ def closed_form() -> Effects:
 @on_fabrics("E03", equal=0.2)
 def queue_by_flows() -> Effects:
     """Measure the queue by the number of flows."""
-    own = np.array([[each.mean for each in seen(count, SHORT)] for count in ON_THE_RAMP]).T
+    own = np.array([[each.mean for each in seen(count, SHORT_DELAY)] for count in ON_THE_RAMP]).T
     model = [queue_of(fixed_points(count)[0]) for count in ON_THE_RAMP]
     return Effects(
         {
@@ -181,7 +181,7 @@ def queue_by_flows() -> Effects:
 
 STEEP = 0.1
 """P_max of a ramp on which the fixed point of sixty-four flows lies."""
-CASES = ((10, SHORT), (2, LONG), (10, LONG), (64, LONG))
+CASES = ((10, SHORT_DELAY), (2, LONG_DELAY), (10, LONG_DELAY), (64, LONG_DELAY))
 
 
 def _ratio(one: Any, other: Any) -> Any:
@@ -210,9 +210,9 @@ def stability() -> Effects:
     levels, models = decisions(own), decisions(model)
     ten, many = (
         each[0].deviation / each[0].mean
-        for each in (seen_in_fluid(10, LONG), seen_in_fluid(64, LONG))
+        for each in (seen_in_fluid(10, LONG_DELAY), seen_in_fluid(64, LONG_DELAY))
     )
-    steep = seen_in_fluid(64, LONG, STEEP)[0]
+    steep = seen_in_fluid(64, LONG_DELAY, STEEP)[0]
     names = [f"N = {count}, {1e6 * rtt:g} us" for count, rtt in CASES]
     return Effects(
         {key: Statement(model=models[key], level=levels[key]) for key in levels},
@@ -233,7 +233,7 @@ def stability() -> Effects:
 def place_of_marks() -> Effects:
     """Measure how much the queue varies with marks at arrival and at departure."""
     found = {
-        at: np.array([(each.mean, each.deviation) for each in seen(10, SHORT, at)])
+        at: np.array([(each.mean, each.deviation) for each in seen(10, SHORT_DELAY, at)])
         for at in ("departure", "arrival")
     }
     relative = {at: each[:, 1] / each[:, 0] for at, each in found.items()}

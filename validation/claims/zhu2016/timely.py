@@ -52,7 +52,7 @@ class _Begun(NamedTuple):
 class BegunTIMELY(TIMELY):
     """TIMELY whose flows begin at a part of the line's rate; packets of 1000 bytes."""
 
-    Params = _Begun
+    Params = _Begun  # type: ignore[assignment]  # has one field more
 
     def start(self, line_rate: float) -> Any:
         """Return the state of a new sender, which begins at ``part`` of ``line_rate``."""
@@ -62,24 +62,24 @@ class BegunTIMELY(TIMELY):
 class BegunPatchedTIMELY(PatchedTIMELY):
     """Patched TIMELY whose flows begin at a part of the line's rate; packets of 1000 bytes."""
 
-    Params = _Begun
+    Params = _Begun  # type: ignore[assignment]  # has one field more
 
     def start(self, line_rate: float) -> Any:
         """Return the state of a new sender, which begins at ``part`` of ``line_rate``."""
         return super().start(line_rate)._replace(rate=self.params.part * line_rate)
 
 
-def timely(part: float) -> BegunTIMELY:
+def begun(part: float) -> BegunTIMELY:
     """Return TIMELY that begins at a part of the line's rate."""
     return BegunTIMELY(part=part)
 
 
-def patched(part: float) -> BegunPatchedTIMELY:
+def begun_patched(part: float) -> BegunPatchedTIMELY:
     """Return patched TIMELY that begins at a part of the line's rate."""
     return BegunPatchedTIMELY(beta=0.008, part=part)
 
 
-MAKERS = {"TIMELY": timely, "patched": patched}
+MAKERS = {"TIMELY": begun, "patched": begun_patched}
 
 
 def two(kind: str, parts: tuple[float, float], end: float, seed: int) -> Scenario:
@@ -155,7 +155,7 @@ def patched_queues(level: str) -> list[list[float]]:
         for count in NUMBERS:
             scenario = star(
                 count,
-                patched(1.0 / count),
+                begun_patched(1.0 / count),
                 FIFO(),
                 0.13,
                 rate=C,
@@ -169,7 +169,7 @@ def patched_queues(level: str) -> list[list[float]]:
 
 def formula(count: int) -> float:
     """Return the round-trip time of the fixed point, s (eq. 31 of the paper, with the round trip in place of the queue's delay)."""
-    q = patched(1.0).params
+    q = begun_patched(1.0).params
     return float(q.t_low * (1.0 + count * q.delta / (q.beta * C)))
 
 
