@@ -83,7 +83,7 @@ def queue_of(count: int) -> float:
     return dcqcn.queue_of(dcqcn.fixed_points(count)[0])
 
 
-NEAR, FAR = dcqcn.SHORT, dcqcn.LONG
+NEAR, FAR = dcqcn.SHORT_DELAY, dcqcn.LONG_DELAY
 AT_REST = {(n, NEAR, "departure"): (queue_of(n), 5.0) for n in (2, 4, 8, 10)}
 SAME_QUEUE = {(n, NEAR, "departure"): (50.0, 5.0) for n in (2, 4, 8, 10)}
 SWINGS = {
@@ -173,7 +173,7 @@ CASES: dict[str, tuple[Any, Functions, Functions]] = {
     ),
     "G04": (
         operation,
-        {"pauses_of_slow_receiver": by({operation.SMALL: runs(400.0), operation.LARGE: runs(50.0)})},
+        {"pauses_of_slow_receiver": by({operation.SMALL_THRESHOLD: runs(400.0), operation.LARGE_THRESHOLD: runs(50.0)})},
         {"pauses_of_slow_receiver": always(runs(50.0))},
     ),
     "G05": (
