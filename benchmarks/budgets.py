@@ -11,11 +11,6 @@ kernels are compiled. Valgrind must be installed.
 
 from __future__ import annotations
 
-import os
-import shutil
-import subprocess
-import sys
-import tempfile
 import tomllib
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -27,7 +22,7 @@ import typer
 
 from benchmarks.chain_instructions import LARGE, MEDIUM, searched
 from benchmarks.fluid_instructions import dumbbell
-from benchmarks.instructions import CACHES, COMPILED_FOR, START, STOP, ask, read_totals, scenario_of
+from benchmarks.instructions import START, STOP, ask, callgrind, scenario_of
 from dfcmodel import DFC, FIFO, Fluid, Scenario, simulate, takano2006
 from dfcmodel.packets.running import begin_plan
 from dfcmodel.packets.simulation import plan_scenario
@@ -163,20 +158,8 @@ def run_all(cases: list[str]) -> None:
 
 def count(cases: list[str]) -> dict[str, Budget]:
     """Count cases under Valgrind; FileNotFoundError where it is missing."""
-    if shutil.which("valgrind") is None:
-        raise FileNotFoundError("valgrind: is not installed (Debian: apt install valgrind)")
-    given = os.environ | COMPILED_FOR | {"OPENBLAS_NUM_THREADS": "1", "NUMBA_NUM_THREADS": "1"}
-    own = [sys.executable, "-m", "benchmarks.budgets", "--run", *cases]
-    subprocess.run(own, env=given, check=True, capture_output=True)  # compiles
-    with tempfile.TemporaryDirectory() as folder:
-        out = Path(folder) / "counts"
-        tool = [
-            "valgrind", "--tool=callgrind", "--instr-atstart=no", "--cache-sim=yes", *CACHES,
-            f"--callgrind-out-file={out}", "--quiet",
-        ]  # fmt: skip
-        done = subprocess.run([*tool, *own], env=given, check=True, capture_output=True, text=True)
-        units = [float(line) for line in done.stdout.split()[-len(cases) :]]
-        totals = [read_totals(Path(f"{out}.{n}").read_text()) for n in range(1, len(cases) + 1)]
+    words, totals = callgrind("benchmarks.budgets", ["--run", *cases], dumps=len(cases))
+    units = map(float, words[-len(cases) :])
     return {
         name: Budget(CASES[name].unit, each["Ir"] / unit, (each["D1mr"] + each["D1mw"]) / unit)
         for name, unit, each in zip(cases, units, totals, strict=True)

@@ -8,10 +8,6 @@ the code are compared in both ways: ``python -m benchmarks.chain_instructions [C
 from __future__ import annotations
 
 import hashlib
-import os
-import shutil
-import subprocess
-import sys
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
@@ -22,7 +18,7 @@ import numpy as np
 import typer
 from tqdm import tqdm
 
-from benchmarks.instructions import COMPILED_FOR, START, STOP, ask, read_totals
+from benchmarks.instructions import START, STOP, ask, callgrind
 from markov import (
     Cluster,
     Kanban,
@@ -118,18 +114,8 @@ def run_counted(solve: Callable[[], Any], names: tuple[str, ...] = NUMBERS) -> s
 
 def count(case: str, module: str = "benchmarks.chain_instructions") -> tuple[int, str]:
     """Return the instructions of a module's case and the hash of its answer; FileNotFoundError without Valgrind."""
-    if shutil.which("valgrind") is None:
-        raise FileNotFoundError("valgrind: is not installed (Debian: apt install valgrind)")
-    given = os.environ | COMPILED_FOR | {"OPENBLAS_NUM_THREADS": "1"}
-    own = [sys.executable, "-m", module, "--one", case]
-    subprocess.run(own, env=given, check=True, capture_output=True)  # compiles
-    with tempfile.TemporaryDirectory() as folder:
-        out = Path(folder) / "counts"
-        tool = ["valgrind", "--tool=callgrind", "--instr-atstart=no", f"--callgrind-out-file={out}"]
-        done = subprocess.run(
-            [*tool, "--quiet", *own], env=given, check=True, capture_output=True, text=True
-        )
-        return read_totals(out.read_text())["Ir"], done.stdout.split()[-1]
+    words, (totals,) = callgrind(module, ["--one", case], caches=False)
+    return totals["Ir"], words[-1]
 
 
 def show(cases: list[str], module: str) -> None:

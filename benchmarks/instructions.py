@@ -19,6 +19,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -32,7 +33,7 @@ from dfcmodel import Packets, Scenario
 from dfcmodel.packets.running import begin_plan
 from dfcmodel.packets.simulation import plan_scenario
 
-__all__ = ["CASES", "Counts", "count", "read_totals", "scenario_of"]
+__all__ = ["CASES", "Counts", "ask", "callgrind", "count", "read_totals", "scenario_of"]
 
 TABLE = Path(__file__).parent / "results" / "instructions.md"
 FABRICS = tuple(
@@ -41,6 +42,7 @@ FABRICS = tuple(
 CASES = (*(f"dumbbell {flows}" for flows in packets.PER_PACKET), *FABRICS)
 """The long dumbbells of `benchmarks.packets` in ns-2's convention; fabrics of 128 hosts under PFC."""
 COMPILED_FOR = {"NUMBA_CPU_NAME": "x86-64-v3", "NUMBA_CPU_FEATURES": "", "PYTHONHASHSEED": "0"}
+ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "NUMBA_NUM_THREADS": "1"}
 CACHES = ("--I1=32768,8,64", "--D1=32768,8,64", "--LL=8388608,16,64")
 """Bytes, ways and bytes of a line of the modelled caches."""
 START, STOP = 0x43540004, 0x43540005
@@ -140,23 +142,50 @@ def read_totals(text: str) -> dict[str, int]:
     return dict(zip(events[1].split(), map(int, totals[1].split()), strict=True))
 
 
-def count(case: str) -> Counts:
-    """Count a case under Valgrind, in a process of its own; FileNotFoundError where Valgrind is missing."""
+def callgrind(
+    module: str, arguments: Sequence[str], *, dumps: int = 0, caches: bool = True
+) -> tuple[list[str], list[dict[str, int]]]:
+    """Run ``python -m module arguments`` under Valgrind, after a run without it, which compiles the kernels.
+
+    Parameters
+    ----------
+    module, arguments
+        What is run, in processes of its own. It starts and stops the instrumentation by `ask`.
+    dumps
+        How often it asks for a dump of what was counted; 0: what it has counted at its end.
+    caches
+        Whether caches are modelled as well.
+
+    Returns
+    -------
+    words, totals
+        What it printed, and the totals of each dump, or of the whole run.
+
+    Raises
+    ------
+    FileNotFoundError
+        Where Valgrind is missing.
+    """
     if shutil.which("valgrind") is None:
         raise FileNotFoundError("valgrind: is not installed (Debian: apt install valgrind)")
-    given = os.environ | COMPILED_FOR
-    own = [sys.executable, "-m", "benchmarks.instructions", "--one", case]
-    subprocess.run(own, env=given, check=True, capture_output=True)  # compiles
+    given = os.environ | COMPILED_FOR | ONE_THREAD
+    own = [sys.executable, "-m", module, *arguments]
+    subprocess.run(own, env=given, check=True, capture_output=True)
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder) / "counts"
-        tool = [
-            "valgrind", "--tool=callgrind", "--instr-atstart=no", "--cache-sim=yes", *CACHES,
-            f"--callgrind-out-file={out}", "--quiet",
-        ]  # fmt: skip
+        tool = ["valgrind", "--tool=callgrind", "--instr-atstart=no", "--quiet"]
+        tool += ["--cache-sim=yes", *CACHES] if caches else []
+        tool.append(f"--callgrind-out-file={out}")
         done = subprocess.run([*tool, *own], env=given, check=True, capture_output=True, text=True)
-        totals = read_totals(out.read_text())
+        files = [Path(f"{out}.{n}") for n in range(1, dumps + 1)] or [out]
+        return done.stdout.split(), [read_totals(file.read_text()) for file in files]
+
+
+def count(case: str) -> Counts:
+    """Count a case under Valgrind, in a process of its own; FileNotFoundError where Valgrind is missing."""
+    words, (totals,) = callgrind("benchmarks.instructions", ["--one", case])
     return Counts(
-        int(done.stdout.split()[-1]), totals["Ir"], totals["Dr"] + totals["Dw"],
+        int(words[-1]), totals["Ir"], totals["Dr"] + totals["Dw"],
         totals["D1mr"] + totals["D1mw"], totals["DLmr"] + totals["DLmw"],
     )  # fmt: skip
 

@@ -22,7 +22,7 @@ import pandas as pd
 import typer
 from tqdm import tqdm
 
-import dfcmodel.levels.choices
+import dfcmodel.levels.predictions
 from dfcmodel import (
     DFC,
     FIFO,
@@ -38,8 +38,9 @@ from dfcmodel import (
     simulate,
     takano2006,
 )
-from dfcmodel.levels.choices import choose_level, fluid_work, packet_work
+from dfcmodel.levels.choices import choose_level
 from dfcmodel.levels.instances import Runs
+from dfcmodel.levels.predictions import fluid_work, packet_work
 from dfcmodel.levels.quantities import Measure
 from dfcmodel.network.disciplines import Discipline
 from dfcmodel.results.trajectories import Trajectory
@@ -365,7 +366,9 @@ def main(
     elif what == "choice":
         if only and only not in GRIDS:
             raise typer.BadParameter(f"--only {only!r}: must be one of {', '.join(GRIDS)}")
-        choice(runs or RUNS[what], only, folder or Path(dfcmodel.levels.choices.__file__).parent)
+        choice(
+            runs or RUNS[what], only, folder or Path(dfcmodel.levels.predictions.__file__).parent
+        )
     elif what == "costs":
         measure(2, 10.0, 2)  # compiles
         costs()

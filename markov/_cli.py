@@ -298,20 +298,12 @@ def _certify(answer: Stationary, certificate: Path, path: Path, const: str) -> N
 
     if path.suffix in PRISM:
         try:
-            answer.write_certificate(certificate, model=path, constants=_strings(const))
+            answer.write_certificate(certificate, model=path, constants=written_constants(const))
         except CertificateError as error:
             typer.echo(f"certificate: rates as float64, not as in the file: {error}", err=True)
         else:
             return
     answer.write_certificate(certificate)
-
-
-def _strings(const: str) -> dict[str, str]:
-    """Return constants as they are written, for exact arithmetic."""
-    return {
-        name.strip(): text.strip()
-        for name, text in (part.split("=") for part in const.split(",") if part)
-    }
 
 
 @commands.command(
@@ -340,13 +332,13 @@ def check(
     from markov.proofs.explicit_rows import ExplicitRows
     from markov.proofs.prism_rows import PrismRows
 
-    constants_of(const)
+    constants = written_constants(const)
     source: ExplicitRows | PrismRows | None = None
     try:
         if model is not None and model.suffix == ".tra":
             source = ExplicitRows(model)
         elif model is not None and model.suffix in PRISM:
-            source = PrismRows(model, _strings(const))
+            source = PrismRows(model, constants)
         elif model is not None:
             raise ValueError(f"model = {str(model)!r}: must end in {', '.join(PRISM)} or .tra")
         found = checked(certificate, source)
@@ -392,23 +384,33 @@ def file_model(path: Path, constants: dict[str, Any]) -> FileModel:
     return read_prism(path, constants=constants)
 
 
-def constants_of(text: str) -> dict[str, Any]:
-    """Return constants from ``N=5,rate=0.1,fast=true``."""
-    found: dict[str, Any] = {}
+def written_constants(text: str) -> dict[str, str]:
+    """Return constants from ``N=5,rate=0.1,fast=true`` as they are written."""
+    found: dict[str, str] = {}
     for part in filter(None, text.split(",")):
         name, sign, value = (piece.strip() for piece in part.partition("="))
         try:
-            number = float(value)
+            float(value)
         except ValueError:
             if value not in ("true", "false"):
                 allowed = "must be a number, true or false, as in N=5,rate=0.1"
                 raise ValueError(f"const = {part!r}: {allowed}") from None
-            found[name] = value == "true"
-            continue
-        if not name or not sign:
-            raise ValueError(f"const = {part!r}: must be NAME=VALUE")
-        found[name] = int(value) if value.lstrip("+-").isdigit() else number
+        else:
+            if not name or not sign:
+                raise ValueError(f"const = {part!r}: must be NAME=VALUE")
+        found[name] = value
     return found
+
+
+def constants_of(text: str) -> dict[str, Any]:
+    """Return the values of constants from ``N=5,rate=0.1,fast=true``."""
+
+    def value_of(written: str) -> Any:
+        if written in ("true", "false"):
+            return written == "true"
+        return int(written) if written.lstrip("+-").isdigit() else float(written)
+
+    return {name: value_of(written) for name, written in written_constants(text).items()}
 
 
 def python_model(path: Path) -> Any:

@@ -121,7 +121,7 @@ def _sent(plan: Plan) -> Floats:
 
 
 def _taken(feedback: Feedback) -> Any:
-    """Return the pauses and resumes that were with_fields, and make room for others."""
+    """Return the pauses and resumes that were noted, and make room for others."""
     taken = feedback.switches[: feedback.switched[0]].copy()
     feedback.switched[0] = 0
     return taken

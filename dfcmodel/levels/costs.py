@@ -6,12 +6,14 @@ import math
 import warnings
 from typing import TYPE_CHECKING, Any
 
-from dfcmodel.levels.choices import (
-    fluid_seconds,
+import numpy as np
+
+from dfcmodel.levels.predictions import (
+    length_factor,
     measured,
     measured_discipline,
-    packet_seconds,
     packet_work,
+    predicted_seconds,
 )
 from dfcmodel.methods import Fluid, Packets
 from dfcmodel.network.arrivals import ArrivalProcess, Replay
@@ -24,29 +26,12 @@ if TYPE_CHECKING:
     from dfcmodel.network.flows import Source
     from dfcmodel.network.networks import Scenario
 
-__all__ = ["check_cost", "predicted_seconds"]
+__all__ = ["check_cost"]
 
 LONG_RUN = 60.0
 """CPU seconds above which a run warns before it starts."""
 LONGEST_RUN = 3.0 * 3600.0
 """CPU seconds above which a run is refused unless it was asked for."""
-
-
-def predicted_seconds(scenario: Scenario, method: Fluid | Packets, duration: float) -> float:
-    """Return the CPU seconds that a run is predicted to take with the compiled engines.
-
-    Flows are taken to fill their links: measured runs of the fluid took 0.3 to 1.0 times the prediction, those of
-    packets 0.1 to 2.5 times (``python -m benchmarks.levels costs``).
-
-    Examples
-    --------
-    >>> from dfcmodel import Packets, takano2006
-    >>> 0.01 < predicted_seconds(takano2006("1"), Packets(), 3.0) < 0.1
-    True
-    """
-    if isinstance(method, Fluid):
-        return fluid_seconds(scenario, duration, method)
-    return packet_seconds(scenario, duration)
 
 
 def check_cost(
@@ -82,9 +67,14 @@ def check_cost(
 
 
 def _at_most(scenario: Scenario, duration: float) -> float:
-    """Return an upper bound of the prediction for packets, which takes no paths: all links full of other packets."""
+    """Return an upper bound of the prediction for packets, which takes no paths: all links full of other packets.
+
+    A packet that crosses a path of n links counts n times here, which is more than `length_factor`; what sources send
+    beside that is taken to cross all links.
+    """
     rates = float(scenario.by_link(lambda link: link.rate).sum())
-    rates += float(scenario.table.each("source", _own_rate).sum())
+    longest = float(length_factor(np.array(max(2, len(scenario.link_table)))))
+    rates += longest * float(scenario.table.each("source", _own_rate).sum())
     table = measured(measured_discipline(scenario) or "FIFO")
     return float(table.packet_nanoseconds.max()) * 1e-9 * rates * duration
 

@@ -14,6 +14,7 @@ import numpy as np
 from dfcmodel.network.columns import Column, encoded
 from dfcmodel.network.flows import Flow
 from dfcmodel.network.routes import Routes, distinct, present
+from dfcmodel.network.stacks import NO_STACK
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -25,8 +26,6 @@ __all__ = ["OPTIONS", "Flows"]
 
 OPTIONS = tuple(each for each in dataclasses.fields(Flow) if each.name not in ("name", "path"))
 """Fields of a flow that are columns of a table, each with one value for all flows or one for each."""
-WITHOUT_STACK = {"delayed_acks": False, "quick_acks": 0}
-"""Values of options that follow from a flow's stack, of flows without one."""
 
 
 class Flows(Sequence[Flow]):
@@ -68,7 +67,7 @@ class Flows(Sequence[Flow]):
             raise ValueError(f"stack: {msg}")
         self.columns = {
             each.name: columns.get(each.name)
-            or Column((WITHOUT_STACK.get(each.name, each.default),), None, len(paths))
+            or Column((getattr(NO_STACK, each.name, each.default),), None, len(paths))
             for each in OPTIONS
         }
         self._names = names

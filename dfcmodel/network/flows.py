@@ -11,7 +11,7 @@ import numpy as np
 
 from dfcmodel.network.arrivals import ArrivalProcess, Replay
 from dfcmodel.network.receivers import Credited, ReceiverAgent
-from dfcmodel.network.stacks import COUNTED, STACKS
+from dfcmodel.network.stacks import COUNTED, NO_STACK, STACKS
 from hopflow.checks import choice, flag, one_number, shown, unboxed, whole
 from hopflow.results import Described
 from hopflow.units import PacketUnits, quantities
@@ -345,21 +345,19 @@ def _check_stack(flow: Flow, of: str) -> None:
     """Take the options of the stack that were not given, and raise ValueError for those that the flow cannot have."""
     if flow.stack is not None:
         choice(f"stack {of}", flow.stack, tuple(STACKS))
-    stack = None if flow.stack is None else STACKS[flow.stack]
+    stack = NO_STACK if flow.stack is None else STACKS[flow.stack]
     window: object = unboxed(flow.initial_window)
     if window is None:
-        object.__setattr__(flow, "initial_window", stack and stack.initial_window)
+        object.__setattr__(flow, "initial_window", stack.initial_window)
     delayed: object = unboxed(flow.delayed_acks)
     if delayed is None:
-        object.__setattr__(flow, "delayed_acks", stack.delayed_acks if stack else False)
+        object.__setattr__(flow, "delayed_acks", stack.delayed_acks)
     elif isinstance(delayed, str):
         choice(f"delayed_acks {of}", delayed, (COUNTED,))
     else:
         flag(f"delayed_acks {of}", delayed)
     if flow.quick_acks is None:
-        object.__setattr__(
-            flow, "quick_acks", stack.quick_acks if stack and flow.delayed_acks else 0
-        )
+        object.__setattr__(flow, "quick_acks", stack.quick_acks if flow.delayed_acks else 0)
     if flow.initial_window is not None:
         one_number(
             f"initial_window {of}",

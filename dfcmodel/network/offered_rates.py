@@ -20,7 +20,14 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Integers = NDArray[np.int64]
 
-__all__ = ["bottlenecks", "crowds", "equal_shares", "offered_packets", "shares_of_links"]
+__all__ = [
+    "bottlenecks",
+    "crowds",
+    "equal_shares",
+    "may_lose",
+    "offered_packets",
+    "shares_of_links",
+]
 
 
 def crowds(scenario: Scenario) -> Integers:
@@ -30,18 +37,31 @@ def crowds(scenario: Scenario) -> Integers:
 
 def bottlenecks(scenario: Scenario) -> Integers:
     """Return for each flow the link of its path with the smallest equal share, the first of several, shape (F,)."""
-    routes = scenario.routes
-    shares = shares_of_links(scenario)[routes.places]
-    least = np.minimum.reduceat(shares, routes.begin)[routes.flow]
-    found = np.flatnonzero(shares == least)
-    first = np.unique(routes.flow[found], return_index=True)[1]
-    return np.asarray(routes.places[found[first]])
+    return scenario.routes.first_least(shares_of_links(scenario))
 
 
 def shares_of_links(scenario: Scenario) -> Floats:
     """Return the equal share of a flow at each link, packets/s, shape (L,); of a link without flows its rate."""
     crowd = crowds(scenario)
     return np.asarray(scenario.by_link(lambda link: link.rate) / np.maximum(crowd, 1))
+
+
+def may_lose(scenario: Scenario) -> NDArray[np.bool_]:
+    """Return whether a flow's bottleneck can overflow, shape (F,): windows above what it and the path hold.
+
+    Slow start sends two packets per ACK, so that half of a window may wait.
+    """
+    table, routes, at = scenario.table, scenario.routes, bottlenecks(scenario)
+    endless = table.numbers("idle") < np.inf
+    sizes = np.where(endless, np.inf, table.numbers("size"))
+    most = np.minimum(table.numbers("max_window"), sizes)
+    most = np.where(table.of_kind(WindowRule), most, np.inf)
+    windows = np.bincount(routes.places, most[routes.flow], len(scenario.link_table))
+    used, which = np.unique(at, return_inverse=True)
+    rooms = np.array([scenario.room_of(n) for n in used.tolist()])[which.reshape(-1)]
+    rates = scenario.by_link(lambda link: link.rate)[at]
+    holds = rooms + np.minimum(rooms, rates * scenario.base_rtts())
+    return np.asarray(windows[at] > holds)
 
 
 def equal_shares(scenario: Scenario) -> list[float]:

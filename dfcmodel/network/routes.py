@@ -66,6 +66,20 @@ class Routes(Sequence[tuple[int, ...]]):
         """Whose route each entry is in, shape (H,)."""
         return np.repeat(np.arange(len(self.counts)), self.counts)
 
+    def first_least(self, values: NDArray[Any]) -> Integers:
+        """Return the entry of each route with the smallest of some values, the first of several, shape (F,).
+
+        ``values`` has one for each possible entry, such as the rates of all links.
+
+        >>> Routes.of([(2, 0), (1,)]).first_least(np.array([3.0, 4.0, 5.0])).tolist()
+        [0, 1]
+        """
+        own = values[self.places]
+        least = np.minimum.reduceat(own, self.begin)[self.flow]
+        found = np.flatnonzero(own == least)
+        first = np.unique(self.flow[found], return_index=True)[1]
+        return np.asarray(self.places[found[first]])
+
     def __len__(self) -> int:
         return len(self.counts)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["COUNTED", "STACKS", "Stack"]
+__all__ = ["COUNTED", "NO_STACK", "STACKS", "Stack"]
 
 COUNTED = "counted"
 """Delayed ACKs of which the sender counts the packets."""
@@ -17,13 +17,13 @@ class Stack:
     Parameters
     ----------
     initial_window
-        Packets of the first window.
+        Packets of the first window; None: those of the rule.
     delayed_acks
         As for `dfcmodel.Flow`.
     quick_acks
         Packets at the beginning of a flow that are acknowledged at once.
     recovery
-        Name of the loss recovery at packet level.
+        Name of the loss recovery at packet level; None: that of the rule.
 
     Examples
     --------
@@ -32,12 +32,14 @@ class Stack:
     Stack(initial_window=10.0, delayed_acks='counted', quick_acks=16, recovery='rack')
     """
 
-    initial_window: float
+    initial_window: float | None
     delayed_acks: bool | str
     quick_acks: int
-    recovery: str
+    recovery: str | None
 
 
+NO_STACK = Stack(None, False, 0, None)
+"""The options of a flow that names no stack and no others: those of the rule."""
 STACKS = {"linux-6.12": Stack(10.0, COUNTED, 16, "rack")}
 """Linux 6.12: TCP_INIT_CWND 10 (include/net/tcp.h), TCP_MAX_QUICKACKS 16; net/ipv4/tcp_input.c counts packets and has
 RACK-TLP with PRR."""

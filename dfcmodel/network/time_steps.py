@@ -110,9 +110,12 @@ def _times(scenario: Scenario) -> Iterator[float]:
     for n, link in enumerate(scenario.links):
         if type(link.discipline) is not FIFO:
             yield from (scenario.links[u].delay for u in (n, *scenario.feeders(n)) if u >= 0)
-    for flow in scenario.flows:
-        path = scenario.path(flow)
-        slowest = min(path, key=lambda link: link.rate)
-        yield buffer_in_packets(slowest.buffer, scenario.packet_size) / slowest.rate
-        yield scenario.base_rtt(flow) / PART_OF_TRIP
-        yield from (link.delay for link in path[1:-1])
+    routes, size = scenario.routes, scenario.packet_size
+    slowest = routes.first_least(scenario.by_link(lambda link: link.rate))
+    emptied = scenario.by_link(lambda link: buffer_in_packets(link.buffer, size) / link.rate)
+    yield float(emptied[slowest].min())
+    yield float(scenario.base_rtts().min()) / PART_OF_TRIP
+    inner = np.ones(len(routes.places), dtype=np.bool_)
+    inner[routes.begin] = inner[routes.begin + routes.counts - 1] = False
+    if inner.any():
+        yield float(scenario.by_link(lambda link: link.delay)[routes.places[inner]].min())

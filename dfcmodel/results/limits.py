@@ -1,8 +1,8 @@
 """Known limits of both levels: scenarios and runs in which a level was measured to be wrong, and by how much.
 
 Each condition states the measurement that its threshold rests on: fluid beside packet level, NewReno flows over links of
-1000 packets/s for 20 to 30 s, unless it says otherwise. `Trajectory.limits` lists what applies to a run, `choose_level`
-takes packets where something of the fluid applies to a scenario, with random times where packets need them.
+1000 packets/s for 20 to 30 s, unless it says otherwise. `Trajectory.limits` lists what applies to a run. `choose_level`
+doubts a fluid to which something applies, and gives random times to packets that need them.
 """
 
 from __future__ import annotations
@@ -18,7 +18,12 @@ from dfcmodel.network.class_pauses import ByClass
 from dfcmodel.network.disciplines import DFC, FIFO, Fair, Pause, Priority, QueueManager
 from dfcmodel.network.flows import has_window
 from dfcmodel.network.frame_sizes import HEADER
-from dfcmodel.network.offered_rates import bottlenecks, offered_packets, shares_of_links
+from dfcmodel.network.offered_rates import (
+    bottlenecks,
+    may_lose,
+    offered_packets,
+    shares_of_links,
+)
 from dfcmodel.network.phase_effects import phased_flows
 from dfcmodel.network.run_tables import AT_RANDOM
 
@@ -29,7 +34,7 @@ if TYPE_CHECKING:
 
     Flags = NDArray[np.bool_]
 
-__all__ = ["limits_of_run", "limits_of_scenario", "may_lose"]
+__all__ = ["limits_of_run", "limits_of_scenario"]
 
 RETURN_LOAD = 0.9
 """Load of a link, data and ACKs, from which ACKs of the other direction wait in its queue or are lost there. With a constant
@@ -218,25 +223,6 @@ def _circles_of_buffers(run: Any) -> tuple[str, ...]:
         "thresholds are up to three packets apart, single packets decide whether they do for ever; "
         "of 400 random networks 396 ended alike in fluid and packets",
     )
-
-
-def may_lose(scenario: Scenario) -> Flags:
-    """Return whether a flow's bottleneck can overflow, shape (F,): windows above what it and the path hold.
-
-    Slow start sends two packets per ACK, so that half of a window may wait.
-    """
-    windows: dict[str, float] = {}
-    for flow in scenario.flows:
-        most = min(flow.max_window, flow.all_packets)
-        for link in scenario.path(flow):
-            own = most if has_window(flow) else np.inf
-            windows[link.name] = windows.get(link.name, 0.0) + own
-    found = []
-    for flow, n in zip(scenario.flows, bottlenecks(scenario).tolist(), strict=True):
-        link, room = scenario.links[n], scenario.room_of(n)
-        holds = room + min(room, link.rate * scenario.base_rtt(flow))
-        found.append(windows[link.name] > holds)
-    return np.array(found, dtype=bool)
 
 
 def _one(limit: str) -> tuple[str]:

@@ -25,10 +25,10 @@ from markov.proofs.checker import (
     proved_rest,
     verified,
 )
-from markov.proofs.poisson import MultigridPoisson, solved
+from markov.proofs.poisson import balanced, solved
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
@@ -158,24 +158,15 @@ def _corrected(proof: Certificate, found: Contents, Y: list[int]) -> list[int]:
     size = max(1, max(map(abs, exact)))
     net = np.array([r / size for r in exact])  # a whole number over another is rounded once
     shift = Fraction(size) * found.unit
-    if isinstance(proof.solver, MultigridPoisson):
-        goal = inner(np.abs(net), proof.supersolution.h) * 1e-2  # type: ignore[union-attr]
-        step = proof.solver.balance(net, _until(proof, goal))
-    else:
-        step = proof.solver.balance(net)  # type: ignore[union-attr]
+    h = proof.supersolution.h  # type: ignore[union-attr]
+    goal = inner(np.abs(net), h) * 1e-2
+    step = balanced(proof.solver, net, lambda rest: inner(np.abs(rest), h) <= goal)  # type: ignore[arg-type]
     if not np.all(np.isfinite(step)):
         return Y
     change = (Fraction(v) * shift for v in step.tolist())
     Y = [y + round(d) for y, d in zip(Y, change, strict=True)]
     excess, scale = sum(Y) - found.scale, found.scale
     return [y - excess * x // scale for y, x in zip(Y, found.X, strict=True)]
-
-
-def _until(proof: Certificate, goal: float) -> Callable[[Vector], bool]:
-    def enough(net: Vector) -> bool:
-        return inner(np.abs(net), proof.supersolution.h) <= goal  # type: ignore[union-attr]
-
-    return enough
 
 
 def _function(proof: Certificate, found: Contents, name: str, f: Vector) -> Function:

@@ -10,7 +10,7 @@ import numpy as np
 from markov.computing.double_double import DoubleDouble, U, excess
 from markov.computing.vectors import inner, row_numbers
 from markov.proofs import poisson_solvers
-from markov.proofs.poisson import MultigridPoisson
+from markov.proofs.poisson import MultigridPoisson, balanced
 from markov.proofs.supersolutions import SHARP, Supersolution, supersolution
 
 if TYPE_CHECKING:
@@ -233,10 +233,7 @@ class Certificate:
             up, down = np.maximum(net, 0.0), np.maximum(-net, 0.0)
             return max(inner(up, proof.h), inner(down, proof.h)) <= goal * proof.c
 
-        if isinstance(solver, MultigridPoisson):
-            low = found.low + solver.balance(found.net, enough)
-        else:
-            low = found.low + solver.balance(found.net)
+        low = found.low + balanced(solver, found.net, enough)
         low -= excess(self.pi, low)[0] * self.pi
         return _Better(low, *self._proved(low, proof))
 

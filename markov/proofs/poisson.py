@@ -102,6 +102,13 @@ class MultigridPoisson:
 Solver = Factors | MultigridPoisson
 
 
+def balanced(solver: Solver, r: Vector, enough: Callable[[Vector], bool]) -> Vector:
+    """Return d with d Q = -r, nearly; see `MultigridPoisson.balance`. With factors it is as near as they are."""
+    if isinstance(solver, MultigridPoisson):
+        return solver.balance(r, enough)
+    return solver.balance(r)
+
+
 def solved(
     solver: Solver, f: Vector, enough: Callable[[Vector], bool], plain: int = 0
 ) -> tuple[Vector, Vector]:

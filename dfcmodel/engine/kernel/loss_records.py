@@ -1,4 +1,4 @@
-"""Where packets were lost or marked: with_fields at the queue, found again by the receiver.
+"""Where packets were lost or marked: noted at the queue, found again by the receiver.
 
 Packets of a flow keep their order, so that a queue needs to note a loss only once: of the packets
 ``first`` to ``end`` that came to it so many were lost and so many marked. The receiver, when it takes in

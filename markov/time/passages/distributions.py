@@ -219,6 +219,5 @@ def stopping_rates(
         part = sp.csr_matrix(rows[:, inside])
         for s in range(m):
             values = part.data[part.indptr[s] : part.indptr[s + 1]].tolist()
-            high[s, end] = math.fsum(values)
-            low[s, end] = math.fsum([*values, -high[s, end]])
+            high[s, end], low[s, end] = squaring.exact_sum(values)
     return squaring.Pair(high, low)

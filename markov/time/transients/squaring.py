@@ -37,7 +37,15 @@ if TYPE_CHECKING:
     Matrix = NDArray[np.float64]
     Vector = NDArray[np.float64]
 
-__all__ = ["MAX_STATES", "Evolution", "Pair", "exponential", "product_seconds", "worthwhile"]
+__all__ = [
+    "MAX_STATES",
+    "Evolution",
+    "Pair",
+    "exact_sum",
+    "exponential",
+    "product_seconds",
+    "worthwhile",
+]
 
 MAX_STATES = 500
 DEGREE = 18
@@ -98,7 +106,7 @@ def exponential(rates: Pair, time: float) -> Evolution | None:
     """
     n = len(rates.high)
     exits = [
-        _exact_sum([*high, *low]) for high, low in zip(*map(np.ndarray.tolist, rates), strict=True)
+        exact_sum([*high, *low]) for high, low in zip(*map(np.ndarray.tolist, rates), strict=True)
     ]
     largest = max(high for high, _ in exits)
     if largest == 0.0 or time == 0.0:
@@ -112,7 +120,7 @@ def exponential(rates: Pair, time: float) -> Evolution | None:
         return None
     P = Pair(rates.high / q, rates.low / q)
     for i, (high, low) in enumerate(exits):
-        P.high[i, i], P.low[i, i] = _exact_sum([1.0, -high / q, -low / q])
+        P.high[i, i], P.low[i, i] = exact_sum([1.0, -high / q, -low / q])
     x = Fraction(q) * Fraction(time) / 2**steps
     E = Pair(np.eye(n), np.zeros((n, n)))
     for j in range(DEGREE, 0, -1):
@@ -125,7 +133,7 @@ def exponential(rates: Pair, time: float) -> Evolution | None:
     return Evolution(E, (error + truncated) * (1.0 + 1e-5), absolute)
 
 
-def _exact_sum(values: list[float]) -> tuple[float, float]:
+def exact_sum(values: list[float]) -> tuple[float, float]:
     """Return a sum as two float64."""
     high = math.fsum(values)
     return high, math.fsum([*values, -high])

@@ -23,8 +23,8 @@ from dfcmodel import (
     simulate,
     takano2006,
 )
-from dfcmodel.levels.choices import fluid_work, measured, packet_work
 from dfcmodel.levels.measured_tables import measured_rows
+from dfcmodel.levels.predictions import fluid_work, measured, packet_work
 from responsefn import CUBIC, NewReno
 from tests.dfcmodel.levels.conftest import by_input
 

@@ -21,7 +21,8 @@ from dfcmodel import (
     simulate,
     takano2006,
 )
-from dfcmodel.levels.costs import check_cost, predicted_seconds
+from dfcmodel.levels.costs import check_cost
+from dfcmodel.levels.predictions import predicted_seconds
 from responsefn import NewReno
 
 

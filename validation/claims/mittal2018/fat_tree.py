@@ -142,37 +142,30 @@ def irn_and_roce() -> Effects:
 @on_fabrics("I02")
 def irn_with_pfc() -> Effects:
     """Compare IRN with PFC and without."""
+    worse = _worse(IRN_PFC, IRN)
     return Effects(
-        {"worse": Statement(level=(_worse(IRN_PFC, IRN),))},
-        _curves(IRN, IRN_PFC),
-        AXES,
-        values={"worse": _worse(IRN_PFC, IRN)},
+        {"worse": Statement(level=(worse,))}, _curves(IRN, IRN_PFC), AXES, values={"worse": worse}
     )
 
 
 @on_fabrics("I03")
 def roce_without_pfc() -> Effects:
     """Compare RoCE without PFC and with it."""
+    needs = _worse(LOSSY_ROCE, ROCE)
     return Effects(
-        {"needs": Statement(level=(_worse(LOSSY_ROCE, ROCE),))},
+        {"needs": Statement(level=(needs,))},
         _curves(LOSSY_ROCE, ROCE),
         AXES,
-        values={"needs": _worse(LOSSY_ROCE, ROCE)},
+        values={"needs": needs},
     )
 
 
 @on_fabrics("I04")
 def parts_of_irn() -> Effects:
     """Compare selective repair with go-back-N, and with a bound on packets in flight and without."""
-    return Effects(
-        {
-            "selective": Statement(level=(_worse(LOSSY_ROCE, UNBOUNDED),)),
-            "bound": Statement(level=(_worse(UNBOUNDED, IRN),)),
-        },
-        _curves(IRN, UNBOUNDED, LOSSY_ROCE),
-        AXES,
-        values={"selective": _worse(LOSSY_ROCE, UNBOUNDED), "bound": _worse(UNBOUNDED, IRN)},
-    )
+    seen = {"selective": _worse(LOSSY_ROCE, UNBOUNDED), "bound": _worse(UNBOUNDED, IRN)}
+    statements = {name: Statement(level=(each,)) for name, each in seen.items()}
+    return Effects(statements, _curves(IRN, UNBOUNDED, LOSSY_ROCE), AXES, values=seen)
 
 
 @kept

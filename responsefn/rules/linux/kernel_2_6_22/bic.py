@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import Any
 
 from hopflow.checks import one_number
 from hopflow.functions import maximum, minimum, where
@@ -11,7 +11,7 @@ from hopflow.units import quantities
 from responsefn.responses import references
 from responsefn.rules.base import grow
 from responsefn.rules.linux.bic import LinuxBIC
-from responsefn.rules.linux.versions import CURRENT, OLD, LinuxRule, of_kernel
+from responsefn.rules.linux.versions import OLD, LinuxRule, of_kernel
 
 __all__ = ["LinuxBIC2622"]
 
@@ -51,26 +51,7 @@ class LinuxBIC2622(LinuxBIC):
     1177
     """
 
-    class State(NamedTuple):
-        """Window, threshold and remembered peak in packets."""
-
-        cwnd: float = 1.0
-        ssthresh: float = math.inf
-        peak: float = 0.0
-
-    class Params(NamedTuple):
-        """Decrease, largest increase, smooth_part, Reno's region in packets, packets per ACK, memory."""
-
-        b: float = 205 / 1024
-        largest: float = 16.0
-        smooth: float = 20.0
-        low_window: float = 14.0
-        per_ack: float = 31 / 16
-        remembered: float = 1843 / 2048
-        kernel: str = CURRENT
-
     reference = references.TCP_BIC_C
-    domain = (0.0, 0.02)
     monotone = False
     why_no_inverse = "its cycles alternate over wide ranges of p, where its rate jumps"
 

@@ -67,7 +67,6 @@ class LinuxCUBIC2622(LinuxCUBIC):
 
     assigned: ClassVar[tuple[str, ...]] = ("peak", "plateau", "since", "base_rtt")
     reference = references.TCP_CUBIC_C
-    domain = (0.0, 0.02)
     monotone = False
     why_no_inverse = "its window moves in whole packets and ACKs, so that its rate jumps with p"
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 from hopflow.functions import maximum, minimum, where
 from responsefn.responses import references
@@ -33,34 +33,12 @@ class LinuxHTCP2622(LinuxHTCP):
     1061
     """
 
-    class State(NamedTuple):
-        """Window and threshold in packets; time of the last loss and RTTs in s; part kept.
-
-        Throughput, its maximum in this and the last cycle in packets/s; whether the last two were alike.
-        """
-
-        cwnd: float = 1.0
-        ssthresh: float = math.inf
-        since: float = 0.0
-        base_rtt: float = math.inf
-        top_rtt: float = 0.0
-        kept: float = 0.5
-        throughput: float = 0.0
-        most: float = 0.0
-        most_before: float = 0.0
-        steady: float = 0.0
-
     class Params(NamedTuple):
         """Version."""
 
         kernel: str = CURRENT
 
-    assigned: ClassVar[tuple[str, ...]] = (
-        "since", "base_rtt", "top_rtt", "kept", "throughput", "most", "most_before", "steady",
-    )  # fmt: skip
-    capacity: ClassVar[str] = "optional"
     reference = references.TCP_HTCP_C
-    domain = (0.0, 0.02)
 
     def check(self) -> None:
         """Check the version."""

@@ -71,9 +71,7 @@ class LinuxIllinois2622(LinuxIllinois):
     assigned: ClassVar[tuple[str, ...]] = (
         "base_rtt", "top_rtt", "began", "seen", "waited", "a", "b", "above", "low",
     )  # fmt: skip
-    capacity: ClassVar[str] = "optional"
     reference = references.TCP_ILLINOIS_C
-    domain = (0.0, 0.02)
 
     def check(self) -> None:
         """Check the range of theta and the flag."""

@@ -44,7 +44,6 @@ class LinuxScalable2622(LinuxScalable):
         kernel: str = CURRENT
 
     reference = references.TCP_SCALABLE_C
-    domain = (0.0, 0.02)
 
     def check(self) -> None:
         """Check the ranges of the parameters."""

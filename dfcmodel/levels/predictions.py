@@ -1,0 +1,187 @@
+"""The error and the cost of a level on a scenario, from what was measured.
+
+The table ``measured.csv`` beside this module is written by ``python -m benchmarks.levels choice``: dumbbells of NewReno
+flows of two round-trip times over a queue under FIFO, DFC or PFC, by flows and by packets of bandwidth times delay for
+each.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from dfcmodel.levels.measured_tables import measured_rows
+from dfcmodel.methods import Fluid, Packets
+from dfcmodel.network.class_pauses import PFC
+from dfcmodel.network.disciplines import DFC, FIFO
+from dfcmodel.network.offered_rates import (
+    bottlenecks,
+    crowds,
+    offered_packets,
+    shares_of_links,
+)
+from responsefn import AIMD, NewReno, Reno
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from dfcmodel.network.networks import Scenario
+
+    Floats = NDArray[np.float64]
+    Integers = NDArray[np.int64]
+
+__all__ = [
+    "Measured",
+    "at_bottlenecks",
+    "fluid_work",
+    "length_factor",
+    "measured",
+    "measured_discipline",
+    "measured_error",
+    "packet_work",
+    "predicted_seconds",
+]
+
+LEVELS = ("fluid", "packets")
+"""Beginnings of the columns of costs."""
+MEASURED_LENGTH, PER_LENGTH = 2, 0.54
+"""Links of a path in the measured table, and how much longer, relatively, a packet takes whose path is e times as long:
+fitted to the 34 first of `validation.random_networks.DEVELOPMENT`, with paths of 3 to 41 links, to within a factor of
+two."""
+MEASURED_RULES = (AIMD, NewReno, Reno)
+"""Window rules for which the measured errors are taken: those of AIMD that recover by NewReno or Reno."""
+
+
+class AtBottlenecks(NamedTuple):
+    """Each flow's bottleneck, its number of flows, and bandwidth times delay of each one's share there in packets, (F,)."""
+
+    links: Integers
+    flows: Floats
+    windows: Floats
+
+
+def at_bottlenecks(scenario: Scenario) -> AtBottlenecks:
+    """Return where each flow of a scenario is in the measured tables: a bottleneck is the link with the smallest share."""
+    links = bottlenecks(scenario)
+    windows = shares_of_links(scenario)[links] * scenario.base_rtts()
+    return AtBottlenecks(links, crowds(scenario)[links].astype(float), windows)
+
+
+@dataclass(frozen=True)
+class Measured:
+    """The measured table of a discipline, over flows (N,) and packets of bandwidth times delay per flow (W,).
+
+    ``errors`` of shares, and the costs in ns per unit of work of the fluid and of packets, have the shape (N, W).
+    """
+
+    flows: Floats
+    windows: Floats
+    errors: Floats
+    fluid_nanoseconds: Floats
+    packet_nanoseconds: Floats
+
+    def at(self, values: Floats, flows: Floats, windows: Floats) -> Floats:
+        """Return values of the table at flows (F,) and windows (F,).
+
+        Between measured points they are interpolated in logarithms, beyond them they are those of the nearest.
+        """
+        rows = np.array([np.interp(np.log(windows), np.log(self.windows), row) for row in values])
+        row = np.interp(np.log(flows), np.log(self.flows), np.arange(len(self.flows)))
+        low = np.minimum(row.astype(np.int64), len(self.flows) - 2)
+        each = np.arange(len(row))
+        found: Floats = rows[low, each] + (row - low) * (rows[low + 1, each] - rows[low, each])
+        return found
+
+
+@cache
+def measured(discipline: str = "FIFO") -> Measured:
+    """Return the table of a discipline, FIFO, DFC or PFC."""
+    rows = [row for row in measured_rows("measured.csv") if row["discipline"] == discipline]
+    names = rows[0].keys() - {"discipline"}
+    columns = {name: np.array([float(row[name]) for row in rows]) for name in names}
+    flows, windows = np.unique(columns["flows"]), np.unique(columns["window"])
+    places = np.searchsorted(flows, columns["flows"]), np.searchsorted(windows, columns["window"])
+    costs = [1e9 * columns[f"{level}_seconds"] / columns[f"{level}_work"] for level in LEVELS]
+    tables = np.full((3, len(flows), len(windows)), np.nan)
+    tables[:, *places] = columns["share_error"], *costs
+    return Measured(flows, windows, *tables)
+
+
+def predicted_seconds(
+    scenario: Scenario, method: Fluid | Packets, duration: float, at: AtBottlenecks | None = None
+) -> float:
+    """Return the CPU seconds that a run is predicted to take with the compiled engines.
+
+    Flows are taken to fill their links. On 60 random networks predictions were 0.2 to 2.2 times the CPU time of the fluid
+    and 0.5 to 1.4 times that of packets (``python -m benchmarks.level_shares``). ``at``: where the flows are in the tables,
+    if that is known.
+
+    Examples
+    --------
+    >>> from dfcmodel import Packets, takano2006
+    >>> 0.01 < predicted_seconds(takano2006("1"), Packets(), 3.0) < 0.1
+    True
+    """
+    table = measured(measured_discipline(scenario) or "FIFO")
+    _, flows, windows = at or at_bottlenecks(scenario)
+    if isinstance(method, Fluid):
+        costs, work = table.fluid_nanoseconds, fluid_work(scenario, duration, method)
+    else:
+        longer = length_factor(scenario.routes.counts)
+        costs = table.packet_nanoseconds
+        work = float(np.dot(offered_packets(scenario, duration), longer))
+    return 1e-9 * float(np.mean(table.at(costs, flows, windows))) * work
+
+
+def length_factor(links: Integers) -> Floats:
+    """Return how much longer a packet takes on paths of so many links than on the measured ones."""
+    found: Floats = 1.0 + PER_LENGTH * np.log(links / MEASURED_LENGTH)
+    return found
+
+
+def fluid_work(scenario: Scenario, duration: float, fluid: Fluid) -> float:
+    """Return flow-steps, to which the cost of the fluid is about proportional."""
+    return duration / fluid.step_of(scenario) * len(scenario.table)
+
+
+def packet_work(scenario: Scenario, duration: float) -> float:
+    """Return the packets that the flows send at most, at equal shares, and their ACKs."""
+    return sum(offered_packets(scenario, duration))
+
+
+def measured_discipline(scenario: Scenario) -> str:
+    """Return under which measured discipline the queues are, beside FIFO; "": none, or others too."""
+    ranks = set(scenario.table.columns["priority"].values)
+    found = set()
+    for link in scenario.link_table.kinds:
+        rule = link.discipline
+        if type(rule) is DFC and (rule.diffusion, rule.intensity) == (DFC.diffusion, DFC.intensity):
+            found.add("DFC")
+        elif type(rule) is PFC and rule.manager is None and ranks <= set(rule.classes):
+            found.add("PFC")
+        elif type(rule) is not FIFO:
+            return ""
+    return "" if len(found) > 1 else found.pop() if found else "FIFO"
+
+
+def measured_error(scenario: Scenario, at: AtBottlenecks) -> float:
+    """Return the largest measured error over the flows' bottlenecks; nan: not measured.
+
+    The discipline of a flow's bottleneck decides which table holds.
+    """
+    table = scenario.table
+    endless = np.all((table.numbers("idle") == np.inf) & (table.numbers("stop") == np.inf))
+    alone = all(each is None for each in table.columns["arrivals"].values)
+    if not (endless and alone and np.all(table.of_kind(*MEASURED_RULES))):
+        return np.nan
+    if not measured_discipline(scenario):
+        return np.nan
+    kinds = scenario.by_link(lambda link: type(link.discipline).__name__)[at.links]
+    found = []
+    for name in np.unique(kinds).tolist():
+        own, errors = kinds == name, measured(name)
+        found.append(errors.at(errors.errors, at.flows[own], at.windows[own]).max())
+    return float(max(found))
