@@ -333,7 +333,7 @@ def random_source(name: str, value: Any) -> Any:
 def check_arguments(name: str, function: Any, args: Any, options: Any, error: TypeError) -> None:
     """Raise a TypeError that lists the parameters, where a call does not fit them.
 
-    A method that was called on its class, as in ``CUBIC.rate(1e-3, 0.04)``, has a number in the place of the instance.
+    A method that was called on its class, as in ``CUBIC.rate(1e-3, 0.04)``, has a number where an instance is expected.
     """
     signature = inspect.signature(function)
     try:
