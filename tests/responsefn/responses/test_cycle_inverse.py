@@ -15,18 +15,15 @@ from responsefn import (
     FAST,
     HSTCP,
     HTCP,
-    AmbiguousRateError,
     Corrected,
     DeliveryRule,
     Illinois,
-    LinuxHTCP,
-    LinuxIllinois,
-    LinuxVegas,
-    UnreachableRateError,
     Vegas,
     WindowRule,
     catalogue,
 )
+from responsefn.errors import AmbiguousRateError, UnreachableRateError
+from responsefn.linux import LinuxHTCP, LinuxIllinois, LinuxVegas
 
 invert = functools.partial(responsefn.invert, unit_check=False)
 """Rates at p = 1e-12 are larger than any that is not taken for bit/s."""
