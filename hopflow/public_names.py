@@ -105,7 +105,7 @@ PRIVATE = {
 @functools.cache
 def _places(package: str) -> dict[str, tuple[str, str]]:
     """Return the module of each name that a package had, and what to write, by the old name."""
-    found = {}
+    found: dict[str, tuple[str, str]] = {}
     for module, names in MOVED.get(package, {}).items():
         found |= {name: (module, f"from {module} import {name}") for name in names.split()}
     for name, new in REPLACED.get(package, {}).items():
