@@ -18,12 +18,13 @@ from responsefn import (
     Corrected,
     DeliveryRule,
     Illinois,
+    Tahoe,
     Vegas,
     WindowRule,
     catalogue,
 )
 from responsefn.errors import AmbiguousRateError, UnreachableRateError
-from responsefn.linux import LinuxHTCP, LinuxIllinois, LinuxVegas
+from responsefn.linux import LinuxHSTCP, LinuxHTCP, LinuxIllinois, LinuxVegas
 
 invert = functools.partial(responsefn.invert, unit_check=False)
 """Rates at p = 1e-12 are larger than any that is not taken for bit/s."""
@@ -32,9 +33,9 @@ invert = functools.partial(responsefn.invert, unit_check=False)
 CAPACITY = 2000.0
 
 
-SLOW = {HSTCP, LinuxHTCP, LinuxIllinois}
+SLOW = {HSTCP, LinuxHSTCP, LinuxHTCP, LinuxIllinois, Tahoe}
 """Rules whose cycles take many seconds over ten decades of p."""
-SLOW_WITH_A_QUEUE = {*SLOW, CTCP, Illinois}
+SLOW_WITH_A_QUEUE = {*SLOW, CTCP, Illinois, LinuxVegas}
 
 
 ASKED = [
