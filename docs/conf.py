@@ -48,7 +48,7 @@ def _figures() -> dict[str, dict[str, str]]:
     table = Path(__file__).with_name("reference-figures.toml").read_text(encoding="utf-8")
     for figure in tomllib.loads(table)["figure"]:
         for full in figure["objects"]:
-            words = {"name": full.rpartition(".")[2]}
+            words = dict(zip(("module", "name"), full.rsplit(".", 1), strict=True))
             words["model"] = figure.get("model", {}).get(words["name"], words["name"])
             words["given"] = figure.get("given", {}).get(words["name"], "")
             texts = {"code": figure["code"].strip(), "caption": figure["caption"]}
