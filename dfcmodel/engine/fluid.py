@@ -57,7 +57,7 @@ class Fluid(Described):
         than that. Runs of TCP are often chaotic, and with a finer step the losses are others.
     most_steps_per_delay
         How fine the step may become for ``accuracy``. Where that is not enough `simulate` raises
-        `hopflow.ConvergenceError`, whose ``result`` is the finest run.
+        `markov.errors.ConvergenceError`, whose ``result`` is the finest run.
     recovery
         How all senders repair losses, ``"tahoe"``, ``"reno"``, ``"newreno"`` or ``"sack"``; None: as
         their window rules say.

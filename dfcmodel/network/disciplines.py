@@ -189,7 +189,8 @@ class DFC(Discipline):
 
     Examples
     --------
-    >>> from dfcmodel import DFC, stability_limit, takano2006
+    >>> from dfcmodel import DFC, takano2006
+    >>> from dfcmodel.theory import stability_limit
     >>> DFC(diffusion=0.2)
     DFC(diffusion=0.2, intensity=1.0, phases='random', per='flow')
     >>> stability_limit(takano2006("1"), "diffusion")  # on an endless chain

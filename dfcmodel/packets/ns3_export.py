@@ -16,7 +16,8 @@ from dfcmodel.packets.plans import Plan
 from dfcmodel.packets.ports import UNBOUNDED, Port, bits_of
 from hopflow.checks import instance, number, one_number
 from hopflow.units import quantities
-from responsefn import CUBIC, DCTCP, HSTCP, BBRv1, LinuxScalable, NewReno, Reno, Vegas
+from responsefn import CUBIC, DCTCP, HSTCP, BBRv1, NewReno, Reno, Vegas
+from responsefn.linux import LinuxScalable
 from responsefn.rules.linux.versions import OLD
 
 if TYPE_CHECKING:

@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from dfcmodel import Flow, Fluid, Packets, Trajectory, takano2006
+from dfcmodel import Flow, Fluid, Packets, takano2006
+from dfcmodel.results import Trajectory
 from hopflow.checks import choice
 from responsefn import Reno
 from validation.claims.kaneko2007 import several_hops

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from dfcmodel import headroom
-from dfcmodel.lossless import RequiredCredits, credits
+from dfcmodel.lossless import credits
 from dfcmodel.lossless.quantities import Given, metres
+from dfcmodel.lossless.results import RequiredCredits
 from validation.explore.port_headroom import CABLES, RATES, SHARES
 from validation.explore.views import Bars, Chart, Drawing, Knob, Line, View
 

@@ -7,9 +7,10 @@ from io import StringIO
 
 import numpy as np
 
-from dfcmodel.lossless import BufferTable, RowVerdict, audit_headroom, chips, read_table
+from dfcmodel.lossless import BufferTable, audit_headroom, chips, read_table
 from dfcmodel.lossless.published import SN4280
 from dfcmodel.lossless.quantities import Given
+from dfcmodel.lossless.results import RowVerdict
 from validation.explore.port_headroom import RESPONSES
 from validation.explore.views import Chart, Drawing, Knob, Line, Table, View
 

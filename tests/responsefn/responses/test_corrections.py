@@ -12,15 +12,13 @@ from responsefn import (
     HTCP,
     PFTK,
     Corrected,
-    LinuxBIC,
-    LinuxCUBIC,
-    LinuxHTCP,
     Mathis,
     Reno,
     catalogue,
     invert,
     simulate_rule,
 )
+from responsefn.linux import LinuxBIC, LinuxCUBIC, LinuxHTCP
 
 P = np.geomspace(1e-6, 0.02, 9)
 

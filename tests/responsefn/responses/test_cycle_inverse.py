@@ -15,20 +15,16 @@ from responsefn import (
     FAST,
     HSTCP,
     HTCP,
-    AmbiguousRateError,
     Corrected,
     DeliveryRule,
     Illinois,
-    LinuxHSTCP,
-    LinuxHTCP,
-    LinuxIllinois,
-    LinuxVegas,
     Tahoe,
-    UnreachableRateError,
     Vegas,
     WindowRule,
     catalogue,
 )
+from responsefn.errors import AmbiguousRateError, UnreachableRateError
+from responsefn.linux import LinuxHSTCP, LinuxHTCP, LinuxIllinois, LinuxVegas
 
 invert = functools.partial(responsefn.invert, unit_check=False)
 """Rates at p = 1e-12 are larger than any that is not taken for bit/s."""

@@ -15,17 +15,19 @@ from responsefn import (
     HSTCP,
     Fusion,
     Gilbert,
+    Reno,
+    WindowRule,
+    coexist,
+    simulate_rule,
+)
+from responsefn.linux import (
     LinuxBIC,
     LinuxCUBIC,
     LinuxHTCP,
     LinuxIllinois,
     LinuxScalable,
     LinuxVegas,
-    Reno,
     WestwoodPlus,
-    WindowRule,
-    coexist,
-    simulate_rule,
 )
 from validation import evidence
 from validation.checks import claim

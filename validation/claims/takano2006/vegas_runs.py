@@ -6,7 +6,8 @@ import functools
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from dfcmodel import Trajectory, simulate, takano2006
+from dfcmodel import simulate, takano2006
+from dfcmodel.results import Trajectory
 from responsefn import NS2Vegas
 from validation import evidence
 from validation.claims.takano2006.studies import SETTLED, rows

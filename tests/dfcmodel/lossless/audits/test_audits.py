@@ -11,11 +11,12 @@ from typer.testing import CliRunner
 
 from benchmarks import census
 from dfcmodel import headroom
-from dfcmodel.lossless import BufferRow, BufferTable, RowVerdict, audit_headroom, chip, chips
+from dfcmodel.lossless import BufferRow, BufferTable, audit_headroom, chip, chips
 from dfcmodel.lossless._cli import commands
 from dfcmodel.lossless.audits.orders import copies, falling_pairs, flat_rates, grain_of
 from dfcmodel.lossless.audits.switch_chips import census_lines, census_range
 from dfcmodel.lossless.published import SN4280
+from dfcmodel.lossless.results import RowVerdict
 
 # One row, against the proved headroom.
 
