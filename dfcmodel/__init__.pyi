@@ -45,6 +45,16 @@ from .network.links import Link, Links, links_from
 from .network.managers import PIE, RED, CoDel
 from .network.marking import RampMarking, StepMarking
 from .network.networks import Scenario, from_networkx
+from .network.path_elements import (
+    Aggregation,
+    BurstLoss,
+    DelayTrace,
+    Jitter,
+    PathElement,
+    Policer,
+    RateTrace,
+    Reordering,
+)
 from .network.programs import QueuedPacket, SwitchProgram
 from .network.receivers import Credited, ReceivedPacket, ReceiverAgent
 from .network.reductions import all_gather, all_reduce, all_to_all_rounds, reduce_scatter
@@ -105,7 +115,9 @@ __all__ = [
     "PI2",
     "PIE",
     "RED",
+    "Aggregation",
     "ArrivalProcess",
+    "BurstLoss",
     "ByteBuffer",
     "Cable",
     "CoDel",
@@ -113,6 +125,7 @@ __all__ = [
     "Credited",
     "Credits",
     "DeficitRoundRobin",
+    "DelayTrace",
     "DiffusionEquation",
     "DualPI2",
     "Empty",
@@ -132,6 +145,7 @@ __all__ = [
     "Headroom",
     "HeavyTailed",
     "Identification",
+    "Jitter",
     "JobCompletion",
     "LevelChoice",
     "Lines",
@@ -146,19 +160,23 @@ __all__ = [
     "PacketLimit",
     "PacketTrace",
     "Packets",
+    "PathElement",
     "Pause",
     "PausePropagation",
     "PausedLink",
     "Poisson",
+    "Policer",
     "Priority",
     "QueueManager",
     "QueuedPacket",
     "RackRecovery",
     "RampMarking",
+    "RateTrace",
     "ReceivedPacket",
     "ReceiverAgent",
     "Refinement",
     "RenoRecovery",
+    "Reordering",
     "Replay",
     "RequiredCredits",
     "RunComparison",

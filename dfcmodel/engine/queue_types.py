@@ -32,6 +32,9 @@ __all__ = ["check_disciplines", "queueing"]
 
 def check_disciplines(scenario: Scenario) -> None:
     """Raise ValueError for a discipline that the engine would have to run as another."""
+    for element in scenario.elements:
+        msg = "is for packets; use method=Packets()"
+        raise ValueError(f"elements: {element!r}: {msg}")
     for link in scenario.links:
         check_known(link, "Fluid()")
     for flow in scenario.flows:
