@@ -42,6 +42,7 @@ from .network.flow_tables import Flows
 from .network.flows import CBR, Flow, OnOff
 from .network.link_laws import Credits, LinkEvent, LinkLaw
 from .network.links import Link, Links, links_from
+from .network.mahimahi import read_mahimahi
 from .network.managers import PIE, RED, CoDel
 from .network.marking import RampMarking, StepMarking
 from .network.networks import Scenario, from_networkx
@@ -93,8 +94,10 @@ from .results.run_comparisons import RunComparison
 from .results.slowdown_groups import Slowdowns, slowdowns
 from .results.trajectories import Trajectory
 from .sharing.comparisons import Comparison
+from .sharing.conformances import Conformance, JudgedCase, conformance
 from .sharing.evaluations import Evaluation, evaluate_rfc9743
 from .sharing.sweeps import coexist_sweep
+from .sharing.worst_paths import JitteredPath, WorstCase, worst_case
 from .simulation import simulate
 from .step_checks import StepCheck, check_step
 from .theory.equations import DiffusionEquation, Empty, FeedbackEquation
@@ -122,6 +125,7 @@ __all__ = [
     "Cable",
     "CoDel",
     "Comparison",
+    "Conformance",
     "Credited",
     "Credits",
     "DeficitRoundRobin",
@@ -146,7 +150,9 @@ __all__ = [
     "HeavyTailed",
     "Identification",
     "Jitter",
+    "JitteredPath",
     "JobCompletion",
+    "JudgedCase",
     "LevelChoice",
     "Lines",
     "Link",
@@ -197,6 +203,7 @@ __all__ = [
     "Twin",
     "WeightedFair",
     "Witness",
+    "WorstCase",
     "all_gather",
     "all_reduce",
     "all_to_all",
@@ -209,6 +216,7 @@ __all__ = [
     "coexist_sweep",
     "compare",
     "completion_bounds",
+    "conformance",
     "credits",
     "default_refinements",
     "dumbbell",
@@ -236,6 +244,7 @@ __all__ = [
     "permutation",
     "random_traffic",
     "read_connection_matrix",
+    "read_mahimahi",
     "reduce_scatter",
     "reduce_window",
     "restart_timer",
@@ -259,4 +268,5 @@ __all__ = [
     "trace_packets",
     "tree",
     "witness",
+    "worst_case",
 ]

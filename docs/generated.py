@@ -70,7 +70,7 @@ def scenario_keys() -> str:
         ]
         texts.append(f"### {title}\n\n{table(('Key', 'Value', 'Meaning'), rows)}")
     arrivals = parts["flows"]["items"]["properties"]["arrivals"]
-    kinds = {"Disciplines": schema["$defs"]["discipline"], "Sources": schema["$defs"]["source"], "Arrivals": arrivals}  # fmt: skip
+    kinds = {"Disciplines": schema["$defs"]["discipline"], "Sources": schema["$defs"]["source"], "Arrivals": arrivals, "Elements of paths": parts["elements"]["items"]}  # fmt: skip
     for title, choices in kinds.items():
         rows = []
         for each in choices["anyOf"][1:]:
@@ -126,6 +126,24 @@ def markdown(text: str) -> str:
     )
 
 
+def bbr_cases() -> str:
+    """Return the cases of the draft on BBR with what was expected and what happened."""
+    from dfcmodel import conformance
+    from responsefn import BBR
+
+    rows = []
+    for case in conformance(BBR(extra_acked_rounds=10)).cases:
+        verdict = case.verdict + (f": {case.deviation}" if "deviation" in case.verdict else "")
+        texts = (
+            f"{check.expected}: {check.happened}"
+            + ("" if check.holds else " (**not as expected**)")
+            for check in case.checks
+        )
+        states = ", ".join(case.trace.sequence()[:5])
+        rows.append((str(case.number), case.title, "<br>".join(texts), states, verdict))
+    return table(("", "Case", "Expected: happened", "First states", "Verdict"), rows)
+
+
 def modules() -> str:
     """Return each module with the first line of its docstring, by folder."""
     parts = []
@@ -149,8 +167,11 @@ MAKE: dict[str, Callable[[], str]] = {
     "methods": methods,
     "chains": chains,
     "scenario_keys": scenario_keys,
+    "bbr_cases": bbr_cases,
 }
 PAGES = ("markov.md", "scenario-files.md")
+SIMULATED = ("paths.md",)
+"""Pages with parts that take simulations."""
 
 
 def filled(text: str) -> str:
@@ -169,7 +190,7 @@ def write_index() -> None:
 def main() -> None:
     """Write the generated parts, and the index of modules."""
     write_index()
-    for page in PAGES:
+    for page in (*PAGES, *SIMULATED):
         path = DOCS / page
         path.write_text(filled(path.read_text(encoding="utf-8")), encoding="utf-8")
 

@@ -15,7 +15,7 @@ from dfcmodel.network.stacks import COUNTED, NO_STACK, STACKS
 from hopflow.checks import choice, flag, one_number, shown, unboxed, whole
 from hopflow.results import Described
 from hopflow.units import PacketUnits, quantities
-from responsefn import DeliveryRule, RateRule, WindowRule
+from responsefn import RateRule, WindowRule
 from responsefn.rules.rates.rate_rule import sees_telemetry
 
 __all__ = [

@@ -450,4 +450,6 @@ def check_elements(scenario: Scenario) -> None:
         hint = f"the rate of link {link.name}; give the link the largest rate of the trace"
         largest = max(element.rates)
         if largest > link.rate * (1.0 + 1e-12):
-            raise ValueError(f"elements: rates = {largest:g}: must be at most {link.rate:g}, {hint}")
+            raise ValueError(
+                f"elements: rates = {largest:g}: must be at most {link.rate:g}, {hint}"
+            )

@@ -101,8 +101,6 @@ def _opposite(plan: Plan, n: int) -> int:
     port = plan.ports[n]
     ends = port.target, port.source
     for p, other in enumerate(plan.ports):
-        if (other.source, other.target) == ends and (
-            plan.method.ack_transmission or other.mirror
-        ):
+        if (other.source, other.target) == ends and (plan.method.ack_transmission or other.mirror):
             return p
     return -1

@@ -364,7 +364,7 @@ class Plan:
 
     @kept
     def path(self) -> PathPlan:
-        """What stands in front of the queues of ports."""
+        """Return what stands in front of the queues of ports."""
         return path_of(self)
 
     @property

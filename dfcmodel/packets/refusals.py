@@ -117,7 +117,7 @@ def _check_elements(scenario: Scenario, method: Packets) -> None:
             rule, name = scenario.links[n].discipline, table.names[n]
             if isinstance(rule, (ByClass, Pause, DFC)):
                 msg = "flow control between the ends of a link counts what is on the link; use another one"
-                raise ValueError(f"elements: link of {kind} = {name!r} with {rule!r}: {msg}")
+                raise ValueError(f"elements: link of {kind} = {name!r} with {rule!r}: {msg}")  # noqa: TRY004
             if n in scenario.interfaces:
                 msg = "is the network interface of a host; use host='direct'"
                 raise ValueError(f"elements: link of {kind} = {name!r}: {msg}")

@@ -16,7 +16,14 @@ from .rules import call_rule
 from .selective import is_held
 from .timers import NOW
 
-__all__ = ["check_limited", "discard_sent", "is_lost", "next_lost", "on_packet_sent", "report_deliveries"]
+__all__ = [
+    "check_limited",
+    "discard_sent",
+    "is_lost",
+    "next_lost",
+    "on_packet_sent",
+    "report_deliveries",
+]
 
 
 @compiled

@@ -16,10 +16,18 @@ from .pauses import RENEWALS
 from .ports import AT_RANDOM, drop
 from .random_numbers import uniform
 
-__all__ = ["FLUSH", "HAS_ELEMENTS", "RELEASED", "WITH_RATES", "flush", "pass_elements", "slowed_time"]
+__all__ = [
+    "FLUSH",
+    "HAS_ELEMENTS",
+    "RELEASED",
+    "WITH_RATES",
+    "flush",
+    "pass_elements",
+    "slowed_time",
+]
 
 FLUSH = -13  # number of the event at which a batch is passed on that is not full
-RELEASED = RENEWALS - (1 << 20)  # smallest key of packets that go on in their chain: after other arrivals
+RELEASED = RENEWALS - 2**20  # smallest key of packets that go on in their chain: after arrivals
 HAS_ELEMENTS = 2  # ``plain`` of a port with elements
 WITH_RATES = -2.0  # ``loss`` of a port whose rate changes over time
 BY_POLICER = 5  # cause of a drop: a column of ``causes``
@@ -167,20 +175,21 @@ def slowed_time(net: Any, u: int, e: int, time: float) -> float:
         n = int64(0)
     left = full
     now = time
-    while True:
+    while left > 0.0:
         past = n + 1 == w.rows
         end = base + (w.period if past else net.steps[w.row + n + 1, 0])
-        if now < end:
-            part = net.steps[w.row + n, 1]
-            if part > 0.0 and left <= (end - now) * part:
-                now += left / part
-                break
-            left -= (end - now) * part
-            now = end
-        n += 1
-        if past:
-            n = 0
-            base += w.period
+        part = net.steps[w.row + n, 1]
+        room = max(0.0, end - now) * part
+        if left <= room:
+            now += left / part
+            left = 0.0
+        else:
+            left -= room
+            now = max(now, end)
+            n += 1
+            if past:
+                n = 0
+                base += w.period
     w.place = n
     w.last = base
     return max(0.0, now - time - full)

@@ -5,11 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
 import pytest
 
 from dfcmodel import (
-    CBR,
     RED,
     Aggregation,
     BurstLoss,
@@ -26,7 +24,6 @@ from dfcmodel import (
     Replay,
     Scenario,
     WeightedFair,
-    chain,
     dumbbell,
 )
 from responsefn import BBR, CUBIC, Copa, NewReno

@@ -71,7 +71,9 @@ class Delaying(Passing):
             time = now
             if given.period < math.inf:
                 time = now - math.floor(now / given.period) * given.period
-            return now + [d for t, d in zip(given.times, given.delays, strict=True) if t <= time][-1]
+            return (
+                now + [d for t, d in zip(given.times, given.delays, strict=True) if t <= time][-1]
+            )
         return now + (given.bound if given.kind == "constant" else given.bound * self.draw())
 
 
@@ -225,6 +227,8 @@ class RateOverTime:
     def further(self, begin: float, full: float) -> float:
         """Return by how much a transmission takes longer that would take ``full`` s at the rate of the link."""
         given, left, now, base = self.given, full, begin, 0.0
+        if full == 0.0:
+            return 0.0
         if given.period < math.inf:
             base = math.floor(begin / given.period) * given.period
         while True:
