@@ -144,6 +144,30 @@ def bbr_cases() -> str:
     return table(("", "Case", "Expected: happened", "First states", "Verdict"), rows)
 
 
+BOUNDS = (0.0, 0.002, 0.005, 0.01, 0.02, 0.05)
+"""Bounds of the delay of the table, s: up to a round trip."""
+
+
+def worst_shares() -> str:
+    """Return the least share of a flow whose acknowledgements have a delay, by rule and bound."""
+    from dfcmodel import JitteredPath, worst_case
+    from responsefn import catalogue
+
+    entries = (*catalogue("rule").entries, *catalogue("delivery rule").entries)
+    rows = []
+    for rule in entries:
+        if getattr(rule, "signal", "loss") != "loss":
+            continue
+        found = [
+            worst_case(rule, JitteredPath(1000.0, 0.05, buffer=300, bound=bound), runs=24)  # type: ignore[arg-type]
+            for bound in BOUNDS[1:]
+        ]
+        shares = [found[0].without, *(each.value for each in found)]
+        rows.append((f"`{rule!r}`", *(f"{share:.2f}" for share in shares)))
+    names = ("Rule", *(f"{1e3 * bound:g} ms" for bound in BOUNDS))
+    return table(names, rows)
+
+
 def modules() -> str:
     """Return each module with the first line of its docstring, by folder."""
     parts = []
@@ -168,6 +192,7 @@ MAKE: dict[str, Callable[[], str]] = {
     "chains": chains,
     "scenario_keys": scenario_keys,
     "bbr_cases": bbr_cases,
+    "worst_shares": worst_shares,
 }
 PAGES = ("markov.md", "scenario-files.md")
 SIMULATED = ("paths.md",)
