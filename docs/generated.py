@@ -159,7 +159,7 @@ def worst_shares() -> str:
         if getattr(rule, "signal", "loss") != "loss":
             continue
         found = [
-            worst_case(rule, JitteredPath(1000.0, 0.05, buffer=300, bound=bound), runs=24)  # type: ignore[arg-type]
+            worst_case(rule, JitteredPath(1000.0, 0.05, buffer=300, bound=bound), runs=9)  # type: ignore[arg-type]
             for bound in BOUNDS[1:]
         ]
         shares = [found[0].without, *(each.value for each in found)]

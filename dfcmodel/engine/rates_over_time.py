@@ -58,6 +58,8 @@ def _times(element: RateTrace, end: float) -> Iterator[tuple[float, float]]:
 
 def set_rates(plan: Plan, changes: list[RateChange]) -> None:
     """Set the rates of links in the state of a plan."""
-    links = plan.network.links
+    links, queues = plan.network.links, plan.network.queues
     for change in changes:
         links["rate"][change.link] = links["pace"][change.link] = change.rate
+        if change.link < plan.layout.per_flow_links:
+            queues["service"][slice(*plan.layout.queues[change.link])] = change.rate

@@ -20,8 +20,6 @@ from hopflow.units import quantities
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from dfcmodel.network.networks import Scenario
-
 __all__ = [
     "MAX_HOLD",
     "Aggregation",
@@ -39,7 +37,7 @@ MAX_HOLD = 100.0
 """Longest time for which an element holds a packet, s."""
 MAX_BATCH = 100_000
 """Most packets that an element collects."""
-KINDS = ("uniform", "constant")
+DISTRIBUTIONS = ("uniform", "constant")
 
 
 @dataclass(frozen=True)
@@ -97,7 +95,7 @@ class Jitter(PathElement):
         As of `PathElement`.
     bound
         Largest delay in s, at most 100.
-    kind
+    distribution
         ``"uniform"``: drawn evenly from 0 to ``bound`` for each packet. ``"constant"``: each packet is held for ``bound``.
     in_order
         Whether a packet leaves no earlier than those of the element that came before it. False: packets overtake.
@@ -111,17 +109,17 @@ class Jitter(PathElement):
     --------
     >>> from dfcmodel import Jitter
     >>> Jitter("1->2", bound="10ms", acks=True)
-    Jitter(link='1->2', flows=None, acks=True, bound=0.01, kind='uniform', in_order=True)
+    Jitter(link='1->2', flows=None, acks=True, bound=0.01, distribution='uniform', in_order=True)
     """
 
     bound: float
-    kind: str = "uniform"
+    distribution: str = "uniform"
     in_order: bool = True
 
     def __post_init__(self) -> None:
         super().__post_init__()
         one_number("bound", self.bound, at_least=0.0, at_most=MAX_HOLD, hint="in s")
-        choice("kind", self.kind, KINDS)
+        choice("distribution", self.distribution, DISTRIBUTIONS)
         object.__setattr__(self, "in_order", flag("in_order", self.in_order))
 
     @property
@@ -429,8 +427,8 @@ class RateTrace(PathElement):
         return float(np.dot(spans, self.rates) / self.period)
 
 
-def check_elements(scenario: Scenario) -> None:
-    """Raise ValueError for elements at links that are none, of flows that do not pass them, or rates above a link's."""
+def check_elements(scenario: Any) -> None:
+    """Raise ValueError for elements of a `Scenario` at links that are none, of flows that do not pass them, or rates above a link's."""
     names, flows = scenario.link_table.names, {flow.name: flow for flow in scenario.flows}
     rated = set()
     for element in scenario.elements:

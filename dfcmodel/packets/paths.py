@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -12,8 +12,6 @@ from dfcmodel.packets.kernel.path_elements import RELEASED
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-
-    from dfcmodel.packets.plans import Plan
 
 __all__ = ["PathPlan", "path_of"]
 
@@ -53,8 +51,8 @@ class PathPlan(NamedTuple):
         return found
 
 
-def path_of(plan: Plan) -> PathPlan:
-    """Return where the elements of a plan's scenario stand.
+def path_of(plan: Any) -> PathPlan:
+    """Return where the elements of the scenario of a `Plan` stand.
 
     Raises
     ------
@@ -96,7 +94,7 @@ def path_of(plan: Plan) -> PathPlan:
     return PathPlan(scenario.elements, tuple(chains), first, rates)
 
 
-def _opposite(plan: Plan, n: int) -> int:
+def _opposite(plan: Any, n: int) -> int:
     """Return the port over which the ACKs of packets over link n return; -1: there are none."""
     port = plan.ports[n]
     ends = port.target, port.source

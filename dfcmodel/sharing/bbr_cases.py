@@ -102,7 +102,7 @@ def _paced(rate: float, lasting: float) -> Replay:
     return Replay(tuple(times.tolist()), 1)
 
 
-PLAIN, LONG = Path(), Path(rtt=0.1, buffer=400, duration=12.0)
+PLAIN, DISTANT = Path(), Path(rtt=0.1, buffer=400, duration=12.0)
 SHALLOW = Path(buffer=15, duration=20.0)
 LIMITED = Path(rtt=0.1, buffer=400, arrivals=_paced(300.0, 10.0), duration=8.0)
 
@@ -129,7 +129,7 @@ CASES = (
          lambda rule: _limited_from(PLAIN, "UP", 800.0, 1.0)(rule, True), bbr_checks.up_loss_limited),
     Case("Never exiting STARTUP when application-limited without loss", _plain(LIMITED), bbr_checks.never_limited),
     Case("Exiting PROBE_DOWN on inflight", _plain(replace(PLAIN, duration=4.0)), bbr_checks.down_inflight),
-    Case("Exiting PROBE_DOWN after max time", _slower(LONG, "DOWN", 0.7), bbr_checks.down_time),
+    Case("Exiting PROBE_DOWN after max time", _slower(DISTANT, "DOWN", 0.7), bbr_checks.down_time),
     Case("Entering and exiting PROBE_RTT", _plain(PLAIN), bbr_path_checks.probe_rtt),
     Case("Skipping PROBE_RTT due to application-limited sending", _idle, bbr_path_checks.skipped_probe_rtt),
     Case("STARTUP bandwidth with aggregation",
@@ -151,6 +151,6 @@ CASES = (
     Case("Entering and exiting PROBE_RTT during STARTUP", _plain(LIMITED), bbr_path_checks.probe_rtt_startup),
     Case("Loss during PROBE_UP after inflight_longterm is set", _plain(SHALLOW), bbr_checks.up_loss),
     Case("Application-limited sending during PROBE_REFILL",
-         lambda rule: _limited_from(LONG, "REFILL", 300.0, 2.0)(rule), bbr_checks.refill_limited),
+         lambda rule: _limited_from(DISTANT, "REFILL", 300.0, 2.0)(rule), bbr_checks.refill_limited),
 )  # fmt: skip
 """All cases, in the order of the appendix."""

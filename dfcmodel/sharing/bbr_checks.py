@@ -164,7 +164,9 @@ def never_limited(run: Observation) -> list[Check]:
     """Check: STARTUP goes on while the application limits the rate and nothing is lost."""
     others = sorted(set(run.sequence()) - {"STARTUP", "PROBE_RTT"})
     return [
-        holds("STARTUP, but for PROBE_RTT, to the end", not others, ", ".join(run.sequence()[:6])),
+        holds(
+            "STARTUP to the end, except for PROBE_RTT", not others, ", ".join(run.sequence()[:6])
+        ),
         holds("without loss", run.lost[-1] == 0.0),
         holds("not full_bw_reached", run.full_bw_reached[-1] == 0.0),
     ]

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from dfcmodel.network.networks import Scenario
-    from dfcmodel.results.trajectories import Trajectory
 
     Floats = NDArray[np.float64]
 
@@ -38,7 +37,7 @@ WARM_UP = 0.4
 SHARE, UTILISATION = "share", "utilisation"
 
 
-@quantities(bandwidth="rate", rtt="time", bound="time", duration="time")
+@quantities(bandwidth="rate", rtt="time", buffer="amount", bound="time", duration="time")
 @dataclass(frozen=True)
 class JitteredPath(Described):
     """A bottleneck on which the acknowledgements of one flow have a delay of at most a bound, besides queueing.
@@ -76,6 +75,8 @@ class JitteredPath(Described):
 
     def __post_init__(self) -> None:
         one_number("bound", self.bound, at_least=0.0, at_most=10.0, hint="in s")
+        packets = one_number("buffer", self.buffer, at_least=1.0, at_most=1e7, hint="in packets")
+        object.__setattr__(self, "buffer", int(packets))
         _ = self.bottleneck
 
     @property
@@ -130,8 +131,8 @@ class WorstCase(Result):
     tried: Floats = field(repr=False)
     seed: int = 0
 
-    def replay(self) -> Trajectory:
-        """Return the run with the delay that hurts most."""
+    def replay(self) -> Any:
+        """Return the run with the delay that hurts most, a `Trajectory`."""
         run, _ = _measured(self.rule, self.path, self.measure, self.trace, self.seed)
         return run
 
@@ -278,7 +279,7 @@ def _changed(trace: DelayTrace, path: JitteredPath, rng: np.random.Generator) ->
 
 def _measured(
     rule: WindowRule, path: JitteredPath, measure: str, trace: DelayTrace | None, seed: int
-) -> tuple[Trajectory, float]:
+) -> tuple[Any, float]:
     """Return a run and its measure."""
     scenario = path.scenario(rule, trace, 2 if measure == SHARE else 1)
     plan = plan_scenario(

@@ -89,7 +89,7 @@ def _write(row: Any, given: PathElement) -> None:
     row["in_order"] = int(getattr(given, "in_order", False))
     row["last"] = -math.inf
     if isinstance(given, Jitter):
-        row["kind"] = CONSTANT if given.kind == "constant" else UNIFORM
+        row["kind"] = CONSTANT if given.distribution == "constant" else UNIFORM
         row["first"] = given.bound
     elif isinstance(given, DelayTrace):
         row["kind"] = DELAYS

@@ -33,7 +33,9 @@ from dfcmodel import (
     to_ns3,
     trace_packets,
 )
+from dfcmodel.engine.rates_over_time import rate_changes
 from responsefn import CUBIC, NewReno
+from tests.oracles.engines import compile_scenario
 
 LINKS = [Link("a", "b", 5000.0, 1e-3, 1000), Link("b", "c", 1000.0, 1e-3, 200)]
 
@@ -104,18 +106,24 @@ def test_aggregated_acks_come_at_multiples_or_in_batches() -> None:
 
 def test_a_batch_that_is_not_full_is_passed_on_at_its_end() -> None:
     scenario = path_of(
-        Aggregation("b->c", count=100, hold=0.2), source=NewReno(), size=2, duration=1.0
+        Aggregation("b->c", count=100, hold=0.2), source=NewReno(), size=1, duration=1.0
     )
     found = trace_packets(scenario, ["c->b"], Packets()).to_pandas()
     assert found["arrived"].min() > 0.2
     assert simulate(scenario, Packets()).finished[0] < 0.01
 
 
-def test_reordered_packets_cost_a_window_sender_rate_but_rack_little() -> None:
+def test_reordered_packets_are_losses_by_count_and_not_by_time() -> None:
+    """Packets that are 4 ms late are overtaken by more than three others, and by less than a quarter of a round trip."""
+    links = [LINKS[0], replace(LINKS[1], delay=0.02)]
     scenario = path_of(Reordering("b->c", 0.02, 4e-3), source=CUBIC(), max_window=100)
-    by_count = simulate(scenario, Packets(seed=1, recovery="sack")).delivered[0, -1]
-    by_time = simulate(scenario, Packets(seed=1, recovery="rack")).delivered[0, -1]
-    assert by_count < 0.8 * by_time
+    scenario = replace(scenario, links=links)
+    events = [
+        simulate(scenario, Packets(seed=1, recovery=recovery)).loss_events[0]
+        for recovery in ("sack", "rack")
+    ]
+    assert events[0] > 20
+    assert events[1] < 0.2 * events[0]
 
 
 def test_a_rate_over_time_carries_its_integral_at_both_levels() -> None:
@@ -129,6 +137,16 @@ def test_a_rate_over_time_carries_its_integral_at_both_levels() -> None:
     np.testing.assert_allclose(fluid, packets, atol=8.0)
 
 
+def test_changes_of_the_fluid_are_at_whole_steps_of_each_period() -> None:
+    trace = RateTrace("b->c", (0.0, 0.25), (800.0, 400.0), period=1.0)
+    plan = compile_scenario(path_of(trace), Fluid(), np.random.default_rng(0), duration=2.0)
+    changes = rate_changes(plan, round(2.0 / plan.step))
+    times = np.array(sorted(changes)) * plan.step
+    np.testing.assert_allclose(times, [0.0, 0.25, 1.0, 1.25], atol=plan.step)
+    rates = [change.rate / plan.step for step in sorted(changes) for change in changes[step]]
+    np.testing.assert_allclose(rates, [800.0, 400.0, 800.0, 400.0], rtol=1e-4)
+
+
 def test_a_window_follows_a_rate_over_time_alike_at_both_levels() -> None:
     trace = RateTrace("b->c", (0.0, 10.0, 20.0), (1000.0, 300.0, 1000.0))
     scenario = path_of(trace, source=NewReno(), duration=30.0, max_window=150)
@@ -140,7 +158,7 @@ def test_a_window_follows_a_rate_over_time_alike_at_both_levels() -> None:
 def test_a_delay_over_time_is_that_of_the_round_trip() -> None:
     trace = DelayTrace("b->c", (0.0, 1.0), (0.0, 0.03), period=2.0)
     run = simulate(path_of(trace, source=NewReno(), max_window=4), Packets(), sample=0.1)
-    trips = run.round_trip_time[0]
+    trips = run.round_trip[0]
     assert np.nanmin(trips) < 0.007
     assert np.nanmax(trips) == pytest.approx(np.nanmin(trips) + 0.03, abs=2e-3)
 
@@ -180,7 +198,7 @@ def test_mahimahi_traces(tmp_path: Path) -> None:
     [
         (lambda: PathElement("b->c"), ("base",)),
         (lambda: Jitter("b->c", -1.0), ("bound", "-1")),
-        (lambda: Jitter("b->c", 1.0, "normal"), ("kind", "normal")),
+        (lambda: Jitter("b->c", 1.0, "normal"), ("distribution", "normal")),
         (lambda: Jitter("b->c", 1.0, flows=()), ("flows",)),
         (lambda: Reordering("b->c", 1.5, 0.1), ("p", "1.5")),
         (lambda: Aggregation("b->c"), ("interval", "count")),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pytest
 
 from dfcmodel import (
@@ -26,8 +27,9 @@ from dfcmodel import (
     WeightedFair,
     dumbbell,
 )
+from dfcmodel.packets.layouts.path_elements import lay_out_elements
 from responsefn import BBR, CUBIC, Copa, NewReno
-from tests.oracles.engines import equal_records, plan_scenario
+from tests.oracles.engines import begin_run, equal_records, plan_scenario
 
 RATE = 1000.0
 """Of the bottleneck, packets/s."""
@@ -96,3 +98,16 @@ def test_rules_of_deliveries_without_data(rule: Any, process: Any) -> None:
     flows = (replace(scenario.flows[0], arrivals=process), scenario.flows[1])
     scenario = replace(scenario, flows=flows)
     equal_records(plan_scenario(scenario, Packets(seed=1), duration=2.0, sample=0.1))
+
+
+def test_chains_are_shared_by_hops_with_the_same_elements() -> None:
+    """Each chain stands once, and hops without elements end at once."""
+    plan = plan_scenario(three_flows(ELEMENTS["all"]), Packets(), duration=1.0, sample=0.1)
+    arrays = begin_run(plan).arrays
+    rows, path = arrays["chain"], plan.path
+    assert np.count_nonzero(rows == -1) == 1 + len(set(path.first[path.first >= 0].tolist()))
+    assert (rows[arrays["chain_of"][plan.hops.row[path.first < 0]]] == -1).all()
+    empty = lay_out_elements(
+        plan_scenario(three_flows(()), Packets(), duration=1.0, sample=0.1), arrays["port"], 1
+    )
+    assert {len(each) for each in empty.values()} == {1}

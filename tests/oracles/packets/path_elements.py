@@ -74,7 +74,9 @@ class Delaying(Passing):
             return (
                 now + [d for t, d in zip(given.times, given.delays, strict=True) if t <= time][-1]
             )
-        return now + (given.bound if given.kind == "constant" else given.bound * self.draw())
+        return now + (
+            given.bound if given.distribution == "constant" else given.bound * self.draw()
+        )
 
 
 class Overtaken(Passing):
