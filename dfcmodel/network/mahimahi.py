@@ -59,7 +59,7 @@ def read_mahimahi(
     """
     one_number("bin", bin, above=0.0, hint="in s")
     one_number("packet_size", packet_size, above=0.0, hint="in bytes")
-    times = []
+    times: list[int] = []
     for n, line in enumerate(file_path("path", path).read_text(encoding="ascii").splitlines(), 1):
         text = line.split("#")[0].strip()
         if not text:

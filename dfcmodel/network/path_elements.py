@@ -68,15 +68,15 @@ class PathElement(Described):
             raise ValueError(f"link of {kind} = {shown(self.link)}: must be a name, 'a->b'")  # noqa: TRY004
         object.__setattr__(self, "acks", flag(f"acks of {kind}", self.acks))
         if self.flows is not None:
-            given: Any = (self.flows,) if isinstance(self.flows, str) else self.flows
+            given: Any = self.flows
             try:
-                names = tuple(given)
+                chosen = (given,) if isinstance(given, str) else tuple(given)
             except TypeError:
-                names = ()
-            if not names or not all(isinstance(name, str) for name in names):
+                chosen = ()
+            if not chosen or not all(isinstance(name, str) for name in chosen):
                 msg = "must be names of flows, at least one, or None for all"
                 raise ValueError(f"flows of {kind} = {shown(self.flows)}: {msg}")
-            object.__setattr__(self, "flows", names)
+            object.__setattr__(self, "flows", chosen)
 
     @property
     def largest_hold(self) -> float:
