@@ -14,6 +14,7 @@ from dfcmodel.network.networks import Scenario
 from dfcmodel.packets.engine import begin_run
 from dfcmodel.packets.methods import Packets
 from dfcmodel.packets.simulation import plan_scenario
+from hopflow.equality import ByValue
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -78,8 +79,8 @@ class Path:
         return Scenario("BBR", links, flows, duration=self.duration, elements=self.elements)
 
 
-@dataclass(frozen=True)
-class Observation:
+@dataclass(frozen=True, eq=False)
+class Observation(ByValue):
     """What BBR's variables were in a run, at the ends of S samples.
 
     Attributes

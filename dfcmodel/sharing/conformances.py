@@ -75,7 +75,9 @@ class Conformance(Result):
     --------
     >>> from dfcmodel import conformance
     >>> from responsefn import BBR
-    >>> print(conformance(BBR()))  # doctest: +SKIP
+    >>> found = conformance(BBR(), cases=(20,))
+    >>> found.cases[0].verdict
+    'as expected'
     """
 
     rule: BBR
