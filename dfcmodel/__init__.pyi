@@ -38,9 +38,20 @@ from .network.flow_tables import Flows
 from .network.flows import CBR, Flow, OnOff
 from .network.link_laws import Credits, LinkEvent, LinkLaw
 from .network.links import Link, Links, links_from
+from .network.mahimahi import read_mahimahi
 from .network.managers import PIE, RED, CoDel
 from .network.marking import RampMarking, StepMarking
 from .network.networks import Scenario, from_networkx
+from .network.path_elements import (
+    Aggregation,
+    BurstLoss,
+    DelayTrace,
+    Jitter,
+    PathElement,
+    Policer,
+    RateTrace,
+    Reordering,
+)
 from .network.programs import QueuedPacket, SwitchProgram
 from .network.receivers import Credited, ReceivedPacket, ReceiverAgent
 from .network.reductions import all_gather, all_reduce, all_to_all_rounds, reduce_scatter
@@ -58,8 +69,10 @@ from .results.job_completions import job_completion
 from .results.lower_bounds import completion_bounds
 from .results.pause_graphs import pause_propagation
 from .results.slowdown_groups import slowdowns
+from .sharing.conformances import conformance
 from .sharing.evaluations import evaluate_rfc9743
 from .sharing.sweeps import coexist_sweep
+from .sharing.worst_paths import JitteredPath, worst_case
 from .simulation import simulate
 from .step_checks import check_step
 from .twin.twins import Twin
@@ -75,13 +88,16 @@ __all__ = [
     "PI2",
     "PIE",
     "RED",
+    "Aggregation",
     "ArrivalProcess",
+    "BurstLoss",
     "ByteBuffer",
     "Cable",
     "CoDel",
     "Credited",
     "Credits",
     "DeficitRoundRobin",
+    "DelayTrace",
     "DualPI2",
     "Fabric",
     "Fair",
@@ -91,22 +107,28 @@ __all__ = [
     "Flows",
     "Fluid",
     "HeavyTailed",
+    "Jitter",
+    "JitteredPath",
     "Link",
     "LinkEvent",
     "LinkLaw",
     "Links",
     "OnOff",
     "Packets",
+    "PathElement",
     "Pause",
     "PausedLink",
     "Poisson",
+    "Policer",
     "Priority",
     "QueueManager",
     "QueuedPacket",
     "RampMarking",
+    "RateTrace",
     "ReceivedPacket",
     "ReceiverAgent",
     "Refinement",
+    "Reordering",
     "Replay",
     "Scenario",
     "ScenarioFileError",
@@ -128,6 +150,7 @@ __all__ = [
     "coexist_sweep",
     "compare",
     "completion_bounds",
+    "conformance",
     "credits",
     "default_refinements",
     "dumbbell",
@@ -152,6 +175,7 @@ __all__ = [
     "permutation",
     "random_traffic",
     "read_connection_matrix",
+    "read_mahimahi",
     "reduce_scatter",
     "ring",
     "save_scenario",
@@ -167,4 +191,5 @@ __all__ = [
     "trace_packets",
     "tree",
     "witness",
+    "worst_case",
 ]

@@ -70,7 +70,7 @@ def scenario_keys() -> str:
         ]
         texts.append(f"### {title}\n\n{table(('Key', 'Value', 'Meaning'), rows)}")
     arrivals = parts["flows"]["items"]["properties"]["arrivals"]
-    kinds = {"Disciplines": schema["$defs"]["discipline"], "Sources": schema["$defs"]["source"], "Arrivals": arrivals}  # fmt: skip
+    kinds = {"Disciplines": schema["$defs"]["discipline"], "Sources": schema["$defs"]["source"], "Arrivals": arrivals, "Elements of paths": parts["elements"]["items"]}  # fmt: skip
     for title, choices in kinds.items():
         rows = []
         for each in choices["anyOf"][1:]:
@@ -126,6 +126,48 @@ def markdown(text: str) -> str:
     )
 
 
+def bbr_cases() -> str:
+    """Return the cases of the draft on BBR with what was expected and what happened."""
+    from dfcmodel import conformance
+    from responsefn import BBR
+
+    rows = []
+    for case in conformance(BBR(extra_acked_rounds=10)).cases:
+        verdict = case.verdict + (f": {case.deviation}" if "deviation" in case.verdict else "")
+        texts = (
+            f"{check.expected}: {check.happened}"
+            + ("" if check.holds else " (**not as expected**)")
+            for check in case.checks
+        )
+        states = ", ".join(case.trace.sequence()[:5])
+        rows.append((str(case.number), case.title, "<br>".join(texts), states, verdict))
+    return table(("", "Case", "Expected: happened", "First states", "Verdict"), rows)
+
+
+BOUNDS = (0.0, 0.002, 0.005, 0.01, 0.02, 0.05)
+"""Bounds of the delay of the table, s: up to a round trip."""
+
+
+def worst_shares() -> str:
+    """Return the least share of a flow whose acknowledgements have a delay, by rule and bound."""
+    from dfcmodel import JitteredPath, worst_case
+    from responsefn import catalogue
+
+    entries = (*catalogue("rule").entries, *catalogue("delivery rule").entries)
+    rows = []
+    for rule in entries:
+        if getattr(rule, "signal", "loss") != "loss":
+            continue
+        found = [
+            worst_case(rule, JitteredPath(1000.0, 0.05, buffer=300, bound=bound), runs=9)  # type: ignore[arg-type]
+            for bound in BOUNDS[1:]
+        ]
+        shares = [found[0].without, *(each.value for each in found)]
+        rows.append((f"`{rule!r}`", *(f"{share:.2f}" for share in shares)))
+    names = ("Rule", *(f"{1e3 * bound:g} ms" for bound in BOUNDS))
+    return table(names, rows)
+
+
 def modules() -> str:
     """Return each module with the first line of its docstring, by folder."""
     parts = []
@@ -149,8 +191,12 @@ MAKE: dict[str, Callable[[], str]] = {
     "methods": methods,
     "chains": chains,
     "scenario_keys": scenario_keys,
+    "bbr_cases": bbr_cases,
+    "worst_shares": worst_shares,
 }
 PAGES = ("markov.md", "scenario-files.md")
+SIMULATED = ("paths.md",)
+"""Pages with parts that take simulations."""
 
 
 def filled(text: str) -> str:
@@ -169,7 +215,7 @@ def write_index() -> None:
 def main() -> None:
     """Write the generated parts, and the index of modules."""
     write_index()
-    for page in PAGES:
+    for page in (*PAGES, *SIMULATED):
         path = DOCS / page
         path.write_text(filled(path.read_text(encoding="utf-8")), encoding="utf-8")
 

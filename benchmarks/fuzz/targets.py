@@ -48,7 +48,7 @@ MADE_BY_THE_LIBRARY = {
     "Best", "MapFit", "Passage", "Paths", "PhaseFit", "PropertyResult", "QuasiStationary", "Reachable",
     "Sensitivity", "Solution", "Stationary", "StationaryByLevel", "Steps", "ThresholdAdvice", "Transient",
     "Lumped", "Coexistence", "Curve", "Fit", "Fused", "SimulatedResponse", "UnfairnessExponents",
-    "RuleTwin", "Samples", "Comparison", "EnsembleComparison", "RunComparison", "AnswerComparison", "Ensemble", "Evaluation", "Explanation", "Headroom", "JobCompletion", "LevelChoice", "PausePropagation", "Slowdowns",
+    "RuleTwin", "Samples", "Comparison", "EnsembleComparison", "RunComparison", "AnswerComparison", "Ensemble", "Evaluation", "Conformance", "JudgedCase", "WorstCase", "Explanation", "Headroom", "JobCompletion", "LevelChoice", "PausePropagation", "Slowdowns",
     "Flows", "Links", "PacketLimit", "PacketTrace", "Spectrum", "StepCheck", "Trajectory", "Witness", "FrameScenario",
     "Deadlock", "Dependencies", "OverflowEstimate", "PoolRisk", "PoolWitness", "PoolWorstCase",
     "RecombinedEstimate", "OverflowTime", "Chip", "RowAudit", "RowVerdict", "TableAudit", "Identification", "RequiredCredits",
@@ -63,7 +63,7 @@ MADE_BY_THE_LIBRARY = {
     # bases to subclass
     "DeliveryRule",
     "ChainModel", "Method", "Law", "RateRule", "WindowRule", "QueueManager", "ArrivalProcess", "SwitchProgram",
-    "LossRecovery", "ReceiverAgent",
+    "LossRecovery", "ReceiverAgent", "PathElement",
 }  # fmt: skip
 """Public names that users read or subclass, but do not call."""
 
@@ -211,7 +211,7 @@ def _dfcmodel() -> dict[str, dict[str, Any]]:
     from dfcmodel import CBR, Flow, PausedLink, Scenario, chain, takano2006
     from dfcmodel.theory import DiffusionEquation, Lines
     from markov import PhaseType
-    from responsefn import NewReno, Reno
+    from responsefn import BBR, NewReno, Reno
 
     link = {"rate": 1000.0, "delay": 0.0078125, "buffer": 50.0}
     links = chain(2, **link)
@@ -244,6 +244,8 @@ def _dfcmodel() -> dict[str, dict[str, Any]]:
     pauses = {"pauses": PhaseType.exponential(1000.0), "gaps": PhaseType.exponential(100.0)}
     folder = Path(tempfile.mkdtemp())
     file = dfcmodel.save_scenario(small, folder / "small.toml")
+    mahimahi = folder / "link.trace"
+    mahimahi.write_text("1\n2\n10\n")
     lookup = folder / "pg_profile_lookup.ini"
     lookup.write_text("# speed cable size xon xoff\n100000 5m 19456 19456 44032\n")
     bar = DiffusionEquation(lambda x: 1 + 0 * x, coefficient=0.125)
@@ -283,10 +285,18 @@ def _dfcmodel() -> dict[str, dict[str, Any]]:
         "flows_from": {"sources": (1, 2), "targets": (3, 3), **many},
         "incast": {"senders": (1, 2, 3), "receiver": 3, **many},
         "permutation": {"hosts": (1, 2, 3), **many},
+        "Aggregation": {"link": "1->2", "interval": 0.02},
+        "BurstLoss": {"link": "1->2", "to_bad": 0.01, "to_good": 0.2},
         "CBR": {"rate": 100.0},
         "OnOff": {"rate": 100.0, "on": 0.25, "off": 0.5},
+        "DelayTrace": {"link": "1->2", "times": (0.0, 1.0), "delays": (0.0, 0.01)},
+        "Jitter": {"link": "1->2", "bound": 0.01},
+        "JitteredPath": {"bandwidth": 1000.0, "rtt": 0.05, "buffer": 50, "bound": 0.01},
+        "Policer": {"link": "1->2", "rate": 100.0, "burst": 10.0},
         "Poisson": {"rate": 100.0},
         "HeavyTailed": {"rate": 100.0, "mean_burst": 4.0, "tail": 1.5},
+        "RateTrace": {"link": "1->2", "times": (0.0, 1.0), "rates": (100.0, 50.0)},
+        "Reordering": {"link": "1->2", "p": 0.01, "delay": 0.01},
         "Replay": {"times": (0.0, 0.25, 0.5)},
         "Empty": {"distance": 0.25},
         "Flow": {"name": "a", "path": (1, 2), "source": Reno()},
@@ -312,6 +322,8 @@ def _dfcmodel() -> dict[str, dict[str, Any]]:
                            "b": dfcmodel.simulate(steady, **short)},
         "default_refinements": {"scenario": small},
         "ensemble": {"scenario": steady, "runs": 2, **short},
+        "worst_case": {"rule": NewReno(), "path": dfcmodel.JitteredPath(1000.0, 0.05, 50, 0.01, 0.5), "runs": 1},
+        "conformance": {"rule": BBR(), "cases": ()},
         "evaluate_rfc9743": {"rule": NewReno(), "paths": ()},
         "evolve": {"equation": bar, "times": [0.0, 0.5], "method": Lines(cells=16)},
         "share_intervals": {"many": dfcmodel.ensemble(small, 2, packet_jitter=2**-10, **short)},
@@ -321,6 +333,7 @@ def _dfcmodel() -> dict[str, dict[str, Any]]:
         "links_from": {"sources": (1, 2), "targets": (2, 3), **link},
         "headroom": {"rate": "400Gbps", "cable": "300m", "cell": 192},
         "headroom_table": {"rates": ["100Gbps"], "cables": ["5m"]},
+        "read_mahimahi": {"path": mahimahi, "link": "1->2"},
         "load_scenario": {"path": file},
         "save_scenario": {"scenario": small, "path": folder / "out.toml"},
         "search_worst": {"link": port, "tries": 2},

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from dfcmodel.engine.kernel.records import BAD_QUEUE, BAD_WINDOW, SENT, SWITCHES_FULL
+from dfcmodel.engine.rates_over_time import rate_changes, set_rates
 from dfcmodel.engine.source_events import source_events_of
 from dfcmodel.network.manager_events import manager_events_of
 from dfcmodel.network.run_tables import LAST_PART
@@ -91,9 +92,11 @@ def advance(
     has_pauses = len(plan.feedback.pauses) > 0
     last_part = min(steps - 1, math.ceil((1.0 - LAST_PART) * steps)) if has_pauses else 0
     sent_before = None
-    for first, end in _parts(plan, steps, every, last_part):
+    changes = rate_changes(plan, steps) if plan.scenario.elements else {}
+    for first, end in _parts(plan, steps, every, (last_part, *changes)):
         check_stop()
         k = first
+        set_rates(plan, changes.get(k, []))
         if k == last_part:
             sent_before = _sent(plan)
         while k < end:
@@ -172,8 +175,10 @@ def _as(records: Any, group: Any, *, attributes: bool = False) -> Any:
     return getattr(records, type(group).__name__)(*arrays)
 
 
-def _parts(plan: Plan, steps: int, every: int, boundary: int) -> Iterable[tuple[int, int]]:
-    """Return first steps and ends of the parts of a run, one of which begins at ``boundary``.
+def _parts(
+    plan: Plan, steps: int, every: int, boundaries: Iterable[int]
+) -> Iterable[tuple[int, int]]:
+    """Return first steps and ends of the parts of a run, some of which begin at ``boundaries``.
 
     A long run has many, and shows progress.
 
@@ -181,7 +186,7 @@ def _parts(plan: Plan, steps: int, every: int, boundary: int) -> Iterable[tuple[
     """
     work = len(plan.layout.up) + QUEUES_PER_FLOW * len(plan.network.flows)
     size = max(1, BLOCK // (work * every)) * every
-    begins = sorted({*range(0, steps, size), boundary})
+    begins = sorted({*range(0, steps, size), *boundaries})
     parts = list(itertools.pairwise([*begins, steps]))
     if len(parts) < 3 or not alone():
         return parts

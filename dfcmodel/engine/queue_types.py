@@ -19,6 +19,7 @@ from dfcmodel.network.disciplines import (
 )
 from dfcmodel.network.flows import CBR, SYN_WITH_DATA, OnOff
 from dfcmodel.network.known_disciplines import check_known
+from dfcmodel.network.path_elements import RateTrace
 from dfcmodel.network.time_steps import passes_at_once
 from responsefn import DeliveryRule, RateRule, WindowRule
 from responsefn.rules.base import answers_marks
@@ -32,6 +33,7 @@ __all__ = ["check_disciplines", "queueing"]
 
 def check_disciplines(scenario: Scenario) -> None:
     """Raise ValueError for a discipline that the engine would have to run as another."""
+    _check_elements(scenario)
     for link in scenario.links:
         check_known(link, "Fluid()")
     for flow in scenario.flows:
@@ -77,6 +79,19 @@ def check_disciplines(scenario: Scenario) -> None:
             if isinstance(manager_of(link.discipline), PI2):
                 msg = f"for {flow.source!r}, which answers each mark, use method=Packets()"
                 raise ValueError(f"discipline of link {link.name} = {link.discipline!r}: {msg}")  # noqa: TRY004
+
+
+def _check_elements(scenario: Scenario) -> None:
+    """Raise ValueError for elements of paths but rates over time, and for these where a feedback counts on the rate."""
+    for element in scenario.elements:
+        kind, table = type(element).__name__, scenario.link_table
+        if not isinstance(element, RateTrace):
+            msg = "acts on single packets; use method=Packets()"
+            raise ValueError(f"elements: {kind} at {element.link}: {msg}")  # noqa: TRY004
+        rule = scenario.links[table.names.index(element.link)].discipline
+        if isinstance(rule, (DFC, Pause, PFC)):
+            msg = f"is constant under {type(rule).__name__}; use another discipline"
+            raise ValueError(f"elements: RateTrace of {element.link}: its rate {msg}")  # noqa: TRY004
 
 
 def queueing(scenario: Scenario) -> tuple[list[bool], list[int]]:

@@ -166,6 +166,8 @@ def choose_level(
         known += ("its error was measured for AIMD, Reno or NewReno under FIFO, DFC or PFC only",)
     elif error > tolerance:
         known += (f"its shares were measured to be {error:.2g} off, more than {tolerance:g}",)
+    if scenario.elements:
+        known += ("its error was not measured for rates over time",)
     if not known:
         off = f"its shares were measured to be {error:.2g} off"
         return LevelChoice(fluid, f"fluid: {costs}; {off}", of_fluid, of_packets, error)

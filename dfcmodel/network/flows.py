@@ -15,7 +15,7 @@ from dfcmodel.network.stacks import COUNTED, NO_STACK, STACKS
 from hopflow.checks import choice, flag, one_number, shown, unboxed, whole
 from hopflow.results import Described
 from hopflow.units import PacketUnits, quantities
-from responsefn import DeliveryRule, RateRule, WindowRule
+from responsefn import RateRule, WindowRule
 from responsefn.rules.rates.rate_rule import sees_telemetry
 
 __all__ = [
@@ -192,7 +192,8 @@ class Flow(Described):
         When the data of a window sender become available to it: an `ArrivalProcess` or a `Replay`. It sends when window
         and data allow. None: all data are available from the start. An ACK grows the window only if data wait, or all of
         the window was in flight before it (RFC 9002, 7.8); the window stays as it is over idle times, and neither they nor the times
-        of a window that is not used up count in what its rule sees as time (RFC 9438, 5.8). The flow ends when the
+        of a window that is not used up count in what its rule sees as time (RFC 9438, 5.8). A rule of deliveries is told
+        instead that the application limited a sample (`Delivery`). The flow ends when the
         process ends or ``size`` packets have arrived, and all are delivered. ``idle`` must be inf. At packet level only, and
         not in ns-2's convention.
     weight
@@ -466,9 +467,6 @@ def _check_arrivals(flow: Flow, of: str) -> None:
         msg = f"must be None for {flow.source!r}: it has no window"
         if not isinstance(flow.source, RateRule):
             msg += "; an arrival process can be its source"
-        raise ValueError(f"{place}: {msg}")  # noqa: TRY004
-    if isinstance(flow.source, DeliveryRule):
-        msg = f"must be None for {flow.source!r}, whose samples of deliveries do not say that data were missing"
         raise ValueError(f"{place}: {msg}")  # noqa: TRY004
     if flow.idle < math.inf:
         raise ValueError(f"{place}: must be None with idle = {flow.idle:g}")

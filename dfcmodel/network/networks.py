@@ -20,6 +20,7 @@ from dfcmodel.network.flow_tables import Flows
 from dfcmodel.network.flows import Flow
 from dfcmodel.network.followers import Followers, followers_of
 from dfcmodel.network.links import Link, Links, Node, can_pause
+from dfcmodel.network.path_elements import PathElement, check_elements
 from dfcmodel.network.routes import Routes, coded, distinct, distinct_rows, present
 from hopflow.checks import instance, listed, one_number
 from hopflow.parameters import Parametrized
@@ -59,6 +60,10 @@ class Scenario(Described):
         Minimum retransmission timeout in s.
     packet_size
         Bytes per packet, for quantities in bits or bytes: pause quanta, buffers and RED in bytes, the headroom of PFC.
+    elements
+        What paths do to packets besides queueing them: `Jitter`, `DelayTrace`, `Reordering`, `Aggregation`, `Policer`,
+        `BurstLoss`, `RateTrace`, each of a link. Those of one link act in this order, before its queue. At packet level; the
+        fluid has `RateTrace`.
 
     Raises
     ------
@@ -84,6 +89,7 @@ class Scenario(Described):
     duration: float = 3.0
     min_rto: float = MIN_RTO
     packet_size: float = 1500.0
+    elements: Sequence[PathElement] = ()
 
     def __post_init__(self) -> None:
         instance("name", self.name, str, "a text")
@@ -106,6 +112,9 @@ class Scenario(Described):
         if self.table.waits.any():
             _ = self.followers
         self._check_hosts()
+        if self.elements != ():
+            object.__setattr__(self, "elements", listed("elements", self.elements, PathElement))
+            check_elements(self)
         alike = self.link_table.kinds
         queues = {n.discipline.per: n.name for n in alike if isinstance(n.discipline, DFC)}
         if len(queues) > 1:

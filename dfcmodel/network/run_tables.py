@@ -8,6 +8,7 @@ __all__ = [
     "AT_RANDOM",
     "BUFFER_FULL",
     "BY_MANAGER",
+    "BY_POLICER",
     "BY_WATCHDOG",
     "CAUSES",
     "DROPPED",
@@ -17,10 +18,10 @@ __all__ = [
     "WAITING",
 ]
 
-CAUSES = ("buffer", "manager", "random", "watchdog", "trimmed")
+CAUSES = ("buffer", "manager", "random", "watchdog", "trimmed", "policer")
 """Why packets were dropped: no room, by a queue manager or switch program, at random on the link, by a watchdog of pauses,
-or their data was cut by a switch program and the header alone reached the receiver."""
-BUFFER_FULL, BY_MANAGER, AT_RANDOM, BY_WATCHDOG, TRIMMED = range(len(CAUSES))
+their data was cut by a switch program and the header alone reached the receiver, or by a policer."""
+BUFFER_FULL, BY_MANAGER, AT_RANDOM, BY_WATCHDOG, TRIMMED, BY_POLICER = range(len(CAUSES))
 LAST_PART = 0.25
 """The last part of a run, in which nothing moves where it has come to a standstill."""
 

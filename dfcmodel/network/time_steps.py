@@ -42,6 +42,7 @@ def passes_at_once(scenario: Scenario, n: int) -> bool:
     """
     feeders, link = scenario.feeders(n), scenario.links[n]
     plain = type(link.discipline) is FIFO and min(feeders, default=-1) >= 0
+    plain = plain and all(element.link != link.name for element in scenario.elements)
     return plain and sum(scenario.links[u].rate for u in feeders) <= link.rate
 
 

@@ -20,10 +20,19 @@ from dfcmodel.network import (
 )
 from dfcmodel.network.arrivals import HeavyTailed, Poisson, Replay
 from dfcmodel.network.flows import CBR, OnOff
+from dfcmodel.network.path_elements import (
+    Aggregation,
+    BurstLoss,
+    DelayTrace,
+    Jitter,
+    Policer,
+    RateTrace,
+    Reordering,
+)
 from dfcmodel.network.programs import SwitchProgram
 from responsefn import DeliveryRule, RateRule, WindowRule, linux
 
-__all__ = ["ARRIVALS", "DISCIPLINES", "OWN_KEYS", "RULES", "required", "sources_of"]
+__all__ = ["ARRIVALS", "DISCIPLINES", "ELEMENTS", "OWN_KEYS", "RULES", "required", "sources_of"]
 
 OWN_KEYS = {"link": ("source", "target"), "flow": ("name", "path")}
 """What each link and flow says itself: there are no defaults for all."""
@@ -54,6 +63,11 @@ DISCIPLINES = {
 }
 
 ARRIVALS = {kind.__name__: kind for kind in (Poisson, HeavyTailed, Replay)}
+
+ELEMENTS = {
+    kind.__name__: kind
+    for kind in (Jitter, DelayTrace, Reordering, Aggregation, Policer, BurstLoss, RateTrace)
+}
 
 RULES = (WindowRule, DeliveryRule, RateRule)
 

@@ -41,6 +41,7 @@ from dfcmodel.network.networks import Scenario
 from dfcmodel.network.toml_keys import (
     ARRIVALS,
     DISCIPLINES,
+    ELEMENTS,
     OWN_KEYS,
     RULES,
     required,
@@ -213,6 +214,8 @@ class _Reader:
             return self.one_of(DISCIPLINES, value, key)
         if kind is Flow and name == "source":
             return self.one_of(self.sources, value, key)
+        if kind is Scenario and name == "elements" and isinstance(value, list):
+            return tuple(self.one_of(ELEMENTS, one, (*key, n)) for n, one in enumerate(value))
         if kind is Flow and name == "arrivals":
             return self.one_of(ARRIVALS, value, key)
         if kind is Link and name == "buffer" and (found := self.byte_buffer(value, key)):

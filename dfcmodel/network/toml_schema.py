@@ -18,6 +18,7 @@ from dfcmodel.network.networks import Scenario
 from dfcmodel.network.toml_keys import (
     ARRIVALS,
     DISCIPLINES,
+    ELEMENTS,
     OWN_KEYS,
     RULES,
     required,
@@ -112,6 +113,8 @@ def _field(kind: type[Any], name: str) -> dict[str, Any]:
     """Return the schema of a field: of what it is made from, or by its type and what it counts."""
     if kind is Flow and name == "source":
         return {"$ref": "#/$defs/source"}
+    if kind is Scenario and name == "elements":
+        return {"type": "array", "items": _one_of(ELEMENTS)}
     if kind is Flow and name == "arrivals":
         return _one_of(ARRIVALS)
     if name in ("discipline", "manager"):

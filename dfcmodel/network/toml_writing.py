@@ -14,6 +14,7 @@ from dfcmodel.network.buffers import ByteBuffer
 from dfcmodel.network.disciplines import Discipline
 from dfcmodel.network.flows import CBR, OnOff
 from dfcmodel.network.networks import Scenario
+from dfcmodel.network.path_elements import PathElement
 from dfcmodel.network.receivers import ReceiverAgent
 from dfcmodel.network.toml_keys import DISCIPLINES
 from hopflow.checks import file_path, instance
@@ -117,7 +118,10 @@ def _toml(value: Any) -> str:
         (dict, lambda v: f"{{{', '.join(f'{_key(k)} = {_toml(x)}' for k, x in v.items())}}}"),
         (ByteBuffer, lambda v: _quoted(f"{v.size} B") if v.cell == 1 else _toml(_changed(v))),
         ((WindowRule, RateRule), lambda v: _object(v, _rule_parameters(v))),
-        ((Discipline, CBR, OnOff, Poisson, HeavyTailed, Replay), lambda v: _object(v, _changed(v))),
+        (
+            (Discipline, CBR, OnOff, Poisson, HeavyTailed, Replay, PathElement),
+            lambda v: _object(v, _changed(v)),
+        ),
     )
     own = isinstance(value, Discipline) and DISCIPLINES.get(type(value).__name__) is not type(value)
     arrivals = isinstance(value, ArrivalProcess) and type(value) not in (Poisson, HeavyTailed)

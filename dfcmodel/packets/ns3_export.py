@@ -80,6 +80,9 @@ def to_ns3(
     sample = one_number("sample", sample, above=0.0, at_most=duration, hint="the duration, in s")
     _check_method(method)
     _check_size(scenario)
+    if scenario.elements:
+        msg = "must be () for export to ns-3"
+        raise ValueError(f"elements of {scenario.name!r}: {msg}")
     plan = plan_scenario(scenario, method, duration=duration, sample=sample)
     nodes: dict[Hashable, int] = {node: n for n, node in enumerate(scenario.nodes)}
     for flow in scenario.flows:

@@ -15,6 +15,7 @@ from dfcmodel.network.disciplines import DFC, FIFO, Pause
 from dfcmodel.network.routes import distinct
 from dfcmodel.packets.hops import Hops, Ingresses, arrivals_of, hops_of
 from dfcmodel.packets.hosts import Hosts, hosts_of
+from dfcmodel.packets.paths import PathPlan, path_of
 from dfcmodel.packets.ports import UNBOUNDED, Interface, has_lanes
 from dfcmodel.packets.recoveries import recovery_named
 from responsefn import DeliveryRule, RateRule, WindowRule
@@ -357,7 +358,14 @@ class Plan:
         found = self.by_discipline(has_lanes)
         found[self.pauses[1]] = True
         found[self.errors > 0.0] = True
+        if self.scenario.elements:
+            found |= self.path.at_ports(self.hops.port)
         return found
+
+    @kept
+    def path(self) -> PathPlan:
+        """Return what stands in front of the queues of ports."""
+        return path_of(self)
 
     @property
     def retry_loops(self) -> Floats:

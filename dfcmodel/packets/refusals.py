@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dfcmodel.network.arrivals import ArrivalProcess
-from dfcmodel.network.class_pauses import CLASSES, PFC
+from dfcmodel.network.class_pauses import CLASSES, PFC, ByClass
 from dfcmodel.network.columns import Column, encoded
 from dfcmodel.network.coupled import PI2
 from dfcmodel.network.disciplines import (
@@ -22,6 +22,7 @@ from dfcmodel.network.known_disciplines import check_known
 from dfcmodel.network.law_events import law_signature_of
 from dfcmodel.network.link_laws import LinkLaw
 from dfcmodel.network.managers import PIE, RED, CoDel
+from dfcmodel.network.path_elements import RateTrace
 from dfcmodel.network.programs import SwitchProgram
 from dfcmodel.network.stacks import COUNTED
 from dfcmodel.packets.recoveries import RECOVERIES
@@ -92,12 +93,38 @@ def _check(scenario: Scenario, method: Packets) -> None:
             msg = "at packet level all flows share the buffer; use shared=True, or method=Fluid()"
             raise ValueError(f"shared of link {link.name} = False: {msg}")
         _check_discipline(link, method)
+    _check_elements(scenario, method)
     _check_telemetry(scenario)
     _check_laws(scenario)
     for flow in _examples(scenario, method):
         _check_flow(scenario, flow, method)
     if method.is_ns2:
         _check_agents(scenario, method)
+
+
+def _check_elements(scenario: Scenario, method: Packets) -> None:
+    """Raise ValueError for elements of paths at links whose queues they cannot stand in front of."""
+    if scenario.elements and method.is_ns2:
+        msg = 'must be () with convention="ns2"'
+        raise ValueError(f"elements of {scenario.name!r}: {msg}")
+    for element in scenario.elements:
+        kind, table = type(element).__name__, scenario.link_table
+        ends = [table.names.index(element.link)]
+        link = scenario.links[ends[0]]
+        if element.acks and (link.target, link.source) in table.places:
+            ends = [table.places[link.target, link.source]]
+        for n in ends:
+            rule, name = scenario.links[n].discipline, table.names[n]
+            if isinstance(rule, (ByClass, Pause, DFC)):
+                msg = "flow control between the ends of a link counts what is on the link; use another one"
+                raise ValueError(f"elements: link of {kind} = {name!r} with {rule!r}: {msg}")  # noqa: TRY004
+            if n in scenario.interfaces:
+                msg = "is the network interface of a host; use host='direct'"
+                raise ValueError(f"elements: link of {kind} = {name!r}: {msg}")
+        given = {**(method.loss or {}), **(method.frame_errors or {})}
+        if isinstance(element, RateTrace) and given.get(element.link, 0.0) > 0.0:
+            msg = "must not be in loss or frame_errors; use BurstLoss"
+            raise ValueError(f"elements: link of RateTrace = {element.link!r}: {msg}")
 
 
 def _check_flow(scenario: Scenario, flow: Flow, method: Packets) -> None:

@@ -70,6 +70,9 @@ def plan_scenario(
     if is_sprayed(scenario):
         if not may_spray:
             raise ValueError(f"paths of {scenario.name}: sprayed flows are for simulate alone")
+        if scenario.elements:
+            msg = "must be () with sprayed flows, whose packets take several paths"
+            raise ValueError(f"elements of {scenario.name!r}: {msg}")
         spraying, scenario = spread(scenario)
         starts = np.concatenate([np.full(spraying.lenders, np.inf), starts])
     return plan_packets(

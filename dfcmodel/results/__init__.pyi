@@ -4,7 +4,9 @@ from ..levels.explanations import Explanation
 from ..levels.packet_limits import PacketLimit
 from ..packets.traces import PacketTrace
 from ..sharing.comparisons import Comparison
+from ..sharing.conformances import Conformance, JudgedCase
 from ..sharing.evaluations import Evaluation
+from ..sharing.worst_paths import WorstCase
 from ..step_checks import StepCheck
 from ..theory.spectra import Spectrum
 from .ensemble_comparisons import EnsembleComparison
@@ -17,11 +19,13 @@ from .trajectories import Trajectory
 
 __all__ = [
     "Comparison",
+    "Conformance",
     "Ensemble",
     "EnsembleComparison",
     "Evaluation",
     "Explanation",
     "JobCompletion",
+    "JudgedCase",
     "LevelChoice",
     "PacketLimit",
     "PacketTrace",
@@ -31,4 +35,5 @@ __all__ = [
     "Spectrum",
     "StepCheck",
     "Trajectory",
+    "WorstCase",
 ]

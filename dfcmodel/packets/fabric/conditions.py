@@ -42,6 +42,7 @@ def _has_plain_method(plan: Plan) -> bool:
         or plan.spraying is not None
         or plan.faults
         or plan.watchdogs
+        or plan.scenario.elements
     )
 
 

@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 from .calendar_queue import OUT
+from .deliveries import check_limited
 from .jit import call_event, compiled
 from .layout import ON_ACK, int64
 from .random_numbers import uniform
@@ -101,7 +102,9 @@ def add_data(net: Any, senders: Any, f: int) -> None:
     now = senders.clock[NOW]
     if s.clocked < 0.0:  # the start
         s.clocked = now
-    if s.snd_una == s.snd_max:
+    if s.samples == 1:
+        check_limited(senders, f)
+    elif s.snd_una == s.snd_max:
         s.limited_time += now - s.counted_at
         s.counted_at = now
     s.size = min(int64(s.size) + int64(s.batch), int64(s.on))
@@ -120,8 +123,12 @@ def may_grow(senders: Any, f: int) -> bool:
     """Return whether an ACK may grow the window, before it is processed: data waited, or the window was used up.
 
     A window that is not used up stays as it is (RFC 9002, 7.8), and the time of its rule stands still (RFC 9438, 5.8).
+    A rule of deliveries is told that samples are limited instead.
     """
     s = senders.flow[f]
+    if s.samples == 1:
+        check_limited(senders, f)
+        return True
     now = senders.clock[NOW]
     limited = s.snd_nxt >= s.size and s.snd_max - s.snd_una < int(min(s.cwnd, s.most))
     if limited:

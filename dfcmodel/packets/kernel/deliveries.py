@@ -16,7 +16,14 @@ from .rules import call_rule
 from .selective import is_held
 from .timers import NOW
 
-__all__ = ["discard_sent", "is_lost", "next_lost", "on_packet_sent", "report_deliveries"]
+__all__ = [
+    "check_limited",
+    "discard_sent",
+    "is_lost",
+    "next_lost",
+    "on_packet_sent",
+    "report_deliveries",
+]
 
 
 @compiled
@@ -38,8 +45,26 @@ def on_packet_sent(senders: Any, f: int, number: int) -> None:
     r.delivered = d.delivered
     r.lost = d.lost_total
     r.in_flight = float(d.sent_last - d.sent_first + 1)
+    r.limited = 1.0 if d.limited_until > 0.0 else 0.0
     r.number = number
     d.sent_last += 1
+
+
+@compiled
+def check_limited(senders: Any, f: int) -> None:
+    """Take what is in flight for limited by the application: nothing waits, and the window is not used up.
+
+    That is CheckIfApplicationLimited, at the start of ACKs and timers, and before data arrive.
+    """
+    s = senders.flow[f]
+    d = senders.rule[s.rule]
+    inside = d.sent_last - d.sent_first
+    if s.snd_nxt < s.size or inside >= int(min(s.cwnd, s.most)):
+        return
+    for k in range(d.again_first, d.again_last):
+        if not is_covered(senders, f, senders.history[d.history + (k & d.sent_mask)].again):
+            return
+    d.limited_until = max(d.delivered + float(inside), 1.0)
 
 
 @compiled
@@ -90,6 +115,8 @@ def report_deliveries(net: Any, senders: Any, f: int, sent: float, marked: float
     lost = 0.0
     d.sample[7] = 0.0  # in the order of `Delivery`, from `marks` on
     d.sample[8] = 0.0
+    d.sample[12] = 0.0
+    d.sample[13] = 0.0
     newest = -1
     while newest < 0 and d.sent_first < d.sent_last:
         at = d.history + (d.sent_first & d.sent_mask)
@@ -99,6 +126,8 @@ def report_deliveries(net: Any, senders: Any, f: int, sent: float, marked: float
         d.sent_first += 1
         if is_covered(senders, f, r.number):
             acked += 1.0
+            if r.limited > 0.0 and r.in_flight == 1.0:
+                d.sample[12] = 1.0
             if r.sent == sent:
                 newest = at
         else:
@@ -106,11 +135,15 @@ def report_deliveries(net: Any, senders: Any, f: int, sent: float, marked: float
             d.lost_total += 1.0
             d.sample[7] = r.in_flight
             d.sample[8] = d.lost_total - r.lost
+            d.sample[13] = r.limited
             history[d.history + (d.again_last & d.sent_mask)].again = r.number
             d.again_last += 1
     if acked == 0.0 and lost == 0.0:
         return
     d.delivered += acked
+    if d.delivered > d.limited_until:
+        d.limited_until = 0.0
+    d.sample[11] = 0.0
     d.sample[0] = marked
     d.sample[1] = d.delivered
     d.sample[2] = d.delivered
@@ -124,6 +157,7 @@ def report_deliveries(net: Any, senders: Any, f: int, sent: float, marked: float
         d.sample[3] = max(r.sent - r.first_sent, now - r.delivered_at)
         d.sample[5] = r.in_flight
         d.sample[6] = d.lost_total - r.lost
+        d.sample[11] = r.limited
         d.first_sent = r.sent
     if acked > 0.0:
         d.delivered_at = now

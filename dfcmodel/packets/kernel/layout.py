@@ -24,6 +24,7 @@ __all__ = [
     "DIFFUSIVE",
     "DUE",
     "EARLY",
+    "ELEMENT",
     "FEEDER",
     "FLOW",
     "HISTORY",
@@ -76,7 +77,7 @@ that a manager sees of an arrival."""
 MAX_OWN = 8
 """Numbers that a loss recovery may keep (`dfcmodel.packets.recoveries.base`)."""
 
-MORE, SAMPLE = 32, 11
+MORE, SAMPLE = 32, 14
 """Further numbers that a rule of deliveries may have, and those of a sample beside the four of each event."""
 
 PACKET = np.dtype(
@@ -123,14 +124,14 @@ PORT = np.dtype(
         (
             "plain",
             "i4",
-        ),  # 1: without manager, random loss and trace, and with room for a packet; with lanes see `plain_lanes`; -1 less its first watchdog, if it has any
+        ),  # 1: without manager, random loss and trace, and with room for a packet; with lanes see `plain_lanes`; 2: with elements in front of its queue; -1 less its first watchdog, if it has any
         ("by_turns", "i4"),  # lanes by deficit round robin: BY_FLOW, BY_CLASS
         ("manager", "i4"),  # of its lanes: see `managers`
         ("bytes", "f8"),  # that wait: in its lanes, or where the buffer counts bytes
         (
             "loss",
             "f8",
-        ),  # probability that an arriving packet is lost at random; below 0: less that of an error of a frame that its link sends again
+        ),  # probability that an arriving packet is lost at random; below 0: less that of an error of a frame that its link sends again; -2: its rate changes over time
         ("room", "i8"),  # capacity of the queue, packets; with a unit bytes
         ("unit", "f8"),  # bytes of a data packet in the queue; 0: the buffer counts packets
         ("feeders", "i4"),
@@ -217,6 +218,32 @@ FEEDER = np.dtype(
     align=True,
 )
 """What a port pauses: a port that feeds it, or a class of traffic over one (PFC counts the packets of each)."""
+
+ELEMENT = np.dtype(
+    [
+        ("first", "f8"),  # parameters, see `path_elements`
+        ("second", "f8"),
+        ("third", "f8"),
+        ("fourth", "f8"),
+        ("period", "f8"),  # of its trace, s; inf: none
+        (
+            "last",
+            "f8",
+        ),  # when it passed on the last packet, tokens were counted, the period began, a batch has to be passed on, s
+        ("state", "f8"),  # tokens; 1: the bad state
+        ("kind", "i8"),
+        ("in_order", "i8"),
+        ("row", "i8"),  # of `steps`: first one of its trace
+        ("rows", "i8"),
+        ("place", "i8"),  # the present one of them
+        ("count", "i8"),  # packets that it has collected
+        ("head", "i8"),
+        ("tail", "i8"),
+        ("waits", "i8"),  # 1: an event for the end of a batch is scheduled
+    ],
+    align=True,
+)
+"""What stands in front of the queue of a port, or its rate over time."""
 
 LAW = np.dtype(
     [
@@ -623,6 +650,7 @@ RULE = np.dtype(
         ("lost_total", "f8"),
         ("delivered_at", "f8"),  # when the last of them was, s
         ("first_sent", "f8"),  # when the newest packet that is delivered was sent, s
+        ("limited_until", "f8"),  # deliveries up to which samples are limited by the application
         ("history", "i8"),  # first record of its ring
         ("sent_mask", "i8"),
         ("sent_first", "i8"),  # in flight: from this record
@@ -647,6 +675,7 @@ HISTORY = np.dtype(
         ("delivered", "f8"),  # delivered before
         ("lost", "f8"),  # lost before
         ("in_flight", "f8"),  # with it
+        ("limited", "f8"),  # 1: the application limited what was sent
         ("number", "i8"),
         ("again", "i8"),  # a packet to be sent again: a ring of its own
     ],
@@ -693,6 +722,11 @@ class Network(NamedTuple):
     block: Any  # (N, 6) SACK blocks of ACKs; one row where no sender uses them
     times: Any  # TIMES (P CLASSES,)
     sizes: Any  # bytes of the size classes
+    element: Any  # ELEMENT; one row where no path has elements
+    steps: Any  # (N, 2) times in s and values of the traces of elements
+    chain: Any  # rows of `element` that packets pass, -1 behind the last one of each chain
+    chain_of: Any  # (H,) place in `chain` of the first one; one where no path has elements
+    rated: Any  # (P,) rows of `element` of the rates of ports; one where no path has elements
     retry: Any  # (P,) time until a link acts on a request, s; one where no link sends frames again
     early: Any  # EARLY
     control: Any  # CONTROL

@@ -1,4 +1,4 @@
-"""Link-level retry: how long a link takes to send a frame again until it arrives without an error."""
+"""How much longer a transmission takes: link-level retry of frames with errors, and rates over time."""
 
 from __future__ import annotations
 
@@ -6,19 +6,24 @@ from typing import Any
 
 from .jit import compiled
 from .layout import CLASSES, int64
+from .path_elements import WITH_RATES, slowed_time
 from .random_numbers import uniform
 
 __all__ = ["repeated_time"]
 
 
 @compiled
-def repeated_time(net: Any, senders: Any, u: int, e: int) -> float:
+def repeated_time(net: Any, senders: Any, u: int, e: int, now: float) -> float:
     """Return for how long a packet that leaves a port is sent again, s; 0 of ACKs.
+
+    Of a port whose rate changes over time, by how much its transmission takes longer.
 
     An error is noticed with the next frame without one, whose request the sender acts on a loop after its end. It then begins
     again with the frame that had the error (go-back-N), in the chain of `dfcmodel.lossless.link_retry`.
     """
     it = net.packet[e]
+    if net.port[u].loss == WITH_RATES:
+        return slowed_time(net, u, e, now)
     if it.hop >= senders.flow[it.flow].turn:
         return 0.0
     errors = -net.port[u].loss

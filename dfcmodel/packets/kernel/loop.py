@@ -71,6 +71,7 @@ from .managers import (
     mark_leaving,
     update_probability,
 )
+from .path_elements import FLUSH, HAS_ELEMENTS, flush, pass_elements
 from .pauses import ENDS, PAUSE, RENEW, count_class, count_excess, obey, renew, watch
 from .plain_lanes import (
     has_plain_lanes,
@@ -271,7 +272,7 @@ def handle_hosts(
                         begin_sending(net, records, p, e, time)
                     again = 0.0
                     if net.port[p].loss < 0.0:
-                        again = repeated_time(net, senders, p, e)
+                        again = repeated_time(net, senders, p, e, time)
                     depart(net, senders, records, p, e, came, time)
                     if again > 0.0:
                         net.port[p].free += again
@@ -370,6 +371,8 @@ def enqueue(net: Any, senders: Any, records: Any, u: int, e: int) -> bool:
     if port.plain < 0 and is_discarded(net, records, u, int64(net.hop[h].lane), time):
         drop(net, senders, records, u, e, time, time, BY_WATCHDOG)
         return False
+    if port.plain == HAS_ELEMENTS and not pass_elements(net, senders, records, u, e):
+        return False
     is_lost = (
         port.loss > 0.0
         and it.hop < senders.flow[it.flow].turn
@@ -464,6 +467,8 @@ def process_next(
                 poll(net, senders, records, e)
             elif packet[e].number == ENDED:
                 end_sending(net, u, e)
+            elif packet[e].number == FLUSH:
+                flush(net, u, e)
             elif packet[e].number == REPORT:
                 receive_report(net, records, u, e)
                 queued = port.waiting > 0 and port.paused == 0 and port.free < time
@@ -487,7 +492,7 @@ def process_next(
         if port.late == 1 and is_managed(net, port, sent):
             mark_leaving(net, u, sent, time, is_markable(net, senders, sent))
         if port.loss < 0.0:
-            port.spent = repeated_time(net, senders, u, sent)
+            port.spent = repeated_time(net, senders, u, sent, time)
         if port.by_turns == BY_LAW:
             begin_sending(net, records, u, sent, time)
             b = min(b, int(time * port.inverse))  # the end may be before the next arrival

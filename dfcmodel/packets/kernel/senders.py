@@ -10,7 +10,7 @@ import math
 from typing import Any
 
 from .arrivals import may_grow
-from .deliveries import discard_sent, is_lost, report_deliveries
+from .deliveries import check_limited, discard_sent, is_lost, report_deliveries
 from .emission import output
 from .handshake import open_connection, resend_syn
 from .jit import compiled, inlined
@@ -246,6 +246,8 @@ def expire(net: Any, senders: Any, f: int) -> bool:
         s.lost_all = 1
         clear(senders, f)
     if s.listed == 1:
+        if s.samples == 1 and s.supply != 0:
+            check_limited(senders, f)
         discard_sent(senders, f)
     if s.snd_una == s.snd_max:
         return False

@@ -37,6 +37,7 @@ from dfcmodel.packets.layouts.managers import (
     lay_out_early,
     manager_numbers,
 )
+from dfcmodel.packets.layouts.path_elements import lay_out_elements
 from dfcmodel.packets.layouts.programs import lay_out_programs, lay_out_queues
 from dfcmodel.packets.layouts.senders import (
     begin_stops,
@@ -156,6 +157,7 @@ def lay_out(plan: Plan, signatures: tuple[RuleSignature, ...], spare: int = 1) -
         "counters": np.array([-1, 0, 0, 0, 0, 0, 0, alarm, 0, 0, 0], dtype=np.int64),
     }
     arrays.update(lay_out_programs(plan, size, len(hop)))
+    arrays.update(lay_out_elements(plan, port_rows, len(hop)))
     arrays.update(agents)
     arrays.update(laws)
     arrays.update(lay_out_followers(plan))
@@ -172,7 +174,8 @@ def trace_ports(arrays: dict[str, Any], ports: Sequence[int], spare: int) -> Non
     """Have the packets at some ports kept in ``trace``, which has room for those of a window."""
     port_rows, rows = arrays["port"], list(ports)
     port_rows["traced"][rows] = 1
-    port_rows["plain"][rows] = np.minimum(port_rows["plain"][rows], 0)
+    plain = port_rows["plain"][rows]
+    port_rows["plain"][rows] = np.where(plain == 1, 0, plain)
     arrays["trace"] = np.zeros(ROWS * spare, TRACE)
 
 

@@ -39,7 +39,8 @@ def aligned(count: int, dtype: Any) -> NDArray[Any]:
 
 def most_elements(plan: Plan) -> int:
     """Return the largest number of packets, ACKs and timer events in the network at a time."""
-    acks = plan.delays * plan.bits / (8.0 * HEADER)  # full of ACKs, whether they take time or not
+    times = plan.delays + plan.path.largest_hold if plan.scenario.elements else plan.delays
+    acks = times * plan.bits / (8.0 * HEADER)  # full of ACKs, whether they take time or not
     inside = float((np.minimum(plan.places, 1 << 22) + 2.0 + acks).sum())
     messages = _most_messages(plan)
     table = plan.scenario.table

@@ -11,6 +11,7 @@ from typing import Any
 from hopflow.tcp_constants import INITIAL_WINDOW
 
 __all__ = [
+    "aggregation",
     "congestion_signals",
     "control",
     "full_pipe",
@@ -34,11 +35,23 @@ def bandwidth(s: Any) -> Any:
 
 def inflight(s: Any, gain: Any) -> Any:
     """Return a multiple of the bandwidth-delay product, at least one send quantum, packets (Sect. 5.6.4.2)."""
-    product = INITIAL_WINDOW
-    if s.min_rtt < math.inf:
-        product = gain * bandwidth(s) * s.min_rtt
+    return quantized(s, multiple(s, gain))
+
+
+def multiple(s: Any, gain: Any) -> Any:
+    """Return a multiple of the bandwidth-delay product, packets (BDPMultiple)."""
+    return gain * bandwidth(s) * s.min_rtt if s.min_rtt < math.inf else INITIAL_WINDOW
+
+
+def quantized(s: Any, product: Any) -> Any:
+    """Return what may be in flight, at least one send quantum, packets (QuantizationBudget)."""
     quantum = max(2.0, min(s.pacing_rate * 1e-3, 43.0))
     return max(product, max(quantum, MIN_CWND)) + (2.0 if s.mode == UP else 0.0)
+
+
+def is_limited(s: Any, e: Any) -> Any:
+    """Return whether the application, or ProbeRTT, limited the sample of the delivery rate (RS.is_app_limited)."""
+    return e.limited > 0.0 or e.prior_delivered <= s.limited_until
 
 
 def with_headroom(s: Any, q: Any) -> Any:
@@ -95,7 +108,7 @@ def note_losses(s: Any, q: Any, e: Any) -> Any:
     before, lost = e.lost_in_flight - 1.0, e.lost_with - 1.0
     prefix = (q.loss_threshold * before - lost) / (1.0 - q.loss_threshold)
     bound = max(before + prefix, target_inflight(s) * q.beta)
-    if e.prior_delivered <= s.limited_until:
+    if e.lost_limited > 0.0 or e.prior_delivered <= s.limited_until:
         bound = s.inflight_longterm
     s = s._replace(prev_probe_too_high=1.0, is_bw_probe_sample=0.0, inflight_longterm=bound)
     return start_down(s, e) if s.mode == UP else s
@@ -106,7 +119,7 @@ def congestion_signals(s: Any, q: Any, e: Any, rate: Any) -> Any:
     starts = 1.0 if e.prior_delivered >= s.loss_round_delivered else 0.0
     begins = 1.0 if e.acked > 0.0 and e.prior_delivered >= s.next_round_delivered else 0.0
     known = max(s.bw_now, s.bw_before)
-    limited = e.prior_delivered <= s.limited_until
+    limited = is_limited(s, e)
     lost_from = e.delivered if starts > 0.0 else s.loss_round_delivered
     following = e.delivered if begins > 0.0 else s.next_round_delivered
     largest = max(s.bw_now, rate) if rate >= known or not limited else s.bw_now
@@ -136,7 +149,7 @@ def congestion_signals(s: Any, q: Any, e: Any, rate: Any) -> Any:
 
 def full_pipe(s: Any, q: Any, e: Any, rate: Any) -> Any:
     """End Startup where the rate grows no more or losses are many, and Drain where the queue is gone."""
-    limited = e.prior_delivered <= s.limited_until
+    limited = is_limited(s, e)
     if s.full_bw_now == 0.0 and s.round_start > 0.0 and not limited:
         if rate >= 1.25 * s.full_bw:
             s = s._replace(full_bw=rate, full_bw_count=0.0)
@@ -174,7 +187,7 @@ def long_term(s: Any, q: Any, e: Any) -> Any:
     if s.ack_phase == STOPPING and s.round_start > 0.0:
         s = s._replace(is_bw_probe_sample=0.0, ack_phase=INIT)
         if DOWN <= s.mode <= UP:
-            if e.prior_delivered > s.limited_until:
+            if not is_limited(s, e):
                 s = s._replace(bw_before=s.bw_now, bw_now=0.0)
             if s.prev_probe_precautionary > 0.0 and s.prev_probe_too_high == 0.0:
                 return start_refill(s, e)
@@ -231,6 +244,29 @@ def probing_cycle(s: Any, q: Any, e: Any, rate: Any) -> Any:
     return s
 
 
+def aggregation(s: Any, q: Any, e: Any) -> Any:
+    """Estimate by how many packets ACKs run ahead of the bandwidth (UpdateACKAggregation).
+
+    The largest is remembered in two slots, each for half of the rounds, in Startup for one round.
+    """
+    if q.extra_acked_rounds == 0.0:
+        return s
+    expected = bandwidth(s) * (e.time - s.extra_acked_start)
+    delivered, start = s.extra_acked_delivered, s.extra_acked_start
+    if delivered <= expected:
+        delivered, start, expected = 0.0, e.time, 0.0
+    delivered += e.acked
+    extra = min(delivered - expected, s.cwnd)
+    span = max(1.0, 0.5 * q.extra_acked_rounds) if s.full_bw_reached > 0.0 else 1.0
+    newest, before, since = max(s.extra_acked_now, extra), s.extra_acked_before, s.extra_acked_round
+    if s.round_count >= since + span:
+        newest, before, since = extra, s.extra_acked_now, s.round_count
+    return s._replace(
+        extra_acked_start=start, extra_acked_delivered=delivered, extra_acked_now=newest,
+        extra_acked_before=before, extra_acked_round=since,
+    )  # fmt: skip
+
+
 def round_trip_time(s: Any, q: Any, e: Any) -> Any:
     """Update the least round-trip time; enter and leave ProbeRTT (Sect. 5.3.4)."""
     expired = e.time > s.probe_rtt_min_stamp + q.probe_rtt_interval
@@ -240,7 +276,7 @@ def round_trip_time(s: Any, q: Any, e: Any) -> Any:
         s = s._replace(probe_rtt_min_delay=e.rtt, probe_rtt_min_stamp=e.time)
     if s.probe_rtt_min_delay < s.min_rtt or e.time > s.min_rtt_stamp + q.min_rtt_window:
         s = s._replace(min_rtt=s.probe_rtt_min_delay, min_rtt_stamp=s.probe_rtt_min_stamp)
-    if s.mode != PROBE_RTT and expired:
+    if s.mode != PROBE_RTT and expired and e.restarted == 0.0:  # idle_restart
         saved = s.cwnd if s.recovering == 0.0 else max(s.prior_cwnd, s.cwnd)
         s = s._replace(
             mode=PROBE_RTT, prior_cwnd=saved, probe_rtt_done_stamp=0.0, ack_phase=STOPPING,
@@ -299,7 +335,9 @@ def control(s: Any, q: Any, e: Any) -> Any:
     elif e.recovering == 0.0 and s.recovering > 0.0:
         cwnd = max(cwnd, prior)
     times = 1.125 * q.cwnd_gain if s.mode == UP else q.cwnd_gain
-    most = inflight(s._replace(pacing_rate=pacing), times)  # SetSendQuantum follows SetPacingRate
+    extra = max(s.extra_acked_now, s.extra_acked_before)
+    # SetSendQuantum follows SetPacingRate
+    most = quantized(s._replace(pacing_rate=pacing), multiple(s, times) + extra)
     if s.full_bw_reached > 0.0:
         cwnd = min(cwnd + e.acked, most)
     elif cwnd < most or e.delivered < INITIAL_WINDOW:

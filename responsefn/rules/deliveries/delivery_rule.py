@@ -37,6 +37,10 @@ class Delivery(NamedTuple):
         1 in loss recovery, else 0.
     random
         A number drawn evenly from 0 to 1.
+    limited, restarted, lost_limited
+        1 where the application had no more data than it had sent (``arrivals`` of `dfcmodel.Flow`), else 0: when the newest
+        packet was sent; when one of the newly delivered was sent with nothing else in flight; when the last packet found
+        lost was sent.
 
     Examples
     --------
@@ -61,6 +65,9 @@ class Delivery(NamedTuple):
     lost_with: float
     recovering: float
     random: float
+    limited: float = 0.0
+    restarted: float = 0.0
+    lost_limited: float = 0.0
 
 
 class DeliveryRule(WindowRule):

@@ -22,7 +22,7 @@ from dfcmodel import (
     takano2006,
 )
 from dfcmodel.network import run_tables
-from dfcmodel.packets.kernel import ports, trimming
+from dfcmodel.packets.kernel import path_elements, ports, trimming
 from responsefn import Reno
 
 # Links and scenarios: paths, graphs, immutability, refused fields.
@@ -182,7 +182,8 @@ def test_causes_are_the_columns_of_the_packet_kernel() -> None:
         assert getattr(run_tables, name) == getattr(ports, name)
     assert run_tables.CAUSES[run_tables.BY_WATCHDOG] == "watchdog"
     assert run_tables.CAUSES[trimming.TRIMMED] == run_tables.CAUSES[run_tables.TRIMMED] == "trimmed"
-    assert len(run_tables.CAUSES) == 5
+    assert run_tables.BY_POLICER == path_elements.BY_POLICER
+    assert len(run_tables.CAUSES) == 6
 
 
 def test_numbers_of_links_may_be_arrays_without_dimensions() -> None:

@@ -22,7 +22,7 @@ from dfcmodel import (
     simulate,
     to_ns3,
 )
-from responsefn import BBR, CUBIC, DCQCN, DCTCP, NewReno
+from responsefn import CUBIC, DCQCN, DCTCP, NewReno
 from tests.oracles.engines import plan_scenario, run_engine, run_reference
 
 LINKS = [Link(1, 2, 2000.0, 5e-3, 200), Link(2, 3, 1000.0, 5e-3, 20)]
@@ -129,7 +129,6 @@ def test_a_file_keeps_arrivals(tmp_path: Any) -> None:
         ({"arrivals": 3.0}, "arrivals of flow 'a' = 3.0: must be an arrival process"),
         ({"arrivals": Poisson}, r"write Poisson\(...\)"),
         ({"arrivals": Poisson(1.0), "rule": DCQCN()}, "it has no window"),
-        ({"arrivals": Poisson(1.0), "rule": BBR()}, "samples of deliveries"),
         ({"arrivals": Poisson(1.0), "size": 5.0, "idle": 1.0}, "must be None with idle = 1"),
     ],
 )

@@ -9,6 +9,7 @@ from dfcmodel import Replay
 from dfcmodel.network.arrivals import Arrival
 from dfcmodel.packets.kernel.arrivals import BURST, TINY
 from dfcmodel.packets.planning import check_arrival
+from tests.oracles.packets.deliveries import DeliverySender
 from tests.oracles.packets.receivers import Packet
 from tests.oracles.packets.senders import Sender
 from tests.oracles.packets.sources import Rated
@@ -125,7 +126,9 @@ class Supply:
         sender = self.sender
         if self.due != self.simulation.now:
             return False
-        if sender.acked == sender.highest:
+        if isinstance(sender, DeliverySender):
+            sender.check_limited()
+        elif sender.acked == sender.highest:
             sender.count_limited()
             sender.counted_at = self.simulation.now
         sender.size = min(sender.size + self.batch, self.limit)

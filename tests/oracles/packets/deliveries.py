@@ -30,6 +30,7 @@ class Sent:
     delivered: int
     lost: int
     in_flight: int
+    limited: bool
 
 
 class Remembering(Sack):
@@ -89,6 +90,18 @@ class DeliverySender(Remembering):
         super().__init__(simulation, f)
         self.delivered = self.lost_total = 0
         self.delivered_at = self.first_sent = 0.0
+        self.limited_until = 0
+
+    def validate(self) -> None:
+        """Find whether the application limits what is in flight, before an ACK is processed."""
+        if self.supply is not None:
+            self.check_limited()
+
+    def check_limited(self) -> None:
+        """Mark what is in flight where no data wait, and the window is not used up (CheckIfApplicationLimited)."""
+        waits = any(not self.is_covered(number) for number in self.again)
+        if self.next >= self.size and len(self.sent) < self.unused_window() and not waits:
+            self.limited_until = max(self.delivered + len(self.sent), 1)
 
     def receive(self, ack: Packet) -> None:
         """Process an ACK."""
@@ -109,7 +122,7 @@ class DeliverySender(Remembering):
                 self.first_sent = self.delivered_at = now
             one = Sent(
                 number, now, self.first_sent, self.delivered_at, self.delivered, self.lost_total,
-                len(self.sent) + 1,
+                len(self.sent) + 1, self.limited_until > 0,
             )  # fmt: skip
             self.sent.append(one)
         self.fresh.clear()
@@ -127,6 +140,8 @@ class DeliverySender(Remembering):
 
     def timeout(self) -> None:
         """Handle a retransmission timeout: all that is in flight is lost."""
+        if self.supply is not None:
+            self.check_limited()
         self.lost_total += len(self.sent)
         self.sent.clear()
         self.again.clear()
@@ -138,10 +153,12 @@ class DeliverySender(Remembering):
         newest: Sent | None = None
         last: Sent | None = None
         with_it = 0
+        restarted = False
         while newest is None and self.sent and self.sent[0].time <= ack.sent:
             one = self.sent.popleft()
             if self.is_covered(one.number):
                 acked += 1
+                restarted = restarted or (one.limited and one.in_flight == 1)
                 newest = one if one.time == ack.sent else None
                 continue
             lost += 1
@@ -151,6 +168,8 @@ class DeliverySender(Remembering):
         if acked == lost == 0:
             return
         self.delivered += acked
+        if self.delivered > self.limited_until:
+            self.limited_until = 0
         prior, interval, flight, since = self.delivered, 0.0, 0, 0
         if newest is not None:
             prior, flight, since = newest.delivered, newest.in_flight, self.lost_total - newest.lost
@@ -162,6 +181,7 @@ class DeliverySender(Remembering):
             now, self.rtt, float(acked), float(lost), float(ack.marked), float(self.delivered),
             float(prior), interval, float(self.outstanding()), float(flight), float(since),
             float(last.in_flight if last else 0), float(with_it), float(self.acked < self.recover),
-            self.simulation.random(self.f),
+            self.simulation.random(self.f), float(newest is not None and newest.limited),
+            float(restarted), float(last is not None and last.limited),
         )  # fmt: skip
         self.state = self.rule.on_delivery(self.state, self.rule.params, seen)

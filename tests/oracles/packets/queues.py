@@ -8,14 +8,16 @@ from collections import deque
 from functools import partial
 from typing import TYPE_CHECKING
 
-from dfcmodel import Pause
+from dfcmodel import Pause, RateTrace
 from dfcmodel.network.class_pauses import ALL
 from dfcmodel.network.run_tables import AT_RANDOM, BUFFER_FULL, BY_MANAGER, BY_WATCHDOG
 from tests.oracles.packets.managers import manager_of_queue
+from tests.oracles.packets.path_elements import RateOverTime
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from dfcmodel.packets.plans import Plan
     from tests.oracles.packets.protocols import EventSimulation, Guard
     from tests.oracles.packets.receivers import Packet
 
@@ -25,6 +27,15 @@ RENEWALS = 1 << 23
 """Smallest key of the ends of pauses that have quanta: after arrivals, before ends of transmission."""
 ENDS = 1 << 24
 """Smallest key of ends of transmission: at equal times arrivals and timers are processed first."""
+
+
+def rate_over_time(plan: Plan, p: int) -> RateOverTime | None:
+    """Return the rate of a port over time; None: it is constant."""
+    if not plan.scenario.elements or plan.path.rates[p] < 0:
+        return None
+    given = plan.path.elements[plan.path.rates[p]]
+    assert isinstance(given, RateTrace)
+    return RateOverTime(given, plan.scenario.links[p].rate)
 
 
 class Queue:
@@ -42,6 +53,7 @@ class Queue:
         self.manager = manager_of_queue(self, self.port.discipline)
         self.guards: list[Guard] = []
         self.left: dict[int, float] = {}  # when a packet last left each line, s
+        self.rate = rate_over_time(simulation.plan, p)
 
     def packets(self) -> Iterable[tuple[float, Packet]]:
         """Return the packets that wait, each behind its arrival in s."""
@@ -204,6 +216,8 @@ class Queue:
         simulation.records.transmit(self.p, packet, came, now, waited)
         self.spent = float(plan.transmission[self.p, packet.size])
         again = self.repeated_time(packet)
+        if self.rate is not None:
+            again = self.rate.further(now, self.spent)
         self.end = now + self.spent + again
         simulation.at(self.end, self.end_key(), partial(self.end_transmission, self.end))
         packet.hop += 1

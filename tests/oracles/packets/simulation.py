@@ -47,6 +47,7 @@ from tests.oracles.packets.diffusion import Diffusive, begin_clock
 from tests.oracles.packets.interfaces import HostQueues
 from tests.oracles.packets.late_packets import ByTime
 from tests.oracles.packets.laws import LawQueues
+from tests.oracles.packets.path_elements import Paths
 from tests.oracles.packets.programs import ProgramQueues, RankedQueue
 from tests.oracles.packets.queues import (
     ByPriority,
@@ -167,6 +168,7 @@ class Simulation:
             queue_of(port.discipline)(self, p) for p, port in enumerate(plan.ports)
         ]
         self.records.queues = self.queues
+        self.paths = Paths(self)
         self.spraying = plan.spraying
         self.next_path = [] if plan.spraying is None else plan.spraying.begins.tolist()
         self.missing = plan.scenario.followers.missing.tolist()
@@ -254,7 +256,7 @@ class Simulation:
             packet.way = self.spray(packet.flow)
         self.records.inside[packet.flow] += 1
         self.records.emitted[packet.flow] += not packet.is_ack
-        self.queues[self.route_of(packet)[0]].arrive(packet)
+        self.paths.arrive(self.route_of(packet)[0], packet)
 
     def route_of(self, packet: Packet) -> Sequence[int]:
         """Return the ports on the way of a packet or an ACK."""
@@ -277,7 +279,7 @@ class Simulation:
         f = packet.flow
         route = self.route_of(packet)
         if packet.hop < len(route):
-            self.queues[route[packet.hop]].arrive(packet)
+            self.paths.arrive(route[packet.hop], packet)
         elif packet.is_ack:
             self.records.inside[f] -= 1
             sender = self.senders[f]

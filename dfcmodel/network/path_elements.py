@@ -1,0 +1,453 @@
+"""What a path does to packets besides queueing them: delays, batches, losses in bursts, policers, rates over time.
+
+A `Scenario` has a tuple of elements. Each stands in front of the queue of a link, and acts on packets of data that come to
+the link or on the acknowledgements that return over it, of all flows or of some. Elements at one place act in their order.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from hopflow.checks import ascending, choice, flag, number, one_number, shown
+from hopflow.results import Described
+from hopflow.units import quantities
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = [
+    "MAX_HOLD",
+    "Aggregation",
+    "BurstLoss",
+    "DelayTrace",
+    "Jitter",
+    "PathElement",
+    "Policer",
+    "RateTrace",
+    "Reordering",
+    "check_elements",
+]
+
+MAX_HOLD = 100.0
+"""Longest time for which an element holds a packet, s."""
+MAX_BATCH = 100_000
+"""Most packets that an element collects."""
+DISTRIBUTIONS = ("uniform", "constant")
+
+
+@dataclass(frozen=True)
+class PathElement(Described):
+    """Base of the elements of a path; use its subclasses.
+
+    Parameters
+    ----------
+    link
+        Name of the link in front of whose queue it stands, ``"a->b"``.
+    flows
+        Names of the flows on whose packets it acts; None: all.
+    acks
+        False: it acts on packets of data. True: on the acknowledgements that return over the link, where they enter the
+        queue of the opposite direction.
+    """
+
+    link: str
+    flows: tuple[str, ...] | None = field(default=None, kw_only=True)
+    acks: bool = field(default=False, kw_only=True)
+
+    def __post_init__(self) -> None:
+        kind = type(self).__name__
+        if type(self) is PathElement:
+            names = "Jitter, DelayTrace, Reordering, Aggregation, Policer, BurstLoss or RateTrace"
+            raise TypeError(f"PathElement is a base: use {names}")
+        if not isinstance(self.link, str):
+            raise ValueError(f"link of {kind} = {shown(self.link)}: must be a name, 'a->b'")  # noqa: TRY004
+        object.__setattr__(self, "acks", flag(f"acks of {kind}", self.acks))
+        if self.flows is not None:
+            given: Any = self.flows
+            try:
+                chosen = (given,) if isinstance(given, str) else tuple(given)
+            except TypeError:
+                chosen = ()
+            if not chosen or not all(isinstance(name, str) for name in chosen):
+                msg = "must be names of flows, at least one, or None for all"
+                raise ValueError(f"flows of {kind} = {shown(self.flows)}: {msg}")
+            object.__setattr__(self, "flows", chosen)
+
+    @property
+    def largest_hold(self) -> float:
+        """Longest time for which it holds a packet, s."""
+        return 0.0
+
+
+@quantities(bound="time")
+@dataclass(frozen=True)
+class Jitter(PathElement):
+    """A delay that is no queueing and has a bound: constant, or drawn for each packet.
+
+    Parameters
+    ----------
+    link, flows, acks
+        As of `PathElement`.
+    bound
+        Largest delay in s, at most 100.
+    distribution
+        ``"uniform"``: drawn evenly from 0 to ``bound`` for each packet. ``"constant"``: each packet is held for ``bound``.
+    in_order
+        Whether a packet leaves no earlier than those of the element that came before it. False: packets overtake.
+
+    Raises
+    ------
+    ValueError
+        Naming the parameter, its value and what is allowed.
+
+    Examples
+    --------
+    >>> from dfcmodel import Jitter
+    >>> Jitter("1->2", bound="10ms", acks=True)
+    Jitter(link='1->2', flows=None, acks=True, bound=0.01, distribution='uniform', in_order=True)
+    """
+
+    bound: float
+    distribution: str = "uniform"
+    in_order: bool = True
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        one_number("bound", self.bound, at_least=0.0, at_most=MAX_HOLD, hint="in s")
+        choice("distribution", self.distribution, DISTRIBUTIONS)
+        object.__setattr__(self, "in_order", flag("in_order", self.in_order))
+
+    @property
+    def largest_hold(self) -> float:
+        """Longest time for which it holds a packet, s."""
+        return self.bound
+
+
+def _steps(
+    element: Any, name: str, highest: float, at_least: float = 0.0
+) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Check the times and values of a trace, and return them."""
+    times = ascending("times", element.times)
+    values = number(name, getattr(element, name), at_least=at_least, at_most=highest)
+    if times.ndim != 1 or values.shape != times.shape:
+        msg = f"must be lists of one length, are of shapes {times.shape} and {values.shape}"
+        raise ValueError(f"times and {name}: {msg}")
+    if times[0] != 0.0 or not np.all(np.diff(times) > 0.0):
+        raise ValueError(f"times[0] = {times[0]:g}: must be 0, and times must increase")
+    if element.period != math.inf:
+        hint = "in s, above the last of the times; inf: the last value stays"
+        one_number("period", element.period, above=float(times[-1]), hint=hint)
+    return times, values
+
+
+@quantities(times="time", delays="time", period="time")
+@dataclass(frozen=True)
+class DelayTrace(PathElement):
+    """A delay over time, besides that of the link: constant from each time to the next.
+
+    Parameters
+    ----------
+    link, flows, acks
+        As of `PathElement`.
+    times
+        When the delay changes, s, increasing from 0, (N,).
+    delays
+        From each of these on, s, at most 100, (N,). It is that of the time at which a packet comes.
+    period
+        After which the trace begins again, s; `inf`: the last delay stays.
+    in_order
+        As of `Jitter`: with it a fall of the delay lets packets leave together.
+
+    Raises
+    ------
+    ValueError
+        Naming the parameter, its value and what is allowed.
+
+    Examples
+    --------
+    >>> from dfcmodel import DelayTrace
+    >>> DelayTrace("1->2", times=(0, 1), delays=(0, 0.02), period=2).largest_hold
+    0.02
+    """
+
+    times: Sequence[float]
+    delays: Sequence[float]
+    period: float = math.inf
+    in_order: bool = True
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        times, delays = _steps(self, "delays", MAX_HOLD)
+        object.__setattr__(self, "times", tuple(times.tolist()))
+        object.__setattr__(self, "delays", tuple(delays.tolist()))
+        object.__setattr__(self, "in_order", flag("in_order", self.in_order))
+
+    @property
+    def largest_hold(self) -> float:
+        """Longest time for which it holds a packet, s."""
+        return max(self.delays)
+
+
+@quantities(delay="time")
+@dataclass(frozen=True)
+class Reordering(PathElement):
+    """Single packets that take longer, so that later ones overtake them.
+
+    Parameters
+    ----------
+    link, flows, acks
+        As of `PathElement`.
+    p
+        Probability with which a packet is held, 0 <= p <= 1.
+    delay
+        For how long, s, at most 100.
+
+    Raises
+    ------
+    ValueError
+        Naming the parameter, its value and what is allowed.
+
+    Examples
+    --------
+    >>> from dfcmodel import Reordering
+    >>> Reordering("1->2", p=0.01, delay="5ms").delay
+    0.005
+    """
+
+    p: float
+    delay: float
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        one_number("p", self.p, at_least=0.0, at_most=1.0)
+        one_number("delay", self.delay, at_least=0.0, at_most=MAX_HOLD, hint="in s")
+
+    @property
+    def largest_hold(self) -> float:
+        """Longest time for which it holds a packet, s."""
+        return self.delay
+
+
+@quantities(interval="time", hold="time")
+@dataclass(frozen=True)
+class Aggregation(PathElement):
+    """Packets or acknowledgements that are collected and passed on together, as by Wi-Fi, cellular links and offloads.
+
+    Parameters
+    ----------
+    link, flows, acks
+        As of `PathElement`; it acts on acknowledgements unless ``acks=False``.
+    interval
+        Time between two releases, s, above 0: what comes is passed on at the next multiple of it. None: by ``count``.
+    count
+        What is collected is passed on when this many have come, a whole number from 2. None: by ``interval``.
+    hold
+        With ``count``: after this time from the first one, s, they are passed on in any case.
+
+    Raises
+    ------
+    ValueError
+        Naming the parameter, its value and what is allowed; unless one of ``interval`` and ``count`` is given.
+
+    Examples
+    --------
+    >>> from dfcmodel import Aggregation
+    >>> Aggregation("1->2", interval="20ms").largest_hold, Aggregation("1->2", count=8, hold=0.1).largest_hold
+    (0.02, 0.1)
+    """
+
+    interval: float | None = None
+    count: int | None = None
+    hold: float = 0.1
+    acks: bool = field(default=True, kw_only=True)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if (self.interval is None) == (self.count is None):
+            msg = "give one of them, the other is None"
+            raise ValueError(f"interval = {self.interval!r}, count = {self.count!r}: {msg}")
+        one_number("hold", self.hold, above=0.0, at_most=MAX_HOLD, hint="in s")
+        if self.interval is not None:
+            one_number("interval", self.interval, above=0.0, at_most=MAX_HOLD, hint="in s")
+        if self.count is not None:
+            packets = one_number("count", self.count, at_least=2.0, at_most=float(MAX_BATCH))
+            if packets != math.floor(packets):
+                raise ValueError(f"count = {packets:g}: must be a whole number of packets")
+
+    @property
+    def largest_hold(self) -> float:
+        """Longest time for which it holds a packet, s."""
+        return self.hold if self.interval is None else self.interval
+
+
+@quantities(rate="rate", burst="amount")
+@dataclass(frozen=True)
+class Policer(PathElement):
+    """A token bucket that drops what exceeds it, and delays nothing.
+
+    The bucket is full at first. A packet takes its size in packets of data from the bucket, and is dropped where that has less.
+
+    Parameters
+    ----------
+    link, flows, acks
+        As of `PathElement`.
+    rate
+        At which the bucket fills, packets/s, > 0.
+    burst
+        Depth of the bucket, packets, at least 1.
+
+    Raises
+    ------
+    ValueError
+        Naming the parameter, its value and what is allowed.
+
+    Examples
+    --------
+    >>> from dfcmodel import Policer
+    >>> Policer("1->2", rate="12Mbps", burst=30).rate
+    1000.0
+    """
+
+    rate: float
+    burst: float
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        one_number("rate", self.rate, above=0.0, at_most=1e12, hint="in packets/s: mbps(370)")
+        one_number("burst", self.burst, at_least=1.0, at_most=1e9, hint="in packets")
+
+
+@dataclass(frozen=True)
+class BurstLoss(PathElement):
+    """Losses in bursts: the chain of Gilbert and Elliott, which changes its state with packets.
+
+    Each packet first changes the state, then is lost with the probability of the state. The chain begins in the good state.
+    With the defaults a burst is the packets that come in the bad state, 1 / ``to_good`` in the mean, and the loss rate is
+    ``to_bad`` / (``to_bad`` + ``to_good``).
+
+    Parameters
+    ----------
+    link, flows, acks
+        As of `PathElement`.
+    to_bad, to_good
+        Probabilities per packet of leaving the good and the bad state, 0 to 1.
+    loss_bad, loss_good
+        Probabilities of a loss in these states, 0 to 1.
+
+    Raises
+    ------
+    ValueError
+        Naming the parameter, its value and what is allowed.
+
+    Examples
+    --------
+    >>> from dfcmodel import BurstLoss
+    >>> BurstLoss("1->2", to_bad=0.001, to_good=0.1).mean
+    0.0099...
+    """
+
+    to_bad: float
+    to_good: float
+    loss_bad: float = 1.0
+    loss_good: float = 0.0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for name in ("to_bad", "to_good", "loss_bad", "loss_good"):
+            one_number(name, getattr(self, name), at_least=0.0, at_most=1.0)
+
+    @property
+    def mean(self) -> float:
+        """Mean loss rate; nan where neither state is left."""
+        both = self.to_bad + self.to_good
+        if both == 0.0:
+            return self.loss_good
+        return (self.to_bad * self.loss_bad + self.to_good * self.loss_good) / both
+
+
+@quantities(times="time", rates="rate", period="time")
+@dataclass(frozen=True)
+class RateTrace(PathElement):
+    """The rate of a link over time: constant from each time to the next.
+
+    It acts on all packets of the link, and only on the forward direction. The rate of the `Link` is the largest one: rates of
+    the trace are at most that. A rate may be 0, in which case a transmission goes on when the rate is above 0 again. `read_mahimahi`
+    makes one from a trace of delivery opportunities.
+
+    Parameters
+    ----------
+    link
+        Name of the link, ``"a->b"``.
+    times
+        When the rate changes, s, increasing from 0, (N,).
+    rates
+        From each of these on, packets/s, at least 0, (N,); not all 0, and without a period the last one above 0.
+    period
+        After which the trace begins again, s; `inf`: the last rate stays.
+
+    Raises
+    ------
+    ValueError
+        Naming the parameter, its value and what is allowed.
+
+    Examples
+    --------
+    >>> from dfcmodel import RateTrace
+    >>> RateTrace("1->2", times=(0, 5), rates=("100Mbps", "10Mbps")).rates
+    (8333.3..., 833.3...)
+    """
+
+    times: Sequence[float]
+    rates: Sequence[float]
+    period: float = math.inf
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.acks or self.flows is not None:
+            given = f"flows = {self.flows!r}, acks = {self.acks}"
+            raise ValueError(f"{given}: a rate is that of the link: leave them out")
+        times, rates = _steps(self, "rates", 1e12)
+        if not rates.any() or (self.period == math.inf and rates[-1] == 0.0):
+            msg = "must be above 0: nothing is sent from then on"
+            raise ValueError(f"rates[-1] = {rates[-1]:g}: {msg}")
+        object.__setattr__(self, "times", tuple(times.tolist()))
+        object.__setattr__(self, "rates", tuple(rates.tolist()))
+
+    @property
+    def mean(self) -> float:
+        """Mean rate of a period, packets/s; without one the last rate."""
+        if self.period == math.inf:
+            return self.rates[-1]
+        spans = np.diff(np.append(self.times, self.period))
+        return float(np.dot(spans, self.rates) / self.period)
+
+
+def check_elements(scenario: Any) -> None:
+    """Raise ValueError for elements of a `Scenario` at links that are none, of flows that do not pass them, or rates above a link's."""
+    names, flows = scenario.link_table.names, {flow.name: flow for flow in scenario.flows}
+    rated = set()
+    for element in scenario.elements:
+        kind = type(element).__name__
+        choice(f"elements: link of {kind}", element.link, names)
+        link = scenario.links[names.index(element.link)]
+        for name in element.flows or ():
+            choice(f"elements: flows of {kind} at {link.name}", name, list(flows))
+            if (link.source, link.target) not in flows[name].hops:
+                msg = f"its path {flows[name].path!r} does not lead over {link.name}"
+                raise ValueError(f"elements: flows of {kind} = {name!r}: {msg}")
+        if not isinstance(element, RateTrace):
+            continue
+        if element.link in rated:
+            raise ValueError(f"elements: a second RateTrace of {link.name}: must be one per link")
+        rated.add(element.link)
+        hint = f"the rate of link {link.name}; give the link the largest rate of the trace"
+        largest = max(element.rates)
+        if largest > link.rate * (1.0 + 1e-12):
+            raise ValueError(
+                f"elements: rates = {largest:g}: must be at most {link.rate:g}, {hint}"
+            )

@@ -1,0 +1,156 @@
+"""The example test cases of the IETF draft on BBR, its appendix, as runs and checks.
+
+Cases are in the order of the appendix (draft-ietf-ccwg-bbr, the working group's copy of 3 August 2026). Where a case changes the path as BBR
+enters a state, a first run says when that is; the second one is equal up to then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dfcmodel.network.arrivals import Replay
+from dfcmodel.network.path_elements import (
+    Aggregation,
+    BurstLoss,
+    DelayTrace,
+    Policer,
+    RateTrace,
+    Reordering,
+)
+from dfcmodel.sharing import bbr_checks, bbr_path_checks
+from dfcmodel.sharing.bbr_checks import Check
+from dfcmodel.sharing.bbr_observations import LINK, Observation, Path, observe
+
+if TYPE_CHECKING:
+    from responsefn import BBR
+
+__all__ = ["CASES", "Case"]
+
+UNDO = (
+    "the packet level has no DSACK and BBR no undo (SaveStateUponLoss, HandleSpuriousLossDetection)"
+)
+
+
+@dataclass(frozen=True)
+class Case:
+    """A case of the appendix.
+
+    Attributes
+    ----------
+    title
+        What it is about.
+    run
+        Function of a rule that returns what is observed.
+    check
+        Function of an observation that returns the checks.
+    deviation
+        Why a check is known not to hold; "": all are expected to.
+    """
+
+    title: str
+    run: Callable[[BBR], Observation]
+    check: Callable[[Observation], list[Check]]
+    deviation: str = ""
+
+
+def _at(path: Path, mode: str, which: int = 0) -> Callable[[BBR], tuple[float, Observation]]:
+    def find(rule: BBR) -> tuple[float, Observation]:
+        run = observe(rule, path)
+        spells = run.spells(mode)
+        if len(spells) <= which:
+            raise ArithmeticError(f"{rule!r}: it was not in {mode} on {path!r}")
+        return float(run.time[spells[which][0]]), run
+
+    return find
+
+
+def _plain(path: Path) -> Callable[[BBR], Observation]:
+    return lambda rule: observe(rule, path)
+
+
+def _slower(path: Path, mode: str, part: float) -> Callable[[BBR], Observation]:
+    """Return a run in which the rate falls as BBR enters a state."""
+
+    def run(rule: BBR) -> Observation:
+        at, _ = _at(path, mode)(rule)
+        trace = RateTrace(LINK, (0.0, at), (path.rate, part * path.rate))
+        return observe(rule, replace(path, elements=(trace,), duration=at + 6.0))
+
+    return run
+
+
+def _limited_from(path: Path, mode: str, rate: float, lasting: float) -> Callable[..., Observation]:
+    """Return a run whose application has data at a rate as BBR enters a state; ``burst``: with losses a round trip later."""
+
+    def run(rule: BBR, burst: bool = False) -> Observation:
+        at, first = _at(path, mode)(rule)
+        sent = int(first.emitted[first.time <= at][-1])
+        times = at + np.arange(1, int(lasting * rate)) / rate
+        arrivals = Replay((0.0, *times.tolist()), (sent, *[1] * len(times)))
+        beside = (at + path.rtt, at + 2.0 * path.rtt, 12.0 * path.rate) if burst else None
+        return observe(rule, replace(path, arrivals=arrivals, burst=beside, duration=at + lasting))
+
+    return run
+
+
+def _paced(rate: float, lasting: float) -> Replay:
+    times = np.arange(int(lasting * rate)) / rate
+    return Replay(tuple(times.tolist()), 1)
+
+
+PLAIN, DISTANT = Path(), Path(rtt=0.1, buffer=400, duration=12.0)
+SHALLOW = Path(buffer=15, duration=20.0)
+LIMITED = Path(rtt=0.1, buffer=400, arrivals=_paced(300.0, 10.0), duration=8.0)
+
+
+def _steps(path: Path, rates: tuple[float, float]) -> Callable[[BBR], Observation]:
+    return _plain(replace(path, elements=(RateTrace(LINK, (0.0, 4.0), rates),)))
+
+
+def _idle(rule: BBR) -> Observation:
+    at, first = 3.0, observe(rule, replace(PLAIN, duration=3.0))
+    arrivals = Replay((0.0, 6.0 + at), (int(first.emitted[-1]), 20_000))
+    return observe(rule, replace(PLAIN, arrivals=arrivals, duration=10.0))
+
+
+CASES = (
+    Case("Exiting STARTUP on bandwidth plateau", _plain(replace(PLAIN, duration=3.0)), bbr_checks.startup_plateau),
+    Case("Exiting STARTUP on loss when application-limited",
+         _plain(Path(rate=2000.0, rtt=0.2, buffer=800, duration=5.0, arrivals=_paced(600.0, 5.0),
+                     elements=(BurstLoss(LINK, 0.1, 0.9),))), bbr_checks.startup_loss),
+    Case("Exiting DRAIN based on inflight", _plain(replace(PLAIN, duration=3.0)), bbr_checks.drain_inflight),
+    Case("Exiting DRAIN based on time", _slower(replace(PLAIN, duration=2.0), "DRAIN", 0.4), bbr_checks.drain_time),
+    Case("Exiting PROBE_UP on bandwidth plateau", _plain(PLAIN), bbr_checks.up_plateau),
+    Case("Exiting PROBE_UP on loss when application-limited",
+         lambda rule: _limited_from(PLAIN, "UP", 800.0, 1.0)(rule, True), bbr_checks.up_loss_limited),
+    Case("Never exiting STARTUP when application-limited without loss", _plain(LIMITED), bbr_checks.never_limited),
+    Case("Exiting PROBE_DOWN on inflight", _plain(replace(PLAIN, duration=4.0)), bbr_checks.down_inflight),
+    Case("Exiting PROBE_DOWN after max time", _slower(DISTANT, "DOWN", 0.7), bbr_checks.down_time),
+    Case("Entering and exiting PROBE_RTT", _plain(PLAIN), bbr_path_checks.probe_rtt),
+    Case("Skipping PROBE_RTT due to application-limited sending", _idle, bbr_path_checks.skipped_probe_rtt),
+    Case("STARTUP bandwidth with aggregation",
+         _plain(replace(PLAIN, elements=(Aggregation(LINK, interval=0.03),), duration=4.0)), bbr_path_checks.aggregated_startup),
+    Case("Cruise bandwidth with aggregation",
+         _plain(replace(PLAIN, elements=(Aggregation(LINK, interval=0.03),), duration=8.0)), bbr_path_checks.aggregated_cruise),
+    Case("Sub-packet bandwidth-delay products", _plain(Path(rate=20.0, rtt=0.02, buffer=50, duration=16.0)), bbr_path_checks.sub_packet),
+    Case("Increasing bandwidth 10x",
+         _steps(Path(rate=5000.0, rtt=0.04, buffer=15, duration=24.0), (500.0, 5000.0)), bbr_path_checks.ten_times_more),
+    Case("Decreasing bandwidth 10x",
+         _steps(Path(rate=5000.0, rtt=0.04, buffer=200, duration=20.0), (5000.0, 500.0)), bbr_path_checks.ten_times_less),
+    Case("Token bucket policers",
+         _plain(replace(PLAIN, elements=(Policer(LINK, 500.0, 100.0),), duration=20.0)), bbr_path_checks.policed),
+    Case("Spurious fast recovery",
+         _plain(replace(PLAIN, elements=(Reordering(LINK, 0.01, 0.01),), duration=6.0)), bbr_path_checks.spurious_recovery, UNDO),
+    Case("Spurious RTO recovery",
+         _plain(replace(PLAIN, elements=(DelayTrace(LINK, (0.0, 4.0, 5.5), (0.0, 1.5, 0.0)),), duration=8.0)),
+         bbr_path_checks.spurious_timeout, UNDO),
+    Case("Entering and exiting PROBE_RTT during STARTUP", _plain(LIMITED), bbr_path_checks.probe_rtt_startup),
+    Case("Loss during PROBE_UP after inflight_longterm is set", _plain(SHALLOW), bbr_checks.up_loss),
+    Case("Application-limited sending during PROBE_REFILL",
+         lambda rule: _limited_from(DISTANT, "REFILL", 300.0, 2.0)(rule), bbr_checks.refill_limited),
+)  # fmt: skip
+"""All cases, in the order of the appendix."""

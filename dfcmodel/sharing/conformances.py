@@ -1,0 +1,178 @@
+"""Whether an implementation of BBR does what the IETF draft's example test cases expect."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from dfcmodel.sharing.bbr_cases import CASES, Case
+from dfcmodel.sharing.bbr_checks import Check
+from dfcmodel.sharing.bbr_observations import MODES, Observation
+from hopflow.checks import instance
+from hopflow.progress import progress_bar
+from hopflow.results import Result, figure
+from responsefn import BBR
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+
+__all__ = ["Conformance", "JudgedCase", "conformance"]
+
+REFERENCE = "draft-ietf-ccwg-bbr, appendix BBR Example Test Cases, 3 August 2026"
+
+
+class JudgedCase(NamedTuple):
+    """A case of the draft's appendix, what was expected of it, and what happened.
+
+    Attributes
+    ----------
+    number, title
+        In the appendix, from 1 on.
+    checks
+        What was expected, what happened, and whether that is as expected.
+    deviation
+        The reason of a check that is known not to hold; "": none.
+    trace
+        BBR's variables over time.
+
+    Examples
+    --------
+    >>> from dfcmodel import conformance
+    >>> from responsefn import BBR
+    >>> case = conformance(BBR(), cases=(1,)).cases[0]
+    >>> case.title, case.verdict
+    ('Exiting STARTUP on bandwidth plateau', 'as expected')
+    """
+
+    number: int
+    title: str
+    checks: tuple[Check, ...]
+    deviation: str
+    trace: Observation
+
+    @property
+    def verdict(self) -> str:
+        """``"as expected"``, ``"known deviation"`` or ``"deviates"``."""
+        if all(check.holds for check in self.checks):
+            return "as expected"
+        return "known deviation" if self.deviation else "deviates"
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Conformance(Result):
+    """The cases of the draft's appendix with what was expected and what happened.
+
+    Attributes
+    ----------
+    rule
+        What was run.
+    cases
+        In the order of the appendix.
+
+    Examples
+    --------
+    >>> from dfcmodel import conformance
+    >>> from responsefn import BBR
+    >>> found = conformance(BBR(), cases=(20,))
+    >>> found.cases[0].verdict
+    'as expected'
+    """
+
+    rule: BBR
+    cases: tuple[JudgedCase, ...]
+
+    @property
+    def table(self) -> pd.DataFrame:
+        """A row per check: number, case, verdict, expected, happened, holds, deviation."""
+        import pandas as pd
+
+        rows = [
+            (each.number, each.title, each.verdict, *check, each.deviation)
+            for each in self.cases
+            for check in each.checks
+        ]
+        columns = ["number", "case", "verdict", "expected", "happened", "holds", "deviation"]
+        return pd.DataFrame(rows, columns=columns)
+
+    def to_xarray(self) -> Any:
+        """Return the table over ``row`` as a Dataset."""
+        return self.table.rename_axis("row").to_xarray()
+
+    def summary(self) -> dict[str, object]:
+        """Return the verdict of each case; of one that deviates the checks that do not hold."""
+        rows: dict[str, object] = {"rule": repr(self.rule), "cases": REFERENCE}
+        for each in self.cases:
+            text = each.verdict
+            wrong = [check for check in each.checks if not check.holds]
+            text += "".join(f"; {check.expected}: {check.happened}" for check in wrong)
+            rows[f"{each.number} {each.title}"] = text + (
+                f" ({each.deviation})" if wrong and each.deviation else ""
+            )
+        return rows
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw the states of all cases over time, a row per case; return the Axes."""
+        axes: Axes = figure(8.0, 0.25 * len(self.cases) + 1.2)[1] if ax is None else ax
+        for row, each in enumerate(self.cases):
+            run = each.trace
+            for number, mode in enumerate(MODES):
+                spans = [(run.time[a], run.time[b - 1] - run.time[a]) for a, b in run.spells(mode)]
+                axes.broken_barh(
+                    spans, (row - 0.4, 0.8), color=f"C{number}", label=mode if row == 0 else None
+                )
+        axes.set_yticks(range(len(self.cases)), [each.title for each in self.cases], fontsize=6)
+        axes.invert_yaxis()
+        axes.legend(fontsize=6, ncol=len(MODES), loc="lower center", bbox_to_anchor=(0.3, 1.0))
+        axes.set(xlabel="time (s)")
+        return axes
+
+
+def conformance(rule: BBR, *, cases: Iterable[int] | None = None) -> Conformance:
+    """Run the IETF draft's example test cases of BBR on a rule, and judge what happens.
+
+    Each case is one flow over one bottleneck at packet level, some with a burst beside it or with elements of the path: rates
+    over time, aggregated acknowledgements, a policer, reordering. A case ends in checks of the draft's variables. What BBR
+    is known not to do is named as a deviation.
+
+    Parameters
+    ----------
+    rule
+        `responsefn.BBR` with any parameters, or a subclass with its state. The draft estimates aggregation:
+        ``BBR(extra_acked_rounds=10)``.
+    cases
+        Numbers of cases in the appendix, 1 to 22; None: all.
+
+    Raises
+    ------
+    TypeError, ValueError
+        For another rule, and for numbers that are no case.
+    ArithmeticError
+        Where a rule does not reach the state in which a case begins.
+
+    Examples
+    --------
+    >>> from dfcmodel import conformance
+    >>> from responsefn import BBR
+    >>> found = conformance(BBR(), cases=(1, 3))
+    >>> [case.verdict for case in found.cases]
+    ['as expected', 'as expected']
+    """
+    instance("rule", rule, BBR, "BBR(), or a rule of a subclass")
+    chosen = tuple(range(1, len(CASES) + 1) if cases is None else cases)
+    for number in chosen:
+        if type(number) is not int or not 1 <= number <= len(CASES):
+            msg = f"must be whole numbers from 1 to {len(CASES)}"
+            raise ValueError(f"cases = {chosen!r}: {msg}")
+    found = [
+        judge(rule, number, CASES[number - 1])
+        for number in progress_bar(chosen, desc="BBR", unit="case")
+    ]
+    return Conformance(rule, tuple(found))
+
+
+def judge(rule: BBR, number: int, case: Case) -> JudgedCase:
+    """Run a case and check what happens."""
+    run = case.run(rule)
+    return JudgedCase(number, case.title, tuple(case.check(run)), case.deviation, run)

@@ -1,0 +1,294 @@
+"""The delay of a path, within a bound, that hurts a rule most: found by search, and replayed."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dfcmodel.network.path_elements import DelayTrace
+from dfcmodel.packets.engine import run_engine
+from dfcmodel.packets.methods import Packets
+from dfcmodel.packets.simulation import plan_scenario, trajectory
+from dfcmodel.sharing.bottlenecks import Bottleneck, checked_rules
+from hopflow.checks import choice, instance, one_number, seed_number, whole
+from hopflow.progress import progress_bar
+from hopflow.results import Described, Result, figure
+from hopflow.units import quantities
+from responsefn import WindowRule
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from numpy.typing import NDArray
+
+    from dfcmodel.network.networks import Scenario
+
+    Floats = NDArray[np.float64]
+
+__all__ = ["JitteredPath", "WorstCase", "worst_case"]
+
+LINK = "in->out"
+SAMPLES = 200
+WARM_UP = 0.4
+"""Part of a run that is not measured."""
+SHARE, UTILISATION = "share", "utilisation"
+
+
+@quantities(bandwidth="rate", rtt="time", buffer="amount", bound="time", duration="time")
+@dataclass(frozen=True)
+class JitteredPath(Described):
+    """A bottleneck on which the acknowledgements of one flow have a delay of at most a bound, besides queueing.
+
+    Parameters
+    ----------
+    bandwidth
+        Packets/s, > 0.
+    rtt
+        Propagation there and back, s, > 0.
+    buffer
+        Packets that wait.
+    bound
+        Largest delay that is no queueing, s, at least 0.
+    duration
+        Simulated time, s; the first two fifths are not measured.
+
+    Raises
+    ------
+    ValueError
+        Naming the parameter, its value and what is allowed.
+
+    Examples
+    --------
+    >>> from dfcmodel import JitteredPath
+    >>> JitteredPath("12Mbps", "40ms", buffer=200, bound="10ms").bound
+    0.01
+    """
+
+    bandwidth: float
+    rtt: float
+    buffer: int
+    bound: float
+    duration: float = 20.0
+
+    def __post_init__(self) -> None:
+        one_number("bound", self.bound, at_least=0.0, at_most=10.0, hint="in s")
+        packets = one_number("buffer", self.buffer, at_least=1.0, at_most=1e7, hint="in packets")
+        object.__setattr__(self, "buffer", int(packets))
+        _ = self.bottleneck
+
+    @property
+    def bottleneck(self) -> Bottleneck:
+        """The bottleneck, which checks the other parameters."""
+        warm_up = WARM_UP * self.duration
+        return Bottleneck(
+            self.bandwidth, self.rtt, self.buffer, duration=self.duration, warm_up=warm_up
+        )
+
+    def scenario(self, rule: WindowRule, trace: DelayTrace | None, flows: int = 2) -> Scenario:
+        """Return flows of a rule, the first of which has a delay over time."""
+        found = self.bottleneck.scenario([rule] * flows)
+        return replace(found, elements=() if trace is None else (trace,))
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class WorstCase(Result):
+    """The delay over time that hurts a rule most of those that were tried.
+
+    It is a bound from one side: another delay within the bound may hurt more.
+
+    Attributes
+    ----------
+    rule, path, measure
+        What was searched for.
+    trace
+        The delay of the first flow's acknowledgements, `DelayTrace`; None: none hurts more than no delay.
+    value, without
+        The measure with it, and without any delay.
+    tried
+        The measure of each delay that was tried, in order, (N,).
+    seed
+        Of all runs.
+
+    Examples
+    --------
+    >>> from dfcmodel import JitteredPath, worst_case
+    >>> from responsefn import FAST
+    >>> path = JitteredPath(1000.0, 0.05, buffer=500, bound=0.02)
+    >>> found = worst_case(FAST(), path, runs=8)
+    >>> bool(found.value < found.without)
+    True
+    """
+
+    rule: WindowRule
+    path: JitteredPath
+    measure: str
+    trace: DelayTrace | None
+    value: float
+    without: float
+    tried: Floats = field(repr=False)
+    seed: int = 0
+
+    def replay(self) -> Any:
+        """Return the run with the delay that hurts most, a `Trajectory`."""
+        run, _ = _measured(self.rule, self.path, self.measure, self.trace, self.seed)
+        return run
+
+    def summary(self) -> dict[str, object]:
+        """Return the measure with and without the delay, and the delay."""
+        shown = "none" if self.trace is None else _shown(self.trace)
+        return {
+            "rule": repr(self.rule),
+            "measure": self.measure,
+            "worst": f"{self.value:.3g}",
+            "without delay": f"{self.without:.3g}",
+            "delay": shown,
+            "tried": f"{len(self.tried)} delays of at most {1e3 * self.path.bound:g} ms",
+        }
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw the rates of the flows, and the delay behind them; return the Axes."""
+        axes: Axes = figure()[1] if ax is None else ax
+        run = self.replay()
+        names = [flow.name for flow in run.scenario.flows]
+        for name, rate in zip(names, np.diff(run.delivered, axis=1), strict=True):
+            axes.plot(run.time[1:], rate / np.diff(run.time), label=f"flow {name}")
+        if self.trace is not None:
+            other = axes.twinx()
+            end = self.path.duration
+            other.step([*self.trace.times, end], [*self.trace.delays, self.trace.delays[-1]],
+                       where="post", color="0.6", linewidth=0.8)  # fmt: skip
+            other.set_ylabel("delay of flow 1 (s)")
+        axes.set(xlabel="time (s)", ylabel="rate (packets/s)", title=repr(self.rule))
+        axes.legend()
+        return axes
+
+
+def _shown(trace: DelayTrace) -> str:
+    steps = zip(trace.times[:8], trace.delays[:8], strict=True)
+    text = ", ".join(f"{1e3 * delay:.3g} ms from {time:.3g} s" for time, delay in steps)
+    return text + (", ..." if len(trace.times) > 8 else "")
+
+
+def worst_case(
+    rule: WindowRule,
+    path: JitteredPath,
+    measure: str = SHARE,
+    *,
+    runs: int = 60,
+    seed: int = 0,
+) -> WorstCase:
+    """Search the delay within a bound that hurts a rule most, at packet level.
+
+    The delay is that of the acknowledgements of one flow, constant over pieces of time, in order, from 0 to the bound. Tried are first the
+    shapes that are known to mislead senders (Arun et al. 2022): a constant one, one that is absent for a round trip, so that the least
+    round-trip time is wrong from then on, its opposite, and alternations. Then the best one is changed piece by piece, at random,
+    as long as that hurts more.
+
+    Parameters
+    ----------
+    rule
+        The rule of all flows.
+    path
+        The bottleneck and the bound.
+    measure
+        ``"share"``: the smaller share of two flows of the rule, one of which has the delay. ``"utilisation"``: of one
+        flow alone, which has it.
+    runs
+        How many delays are tried.
+    seed
+        Of the search and of the runs.
+
+    Raises
+    ------
+    TypeError, ValueError
+        Naming the parameter, its value and what is allowed.
+
+    References
+    ----------
+    Arun, Alizadeh, Balakrishnan, Starvation in end-to-end congestion control, SIGCOMM 2022.
+
+    Examples
+    --------
+    >>> from dfcmodel import JitteredPath, worst_case
+    >>> from responsefn import NewReno
+    >>> path = JitteredPath(1000.0, 0.04, buffer=40, bound=0.01)
+    >>> found = worst_case(NewReno(), path, "utilisation", runs=4)
+    >>> len(found.tried)
+    4
+    """
+    (own,) = checked_rules((rule,))
+    instance("path", path, JitteredPath, "a JitteredPath(...)")
+    choice("measure", measure, (SHARE, UTILISATION))
+    whole("runs", runs, 1, 100_000)
+    seed = seed_number("seed", seed, most=2**30)
+
+    def cost(trace: DelayTrace | None) -> float:
+        return _measured(own, path, measure, trace, seed)[1]
+
+    without = cost(None)
+    best, least, tried = None, without, []
+    search = _search(path, np.random.default_rng(seed), lambda: best)
+    for _ in progress_bar(range(runs), desc=repr(own), unit="run"):
+        trace = next(search)
+        value = cost(trace)
+        tried.append(value)
+        if value < least:
+            best, least = trace, value
+    return WorstCase(own, path, measure, best, least, without, np.array(tried), seed)
+
+
+def _trace(times: Any, delays: Any) -> DelayTrace:
+    return DelayTrace(LINK, tuple(times), tuple(delays), flows=("1",), acks=True)
+
+
+def _search(
+    path: JitteredPath, rng: np.random.Generator, best: Callable[[], DelayTrace | None]
+) -> Iterator[DelayTrace]:
+    """Yield known shapes, then changes of the best delay so far."""
+    D, end, trip = path.bound, path.duration, 2.0 * path.rtt
+    for at in (0.0, 0.1 * end):  # absent or present for some round trips
+        for inside, outside in ((0.0, D), (D, 0.0)):
+            times = [0.0, at, at + trip] if at > 0.0 else [0.0, trip]
+            yield _trace(times, [outside] * (len(times) - 2) + [inside, outside])
+    yield _trace([0.0], [D])
+    for period in (2.0 * trip, 8.0 * trip):
+        steps = np.arange(0.0, end, 0.5 * period)
+        yield _trace(steps, D * (np.arange(len(steps)) % 2))
+    while True:
+        known = best() or _trace([0.0], [0.0])
+        yield _changed(known, path, rng)
+
+
+def _changed(trace: DelayTrace, path: JitteredPath, rng: np.random.Generator) -> DelayTrace:
+    """Return a delay that differs from another one in an interval of random length."""
+    begin = float(rng.uniform(0.0, path.duration))
+    length = float(path.rtt * math.exp(rng.uniform(0.0, math.log(0.5 * path.duration / path.rtt))))
+    delay = path.bound * float(rng.choice([0.0, 1.0, rng.uniform()]))
+    past = begin + length
+    times, delays = np.array(trace.times), np.array(trace.delays)
+    after = float(delays[np.searchsorted(times, past, side="right") - 1])
+    kept = (times < begin) | (times > past)
+    times = np.concatenate([times[kept], [begin, past]])
+    delays = np.concatenate([delays[kept], [delay, after]])
+    order = np.argsort(times, kind="stable")
+    return _trace(times[order].tolist(), delays[order].tolist())
+
+
+def _measured(
+    rule: WindowRule, path: JitteredPath, measure: str, trace: DelayTrace | None, seed: int
+) -> tuple[Any, float]:
+    """Return a run and its measure."""
+    scenario = path.scenario(rule, trace, 2 if measure == SHARE else 1)
+    plan = plan_scenario(
+        scenario, Packets(seed=seed, recovery="sack"), duration=path.duration,
+        sample=path.duration / SAMPLES, jitter=path.rtt, packet_jitter=1.0 / path.bandwidth,
+    )  # fmt: skip
+    run = trajectory(plan, run_engine(plan), 0.0)
+    begin = round(WARM_UP * SAMPLES)
+    rates = (run.delivered[:, -1] - run.delivered[:, begin]) / (run.time[-1] - run.time[begin])
+    if measure == UTILISATION:
+        return run, float(rates[0] / path.bandwidth)
+    return run, float(rates.min() / rates.sum()) if rates.any() else 0.0

@@ -1,0 +1,242 @@
+"""Elements of paths: what each does to packets, what the fluid has of them, files, refusals."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dfcmodel import (
+    CBR,
+    DFC,
+    PFC,
+    Aggregation,
+    BurstLoss,
+    DelayTrace,
+    Flow,
+    Fluid,
+    Jitter,
+    Link,
+    Packets,
+    PathElement,
+    Policer,
+    RateTrace,
+    Reordering,
+    Scenario,
+    load_scenario,
+    read_mahimahi,
+    save_scenario,
+    simulate,
+    to_ns3,
+    trace_packets,
+)
+from dfcmodel.engine.rates_over_time import rate_changes
+from responsefn import CUBIC, NewReno
+from tests.oracles.engines import compile_scenario
+
+LINKS = [Link("a", "b", 5000.0, 1e-3, 1000), Link("b", "c", 1000.0, 1e-3, 200)]
+
+
+def path_of(*elements: Any, source: Any = None, duration: float = 10.0, **given: Any) -> Scenario:
+    """Return a flow over two links, the second of which has elements in front of its queue."""
+    flow = Flow("flow", ("a", "b", "c"), source or CBR(500.0), **given)
+    return Scenario("path", LINKS, [flow], duration=duration, elements=elements)
+
+
+def arrivals_at_end(scenario: Scenario, seed: int = 1) -> Any:
+    """Return the table of packets of data that leave the queue of the second link."""
+    found = trace_packets(scenario, ["b->c"], Packets(seed=seed)).to_pandas()
+    return found[~found["ack"].astype(bool)]
+
+
+def test_jitter_is_even_up_to_its_bound_and_keeps_the_order() -> None:
+    plain = arrivals_at_end(path_of())["arrived"].to_numpy()
+    for in_order in (True, False):
+        held = arrivals_at_end(path_of(Jitter("b->c", 0.05, in_order=in_order)))
+        held = held.sort_values("number")["arrived"].to_numpy()
+        delays = held - plain[: len(held)]
+        assert -1e-12 < delays.min() < 1e-3
+        assert 0.049 < delays.max() < 0.05 + 1e-12
+        assert bool((np.diff(held) >= 0.0).all()) is in_order
+        if not in_order:  # without order each delay is as drawn
+            assert delays.mean() == pytest.approx(0.025, rel=0.03)
+
+
+def test_a_constant_delay_moves_every_packet() -> None:
+    held = arrivals_at_end(path_of(Jitter("b->c", 0.02, "constant")))["arrived"].to_numpy()
+    plain = arrivals_at_end(path_of())["arrived"].to_numpy()[: len(held)]
+    np.testing.assert_allclose(held - plain, 0.02, rtol=1e-9)
+
+
+def test_a_policer_passes_its_rate_and_once_its_burst() -> None:
+    run = simulate(path_of(Policer("b->c", 200.0, 50.0)), Packets())
+    assert run.delivered[0, -1] == pytest.approx(200.0 * 10.0 + 50.0, abs=3.0)
+    drops = run.drops().to_pandas()
+    assert set(drops["cause"]) == {"policer"}
+    assert run.lost.sum() == pytest.approx(300.0 * 10.0 - 50.0, abs=3.0)
+
+
+def test_bursts_of_losses_have_the_mean_rate_and_length() -> None:
+    """Gilbert's chain: bursts of 1 / to_good packets in the mean, losses to_bad / (to_bad + to_good)."""
+    element = BurstLoss("b->c", to_bad=0.01, to_good=0.25)
+    table = arrivals_at_end(path_of(element, duration=100.0), seed=2).sort_values("number")
+    lost = table["sent"].isna().to_numpy()
+    begins = np.flatnonzero(np.diff(lost.astype(int)) == 1)
+    assert lost.mean() == pytest.approx(element.mean, rel=0.15)
+    assert lost.sum() / len(begins) == pytest.approx(4.0, rel=0.15)
+
+
+def test_aggregated_acks_come_at_multiples_or_in_batches() -> None:
+    for element, steps in (
+        (Aggregation("b->c", interval=0.025), True),
+        (Aggregation("b->c", count=5, hold=1.0), False),
+    ):
+        scenario = path_of(element, source=NewReno(), duration=3.0, max_window=20)
+        found = trace_packets(scenario, ["c->b"], Packets(seed=1)).to_pandas()
+        times, counts = np.unique(found["arrived"].round(9), return_counts=True)
+        if steps:
+            np.testing.assert_allclose((times / 0.025) % 1.0 % (1.0 - 1e-6), 0.0, atol=1e-6)
+            assert counts.mean() > 5.0
+        else:
+            assert (counts[1:-1] == 5).all()
+
+
+def test_a_batch_that_is_not_full_is_passed_on_at_its_end() -> None:
+    scenario = path_of(
+        Aggregation("b->c", count=100, hold=0.2), source=NewReno(), size=1, duration=1.0
+    )
+    found = trace_packets(scenario, ["c->b"], Packets()).to_pandas()
+    assert found["arrived"].min() > 0.2
+    assert simulate(scenario, Packets()).finished[0] < 0.01
+
+
+def test_reordered_packets_are_losses_by_count_and_not_by_time() -> None:
+    """Packets that are 4 ms late are overtaken by more than three others, and by less than a quarter of a round trip."""
+    links = [LINKS[0], replace(LINKS[1], delay=0.02)]
+    scenario = path_of(Reordering("b->c", 0.02, 4e-3), source=CUBIC(), max_window=100)
+    scenario = replace(scenario, links=links)
+    events = [
+        simulate(scenario, Packets(seed=1, recovery=recovery)).loss_events[0]
+        for recovery in ("sack", "rack")
+    ]
+    assert events[0] > 20
+    assert events[1] < 0.2 * events[0]
+
+
+def test_a_rate_over_time_carries_its_integral_at_both_levels() -> None:
+    """A source that always has data gets the area under the rate; an outage delays what waits."""
+    trace = RateTrace("b->c", (0.0, 2.0, 3.0), (800.0, 0.0, 400.0), period=5.0)
+    assert trace.mean == pytest.approx((1600.0 + 800.0) / 5.0)
+    scenario = path_of(trace, source=CBR(2000.0))
+    packets = simulate(scenario, Packets(), sample=0.5).delivered[0]
+    fluid = simulate(scenario, Fluid(), sample=0.5).delivered[0]
+    assert packets[-1] == pytest.approx(2 * 2400.0, abs=5.0)
+    np.testing.assert_allclose(fluid, packets, atol=8.0)
+
+
+def test_changes_of_the_fluid_are_at_whole_steps_of_each_period() -> None:
+    trace = RateTrace("b->c", (0.0, 0.25), (800.0, 400.0), period=1.0)
+    plan = compile_scenario(path_of(trace), Fluid(), np.random.default_rng(0), duration=2.0)
+    changes = rate_changes(plan, round(2.0 / plan.step))
+    times = np.array(sorted(changes)) * plan.step
+    np.testing.assert_allclose(times, [0.0, 0.25, 1.0, 1.25], atol=plan.step)
+    rates = [change.rate / plan.step for step in sorted(changes) for change in changes[step]]
+    np.testing.assert_allclose(rates, [800.0, 400.0, 800.0, 400.0], rtol=1e-4)
+
+
+def test_a_window_follows_a_rate_over_time_alike_at_both_levels() -> None:
+    trace = RateTrace("b->c", (0.0, 10.0, 20.0), (1000.0, 300.0, 1000.0))
+    scenario = path_of(trace, source=NewReno(), duration=30.0, max_window=150)
+    goodputs = [simulate(scenario, method).delivered[0, -1] for method in (Packets(), Fluid())]
+    assert goodputs[0] == pytest.approx(23_000.0, rel=0.03)
+    assert goodputs[1] == pytest.approx(goodputs[0], rel=0.03)
+
+
+def test_a_delay_over_time_is_that_of_the_round_trip() -> None:
+    trace = DelayTrace("b->c", (0.0, 1.0), (0.0, 0.03), period=2.0)
+    run = simulate(path_of(trace, source=NewReno(), max_window=4), Packets(), sample=0.1)
+    trips = run.round_trip[0]
+    assert np.nanmin(trips) < 0.007
+    assert np.nanmax(trips) == pytest.approx(np.nanmin(trips) + 0.03, abs=2e-3)
+
+
+def test_files_keep_elements(tmp_path: Path) -> None:
+    elements = (
+        Jitter("b->c", 0.01, "constant", acks=True, flows=("flow",)),
+        Aggregation("b->c", count=4),
+        DelayTrace("b->c", (0.0, 1.0), (0.0, 0.5), period=3.0),
+        RateTrace("b->c", (0.0, 1.0), (500.0, 1000.0)),
+        BurstLoss("b->c", 0.1, 0.2),
+        Policer("b->c", 100.0, 5.0),
+        Reordering("b->c", 0.1, 0.01),
+    )
+    scenario = path_of(*elements, source=NewReno())
+    assert load_scenario(save_scenario(scenario, tmp_path / "path.toml")) == scenario
+
+
+def test_mahimahi_traces(tmp_path: Path) -> None:
+    """12 Mb/s for 50 ms, nothing for 50 ms: as many packets as opportunities."""
+    file = tmp_path / "up.trace"
+    file.write_text("\n".join(str(n) for n in range(1, 51)) + "\n100\n")
+    trace = read_mahimahi(file, "b->c", bin=0.01, packet_size=1504.0)
+    assert trace.period == 0.1
+    assert trace.rates[:6] == pytest.approx((1000.0,) * 5 + (0.0,))
+    assert trace.mean == pytest.approx(510.0)
+    scenario = replace(path_of(trace, source=CBR(3000.0), duration=5.0), packet_size=1504.0)
+    assert simulate(scenario, Packets()).delivered[0, -1] == pytest.approx(5 * 510.0, abs=15.0)
+    for text, why in (("3\n2\n", "line 2"), ("0\n", "above 0"), ("1.5\n", "line 1")):
+        file.write_text(text)
+        with pytest.raises(ValueError, match=why):
+            read_mahimahi(file, "b->c")
+
+
+@pytest.mark.parametrize(
+    ("make", "parts"),
+    [
+        (lambda: PathElement("b->c"), ("base",)),
+        (lambda: Jitter("b->c", -1.0), ("bound", "-1")),
+        (lambda: Jitter("b->c", 1.0, "normal"), ("distribution", "normal")),
+        (lambda: Jitter("b->c", 1.0, flows=()), ("flows",)),
+        (lambda: Reordering("b->c", 1.5, 0.1), ("p", "1.5")),
+        (lambda: Aggregation("b->c"), ("interval", "count")),
+        (lambda: Aggregation("b->c", count=2.5), ("count", "2.5")),
+        (lambda: Policer("b->c", 10.0, 0.5), ("burst", "0.5")),
+        (lambda: BurstLoss("b->c", 2.0, 0.5), ("to_bad", "2")),
+        (lambda: DelayTrace("b->c", (1.0, 2.0), (0.0, 0.0)), ("times[0]",)),
+        (lambda: DelayTrace("b->c", (0.0, 2.0), (0.0,)), ("lists of one length",)),
+        (lambda: DelayTrace("b->c", (0.0, 2.0), (0.0, 1.0), period=1.0), ("period", "1")),
+        (lambda: RateTrace("b->c", (0.0, 2.0), (1.0, 0.0)), ("rates[-1]",)),
+        (lambda: RateTrace("b->c", (0.0,), (1.0,), acks=True), ("leave them out",)),
+        (lambda: path_of(Jitter("x->y", 1.0)), ("link of Jitter", "x->y")),
+        (lambda: path_of(Jitter("b->c", 1.0, flows=("other",))), ("flows of Jitter", "other")),
+        (lambda: path_of(RateTrace("b->c", (0.0,), (2000.0,))), ("rates", "2000", "1000")),
+        (lambda: path_of(*[RateTrace("b->c", (0.0,), (100.0,))] * 2), ("second RateTrace",)),
+        (lambda: simulate(path_of(Jitter("b->c", 1.0)), Fluid()), ("Jitter", "Packets()")),
+        (
+            lambda: simulate(path_of(Jitter("b->c", 1.0)), Packets(convention="ns2")),
+            ("elements", "ns2"),
+        ),
+        (
+            lambda: simulate(
+                path_of(RateTrace("b->c", (0.0,), (100.0,))), Packets(loss={"b->c": 0.1})
+            ),
+            ("RateTrace", "BurstLoss"),
+        ),
+        (lambda: to_ns3(path_of(Jitter("b->c", 1.0), source=NewReno())), ("elements", "ns-3")),
+    ],
+)
+def test_what_is_refused(make: Any, parts: tuple[str, ...]) -> None:
+    with pytest.raises((ValueError, TypeError)) as error:
+        make()
+    assert all(part in str(error.value) for part in parts), error.value
+
+
+@pytest.mark.parametrize("rule", [PFC(), DFC()])
+def test_flow_control_of_a_link_needs_a_plain_wire(rule: Any) -> None:
+    links = [LINKS[0], replace(LINKS[1], discipline=rule)]
+    scenario = replace(path_of(source=NewReno()), links=links, elements=(Jitter("b->c", 0.01),))
+    with pytest.raises(ValueError, match=r"link of Jitter = 'b->c'"):
+        simulate(scenario, Packets())

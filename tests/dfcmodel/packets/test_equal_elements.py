@@ -1,0 +1,113 @@
+"""Elements of paths: the compiled engine and the oracle, bit for bit."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dfcmodel import (
+    RED,
+    Aggregation,
+    BurstLoss,
+    CoDel,
+    DelayTrace,
+    Fair,
+    Flow,
+    Jitter,
+    Packets,
+    Poisson,
+    Policer,
+    RateTrace,
+    Reordering,
+    Replay,
+    Scenario,
+    WeightedFair,
+    dumbbell,
+)
+from dfcmodel.packets.layouts.path_elements import lay_out_elements
+from responsefn import BBR, CUBIC, Copa, NewReno
+from tests.oracles.engines import begin_run, equal_records, plan_scenario
+
+RATE = 1000.0
+"""Of the bottleneck, packets/s."""
+RULES = (NewReno(), CUBIC(), BBR())
+ELEMENTS: dict[str, tuple[Any, ...]] = {
+    "uniform": (Jitter("left->right", 0.01),),
+    "uniform, not in order": (Jitter("left->right", 0.01, in_order=False),),
+    "constant": (Jitter("left->right", 0.01, "constant", acks=True),),
+    "of one flow": (Jitter("left->right", 0.02, acks=True, flows=("flow 1",)), Jitter("left->right", 0.01)),
+    "by trace": (DelayTrace("left->right", (0.0, 0.4, 0.5), (0.0, 0.05, 0.01), period=0.7),),
+    "reordering": (Reordering("left->right", 0.02, 0.012), Reordering("left->right", 0.02, 0.012, acks=True)),
+    "slots": (Aggregation("left->right", interval=0.02),),
+    "batches": (Aggregation("left->right", count=8, hold=0.03),),
+    "batches of data": (Aggregation("left->right", count=4, hold=0.01, acks=False), Jitter("left->right", 1e-3)),
+    "policer": (Policer("left->right", 700.0, 30.0),),
+    "bursts": (BurstLoss("left->right", 0.003, 0.3, loss_bad=0.9, loss_good=1e-3),),
+    "rates": (RateTrace("left->right", (0.0, 0.5, 1.0), (1000.0, 200.0, 0.0), period=1.2),),
+    "all": (
+        RateTrace("left->right", (0.0, 1.0), (1000.0, 500.0)),
+        BurstLoss("left->right", 0.001, 0.5),
+        Policer("left->right", 900.0, 50.0, flows=("flow 0", "flow 2")),
+        Jitter("left->right", 0.005),
+        Aggregation("left->right", count=3, hold=0.01, flows=("flow 1",)),
+        Reordering("left->right", 0.01, 0.004),
+        Aggregation("left->right", interval=0.003),
+    ),
+}  # fmt: skip
+
+
+def three_flows(elements: tuple[Any, ...], discipline: Any = None, rules: Any = RULES) -> Scenario:
+    """Return flows over one bottleneck behind access links."""
+    fields = {} if discipline is None else {"discipline": discipline}
+    access = {"access_rate": 5e3, "access_delay": 2e-3}
+    links = dumbbell(len(rules), rate=RATE, delay=0.01, buffer=30, **access, **fields)
+    flows = [
+        Flow(f"flow {n}", (f"s{n + 1}", "left", "right", f"d{n + 1}"), rule, 200, start=0.01 * n)
+        for n, rule in enumerate(rules)
+    ]
+    return Scenario("paths", links, flows, duration=2.0, elements=elements)
+
+
+@pytest.mark.parametrize("name", ELEMENTS)
+def test_each_element_as_the_oracle(name: str) -> None:
+    """All that elements do is equal in both engines, with rules of windows and of deliveries."""
+    scenario = three_flows(ELEMENTS[name])
+    records = equal_records(plan_scenario(scenario, Packets(seed=3), duration=2.0, sample=0.1))
+    assert (records.total > 30).all()
+
+
+@pytest.mark.parametrize(
+    ("discipline", "recovery"),
+    [(RED(5, 15), "sack"), (CoDel(), "rack"), (Fair(), "newreno"), (WeightedFair(), "prr")],
+)
+def test_elements_before_other_queues(discipline: Any, recovery: str) -> None:
+    """They stand in front of queues with managers, of flows, and of programs."""
+    scenario = three_flows(ELEMENTS["all"], discipline, (NewReno(), CUBIC(), NewReno()))
+    method = Packets(seed=1, recovery=recovery, loss={"s1->left": 0.01})
+    equal_records(plan_scenario(scenario, method, duration=1.5, sample=0.1))
+
+
+@pytest.mark.parametrize("rule", [BBR(extra_acked_rounds=10.0), Copa()])
+@pytest.mark.parametrize("process", [Poisson(600.0), Replay((0.0, 0.3, 1.2), (5, 400, 300))])
+def test_rules_of_deliveries_without_data(rule: Any, process: Any) -> None:
+    """Samples that the application limits are marked alike."""
+    scenario = three_flows(ELEMENTS["bursts"], None, (rule, NewReno()))
+    flows = (replace(scenario.flows[0], arrivals=process), scenario.flows[1])
+    scenario = replace(scenario, flows=flows)
+    equal_records(plan_scenario(scenario, Packets(seed=1), duration=2.0, sample=0.1))
+
+
+def test_chains_are_shared_by_hops_with_the_same_elements() -> None:
+    """Each chain stands once, and hops without elements end at once."""
+    plan = plan_scenario(three_flows(ELEMENTS["all"]), Packets(), duration=1.0, sample=0.1)
+    arrays = begin_run(plan).arrays
+    rows, path = arrays["chain"], plan.path
+    assert np.count_nonzero(rows == -1) == 1 + len(set(path.first[path.first >= 0].tolist()))
+    assert (rows[arrays["chain_of"][plan.hops.row[path.first < 0]]] == -1).all()
+    empty = lay_out_elements(
+        plan_scenario(three_flows(()), Packets(), duration=1.0, sample=0.1), arrays["port"], 1
+    )
+    assert {len(each) for each in empty.values()} == {1}
