@@ -178,4 +178,5 @@ def _watched(rule: BBR, path: Path, run: Any) -> Observation | None:
     time = (np.arange(samples) + 1) * run.plan.sample
     timeouts = int(run.arrays["flow"]["timeouts"][0])
     state = dict(zip(names, values.T, strict=True))
-    return Observation(path, time, state, *others.T, timeouts)
+    in_flight, delivered, lost, emitted = others.T
+    return Observation(path, time, state, in_flight, delivered, lost, emitted, timeouts)
