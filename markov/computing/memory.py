@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 import os
 from pathlib import Path
+from typing import Any
 
-__all__ = ["TooLargeError", "available", "check_room"]
+__all__ = ["InfiniteStatesError", "TooLargeError", "available", "check_room"]
 
 
 class TooLargeError(MemoryError):
@@ -29,6 +31,22 @@ class TooLargeError(MemoryError):
     def __init__(self, what: str, predicted: float, available: float) -> None:
         self.predicted, self.available = predicted, available
         super().__init__(f"{what}: {predicted:.3g} bytes, of {available:.3g} that are available")
+
+
+class InfiniteStatesError(TooLargeError):
+    """A start leads to infinitely many states.
+
+    Attributes
+    ----------
+    hull
+        A closed set of states that has them, in parts for which the rules are known.
+    """
+
+    def __init__(self, name: str, hull: Any) -> None:
+        self.hull = hull
+        self.predicted, self.available = math.inf, available()
+        said = "the start leads to infinitely many states: explore(), stationary(), passage() and transient() take"
+        MemoryError.__init__(self, f"{name}: {said} them, as bounds allow; give a last value otherwise")
 
 
 def available() -> float:
