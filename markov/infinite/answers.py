@@ -14,15 +14,15 @@ from hopflow.kernels.stopwatch import Stopwatch
 from hopflow.status import OnFailure, Status, deliver
 from markov.generators.unbounded.polynomials import Polynomial, Unfollowed, exact
 from markov.infinite.bases import Basis, given_basis
-from markov.infinite.bounds import Height, mean_between, sides_of
+from markov.infinite.bounds import mean_between, sides_of
 from markov.infinite.lyapunov import find_lyapunov
 from markov.infinite.solving import (
     Problem,
     Step,
+    height_of,
     include_inner,
-    solved_below,
+    solved,
     steps,
-    truncations_of,
 )
 from markov.models.measures import functionals
 from markov.models.signatures import two_arguments
@@ -75,7 +75,6 @@ class InfiniteStationary(Stationary):
     infinite: InfiniteChain
     verified: str
     function: Any = None
-    _level: float = math.inf
 
     def bound(self, measure: Any, *, tolerance: float = 2e-13) -> Bounded | list[Bounded]:
         """Return the mean of a label or reward over all states, with a bound on its error.
@@ -121,18 +120,14 @@ class InfiniteStationary(Stationary):
         found = find_lyapunov(
             self.infinite.hull, self._given, lambda state: _number(function(state))
         )
-        level = include_inner(problem.sets, found, self._level)
+        include_inner(problem.sets, found)
         states = problem.sets.states
-        anchor = self.states_at(int(np.argmax(self.pi)))
-        step = solved_below(problem, level, self.method, anchor)
+        step = solved(problem, self.method, self.states_at(int(np.argmax(self.pi))))
         truncation, numbers = step.truncation, step.truncation.numbers
         values = np.array([_number(function(states[k])) for k in numbers], dtype=np.float64)
         if step.solver is None:
             return Bounded(float(step.pi @ values), -math.inf, math.inf)
-        inside = found.at([states[k] for k in numbers])
-        edge = [states[k] for k in truncation.edge]
-        highest = float(found.at(edge).max()) if edge else found.least
-        height = Height(inside, highest, found.least, 1.0 + np.abs(values))
+        height = height_of(problem.sets, truncation, found, 1.0 + np.abs(values))
         return mean_between(sides_of(truncation, step.pi, step.solver, height), step.pi, values)
 
     def states_at(self, place: int) -> Any:
@@ -143,7 +138,9 @@ class InfiniteStationary(Stationary):
     @cached_property
     def _problem(self) -> Problem:
         found = find_lyapunov(self.infinite.hull, self._given)
-        return Problem(self.infinite, found, *truncations_of(self.infinite, found))
+        problem = Problem.of(self.infinite, found)
+        problem.sets.include([self.states_at(place) for place in range(self.chain.size)])
+        return problem
 
     @property
     def _given(self) -> Basis | None:
@@ -205,7 +202,7 @@ def stationary_of_infinite(
         found = find_lyapunov(infinite.hull, given)
     except Unfollowed as stop:
         raise RuleError(f"{infinite.model.name}: the states have no end: {stop}") from None
-    problem = Problem(infinite, found, *truncations_of(infinite, found))
+    problem = Problem.of(infinite, found)
     best: Step | None = None
     for step in steps(problem, method, tolerance):
         if best is None or step.bound <= best.bound:
@@ -227,7 +224,6 @@ def stationary_of_infinite(
         infinite=infinite,
         verified=f"its drift is at most -1 in all states but {inner}, in {found.parts} parts",
         function=function,
-        _level=best.level,
     )
     answer.__dict__["_problem"] = problem
     deliver(answer, on_failure)

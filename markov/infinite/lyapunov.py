@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from fractions import Fraction
+from itertools import product
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from markov.generators.unbounded.polynomials import (
@@ -78,6 +79,14 @@ class Lyapunov(NamedTuple):
             )
             found.append((mode, tuple(ranges)))
         return found
+
+    def at_inner(self) -> float:
+        """Return the largest V in the finite set."""
+        layout = self.hull.layout
+        states = [
+            layout.state(mode, places) for mode, ranges in self.inner() for places in product(*ranges)
+        ]
+        return float(self.at(states).max())
 
     def __str__(self) -> str:
         """Write V as a formula."""

@@ -1,4 +1,4 @@
-"""Finite sets of states that grow: those below a level of a function, and the rates between and out of them."""
+"""Finite sets of states that grow, and the rates between and out of them."""
 
 from __future__ import annotations
 
@@ -34,10 +34,6 @@ class Truncation(NamedTuple):
         States and generator, as `MarkovChain.of_built` takes them.
     leaving
         Rate out of the set from each state, shape (n,), 1/s.
-    heights
-        V in each state, shape (n,).
-    highest
-        Largest V of a state that is entered from the set.
     numbers
         Numbers of the states in `Truncations.states`, shape (n,).
     anchor
@@ -48,15 +44,13 @@ class Truncation(NamedTuple):
 
     built: Built
     leaving: Vector
-    heights: Vector
-    highest: float
     numbers: NDArray[np.int64]
     anchor: int
     edge: NDArray[np.int64]
 
 
 class Truncations:
-    """States found by running rules, each once, in the order of a function's levels.
+    """States found by running rules, each once, those with small components first.
 
     Parameters
     ----------
@@ -65,7 +59,7 @@ class Truncations:
     seeds
         States to begin with.
     heights
-        V in some states.
+        How large some states are: sets have those below a level.
     most
         Largest number of states; with more, TooLargeError.
     """
@@ -96,6 +90,18 @@ class Truncations:
                 self.states.append(state)
         self._measure(first)
 
+    def include(self, states: Sequence[Any]) -> None:
+        """Run the rules in some states, whatever their height."""
+        self.add(states)
+        waiting = set(self._waiting)
+        first = len(self.states)
+        chosen = [number for state in states if (number := self._index[state]) in waiting]
+        for number in chosen:
+            self._expand(number)
+        done = set(chosen)
+        self._waiting = [number for number in self._waiting if number not in done]
+        self._measure(first)
+
     def __contains__(self, state: Any) -> bool:
         return state in self._index
 
@@ -105,8 +111,13 @@ class Truncations:
             self._heights.extend(self.heights_of(fresh).tolist())
             self._waiting.extend(range(first, len(self.states)))
 
+    def reshape(self, heights: Callable[[Sequence[Any]], Vector]) -> None:
+        """Take other heights from now on; the sets only grow."""
+        self.heights_of = heights
+        self._heights = array("d", heights(self.states).tolist())
+
     def reach(self, level: float) -> int:
-        """Run the rules in all states found with V at most ``level``; return how many states that are."""
+        """Run the rules in all states found whose height is at most ``level``; return how many states that are."""
         while True:
             heights = self._heights
             wave = [number for number in self._waiting if heights[number] <= level]
@@ -151,14 +162,13 @@ class Truncations:
     def truncation(self, anchor: Any = None) -> Truncation:
         """Return the states that the rules have run in, what leaves them led back to ``anchor``.
 
-        None: to the state with the least V.
+        None: to the lowest state.
         """
         numbers = np.array(self._expanded, dtype=np.int64)
         heights = np.array(self._heights)
         place = np.full(len(self.states), -1, dtype=np.int64)
         place[numbers] = np.arange(len(numbers))
-        own = heights[numbers]
-        to = int(np.argmin(own)) if anchor is None else int(place[self._index[anchor]])
+        to = int(np.argmin(heights[numbers])) if anchor is None else int(place[self._index[anchor]])
         ends = np.array(self._ends)
         seen = np.array(self._targets, dtype=np.int64)
         targets, rates = place[seen], np.array(self._rates)
@@ -166,7 +176,6 @@ class Truncations:
         sources = np.repeat(np.arange(len(numbers)), np.diff(ends))
         leaving = np.bincount(sources[out], rates[out], len(numbers))
         edge = np.unique(seen[out])
-        highest = float(heights[edge].max()) if len(edge) else 0.0
         targets[out] = to
         states = [self.states[number] for number in self._expanded]
         space = Space.found(self.calls.model.State, states)
@@ -175,6 +184,6 @@ class Truncations:
         Q = generator_of(Rows(ends, targets, rates), None if order is None else rank_of(order))
         if order is not None:
             to = int(rank_of(order)[to])
-            codes, leaving, own, numbers = codes[:, order], leaving[order], own[order], numbers[order]
+            codes, leaving, numbers = codes[:, order], leaving[order], numbers[order]
         how = f"{len(numbers)} of infinitely many states"
-        return Truncation(Built(space, codes, Q, how), leaving, own, highest, numbers, to, edge)
+        return Truncation(Built(space, codes, Q, how), leaving, numbers, to, edge)
