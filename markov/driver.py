@@ -117,9 +117,9 @@ def stationary(
     try:
         chain = _made(chain)
     except InfiniteStatesError as error:
-        found = InfiniteChain.of_hull(model, error.hull)
+        endless = InfiniteChain.of_hull(model, error.hull)
         infinite = _InfiniteOptions(tolerance, lyapunov)
-        return infinite.solved(found, method, proof, exact, on_failure)
+        return infinite.solved(endless, method, proof, exact, on_failure)
     if tolerance is not None or lyapunov is not None:
         said = "go with chains that have infinitely many states; this one has"
         raise ValueError(f"tolerance, lyapunov: {said} {chain.size}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, Self
 
 from hopflow.checks import choice, whole
 from hopflow.equality import same
@@ -94,7 +94,8 @@ class InfiniteChain(Reachable):
     model: ChainModel
     most: int
 
-    def __new__(cls, model: ChainModel, most: int = MAX_STATES) -> InfiniteChain:
+    def __new__(cls, model: ChainModel, most: int = MAX_STATES) -> Self:
+        """Make a tuple without entries, which has a model."""
         self = tuple.__new__(cls, ())
         self.model, self.most = model, most
         return self
@@ -120,12 +121,12 @@ class InfiniteChain(Reachable):
         raise ValueError(f"{self.model.name}: {said}; stationary() accepts it")
 
     @property
-    def states(self) -> Any:  # type: ignore[override]
+    def states(self) -> Any:
         """Raise ValueError: there is no list of the states."""
         self._refused()
 
     @property
-    def chain(self) -> MarkovChain:  # type: ignore[override]
+    def chain(self) -> MarkovChain:
         """Raise ValueError: there is no matrix."""
         self._refused()
 

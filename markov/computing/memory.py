@@ -45,8 +45,8 @@ class InfiniteStatesError(TooLargeError):
     def __init__(self, name: str, hull: Any) -> None:
         self.hull = hull
         self.predicted, self.available = math.inf, available()
-        said = "the start leads to infinitely many states: explore(), stationary(), passage() and transient() take"
-        MemoryError.__init__(self, f"{name}: {said} them, as bounds allow; give a last value otherwise")
+        said = "the start leads to infinitely many states, which stationary() takes"
+        MemoryError.__init__(self, f"{name}: {said} alone: give components a last value otherwise")
 
 
 def available() -> float:

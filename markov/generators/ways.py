@@ -63,12 +63,18 @@ class Ways:
         Largest number of states; with more, TooLargeError.
     series
         What it shares with other chains of the same rules, or None.
+
+    Attributes
+    ----------
+    unfollowed
+        Why the rules cannot be followed for infinitely many states; None where they can, or nobody asked.
     """
 
     def __init__(
         self, model: ChainModel, reachable: bool, most: int, series: Series | None = None
     ) -> None:
         self.model, self.most, self.series = model, most, series
+        self.unfollowed: str | None = None
         self.declared = (
             Space.of(model.State, model.space(), model.name) if model.has_space else None
         )
@@ -130,8 +136,15 @@ class Ways:
         with Counter("states") as counter:
             if self.declared is None and not search.run(FEW_STATES):
                 self._refuse_infinite(search)
-            while not search.run(1 << 16):
-                counter.show(search.done)
+            try:
+                while not search.run(1 << 16):
+                    counter.show(search.done)
+            except TooLargeError as error:
+                if self.unfollowed is not None:
+                    error.add_note(
+                        f"the rules cannot be followed for infinitely many states: {self.unfollowed}"
+                    )
+                raise
         return self.listed(search)
 
     def _refuse_infinite(self, search: Enumeration) -> None:
@@ -139,7 +152,8 @@ class Ways:
         refuse_changed(self.calls, search.answers(some_of(search.done)))
         try:
             hull = hull_of(self.calls, search.states)
-        except Unfollowed:
+        except Unfollowed as stop:
+            self.unfollowed = str(stop)
             return
         if hull.is_infinite:
             raise InfiniteStatesError(self.model.name, hull)

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
     from markov.exploration import InfiniteChain
     from markov.methods.solution import Method
+    from markov.models.rules import ChainModel
 
 __all__ = ["InfiniteStationary", "stationary_of_infinite"]
 
@@ -99,7 +100,7 @@ class InfiniteStationary(Stationary):
             function = measure
         else:
             said = "must be the name of a label or reward, or a function of the state"
-            raise ValueError(f"measure = {measure!r}: {said}: the states have no end")
+            raise ValueError(f"measure = {measure!r}: {said}: the states have no end")  # noqa: TRY004
         try:
             return self._mean(function)
         except Unfollowed as stop:
@@ -112,7 +113,9 @@ class InfiniteStationary(Stationary):
             names = ", ".join(map(repr, known)) or "none"
             raise ValueError(f"measure = {name!r}: must be one of {names}")
         if known[name].over is not None or known[name].of.ndim > 1:
-            raise ValueError(f"measure = {name!r}: a ratio or a vector of means has no bound for infinitely many states")
+            raise ValueError(
+                f"measure = {name!r}: a ratio or a vector of means has no bound for infinitely many states"
+            )
         return _named_function(self.infinite.model, name)
 
     def _mean(self, function: Callable[[Any], Any]) -> Bounded:
@@ -147,25 +150,27 @@ class InfiniteStationary(Stationary):
         return None if self.function is None else given_basis(self.function)
 
     def _refuse(self, what: str) -> NoReturn:
-        raise ValueError(f"{what} is not computed for a chain with infinitely many states; bound() and measures are")
+        raise ValueError(
+            f"{what} is not computed for a chain with infinitely many states; bound() and measures are"
+        )
 
-    def input_error(self, measure: Any) -> Any:
+    def input_error(self, measure: Any) -> Any:  # noqa: ARG002
         """Raise ValueError: not for infinitely many states."""
         self._refuse("input_error")
 
-    def variance(self, measure: Any) -> Any:
+    def variance(self, measure: Any) -> Any:  # noqa: ARG002
         """Raise ValueError: not for infinitely many states."""
         self._refuse("variance")
 
-    def deviation(self, measure: Any) -> Any:
+    def deviation(self, measure: Any) -> Any:  # noqa: ARG002
         """Raise ValueError: not for infinitely many states."""
         self._refuse("deviation")
 
-    def sensitivity(self, *arguments: Any, **options: Any) -> Any:
+    def sensitivity(self, *_: Any, **__: Any) -> Any:
         """Raise ValueError: not for infinitely many states."""
         self._refuse("sensitivity")
 
-    def write_certificate(self, *arguments: Any, **options: Any) -> None:
+    def write_certificate(self, *_: Any, **__: Any) -> None:
         """Raise ValueError: not for infinitely many states."""
         self._refuse("write_certificate")
 
@@ -245,10 +250,21 @@ def _number(value: Any) -> Any:
     raise Unfollowed(f"{type(value).__name__} where a number is expected")
 
 
-def _named_function(model: Any, name: str) -> Callable[[Any], Any]:
+class _Named:
+    """A label or reward as a function of the state."""
+
+    def __init__(self, model: ChainModel, kind: str, name: str) -> None:
+        self.name, self.q = name, model.symbols()
+        self.functions = two_arguments(getattr(model, kind), f"{model.name}.{kind}", self.q)
+
+    def __call__(self, state: Any) -> Any:
+        return self.functions(state, self.q)[self.name]
+
+
+def _named_function(model: ChainModel, name: str) -> _Named:
     """Return a label or reward as a function of the state."""
     for kind in ("rewards", "labels"):
-        own = two_arguments(getattr(model, kind), f"{model.name}.{kind}", model.symbols())
-        if name in own(model.start(), model.symbols()):
-            return lambda state, own=own: own(state, model.symbols())[name]
+        found = _Named(model, kind, name)
+        if name in found.functions(model.start(), found.q):
+            return found
     raise ValueError(f"measure = {name!r}: must be the name of a label or reward")

@@ -143,7 +143,9 @@ def _height_inside(
         h = pair_sum(h, solve(rest, weights))
         drift, error = products.drift(*h)
         size = (h[0] + h[1]) * ROUNDED_UP
-        lost = U * 8.0 * (np.abs(drift) + leaving * top) + merged * (float(np.abs(h[0]).max()) + top)
+        lost = U * 8.0 * (np.abs(drift) + leaving * top) + merged * (
+            float(np.abs(h[0]).max()) + top
+        )
         worst = (drift + leaving * top + error + lost) / weights
         worst[reference] = -math.inf
         c = min(-float(worst.max()), 1.0)

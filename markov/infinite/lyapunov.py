@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from fractions import Fraction
+from functools import partial
 from itertools import product
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from markov.generators.unbounded.hulls import Hull
-    from markov.generators.unbounded.layouts import Mode
+    from markov.generators.unbounded.layouts import Layout, Mode
 
 __all__ = ["Lyapunov", "find_lyapunov"]
 
@@ -84,7 +85,9 @@ class Lyapunov(NamedTuple):
         """Return the largest V in the finite set."""
         layout = self.hull.layout
         states = [
-            layout.state(mode, places) for mode, ranges in self.inner() for places in product(*ranges)
+            layout.state(mode, places)
+            for mode, ranges in self.inner()
+            for places in product(*ranges)
         ]
         return float(self.at(states).max())
 
@@ -118,6 +121,9 @@ def find_lyapunov(hull: Hull, given: Basis | None = None, cost: Cost | None = No
         Where none was found, or the rules cannot be followed.
     """
     bases = bases_of(hull) if given is None else [given]
+    for mode, parts in hull.parts.items():
+        for part in parts:
+            compare(hull.layout, mode, part, part.result)
     first = 1
     for most in PASSES:
         for basis in bases:
@@ -129,6 +135,10 @@ def find_lyapunov(hull: Hull, given: Basis | None = None, cost: Cost | None = No
                     return found
         first = most
     wanted = "one, lyapunov=, whose drift is at most -1 outside of finitely many states"
+    if cost is not None:
+        raise Unfollowed(
+            "no function of degree 2 or less was found whose drift is at most -(1 + |f|)"
+        )
     if given is None:
         said = f"no Lyapunov function of degree 2 or less was found: give {wanted}"
     else:
@@ -147,7 +157,9 @@ def _sides(first: int, most: int) -> list[int]:
 
 def _inner_size(hull: Hull, side: int) -> float:
     return sum(
-        math.prod(side if high == math.inf else high - low + 1 for low, high in zip(a, b, strict=True))
+        math.prod(
+            side if high == math.inf else high - low + 1 for low, high in zip(a, b, strict=True)
+        )
         for a, b in zip(hull.low.values(), hull.high.values(), strict=True)
     )
 
@@ -301,6 +313,10 @@ def _least(hull: Hull, basis: Basis, found: Sequence[Fraction]) -> float:
     return least * (1.0 + 1e-9)
 
 
+def _given_at(basis: Basis, layout: Layout, mode: Mode, places: list[Any]) -> Any:
+    return basis.at(layout, mode, places)[0]
+
+
 def _least_given(hull: Hull, basis: Basis) -> float:
     """Return a lower bound on a user's function.
 
@@ -311,10 +327,7 @@ def _least_given(hull: Hull, basis: Basis) -> float:
     """
     least = math.inf
     for mode, low in hull.low.items():
-        layout = hull.layout
-        parts = parts_of(
-            lambda places, mode=mode: basis.at(layout, mode, places)[0], low, hull.sides(mode, low)
-        )
+        parts = parts_of(partial(_given_at, basis, hull.layout, mode), low, hull.sides(mode, low))
         for part in parts:
             if part.refused is not None:
                 raise Unfollowed(f"lyapunov: {part.refused}")
@@ -325,6 +338,8 @@ def _least_given(hull: Hull, basis: Basis) -> float:
                 for k in part.unbounded
             )
             if falls or not grows:
-                raise Unfollowed("lyapunov= is not proved to grow with every component without an end")
+                raise Unfollowed(
+                    "lyapunov= is not proved to grow with every component without an end"
+                )
             least = min(least, float(bounds(terms, part.sides)[0]))
     return least

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -82,11 +82,12 @@ def solve_program(program: Program) -> list[Fraction] | None:
     return None
 
 
-def _solved(
-    program: Program, margin: float
-) -> tuple[list[Fraction], list[list[Fraction]]] | None:
+def _solved(program: Program, margin: float) -> tuple[list[Fraction], list[list[Fraction]]] | None:
     size = len(program.weights)
-    rows, columns, data, right = [], [], [], []
+    rows: list[int] = []
+    columns: list[int] = []
+    data: list[float] = []
+    right: list[float] = []
     count = 2 * size  # positive and negative parts of the coefficients
     spans = []
 
@@ -131,7 +132,8 @@ def _solved(
     costs = np.zeros(count)
     costs[:size] = costs[size : 2 * size] = program.weights
     matrix = sp.csr_matrix((data, (rows, columns)), shape=(len(right), count))
-    answer = linprog(costs, A_ub=matrix, b_ub=right, bounds=(0.0, LARGEST), method="highs")
+    given: Any = {"A_ub": matrix, "b_ub": right, "bounds": (0.0, LARGEST)}
+    answer: Any = linprog(costs, method="highs", **given)
     if answer.status != 0:
         return None
     values = answer.x[:size] - answer.x[size : 2 * size]
@@ -167,7 +169,10 @@ def satisfies(
     total = dict(condition.cost)
     for a, drift in zip(coefficients, condition.drifts, strict=True):
         if a:
-            ends = {m: (min(a * low, a * high), max(a * low, a * high)) for m, (low, high) in drift.items()}
+            ends = {
+                m: (min(a * low, a * high), max(a * low, a * high))
+                for m, (low, high) in drift.items()
+            }
             total = added(total, ends)
     products = facts_with_multipliers(condition, products=_degree(condition) > 1)
     for factor, product in zip(multipliers, products, strict=True):

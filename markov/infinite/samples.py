@@ -57,7 +57,7 @@ def compare(layout: Layout, mode: Mode, part: Part, moves: list[Move]) -> None:
 
 
 def _given(moves: list[Move], offsets: list[int], width: int) -> Rates:
-    found: Rates = {}
+    found: dict[Any, tuple[Fraction, Fraction]] = {}
     for there, targets, rate in moves:
         ends = value(terms_of(rate, width) or {}, offsets)
         to = tuple(int(value(terms_of(t, width) or {}, offsets)[0]) for t in targets)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from markov.chains import MarkovChain
-from markov.infinite.bounds import NOTHING, Height, Sides, distance, sides_of
+from markov.infinite.bounds import NOTHING, Height, distance, sides_of
 from markov.infinite.truncations import Truncation, Truncations
 from markov.methods.choice import choose
 from markov.methods.sparse_lu import LUFactors, best_order
@@ -168,7 +168,7 @@ def steps(problem: Problem, method: Method | None, tolerance: float) -> Iterator
         if failed and not (best > ROUGH and len(history) < 2):
             shape, stagnant, history = Shape.LEVELS, 0, []
             sets.reshape(lyapunov.at)
-            level = max(lyapunov.at(sets.states[:1])[0], lyapunov.at_inner())
+            level = max(float(lyapunov.at(sets.states[:1])[0]), lyapunov.at_inner())
         elif shape is not Shape.LEVELS and (best > ROUGH or shape is Shape.START):
             shape, history, level = Shape.QUANTILES, [(0.0, math.inf)], 1.0
             sets.reshape(_sizes(lyapunov, _units(problem, step)))
@@ -189,7 +189,7 @@ def _units(problem: Problem, step: Step) -> list[float]:
         values = columns[k] - int(low)
         counts = np.bincount(values, step.pi)
         tail = np.cumsum(counts[::-1])[::-1]
-        found.append(float(max(np.count_nonzero(tail > TAIL), 2)))
+        found.append(float(max(int(np.count_nonzero(tail > TAIL)), 2)))
     return found
 
 

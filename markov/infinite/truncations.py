@@ -174,7 +174,7 @@ class Truncations:
         targets, rates = place[seen], np.array(self._rates)
         out = targets < 0
         sources = np.repeat(np.arange(len(numbers)), np.diff(ends))
-        leaving = np.bincount(sources[out], rates[out], len(numbers))
+        leaving = np.bincount(sources[out], rates[out], len(numbers)).astype(np.float64)
         edge = np.unique(seen[out])
         targets[out] = to
         states = [self.states[number] for number in self._expanded]

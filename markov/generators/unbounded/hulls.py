@@ -5,15 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from fractions import Fraction
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from markov.generators.unbounded.layouts import Layout, Mode, Move
-from markov.generators.unbounded.polynomials import Terms, Unfollowed, exact, terms_of
+from markov.generators.unbounded.polynomials import Terms, Unfollowed, terms_of
 from markov.generators.unbounded.runs import Part, parts_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from markov.generators.calls import Calls
 
 __all__ = ["Hull", "hull_of"]
@@ -51,7 +50,9 @@ class Hull:
         """Widen the hull of a mode; return whether it grew."""
         if mode not in self.low:
             if len(self.low) >= MAX_MODES:
-                raise Unfollowed(f"more than {MAX_MODES} combinations of components with few values")
+                raise Unfollowed(
+                    f"more than {MAX_MODES} combinations of components with few values"
+                )
             self.low[mode] = [low for low, _ in ranges]
             self.high[mode] = [high for _, high in ranges]
             return True
@@ -72,9 +73,7 @@ class Hull:
             mode = left.pop()
             open_box = (None,) * len(self.layout.free)
             moves = self.layout.moves
-            self.parts[mode] = parts_of(
-                lambda places, mode=mode: moves(mode, places), self.low[mode], open_box
-            )
+            self.parts[mode] = parts_of(partial(moves, mode), self.low[mode], open_box)
             for there, ranges in self._entered(mode):
                 lower = there in self.low and any(
                     a < b for (a, _), b in zip(ranges, self.low[there], strict=True)
@@ -162,7 +161,7 @@ class Hull:
         return self.unbounded and (self._always_grows() or self._has_ray())
 
     def _always_grows(self) -> bool:
-        for mode, parts in self.parts.items():
+        for parts in self.parts.values():
             for part in parts:
                 if not any(_grows(move, part) for move in part.result):
                     return False
@@ -200,21 +199,18 @@ def hull_of(calls: Calls, states: Sequence[Any]) -> Hull:
         layout = Layout(calls, states, promoted)
         try:
             hull = Hull(layout)
+            modes = list(hull.low)
+            more = {
+                k
+                for column, k in zip(zip(*modes, strict=True), layout.others, strict=False)
+                if len(set(column)) > MAX_VALUES and all(type(v) is int for v in column)
+            }
+            if not more:
+                return hull
         except Unfollowed:
-            hull = None  # type: ignore[assignment]
-            failed = True
-        else:
-            failed = False
-        modes = [] if failed else list(hull.low)
-        more = {
-            k
-            for column, k in zip(zip(*modes, strict=True), layout.others, strict=False)
-            if len(set(column)) > MAX_VALUES and all(type(v) is int for v in column)
-        }
-        if failed and not promoted:
-            more = {k for k in layout.others if _is_counted(layout, k)}
-        if not more:
-            return Hull(layout) if failed else hull
+            more = set() if promoted else {k for k in layout.others if _is_counted(layout, k)}
+            if not more:
+                raise
         promoted |= more
 
 
@@ -230,7 +226,8 @@ def range_of(terms: Terms, inside: Sequence[tuple[int, float]]) -> tuple[float, 
         least = largest = 1.0
         for power, (first, last) in zip(m, inside, strict=True):
             if power:
-                least, largest = least * first**power, largest * last**power
+                least = least * first**power
+                largest = largest * last**power if largest and last else 0.0
         low += float(a) * (least if a > 0 else largest) if a else 0.0
         high += float(b) * (largest if b > 0 else least) if b else 0.0
     return low, high
@@ -257,7 +254,7 @@ def _narrowed(fact: Terms, inside: list[tuple[int, float]]) -> list[tuple[int, f
         k = m.index(1)
         first, last = found[k]
         own = float(slope) * (last if slope > 0 else first)
-        if own == math.inf or whole == math.inf and not math.isfinite(own):
+        if own == math.inf or (whole == math.inf and not math.isfinite(own)):
             rest = range_of({key: ends for key, ends in fact.items() if key != m}, inside)[1]
         else:
             rest = whole - own
@@ -275,7 +272,7 @@ def _narrowed(fact: Terms, inside: list[tuple[int, float]]) -> list[tuple[int, f
 def _rises(terms: Terms, k: int) -> bool:
     """Whether a target's component is that of the state plus a number that is positive."""
     own = tuple(int(j == k) for j in range(len(next(iter(terms), ()))))
-    return terms.get(own, (0, 0))[0] == 1
+    return own in terms and terms[own][0] == 1
 
 
 def _shift(move: Move, part: Part) -> list[Fraction] | None:
@@ -285,17 +282,15 @@ def _shift(move: Move, part: Part) -> list[Fraction] | None:
         terms = dict(terms_of(target, len(move[1])) or {})
         own = tuple(int(j == k) for j in range(len(move[1])))
         constant = terms.pop((0,) * len(move[1]), (Fraction(0), Fraction(0)))
-        slope = terms.pop(own, (Fraction(0), Fraction(0)))
-        if terms or slope != (int(part.sides[k] != 0),) * 2:
+        slope = terms.pop(own, (Fraction(0), Fraction(0)))[0]
+        if terms or slope != int(part.sides[k] != 0):
             return None
         found.append(constant[0] - corner)
     return found
 
 
 def _rate(move: Move, width: int) -> Terms:
-    rate = move[2]
-    number = exact(rate) if terms_of(rate, width) is None else None
-    return terms_of(rate if number is None else number, width) or {}
+    return terms_of(move[2], width) or {}
 
 
 def _grows(move: Move, part: Part) -> bool:

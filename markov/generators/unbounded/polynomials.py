@@ -30,7 +30,7 @@ MAX_POWER = 8
 ZERO = Fraction(0)
 
 
-class Unfollowed(BaseException):  # noqa: N818  # not an Exception: no ``except`` of a rule may catch it
+class Unfollowed(BaseException):  # not an Exception: no ``except`` of a rule may catch it
     """Rules did something with a number that cannot be followed for infinitely many states."""
 
 
@@ -196,12 +196,22 @@ UFUNCS: dict[Any, Callable[..., Any]] = {
 STOPPED = {
     **{f"__{name}__": f"{name}()" for name in ("int", "float", "complex", "hash", "format")},
     **{f"__{name}__": "a value as text" for name in ("str", "repr")},
-    **{"__index__": "range() or an index", "__array__": "an array", "__round__": "round()"},
-    **{"__iter__": "iteration", "__len__": "len()", "__reduce_ex__": "a copy"},
+    "__index__": "range() or an index",
+    "__array__": "an array",
+    "__round__": "round()",
+    "__iter__": "iteration",
+    "__len__": "len()",
+    "__reduce_ex__": "a copy",
 }
 TWO_SIDED = {
-    **{"floordiv": "//", "mod": "%", "divmod": "divmod()", "and": "&", "or": "|", "xor": "^"},
-    **{"lshift": "<<", "rshift": ">>"},
+    "floordiv": "//",
+    "mod": "%",
+    "divmod": "divmod()",
+    "and": "&",
+    "or": "|",
+    "xor": "^",
+    "lshift": "<<",
+    "rshift": ">>",
 }
 
 
@@ -226,9 +236,10 @@ def exact(value: Any) -> Fraction | None:
     """Return a finite real number as a fraction; None for all other values."""
     if type(value) in (int, bool, Fraction):
         return Fraction(value)
-    if isinstance(value, (numbers.Real, np.number, np.bool_)) and np.isreal(value):
-        own = value.item() if isinstance(value, np.generic) else value
-        return Fraction(own) if math.isfinite(own) else None
+    own: Any = value.item() if isinstance(value, np.generic) else value
+    if isinstance(own, numbers.Real) and math.isfinite(own):
+        known: Any = own
+        return Fraction(known)
     return None
 
 
@@ -273,9 +284,7 @@ def multiplied(a: Terms, b: Terms) -> Terms:
             product = _interval_product(ends, others)
             before = found.get(place)
             found[place] = (
-                product
-                if before is None
-                else (before[0] + product[0], before[1] + product[1])
+                product if before is None else (before[0] + product[0], before[1] + product[1])
             )
     return found
 
