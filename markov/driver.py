@@ -151,8 +151,8 @@ class _InfiniteOptions(NamedTuple):
     ) -> Stationary:
         """Return the answer, or refuse options that it cannot have."""
         if exact or not proof:
-            said = "of infinitely many states: they are cut by a proved bound, in float64"
-            raise ValueError(f"exact = {exact!r}, proof = {proof!r}: {chain!r}: {said}")
+            said = "states are infinitely many, and cut by a proved bound in float64"
+            raise ValueError(f"exact = {exact!r}, proof = {proof!r}: {chain.model.name}: {said}")
         tolerance = TOLERANCE_OF_INFINITE
         if self.tolerance is not None:
             tolerance = one_number("tolerance", self.tolerance, above=0.0, below=1.0)

@@ -186,6 +186,11 @@ def explore(
     compiled
         False runs the rules state by state as they stand, whatever the number of states.
 
+    Returns
+    -------
+    Reachable
+        Where it is proved that there are infinitely many states, an `InfiniteChain`: `stationary` accepts it.
+
     Raises
     ------
     RuleError

@@ -213,6 +213,11 @@ def stationary_of_infinite(
         if best is None or step.bound <= best.bound:
             best = step
     assert best is not None
+    if best.bound >= 1.0:
+        said = f"nothing was proved with values in {len(step.pi)} states"
+        raise RuleError(
+            f"{infinite.model.name}: {said}: the stationary distribution may not be unique"
+        )
     inner = sum(math.prod(map(len, ranges)) for _, ranges in found.inner())
     answer = InfiniteStationary(
         chain=best.chain,

@@ -12,7 +12,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.optimize import linprog
 
 from markov.generators.unbounded.polynomials import Terms, added, multiplied
 
@@ -83,6 +82,8 @@ def solve_program(program: Program) -> list[Fraction] | None:
 
 
 def _solved(program: Program, margin: float) -> tuple[list[Fraction], list[list[Fraction]]] | None:
+    from scipy.optimize import linprog
+
     size = len(program.weights)
     rows: list[int] = []
     columns: list[int] = []

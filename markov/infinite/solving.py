@@ -38,6 +38,7 @@ AIM = 0.2  # of the bound that is asked for
 ROUGH = 0.3  # bound: with a larger one the quantiles are not those of the chain
 TAIL = 1e-4  # of a quantile
 LEAST_MORE = 1.3  # times as many states
+FRUITLESS = 7  # sets without any bound below one
 STAGNANT = 3  # sets without a better bound
 
 
@@ -159,13 +160,14 @@ def steps(problem: Problem, method: Method | None, tolerance: float) -> Iterator
         step = solved(problem, method, anchor)
         anchor = sets.states[int(step.truncation.numbers[int(np.argmax(step.pi))])]
         yield step
-        stagnant = stagnant + 1 if step.bound >= best and best < 1.0 else 0
+        stagnant = stagnant + 1 if step.bound >= best else 0
         best = min(best, step.bound)
-        if step.bound <= tolerance or (stagnant >= STAGNANT and shape is Shape.LEVELS):
+        tired = stagnant >= (STAGNANT if best < 1.0 else FRUITLESS)
+        if step.bound <= tolerance or (tired and shape is Shape.LEVELS):
             return
         count = len(step.pi)
         failed = shape is Shape.QUANTILES and (stagnant > 0 or step.bound == math.inf)
-        if failed and not (best > ROUGH and len(history) < 2):
+        if tired or (failed and best <= ROUGH):
             shape, stagnant, history = Shape.LEVELS, 0, []
             sets.reshape(lyapunov.at)
             level = max(float(lyapunov.at(sets.states[:1])[0]), lyapunov.at_inner())

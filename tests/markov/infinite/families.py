@@ -192,18 +192,18 @@ def modulated(s):
 
 QUICK: dict[str, tuple[Callable[..., Any], Any]] = {
     "M/M/1": (mm1, 0),
-    "coupled queues": (coupled, (0, 0)),
     "retrial": (retrial, (0, 0)),
-    "toggle switch": (toggle, (0, 0)),
-    "M/M/3": (mm3, 0),
     "M/M/inf": (mminf, 0),
     "batches": (batches, 0),
-    "priority": (priority, (0, 0)),
-    "Schloegl": (schloegl, 0),
     "shortest queue, ties first": (shortest_first, (0, 0)),
-    "modulated arrivals": (modulated, (0, 0)),
 }
 SLOW: dict[str, tuple[Callable[..., Any], Any]] = {
+    "modulated arrivals": (modulated, (0, 0)),
+    "Schloegl": (schloegl, 0),
+    "priority": (priority, (0, 0)),
+    "M/M/3": (mm3, 0),
+    "coupled queues": (coupled, (0, 0)),
+    "toggle switch": (toggle, (0, 0)),
     "tandem": (tandem, (0, 0)),
     "gene": (gene, (0, 0)),
     "epidemic": (epidemic, (0, 0)),

@@ -9,7 +9,16 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
-from markov import ChainModel, RuleError, TooLargeError, explore, generator, passage, stationary, transient
+from markov import (
+    ChainModel,
+    RuleError,
+    TooLargeError,
+    explore,
+    generator,
+    passage,
+    stationary,
+    transient,
+)
 from tests.markov.infinite.families import QUICK, SLOW, mm1, modulated, retrial, tandem
 
 TOLERANCE = 1e-9
@@ -47,7 +56,9 @@ def test_other_families_are_solved_to_the_tolerance(name):
 
 
 def test_unstable_queue_is_refused():
-    with pytest.raises(RuleError, match="no Lyapunov function of degree 2 or less was found: give one, lyapunov="):
+    with pytest.raises(
+        RuleError, match="no Lyapunov function of degree 2 or less was found: give one, lyapunov="
+    ):
         stationary(explore(lambda n: mm1(n, 1.1), start=0))
 
 
@@ -60,6 +71,7 @@ def test_bound_holds_and_is_sharp_for_one_queue(tolerance):
         assert answer.error_bound < 10.0 * found
 
 
+@pytest.mark.slow
 def test_bound_holds_for_the_product_form():
     share = 0.6 / 0.845
     rewards = {"jobs": 0.6 / 0.4 + share / (1.0 - share)}
@@ -76,7 +88,10 @@ def test_bound_holds_for_the_product_form():
 def test_means_of_the_retrial_queue_are_in_their_intervals():
     """Closed form: Falin, Templeton, Retrial Queues (1997), 1.2: with load 1/2 and retrials at rate 1."""
     found = explore(
-        retrial, start=(0, 0), rewards=lambda s: {"orbit": s[1]}, labels=lambda s: {"busy": s[0] == 1}
+        retrial,
+        start=(0, 0),
+        rewards=lambda s: {"orbit": s[1]},
+        labels=lambda s: {"busy": s[0] == 1},
     )
     answer = stationary(found)
     load, arrivals, retrials = 0.5, 0.5, 1.0
@@ -108,7 +123,11 @@ def random_chain(seed):
         return batch, 0
     if seed % 4 == 1:
         again = uniform(0.0, 0.4)
-        arrivals, first, second = uniform(0.1, 0.5) * (1 - again), uniform(0.8, 1.2), uniform(0.8, 1.2)
+        arrivals, first, second = (
+            uniform(0.1, 0.5) * (1 - again),
+            uniform(0.8, 1.2),
+            uniform(0.8, 1.2),
+        )
 
         def feedback(s):
             a, b = s
@@ -121,7 +140,12 @@ def random_chain(seed):
 
         return feedback, (0, 0)
     if seed % 4 == 2:
-        made, joined, lost, gone = uniform(0.5, 3), uniform(0.01, 0.2), uniform(0.3, 1), uniform(0.3, 1)
+        made, joined, lost, gone = (
+            uniform(0.5, 3),
+            uniform(0.01, 0.2),
+            uniform(0.3, 1),
+            uniform(0.3, 1),
+        )
 
         def bilinear(s):
             a, b = s
@@ -144,20 +168,20 @@ def random_chain(seed):
 def check_random_chain(seed, tolerances):
     rules, start = random_chain(seed)
     chain = explore(rules, start=start)
-    fine = stationary(chain, tolerance=1e-12, on_failure="return")
+    fine = stationary(chain, tolerance=1e-11)
     truth = dict(zip(states_of(fine), fine.pi.tolist(), strict=True))
     for tolerance in tolerances:
         answer = stationary(chain, tolerance=tolerance)
         assert distance(answer, truth) <= answer.error_bound + 2.0 * fine.error_bound
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", [0, 3])
 def test_no_bound_of_random_chains_is_violated(seed):
     check_random_chain(seed, (1e-2, 1e-5))
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(4, 204))
+@pytest.mark.parametrize("seed", range(200))
 def test_no_bound_of_many_random_chains_is_violated(seed):
     check_random_chain(seed, (1e-2, 1e-4, 1e-6))
 
@@ -192,7 +216,7 @@ class Breakdowns(ChainModel):
             yield s._replace(n=s.n - 1), 1.0
 
     def rewards(self, s):
-        return {"length": s.n, "square": s.n * s.n}
+        return {"length": s.n}
 
 
 def test_a_model_of_a_class_is_solved_by_its_name():
@@ -203,8 +227,13 @@ def test_a_model_of_a_class_is_solved_by_its_name():
     assert up == Breakdowns(arrivals=0.2)
     again = pickle.loads(pickle.dumps(answer))
     assert again.bound("length").lower <= answer["length"] <= again.bound("length").upper
+
+
+@pytest.mark.slow
+def test_means_that_need_a_larger_degree_are_refused():
+    answer = stationary(explore(mm1, start=0))
     with pytest.raises(ValueError, match=r"no function of degree 2 or less was found whose drift"):
-        answer.bound("square")
+        answer.bound(lambda n: n * n)
 
 
 def test_chains_whose_states_have_a_common_step():
@@ -251,6 +280,7 @@ def test_options_of_infinite_chains_are_checked():
         stationary([[-1.0, 1.0], [1.0, -1.0]], tolerance=0.1)
 
 
+@pytest.mark.slow
 def test_two_modes_that_are_never_left_are_refused():
     def rules(s):
         mode, n = s
@@ -261,7 +291,7 @@ def test_two_modes_that_are_never_left_are_refused():
             yield (1, 0), 0.1
             yield (2, 0), 0.1
 
-    with pytest.raises(ValueError, match="not unique"):
+    with pytest.raises(RuleError, match="may not be unique"):
         stationary(explore(rules, start=(0, 0)))
 
 
