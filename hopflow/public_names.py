@@ -1,6 +1,6 @@
 """Public names of packages: loaded on first use from the modules that a stub names, and names that have moved.
 
-An entry of `MOVED` and `REPLACED` stays for one release after the one that moves the name.
+``moved_names.toml`` beside this file has the names that have moved.
 """
 
 from __future__ import annotations
@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 import functools
 import importlib
+import tomllib
 from collections.abc import Callable
 from importlib.util import resolve_name
 from pathlib import Path
@@ -15,107 +16,30 @@ from typing import Any
 
 import lazy_loader
 
-__all__ = [
-    "ERRORS",
-    "MOVED",
-    "PACKAGES",
-    "PUBLIC",
-    "REPLACED",
-    "RESULTS",
-    "SUBJECTS",
-    "attach",
-    "collect",
-    "has_moved",
-    "moved",
-]
+__all__ = ["attach", "collect", "has_moved", "moved", "moved_names"]
 
 Attached = tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]
 
-PACKAGES = ("hopflow", "dfcmodel", "dfcmodel.lossless", "markov", "responsefn", "validation")
-"""Modules whose public names are what users write in their programs."""
-SUBJECTS = ("dfcmodel.recoveries", "dfcmodel.theory", "responsefn.linux")
-"""Modules of public names of one subject each."""
-RESULTS = ("dfcmodel.results", "dfcmodel.lossless.results", "markov.results", "responsefn.results")
-"""Modules of public classes that functions return, for `isinstance` and annotations."""
-ERRORS = ("markov.errors", "responsefn.errors")
-"""Modules of public errors and warnings."""
-PUBLIC = (*PACKAGES, *SUBJECTS, *RESULTS, *ERRORS)
-"""All modules of which ``__all__`` is public."""
-MOVED = {
-    "dfcmodel": {
-        "dfcmodel.results": (
-            "Comparison Ensemble EnsembleComparison Evaluation Explanation JobCompletion LevelChoice PacketLimit "
-            "PacketTrace PausePropagation RunComparison Slowdowns Spectrum StepCheck Trajectory"
-        ),
-        "dfcmodel.lossless.results": (
-            "FrameScenario Headroom Identification RequiredCredits TableAudit Witness"
-        ),
-        "dfcmodel.recoveries": (
-            "LossRecovery NewRenoRecovery PRRRecovery RackRecovery RenoRecovery SackRecovery TahoeRecovery "
-            "grow_window limited_transmit reduce_window restart_timer retransmit send_new set_alarm"
-        ),
-        "dfcmodel.theory": (
-            "DiffusionEquation Empty FeedbackEquation Lines bare_law evolve spectrum stability_limit stability_map"
-        ),
-    },
-    "dfcmodel.lossless": {
-        "dfcmodel.lossless.results": (
-            "BlockedTime Chip CreditScenario CreditWitness Deadlock Dependencies FrameScenario Headroom "
-            "HeadroomPool Identification LinkRetry OverflowEstimate OverflowTime PoolRisk PoolWitness PoolWorstCase "
-            "RecombinedEstimate RequiredCredits RowAudit RowVerdict StormSpread TableAudit UpDown WatchdogAlarm "
-            "WatchdogRisk WatchdogRun Witness"
-        ),
-    },
-    "markov": {
-        "markov.results": (
-            "AnswerComparison Best ExplicitModel FileModel Lumped MapFit Passage Paths PhaseFit PropertyResult "
-            "QuasiStationary Reachable Sensitivity Stationary StationaryByLevel Steps ThresholdAdvice Transient"
-        ),
-        "markov.errors": (
-            "ConvergenceError FileError NoDerivativeError RuleError RuleWarning TooLargeError UndecidedError"
-        ),
-    },
-    "responsefn": {
-        "responsefn.results": (
-            "Catalogue Coexistence Curve Fit Fused RuleTwin Samples SimulatedResponse UnfairnessExponents"
-        ),
-        "responsefn.errors": (
-            "AmbiguousRateError RuleError SeveralAttractorsWarning SlowApproachWarning UnreachableRateError"
-        ),
-        "responsefn.linux": (
-            "LinuxBIC LinuxCUBIC LinuxHSTCP LinuxHTCP LinuxIllinois LinuxScalable LinuxVegas WestwoodPlus"
-        ),
-    },
-}
-"""Names, by the package that had them and the module that has them now."""
-REPLACED = {
-    "responsefn": {
-        "first_interval": "1 / responsefn.invert(responsefn.TFRC(), rate, rtt)",
-        "interval_weights": "responsefn.LossHistory(n=n).weights",
-    },
-}
-"""What to write in place of names that are private now, by the package that had them."""
-PRIVATE = {
-    "first_interval": "responsefn.metrics.tfrc_loss_intervals",
-    "interval_weights": "responsefn.metrics.tfrc_loss_intervals",
-}
-"""Modules of those names."""
-
 
 @functools.cache
-def _places(package: str) -> dict[str, tuple[str, str]]:
-    """Return the module of each name that a package had, and what to write, by the old name."""
+def moved_names(package: str) -> dict[str, tuple[str, str]]:
+    """Return the module of each name that a package had, and what to write, by the old name.
+
+    >>> moved_names("markov")["Stationary"]
+    ('markov.results', 'from markov.results import Stationary')
+    """
+    table = tomllib.loads(Path(__file__).with_name("moved_names.toml").read_text(encoding="utf-8"))
     found: dict[str, tuple[str, str]] = {}
-    for module, names in MOVED.get(package, {}).items():
+    for module, names in table["moved"].get(package, {}).items():
         found |= {name: (module, f"from {module} import {name}") for name in names.split()}
-    for name, new in REPLACED.get(package, {}).items():
-        found[name] = PRIVATE[name], new
+    for name, entry in table["replaced"].get(package, {}).items():
+        found[name] = entry["module"], entry["write"]
     return found
 
 
 def has_moved(package: str, name: str) -> bool:
     """Return whether a package had a name that is elsewhere now."""
-    return name in _places(package)
+    return name in moved_names(package)
 
 
 def moved(package: str, name: str, *, shown: str = "", stacklevel: int = 3) -> Any:
@@ -124,7 +48,7 @@ def moved(package: str, name: str, *, shown: str = "", stacklevel: int = 3) -> A
     Parameters
     ----------
     package, name
-        Of `MOVED` or `REPLACED`.
+        Of `moved_names`.
     shown
         The package that the warning names; "": ``package``.
     stacklevel
@@ -149,7 +73,7 @@ def moved(package: str, name: str, *, shown: str = "", stacklevel: int = 3) -> A
         raise AttributeError(f"module {shown or package!r} has no attribute {name!r}")
     from hopflow.deprecations import warn_deprecated
 
-    module, new = _places(package)[name]
+    module, new = moved_names(package)[name]
     warn_deprecated(f"{shown or package}.{name}", new, stacklevel=stacklevel + 1)
     return getattr(importlib.import_module(module), name)
 

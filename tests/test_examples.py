@@ -11,7 +11,7 @@ from types import ModuleType
 import pytest
 from _pytest.mark import ParameterSet
 
-from hopflow.public_names import PUBLIC
+from hopflow.public_modules import PUBLIC
 from validation.code_hashes import PACKAGES
 
 NOT_IMPORTED = ("__main__", "conftest", "test_validation")

@@ -18,7 +18,7 @@ import dfcmodel
 import markov
 import responsefn
 from dfcmodel import lossless
-from hopflow.public_names import PUBLIC
+from hopflow.public_modules import PUBLIC
 
 PACKAGES = tuple(map(import_module, PUBLIC))
 

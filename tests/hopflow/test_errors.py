@@ -9,7 +9,7 @@ import pickle
 import pytest
 
 from hopflow.errors import failed_rule, place_of, shown_place
-from hopflow.public_names import PUBLIC
+from hopflow.public_modules import PUBLIC
 from responsefn.errors import RuleError
 
 

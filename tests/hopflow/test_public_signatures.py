@@ -22,7 +22,7 @@ import markov
 import responsefn
 from dfcmodel import CBR, Flow, Link, Scenario, chain, lossless, simulate, takano2006
 from hopflow import mbps
-from hopflow.public_names import PUBLIC
+from hopflow.public_modules import PUBLIC
 from hopflow.results import Result
 from hopflow.units import quantities_of
 

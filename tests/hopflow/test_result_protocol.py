@@ -24,7 +24,7 @@ import dfcmodel
 import markov
 import responsefn
 from hopflow.parameters import Parametrized
-from hopflow.public_names import PUBLIC
+from hopflow.public_modules import PUBLIC
 from hopflow.results import Result
 
 
