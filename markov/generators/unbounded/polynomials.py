@@ -13,12 +13,9 @@ import operator
 from collections.abc import Callable, Iterable, Mapping
 from fractions import Fraction
 from itertools import starmap
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn, Protocol
 
 import numpy as np
-
-if TYPE_CHECKING:
-    from markov.generators.unbounded.runs import Run
 
 __all__ = ["Polynomial", "Unfollowed", "exact", "terms_of"]
 
@@ -34,6 +31,16 @@ class Unfollowed(BaseException):  # not an Exception: no ``except`` of a rule ma
     """Rules did something with a number that cannot be followed for infinitely many states."""
 
 
+class Comparisons(Protocol):
+    """Answers whether polynomials are positive in all states of a box of ``width`` components."""
+
+    width: int
+
+    def nonnegative(self, d: Terms, *, strict: bool = False) -> bool:
+        """Answer whether d >= 0, or d > 0."""
+        ...
+
+
 class Polynomial:
     """A number in each state of a box.
 
@@ -47,7 +54,7 @@ class Polynomial:
 
     __slots__ = ("run", "terms")
 
-    def __init__(self, run: Run, terms: Mapping[Monomial, Interval]) -> None:
+    def __init__(self, run: Comparisons, terms: Mapping[Monomial, Interval]) -> None:
         self.run, self.terms = run, dict(terms)
 
     @property  # type: ignore[misc]

@@ -11,14 +11,13 @@ import pytest
 
 from markov import (
     ChainModel,
-    RuleError,
-    TooLargeError,
     explore,
     generator,
     passage,
     stationary,
     transient,
 )
+from markov.errors import RuleError, TooLargeError
 from tests.markov.infinite.families import QUICK, SLOW, mm1, modulated, retrial, tandem
 
 TOLERANCE = 1e-9

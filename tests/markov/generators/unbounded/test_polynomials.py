@@ -8,7 +8,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from markov import RuleError, TooLargeError, explore, stationary
+from markov import explore, stationary
+from markov.errors import RuleError, TooLargeError
 from markov.generators.unbounded.hulls import value
 from markov.generators.unbounded.polynomials import Unfollowed, terms_of
 from markov.generators.unbounded.runs import parts_of
