@@ -43,7 +43,7 @@ MAY_IMPORT = {
     },
     "markov.infinite": {
         "hopflow", "markov.computing", "markov.models", "markov.generators", "markov.methods", "markov.proofs",
-        "markov.chains", "markov.exploration", "markov.results",
+        "markov.chains", "markov.exploration", "markov.stationary_results",
     },
     "markov.sharding": {
         "hopflow", "markov.computing", "markov.models", "markov.generators", "markov.proofs",

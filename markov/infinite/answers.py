@@ -28,7 +28,7 @@ from markov.models.measures import functionals
 from markov.models.signatures import two_arguments
 from markov.proofs.bounded import Bounded
 from markov.proofs.certificates import relative_residual
-from markov.results import Stationary
+from markov.stationary_results import Stationary
 
 if TYPE_CHECKING:
     from collections.abc import Callable
