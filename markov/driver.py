@@ -5,16 +5,18 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
-from hopflow.checks import choice
+from hopflow.checks import choice, one_number
 from hopflow.kernels.stopwatch import Stopwatch
 from hopflow.status import OnFailure, Status, deliver
 from markov.chains import MarkovChain
-from markov.computing.memory import available
+from markov.computing.memory import InfiniteStatesError, available
 from markov.computing.progress import watched
+from markov.exploration import InfiniteChain
+from markov.infinite.answers import stationary_of_infinite
 from markov.methods.choice import choose
 from markov.methods.exact import exact_distribution
 from markov.methods.gth import GTH
@@ -24,6 +26,8 @@ from markov.proofs.certificates import Certificate, relative_residual
 from markov.stationary_results import Stationary
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
 
     from markov.methods.solution import Method
@@ -32,6 +36,7 @@ __all__ = ["choose", "stationary", "stationary_by_class"]
 
 Proof = bool | Literal["tight"]
 TOLERANCE = 1e-12
+TOLERANCE_OF_INFINITE = 1e-9
 USEFUL = 1e-3
 """A larger bound on the total-variation distance proves nothing that one would want to know."""
 FEW_STATES = 4_000_000  # whose matrix is made where no bound was found without it
@@ -46,6 +51,8 @@ def stationary(
     proof: Proof = True,
     on_failure: OnFailure = "raise",
     exact: bool = False,
+    tolerance: float | None = None,
+    lyapunov: Callable[[Any], Any] | None = None,
 ) -> Stationary:
     """Return the stationary distribution of a chain that has exactly one.
 
@@ -64,6 +71,13 @@ def stationary(
     exact
         True solves in fractions as well, for at most 100 recurrent states: the answer's ``exact`` has them, and
         its ``pi`` is the float64 next to each. Rates are the float64 that the chain has.
+    tolerance
+        Of a chain with infinitely many states: the largest error bound, by which the states with values are
+        chosen; None: 1e-9.
+    lyapunov
+        Of a chain with infinitely many states: a function V of the state that grows with all components without
+        an end, and has a negative drift outside of finitely many states. It is verified, never believed. None:
+        one is looked for.
 
     Returns
     -------
@@ -87,6 +101,9 @@ def stationary(
     """
     _check(method, proof)
     choice("exact", exact, (True, False))
+    if isinstance(chain, InfiniteChain):
+        infinite = _InfiniteOptions(tolerance, lyapunov)
+        return infinite.solved(chain, method, proof, exact, on_failure)
     if exact and (method is not None or exact is not True):
         raise ValueError(
             f"exact = {exact!r}: goes without a method, it is an elimination of its own"
@@ -96,7 +113,16 @@ def stationary(
         if answer is not None:
             deliver(answer, on_failure)
             return answer
-    chain = _made(chain)
+    model = chain
+    try:
+        chain = _made(chain)
+    except InfiniteStatesError as error:
+        endless = InfiniteChain.of_hull(model, error.hull)
+        infinite = _InfiniteOptions(tolerance, lyapunov)
+        return infinite.solved(endless, method, proof, exact, on_failure)
+    if tolerance is not None or lyapunov is not None:
+        said = "go with chains that have infinitely many states; this one has"
+        raise ValueError(f"tolerance, lyapunov: {said} {chain.size}")
     classes = chain.recurrent_classes
     if len(classes) > 1:
         msg = (
@@ -107,6 +133,30 @@ def stationary(
         found = exact_distribution(chain.irreducible(0))
         return _exactly(_solve(chain, 0, GTH(), proof, on_failure), found)
     return _solve(chain, 0, method, proof, on_failure)
+
+
+class _InfiniteOptions(NamedTuple):
+    """How to solve an infinite chain."""
+
+    tolerance: float | None
+    lyapunov: Callable[[Any], Any] | None
+
+    def solved(
+        self,
+        chain: InfiniteChain,
+        method: Method | None,
+        proof: Proof,
+        exact: bool,
+        on_failure: OnFailure,
+    ) -> Stationary:
+        """Return the answer, or refuse options that it cannot have."""
+        if exact or not proof:
+            said = "states are infinitely many, and cut by a proved bound in float64"
+            raise ValueError(f"exact = {exact!r}, proof = {proof!r}: {chain.model.name}: {said}")
+        tolerance = TOLERANCE_OF_INFINITE
+        if self.tolerance is not None:
+            tolerance = one_number("tolerance", self.tolerance, above=0.0, below=1.0)
+        return stationary_of_infinite(chain, method, self.lyapunov, tolerance, on_failure)
 
 
 def _exactly(answer: Stationary, found: list[Fraction]) -> Stationary:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, Self
 
 from hopflow.checks import choice, whole
 from hopflow.equality import same
 from hopflow.errors import RuleError
 from hopflow.html_tables import table_html
 from markov.chains import MarkovChain
+from markov.computing.memory import InfiniteStatesError
 from markov.generators.building import MAX_STATES, build_chain
 from markov.models.bare import FunctionModel
 from markov.models.rules import ChainModel
@@ -18,7 +20,9 @@ from markov.models.rules import ChainModel
 if TYPE_CHECKING:
     import scipy.sparse as sp
 
-__all__ = ["Reachable", "explore", "generator"]
+    from markov.generators.unbounded.hulls import Hull
+
+__all__ = ["InfiniteChain", "Reachable", "explore", "generator"]
 
 
 class Reachable(NamedTuple):
@@ -63,6 +67,92 @@ class Reachable(NamedTuple):
 Reachable.SWEPT_BY = "markov.sweeps"  # type: ignore[attr-defined] # in the class it would be a field
 
 
+class InfiniteChain(Reachable):
+    """Result of `explore` where a start leads to infinitely many states.
+
+    `stationary` accepts it. It has no matrix and no list of states: whatever needs these refuses it.
+
+    Attributes
+    ----------
+    model
+        Its rules and parameters.
+    most
+        Largest number of states in which an answer may be computed.
+
+    Examples
+    --------
+    >>> from markov import explore, stationary
+    >>> def queue(n):
+    ...     yield n + 1, 1.0
+    ...     if n > 0:
+    ...         yield n - 1, 2.0
+    >>> answer = stationary(explore(queue, start=0))
+    >>> answer.probability(0), answer.error_bound < 1e-9
+    (0.5, True)
+    """
+
+    model: ChainModel
+    most: int
+
+    def __new__(cls, model: ChainModel, most: int = MAX_STATES) -> Self:
+        """Make a tuple without entries, which has a model."""
+        self = tuple.__new__(cls, ())
+        self.model, self.most = model, most
+        return self
+
+    @classmethod
+    def of_hull(cls, model: ChainModel, hull: Hull, most: int = MAX_STATES) -> InfiniteChain:
+        """Return the chain of a model whose closed set of states is known."""
+        found = cls(model, most)
+        found.__dict__["hull"] = hull
+        return found
+
+    @cached_property
+    def hull(self) -> Hull:
+        """A closed set of states that has those which the start leads to."""
+        try:
+            build_chain(self.model, by="python", most=self.most)
+        except InfiniteStatesError as error:
+            return error.hull  # type: ignore[no-any-return]
+        raise RuleError(f"{self.model.name}: the start leads to finitely many states")
+
+    def _refused(self) -> NoReturn:
+        said = "the chain has infinitely many states: there is no matrix and no list of them"
+        raise ValueError(f"{self.model.name}: {said}; stationary() accepts it")
+
+    @property
+    def states(self) -> Any:
+        """Raise ValueError: there is no list of the states."""
+        self._refused()
+
+    @property
+    def chain(self) -> MarkovChain:
+        """Raise ValueError: there is no matrix."""
+        self._refused()
+
+    def __iter__(self) -> NoReturn:
+        self._refused()
+
+    def __len__(self) -> int:
+        return self._refused()
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, InfiniteChain) and self.model == other.model
+
+    def __hash__(self) -> int:
+        return hash(self.model)
+
+    def __reduce__(self) -> Any:
+        return InfiniteChain, (self.model, self.most)
+
+    def __repr__(self) -> str:
+        """Describe the chain."""
+        return f"InfiniteChain of {self.model!r}: infinitely many states"
+
+    def _repr_html_(self) -> str:
+        return table_html("InfiniteChain", {"chain": repr(self)}, ())
+
+
 def explore(
     model: ChainModel | Callable[..., Any],
     *,
@@ -95,6 +185,11 @@ def explore(
         Largest number of states; with more, TooLargeError.
     compiled
         False runs the rules state by state as they stand, whatever the number of states.
+
+    Returns
+    -------
+    Reachable
+        Where it is proved that there are infinitely many states, an `InfiniteChain`: `stationary` accepts it.
 
     Raises
     ------
@@ -131,7 +226,10 @@ def explore(
     parts = state if isinstance(state, tuple) else (state,)
     if any(isinstance(value, float) and math.isnan(value) for value in parts):
         raise RuleError(f"{model.name}: start = {state!r}: NaN equals no state, not even itself")
-    built = build_chain(model, by=None if compiled else "python", most=most)
+    try:
+        built = build_chain(model, by=None if compiled else "python", most=most)
+    except InfiniteStatesError as error:
+        return InfiniteChain.of_hull(model, error.hull, most)
     chain = MarkovChain.of_built(model, built)
     return Reachable(chain.states, chain)
 

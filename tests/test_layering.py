@@ -41,6 +41,10 @@ MAY_IMPORT = {
     "markov.multigrid.grids": {
         "hopflow", "markov.computing", "markov.models", "markov.generators", "markov.multigrid", "markov.chains",
     },
+    "markov.infinite": {
+        "hopflow", "markov.computing", "markov.models", "markov.generators", "markov.methods", "markov.proofs",
+        "markov.chains", "markov.exploration", "markov.stationary_results",
+    },
     "markov.sharding": {
         "hopflow", "markov.computing", "markov.models", "markov.generators", "markov.proofs",
         "markov.multigrid.grids", "markov.multigrid.iteration",

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 import os
 from pathlib import Path
+from typing import Any
 
-__all__ = ["TooLargeError", "available", "check_room"]
+__all__ = ["InfiniteStatesError", "TooLargeError", "available", "check_room"]
 
 
 class TooLargeError(MemoryError):
@@ -30,6 +32,22 @@ class TooLargeError(MemoryError):
     def __init__(self, what: str, predicted: float, available: float) -> None:
         self.predicted, self.available = predicted, available
         super().__init__(f"{what}: {predicted:.3g} bytes, of {available:.3g} that are available")
+
+
+class InfiniteStatesError(TooLargeError):
+    """A start leads to infinitely many states.
+
+    Attributes
+    ----------
+    hull
+        A closed set of states that has them, in parts for which the rules are known.
+    """
+
+    def __init__(self, name: str, hull: Any) -> None:
+        self.hull = hull
+        self.predicted, self.available = math.inf, available()
+        said = "the start leads to infinitely many states, which stationary() takes"
+        MemoryError.__init__(self, f"{name}: {said} alone: give components a last value otherwise")
 
 
 def available() -> float:

@@ -17,7 +17,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from hopflow.errors import RuleError, RuleWarning, place_of, shown_place
-from markov.computing.memory import TooLargeError, check_room
+from markov.computing.memory import InfiniteStatesError, TooLargeError, check_room
 from markov.computing.progress import Counter
 from markov.generators.agreement import disagreement
 from markov.generators.assembly import from_edges, generator_of, rank_of
@@ -31,6 +31,8 @@ from markov.generators.enumeration import Enumeration
 from markov.generators.regions import edges_by_regions, find_regions
 from markov.generators.repetition import refuse_changed, refuse_changing, some_of
 from markov.generators.sets import edges_by_sets
+from markov.generators.unbounded.hulls import hull_of
+from markov.generators.unbounded.polynomials import Unfollowed
 from markov.models.samples import sample_of
 from markov.models.spaces import Space
 
@@ -44,6 +46,7 @@ __all__ = ["Ways"]
 LARGE = 250_000  # states from which on rows are copied by compiled code
 EDGE_BYTES = 150.0  # per state of a space whose transitions are listed
 ROUNDS = 10  # in which plain Python completes what another way has left
+FEW_STATES = 2_000  # found before it is asked whether there is an end
 SAMPLE = 120  # states by which the cost of plain Python is predicted
 
 
@@ -60,12 +63,18 @@ class Ways:
         Largest number of states; with more, TooLargeError.
     series
         What it shares with other chains of the same rules, or None.
+
+    Attributes
+    ----------
+    unfollowed
+        Why the rules cannot be followed for infinitely many states; None where they can, or nobody asked.
     """
 
     def __init__(
         self, model: ChainModel, reachable: bool, most: int, series: Series | None = None
     ) -> None:
         self.model, self.most, self.series = model, most, series
+        self.unfollowed: str | None = None
         self.declared = (
             Space.of(model.State, model.space(), model.name) if model.has_space else None
         )
@@ -125,9 +134,29 @@ class Ways:
         )
         search = Enumeration(self.calls, begin, closed=self.start is None, most=self.most)
         with Counter("states") as counter:
-            while not search.run(1 << 16):
-                counter.show(search.done)
+            if self.declared is None and not search.run(FEW_STATES):
+                self._refuse_infinite(search)
+            try:
+                while not search.run(1 << 16):
+                    counter.show(search.done)
+            except TooLargeError as error:
+                if self.unfollowed is not None:
+                    error.add_note(
+                        f"the rules cannot be followed for infinitely many states: {self.unfollowed}"
+                    )
+                raise
         return self.listed(search)
+
+    def _refuse_infinite(self, search: Enumeration) -> None:
+        """Raise InfiniteStatesError where the states found lead to infinitely many for certain."""
+        refuse_changed(self.calls, search.answers(some_of(search.done)))
+        try:
+            hull = hull_of(self.calls, search.states)
+        except Unfollowed as stop:
+            self.unfollowed = str(stop)
+            return
+        if hull.is_infinite:
+            raise InfiniteStatesError(self.model.name, hull)
 
     def listed(self, search: Enumeration) -> Built:
         """Return the chain on the states that a search has found, in ascending order."""

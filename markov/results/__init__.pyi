@@ -5,10 +5,11 @@ from ..analysis.optima import Best
 from ..analysis.sampling import Paths
 from ..analysis.sensitivity_results import Sensitivity
 from ..analysis.thresholds import ThresholdAdvice
-from ..exploration import Reachable
+from ..exploration import InfiniteChain, Reachable
 from ..files.explicit import ExplicitModel
 from ..files.models import FileModel
 from ..files.properties.answers import PropertyResult
+from ..infinite.answers import InfiniteStationary
 from ..phases.fitting import PhaseFit
 from ..phases.quasi_birth_death.by_level import StationaryByLevel
 from ..phases.traces import MapFit
@@ -22,6 +23,8 @@ __all__ = [
     "Best",
     "ExplicitModel",
     "FileModel",
+    "InfiniteChain",
+    "InfiniteStationary",
     "Lumped",
     "MapFit",
     "Passage",

@@ -1,0 +1,321 @@
+"""A set of states that no transition leaves: a range of each component, some without an end, in each mode."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from fractions import Fraction
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from markov.generators.unbounded.layouts import Layout, Mode, Move
+from markov.generators.unbounded.polynomials import Terms, Unfollowed, terms_of
+from markov.generators.unbounded.runs import Part, parts_of
+
+if TYPE_CHECKING:
+    from markov.generators.calls import Calls
+
+__all__ = ["Hull", "hull_of"]
+
+MAX_MODES = 400
+MAX_VALUES = 24  # of a component that has few
+MAX_STEPS = 24  # by which an end moves before it is taken for infinite, or given up
+Range = tuple[int, float]
+
+
+class Hull:
+    """States in modes, closed under the rules.
+
+    Attributes
+    ----------
+    layout
+        How states are taken apart.
+    low, high
+        Ends of the components in each mode; inf: no end.
+    parts
+        Parts of the states of each mode, with the moves out of them.
+    """
+
+    def __init__(self, layout: Layout) -> None:
+        self.layout = layout
+        self.low: dict[Mode, list[int]] = {}
+        self.high: dict[Mode, list[float]] = {}
+        self.parts: dict[Mode, list[Part]] = {}
+        for state in layout.states:
+            mode, values = layout.split(state)
+            self.cover(mode, [(v, v) for v in values])
+        self._close()
+
+    def cover(self, mode: Mode, ranges: Sequence[Range]) -> bool:
+        """Widen the hull of a mode; return whether it grew."""
+        if mode not in self.low:
+            if len(self.low) >= MAX_MODES:
+                raise Unfollowed(
+                    f"more than {MAX_MODES} combinations of components with few values"
+                )
+            self.low[mode] = [low for low, _ in ranges]
+            self.high[mode] = [high for _, high in ranges]
+            return True
+        before = list(self.low[mode]), list(self.high[mode])
+        self.low[mode] = [min(a, low) for a, (low, _) in zip(before[0], ranges, strict=True)]
+        self.high[mode] = [max(b, high) for b, (_, high) in zip(before[1], ranges, strict=True)]
+        return (self.low[mode], self.high[mode]) != before
+
+    def sides(self, mode: Mode, corner: Sequence[int]) -> tuple[int | None, ...]:
+        """Return the largest offsets from a corner."""
+        ends = zip(corner, self.high[mode], strict=True)
+        return tuple(None if high == math.inf else int(high) - low for low, high in ends)
+
+    def _close(self) -> None:
+        grown: dict[Mode, int] = dict.fromkeys(self.low, 0)
+        left = list(self.low)
+        while left:
+            mode = left.pop()
+            open_box = (None,) * len(self.layout.free)
+            moves = self.layout.moves
+            self.parts[mode] = parts_of(partial(moves, mode), self.low[mode], open_box)
+            for there, ranges in self._entered(mode):
+                lower = there in self.low and any(
+                    a < b for (a, _), b in zip(ranges, self.low[there], strict=True)
+                )
+                steps = grown.get(there, 0)
+                if lower and steps > MAX_STEPS:
+                    raise Unfollowed(f"{self._name(there, ranges)} may have no least value")
+                if steps > MAX_STEPS:
+                    before = self.high.get(there, [math.inf] * len(ranges))
+                    ranges = [
+                        (low, math.inf if high > end else high)
+                        for (low, high), end in zip(ranges, before, strict=True)
+                    ]
+                if self.cover(there, ranges):
+                    grown[there] = steps + 1
+                    if there not in left:
+                        left.append(there)
+        for mode in self.parts:
+            self.parts[mode] = [part for part in self.parts[mode] if self._inside(mode, part)]
+
+    def _name(self, mode: Mode, ranges: Sequence[Range]) -> str:
+        pairs = zip(self.layout.names, ranges, self.low[mode], strict=True)
+        return next(name for name, (a, _), b in pairs if a < b)
+
+    def _inside(self, mode: Mode, part: Part) -> list[tuple[int, float]] | None:
+        """Return the offsets from the corner of a part that are in the hull, or None."""
+        found = []
+        pairs = zip(part.corner, part.sides, self.low[mode], self.high[mode], strict=True)
+        for corner, side, low, high in pairs:
+            first, last = max(0, low - corner), high - corner
+            if side is not None:
+                last = min(last, side)
+            if first > last:
+                return None
+            found.append((first, last))
+        for fact in part.facts:
+            if range_of(fact, found)[1] < 0:
+                return None
+            found = _narrowed(fact, found)
+        return found
+
+    def _entered(self, mode: Mode) -> list[tuple[Mode, list[Range]]]:
+        """Return the ranges that the moves out of the hull of a mode lead to."""
+        found = []
+        for part in self.parts[mode]:
+            inside = self._inside(mode, part)
+            if inside is None:
+                continue
+            if part.refused is not None:
+                raise Unfollowed(part.refused)
+            for there, targets, _ in part.result:
+                ranges: list[Range] = []
+                for k, target in enumerate(targets):
+                    terms = terms_of(target, len(targets)) or {}
+                    low, high = range_of(terms, inside)
+                    if low == -math.inf:
+                        raise Unfollowed(f"{self.layout.names[k]} may have no least value")
+                    if there == mode and high > self.high[mode][k] and _rises(terms, k):
+                        side = part.sides[k]  # again and again, to the end of this part
+                        last = math.inf if side is None else float(part.corner[k] + side)
+                        high = max(high, last + high - self.high[mode][k])
+                    ranges.append((int(low), high if high == math.inf else int(high)))
+                found.append((there, ranges))
+        return found
+
+    def changes(self, move: Move, part: Part) -> list[int]:
+        """Return by how much a move changes each component; 1 where that differs between states."""
+        found = _shift(move, part)
+        return [1] * len(part.corner) if found is None else [int(by) for by in found]
+
+    # ------------------------------------------------------------------ infinitely many states
+
+    @property
+    def unbounded(self) -> bool:
+        """Whether a component of the hull has no end."""
+        return any(math.inf in ends for ends in self.high.values())
+
+    @property
+    def is_infinite(self) -> bool:
+        """Whether the start leads to infinitely many states, for certain.
+
+        Either all states have a move that makes the sum of the components without an end larger, or
+        there is a part of the states from one of which the start leads to all of an infinite ray.
+        """
+        return self.unbounded and (self._always_grows() or self._has_ray())
+
+    def _always_grows(self) -> bool:
+        for parts in self.parts.values():
+            for part in parts:
+                if not any(_grows(move, part) for move in part.result):
+                    return False
+            if not parts:
+                return False
+        return True
+
+    def _has_ray(self) -> bool:
+        for state in reversed(self.layout.states):
+            mode, values = self.layout.split(state)
+            for part in self.parts[mode]:
+                offsets = [v - low for v, low in zip(values, part.corner, strict=True)]
+                pairs = zip(offsets, part.sides, strict=True)
+                if not all(y >= 0 and (side is None or y <= side) for y, side in pairs):
+                    continue
+                if any(value(fact, offsets)[0] < 0 for fact in part.facts):
+                    continue
+                if any(_is_ray(move, mode, part, offsets) for move in part.result):
+                    return True
+        return False
+
+
+def hull_of(calls: Calls, states: Sequence[Any]) -> Hull:
+    """Return a closed set of states that has some states of a model.
+
+    Raises
+    ------
+    Unfollowed
+        Where the rules cannot be followed.
+    """
+    if not calls.takes_stand_ins:
+        raise Unfollowed("they ask for the type or the identity of numbers")
+    promoted: frozenset[int] = frozenset()
+    while True:
+        layout = Layout(calls, states, promoted)
+        try:
+            hull = Hull(layout)
+            modes = list(hull.low)
+            more = {
+                k
+                for column, k in zip(zip(*modes, strict=True), layout.others, strict=False)
+                if len(set(column)) > MAX_VALUES and all(type(v) is int for v in column)
+            }
+            if not more:
+                return hull
+        except Unfollowed:
+            more = set() if promoted else {k for k in layout.others if _is_counted(layout, k)}
+            if not more:
+                raise
+        promoted |= more
+
+
+def _is_counted(layout: Layout, k: int) -> bool:
+    column = {layout.space.flat(state)[k] for state in layout.states}
+    return len(column) > 2 and all(type(v) is int for v in column)
+
+
+def range_of(terms: Terms, inside: Sequence[tuple[int, float]]) -> tuple[float, float]:
+    """Return bounds on a polynomial for offsets in ranges."""
+    low = high = 0.0
+    for m, (a, b) in terms.items():
+        least = largest = 1.0
+        for power, (first, last) in zip(m, inside, strict=True):
+            if power:
+                least = least * first**power
+                largest = largest * last**power if largest and last else 0.0
+        low += float(a) * (least if a > 0 else largest) if a else 0.0
+        high += float(b) * (largest if b > 0 else least) if b else 0.0
+    return low, high
+
+
+def value(terms: Terms, offsets: Sequence[int]) -> tuple[Fraction, Fraction]:
+    """Return bounds on a polynomial in one state."""
+    low = high = Fraction(0)
+    for m, (a, b) in terms.items():
+        size = math.prod(y**power for y, power in zip(offsets, m, strict=True))
+        low, high = low + a * size, high + b * size
+    return low, high
+
+
+def _narrowed(fact: Terms, inside: list[tuple[int, float]]) -> list[tuple[int, float]]:
+    """Return the ranges that offsets can have where a linear fact is >= 0."""
+    if any(sum(m) > 1 for m in fact):
+        return inside
+    found = list(inside)
+    _, whole = range_of(fact, inside)
+    for m, (slope, _) in fact.items():
+        if not any(m) or not slope:
+            continue
+        k = m.index(1)
+        first, last = found[k]
+        own = float(slope) * (last if slope > 0 else first)
+        if own == math.inf or (whole == math.inf and not math.isfinite(own)):
+            rest = range_of({key: ends for key, ends in fact.items() if key != m}, inside)[1]
+        else:
+            rest = whole - own
+        if rest == math.inf:
+            continue
+        end = -rest / float(slope)
+        if slope > 0:
+            first = max(first, math.ceil(end - 1e-9))
+        else:
+            last = min(last, math.floor(end + 1e-9))
+        found[k] = first, last
+    return found
+
+
+def _rises(terms: Terms, k: int) -> bool:
+    """Whether a target's component is that of the state plus a number that is positive."""
+    own = tuple(int(j == k) for j in range(len(next(iter(terms), ()))))
+    return own in terms and terms[own][0] == 1
+
+
+def _shift(move: Move, part: Part) -> list[Fraction] | None:
+    """Return by how much a move changes the components, where it is the same in all states of a part."""
+    found = []
+    for k, (target, corner) in enumerate(zip(move[1], part.corner, strict=True)):
+        terms = dict(terms_of(target, len(move[1])) or {})
+        own = tuple(int(j == k) for j in range(len(move[1])))
+        constant = terms.pop((0,) * len(move[1]), (Fraction(0), Fraction(0)))
+        slope = terms.pop(own, (Fraction(0), Fraction(0)))[0]
+        if terms or slope != int(part.sides[k] != 0):
+            return None
+        found.append(constant[0] - corner)
+    return found
+
+
+def _rate(move: Move, width: int) -> Terms:
+    return terms_of(move[2], width) or {}
+
+
+def _grows(move: Move, part: Part) -> bool:
+    """Whether a move has a positive rate in all states of a part, and makes the sum of components larger."""
+    shift = _shift(move, part)
+    width = len(part.corner)
+    rate = _rate(move, width)
+    positive = all(low >= 0 for low, _ in rate.values()) and rate.get((0,) * width, (0,))[0] > 0
+    return bool(positive and shift is not None and sum(shift) > 0)
+
+
+def _is_ray(move: Move, mode: Mode, part: Part, offsets: Sequence[int]) -> bool:
+    """Whether a move is possible again and again from a state of a part."""
+    shift = _shift(move, part)
+    if move[0] != mode or shift is None or not any(shift) or min(shift) < 0:
+        return False
+    if any(by and side is not None for by, side in zip(shift, part.sides, strict=True)):
+        return False
+    width = len(part.corner)
+    for fact in part.facts:
+        if any(sum(m) > 1 for m in fact):
+            return False
+        slopes = (fact.get(tuple(int(j == k) for j in range(width)), (0, 0)) for k in range(width))
+        if sum(slope[0] * by for slope, by in zip(slopes, shift, strict=True)) < 0:
+            return False
+    rate = _rate(move, width)
+    rising = all(low >= 0 for m, (low, _) in rate.items() if any(m))
+    return rising and value(rate, offsets)[0] > 0

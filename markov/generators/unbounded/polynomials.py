@@ -1,0 +1,347 @@
+"""Stand-ins for numbers that depend on a state: polynomials with coefficients in intervals.
+
+In a box of states each component is its value in the corner plus an offset y >= 0. Rules that run on these
+polynomials compute the rates and targets of all states of the box at once. As all monomials of y are >= 0, sums
+and products of the ends of intervals bound those of the numbers.
+"""
+
+from __future__ import annotations
+
+import math
+import numbers
+import operator
+from collections.abc import Callable, Iterable, Mapping
+from fractions import Fraction
+from itertools import starmap
+from typing import Any, NoReturn, Protocol
+
+import numpy as np
+
+__all__ = ["Polynomial", "Unfollowed", "exact", "terms_of"]
+
+Monomial = tuple[int, ...]
+Interval = tuple[Fraction, Fraction]
+Terms = dict[Monomial, Interval]
+
+MAX_POWER = 8
+ZERO = Fraction(0)
+
+
+class Unfollowed(BaseException):  # not an Exception: no ``except`` of a rule may catch it
+    """Rules did something with a number that cannot be followed for infinitely many states."""
+
+
+class Comparisons(Protocol):
+    """Answers whether polynomials are positive in all states of a box of ``width`` components."""
+
+    width: int
+
+    def nonnegative(self, d: Terms, *, strict: bool = False) -> bool:
+        """Answer whether d >= 0, or d > 0."""
+        ...
+
+
+class Polynomial:
+    """A number in each state of a box.
+
+    Parameters
+    ----------
+    run
+        The run of the rules that it belongs to, which answers comparisons.
+    terms
+        Coefficients by the powers of each offset, as the least and the largest value they may have.
+    """
+
+    __slots__ = ("run", "terms")
+
+    def __init__(self, run: Comparisons, terms: Mapping[Monomial, Interval]) -> None:
+        self.run, self.terms = run, dict(terms)
+
+    @property  # type: ignore[misc]
+    def __class__(self) -> Any:  # what isinstance asks for
+        return int
+
+    # ------------------------------------------------------------------ arithmetic
+
+    def __add__(self, other: Any) -> Any:
+        return self._made(added(self.terms, self._operand(other)))
+
+    __radd__ = __add__
+
+    def __neg__(self) -> Any:
+        return self._made({m: (-high, -low) for m, (low, high) in self.terms.items()})
+
+    def __pos__(self) -> Any:
+        return self
+
+    def __sub__(self, other: Any) -> Any:
+        return self._made(added(self.terms, self._operand(other), -1))
+
+    def __rsub__(self, other: Any) -> Any:
+        return self._made(added(self._operand(other), self.terms, -1))
+
+    def __mul__(self, other: Any) -> Any:
+        return self._made(multiplied(self.terms, self._operand(other)))
+
+    __rmul__ = __mul__
+
+    def __truediv__(self, other: Any) -> Any:
+        return self._divided(self.terms, self._operand(other))
+
+    def __rtruediv__(self, other: Any) -> Any:
+        return self._divided(self._operand(other), self.terms)
+
+    def _divided(self, top: Terms, bottom: Terms) -> Any:
+        if self.run.nonnegative(negated(bottom), strict=True):
+            top, bottom = negated(top), negated(bottom)
+        elif not self.run.nonnegative(bottom, strict=True):
+            raise ZeroDivisionError("division by zero")
+        return self._made(quotient(top, bottom))
+
+    def __pow__(self, power: Any) -> Any:
+        if type(power) is not int or not 0 <= power <= MAX_POWER:
+            raise Unfollowed(f"a power other than 0 to {MAX_POWER}")
+        found: Terms = {(0,) * self.run.width: (Fraction(1), Fraction(1))}
+        for _ in range(power):
+            found = multiplied(found, self.terms)
+        return self._made(found)
+
+    def __abs__(self) -> Any:
+        return self if self >= 0 else -self
+
+    def _whole(self) -> Any:
+        if not is_whole(self.terms):
+            raise Unfollowed("rounding")
+        return self
+
+    __floor__ = __ceil__ = __trunc__ = __round__ = lambda self, *_: self._whole()
+
+    # ------------------------------------------------------------------ comparisons
+
+    def __ge__(self, other: Any) -> bool:
+        if (end := _infinite(other)) is not None:
+            return end < 0
+        return self.run.nonnegative(added(self.terms, self._operand(other), -1))
+
+    def __gt__(self, other: Any) -> bool:
+        if (end := _infinite(other)) is not None:
+            return end < 0
+        return self.run.nonnegative(added(self.terms, self._operand(other), -1), strict=True)
+
+    def __le__(self, other: Any) -> bool:
+        if (end := _infinite(other)) is not None:
+            return end > 0
+        return self.run.nonnegative(added(self._operand(other), self.terms, -1))
+
+    def __lt__(self, other: Any) -> bool:
+        if (end := _infinite(other)) is not None:
+            return end > 0
+        return self.run.nonnegative(added(self._operand(other), self.terms, -1), strict=True)
+
+    def __eq__(self, other: object) -> bool:
+        if terms_of(other, self.run.width) is None:
+            return False  # no number
+        return bool(self >= other and self <= other)
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    def __bool__(self) -> bool:
+        return self != 0
+
+    def may_be_positive(self) -> bool:
+        """Whether a number >= 0 is positive, or may be: the box is cut where it is zero for certain."""
+        largest = {m: (high, high) for m, (_, high) in self.terms.items()}
+        return self.run.nonnegative(largest, strict=True)
+
+    # ------------------------------------------------------------------ the rest
+
+    def _made(self, terms: Terms) -> Any:
+        """Return a polynomial, or the number where it is one that Python has."""
+        terms = {m: ends for m, ends in terms.items() if ends[0] or ends[1]}
+        constant = (0,) * self.run.width
+        if set(terms) <= {constant}:
+            low, high = terms.get(constant, (ZERO, ZERO))
+            if low == high and low.denominator == 1:
+                return int(low)
+        return Polynomial(self.run, terms)
+
+    def _operand(self, other: Any) -> Terms:
+        found = terms_of(other, self.run.width)
+        if found is None:
+            raise Unfollowed(f"arithmetic with {type(other).__name__}")
+        return found
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **_: Any) -> Any:
+        if method != "__call__" or ufunc not in UFUNCS or any(map(np.ndim, _others(inputs))):
+            raise Unfollowed(f"numpy.{ufunc.__name__}")
+        return UFUNCS[ufunc](*(v if type(v) is Polynomial else v.item() for v in inputs))
+
+    def __getattr__(self, name: str) -> NoReturn:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        raise Unfollowed(f".{name}")
+
+
+def _others(inputs: Iterable[Any]) -> list[Any]:
+    return [value for value in inputs if type(value) is not Polynomial]
+
+
+UFUNCS: dict[Any, Callable[..., Any]] = {
+    np.add: operator.add,
+    np.subtract: operator.sub,
+    np.multiply: operator.mul,
+    np.true_divide: operator.truediv,
+    np.less: operator.lt,
+    np.less_equal: operator.le,
+    np.greater: operator.gt,
+    np.greater_equal: operator.ge,
+    np.equal: operator.eq,
+    np.not_equal: operator.ne,
+}
+
+STOPPED = {
+    **{f"__{name}__": f"{name}()" for name in ("int", "float", "complex", "hash", "format")},
+    **{f"__{name}__": "a value as text" for name in ("str", "repr")},
+    "__index__": "range() or an index",
+    "__array__": "an array",
+    "__round__": "round()",
+    "__iter__": "iteration",
+    "__len__": "len()",
+    "__reduce_ex__": "a copy",
+}
+TWO_SIDED = {
+    "floordiv": "//",
+    "mod": "%",
+    "divmod": "divmod()",
+    "and": "&",
+    "or": "|",
+    "xor": "^",
+    "lshift": "<<",
+    "rshift": ">>",
+}
+
+
+def _stop(said: str) -> Callable[..., NoReturn]:
+    def stopped(self: Any, *_: Any, **__: Any) -> NoReturn:
+        raise Unfollowed(said)
+
+    return stopped
+
+
+for _name, _said in STOPPED.items():
+    if _name != "__round__":
+        setattr(Polynomial, _name, _stop(_said))
+for _name, _said in TWO_SIDED.items():
+    for _side in ("", "r"):
+        setattr(Polynomial, f"__{_side}{_name}__", _stop(_said))
+setattr(Polynomial, "__invert__", _stop("~"))  # noqa: B010
+setattr(Polynomial, "__rpow__", _stop("a power"))  # noqa: B010
+
+
+def exact(value: Any) -> Fraction | None:
+    """Return a finite real number as a fraction; None for all other values."""
+    if type(value) in (int, bool, Fraction):
+        return Fraction(value)
+    own: Any = value.item() if isinstance(value, np.generic) else value
+    if isinstance(own, numbers.Real) and math.isfinite(own):
+        known: Any = own
+        return Fraction(known)
+    return None
+
+
+def _infinite(value: Any) -> float | None:
+    if isinstance(value, float) and math.isinf(value):
+        return value
+    return None
+
+
+def terms_of(value: Any, width: int) -> Terms | None:
+    """Return a polynomial or a number as its terms; None for all other values."""
+    if type(value) is Polynomial:
+        return value.terms
+    number = exact(value)
+    if number is None:
+        return None
+    return {(0,) * width: (number, number)} if number else {}
+
+
+def added(a: Terms, b: Terms, sign: int = 1) -> Terms:
+    """Return a + b, or a - b."""
+    found = dict(a)
+    for m, (low, high) in b.items():
+        if sign < 0:
+            low, high = -high, -low
+        other = found.get(m)
+        found[m] = (low, high) if other is None else (low + other[0], high + other[1])
+    return found
+
+
+def negated(a: Terms) -> Terms:
+    """Return -a."""
+    return {m: (-high, -low) for m, (low, high) in a.items()}
+
+
+def multiplied(a: Terms, b: Terms) -> Terms:
+    """Return a b."""
+    found: Terms = {}
+    for m, ends in a.items():
+        for k, others in b.items():
+            place = tuple(i + j for i, j in zip(m, k, strict=True))
+            product = _interval_product(ends, others)
+            before = found.get(place)
+            found[place] = (
+                product if before is None else (before[0] + product[0], before[1] + product[1])
+            )
+    return found
+
+
+def _interval_product(a: Interval, b: Interval) -> Interval:
+    if a[0] == a[1] and b[0] == b[1]:
+        product = a[0] * b[0]
+        return product, product
+    ends = [x * y for x in a for y in b]
+    return min(ends), max(ends)
+
+
+def quotient(top: Terms, bottom: Terms) -> Terms:
+    """Return a / b, for b that is positive everywhere.
+
+    Terms whose monomial b has are bounded together, as a sum of fractions lies between the least and the
+    largest of the ratios of its terms; others y^m / b by y^(m - k) / b_k.
+
+    Raises
+    ------
+    Unfollowed
+        Where coefficients of b may be negative, or b has no constant.
+    """
+    if any(low < 0 for low, _ in bottom.values()):
+        raise Unfollowed("division by a difference of components")
+    if len(bottom) == 1 and not any(next(iter(bottom))):
+        ((low, high),) = bottom.values()
+        return {m: _interval_product(ends, (1 / high, 1 / low)) for m, ends in top.items()}
+    certain = {m: low for m, (low, _) in bottom.items() if low > 0}
+    shared = {m: ends for m, ends in top.items() if m in certain}
+    lows = [ends[0] / (bottom[m][1] if ends[0] > 0 else certain[m]) for m, ends in shared.items()]
+    highs = [ends[1] / (certain[m] if ends[1] > 0 else bottom[m][1]) for m, ends in shared.items()]
+    if set(shared) != set(bottom):  # there the ratio is zero
+        lows.append(ZERO)
+        highs.append(ZERO)
+    constant = (0,) * len(next(iter(bottom)))
+    found: Terms = {constant: (min(lows), max(highs))} if shared else {}
+    for m, ends in top.items():
+        if m in shared:
+            continue
+        below = [k for k in certain if all(i <= j for i, j in zip(k, m, strict=True))]
+        if not below:
+            raise Unfollowed("division by a number that may be zero")
+        k = max(below, key=sum)
+        place = tuple(starmap(operator.sub, zip(m, k, strict=True)))
+        part = min(ends[0] / certain[k], ZERO), max(ends[1] / certain[k], ZERO)
+        found = added(found, {place: part})
+    return found
+
+
+def is_whole(terms: Terms) -> bool:
+    """Whether a polynomial is a whole number in every state."""
+    return all(low == high and low.denominator == 1 for low, high in terms.values())

@@ -1,0 +1,189 @@
+"""Finite sets of states that grow, and the rates between and out of them."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from markov.computing.memory import TooLargeError, check_room
+from markov.generators.assembly import generator_of, rank_of
+from markov.generators.built_chains import Built
+from markov.generators.closures import ascending
+from markov.generators.enumeration import BYTES_PER_STATE, BYTES_PER_TRANSITION, Rows
+from markov.models.spaces import Space
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from markov.generators.calls import Calls
+
+    Vector = NDArray[np.float64]
+
+__all__ = ["Truncation", "Truncations"]
+
+
+class Truncation(NamedTuple):
+    """A finite set of states, and the generator on it with what leaves it led back to one state.
+
+    Attributes
+    ----------
+    built
+        States and generator, as `MarkovChain.of_built` takes them.
+    leaving
+        Rate out of the set from each state, shape (n,), 1/s.
+    numbers
+        Numbers of the states in `Truncations.states`, shape (n,).
+    anchor
+        Place of the state to which what leaves the set is led.
+    edge
+        Numbers of the states that are entered from the set.
+    """
+
+    built: Built
+    leaving: Vector
+    numbers: NDArray[np.int64]
+    anchor: int
+    edge: NDArray[np.int64]
+
+
+class Truncations:
+    """States found by running rules, each once, those with small components first.
+
+    Parameters
+    ----------
+    calls
+        The rules.
+    seeds
+        States to begin with.
+    heights
+        How large some states are: sets have those below a level.
+    most
+        Largest number of states; with more, TooLargeError.
+    """
+
+    def __init__(
+        self,
+        calls: Calls,
+        seeds: Iterable[Any],
+        heights: Callable[[Sequence[Any]], Vector],
+        most: int,
+    ) -> None:
+        self.calls, self.most = calls, most
+        self.heights_of = heights
+        self.states: list[Any] = []
+        self._index: dict[Any, int] = {}
+        self._heights = array("d")
+        self._expanded: list[int] = []
+        self._waiting: list[int] = []
+        self._ends, self._targets, self._rates = array("q", [0]), array("q"), array("d")
+        self.add(seeds)
+
+    def add(self, states: Iterable[Any]) -> None:
+        """Add states to those that are seen."""
+        first = len(self.states)
+        for state in states:
+            if state not in self._index:
+                self._index[state] = len(self.states)
+                self.states.append(state)
+        self._measure(first)
+
+    def include(self, states: Sequence[Any]) -> None:
+        """Run the rules in some states, whatever their height."""
+        self.add(states)
+        waiting = set(self._waiting)
+        first = len(self.states)
+        chosen = [number for state in states if (number := self._index[state]) in waiting]
+        for number in chosen:
+            self._expand(number)
+        done = set(chosen)
+        self._waiting = [number for number in self._waiting if number not in done]
+        self._measure(first)
+
+    def __contains__(self, state: Any) -> bool:
+        return state in self._index
+
+    def _measure(self, first: int) -> None:
+        fresh = self.states[first:]
+        if fresh:
+            self._heights.extend(self.heights_of(fresh).tolist())
+            self._waiting.extend(range(first, len(self.states)))
+
+    def reshape(self, heights: Callable[[Sequence[Any]], Vector]) -> None:
+        """Take other heights from now on; the sets only grow."""
+        self.heights_of = heights
+        self._heights = array("d", heights(self.states).tolist())
+
+    def reach(self, level: float) -> int:
+        """Run the rules in all states found whose height is at most ``level``; return how many states that are."""
+        while True:
+            heights = self._heights
+            wave = [number for number in self._waiting if heights[number] <= level]
+            if not wave:
+                return len(self._expanded)
+            self._waiting = [number for number in self._waiting if heights[number] > level]
+            first = len(self.states)
+            for number in wave:
+                self._expand(number)
+            self._measure(first)
+            self._check_size()
+
+    def _expand(self, number: int) -> None:
+        state, calls, index = self.states[number], self.calls, self._index
+        try:
+            for target, rate in calls.rules(state, calls.q):
+                if rate > 0.0:
+                    place = index.get(target)
+                    if place is None:
+                        target = calls.known(target)
+                        place = index.setdefault(target, len(self.states))
+                        if place == len(self.states):
+                            self.states.append(target)
+                    self._targets.append(place)
+                    self._rates.append(rate)
+                elif rate != 0.0:
+                    raise ValueError("a rate is negative or not a number")
+        except Exception as error:  # noqa: BLE001  # a rule may raise anything
+            found = calls.refused(state, error)
+            raise found from found.__cause__
+        self._ends.append(len(self._rates))
+        self._expanded.append(number)
+
+    def _check_size(self) -> None:
+        name, count = self.calls.name, len(self.states)
+        room = BYTES_PER_STATE * count + BYTES_PER_TRANSITION * len(self._rates)
+        if len(self._expanded) > self.most:
+            said = f"{name}: more than {self.most} states are needed (most={self.most})"
+            raise TooLargeError(said, room, room)
+        check_room(f"{name}: {count} states", room)
+
+    def truncation(self, anchor: Any = None) -> Truncation:
+        """Return the states that the rules have run in, what leaves them led back to ``anchor``.
+
+        None: to the lowest state.
+        """
+        numbers = np.array(self._expanded, dtype=np.int64)
+        heights = np.array(self._heights)
+        place = np.full(len(self.states), -1, dtype=np.int64)
+        place[numbers] = np.arange(len(numbers))
+        to = int(np.argmin(heights[numbers])) if anchor is None else int(place[self._index[anchor]])
+        ends = np.array(self._ends)
+        seen = np.array(self._targets, dtype=np.int64)
+        targets, rates = place[seen], np.array(self._rates)
+        out = targets < 0
+        sources = np.repeat(np.arange(len(numbers)), np.diff(ends))
+        leaving = np.bincount(sources[out], rates[out], len(numbers)).astype(np.float64)
+        edge = np.unique(seen[out])
+        targets[out] = to
+        states = [self.states[number] for number in self._expanded]
+        space = Space.found(self.calls.model.State, states)
+        codes = space.codes(states)
+        order = ascending(space, codes)
+        Q = generator_of(Rows(ends, targets, rates), None if order is None else rank_of(order))
+        if order is not None:
+            to = int(rank_of(order)[to])
+            codes, leaving, numbers = codes[:, order], leaving[order], numbers[order]
+        how = f"{len(numbers)} of infinitely many states"
+        return Truncation(Built(space, codes, Q, how), leaving, numbers, to, edge)

@@ -1,0 +1,144 @@
+"""Rules on boxes of states: arithmetic against plain numbers, cuts, and what is refused."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from markov import explore, stationary
+from markov.errors import RuleError, TooLargeError
+from markov.generators.unbounded.hulls import value
+from markov.generators.unbounded.polynomials import Unfollowed, terms_of
+from markov.generators.unbounded.runs import parts_of
+
+FORMULAS = {
+    "sum": lambda a, b: 3 + a - 2 * b,
+    "product": lambda a, b: (a + 2) * (b - 1) * 0.5,
+    "power": lambda a, b: (a + b) ** 3 - 1,
+    "quotient": lambda a, b: (2 * a + 1) / (1 + a + b),
+    "Hill": lambda a, b: 7 * a / (4 + b * b),
+    "falling": lambda a, b: (a - 3) / (2 + a),
+    "least": lambda a, b: min(a, b, 4) + max(a, 2),
+    "size": lambda a, b: abs(a - 3) + abs(b - a),
+    "choice": lambda a, b: 1 if a in (1, 2) else 2 if not b else 3,
+    "NumPy": lambda a, b: np.float64(0.25) * a + np.int64(2) - b,
+}
+
+
+@pytest.mark.parametrize("name", FORMULAS)
+def test_every_part_bounds_the_plain_value(name):
+    """Each state is in a part, and the value there is in its interval."""
+    formula = FORMULAS[name]
+    parts = parts_of(lambda places: formula(*places), (0, 0), (None, None))
+    for a in (0, 1, 2, 3, 4, 7, 1000):
+        for b in (0, 1, 3, 5, 2000):
+            found = 0
+            for part in parts:
+                offsets = [a - part.corner[0], b - part.corner[1]]
+                sides = zip(offsets, part.sides, strict=True)
+                if not all(y >= 0 and (side is None or y <= side) for y, side in sides):
+                    continue
+                if any(value(fact, offsets)[0] < 0 for fact in part.facts):
+                    continue
+                found += 1
+                low, high = value(terms_of(part.result, 2), offsets)
+                assert low - Fraction(1, 10**9) <= formula(a, b) <= high + Fraction(1, 10**9)
+            assert found == 1
+
+
+STOPPED = {
+    "rest": lambda n: n % 2,
+    "floor division": lambda n: n // 2,
+    "range": lambda n: len(range(n)),
+    "root": lambda n: math.sqrt(n),
+    "logarithm": lambda n: math.log(n + 1),
+    "hash": lambda n: {1: 2.0}.get(n, 1.0),
+    "index": lambda n: (2.0, 2.5)[n],
+    "whole": lambda n: int(n),
+    "float": lambda n: float(n),
+    "text": lambda n: len(str(n)),
+    "formatted": lambda n: len(f"{n}"),
+    "old format": lambda n: len("%d" % n),  # noqa: UP031
+    "power of two": lambda n: 0.5**n,
+    "bits": lambda n: n & 1,
+    "array": lambda n: np.array(n),
+    "ufunc": lambda n: np.sqrt(n),
+    "attribute": lambda n: n.bit_length(),
+}
+
+
+@pytest.mark.parametrize("name", STOPPED)
+def test_what_cannot_be_followed_is_refused(name):
+    (*_, part) = parts_of(lambda places: STOPPED[name](places[0]), (5,), (None,))
+    assert part.refused is not None
+
+
+def test_no_handler_of_a_rule_hides_a_stop():
+    def formula(places):
+        try:
+            return places[0] % 2
+        except Exception:  # noqa: BLE001
+            return 0
+
+    (part,) = parts_of(formula, (0,), (None,))
+    assert part.refused == "%"
+    with pytest.raises(Unfollowed, match="more than 5 parts"):
+        parts_of(lambda places: sum(places[0] > k for k in range(9)), (0,), (None,), most=5)
+
+
+FIVE = 5
+
+
+def _caught(n):
+    try:
+        return n % 3
+    except BaseException:  # noqa: BLE001
+        return 0
+
+
+REFUSED = {
+    "type": (lambda n: 2.0 if type(n) is int else 1.5, TooLargeError),
+    "identity": (lambda n: 2.0 if n is not FIVE else 3.0, TooLargeError),
+    "remainder": (lambda n: 2.0 + n % 2, TooLargeError),
+    "caught": (_caught, RuleError),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_rules_that_are_not_followed_have_no_answer(name):
+    more, error = REFUSED[name]
+
+    def rules(n):
+        yield n + 1, 1.0
+        if n > 0:
+            yield n - 1, 2.0 + more(n)
+
+    with pytest.raises(error):
+        stationary(explore(rules, start=0, most=6000))
+
+
+FOLLOWED = {
+    "isinstance": lambda n: 2.0 if isinstance(n, int) else 1.5,
+    "truth": lambda n: 2.0 + bool(n),
+    "not None": lambda n: 2.0 if n is not None else 9.0,
+    "in": lambda n: 2.0 if n in (1, 2) else 3.0,
+    "first entries": lambda n: (2.0, 3.0)[min(n, 1)],
+}
+
+
+@pytest.mark.parametrize("name", FOLLOWED)
+def test_rules_that_are_followed_have_the_answer_of_birth_and_death(name):
+    down = FOLLOWED[name]
+
+    def rules(n):
+        yield n + 1, 1.0
+        if n > 0:
+            yield n - 1, down(n)
+
+    answer = stationary(explore(rules, start=0))
+    ratios = np.cumprod([1.0, *(1.0 / down(n) for n in range(1, 60))])
+    expected = ratios / ratios.sum()
+    assert np.abs(answer.pi[:40] - expected[:40]).sum() <= 2.0 * answer.error_bound + 1e-14

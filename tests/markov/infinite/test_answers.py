@@ -1,0 +1,300 @@
+"""Stationary distributions of infinite chains: families, closed forms, random chains, refusals."""
+
+from __future__ import annotations
+
+import pickle
+from fractions import Fraction
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+
+from markov import (
+    ChainModel,
+    explore,
+    generator,
+    passage,
+    stationary,
+    transient,
+)
+from markov.errors import RuleError, TooLargeError
+from tests.markov.infinite.families import QUICK, SLOW, mm1, modulated, retrial, tandem
+
+TOLERANCE = 1e-9
+
+
+def states_of(answer):
+    columns = answer.states if isinstance(answer.states, tuple) else (answer.states,)
+    return list(zip(*(column.tolist() for column in columns), strict=True))
+
+
+def distance(answer, truth):
+    """Return the largest error of a set of states, for a distribution as a function or a dictionary."""
+    own = dict(zip(states_of(answer), answer.pi.tolist(), strict=True))
+    other = truth if isinstance(truth, dict) else {state: truth(*state) for state in own}
+    off = [own.get(s, 0.0) - other.get(s, 0.0) for s in own.keys() | other.keys()]
+    beside = max(1.0 - sum(other.values()), 0.0)
+    return max(sum(d for d in off if d > 0.0), -sum(d for d in off if d < 0.0) + beside)
+
+
+@pytest.mark.parametrize("name", QUICK)
+def test_quick_families_are_solved_to_the_tolerance(name):
+    rules, start = QUICK[name]
+    answer = stationary(explore(rules, start=start))
+    assert answer.error_bound <= TOLERANCE
+    assert answer.status.ok
+    assert abs(answer.pi.sum() - 1.0) < 1e-12
+    assert "drift" in answer.verified
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", SLOW)
+def test_other_families_are_solved_to_the_tolerance(name):
+    rules, start = SLOW[name]
+    assert stationary(explore(rules, start=start)).error_bound <= TOLERANCE
+
+
+def test_unstable_queue_is_refused():
+    with pytest.raises(
+        RuleError, match="no Lyapunov function of degree 2 or less was found: give one, lyapunov="
+    ):
+        stationary(explore(lambda n: mm1(n, 1.1), start=0))
+
+
+@pytest.mark.parametrize("tolerance", [1e-3, 1e-6, 1e-9])
+def test_bound_holds_and_is_sharp_for_one_queue(tolerance):
+    answer = stationary(explore(mm1, start=0), tolerance=tolerance)
+    found = distance(answer, lambda n: 0.1 * 0.9**n)
+    assert found <= answer.error_bound <= tolerance
+    if found > 1e-13:
+        assert answer.error_bound < 10.0 * found
+
+
+@pytest.mark.slow
+def test_bound_holds_for_the_product_form():
+    share = 0.6 / 0.845
+    rewards = {"jobs": 0.6 / 0.4 + share / (1.0 - share)}
+    answer = stationary(
+        explore(tandem, start=(0, 0), rewards=lambda s: {"jobs": s[0] + s[1]}), tolerance=1e-4
+    )
+    found = distance(answer, lambda a, b: 0.4 * 0.6**a * (1.0 - share) * share**b)
+    assert found <= answer.error_bound <= 1e-4
+    jobs = answer.bound("jobs")
+    assert jobs.lower <= rewards["jobs"] <= jobs.upper
+    assert jobs.error < 0.1
+
+
+def test_means_of_the_retrial_queue_are_in_their_intervals():
+    """Closed form: Falin, Templeton, Retrial Queues (1997), 1.2: with load 1/2 and retrials at rate 1."""
+    found = explore(
+        retrial,
+        start=(0, 0),
+        rewards=lambda s: {"orbit": s[1]},
+        labels=lambda s: {"busy": s[0] == 1},
+    )
+    answer = stationary(found)
+    load, arrivals, retrials = 0.5, 0.5, 1.0
+    orbit = answer.bound("orbit")
+    exact = load**2 / (1 - load) + load * arrivals / (retrials * (1 - load))
+    assert orbit.lower <= exact <= orbit.upper
+    assert orbit.error < 1e-6
+    assert answer.bound("busy").lower <= 0.5 <= answer.bound("busy").upper
+    assert abs(answer["orbit"] - exact) < 1e-6
+    assert answer.bound(lambda s: 2 * s[1] - 1).lower <= 2 * exact - 1
+
+
+def random_chain(seed):
+    """Return rules of one of four kinds, stable for certain, and a start."""
+    rng = np.random.default_rng(seed)
+
+    def uniform(low, high):
+        return float(rng.uniform(low, high))
+
+    if seed % 4 == 0:
+        size, servers = int(rng.integers(1, 5)), int(rng.integers(1, 4))
+        arrivals = servers * uniform(0.1, 0.9) / size
+
+        def batch(n):
+            yield n + size, arrivals
+            if n > 0:
+                yield n - 1, 1.0 * min(n, servers)
+
+        return batch, 0
+    if seed % 4 == 1:
+        again = uniform(0.0, 0.4)
+        arrivals, first, second = (
+            uniform(0.1, 0.5) * (1 - again),
+            uniform(0.8, 1.2),
+            uniform(0.8, 1.2),
+        )
+
+        def feedback(s):
+            a, b = s
+            yield (a + 1, b), arrivals
+            if a > 0:
+                yield (a - 1, b + 1), first
+            if b > 0:
+                yield (a, b - 1), second * (1 - again)
+                yield (a + 1, b - 1), second * again
+
+        return feedback, (0, 0)
+    if seed % 4 == 2:
+        made, joined, lost, gone = (
+            uniform(0.5, 3),
+            uniform(0.01, 0.2),
+            uniform(0.3, 1),
+            uniform(0.3, 1),
+        )
+
+        def bilinear(s):
+            a, b = s
+            yield (a + 1, b), made
+            yield (a - 1, b + 1), joined * a * b + 0.1 * a
+            yield (a - 1, b), lost * a
+            yield (a, b - 1), gone * b
+
+        return bilinear, (0, 0)
+    arrivals, patience, servers = uniform(0.5, 3), uniform(0.05, 0.5), int(rng.integers(1, 4))
+
+    def abandonment(n):
+        yield n + 1, arrivals
+        if n > 0:
+            yield n - 1, 1.0 * min(n, servers) + patience * max(n - servers, 0)
+
+    return abandonment, 0
+
+
+def check_random_chain(seed, tolerances):
+    rules, start = random_chain(seed)
+    chain = explore(rules, start=start)
+    fine = stationary(chain, tolerance=1e-11)
+    truth = dict(zip(states_of(fine), fine.pi.tolist(), strict=True))
+    for tolerance in tolerances:
+        answer = stationary(chain, tolerance=tolerance)
+        assert distance(answer, truth) <= answer.error_bound + 2.0 * fine.error_bound
+
+
+@pytest.mark.parametrize("seed", [0, 3])
+def test_no_bound_of_random_chains_is_violated(seed):
+    check_random_chain(seed, (1e-2, 1e-5))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(200))
+def test_no_bound_of_many_random_chains_is_violated(seed):
+    check_random_chain(seed, (1e-2, 1e-4, 1e-6))
+
+
+def test_a_given_function_is_verified_and_not_believed():
+    chain = explore(retrial, start=(0, 0))
+    answer = stationary(chain, lyapunov=lambda s: 10 * s[1] + 6 * s[0])
+    assert answer.error_bound <= TOLERANCE
+    for wrong in (lambda s: s[1], lambda s: -s[1], lambda s: 10 * s[0], lambda s: 5):
+        with pytest.raises(RuleError, match="lyapunov"):
+            stationary(chain, lyapunov=wrong)
+    with pytest.raises(RuleError, match="lyapunov = 7: must be a function of the state"):
+        stationary(chain, lyapunov=7)
+
+
+class Breakdowns(ChainModel):
+    class State(NamedTuple):
+        n: int
+        mode: str
+
+    class Params(NamedTuple):
+        arrivals: float = 0.3
+
+    def start(self):
+        return self.State(0, "up")
+
+    @staticmethod
+    def rules(s, q):
+        yield s._replace(n=s.n + 1), q.arrivals
+        yield s._replace(mode="down" if s.mode == "up" else "up"), 0.5
+        if s.n > 0 and s.mode == "up":
+            yield s._replace(n=s.n - 1), 1.0
+
+    def rewards(self, s):
+        return {"length": s.n}
+
+
+def test_a_model_of_a_class_is_solved_by_its_name():
+    answer = stationary(Breakdowns(arrivals=0.2))
+    assert answer.error_bound <= TOLERANCE
+    assert "[mode ==" in answer.lyapunov
+    up = explore(Breakdowns(arrivals=0.2)).model
+    assert up == Breakdowns(arrivals=0.2)
+    again = pickle.loads(pickle.dumps(answer))
+    assert again.bound("length").lower <= answer["length"] <= again.bound("length").upper
+
+
+@pytest.mark.slow
+def test_means_that_need_a_larger_degree_are_refused():
+    answer = stationary(explore(mm1, start=0))
+    with pytest.raises(ValueError, match=r"no function of degree 2 or less was found whose drift"):
+        answer.bound(lambda n: n * n)
+
+
+def test_chains_whose_states_have_a_common_step():
+    def rules(n):
+        yield n + 2, 0.3
+        if n > 1:
+            yield n - 2, 1.0
+
+    answer = stationary(explore(rules, start=0))
+    assert distance(answer, lambda n: 0.7 * 0.3 ** (n // 2)) <= answer.error_bound + 1e-15
+    assert not (answer.states % 2).any()
+
+
+def test_what_needs_a_matrix_refuses_infinitely_many_states():
+    chain = explore(modulated, start=(0, 0))
+    assert "infinitely many states" in repr(chain)
+    for call in (
+        lambda: chain.chain,
+        lambda: tuple(chain),
+        lambda: passage(chain, to=lambda s: s[1] == 3),
+        lambda: transient(chain, 1.0),
+    ):
+        with pytest.raises(ValueError, match=r"infinitely many states.*stationary\(\) accepts it"):
+            call()
+    with pytest.raises(TooLargeError, match="leads to infinitely many states"):
+        generator(Breakdowns())
+    answer = stationary(chain)
+    for name in ("variance", "deviation", "input_error"):
+        with pytest.raises(ValueError, match=f"{name} is not computed"):
+            getattr(answer, name)("n")
+    with pytest.raises(ValueError, match="must be the name of a label or reward, or a function"):
+        answer.bound(np.ones(len(answer.pi)))
+
+
+def test_options_of_infinite_chains_are_checked():
+    chain = explore(modulated, start=(0, 0))
+    with pytest.raises(ValueError, match="exact = True"):
+        stationary(chain, exact=True)
+    with pytest.raises(ValueError, match="proof = False"):
+        stationary(chain, proof=False)
+    with pytest.raises(ValueError, match="tolerance = 0: must be"):
+        stationary(chain, tolerance=0)
+    with pytest.raises(ValueError, match="go with chains that have infinitely many states"):
+        stationary([[-1.0, 1.0], [1.0, -1.0]], tolerance=0.1)
+
+
+@pytest.mark.slow
+def test_two_modes_that_are_never_left_are_refused():
+    def rules(s):
+        mode, n = s
+        yield (mode, n + 1), 0.3
+        if n > 0:
+            yield (mode, n - 1), 1.0
+        elif mode == 0:
+            yield (1, 0), 0.1
+            yield (2, 0), 0.1
+
+    with pytest.raises(RuleError, match="may not be unique"):
+        stationary(explore(rules, start=(0, 0)))
+
+
+def test_coefficients_of_one_queue_are_the_known_ones():
+    answer = stationary(explore(mm1, start=0))
+    slope = Fraction(answer.lyapunov.split()[0])
+    assert abs(float(slope) - 10.0) < 1e-3  # drift -1 at service 1, arrivals 0.9
