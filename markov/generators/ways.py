@@ -1,8 +1,8 @@
 """The ways from rules to the states of a model and the rates between them, and why each is right.
 
-What the rules mean is what plain Python does with them, state by state (`enumeration`). Three ways are
-quicker for many states: regions with the same transitions (`regions`), sets of states (`sets`), and
-compiled rules (`compiled`). Their rows are compared with plain Python on a sample of states that
+What the rules mean is what plain Python does with them, state by state (`enumeration`). Four ways are
+quicker for many states: arrays of states (`array_rules`), regions with the same transitions (`regions`), sets
+of states (`sets`), and compiled rules (`compiled`). Their rows are compared with plain Python on a sample of states that
 includes the corners of the space; where one differs, or cannot do as Python does, there is a warning and
 no chain. The states and their order are the same in each case.
 """
@@ -20,6 +20,10 @@ from hopflow.errors import RuleError, RuleWarning, place_of, shown_place
 from markov.computing.memory import TooLargeError, check_room
 from markov.computing.progress import Counter
 from markov.generators.agreement import disagreement
+from markov.generators.array_rules.batches import ArrayRules
+from markov.generators.array_rules.operations import NotOnArraysError
+from markov.generators.array_rules.patterns import EdgePattern, remember, remembered_pattern
+from markov.generators.array_rules.search import WHOLE_SPACE, edges_of_space, reached
 from markov.generators.assembly import from_edges, generator_of, rank_of
 from markov.generators.blocks import copied
 from markov.generators.built_chains import Built, Series
@@ -31,7 +35,7 @@ from markov.generators.enumeration import Enumeration
 from markov.generators.regions import edges_by_regions, find_regions
 from markov.generators.repetition import refuse_changed, refuse_changing, some_of
 from markov.generators.sets import edges_by_sets
-from markov.models.samples import sample_of
+from markov.models.samples import ends_of, sample_of
 from markov.models.spaces import Space
 
 if TYPE_CHECKING:
@@ -45,6 +49,7 @@ LARGE = 250_000  # states from which on rows are copied by compiled code
 EDGE_BYTES = 150.0  # per state of a space whose transitions are listed
 ROUNDS = 10  # in which plain Python completes what another way has left
 SAMPLE = 120  # states by which the cost of plain Python is predicted
+ON_ARRAYS = "the rules on arrays of states"
 
 
 class Ways:
@@ -163,6 +168,41 @@ class Ways:
         edges = edges_by_sets(self.calls, self.space, seconds)
         return None if edges is None else self._checked(edges, "the rules on sets of states")
 
+    def by_arrays(self, _seconds: float = np.inf) -> Built | None:
+        """Run the rules on arrays of states."""
+        space, first = self.space, self._first()
+        try:
+            rules = ArrayRules(self.calls, space)
+            if first is None or space.size <= WHOLE_SPACE:
+                found = None
+            else:
+                found = reached(rules, first, self.most, self.model.name)
+            if found is None and not self._fits():
+                return None
+            edges = edges_of_space(rules) if found is None else found.edges
+        except NotOnArraysError:
+            return None
+        if len(edges.deferred):
+            return self._checked(edges, ON_ARRAYS)
+        key = (self.model.rules, self.model.State, space.low, space.shape, first)
+        known = remembered_pattern(key, edges)
+        if known is not None:
+            pattern, ends = known
+            places = pattern.places(ends)
+        else:
+            pattern = EdgePattern(edges, space, None if found is None else found.numbers, first)
+            places = sample_of(space, pattern.codes)
+        built = Built(space, pattern.codes, pattern.generator(edges.rates), ON_ARRAYS)
+        if (compared := self._compared(built, places)) is not None and known is None:
+            remember(key, pattern, ends_of(pattern.codes))
+        return compared
+
+    def _first(self) -> int | None:
+        """Return the number of the start, or None."""
+        if self.start is None:
+            return None
+        return int(self.space.numbers(self.space.codes([self.start]))[0])
+
     def _fits(self) -> bool:
         try:
             check_room(self.model.name, EDGE_BYTES * self.space.size)
@@ -207,7 +247,8 @@ class Ways:
             Q = from_edges(*edges[:3], self.space.size)
             codes = self.space.unnumbered(np.arange(self.space.size))
             return self._compared(Built(self.space, codes, Q, how))
-        first = int(self.space.numbers(self.space.codes([self.start]))[0])
+        first = self._first()
+        assert first is not None
         for _ in range(ROUNDS):
             ones = np.ones(len(edges.rates), dtype=np.int8)
             size = self.space.size
@@ -236,16 +277,19 @@ class Ways:
         """Return the part of a generator over the space that the start leads to."""
         if self.start is None:
             return Built(self.space, self.space.unnumbered(np.arange(Q.shape[0])), Q, how)
-        first = int(self.space.numbers(self.space.codes([self.start]))[0])
+        first = self._first()
+        assert first is not None
         entered = led_to(Q, first)
         codes = self.space.unnumbered(np.flatnonzero(entered))
         return Built(self.space, codes, closed_part(Q, entered), how)
 
     # ------------------------------------------------------------------ the comparison
 
-    def _compared(self, built: Built) -> Built | None:
+    def _compared(self, built: Built, places: list[int] | None = None) -> Built | None:
         """Return a chain if its rows are those of plain Python on a sample; else warn, and None."""
-        if self.series is not None and built.codes is self.series.codes:
+        if places is not None:
+            pass
+        elif self.series is not None and built.codes is self.series.codes:
             places = self.series.places
         else:
             places = sample_of(self.space, built.codes)
