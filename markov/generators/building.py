@@ -33,13 +33,15 @@ if TYPE_CHECKING:
 __all__ = ["build_chain", "build_chains"]
 
 MAX_STATES = 50_000_000  # states
-PYTHON_STATES = 2_000  # states that plain Python always does where there is no translation to arrays
+PYTHON_STATES = (
+    2_000  # states that plain Python always does where there is no translation to arrays
+)
 FIRST_STATES = 400  # states that plain Python does in the time of a translation
 SMALLEST = 64  # states of a space from which on arrays are quicker than plain Python
 SET_SECONDS = 1e-6  # per state of the space, at least
 MAX_COST_RATIO = 2.0  # times what plain Python has taken so far: what another way may take
 AGAIN = 8.0  # times that: when a way that was stopped is given another try
-MAX_RULES = 1_000  # of which the states that plain Python has done are counted
+MAX_RULES = 1_000  # of which the states are counted
 RETRIED_STATES = 100_000  # states of a chain on which rules without a translation are tried again
 GAIN = 3.0  # by how much compiled rules are to be quicker, compilation included
 
@@ -85,7 +87,7 @@ def build_chain(
     if ways.start is not None and found.Q.shape[0] > most:
         said = f"{model.name}: more than {most} reachable states (most={most})"
         raise TooLargeError(said, 0.0, 0.0)
-    return ways.finite(found)
+    return ways.finite(found._replace(led_to=ways.start is not None))
 
 
 def build_chains(models: Sequence[ChainModel]) -> Iterator[Built]:
@@ -96,6 +98,7 @@ def build_chains(models: Sequence[ChainModel]) -> Iterator[Built]:
         begin = time.perf_counter()
         ways = Ways(model, reachable=True, most=MAX_STATES, series=series if compile_them else None)
         built = ways.finite((ways.by_compiler() if compile_them else None) or _quickest(ways))
+        built = built._replace(led_to=ways.start is not None)
         if done == 1:  # the first one loads what all share
             each, cost = time.perf_counter() - begin, _seconds_to_compile(ways)
         yield built
@@ -108,7 +111,7 @@ def _quickest(ways: Ways) -> Built:
 
 
 class _Experience:
-    """How many states plain Python has done by the same rules in this process."""
+    """How many states chains of the same rules have had in this process."""
 
     def __init__(self) -> None:
         self.states: dict[Any, float] = {}
@@ -138,8 +141,7 @@ def _on_arrays(ways: Ways, expected: int) -> Built | None:
     if not _experience.suggests_arrays(ways, expected):
         return None
     found = ways.by_arrays()
-    if found is None:
-        _experience.add(ways, np.inf)
+    _experience.add(ways, np.inf if found is None else found.codes.shape[1])
     return found
 
 

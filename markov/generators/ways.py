@@ -182,8 +182,6 @@ class Ways:
             edges = edges_of_space(rules) if found is None else found.edges
         except NotOnArraysError:
             return None
-        if len(edges.deferred):
-            return self._checked(edges, ON_ARRAYS)
         key = (self.model.rules, self.model.State, space.low, space.shape, first)
         known = remembered_pattern(key, edges)
         if known is not None:
@@ -191,6 +189,8 @@ class Ways:
             places = pattern.places(ends)
         else:
             pattern = EdgePattern(edges, space, None if found is None else found.numbers, first)
+            if pattern.enters_deferred:
+                return self._checked(edges, ON_ARRAYS)
             places = sample_of(space, pattern.codes)
         built = Built(space, pattern.codes, pattern.generator(edges.rates), ON_ARRAYS)
         if (compared := self._compared(built, places)) is not None and known is None:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import itertools
-import math
+import operator
 from collections.abc import Callable
 from types import BuiltinFunctionType, FunctionType, MethodType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from markov.generators.array_rules.frames import Changed, ManyStates, holds_arrays
 from markov.generators.array_rules.operations import (
     NotOnArraysError,
     UniformArray,
@@ -17,19 +17,15 @@ from markov.generators.array_rules.operations import (
     in_each,
     maximum,
     minimum,
-    selected,
     truth,
     unary,
     wrapped,
 )
-from markov.generators.array_rules.frames import Changed, ManyStates, holds_arrays
 
 if TYPE_CHECKING:
     from markov.generators.array_rules.frames import Frame
 
 __all__ = ["call"]
-
-import operator  # noqa: E402
 
 METHODS: dict[type, set[str]] = {
     dict: {"get", "items", "keys", "values"},
@@ -47,7 +43,10 @@ def call(function: Any, given: tuple[Any, ...], named: dict[str, Any], frame: Fr
     if isinstance(function, MethodType):
         given, function = (function.__self__, *given), function.__func__
     if type(function) is FunctionType:
-        if isinstance(owner := (given[0] if given else None), tuple) and function.__name__ == "_replace":
+        if (
+            isinstance(owner := (given[0] if given else None), tuple)
+            and function.__name__ == "_replace"
+        ):
             return _replaced(owner, named) if len(given) == 1 else _refused(function)
         from markov.generators.array_rules.translation import translated
 
@@ -58,11 +57,11 @@ def call(function: Any, given: tuple[Any, ...], named: dict[str, Any], frame: Fr
         return wrapped(_native(function)(*given, **named))
     if isinstance(function, type) and issubclass(function, tuple) and hasattr(function, "_fields"):
         return function(*given, **named)
-    if named:
-        return _refused(function)
     known = _KNOWN.get(function) if _is_hashable(function) else None
+    if named and (function is not zip or known is None):
+        return _refused(function)
     if known is not None:
-        return known(*given)
+        return known(*given, **named)
     if getattr(function, "__module__", None) == "math" and len(given) == 1:
         return in_each(function, given[0])
     return _refused(function)
@@ -101,7 +100,9 @@ def _replaced(state: Any, named: dict[str, Any]) -> Any:
     """Return a NamedTuple of numbers for each state with other values."""
     if not set(named) <= set(state._fields):
         raise NotOnArraysError("fields of another state")
-    return type(state)._make([named.get(name, value) for name, value in zip(state._fields, state, strict=True)])
+    return type(state)._make(
+        [named.get(name, value) for name, value in zip(state._fields, state, strict=True)]
+    )
 
 
 def _items(given: tuple[Any, ...]) -> list[Any]:
@@ -192,6 +193,8 @@ _KNOWN: dict[Any, Callable[..., Any]] = {
     tuple: lambda value: tuple(_listed(value)),
     list: _listed,
     enumerate: lambda value, start=0: list(enumerate(_listed(value), start)),
-    zip: lambda *values: list(zip(*(v if not holds_arrays(v) else _listed(v) for v in values), strict=False)),
+    zip: lambda *values, strict=False: list(
+        zip(*(_listed(v) if holds_arrays(v) else v for v in values), strict=strict)
+    ),
     reversed: lambda value: _listed(value)[::-1],
 }

@@ -12,7 +12,14 @@ from typing import Any
 import numpy as np
 
 from markov.generators.array_rules.calling import call
-from markov.generators.array_rules.frames import Changed, Frame, ManyStates, holds_arrays, taken
+from markov.generators.array_rules.frames import (
+    MISSING,
+    Changed,
+    Frame,
+    ManyStates,
+    holds_arrays,
+    taken,
+)
 from markov.generators.array_rules.operations import (
     NotOnArraysError,
     UniformArray,
@@ -82,8 +89,13 @@ class Expressions:
     def _name(self, node: ast.Name) -> Value:
         name = node.id
         if name in self.local:
-            return lambda frame: frame.get(name)
-        return lambda frame: wrapped(_global(frame.get(""), name))
+
+            def local(frame: Frame) -> Any:
+                found = frame.values.get(name, MISSING)
+                return frame.get(name) if found is MISSING else found
+
+            return local
+        return lambda frame: wrapped(_global(frame.function, name))
 
     def _tuple(self, node: ast.Tuple | ast.List) -> Value:
         if any(isinstance(part, ast.Starred) for part in node.elts):
@@ -96,7 +108,10 @@ class Expressions:
 
     def _spread(self, node: ast.Tuple | ast.List) -> Value:
         parts = [
-            (isinstance(part, ast.Starred), self.value(part.value if isinstance(part, ast.Starred) else part))
+            (
+                isinstance(part, ast.Starred),
+                self.value(part.value if isinstance(part, ast.Starred) else part),
+            )
             for part in node.elts
         ]
         kind = tuple if isinstance(node, ast.Tuple) else list
@@ -112,11 +127,16 @@ class Expressions:
 
     def _attribute(self, node: ast.Attribute) -> Value:
         owner, name = self.value(node.value), node.attr
+        known: dict[Any, int] = {}
 
         def value(frame: Frame) -> Any:
             of = owner(frame)
             if type(of) is ManyStates:
-                return of.field(of.number_of(name))
+                number = known.get(of.make)
+                if number is None:
+                    number = known[of.make] = of.number_of(name)
+                found = of.values[number]
+                return of.field(number) if found is None else found
             if type(of) is Changed:
                 return of.field(of.base.number_of(name))
             if type(of) is np.ndarray or isinstance(of, UniformArray):
@@ -126,7 +146,11 @@ class Expressions:
         return value
 
     def _binop(self, node: ast.BinOp) -> Value:
-        operation, left, right = _BINARY.get(type(node.op)), self.value(node.left), self.value(node.right)
+        operation, left, right = (
+            _BINARY.get(type(node.op)),
+            self.value(node.left),
+            self.value(node.right),
+        )
         if operation is None:
             raise refusal(node)
         return lambda frame: binary(operation, left(frame), right(frame))
@@ -141,7 +165,9 @@ class Expressions:
             if any(isinstance(n, MAY_RAISE) for side in sides for n in ast.walk(side)):
                 raise refusal(node)
             pairs = zip(sides, node.ops, sides[1:], strict=False)
-            return self.value(ast.BoolOp(ast.And(), [ast.Compare(a, [op], [b]) for a, op, b in pairs]))
+            return self.value(
+                ast.BoolOp(ast.And(), [ast.Compare(a, [op], [b]) for a, op, b in pairs])
+            )
         op, left, right = node.ops[0], self.value(node.left), self.value(node.comparators[0])
         if isinstance(op, (ast.In, ast.NotIn)):
             inside = isinstance(op, ast.In)
@@ -165,7 +191,12 @@ class Expressions:
                     found = part(frame)
                     continue
                 open_ = truth(found) if both else ~truth(found)  # where the next part counts
-                found = _chosen(frame, open_, (part, safe), (lambda _frame, kept=found: taken_at(kept, _frame), True))
+                found = _chosen(
+                    frame,
+                    open_,
+                    (part, safe),
+                    (lambda _frame, kept=found: taken_at(kept, _frame), True),
+                )
             return found
 
         return value
@@ -185,8 +216,13 @@ class Expressions:
     def _subscript(self, node: ast.Subscript) -> Value:
         owner = self.value(node.value)
         if isinstance(node.slice, ast.Slice):
-            ends = [None if e is None else self.value(e) for e in (node.slice.lower, node.slice.upper, node.slice.step)]
-            return lambda frame: _sliced(owner(frame), [None if e is None else e(frame) for e in ends])
+            ends = [
+                None if e is None else self.value(e)
+                for e in (node.slice.lower, node.slice.upper, node.slice.step)
+            ]
+            return lambda frame: _sliced(
+                owner(frame), [None if e is None else e(frame) for e in ends]
+            )
         index = self.value(node.slice)
         return lambda frame: _item(owner(frame), index(frame))
 
@@ -222,7 +258,9 @@ class Expressions:
             raise refusal(node)
         source = node.generators[0]
         items, into = self.value(source.iter), target_of(source.target)
-        inner = Expressions(self.local | {n.id for n in ast.walk(source.target) if isinstance(n, ast.Name)})
+        inner = Expressions(
+            self.local | {n.id for n in ast.walk(source.target) if isinstance(n, ast.Name)}
+        )
         tests, element_of = [inner.value(test) for test in source.ifs], inner.value(node.elt)
 
         def value(frame: Frame) -> Any:
@@ -246,7 +284,7 @@ def _is_safe(node: ast.expr) -> bool:
 def _global(function: FunctionType, name: str) -> Any:
     """Return what a name refers to that is no variable of a function."""
     code = function.__code__
-    if name in code.co_freevars:
+    if code.co_freevars and name in code.co_freevars:
         cell = (function.__closure__ or ())[code.co_freevars.index(name)]
         try:
             return cell.cell_contents
@@ -262,7 +300,11 @@ def _global(function: FunctionType, name: str) -> Any:
 
 def taken_at(kept: Any, frame: Frame) -> Any:
     """Return values of the frame above in the states of a frame narrowed from it."""
-    return kept if type(kept) is not np.ndarray or len(kept) == frame.count else taken(kept, frame.places)
+    return (
+        kept
+        if type(kept) is not np.ndarray or len(kept) == frame.count
+        else taken(kept, frame.places)
+    )
 
 
 def _chosen(frame: Frame, condition: Any, yes: tuple[Value, bool], no: tuple[Value, bool]) -> Any:
@@ -283,8 +325,13 @@ def uniform_items(value: Any) -> list[Any]:
     """Return the items of a collection that has as many of them in each state."""
     if type(value) in (ManyStates, Changed):
         return list(value.fields())
-    if isinstance(value, (tuple, list, range, dict, zip, enumerate, reversed)) or type(value).__name__ in _VIEWS:
-        return list(value) if isinstance(value, (tuple, list)) else [wrapped(item) for item in value]
+    if (
+        isinstance(value, (tuple, list, range, dict, zip, enumerate, reversed))
+        or type(value).__name__ in _VIEWS
+    ):
+        return (
+            list(value) if isinstance(value, (tuple, list)) else [wrapped(item) for item in value]
+        )
     raise NotOnArraysError(f"items of {type(value).__name__}")
 
 

@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Any
+from types import FunctionType
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from markov.generators.array_rules.operations import NotOnArraysError, PerState
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
 __all__ = ["MISSING", "Changed", "Frame", "ManyStates", "holds_arrays", "taken"]
 
 MISSING = object()
 """Value of a variable that some branch has not assigned."""
+
+
+SINGLE = frozenset({int, float, bool, str, FunctionType, type(None)})
+"""Kinds of values that are the same in all states."""
 
 
 class ManyStates(PerState):
@@ -27,7 +35,9 @@ class ManyStates(PerState):
 
     __slots__ = ("make", "parent", "places", "values")
 
-    def __init__(self, make: Any, values: Any, parent: ManyStates | None = None, places: Any = None) -> None:
+    def __init__(
+        self, make: Any, values: Any, parent: ManyStates | None = None, places: Any = None
+    ) -> None:
         self.make, self.parent, self.places = make, parent, places
         self.values: list[Any] = list(values)
 
@@ -73,10 +83,14 @@ def taken(value: Any, places: Any) -> Any:
     kind = type(value)
     if kind is np.ndarray:
         return value[places]
+    if kind in SINGLE:
+        return value
     if kind is ManyStates:
         return ManyStates(value.make, [None] * len(value.values), value, places)
     if kind is Changed:
-        return Changed(taken(value.base, places), {n: taken(v, places) for n, v in value.values.items()})
+        return Changed(
+            taken(value.base, places), {n: taken(v, places) for n, v in value.values.items()}
+        )
     if isinstance(value, (tuple, list)) and holds_arrays(value):
         parts = [taken(part, places) for part in value]
         return tuple.__new__(kind, parts) if isinstance(value, tuple) else parts
@@ -106,16 +120,39 @@ class Frame:
     parent
         The frame that was narrowed, or None.
     caller
-        For the frame of a function: that of its caller, with the same states.
+        The frame in which the function was called, with the states of this one that is not narrowed, or None.
+    function
+        Whose variables they are.
+    receive
+        Takes the transitions that the rules yield.
     """
 
-    __slots__ = ("_all", "caller", "count", "parent", "places", "values")
+    __slots__ = ("_all", "caller", "count", "function", "parent", "places", "receive", "values")
 
     def __init__(
-        self, count: int, values: dict[str, Any], parent: Frame | None = None, places: Any = None, caller: Frame | None = None
+        self, count: int, values: dict[str, Any], parent: Frame | None = None, places: Any = None
     ) -> None:
-        self.count, self.values, self.parent, self.places, self.caller = count, values, parent, places, caller
+        self.count, self.values, self.parent, self.places = count, values, parent, places
         self._all: Any = None
+        if parent is not None:
+            self.caller, self.function, self.receive = (
+                parent.caller,
+                parent.function,
+                parent.receive,
+            )
+
+    @classmethod
+    def first(cls, count: int, receive: Callable[..., None]) -> Frame:
+        """Return the frame in which the rules are called."""
+        frame = cls(count, {})
+        frame.caller, frame.function, frame.receive = None, None, receive
+        return frame
+
+    def of_call(self, function: FunctionType, values: dict[str, Any]) -> Frame:
+        """Return the frame of a function that is called with some arguments."""
+        frame = Frame(self.count, values)
+        frame.caller, frame.function, frame.receive = self, function, self.receive
+        return frame
 
     def get(self, name: str) -> Any:
         """Return the value of a variable."""

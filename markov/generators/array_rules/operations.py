@@ -40,6 +40,7 @@ LIMIT = 2**45
 INTEGER = np.dtype(np.int64)
 FLOAT = np.dtype(np.float64)
 BOOL = np.dtype(bool)
+NUMBERS = frozenset({int, float, bool})
 
 
 class NotOnArraysError(Exception):
@@ -61,6 +62,8 @@ class UniformArray:
 
 def wrapped(value: Any) -> Any:
     """Return a uniform value, with an array of the user's marked as such; refuse one in a tuple or list."""
+    if type(value) in NUMBERS:
+        return value
     if isinstance(value, np.ndarray):
         return UniformArray(value)
     if isinstance(value, (tuple, list)) and _holds_arrays(value):
@@ -73,7 +76,8 @@ def _holds_arrays(value: tuple[Any, ...] | list[Any]) -> bool:
     if kinds <= {float, int, bool, str}:
         return False
     return any(
-        isinstance(part, np.ndarray) or (isinstance(part, (tuple, list)) and _holds_arrays(part)) for part in value
+        isinstance(part, np.ndarray) or (isinstance(part, (tuple, list)) and _holds_arrays(part))
+        for part in value
     )
 
 
@@ -152,7 +156,11 @@ def _bits(operation: Callable[..., Any], a: Any, b: Any) -> Any:
         raise NotOnArraysError("bits of numbers that are not whole")
     if operation in (operator.lshift, operator.rshift):
         low = b if type(b) is int else int(b.min()) if len(b) else 0
-        if low < 0 or _peak(b) > 44 or (operation is operator.lshift and _peak(a) * 2.0 ** _peak(b) >= LIMIT):
+        if (
+            low < 0
+            or _peak(b) > 44
+            or (operation is operator.lshift and _peak(a) * 2.0 ** _peak(b) >= LIMIT)
+        ):
             raise NotOnArraysError("a wide shift")
     return operation(a, b)
 
@@ -165,7 +173,9 @@ _BINARY: dict[Callable[..., Any], Callable[..., Any]] = {
     operator.floordiv: _quotient,
     operator.mod: _quotient,
     operator.pow: _power,
-    **dict.fromkeys((operator.and_, operator.or_, operator.xor, operator.lshift, operator.rshift), _bits),
+    **dict.fromkeys(
+        (operator.and_, operator.or_, operator.xor, operator.lshift, operator.rshift), _bits
+    ),
 }
 
 
@@ -173,7 +183,8 @@ def binary(operation: Callable[..., Any], a: Any, b: Any) -> Any:
     """Return ``a + b`` and the like, in each state."""
     if type(a) is np.ndarray or type(b) is np.ndarray:
         return _BINARY[operation](operation, a, b)
-    return wrapped(operation(a, b))
+    found = operation(a, b)
+    return found if type(found) in NUMBERS else wrapped(found)
 
 
 def unary(operation: Callable[..., Any], a: Any) -> Any:
@@ -192,6 +203,8 @@ def compared(operation: Callable[..., Any], a: Any, b: Any) -> Any:
     """Return ``a < b`` and the like, in each state."""
     if type(a) is np.ndarray or type(b) is np.ndarray:
         return operation(_number(a), _number(b))
+    if type(a) in NUMBERS and type(b) in NUMBERS:
+        return operation(a, b)
     if any(isinstance(value, PerState) for value in (a, b)):
         raise NotOnArraysError("a comparison of states")
     found = operation(a, b)
@@ -220,7 +233,11 @@ def element(values: Any, index: Any) -> Any:
         array = values.values
         if array.ndim != 1 or array.dtype not in (FLOAT, INTEGER):
             raise NotOnArraysError("an array of another kind")
-    elif isinstance(values, (tuple, list)) and (kinds := set(map(type, values))) in ({float}, {int}, {bool}):
+    elif isinstance(values, (tuple, list)) and (kinds := set(map(type, values))) in (
+        {float},
+        {int},
+        {bool},
+    ):
         if kinds == {int} and max(map(abs, values)) >= LIMIT:
             raise NotOnArraysError("large whole numbers")
         array = np.array(values)
@@ -267,13 +284,20 @@ def selected(condition: Any, yes: Any, no: Any) -> Any:
 
 def _same(a: Any, b: Any) -> bool:
     """Whether two uniform values are equal, and numbers or texts."""
-    return type(a) in (int, float, bool, str) and a == b and (type(a) is not float or math.copysign(1.0, a) == math.copysign(1.0, b))
+    return (
+        type(a) in (int, float, bool, str)
+        and a == b
+        and (type(a) is not float or math.copysign(1.0, a) == math.copysign(1.0, b))
+    )
 
 
 def merged(count: int, parts: list[tuple[Any, Any]]) -> Any:
     """Return one value for ``count`` states from (places, value) of sets of states that they consist of."""
     first = parts[0][1]
-    if all(value is first or (type(value) is type(first) and _same(value, first)) for _, value in parts[1:]):
+    if all(
+        value is first or (type(value) is type(first) and _same(value, first))
+        for _, value in parts[1:]
+    ):
         if type(first) is not np.ndarray:
             return first
     if isinstance(first, tuple):
@@ -285,7 +309,14 @@ def merged(count: int, parts: list[tuple[Any, Any]]) -> Any:
             for k in range(len(first))
         ]
         return tuple.__new__(type(first), found)
-    kinds = {v.dtype if type(v) is np.ndarray else np.dtype(type(_number(v))) if type(v) is not bool else BOOL for _, v in parts}
+    kinds = {
+        v.dtype
+        if type(v) is np.ndarray
+        else np.dtype(type(_number(v)))
+        if type(v) is not bool
+        else BOOL
+        for _, v in parts
+    }
     into = np.empty(count, dtype=FLOAT if FLOAT in kinds else INTEGER if INTEGER in kinds else BOOL)
     for places, value in parts:
         into[places] = value

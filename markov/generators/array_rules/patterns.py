@@ -35,7 +35,7 @@ class EdgePattern:
     Parameters
     ----------
     edges
-        None deferred, those of each source in the order in which rules yield them.
+        Those of each source in the order in which rules yield them.
     space
         The states.
     numbers
@@ -47,26 +47,36 @@ class EdgePattern:
     ----------
     codes
         The states that count, ascending, shape (components, states).
+    enters_deferred
+        Whether a state counts whose transitions are not among the edges: then there is no pattern.
     """
 
     def __init__(
         self, edges: Edges, space: Space, numbers: NDArray[np.int64] | None, first: int | None
     ) -> None:
-        self.sources, self.targets = edges.sources, edges.targets
+        self.sources, self.targets, self.deferred = edges[0], edges[1], edges.deferred
+        self.enters_deferred = first is None and len(edges.deferred) > 0
         moves = edges.sources != edges.targets
         if numbers is None and first is not None:
             shape = (space.size, space.size)
             graph = sp.csr_matrix(
-                (np.ones(len(edges.rates), dtype=np.int8), (edges.sources, edges.targets)), shape=shape
+                (np.ones(len(edges.rates), dtype=np.int8), (edges.sources, edges.targets)),
+                shape=shape,
             )
             entered = led_to(graph, first)
+            self.enters_deferred = bool(entered[edges.deferred].any())
             numbers = np.flatnonzero(entered)
             moves &= entered[edges.sources]
+        if self.enters_deferred:
+            return
         self.numbers = np.arange(space.size) if numbers is None else numbers
         self.codes = space.unnumbered(self.numbers)
         self.n = n = len(self.numbers)
         self._kept = None if moves.all() else np.flatnonzero(moves)
-        ends = [part if self._kept is None else part[self._kept] for part in (edges.sources, edges.targets)]
+        ends = [
+            part if self._kept is None else part[self._kept]
+            for part in (edges.sources, edges.targets)
+        ]
         rank = self._rank(space.size)
         sources, targets = rank(ends[0]), rank(ends[1])
         kind: Any = np.int32 if max(len(sources) + n, n) < MAX_INT32 else np.int64
@@ -98,7 +108,12 @@ class EdgePattern:
 
     def fits(self, edges: Edges) -> bool:
         """Whether other transitions join the same states in the same order."""
-        return np.array_equal(edges.sources, self.sources) and np.array_equal(edges.targets, self.targets)
+        pairs = zip(
+            (self.sources, self.targets, self.deferred),
+            (edges[0], edges[1], edges.deferred),
+            strict=True,
+        )
+        return all(np.array_equal(mine, theirs) for mine, theirs in pairs)
 
     def generator(self, rates: NDArray[np.float64]) -> sp.csr_matrix:
         """Return the generator with these rates, shape (states, states)."""

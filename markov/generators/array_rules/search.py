@@ -22,12 +22,12 @@ if TYPE_CHECKING:
 
 __all__ = ["WHOLE_SPACE", "Reached", "edges_of_space", "reached"]
 
-WHOLE_SPACE = 4_000
+WHOLE_SPACE = 100_000
 """States of a space that is done as a whole, however few of them the start leads to."""
 CHUNK = 1 << 15
 """States that are done together: their columns stay in the cache."""
-ROUND_SECONDS, STATE_SECONDS = 4e-4, 4e-7
-"""Of a round with few states, and per state of many: when to do the whole space instead."""
+ROUND_STATES = 4_000
+"""States of a whole space that take as long as a round with few states."""
 TABLE_STATES = 1 << 27
 """States of a space with a place for each in a table of those that were found."""
 EDGE_BYTES = 64.0
@@ -77,7 +77,7 @@ def reached(rules: ArrayRules, first: int, most: int, name: str) -> Reached | No
     front, count, rounds, entries = np.array([first]), 1, 0, 0
     parts, fronts = [], [front]
     while len(front):
-        if rounds * ROUND_SECONDS > 2.0 * size * STATE_SECONDS:
+        if rounds * ROUND_STATES > size:
             return None
         later = []
         for begin in range(0, len(front), CHUNK):

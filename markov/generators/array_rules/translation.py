@@ -56,18 +56,19 @@ class Function:
         code = function.__code__
         self.names = code.co_varnames[: code.co_argcount]
 
-    def run(self, given: tuple[Any, ...], frame: Frame, named: dict[str, Any] | None = None) -> Signal:
+    def run(
+        self, given: tuple[Any, ...], frame: Frame, named: dict[str, Any] | None = None
+    ) -> Signal:
         """Run the function's statements for the states of its caller's frame."""
-        values = self._bound(given, named or {})
+        values = self._bound(given, named)
         depth, above = 0, frame.caller
         while above is not None:
             depth, above = depth + 1, above.caller
         if depth > DEPTH:
             raise NotOnArraysError("functions that call each other")
-        own = Frame(frame.count, {name: limited(value) for name, value in values.items()}, caller=frame)
-        own.values[""] = self.function
-        own.values["<yield>"] = frame.get("<yield>")
-        return self.body(own)
+        return self.body(
+            frame.of_call(self.function, {name: limited(value) for name, value in values.items()})
+        )
 
     def called(self, given: tuple[Any, ...], named: dict[str, Any], frame: Frame) -> Any:
         """Return the function's value for the states of a frame."""
@@ -76,7 +77,10 @@ class Function:
         signal, value = self.run(given, frame, named)
         return value if signal == RETURN else None
 
-    def _bound(self, given: tuple[Any, ...], named: dict[str, Any]) -> dict[str, Any]:
+    def _bound(self, given: tuple[Any, ...], named: dict[str, Any] | None) -> dict[str, Any]:
+        if not named and len(given) == len(self.names):
+            return dict(zip(self.names, given, strict=True))
+        named = named or {}
         defaults = self.function.__defaults__ or ()
         values = dict(zip(self.names[len(self.names) - len(defaults) :], defaults, strict=True))
         values |= dict(zip(self.names, given, strict=False)) | named
@@ -86,10 +90,16 @@ class Function:
         return values
 
 
+@functools.lru_cache(maxsize=256)
 def translated(function: FunctionType) -> Function:
     """Return a function for many states; NotOnArraysError where it has no translation."""
     code = function.__code__
-    if hasattr(function, "__wrapped__") or function.__kwdefaults__ or code.co_kwonlyargcount or code.co_flags & 0x0C:
+    if (
+        hasattr(function, "__wrapped__")
+        or function.__kwdefaults__
+        or code.co_kwonlyargcount
+        or code.co_flags & 0x0C
+    ):
         raise NotOnArraysError("a function with a wrapper, or arguments by name only")
     body = _translated(code, _Holder(function))
     if body is None:
@@ -116,12 +126,19 @@ def _translated(code: CodeType, holder: _Holder) -> Statement | None:  # noqa: A
         tree = parse(holder.function)
         if code.co_argcount != len(tree.args.args) or tree.args.posonlyargs:
             return None
-        local = {n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+        local = {
+            n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
+        }
         local |= {argument.arg for argument in tree.args.args}
         for node in ast.walk(tree):
-            if isinstance(node, ast.expr) and sum(isinstance(n, ast.expr) for n in ast.walk(node)) > MAX_NODES:
+            if (
+                isinstance(node, ast.expr)
+                and sum(isinstance(n, ast.expr) for n in ast.walk(node)) > MAX_NODES
+            ):
                 return None
-        return _Statements(Expressions(local - _bound_inside(tree))).block(rearranged(tree.body, ast.Return))
+        return _Statements(Expressions(local - _bound_inside(tree))).block(
+            rearranged(tree.body, ast.Return)
+        )
     except (KernelError, Untranslatable):
         return None
 
@@ -132,7 +149,9 @@ def _bound_inside(tree: ast.AST) -> set[str]:
     nodes = {id(n) for target in inside for n in ast.walk(target)}
     names = {n.id for target in inside for n in ast.walk(target) if isinstance(n, ast.Name)}
     stored = {
-        n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store) and id(n) not in nodes
+        n.id
+        for n in ast.walk(tree)
+        if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store) and id(n) not in nodes
     }
     return names - stored - {n.arg for n in ast.walk(tree) if isinstance(n, ast.arg)}
 
@@ -241,7 +260,7 @@ class _Statements:
         target, rate = map(self.value, given.elts)
 
         def run(frame: Frame) -> Signal:
-            frame.get("<yield>")(frame.all_places, frame.count, target(frame), rate(frame))
+            frame.receive(frame.all_places, frame.count, target(frame), rate(frame))
             return GOES_ON
 
         return run
@@ -318,7 +337,10 @@ class _Statements:
 def _together(frame: Frame, inside: Frame, others: Frame, first: Any, second: Any) -> Any:
     if first is None and second is None:
         return None
-    parts = [(f.places, v.fields() if hasattr(v, "fields") else v) for f, v in ((inside, first), (others, second))]
+    parts = [
+        (f.places, v.fields() if hasattr(v, "fields") else v)
+        for f, v in ((inside, first), (others, second))
+    ]
     return merged(frame.count, parts)
 
 
