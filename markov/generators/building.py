@@ -23,7 +23,7 @@ from markov.generators.closures import NUMBERED
 from markov.generators.compilation import compiled
 from markov.generators.enumeration import Enumeration
 from markov.generators.regions import seconds_by_regions
-from markov.generators.ways import SAMPLE, Ways
+from markov.generators.ways import LARGE, SAMPLE, Ways
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -36,11 +36,11 @@ MAX_STATES = 50_000_000  # states
 PYTHON_STATES = (
     2_000  # states that plain Python always does where there is no translation to arrays
 )
-FIRST_STATES = 400  # states that plain Python does in the time of a translation
 SMALLEST = 64  # states of a space from which on arrays are quicker than plain Python
 SET_SECONDS = 1e-6  # per state of the space, at least
 MAX_COST_RATIO = 2.0  # times what plain Python has taken so far: what another way may take
 AGAIN = 8.0  # times that: when a way that was stopped is given another try
+ARRAY_SECONDS = 4e-7  # per state of the space, on arrays
 MAX_RULES = 1_000  # of which the states are counted
 RETRIED_STATES = 100_000  # states of a chain on which rules without a translation are tried again
 GAIN = 3.0  # by how much compiled rules are to be quicker, compilation included
@@ -125,12 +125,15 @@ class _Experience:
 
     def suggests_arrays(self, ways: Ways, expected: int) -> bool:
         """Whether a chain with the expected number of states is to be built on arrays."""
-        if ways.space.size < SMALLEST:
+        size = ways.space.size
+        if size < SMALLEST:
+            return False
+        if size >= LARGE and seconds_by_regions(ways.calls, ways.space) < ARRAY_SECONDS * size:
             return False
         done = self.states.get(getattr(ways.model.rules, "__code__", None), 0.0)
         if done == np.inf:  # the parameters may be to blame: large chains try
             return expected > RETRIED_STATES
-        return done + expected > FIRST_STATES
+        return done + expected > PYTHON_STATES
 
 
 _experience = _Experience()
@@ -185,15 +188,12 @@ def _from_start(ways: Ways) -> Built:
     if (found := _on_arrays(ways, 0)) is not None:
         return found
     search = Enumeration(ways.calls, [ways.start], most=ways.most)
-    begin, count = time.perf_counter(), FIRST_STATES
+    begin, count = time.perf_counter(), PYTHON_STATES
     costs: dict[_Way, Callable[[float], float]] = {}
     with Counter("states") as counter:
         while not search.run(count):
-            if search.done == FIRST_STATES:
-                if (found := _on_arrays(ways, FIRST_STATES + 1)) is not None:
-                    return found
-                count = PYTHON_STATES - FIRST_STATES
-                continue
+            if not costs and (found := _on_arrays(ways, PYTHON_STATES + 1)) is not None:
+                return found
             counter.show(search.done)
             spent, count = time.perf_counter() - begin, search.done
             costs = costs or _costs(ways)

@@ -20,10 +20,6 @@ from hopflow.errors import RuleError, RuleWarning, place_of, shown_place
 from markov.computing.memory import TooLargeError, check_room
 from markov.computing.progress import Counter
 from markov.generators.agreement import disagreement
-from markov.generators.array_rules.batches import ArrayRules
-from markov.generators.array_rules.operations import NotOnArraysError
-from markov.generators.array_rules.patterns import EdgePattern, remember, remembered_pattern
-from markov.generators.array_rules.search import WHOLE_SPACE, edges_of_space, reached
 from markov.generators.assembly import from_edges, generator_of, rank_of
 from markov.generators.blocks import copied
 from markov.generators.built_chains import Built, Series
@@ -35,7 +31,7 @@ from markov.generators.enumeration import Enumeration
 from markov.generators.regions import edges_by_regions, find_regions
 from markov.generators.repetition import refuse_changed, refuse_changing, some_of
 from markov.generators.sets import edges_by_sets
-from markov.models.samples import ends_of, sample_of
+from markov.models.samples import sample_of
 from markov.models.spaces import Space
 
 if TYPE_CHECKING:
@@ -170,32 +166,18 @@ class Ways:
 
     def by_arrays(self, _seconds: float = np.inf) -> Built | None:
         """Run the rules on arrays of states."""
-        space, first = self.space, self._first()
-        try:
-            rules = ArrayRules(self.calls, space)
-            if first is None or space.size <= WHOLE_SPACE:
-                found = None
-            else:
-                found = reached(rules, first, self.most, self.model.name)
-            if found is None and not self._fits():
-                return None
-            edges = edges_of_space(rules) if found is None else found.edges
-        except NotOnArraysError:
+        from markov.generators.array_rules.chains import chain_on_arrays
+
+        found = chain_on_arrays(self.calls, self.space, self._first(), self.most, self._fits())
+        if found is None:
             return None
-        key = (self.model.rules, self.model.State, space.low, space.shape, first)
-        known = remembered_pattern(key, edges)
-        if known is not None:
-            pattern, ends = known
-            places = pattern.places(ends)
-        else:
-            pattern = EdgePattern(edges, space, None if found is None else found.numbers, first)
-            if pattern.enters_deferred:
-                return self._checked(edges, ON_ARRAYS)
-            places = sample_of(space, pattern.codes)
-        built = Built(space, pattern.codes, pattern.generator(edges.rates), ON_ARRAYS)
-        if (compared := self._compared(built, places)) is not None and known is None:
-            remember(key, pattern, ends_of(pattern.codes))
-        return compared
+        if found.pattern is None:
+            return self._checked(found.edges, ON_ARRAYS)
+        codes, Q = found.pattern.codes, found.pattern.generator(found.edges.rates)
+        built = self._compared(Built(self.space, codes, Q, ON_ARRAYS), found.places)
+        if built is not None:
+            found.remember()
+        return built
 
     def _first(self) -> int | None:
         """Return the number of the start, or None."""
@@ -287,12 +269,9 @@ class Ways:
 
     def _compared(self, built: Built, places: list[int] | None = None) -> Built | None:
         """Return a chain if its rows are those of plain Python on a sample; else warn, and None."""
-        if places is not None:
-            pass
-        elif self.series is not None and built.codes is self.series.codes:
-            places = self.series.places
-        else:
-            places = sample_of(self.space, built.codes)
+        if places is None:
+            known = self.series is not None and built.codes is self.series.codes
+            places = self.series.places if known else sample_of(self.space, built.codes)  # type: ignore[union-attr]
         found = disagreement(self.calls, self.space, built.codes, built.Q, places)
         if found is None:
             return built

@@ -15,12 +15,11 @@ from markov.generators.array_rules.operations import (
     UniformArray,
     binary,
     in_each,
-    maximum,
-    minimum,
     truth,
     unary,
     wrapped,
 )
+from markov.generators.array_rules.selections import maximum, minimum
 
 if TYPE_CHECKING:
     from markov.generators.array_rules.frames import Frame

@@ -12,6 +12,16 @@ from typing import Any
 import numpy as np
 
 from markov.generators.array_rules.calling import call
+from markov.generators.array_rules.containers import (
+    Target,
+    assign,
+    contained,
+    item,
+    part_of,
+    replaced,
+    uniform_items,
+    uniform_truth,
+)
 from markov.generators.array_rules.frames import (
     MISSING,
     Changed,
@@ -25,16 +35,13 @@ from markov.generators.array_rules.operations import (
     UniformArray,
     binary,
     compared,
-    element,
-    limited,
-    merged,
-    selected,
     truth,
     unary,
     wrapped,
 )
+from markov.generators.array_rules.selections import merged, selected
 
-__all__ = ["Expressions", "Value", "assign", "refusal", "target_of"]
+__all__ = ["Expressions", "Untranslatable", "Value", "refusal", "target_of"]
 
 Value = Callable[[Frame], Any]
 _BINARY: dict[type, Any] = {
@@ -171,7 +178,7 @@ class Expressions:
         op, left, right = node.ops[0], self.value(node.left), self.value(node.comparators[0])
         if isinstance(op, (ast.In, ast.NotIn)):
             inside = isinstance(op, ast.In)
-            return lambda frame: _contained(left(frame), right(frame), inside)
+            return lambda frame: contained(left(frame), right(frame), inside)
         operation = _COMPARED.get(type(op))
         if operation is None:  # identity of numbers is what arrays cannot answer
             raise refusal(node)
@@ -220,11 +227,11 @@ class Expressions:
                 None if e is None else self.value(e)
                 for e in (node.slice.lower, node.slice.upper, node.slice.step)
             ]
-            return lambda frame: _sliced(
+            return lambda frame: part_of(
                 owner(frame), [None if e is None else e(frame) for e in ends]
             )
         index = self.value(node.slice)
-        return lambda frame: _item(owner(frame), index(frame))
+        return lambda frame: item(owner(frame), index(frame))
 
     def _call(self, node: ast.Call) -> Value:
         function = self.value(node.func) if not isinstance(node.func, ast.Attribute) else None
@@ -246,7 +253,7 @@ class Expressions:
             if type(of) in (ManyStates, Changed):
                 if method != "_replace" or given:
                     raise NotOnArraysError(f"{method} of a state")
-                return _replaced(of, named)
+                return replaced(of, named)
             if holds_arrays(of) and not (isinstance(of, tuple) and method == "_replace"):
                 raise NotOnArraysError(f"{method} of a number for each state")
             return call(getattr(of, method), given, named, frame)
@@ -266,8 +273,8 @@ class Expressions:
         def value(frame: Frame) -> Any:
             found = []
             own = Frame(frame.count, {}, frame, slice(None))
-            for item in uniform_items(items(frame)):
-                assign(own, into, item)
+            for each in uniform_items(items(frame)):
+                assign(own, into, each)
                 if all(uniform_truth(test(own)) for test in tests):
                     found.append(element_of(own))
             return found
@@ -321,92 +328,6 @@ def _chosen(frame: Frame, condition: Any, yes: tuple[Value, bool], no: tuple[Val
     return merged(frame.count, parts)
 
 
-def uniform_items(value: Any) -> list[Any]:
-    """Return the items of a collection that has as many of them in each state."""
-    if type(value) in (ManyStates, Changed):
-        return list(value.fields())
-    if (
-        isinstance(value, (tuple, list, range, dict, zip, enumerate, reversed))
-        or type(value).__name__ in _VIEWS
-    ):
-        return (
-            list(value) if isinstance(value, (tuple, list)) else [wrapped(item) for item in value]
-        )
-    raise NotOnArraysError(f"items of {type(value).__name__}")
-
-
-_VIEWS = {"dict_keys", "dict_values", "dict_items", "frozenset", "str"}
-
-
-def uniform_truth(value: Any) -> bool:
-    """Return a truth value that is the same in all states."""
-    found = truth(value)
-    if type(found) is not np.ndarray:
-        return bool(found)
-    if not len(found) or found.min() != found.max():
-        raise NotOnArraysError("a decision that differs from state to state")
-    return bool(found[0])
-
-
-def _contained(value: Any, items: Any, inside: bool) -> Any:
-    if type(items) in (np.ndarray, ManyStates, Changed) or isinstance(items, UniformArray):
-        raise NotOnArraysError("members of what is no collection")
-    if type(value) is not np.ndarray and not holds_arrays(items) and not holds_arrays(value):
-        return (value in items) is inside
-    if isinstance(items, range):
-        if items.step != 1:
-            raise NotOnArraysError("a range with steps")
-        found = compared(operator.ge, value, items.start) & compared(operator.lt, value, items.stop)
-        if value.dtype.kind == "f":
-            raise NotOnArraysError("members of a range")
-    elif isinstance(items, (tuple, list, set, frozenset)):
-        found = False
-        for item in items:
-            found = found | compared(operator.eq, value, item)
-    else:
-        raise NotOnArraysError("members of what is no collection")
-    return found if inside else unary(operator.not_, found)
-
-
-def _item(owner: Any, index: Any) -> Any:
-    if type(owner) in (ManyStates, Changed):
-        owner = owner.fields()
-    if type(index) is np.ndarray:
-        if isinstance(owner, (tuple, list)) and holds_arrays(owner):
-            return _picked(owner, index)
-        return element(owner, index)
-    if type(owner) is np.ndarray or holds_arrays(index):
-        raise NotOnArraysError("an element of a number, or one that a state selects")
-    if isinstance(owner, UniformArray):
-        return wrapped(owner.values[index])
-    found = owner[index]
-    return found if isinstance(owner, (tuple, list)) else wrapped(found)
-
-
-def _picked(owner: Any, index: Any) -> Any:
-    """Return the element of a tuple of numbers for each state that an index selects in each."""
-    low = limited(index)
-    if low.dtype.kind != "i" or not len(low) or low.min() < -len(owner) or low.max() >= len(owner):
-        raise NotOnArraysError("an index outside")
-    low = np.where(low < 0, low + len(owner), low)
-    places = [np.flatnonzero(low == k) for k in range(len(owner))]
-    return merged(len(low), [(p, taken(owner[k], p)) for k, p in enumerate(places) if len(p)])
-
-
-def _sliced(owner: Any, ends: list[Any]) -> Any:
-    if not isinstance(owner, (tuple, list)) or any(map(holds_arrays, ends)):
-        raise NotOnArraysError("a part of what is no tuple")
-    return owner[slice(*ends)]
-
-
-def _replaced(of: ManyStates | Changed, values: dict[str, Any]) -> Changed:
-    base, before = (of.base, of.values) if type(of) is Changed else (of, {})
-    return Changed(base, before | {base.number_of(name): value for name, value in values.items()})  # type: ignore[union-attr,arg-type]
-
-
-Target = str | list[Any]
-
-
 def target_of(node: ast.expr) -> Target:
     """Return the names of a target of assignments, nested as they are."""
     if isinstance(node, ast.Name):
@@ -414,15 +335,3 @@ def target_of(node: ast.expr) -> Target:
     if isinstance(node, (ast.Tuple, ast.List)):
         return [target_of(part) for part in node.elts]
     raise refusal(node)
-
-
-def assign(frame: Frame, target: Target, value: Any) -> None:
-    """Assign a value to the names of a target."""
-    if isinstance(target, str):
-        frame.values[target] = limited(value)
-        return
-    items = uniform_items(value)
-    if len(items) != len(target):
-        raise NotOnArraysError("values that do not fit their names")
-    for part, item in zip(target, items, strict=True):
-        assign(frame, part, item)

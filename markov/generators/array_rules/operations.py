@@ -9,7 +9,6 @@ terms (`translation`). Division by zero, and all else that raises in Python, is 
 
 from __future__ import annotations
 
-import math
 import operator
 from collections.abc import Callable
 from typing import Any
@@ -17,19 +16,18 @@ from typing import Any
 import numpy as np
 
 __all__ = [
+    "BOOL",
+    "FLOAT",
+    "INTEGER",
     "LIMIT",
     "NotOnArraysError",
     "PerState",
     "UniformArray",
     "binary",
     "compared",
-    "element",
     "in_each",
     "limited",
-    "maximum",
-    "merged",
-    "minimum",
-    "selected",
+    "number",
     "truth",
     "unary",
     "wrapped",
@@ -81,7 +79,7 @@ def _holds_arrays(value: tuple[Any, ...] | list[Any]) -> bool:
     )
 
 
-def _number(value: Any) -> Any:
+def number(value: Any) -> Any:
     """Return an operand beside an array: numbers of Python's, and float64."""
     kind = type(value)
     if kind is np.ndarray:
@@ -97,9 +95,9 @@ def _number(value: Any) -> Any:
 
 def limited(value: Any) -> Any:
     """Return a value; refuse arrays of whole numbers that may grow beyond exact ones."""
-    if type(value) is np.ndarray and value.dtype is INTEGER and len(value):
-        if not -LIMIT < value.min() <= value.max() < LIMIT:
-            raise NotOnArraysError("large whole numbers")
+    whole = type(value) is np.ndarray and value.dtype is INTEGER and len(value) > 0
+    if whole and not -LIMIT < value.min() <= value.max() < LIMIT:
+        raise NotOnArraysError("large whole numbers")
     return value
 
 
@@ -115,7 +113,7 @@ def _peak(value: Any) -> float:
 
 
 def _sum(operation: Callable[..., Any], a: Any, b: Any) -> Any:
-    a, b = _number(a), _number(b)
+    a, b = number(a), number(b)
     if type(b) is int and b == 0:  # of a sum or a difference: the same numbers
         return a
     if type(a) is int and a == 0 and operation is operator.add:
@@ -124,14 +122,14 @@ def _sum(operation: Callable[..., Any], a: Any, b: Any) -> Any:
 
 
 def _product(operation: Callable[..., Any], a: Any, b: Any) -> Any:
-    a, b = _number(a), _number(b)
+    a, b = number(a), number(b)
     if _is_whole(a) and _is_whole(b) and _peak(a) * _peak(b) >= LIMIT:
         raise NotOnArraysError("large whole numbers")
     return operation(a, b)
 
 
 def _quotient(operation: Callable[..., Any], a: Any, b: Any) -> Any:
-    a, b = _number(a), _number(b)
+    a, b = number(a), number(b)
     if not np.all(b):
         raise NotOnArraysError("a division by zero")
     if operation is not operator.truediv and not (_is_whole(a) and _is_whole(b)):
@@ -151,7 +149,7 @@ def _bits(operation: Callable[..., Any], a: Any, b: Any) -> Any:
     truths = [type(v) is bool or (type(v) is np.ndarray and v.dtype is BOOL) for v in (a, b)]
     if all(truths):
         return operation(a, b)
-    a, b = _number(a), _number(b)
+    a, b = number(a), number(b)
     if not (_is_whole(a) and _is_whole(b)):
         raise NotOnArraysError("bits of numbers that are not whole")
     if operation in (operator.lshift, operator.rshift):
@@ -193,7 +191,7 @@ def unary(operation: Callable[..., Any], a: Any) -> Any:
         return wrapped(operation(a))
     if operation is operator.not_:
         return ~truth(a)
-    a = _number(a)
+    a = number(a)
     if operation is operator.invert and a.dtype is not INTEGER:
         raise NotOnArraysError("bits of numbers that are not whole")
     return operation(a)
@@ -202,7 +200,7 @@ def unary(operation: Callable[..., Any], a: Any) -> Any:
 def compared(operation: Callable[..., Any], a: Any, b: Any) -> Any:
     """Return ``a < b`` and the like, in each state."""
     if type(a) is np.ndarray or type(b) is np.ndarray:
-        return operation(_number(a), _number(b))
+        return operation(number(a), number(b))
     if type(a) in NUMBERS and type(b) in NUMBERS:
         return operation(a, b)
     if any(isinstance(value, PerState) for value in (a, b)):
@@ -224,33 +222,9 @@ def truth(value: Any) -> Any:
     return bool(value)
 
 
-def element(values: Any, index: Any) -> Any:
-    """Return the element of a uniform tuple or list that an array of indices selects in each state."""
-    index = _number(index)
-    if index.dtype is not INTEGER:
-        raise NotOnArraysError("an index that is not whole")
-    if isinstance(values, UniformArray):
-        array = values.values
-        if array.ndim != 1 or array.dtype not in (FLOAT, INTEGER):
-            raise NotOnArraysError("an array of another kind")
-    elif isinstance(values, (tuple, list)) and (kinds := set(map(type, values))) in (
-        {float},
-        {int},
-        {bool},
-    ):
-        if kinds == {int} and max(map(abs, values)) >= LIMIT:
-            raise NotOnArraysError("large whole numbers")
-        array = np.array(values)
-    elif isinstance(values, (tuple, list)) and kinds == {tuple} and len(set(map(len, values))) == 1:
-        return tuple(element(column, index) for column in zip(*values, strict=True))
-    else:
-        raise NotOnArraysError("elements of several kinds")
-    return limited(array[index])
-
-
 def in_each(function: Callable[[Any], Any], values: Any) -> Any:
     """Return a function of one number, called by Python once for each value that occurs."""
-    values = _number(values)
+    values = number(values)
     if values.dtype is INTEGER and len(values):
         low = int(values.min())
         if int(values.max()) - low < len(values):
@@ -271,67 +245,3 @@ def _packed(found: list[Any]) -> Any:
     elif kinds == {bool}:
         return np.array(found, dtype=BOOL)
     raise NotOnArraysError("a function that does not give numbers")
-
-
-def selected(condition: Any, yes: Any, no: Any) -> Any:
-    """Return ``yes if condition else no``, of numbers, with an array of truth values."""
-    if yes is no or (type(yes) is type(no) is not np.ndarray and _same(yes, no)):
-        return yes
-    if all(type(v) is bool or (type(v) is np.ndarray and v.dtype is BOOL) for v in (yes, no)):
-        return np.where(condition, yes, no)
-    return np.where(condition, _number(yes), _number(no))
-
-
-def _same(a: Any, b: Any) -> bool:
-    """Whether two uniform values are equal, and numbers or texts."""
-    return (
-        type(a) in (int, float, bool, str)
-        and a == b
-        and (type(a) is not float or math.copysign(1.0, a) == math.copysign(1.0, b))
-    )
-
-
-def merged(count: int, parts: list[tuple[Any, Any]]) -> Any:
-    """Return one value for ``count`` states from (places, value) of sets of states that they consist of."""
-    first = parts[0][1]
-    if all(
-        value is first or (type(value) is type(first) and _same(value, first))
-        for _, value in parts[1:]
-    ):
-        if type(first) is not np.ndarray:
-            return first
-    if isinstance(first, tuple):
-        rows = [value for _, value in parts]
-        if any(type(row) is not type(first) or len(row) != len(first) for row in rows):
-            raise NotOnArraysError("tuples of several kinds")
-        found = [
-            merged(count, [(places, row[k]) for (places, _), row in zip(parts, rows, strict=True)])
-            for k in range(len(first))
-        ]
-        return tuple.__new__(type(first), found)
-    kinds = {
-        v.dtype
-        if type(v) is np.ndarray
-        else np.dtype(type(_number(v)))
-        if type(v) is not bool
-        else BOOL
-        for _, v in parts
-    }
-    into = np.empty(count, dtype=FLOAT if FLOAT in kinds else INTEGER if INTEGER in kinds else BOOL)
-    for places, value in parts:
-        into[places] = value
-    return into
-
-
-def minimum(a: Any, b: Any) -> Any:
-    """Return Python's ``min(a, b)`` in each state: the first of equal ones."""
-    return selected(compared(operator.lt, b, a), b, a) if _arrays(a, b) else min(a, b)
-
-
-def maximum(a: Any, b: Any) -> Any:
-    """Return Python's ``max(a, b)`` in each state: the first of equal ones."""
-    return selected(compared(operator.gt, b, a), b, a) if _arrays(a, b) else max(a, b)
-
-
-def _arrays(a: Any, b: Any) -> bool:
-    return type(a) is np.ndarray or type(b) is np.ndarray

@@ -50,7 +50,7 @@ def test_builtins_and_numpy_of_uniform_values(on_arrays):
         pairs = list(zip((s.x, s.y), q.weights, strict=False))
         yield s._replace(x=0), sum([int(v > 1) for v, _ in pairs]) + float(s.x) + bool(s.y)
         yield s._replace(x=0), np.sqrt(q.weights[0]) + max(q.weights) + len(pairs) + 1.0
-        yield s._replace(x=0), pow(s.x, 2) + [v for v in reversed((s.x, s.y))][0] + 1.0
+        yield s._replace(x=0), pow(s.x, 2) + list(reversed((s.x, s.y)))[1] + 1.0
 
     on_arrays(rules, {"weights": (0.5, 2.0)})
 

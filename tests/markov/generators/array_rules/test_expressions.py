@@ -6,7 +6,6 @@ import math
 
 import pytest
 
-from hopflow import where
 from markov.generators.array_rules.operations import NotOnArraysError
 
 RATES = (1.0, 2.0, 4.0, 8.0)
@@ -27,21 +26,6 @@ def test_conditions_and_choices(on_arrays):
         yield s._replace(x=0), 1.0 + (s.y in range(1, 3)) + (not s.x)
 
     on_arrays(rules)
-
-
-def test_collections(on_arrays):
-    def rules(s, q):
-        both = (s.x, s.y, 3)
-        yield s._replace(x=0), both[0] + both[-1] + 1.0
-        yield s._replace(x=0), sum(both) + max(both) - min(s.x, s.y) + abs(s.x - s.y)
-        yield s._replace(x=0), float(sum([part * n for n, part in enumerate(both)]))
-        yield s._replace(x=0), 1.0 + len([n for n in range(4) if n != q.k])
-        yield s._replace(x=0), both[s.y % 3] + q.table[s.x % 2] + 1.0
-        a, (b, c) = s.x, (s.y, 2)
-        yield s._replace(x=0), a * b / c + where(s.x > s.y, 1.5, 2.5)
-        yield s._replace(x=0), 0.1 + any((s.x > 4, s.y > 2)) + all([s.x > 0, True])
-
-    on_arrays(rules, {"k": 1, "table": (0.25, 0.75)})
 
 
 def test_functions_and_powers(on_arrays):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from hopflow.errors import RuleWarning
+from hopflow.errors import RuleError, RuleWarning
 from markov import PauseTandem
 from markov.generators.array_rules import patterns
 from markov.generators.array_rules.patterns import EdgePattern
@@ -74,8 +74,11 @@ def test_a_known_pattern_is_compared_with_plain_python(monkeypatch):
     build_chain(one_component(range(500), rules, {"rate": 1.0}), by="arrays")
     right = EdgePattern.generator
     monkeypatch.setattr(EdgePattern, "generator", lambda self, rates: right(self, 1.01 * rates))
-    with pytest.warns(RuleWarning, match="plain Python gives"):
-        build_chain(one_component(range(500), rules, {"rate": 2.0}))
+    with (
+        pytest.warns(RuleWarning, match="plain Python gives"),
+        pytest.raises(RuleError, match="cannot be run by arrays"),
+    ):
+        build_chain(one_component(range(500), rules, {"rate": 2.0}), by="arrays")
 
 
 def test_few_patterns_are_kept(monkeypatch):
