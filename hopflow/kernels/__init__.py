@@ -251,7 +251,7 @@ def shape_of(value: object) -> str:
 
 @cache
 def _name_of(dtype: Any) -> str:
-    """Return the name of a type of NumPy's, which NumPy composes anew each time."""
+    """Return the name of a type of NumPy's, which NumPy composes at each call."""
     return str(dtype)
 
 

@@ -117,7 +117,7 @@ class ArrayRules:
         ]
         state = ManyStates(self.make, tuple(self.space.joined(values)))
         run.begin(state, group)
-        frame = Frame.first(own.shape[1], run.receive)
+        frame = Frame.first(own.shape[1], run.receive, translated)
         self.function.run((*self.before, state, *self.after), frame)
 
 

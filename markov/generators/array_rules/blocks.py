@@ -13,7 +13,7 @@ LEAVING = (ast.Return, ast.Continue, ast.Break, ast.Raise)
 def rearranged(body: Sequence[ast.stmt], tail: type[ast.stmt] | None) -> list[ast.stmt]:
     """Return a block in which branches that leave are the last statement.
 
-    ``if c: A; return`` and then B becomes ``if c: A`` or else B. ``tail`` is the statement that changes nothing at the
+    ``if c: A; return`` before B becomes ``if c: A``, ``else: B``. ``tail`` is the statement that changes nothing at the
     end of the block, which is left out: ``return`` of a function, ``continue`` of a loop.
     """
     found: list[ast.stmt] = []

@@ -47,9 +47,7 @@ def call(function: Any, given: tuple[Any, ...], named: dict[str, Any], frame: Fr
             and function.__name__ == "_replace"
         ):
             return _replaced(owner, named) if len(given) == 1 else _refused(function)
-        from markov.generators.array_rules.translation import translated
-
-        return translated(function).called(given, named, frame)
+        return frame.translate(function).called(given, named, frame)
     if any(isinstance(value, UniformArray) for value in given):
         return _refused(function)
     if not (holds_arrays(given) or holds_arrays(named)):
@@ -106,7 +104,7 @@ def _replaced(state: Any, named: dict[str, Any]) -> Any:
 
 def _items(given: tuple[Any, ...]) -> list[Any]:
     """Return what ``min``, ``max`` or ``sum`` of one collection is about."""
-    items = given[0] if len(given) == 1 else given
+    items: Any = given[0] if len(given) == 1 else given
     if type(items) in (ManyStates, Changed):
         items = items.fields()
     if not isinstance(items, (tuple, list)) or not items:

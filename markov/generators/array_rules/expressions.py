@@ -6,6 +6,7 @@ import ast
 import builtins
 import operator
 from collections.abc import Callable
+from functools import partial
 from types import FunctionType
 from typing import Any
 
@@ -202,7 +203,7 @@ class Expressions:
                     frame,
                     open_,
                     (part, safe),
-                    (lambda _frame, kept=found: taken_at(kept, _frame), True),
+                    (partial(taken_at, found), True),
                 )
             return found
 

@@ -125,9 +125,25 @@ class Frame:
         Whose variables they are.
     receive
         Takes the transitions that the rules yield.
+    translate
+        Makes a function for many states of one that the rules call.
     """
 
-    __slots__ = ("_all", "caller", "count", "function", "parent", "places", "receive", "values")
+    __slots__ = (
+        "_all",
+        "caller",
+        "count",
+        "function",
+        "parent",
+        "places",
+        "receive",
+        "translate",
+        "values",
+    )
+    caller: Frame | None
+    function: FunctionType | None
+    receive: Callable[..., None]
+    translate: Callable[[FunctionType], Any]
 
     def __init__(
         self, count: int, values: dict[str, Any], parent: Frame | None = None, places: Any = None
@@ -135,23 +151,24 @@ class Frame:
         self.count, self.values, self.parent, self.places = count, values, parent, places
         self._all: Any = None
         if parent is not None:
-            self.caller, self.function, self.receive = (
-                parent.caller,
-                parent.function,
-                parent.receive,
-            )
+            self.caller, self.function = parent.caller, parent.function
+            self.receive, self.translate = parent.receive, parent.translate
 
     @classmethod
-    def first(cls, count: int, receive: Callable[..., None]) -> Frame:
+    def first(
+        cls, count: int, receive: Callable[..., None], translate: Callable[[FunctionType], Any]
+    ) -> Frame:
         """Return the frame in which the rules are called."""
         frame = cls(count, {})
-        frame.caller, frame.function, frame.receive = None, None, receive
+        frame.caller, frame.function = None, None
+        frame.receive, frame.translate = receive, translate
         return frame
 
     def of_call(self, function: FunctionType, values: dict[str, Any]) -> Frame:
         """Return the frame of a function that is called with some arguments."""
         frame = Frame(self.count, values)
-        frame.caller, frame.function, frame.receive = self, function, self.receive
+        frame.caller, frame.function = self, function
+        frame.receive, frame.translate = self.receive, self.translate
         return frame
 
     def get(self, name: str) -> Any:

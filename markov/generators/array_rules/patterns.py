@@ -30,7 +30,7 @@ OTHERS = 4
 
 
 class EdgePattern:
-    """The generator of some transitions between numbered states, but for their rates.
+    """The generator of some transitions between numbered states, without their rates.
 
     Parameters
     ----------

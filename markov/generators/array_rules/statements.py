@@ -35,16 +35,10 @@ class Statements:
     ----------
     expressions
         Translates its expressions.
-    delegate
-        Runs a generator function with some arguments for the states of a frame.
     """
 
-    def __init__(
-        self,
-        expressions: Expressions,
-        delegate: Callable[[FunctionType, tuple[Any, ...], Frame], Any],
-    ) -> None:
-        self.value, self.delegate = expressions.value, delegate
+    def __init__(self, expressions: Expressions) -> None:
+        self.value = expressions.value
 
     def block(self, body: Sequence[ast.stmt]) -> Statement:
         """Return statements that run one after the other."""
@@ -154,7 +148,6 @@ class Statements:
         if node.keywords or any(isinstance(a, ast.Starred) for a in node.args):
             raise refusal(node)
         function, arguments = self.value(node.func), [self.value(a) for a in node.args]
-        delegate = self.delegate
 
         def run(frame: Frame) -> Signal:
             generator, given = function(frame), tuple(a(frame) for a in arguments)
@@ -162,7 +155,7 @@ class Statements:
                 given, generator = (generator.__self__, *given), generator.__func__
             if type(generator) is not FunctionType or not generator.__code__.co_flags & 0x20:
                 raise NotOnArraysError("yield from what is no generator function")
-            delegate(generator, given, frame)
+            frame.translate(generator).run(given, frame)
             return GOES_ON
 
         return run

@@ -121,7 +121,7 @@ def _translated(code: CodeType, holder: _Holder) -> Statement | None:
             ):
                 return None
         own = Expressions(local - _bound_inside(tree))
-        return Statements(own, _delegate).block(rearranged(tree.body, ast.Return))
+        return Statements(own).block(rearranged(tree.body, ast.Return))
     except (KernelError, Untranslatable):
         return None
 
@@ -137,7 +137,3 @@ def _bound_inside(tree: ast.AST) -> set[str]:
         if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store) and id(n) not in nodes
     }
     return names - stored - {n.arg for n in ast.walk(tree) if isinstance(n, ast.arg)}
-
-
-def _delegate(generator: FunctionType, given: tuple[Any, ...], frame: Frame) -> None:
-    translated(generator).run(given, frame)

@@ -45,7 +45,7 @@ def test_changed_states_keep_the_other_fields():
 
 
 def test_places_are_those_of_the_whole_run():
-    outer = Frame.first(5, print)
+    outer = Frame.first(5, print, len)
     assert outer.all_places is None
     inner = outer.narrowed(np.array([1, 2, 4])).narrowed(np.array([0, 2]))
     assert inner.all_places.tolist() == [1, 4]
@@ -54,7 +54,7 @@ def test_places_are_those_of_the_whole_run():
 
 
 def test_variables_are_those_of_the_frame_above():
-    outer = Frame.first(3, print)
+    outer = Frame.first(3, print, len)
     outer.values |= {"x": np.array([5, 6, 7]), "y": (np.array([1, 2, 3]), 4), "z": MISSING}
     inner = outer.narrowed(np.array([2]))
     assert inner.get("x").tolist() == [7]
