@@ -218,13 +218,13 @@ class _Run:
                 return 0, False
         low, end = component.low, component.low + component.count
         if type(new) is np.ndarray:
-            if new.dtype.kind == "f":
-                raise NotOnArraysError("a float for a whole number")
+            if new.dtype.kind == "f":  # whole or not, Python is to say
+                return 0, np.zeros(len(new), dtype=bool)
             new = new.astype(np.int64, copy=False)
             fits = (new >= low) & (new < end)
             return new - old, True if fits.all() else fits
         if type(new) not in (int, bool):
-            raise NotOnArraysError("a component that is not whole")
+            return 0, False
         return int(new) - old, bool(low <= new < end)
 
     def transitions(self) -> Transitions:

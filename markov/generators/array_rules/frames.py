@@ -141,7 +141,7 @@ class Frame:
         "values",
     )
     caller: Frame | None
-    function: FunctionType | None
+    function: Any
     receive: Callable[..., None]
     translate: Callable[[FunctionType], Any]
 

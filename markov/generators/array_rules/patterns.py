@@ -120,7 +120,8 @@ class EdgePattern:
         kept = rates if self._kept is None else rates[self._kept]
         off = kept[self._order]
         if self._starts is not None:
-            off = np.add.reduceat(off, self._starts)
+            with np.errstate(over="ignore"):  # rates that are not finite are looked for
+                off = np.add.reduceat(off, self._starts)
         matrix = copy(self._matrix)  # shallow: chains with the same transitions share the pattern
         data = np.empty(len(matrix.indices))
         data[self._off] = off

@@ -90,6 +90,11 @@ def test_bad_states_have_no_transitions(on_arrays):
         yield s._replace(y=0), 1.0
         yield s._replace(x=s.x + 1), (1.0 if s.x != 2 else -1.0) if s.y else 0.0
 
+    def half(s, q):
+        yield s._replace(x=s.x / 2), 1.0
+        yield s._replace(y=0.5), 0.0
+
+    assert len(on_arrays(half, space={"x": range(0, 1), "y": range(3)}).bad) == 3
     found = on_arrays(rules)
     assert found.bad.tolist() == [*(4 * 2 + y for y in (1, 2, 3)), *(4 * 5 + y for y in (1, 2, 3))]
 
@@ -98,13 +103,10 @@ def test_rates_and_targets_of_other_kinds_are_refused(on_arrays):
     def text(s, q):
         yield s, "1.0"
 
-    def half(s, q):
-        yield s._replace(x=s.x / 2), 1.0
-
     def mapping(s, q):
         yield {"x": s.x, "y": 0}, 1.0
 
-    for rules in (text, half, mapping):
+    for rules in (text, mapping):
         with pytest.raises(NotOnArraysError):
             on_arrays(rules)
 
