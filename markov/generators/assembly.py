@@ -81,9 +81,9 @@ class Pattern:
         self._place = np.searchsorted(entries, key)
         self._leaves = np.unique(sources[self._moves])
         self._own = np.searchsorted(entries, self._leaves * (n + 1))
-        rows = row_numbers(self._matrix.indptr)
-        self._off = np.flatnonzero(rows != self._matrix.indices)
-        self._rows = rows[self._off]
+        within = row_numbers(self._matrix.indptr)
+        self._off = np.flatnonzero(within != self._matrix.indices)
+        self._rows = within[self._off]
 
     def fits(self, numbers: NDArray[np.int64], rows: Rows) -> bool:
         """Whether other rows have the same states and transitions."""

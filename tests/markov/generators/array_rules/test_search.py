@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from markov import Kanban, TooLargeError
+from markov import Kanban
+from markov.errors import TooLargeError
 from markov.generators.array_rules import search
 from markov.generators.array_rules.batches import ArrayRules
 from markov.generators.array_rules.operations import NotOnArraysError
