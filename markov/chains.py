@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
 from copy import copy
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,6 +18,7 @@ from hopflow.html_tables import table_html
 from markov.generators.assembly import with_diagonal
 from markov.generators.building import build_chain
 from markov.generators.built_chains import Built
+from markov.methods.elimination import MAX_CACHED_ENTRIES, MAX_CACHED_LAYOUTS, Pattern
 from markov.methods.structure import absorption, closed_classes, period
 from markov.models.rules import ChainModel
 from markov.models.state_tables import StateBlocks, StateTable
@@ -85,6 +86,7 @@ class MarkovChain:
 
     Q: sp.csr_matrix
     _names: tuple[Any, ...] | None
+    _led_to: bool
 
     def __init__(
         self,
@@ -114,7 +116,7 @@ class MarkovChain:
         self.model = model
         self._names = None
         self._space: Space | None
-        self._space, self._codes, self.Q, self.how = built
+        self._space, self._codes, self.Q, self.how, self._led_to = (*built, False)[:5]
 
     @classmethod
     def of_built(cls, model: ChainModel, built: Built) -> MarkovChain:
@@ -260,7 +262,7 @@ class MarkovChain:
     @cached_property
     def _reachable(self) -> NDArray[np.bool_]:
         """Whether the model's start leads to each state; without a start all count."""
-        start = None if self.model is None else self.model.start()
+        start = None if self.model is None or self._led_to else self.model.start()
         if start is None:
             return np.ones(self.size, dtype=bool)
         first = self.number_of(start)
@@ -296,7 +298,9 @@ class MarkovChain:
     @cached_property
     def closed_classes(self) -> list[NDArray[np.int64]]:
         """All closed communicating classes, each as the sorted indices of its states."""
-        return closed_classes(self.Q)
+        if self.model is None or self.Q.nnz > MAX_CACHED_ENTRIES or not self.Q.data.all():
+            return closed_classes(self.Q)
+        return list(_classes_of(Pattern(self.Q)))
 
     @cached_property
     def transient_states(self) -> NDArray[np.int64]:
@@ -364,6 +368,17 @@ class MarkovChain:
             f"{len(self.recurrent_classes)} recurrent class(es), "
             f"{len(self.transient_states)} transient states"
         )
+
+
+@lru_cache(maxsize=MAX_CACHED_LAYOUTS)
+def _classes_of(pattern: Pattern) -> tuple[NDArray[np.int64], ...]:
+    """Return the closed classes of a chain of rules, whose rates are all positive."""
+    indptr, indices = pattern.arrays
+    n = len(indptr) - 1
+    found = closed_classes(sp.csr_matrix((np.ones(len(indices)), indices, indptr), shape=(n, n)))
+    for states in found:
+        states.flags.writeable = False
+    return tuple(found)
 
 
 def _names(states: Any, count: int) -> tuple[Any, ...]:

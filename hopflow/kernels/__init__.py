@@ -25,6 +25,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from typing import Any, NamedTuple, TypedDict, Unpack
 
 from hopflow.kernels.callbacks import build_callbacks
@@ -244,8 +245,14 @@ def shape_of(value: object) -> str:
         return f"{cls.__module__}.{cls.__qualname__}({','.join(map(shape_of, value))})"
     if (flags := getattr(value, "flags", None)) is not None and hasattr(value, "dtype"):
         order = "C" if flags.c_contiguous else "F" if flags.f_contiguous else "A"
-        return f"{value.dtype}{value.ndim}{order}"  # type: ignore[attr-defined]
+        return f"{_name_of(value.dtype)}{value.ndim}{order}"  # type: ignore[attr-defined]
     return type(value).__name__
+
+
+@cache
+def _name_of(dtype: Any) -> str:
+    """Return the name of a type of NumPy's, which NumPy composes at each call."""
+    return str(dtype)
 
 
 def _owner(name: str, tuples: Mapping[str, Sequence[str]]) -> str:

@@ -81,7 +81,9 @@ class Pattern:
         self._place = np.searchsorted(entries, key)
         self._leaves = np.unique(sources[self._moves])
         self._own = np.searchsorted(entries, self._leaves * (n + 1))
-        self._sources = sources[self._moves]
+        within = row_numbers(self._matrix.indptr)
+        self._off = np.flatnonzero(within != self._matrix.indices)
+        self._rows = within[self._off]
 
     def fits(self, numbers: NDArray[np.int64], rows: Rows) -> bool:
         """Whether other rows have the same states and transitions."""
@@ -95,7 +97,9 @@ class Pattern:
         """Return the generator of rows with these rates, shape (n, n)."""
         kept = rates[self._moves]
         data = np.bincount(self._place, kept, minlength=self._matrix.nnz)
-        data[self._own] = -np.bincount(self._sources, kept)[self._leaves]
+        data[self._own] = -np.bincount(self._rows, data[self._off])[
+            self._leaves
+        ]  # as `with_diagonal`
         matrix = copy(self._matrix)  # shallow: chains that are alike share the pattern
         matrix.data = data
         return matrix

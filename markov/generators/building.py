@@ -1,7 +1,9 @@
 """The states of a model and the rates between them, in the way that is predicted to be the fastest.
 
-Few states are left to plain Python; for many, the seconds that each of the ways of
-`markov.generators.ways` would take are predicted from samples, and compared with those of plain Python.
+Few states are left to plain Python, until chains of the same rules have had so many states that it pays to
+translate the rules to arrays. More states are found on arrays. Where these rules have no translation, the
+seconds that each of the other ways of `markov.generators.ways` would take are predicted from samples, and
+compared with those of plain Python.
 """
 
 from __future__ import annotations
@@ -9,18 +11,19 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from hopflow.errors import RuleError
+from markov.computing.memory import TooLargeError
 from markov.computing.progress import Counter
 from markov.generators.built_chains import Built, Series
 from markov.generators.closures import NUMBERED
 from markov.generators.compilation import compiled
 from markov.generators.enumeration import Enumeration
 from markov.generators.regions import seconds_by_regions
-from markov.generators.ways import SAMPLE, Ways
+from markov.generators.ways import LARGE, SAMPLE, Ways
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -30,10 +33,16 @@ if TYPE_CHECKING:
 __all__ = ["build_chain", "build_chains"]
 
 MAX_STATES = 50_000_000  # states
-PYTHON_STATES = 2_000  # states that plain Python always does
+PYTHON_STATES = (
+    2_000  # states that plain Python always does where there is no translation to arrays
+)
+SMALLEST = 64  # states of a space from which on arrays are quicker than plain Python
 SET_SECONDS = 1e-6  # per state of the space, at least
 MAX_COST_RATIO = 2.0  # times what plain Python has taken so far: what another way may take
 AGAIN = 8.0  # times that: when a way that was stopped is given another try
+ARRAY_SECONDS = 4e-7  # per state of the space, on arrays
+MAX_RULES = 1_000  # of which the states are counted
+RETRIED_STATES = 100_000  # states of a chain on which rules without a translation are tried again
 GAIN = 3.0  # by how much compiled rules are to be quicker, compilation included
 
 _Way = Callable[[float], "Built | None"]
@@ -42,6 +51,7 @@ _BY = {
     "regions": Ways.by_regions,
     "sets": Ways.by_sets,
     "compiled": Ways.by_compiler,
+    "arrays": Ways.by_arrays,
 }
 
 
@@ -57,7 +67,7 @@ def build_chain(
     reachable
         Only the states that its start leads to, where it has one; False: the whole space.
     by
-        ``"python"``, ``"regions"``, ``"sets"`` or ``"compiled"``: only this way; None: what is
+        ``"python"``, ``"arrays"``, ``"regions"``, ``"sets"`` or ``"compiled"``: only this way; None: what is
         predicted to be the fastest.
     most
         Largest number of states; with more, TooLargeError.
@@ -74,7 +84,10 @@ def build_chain(
     found = _quickest(ways) if by is None else _BY[by](ways)
     if found is None:
         raise RuleError(f"{model.name}: its rules cannot be run by {by}")
-    return ways.finite(found)
+    if ways.start is not None and found.Q.shape[0] > most:
+        said = f"{model.name}: more than {most} reachable states (most={most})"
+        raise TooLargeError(said, 0.0, 0.0)
+    return ways.finite(found._replace(led_to=ways.start is not None))
 
 
 def build_chains(models: Sequence[ChainModel]) -> Iterator[Built]:
@@ -85,6 +98,7 @@ def build_chains(models: Sequence[ChainModel]) -> Iterator[Built]:
         begin = time.perf_counter()
         ways = Ways(model, reachable=True, most=MAX_STATES, series=series if compile_them else None)
         built = ways.finite((ways.by_compiler() if compile_them else None) or _quickest(ways))
+        built = built._replace(led_to=ways.start is not None)
         if done == 1:  # the first one loads what all share
             each, cost = time.perf_counter() - begin, _seconds_to_compile(ways)
         yield built
@@ -96,12 +110,58 @@ def _quickest(ways: Ways) -> Built:
     return _over_space(ways) if ways.start is None else _from_start(ways)
 
 
+class _Experience:
+    """How many states chains of the same rules have had in this process."""
+
+    def __init__(self) -> None:
+        self.states: dict[Any, float] = {}
+
+    def add(self, ways: Ways, states: float) -> None:
+        """Count states; inf: these rules have no translation to arrays."""
+        code = getattr(ways.model.rules, "__code__", None)
+        self.states[code] = self.states.pop(code, 0.0) + states
+        while len(self.states) > MAX_RULES:
+            self.states.pop(next(iter(self.states)), None)
+
+    def suggests_arrays(self, ways: Ways, expected: int) -> bool:
+        """Whether a chain with the expected number of states is to be built on arrays."""
+        size = ways.space.size
+        if size < SMALLEST:
+            return False
+        if size >= LARGE and seconds_by_regions(ways.calls, ways.space) < ARRAY_SECONDS * size:
+            return False
+        done = self.states.get(getattr(ways.model.rules, "__code__", None), 0.0)
+        if done == np.inf:  # the parameters may be to blame: large chains try
+            return expected > RETRIED_STATES
+        return done + expected > PYTHON_STATES
+
+
+_experience = _Experience()
+
+
+def _on_arrays(ways: Ways, expected: int) -> Built | None:
+    """Build a chain on arrays where that is quicker; None: it is not, or these rules have no translation."""
+    if not _experience.suggests_arrays(ways, expected):
+        return None
+    found = ways.by_arrays()
+    _experience.add(ways, np.inf if found is None else found.codes.shape[1])
+    return found
+
+
+def _plain(ways: Ways) -> Built:
+    """Build a chain by plain Python."""
+    found = ways.by_python()
+    _experience.add(ways, found.codes.shape[1])
+    return found
+
+
 def _over_space(ways: Ways) -> Built:
     """Build the chain on the whole space."""
+    if (found := _on_arrays(ways, ways.space.size)) is not None:
+        return found
     if ways.space.size <= PYTHON_STATES:
-        return ways.by_python()
+        return _plain(ways)
     seconds = ways.space.size * _seconds_per_state(ways)
-    found = None
     if seconds_by_regions(ways.calls, ways.space) < seconds:
         found = ways.by_regions()
     if found is None:
@@ -125,11 +185,15 @@ def _from_start(ways: Ways) -> Built:
     So plain Python searches, and another way is taken when it is predicted to take at most twice
     the time that has been spent so far.
     """
+    if (found := _on_arrays(ways, 0)) is not None:
+        return found
     search = Enumeration(ways.calls, [ways.start], most=ways.most)
     begin, count = time.perf_counter(), PYTHON_STATES
     costs: dict[_Way, Callable[[float], float]] = {}
     with Counter("states") as counter:
         while not search.run(count):
+            if not costs and (found := _on_arrays(ways, PYTHON_STATES + 1)) is not None:
+                return found
             counter.show(search.done)
             spent, count = time.perf_counter() - begin, search.done
             costs = costs or _costs(ways)
@@ -142,6 +206,7 @@ def _from_start(ways: Ways) -> Built:
                     del costs[way]
                 except TimeoutError:
                     costs[way] = _constant(AGAIN * spent)
+    _experience.add(ways, search.done)
     return ways.listed(search)
 
 

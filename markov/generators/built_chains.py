@@ -32,12 +32,15 @@ class Built(NamedTuple):
         The generator, rates in 1/s.
     how
         How it was found, in words.
+    led_to
+        Whether the states are those that the model's start leads to, and no others.
     """
 
     space: Space
     codes: NDArray[np.int64]
     Q: sp.csr_matrix
     how: str
+    led_to: bool = False
 
 
 class Series:

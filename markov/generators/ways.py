@@ -1,8 +1,8 @@
 """The ways from rules to the states of a model and the rates between them, and why each is right.
 
-What the rules mean is what plain Python does with them, state by state (`enumeration`). Three ways are
-quicker for many states: regions with the same transitions (`regions`), sets of states (`sets`), and
-compiled rules (`compiled`). Their rows are compared with plain Python on a sample of states that
+What the rules mean is what plain Python does with them, state by state (`enumeration`). Four ways are
+quicker for many states: arrays of states (`array_rules`), regions with the same transitions (`regions`), sets
+of states (`sets`), and compiled rules (`compiled`). Their rows are compared with plain Python on a sample of states that
 includes the corners of the space; where one differs, or cannot do as Python does, there is a warning and
 no chain. The states and their order are the same in each case.
 """
@@ -48,6 +48,7 @@ EDGE_BYTES = 150.0  # per state of a space whose transitions are listed
 ROUNDS = 10  # in which plain Python completes what another way has left
 FEW_STATES = 2_000  # found before it is asked whether there is an end
 SAMPLE = 120  # states by which the cost of plain Python is predicted
+ON_ARRAYS = "the rules on arrays of states"
 
 
 class Ways:
@@ -192,6 +193,27 @@ class Ways:
         edges = edges_by_sets(self.calls, self.space, seconds)
         return None if edges is None else self._checked(edges, "the rules on sets of states")
 
+    def by_arrays(self, _seconds: float = np.inf) -> Built | None:
+        """Run the rules on arrays of states."""
+        from markov.generators.array_rules.chains import chain_on_arrays
+
+        found = chain_on_arrays(self.calls, self.space, self._first(), self.most, self._fits())
+        if found is None:
+            return None
+        if found.pattern is None:
+            return self._checked(found.edges, ON_ARRAYS)
+        codes, Q = found.pattern.codes, found.pattern.generator(found.edges.rates)
+        built = self._compared(Built(self.space, codes, Q, ON_ARRAYS), found.places)
+        if built is not None:
+            found.remember()
+        return built
+
+    def _first(self) -> int | None:
+        """Return the number of the start, or None."""
+        if self.start is None:
+            return None
+        return int(self.space.numbers(self.space.codes([self.start]))[0])
+
     def _fits(self) -> bool:
         try:
             check_room(self.model.name, EDGE_BYTES * self.space.size)
@@ -236,7 +258,8 @@ class Ways:
             Q = from_edges(*edges[:3], self.space.size)
             codes = self.space.unnumbered(np.arange(self.space.size))
             return self._compared(Built(self.space, codes, Q, how))
-        first = int(self.space.numbers(self.space.codes([self.start]))[0])
+        first = self._first()
+        assert first is not None
         for _ in range(ROUNDS):
             ones = np.ones(len(edges.rates), dtype=np.int8)
             size = self.space.size
@@ -265,19 +288,19 @@ class Ways:
         """Return the part of a generator over the space that the start leads to."""
         if self.start is None:
             return Built(self.space, self.space.unnumbered(np.arange(Q.shape[0])), Q, how)
-        first = int(self.space.numbers(self.space.codes([self.start]))[0])
+        first = self._first()
+        assert first is not None
         entered = led_to(Q, first)
         codes = self.space.unnumbered(np.flatnonzero(entered))
         return Built(self.space, codes, closed_part(Q, entered), how)
 
     # ------------------------------------------------------------------ the comparison
 
-    def _compared(self, built: Built) -> Built | None:
+    def _compared(self, built: Built, places: list[int] | None = None) -> Built | None:
         """Return a chain if its rows are those of plain Python on a sample; else warn, and None."""
-        if self.series is not None and built.codes is self.series.codes:
-            places = self.series.places
-        else:
-            places = sample_of(self.space, built.codes)
+        if places is None:
+            known = self.series is not None and built.codes is self.series.codes
+            places = self.series.places if known else sample_of(self.space, built.codes)  # type: ignore[union-attr]
         found = disagreement(self.calls, self.space, built.codes, built.Q, places)
         if found is None:
             return built

@@ -49,14 +49,14 @@ class Space:
     def __init__(self, make: Any, fields: Mapping[str, Any]) -> None:
         self.make = _tuple if make is None else make
         self.fields = tuple(fields)
-        self._widths: list[int | None] = []
+        self.widths: list[int | None] = []
         components: list[Component] = []
         for name, values in fields.items():
             if is_vector(values):
-                self._widths.append(len(values))
+                self.widths.append(len(values))
                 components += [Component(f"{name}[{k}]", part) for k, part in enumerate(values)]
             else:
-                self._widths.append(None)
+                self.widths.append(None)
                 kept = values if isinstance(values, range) else tuple(values)
                 components.append(Component(name, kept))
         self.components = tuple(components)
@@ -125,7 +125,7 @@ class Space:
     @cached_property
     def plain(self) -> bool:
         """Whether every field is one such component: a state is the tuple of its codes."""
-        single = all(width is None for width in self._widths) and self.make is not _single
+        single = all(width is None for width in self.widths) and self.make is not _single
         return single and self.whole
 
     @cached_property
@@ -138,10 +138,10 @@ class Space:
         """Return the values of the components of a state, vectors taken apart."""
         if self.make is _single:
             return (state,)
-        if all(width is None for width in self._widths):
+        if all(width is None for width in self.widths):
             return tuple(state)
         parts: list[Any] = []
-        for value, width in zip(state, self._widths, strict=True):
+        for value, width in zip(state, self.widths, strict=True):
             parts.extend([value] if width is None else value)
         return tuple(parts)
 
@@ -153,7 +153,7 @@ class Space:
         return self.make(
             *(
                 next(left) if width is None else tuple(itertools.islice(left, width))
-                for width in self._widths
+                for width in self.widths
             )
         )
 
@@ -167,7 +167,7 @@ class Space:
         """
         values = self.flat(self.checked(state))
         if len(values) != len(self.components):
-            raise ValueError(_shape_of(state, self._widths))
+            raise ValueError(_shape_of(state, self.widths))
         return self.joined(
             [known_value(c, v) for c, v in zip(self.components, values, strict=True)]
         )
@@ -185,7 +185,7 @@ class Space:
             raise ValueError("a target is a state: write s._replace(...) or State(...)")  # noqa: TRY004
         if len(state) != len(fields):
             raise ValueError(f"a state has {len(fields)} values ({', '.join(fields)})")
-        for value, width in zip(state, self._widths, strict=True):
+        for value, width in zip(state, self.widths, strict=True):
             if width is not None and not isinstance(value, tuple):
                 raise ValueError(f"{value!r} must be a tuple of {width} values")
         return state
@@ -197,7 +197,7 @@ class Space:
         left = iter(columns)
         fields = (
             next(left) if width is None else zip(*itertools.islice(left, width), strict=True)
-            for width in self._widths
+            for width in self.widths
         )
         rows = zip(*fields, strict=True)
         return rows if self.make is _tuple else itertools.starmap(self.make, rows)
@@ -207,7 +207,7 @@ class Space:
         if not self.whole or self.make is _single:
             return lambda _state: False
         names, left, tests = [], iter(range(len(self.components))), []
-        for field, width in enumerate(self._widths):
+        for field, width in enumerate(self.widths):
             inner = [f"v{next(left)}" for _ in range(width or 1)]
             names.append(inner[0] if width is None else f"({', '.join(inner)},)")
             if width is not None:

@@ -38,7 +38,7 @@ def _alone(monkeypatch):
 def test_regions_and_sets(tmp_path):
     rng = random.Random(1)
     rates = [rate_of(rng) for _ in range(QUICK)]
-    assert compare(rates, tmp_path, ["regions", "sets"], GRIDS[1:]) >= QUICK // 2
+    assert compare(rates, tmp_path, ["arrays", "regions", "sets"], GRIDS[1:]) >= QUICK // 2
 
 
 @pytest.mark.slow
@@ -47,7 +47,7 @@ def test_regions_and_sets(tmp_path):
 def test_many_regions_and_sets(seed, tmp_path):
     rng = random.Random(100 + seed)
     rates = [rate_of(rng) for _ in range(SLOW // 10)]
-    assert compare(rates, tmp_path, ["regions", "sets"], GRIDS) > SLOW // 20
+    assert compare(rates, tmp_path, ["arrays", "regions", "sets"], GRIDS) > SLOW // 20
 
 
 @pytest.mark.slow

@@ -319,7 +319,7 @@ def test_each_means_the_same_at_every_size(number, tmp_path):
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::hopflow.errors.RuleWarning")  # and then not taken
 @pytest.mark.parametrize("number", range(len(VARIANTS)), ids=list(VARIANTS))
-@pytest.mark.parametrize("way", ["regions", "sets", "compiled"])
+@pytest.mark.parametrize("way", ["arrays", "regions", "sets", "compiled"])
 def test_each_means_the_same_in_every_way_that_it_can_go(number, way, tmp_path):
     text = list(VARIANTS.values())[number]
     queue: type[ChainModel] = model_of(text, tmp_path, 1000 + number).Queue
@@ -500,7 +500,7 @@ def test_where_python_raises_so_does_every_way(number, tmp_path, monkeypatch):
     for width, height, x, y in GRIDS:
         model = grid(width=width, height=height, x=x, y=y)
         expected = outcome(model, "python")
-        for way in ("regions", "sets", "compiled"):
+        for way in ("arrays", "regions", "sets", "compiled"):
             found = outcome(model, way)
             assert "cannot be run by" in str(found) or agree(found, expected), (way, found)
 
@@ -511,4 +511,4 @@ def each_way_alone(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(module, "STATES_PER_RUN", 1)
         monkeypatch.setattr(module, "DEFERRED", 1.0)
     monkeypatch.setattr(sets, "PROBED", 10**9)
-    monkeypatch.setattr(Ways, "_compared", lambda _ways, built: built)
+    monkeypatch.setattr(Ways, "_compared", lambda _ways, built, *_: built)

@@ -130,7 +130,7 @@ class Gates(ChainModel):
 )
 def test_any_comparisons(model):
     expected = generator(model, compiled=False).toarray()
-    for way in ("regions", "sets"):
+    for way in ("arrays", "regions", "sets"):
         try:
             found = build_chain(model, by=way).Q
         except RuleError as error:  # in two places, y = 0 and the like, there is nothing to gain
@@ -140,7 +140,7 @@ def test_any_comparisons(model):
         assert found.has_canonical_format
 
 
-@pytest.mark.parametrize("way", ["python", "regions", "sets"])
+@pytest.mark.parametrize("way", ["python", "arrays", "regions", "sets"])
 @pytest.mark.parametrize(
     ("step", "rate", "said"),
     [

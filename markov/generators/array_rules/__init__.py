@@ -1,0 +1,1 @@
+"""Rules run once for many states: their source, evaluated on arrays."""

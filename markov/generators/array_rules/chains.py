@@ -1,0 +1,84 @@
+"""The chain of a model whose rules run on arrays: its states, its generator, and what to compare with plain Python."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from markov.generators.array_rules.batches import ArrayRules
+from markov.generators.array_rules.operations import NotOnArraysError
+from markov.generators.array_rules.patterns import EdgePattern, remember, remembered_pattern
+from markov.generators.array_rules.search import WHOLE_SPACE, edges_of_space, reached
+from markov.models.samples import ends_of, sample_of
+
+if TYPE_CHECKING:
+    from markov.generators.calls import Calls
+    from markov.generators.edges import Edges
+    from markov.models.spaces import Space
+
+__all__ = ["ArrayChain", "chain_on_arrays"]
+
+
+class ArrayChain(NamedTuple):
+    """A chain found on arrays, which is to be compared with plain Python.
+
+    Attributes
+    ----------
+    edges
+        Its transitions.
+    pattern
+        Where they go; None where a state counts whose transitions are left to plain Python.
+    places
+        States to compare.
+    key
+        Of chains that may have the same pattern.
+    """
+
+    edges: Edges
+    pattern: EdgePattern | None
+    places: list[int]
+    key: Any
+
+    def remember(self) -> None:
+        """Keep the pattern, of a chain that was compared."""
+        if self.pattern is not None:
+            remember(self.key, self.pattern, ends_of(self.pattern.codes))
+
+
+def chain_on_arrays(
+    calls: Calls, space: Space, first: int | None, most: int, room: bool
+) -> ArrayChain | None:
+    """Return the chain of some rules; None where they cannot run on arrays.
+
+    Parameters
+    ----------
+    calls, space
+        The rules and the states.
+    first
+        The start, or None: the whole space.
+    most
+        Largest number of states that the start leads to.
+    room
+        Whether the transitions of the whole space fit into memory.
+
+    Raises
+    ------
+    TooLargeError
+        When there are more states than ``most``, or more would not fit into memory.
+    """
+    try:
+        rules = ArrayRules(calls, space)
+        searched = first is not None and space.size > WHOLE_SPACE
+        found = reached(rules, first, most, calls.name) if searched else None  # type: ignore[arg-type]
+        if found is None and not room:
+            return None
+        edges = edges_of_space(rules) if found is None else found.edges
+    except NotOnArraysError:
+        return None
+    function = getattr(calls.model.rules, "__func__", calls.model.rules)
+    key = (function, calls.model.State, space.low, space.shape, first)
+    if (known := remembered_pattern(key, edges)) is not None:
+        return ArrayChain(edges, known[0], known[0].places(known[1]), key)
+    pattern = EdgePattern(edges, space, None if found is None else found.numbers, first)
+    if pattern.enters_deferred:
+        return ArrayChain(edges, None, [], key)
+    return ArrayChain(edges, pattern, sample_of(space, pattern.codes), key)
