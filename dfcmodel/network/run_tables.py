@@ -7,20 +7,22 @@ import numpy as np
 __all__ = [
     "AT_RANDOM",
     "BUFFER_FULL",
+    "BY_FAILURE",
     "BY_MANAGER",
     "BY_WATCHDOG",
     "CAUSES",
     "DROPPED",
     "EXCESS",
+    "EXPIRED",
     "LAST_PART",
     "TRIMMED",
     "WAITING",
 ]
 
-CAUSES = ("buffer", "manager", "random", "watchdog", "trimmed")
+CAUSES = ("buffer", "manager", "random", "watchdog", "trimmed", "failure", "ttl")
 """Why packets were dropped: no room, by a queue manager or switch program, at random on the link, by a watchdog of pauses,
-or their data was cut by a switch program and the header alone reached the receiver."""
-BUFFER_FULL, BY_MANAGER, AT_RANDOM, BY_WATCHDOG, TRIMMED = range(len(CAUSES))
+their data was cut by a switch program and the header alone reached the receiver, their link was down, or their time to live was over."""
+BUFFER_FULL, BY_MANAGER, AT_RANDOM, BY_WATCHDOG, TRIMMED, BY_FAILURE, EXPIRED = range(len(CAUSES))
 LAST_PART = 0.25
 """The last part of a run, in which nothing moves where it has come to a standstill."""
 

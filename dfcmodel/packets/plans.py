@@ -13,10 +13,12 @@ from dfcmodel.network.class_pauses import ALL, CLASSES, CONTROL, PFC, ByClass
 from dfcmodel.network.columns import among
 from dfcmodel.network.disciplines import DFC, FIFO, Pause
 from dfcmodel.network.routes import distinct
+from dfcmodel.packets.failures import down_times
 from dfcmodel.packets.hops import Hops, Ingresses, arrivals_of, hops_of
 from dfcmodel.packets.hosts import Hosts, hosts_of
 from dfcmodel.packets.ports import UNBOUNDED, Interface, has_lanes
 from dfcmodel.packets.recoveries import recovery_named
+from dfcmodel.packets.routing import choices_of, routing_ports
 from responsefn import DeliveryRule, RateRule, WindowRule
 from responsefn.rules.base import answers_marks
 
@@ -357,7 +359,24 @@ class Plan:
         found = self.by_discipline(has_lanes)
         found[self.pauses[1]] = True
         found[self.errors > 0.0] = True
+        found[[p for p, times in enumerate(self.down_times) if times]] = True
+        found[list(self.routing)] = True
         return found
+
+    @cached_property
+    def down_times(self) -> list[tuple[tuple[float, float], ...]]:
+        """When the link of each port is down, from and until in s, (P,)."""
+        return down_times(self)
+
+    @kept
+    def choices(self) -> dict[int, tuple[int, ...]]:
+        """Rows of the hops among which a switch chooses, besides the one of the key; none at that where a time to live is over."""
+        return choices_of(self)
+
+    @kept
+    def routing(self) -> dict[int, tuple[int, ...]]:
+        """Ports at which switches route packets, each with all those that are processed with it as one, in order."""
+        return routing_ports(self)
 
     @property
     def retry_loops(self) -> Floats:

@@ -10,6 +10,7 @@ from dfcmodel.network.class_pauses import ALL
 from dfcmodel.network.followers import actual_starts
 from dfcmodel.network.link_laws import LinkLaw
 from dfcmodel.network.routes import distinct
+from dfcmodel.packets.failures import check_failures
 from dfcmodel.packets.planning import plan_packets
 from dfcmodel.packets.remains import dropped_packets, excess_rows
 from dfcmodel.packets.running import run_plan
@@ -67,10 +68,11 @@ def plan_scenario(
     if jitter > 0.0:
         starts = starts + np.random.default_rng(method.seed or 0).uniform(0.0, jitter, len(starts))
     spraying = None
-    if is_sprayed(scenario):
+    check_failures(scenario, method)
+    if is_sprayed(scenario, method):
         if not may_spray:
             raise ValueError(f"paths of {scenario.name}: sprayed flows are for simulate alone")
-        spraying, scenario = spread(scenario)
+        spraying, scenario = spread(scenario, method)
         starts = np.concatenate([np.full(spraying.lenders, np.inf), starts])
     return plan_packets(
         scenario, method, end=duration, sample=sample, starts=starts, jitter=packet_jitter,

@@ -24,6 +24,8 @@ __all__ = [
     "DIFFUSIVE",
     "DUE",
     "EARLY",
+    "EXPIRES",
+    "FAILS",
     "FEEDER",
     "FLOW",
     "HISTORY",
@@ -130,7 +132,7 @@ PORT = np.dtype(
         (
             "loss",
             "f8",
-        ),  # probability that an arriving packet is lost at random; below 0: less that of an error of a frame that its link sends again
+        ),  # probability that an arriving packet is lost at random; below 0: less that of an error of a frame that its link sends again, and less FAILS if the link fails
         ("room", "i8"),  # capacity of the queue, packets; with a unit bytes
         ("unit", "f8"),  # bytes of a data packet in the queue; 0: the buffer counts packets
         ("feeders", "i4"),
@@ -456,6 +458,8 @@ OWN = np.dtype(
 QUEUE = np.dtype([("state", "f8", (8,)), ("rank", "f8"), ("bytes", "f8")], align=True)
 """What a switch program has of one of its queues, in the order of their lanes."""
 
+FAILS = 2.0  # less than the ``loss`` of a port whose link fails
+EXPIRES = -1  # number of choices at the hop at which a time to live is over
 RECEIVER, SENDER = -1, -2  # ports of the hops at the ends of a flow
 HOP = np.dtype(
     [
@@ -600,7 +604,7 @@ FLOW = np.dtype(
         ("lent", "i4"),  # row of `HOP` of the first of them; the last one begins at ``way``
         ("stride", "i4"),  # rows from one of the others to the next
         ("next_path", "i4"),  # that of the next packet in turn
-        ("drawn", "i4"),  # 1: paths are drawn at random
+        ("drawn", "i4"),  # IN_TURN, AT_RANDOM, or BY_EPOCH plus one of them: paths change with time
         ("quick", "i4"),  # receiver: packets before this one are acknowledged at once
         (
             "counted",
@@ -705,6 +709,10 @@ class Network(NamedTuple):
     rank: Any  # (N,) ranks of packets; one without programs
     trimmed: Any  # (N,) the hop at which a packet was cut to its header; one where none is
     telemetry: Any  # (N, K, 5) records of packets: when they left a port, s, and what its program wrote; one if none
+    choice: Any  # (H, 2) first of ``candidates`` and how many, in place of a hop; EXPIRES: it ends there; one row if none
+    candidates: Any  # hops among which switches choose
+    down: Any  # (N, 2) when links are down: from and until, s
+    downs: Any  # (P, 2) the first of them of each port, and one past the last; one row if none is
     order: Any  # (P + 1,) rows of `port` in the order of processing
     home: Any  # (2 F,) rows of `port` whose calendar queues have the timers of senders, then of receivers
     stream: Any  # (P + F,) state of the random numbers of ports, then of flows
@@ -731,6 +739,9 @@ class Senders(NamedTuple):
     agents: Any  # (agents, 2) addresses of the events of receiver agents
     agent_state: Any  # (F, 8) what each flow remembers of its agent's state; one row without agents
     agent_sizes: Any  # (F,) packets of each transfer; one without agents
+    epochs: Any  # when routes change, s; none where they do not
+    routes: Any  # (F, epochs + 1, 2) first of ``turns`` and how many, for each flow between these times; one row if none
+    turns: Any  # the paths that packets of a flow take in turn
     follow: Any  # FOLLOW, a row per flow; none where no flow waits for others
     followers: Any  # the flows that wait, those for the first flow first
     out: Any  # what one event sends: rows of number and flags

@@ -26,6 +26,7 @@ from .calendar_queue import (
 from .coupled import DROP, MARK, coupled_verdict, update_coupled
 from .deliveries import on_packet_sent
 from .diffusion import SEND_FEEDBACK, begin_of, enter_rated, exchange
+from .failures import lose_on_link
 from .interfaces import (
     enter_interface,
     interface_of,
@@ -82,7 +83,6 @@ from .ports import (
     AT_RANDOM,
     BUFFER_FULL,
     BY_MANAGER,
-    BY_WATCHDOG,
     INTERFACE,
     LANES,
     drop,
@@ -96,6 +96,7 @@ from .programs import ARRIVES, DROPPED, LEAVES, LONGEST, judge, put_in_order, ta
 from .random_numbers import uniform
 from .rated import has_plain_rates, next_arrival, pass_rated
 from .receivers import answer_late
+from .routing import MOVED, PASSES, route_packet
 from .senders import receive
 from .sources import (
     CONSTANT,
@@ -107,7 +108,7 @@ from .sources import (
 from .spraying import way_of_next
 from .timers import CHECK, END, NOW, STOP, WINDOW
 from .trimming import cut_packet
-from .watchdogs import POLL, is_discarded, observe_all, poll
+from .watchdogs import POLL, observe_all, poll
 
 __all__ = [
     "depart",
@@ -367,9 +368,12 @@ def enqueue(net: Any, senders: Any, records: Any, u: int, e: int) -> bool:
     it = net.packet[e]
     time = it.time
     h = int64(it.hop)
-    if port.plain < 0 and is_discarded(net, records, u, int64(net.hop[h].lane), time):
-        drop(net, senders, records, u, e, time, time, BY_WATCHDOG)
-        return False
+    if port.plain < 0:
+        verdict = route_packet(net, records, u, e, time)
+        if verdict != PASSES:
+            if verdict != MOVED:
+                drop(net, senders, records, u, e, time, time, verdict)
+            return False
     lose = (
         port.loss > 0.0
         and it.hop < senders.flow[it.flow].turn
@@ -484,6 +488,8 @@ def process_next(
             came = packet[sent].time
         watch(net, records, u, time)
     if sent >= 0:
+        if port.loss < 0.0 and lose_on_link(net, senders, records, u, sent, time):
+            return b, -1, time, True
         if port.late == 1 and is_managed(net, port, sent):
             mark_leaving(net, u, sent, time, is_markable(net, senders, sent))
         if port.loss < 0.0:

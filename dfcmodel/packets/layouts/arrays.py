@@ -38,6 +38,7 @@ from dfcmodel.packets.layouts.managers import (
     manager_numbers,
 )
 from dfcmodel.packets.layouts.programs import lay_out_programs, lay_out_queues
+from dfcmodel.packets.layouts.routing import lay_out_routing
 from dfcmodel.packets.layouts.senders import (
     begin_stops,
     lay_out_arrivals,
@@ -159,6 +160,7 @@ def lay_out(plan: Plan, signatures: tuple[RuleSignature, ...], spare: int = 1) -
     arrays.update(agents)
     arrays.update(laws)
     arrays.update(lay_out_followers(plan))
+    arrays.update(lay_out_routing(plan, arrays))
     arrays.update(lay_out_watchdogs(plan, arrays))
     wake_all(plan, arrays)
     begin_stops(plan, arrays)
