@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 
+from dfcmodel.network.backpressure import BFC
 from dfcmodel.network.class_pauses import ALL, CLASSES, CONTROL, PFC, ByClass
 from dfcmodel.network.columns import among
 from dfcmodel.network.disciplines import DFC, FIFO, Pause
@@ -325,7 +326,7 @@ class Plan:
     @kept
     def pauses(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Ports that pause others, and which ones, each pair once and in order, (N,) each."""
-        if not self.has(Pause, ByClass):
+        if not self.has(Pause, ByClass, BFC):
             return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
         P, hops, table = len(self.ports), self.hops, self.ingresses
         counted = table.before >= 0
@@ -333,6 +334,10 @@ class Plan:
         if self.under(Pause):
             whole = self.by_discipline(lambda each: isinstance(each, Pause))[hops.port]
             rows = np.flatnonzero(whole & ~hops.is_ack & ~hops.begins)
+            pairs = np.append(pairs, hops.port[rows] * P + hops.before[rows])
+        if self.under(BFC):
+            stops = self.by_discipline(lambda each: isinstance(each, BFC))[hops.port]
+            rows = np.flatnonzero(stops & ~hops.is_ack & ~hops.begins)
             pairs = np.append(pairs, hops.port[rows] * P + hops.before[rows])
         asks, paused = np.divmod(np.unique(pairs), P)
         return asks, paused

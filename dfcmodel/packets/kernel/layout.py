@@ -10,8 +10,10 @@ __all__ = [
     "ACKS",
     "AGENT",
     "ARRIVED",
+    "BACKFLOW",
     "BLIND",
     "BUCKET",
+    "BY_BACKPRESSURE",
     "BY_CLASS",
     "BY_FLOW",
     "BY_LAW",
@@ -378,7 +380,7 @@ CALLED = np.dtype(
 BLIND, RATED = -1, -2
 """In the place of a recovery: sources without congestion control, and rate rules."""
 
-BY_FLOW, BY_CLASS, BY_RATE, BY_RANK, BY_LAW = 1, 2, 3, 4, 5
+BY_FLOW, BY_CLASS, BY_RATE, BY_RANK, BY_LAW, BY_BACKPRESSURE = 1, 2, 3, 4, 5, 6
 """How the lanes of a port take turns: by flow, by class, by rates of flows; 0: in their order.
 
 With ranks there is one lane, in their order. ``BY_LAW`` is by class, of ports at an end of a link under a law, interfaces of
@@ -676,6 +678,22 @@ TRACE = np.dtype(
 """A packet or an ACK that leaves the queue of a traced port."""
 
 
+BACKFLOW = np.dtype(
+    [
+        ("limit", "f8"),  # bytes above which the only active lane pauses its flow
+        ("delay", "f8"),  # until a message takes effect, s
+        ("upstream", "i4"),  # the port that is asked to pause it; -1: none
+        ("lane", "i4"),  # its lane there; -1: the whole port
+        ("flow", "i4"),
+        ("pausing", "i4"),  # 1: it was asked to
+        ("active", "i4"),  # 1: packets wait in it, and it is not paused
+        ("count", "i4"),  # of the first lane of a port: how many are active
+    ],
+    align=True,
+)
+"""A lane of a port under backpressure flow control (`dfcmodel.BFC`)."""
+
+
 class Network(NamedTuple):
     """Ports, what is in their queues, and what is on its way between them; P ports, N packets."""
 
@@ -690,6 +708,7 @@ class Network(NamedTuple):
     law: Any  # LAW, a row per feeder; one row without laws
     laws: Any  # (laws, 5) addresses of the events of laws
     lawful: Any  # rows of `law` of the links that lanes send over, -1: none, a row per lane; one without laws
+    backflow: Any  # BACKFLOW, a row per lane; one without backpressure flow control
     watchdog: Any  # WATCHDOG
     detected: Any  # STORM
     feedback: Any  # (K, 2) lanes that are reported about, and those that it is reported to

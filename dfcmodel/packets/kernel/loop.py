@@ -11,6 +11,7 @@ from typing import Any
 
 from .agents import expire_agent
 from .answers import receive_rated
+from .backpressure import BACKPRESSURE, enqueue_flow, leave_flow, stop_flow
 from .buffers import filled, is_full, is_over, record_peak, taken_by
 from .calendar_queue import (
     CROWDED,
@@ -49,6 +50,7 @@ from .laws import (
     waits_by_law,
 )
 from .layout import (
+    BY_BACKPRESSURE,
     BY_CLASS,
     BY_FLOW,
     BY_LAW,
@@ -389,7 +391,9 @@ def enqueue(net: Any, senders: Any, records: Any, u: int, e: int) -> bool:
         )  # fmt: skip
         cause = BY_MANAGER if lose else BUFFER_FULL
     taken = taken_by(net, u, e)
-    if port.by_turns == BY_LAW:
+    if port.by_turns >= BY_LAW:
+        if port.by_turns == BY_BACKPRESSURE:
+            return enqueue_flow(net, senders, records, u, e, cause if lose else -1)
         return enqueue_by_law(net, senders, records, u, e, cause if lose else -1)
     busy, full = waits_or_overflows(net, u, e, time)
     if port.by_turns == BY_RANK and not lose:
@@ -468,6 +472,9 @@ def process_next(
                 poll(net, senders, records, e)
             elif packet[e].number == ENDED:
                 end_sending(net, u, e)
+            elif packet[e].number == BACKPRESSURE:
+                stop_flow(net, u, e)
+                queued = port.waiting > 0 and port.paused == 0 and port.free < time
             elif packet[e].number == REPORT:
                 receive_report(net, records, u, e)
                 queued = port.waiting > 0 and port.paused == 0 and port.free < time
@@ -494,9 +501,12 @@ def process_next(
             mark_leaving(net, u, sent, time, is_markable(net, senders, sent))
         if port.loss < 0.0:
             port.spent = repeated_time(net, senders, u, sent)
-        if port.by_turns == BY_LAW:
-            begin_sending(net, records, u, sent, time)
-            b = min(b, int(time * port.inverse))  # the end may be before the next arrival
+        if port.by_turns >= BY_LAW:
+            if port.by_turns == BY_BACKPRESSURE:
+                leave_flow(net, records, u, sent, time)
+            else:
+                begin_sending(net, records, u, sent, time)
+                b = min(b, int(time * port.inverse))  # the end may be before the next arrival
         depart(net, senders, records, u, sent, came, time)
         if port.loss < 0.0:
             port.free += port.spent

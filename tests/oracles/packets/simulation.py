@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dfcmodel import (
+    BFC,
     DFC,
     PFC,
     ArrivalProcess,
@@ -40,6 +41,7 @@ from responsefn import DeliveryRule, RateRule, WindowRule
 from responsefn.rules.base import answers_marks
 from tests.oracles.packets.agents import receivers_of
 from tests.oracles.packets.arrivals import Arriving, Replayed, end_source, supply_of
+from tests.oracles.packets.backpressure import FlowQueues
 from tests.oracles.packets.classes import ClassQueues
 from tests.oracles.packets.coupled import CoupledQueues
 from tests.oracles.packets.deliveries import DeliverySender
@@ -74,7 +76,7 @@ if TYPE_CHECKING:
 __all__ = ["Simulation", "queue_of", "run_reference", "trace_reference", "watch_reference"]
 
 QUEUES: dict[type, type[Queue]] = {
-    DFC: Diffusive, Pause: Pausing, PFC: ClassQueues, Fair: RoundRobin, Priority: ByPriority,
+    BFC: FlowQueues, DFC: Diffusive, Pause: Pausing, PFC: ClassQueues, Fair: RoundRobin, Priority: ByPriority,
     DualPI2: CoupledQueues, Interface: HostQueues,
 }  # fmt: skip
 """The queue of each discipline; of others, and of links without one, it is FIFO."""
