@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +12,7 @@ import numpy as np
 from dfcmodel.network.disciplines import DFC
 from dfcmodel.network.link_laws import LinkLaw
 from dfcmodel.network.shortest_routes import ShortestRoutes
-from hopflow.checks import choice, instance, one_number, shown
+from hopflow.checks import choice
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
@@ -22,11 +21,10 @@ if TYPE_CHECKING:
 
     from dfcmodel.network.networks import Scenario
     from dfcmodel.packets.methods import Packets
-    from dfcmodel.packets.plans import Plan
 
     Path = tuple[Hashable, ...]
 
-__all__ = ["Rerouting", "check_failures", "down_times", "failures_of", "rerouted"]
+__all__ = ["Rerouting", "check_failures", "rerouted"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,57 +41,6 @@ class Rerouting:
 
     times: NDArray[np.float64]
     turns: tuple[tuple[tuple[int, ...], ...], ...]
-
-
-def failures_of(given: Any) -> dict[str, tuple[tuple[float, float], ...]] | None:
-    """Return when each link is down, pairs in order; ValueError for what is no time, or for pairs that overlap."""
-    if given is None:
-        return None
-    found = {}
-    for name, times in instance("failures", given, Mapping, "a mapping of links, or None").items():
-        rows = (
-            [times]
-            if np.ndim(np.asarray(times, dtype=object)) == 1 and not _is_pairs(times)
-            else times
-        )
-        if not isinstance(rows, Sequence) or not all(
-            isinstance(row, Sequence) and len(row) == 2 for row in rows
-        ):
-            raise ValueError(
-                f"failures of {name} = {shown(times)}: must be a pair of times in s, or several"
-            )
-        last = 0.0
-        for n, (begin, end) in enumerate(rows):
-            one_number(
-                f"failures of {name}, begin of pair {n}",
-                begin,
-                at_least=last,
-                hint="in s, not before the end of the pair before",
-            )
-            if not (isinstance(end, float) and end == math.inf):
-                one_number(
-                    f"failures of {name}, end of pair {n}",
-                    end,
-                    above=float(begin),
-                    hint="in s, or inf",
-                )
-            last = float(end)
-        found[name] = tuple((float(begin), float(end)) for begin, end in rows)
-    return found
-
-
-def _is_pairs(times: Any) -> bool:
-    return isinstance(times, Sequence) and len(times) > 0 and isinstance(times[0], Sequence)
-
-
-def down_times(plan: Plan) -> list[tuple[tuple[float, float], ...]]:
-    """Return when each port is down, (P,)."""
-    given = plan.method.failures or {}
-    names: Any = plan.scenario.link_table.names if given else []
-    found: list[tuple[tuple[float, float], ...]] = [()] * len(plan.ports)
-    for n, name in enumerate(names):
-        found[n] = given.get(name, ())
-    return found
 
 
 def check_failures(scenario: Scenario, method: Packets) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from dfcmodel.network.columns import among
 from dfcmodel.network.stacks import STACKS
-from dfcmodel.packets.failures import failures_of
+from dfcmodel.packets.failure_times import failures_of
 from dfcmodel.packets.recoveries import RECOVERIES, LossRecovery
 from dfcmodel.packets.recoveries.checks import check_recovery
 from dfcmodel.packets.repairs import REPAIRS, SelectiveRepair, is_repair, repair_named

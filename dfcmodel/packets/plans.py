@@ -14,7 +14,6 @@ from dfcmodel.network.class_pauses import ALL, CLASSES, CONTROL, PFC, ByClass
 from dfcmodel.network.columns import among
 from dfcmodel.network.disciplines import DFC, FIFO, Pause
 from dfcmodel.network.routes import distinct
-from dfcmodel.packets.failures import down_times
 from dfcmodel.packets.hops import Hops, Ingresses, arrivals_of, hops_of
 from dfcmodel.packets.hosts import Hosts, hosts_of
 from dfcmodel.packets.ports import UNBOUNDED, Interface, has_lanes
@@ -371,7 +370,10 @@ class Plan:
     @cached_property
     def down_times(self) -> list[tuple[tuple[float, float], ...]]:
         """When the link of each port is down, from and until in s, (P,)."""
-        return down_times(self)
+        given, P = self.method.failures or {}, len(self.ports)
+        names = self.scenario.link_table.names if given else []
+        found = [tuple(given.get(name, ())) for name in names]
+        return [*found, *[()] * (P - len(found))]
 
     @kept
     def choices(self) -> dict[int, tuple[int, ...]]:

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 
 from dfcmodel.network.disciplines import DFC
-
-if TYPE_CHECKING:
-    from dfcmodel.packets.plans import Plan
 
 __all__ = ["EXPIRES", "choices_of", "routing_ports"]
 
@@ -17,7 +14,7 @@ EXPIRES: tuple[int, ...] = (-1,)
 """The choices where a time to live is over."""
 
 
-def choices_of(plan: Plan) -> dict[int, tuple[int, ...]]:
+def choices_of(plan: Any) -> dict[int, tuple[int, ...]]:
     """Return the rows of the other hops among which a switch chooses, by that of the packet's path; EXPIRES: it is dropped.
 
     A choice is among the links that continue what paths of a flow have in common up to there, each as the first of these paths has it.
@@ -51,7 +48,7 @@ def choices_of(plan: Plan) -> dict[int, tuple[int, ...]]:
     return found
 
 
-def routing_ports(plan: Plan) -> dict[int, tuple[int, ...]]:
+def routing_ports(plan: Any) -> dict[int, tuple[int, ...]]:
     """Return the ports at which choices are made, or times to live are over, each with those that are processed with it.
 
     Raises

@@ -63,3 +63,72 @@ def test_flows_are_paused_as_in_the_reference(seed: int) -> None:
     plan = plan_scenario(scenario, method, duration=1e-3, sample=1e-4, may_spray=True)
     records = equal_records(plan)
     assert records.imbalance.max() == 0.0
+
+
+RATE, TRUNK, DELAY = 1e6, 2e6, 2e-6
+ENDS = [("h1", "a"), ("h2", "a"), ("h3", "a"), ("a", "b"), ("b", "t"), ("b", "u")]
+PATHS = [("h1", "a", "b", "t"), ("h2", "a", "b", "t"), ("h3", "a", "b", "u")]
+
+
+def victim(rule: Any, **options: Any) -> Any:
+    """Return the run of two flows to one receiver and a third one that shares the trunk with them, at line rate."""
+    links = [Link(*ends, TRUNK if ends == ("a", "b") else RATE, DELAY, 1000, rule) for ends in ENDS]
+    flows = [Flow(path[0], path, FixedRate(), host="nic", **options) for path in PATHS]
+    return simulate(Scenario("victim", links, flows, duration=4e-3), Packets(seed=1), sample=4e-4)
+
+
+def test_other_flows_are_not_held_up() -> None:
+    """Two flows share their receiver's link, the third one has its own rate: max-min shares. Under PFC it waits with them."""
+    per_flow, per_class = victim(BFC()), victim(PFC(xoff=40, xon=20, counts="switch"))
+    rates = [
+        (run.delivered[:, -1] - run.delivered[:, 1]) / (run.time[-1] - run.time[1]) / RATE
+        for run in (per_flow, per_class)
+    ]
+    np.testing.assert_allclose(rates[0], [0.5, 0.5, 1.0], rtol=0.01)
+    assert rates[1][2] < 0.8
+    assert per_flow.lost.sum() == 0
+
+
+@pytest.mark.parametrize("threshold", [0.5, 1.0, 2.0])
+def test_queues_are_bounded_by_one_hop_products(threshold: float) -> None:
+    """A queue has its threshold, and what the link before sends until the pause takes effect; then nothing."""
+    run = victim(BFC(threshold))
+    into_b = 2 * DELAY + 1 / TRUNK
+    into_a = 2 * DELAY + 1 / RATE
+    at_b = (
+        2 * (threshold * into_b * RATE + 1) + into_b * TRUNK + 2
+    )  # two flows, which share the trunk
+    at_a = 3 * (threshold * into_a * TRUNK + 1 + into_a * RATE + 1)
+    peak = dict(zip(run.scenario.senders, run.peak_queue.tolist(), strict=True))
+    assert 1.0 < peak["b"] <= at_b
+    assert peak["a"] <= at_a
+    assert run.lost.sum() == 0
+    assert run.pauses().sizes["pause"] > 10
+
+
+def test_a_flow_that_ends_leaves_nothing_paused() -> None:
+    run = victim(BFC(), size=700)
+    assert np.isfinite(run.finished).all()
+    assert run.finished.max() == pytest.approx(1400 / RATE, rel=0.02)
+    assert float(run.pauses().end.max()) < 1.02 * run.finished.max()
+
+
+def test_refusals_name_what_is_allowed() -> None:
+    with pytest.raises(ValueError, match="threshold = 0"):
+        BFC(0.0)
+    with pytest.raises(ValueError, match="signalling = -1"):
+        BFC(signalling=-1.0)
+    links = [Link(*ends, RATE, DELAY, 100, BFC()) for ends in ENDS]
+    flows = [Flow(path[0], path, CBR(1e5), host="nic") for path in PATHS]
+    scenario = Scenario("refused", links, flows, duration=1e-3)
+    with pytest.raises(
+        ValueError,
+        match=r"discipline of link h1->a: method=Fluid\(\) runs .*not BFC; use method=Packets\(\)",
+    ):
+        simulate(scenario, Fluid())
+    mixed = [replace(link, discipline=FIFO()) if link.source == "a" else link for link in links]
+    with pytest.raises(
+        ValueError,
+        match=r"discipline of link 'a->b' = FIFO.*must be BFC, as b->t pauses flows there",
+    ):
+        simulate(Scenario("refused", mixed, flows, duration=1e-3), Packets(seed=1))

@@ -14,7 +14,6 @@ from dfcmodel import (
     Fabric,
     Flow,
     Packets,
-    completion_times,
     flows_from,
     random_traffic,
     simulate,
@@ -91,7 +90,7 @@ def measured(scheme: str) -> list[tuple[float, float]]:
         short = np.array(
             [flow.size <= SHORT and not flow.name.startswith("incast") for flow in flows]
         )
-        slow = completion_times(run)["slowdown"].to_numpy()[short]
+        slow = run.completion_times()["slowdown"].to_numpy()[short]
         if not np.isfinite(slow).all():
             raise RuntimeError(
                 f"{scheme}, seed {seed}: short flows are not complete after {END:g} s"
