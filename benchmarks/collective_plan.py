@@ -341,14 +341,15 @@ def main(
     began = time.process_time()
     found = [run_cell(cell) for cell in tqdm(cells(case), desc="plan")]
     seconds = time.process_time() - began
-    text = page(found, seconds)
-    print(text)
     if keep:
         names = [field.name for field in fields(Found)]
         with (RESULTS / "collective_plan.csv").open("w", newline="") as file:
             writer = csv.writer(file, lineterminator="\n")
             writer.writerow(names)
             writer.writerows([_text(getattr(row, name)) for name in names] for row in found)
+    text = page(found, seconds)
+    print(text)
+    if keep:
         (RESULTS / "collective_plan.md").write_text(text)
 
 
@@ -372,7 +373,8 @@ def page(found: Sequence[Found], seconds: float) -> str:
             _range(upper) if upper else "-", _range([1e-9 * row.bus_bandwidth for row in own]), _range([row.pauses for row in own]),
             _range([row.sent_again for row in own]), _range([row.largest_queue for row in own]) + " |",
         )))  # fmt: skip
-    rows += ["", f"{len(found)} cells in {seconds:.0f} s of CPU time on {this_machine().name}."]
+    note = f"{len(found)} cells in {seconds:.0f} s of CPU time on {this_machine().processor}."
+    rows += ["", note]
     return "\n".join(rows) + "\n"
 
 

@@ -17,7 +17,8 @@ EXPIRES: tuple[int, ...] = (-1,)
 def choices_of(plan: Any) -> dict[int, tuple[int, ...]]:
     """Return the rows of the other hops among which a switch chooses, by that of the packet's path; EXPIRES: it is dropped.
 
-    A choice is among the links that continue what paths of a flow have in common up to there, each as the first of these paths has it.
+    A choice is among the links that continue what paths of a flow have in common up to there. Of the paths that go on over a link path k gets
+    that of number k, modulo how many there are: with the first one for all, switches behind would prefer its links at ties.
     """
     found: dict[int, tuple[int, ...]] = {}
     table, spraying = plan.scenario.table, plan.spraying
@@ -35,16 +36,19 @@ def choices_of(plan: Any) -> dict[int, tuple[int, ...]]:
     for f in np.flatnonzero(spraying.count > 0).tolist():
         ways = [spraying.way_of(f, k) for k in range(int(spraying.count[f]))]
         paths = [plan.forward[way] for way in ways]
-        onwards: dict[tuple[int, ...], dict[int, int]] = {}
+        onwards: dict[tuple[int, ...], dict[int, list[int]]] = {}
         for way, path in zip(ways, paths, strict=True):
             for d in range(1, len(path)):
-                onwards.setdefault(path[:d], {}).setdefault(path[d], int(starts[way]) + d)
-        for way, path in zip(ways, paths, strict=True):
+                rows = onwards.setdefault(path[:d], {}).setdefault(path[d], [])
+                rows.append(int(starts[way]) + d)
+        for k, (way, path) in enumerate(zip(ways, paths, strict=True)):
             for d in range(1, len(path)):
-                rows = onwards[path[:d]]
-                if len(rows) > 1:
-                    others = tuple(row for port, row in rows.items() if port != path[d])
-                    found[int(starts[way]) + d] = others
+                ports = onwards[path[:d]]
+                if len(ports) > 1:
+                    others = (
+                        rows[k % len(rows)] for port, rows in ports.items() if port != path[d]
+                    )
+                    found[int(starts[way]) + d] = tuple(others)
     return found
 
 
@@ -60,7 +64,8 @@ def routing_ports(plan: Any) -> dict[int, tuple[int, ...]]:
     if not choices:
         return {}
     port_of = dict(zip(plan.hops.row.tolist(), plan.hops.port.tolist(), strict=True))
-    alone, together = set(), set()
+    alone: set[int] = set()
+    together: set[int] = set()
     for row, others in choices.items():
         if others is EXPIRES:
             alone.add(port_of[row])

@@ -111,6 +111,8 @@ def trajectory(plan: Plan, records: Records, seconds: float) -> Trajectory:
     lost: Any = AtNodes(flow[losing], node[losing], of_losing, (F, N, S))
     carried: Any = AtNodes(flow, node, records.carried[row].astype(float), (F, N))
     mean_queue: Any = AtNodes(flow, node, records.waited[row] / plan.end, (F, N))
+    if scenario.table.given("ttl").any():
+        lost, carried, mean_queue = lost.merged(), carried.merged(), mean_queue.merged()
     opening = plan.opening[:, np.newaxis]
     delivered = np.cumsum(records.delivered[: plan.samples], axis=0)[last].T
     listens = (plan.backward.counts > 0)[:, np.newaxis]

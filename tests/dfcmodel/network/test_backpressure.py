@@ -84,7 +84,7 @@ def test_other_flows_are_not_held_up() -> None:
         (run.delivered[:, -1] - run.delivered[:, 1]) / (run.time[-1] - run.time[1]) / RATE
         for run in (per_flow, per_class)
     ]
-    np.testing.assert_allclose(rates[0], [0.5, 0.5, 1.0], rtol=0.01)
+    np.testing.assert_allclose(rates[0], [0.5, 0.5, 1.0], rtol=0.02)
     assert rates[1][2] < 0.8
     assert per_flow.lost.sum() == 0
 

@@ -281,17 +281,18 @@ class Simulation:
             return
         came = self.route_of(packet)[:hop]
         ways = [given.way_of(f, path) for path in range(int(given.count[f]))]
-        firsts: dict[int, int] = {}
+        onwards: dict[int, list[int]] = {}
         for way in ways:
             if self.plan.forward[way][:hop] == came:
-                firsts.setdefault(self.plan.forward[way][hop], way)
+                onwards.setdefault(self.plan.forward[way][hop], []).append(way)
+        number = ways.index(packet.way if packet.way >= 0 else f)
         own = self.route_of(packet)[hop]
-        others = [port for port in firsts if port != own]
+        others = [port for port in onwards if port != own]
         best = min(
             [own, *others], key=lambda port: self.queues[port].length() + self.queues[port].busy
         )
         if best != own:
-            packet.way = firsts[best]
+            packet.way = onwards[best][number % len(onwards[best])]
 
     def route_of(self, packet: Packet) -> Sequence[int]:
         """Return the ports on the way of a packet or an ACK."""
