@@ -148,9 +148,9 @@ def _shortest(
     graph, path = graphs[gone], scenario.table.path(f)
     if path[0] not in graph.place or path[-1] not in graph.place:
         return ()
-    ends = (np.array([graph.place[node]]) for node in (path[0], path[-1]))
+    source, target = (np.array([graph.place[node]]) for node in (path[0], path[-1]))
     try:
-        found = graph.paths(*ends, "ecmp", np.array([f]))
+        found = graph.paths(source, target, "ecmp", np.array([f]))
     except LookupError:
         return ()
     return (tuple(graph.nodes[n] for n in found[0]),)
