@@ -46,7 +46,7 @@ class Fluid(Described):
         Whether retransmission timers expire; a sender without them may wait for ever.
     whole_losses
         Where packets come at random times (``packet_jitter`` of `simulate`) a full FIFO queue drops
-        whole packets, each of a flow drawn in proportion to what came in the step. Otherwise every flow
+        whole packets, each of a flow drawn in proportion to the arrivals of the step. Otherwise every flow
         loses its part of each overflow, so that flows lose together more often.
     accuracy
         Largest error that the step may cause in the goodput of a flow, as a part of the rate of its path's

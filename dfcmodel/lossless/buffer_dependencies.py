@@ -134,7 +134,7 @@ class Dependencies:
         return np.flatnonzero(np.bincount(labels, minlength=1)[labels] > 1)
 
     def cycles(self) -> Iterator[list[int]]:
-        """Yield cycles of buffers by number, each without a shorter one within it, none twice (`minimal_cycles`)."""
+        """Yield cycles of buffers by number, distinct, each without a shorter one within it (`minimal_cycles`)."""
         import scipy.sparse as sp
 
         cyclic = self.cyclic()

@@ -1,6 +1,6 @@
 """The scenarios of claims that run at both levels, and what `dfcmodel.explain` compares on them.
 
-``hopflow explain D05`` computes one anew; ``python -m validation.generate packets/explained-claims`` bundles all.
+``hopflow explain D05`` computes one; ``python -m validation.generate packets/explained-claims`` bundles all.
 """
 
 from __future__ import annotations
@@ -122,7 +122,7 @@ SCENARIOS: Mapping[str, Callable[[], dict[str, Any]]] = {
 
 
 def arguments(id: str) -> dict[str, Any]:
-    """Return the arguments of `dfcmodel.explain` for a claim, but for runs and seed.
+    """Return the arguments of `dfcmodel.explain` for a claim, except runs and seed.
 
     Raises
     ------

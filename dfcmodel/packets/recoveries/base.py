@@ -140,7 +140,7 @@ class LossRecovery:
         NamedTuple that the functions take: the fields of every sender, those of the actions, and those of ``State``.
     selective
         Whether the receiver reports selective ACKs (RFC 2018). In recovery the engine then sends while ``pipe`` is below
-        ``pipe_limit``: the lowest hole below ``highest_sacked`` that was not sent again, or else new data (RFC 6675,
+        ``pipe_limit``: the lowest hole below ``highest_sacked`` that was not sent again, otherwise new data (RFC 6675,
         NextSeg rules 1 and 2).
     by_time
         Whether losses are found by time (RFC 8985, 6.2, step 5): a packet is lost that was sent before one that was

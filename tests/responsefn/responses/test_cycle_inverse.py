@@ -19,9 +19,11 @@ from responsefn import (
     Corrected,
     DeliveryRule,
     Illinois,
+    LinuxHSTCP,
     LinuxHTCP,
     LinuxIllinois,
     LinuxVegas,
+    Tahoe,
     UnreachableRateError,
     Vegas,
     WindowRule,
@@ -35,9 +37,9 @@ invert = functools.partial(responsefn.invert, unit_check=False)
 CAPACITY = 2000.0
 
 
-SLOW = {HSTCP, LinuxHTCP, LinuxIllinois}
+SLOW = {HSTCP, LinuxHSTCP, LinuxHTCP, LinuxIllinois, Tahoe}
 """Rules whose cycles take many seconds over ten decades of p."""
-SLOW_WITH_A_QUEUE = {*SLOW, CTCP, Illinois}
+SLOW_WITH_A_QUEUE = {*SLOW, CTCP, Illinois, LinuxVegas}
 
 
 ASKED = [
