@@ -197,7 +197,7 @@ def caught(load: float) -> list[float]:
     rate = load * LOOP * C / TTL
     for counts, seed in itertools.product(COUNTS, SEEDS):
         rule = PFC((0,), xoff=40, xon=38, counts=counts)
-        links = [Link(*ends, C, DELAY, 5000, rule) for ends in ("hA", "AB", "BA")]
+        links = [Link(*ends, C, DELAY, 5000, rule) for ends in (("h", "A"), ("A", "B"), ("B", "A"))]
         begin = float(np.random.default_rng(seed).uniform(0.0, 5e-7))
         flow = Flow("caught", tuple("hABA"), CBR(rate), host="nic", start=begin, ttl=TTL)
         scenario = Scenario("routing loop", links, [flow], duration=END, packet_size=PACKET)
