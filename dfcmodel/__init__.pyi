@@ -27,6 +27,7 @@ from .lossless import (
 from .methods import Fluid, Packets
 from .network.aqm_programs import AFD, CAKE
 from .network.arrivals import ArrivalProcess, HeavyTailed, Poisson, Replay
+from .network.backpressure import BFC
 from .network.buffers import ByteBuffer
 from .network.class_pauses import PFC
 from .network.collectives import all_to_all, flows_from, incast, permutation
@@ -79,6 +80,7 @@ from .twin.twins import Twin
 
 __all__ = [
     "AFD",
+    "BFC",
     "CAKE",
     "CBR",
     "DFC",

@@ -67,6 +67,9 @@ def check_disciplines(scenario: Scenario) -> None:
         if flow.paths:
             msg = "sprayed flows are for packets; use method=Packets()"
             raise ValueError(f"paths of flow {flow.name!r} = {flow.paths!r}: {msg}")
+        if flow.ttl is not None:
+            msg = "times to live are for packets; use method=Packets()"
+            raise ValueError(f"ttl of flow {flow.name!r} = {flow.ttl}: {msg}")
         if flow.handshake == SYN_WITH_DATA:
             msg = "data in the SYN are for packets; use True, or method=Packets()"
             raise ValueError(f"handshake of flow {flow.name!r} = {flow.handshake!r}: {msg}")

@@ -149,7 +149,7 @@ def flows_from(
         check_count("names", names, count)
     entropy = _entropy(options.pop("entropy", None), count)
     given: dict[str, Any] = {"size": sizes, "start": starts, "source": source, **options}
-    allowed = tuple(each.name for each in OPTIONS)
+    allowed = tuple(each.name for each in OPTIONS if each.name != "ttl")  # of single flows
     columns = {
         choice("option", name, allowed): _after(name, value, count)
         if name == "after"

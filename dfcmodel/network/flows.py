@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import dataclass
@@ -40,6 +41,8 @@ LARGEST_WINDOW = 2.0**24
 """Packets: the receiver's memory is two numbers per packet of the window."""
 LARGEST_INITIAL_WINDOW = 10**6
 """Packets of a first window, and of those that are acknowledged at once."""
+MAX_TTL = 255
+"""Largest time to live: 8 bits of the IP header."""
 LONGEST_TRANSFER = 10**9
 """Packets of a transfer that others follow: sequence numbers end at 2^31 - 2."""
 
@@ -216,6 +219,10 @@ class Flow(Described):
         Further paths of a sprayed flow, between the same first and last links and of as many: each packet takes one of all
         paths, as ``Packets(spraying=)`` says, and ACKs return by ``path``. Packets overtake each other, which go-back-N takes
         for losses; ``"selective"`` repair keeps them. At packet level, with ``host="nic"``.
+    ttl
+        Time to live of packets, 1 to 255 links (RFC 791): the node behind the last of them drops a packet that is to go on. With it
+        the path may visit nodes several times. One that ends at a node which it has visited is a loop: packets go around it until
+        they are dropped, and ``path`` is that way. At packet level; None: paths visit no node twice.
 
     Raises
     ------
@@ -253,6 +260,7 @@ class Flow(Described):
     initial_window: float | None = None
     quick_acks: int | None = None
     stack: str | None = None
+    ttl: int | None = None
 
     def __post_init__(self) -> None:
         of = f"of flow {self.name!r}"
@@ -263,8 +271,7 @@ class Flow(Described):
             raise TypeError(f"path {of} = {shown(self.path)}: must be a list of nodes") from None
         if len(self.path) < 2:
             raise ValueError(f"path {of} = {self.path!r}: must have at least two nodes")
-        if len(set(self.path)) < len(self.path):
-            raise ValueError(f"path {of} = {self.path!r}: must not visit a node twice")
+        _check_ttl(self, of)
         _check_paths(self, of)
         source: object = self.source
         if not isinstance(source, Source):
@@ -312,6 +319,25 @@ class Flow(Described):
     def hops(self) -> tuple[tuple[Hashable, Hashable], ...]:
         """The links of the path, as pairs of nodes."""
         return tuple(zip(self.path[:-1], self.path[1:], strict=True))
+
+
+def _check_ttl(flow: Flow, of: str) -> None:
+    """Raise ValueError for a path that returns to a node without a time to live; go around a loop up to where it ends."""
+    if flow.ttl is None:
+        if len(set(flow.path)) < len(flow.path):
+            msg = "must not visit a node twice; a loop needs ttl, such as ttl=64"
+            raise ValueError(f"path {of} = {flow.path!r}: {msg}")
+        return
+    ttl = whole(f"ttl {of}", flow.ttl, 1, MAX_TTL)
+    if flow.paths != ():
+        raise ValueError(f"ttl {of} = {ttl}: must be None for a sprayed flow")
+    *before, last = flow.path
+    if last not in before:
+        return
+    begin = len(before) - 1 - before[::-1].index(last)
+    around = flow.path[begin + 1 :]
+    nodes = itertools.chain(flow.path, itertools.cycle(around))
+    object.__setattr__(flow, "path", tuple(itertools.islice(nodes, ttl + 2)))
 
 
 def _check_paths(flow: Flow, of: str) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from dfcmodel.network.backpressure import BFC
 from dfcmodel.network.class_pauses import PFC
 from dfcmodel.network.coupled import DualPI2
 from dfcmodel.network.disciplines import DFC, FIFO, Discipline, Fair, Pause, Priority, QueueManager
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["check_known"]
 
 FLUID = (DFC, FIFO, Fair, Pause, PFC, Priority)
-PACKETS = (*FLUID, DualPI2)
+PACKETS = (*FLUID, DualPI2, BFC)
 LEVELS = {"Fluid()": FLUID, "Packets()": PACKETS}
 """Besides subclasses of `QueueManager`, which both levels run, and of `LinkLaw` and `SwitchProgram`, for packets.
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dfcmodel.network.backpressure import BFC
 from dfcmodel.network.buffers import ByteBuffer, buffer_in_packets
 from dfcmodel.network.class_pauses import ByClass
 from dfcmodel.network.disciplines import DFC, Discipline, Pause, manager_of
@@ -509,7 +510,7 @@ class Scenario(Described):
         if flow.host is not None:
             return flow.host
         first = self.links[self.path_index(flow)[0]]
-        return "nic" if isinstance(first.discipline, (Pause, ByClass)) else "direct"
+        return "nic" if isinstance(first.discipline, (Pause, ByClass, BFC)) else "direct"
 
     @cached_property
     def interfaces(self) -> frozenset[int]:
@@ -540,7 +541,7 @@ class Scenario(Described):
         """Return for which flows `host_of` is of some kind, shape (F,)."""
         own = self.table.each("host", lambda host: host == kind)
         given = self.table.each("host", lambda host: host is not None)
-        pauses = self.by_link(lambda link: isinstance(link.discipline, (Pause, ByClass)))
+        pauses = self.by_link(lambda link: isinstance(link.discipline, (Pause, ByClass, BFC)))
         asked = {"nic": pauses, "direct": ~pauses}.get(kind, np.zeros_like(pauses))
         return np.asarray(np.where(given, own, asked[self.routes.first]))
 

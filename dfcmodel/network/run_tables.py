@@ -7,21 +7,26 @@ import numpy as np
 __all__ = [
     "AT_RANDOM",
     "BUFFER_FULL",
+    "BY_FAILURE",
     "BY_MANAGER",
     "BY_POLICER",
     "BY_WATCHDOG",
     "CAUSES",
     "DROPPED",
     "EXCESS",
+    "EXPIRED",
     "LAST_PART",
     "TRIMMED",
     "WAITING",
 ]
 
-CAUSES = ("buffer", "manager", "random", "watchdog", "trimmed", "policer")
+CAUSES = ("buffer", "manager", "random", "watchdog", "trimmed", "policer", "failure", "ttl")
 """Why packets were dropped: no room, by a queue manager or switch program, at random on the link, by a watchdog of pauses,
-their data was cut by a switch program and the header alone reached the receiver, or by a policer."""
-BUFFER_FULL, BY_MANAGER, AT_RANDOM, BY_WATCHDOG, TRIMMED, BY_POLICER = range(len(CAUSES))
+their data was cut by a switch program and the header alone reached the receiver, by a policer, their link was down, or their time
+to live was over."""
+BUFFER_FULL, BY_MANAGER, AT_RANDOM, BY_WATCHDOG, TRIMMED, BY_POLICER, BY_FAILURE, EXPIRED = range(
+    len(CAUSES)
+)
 LAST_PART = 0.25
 """The last part of a run, in which nothing moves where it has come to a standstill."""
 

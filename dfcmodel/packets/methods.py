@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from dfcmodel.network.columns import among
 from dfcmodel.network.stacks import STACKS
+from dfcmodel.packets.failure_times import failures_of
 from dfcmodel.packets.recoveries import RECOVERIES, LossRecovery
 from dfcmodel.packets.recoveries.checks import check_recovery
 from dfcmodel.packets.repairs import REPAIRS, SelectiveRepair, is_repair, repair_named
@@ -35,11 +36,18 @@ Recovery: TypeAlias = str | LossRecovery | SelectiveRepair
 """What may be given as a recovery: of senders with a window, or at the rate of a rule."""
 
 CONVENTIONS = ("standard", "ns2")
+SPRAYINGS = ("turns", "random", "least queue")
 OWN_BY_DELIVERIES = ("prr", "rack")
 """Recoveries in whose place rules of deliveries have their own, with ``"sack"``."""
 
 
-@quantities(phases="time", ack_delay="time", count_smoothing="time", retry_delay="time")
+@quantities(
+    phases="time",
+    ack_delay="time",
+    count_smoothing="time",
+    retry_delay="time",
+    reroute_delay="time",
+)
 @refuse_removed(backend="packets run on the compiled engine")
 @dataclass(frozen=True)
 class Packets(Described):
@@ -90,7 +98,15 @@ class Packets(Described):
         Time to process a frame and the request for it, in s, besides propagation there and back.
     spraying
         How packets of sprayed flows (``paths`` of `Flow`) choose a path: ``"turns"``, one after the other, from one on that
-        is hashed from the flow's number; ``"random"``: drawn for each packet.
+        is hashed from the flow's number; ``"random"``: drawn for each packet; ``"least queue"``: in turn, and each switch sends the packet on
+        over the link, among those on paths of the flow, with the fewest packets in its queue and transmission, at ties over that of the turn.
+    failures
+        When links are down, from and until in s (inf: for ever): a mapping from link names to one pair or several. What a
+        link has begun to send and does not deliver before, and what it sends meanwhile, at its rate, is lost; pause messages are not. The other direction of a
+        cable is another link. Flows with ``host="nic"`` are led by ECMP over shortest paths without these links, sprayed ones over those of
+        their paths that are left; ACKs take a path that does not fail.
+    reroute_delay
+        How long after a failure or a repair hosts send by the new routes, in s. Packets keep the path that they have begun.
     ack_delay
         For how long, at most, a flow with ``delayed_acks`` delays an ACK, in s, up to 0.5 (RFC 5681, 4.2).
         The default is that of ns-2's ``DelAck``.
@@ -126,6 +142,8 @@ class Packets(Described):
     frame_errors: Mapping[str, float] | None = None
     retry_delay: float = 0.0
     spraying: str = "turns"
+    failures: Mapping[str, Sequence[Any]] | None = None
+    reroute_delay: float = 0.0
 
     def __post_init__(self) -> None:
         if self.seed is not None:
@@ -133,7 +151,7 @@ class Packets(Described):
             seed = seed_number("seed", self.seed, least=least, most=2**31 - 1)
             object.__setattr__(self, "seed", seed)
         choice("convention", self.convention, CONVENTIONS)
-        choice("spraying", self.spraying, ("turns", "random"))
+        choice("spraying", self.spraying, SPRAYINGS)
         given = self.recovery
         if isinstance(given, Mapping):
             for name, kind in given.items():
@@ -145,6 +163,10 @@ class Packets(Described):
             for name, p in instance(which, given, Mapping, "a mapping of links, or None").items():
                 one_number(f"{which} of {name}", p, at_least=0.0, below=1.0)
         one_number("retry_delay", self.retry_delay, at_least=0.0, at_most=1.0, hint="in s")
+        one_number("reroute_delay", self.reroute_delay, at_least=0.0, at_most=1e5, hint="in s")
+        object.__setattr__(self, "failures", failures_of(self.failures))
+        if self.is_ns2 and self.failures:
+            raise ValueError('failures: must be None with convention="ns2"')
         if self.is_ns2 and self.frame_errors:
             raise ValueError('frame_errors: must be None with convention="ns2"')
         one_number("ack_delay", self.ack_delay, above=0.0, at_most=MAX_ACK_DELAY, hint="in s")

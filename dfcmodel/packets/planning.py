@@ -134,8 +134,18 @@ def _network(
     """Return the ports of a scenario and the routes of packets and ACKs, which its further runs have in common."""
     receives_feedback = scenario.table.of_kind(WindowRule, RateRule) & ~_is_deaf(scenario, repairs)
     # `Plan.once` keeps what follows from the ports by their identity, and links that send again have lanes
+    # as those that fail have, and those at which switches choose
     repeats = tuple(sorted((method.frame_errors or {}).items()))
-    key = "ports", method.is_ns2, method.ack_transmission, receives_feedback.tobytes(), repeats
+    fails = tuple(sorted(method.failures or {}))
+    key = (
+        "ports",
+        method.is_ns2,
+        method.ack_transmission,
+        receives_feedback.tobytes(),
+        repeats,
+        fails,
+        method.spraying,
+    )
     found: tuple[PortTable, Routes, Routes] | None = scenario.derived.get(key)
     if found is None:
         ports = Ports(scenario, method)

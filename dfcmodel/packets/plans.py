@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 
+from dfcmodel.network.backpressure import BFC
 from dfcmodel.network.class_pauses import ALL, CLASSES, CONTROL, PFC, ByClass
 from dfcmodel.network.columns import among
 from dfcmodel.network.disciplines import DFC, FIFO, Pause
@@ -18,6 +19,7 @@ from dfcmodel.packets.hosts import Hosts, hosts_of
 from dfcmodel.packets.paths import PathPlan, path_of
 from dfcmodel.packets.ports import UNBOUNDED, Interface, has_lanes
 from dfcmodel.packets.recoveries import recovery_named
+from dfcmodel.packets.routing import choices_of, routing_ports
 from responsefn import DeliveryRule, RateRule, WindowRule
 from responsefn.rules.base import answers_marks
 
@@ -324,7 +326,7 @@ class Plan:
     @kept
     def pauses(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Ports that pause others, and which ones, each pair once and in order, (N,) each."""
-        if not self.has(Pause, ByClass):
+        if not self.has(Pause, ByClass, BFC):
             return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
         P, hops, table = len(self.ports), self.hops, self.ingresses
         counted = table.before >= 0
@@ -332,6 +334,10 @@ class Plan:
         if self.under(Pause):
             whole = self.by_discipline(lambda each: isinstance(each, Pause))[hops.port]
             rows = np.flatnonzero(whole & ~hops.is_ack & ~hops.begins)
+            pairs = np.append(pairs, hops.port[rows] * P + hops.before[rows])
+        if self.under(BFC):
+            stops = self.by_discipline(lambda each: isinstance(each, BFC))[hops.port]
+            rows = np.flatnonzero(stops & ~hops.is_ack & ~hops.begins)
             pairs = np.append(pairs, hops.port[rows] * P + hops.before[rows])
         asks, paused = np.divmod(np.unique(pairs), P)
         return asks, paused
@@ -360,7 +366,27 @@ class Plan:
         found[self.errors > 0.0] = True
         if self.scenario.elements:
             found |= self.path.at_ports(self.hops.port)
+        found[[p for p, times in enumerate(self.down_times) if times]] = True
+        found[list(self.routing)] = True
         return found
+
+    @cached_property
+    def down_times(self) -> list[tuple[tuple[float, float], ...]]:
+        """When the link of each port is down, from and until in s, (P,)."""
+        given, P = self.method.failures or {}, len(self.ports)
+        names = self.scenario.link_table.names if given else []
+        found = [tuple(given.get(name, ())) for name in names]
+        return [*found, *[()] * (P - len(found))]
+
+    @kept
+    def choices(self) -> dict[int, tuple[int, ...]]:
+        """Rows of the hops among which a switch chooses, besides the one of the key; none at that where a time to live is over."""
+        return choices_of(self)
+
+    @kept
+    def routing(self) -> dict[int, tuple[int, ...]]:
+        """Ports at which switches route packets, each with all those that are processed with it as one, in order."""
+        return routing_ports(self)
 
     @kept
     def path(self) -> PathPlan:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
 import numpy as np
 
+from dfcmodel.network.backpressure import BFC
 from dfcmodel.network.buffers import ByteBuffer
 from dfcmodel.network.class_pauses import ByClass
 from dfcmodel.network.coupled import DualPI2
@@ -43,7 +44,7 @@ class Interface(Discipline):
     acks: str = "control"
 
 
-KINDS = (DFC, Pause, ByClass, Fair, Priority, DualPI2, SwitchProgram, Interface)
+KINDS = (DFC, Pause, ByClass, BFC, Fair, Priority, DualPI2, SwitchProgram, Interface)
 
 
 def has_lanes(discipline: Discipline) -> bool:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dfcmodel.network.arrivals import ArrivalProcess
+from dfcmodel.network.backpressure import BFC
 from dfcmodel.network.class_pauses import CLASSES, PFC, ByClass
 from dfcmodel.network.columns import Column, encoded
 from dfcmodel.network.coupled import PI2
@@ -96,6 +97,7 @@ def _check(scenario: Scenario, method: Packets) -> None:
     _check_elements(scenario, method)
     _check_telemetry(scenario)
     _check_laws(scenario)
+    _check_backpressure(scenario, method)
     for flow in _examples(scenario, method):
         _check_flow(scenario, flow, method)
     if method.is_ns2:
@@ -107,6 +109,9 @@ def _check_elements(scenario: Scenario, method: Packets) -> None:
     if scenario.elements and method.is_ns2:
         msg = 'must be () with convention="ns2"'
         raise ValueError(f"elements of {scenario.name!r}: {msg}")
+    if scenario.elements and (method.failures or scenario.table.given("ttl").any()):
+        msg = "must be () with failures of links and times to live, whose packets leave their path"
+        raise ValueError(f"elements of {scenario.name!r}: {msg}")
     for element in scenario.elements:
         kind, table = type(element).__name__, scenario.link_table
         ends = [table.names.index(element.link)]
@@ -115,7 +120,7 @@ def _check_elements(scenario: Scenario, method: Packets) -> None:
             ends = [table.places[link.target, link.source]]
         for n in ends:
             rule, name = scenario.links[n].discipline, table.names[n]
-            if isinstance(rule, (ByClass, Pause, DFC)):
+            if isinstance(rule, (ByClass, Pause, DFC, BFC)):
                 msg = "flow control between the ends of a link counts what is on the link; use another one"
                 raise ValueError(f"elements: link of {kind} = {name!r} with {rule!r}: {msg}")  # noqa: TRY004
             if n in scenario.interfaces:
@@ -239,6 +244,26 @@ def _check_laws(scenario: Scenario) -> None:
     for at in np.flatnonzero(controlled & ~begins & ~ends[before])[:1].tolist():
         link, other = (scenario.links[int(n)] for n in (routes.places[at], before[at]))
         msg = f"must be a LinkLaw, as that of {link.name} acts on what it sends"
+        raise ValueError(f"discipline of link {other.name!r} = {other.discipline!r}: {msg}")
+
+
+def _check_backpressure(scenario: Scenario, method: Packets) -> None:
+    """Raise ValueError where what feeds a link with `BFC` does not pause flows, or where switches choose their links."""
+    under = scenario.by_link(lambda link: isinstance(link.discipline, BFC))
+    if not under.any():
+        return
+    if method.spraying == "least queue" and scenario.table.each("paths", bool).any():
+        msg = "must be 'turns' or 'random' with BFC, which pauses a flow at the port that it came from"
+        raise ValueError(f"spraying = {method.spraying!r}: {msg}")
+    routes = scenario.routes
+    stops = under.copy()
+    stops[list(scenario.interfaces)] = True
+    inner = np.ones(len(routes.places), dtype=np.bool_)
+    inner[routes.begin] = False
+    before = np.concatenate([[0], routes.places[:-1]])
+    for at in np.flatnonzero(inner & under[routes.places] & ~stops[before])[:1].tolist():
+        link, other = (scenario.links[int(n)] for n in (routes.places[at], before[at]))
+        msg = f"must be BFC, as {link.name} pauses flows there"
         raise ValueError(f"discipline of link {other.name!r} = {other.discipline!r}: {msg}")
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dfcmodel.network.backpressure import BFC
 from dfcmodel.network.class_pauses import ALL, PFC, ByClass
 from dfcmodel.network.disciplines import Pause
 from dfcmodel.network.run_tables import DROPPED, EXCESS, LAST_PART, WAITING
@@ -68,7 +69,7 @@ def has_pauses(plan: Plan) -> NDArray[np.bool_]:
     """Return which ports pause others or can be paused, (P,)."""
     found = np.zeros(len(plan.ports), dtype=np.bool_)
     found[plan.pauses[1]] = True
-    found[plan.under(Pause, ByClass)] = True
+    found[plan.under(Pause, ByClass, BFC)] = True
     return found
 
 

@@ -10,6 +10,7 @@ from dfcmodel.network.class_pauses import ALL
 from dfcmodel.network.followers import actual_starts
 from dfcmodel.network.link_laws import LinkLaw
 from dfcmodel.network.routes import distinct
+from dfcmodel.packets.failures import check_failures
 from dfcmodel.packets.planning import plan_packets
 from dfcmodel.packets.remains import dropped_packets, excess_rows
 from dfcmodel.packets.running import run_plan
@@ -67,13 +68,14 @@ def plan_scenario(
     if jitter > 0.0:
         starts = starts + np.random.default_rng(method.seed or 0).uniform(0.0, jitter, len(starts))
     spraying = None
-    if is_sprayed(scenario):
+    check_failures(scenario, method)
+    if is_sprayed(scenario, method):
         if not may_spray:
             raise ValueError(f"paths of {scenario.name}: sprayed flows are for simulate alone")
         if scenario.elements:
             msg = "must be () with sprayed flows, whose packets take several paths"
             raise ValueError(f"elements of {scenario.name!r}: {msg}")
-        spraying, scenario = spread(scenario)
+        spraying, scenario = spread(scenario, method)
         starts = np.concatenate([np.full(spraying.lenders, np.inf), starts])
     return plan_packets(
         scenario, method, end=duration, sample=sample, starts=starts, jitter=packet_jitter,
@@ -112,6 +114,8 @@ def trajectory(plan: Plan, records: Records, seconds: float) -> Trajectory:
     lost: Any = AtNodes(flow[losing], node[losing], of_losing, (F, N, S))
     carried: Any = AtNodes(flow, node, records.carried[row].astype(float), (F, N))
     mean_queue: Any = AtNodes(flow, node, records.waited[row] / plan.end, (F, N))
+    if scenario.table.given("ttl").any():
+        lost, carried, mean_queue = lost.merged(), carried.merged(), mean_queue.merged()
     opening = plan.opening[:, np.newaxis]
     delivered = np.cumsum(records.delivered[: plan.samples], axis=0)[last].T
     receives_feedback = (plan.backward.counts > 0)[:, np.newaxis]

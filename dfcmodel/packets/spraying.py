@@ -17,10 +17,14 @@ from dfcmodel.network.flow_tables import Flows
 from dfcmodel.network.networks import Scenario
 from dfcmodel.network.routes import Routes
 from dfcmodel.network.shortest_routes import hashed
+from dfcmodel.packets.failures import rerouted
 from dfcmodel.results.at_nodes import AtNodes
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+    from dfcmodel.packets.failures import Rerouting
+    from dfcmodel.packets.methods import Packets
 
     Integers = NDArray[np.int64]
 
@@ -49,6 +53,8 @@ class Spraying:
         The first of the flows that lend to each flow, and how many paths it has, (F,): 0 of those that are not sprayed.
     begins
         Which of its paths the first packet of each flow takes in turn, (F,).
+    rerouting
+        Which paths flows take while links fail; None: always all of them.
     """
 
     given: Scenario
@@ -57,6 +63,7 @@ class Spraying:
     first: Integers
     count: Integers
     begins: Integers
+    rerouting: Rerouting | None = None
 
     def way_of(self, f: int, path: int) -> int:
         """Return the flow that has a path of flow f, the last of which is its own."""
@@ -95,17 +102,22 @@ class Spraying:
         return found
 
 
-def is_sprayed(scenario: Scenario) -> bool:
-    """Return whether any flow has several paths."""
-    return any(paths != () for paths in scenario.table.columns["paths"].values)
+def is_sprayed(scenario: Scenario, method: Packets) -> bool:
+    """Return whether any flow has several paths, of its own or because links fail."""
+    scenario, rerouting = rerouted(scenario, method)
+    return rerouting is not None or any(
+        paths != () for paths in scenario.table.columns["paths"].values
+    )
 
 
-def spread(scenario: Scenario) -> tuple[Spraying, Scenario]:
+def spread(scenario: Scenario, method: Packets) -> tuple[Spraying, Scenario]:
     """Return how packets of sprayed flows are led, and the scenario of the plan, made for the first of several runs."""
-    key = "spread"
+    key, given = "spread", scenario
+    scenario, rerouting = rerouted(scenario, method)
     if key not in scenario.derived:
         spraying = _spraying_of(scenario)
-        scenario.derived[key] = spraying, _expanded(spraying)
+        own = replace(spraying, given=given, rerouting=rerouting)
+        scenario.derived[key] = own, _expanded(spraying)
     found: tuple[Spraying, Scenario] = scenario.derived[key]
     return found
 

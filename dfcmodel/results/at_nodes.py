@@ -40,6 +40,24 @@ class AtNodes(NamedTuple):
         flow, node = np.nonzero(array.any(axis=2) if array.ndim == 3 else array)
         return cls(flow, node, array[flow, node], array.shape)
 
+    def merged(self) -> AtNodes:
+        """Return the same with the sum of the values of each pair that occurs several times: routes may return to a node.
+
+        Examples
+        --------
+        >>> some = AtNodes(np.array([0, 0]), np.array([1, 1]), np.array([3.0, 4.0]), (1, 2))
+        >>> some.merged().array().tolist()
+        [[0.0, 7.0]]
+        """
+        keys = self.flow.astype(np.int64) * self.shape[1] + self.node
+        pairs, own = np.unique(keys, return_inverse=True)
+        if len(pairs) == len(keys):
+            return self
+        values = np.zeros((len(pairs), *self.values.shape[1:]))
+        np.add.at(values, own.reshape(-1), self.values)
+        flow, node = np.divmod(pairs, self.shape[1])
+        return AtNodes(flow, node, values, self.shape)
+
     def array(self) -> NDArray[np.float64]:
         """Return the array of all flows and nodes."""
         found = np.zeros(self.shape)

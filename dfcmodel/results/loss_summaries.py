@@ -27,6 +27,8 @@ CAUSES_IN_WORDS = {
     "random": "at random on the link",
     "watchdog": "by a watchdog of pauses",
     "trimmed": "cut to their headers",
+    "failure": "on links that were down",
+    "ttl": "at the end of their time to live",
 }
 MAX_PLACES = 6
 """Nodes listed one by one, those with most losses first."""

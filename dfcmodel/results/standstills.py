@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dfcmodel.network.backpressure import BFC
 from dfcmodel.network.class_pauses import ALL, CONTROL, ByClass
 from dfcmodel.network.frame_sizes import HEADER
 from dfcmodel.network.run_tables import LAST_PART
@@ -108,6 +109,8 @@ def lanes_of(run: Records) -> list[Lane]:
 def _class_of(run: Records, n: int, f: int, is_ack: bool) -> int:
     """Return the class in which packets or ACKs of a flow wait at a link, ALL where there are none."""
     rule = run.scenario.links[n].discipline if n >= 0 else None
+    if isinstance(rule, BFC):  # a queue per flow
+        return CONTROL if is_ack else f
     if isinstance(rule, ByClass):
         return CONTROL if is_ack and rule.acks == "control" else run.scenario.flows[f].priority
     return ALL if n >= 0 else run.scenario.flows[f].priority
@@ -138,6 +141,10 @@ class _Waiting:
             counted = np.isin(self.rows["link"], scenario.counted_together(by))
             counted &= (self.rows["via"] == pause["link"]) & (self.ranks == pause["priority"])
             counted &= (self.rows["ack"] == 0) | (rule.acks == "class")
+        elif isinstance(rule, BFC):
+            low = 0.0  # its threshold depends on other queues; a pause lasts as long as it is exceeded
+            counted = (self.rows["link"] == by) & (self.rows["flow"] == pause["priority"])
+            counted &= self.rows["ack"] == 0
         else:
             low = rule.low if rule.paused_rate == 0.0 else np.inf
             counted = self.rows["link"] == by

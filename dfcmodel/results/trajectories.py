@@ -180,8 +180,9 @@ class Trajectory(Records, Result):
         -------
         xarray.Dataset
             flow; link; cause: ``"buffer"`` (no room), ``"own link"`` (no room at the first link of the flow's path,
-            where a sender with ``host="direct"`` is not paused), ``"manager"``, ``"random"``, ``"watchdog"`` or
-            ``"trimmed"`` (cut by a switch program to its header, which has come; counted at the link that cut it); ack, whether ACKs were lost; packets; first, when the first was dropped (s); lossless, whether it is a loss
+            where a sender with ``host="direct"`` is not paused), ``"manager"``, ``"random"``, ``"watchdog"``,
+            ``"trimmed"`` (cut by a switch program to its header, which has come; counted at the link that cut it), ``"failure"``
+            (the link was down) or ``"ttl"`` (the time to live was over); ack, whether ACKs were lost; packets; first, when the first was dropped (s); lossless, whether it is a loss
             of a lossless class inside the network.
 
         Examples
@@ -204,7 +205,7 @@ class Trajectory(Records, Result):
         -------
         xarray.Dataset
             link, the one that stood still (``host of NAME``: the access link of a flow's host); by, the
-            one whose queue asked for it; priority, the class that was paused (`PFC`; -1: the link with all that
+            one whose queue asked for it; priority, the class that was paused (`PFC`; of `BFC` the number of the flow; -1: the link with all that
             it carries); begin and end, when it took effect (s), the end of the run for a
             pause that was lasting then; duration (s); lasting. ``.to_pandas()`` gives a DataFrame.
 

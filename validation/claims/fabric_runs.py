@@ -9,18 +9,18 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from dfcmodel import PFC, Flow, Fluid, Link, Packets, RampMarking, Scenario, simulate
 from hopflow import gbps, mbps
 from responsefn import DCQCN
-from validation.checks import Check, claim
+from validation.checks import Check
 from validation.claims.effect_claims import effects, judging
 from validation.claims.effect_statements import Effects, Estimates, beyond
 from validation.statistics import Estimate, combine, of_runs
-from validation.verdicts import Judgement, Verdict, packets_only
+from validation.verdicts import Verdict
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -46,7 +46,6 @@ __all__ = [
     "star",
     "starts",
     "steps",
-    "undecided",
     "under",
 ]
 
@@ -91,26 +90,6 @@ def on_fabrics(id: str, **thresholds: Any) -> Callable[[Callable[..., Effects]],
         return check
 
     return register
-
-
-def undecided(id: str) -> Callable[[Callable[..., Effects]], Check[Effects]]:
-    """Register the function below as that of a claim that hopflow has no means to judge; its text says what would."""
-
-    def register(measure: Callable[..., Effects]) -> Check[Effects]:
-        check = claim(id, text=f"{measure.__name__}.md")(measure)
-        check.judge(_no_model)
-        check.packet_level(_as_given)
-        return check
-
-    return register
-
-
-def _no_model(found: Effects) -> Judgement:
-    return {key: packets_only(Verdict.NOT_APPLICABLE) for key in found.statements}
-
-
-def _as_given(found: Effects) -> dict[str, Verdict]:
-    return {key: cast("Verdict", each.level) for key, each in found.statements.items()}
 
 
 def line(gigabits: float, packet_size: float = PACKET) -> float:

@@ -40,6 +40,8 @@ def _has_plain_method(plan: Plan) -> bool:
         or plan.losses.any()
         or plan.errors.any()
         or plan.spraying is not None
+        or plan.choices
+        or plan.method.failures
         or plan.faults
         or plan.watchdogs
         or plan.scenario.elements

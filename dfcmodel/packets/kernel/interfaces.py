@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from .backpressure import BACKPRESSURE, enlist_flow, stop_flow
 from .calendar_queue import push, release, take
 from .jit import inlined
 from .laws import REPORT, may_be_sent, receive_report, review
@@ -101,24 +102,6 @@ def count_turn(net: Any, k: int, c: int) -> None:
 
 
 @inlined
-def enlist_flow(net: Any, k: int, c: int) -> None:
-    """Let a flow wait for its turn: behind all others of its class, or before them where its turn has not ended."""
-    lane = net.lane
-    if lane[k].flow == c:
-        lane[c].next = lane[k].first
-        lane[k].first = c
-        if lane[c].next < 0:
-            lane[k].last = c
-        return
-    lane[c].next = -1
-    if lane[k].first < 0:
-        lane[k].first = c
-    else:
-        lane[lane[k].last].next = c
-    lane[k].last = c
-
-
-@inlined
 def enter_interface(net: Any, senders: Any, records: Any, p: int, e: int) -> bool:
     """Queue a packet or an ACK at an interface; return whether its transmission begins at once."""
     lane = net.lane
@@ -140,6 +123,7 @@ def enter_interface(net: Any, senders: Any, records: Any, p: int, e: int) -> boo
         and port.waiting == 0
         and port.paused == 0
         and lane[k].paused == 0
+        and lane[c].paused == 0
         and (not by_law or may_be_sent(net, e, it.time))
     ):
         if not is_control:
@@ -148,15 +132,15 @@ def enter_interface(net: Any, senders: Any, records: Any, p: int, e: int) -> boo
     it.next = -1
     if lane[c].count == 0:
         lane[c].head = e
-        if not is_control:
+        if not is_control and lane[c].paused == 0:
             enlist_flow(net, k, c)
     else:
         net.packet[lane[c].tail].next = e
     lane[c].tail = e
     lane[c].count += 1
-    if not is_control:
+    if not is_control and lane[c].paused == 0:
         lane[k].count += 1
-    if lane[k].paused == 0:
+    if lane[k].paused == 0 and lane[c].paused == 0:
         port.waiting += 1
     else:
         port.held += 1
@@ -227,6 +211,8 @@ def pass_interface(
     else:
         if it.number == REPORT:
             receive_report(net, records, p, e)
+        elif it.number == BACKPRESSURE:
+            stop_flow(net, p, e)
         else:
             obey(net, p, e)
         if port.free > time:

@@ -10,8 +10,10 @@ __all__ = [
     "ACKS",
     "AGENT",
     "ARRIVED",
+    "BACKFLOW",
     "BLIND",
     "BUCKET",
+    "BY_BACKPRESSURE",
     "BY_CLASS",
     "BY_FLOW",
     "BY_LAW",
@@ -25,6 +27,8 @@ __all__ = [
     "DUE",
     "EARLY",
     "ELEMENT",
+    "EXPIRES",
+    "FAILS",
     "FEEDER",
     "FLOW",
     "HISTORY",
@@ -131,7 +135,7 @@ PORT = np.dtype(
         (
             "loss",
             "f8",
-        ),  # probability that an arriving packet is lost at random; below 0: less that of an error of a frame that its link sends again; -2: its rate changes over time
+        ),  # probability that an arriving packet is lost at random; below 0: less that of an error of a frame that its link sends again, and less FAILS if the link fails; -4: its rate changes over time
         ("room", "i8"),  # capacity of the queue, packets; with a unit bytes
         ("unit", "f8"),  # bytes of a data packet in the queue; 0: the buffer counts packets
         ("feeders", "i4"),
@@ -403,7 +407,7 @@ CALLED = np.dtype(
 BLIND, RATED = -1, -2
 """Instead of a recovery: sources without congestion control, and rate rules."""
 
-BY_FLOW, BY_CLASS, BY_RATE, BY_RANK, BY_LAW = 1, 2, 3, 4, 5
+BY_FLOW, BY_CLASS, BY_RATE, BY_RANK, BY_LAW, BY_BACKPRESSURE = 1, 2, 3, 4, 5, 6
 """How the lanes of a port take turns: by flow, by class, by rates of flows; 0: in their order.
 
 With ranks there is one lane, in their order. ``BY_LAW`` is by class, of ports at an end of a link under a law, interfaces of
@@ -483,6 +487,8 @@ OWN = np.dtype(
 QUEUE = np.dtype([("state", "f8", (8,)), ("rank", "f8"), ("bytes", "f8")], align=True)
 """What a switch program has of one of its queues, in the order of their lanes."""
 
+FAILS = 2.0  # less than the ``loss`` of a port whose link fails
+EXPIRES = -1  # number of choices at the hop at which a time to live is over
 RECEIVER, SENDER = -1, -2  # ports of the hops at the ends of a flow
 HOP = np.dtype(
     [
@@ -627,7 +633,7 @@ FLOW = np.dtype(
         ("lent", "i4"),  # row of `HOP` of the first of them; the last one begins at ``way``
         ("stride", "i4"),  # rows from one of the others to the next
         ("next_path", "i4"),  # that of the next packet in turn
-        ("drawn", "i4"),  # 1: paths are drawn at random
+        ("drawn", "i4"),  # IN_TURN, AT_RANDOM, or BY_EPOCH plus one of them: paths change with time
         ("quick", "i4"),  # receiver: packets before this one are acknowledged at once
         (
             "counted",
@@ -701,6 +707,22 @@ TRACE = np.dtype(
 """A packet or an ACK that leaves the queue of a traced port."""
 
 
+BACKFLOW = np.dtype(
+    [
+        ("limit", "f8"),  # bytes above which the only active lane pauses its flow
+        ("delay", "f8"),  # until a message takes effect, s
+        ("upstream", "i4"),  # the port that is asked to pause it; -1: none
+        ("lane", "i4"),  # its lane there; -1: the whole port
+        ("flow", "i4"),
+        ("pausing", "i4"),  # 1: it was asked to
+        ("active", "i4"),  # 1: packets wait in it, and it is not paused
+        ("count", "i4"),  # of the first lane of a port: how many are active
+    ],
+    align=True,
+)
+"""A lane of a port under backpressure flow control (`dfcmodel.BFC`)."""
+
+
 class Network(NamedTuple):
     """Ports, what is in their queues, and what is on its way between them; P ports, N packets."""
 
@@ -715,6 +737,7 @@ class Network(NamedTuple):
     law: Any  # LAW, a row per feeder; one row without laws
     laws: Any  # (laws, 5) addresses of the events of laws
     lawful: Any  # rows of `law` of the links that lanes send over, -1: none, a row per lane; one without laws
+    backflow: Any  # BACKFLOW, a row per lane; one without backpressure flow control
     watchdog: Any  # WATCHDOG
     detected: Any  # STORM
     feedback: Any  # (K, 2) lanes that are reported about, and those that it is reported to
@@ -739,6 +762,10 @@ class Network(NamedTuple):
     rank: Any  # (N,) ranks of packets; one without programs
     trimmed: Any  # (N,) the hop at which a packet was cut to its header; one where none is
     telemetry: Any  # (N, K, 5) records of packets: when they left a port, s, and what its program wrote; one if none
+    choice: Any  # (H, 2) first of ``candidates`` and how many, in place of a hop; EXPIRES: it ends there; one row if none
+    candidates: Any  # hops among which switches choose
+    down: Any  # (N, 2) when links are down: from and until, s
+    downs: Any  # (P, 2) the first of them of each port, and one past the last; one row if none is
     order: Any  # (P + 1,) rows of `port` in the order of processing
     home: Any  # (2 F,) rows of `port` whose calendar queues have the timers of senders, then of receivers
     stream: Any  # (P + F,) state of the random numbers of ports, then of flows
@@ -765,6 +792,9 @@ class Senders(NamedTuple):
     agents: Any  # (agents, 2) addresses of the events of receiver agents
     agent_state: Any  # (F, 8) what each flow remembers of its agent's state; one row without agents
     agent_sizes: Any  # (F,) packets of each transfer; one without agents
+    epochs: Any  # when routes change, s; none where they do not
+    routes: Any  # (F, epochs + 1, 2) first of ``turns`` and how many, for each flow between these times; one row if none
+    turns: Any  # the paths that packets of a flow take in turn
     follow: Any  # FOLLOW, a row per flow; none where no flow waits for others
     followers: Any  # the flows that wait, those for the first flow first
     out: Any  # what one event sends: rows of number and flags

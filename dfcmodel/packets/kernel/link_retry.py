@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .jit import compiled
-from .layout import CLASSES, int64
+from .layout import CLASSES, FAILS, int64
 from .path_elements import WITH_RATES, slowed_time
 from .random_numbers import uniform
 
@@ -27,6 +27,10 @@ def repeated_time(net: Any, senders: Any, u: int, e: int, now: float) -> float:
     if it.hop >= senders.flow[it.flow].turn:
         return 0.0
     errors = -net.port[u].loss
+    if errors >= FAILS:
+        errors -= FAILS
+    if errors == 0.0:
+        return 0.0
     frame = net.times[u * CLASSES + int64(it.size)].transmission
     time = 0.0
     while uniform(net.stream, u) < errors:

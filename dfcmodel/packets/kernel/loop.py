@@ -11,6 +11,7 @@ from typing import Any
 
 from .agents import expire_agent
 from .answers import receive_rated
+from .backpressure import BACKPRESSURE, enqueue_flow, leave_flow, stop_flow
 from .buffers import filled, is_full, is_over, record_peak, taken_by
 from .calendar_queue import (
     CROWDED,
@@ -26,6 +27,7 @@ from .calendar_queue import (
 from .coupled import DROP, MARK, coupled_verdict, update_coupled
 from .deliveries import on_packet_sent
 from .diffusion import SEND_FEEDBACK, begin_of, enter_rated, exchange
+from .failures import lose_on_link
 from .interfaces import (
     enter_interface,
     interface_of,
@@ -48,6 +50,7 @@ from .laws import (
     waits_by_law,
 )
 from .layout import (
+    BY_BACKPRESSURE,
     BY_CLASS,
     BY_FLOW,
     BY_LAW,
@@ -83,7 +86,6 @@ from .ports import (
     AT_RANDOM,
     BUFFER_FULL,
     BY_MANAGER,
-    BY_WATCHDOG,
     INTERFACE,
     LANES,
     drop,
@@ -97,6 +99,7 @@ from .programs import ARRIVES, DROPPED, LEAVES, LONGEST, judge, put_in_order, ta
 from .random_numbers import uniform
 from .rated import has_plain_rates, next_arrival, pass_rated
 from .receivers import answer_late
+from .routing import MOVED, PASSES, route_packet
 from .senders import receive
 from .sources import (
     CONSTANT,
@@ -108,7 +111,7 @@ from .sources import (
 from .spraying import way_of_next
 from .timers import CHECK, END, NOW, STOP, WINDOW
 from .trimming import cut_packet
-from .watchdogs import POLL, is_discarded, observe_all, poll
+from .watchdogs import POLL, observe_all, poll
 
 __all__ = [
     "depart",
@@ -368,9 +371,12 @@ def enqueue(net: Any, senders: Any, records: Any, u: int, e: int) -> bool:
     it = net.packet[e]
     time = it.time
     h = int64(it.hop)
-    if port.plain < 0 and is_discarded(net, records, u, int64(net.hop[h].lane), time):
-        drop(net, senders, records, u, e, time, time, BY_WATCHDOG)
-        return False
+    if port.plain < 0:
+        verdict = route_packet(net, records, u, e, time)
+        if verdict != PASSES:
+            if verdict != MOVED:
+                drop(net, senders, records, u, e, time, time, verdict)
+            return False
     if port.plain == HAS_ELEMENTS and not pass_elements(net, senders, records, u, e):
         return False
     is_lost = (
@@ -388,7 +394,9 @@ def enqueue(net: Any, senders: Any, records: Any, u: int, e: int) -> bool:
         )  # fmt: skip
         cause = BY_MANAGER if is_lost else BUFFER_FULL
     taken = taken_by(net, u, e)
-    if port.by_turns == BY_LAW:
+    if port.by_turns >= BY_LAW:
+        if port.by_turns == BY_BACKPRESSURE:
+            return enqueue_flow(net, senders, records, u, e, cause if is_lost else -1)
         return enqueue_by_law(net, senders, records, u, e, cause if is_lost else -1)
     busy, full = waits_or_overflows(net, u, e, time)
     if port.by_turns == BY_RANK and not is_lost:
@@ -469,6 +477,9 @@ def process_next(
                 end_sending(net, u, e)
             elif packet[e].number == FLUSH:
                 flush(net, u, e)
+            elif packet[e].number == BACKPRESSURE:
+                stop_flow(net, u, e)
+                queued = port.waiting > 0 and port.paused == 0 and port.free < time
             elif packet[e].number == REPORT:
                 receive_report(net, records, u, e)
                 queued = port.waiting > 0 and port.paused == 0 and port.free < time
@@ -489,13 +500,18 @@ def process_next(
             came = packet[sent].time
         watch(net, records, u, time)
     if sent >= 0:
+        if port.loss < 0.0 and lose_on_link(net, senders, records, u, sent, time):
+            return b, -1, time, True
         if port.late == 1 and is_managed(net, port, sent):
             mark_leaving(net, u, sent, time, is_markable(net, senders, sent))
         if port.loss < 0.0:
             port.spent = repeated_time(net, senders, u, sent, time)
-        if port.by_turns == BY_LAW:
-            begin_sending(net, records, u, sent, time)
-            b = min(b, int(time * port.inverse))  # the end may be before the next arrival
+        if port.by_turns >= BY_LAW:
+            if port.by_turns == BY_BACKPRESSURE:
+                leave_flow(net, records, u, sent, time)
+            else:
+                begin_sending(net, records, u, sent, time)
+                b = min(b, int(time * port.inverse))  # the end may be before the next arrival
         depart(net, senders, records, u, sent, came, time)
         if port.loss < 0.0:
             port.free += port.spent

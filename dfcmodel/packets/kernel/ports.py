@@ -17,8 +17,10 @@ from .receivers import receive_data
 __all__ = [
     "AT_RANDOM",
     "BUFFER_FULL",
+    "BY_FAILURE",
     "BY_MANAGER",
     "BY_WATCHDOG",
+    "EXPIRED",
     "admit",
     "count_starts",
     "count_waiting",
@@ -38,6 +40,7 @@ BUFFER_FULL, BY_MANAGER, AT_RANDOM, BY_WATCHDOG = (
     2,
     3,
 )  # causes of drops: columns of ``causes``
+BY_FAILURE, EXPIRED = 5, 6  # behind that of `trimming`
 FIFO, EARLY, LANES, INTERFACE = 0, 1, 2, 3  # kinds of ports
 LATEST = (
     1.0 - 2.0**-48

@@ -24,6 +24,7 @@ from dfcmodel.packets.kernel.layout import (
 )
 from dfcmodel.packets.kernel.ports import LANES
 from dfcmodel.packets.layouts.agents import lay_out_agents
+from dfcmodel.packets.layouts.backpressure import lay_out_backpressure
 from dfcmodel.packets.layouts.capacities import aligned, first_elements, most_elements
 from dfcmodel.packets.layouts.feedback import begin_clocks, lay_out_feedback, lay_out_rates
 from dfcmodel.packets.layouts.followers import lay_out_followers
@@ -39,6 +40,7 @@ from dfcmodel.packets.layouts.managers import (
 )
 from dfcmodel.packets.layouts.path_elements import lay_out_elements
 from dfcmodel.packets.layouts.programs import lay_out_programs, lay_out_queues
+from dfcmodel.packets.layouts.routing import lay_out_routing
 from dfcmodel.packets.layouts.senders import (
     begin_stops,
     lay_out_arrivals,
@@ -130,6 +132,7 @@ def lay_out(plan: Plan, signatures: tuple[RuleSignature, ...], spare: int = 1) -
         "lane": lane,
         "diffusive": lay_out_rates(plan, port_rows, lane),
         "feeder": feeder,
+        "backflow": lay_out_backpressure(plan, hop, len(lane)),
         "feedback": lay_out_feedback(clocks, plan, port_rows),
         "ring": ring,
         "bits": bits,
@@ -161,6 +164,7 @@ def lay_out(plan: Plan, signatures: tuple[RuleSignature, ...], spare: int = 1) -
     arrays.update(agents)
     arrays.update(laws)
     arrays.update(lay_out_followers(plan))
+    arrays.update(lay_out_routing(plan, arrays))
     arrays.update(lay_out_watchdogs(plan, arrays))
     wake_all(plan, arrays)
     begin_stops(plan, arrays)

@@ -6,13 +6,22 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dfcmodel.network.backpressure import BFC
 from dfcmodel.network.class_pauses import ALL, CONTROL, PFC, ByClass
 from dfcmodel.network.coupled import DualPI2
 from dfcmodel.network.disciplines import DFC, Fair, Pause, Priority
 from dfcmodel.network.link_laws import LinkLaw
 from dfcmodel.network.programs import SwitchProgram
 from dfcmodel.network.routes import coded, distinct
-from dfcmodel.packets.kernel.layout import BY_CLASS, BY_FLOW, BY_LAW, BY_RANK, BY_RATE, FEEDER
+from dfcmodel.packets.kernel.layout import (
+    BY_BACKPRESSURE,
+    BY_CLASS,
+    BY_FLOW,
+    BY_LAW,
+    BY_RANK,
+    BY_RATE,
+    FEEDER,
+)
 from dfcmodel.packets.kernel.managers import NO_LANE
 from dfcmodel.packets.kernel.ports import LANES
 from dfcmodel.packets.layouts.interfaces import empty_lanes
@@ -25,9 +34,9 @@ if TYPE_CHECKING:
 
 __all__ = ["begin_storms", "class_lanes", "lay_out_feeders", "lay_out_lanes"]
 
-KINDS = (Fair, Priority, DFC, PFC, DualPI2, SwitchProgram, LinkLaw)
+KINDS = (Fair, Priority, DFC, PFC, DualPI2, SwitchProgram, LinkLaw, BFC)
 """Disciplines with several lanes, or one in order of ranks; others have one."""
-TURNS = (BY_FLOW, BY_FLOW, BY_RATE, BY_CLASS, 0, BY_RANK, BY_LAW, 0)
+TURNS = (BY_FLOW, BY_FLOW, BY_RATE, BY_CLASS, 0, BY_RANK, BY_LAW, BY_BACKPRESSURE, 0)
 """How lanes take turns under `KINDS`, and under others."""
 
 
@@ -52,9 +61,10 @@ def lay_out_lanes(plan: Plan, port_rows: NDArray[Any], hop: NDArray[Any]) -> NDA
         Fair: each,
         Priority: each,
         DFC: each,
+        BFC: each,
         DualPI2: ~is_scalable,
     }
-    by_flow = np.isin(own, [KINDS.index(kind) for kind in (Fair, Priority, DFC)])
+    by_flow = np.isin(own, [KINDS.index(kind) for kind in (Fair, Priority, DFC, BFC)])
     places = (len(kept) if by_flow.any() else 0) + len(known) + 2
     number = np.zeros(len(kept), dtype=np.int64)
     for kind, given in lanes_of.items():

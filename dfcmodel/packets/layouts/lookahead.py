@@ -120,11 +120,13 @@ def windows(plan: Plan, inline: Integers, parts: Stretches) -> tuple[Integers, f
     """Return the processing order of the ports and the length of a window in s.
 
     Senders and the interfaces of hosts come first; ports that count packets of an ingress together follow one another,
-    since they are processed as one. The window is the smallest latency of a transfer against this order, and not longer than a period of
+    since they are processed as one, as those among which a switch chooses are. The window is the smallest latency of a transfer against this order, and not longer than a period of
     feedback, because one report is under way at a time.
     """
     senders, hosts = len(plan.ports), plan.hosts
     one = np.array([*(together[0] for together in plan.counting), senders])
+    for p, together in plan.routing.items():
+        one[p] = together[0]
     one[:-1][plan.at_senders] = hosts.queue[plan.at_senders]
     is_host = np.append(plan.at_senders, True)
     a, b, time = _latencies(plan, parts, inline, (one, is_host))

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dfcmodel.packets.kernel.layout import STORM, WATCHDOG
+from dfcmodel.packets.kernel.managers import ALL_LANES
 from dfcmodel.packets.layouts.lanes import class_lanes
 from dfcmodel.packets.layouts.units import calendar_of
 
@@ -17,15 +18,18 @@ __all__ = ["begin_watchdogs", "lay_out_watchdogs"]
 
 
 def lay_out_watchdogs(plan: Plan, arrays: dict[str, Any]) -> dict[str, Any]:
-    """Return the watchdogs of a plan and rows for the storms that they declare; ports with watchdogs name the first one.
+    """Return the watchdogs of a plan, one that never drops for each port at which packets are routed, and rows for the storms that they declare; ports with watchdogs name the first one.
 
     The number of storms is bounded: each takes the intervals that declare it and those that end it. The last row is
     for storms after the end of the run.
     """
     plain = arrays["port"]["plain"]
-    found = np.zeros(max(1, len(plan.watchdogs)), WATCHDOG)
+    found = np.zeros(max(1, len(plan.watchdogs) + len(plan.routing)), WATCHDOG)
     lanes = class_lanes(plan, arrays["hop"], arrays["lane"]) if plan.watchdogs else {}
     storms = 1
+    for g, p in enumerate(sorted(plan.routing), len(plan.watchdogs)):
+        found[g]["port"], found[g]["lane"], found[g]["next"] = p, ALL_LANES, -1
+        plain[p] = -1 - g
     for g, dog in enumerate(plan.watchdogs):
         lane = lanes.get((dog.port, dog.priority), -1)
         found[g] = (

@@ -35,6 +35,7 @@ class HostQueues(BlockedQueue):
         self.classes = sorted(set(self.priorities.values()))
         self.next_class = 0
         self.blocked = set()
+        self.stopped: list[Key] = []  # flows that are paused, each as often as it is
         self.control: deque[tuple[float, Packet]] = deque()
         self.lines: dict[Key, deque[tuple[float, Packet]]] = {key: deque() for key in users}
         self.turns: dict[int, deque[Key]] = {priority: deque() for priority in self.classes}
@@ -97,6 +98,8 @@ class HostQueues(BlockedQueue):
         key = packet.flow, packet.is_ack
         if key in self.priorities and not self.may_leave(self.priorities[key]):
             return False
+        if key in self.stopped:
+            return False
         return self.may_be_sent(packet)
 
     def head_of(self, priority: int) -> Packet | None:
@@ -111,12 +114,28 @@ class HostQueues(BlockedQueue):
             self.control.append(entry)
             return
         line, priority = self.lines[key], self.priorities[key]
-        if not line and self.going_on[priority] == key:
-            self.turns[priority].appendleft(key)
-        elif not line:
-            self.turns[priority].append(key)
+        if not line and key not in self.stopped:
+            self.enlist(key)
         line.append(entry)
         self.review(priority)
+
+    def enlist(self, key: Key) -> None:
+        """Let a flow wait for its turn: behind others, or before them where its turn has not ended."""
+        priority = self.priorities[key]
+        if self.going_on[priority] == key:
+            self.turns[priority].appendleft(key)
+        else:
+            self.turns[priority].append(key)
+
+    def stop_flow(self, _key: object, f: int, wanted: bool) -> None:
+        """Process a message that pauses a flow or lets it go on; over several paths it may be paused several times."""
+        key = f, False
+        before = key in self.stopped
+        (self.stopped.append if wanted else self.stopped.remove)(key)
+        now = key in self.stopped
+        if self.lines[key] and now != before:
+            (self.turns[self.priorities[key]].remove if now else self.enlist)(key)
+        self.go()
 
     def pop(self) -> tuple[float, Packet]:
         """Return the arrival time and the next packet; a sender that waits for it to leave goes on."""

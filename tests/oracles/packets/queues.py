@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from dfcmodel import Pause, RateTrace
 from dfcmodel.network.class_pauses import ALL
-from dfcmodel.network.run_tables import AT_RANDOM, BUFFER_FULL, BY_MANAGER, BY_WATCHDOG
+from dfcmodel.network.run_tables import AT_RANDOM, BUFFER_FULL, BY_FAILURE, BY_MANAGER, BY_WATCHDOG
 from tests.oracles.packets.managers import manager_of_queue
 from tests.oracles.packets.path_elements import RateOverTime
 
@@ -208,6 +208,11 @@ class Queue:
         """Start the transmission of a packet that arrived at time ``came``, and took bytes in the queue, None: its own."""
         simulation, plan = self.simulation, self.simulation.plan
         now = simulation.now
+        if self.is_cut(packet):
+            self.busy, self.end = True, now + float(plan.transmission[self.p, packet.size])
+            simulation.at(self.end, self.end_key(), partial(self.end_transmission, self.end))
+            self.drop_queued(came, packet, BY_FAILURE)
+            return
         if self.sees(packet):
             self.manager.leave(packet)
         self.left[self.queue_of(packet)] = now
@@ -226,6 +231,13 @@ class Queue:
             int(plan.ranks[self.p, packet.size]),
             lambda: simulation.arrive(packet),
         )
+
+    def is_cut(self, packet: Packet) -> bool:
+        """Return whether the link fails before a packet that is sent now arrives, or is down."""
+        now, plan = self.simulation.now, self.simulation.plan
+        arrives = now + plan.passage[self.p, packet.size]
+        given = (plan.method.failures or {}).get(self.port.name, ()) if self.port.link >= 0 else ()
+        return any(now < end and arrives > begin for begin, end in given)
 
     def repeated_time(self, packet: Packet) -> float:
         """Return for how long the link sends a packet again until it arrives without an error, s."""

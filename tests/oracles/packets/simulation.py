@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dfcmodel import (
+    BFC,
     DFC,
     PFC,
     ArrivalProcess,
@@ -29,7 +30,7 @@ from dfcmodel import (
     SwitchProgram,
 )
 from dfcmodel.network.disciplines import Discipline
-from dfcmodel.network.run_tables import LAST_PART
+from dfcmodel.network.run_tables import EXPIRED, LAST_PART
 from dfcmodel.packets.kernel.layout import CLASSES, OF_RATE, STORM, TRACE
 from dfcmodel.packets.ports import Interface
 from dfcmodel.packets.recoveries import recovery_named
@@ -40,6 +41,7 @@ from responsefn import DeliveryRule, RateRule, WindowRule
 from responsefn.rules.base import answers_marks
 from tests.oracles.packets.agents import receivers_of
 from tests.oracles.packets.arrivals import Arriving, Replayed, end_source, supply_of
+from tests.oracles.packets.backpressure import FlowQueues
 from tests.oracles.packets.classes import ClassQueues
 from tests.oracles.packets.coupled import CoupledQueues
 from tests.oracles.packets.deliveries import DeliverySender
@@ -75,7 +77,7 @@ if TYPE_CHECKING:
 __all__ = ["Simulation", "queue_of", "run_reference", "trace_reference", "watch_reference"]
 
 QUEUES: dict[type, type[Queue]] = {
-    DFC: Diffusive, Pause: Pausing, PFC: ClassQueues, Fair: RoundRobin, Priority: ByPriority,
+    BFC: FlowQueues, DFC: Diffusive, Pause: Pausing, PFC: ClassQueues, Fair: RoundRobin, Priority: ByPriority,
     DualPI2: CoupledQueues, Interface: HostQueues,
 }  # fmt: skip
 """The queue of each discipline; of others, and of links without one, it is FIFO."""
@@ -256,7 +258,43 @@ class Simulation:
             packet.way = self.spray(packet.flow)
         self.records.inside[packet.flow] += 1
         self.records.emitted[packet.flow] += not packet.is_ack
-        self.paths.arrive(self.route_of(packet)[0], packet)
+        self.enter(packet)
+
+    def enter(self, packet: Packet) -> None:
+        """Pass a packet to the port of its next hop, which its switch may choose, unless its time to live is over."""
+        f, hop = packet.flow, packet.hop
+        if packet.is_ack:
+            self.paths.arrive(self.plan.backward[f][hop], packet)
+            return
+        if hop and self.plan.method.spraying == "least queue":
+            self.choose(packet)
+        route = self.route_of(packet)
+        ttl, path = self.plan.scenario.flows[f].ttl, self.plan.scenario.flows[f].path
+        links = hop - (len(route) - (len(path) - 1))  # without an access link
+        if ttl is not None and links >= ttl:
+            self.queues[route[hop]].drop(packet, cause=EXPIRED)
+        else:
+            self.paths.arrive(route[hop], packet)
+
+    def choose(self, packet: Packet) -> None:
+        """Let the switch at which a sprayed packet is choose the path with the shortest queue, the packet's own at ties."""
+        given, f, hop = self.spraying, packet.flow, packet.hop
+        if given is None or not given.count[f]:
+            return
+        came = self.route_of(packet)[:hop]
+        ways = [given.way_of(f, path) for path in range(int(given.count[f]))]
+        onwards: dict[int, list[int]] = {}
+        for way in ways:
+            if self.plan.forward[way][:hop] == came:
+                onwards.setdefault(self.plan.forward[way][hop], []).append(way)
+        number = ways.index(packet.way if packet.way >= 0 else f)
+        own = self.route_of(packet)[hop]
+        others = [port for port in onwards if port != own]
+        best = min(
+            [own, *others], key=lambda port: self.queues[port].length() + self.queues[port].busy
+        )
+        if best != own:
+            packet.way = onwards[best][number % len(onwards[best])]
 
     def route_of(self, packet: Packet) -> Sequence[int]:
         """Return the ports on the way of a packet or an ACK."""
@@ -267,19 +305,22 @@ class Simulation:
     def spray(self, f: int) -> int:
         """Return the flow whose path the next packet of a sprayed flow takes."""
         assert self.spraying is not None
-        count = int(self.spraying.count[f])
+        turns = range(int(self.spraying.count[f]))
+        if self.spraying.rerouting is not None:
+            changed = sum(time <= self.now for time in self.spraying.rerouting.times)
+            turns = self.spraying.rerouting.turns[f - self.spraying.lenders][changed]
         if self.plan.method.spraying == "random":
-            return self.spraying.way_of(f, int(self.random(f) * count))
-        path = self.next_path[f]
-        self.next_path[f] = (path + 1) % count
-        return self.spraying.way_of(f, path)
+            return self.spraying.way_of(f, turns[int(self.random(f) * len(turns))])
+        turn = self.next_path[f] if self.next_path[f] < len(turns) else 0
+        self.next_path[f] = (turn + 1) % len(turns)
+        return self.spraying.way_of(f, turns[turn])
 
     def arrive(self, packet: Packet) -> None:
         """Pass a packet to the next port, to its receiver, or an ACK to its sender."""
         f = packet.flow
         route = self.route_of(packet)
         if packet.hop < len(route):
-            self.paths.arrive(route[packet.hop], packet)
+            self.enter(packet)
         elif packet.is_ack:
             self.records.inside[f] -= 1
             sender = self.senders[f]

@@ -1,5 +1,5 @@
 """Backpressure flow control, per flow and hop: claims of goyal2022 (see ``published/fabric_claims.csv``).
 
-hopflow has no queues per flow that stop single flows one hop upstream. What the paper says of BFC itself is undecidable here; what it says of flows at a
-switch is judged.
+BFC has a queue per flow here, as the paper's ideal variant: collisions of flows in queues are not modelled. The fabric is smaller than the paper's, 16 hosts in place of
+hundreds, and traffic lasts for `validation.claims.goyal2022.beside.TRAFFIC`.
 """

@@ -1,4 +1,4 @@
-"""Active flows at a switch with fair queueing (B01), bytes of flows within a round trip (B02), and BFC itself (B03, B04)."""
+"""Active flows at a switch with fair queueing (B01), and bytes of flows within a round trip (B02)."""
 
 from __future__ import annotations
 
@@ -18,11 +18,9 @@ from validation.claims.fabric_runs import (
     line,
     on_fabrics,
     steps,
-    undecided,
 )
 from validation.keeping import kept
 from validation.statistics import of_runs
-from validation.verdicts import Verdict
 
 LOADS = (0.5, 0.7)
 HEAVY = 0.9
@@ -126,15 +124,3 @@ def within_a_round_trip() -> Effects:
         ("link (Gb/s)", "part of the bytes"),
         log="x",
     )
-
-
-@undecided("B03")
-def tail_latency() -> Effects:
-    """State that BFC's tail latency cannot be measured here."""
-    return Effects({"tail": Statement(level=Verdict.UNDECIDABLE)}, {}, ("", ""))
-
-
-@undecided("B04")
-def buffer_in_use() -> Effects:
-    """State that BFC's buffers cannot be measured here."""
-    return Effects({"buffer": Statement(level=Verdict.UNDECIDABLE)}, {}, ("", ""))

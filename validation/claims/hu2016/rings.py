@@ -13,10 +13,9 @@ from dfcmodel.lossless import buffer_cycles, deadlock, fat_tree, leaf_spine
 from hopflow import gbps
 from responsefn import FixedRate
 from validation.claims.effect_statements import Curve, Effects, Statement
-from validation.claims.fabric_runs import PACKET, SEEDS, exact, line, on_fabrics, pfc, undecided
+from validation.claims.fabric_runs import PACKET, SEEDS, exact, line, on_fabrics, pfc
 from validation.keeping import kept
 from validation.statistics import Estimate
-from validation.verdicts import Verdict
 
 C = line(40)
 DELAY = 1e-6
@@ -187,14 +186,38 @@ def without_cycles() -> Effects:
 
 LOOP, TTL = 2, 16
 """Links of the loop, and packets' time to live, of the paper."""
+LOADS = 0.8, 1.25
+"""Rates into the loop over n B / TTL."""
 
 
-@undecided("L01")
+@kept
+def caught(load: float) -> list[float]:
+    """Return for each run of a flow that is caught in the loop whether it was deadlocked, 1 or 0."""
+    found = []
+    rate = load * LOOP * C / TTL
+    for counts, seed in itertools.product(COUNTS, SEEDS):
+        rule = PFC((0,), xoff=40, xon=38, counts=counts)
+        links = [Link(*ends, C, DELAY, 5000, rule) for ends in (("h", "A"), ("A", "B"), ("B", "A"))]
+        begin = float(np.random.default_rng(seed).uniform(0.0, 5e-7))
+        flow = Flow("caught", tuple("hABA"), CBR(rate), host="nic", start=begin, ttl=TTL)
+        scenario = Scenario("routing loop", links, [flow], duration=END, packet_size=PACKET)
+        run = simulate(scenario, Packets(seed=seed), sample=5e-5)
+        found.append(float(run.status.label == "deadlocked"))
+    return found
+
+
+@on_fabrics("L01")
 def routing_loop() -> Effects:
-    """Compute the rate above which the paper's loop deadlocks; routes that return to a node cannot be run."""
-    limit = LOOP * 40.0 / TTL
+    """Run a flow into the paper's loop, below and above n B / TTL."""
+    below, above = (caught(load) for load in LOADS)
+    as_said = [*(1.0 - each for each in below), *above]
     return Effects(
-        {"rate": Statement(level=Verdict.UNDECIDABLE)},
-        {"n B / TTL": Curve([TTL], model=[limit])},
-        ("TTL", "rate into the loop (Gb/s)"),
+        {"rate": Statement(level=every(as_said, 1.0))},
+        {
+            "deadlocked": Curve(
+                [load * LOOP * 40.0 / TTL for load in LOADS],
+                level=[Estimate(float(np.mean(each)), 0.0) for each in (below, above)],
+            )
+        },
+        ("rate into the loop (Gb/s)", "part of the runs"),
     )

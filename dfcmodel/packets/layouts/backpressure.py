@@ -1,0 +1,45 @@
+"""Lanes of ports under backpressure flow control in the arrays of the compiled engine."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dfcmodel.network.backpressure import BFC
+from dfcmodel.packets.kernel.layout import BACKFLOW
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from dfcmodel.packets.plans import Plan
+
+__all__ = ["lay_out_backpressure"]
+
+
+def lay_out_backpressure(plan: Plan, hop: NDArray[Any], lanes: int) -> NDArray[Any]:
+    """Return what each lane pauses; one row without backpressure flow control."""
+    if not plan.has(BFC):
+        return np.zeros(1, BACKFLOW)
+    found = np.zeros(lanes, BACKFLOW)
+    found["upstream"] = -1
+    hops = plan.hops
+    own = plan.by_discipline(lambda each: isinstance(each, BFC))
+    at = np.flatnonzero(own[hops.port] & ~hops.is_ack & ~hops.begins)
+    p, q, row = hops.port[at], hops.before[at], hops.row[at]
+    lane = hop["lane"][row]
+    has_flows = own[q] | plan.at_senders[q]
+    signalling, threshold = (
+        plan.signalling[p],
+        plan.by_discipline(lambda each: getattr(each, "threshold", 0.0))[p],
+    )
+    round_trip = 2.0 * plan.delays[q] + signalling + plan.transmission[q, 0]
+    flow = hops.flow[at]
+    if plan.spraying is not None:
+        flow = plan.spraying.owner[flow] - plan.spraying.lenders
+    for name, values in (
+        ("limit", threshold * round_trip / plan.transmission[p, 0] * plan.taken[p, 0]), ("delay", plan.delays[q] + signalling),
+        ("upstream", q), ("lane", np.where(has_flows, hop["lane"][row - 1], -1)), ("flow", flow),
+    ):  # fmt: skip
+        found[name][lane] = values
+    return found

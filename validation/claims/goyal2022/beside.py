@@ -1,0 +1,133 @@
+"""BFC beside control between ends: tail latency of short flows (B03), buffer in use (B04)."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import numpy as np
+
+from dfcmodel import (
+    BFC,
+    INT,
+    Cable,
+    Fabric,
+    Flow,
+    Packets,
+    flows_from,
+    random_traffic,
+    simulate,
+)
+from dfcmodel.lossless import leaf_spine
+from responsefn import HPCC, FixedRate
+from validation.claims.effect_statements import Curve, Effects, Statement
+from validation.claims.fabric_runs import MARKS, PACKET, ROCE, SEEDS, gain, on_fabrics, over, pfc
+from validation.keeping import kept
+from validation.statistics import of_runs
+
+LOAD = 0.55
+TRAFFIC, END = 5e-4, 4e-3
+"""How long flows arrive, and the end of the run, s."""
+SAMPLE = 5e-6
+INCASTS, SENDERS, RESPONSE = 4, 12, 40
+"""Incasts in the traffic, evenly spaced, the senders of each, and packets of each of these."""
+SHORT = 10
+"""Packets of the longest flow that counts as short."""
+BASE = 9e-6
+"""Round trip of an empty fabric, s."""
+SCHEMES = ("BFC", "DCQCN and PFC", "HPCC")
+RULES: dict[str, Any] = {SCHEMES[0]: BFC(), SCHEMES[1]: pfc(manager=MARKS), SCHEMES[2]: INT()}
+SOURCES = {SCHEMES[0]: FixedRate(), SCHEMES[1]: ROCE, SCHEMES[2]: HPCC(base_rtt=BASE)}
+
+
+@functools.cache
+def fabric(scheme: str) -> Fabric:
+    """Return a leaf-spine fabric of 16 hosts, with links of 100 Gb/s and 1 us and 2 MB at each port."""
+    cable = Cable("100Gbps", "200m")
+    return Fabric(
+        leaf_spine(4, 4, hosts=4),
+        cable,
+        cable,
+        buffer="2 MB",
+        packet_size=PACKET,
+        discipline=RULES[scheme],
+    )
+
+
+def traffic(scheme: str, seed: int) -> list[Flow]:
+    """Return flows of published sizes between random hosts, and incasts whose names begin with "incast"."""
+    network = fabric(scheme)
+    given: dict[str, Any] = {
+        "source": SOURCES[scheme],
+        "links": network.links,
+        "routes": "ecmp",
+        "host": "nic",
+    }
+    flows = list(
+        random_traffic(network.hosts, "hadoop", LOAD, TRAFFIC, seed, packet_size=PACKET, **given)
+    )
+    random = np.random.default_rng(seed)
+    for n in range(INCASTS):
+        target, *others = random.permutation(len(network.hosts)).tolist()
+        flows += flows_from(
+            [network.hosts[a] for a in others[:SENDERS]], [network.hosts[target]] * SENDERS, sizes=RESPONSE,
+            starts=(n + 0.5) / INCASTS * TRAFFIC, names=[f"incast {n}.{k}" for k in range(SENDERS)], **given,
+        )  # fmt: skip
+    return flows
+
+
+@kept
+def measured(scheme: str) -> list[tuple[float, float]]:
+    """Return for each run the 99th percentile of slowdowns of short flows outside of incasts, and that of the packets that wait at a switch."""
+    found = []
+    for seed in SEEDS:
+        flows = traffic(scheme, seed)
+        run = simulate(
+            fabric(scheme).scenario("beside", flows, END, min_rto=1e-3),
+            Packets(seed=seed),
+            sample=SAMPLE,
+        )
+        short = np.array(
+            [flow.size <= SHORT and not flow.name.startswith("incast") for flow in flows]
+        )
+        slow = run.completion_times()["slowdown"].to_numpy()[short]
+        if not np.isfinite(slow).all():
+            raise RuntimeError(
+                f"{scheme}, seed {seed}: short flows are not complete after {END:g} s"
+            )
+        switches = [
+            n for n, node in enumerate(run.scenario.senders) if node not in fabric(scheme).hosts
+        ]
+        inside = run.queued[switches][:, run.time <= TRAFFIC]
+        found.append((float(np.quantile(slow, 0.99)), float(np.quantile(inside, 0.99))))
+    return found
+
+
+def _column(scheme: str, which: int) -> Any:
+    return np.array(measured(scheme))[:, which]
+
+
+def _curve(which: int) -> Curve:
+    return Curve(SCHEMES, level=[of_runs(_column(scheme, which)) for scheme in SCHEMES])
+
+
+@on_fabrics("B03", least=1.3)
+def tail_latency() -> Effects:
+    """Compare the tail of short flows under BFC with that under control between ends."""
+    ratios = [gain(_column(scheme, 0), _column(SCHEMES[0], 0)) for scheme in SCHEMES[1:]]
+    return Effects(
+        {"tail": Statement(level=over(*ratios))},
+        {"99th percentile of slowdowns": _curve(0)},
+        ("scheme", "slowdown"),
+    )
+
+
+@on_fabrics("B04")
+def buffer_in_use() -> Effects:
+    """Compare the buffer in use under BFC with that under control between ends."""
+    ratios = [gain(_column(scheme, 1), _column(SCHEMES[0], 1)) for scheme in SCHEMES[1:]]
+    return Effects(
+        {"buffer": Statement(level=tuple(ratios))},
+        {"99th percentile of the packets at a switch": _curve(1)},
+        ("scheme", "packets"),
+    )
