@@ -1,0 +1,97 @@
+"""Runs of Linux 6.12 over 20 Mb/s and 40 ms: rules alone, under losses, in pairs, and a flow that joins another."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from validation.generate.cases import Case
+from validation.generate.linux.output import TABLES, calls, read, simulated_seconds
+from validation.generate.linux.program import LinuxKernel
+
+__all__ = ["CASES"]
+
+RATE, DELAY = 20e6, 0.02
+"""bit/s and s of both directions: 1666.7 packets of 1500 bytes per s, a round trip of 40 ms."""
+BUFFERS = (33, 67, 133)
+"""Packets: half the product of bandwidth and round trip, all of it, and twice as much."""
+SINGLE = ("bic", "highspeed", "htcp", "westwood", "vegas", "illinois", "scalable")
+STARTS = tuple(round(0.1 * number, 1) for number in range(1, 9))
+"""Start of the second flow of a pair, s."""
+
+
+def _alone(rule: str, buffer: int, **options: Any) -> dict[str, Any]:
+    """Return a run of one flow."""
+    run = {"run": f"{rule}-{buffer}", "rules": (rule,), "starts": (0.0,), "seconds": 30}
+    return {"rate": RATE, "delay": DELAY, "buffer": buffer, **run, **options}
+
+
+def _pair(rules: tuple[str, str], start: float, **options: Any) -> dict[str, Any]:
+    """Return a run of two flows."""
+    own = {"run": f"{'-'.join(rules)}-{start}", "rules": rules, "starts": (0.0, start)}
+    return {**_alone(rules[0], 67), **own, "seconds": 60, "sample": 0.1, **options}
+
+
+ALONE = Case(
+    name="linux/alone",
+    title="One flow of Linux 6.12 over 20 Mb/s, 40 ms, with a drop-tail buffer, 30 s",
+    claims=(),
+    program=LinuxKernel(),
+    parameters={
+        "rate of the link, and of the link back": (RATE, "bit/s"),
+        "delay of each": (DELAY, "s"),
+        "size of the packets": (1500, "bytes"),
+        "data in each": (1448, "bytes"),
+        "sample": (0.01, "s"),
+        "tick of the kernel (HZ 250)": (0.004, "s"),
+    },
+    tables=TABLES,
+    runs=[
+        *(_alone(rule, buffer) for rule in ("reno", "cubic") for buffer in BUFFERS),
+        _alone("bbr", 67),
+        *(_alone(rule, 67) for rule in SINGLE),
+    ],
+    calls=calls,
+    read=read,
+    simulated_seconds=simulated_seconds,
+    notes=(
+        "The link's departures follow from the arrival times: max(arrival, previous departure) + bits/rate.",
+        "No pacing but BBR's (pfifo_fast), no segmentation offload on the wire, SACK, timestamps, no ECN.",
+        "In every run rwnd_limited and sndbuf_limited are 0: the window of the sender alone limited it.",
+        "The kernel's entropy is constant: runs are equal byte for byte.",
+    ),
+)
+
+CASES = (
+    ALONE,
+    replace(
+        ALONE,
+        name="linux/periodic-loss",
+        title="One Reno flow of Linux 6.12 that loses every 200th data packet, 30 s",
+        runs=[_alone("reno", 67, run="reno-every-200", every=200)],
+    ),
+    replace(
+        ALONE,
+        name="linux/random-loss",
+        title="One flow of Linux 6.12 that loses one data packet in 1000, 8 seeds, 30 s",
+        parameters={**ALONE.parameters, "sample": (0.1, "s")},
+        runs=[
+            _alone(rule, 67, run=f"{rule}-{seed}", loss=0.001, seed=seed, sample=0.1)
+            for rule in ("reno", "cubic")
+            for seed in range(1, 9)
+        ],
+    ),
+    replace(
+        ALONE,
+        name="linux/pairs",
+        title="CUBIC beside Reno and beside BBR of Linux 6.12, 8 starts of the second flow, 60 s",
+        parameters={**ALONE.parameters, "sample": (0.1, "s")},
+        runs=[_pair(("cubic", other), start) for other in ("reno", "bbr") for start in STARTS],
+    ),
+    replace(
+        ALONE,
+        name="linux/convergence",
+        title="A CUBIC flow of Linux 6.12 that joins another after 15 s, 60 s",
+        runs=[_pair(("cubic", "cubic"), 15.0, buffer=133, sample=0.01)],
+    ),
+)
