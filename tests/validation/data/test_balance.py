@@ -70,6 +70,10 @@ REGULATED = "yang2001/regulated-sources"
 """More rows of one of these designs."""
 OWN_LINKS = "takano2006/own-links"
 """Efficiencies and drops, without what was sent."""
+LINUX = {
+    f"linux/{name}" for name in ("alone", "periodic-loss", "random-loss", "pairs", "convergence")
+}
+"""What the receivers read is counted in bytes: test_linux.py."""
 WITHOUT = {
     *UNSTATED,
     REGULATED,
@@ -81,6 +85,7 @@ WITHOUT = {
     *CASES,
     *MANAGED,
     *PACKETS,
+    *LINUX,
 }
 """Others: below."""
 

@@ -80,6 +80,7 @@ static FILE *output;
 // The first process powers off the kernel that it was booted by; no other process may.
 static void power_off(void)
 {
+    sync();
     if (getpid() == 1)
         reboot(RB_POWER_OFF);
 }
@@ -87,8 +88,10 @@ static void power_off(void)
 static void fail(const char *what)
 {
     fprintf(output ? output : stderr, "failed %s: %s\n", what, strerror(errno));
-    if (output)
+    if (output) {
         fclose(output);
+        rename("/output.part", "/output");
+    }
     power_off();
     exit(1);
 }
@@ -126,6 +129,13 @@ static void set_sysctl(const char *name, const char *value)
     close(fd);
 }
 
+static const char *const of_kernel[] = {"core/default_qdisc", "ipv4/tcp_mem"};
+static const char *const of_namespace[] = {
+    "ipv4/tcp_sack", "ipv4/tcp_timestamps", "ipv4/tcp_ecn", "ipv4/tcp_early_retrans",
+    "ipv4/tcp_recovery", "ipv4/tcp_no_metrics_save", "ipv4/tcp_slow_start_after_idle",
+    "ipv4/tcp_rmem", "ipv4/tcp_wmem", "ipv4/tcp_limit_output_bytes", "ipv4/tcp_min_tso_segs",
+    "ipv4/tcp_pacing_ss_ratio"};
+
 static void print_sysctl(const char *name)
 {
     char path[128], value[128] = "";
@@ -141,12 +151,17 @@ static void print_sysctl(const char *name)
     fprintf(output, "sysctl %s %s\n", name, value);
 }
 
+static void print_sysctls(const char *const *names, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        print_sysctl(names[i]);
+}
+
 // Enter a new network namespace and bring up a TUN device there.
 static int open_tun(const char *address)
 {
     if (unshare(CLONE_NEWNET))
         fail("unshare");
-    set_sysctl("core/default_qdisc", qdisc);
     set_sysctl("ipv4/tcp_no_metrics_save", "1");
     struct ifreq request = {.ifr_flags = IFF_TUN | IFF_NO_PI};
     strcpy(request.ifr_name, "tun0");
@@ -391,7 +406,7 @@ static void run(struct link *forward, struct link *reverse)
 {
     int64_t end = llround(seconds * 1e9), period = llround(sample * 1e9), next_sample = period;
     origin += now_ns();
-    while (now_ns() < end) {
+    while (next_sample <= end) {
         int64_t now = now_ns(), wake = next_sample;
         for (int i = 0; i < flow_count; i++)
             if (flows[i].sender < 0 && flows[i].start <= now)
@@ -449,7 +464,10 @@ int main(int count, char **words)
     mkdir("/dev/net", 0755);
     if (mknod("/dev/net/tun", S_IFCHR | 0600, makedev(10, 200)))
         fail("mknod");
+    setvbuf(output, NULL, _IOFBF, 1 << 20);
     read_options(count, words);
+    set_sysctl("core/default_qdisc", qdisc);
+    print_sysctls(of_kernel, sizeof of_kernel / sizeof *of_kernel);
     prctl(PR_SET_TIMERSLACK, 1);
     struct link forward = {.rate = rate, .delay = llround(delay * 1e9)}, reverse = forward;
     forward.ring = calloc(RING, sizeof *forward.ring);
@@ -465,13 +483,7 @@ int main(int count, char **words)
     forward.from = reverse.to = open_tun("10.0.0.1");
     run(&forward, &reverse);
     report();
-    static const char *const recorded[] = {
-        "core/default_qdisc", "ipv4/tcp_sack", "ipv4/tcp_timestamps", "ipv4/tcp_ecn",
-        "ipv4/tcp_early_retrans", "ipv4/tcp_recovery", "ipv4/tcp_no_metrics_save",
-        "ipv4/tcp_slow_start_after_idle", "ipv4/tcp_mem", "ipv4/tcp_rmem", "ipv4/tcp_wmem",
-        "ipv4/tcp_limit_output_bytes", "ipv4/tcp_min_tso_segs", "ipv4/tcp_pacing_ss_ratio"};
-    for (size_t i = 0; i < sizeof recorded / sizeof *recorded; i++)
-        print_sysctl(recorded[i]);
+    print_sysctls(of_namespace, sizeof of_namespace / sizeof *of_namespace);
     fclose(output);
     rename("/output.part", "/output");
     power_off();

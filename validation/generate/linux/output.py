@@ -35,6 +35,7 @@ TABLES = {
             "retransmissions": Column("packets", "tcpi_total_retrans"),
             "timeouts": Column("1", "tcpi_total_rto"),
             "min_rtt": Column("us", "tcpi_min_rtt"),
+            "mss": Column("bytes", "tcpi_snd_mss"),
             "dsacks": Column("1", "tcpi_dsack_dups"),
             "reordered": Column("1", "tcpi_reord_seen"),
             "lateness": Column(
@@ -61,6 +62,10 @@ TABLES = {
     "seconds": Table(
         {**FLOW, "time": Column("s", "end of the second")},
         {"bytes": Column("bytes", "read by the receiver in this second")},
+    ),
+    "settings": Table(
+        {**RUN, "name": Column("", "of the kernel's setting below net in /proc/sys")},
+        {"value": Column("", "as the kernel writes it")},
     ),
 }
 
@@ -95,6 +100,10 @@ def read(run: Run, folder: Path, printed: Sequence[str]) -> dict[str, Rows]:  # 
         elif kind == "second":
             own = {"run": run["run"], "flow": int(words[1]), "time": int(words[0])}
             rows["seconds"].append({**own, "bytes": int(words[2])})
+        elif kind == "sysctl":
+            rows["settings"].append(
+                {"run": run["run"], "name": words[0], "value": " ".join(words[1:])}
+            )
         elif kind == "flow":
             rows["runs"].append(_totals(run, int(words[0]), _pairs(words[1:]), link))
     return rows
@@ -127,7 +136,7 @@ def _totals(
             )
     counted = (
         *("bytes", "data_packets", "queue_drops", "losses", "retransmissions", "timeouts"),
-        *("min_rtt", "dsacks", "reordered"),
+        *("min_rtt", "mss", "dsacks", "reordered"),
     )
     return {
         "run": run["run"],
