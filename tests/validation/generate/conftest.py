@@ -14,7 +14,6 @@ from validation.generate.__main__ import all_cases
 from validation.generate.cases import csv_text
 from validation.generate.linux.program import kernel_folder
 
-
 INSTALLED_BY = {
     **dict.fromkeys(("ns-2", "ns-3"), "`make data-tools`"),
     "Linux": "validation/generate/linux/build.sh",

@@ -18,7 +18,7 @@ VARIABLE = "HOPFLOW_LINUX"
 PACKAGE = "linux-source-6.12 6.12.117-1~deb12u1"
 BOOT = (
     *("mem=1024M", "time-travel=inf-cpu", "time-travel-start=0"),
-    *("root=/dev/root", "rootfstype=hostfs", "rw", "init=/linkemu", "quiet"),
+    *("root=/dev/root", "rootfstype=hostfs", "rw", "init=/linkemu", "console=tty0", "quiet"),
 )
 """Words of the kernel's command line: computing takes no time, the clock starts at 0, no random seed but the built-in."""
 
