@@ -138,10 +138,10 @@ def share(run: Trajectory) -> float:
     return float(sent[0] / sent.sum())
 
 
-def _alone(options: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+def _alone(options: Mapping[str, Any], case: str) -> Iterator[dict[str, Any]]:
     """Yield the quantities of lone flows without random losses."""
-    for row in evidence.table("linux/alone", "runs").itertuples():
-        linux = measures_of_linux(str(row.run))
+    for row in evidence.table(case, "runs").itertuples():
+        linux = measures_of_linux(str(row.run), case)
         ours = measures_of_run(simulated([row.rule], [0.0], row.buffer, row.seconds, **options))
         for quantity in (
             "drops",
@@ -174,9 +174,9 @@ def _alone(options: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
             }
 
 
-def _lossy(options: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+def _lossy(options: Mapping[str, Any], case: str) -> Iterator[dict[str, Any]]:
     """Yield the rates under random losses, means over the seeds."""
-    runs = evidence.table("linux/random-loss", "runs")
+    runs = evidence.table(case, "runs")
     for rule, own in runs.groupby("rule"):
         one = own.iloc[0]
         linux = float((own["bytes"] * 8 / own["seconds"] / 1e6).mean())
@@ -214,11 +214,10 @@ def _row(case: str, quantity: str, linux: float, ours: float, kind: str) -> dict
     return {**found, "tolerance": tolerance, "holds": tolerance.allows(linux, ours)}
 
 
-PARTS: dict[str, Callable[[Mapping[str, Any]], Iterator[dict[str, Any]]]] = {
-    "linux/alone": _alone,
+PARTS: dict[str, Callable[[Mapping[str, Any], str], Iterator[dict[str, Any]]]] = {
+    **dict.fromkeys(("linux/alone", "linux/other-rules"), _alone),
     "linux/random-loss": _lossy,
-    "linux/pairs": lambda options: _pairs(options, "linux/pairs"),
-    "linux/convergence": lambda options: _pairs(options, "linux/convergence"),
+    **dict.fromkeys(("linux/pairs", "linux/convergence"), _pairs),
 }
 
 
@@ -226,7 +225,7 @@ def compared(**options: Any) -> pd.DataFrame:
     """Return the quantities of all bundled cases, Linux's beside ours, with options of the flows."""
     known = set(evidence.cases())
     return pd.DataFrame(
-        [row for case, rows in PARTS.items() if case in known for row in rows(options)]
+        [row for case, rows in PARTS.items() if case in known for row in rows(options, case)]
     )
 
 
@@ -279,7 +278,7 @@ def main() -> None:
     rows = compared()
     rows.to_csv(FOLDER / "linux_agreement.csv", index=False)
     switched = {name: compared(**options) for name, options in SWITCHES.items()}
-    alone = rows["case"].isin(evidence.table("linux/alone", "runs")["run"])
+    alone = rows["quantity"] != "share"
     expected = [holds for holds in rows["holds"] if holds is not None]
     lines = [
         "Linux / hopflow; packets, s, Mb/s of data; bold: outside of what was expected.",

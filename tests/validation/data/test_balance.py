@@ -70,9 +70,7 @@ REGULATED = "yang2001/regulated-sources"
 """More rows of one of these designs."""
 OWN_LINKS = "takano2006/own-links"
 """Efficiencies and drops, without what was sent."""
-LINUX = {
-    f"linux/{name}" for name in ("alone", "periodic-loss", "random-loss", "pairs", "convergence")
-}
+LINUX = {case for case in evidence.cases() if case.startswith("linux/")}
 """What the receivers read is counted in bytes: test_linux.py."""
 WITHOUT = {
     *UNSTATED,

@@ -17,10 +17,16 @@ __all__ = ["LinuxKernel", "kernel_folder"]
 VARIABLE = "HOPFLOW_LINUX"
 PACKAGE = "linux-source-6.12 6.12.117-1~deb12u1"
 BOOT = (
-    *("mem=1024M", "time-travel=inf-cpu", "time-travel-start=0"),
-    *("root=/dev/root", "rootfstype=hostfs", "rw", "init=/linkemu", "console=tty0", "quiet"),
+    *("mem=1024M", "time-travel=inf-cpu", "time-travel-start=0", "root=/dev/root", "rootfstype=hostfs"),
+    *("rootflags=/proc/self/cwd/root", "rw", "init=/linkemu", "console=tty0", "quiet"),
+    *("uml_dir=root/uml/", "con=null", "ssl=null", "con0=null,fd:1"),
 )
-"""Words of the kernel's command line: computing takes no time, the clock starts at 0, no random seed but the built-in."""
+"""The kernel's command line: computing takes no time, and the clock starts at 0.
+
+The kernel mixes these words into its entropy, so they name no folder; without random addresses (``setarch``) its memory
+is the same in each boot. Runs are then equal byte for byte.
+"""
+WITHOUT_RANDOM_ADDRESSES = ("setarch", "-R")
 
 
 def kernel_folder() -> Path:
@@ -71,7 +77,7 @@ class LinuxKernel:
 
     def command(self, words: Sequence[str]) -> str:
         """Return the command line."""
-        return shlex.join(["linux", *BOOT, "--", *words])
+        return shlex.join([*WITHOUT_RANDOM_ADDRESSES, "linux", *BOOT, "--", *words])
 
     def run(self, words: Sequence[str], folder: Path) -> str:
         """Boot the kernel with a folder as its file system; return the emulator's output.
@@ -86,14 +92,8 @@ class LinuxKernel:
         for directory in ("dev", "proc", "uml"):
             (root / directory).mkdir(parents=True, exist_ok=True)
         shutil.copy2(built / "linkemu", root / "linkemu")
-        own = (
-            f"rootflags={root}",
-            f"uml_dir={root}/uml/",
-            "con=null",
-            "ssl=null",
-            "con0=null,fd:1",
-        )
-        printed = call([str(built / "linux"), *BOOT, *own, "--", *words], folder)
+        kernel = (*WITHOUT_RANDOM_ADDRESSES, str(built / "linux"))
+        printed = call([*kernel, *BOOT, "--", *words], folder)
         output = root / "output"
         text = output.read_text(encoding="ascii") if output.exists() else ""
         shutil.rmtree(root)
