@@ -11,8 +11,8 @@ from validation.generate.linux.cases import CASES
 BUNDLED = [case.name for case in CASES if case.name in set(evidence.cases())]
 DATA = 1448
 """Bytes of data in a packet: 1500 less IP's header of 20, TCP's of 20 and timestamps of 12."""
-LATEST = 10_000
-"""ns: the clock advances a little whenever it is read."""
+LATEST = 20_000
+"""ns, a thirtieth of a transmission: the clock advances a little whenever it is read."""
 
 
 @pytest.mark.parametrize("case", BUNDLED)
@@ -34,7 +34,8 @@ def test_tables_agree_with_each_other(case: str) -> None:
     )
     for cause, column in (("queue", "queue_drops"), ("loss", "losses")):
         counted = drops[cause] if cause in drops else 0 * drops.iloc[:, 0]
-        assert counted.reindex(runs.index, fill_value=0).equals(runs[column].rename(cause)), column
+        own = counted.reindex(runs.index, fill_value=0).to_numpy()
+        assert np.array_equal(own, runs[column].to_numpy()), column
     seconds = evidence.table(case, "seconds").groupby(["run", "flow"])["bytes"].sum()
     assert (seconds <= runs["bytes"]).all()
     assert (seconds >= runs["bytes"] - 2.5e6).all(), "what came after the last whole second"
@@ -44,6 +45,6 @@ def test_tables_agree_with_each_other(case: str) -> None:
 def test_the_link_is_on_time(case: str) -> None:
     """No packet was sent again without need, none was overtaken, and none was late."""
     runs = evidence.table(case, "runs")
-    assert (runs["lateness"] < LATEST).all()
+    assert (runs["lateness"] <= LATEST).all()
     assert (runs["reordered"] == 0).all()
     assert runs["min_rtt"].between(40_000, 42_500).all()

@@ -17,7 +17,13 @@ __all__ = ["LinuxKernel", "kernel_folder"]
 VARIABLE = "HOPFLOW_LINUX"
 PACKAGE = "linux-source-6.12 6.12.117-1~deb12u1"
 BOOT = (
-    *("mem=1024M", "time-travel=inf-cpu", "time-travel-start=0", "root=/dev/root", "rootfstype=hostfs"),
+    *(
+        "mem=1024M",
+        "time-travel=inf-cpu",
+        "time-travel-start=0",
+        "root=/dev/root",
+        "rootfstype=hostfs",
+    ),
     *("rootflags=/proc/self/cwd/root", "rw", "init=/linkemu", "console=tty0", "quiet"),
     *("uml_dir=root/uml/", "con=null", "ssl=null", "con0=null,fd:1"),
 )

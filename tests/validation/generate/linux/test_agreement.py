@@ -30,7 +30,7 @@ def test_the_larger_tolerance_counts() -> None:
 @pytest.mark.parametrize("buffer", [33, 67, 133])
 def test_reno_beside_linux(buffer: int) -> None:
     linux = measures_of_linux(f"reno-{buffer}")
-    ours = measures_of_run(simulated(["reno"], [0.0], buffer, 30.0))
+    ours = measures_of_run(simulated("reno", buffer, 30.0))
     written = pd.read_csv(FOLDER / "linux_agreement.csv").set_index(["case", "quantity"])
     for quantity, tolerance in TOLERANCES["reno"].items():
         row = written.loc[(f"reno-{buffer}", quantity)]

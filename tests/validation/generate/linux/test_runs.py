@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from validation.generate.__main__ import all_cases
 from validation.generate.linux import output, program
 from validation.generate.linux.cases import ALONE
 from validation.generate.linux.program import LinuxKernel, kernel_folder
@@ -30,7 +29,7 @@ PRINTED = "\n".join(
 
 @pytest.mark.simulators
 def test_linux_repeats_the_bundled_rows(repeats) -> None:
-    repeats("linux/periodic-loss", run="reno-every-200")
+    repeats("linux/alone", run="bbr-67")
 
 
 def test_words_of_a_run() -> None:
@@ -38,11 +37,17 @@ def test_words_of_a_run() -> None:
     assert words == [
         "rate=20000000.0", "delay=0.02", "buffer=33", "seconds=30", "flow=reno@0.0",
     ]  # fmt: skip
-    pair = next(r for r in all_cases()["linux/pairs"].runs if r["run"] == "cubic-bbr-0.3")
-    (words,) = output.calls(pair)
-    assert words[-2:] == ["flow=cubic@0.0", "flow=bbr@0.3"]
+    two = {
+        **ALONE.runs[0],
+        "rules": ("cubic", "bbr"),
+        "starts": (0.0, 0.3),
+        "loss": 0.001,
+        "seed": 2,
+    }
+    (words,) = output.calls(two)
+    assert words[-4:] == ["loss=0.001", "seed=2", "flow=cubic@0.0", "flow=bbr@0.3"]
     command = LinuxKernel().command(words)
-    assert command.startswith("linux mem=1024M time-travel=inf-cpu time-travel-start=0 ")
+    assert command.startswith("setarch -R linux mem=1024M time-travel=inf-cpu time-travel-start=0 ")
 
 
 def test_rows_of_a_run() -> None:
