@@ -1,32 +1,35 @@
-"""``python -m benchmarks.census CHECKOUT``: audit of the public tables of headroom, and what they show of chips.
+"""``python -m benchmarks.census``: audit of the public tables of headroom, and what they show of chips.
 
-``CHECKOUT`` is a clone of sonic-net/sonic-buildimage; the tables are the distinct ``pg_profile_lookup.ini`` of its commit
-(links left out). Writes ``results/census.md`` and ``results/census.json``, the tables of the documentation, and the
-constants of chips in ``dfcmodel/lossless/audits/chips``. ``--rows FILE`` writes the rows with their provenance as CSV;
-``--hash even`` and ``--hash odd`` take the tables whose blob hash is even or odd.
+The tables are the distinct ``pg_profile_lookup.ini`` of a commit of sonic-net/sonic-buildimage (links left out); their rows are
+bundled in ``data/sonic_rows.csv``. Writes ``results/census.md`` and ``results/census.json``, the tables of the documentation,
+and the constants of chips in ``dfcmodel/lossless/audits/chips``. ``--checkout FOLDER`` takes the tables of a clone of that
+repository, and bundles them in place of those before; ``--hash even`` and ``--hash odd`` take the tables whose blob hash is even
+or odd.
 """
 
 from __future__ import annotations
 
 import csv
 import json
+import re
 import subprocess
 import time
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import median
 from typing import Annotated
 
 import typer
 
-from dfcmodel.lossless import BufferTable, audit_headroom, identify
+from dfcmodel.lossless import BufferRow, BufferTable, audit_headroom, identify
 from dfcmodel.lossless.audits.audits import TableAudit
 from dfcmodel.lossless.audits.orders import falling_pairs, flat_rates
 from dfcmodel.lossless.audits.table_files import FORMATS
 from dfcmodel.lossless.audits.verdicts import RowVerdict
 
 RESULTS = Path(__file__).parent / "results"
+DATA = Path(__file__).parent / "data"
 CHIPS = Path(__file__).parent.parent / "dfcmodel" / "lossless" / "audits" / "chips"
 REPOSITORY, LICENCE = "sonic-net/sonic-buildimage", "Apache-2.0"
 NAME = "pg_profile_lookup.ini"
@@ -56,18 +59,33 @@ class Blob:
         return "/".join(self.path.split("/")[2:-1])
 
 
+@dataclass(frozen=True)
+class Census:
+    """The tables of a commit, by hash, and the paths of those without rows."""
+
+    commit: str
+    date: str
+    blobs: tuple[Blob, ...]
+    empty: tuple[str, ...]
+
+    def of(self, digits: str) -> Census:
+        """Return the tables whose hash ends in one of some digits."""
+        return replace(self, blobs=tuple(each for each in self.blobs if each.hash[-1] in digits))
+
+
 def git(checkout: Path, *arguments: str) -> str:
     """Return the output of git in a checkout."""
     call = ("git", "-C", str(checkout), *arguments)
     return subprocess.run(call, check=True, capture_output=True, text=True).stdout
 
 
-def read_blobs(checkout: Path, digits: str) -> tuple[list[Blob], list[str]]:
-    """Return the distinct tables of a commit, by hash, and the paths of those without rows."""
+def read_checkout(checkout: Path) -> Census:
+    """Return the distinct tables of the commit of a checkout."""
+    commit, date = git(checkout, "log", "-1", "--format=%H %cs").split()
     paths: dict[str, str] = {}
     for line in git(checkout, "ls-tree", "-r", "HEAD").splitlines():
         mode, _, digest, path = line.split(maxsplit=3)
-        if path.endswith(NAME) and mode != "120000" and digest[-1] in digits:
+        if path.endswith(NAME) and mode != "120000":
             paths[digest] = min(path, paths.get(digest, path))
     blobs, empty = [], []
     for digest, path in sorted(paths.items()):
@@ -76,32 +94,52 @@ def read_blobs(checkout: Path, digits: str) -> tuple[list[Blob], list[str]]:
             blobs.append(Blob(digest, path, BufferTable(tuple(rows), path)))
         else:
             empty.append(path)
-    return blobs, empty
+    return Census(commit, date, tuple(blobs), tuple(empty))
 
 
-def write_rows(path: Path, blobs: list[Blob], commit: str, date: str) -> None:
-    """Write the rows with repository, path, commit, date, licence and hash."""
-    with path.open("w", newline="") as file:
-        writer = csv.writer(file)
-        writer.writerow(
-            (
-                "speed",
-                "cable",
-                "size",
-                "xon",
-                "xoff",
-                "blob",
-                "path",
-                "repository",
-                "commit",
-                "date",
-                "licence",
-            )
-        )
-        for blob in blobs:
+def write_bundle(census: Census, folder: Path = DATA) -> None:
+    """Write the tables and their rows as two CSV files, whose first line has repository, commit, date and licence."""
+    origin = f"# {NAME} in {REPOSITORY}, commit {census.commit}, {census.date}, {LICENCE}\n"
+    folder.mkdir(exist_ok=True)
+    with (folder / "sonic_tables.csv").open("w", newline="") as file:
+        file.write(origin)
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(("table", "blob", "path"))
+        writer.writerows((n, blob.hash, blob.path) for n, blob in enumerate(census.blobs))
+        writer.writerows(("", "", path) for path in census.empty)
+    with (folder / "sonic_rows.csv").open("w", newline="") as file:
+        file.write(origin)
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(("table", "speed", "cable", "size", "xon", "xoff", "place"))
+        for n, blob in enumerate(census.blobs):
             for row in blob.table:
                 numbers = (round(row.rate / 1e6), f"{row.cable:g}m", row.size, row.xon, row.xoff)
-                writer.writerow((*numbers, blob.hash, blob.path, REPOSITORY, commit, date, LICENCE))
+                writer.writerow((n, *numbers, row.place))
+
+
+def read_bundle(folder: Path = DATA) -> Census:
+    """Return the bundled tables."""
+    rows: dict[str, list[BufferRow]] = {}
+    with (folder / "sonic_rows.csv").open(newline="") as file:
+        next(file)
+        for each in csv.DictReader(file):
+            row = BufferRow(
+                float(each["speed"]) * 1e6, float(each["cable"].removesuffix("m")), int(each["xoff"]),
+                int(each["xon"]), int(each["size"]), each["place"],
+            )  # fmt: skip
+            rows.setdefault(each["table"], []).append(row)
+    with (folder / "sonic_tables.csv").open(newline="") as file:
+        found = re.search(r"commit (\w+), ([\d-]+)", next(file))
+        if found is None:
+            raise ValueError(f"{file.name}: its first line must name commit and date")
+        tables = list(csv.DictReader(file))
+    blobs = tuple(
+        Blob(each["blob"], each["path"], BufferTable(tuple(rows[each["table"]]), each["path"]))
+        for each in tables
+        if each["table"]
+    )
+    empty = tuple(each["path"] for each in tables if not each["table"])
+    return Census(found[1], found[2], blobs, empty)
 
 
 def near(audit: TableAudit) -> list[int]:
@@ -255,37 +293,40 @@ def write_chips(audits: list[tuple[Blob, TableAudit]], commit: str, date: str) -
                 f"ns = [{delays[0]:.2f}, {delays[1]:.2f}]",
                 "",
             ]
-        CHIPS.mkdir(exist_ok=True)
-        (CHIPS / f"{name}.toml").write_text("\n".join(lines))
+        path = CHIPS / f"{name}.toml"
+        buffer = path.read_text().partition("[buffer]") if path.exists() else ("", "", "")
+        path.write_text(
+            "\n".join(lines) + ("\n" if buffer[1] else "") + "".join(buffer[1:])
+        )  # no table has it
 
 
 def main(
-    checkout: Annotated[Path, typer.Argument(help="Clone of sonic-net/sonic-buildimage.")],
+    checkout: Annotated[
+        Path | None, typer.Option(help="Clone of sonic-net/sonic-buildimage.")
+    ] = None,
     parity: Annotated[str, typer.Option("--hash", help="even, odd or all")] = "all",
-    rows: Annotated[Path | None, typer.Option(help="Write the rows to this CSV file.")] = None,
     dry: Annotated[bool, typer.Option(help="Print, and write no results.")] = False,
 ) -> None:
-    """Audit the tables of a checkout, write tables and chips."""
+    """Audit the bundled tables, or those of a checkout, which are bundled then; write tables and chips."""
     digits = {"even": "02468ace", "odd": "13579bdf", "all": "0123456789abcdef"}[parity]
-    commit, date = git(checkout, "log", "-1", "--format=%H %cs").split()
-    blobs, empty = read_blobs(checkout, digits)
-    if rows is not None:
-        write_rows(rows, blobs, commit, date)
+    census = read_bundle() if checkout is None else read_checkout(checkout)
+    if checkout is not None and not dry:
+        write_bundle(census)
+    chosen = census.of(digits)
     begin = time.process_time()
-    audits = [(blob, audit_headroom(blob.table)) for blob in blobs]
+    audits = [(blob, audit_headroom(blob.table)) for blob in chosen.blobs]
     seconds = time.process_time() - begin
     found = count(audits)
-    text = tables(audits, found, commit, date)
+    text = tables(audits, found, census.commit, census.date)
     typer.echo(text if dry else "")
     typer.echo(json.dumps(found, indent=1))
-    typer.echo(f"{seconds:.2f} s of CPU time; tables without rows: {', '.join(empty)}")
+    typer.echo(f"{seconds:.2f} s of CPU time; tables without rows: {', '.join(census.empty)}")
     if not dry:
         (RESULTS / "census.md").write_text(text)
-        (RESULTS / "census.json").write_text(
-            json.dumps({"commit": commit, "date": date, **found}, indent=1) + "\n"
-        )
-        write_ranges(ranges(audits), commit, date)
-        write_chips(audits, commit, date)
+        record = {"commit": census.commit, "date": census.date, **found}
+        (RESULTS / "census.json").write_text(json.dumps(record, indent=1) + "\n")
+        write_ranges(ranges(audits), census.commit, census.date)
+        write_chips(audits, census.commit, census.date)
 
 
 if __name__ == "__main__":

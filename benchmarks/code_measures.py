@@ -22,9 +22,10 @@ from typing import Annotated
 
 import typer
 
+from benchmarks.public_names import KINDS, public_names
+from hopflow.public_modules import PUBLIC
+
 PACKAGES = ("hopflow", "dfcmodel", "markov", "responsefn", "validation")
-PUBLIC = {*PACKAGES, "dfcmodel.lossless"}
-"""Modules that users import."""
 SHARED = 6
 """Consecutive lines that are the same in two places, without blank lines and indentation."""
 WALKS = {
@@ -104,31 +105,6 @@ def imports_private(path: Path) -> bool:
     return any(name.split(".")[0] in PACKAGES and name not in PUBLIC for name in modules)
 
 
-def public_names(root: Path) -> int:
-    """Return the names in ``__all__`` of the modules that users import, each once.
-
-    A package whose names are loaded on first use has them in its stub.
-    """
-    names = set()
-    for module in PUBLIC:
-        folder = root.joinpath(*module.split("."))
-        for path in (folder / "__init__.py", folder / "__init__.pyi"):
-            if path.exists():
-                names |= exported(ast.parse(path.read_text(encoding="utf-8")))
-    return len(names)
-
-
-def exported(tree: ast.Module) -> set[str]:
-    """Return the constants of the lists that a module assigns to ``__all__``."""
-    found = set()
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Assign) and any(
-            isinstance(target, ast.Name) and target.id == "__all__" for target in node.targets
-        ):
-            found |= {item.value for item in ast.walk(node.value) if isinstance(item, ast.Constant)}
-    return found
-
-
 def walk(root: Path, imports: str, call: str) -> int:
     """Return how many files of the packages a call enters, in a process of its own."""
     text = FOLLOW.format(imports=imports, root=str(root), packages=PACKAGES, call=call)
@@ -159,7 +135,8 @@ def measured(root: Path) -> dict[str, int | str]:
             sources(root, *PACKAGES, "tests", "benchmarks")
         ),
         "test files that import private modules": f"{sum(map(imports_private, tests))} of {len(tests)}",
-        "public names": public_names(root),
+        "public names of the packages": len(public_names(root, "packages")),
+        "public names": len(set().union(*(public_names(root, kind) for kind in KINDS))),
     }
 
 

@@ -21,7 +21,8 @@ import typer
 from dfcmodel import Fluid, Packets
 from dfcmodel.levels.accuracies import measured_accuracies
 from hopflow.progress import progress_bar
-from responsefn import AIMD, CUBIC, LinuxCUBIC
+from responsefn import AIMD, CUBIC
+from responsefn.linux import LinuxCUBIC
 from validation import network_comparison as limits
 from validation.claims.simulators.unseen_networks import halving, with_rule
 from validation.network_comparison import Differences, compare, criteria

@@ -17,7 +17,6 @@ import networkx as nx
 from benchmarks.timing import Row, compare
 from dfcmodel import headroom
 from dfcmodel.lossless import (
-    HeadroomPool,
     PausedGroups,
     buffer_cycles,
     dragonfly,
@@ -30,6 +29,7 @@ from dfcmodel.lossless import (
     worst_demand,
 )
 from dfcmodel.lossless.published import sonic_xoff
+from dfcmodel.lossless.results import HeadroomPool
 
 GIGABITS = (10, 25, 100, 200, 400)
 RATES = tuple(f"{rate}Gbps" for rate in GIGABITS)

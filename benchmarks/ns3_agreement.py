@@ -32,7 +32,8 @@ from dfcmodel import (
     to_ns3,
 )
 from hopflow import mbps
-from responsefn import CUBIC, DCTCP, HSTCP, BBRv1, LinuxScalable, NewReno, Vegas
+from responsefn import CUBIC, DCTCP, HSTCP, BBRv1, NewReno, Vegas
+from responsefn.linux import LinuxScalable
 from validation.generate.programs import ns3_folder
 
 RESULT = Path(__file__).parent / "results" / "ns3_agreement.md"

@@ -38,7 +38,8 @@ from tqdm import tqdm
 from dfcmodel import Packets, simulate
 from dfcmodel.sharing.bottlenecks import Bottleneck
 from hopflow import maximum
-from responsefn import BIC, CTCP, CUBIC, HSTCP, BBRv1, LinuxCUBIC, NewReno, Reno, WindowRule
+from responsefn import BIC, CTCP, CUBIC, HSTCP, BBRv1, NewReno, Reno, WindowRule
+from responsefn.linux import LinuxCUBIC
 from validation import evidence
 
 FOLDER = Path(__file__).parent / "results"

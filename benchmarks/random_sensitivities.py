@@ -17,7 +17,9 @@ import numpy as np
 
 from benchmarks import chain_families as families
 from benchmarks import exact_chains as truth
-from markov import NoDerivativeError, Stationary, explore, stationary
+from markov import explore, stationary
+from markov.errors import NoDerivativeError
+from markov.results import Stationary
 
 __all__ = ["kink_checks", "point_checks"]
 

@@ -15,18 +15,8 @@ from typing import Any
 import numpy as np
 
 from benchmarks.timing import Row, compare
-from responsefn import (
-    BIC,
-    CUBIC,
-    HTCP,
-    Illinois,
-    LinuxBIC,
-    LinuxCUBIC,
-    LinuxHTCP,
-    LinuxIllinois,
-    Scalable,
-    Westwood,
-)
+from responsefn import BIC, CUBIC, HTCP, Illinois, Scalable, Westwood
+from responsefn.linux import LinuxBIC, LinuxCUBIC, LinuxHTCP, LinuxIllinois
 from responsefn.responses import cycles
 from responsefn.responses.response_warnings import quiet
 

@@ -7,10 +7,9 @@
 
 from __future__ import annotations
 
-import lazy_loader
+from hopflow.public_names import attach
 
 __distribution__ = "hopflow"
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
-__all__ = [
-    each for each in __all__ if each != "lossless"
-]  # a package, which is reached by its name
+__getattr__, __dir__, __all__ = attach(
+    __name__, __file__, "lossless", "recoveries", "results", "theory"
+)

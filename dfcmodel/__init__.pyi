@@ -1,24 +1,20 @@
 # The public names of the package by the modules that define them: read on first use, and by type checkers.
 from . import lossless as lossless
+from . import recoveries as recoveries
+from . import results as results
+from . import theory as theory
 from .comparing import compare
 from .ensembles import ensemble
 from .levels.accuracies import share_intervals
-from .levels.choices import LevelChoice, choose_level
+from .levels.choices import choose_level
 from .levels.explaining import explain
-from .levels.explanations import Explanation
-from .levels.packet_limits import PacketLimit, packet_limit
+from .levels.packet_limits import packet_limit
 from .levels.packet_sizes import shrink_packets
 from .levels.refinements import Refinement, default_refinements
 from .lossless import (
     Cable,
     Fabric,
-    FrameScenario,
-    Headroom,
-    Identification,
     PausedLink,
-    RequiredCredits,
-    TableAudit,
-    Witness,
     audit_headroom,
     credits,
     headroom,
@@ -56,42 +52,16 @@ from .network.toml_writing import save_scenario
 from .network.traffic import FlowSizes, flow_sizes, random_traffic
 from .packets.ns2_export import to_ns2
 from .packets.ns3_export import to_ns3
-from .packets.recoveries import (
-    LossRecovery,
-    NewRenoRecovery,
-    PRRRecovery,
-    RackRecovery,
-    RenoRecovery,
-    SackRecovery,
-    TahoeRecovery,
-    grow_window,
-    limited_transmit,
-    reduce_window,
-    restart_timer,
-    retransmit,
-    send_new,
-    set_alarm,
-)
 from .packets.repairs import SelectiveRepair
-from .packets.traces import PacketTrace, trace_packets
-from .results.ensemble_comparisons import EnsembleComparison
-from .results.ensembles import Ensemble
-from .results.job_completions import JobCompletion, job_completion
+from .packets.traces import trace_packets
+from .results.job_completions import job_completion
 from .results.lower_bounds import completion_bounds
-from .results.pause_graphs import PausePropagation, pause_propagation
-from .results.run_comparisons import RunComparison
-from .results.slowdown_groups import Slowdowns, slowdowns
-from .results.trajectories import Trajectory
-from .sharing.comparisons import Comparison
-from .sharing.evaluations import Evaluation, evaluate_rfc9743
+from .results.pause_graphs import pause_propagation
+from .results.slowdown_groups import slowdowns
+from .sharing.evaluations import evaluate_rfc9743
 from .sharing.sweeps import coexist_sweep
 from .simulation import simulate
-from .step_checks import StepCheck, check_step
-from .theory.equations import DiffusionEquation, Empty, FeedbackEquation
-from .theory.law import bare_law
-from .theory.pde import Lines, evolve
-from .theory.spectra import Spectrum, spectrum
-from .theory.stability import stability_limit, stability_map
+from .step_checks import check_step
 from .twin.twins import Twin
 
 __all__ = [
@@ -109,82 +79,49 @@ __all__ = [
     "ByteBuffer",
     "Cable",
     "CoDel",
-    "Comparison",
     "Credited",
     "Credits",
     "DeficitRoundRobin",
-    "DiffusionEquation",
     "DualPI2",
-    "Empty",
-    "Ensemble",
-    "EnsembleComparison",
-    "Evaluation",
-    "Explanation",
     "Fabric",
     "Fair",
-    "FeedbackEquation",
     "Flow",
     "FlowQueueCoDel",
     "FlowSizes",
     "Flows",
     "Fluid",
-    "FrameScenario",
-    "Headroom",
     "HeavyTailed",
-    "Identification",
-    "JobCompletion",
-    "LevelChoice",
-    "Lines",
     "Link",
     "LinkEvent",
     "LinkLaw",
     "Links",
-    "LossRecovery",
-    "NewRenoRecovery",
     "OnOff",
-    "PRRRecovery",
-    "PacketLimit",
-    "PacketTrace",
     "Packets",
     "Pause",
-    "PausePropagation",
     "PausedLink",
     "Poisson",
     "Priority",
     "QueueManager",
     "QueuedPacket",
-    "RackRecovery",
     "RampMarking",
     "ReceivedPacket",
     "ReceiverAgent",
     "Refinement",
-    "RenoRecovery",
     "Replay",
-    "RequiredCredits",
-    "RunComparison",
-    "SackRecovery",
     "Scenario",
     "ScenarioFileError",
     "SelectiveRepair",
     "ShortestRemaining",
-    "Slowdowns",
-    "Spectrum",
-    "StepCheck",
     "StepMarking",
     "SwitchProgram",
-    "TableAudit",
-    "TahoeRecovery",
-    "Trajectory",
     "Trimming",
     "Twin",
     "WeightedFair",
-    "Witness",
     "all_gather",
     "all_reduce",
     "all_to_all",
     "all_to_all_rounds",
     "audit_headroom",
-    "bare_law",
     "chain",
     "check_step",
     "choose_level",
@@ -196,18 +133,15 @@ __all__ = [
     "dumbbell",
     "ensemble",
     "evaluate_rfc9743",
-    "evolve",
     "explain",
     "flow_sizes",
     "flows_from",
     "from_networkx",
-    "grow_window",
     "headroom",
     "headroom_table",
     "identify",
     "incast",
     "job_completion",
-    "limited_transmit",
     "links_from",
     "load_connection_matrix",
     "load_scenario",
@@ -219,22 +153,14 @@ __all__ = [
     "random_traffic",
     "read_connection_matrix",
     "reduce_scatter",
-    "reduce_window",
-    "restart_timer",
-    "retransmit",
     "ring",
     "save_scenario",
     "scenario_schema",
     "search_worst",
-    "send_new",
-    "set_alarm",
     "share_intervals",
     "shrink_packets",
     "simulate",
     "slowdowns",
-    "spectrum",
-    "stability_limit",
-    "stability_map",
     "takano2006",
     "to_ns2",
     "to_ns3",

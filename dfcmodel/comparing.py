@@ -115,7 +115,7 @@ def compare(
 
     Returns
     -------
-    RunComparison, EnsembleComparison, markov.AnswerComparison or Comparison
+    RunComparison, EnsembleComparison, markov.results.AnswerComparison or Comparison
 
     Raises
     ------

@@ -307,7 +307,7 @@ def _at_nodes(plan: Plan, record: Records, steps: int) -> dict[str, Any]:
         "mean_queue": np.zeros((F, N)),
     }
     for f, flow in enumerate(scenario.flows):
-        last, ahead = f, 0  # a link that never queues carries what came to it over the last queue's
+        last, ahead = f, 0  # a link that never queues carries its arrivals over the last queue's
         for n, c in zip(scenario.path_index(flow), layout.hop_queues[f], strict=True):
             node = nodes[scenario.links[n].source]
             last, ahead = (c, layout.lag[c]) if c >= 0 else (last, ahead)

@@ -11,6 +11,8 @@ from importlib.metadata import metadata
 from pathlib import Path
 from typing import Any
 
+from hopflow.public_modules import PUBLIC
+
 sys.path.insert(0, str(Path(__file__).parent))  # mathml.py, generated.py
 
 os.environ["TQDM_DISABLE"] = "1"  # no progress bars among the outputs of examples
@@ -46,7 +48,7 @@ def _figures() -> dict[str, dict[str, str]]:
     table = Path(__file__).with_name("reference-figures.toml").read_text(encoding="utf-8")
     for figure in tomllib.loads(table)["figure"]:
         for full in figure["objects"]:
-            words = {"name": full.rpartition(".")[2]}
+            words = dict(zip(("module", "name"), full.rsplit(".", 1), strict=True))
             words["model"] = figure.get("model", {}).get(words["name"], words["name"])
             words["given"] = figure.get("given", {}).get(words["name"], "")
             texts = {"code": figure["code"].strip(), "caption": figure["caption"]}
@@ -60,7 +62,7 @@ def _described_before() -> set[str]:
     """Return names of objects that are public in an earlier package, too, and have their page there."""
     first: dict[int, str] = {}
     again = set()
-    for package in map(import_module, ("dfcmodel", "markov", "responsefn")):
+    for package in map(import_module, PUBLIC):
         for name in package.__all__:
             known = getattr(package, name)
             if (

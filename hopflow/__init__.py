@@ -16,6 +16,7 @@ from typing import Any
 import lazy_loader
 
 from hopflow.packages import package, warn_of_others
+from hopflow.public_names import has_moved, moved
 
 __version__ = "0.2.0"
 
@@ -40,6 +41,9 @@ def __getattr__(name: str) -> Any:
         for each in map(package, _PACKAGES):
             if name in each.__all__:
                 return getattr(each, name)
+        for each in _PACKAGES:
+            if has_moved(each, name):
+                return moved(each, name, shown="hopflow")
     raise AttributeError(f"module 'hopflow' has no attribute {name!r}")
 
 

@@ -331,13 +331,19 @@ def random_source(name: str, value: Any) -> Any:
 
 
 def check_arguments(name: str, function: Any, args: Any, options: Any, error: TypeError) -> None:
-    """Raise a TypeError that lists the parameters, where a call does not fit them."""
+    """Raise a TypeError that lists the parameters, where a call does not fit them.
+
+    A method that was called on its class, as in ``CUBIC.rate(1e-3, 0.04)``, has a number where an instance is expected.
+    """
     signature = inspect.signature(function)
     try:
         signature.bind(*args, **options)
     except TypeError:
         known = ", ".join(each for each in signature.parameters if each != "self")
-        raise TypeError(f"{error}; {name} takes {known}") from None
+        hint = f"{error}; {name} takes {known}"
+        if "self" in signature.parameters and args and _is_real(args[0]):
+            hint += f"; call {name} on an instance, not on the class"
+        raise TypeError(hint) from None
 
 
 def refuse_removed(**hints: str) -> Callable[[type[T]], type[T]]:

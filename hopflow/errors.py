@@ -48,7 +48,8 @@ class RuleError(ValueError):
 
     Examples
     --------
-    >>> from markov import RuleError, explore
+    >>> from markov import explore
+    >>> from markov.errors import RuleError
     >>> try:
     ...     explore(lambda n: [(n + 1, -1.0)], start=0)
     ... except RuleError as error:
@@ -103,7 +104,7 @@ class RuleWarning(UserWarning):
 
     Examples
     --------
-    >>> from markov import RuleWarning
+    >>> from markov.errors import RuleWarning
     >>> issubclass(RuleWarning, UserWarning)
     True
     """

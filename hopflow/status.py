@@ -117,7 +117,8 @@ class ConvergenceError(NotSolvedError):
 
     Examples
     --------
-    >>> from markov import ConvergenceError, PauseTandem, Power, stationary
+    >>> from markov import PauseTandem, Power, stationary
+    >>> from markov.errors import ConvergenceError
     >>> try:
     ...     stationary(PauseTandem(), Power(max_iterations=5))
     ... except ConvergenceError as error:
@@ -133,7 +134,8 @@ class UndecidedError(NotSolvedError):
     --------
     >>> from pathlib import Path
     >>> from tempfile import TemporaryDirectory
-    >>> from markov import UndecidedError, read_prism
+    >>> from markov import read_prism
+    >>> from markov.errors import UndecidedError
     >>> with TemporaryDirectory() as folder:
     ...     path = Path(folder, "light.sm")
     ...     text = "ctmc module m x : [0..1] init 0; [] x = 0 -> 3 : (x' = 1); endmodule"

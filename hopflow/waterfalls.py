@@ -23,7 +23,7 @@ def draw_waterfall(data: xr.Dataset, ax: Any = None) -> Any:
     Parameters
     ----------
     data
-        What `dfcmodel.Explanation.to_xarray` returns, of one quantity.
+        What `dfcmodel.results.Explanation.to_xarray` returns, of one quantity.
     ax
         Axes to draw on; None makes new ones.
 

@@ -7,7 +7,7 @@
 
 from __future__ import annotations
 
-import lazy_loader
+from hopflow.public_names import attach
 
 __distribution__ = "hopflow"
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+__getattr__, __dir__, __all__ = attach(__name__, __file__, "errors", "results")

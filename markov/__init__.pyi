@@ -1,23 +1,17 @@
 # The public names of the package by the modules that define them: read on first use, and by type checkers.
-from .analysis.answer_comparisons import AnswerComparison
+from . import errors as errors
+from . import results as results
 from .analysis.gradients import differentiable
-from .analysis.lumping import Lumped, lump
-from .analysis.optima import Best, best
+from .analysis.lumping import lump
+from .analysis.optima import best
 from .analysis.relaxation import autocovariance, mixing_time
-from .analysis.sampling import Paths, paths
-from .analysis.sensitivity_results import NoDerivativeError, Sensitivity
-from .analysis.thresholds import ThresholdAdvice, pause_thresholds
+from .analysis.sampling import paths
+from .analysis.thresholds import pause_thresholds
 from .chains import MarkovChain
-from .computing.memory import TooLargeError
 from .computing.vectors import add_at
 from .driver import stationary, stationary_by_class
-from .errors import ConvergenceError, RuleError, RuleWarning, UndecidedError
-from .exploration import Reachable, explore, generator
+from .exploration import explore, generator
 from .files import (
-    ExplicitModel,
-    FileError,
-    FileModel,
-    PropertyResult,
     from_networkx,
     read_explicit,
     read_jani,
@@ -42,77 +36,51 @@ from .models.prism_suite import Cluster, CoxTandem, Kanban, Polling
 from .models.rules import NO_END, ChainModel
 from .multigrid.grids.matrix_free import MatrixFree
 from .phases.arrivals import MAP
-from .phases.fitting import PhaseFit, fit_phase_type, phase_type_of
+from .phases.fitting import fit_phase_type, phase_type_of
 from .phases.phase_types import PhaseType
-from .phases.quasi_birth_death.by_level import StationaryByLevel, stationary_by_level
+from .phases.quasi_birth_death.by_level import stationary_by_level
 from .phases.quasi_birth_death.chains import QuasiBirthDeath
 from .phases.queues import PhaseQueue
 from .phases.sojourns import SemiMarkov
-from .phases.traces import MapFit, fit_map
-from .results import Stationary
+from .phases.traces import fit_map
 from .sharding import stationary_sharded
 from .sweeps import sweep
-from .time.passages import Passage, QuasiStationary, passage, quasi_stationary
-from .time.steps import DiscreteChain, Steps
-from .time.transients import Transient, transient
+from .time.passages import passage, quasi_stationary
+from .time.steps import DiscreteChain
+from .time.transients import transient
 
 __all__ = [
     "GTH",
     "MAP",
     "MM1K",
     "NO_END",
-    "AnswerComparison",
-    "Best",
     "BirthDeath",
     "ChainModel",
     "Cluster",
-    "ConvergenceError",
     "Courtois",
     "CoxTandem",
     "DiscreteChain",
-    "ExplicitModel",
-    "FileError",
-    "FileModel",
     "GaussSeidel",
     "GeneratorOperator",
     "JacksonTandem",
     "Kanban",
     "Krylov",
     "Levels",
-    "Lumped",
-    "MapFit",
     "MarkovChain",
     "MatrixFree",
     "Mean",
     "Method",
     "Multilevel",
-    "NoDerivativeError",
-    "Passage",
-    "Paths",
     "PauseChain",
     "PauseTandem",
-    "PhaseFit",
     "PhaseQueue",
     "PhaseType",
     "Polling",
     "Power",
-    "PropertyResult",
     "QuasiBirthDeath",
-    "QuasiStationary",
-    "Reachable",
-    "RuleError",
-    "RuleWarning",
     "SemiMarkov",
-    "Sensitivity",
     "Solution",
     "SparseLU",
-    "Stationary",
-    "StationaryByLevel",
-    "Steps",
-    "ThresholdAdvice",
-    "TooLargeError",
-    "Transient",
-    "UndecidedError",
     "add_at",
     "autocovariance",
     "best",

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from markov.files import FileModel
     from markov.methods.solution import Method
     from markov.proofs.checker import Statement
-    from markov.results import Stationary
+    from markov.stationary_results import Stationary
 
 __all__ = ["commands"]
 

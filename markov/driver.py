@@ -21,7 +21,7 @@ from markov.methods.gth import GTH
 from markov.models.rules import ChainModel
 from markov.multigrid.grids.matrix_free import MatrixFree, grid_model, solve_on_grid
 from markov.proofs.certificates import Certificate, relative_residual
-from markov.results import Stationary
+from markov.stationary_results import Stationary
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -1,20 +1,21 @@
 # The public names of the package by the modules that define them: read on first use, and by type checkers.
-from .jax_rules import RuleTwin, rule_twin, twin
+from . import errors as errors
+from . import linux as linux
+from . import results as results
+from .jax_rules import rule_twin, twin
 from .measurements.captures import read_pcap
-from .measurements.fitting import Fit, fit
-from .measurements.samples import Samples, read_qlog, read_ss
+from .measurements.fitting import fit
+from .measurements.samples import read_qlog, read_ss
 from .metrics.fairness import friendliness, jain_index, match, smoothness
-from .metrics.rtt_exponents import UnfairnessExponents, rtt_unfairness
-from .metrics.tfrc_loss_intervals import LossHistory, first_interval, interval_weights, loss_events
+from .metrics.rtt_exponents import rtt_unfairness
+from .metrics.tfrc_loss_intervals import LossHistory, loss_events
 from .metrics.transients import aggressiveness, convergence_time, responsiveness
-from .responses.closed_forms.compiled_laws import Fused, fused
+from .responses.closed_forms.compiled_laws import fused
 from .responses.corrections import Corrected
-from .responses.curves import Curve, curve
-from .responses.errors import AmbiguousRateError, RuleError, UnreachableRateError
+from .responses.curves import curve
 from .responses.inverse import invert
 from .responses.laws import PFTK, TFRC, Law, Mathis
-from .responses.response_warnings import SeveralAttractorsWarning, SlowApproachWarning
-from .rule_catalogue import Catalogue, catalogue
+from .rule_catalogue import catalogue
 from .rules.adaptive_reno import ARENO
 from .rules.base import WindowRule
 from .rules.bic import BIC
@@ -34,14 +35,6 @@ from .rules.fusion import Fusion
 from .rules.highspeed_tcp import HSTCP
 from .rules.htcp import HTCP
 from .rules.illinois import Illinois
-from .rules.linux.bic import LinuxBIC
-from .rules.linux.cubic import LinuxCUBIC
-from .rules.linux.highspeed_tcp import LinuxHSTCP
-from .rules.linux.htcp import LinuxHTCP
-from .rules.linux.illinois import LinuxIllinois
-from .rules.linux.scalable import LinuxScalable
-from .rules.linux.vegas import LinuxVegas
-from .rules.linux.westwood import WestwoodPlus
 from .rules.rates.dcqcn import DCQCN
 from .rules.rates.fixed_rate import FixedRate
 from .rules.rates.hpcc import HPCC
@@ -53,10 +46,8 @@ from .rules.slow_starts import hystart, limited_slow_start
 from .rules.vegas import NS2Vegas, Vegas
 from .rules.westwood import Westwood
 from .simulation.coexistence import coexist
-from .simulation.coexistence_results import Coexistence
 from .simulation.losses import Deterministic, Gilbert, Independent, independent_constant
 from .simulation.single_flow import simulate_curve, simulate_rule
-from .simulation.single_flow_results import SimulatedResponse
 
 __all__ = [
     "AIMD",
@@ -75,33 +66,20 @@ __all__ = [
     "PFTK",
     "TFRC",
     "TIMELY",
-    "AmbiguousRateError",
     "BBRv1",
-    "Catalogue",
-    "Coexistence",
     "Copa",
     "Corrected",
-    "Curve",
     "Delivery",
     "DeliveryRule",
     "Deterministic",
     "Elapsed",
     "Feedback",
-    "Fit",
     "FixedRate",
-    "Fused",
     "Fusion",
     "Gilbert",
     "Illinois",
     "Independent",
     "Law",
-    "LinuxBIC",
-    "LinuxCUBIC",
-    "LinuxHSTCP",
-    "LinuxHTCP",
-    "LinuxIllinois",
-    "LinuxScalable",
-    "LinuxVegas",
     "LossHistory",
     "Mathis",
     "NS2Vegas",
@@ -111,33 +89,22 @@ __all__ = [
     "RateRule",
     "Relentless",
     "Reno",
-    "RuleError",
-    "RuleTwin",
-    "Samples",
     "Scalable",
-    "SeveralAttractorsWarning",
-    "SimulatedResponse",
-    "SlowApproachWarning",
     "Swift",
     "Tahoe",
-    "UnfairnessExponents",
-    "UnreachableRateError",
     "Vegas",
     "Westwood",
-    "WestwoodPlus",
     "WindowRule",
     "aggressiveness",
     "catalogue",
     "coexist",
     "convergence_time",
     "curve",
-    "first_interval",
     "fit",
     "friendliness",
     "fused",
     "hystart",
     "independent_constant",
-    "interval_weights",
     "invert",
     "jain_index",
     "limited_slow_start",

@@ -75,7 +75,7 @@ class RuleTwin(NamedTuple):
 
     Examples
     --------
-    >>> from responsefn import RuleTwin
+    >>> from responsefn.results import RuleTwin
     >>> RuleTwin._fields
     ('on_ack', 'on_loss', 'on_timeout')
     """

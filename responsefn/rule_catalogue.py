@@ -121,7 +121,8 @@ class Catalogue(Result):
 
     Examples
     --------
-    >>> from responsefn import Catalogue, Mathis
+    >>> from responsefn import Mathis
+    >>> from responsefn.results import Catalogue
     >>> print(Catalogue((Mathis(),)).rows()[0]["equation"])
     sqrt(6)/(2*R*sqrt(b)*sqrt(p))
     """

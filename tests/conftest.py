@@ -20,6 +20,18 @@ hypothesis.settings.register_profile("hopflow", deadline=None, derandomize=True,
 hypothesis.settings.load_profile("hopflow")
 
 
+SLOW_VARIANTS = Path(__file__).with_name("slow_variants.txt")
+"""Variants of tests that take seconds, by node; other variants of the same functions are in the quick suite."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark the costly variants of tests as slow."""
+    slow = set(SLOW_VARIANTS.read_text(encoding="utf-8").splitlines())
+    for item in items:
+        if item.nodeid in slow:
+            item.add_marker(pytest.mark.slow)
+
+
 @pytest.fixture(scope="session")
 def ns2() -> str:
     """Return the path of ns-2's interpreter; a test that asks for it is skipped where there is none."""

@@ -87,7 +87,7 @@ class Fields(HTMLParser):
         given = dict(attrs)
         if tag == "form":
             self.fields = self.forms.setdefault(str(given["data-view"]), [])
-        elif tag in ("input", "select"):
+        elif tag in ("input", "select", "textarea"):
             self.fields.append(str(given["name"]))
 
 
@@ -192,6 +192,23 @@ def test_settings_go_from_the_address_to_the_form_and_back(browser: Any, site: s
 
 @pytest.mark.browser
 @in_a_browser
+def test_a_pasted_table_is_audited_and_kept_in_the_address(browser: Any, site: str) -> None:
+    tab, errors = opened(browser, site + "#audit", width=390)
+    assert tab.evaluate("document.documentElement.scrollWidth") <= 390
+    field = tab.locator("form[data-view=audit] textarea")
+    field.fill("speed,cable,xoff\n400000,300m,225280\n100000,2000m,98304")
+    tab.locator("form[data-view=audit] button").click()
+    answered(tab)
+    rows = [row.split("\t") for row in tab.inner_text("#table").splitlines()]
+    assert [row[:3] for row in rows[1:]] == [["400G", "300", "225,280"], ["100G", "2000", "98,304"]]
+    assert rows[2][4] == "impossible"
+    again, more = opened(browser, tab.url)
+    assert again.inner_text("#finding") == tab.inner_text("#finding")
+    assert errors == more == []
+
+
+@pytest.mark.browser
+@in_a_browser
 @pytest.mark.parametrize(
     ("fragment", "message"),
     [
@@ -211,7 +228,9 @@ def test_bad_settings_are_said_on_the_page(browser: Any, site: str, fragment: st
 @pytest.mark.browser
 @in_a_browser
 @pytest.mark.skipif(not FOLDER, reason="HOPFLOW_PYODIDE_FOLDER names no release of Pyodide")
-@pytest.mark.parametrize("fragment", ["headroom?cable=37m", "pool?ports=4", "threshold?buffer=6"])
+@pytest.mark.parametrize("fragment", [
+    "headroom?cable=37m", "audit", "credits?cable=37m", "pool?ports=4", "threshold?buffer=6",
+])  # fmt: skip
 def test_the_archive_answers_in_pyodide(browser: Any, page: Path, site: str, fragment: str) -> None:
     """The same findings, charts and code as in this process."""
     assert FOLDER is not None

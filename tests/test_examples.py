@@ -11,6 +11,7 @@ from types import ModuleType
 import pytest
 from _pytest.mark import ParameterSet
 
+from hopflow.public_modules import PUBLIC
 from validation.code_hashes import PACKAGES
 
 NOT_IMPORTED = ("__main__", "conftest", "test_validation")
@@ -54,7 +55,7 @@ def test_examples_run(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("package", "name"), [pair for package in PACKAGES for pair in exported(package)]
+    ("package", "name"), [pair for package in PUBLIC for pair in exported(package)]
 )
 def test_everything_exported_has_an_example(package: str, name: str) -> None:
     """One that runs: an example of nothing but skipped lines shows nothing."""

@@ -49,7 +49,7 @@ MAY_IMPORT = {
         "hopflow", "markov.computing", "markov.models", "markov.methods", "markov.multigrid",
     },
     "markov.time": {
-        "hopflow", "markov.chains", "markov.driver", "markov.results", "markov.selections",
+        "hopflow", "markov.chains", "markov.driver", "markov.stationary_results", "markov.selections",
         "markov.proofs.bounded", "markov.time.passages",
     },
     "markov.time.transients": {
@@ -70,7 +70,7 @@ MAY_IMPORT = {
     },
     "markov.analysis": {
         "hopflow", "markov.computing", "markov.models", "markov.generators", "markov.methods", "markov.proofs",
-        "markov.time", "markov.chains", "markov.driver", "markov.results", "markov.selections", "markov.sweeps",
+        "markov.time", "markov.chains", "markov.driver", "markov.stationary_results", "markov.selections", "markov.sweeps",
     },
     "markov.files": {
         "hopflow", "markov.computing", "markov.models", "markov.generators", "markov.chains",

@@ -35,6 +35,7 @@ MORE = {
 }
 """Folders of tests that are no packages, or not yet mirrored: bundled data, published tables."""
 JOURNEYS = {
+    "test_errors.py": "errors, which are public in one module",
     "test_default_constants.py": "default parameters of models, against the papers they are from",
     "files/test_functions_of_states.py": "expressions of files against functions of a state in Python",
     "methods/test_every_method.py": "all methods on the same chains, against each other",

@@ -1,21 +1,15 @@
-"""The words of the field: names and phrases that are not written, and those to write instead.
-
-What packages still have is in ``wording_leftovers.csv``: its numbers can only become smaller.
-"""
+"""The words of the field: names and phrases that are not written, and those to write instead."""
 
 from __future__ import annotations
 
 import ast
-import csv
 import re
 from collections import Counter
-from functools import cache
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).parents[1]
-LEFTOVERS = Path(__file__).with_name("wording_leftovers.csv")
 PACKAGES = ("hopflow", "dfcmodel", "markov", "responsefn", "validation")
 QUANTITY = "the quantity and its role, such as MIN_STATES or MAX_STAGNANT_CYCLES"
 IDENTIFIERS = {
@@ -82,52 +76,30 @@ def names(tree: ast.AST) -> list[str]:
 def written(text: str) -> Counter[str]:
     """Return how often each phrase is in a text; a line break is a space.
 
-    >>> written("It begins\\n    anew, or else not at all.")
+    >>> written("It begins\n    anew, or else not at all.")
     Counter({'anew': 1, 'or else': 1})
     """
-    plain = re.sub(r"\s*\n\s*(?:#\s*)?", " ", text)
-    counts = {p: len(re.findall(rf"\b{p}\b", plain, re.IGNORECASE)) for p in PHRASES}
+    plain = re.sub(r"\s*\n\s*(?:#\s*)?", " ", text).lower()
+    counts = {phrase: len(re.findall(rf"\b{phrase}\b", plain)) for phrase in PHRASES}
     return Counter({phrase: n for phrase, n in counts.items() if n})
 
 
-@cache
-def found(part: str) -> Counter[str]:
-    """Return how often a package, or the pages, have each name and each phrase."""
-    counts: Counter[str] = Counter()
+def found(part: str) -> dict[str, str]:
+    """Return the names and phrases of a package, or of the pages, by place, with what to write instead."""
+    places: dict[str, str] = {}
     for path in texts(part):
         text = path.read_text(encoding="utf-8")
-        counts += written(text)
+        wrong = list(written(text))
         if path.suffix == ".py":
-            counts += Counter(name for name in names(ast.parse(text)) if name in IDENTIFIERS)
-    return counts
-
-
-def allowed() -> dict[tuple[str, str], int]:
-    """Return what is left, by package and by name or phrase."""
-    with LEFTOVERS.open(encoding="utf-8", newline="") as file:
-        return {(row["part"], row["wording"]): int(row["count"]) for row in csv.DictReader(file)}
+            wrong += [name for name in names(ast.parse(text)) if name in IDENTIFIERS]
+        for each in wrong:
+            places[f"{path.relative_to(ROOT)}: {each!r}"] = (IDENTIFIERS | PHRASES)[each]
+    return places
 
 
 @pytest.mark.parametrize("part", [*PACKAGES, "docs"])
 def test_the_words_of_the_field_are_written(part):
-    known = allowed()
-    more = {
-        wording: (IDENTIFIERS | PHRASES)[wording]
-        for wording, count in found(part).items()
-        if count > known.get((part, wording), 0)
-    }
-    assert not more, "write instead: " + "; ".join(f"{a!r}: {b}" for a, b in more.items())
-
-
-@pytest.mark.parametrize("part", [*PACKAGES, "docs"])
-def test_the_table_of_leftovers_only_shrinks(part):
-    """Whoever removes a leftover lowers its number, so that it does not come back."""
-    fewer = {
-        wording: found(part)[wording]
-        for (where, wording), count in allowed().items()
-        if where == part and found(part)[wording] < count
-    }
-    assert not fewer, f"lower these numbers in {LEFTOVERS.name} for {part}: {fewer}"
+    assert found(part) == {}, "write the words on the right instead"
 
 
 def test_a_new_word_of_the_idiom_is_found():

@@ -107,7 +107,7 @@ def subjects() -> dict[str, Subject[Any]]:
 class Check(Judges[T]):
     """A check that several claims can share: functions to measure, judge and draw, and a text.
 
-    Calling it returns the cached measurement; `measure` computes it anew. The text may refer to
+    Calling it returns the cached measurement; `measure` computes it again. The text may refer to
     fields and properties of the measurement, and to constants of the module.
     """
 

@@ -26,10 +26,10 @@ from dfcmodel import (
     Poisson,
     RampMarking,
     Scenario,
-    Trajectory,
     simulate,
 )
 from dfcmodel.network.flows import Source
+from dfcmodel.results import Trajectory
 from hopflow import Status
 from responsefn import CUBIC, DCQCN, DCTCP, TIMELY, NewReno, PatchedTIMELY, Prague, Swift
 

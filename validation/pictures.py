@@ -22,7 +22,7 @@ __all__ = ["draw"]
 
 ACRONYMS = ("bdp", "ecn", "rtt", "tcp", "udp")
 LINES, MARKERS = ("-", "--"), ("o", "s")
-LONG, MOST_BINS, LEAST_IN_BIN = 400, 100, 10
+MAX_POINTS, MAX_BINS, MIN_IN_BIN = 400, 100, 10
 """Longest series drawn as it is; most bins of longer ones, and fewest points in a bin."""
 
 
@@ -185,7 +185,7 @@ class _Picture:
     def bins(self) -> int:
         """The number of bins of long series; 0: series are drawn as they are."""
         count = self.frame[self.plan.x].nunique() if self.plan.x else 0
-        return min(MOST_BINS, count // LEAST_IN_BIN) if count > LONG else 0
+        return min(MAX_BINS, count // MIN_IN_BIN) if count > MAX_POINTS else 0
 
     def kinds(self, columns: tuple[str, ...]) -> list[tuple[Any, ...]]:
         """Return the combinations of entries, numbers by size, words as in the table."""

@@ -64,7 +64,7 @@ def checked(
     jobs
         Processes side by side; None: one for each core, at most one for each claim to check.
     fresh
-        True checks all anew.
+        True checks all again.
     executor
         Where to check instead of in processes of its own: any `concurrent.futures.Executor`, such as
         Dask's ``client.get_executor()``, on workers that have the same files.

@@ -12,7 +12,7 @@ from validation.recording import differences, recorded
 from validation.records import OWN, recorded_thresholds, recorded_verdicts
 from validation.verdicts import Finding, Verdict
 
-LONG = (
+SLOW_CLAIMS = (
     "D04",
     "D05",
     "D06",
@@ -46,7 +46,7 @@ LONG = (
 
 
 @pytest.mark.parametrize(
-    "id", [pytest.param(id, marks=pytest.mark.slow if id in LONG else []) for id in ledger()]
+    "id", [pytest.param(id, marks=pytest.mark.slow if id in SLOW_CLAIMS else []) for id in ledger()]
 )
 def test_claim_is_found_as_recorded(id: str) -> None:
     """Verdicts and thresholds are those of ``published``, the text is complete, pictures are labelled."""

@@ -92,7 +92,7 @@ class Text:
 
 
 def render(path: Path, values: Mapping[str, object]) -> Text:
-    """Fill in the text at ``path`` and take it apart.
+    """Fill in the text at ``path`` and parse it.
 
     Raises
     ------

@@ -55,7 +55,7 @@ class Network:
     scenario
         Its links, flows and duration.
     groups
-        For each flow the name of its group; flows of a group are alike but for chance.
+        For each flow the name of its group; flows of a group differ by chance only.
     since
         Time from which goodput is measured, s.
     recovery

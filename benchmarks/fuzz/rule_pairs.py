@@ -11,6 +11,7 @@ import numpy as np
 import responsefn as r
 from benchmarks.fuzz.contradictions import Answers, Ask
 from hopflow import mbps
+from responsefn import linux
 
 __all__ = ["PAIRS"]
 
@@ -29,7 +30,7 @@ def rule(draw: random.Random, *, exact: bool = False) -> Any:
     if not exact:
         kinds += [
             r.CUBIC(C=float(f"{10 ** draw.uniform(-1.5, 0.5):.3g}"), beta=float(f"{draw.uniform(0.5, 0.9):.2g}")),
-            r.Tahoe(), r.TFRC(), r.PFTK(), r.Mathis(), r.DCTCP(), r.LinuxCUBIC(), r.LinuxScalable(), r.Vegas(),
+            r.Tahoe(), r.TFRC(), r.PFTK(), r.Mathis(), r.DCTCP(), linux.LinuxCUBIC(), linux.LinuxScalable(), r.Vegas(),
             r.Westwood(), r.FAST(), r.ARENO(), r.Fusion(),
         ]  # fmt: skip
     return draw.choice(kinds)

@@ -8,19 +8,19 @@ import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 import dfcmodel
-import hopflow
 import markov
 import responsefn
-import validation
 from dfcmodel import lossless
+from hopflow.public_modules import PUBLIC
 
-PACKAGES = (hopflow, markov, responsefn, dfcmodel, lossless, validation)
+PACKAGES = tuple(map(import_module, PUBLIC))
 
 
 @dataclass(frozen=True)
@@ -177,7 +177,6 @@ def _responsefn() -> dict[str, dict[str, Any]]:
         "coexist": {"rules": [Reno()], "rtt": 0.125, "bandwidth": 500.0, "buffer": 20, "duration": 4.0},
         "convergence_time": {"rule": Reno(), "rtt": 0.125, "bandwidth": 500.0},
         "curve": {"rules": Reno(), "p": [0.0078125, 0.015625], "rtt": 0.125},
-        "first_interval": {"rate": 1000.0, "rtt": 0.125},
         "fit": {"rule": AIMD(), "p": [0.015625, 0.125], "rtt": 0.125, "rate": [80.0, 30.0], "by": "a"},
         "friendliness": one,
         "fused": {"response": Reno(), "rtt": 0.125},
@@ -209,16 +208,8 @@ def _responsefn() -> dict[str, dict[str, Any]]:
 def _dfcmodel() -> dict[str, dict[str, Any]]:
     import networkx as nx
 
-    from dfcmodel import (
-        CBR,
-        DiffusionEquation,
-        Flow,
-        Lines,
-        PausedLink,
-        Scenario,
-        chain,
-        takano2006,
-    )
+    from dfcmodel import CBR, Flow, PausedLink, Scenario, chain, takano2006
+    from dfcmodel.theory import DiffusionEquation, Lines
     from markov import PhaseType
     from responsefn import NewReno, Reno
 
@@ -444,7 +435,7 @@ def targets() -> tuple[Target, ...]:
             )
         elif "." in name:
             kind, _, method = name.partition(" ")[0].partition(".")
-            home = next(p for p in (markov, responsefn, dfcmodel) if hasattr(p, kind))
+            home = next(p for p in PACKAGES if kind in p.__all__)
             bound = getattr(own.get("self", getattr(home, kind)), method)
             found.append(Target(name, bound, {k: v for k, v in own.items() if k != "self"}))
     return tuple(found)

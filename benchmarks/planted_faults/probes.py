@@ -174,9 +174,8 @@ def laws(_: str) -> Answers:
         "rtt unfairness": lambda: numbers_of(
             [r.rtt_unfairness(rule, 1e-3, 0.1) for rule in rules_]
         ),
-        "weights": lambda: [*r.interval_weights(), *r.interval_weights(5), *r.interval_weights(16)],
+        "weights": lambda: [r.LossHistory(n=n).weights for n in (8, 5, 16)],
         "loss events": lambda: r.loss_events(lost, sent, 1.7),
-        "first interval": lambda: [r.first_interval(rate, 0.1) for rate in (9.0, 90.0, 1e4)],
         "responsiveness": lambda: [r.responsiveness(rule) for rule in rules_],
         "aggressiveness": lambda: [r.aggressiveness(rule) for rule in rules_],
         "convergence": lambda: [

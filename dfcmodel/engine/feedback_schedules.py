@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 __all__ = ["feedback", "pauses", "rooms_of"]
 
-MANY = 3
+SEVERAL_FLOWS = 3
 """The kernel has separate loops for links with one flow, with two, and with this many or more."""
 
 
@@ -89,7 +89,10 @@ def feedback(
 
 def _add(table: list[tuple[int, ...]], entries: list[tuple[int, ...]]) -> tuple[int, int, int, int]:
     """Append a slot's entries; return where those of one, two and more flows begin, and their end."""
-    starts = [len(table) + sum(entry[0] < n for entry in entries) for n in (1, 2, MANY, MANY + 1)]
+    starts = [
+        len(table) + sum(entry[0] < n for entry in entries)
+        for n in (1, 2, SEVERAL_FLOWS, SEVERAL_FLOWS + 1)
+    ]
     table += [entry[1:] for entry in sorted(entries)]
     return tuple(starts)  # type: ignore[return-value]
 
@@ -110,9 +113,9 @@ def _inputs_of(layout: Layout, dfc: list[bool], i: int) -> list[tuple[int, int, 
 
 
 def _queues(layout: Layout, i: int) -> tuple[int, ...]:
-    """Return how many flows a link has, at most `MANY`, and its queues as the loops want them."""
+    """Return how many flows a link has, at most `SEVERAL_FLOWS`, and its queues as the loops want them."""
     first, end = map(int, layout.queues[i])
-    return min(end - first, MANY), first, end if end - first >= MANY else end - 1
+    return min(end - first, SEVERAL_FLOWS), first, end if end - first >= SEVERAL_FLOWS else end - 1
 
 
 def _senders_to(layout: Layout, per_flow: list[bool], i: int) -> list[tuple[int, ...]]:
@@ -126,7 +129,7 @@ def _senders_to(layout: Layout, per_flow: list[bool], i: int) -> list[tuple[int,
         flows, first, last = _queues(layout, j)
         nobody = len(layout.up)
         hear = [min(own), max(own) + 1]
-        if flows < MANY:
+        if flows < SEVERAL_FLOWS:
             hear = [int(layout.up[d]) if d in own else nobody for d in (first, last)]
         found.append((flows, first, last, *hear))
     return found

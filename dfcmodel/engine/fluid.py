@@ -46,7 +46,7 @@ class Fluid(Described):
         Whether retransmission timers expire; a sender without them may wait for ever.
     whole_losses
         Where packets come at random times (``packet_jitter`` of `simulate`) a full FIFO queue drops
-        whole packets, each of a flow drawn in proportion to what came in the step. Otherwise every flow
+        whole packets, each of a flow drawn in proportion to the arrivals of the step. Otherwise every flow
         loses its part of each overflow, so that flows lose together more often.
     accuracy
         Largest error that the step may cause in the goodput of a flow, as a part of the rate of its path's
@@ -57,7 +57,7 @@ class Fluid(Described):
         than that. Runs of TCP are often chaotic, and with a finer step the losses are others.
     most_steps_per_delay
         How fine the step may become for ``accuracy``. Where that is not enough `simulate` raises
-        `hopflow.ConvergenceError`, whose ``result`` is the finest run.
+        `markov.errors.ConvergenceError`, whose ``result`` is the finest run.
     recovery
         How all senders repair losses, ``"tahoe"``, ``"reno"``, ``"newreno"`` or ``"sack"``; None: as
         their window rules say.

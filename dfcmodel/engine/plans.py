@@ -149,8 +149,8 @@ def compile_scenario(
     links = link_records(scenario, layout, h, quantum)
     queues = queue_records(scenario, layout, links, h, quantum)
     host_pace = queues["service"][: len(scenario.flows)].copy()
-    hears = _feedback(scenario, layout, h, quantum, host_pace, rng)
-    reserve_rooms(scenario, layout, links, hears.pauses, h, quantum)
+    feedback = _feedback(scenario, layout, h, quantum, host_pace, rng)
+    reserve_rooms(scenario, layout, links, feedback.pauses, h, quantum)
     rules = signatures_of(rules_of(scenario.flows))
     if starts is None:
         starts = np.array([flow.start for flow in scenario.flows], dtype=float)
@@ -178,7 +178,7 @@ def compile_scenario(
         service=service,
         order=_order(layout, links, len(service.bands), quantum),
         shared=_shared(layout, flows),
-        feedback=hears,
+        feedback=feedback,
     )
 
 

@@ -1,7 +1,7 @@
 """Events of the senders' rules as the engine calls them: those of window rules, marks, and rate rules.
 
 An event applies a rule's function to a flow's record, ``w``: its state from w[0] on (of a rate rule the rate
-is in the place of the window), its parameters from w[16] on.
+stands instead of the window), its parameters from w[16] on.
 """
 
 from __future__ import annotations

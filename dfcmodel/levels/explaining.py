@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 __all__ = ["explain"]
 
-MOST = 6
+MAX_REFINEMENTS = 6
 """Refinements of one level: 64 settings."""
 
 
@@ -134,7 +134,7 @@ def _settings(given: Sequence[Refinement], fluid: Fluid, packets: Packets) -> li
     found = []
     for level, method in (("fluid", fluid), ("packets", packets)):
         own = [each for each in given if each.level == level]
-        whole(f"number of refinements of level {level!r}", len(own), 0, MOST)
+        whole(f"number of refinements of level {level!r}", len(own), 0, MAX_REFINEMENTS)
         found += [with_refinements(method, own, subset) for subset in range(2 ** len(own))]
     return found
 

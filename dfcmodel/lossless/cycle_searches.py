@@ -23,7 +23,7 @@ INTERPRETED = 2_000
 
 
 def minimal_cycles(waits: sp.csr_matrix) -> Iterator[list[int]]:
-    """Yield cycles without a shorter one within them, none twice: at most as many as there are vertices.
+    """Yield distinct cycles without a shorter one within them: at most as many as there are vertices.
 
     For every vertex a shortest cycle through it is sought; where that has a chord, a shortest cycle among its
     vertices is taken instead.

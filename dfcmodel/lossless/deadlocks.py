@@ -121,6 +121,13 @@ class Deadlock(Result):
         The buffers and which of them wait for which.
     routing
         What was examined, in words.
+
+    Examples
+    --------
+    >>> from dfcmodel.lossless import deadlock, torus
+    >>> found = deadlock(torus([3, 3]))
+    >>> found.is_free, len(next(found.cycles()))  # buffers of a cycle
+    (False, 4)
     """
 
     graph: nx.DiGraph[Any]

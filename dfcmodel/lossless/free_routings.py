@@ -59,6 +59,12 @@ class UpDown:
         Links of the route between two ends, shape (ends, ends); inf: there is none.
     shortest
         Links of a shortest path without that rule, same shape.
+
+    Examples
+    --------
+    >>> from dfcmodel.lossless import torus, up_down
+    >>> up_down(torus([3, 3])).route((0, 0), (1, 1)).nodes
+    [(0, 0), (0, 1), (1, 1)]
     """
 
     ends: list[Any]

@@ -33,7 +33,7 @@ class WatchdogAlarm:
 
     Examples
     --------
-    >>> from dfcmodel.lossless import WatchdogAlarm
+    >>> from dfcmodel.lossless.results import WatchdogAlarm
     >>> WatchdogAlarm("1->2", -1, 0.4, 2.5, 117, false=False).dropped
     117
     """

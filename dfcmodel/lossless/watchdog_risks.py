@@ -103,6 +103,15 @@ def watchdog_risk(watchdog: Watchdog, pauses: PhaseType, gaps: PhaseType) -> Wat
         Its settings.
     pauses, gaps
         How long the queue is paused, and not paused between; s.
+
+    Examples
+    --------
+    >>> from dfcmodel.lossless import Watchdog, watchdog_risk
+    >>> from markov import PhaseType
+    >>> pauses, gaps = PhaseType.exponential(20.0), PhaseType.exponential(1.0)
+    >>> patient = watchdog_risk(Watchdog("100 ms", "400 ms", "1 s"), pauses, gaps)
+    >>> patient.alarms < watchdog_risk(Watchdog("100 ms", "200 ms", "1 s"), pauses, gaps).alarms
+    True
     """
     from markov import MarkovChain, stationary
 

@@ -49,7 +49,7 @@ class Arrivals(NamedTuple):
         Of the link, packets/s; less while it is paused.
     delay
         For how long the packet at the head of the queue has waited, s. Where flows or classes have queues of
-        their own, at that of the queue where it is shortest: `CoDel` begins anew with each packet that leaves
+        their own, at that of the queue where it is shortest: `CoDel` begins again with each packet that leaves
         after less than its target.
     random
         A number drawn evenly from 0 to 1.
@@ -84,7 +84,7 @@ class QueueManager(Discipline):
         NamedTuple of what it remembers; ``drop`` and ``mark`` come first: how many of the packets
         that come in the step are dropped, and marked (dropped where the sender does not react to
         marks). Parts of packets add up from step to step; whole ones are taken from flows drawn in
-        proportion to what came, and from what comes next where a step has less than a packet. Just
+        proportion to the arrivals, and from the next arrivals where a step has less than a packet. Just
         as much as came takes all of it.
     at
         ``"arrival"``: it decides on what comes. ``"departure"``: on what leaves, of which it sees what waits behind
@@ -189,7 +189,8 @@ class DFC(Discipline):
 
     Examples
     --------
-    >>> from dfcmodel import DFC, stability_limit, takano2006
+    >>> from dfcmodel import DFC, takano2006
+    >>> from dfcmodel.theory import stability_limit
     >>> DFC(diffusion=0.2)
     DFC(diffusion=0.2, intensity=1.0, phases='random', per='flow')
     >>> stability_limit(takano2006("1"), "diffusion")  # on an endless chain

@@ -157,22 +157,22 @@ class CoDel(QueueManager):
         deadline = 0.0
         if long:
             deadline = s.deadline if s.deadline > 0.0 else e.time + q.interval
-        act = long and e.time >= deadline
+        due = long and e.time >= deadline
         drop, count, at, last = 0.0, s.drop_count, s.next, s.last_drop_count
-        if act and s.dropping == 0.0:
+        if due and s.dropping == 0.0:
             drop = 1.0
             recent = e.time - at < 16.0 * q.interval and count - last > 1.0
             started = count - last if recent else 1.0
             count = started
             last = started
             at = e.time + q.interval / count**0.5
-        elif act:
+        elif due:
             while e.time >= at:
                 drop += 1.0
                 count += 1.0
                 at += q.interval / count**0.5
         return s._replace(
-            drop=drop, deadline=deadline, dropping=1.0 if act else 0.0, next=at, drop_count=count,
+            drop=drop, deadline=deadline, dropping=1.0 if due else 0.0, next=at, drop_count=count,
             last_drop_count=last,
         )  # fmt: skip
 

@@ -306,7 +306,9 @@ class Scenario(Described):
             if own is rule:
                 continue
             if not isinstance(own, ByClass) or own.shared_part() != rule.shared_part():
-                msg = f"{self.links[m].name} has {own!r}, must be equal but for manager and storm"
+                msg = (
+                    f"{self.links[m].name} has {own!r}, must be equal except for manager and storm"
+                )
                 raise ValueError(f"discipline of link {link.name!r} = {rule!r}: {msg}")
         reserved = self.reserved(n)
         if reserved > self.buffer_of(n):

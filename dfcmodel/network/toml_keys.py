@@ -21,7 +21,7 @@ from dfcmodel.network import (
 from dfcmodel.network.arrivals import HeavyTailed, Poisson, Replay
 from dfcmodel.network.flows import CBR, OnOff
 from dfcmodel.network.programs import SwitchProgram
-from responsefn import DeliveryRule, RateRule, WindowRule
+from responsefn import DeliveryRule, RateRule, WindowRule, linux
 
 __all__ = ["ARRIVALS", "DISCIPLINES", "OWN_KEYS", "RULES", "required", "sources_of"]
 
@@ -60,7 +60,7 @@ RULES = (WindowRule, DeliveryRule, RateRule)
 
 def sources_of(rules: Iterable[type[WindowRule]]) -> dict[str, type[Any]]:
     """Return the classes that a source may name: the rules of `responsefn`, the given ones, CBR, OnOff and arrival processes."""
-    known = (getattr(responsefn, name) for name in responsefn.__all__)
+    known = (getattr(each, name) for each in (responsefn, linux) for name in each.__all__)
     chosen = [
         rule
         for rule in (*known, *rules)

@@ -297,7 +297,7 @@ class PacketRun:
     def fork(self, rng: np.random.Generator) -> PacketRun:
         """Return a copy of the state that goes on with other random numbers.
 
-        What is left of exponential periods is drawn anew. The copy overwrites the records, which mean
+        What is left of exponential periods is drawn again. The copy overwrites the records, which mean
         nothing afterwards: only its state does.
         """
         arrays = {

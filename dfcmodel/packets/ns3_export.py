@@ -16,7 +16,8 @@ from dfcmodel.packets.plans import Plan
 from dfcmodel.packets.ports import UNBOUNDED, Port, bits_of
 from hopflow.checks import instance, number, one_number
 from hopflow.units import quantities
-from responsefn import CUBIC, DCTCP, HSTCP, BBRv1, LinuxScalable, NewReno, Reno, Vegas
+from responsefn import CUBIC, DCTCP, HSTCP, BBRv1, NewReno, Reno, Vegas
+from responsefn.linux import LinuxScalable
 from responsefn.rules.linux.versions import OLD
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ HEADERS = {"TCP": 42, "UDP": 30}
 """Bytes of IPv4 and PPP, and of TCP or UDP."""
 LARGEST = 2**30
 """Bytes of the largest window that TCP can announce (RFC 7323, 2.2)."""
-MOST = 10**9
+UNBOUNDED_QUEUE = 10**9
 """Packets in a queue without bound."""
 
 
@@ -187,7 +188,7 @@ def _direction(plan: Plan, port: Port) -> str:
     if port.cell and kind:
         msg = "must be in packets for export to ns-3 where a manager drops or marks"
         raise ValueError(f"buffer of link {port.name} = {port.room} B: {msg}")
-    room = MOST if port.room >= UNBOUNDED else port.room
+    room = UNBOUNDED_QUEUE if port.room >= UNBOUNDED else port.room
     least = 2.0 if kind else 1.0
     number(
         f"buffer of link {port.name}",

@@ -132,14 +132,14 @@ def _network(
     scenario: Scenario, method: Packets, repairs: Sequence[Any]
 ) -> tuple[PortTable, Routes, Routes]:
     """Return the ports of a scenario and the routes of packets and ACKs, which its further runs have in common."""
-    listens = scenario.table.of_kind(WindowRule, RateRule) & ~_is_deaf(scenario, repairs)
+    receives_feedback = scenario.table.of_kind(WindowRule, RateRule) & ~_is_deaf(scenario, repairs)
     # `Plan.once` keeps what follows from the ports by their identity, and links that send again have lanes
     repeats = tuple(sorted((method.frame_errors or {}).items()))
-    key = "ports", method.is_ns2, method.ack_transmission, listens.tobytes(), repeats
+    key = "ports", method.is_ns2, method.ack_transmission, receives_feedback.tobytes(), repeats
     found: tuple[PortTable, Routes, Routes] | None = scenario.derived.get(key)
     if found is None:
         ports = Ports(scenario, method)
-        routes = ports.routes(listens)
+        routes = ports.routes(receives_feedback)
         found = ports.all, *routes
         if len(routes[0].places) <= MOST_KEPT_HOPS:
             scenario.derived[key] = found

@@ -252,33 +252,35 @@ class Ports:
         rule = first.discipline if shaped else FIFO()
         return self._add(Port(host, first.source, first.bits, first.delay, UNBOUNDED, rule, -1))
 
-    def routes(self, listens: NDArray[np.bool_]) -> tuple[Routes, Routes]:
+    def routes(self, receives_feedback: NDArray[np.bool_]) -> tuple[Routes, Routes]:
         """Return the ports on the way of each flow's packets and of its ACKs, adding those that are needed.
 
         Parameters
         ----------
-        listens
+        receives_feedback
             Whether a flow has ACKs, shape (F,).
         """
         links, at_once = self.scenario.routes, self.scenario.at_once
         first, is_nic = links.first, self.scenario.host_is("nic")
         own = ~at_once & ~is_nic  # with access links of their own
         access = np.full(len(links), -1, dtype=np.int64)
-        for f in self._first_users(listens, own).tolist():
+        for f in self._first_users(receives_feedback, own).tolist():
             out = list(links[f])
             if not at_once[f]:
                 access[f] = self.access(f, out[0])
                 out.insert(0, int(access[f]))
-            for p in reversed(out) if listens[f] else ():
+            for p in reversed(out) if receives_feedback[f] else ():
                 self.reverse(p)
         shared = ~at_once & is_nic
         of_link = np.full(len(self.all), -1, dtype=np.int64)
         of_link[list(self.interfaces)] = list(self.interfaces.values())
         access[shared] = of_link[first[shared]]
         forward = _with_access(links, access)
-        return forward, self._reversed(forward, listens)
+        return forward, self._reversed(forward, receives_feedback)
 
-    def _first_users(self, listens: NDArray[np.bool_], own: NDArray[np.bool_]) -> NDArray[np.int64]:
+    def _first_users(
+        self, receives_feedback: NDArray[np.bool_], own: NDArray[np.bool_]
+    ) -> NDArray[np.int64]:
         """Return the flows that may need new ports, in their order: further ones over the same links do not."""
         if len(own) <= FEW_FLOWS:
             return np.arange(len(own))
@@ -286,17 +288,17 @@ class Ports:
         of_hop, count = links.flow, len(self.scenario.links)
         chosen = [np.flatnonzero(own)]
         chosen.append(distinct(links.first, count)[1])
-        heard = np.flatnonzero(listens)
+        heard = np.flatnonzero(receives_feedback)
         chosen.append(heard[distinct(links.first[heard], count)[1]])
-        kept = np.flatnonzero(listens[of_hop])
+        kept = np.flatnonzero(receives_feedback[of_hop])
         chosen.append(of_hop[kept[distinct(links.places[kept], count)[1]]])
         return np.unique(np.concatenate(chosen))
 
-    def _reversed(self, forward: Routes, listens: NDArray[np.bool_]) -> Routes:
+    def _reversed(self, forward: Routes, receives_feedback: NDArray[np.bool_]) -> Routes:
         """Return the ports on the way of ACKs, none of flows without."""
-        if not listens.any():
+        if not receives_feedback.any():
             return Routes(np.empty(0, dtype=np.int64), np.zeros(len(forward), dtype=np.int64))
-        counts = np.where(listens, forward.counts, 0)
+        counts = np.where(receives_feedback, forward.counts, 0)
         back = Routes(np.empty(0, dtype=np.int64), counts)
         flow = back.flow
         place = np.arange(len(flow)) - back.begin[flow]

@@ -111,14 +111,14 @@ def trajectory(plan: Plan, records: Records, seconds: float) -> Trajectory:
     mean_queue: Any = AtNodes(flow, node, records.waited[row] / plan.end, (F, N))
     opening = plan.opening[:, np.newaxis]
     delivered = np.cumsum(records.delivered[: plan.samples], axis=0)[last].T
-    listens = (plan.backward.counts > 0)[:, np.newaxis]
+    receives_feedback = (plan.backward.counts > 0)[:, np.newaxis]
     paused: Any = Deferred(_paused, plan, records.switched) if records.all_switches else None
     found = dict(
         scenario=scenario,
         step=0.0,
         time=np.append(plan.sample * ends[:-1], plan.end),
         in_transit=summed(records.transit).T / (plan.sample * (ends - first)),
-        delivered=np.where(listens, np.maximum(0.0, delivered - opening), delivered),
+        delivered=np.where(receives_feedback, np.maximum(0.0, delivered - opening), delivered),
         window=records.window[last].T,
         backlog=backlog,
         round_trip=records.round_trip[last].T,

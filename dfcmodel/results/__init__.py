@@ -1,3 +1,11 @@
-"""Results of simulations: recorded arrays, trajectories, measures and plots."""
+"""Results of simulations and analyses: recorded arrays, trajectories, measures, plots.
+
+Functions return instances of the public classes. The classes are here for `isinstance` and annotations; their constructors
+may change in any release.
+"""
 
 from __future__ import annotations
+
+from hopflow.public_names import collect
+
+__getattr__, __dir__, __all__ = collect(__name__, __file__)

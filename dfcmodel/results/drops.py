@@ -42,7 +42,7 @@ class LosslessLoss:
         When the first was, s.
     headroom
         Packets of room above ``xoff`` (`PFC`, per ingress and class) or ``high`` (`Pause`, in all) that would have been
-        enough for what came; inf: none, because a host that cannot be paused feeds it; nan: of a `LinkLaw` it is not known.
+        enough for all arrivals; inf: none, because a host that cannot be paused feeds it; nan: of a `LinkLaw` it is not known.
     given
         The room above the threshold that there was, packets; of a `LinkLaw` all of it.
     """

@@ -148,12 +148,12 @@ class Records(Recorded):
         others. None: no flow can have one (packet level).
     paused
         The times in which links were paused, a structured array with the fields link, by, priority, begin and end
-        (see `dfcmodel.Trajectory.pauses`); None: not recorded.
+        (see `dfcmodel.results.Trajectory.pauses`); None: not recorded.
     recoveries
         How each flow repaired losses, ``"tahoe"``, ``"reno"``, ``"newreno"``, ``"sack"``, ``"prr"`` or ``"rack"``, after
         ``recovery`` of the method; ``"go-back-n"`` or ``"selective"`` of rate rules that repair them; otherwise empty. F strings.
     dropped
-        The drops of each flow at each link by cause, a structured array (see `dfcmodel.Trajectory.drops`).
+        The drops of each flow at each link by cause, a structured array (see `dfcmodel.results.Trajectory.drops`).
     excess
         The most packets of each ingress with pauses for which there was no room in one pause, a structured array
         (`dfcmodel.network.run_tables.EXCESS`).

@@ -75,7 +75,7 @@ def measures(run: Records) -> xr.Dataset:
 
 
 def completion_times(run: Records) -> xr.Dataset:
-    """Return when the transfers of a run were complete; see `dfcmodel.Trajectory.completion_times`."""
+    """Return when the transfers of a run were complete; see `dfcmodel.results.Trajectory.completion_times`."""
     import xarray as xr
 
     table = run.scenario.table

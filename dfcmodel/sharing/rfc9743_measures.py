@@ -18,7 +18,7 @@ REAL_TIME = 0.05
 """Share of the bandwidth that the constant-rate flow sends."""
 SHORT = 50.0
 """Packets of a short flow."""
-MANY = 8
+FLOWS = 8
 
 
 class Bench(NamedTuple):
@@ -49,7 +49,7 @@ def _queueing(at: Bench, rule: WindowRule) -> float:
 
 
 def _losses(at: Bench, rule: WindowRule) -> float:
-    return float(at.run(*[rule] * MANY).loss.mean())
+    return float(at.run(*[rule] * FLOWS).loss.mean())
 
 
 def _fairness(flows: int) -> Callable[[Bench, WindowRule], float]:
@@ -135,7 +135,7 @@ MEASURES: tuple[tuple[str, str, str, Callable[[Bench, WindowRule], float]], ...]
     ("5.1.2 bufferbloat", "queueing delay of one flow", "ms", _queueing),
     ("5.1.3 high packet loss", "losses of 8 flows", "of packets", _losses),
     ("5.1.4 fairness within", "Jain's index of 2 flows", "", _fairness(2)),
-    ("5.1.4 fairness within", "Jain's index of 8 flows", "", _fairness(MANY)),
+    ("5.1.4 fairness within", "Jain's index of 8 flows", "", _fairness(FLOWS)),
     ("5.1.4 fairness within", "RTT exponent, R and 2R", "", _rtt_exponent),
     ("5.1.5 short flows", "50 packets of the rule beside it", "RTTs", _short_flow(None)),
     ("5.2.1 existing control", "rate that NewReno keeps", "of its own", _kept(NewReno())),

@@ -1,3 +1,7 @@
 """Analysis of diffusion-type flow control without simulation: law, stability, continuous limits."""
 
 from __future__ import annotations
+
+from hopflow.public_names import collect
+
+__getattr__, __dir__, __all__ = collect(__name__, __file__)

@@ -40,7 +40,7 @@ class Empty:
 
     Examples
     --------
-    >>> from dfcmodel import DiffusionEquation, Empty, Lines, evolve
+    >>> from dfcmodel.theory import DiffusionEquation, Empty, Lines, evolve
     >>> bar = DiffusionEquation(lambda x: 1 + 0 * x, coefficient=0.1, outflow=Empty(0.01))
     >>> solution = evolve(bar, [0.0, 1.0], Lines(cells=50))
     >>> bool(solution.outflow[-1] > 0 and solution.packets[-1] < 1)
@@ -96,7 +96,7 @@ class DiffusionEquation:
     Examples
     --------
     >>> import numpy as np
-    >>> from dfcmodel import DiffusionEquation, Lines, evolve
+    >>> from dfcmodel.theory import DiffusionEquation, Lines, evolve
     >>> bar = DiffusionEquation(lambda x: 1 + np.cos(np.pi * x), coefficient=0.1)
     >>> evolve(bar, [0.0, 1.0], Lines(cells=50)).mean.round(3).tolist()  # 1/2 - 2 a(t) / pi^2
     [0.297, 0.424]
@@ -242,7 +242,7 @@ class FeedbackEquation:
     Examples
     --------
     >>> import numpy as np
-    >>> from dfcmodel import FeedbackEquation, Lines, evolve
+    >>> from dfcmodel.theory import FeedbackEquation, Lines, evolve
     >>> load = lambda x: np.exp(-((x - 10) ** 2) / 2)
     >>> equation = FeedbackEquation(load, diffusion=0.25, length=40.0)
     >>> solution = evolve(equation, [0.0, 50.0], Lines(cells=400))

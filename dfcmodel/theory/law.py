@@ -264,7 +264,7 @@ def bare_law(
 
     Examples
     --------
-    >>> from dfcmodel import bare_law
+    >>> from dfcmodel.theory import bare_law
     >>> bare_law([100.0, 0.0, 0.0, 0.0], 0.1, 2, base_rate=[10.0, 0.0, 0.0, 0.0]).round(6).tolist()
     [[100.0, 0.0, 0.0, 0.0], [90.0, 10.0, 0.0, 0.0], [81.0, 19.0, 0.0, 0.0]]
     """

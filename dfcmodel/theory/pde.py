@@ -62,7 +62,7 @@ class Lines:
 
     Examples
     --------
-    >>> from dfcmodel import Lines
+    >>> from dfcmodel.theory import Lines
     >>> Lines(cells=400)
     Lines(cells=400, rtol=1e-08, atol=1e-10, most_steps=100000)
     """

@@ -52,7 +52,8 @@ class Spectrum(Result):
 
     Examples
     --------
-    >>> from dfcmodel import spectrum, takano2006
+    >>> from dfcmodel import takano2006
+    >>> from dfcmodel.theory import spectrum
     >>> found = spectrum(takano2006("1"))
     >>> found.stable, round(1e3 * found.settling_time, 1)  # ms
     (True, 10.4)

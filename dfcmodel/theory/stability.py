@@ -301,7 +301,7 @@ def stability_map(
 
     Examples
     --------
-    >>> from dfcmodel import stability_map
+    >>> from dfcmodel.theory import stability_map
     >>> radius = stability_map([0.4, 0.6], hops=[1, 15])
     >>> (radius < 1.0).values[:, 0].tolist()
     [[True, True], [True, False]]

@@ -57,6 +57,7 @@ worker.onmessage = ({ data }) => {
     at("finding").textContent = found.finding;
     at("code").textContent = found.code;
     at("charts").replaceChildren(...(found.bars ? [barChart(found.bars)] : []), ...found.charts.map(lineChart));
+    at("table").replaceChildren(...(found.table ? [textTable(found.table)] : []));
   }
   body.dataset.answered = String(data.id);
 };
@@ -130,7 +131,8 @@ function lineChart(chart) {
     const points = line.x.map((value, k) => [value, line.y[k]])
       .filter(([a, b]) => a !== null && b !== null && (!chart.logarithmic || (a > 0 && b > 0)))
       .map(([a, b]) => [x.place(a), y.place(b)]);
-    parts.push(node("polyline", { points: points.map((p) => p.join()).join(" "), fill: "none", stroke: colour, "stroke-width": 1.8 }));
+    const path = points.map((p) => p.join()).join(" ");
+    if (line.joined) parts.push(node("polyline", { points: path, fill: "none", stroke: colour, "stroke-width": 1.8 }));
     if (line.marked) for (const [a, b] of points) parts.push(node("circle", { cx: a, cy: b, r: 2.4, fill: colour }));
   });
   const figure = framed(chart.title, HEIGHT, parts);
@@ -156,6 +158,20 @@ function barChart({ title, x, rows }) {
   ]);
   parts.push(node("text", { x: WIDTH / 2, y: rows.length * step + 12, "text-anchor": "middle" }, `${x}, largest ${most.toPrecision(4)}`));
   return framed(title, rows.length * step + 18, parts);
+}
+
+function textTable({ heading, rows, numbers }) {
+  const table = document.createElement("table");
+  for (const texts of [heading, ...rows]) {
+    const row = table.insertRow();
+    texts.forEach((text, k) => {
+      const cell = document.createElement(texts === heading ? "th" : "td");
+      cell.textContent = text;
+      if (k < numbers) cell.className = "number";
+      row.append(cell);
+    });
+  }
+  return table;
 }
 
 for (const form of Object.values(forms)) {

@@ -13,7 +13,7 @@ import numpy as np
 from hopflow.results import figure
 from hopflow.side_by_side import SideBySide, stacked
 from markov.models.measures import functionals
-from markov.results import Stationary
+from markov.stationary_results import Stationary
 
 if TYPE_CHECKING:
     import xarray as xr

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from markov.methods.solution import Method
     from markov.proofs.bounded import Bounded
-    from markov.results import Stationary
+    from markov.stationary_results import Stationary
 
 __all__ = ["Best", "best"]
 

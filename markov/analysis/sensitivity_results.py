@@ -68,7 +68,8 @@ class NoDerivativeError(ValueError):
 
     Examples
     --------
-    >>> from markov import NoDerivativeError, explore, stationary
+    >>> from markov import explore, stationary
+    >>> from markov.errors import NoDerivativeError
     >>> def rules(up, q):
     ...     yield not up, 1.0 if up else max(q.repair, 2.0)
     >>> model = explore(rules, start=True, params={"repair": 2.0}, labels=lambda up: {"up": up})

@@ -18,7 +18,8 @@ class TooLargeError(MemoryError):
 
     Examples
     --------
-    >>> from markov import MM1K, TooLargeError, generator
+    >>> from markov import MM1K, generator
+    >>> from markov.errors import TooLargeError
     >>> try:
     ...     generator(MM1K(capacity=10**9), reachable=False)
     ... except TooLargeError as error:

@@ -50,7 +50,8 @@ class ExplicitModel:
     --------
     See `read_explicit`, which returns one.
 
-    >>> from markov import ExplicitModel, MarkovChain
+    >>> from markov import MarkovChain
+    >>> from markov.results import ExplicitModel
     >>> ExplicitModel(MarkovChain([[-1.0, 1.0], [1.0, -1.0]]), {}, [0.0, 1.0]).rewards.tolist()
     [0.0, 1.0]
     """

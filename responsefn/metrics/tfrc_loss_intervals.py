@@ -26,7 +26,7 @@ def interval_weights(n: int = 8) -> NDArray[np.float64]:
 
     Examples
     --------
-    >>> from responsefn import interval_weights
+    >>> from responsefn.metrics.tfrc_loss_intervals import interval_weights
     >>> interval_weights(8)
     array([1. , 1. , 1. , 1. , 0.8, 0.6, 0.4, 0.2])
     """
@@ -105,7 +105,7 @@ def first_interval(
 
     Examples
     --------
-    >>> from responsefn import first_interval
+    >>> from responsefn.metrics.tfrc_loss_intervals import first_interval
     >>> round(first_interval(rate=1000.0, rtt=0.1))
     6685
     """

@@ -19,7 +19,8 @@ class UnreachableRateError(ValueError):
 
     Examples
     --------
-    >>> from responsefn import TFRC, UnreachableRateError, invert
+    >>> from responsefn import TFRC, invert
+    >>> from responsefn.errors import UnreachableRateError
     >>> try:
     ...     invert(TFRC(), 1e-9, 0.1)
     ... except UnreachableRateError as error:
@@ -46,7 +47,8 @@ class AmbiguousRateError(ValueError):
 
     Examples
     --------
-    >>> from responsefn import HTCP, AmbiguousRateError, invert
+    >>> from responsefn import HTCP, invert
+    >>> from responsefn.errors import AmbiguousRateError
     >>> try:  # windows of a few packets alternate
     ...     invert(HTCP(), HTCP().rate(0.56, 0.1), 0.1)
     ... except AmbiguousRateError as error:

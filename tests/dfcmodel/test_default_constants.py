@@ -12,11 +12,12 @@ from typing import Any
 import pytest
 
 import dfcmodel
-from dfcmodel import FIFO, PRRRecovery, takano2006
+from dfcmodel import FIFO, takano2006
 from dfcmodel.engine.kernel import retransmission_timer
 from dfcmodel.network.disciplines import Discipline
 from dfcmodel.packets.kernel import timers as packet_timers
 from dfcmodel.packets.recoveries.base import RecoveryEvent
+from dfcmodel.recoveries import PRRRecovery
 from hopflow import mbps
 from tests.default_constants import check_row, check_sources, names, rows
 from tests.oracles.fluid import timers as fluid_timers

@@ -8,7 +8,8 @@ from multiprocessing import get_context
 import numpy as np
 import pytest
 
-from dfcmodel import Ensemble, ensemble, simulate, takano2006
+from dfcmodel import ensemble, simulate, takano2006
+from dfcmodel.results import Ensemble
 from hopflow import Interrupted
 
 SCENARIO = takano2006("1", dfc=False)

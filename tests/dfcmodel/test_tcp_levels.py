@@ -10,7 +10,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dfcmodel import Flow, Fluid, Link, Packets, Pause, PRRRecovery, Scenario, chain, simulate
+from dfcmodel import Flow, Fluid, Link, Packets, Pause, Scenario, chain, simulate
+from dfcmodel.recoveries import PRRRecovery
 from hopflow import tcp_constants
 from hopflow.tcp_constants import INITIAL_RTO, MAX_BACKOFF, MAX_RTO, OLD_INITIAL_RTO
 from responsefn import NewReno

@@ -21,6 +21,7 @@ from hopflow.checks import (
     shown,
     whole,
 )
+from responsefn import CUBIC
 
 NOT_NUMBERS = ["0.5", b"0.5", "", True, [True], None, 1j, [None], [1.0, "2"], [[1.0], [1.0, 2.0]]]
 NOT_NUMBERS += [{}, np.datetime64("2020-01-01"), 10**310]
@@ -195,3 +196,12 @@ def test_an_array_is_no_name() -> None:
     for value in (np.array([]), np.array(["a"]), np.array(["a", "b"])):
         with pytest.raises(ValueError, match="kind = "):
             choice("kind", value, ("a", "b"))
+
+
+def test_a_method_called_on_its_class_says_that_an_instance_is_needed():
+    with pytest.raises(
+        TypeError, match=r"rate takes p, rtt, .*; call rate on an instance, not on the class"
+    ):
+        CUBIC.rate(1e-3, 0.04)
+    with pytest.raises(TypeError, match=r"rate takes p, rtt, bandwidth, unit_check$"):
+        CUBIC().rate(1e-3)

@@ -17,7 +17,7 @@ OLD = [
     (dfcmodel.simulate, ("1",), {"rng": 3, "duration": 0.02}, {"seed": 3, "duration": 0.02}),
     (dfcmodel.simulate, ("1",), {"method": "auto", "duration": 0.02}, {"level": "auto", "duration": 0.02}),
     (dfcmodel.check_step, ("1",), {"rng": 3, "duration": 0.01}, {"seed": 3, "duration": 0.01}),
-    pytest.param(dfcmodel.spectrum, ("1",), {"rng": 3}, {"seed": 3}, marks=pytest.mark.slow),
+    pytest.param(dfcmodel.theory.spectrum, ("1",), {"rng": 3}, {"seed": 3}, marks=pytest.mark.slow),
     (dfcmodel.compare, (Reno(), CUBIC()), PATH | {"seconds": 2.0}, PATH | {"duration": 2.0}),
     (markov.paths, (markov.MM1K(),), {"horizon": 2.0, "start": (0,), "seed": 1}, {"duration": 2.0, "start": (0,), "seed": 1}),
     (responsefn.coexist, (Reno(), 0.04, 500.0, 20), {"seconds": 2.0, "p": 0.01}, {"duration": 2.0, "loss": 0.01}),

@@ -9,7 +9,8 @@ import pickle
 import pytest
 
 from hopflow.errors import failed_rule, place_of, shown_place
-from responsefn import RuleError
+from hopflow.public_modules import PUBLIC
+from responsefn.errors import RuleError
 
 
 def divides(n):
@@ -80,9 +81,9 @@ def test_errors_come_back_from_other_processes() -> None:
 
 
 def test_errors_with_one_name_are_one_class() -> None:
-    """So that ``except hopflow.RuleError`` catches an error in a rule of any package."""
+    """So that ``except markov.errors.RuleError`` catches an error in a rule of any package."""
     kinds: dict[str, set[type]] = {}
-    for name in ("hopflow", "markov", "responsefn", "dfcmodel", "dfcmodel.lossless"):
+    for name in PUBLIC:
         package = importlib.import_module(name)
         for each in package.__all__:
             found = getattr(package, each)

@@ -24,14 +24,13 @@ import dfcmodel
 import markov
 import responsefn
 from hopflow.parameters import Parametrized
+from hopflow.public_modules import PUBLIC
 from hopflow.results import Result
-
-PACKAGES = ("dfcmodel", "dfcmodel.lossless", "markov", "responsefn")
 
 
 def _classes(base: type[Any]) -> list[type[Any]]:
     found = {}
-    for package in PACKAGES:
+    for package in PUBLIC:
         module = importlib.import_module(package)
         for name in module.__all__:
             item = getattr(module, name)
@@ -43,7 +42,7 @@ def _classes(base: type[Any]) -> list[type[Any]]:
 SLOW = {"Evaluation": "four minutes of packets"}
 """Classes whose examples are not run, and why."""
 MADE = {
-    "Catalogue": lambda: responsefn.Catalogue((responsefn.Reno(), responsefn.TFRC())),
+    "Catalogue": lambda: responsefn.results.Catalogue((responsefn.Reno(), responsefn.TFRC())),
     "Curve": lambda: responsefn.curve([responsefn.Reno()], p=[1e-4, 1e-3]),
     "Deadlock": lambda: dfcmodel.lossless.deadlock(dfcmodel.lossless.torus([3, 3])),
     "LevelChoice": lambda: dfcmodel.choose_level(dfcmodel.takano2006("1")),
@@ -126,10 +125,10 @@ def test_a_file_of_something_else_is_refused(tmp_path) -> None:
     path = tmp_path / "x"
     path.write_bytes(b"text")
     with pytest.raises(ValueError, match="holds no result of hopflow"):
-        markov.Stationary.load(path)
+        markov.results.Stationary.load(path)
     markov.stationary(markov.MM1K()).save(path)
     with pytest.raises(ValueError, match="holds a Stationary, not a Trajectory"):
-        dfcmodel.Trajectory.load(path)
+        dfcmodel.results.Trajectory.load(path)
 
 
 def _with_defaults() -> list[type[Any]]:

@@ -21,7 +21,6 @@ from markov import (
     MarkovChain,
     MatrixFree,
     Mean,
-    RuleError,
     best,
     explore,
     lump,
@@ -31,6 +30,7 @@ from markov import (
     stationary,
     transient,
 )
+from markov.errors import RuleError
 from markov.models.functions import evaluation
 from markov.models.functions.evaluation import members_of
 from markov.models.measures import functionals, measured

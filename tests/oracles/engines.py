@@ -13,7 +13,7 @@ from unittest import mock
 
 import numpy as np
 
-from dfcmodel import Trajectory, simulate
+from dfcmodel import simulate
 from dfcmodel.engine import driver
 from dfcmodel.engine.plans import compile_scenario
 from dfcmodel.lossless import watchdog_runs
@@ -22,6 +22,7 @@ from dfcmodel.packets.engine import begin_run, run_engine
 from dfcmodel.packets.plans import Plan
 from dfcmodel.packets.records import Records
 from dfcmodel.packets.simulation import plan_scenario
+from dfcmodel.results import Trajectory
 from tests.oracles.packets.simulation import run_reference, trace_reference, watch_reference
 
 __all__ = [

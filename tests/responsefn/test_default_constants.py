@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import inspect
 import pkgutil
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import pytest
 
 import responsefn
 from hopflow import tcp_constants
+from responsefn import linux
 from tests.default_constants import check_row, check_sources, names, rows
 
 TABLE = Path(__file__).with_name("default_constants.csv")
@@ -34,11 +36,15 @@ NUMERICAL = {
 """How equations are solved; no paper has them."""
 
 
+def _public() -> Iterator[tuple[str, Any]]:
+    for module in (responsefn, linux):
+        yield from ((name, getattr(module, name)) for name in module.__all__)
+
+
 def defaults() -> dict[str, Any]:
     """Return all defaults by name: parameters of rules and laws, of functions, constants of modules."""
     found: dict[str, Any] = {}
-    for name in responsefn.__all__:
-        value = getattr(responsefn, name)
+    for name, value in _public():
         if hasattr(value, "Params"):
             listed = value.Params._field_defaults
         elif inspect.isfunction(value) or name == "LossHistory":

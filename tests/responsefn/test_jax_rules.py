@@ -18,13 +18,13 @@ from responsefn import (
     Fusion,
     Mathis,
     Reno,
-    RuleTwin,
     catalogue,
     rule_twin,
     twin,
 )
 from responsefn.responses.closed_forms.symbolic import R
 from responsefn.responses.closed_forms.symbolic import p as loss
+from responsefn.results import RuleTwin
 
 CLOSED = [entry for entry in catalogue().entries if entry.uses_closed_form()]
 

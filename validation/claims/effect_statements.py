@@ -48,7 +48,7 @@ class Statement:
     least: float = 0.0
 
     def at(self, thresholds: Mapping[str, float]) -> Statement:
-        """Return the statement with these thresholds in the place of its own."""
+        """Return the statement with these thresholds instead of its own."""
 
         def fixed(found: Decided) -> Fixed:
             return found(thresholds) if callable(found) else found

@@ -1,6 +1,6 @@
 """The scenarios of claims that run at both levels, and what `dfcmodel.explain` compares on them.
 
-``hopflow explain D05`` computes one anew; ``python -m validation.generate packets/explained-claims`` bundles all.
+``hopflow explain D05`` computes one; ``python -m validation.generate packets/explained-claims`` bundles all.
 """
 
 from __future__ import annotations
@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from dfcmodel import Flow, Fluid, Packets, Trajectory, takano2006
+from dfcmodel import Flow, Fluid, Packets, takano2006
+from dfcmodel.results import Trajectory
 from hopflow.checks import choice
 from responsefn import Reno
 from validation.claims.kaneko2007 import several_hops
@@ -122,7 +123,7 @@ SCENARIOS: Mapping[str, Callable[[], dict[str, Any]]] = {
 
 
 def arguments(id: str) -> dict[str, Any]:
-    """Return the arguments of `dfcmodel.explain` for a claim, but for runs and seed.
+    """Return the arguments of `dfcmodel.explain` for a claim, except runs and seed.
 
     Raises
     ------

@@ -25,7 +25,7 @@ from validation.verdicts import Judgement, Verdict, packets_only
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from dfcmodel import Trajectory
+    from dfcmodel.results import Trajectory
 
 __all__ = [
     "MARKS",

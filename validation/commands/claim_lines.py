@@ -14,7 +14,7 @@ from validation.labels import SIMULATORS
 from validation.records import group_of
 from validation.report import tally
 from validation.report.rows import Row
-from validation.report.surprises import RULE, most_surprising
+from validation.report.surprises import SHORT_RULE, most_surprising
 from validation.verdicts import Verdict
 
 __all__ = [
@@ -80,7 +80,7 @@ def print_tables(rows: list[Row], console: Console) -> None:
 def print_surprises(rows: list[Row], console: Console) -> None:
     """Print the findings of the claims that are contradicted most."""
     if found := most_surprising(rows):
-        _print_wrapped(f"Most surprising: {RULE}", console)
+        _print_wrapped(f"{SHORT_RULE[0].upper()}{SHORT_RULE[1:]}:", console)
     for row in found:
         text = f"{row['id']} {row['headline']}"
         line = textwrap.shorten(text, _width(console) - 2, placeholder="...")

@@ -10,7 +10,7 @@ import typer
 
 __all__ = ["connected"]
 
-PATIENCE = 10.0
+ANSWER_TIME = 10.0
 """Seconds until a scheduler must have answered."""
 
 
@@ -27,7 +27,7 @@ def connected(address: str) -> Executor:
     except ImportError:
         raise _refused("needs Dask: pip install 'hopflow[scale]'") from None
     try:
-        client = distributed.Client(address, timeout=PATIENCE)
+        client = distributed.Client(address, timeout=ANSWER_TIME)
     except (OSError, ValueError) as error:
         msg = f"{address!r}: no scheduler of Dask answers there, such as tcp://host:8786 ({error})"
         raise _refused(msg) from None

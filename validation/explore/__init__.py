@@ -5,7 +5,7 @@ knobs, a function that computes a `Drawing`, and the same as code to copy. Add i
 
 >>> from validation.explore import VIEWS
 >>> [view.name for view in VIEWS]
-['threshold', 'dfc', 'tcp', 'headroom', 'pool']
+['threshold', 'dfc', 'tcp', 'headroom', 'audit', 'credits', 'pool']
 """
 
 from __future__ import annotations
@@ -20,7 +20,9 @@ if TYPE_CHECKING:
 
 __all__ = ["VIEWS", "serve", "show"]
 
-MODULES = ("pause_threshold", "diffusion", "winning_tcp", "port_headroom", "shared_pool")
+MODULES = (
+    "pause_threshold", "diffusion", "winning_tcp", "port_headroom", "table_audit", "link_credits", "shared_pool",
+)  # fmt: skip
 
 
 def _views() -> tuple[View, ...]:

@@ -1,7 +1,7 @@
-"""Three of the views as calculators: settings from an address, the answer as JSON.
+"""Views as calculators: settings from an address, the answer as JSON.
 
-The documentation's page of calculators runs this module in the browser. Headroom needs NumPy alone, the others
-SciPy too; none needs Numba.
+The documentation's page of calculators runs this module in the browser. Headroom, credits and audits need NumPy alone,
+the others SciPy too; none needs Numba.
 """
 
 from __future__ import annotations
@@ -24,6 +24,8 @@ __all__ = ["CALCULATORS", "address", "answer", "calculator", "settings"]
 
 CALCULATORS = {
     "headroom": ("port_headroom", ("numpy",)),
+    "audit": ("table_audit", ("numpy",)),
+    "credits": ("link_credits", ("numpy",)),
     "pool": ("shared_pool", ("numpy", "scipy")),
     "threshold": ("pause_threshold", ("numpy", "scipy")),
 }
@@ -107,14 +109,27 @@ def _drawn(drawing: Drawing) -> dict[str, Any]:
         given = drawing.bars
         rows = zip(given.names, _numbers(given.lengths), given.texts, strict=True)
         bars = {"title": given.title, "x": given.x, "rows": [list(row) for row in rows]}
-    return {"finding": drawing.finding, "charts": [*map(_charted, drawing.charts)], "bars": bars}
+    table = None
+    if drawing.table is not None:
+        given_table = drawing.table
+        texts = [list(row) for row in given_table.rows]
+        table = {
+            "heading": list(given_table.heading),
+            "rows": texts,
+            "numbers": given_table.numbers,
+        }
+    charts = [*map(_charted, drawing.charts)]
+    return {"finding": drawing.finding, "charts": charts, "bars": bars, "table": table}
 
 
 def _charted(chart: Chart) -> dict[str, Any]:
     lines = [
-        {"label": line.label, "x": _numbers(line.x), "y": _numbers(line.y), "marked": line.marked}
+        {
+            "label": line.label, "x": _numbers(line.x), "y": _numbers(line.y),
+            "marked": line.marked, "joined": line.joined,
+        }
         for line in chart.lines
-    ]
+    ]  # fmt: skip
     return {"title": chart.title, "x": chart.x, "y": chart.y, "lines": lines, "logarithmic": chart.logarithmic}  # fmt: skip
 
 

@@ -1,15 +1,16 @@
-"""The charts of a page in Bokeh: curves, bars and animations whose contents are replaced in place."""
+"""The charts of a page in Bokeh: curves, bars, tables and animations whose contents are replaced in place."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from markupsafe import Markup
 
 if TYPE_CHECKING:
-    from validation.explore.views import Bars, Chart, Frames
+    from validation.explore.views import Bars, Chart, Frames, Table
 
-__all__ = ["Animation", "BarChart", "LineChart"]
+__all__ = ["Animation", "BarChart", "LineChart", "TextTable"]
 
 COLOURS = ("#0072b2", "#d55e00", "#56b4e9", "#e69f00")
 """Of Okabe and Ito, which colour-blind readers tell apart."""
@@ -59,11 +60,10 @@ class LineChart:
             chart.lines, COLOURS, ("solid", "dashed", "dotted", "dotdash"), strict=False
         ):
             source = ColumnDataSource(_points(line))
-            drawn = [
-                self.figure.line(
-                    "x", "y", source=source, color=colour, line_width=2.5, line_dash=dash
-                )
-            ]
+            drawn = []
+            if line.joined:
+                style = {"color": colour, "line_width": 2.5, "line_dash": dash}
+                drawn.append(self.figure.line("x", "y", source=source, **style))
             if line.marked:
                 drawn.append(self.figure.scatter("x", "y", source=source, color=colour, size=8))
             self.sources.append(source)
@@ -110,6 +110,36 @@ class BarChart:
         self.figure.x_range.update(
             start=min(0.0, 1.1 * float(lengths.min())), end=1.4 * float(lengths.max())
         )
+
+
+class TextTable:
+    """A table of texts whose rows are replaced in place."""
+
+    def __init__(self, table: Table) -> None:
+        from bokeh.models import Div
+
+        self.figure = Div(sizing_mode="stretch_width", stylesheets=[TABLE])
+        self.update(table)
+
+    def update(self, table: Table) -> None:
+        """Show other rows."""
+        head = Markup("").join(Markup("<th>{}</th>").format(text) for text in table.heading)
+        rows = Markup("").join(
+            Markup("<tr>{}</tr>").format(Markup("").join(_cell(text, n < table.numbers) for n, text in enumerate(row)))
+            for row in table.rows
+        )  # fmt: skip
+        self.figure.text = Markup("<table><tr>{}</tr>{}</table>").format(head, rows)
+
+
+def _cell(text: str, number: bool) -> Markup:
+    return Markup("<td{}>{}</td>").format(Markup(" class=number") if number else "", text)
+
+
+TABLE = """
+:host { overflow-x: auto; color: #1b1f24; font: 14px/1.4 system-ui, sans-serif }
+table { border-collapse: collapse } th { text-align: left } th, td { padding: .15rem .8rem .15rem 0; vertical-align: top }
+.number { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap }
+"""
 
 
 class Animation:

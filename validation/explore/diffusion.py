@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from dfcmodel import DFC, Packets, Scenario, Trajectory, simulate, takano2006
+from dfcmodel import DFC, Packets, Scenario, simulate, takano2006
+from dfcmodel.results import Trajectory
 from validation.explore.views import Chart, Drawing, Frames, Knob, Line, View
 
 __all__ = ["VIEW"]

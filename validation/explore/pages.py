@@ -11,7 +11,7 @@ from markupsafe import Markup
 
 from hopflow.checks import choice, whole
 from hopflow.command_line import as_json
-from validation.explore.charts import Animation, BarChart, LineChart
+from validation.explore.charts import Animation, BarChart, LineChart, TextTable
 
 if TYPE_CHECKING:
     from validation.explore.views import Drawing, Knob, View
@@ -43,12 +43,12 @@ class ViewPage:
         drawing = self._drawing()
         self.charts = [LineChart(chart) for chart in drawing.charts]
         self.bars = None if drawing.bars is None else BarChart(drawing.bars)
+        self.table = None if drawing.table is None else TextTable(drawing.table)
         self.animation = None if drawing.frames is None else Animation(drawing.frames)
-        parts = [
-            _wrapped("15rem", *self.knobs),
-            self.finding,
-            _wrapped("22rem", *(each.figure for each in (self.bars, *self.charts) if each)),
-        ]
+        charts = _wrapped("22rem", *(each.figure for each in (self.bars, *self.charts) if each))
+        parts = [_wrapped("15rem", *self.knobs), self.finding, charts]
+        if self.table is not None:
+            parts.append(self.table.figure)
         if self.animation is not None:
             player = row(self.animation.player, self.animation.when, sizing_mode="stretch_width")
             parts += [self.animation.figure, player]
@@ -57,13 +57,15 @@ class ViewPage:
         self._say(drawing)
 
     def _widget(self, knob: Knob) -> Any:
-        from bokeh.models import CategoricalSlider, Select
+        from bokeh.models import CategoricalSlider, Select, TextAreaInput
 
         options = list(knob.options)
         common: dict[str, Any] = {"title": knob.label, "value": knob.start, "name": knob.name}
         common |= {"sizing_mode": "stretch_width", "min_width": 200, "stylesheets": [KNOB]}
         if knob.slider:
             widget = CategoricalSlider(categories=options, **common)
+        elif knob.lines:
+            widget = TextAreaInput(rows=8, max_length=None, **common)
         else:
             widget = Select(options=options, **common)
         widget.on_change("value", lambda _attribute, _old, new: self._turn(knob.name, new))
@@ -73,12 +75,20 @@ class ViewPage:
         return self.view.draw(**self.view.values(**self.texts))
 
     def _turn(self, name: str, text: str) -> None:
+        before = self.texts[name]
         self.texts[name] = text
-        drawing = self._drawing()
+        try:
+            drawing = self._drawing()
+        except ValueError as error:  # of a text that was typed: the page stays as it was
+            self.texts[name] = before
+            self.finding.text = Markup("<p role='alert'>{}</p>").format(error)
+            return
         for chart, given in zip(self.charts, drawing.charts, strict=True):
             chart.update(given)
         if self.bars is not None and drawing.bars is not None:
             self.bars.update(drawing.bars)
+        if self.table is not None and drawing.table is not None:
+            self.table.update(drawing.table)
         if self.animation is not None and drawing.frames is not None:
             self.animation.update(drawing.frames)
         self._say(drawing)

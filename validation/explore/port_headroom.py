@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 
 from dfcmodel import headroom
-from dfcmodel.lossless import Headroom
 from dfcmodel.lossless.quantities import Given
+from dfcmodel.lossless.results import Headroom
 from validation.explore.views import Bars, Chart, Drawing, Knob, Line, View
 
-__all__ = ["VIEW"]
+__all__ = ["CABLES", "RATES", "RESPONSES", "SHARES", "VIEW"]
 
 RATES = (
     "1Gbps",

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-__all__ = ["Bars", "Chart", "Drawing", "Frames", "Knob", "Line", "View", "fraction"]
+__all__ = ["Bars", "Chart", "Drawing", "Frames", "Knob", "Line", "Table", "View", "fraction"]
 
 
 def fraction(name: str, text: str, low: float, high: float) -> float:
@@ -51,6 +51,8 @@ class Knob:
         Whether the options are on a scale; otherwise they are a list.
     free
         Value of any other text, where the page has a text field for it; None: the options are all there is.
+    lines
+        Whether the text has several lines.
     """
 
     name: str
@@ -59,6 +61,7 @@ class Knob:
     start: str
     slider: bool = True
     free: Callable[[str], Any] | None = None
+    lines: bool = False
 
     def __post_init__(self) -> None:
         choice(f"start of {self.name}", self.start, self.options)
@@ -78,12 +81,13 @@ class Knob:
 
 @dataclass(frozen=True, eq=False)
 class Line:
-    """A curve of a chart: label, and points of shape (points,); ``marked`` draws the points too."""
+    """A curve of a chart: label, and points of shape (points,); ``marked`` draws the points, ``joined`` lines between them."""
 
     label: str
     x: Floats
     y: Floats
     marked: bool = False
+    joined: bool = True
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,6 +124,15 @@ class Bars:
     texts: tuple[str, ...]
 
 
+@dataclass(frozen=True)
+class Table:
+    """Texts in rows below a heading; ``numbers`` is how many columns from the left have numbers."""
+
+    heading: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    numbers: int = 0
+
+
 @dataclass(frozen=True, eq=False)
 class Frames:
     """An animation: bars side by side at each place.
@@ -146,12 +159,13 @@ class Frames:
 
 @dataclass(frozen=True, eq=False)
 class Drawing:
-    """What the knobs give: a finding in one sentence, charts, and an animation and bars or none."""
+    """What the knobs give: a finding in one sentence, charts, and an animation, bars and a table or none."""
 
     finding: str
     charts: tuple[Chart, ...]
     frames: Frames | None = None
     bars: Bars | None = None
+    table: Table | None = None
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,6 @@ from responsefn import (
     CUBIC,
     HSTCP,
     HTCP,
-    LinuxHTCP,
     NewReno,
     Scalable,
     Westwood,
@@ -18,6 +17,7 @@ from responsefn import (
     coexist,
     curve,
 )
+from responsefn.linux import LinuxHTCP
 from validation.explore.views import Chart, Drawing, Knob, Line, View
 
 __all__ = ["VIEW"]

@@ -18,7 +18,7 @@ from validation.inference.emulator import fit
 from validation.inference.likelihoods import Posterior, evidence_of, held_out, infer, joined
 from validation.inference.parameters import Open, Value, points, sobol
 from validation.inference.results import Inference, Weight, marginals
-from validation.inference.rule_pairs import LONG, NAMES, PAIRS
+from validation.inference.rule_pairs import LONG_RTTS, NAMES, PAIRS
 from validation.records import rows
 
 __all__ = ["CASE", "PAPER", "inferred", "printed", "simulated"]
@@ -184,9 +184,9 @@ def statements_of(found: Candidates) -> dict[str, dict[str, Truth]]:
     greedy = list(itertools.product(FRIENDLY, GREEDY))
     long = {
         (name, rtt): 1.0 - found.share((f"rtt {1e3 * rtt:g} ms", name, name))
-        for name in NAMES for rtt in LONG
+        for name in NAMES for rtt in LONG_RTTS
     }  # fmt: skip
-    others = [(name, rtt) for name in NAMES for rtt in LONG]
+    others = [(name, rtt) for name in NAMES for rtt in LONG_RTTS]
     return {
         "K03": {
             "equal": every([near(found.share(("pairs", *pair))) for pair in friendly]),
@@ -200,7 +200,11 @@ def statements_of(found: Candidates) -> dict[str, dict[str, Truth]]:
                 [long["HSTCP", rtt] < long[n, rtt] for n, rtt in others if n != "HSTCP"]
             ),
             "as_reno": every(
-                [abs(long[n, rtt] - long["Reno", rtt]) <= EQUAL for n in FRIENDLY for rtt in LONG]
+                [
+                    abs(long[n, rtt] - long["Reno", rtt]) <= EQUAL
+                    for n in FRIENDLY
+                    for rtt in LONG_RTTS
+                ]
             ),
         },
         "K06": {name: near(found.share(("small", name, "Reno"))) for name in NAMES[1:]},

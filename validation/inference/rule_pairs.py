@@ -16,7 +16,7 @@ from hopflow.units import mbps
 from responsefn import ARENO, BIC, CTCP, CUBIC, HSTCP, Fusion, Reno, WindowRule
 from validation.inference.parameters import Value
 
-__all__ = ["LONG", "NAMES", "PAIRS", "Bottleneck", "experiments", "rules_of", "throughputs"]
+__all__ = ["LONG_RTTS", "NAMES", "PAIRS", "Bottleneck", "experiments", "rules_of", "throughputs"]
 
 NAMES = ("Reno", "Fusion", "ARENO", "CTCP", "HSTCP", "BIC", "CUBIC")
 """Rules, in the order of the slide."""
@@ -26,7 +26,7 @@ BITS, LOSS, SOCKET, PACKET = 100e6, 1e-6, 10e6, 12_000
 """Rate of the link in bit/s, random loss, socket buffer in bytes, bits of a packet: all stated but the last."""
 FAST = 50.0
 """Rate of the access links over that of the bottleneck."""
-LONG = (0.06, 0.12)
+LONG_RTTS = (0.06, 0.12)
 """Round-trip times of the longer paths, s."""
 SAMPLES = 200
 """Samples in the time measured."""
@@ -143,7 +143,7 @@ def experiments(setting: Mapping[str, Value]) -> Iterator[tuple[str, tuple[str, 
         yield "pairs", pair, of_pairs(setting)
     for name in NAMES[1:]:
         yield "small", (name, "Reno"), of_small_product(setting)
-    for rtt in LONG:
+    for rtt in LONG_RTTS:
         for name in NAMES:
             yield f"rtt {1e3 * rtt:g} ms", (name, name), of_long_path(setting, rtt)
 

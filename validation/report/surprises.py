@@ -8,7 +8,7 @@ from validation.records import group_of
 from validation.report.rows import Row
 from validation.verdicts import Verdict
 
-__all__ = ["RULE", "contradicted_by_all", "most_surprising"]
+__all__ = ["RULE", "SHORT_RULE", "contradicted_by_all", "most_surprising"]
 
 RULE = (
     "Every source of evidence that judges the claim contradicts it, the model and each simulator by itself, "
@@ -16,6 +16,8 @@ RULE = (
     "One finding per paper: the claim with the largest part of its statements contradicted."
 )
 """The rule in words, for the page."""
+SHORT_RULE = "contradicted by all sources, in all readings, at half and twice all thresholds; one for each paper"
+"""The same for a line of the terminal."""
 FEWEST_SOURCES = 2
 """Sources that have to judge a claim: one alone may err."""
 

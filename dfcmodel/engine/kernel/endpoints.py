@@ -56,7 +56,7 @@ def receive_stretches(
 
 @inlined
 def receive_packets(flow: Any, f: int, new: float, step: Any, net: Any, transport: Any) -> None:
-    """Let the receiver of a window-controlled flow take in what came in a step, and answer."""
+    """Let the receiver of a window-controlled flow take the arrivals of a step, and answer."""
     acks, k = transport.acks, step.k
     answer = acks[(k + flow.ack_lag) & (acks.shape[0] - 1), f]
     answer.marked = 0.0
@@ -98,7 +98,7 @@ def advance_tcp(flow: Any, f: int, new: float, step: Any, net: Any, transport: A
 
 @compiled
 def receive_at_rate(flow: Any, f: int, new: float, step: Any, net: Any, transport: Any) -> None:
-    """Let the receiver of a rate-controlled flow answer what came in a step: how much, and how much marked."""
+    """Let the receiver of a rate-controlled flow answer the arrivals of a step: how much, and how much marked."""
     acks, k = transport.acks, step.k
     answer = acks[(k + flow.ack_lag) & (acks.shape[0] - 1), f]
     answer.acks = new

@@ -128,7 +128,7 @@ def record_pushed_out(
 
 @inlined
 def up_to_next_change(queue: Any, losses: Any) -> Any:
-    """Return how many packets leave a queue before its density of losses changes, and what came for each."""
+    """Return how many packets leave a queue before its density of losses changes, and the arrivals for each."""
     if queue.losses_first == queue.losses_end:
         return math.inf, 1.0
     stretch = losses[queue.losses_first & (losses.shape[0] - 1)]

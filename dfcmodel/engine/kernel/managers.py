@@ -1,7 +1,7 @@
 """Queue managers: what is dropped or marked of a step's arrivals before a buffer is full, or marked of what leaves.
 
 A manager sees a link's queue and arrivals, and asks for so many packets to be dropped or marked. Whole
-packets are taken: each from a flow drawn in proportion to what came in the step, as its fluid comes.
+packets are taken: each from a flow drawn in proportion to the arrivals of the step, as its fluid comes.
 A manager that asks for just as much as came gets all of it. One that marks at departure sees what leaves in place
 of what comes, and the queue behind it.
 """
@@ -68,7 +68,7 @@ def managed_backlog(link: Any, bands: Any) -> float:
 
 @compiled
 def draw_victim(amount: float, first: int, end: int, now: Any, before: Any, seed: Any) -> int:
-    """Return a queue drawn in proportion to what came to it in this step, or left it: ``amount`` in all."""
+    """Return a queue drawn in proportion to its arrivals of this step, or its departures: ``amount`` in all."""
     at = amount * next_random(seed)
     victim = first
     for c in range(first, end):
@@ -111,7 +111,7 @@ def take_all(link: Any, first: int, end: int, shared: Any) -> None:
 
 
 @compiled
-def settle(link: Any, first: int, end: int, step: Any, sharing: Any) -> float:
+def update_manager(link: Any, first: int, end: int, step: Any, sharing: Any) -> float:
     """Drop and mark what flows owe as far as it has come in this step; return what was dropped."""
     net, shared = sharing.net, sharing.shared
     dropped = 0.0
@@ -217,5 +217,5 @@ def manage(link: Any, manager: Any, step: Any, sharing: Any) -> float:
         link.due_marks = min(most, link.due_marks + link.mark)
         draw_victims(link, first, end, shared, sharing.seed)
     if link.owed > 0.0:
-        return settle(link, first, end, step, sharing)
+        return update_manager(link, first, end, step, sharing)
     return 0.0

@@ -1,6 +1,6 @@
-"""What a full buffer drops of a step's arrivals: in proportion to what came, or whole packets of a FIFO queue.
+"""What a full buffer drops of a step's arrivals: in proportion to the arrivals, or whole packets of a FIFO queue.
 
-What came before the buffer was full finds room; the losses of a step are spread over the rest of it.
+Arrivals before the buffer was full find room; the losses of a step are spread over the rest of it.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def part_that_fits(excess: float, growth: float) -> float:
 
 @inlined
 def record_drop(c: int, amount: float, fits: float, step: Any, sharing: Any) -> None:
-    """Note that ``amount`` of what came to queue c in a step was dropped, after the part that ``fits``."""
+    """Record that ``amount`` of the arrivals at queue c in a step was dropped, after the part that ``fits``."""
     net = sharing.net
     origin, mask = net.queues[c].origin, net.wire.shape[0] - 1
     begin, end = net.wire[(step.k - 1) & mask, origin], net.wire[step.k & mask, origin]
@@ -62,7 +62,7 @@ def record_drop(c: int, amount: float, fits: float, step: Any, sharing: Any) -> 
 
 @summing
 def fresh_arrivals(first: int, end: int, shared: Any) -> float:
-    """Set ``now`` to what came to each queue in this step and waits; return the sum."""
+    """Set ``now`` to the arrivals of this step that wait in each queue; return the sum."""
     arrived, previous, sent, now = shared[ARRIVED], shared[PREVIOUS], shared[SENT], shared[NOW]
     total = 0.0
     for c in range(first, end):
@@ -95,7 +95,7 @@ def take_from_arrivals(first: int, end: int, shared: Any) -> None:
 
 @inlined
 def take_from_order(b: int, first: int, end: int, amount: float, sharing: Any) -> None:
-    """Take ``now``, in all ``amount``, out of what came last to some queues of a band."""
+    """Take ``now``, in all ``amount``, out of the last arrivals at some queues of a band."""
     band, order, shared = sharing.bands[b], sharing.order, sharing.shared
     take_from_arrivals(first, end, shared)
     band.arrivals -= amount
@@ -109,7 +109,7 @@ def take_from_order(b: int, first: int, end: int, amount: float, sharing: Any) -
 
 @compiled
 def drop_from_bands(link: Any, excess: float, fits: float, step: Any, sharing: Any) -> None:
-    """Drop ``excess`` from what came to the bands in this step, from those of the highest rank first."""
+    """Drop ``excess`` from the arrivals at the bands in this step, from those of the highest rank first."""
     bands, shared = sharing.bands, sharing.shared
     b = link.end_band - 1
     while b >= link.first_pooled and excess > 0.0:
@@ -142,7 +142,7 @@ def give_back(first: int, end: int, surplus: float, now: Any) -> float:
 
 @compiled
 def drop_from_range(b: int, first: int, end: int, over: Any, step: Any, sharing: Any) -> float:
-    """Drop a part of what came to queues of band b in this step; return how much that is, at most the excess."""
+    """Drop a part of the arrivals at queues of band b in this step; return how much that is, at most the excess."""
     shared = sharing.shared
     came = fresh_arrivals(first, end, shared)
     part = over.part if over.part >= 0.0 else min(1.0, over.amount / came)
@@ -169,7 +169,7 @@ def departures(queue: Any, c: int, k: int, wire: Any) -> float:
 
 @inlined
 def drop_from_queues(link: Any, first: int, end: int, step: Any, sharing: Any) -> None:
-    """Drop what exceeds the buffer of queues that are served alone from what came to them in a step."""
+    """Drop what exceeds the buffer of queues that are served alone from their arrivals of a step."""
     net, k, quantum = sharing.net, step.k, step.quantum
     mask = net.wire.shape[0] - 1
     here, before = net.wire[k & mask], net.wire[(k - 1) & mask]
@@ -198,7 +198,7 @@ def drop_from_queues(link: Any, first: int, end: int, step: Any, sharing: Any) -
 
 @inlined
 def drop_tail(i: int, step: Any, sharing: Any) -> None:
-    """Drop from what came to link i in a step what exceeds its buffer, or those of its flows."""
+    """Drop from the arrivals at link i in a step what exceeds its buffer, or those of its flows."""
     link, bands = sharing.net.links[i], sharing.bands
     if link.kind != PER_FLOW_RATE:
         if link.shared == 1:

@@ -284,7 +284,7 @@ class Excess(NamedTuple):
     """What exceeds a buffer in a step."""
 
     amount: Any  # packets
-    part: Any  # of what came, below 0: as makes the amount
+    part: Any  # of the arrivals, below 0: as makes the amount
     fits: Any  # part of the step that is over when the buffer is full
 
 

@@ -141,7 +141,7 @@ def reduce_window(flow: Any, event: Any, now: float, acks: float, marks: float) 
 
 @compiled
 def answer_marks(flow: Any, events: Any, now: float, acks: float, marked: float) -> None:
-    """Let the window rule react to marks as it says, or else once per window of data (RFC 3168, 6.1.2)."""
+    """Let the window rule react to marks as it says, otherwise once per window of data (RFC 3168, 6.1.2)."""
     if events[flow.rule, ON_MARK] != 0:
         before = flow.cwnd
         call_event(events[flow.rule, ON_MARK], flow, now, flow.rtt, acks, marked)

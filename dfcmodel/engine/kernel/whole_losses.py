@@ -1,4 +1,4 @@
-"""Which packets a full FIFO queue drops: whole ones, each of a flow drawn in proportion to what came.
+"""Which packets a full FIFO queue drops: whole ones, each of a flow drawn in proportion to the arrivals.
 
 A packet belongs to one flow, so that an overflow of two packets spares many flows of three, and flows
 of an ensemble lose at different times. A flow that was drawn loses what comes of it until a packet is
@@ -17,7 +17,7 @@ __all__ = ["draw_losses"]
 
 @inlined
 def draw_flow(link: Any, first: int, end: int, total: float, came: Any) -> int:
-    """Return a queue drawn in proportion to what came to each, in all ``total`` > 0."""
+    """Return a queue drawn in proportion to the arrivals at each, in all ``total`` > 0."""
     link.loss_seed = 48271 * link.loss_seed % 2147483647  # Park and Miller's generator
     at = total * (link.loss_seed / 2147483647.0)
     drawn = first
@@ -32,7 +32,7 @@ def draw_flow(link: Any, first: int, end: int, total: float, came: Any) -> int:
 
 @compiled
 def draw_losses(link: Any, first: int, end: int, amount: float, shared: Any) -> float:
-    """Reduce ``now``, what came in this step, to what is lost of it; return how much that is, ``amount``.
+    """Reduce ``now``, the arrivals of this step, to what is lost of them; return how much that is, ``amount``.
 
     ``owed`` is what is still to be lost of the packets that were drawn, by queue; it comes first.
     """

@@ -75,7 +75,8 @@ class BufferTable:
 
     Examples
     --------
-    >>> from dfcmodel.lossless import BufferRow, BufferTable
+    >>> from dfcmodel.lossless import BufferRow
+    >>> from dfcmodel.lossless import BufferTable
     >>> table = BufferTable((BufferRow(100e9, 40.0, 51_200), BufferRow(100e9, 5.0, 44_032)))
     >>> table.at(100e9, 40.0).xoff
     51200

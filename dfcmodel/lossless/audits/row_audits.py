@@ -37,6 +37,12 @@ class RowAudit:
         None for rows that cover full-size frames without a known cell, and where no response time is known.
     remarks
         What other rows, the cell or the chip say of this one.
+
+    Examples
+    --------
+    >>> from dfcmodel.lossless import BufferRow, audit_headroom
+    >>> print(audit_headroom([BufferRow(400e9, 2000.0, 555_008)]).rows[0].reason)
+    0.56 of the 1,000,000 B on the cable: no peer can stop in time
     """
 
     row: BufferRow

@@ -113,6 +113,12 @@ def chip(name: str) -> Chip:
     ------
     ValueError
         For another name.
+
+    Examples
+    --------
+    >>> from dfcmodel.lossless import chip
+    >>> chip("tomahawk4").cell
+    254
     """
     for each in chips():
         if each.name == str(name).lower():

@@ -11,7 +11,7 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 from dfcmodel.lossless.audits.buffer_tables import BufferRow, BufferTable
 from dfcmodel.lossless.quantities import bit_rate, metres
@@ -27,18 +27,18 @@ NO_NAME = "its name has no speed and cable and no port uses it; give rate and ca
 
 
 def read_table(
-    path: str | Path, *, kind: str | None = None, rate: str | None = None, cable: str | None = None
-) -> BufferTable:
+    path: str | Path | TextIO, *, kind: str | None = None, rate: str | None = None, cable: str | None = None
+) -> BufferTable:  # fmt: skip
     r"""Return the rows of a headroom table in a file.
 
     Parameters
     ----------
     path
-        The file.
+        The file, or an open one, such as ``io.StringIO(text)``.
     kind
         ``lookup`` (``pg_profile_lookup.ini``), ``template`` (``buffers.json.j2``), ``config`` (``config_db.json``) or
         ``csv`` (columns ``speed`` in Mb/s, ``cable``, ``xoff``, and optionally ``xon`` and ``size``); None: by the
-        ending of the name.
+        ending of the name, and by its content if an open file has no name.
     rate, cable
         For profiles whose names have none: ``400Gbps``, ``300m``.
 
@@ -59,23 +59,41 @@ def read_table(
     >>> read_table(path).at(400e9, 300.0).xoff
     225280
     """
-    path = Path(path)
+    name, text = _opened(path)
     if kind is None:
-        kind = ENDINGS.get(path.suffix.lower())
+        kind = ENDINGS.get(Path(name).suffix.lower()) if name else _kind_of(text)
+    source = Path(name).name or "table"
     if kind not in FORMATS:
         allowed = ", ".join(FORMATS)
         hint = f"must be one of {allowed}; by the ending of a name: {', '.join(ENDINGS)}"
-        raise ValueError(f"kind = {shown(kind)} for {path.name}: {hint}")
+        raise ValueError(f"kind = {shown(kind)} for {source}: {hint}")
     given = (
         None if rate is None else float(bit_rate("rate", rate)),
         None if cable is None else metres("cable", cable),
     )
-    text = path.read_text(encoding="utf-8")
     try:
         rows, skipped = FORMATS[kind](text, given)
     except ValueError as error:
-        raise ValueError(f"{path.name}: {error}") from None
-    return BufferTable(tuple(rows), path.name, tuple(skipped))
+        raise ValueError(f"{source}: {error}") from None
+    return BufferTable(tuple(rows), source, tuple(skipped))
+
+
+def _opened(path: str | Path | TextIO) -> tuple[str, str]:
+    """Return the name of a file, empty if an open one has none, and its text."""
+    if isinstance(path, (str, Path)):
+        return str(path), Path(path).read_text(encoding="utf-8")
+    name = getattr(path, "name", "")
+    return name if isinstance(name, str) else "", path.read()
+
+
+def _kind_of(text: str) -> str:
+    """Return the kind of a text: a template has names to fill in, a database is JSON, CSV has commas."""
+    if re.search(r"\{%|\{\{", text):
+        return "template"
+    first = next((line for line in text.splitlines() if line.strip()), "")
+    if first.lstrip().startswith("{"):
+        return "config"
+    return "csv" if "," in first else "lookup"
 
 
 Given = tuple[float | None, float | None]

@@ -20,7 +20,14 @@ GENEROUS = 2.0
 
 
 class RowVerdict(Enum):
-    """What a row covers, from less to more."""
+    """What a row covers, from less to more.
+
+    Examples
+    --------
+    >>> from dfcmodel.lossless import BufferRow, audit_headroom
+    >>> audit_headroom([BufferRow(400e9, 2000.0, 555_008)]).rows[0].verdict.value
+    'impossible'
+    """
 
     IMPOSSIBLE = "impossible"
     BELOW_STANDARD = "below the standard's response"

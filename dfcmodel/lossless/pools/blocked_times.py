@@ -29,6 +29,12 @@ class BlockedTime(NamedTuple):
         Blocked up to this time in s, no traffic within the limits overflows the pool; infinite: never.
     overflows
         Blocked for this time in s, some traffic does; infinite: no traffic was found that does.
+
+    Examples
+    --------
+    >>> from dfcmodel.lossless import headroom_pool, longest_blocking
+    >>> longest_blocking(headroom_pool(8e4, 2, 2, size="320 kB", shared="1 MB", xoff=1e5, rate="1Gbps"))
+    BlockedTime(safe=inf, overflows=inf)
     """
 
     safe: float

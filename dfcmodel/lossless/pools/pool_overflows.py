@@ -24,7 +24,8 @@ from hopflow.results import Result, figure
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from markov import Passage, PhaseType
+    from markov import PhaseType
+    from markov.results import Passage
 
     Floats = NDArray[np.float64]
 

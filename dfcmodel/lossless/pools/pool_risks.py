@@ -80,7 +80,7 @@ class PoolRisk(Result):
 
     @property
     def lower(self) -> float:
-        """A lower bound of it: the difference is the gap, zero but for rounding if grains are exact."""
+        """A lower bound of it: the difference is the gap, zero except for rounding if grains are exact."""
         return float(self._survival(np.asarray(self.pool.size), self.below, -1.0))
 
     def least_size(self, probability: float) -> float:

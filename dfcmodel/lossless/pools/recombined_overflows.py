@@ -98,7 +98,7 @@ class RecombinedEstimate(Result):
 
     @cached_property
     def resampled(self) -> Floats:
-        """The same estimate from runs drawn with replacement, for each part anew: the bootstrap, shape (200,)."""
+        """The same estimate from runs drawn with replacement, for each part again: the bootstrap, shape (200,)."""
         draw = np.random.default_rng([self.seed, 1])
         shape = np.full(self.runs, 1.0 / self.runs)
         found = [

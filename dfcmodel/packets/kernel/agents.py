@@ -19,7 +19,7 @@ __all__ = ["ON_PACKET", "ON_TIMER", "answer_packet", "expire_agent"]
 
 ON_PACKET, ON_TIMER = 0, 1  # columns of the addresses of an agent
 ANSWER = 5  # fields of its state before those that it remembers
-MOST = 2147483646.0
+LARGEST_NUMBER = 2147483646.0
 
 
 @compiled
@@ -56,8 +56,8 @@ def apply_agent(
     call_agent(senders.agents[w.kind, event], w)
     for k in range(w.of_flow):
         senders.agent_state[f, k] = w.state[w.first_of_flow - ANSWER + k]
-    is_right = is_whole(w.ack, 0.0, MOST) and is_whole(w.nack, -1.0, MOST)
-    is_right = is_right and is_whole(w.mark, 0.0, 1.0) and is_whole(w.credits, 0.0, MOST)
+    is_right = is_whole(w.ack, 0.0, LARGEST_NUMBER) and is_whole(w.nack, -1.0, LARGEST_NUMBER)
+    is_right = is_right and is_whole(w.mark, 0.0, 1.0) and is_whole(w.credits, 0.0, LARGEST_NUMBER)
     is_right = is_right and (w.timer > now or (w.timer == now and event == ON_PACKET))
     if not is_right:
         if net.counters[WRONG] == 0:

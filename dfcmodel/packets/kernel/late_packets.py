@@ -30,7 +30,7 @@ from .timers import NOW, measure, set_timer
 __all__ = ["find_lost", "process_alarm", "process_report"]
 
 EXACT = 1e-9
-"""In s: a packet that is late by the reordering window but for that is late."""
+"""In s: a packet that is late by the reordering window, less this, is late."""
 
 
 @compiled

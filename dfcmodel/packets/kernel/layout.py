@@ -374,7 +374,7 @@ CALLED = np.dtype(
 """A queue manager called by address: it gets the place of ``drop`` (`dfcmodel.network.manager_events`)."""
 
 BLIND, RATED = -1, -2
-"""In the place of a recovery: sources without congestion control, and rate rules."""
+"""Instead of a recovery: sources without congestion control, and rate rules."""
 
 BY_FLOW, BY_CLASS, BY_RATE, BY_RANK, BY_LAW = 1, 2, 3, 4, 5
 """How the lanes of a port take turns: by flow, by class, by rates of flows; 0: in their order.

@@ -370,28 +370,28 @@ def enqueue(net: Any, senders: Any, records: Any, u: int, e: int) -> bool:
     if port.plain < 0 and is_discarded(net, records, u, int64(net.hop[h].lane), time):
         drop(net, senders, records, u, e, time, time, BY_WATCHDOG)
         return False
-    lose = (
+    is_lost = (
         port.loss > 0.0
         and it.hop < senders.flow[it.flow].turn
         and uniform(net.stream, u) < port.loss
     )
-    cause = AT_RANDOM if lose else BUFFER_FULL
+    cause = AT_RANDOM if is_lost else BUFFER_FULL
     c = int64(net.hop[h].lane)
     counted = int64(net.hop[h].ingress)
-    if not lose and port.manager != 0 and port.late == 0 and is_managed(net, port, e):
-        lose = not admit_lane(
+    if not is_lost and port.manager != 0 and port.late == 0 and is_managed(net, port, e):
+        is_lost = not admit_lane(
             net, u, e, time, is_markable(net, senders, e), is_scalable(net, senders, e),
             net.sizes[it.size],
         )  # fmt: skip
-        cause = BY_MANAGER if lose else BUFFER_FULL
+        cause = BY_MANAGER if is_lost else BUFFER_FULL
     taken = taken_by(net, u, e)
     if port.by_turns == BY_LAW:
-        return enqueue_by_law(net, senders, records, u, e, cause if lose else -1)
+        return enqueue_by_law(net, senders, records, u, e, cause if is_lost else -1)
     busy, full = waits_or_overflows(net, u, e, time)
-    if port.by_turns == BY_RANK and not lose:
+    if port.by_turns == BY_RANK and not is_lost:
         return enqueue_ranked(net, senders, records, u, e, busy)
-    if lose or full:
-        if not lose:
+    if is_lost or full:
+        if not is_lost:
             if port.by_turns == BY_CLASS:
                 count_excess(net, counted, taken / net.times[u * CLASSES].taken)
             elif port.feeders > 0:

@@ -143,7 +143,7 @@ def count_excess(net: Any, k: int, packets: float) -> None:
     """Count what row k of ``feeder`` had no room for since its pause began.
 
     Packets that leave make room for later ones, and with more room the pause would last longer: the largest count is
-    how much more room would have been enough for what came.
+    how much more room would have been enough for all arrivals.
     """
     row = net.feeder[k]
     row.excess += packets

@@ -19,7 +19,7 @@ from .selective_repairs import (
     receive_nack,
     receive_sack,
 )
-from .timers import LEAST, NOW, schedule, wake_at
+from .timers import MIN_RTO, NOW, schedule, wake_at
 
 __all__ = [
     "GAP",
@@ -37,7 +37,12 @@ __all__ = [
 
 GO_BACK_N, SELECTIVE = 1, 2
 GAP = 4  # flag of an ACK: a packet is missing
-RTO_LOW, RTO_HIGH, FEW, SINCE = 0, 1, 2, 3  # places in ``own`` of a flow with selective repair
+RTO_LOW, RTO_HIGH, FEW_PACKETS, SINCE = (
+    0,
+    1,
+    2,
+    3,
+)  # places in ``own`` of a flow with selective repair
 NEVER = float("inf")
 
 
@@ -101,7 +106,7 @@ def watch_progress(net: Any, senders: Any, f: int) -> None:
     s = senders.flow[f]
     s.deadline = NEVER
     if s.snd_una < s.snd_max or (s.credits < 1.0 and s.sent < s.size):
-        span = senders.clock[LEAST]
+        span = senders.clock[MIN_RTO]
         if s.repair == SELECTIVE:
             s.own[SINCE] = senders.clock[NOW]
             span = s.own[RTO_LOW] if is_few(senders, f) else s.own[RTO_HIGH]
@@ -113,7 +118,7 @@ def watch_progress(net: Any, senders: Any, f: int) -> None:
 def is_few(senders: Any, f: int) -> bool:
     """Return whether so few packets are in flight that the short timeout holds."""
     s = senders.flow[f]
-    return bool(float(s.snd_max - s.snd_una) <= s.own[FEW])
+    return bool(float(s.snd_max - s.snd_una) <= s.own[FEW_PACKETS])
 
 
 @compiled

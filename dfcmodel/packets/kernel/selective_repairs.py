@@ -15,7 +15,7 @@ from .selective import is_held, mark_received
 
 __all__ = [
     "acknowledge_up_to",
-    "lose",
+    "declare_lost",
     "lose_at_timeout",
     "lose_before",
     "next_again",
@@ -61,11 +61,11 @@ def receive_nack(senders: Any, f: int, number: int) -> None:
     is_open = first_undecided(s) <= number < s.snd_max
     if is_open and set_bit(senders, f, ASKED, number):
         s.asked += 1
-    lose(senders, f, number)
+    declare_lost(senders, f, number)
 
 
 @compiled
-def lose(senders: Any, f: int, number: int) -> None:
+def declare_lost(senders: Any, f: int, number: int) -> None:
     """Have a packet sent again that was sent and is not acknowledged; begin a recovery."""
     s = senders.flow[f]
     if number < s.snd_una or number >= s.snd_max or is_held(senders, f, number):
@@ -117,7 +117,7 @@ def lose_before(senders: Any, f: int, number: int) -> None:
     s = senders.flow[f]
     for n in range(first_undecided(s), number - int(s.own[REORDERING])):
         if not take_off_asked(senders, f, n):
-            lose(senders, f, n)
+            declare_lost(senders, f, n)
 
 
 @compiled
@@ -138,4 +138,4 @@ def lose_at_timeout(senders: Any, f: int) -> None:
     past = int64(s.top) if s.top >= s.snd_una else int64(s.snd_max)
     s.recovering = 0
     for n in range(int64(s.snd_una), past):
-        lose(senders, f, n)
+        declare_lost(senders, f, n)

@@ -15,7 +15,7 @@ __all__ = ["STOP", "back_off", "measure", "schedule", "set_timer", "timeout_span
 WAKE = -1  # number of a timer event
 STOP = -9  # and of the event at which a flow sends no new packets any more
 NOW, END, CHECK = 0, 1, 2  # indices in `clock`: event time, end of window, next timer check
-LEAST, JITTER = 4, 5  # minimum timeout, upper end of the random packet delay; 3 is that of `ns2`
+MIN_RTO, JITTER = 4, 5  # minimum timeout, upper end of the random packet delay; 3 is that of `ns2`
 ACK_DELAY = 6  # longest delay of an ACK
 WINDOW = 7  # where the next window begins
 
@@ -24,7 +24,7 @@ WINDOW = 7  # where the next window begins
 def timeout_span(senders: Any, f: int) -> float:
     """Return the retransmission timeout, s: at least the least one, at most 60 s (RFC 6298, 2.4, 2.5 and 5.5)."""
     s = senders.flow[f]
-    span = min(max(s.current, senders.clock[LEAST]) * s.backoff, MAX_RTO)
+    span = min(max(s.current, senders.clock[MIN_RTO]) * s.backoff, MAX_RTO)
     return max(span, SHORTEST_TIMEOUT if is_ns2(senders) else 0.0)
 
 

@@ -151,9 +151,9 @@ def _latencies(
     """
     hops, (one, is_host) = plan.turns, units
     sums = np.concatenate([[0.0], np.cumsum(plan.passage[hops.port, 1])])
-    listens = plan.backward.counts > 0
+    receives_feedback = plan.backward.counts > 0
     inside = np.append(hops.port, -1)[parts.end] >= 0
-    kept = inside | listens[hops.flow[parts.end - 1]]
+    kept = inside | receives_feedback[hops.flow[parts.end - 1]]
     asks, paused = plan.pauses
     a = np.concatenate([parts.source[kept], asks])
     b = np.concatenate([parts.target[kept], paused])

@@ -356,9 +356,9 @@ def redraw_periods(arrays: dict[str, Any], now: float, rng: np.random.Generator)
     off = rows[flow["due"][rows] > now + flow["gap"][rows]]
     flow["due"][off] = now + flow["gap"][off] + rng.exponential(flow["off"][off])
     flow["off_at"][rows] = flow["due"][rows] + rng.exponential(flow["on"][rows])
-    wake = build(wake_sources, helpers=(take, push, wake_at))
+    wake_all = build(wake_sources, helpers=(take, push, wake_at))
     net = Calendar(*(arrays[name] for name in Calendar._fields))
-    wake(net, flow, off)
+    wake_all(net, flow, off)
 
 
 def wake_sources(net, flow, rows):  # type: ignore[no-untyped-def]

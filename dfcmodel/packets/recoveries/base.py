@@ -140,7 +140,7 @@ class LossRecovery:
         NamedTuple that the functions take: the fields of every sender, those of the actions, and those of ``State``.
     selective
         Whether the receiver reports selective ACKs (RFC 2018). In recovery the engine then sends while ``pipe`` is below
-        ``pipe_limit``: the lowest hole below ``highest_sacked`` that was not sent again, or else new data (RFC 6675,
+        ``pipe_limit``: the lowest hole below ``highest_sacked`` that was not sent again, otherwise new data (RFC 6675,
         NextSeg rules 1 and 2).
     by_time
         Whether losses are found by time (RFC 8985, 6.2, step 5): a packet is lost that was sent before one that was
@@ -156,7 +156,8 @@ class LossRecovery:
     --------
     Go-back-N: the third duplicate ACK reduces the window and sends everything again.
 
-    >>> from dfcmodel import LossRecovery, Packets, reduce_window, simulate, takano2006
+    >>> from dfcmodel import Packets, simulate, takano2006
+    >>> from dfcmodel.recoveries import LossRecovery, reduce_window
     >>> class GoBackN(LossRecovery):
     ...     @staticmethod
     ...     def on_duplicate_ack(s, e):
@@ -268,7 +269,7 @@ def retransmit(s: Any, number: float) -> Any:
 
     Examples
     --------
-    >>> from dfcmodel import LossRecovery, retransmit
+    >>> from dfcmodel.recoveries import LossRecovery, retransmit
     >>> s = LossRecovery.Sender(*len(LossRecovery.Sender._fields) * [0.0])
     >>> retransmit(s, 7.0).resend
     7.0
@@ -281,7 +282,7 @@ def reduce_window(s: Any) -> Any:
 
     Examples
     --------
-    >>> from dfcmodel import LossRecovery, reduce_window
+    >>> from dfcmodel.recoveries import LossRecovery, reduce_window
     >>> s = LossRecovery.Sender(*len(LossRecovery.Sender._fields) * [0.0])
     >>> reduce_window(s).reduce
     1.0
@@ -294,7 +295,7 @@ def grow_window(s: Any) -> Any:
 
     Examples
     --------
-    >>> from dfcmodel import LossRecovery, grow_window
+    >>> from dfcmodel.recoveries import LossRecovery, grow_window
     >>> s = LossRecovery.Sender(*len(LossRecovery.Sender._fields) * [0.0])
     >>> grow_window(s).grow
     1.0
@@ -307,7 +308,7 @@ def restart_timer(s: Any) -> Any:
 
     Examples
     --------
-    >>> from dfcmodel import LossRecovery, restart_timer
+    >>> from dfcmodel.recoveries import LossRecovery, restart_timer
     >>> s = LossRecovery.Sender(*len(LossRecovery.Sender._fields) * [0.0])
     >>> restart_timer(s).restart
     1.0
@@ -320,7 +321,7 @@ def limited_transmit(s: Any) -> Any:
 
     Examples
     --------
-    >>> from dfcmodel import LossRecovery, limited_transmit
+    >>> from dfcmodel.recoveries import LossRecovery, limited_transmit
     >>> s = LossRecovery.Sender(*len(LossRecovery.Sender._fields) * [0.0])
     >>> limited_transmit(s).limited
     1.0
@@ -333,7 +334,7 @@ def send_new(s: Any) -> Any:
 
     Examples
     --------
-    >>> from dfcmodel import LossRecovery, send_new
+    >>> from dfcmodel.recoveries import LossRecovery, send_new
     >>> s = LossRecovery.Sender(*len(LossRecovery.Sender._fields) * [0.0])
     >>> send_new(s).fresh
     1.0
@@ -348,7 +349,7 @@ def set_alarm(s: Any, after: float) -> Any:
 
     Examples
     --------
-    >>> from dfcmodel import LossRecovery, set_alarm
+    >>> from dfcmodel.recoveries import LossRecovery, set_alarm
     >>> s = LossRecovery.Sender(*len(LossRecovery.Sender._fields) * [0.0])
     >>> set_alarm(s, 0.2).alarm
     0.2

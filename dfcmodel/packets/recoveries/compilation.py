@@ -169,7 +169,7 @@ def _text(end: float | tuple[str, float]) -> str:
 
 
 def _on_record(kind: type[LossRecovery], event: str) -> Callable[..., None]:
-    """Return an event in plain Python that takes a flow's record in the place of its address."""
+    """Return an event in plain Python that takes a flow's record instead of its address."""
     own = kind.State._fields
 
     def value(flow: Any, name: str) -> float:

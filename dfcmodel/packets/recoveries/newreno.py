@@ -24,7 +24,8 @@ class NewRenoRecovery(LossRecovery):
 
     Examples
     --------
-    >>> from dfcmodel import Packets, NewRenoRecovery
+    >>> from dfcmodel import Packets
+    >>> from dfcmodel.recoveries import NewRenoRecovery
     >>> Packets(recovery=NewRenoRecovery()).recovery
     NewRenoRecovery()
     """

@@ -24,7 +24,8 @@ class PRRRecovery(SackRecovery):
 
     Examples
     --------
-    >>> from dfcmodel import Packets, PRRRecovery
+    >>> from dfcmodel import Packets
+    >>> from dfcmodel.recoveries import PRRRecovery
     >>> Packets(recovery=PRRRecovery()).recovery
     PRRRecovery()
     """

@@ -44,7 +44,8 @@ class RackRecovery(PRRRecovery):
 
     Examples
     --------
-    >>> from dfcmodel import Packets, RackRecovery
+    >>> from dfcmodel import Packets
+    >>> from dfcmodel.recoveries import RackRecovery
     >>> Packets(recovery=RackRecovery()).recovery
     RackRecovery()
     """

@@ -29,7 +29,8 @@ class RenoRecovery(LossRecovery):
 
     Examples
     --------
-    >>> from dfcmodel import Packets, RenoRecovery
+    >>> from dfcmodel import Packets
+    >>> from dfcmodel.recoveries import RenoRecovery
     >>> Packets(recovery=RenoRecovery()).recovery
     RenoRecovery()
     """

@@ -51,7 +51,8 @@ class SackRecovery(LossRecovery):
 
     Examples
     --------
-    >>> from dfcmodel import Packets, SackRecovery
+    >>> from dfcmodel import Packets
+    >>> from dfcmodel.recoveries import SackRecovery
     >>> Packets(recovery=SackRecovery()).recovery
     SackRecovery()
     """

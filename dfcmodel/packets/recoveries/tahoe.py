@@ -23,7 +23,8 @@ class TahoeRecovery(LossRecovery):
 
     Examples
     --------
-    >>> from dfcmodel import Packets, TahoeRecovery
+    >>> from dfcmodel import Packets
+    >>> from dfcmodel.recoveries import TahoeRecovery
     >>> Packets(recovery=TahoeRecovery()).recovery
     TahoeRecovery()
     """

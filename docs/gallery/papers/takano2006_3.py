@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from dfcmodel import bare_law
+from dfcmodel.theory import bare_law
 from hopflow.results import figure
 
 NODES, D, RATE = 101, 0.1, 50.0

@@ -46,7 +46,7 @@ class LinuxBIC(LinuxRule):
 
     Examples
     --------
-    >>> from responsefn import LinuxBIC
+    >>> from responsefn.linux import LinuxBIC
     >>> round(float(LinuxBIC().rate(1e-3, 0.04))), round(float(LinuxBIC(kernel="2.6.22").rate(1e-3, 0.04)))
     (1218, 1177)
     """

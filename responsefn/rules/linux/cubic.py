@@ -55,7 +55,7 @@ class LinuxCUBIC(LinuxRule):
 
     Examples
     --------
-    >>> from responsefn import LinuxCUBIC
+    >>> from responsefn.linux import LinuxCUBIC
     >>> round(float(LinuxCUBIC().rate(1e-3, 0.04))), round(float(LinuxCUBIC(kernel="2.6.22").rate(1e-3, 0.04)))
     (925, 968)
     """

@@ -28,7 +28,7 @@ class LinuxHSTCP(LinuxRule):
 
     Examples
     --------
-    >>> from responsefn import LinuxHSTCP
+    >>> from responsefn.linux import LinuxHSTCP
     >>> round(float(LinuxHSTCP().rate(1e-3, 0.04)))
     1516
     """

@@ -33,7 +33,7 @@ class LinuxHTCP(LinuxRule):
 
     Examples
     --------
-    >>> from responsefn import LinuxHTCP
+    >>> from responsefn.linux import LinuxHTCP
     >>> round(float(LinuxHTCP().rate(1e-3, 0.04))), round(float(LinuxHTCP(kernel="2.6.22").rate(1e-3, 0.04)))
     (1001, 1061)
     """

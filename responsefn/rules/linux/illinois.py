@@ -39,7 +39,7 @@ class LinuxIllinois(LinuxRule):
 
     Examples
     --------
-    >>> from responsefn import LinuxIllinois
+    >>> from responsefn.linux import LinuxIllinois
     >>> round(float(LinuxIllinois().rate(1e-3, 0.04))), round(float(LinuxIllinois(kernel="2.6.22").rate(1e-3, 0.04)))
     (6755, 6784)
     """

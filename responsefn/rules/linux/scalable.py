@@ -32,7 +32,7 @@ class LinuxScalable(LinuxRule):
 
     Examples
     --------
-    >>> from responsefn import LinuxScalable
+    >>> from responsefn.linux import LinuxScalable
     >>> round(float(LinuxScalable().rate(1e-3, 0.04))), round(float(LinuxScalable(kernel="2.6.22").rate(1e-3, 0.04)))
     (2100, 3671)
     """

@@ -39,7 +39,7 @@ class LinuxVegas(LinuxRule, BandRule):
 
     Examples
     --------
-    >>> from responsefn import LinuxVegas
+    >>> from responsefn.linux import LinuxVegas
     >>> round(float(LinuxVegas().rate(1e-3, 0.04, bandwidth=8333.0)))
     943
     >>> round(float(LinuxVegas(kernel="2.6.22").rate(1e-3, 0.04, bandwidth=8333.0)))

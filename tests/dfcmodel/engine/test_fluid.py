@@ -8,19 +8,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dfcmodel import (
-    CBR,
-    Flow,
-    Fluid,
-    Link,
-    NewRenoRecovery,
-    Packets,
-    Scenario,
-    dumbbell,
-    ensemble,
-    simulate,
-)
+from dfcmodel import CBR, Flow, Fluid, Link, Packets, Scenario, dumbbell, ensemble, simulate
 from dfcmodel.engine.kernel import tcp_sender
+from dfcmodel.recoveries import NewRenoRecovery
 from hopflow import mbps, ms
 from responsefn import CUBIC, NewReno, Reno
 from tests.oracles.engines import plain_simulate

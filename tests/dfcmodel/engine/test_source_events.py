@@ -18,7 +18,6 @@ from dfcmodel import (
     RampMarking,
     Scenario,
     StepMarking,
-    Trajectory,
     Twin,
     chain,
     load_scenario,
@@ -28,6 +27,7 @@ from dfcmodel import (
 from dfcmodel.engine.kernel.records import ON_LOSS, ON_MARK
 from dfcmodel.engine.source_events import source_events_of
 from dfcmodel.network.disciplines import Discipline
+from dfcmodel.results import Trajectory
 from hopflow import maximum, mbps, where
 from responsefn import AIMD, CUBIC, DCQCN, DCTCP, NewReno, RateRule, Reno, Vegas, WindowRule
 from responsefn.responses.rule_events import signature_of

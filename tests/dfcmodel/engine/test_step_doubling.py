@@ -22,7 +22,8 @@ from dfcmodel import (
     simulate,
 )
 from dfcmodel.engine.step_doubling import double_steps
-from hopflow import ConvergenceError, Status
+from hopflow import Status
+from markov.errors import ConvergenceError
 from responsefn import CUBIC, NewReno, Reno, Tahoe
 
 

@@ -6,7 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from dfcmodel import DFC, Explanation, Scenario, explain
+from dfcmodel import DFC, Scenario, explain
+from dfcmodel.results import Explanation
 
 
 @pytest.fixture(scope="session")

@@ -7,19 +7,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from dfcmodel import (
-    CBR,
-    RED,
-    Ensemble,
-    Flow,
-    Fluid,
-    Link,
-    Packets,
-    Scenario,
-    ensemble,
-    share_intervals,
-)
+from dfcmodel import CBR, RED, Flow, Fluid, Link, Packets, Scenario, ensemble, share_intervals
 from dfcmodel.levels.accuracies import measured_accuracies
+from dfcmodel.results import Ensemble
 from responsefn import NewReno
 from tests.dfcmodel.intervals import student_interval
 

@@ -8,9 +8,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from dfcmodel import Explanation, Fluid, Packets, takano2006
+from dfcmodel import Fluid, Packets, takano2006
 from dfcmodel.levels.contributions import in_order, shapley_values
 from dfcmodel.levels.instances import Runs, checked_runs, refuse_one_level
+from dfcmodel.results import Explanation
 from tests.dfcmodel.intervals import student_interval
 from tests.dfcmodel.levels.conftest import by_input
 

@@ -14,7 +14,6 @@ from dfcmodel import (
     Fair,
     Flow,
     OnOff,
-    PacketLimit,
     Packets,
     Pause,
     Priority,
@@ -25,6 +24,7 @@ from dfcmodel import (
     simulate,
     takano2006,
 )
+from dfcmodel.results import PacketLimit
 from responsefn import AIMD, CUBIC
 from tests.dfcmodel.levels.conftest import by_input
 

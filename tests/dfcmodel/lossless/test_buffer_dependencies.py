@@ -10,11 +10,12 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from dfcmodel.lossless import Dependencies, Route, cycle_searches, dragonfly, shortest_paths, torus
+from dfcmodel.lossless import Route, cycle_searches, dragonfly, shortest_paths, torus
 from dfcmodel.lossless.buffer_dependencies import (
     dependencies_of_routes,
     dependencies_of_shortest_paths,
 )
+from dfcmodel.lossless.results import Dependencies
 from dfcmodel.lossless.shortest_paths import ShortestPaths, numbers_of_ends
 
 # Dependencies of buffers beside those of paths that networkx lists one by one, and cycles beside all of them.

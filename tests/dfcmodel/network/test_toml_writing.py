@@ -36,7 +36,7 @@ from dfcmodel import (
     save_scenario,
     takano2006,
 )
-from responsefn import CUBIC, HSTCP, DeliveryRule, Reno, WindowRule
+from responsefn import CUBIC, HSTCP, DeliveryRule, Reno, WindowRule, linux
 from tests.dfcmodel.scenario_texts import read_scenario, write_scenario
 
 
@@ -85,10 +85,11 @@ DISCIPLINES = [
 
 
 RULES = [
-    getattr(responsefn, name)
-    for name in responsefn.__all__
-    if isinstance(getattr(responsefn, name), type)
-    if issubclass(getattr(responsefn, name), WindowRule)
+    rule
+    for module in (responsefn, linux)
+    for rule in (getattr(module, name) for name in module.__all__)
+    if isinstance(rule, type)
+    if issubclass(rule, WindowRule)
 ]
 
 

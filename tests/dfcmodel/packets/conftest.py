@@ -21,7 +21,6 @@ from dfcmodel import (
     Fair,
     Flow,
     Link,
-    LossRecovery,
     OnOff,
     Packets,
     Pause,
@@ -33,6 +32,7 @@ from dfcmodel import (
 )
 from dfcmodel.packets.plans import Plan
 from dfcmodel.packets.recoveries.base import ACTIONS, RecoveryEvent
+from dfcmodel.recoveries import LossRecovery
 from responsefn import NewReno, Reno, Tahoe
 from tests.oracles.engines import plan_scenario
 

@@ -27,10 +27,10 @@ from dfcmodel import (
     RampMarking,
     Scenario,
     StepMarking,
-    Trajectory,
     chain,
     simulate,
 )
+from dfcmodel.results import Trajectory
 from hopflow import Status
 from responsefn import DCTCP, NewReno
 from tests.dfcmodel.packets.conftest import plan_of

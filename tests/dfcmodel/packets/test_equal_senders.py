@@ -14,19 +14,21 @@ from dfcmodel import (
     RED,
     Flow,
     Link,
-    NewRenoRecovery,
     OnOff,
     Packets,
+    Scenario,
+    StepMarking,
+    chain,
+    simulate,
+    trace_packets,
+)
+from dfcmodel.recoveries import (
+    NewRenoRecovery,
     PRRRecovery,
     RackRecovery,
     RenoRecovery,
     SackRecovery,
-    Scenario,
-    StepMarking,
     TahoeRecovery,
-    chain,
-    simulate,
-    trace_packets,
 )
 from responsefn import AIMD, CUBIC, DCTCP, NewReno, Reno, Vegas, WindowRule, hystart
 from tests.dfcmodel.packets.conftest import plan_of, random_scenario

@@ -33,7 +33,8 @@ from dfcmodel import (
     to_ns3,
 )
 from hopflow import mbps
-from responsefn import CTCP, CUBIC, DCTCP, HSTCP, BBRv1, LinuxScalable, NewReno, Reno, Vegas
+from responsefn import CTCP, CUBIC, DCTCP, HSTCP, BBRv1, NewReno, Reno, Vegas
+from responsefn.linux import LinuxScalable
 from validation.generate.programs import ns3_folder
 
 MODULES = ("core", "network", "internet", "point-to-point", "traffic-control")

@@ -12,7 +12,8 @@ import pytest
 from dfcmodel import CBR, RED, Flow, Fluid, Link, Packets, Scenario, simulate
 from dfcmodel.network.flows import acks_per_packet, first_state
 from dfcmodel.network.stacks import STACKS
-from responsefn import CUBIC, BBRv1, LinuxCUBIC, LinuxHSTCP, NewReno, Vegas
+from responsefn import CUBIC, BBRv1, NewReno, Vegas
+from responsefn.linux import LinuxCUBIC, LinuxHSTCP
 from tests.oracles.engines import check_records, plan_scenario, run_engine, run_reference
 
 RATE, DELAY = 20e6 / 12000, 0.02

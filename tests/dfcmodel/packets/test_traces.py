@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dfcmodel import Fluid, Packets, PacketTrace, Scenario, StepMarking, simulate, trace_packets
+from dfcmodel import Fluid, Packets, Scenario, StepMarking, simulate, trace_packets
 from dfcmodel.packets.layouts import arrays
 from dfcmodel.packets.traces import EVENT
+from dfcmodel.results import PacketTrace
 from responsefn import DCQCN
 from tests.dfcmodel.packets.conftest import (
     plan_of,

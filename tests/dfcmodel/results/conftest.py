@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from dfcmodel import Trajectory, simulate, takano2006
+from dfcmodel import simulate, takano2006
+from dfcmodel.results import Trajectory
 
 
 @pytest.fixture(scope="session")

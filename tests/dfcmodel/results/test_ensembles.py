@@ -6,7 +6,8 @@ import matplotlib.colors as colours
 import numpy as np
 import pytest
 
-from dfcmodel import CBR, Ensemble, Flow, Scenario, chain, compare, ensemble, takano2006
+from dfcmodel import CBR, Flow, Scenario, chain, compare, ensemble, takano2006
+from dfcmodel.results import Ensemble
 from dfcmodel.results.ensembles import mean_interval
 from tests.dfcmodel.intervals import student_interval
 

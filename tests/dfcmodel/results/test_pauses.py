@@ -7,23 +7,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from dfcmodel import (
-    CBR,
-    PFC,
-    Flow,
-    Fluid,
-    Link,
-    Packets,
-    Pause,
-    Scenario,
-    Trajectory,
-    chain,
-    ring,
-    simulate,
-)
+from dfcmodel import CBR, PFC, Flow, Fluid, Link, Packets, Pause, Scenario, chain, ring, simulate
 from dfcmodel.engine import driver, plans
 from dfcmodel.lossless import buffer_cycles, deadlock, torus
 from dfcmodel.packets import records
+from dfcmodel.results import Trajectory
 from dfcmodel.results.pauses import chain_of_pauses
 from hopflow import Status
 from tests.oracles.engines import ENGINES, plain_simulate

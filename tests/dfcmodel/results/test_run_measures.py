@@ -11,7 +11,8 @@ import pytest
 import xarray as xr
 from numpy.testing import assert_allclose
 
-from dfcmodel import CBR, Flow, Fluid, Packets, Scenario, Trajectory, chain, simulate, takano2006
+from dfcmodel import CBR, Flow, Fluid, Packets, Scenario, chain, simulate, takano2006
+from dfcmodel.results import Trajectory
 from dfcmodel.results.at_nodes import AtNodes, columns_of
 from responsefn import Reno
 from tests.dfcmodel.scenario_texts import read_scenario

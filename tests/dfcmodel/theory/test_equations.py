@@ -6,7 +6,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from dfcmodel import DiffusionEquation, Empty, FeedbackEquation, Lines, bare_law, evolve, takano2006
+from dfcmodel import takano2006
+from dfcmodel.theory import DiffusionEquation, Empty, FeedbackEquation, Lines, bare_law, evolve
 from dfcmodel.theory.analytic import cosine_series, gaussian
 from dfcmodel.theory.ring_arrays import TILE, advance_rings
 

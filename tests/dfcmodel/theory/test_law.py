@@ -13,7 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from dfcmodel import DFC, bare_law, spectrum, stability_limit, takano2006
+from dfcmodel import DFC, takano2006
+from dfcmodel.theory import bare_law, spectrum, stability_limit
 from dfcmodel.theory.analytic import packet_spread
 from dfcmodel.theory.clocks import Clocks, clocks_of, tick_phases
 from dfcmodel.theory.equations import drift_coefficients

@@ -14,7 +14,7 @@ from scipy.linalg import expm
 from scipy.optimize import brentq
 from typer.testing import CliRunner
 
-from dfcmodel import DiffusionEquation, Empty, FeedbackEquation, Lines, bare_law, evolve
+from dfcmodel.theory import DiffusionEquation, Empty, FeedbackEquation, Lines, bare_law, evolve
 from dfcmodel.theory.analytic import cosine_series, steady_state
 from dfcmodel.theory.equations import drift_coefficients
 from hopflow.commands import app

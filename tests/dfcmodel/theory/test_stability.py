@@ -8,20 +8,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from dfcmodel import (
-    CBR,
-    DFC,
-    Flow,
-    Fluid,
-    Link,
-    Scenario,
-    bare_law,
-    simulate,
-    spectrum,
-    stability_limit,
-    stability_map,
-    takano2006,
-)
+from dfcmodel import CBR, DFC, Flow, Fluid, Link, Scenario, simulate, takano2006
+from dfcmodel.theory import bare_law, spectrum, stability_limit, stability_map
 from dfcmodel.theory.equations import drift_coefficients
 from dfcmodel.theory.law import law_of
 from dfcmodel.theory.stability import chain_matrix, growth_factors

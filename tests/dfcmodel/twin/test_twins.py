@@ -23,11 +23,11 @@ from dfcmodel import (
     Pause,
     Scenario,
     Twin,
-    bare_law,
     chain,
     simulate,
     takano2006,
 )
+from dfcmodel.theory import bare_law
 from dfcmodel.theory.law import Loop, advance
 from responsefn import AIMD, NewReno
 

@@ -9,14 +9,8 @@ import jax
 import numpy as np
 import pytest
 
-from markov import (
-    NoDerivativeError,
-    PauseTandem,
-    differentiable,
-    explore,
-    read_prism,
-    stationary,
-)
+from markov import PauseTandem, differentiable, explore, read_prism, stationary
+from markov.errors import NoDerivativeError
 
 MODEL = PauseTandem(buffers=(4, 5), high_threshold=3)
 

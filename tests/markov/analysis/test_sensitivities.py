@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from markov import MarkovChain, NoDerivativeError, PauseTandem, explore, read_prism, stationary
+from markov import MarkovChain, PauseTandem, explore, read_prism, stationary
+from markov.errors import NoDerivativeError
 
 
 def loss_system(n: int, q: Any) -> Any:

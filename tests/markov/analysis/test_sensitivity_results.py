@@ -6,8 +6,9 @@ import pickle
 
 import pytest
 
-from markov import NoDerivativeError, Sensitivity
 from markov.analysis.sensitivity_results import joined, no_derivative, shortest
+from markov.errors import NoDerivativeError
+from markov.results import Sensitivity
 
 
 def from_below(derivative: float, error: float = 1e-9) -> Sensitivity:

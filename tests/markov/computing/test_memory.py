@@ -6,16 +6,8 @@ import pytest
 
 import markov
 import markov.computing.memory
-from markov import (
-    GTH,
-    Levels,
-    MarkovChain,
-    PauseTandem,
-    TooLargeError,
-    explore,
-    generator,
-    stationary,
-)
+from markov import GTH, Levels, MarkovChain, PauseTandem, explore, generator, stationary
+from markov.errors import TooLargeError
 
 
 def test_too_large_is_predicted(monkeypatch):

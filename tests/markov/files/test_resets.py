@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from markov import FileError, transient
+from markov import transient
+from markov.errors import FileError
 from tests.markov.files.reactions.test_events import assigned, at, event, number, read
 
 __all__ = ["read"]

@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from markov import RuleError, explore, generator
+from markov import explore, generator
+from markov.errors import RuleError
 from markov.generators.building import build_chain
 from tests.markov.generators.conftest import Bad, one_component
 

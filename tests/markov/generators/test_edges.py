@@ -7,7 +7,8 @@ import math
 import numpy as np
 import pytest
 
-from markov import PauseTandem, RuleError
+from markov import PauseTandem
+from markov.errors import RuleError
 from markov.generators.calls import Calls
 from markov.generators.edges import Edges, edges_by_python
 from tests.markov.conftest import Machine

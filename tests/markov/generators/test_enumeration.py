@@ -7,7 +7,7 @@ import gc
 import numpy as np
 import pytest
 
-from markov import RuleError, TooLargeError
+from markov.errors import RuleError, TooLargeError
 from markov.generators.calls import Calls
 from markov.generators.enumeration import Enumeration
 from tests.markov.conftest import Queue

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from markov import RuleError, stationary_by_level
+from markov import stationary_by_level
+from markov.errors import RuleError
 from markov.generators.building import build_chain
 from markov.generators.identity import asks_for_identity, used_by
 from tests.markov.generators.conftest import one_component

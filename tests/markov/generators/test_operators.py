@@ -18,10 +18,10 @@ from markov import (
     GeneratorOperator,
     MarkovChain,
     PauseTandem,
-    TooLargeError,
     generator,
     stationary,
 )
+from markov.errors import TooLargeError
 
 MODELS = [
     MM1K(capacity=12),

@@ -11,16 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import markov.generators.ways
-from markov import (
-    Cluster,
-    CoxTandem,
-    JacksonTandem,
-    PauseChain,
-    PauseTandem,
-    Polling,
-    RuleError,
-    generator,
-)
+from markov import Cluster, CoxTandem, JacksonTandem, PauseChain, PauseTandem, Polling, generator
+from markov.errors import RuleError
 from markov.generators import blocks
 from markov.generators.building import build_chain
 from markov.generators.calls import Calls

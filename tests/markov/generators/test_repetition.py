@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 from hopflow.status import Status
-from markov import GeneratorOperator, RuleError, explore, generator, stationary, stationary_by_level
+from markov import GeneratorOperator, explore, generator, stationary, stationary_by_level
+from markov.errors import RuleError
 from markov.generators.repetition import some_of
 from tests.markov.generators.conftest import one_component
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from markov import CoxTandem, RuleError
+from markov import CoxTandem
+from markov.errors import RuleError
 from markov.generators.ways import Ways
 from tests.markov.conftest import Queue
 from tests.markov.generators.conftest import Bad, one_component

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 import markov
-from markov import ChainModel, MarkovChain, RuleError, RuleWarning, stationary, stationary_by_class
+from markov import ChainModel, MarkovChain, stationary, stationary_by_class
+from markov.errors import RuleError, RuleWarning
 from markov.generators import building
 from markov.generators.building import build_chain
 from markov.generators.built_chains import Series

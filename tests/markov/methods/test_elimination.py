@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from markov import MarkovChain, TooLargeError
+from markov import MarkovChain
 from markov.computing import memory
+from markov.errors import TooLargeError
 from markov.methods.elimination import (
     Pattern,
     band,

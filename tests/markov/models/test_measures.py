@@ -7,7 +7,8 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
-from markov import ChainModel, RuleError, explore, stationary
+from markov import ChainModel, explore, stationary
+from markov.errors import RuleError
 
 
 @pytest.mark.parametrize("size", [5, 3000])

@@ -7,7 +7,8 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
-from markov import ChainModel, GeneratorOperator, RuleError, stationary, sweep
+from markov import ChainModel, GeneratorOperator, stationary, sweep
+from markov.errors import RuleError
 from tests.markov.conftest import Machine, Mode
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from markov import RuleError, explore, stationary
+from markov import explore, stationary
+from markov.errors import RuleError
 from tests.markov.conftest import Machine
 
 

@@ -7,7 +7,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
-from markov import ChainModel, RuleError, explore, generator, stationary
+from markov import ChainModel, explore, generator, stationary
+from markov.errors import RuleError
 from markov.generators.building import build_chain
 from tests.markov.conftest import Machine, Mode, Queue
 

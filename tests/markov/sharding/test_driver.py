@@ -12,16 +12,9 @@ import jax
 import numpy as np
 import pytest
 
-from markov import (
-    ChainModel,
-    ConvergenceError,
-    MarkovChain,
-    Multilevel,
-    PauseTandem,
-    RuleError,
-    stationary,
-)
+from markov import ChainModel, MarkovChain, Multilevel, PauseTandem, stationary
 from markov import stationary_sharded as solve
+from markov.errors import ConvergenceError, RuleError
 from markov.sharding import host_device_flags
 from markov.sharding.stencils import stencil_of
 from tests.markov.sharding.conftest import Tandem

@@ -10,7 +10,7 @@ from tests.oracles.packets.deliveries import Remembering
 from tests.oracles.packets.recoveries import Programmed
 
 if TYPE_CHECKING:
-    from dfcmodel import LossRecovery
+    from dfcmodel.recoveries import LossRecovery
     from tests.oracles.packets.protocols import EventSimulation
     from tests.oracles.packets.receivers import Packet
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from dfcmodel import LossRecovery
 from dfcmodel.packets.plans import ENDLESS
 from dfcmodel.packets.recoveries.base import ACTIONS, RecoveryEvent
 from dfcmodel.packets.recoveries.checks import check_sender
+from dfcmodel.recoveries import LossRecovery
 from tests.oracles.packets.senders import Sack
 
 if TYPE_CHECKING:

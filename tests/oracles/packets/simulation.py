@@ -23,7 +23,6 @@ from dfcmodel import (
     DualPI2,
     Fair,
     LinkLaw,
-    LossRecovery,
     Pause,
     Priority,
     Replay,
@@ -35,6 +34,7 @@ from dfcmodel.packets.kernel.layout import CLASSES, OF_RATE, STORM, TRACE
 from dfcmodel.packets.ports import Interface
 from dfcmodel.packets.recoveries import recovery_named
 from dfcmodel.packets.remains import has_pauses, waiting_rows
+from dfcmodel.recoveries import LossRecovery
 from hopflow.progress import progress_bar
 from responsefn import DeliveryRule, RateRule, WindowRule
 from responsefn.rules.base import answers_marks

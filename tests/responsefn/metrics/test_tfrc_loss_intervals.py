@@ -8,11 +8,7 @@ import numpy as np
 import pytest
 
 from responsefn import (
-    TFRC,
     LossHistory,
-    first_interval,
-    interval_weights,
-    invert,
     loss_events,
 )
 from validation import evidence
@@ -21,8 +17,8 @@ TRACE = "zheng2002/tfrc-receiver-trace"
 
 
 def test_weights_are_those_of_the_rfc():
-    np.testing.assert_allclose(interval_weights(), [1, 1, 1, 1, 0.8, 0.6, 0.4, 0.2])
-    np.testing.assert_allclose(interval_weights(4), [1, 1, 2 / 3, 1 / 3])
+    np.testing.assert_allclose(LossHistory().weights, [1, 1, 1, 1, 0.8, 0.6, 0.4, 0.2])
+    np.testing.assert_allclose(LossHistory(n=4).weights, [1, 1, 2 / 3, 1 / 3])
 
 
 def test_history_by_hand():
@@ -57,7 +53,6 @@ def test_only_eight_intervals_count():
 def test_loss_events_and_first_interval():
     lost, sent = [10, 11, 15, 40, 90], [1.0, 1.01, 1.09, 1.2, 2.0]
     assert loss_events(lost, sent, 0.1).tolist() == [10, 40, 90]
-    assert first_interval(1000.0, 0.1) == pytest.approx(1 / float(invert(TFRC(), 1000.0, 0.1)))
     with pytest.raises(ValueError, match="shape"):
         loss_events([1, 2], [0.1], 0.1)
     with pytest.raises(ValueError, match=r"^length = 0"):

@@ -5,18 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from responsefn import (
-    HTCP,
-    Illinois,
-    LinuxCUBIC,
-    Reno,
-    SeveralAttractorsWarning,
-    SlowApproachWarning,
-    Westwood,
-    WestwoodPlus,
-    curve,
-    invert,
-)
+from responsefn import HTCP, Illinois, Reno, Westwood, curve, invert
+from responsefn.errors import SeveralAttractorsWarning, SlowApproachWarning
+from responsefn.linux import LinuxCUBIC, WestwoodPlus
 
 
 @pytest.mark.parametrize(

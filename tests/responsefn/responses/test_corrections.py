@@ -12,15 +12,13 @@ from responsefn import (
     HTCP,
     PFTK,
     Corrected,
-    LinuxBIC,
-    LinuxCUBIC,
-    LinuxHTCP,
     Mathis,
     Reno,
     catalogue,
     invert,
     simulate_rule,
 )
+from responsefn.linux import LinuxBIC, LinuxCUBIC, LinuxHTCP
 
 P = np.geomspace(1e-6, 0.02, 9)
 
@@ -65,7 +63,10 @@ def test_a_window_limit_and_the_inverse():
     np.testing.assert_allclose(invert(free, free.rate(p, 0.1), 0.1), p, rtol=1e-9)
 
 
-LONG = {"BIC()", "CTCP()", "HSTCP()", "LinuxCUBIC()", "Tahoe()"}
+LONG = {
+    "ARENO()", "BIC()", "CTCP()", "Fusion()", "HSTCP()", "LinuxCUBIC()", "LinuxHTCP()", "LinuxIllinois()", "Tahoe()",
+    "Westwood()", "WestwoodPlus()",
+}  # fmt: skip
 """A second or more each, for their formulas or the compilation of their cycles."""
 
 

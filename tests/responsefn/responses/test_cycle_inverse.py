@@ -15,18 +15,16 @@ from responsefn import (
     FAST,
     HSTCP,
     HTCP,
-    AmbiguousRateError,
     Corrected,
     DeliveryRule,
     Illinois,
-    LinuxHTCP,
-    LinuxIllinois,
-    LinuxVegas,
-    UnreachableRateError,
+    Tahoe,
     Vegas,
     WindowRule,
     catalogue,
 )
+from responsefn.errors import AmbiguousRateError, UnreachableRateError
+from responsefn.linux import LinuxHSTCP, LinuxHTCP, LinuxIllinois, LinuxVegas
 
 invert = functools.partial(responsefn.invert, unit_check=False)
 """Rates at p = 1e-12 are larger than any that is not taken for bit/s."""
@@ -35,9 +33,9 @@ invert = functools.partial(responsefn.invert, unit_check=False)
 CAPACITY = 2000.0
 
 
-SLOW = {HSTCP, LinuxHTCP, LinuxIllinois}
+SLOW = {HSTCP, LinuxHSTCP, LinuxHTCP, LinuxIllinois, Tahoe}
 """Rules whose cycles take many seconds over ten decades of p."""
-SLOW_WITH_A_QUEUE = {*SLOW, CTCP, Illinois}
+SLOW_WITH_A_QUEUE = {*SLOW, CTCP, Illinois, LinuxVegas}
 
 
 ASKED = [

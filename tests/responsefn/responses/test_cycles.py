@@ -15,13 +15,13 @@ from responsefn import (
     CTCP,
     CUBIC,
     Reno,
-    RuleError,
     Scalable,
     Westwood,
     WindowRule,
     catalogue,
     simulate_rule,
 )
+from responsefn.errors import RuleError
 from responsefn.responses import cycle_loops, cycles, rule_checks
 from responsefn.responses.cycle_loops import COMPILED, PLAIN, Cases, Limits, approach, check, run
 from responsefn.responses.cycle_starts import begin_at_peak

@@ -19,18 +19,14 @@ from responsefn import (
     HTCP,
     PFTK,
     TFRC,
-    AmbiguousRateError,
     Fusion,
     Illinois,
     Mathis,
     NewReno,
     Relentless,
     Reno,
-    RuleError,
     Scalable,
-    SeveralAttractorsWarning,
     Tahoe,
-    UnreachableRateError,
     Vegas,
     Westwood,
     aggressiveness,
@@ -42,6 +38,12 @@ from responsefn import (
     responsiveness,
     rtt_unfairness,
     simulate_rule,
+)
+from responsefn.errors import (
+    AmbiguousRateError,
+    RuleError,
+    SeveralAttractorsWarning,
+    UnreachableRateError,
 )
 from responsefn.responses.input_checks import PIECE, loss_rate
 from responsefn.responses.response_warnings import collected, quiet, warns

@@ -20,13 +20,13 @@ from responsefn import (
     HTCP,
     PFTK,
     TFRC,
-    AmbiguousRateError,
     Fusion,
     NewReno,
     Reno,
     Tahoe,
     Westwood,
 )
+from responsefn.errors import AmbiguousRateError
 
 invert = functools.partial(responsefn.invert, unit_check=False)
 """Rates at p = 1e-12 are larger than any that is not taken for bit/s."""

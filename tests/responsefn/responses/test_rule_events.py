@@ -23,7 +23,6 @@ from responsefn import (
     TFRC,
     NewReno,
     Reno,
-    RuleError,
     Scalable,
     Tahoe,
     WindowRule,
@@ -31,6 +30,7 @@ from responsefn import (
     hystart,
     simulate_rule,
 )
+from responsefn.errors import RuleError
 from responsefn.responses.event_checks import acts_on_single_acks
 from responsefn.responses.rule_compilation import numbers_of
 from responsefn.responses.rule_events import MAX_PARAMETERS, MAX_STATE, events_of, signature_of

@@ -13,7 +13,6 @@ from responsefn import (
     DCTCP,
     FAST,
     Feedback,
-    LinuxVegas,
     NewReno,
     NS2Vegas,
     Relentless,
@@ -21,9 +20,9 @@ from responsefn import (
     Tahoe,
     Vegas,
     Westwood,
-    WestwoodPlus,
     coexist,
 )
+from responsefn.linux import LinuxVegas, WestwoodPlus
 from responsefn.responses import cycle_loops, cycles
 from responsefn.responses.cycle_starts import begin_at_peak
 from responsefn.rules.adaptive_reno import congestion

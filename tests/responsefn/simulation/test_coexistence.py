@@ -19,11 +19,11 @@ from responsefn import (
     TFRC,
     Gilbert,
     Reno,
-    RuleError,
     WindowRule,
     coexist,
     simulate_rule,
 )
+from responsefn.errors import RuleError
 from responsefn.simulation import coexistence
 from validation import evidence
 

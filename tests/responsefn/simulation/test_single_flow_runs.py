@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from responsefn import Reno, RuleError, WindowRule, simulate_rule
+from responsefn import Reno, WindowRule, simulate_rule
+from responsefn.errors import RuleError
 from tests.responsefn.simulation.kernel_rules import (
     RULES,
     CountedReno,

@@ -42,7 +42,7 @@ def test_a_scheduler_without_workers_is_refused():
 
 def test_an_address_without_a_scheduler_is_refused(monkeypatch, tmp_path):
     """Before anything is written."""
-    monkeypatch.setattr(dask_clusters, "PATIENCE", 0.2)
+    monkeypatch.setattr(dask_clusters, "ANSWER_TIME", 0.2)
     command = ["validate", "--dask", "tcp://127.0.0.1:9", "--report", str(tmp_path / "report")]
     result = CliRunner().invoke(app, command)
     assert result.exit_code == 2

@@ -23,5 +23,13 @@ def test_explore_prints_the_addresses_as_json(tmp_path: Path) -> None:
         server.terminate()
     said = json.loads(text)
     assert said["view"] == "dfc"
-    assert set(said["addresses"]) == {"threshold", "dfc", "tcp", "headroom", "pool"}
+    assert set(said["addresses"]) == {
+        "threshold",
+        "dfc",
+        "tcp",
+        "headroom",
+        "audit",
+        "credits",
+        "pool",
+    }
     assert said["addresses"]["dfc"].startswith("http://127.0.0.1:")

@@ -21,7 +21,8 @@ def test_an_address_has_all_settings(name: str) -> None:
     view = calculator(name)
     texts = {}
     for knob in view.knobs:
-        texts[knob.name] = list(knob.options)[0 if knob.start != next(iter(knob.options)) else 1]
+        others = [text for text in knob.options if text != knob.start]
+        texts[knob.name] = others[0] if others else "100000 5m 1 1 30000\n40000 5m 1 1 20000"
     assert settings(address(name, **texts)) == (name, texts)
     assert settings("#" + address(name)) == (name, {knob.name: knob.start for knob in view.knobs})
 
@@ -37,6 +38,9 @@ def test_an_address_has_all_settings(name: str) -> None:
         ("pool?alpha=1/0", "Dynamic threshold = '1/0': must be a number, such as 1/8"),
         ("pool?paused=much", "Time in which a class is paused = 'much': must be a percentage"),
         ("threshold?load=900%25", "Largest offered load = '900%': must be from 0.1 to 5"),
+        ("audit?table=400000+300m", "table: line 1: 2 columns, must be speed cable size xon xoff"),
+        ("audit?chip=spectrum", "Chip = 'spectrum': must be one of 'other', 'tomahawk4'"),
+        ("credits?message=0B", "message = '0B': must be from 1 to 65535 bytes"),
         ("threshold?buffer=61", "Buffer of the port = 61.0: must be a whole number in 2..60"),
     ],
 )
@@ -68,7 +72,7 @@ print(json.dumps([found, [name for name in foreign if name in sys.modules]]))
 @pytest.mark.parametrize(
     ("packages", "fragments"),
     [
-        (("numpy",), ["headroom"]),
+        (("numpy",), ["headroom", "credits", "audit"]),
         (("numpy", "scipy"), ["pool?ports=2&classes=1", "threshold?buffer=2"]),
     ],
 )

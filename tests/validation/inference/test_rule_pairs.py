@@ -7,7 +7,7 @@ import pytest
 from validation import table
 from validation.inference.designs import settings
 from validation.inference.rule_pairs import (
-    LONG,
+    LONG_RTTS,
     NAMES,
     PAIRS,
     Bottleneck,
@@ -21,7 +21,7 @@ SETTING = settings("kaneko2007")[0]
 
 def test_experiments_are_those_of_three_slides() -> None:
     every = list(experiments(SETTING))
-    assert len(every) == len(PAIRS) + len(NAMES) - 1 + len(LONG) * len(NAMES) == 48
+    assert len(every) == len(PAIRS) + len(NAMES) - 1 + len(LONG_RTTS) * len(NAMES) == 48
     assert every[0][2] == Bottleneck(100e6, (0.0817, 0.0817), 340, 1e-6)
     assert {link.bits for name, _, link in every if name == "small"} == {30e6}
 

@@ -26,7 +26,7 @@ LONGER = 1.2e-3
 """A round-trip time with the hosts' own delay, s, for the experiment."""
 CUTS = {"reno": 0.5, "cubic": 0.3}
 """Part of the window given up at a loss (RFC 5681, RFC 9438)."""
-FEW, MANY = 1, 64
+FEWEST_FLOWS, MOST_FLOWS = 1, 64
 SHALLOW = 20.0
 """Buffers in packets below which depths of a few packets cannot be distinguished."""
 FLUCTUATION = 10.0
@@ -74,14 +74,14 @@ def judged_troughs(found: Sequence[Trough], margin: float, fluctuation: float) -
 def at_packet_level(found: list[Queue]) -> tuple[Estimates, Estimates]:
     """Return what both statements are about at hopflow's packet level, of the settings run there."""
     by = {(queue.rule, queue.flows, queue.buffer): queue.packets for queue in found}
-    alone = {(rule, size): low for (rule, flows, size), low in by.items() if flows == FEW}
+    alone = {(rule, size): low for (rule, flows, size), low in by.items() if flows == FEWEST_FLOWS}
     return (
         tuple(
             combine((low[1], Estimate(trough(size, CUTS[rule]), 0.0)), (1.0 / size, -1.0 / size))
             for (rule, size), low in alone.items()
         ),
         tuple(
-            combine((difference(by[rule, MANY, size][5], low[5]),), (1.0 / size,))
+            combine((difference(by[rule, MOST_FLOWS, size][5], low[5]),), (1.0 / size,))
             for (rule, size), low in alone.items()
         ),
     )
@@ -90,9 +90,12 @@ def at_packet_level(found: list[Queue]) -> tuple[Estimates, Estimates]:
 def with_longer_delay(found: list[Queue]) -> list[Queue]:
     """Return the settings of one flow with the hosts' own delay on top of the one that was added."""
     return [
-        replace(queue, packets=levels.estimates("packets", queue.rule, FEW, queue.buffer, LONGER))
+        replace(
+            queue,
+            packets=levels.estimates("packets", queue.rule, FEWEST_FLOWS, queue.buffer, LONGER),
+        )
         for queue in found
-        if queue.flows == FEW
+        if queue.flows == FEWEST_FLOWS
     ]
 
 
@@ -107,7 +110,7 @@ def queue_depths() -> Effects:
         return chosen.set_index("buffer")[column]
 
     found: dict[str, dict[float, float]] = {
-        rule: dict(depths(rule, FEW, "depth_p01")) for rule in CUTS
+        rule: dict(depths(rule, FEWEST_FLOWS, "depth_p01")) for rule in CUTS
     }
 
     def troughs(rtt: float) -> list[Trough]:
@@ -124,7 +127,7 @@ def queue_depths() -> Effects:
 
     raised = []
     for rule in CUTS:
-        one, many = (depths(rule, number, "depth_p05") for number in (FEW, MANY))
+        one, many = (depths(rule, number, "depth_p05") for number in (FEWEST_FLOWS, MOST_FLOWS))
         gain = ((many - one) / one.index.to_numpy()).dropna()
         raised += gain[gain.index >= SHALLOW].tolist()
     queues = levels.queues(table)

@@ -28,11 +28,11 @@ from validation.claims.kaneko2007.runs import (
 )
 from validation.statistics import PART, Estimate, of_runs, weakest
 
-SMALL = {
+SMALL_BDP = {
     "ns-2": ("kaneko2007/small-bdp-ns2",),
     "ns-3": ("kaneko2007/small-bdp-ns3", "kaneko2007/small-bdp-more-seeds-ns3"),
 }
-SMALLER = {
+SMALLER_BDP = {
     "ns-2": "kaneko2007/small-bdp-buffers-ns2", "ns-3": "kaneko2007/small-bdp-buffers-ns3"
 }  # fmt: skip
 SMALLER_SIZES = {0.5: "a buffer of half the BDP", 0.25: "a buffer of a quarter of the BDP"}
@@ -92,15 +92,15 @@ def _fair(
     )
 
 
-@effects("K06", cases=(*SMALL["ns-2"], *SMALL["ns-3"], *SMALLER.values()), equal=FAIR)
+@effects("K06", cases=(*SMALL_BDP["ns-2"], *SMALL_BDP["ns-3"], *SMALLER_BDP.values()), equal=FAIR)
 def small_buffers() -> Effects:
     """Measure the shares beside Reno on a short path, in each simulator."""
-    found = _shares(SMALL)
-    case = SMALL["ns-3"][0]
+    found = _shares(SMALL_BDP)
+    case = SMALL_BDP["ns-3"][0]
     model = {rule: share(modelled(case), 1, rule=rule) for rule in OTHERS}
     own = levelled(case, f"rule in {VARIANTS}", rules=tuple(RULES))
     level = {rule: share(own, 1, rule=rule) for rule in VARIANTS}
-    names = {tool: [rule for rule in VARIANTS if tool in found[rule]] for tool in SMALL}
+    names = {tool: [rule for rule in VARIANTS if tool in found[rule]] for tool in SMALL_BDP}
     return Effects(
         {rule: _fair(rule, found, model, level) for rule in VARIANTS},
         {
@@ -141,7 +141,7 @@ def small_buffers() -> Effects:
 
 def _with_buffer(size: float) -> dict[str, dict[str, Estimate]]:
     """Return the share of each rule beside Reno on the short path with a smaller buffer, by rule and simulator."""
-    frames = {tool: of_cases(case) for tool, case in SMALLER.items()}
+    frames = {tool: of_cases(case) for tool, case in SMALLER_BDP.items()}
     runs = apart(*((tool, frame[frame["buffer_bdp"] == size]) for tool, frame in frames.items()))
     return {
         rule: {tool: share(frame, 1) for tool, frame in by_tool.items()}
@@ -151,7 +151,7 @@ def _with_buffer(size: float) -> dict[str, dict[str, Estimate]]:
 
 def _modelled_with_buffer(size: float) -> dict[str, Estimate]:
     """Return the same of the model, for the rules that it has in ns-3."""
-    frame = modelled(SMALLER["ns-3"], f"buffer_bdp == {size}")
+    frame = modelled(SMALLER_BDP["ns-3"], f"buffer_bdp == {size}")
     return {rule: share(frame, 1, rule=rule) for rule in OTHERS}
 
 

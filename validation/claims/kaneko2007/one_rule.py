@@ -46,11 +46,11 @@ SERIES = ("kaneko2007/windows-alone-ns3", "kaneko2007/windows-alone-more-seeds-n
 """The cases in ns-3 that have windows over time; the second one has CTCP only."""
 ALONE = (SERIES[0], "kaneko2007/windows-alone-seeds-ns3", SERIES[1])
 ALONE_NS2 = "kaneko2007/windows-alone-ns2"
-LONG = (0.06, 0.12)
+LONG_RTTS = (0.06, 0.12)
 """Round-trip times of the second flow that differ from the first's, s."""
 RTT_SEEDS = 16
 """Runs of the model of two round trips: over 8 the order of the two least fair rules was open."""
-FURTHEST, MOST = 0.16, 0.1
+LARGEST_DELAY, LARGEST_LOSS_OF_RATE = 0.16, 0.1
 """The largest delay added, s; the part of its throughput that a rule may lose and keep it."""
 LINE_BYTES, LINE_DELAY, LINE_RATE = 375e3, 0.03, 100e6
 """The estimated buffer of the real line, the growth of its round-trip time, s, and its rate, bit/s."""
@@ -71,7 +71,7 @@ def other_round_trips() -> Effects:
     model, level = _by_model_and_level(shares)
 
     wild = modelled(
-        RTTS["ns-3"], f"rule in ('reno', 'fusion') and long_rtt in {LONG}", overshoot=True
+        RTTS["ns-3"], f"rule in ('reno', 'fusion') and long_rtt in {LONG_RTTS}", overshoot=True
     )
 
     def each(quantities: Callable[[Shares], Estimates]) -> dict[str, Estimates]:
@@ -81,7 +81,7 @@ def other_round_trips() -> Effects:
     def least_fair(found: Shares, rtt: float) -> str:
         return NAMES[min(found, key=lambda rule: found[rule][rtt].value)]
 
-    first, last = LONG
+    first, last = LONG_RTTS
     return Effects(
         {
             "fairest": Statement(
@@ -96,7 +96,7 @@ def other_round_trips() -> Effects:
         },
         {
             f"{NAMES[rule]}, {tool}": Curve(
-                [1e3 * rtt for rtt in LONG],
+                [1e3 * rtt for rtt in LONG_RTTS],
                 list(found.values()),
                 [e.value for e in model[rule].values()] if tool == MODELLED[rule] else (),
                 list(level[rule].values()) if tool == MODELLED[rule] else (),
@@ -116,7 +116,7 @@ def other_round_trips() -> Effects:
                 for tool, found in shares.items()
             },
             "model": {NAMES[rule]: each[last] for rule, each in model.items()},
-            "least": {rtt: least_fair(shares["ns-2"], rtt) for rtt in LONG},
+            "least": {rtt: least_fair(shares["ns-2"], rtt) for rtt in LONG_RTTS},
         },
     )  # fmt: skip
 
@@ -128,11 +128,13 @@ def _by_model_and_level(shares: dict[str, Shares]) -> tuple[Shares, Shares]:
     for tool in ("ns-3", "ns-2"):
         for rule in shares[tool]:
             if rule not in model:
-                chosen = f"rule == {rule!r} and long_rtt in {LONG}"
+                chosen = f"rule == {rule!r} and long_rtt in {LONG_RTTS}"
                 own = modelled(RTTS[tool], chosen, rules=tuple(RULES), seeds=RTT_SEEDS)
                 runs = levelled(RTTS[tool], chosen, rules=tuple(RULES))
                 for into, table in ((model, own), (level, runs)):
-                    into[rule] = {rtt: share(table, 2, rule=rule, long_rtt=rtt) for rtt in LONG}
+                    into[rule] = {
+                        rtt: share(table, 2, rule=rule, long_rtt=rtt) for rtt in LONG_RTTS
+                    }
     return model, level
 
 
@@ -142,7 +144,7 @@ def _order(found: Shares, more: str, less: str) -> Estimates:
         return ()
     others = [rule for rule in found if rule not in (more, less)]
     pairs = [(more, rule) if more else (rule, less) for rule in others]
-    return tuple(difference(found[a][rtt], found[b][rtt]) for a, b in pairs for rtt in LONG)
+    return tuple(difference(found[a][rtt], found[b][rtt]) for a, b in pairs for rtt in LONG_RTTS)
 
 
 def _as_reno(found: Shares) -> Estimates:
@@ -151,7 +153,7 @@ def _as_reno(found: Shares) -> Estimates:
         difference(found[r][rtt], found["reno"][rtt])
         for r in FRIENDLY
         if r in found
-        for rtt in LONG
+        for rtt in LONG_RTTS
     )
 
 
@@ -165,23 +167,23 @@ MODELLED = {
 def _by_rtt(frame: pd.DataFrame) -> Shares:
     """Return the share of the second flow by rule and its round-trip time."""
     return {
-        rule: {rtt: share(frame, 2, rule=rule, long_rtt=rtt) for rtt in LONG}
+        rule: {rtt: share(frame, 2, rule=rule, long_rtt=rtt) for rtt in LONG_RTTS}
         for rule in frame["rule"].unique()
         if rule in NAMES and rule != "fast"
     }
 
 
-@effects("K08", least=MOST, cases=(*ADDED, ADDED_NS2))
+@effects("K08", least=LARGEST_LOSS_OF_RATE, cases=(*ADDED, ADDED_NS2))
 def added_delay() -> Effects:
     """Measure the throughput of one flow by the delay added to its path."""
     packets, model = of_cases(*ADDED), modelled(ADDED[0], seeds=6)
 
     def kept(frame: object, rule: str) -> Estimate:
         """Return the relative fall of the throughput from no delay to the largest."""
-        near, far = (seeds_of(frame, rule=rule, added_rtt=d) for d in (0.0, FURTHEST))  # type: ignore[arg-type]
+        near, far = (seeds_of(frame, rule=rule, added_rtt=d) for d in (0.0, LARGEST_DELAY))  # type: ignore[arg-type]
         return relative(far, near)
 
-    ends = f"rule in ('fusion', 'reno') and added_rtt in {(0.0, FURTHEST)}"
+    ends = f"rule in ('fusion', 'reno') and added_rtt in {(0.0, LARGEST_DELAY)}"
     levels = levelled(ADDED[0], ends, seeds=FAR_SEEDS)
     own = {rule: kept(levels, rule) for rule in ("fusion", "reno")}
     falls = {rule: kept(packets, rule) for rule in (*FRIENDLY, "reno")}
@@ -204,12 +206,12 @@ def added_delay() -> Effects:
     return Effects(
         {
             "fusion": Statement(
-                {"ns-3": (beyond(falls["fusion"], -MOST),)}, (beyond(derived["fusion"], -MOST),),
-                level=(beyond(own["fusion"], -MOST),), least=-MOST,
+                {"ns-3": (beyond(falls["fusion"], -LARGEST_LOSS_OF_RATE),)}, (beyond(derived["fusion"], -LARGEST_LOSS_OF_RATE),),
+                level=(beyond(own["fusion"], -LARGEST_LOSS_OF_RATE),), least=-LARGEST_LOSS_OF_RATE,
             ),
-            "reno": Statement({"ns-2": (beyond(-ns2, MOST),), "ns-3": (beyond(-falls["reno"], MOST),)},
-                              (beyond(-derived["reno"], MOST),),
-                              level=(beyond(-own["reno"], MOST),), least=MOST),
+            "reno": Statement({"ns-2": (beyond(-ns2, LARGEST_LOSS_OF_RATE),), "ns-3": (beyond(-falls["reno"], LARGEST_LOSS_OF_RATE),)},
+                              (beyond(-derived["reno"], LARGEST_LOSS_OF_RATE),),
+                              level=(beyond(-own["reno"], LARGEST_LOSS_OF_RATE),), least=LARGEST_LOSS_OF_RATE),
             "buffer": Statement(None, Verdict.of(math.isclose(8.0 * LINE_BYTES / LINE_RATE, LINE_DELAY))),
         },
         curves,

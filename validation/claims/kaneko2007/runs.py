@@ -10,18 +10,8 @@ import numpy as np
 import pandas as pd
 
 from hopflow.units import mbps
-from responsefn import (
-    ARENO,
-    BIC,
-    CTCP,
-    CUBIC,
-    HSTCP,
-    Coexistence,
-    Fusion,
-    Reno,
-    WindowRule,
-    coexist,
-)
+from responsefn import ARENO, BIC, CTCP, CUBIC, HSTCP, Fusion, Reno, WindowRule, coexist
+from responsefn.results import Coexistence
 from validation import evidence
 from validation.keeping import kept
 from validation.statistics import PART, Estimate, Values, of_runs

@@ -27,7 +27,7 @@ MORE_LOSSES = (
 LOSSES_NS2 = (
     "kaneko2007/loss-sweep-with-reno-ns2", "kaneko2007/loss-sweep-with-reno-more-seeds-ns2"
 )  # fmt: skip
-FEW, MANY = (1e-6, 1e-5), (1e-3, 1e-2)
+SMALL_LOSS_RATES, LARGE_LOSS_RATES = (1e-6, 1e-5), (1e-3, 1e-2)
 """Small and larger loss rates."""
 FEW_SEEDS = 32
 """Runs of the model at small loss rates: over 8 it was open whether Fusion's share is fair."""
@@ -40,10 +40,10 @@ def shares_under_loss() -> Effects:
     packets, model = frames["ns-3"], modelled(LOSSES)
     own = levelled(LOSSES, "rule in ('fusion', 'reno')")
     derived = {rule: _under_loss(model, rule) for rule in OTHERS}
-    few = modelled(LOSSES, f"rule == 'fusion' and loss_rate in {FEW}", seeds=FEW_SEEDS)
+    few = modelled(LOSSES, f"rule == 'fusion' and loss_rate in {SMALL_LOSS_RATES}", seeds=FEW_SEEDS)
     derived["fusion"] |= {"fair": _fair_at_few(few, "fusion")}
     level = _under_loss(own, "fusion")
-    wild = modelled(LOSSES, f"rule == 'fusion' and loss_rate in {FEW}", overshoot=True)
+    wild = modelled(LOSSES, f"rule == 'fusion' and loss_rate in {SMALL_LOSS_RATES}", overshoot=True)
     seen = {
         rule: {
             tool: _under_loss(frame, rule)
@@ -73,17 +73,17 @@ def shares_under_loss() -> Effects:
         values={
             "shares": {
                 tool: {
-                    NAMES[rule]: [share(frame, 1, rule=rule, loss_rate=p) for p in FEW]
+                    NAMES[rule]: [share(frame, 1, rule=rule, loss_rate=p) for p in SMALL_LOSS_RATES]
                     for rule in VARIANTS
                     if tool in seen[rule]
                 }
                 for tool, frame in frames.items()
             },
             "leaves": seen["fusion"]["ns-3"]["leaves"],
-            "seen": [share(packets, 1, rule="fusion", loss_rate=p) for p in FEW],
-            "limited": [share(model, 1, rule="fusion", loss_rate=p) for p in FEW],
-            "overshoot": [share(wild, 1, rule="fusion", loss_rate=p) for p in FEW],
-            "three": [share(of_cases(LOSSES), 1, rule="fusion", loss_rate=p) for p in FEW],
+            "seen": [share(packets, 1, rule="fusion", loss_rate=p) for p in SMALL_LOSS_RATES],
+            "limited": [share(model, 1, rule="fusion", loss_rate=p) for p in SMALL_LOSS_RATES],
+            "overshoot": [share(wild, 1, rule="fusion", loss_rate=p) for p in SMALL_LOSS_RATES],
+            "three": [share(of_cases(LOSSES), 1, rule="fusion", loss_rate=p) for p in SMALL_LOSS_RATES],
         },
     )  # fmt: skip
 
@@ -120,8 +120,8 @@ def _under_loss(frame: pd.DataFrame, rule: str) -> dict[str, Estimates]:
 
     return {
         "fair": _fair_at_few(frame, rule),
-        "leaves": tuple(relative(rate(rule, 2, p), rate("reno", 2, p)) for p in MANY),
-        "more": tuple(relative(rate(rule, 1, p), rate(rule, 2, p)) for p in MANY),
+        "leaves": tuple(relative(rate(rule, 2, p), rate("reno", 2, p)) for p in LARGE_LOSS_RATES),
+        "more": tuple(relative(rate(rule, 1, p), rate(rule, 2, p)) for p in LARGE_LOSS_RATES),
     }
 
 
@@ -129,5 +129,5 @@ def _fair_at_few(frame: pd.DataFrame, rule: str) -> Estimates:
     """Return the difference of the rates of a rule and of Reno beside it over their sum, at each small loss rate."""
     return tuple(
         uneven(*(seeds_of(frame, rule=rule, flow=flow, loss_rate=p) for flow in (1, 2)))
-        for p in FEW
+        for p in SMALL_LOSS_RATES
     )

@@ -11,7 +11,7 @@ from validation import evidence
 from validation.claims.effect_claims import Curve, Effects, Estimates, Statement, effects
 from validation.claims.malhotra2005 import chain, level, protocol
 from validation.claims.malhotra2005.chain import HEAVY, THREE, Setting, gain
-from validation.claims.malhotra2005.traffic import LONG, MIDDLE, SHORT, STACKS
+from validation.claims.malhotra2005.traffic import LONG_RTT, MIDDLE_RTT, SHORT_RTT, STACKS
 from validation.statistics import Estimate, combine, difference, of_runs, slope
 from validation.verdicts import Verdict
 
@@ -60,10 +60,10 @@ def _both(
     "M12",
     cases=(
         protocol.THINK,
-        *protocol.LONG.values(),
+        *protocol.LONG_RTTS.values(),
         protocol.ENDLESS,
         protocol.CLOCK,
-        protocol.SMALL,
+        protocol.SMALL_FILES,
         STACKS,
         FLOWS,
     ),
@@ -77,7 +77,7 @@ def idle_times() -> Effects:
     bursty, granular = (
         {rtt: gain(Setting(rates, rtt=rtt)) for rtt in IDLE} for rates in (HEAVY, THREE)
     )
-    long = {rtt: e for rtt, e in think.items() if rtt >= LONG}
+    long = {rtt: e for rtt, e in think.items() if rtt >= LONG_RTT}
     stack = "ns-3 NewReno with SACK"
     sets = [
         protocol.gains(STACKS, query=f"reading == {stack!r} and traffic == {traffic!r}")
@@ -104,12 +104,12 @@ def idle_times() -> Effects:
         "x",
         values={"think": think, "endless": endless, "flows": flows, "own": own, "also": also},
         readings={
-            f"RTT from {LONG:g} s": _both(long, endless),
+            f"RTT from {LONG_RTT:g} s": _both(long, endless),
             f"RTT from {HALF:g} s": _both(think, endless, (HALF, *IDLE)),
-            "a file per second by the clock": _both(
+            "a file per second at fixed times": _both(
                 protocol.gains(protocol.CLOCK, query="file_size == 80000"), endless
             ),
-            "files of 80 kbit": _both(protocol.gains(protocol.SMALL), endless),
+            "files of 80 kbit": _both(protocol.gains(protocol.SMALL_FILES), endless),
             f"TCP of {stack}": _both(sets[0], sets[1]),
         },
     )  # fmt: skip
@@ -140,17 +140,17 @@ def short_round_trips() -> Effects:
     stack = "ns-3 NewReno with SACK"
     other = protocol.gains(STACKS, query=f"reading == {stack!r} and traffic == 'endless'")
     none = Verdict.NOT_APPLICABLE
-    part = [lost_part(Setting(THREE, rtt=rtt).off) for rtt in (SHORT, MIDDLE)]
-    own = [level.endless(rtt, False) for rtt in (SHORT, MIDDLE)]
+    part = [lost_part(Setting(THREE, rtt=rtt).off) for rtt in (SHORT_RTT, MIDDLE_RTT)]
+    own = [level.endless(rtt, False) for rtt in (SHORT_RTT, MIDDLE_RTT)]
     loss = [of_runs(each.lost) for each in own]
     frame = frame.assign(timeout_rate=frame["timeouts"] / frame["measured_time"])
-    alike = [level.endless(SHORT, False, sender) for sender in level.SENDERS]
+    alike = [level.endless(SHORT_RTT, False, sender) for sender in level.SENDERS]
     return Effects(
         {
-            "gain": Statement((gains[SHORT],), none, level=(level.gain(SHORT),)),
-            "chain": Statement(None, lambda given: Verdict.of(exact[SHORT] < given["nothing"])),
+            "gain": Statement((gains[SHORT_RTT],), none, level=(level.gain(SHORT_RTT),)),
+            "chain": Statement(None, lambda given: Verdict.of(exact[SHORT_RTT] < given["nothing"])),
             "losses": Statement(
-                (difference(lost[SHORT], lost[MIDDLE]),),
+                (difference(lost[SHORT_RTT], lost[MIDDLE_RTT]),),
                 (Estimate(part[0] - part[1], 0.0),),
                 level=(difference(*loss),),
             ),
@@ -162,14 +162,14 @@ def short_round_trips() -> Effects:
         ("RTT (s)", "gain over TCP alone (%)"),
         "x",
         values={
-            "gains": gains, "lost": lost, "bursts": bursts, "exact": exact, "other": other[SHORT],
-            "timeouts": [_at(frame, SHORT, pause, "timeout_rate") for pause in ("off", "on")],
-            "goodput": [_at(frame, SHORT, pause, "goodput") for pause in ("off", "on")],
+            "gains": gains, "lost": lost, "bursts": bursts, "exact": exact, "other": other[SHORT_RTT],
+            "timeouts": [_at(frame, SHORT_RTT, pause, "timeout_rate") for pause in ("off", "on")],
+            "goodput": [_at(frame, SHORT_RTT, pause, "goodput") for pause in ("off", "on")],
             "own_timeouts": [of_runs(each.timeouts) for each in alike],
             "own_goodput": [of_runs(each.goodput) for each in alike],
-            "own_gains": [level.gain(SHORT, sender) for sender in ("reno", "two")],
+            "own_gains": [level.gain(SHORT_RTT, sender) for sender in ("reno", "two")],
         },
-        readings={f"TCP of {stack}": {"gain": Statement((other[SHORT],))}},
+        readings={f"TCP of {stack}": {"gain": Statement((other[SHORT_RTT],))}},
     )  # fmt: skip
 
 

@@ -65,14 +65,14 @@ def _at_packet_level() -> list[Estimate]:
 
 @effects(
     "M15",
-    cases=(protocol.ENDLESS, protocol.THINK, *protocol.LONG.values(), FLOWS),
+    cases=(protocol.ENDLESS, protocol.THINK, *protocol.LONG_RTTS.values(), FLOWS),
     equal=True,
 )
 def root_p_law() -> Effects:
     """Measure the quantity that is constant by the root-p law, with and without pausing."""
     traffic = {"endless": protocol.ENDLESS, "think": protocol.THINK}
     found = {name: _law(case, ["rtt"]) for name, case in traffic.items()}
-    for case in protocol.LONG.values():
+    for case in protocol.LONG_RTTS.values():
         found["think"] |= _law(case, ["rtt"])
     flows = _law(FLOWS, ["flows"])
     changes = {

@@ -25,7 +25,7 @@ B1, B2, THRESHOLD = 10, 20, 15
 MESSAGE = 84 * 8 / 1.2e6
 """Delay of links B and C in s: after it a pause message takes effect."""
 FLOWS, WINDOW = 8, 44.0
-WARM, ROUNDS, LEAST = 200.0, 300.0, 2000.0
+WARM_UP, MEASURED_ROUND_TRIPS, LEAST_MEASURED_TIME = 200.0, 300.0, 2000.0
 """Warm-up in s; measured time: round trips, and the least, s."""
 SAMPLE = 1.0
 SEEDS = 4
@@ -35,7 +35,7 @@ FILE_SEEDS = 8
 """Runs of files, whose gains scatter more."""
 LOADS = (15.0, 25.0, 35.0, 100.0)
 """Rates of link A with which files are run, packets/s: the least, the default, that at which ns-3 loses by pausing, the most."""
-LONG, SPAN, LONG_SPAN = 5.0, 1000.0, 4000.0
+LONG_RTT, SPAN, LONG_SPAN = 5.0, 1000.0, 4000.0
 """Round-trip time from which runs of files are longer, s; measured time below it and from it on, s: those of ns-3."""
 RTTS = (0.1, 1.0, 5.0)
 """Round-trip times that are run, s."""
@@ -109,7 +109,7 @@ def two_bridges(bridges: Bridges, span: float, seed: int, flow: Flow) -> Scenari
     )
     starts = np.random.default_rng(seed).uniform(0.0, max(1.0, rtt), FLOWS)
     flows = (replace(flow, name=f"{n}", start=float(s)) for n, s in enumerate(starts, 1))
-    return Scenario("two bridges", links, tuple(flows), WARM + 10 * rtt + span, min_rto=0.2)
+    return Scenario("two bridges", links, tuple(flows), WARM_UP + 10 * rtt + span, min_rto=0.2)
 
 
 PATH = ("host", "bridge 1", "bridge 2", "receiver")
@@ -122,7 +122,10 @@ def endless(rtt: float, pause: bool, sender: str = "reno") -> Endless:
     flow = Flow("", PATH, TwoPackets() if sender == "two" else Reno(), WINDOW)
     bridges = Bridges(rtt) if pause else Bridges(rtt).off
     for seed in range(SEEDS):
-        scenario, method = two_bridges(bridges, max(LEAST, ROUNDS * rtt), seed, flow), Packets()
+        scenario, method = (
+            two_bridges(bridges, max(LEAST_MEASURED_TIME, MEASURED_ROUND_TRIPS * rtt), seed, flow),
+            Packets(),
+        )
         if sender == "ns2":  # whose queues hold a packet less besides the one in transmission
             links = tuple(
                 replace(link, buffer=scenario.buffer_of(n) + 1)
@@ -131,7 +134,7 @@ def endless(rtt: float, pause: bool, sender: str = "reno") -> Endless:
             scenario = replace(scenario, links=links)
             method = Packets(convention="ns2", recovery="reno", seed=seed + 1)
         run = simulate(scenario, method, sample=SAMPLE, seed=seed)
-        late = run.time > WARM + 10 * rtt
+        late = run.time > WARM_UP + 10 * rtt
         sent = np.ptp(run.delivered[:, late], axis=1).sum()
         lost = run.lost[:, :, late][:, :, 1:].sum()
         reductions = run.loss_events.sum() * late.mean()
@@ -148,9 +151,9 @@ def files(bridges: Bridges, random: bool = False, seeds: int = FILE_SEEDS) -> Fi
     flow = Flow("", PATH, Reno(), WINDOW, size=FILE, idle=IDLE, random_idle=random)
     found = []
     for seed in range(seeds):
-        scenario = two_bridges(bridges, SPAN if bridges.rtt < LONG else LONG_SPAN, seed, flow)
+        scenario = two_bridges(bridges, SPAN if bridges.rtt < LONG_RTT else LONG_SPAN, seed, flow)
         run = simulate(scenario, Packets(seed=seed), sample=SAMPLE, seed=seed)
-        late = run.time > WARM + 10 * bridges.rtt
+        late = run.time > WARM_UP + 10 * bridges.rtt
         span, begins = np.ptp(run.time[late]), run.pauses()["begin"].to_numpy()
         sent = np.ptp(run.delivered[:, late], axis=1).sum()
         found.append((sent / span, (begins > run.time[late][0]).sum() / span))

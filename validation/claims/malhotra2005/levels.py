@@ -37,7 +37,7 @@ from validation.verdicts import Judgement, Verdict, model_only
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-LONG = 20.0
+LONG_RTT = 20.0
 """The other round-trip time at which N = 2 and N = 3 are judged, s."""
 HIGHS, RUN_HIGHS = (11, 13, 15, 17, 18, 19), (13, 15, 17, 19)
 MAP_RTTS = (0.3, 1.0, 2.5, 5.0, 10.0, 20.0)
@@ -182,13 +182,13 @@ def judge(found: NumberOfRates, *, times: float = 1.0, near: float = 1.0) -> Jud
 @measure.readings
 def readings(found: NumberOfRates, *, times: float = 1.0) -> dict[str, Judgement]:
     """Judge a longer round-trip time, and other readings of the rules at 1 s."""
-    two, three = (found.chain(rates, LONG) for rates in (HEAVY, THREE))
+    two, three = (found.chain(rates, LONG_RTT) for rates in (HEAVY, THREE))
     rules = {
         chain.reading(key): {"more": model_only(Verdict.of(ratio > times))}
         for key, ratio in found.readings.items()
         if key != chain.READINGS[0]
     }
-    return {f"RTT {LONG:g} s": {"more": model_only(Verdict.of(two > times * three))}} | rules
+    return {f"RTT {LONG_RTT:g} s": {"more": model_only(Verdict.of(two > times * three))}} | rules
 
 
 @measure.same_process

@@ -12,15 +12,15 @@ from validation.claims.malhotra2005 import bundled
 from validation.statistics import Estimate, ratio_gain, slope
 
 THINK = "malhotra2005/tcp-rtt-think"
-LONG = {10.0: "malhotra2005/tcp-rtt-10-think", 20.0: "malhotra2005/tcp-rtt-20-think"}
+LONG_RTTS = {10.0: "malhotra2005/tcp-rtt-10-think", 20.0: "malhotra2005/tcp-rtt-20-think"}
 """The cases with more seeds, by round-trip time."""
 CLOCK = "malhotra2005/tcp-clock"
-SMALL = "malhotra2005/tcp-small-files"
+SMALL_FILES = "malhotra2005/tcp-small-files"
 ENDLESS = "malhotra2005/tcp-rtt-endless"
 THRESHOLDS = "malhotra2005/tcp-thresholds"
 LOW_THRESHOLD = "malhotra2005/tcp-low-threshold"
-OVER_RTT = (THINK, *LONG.values(), CLOCK, SMALL, bundled.RANDOM_THINK)
-READINGS = ("a file per second by the clock", "files of 80 kbit", "exponential think times")
+OVER_RTT = (THINK, *LONG_RTTS.values(), CLOCK, SMALL_FILES, bundled.RANDOM_THINK)
+READINGS = ("a file per second at fixed times", "files of 80 kbit", "exponential think times")
 """Readings of the traffic beside the default, 80 KB and a second of think time."""
 
 
@@ -54,10 +54,10 @@ def gains(case: str, column: str = "rtt", query: str = "") -> dict[float, Estima
 
 def over_rtt() -> OverRtt:
     """Return TCP's gains over the round-trip time."""
-    long = {rtt: gains(case)[rtt] for rtt, case in LONG.items()}
+    long = {rtt: gains(case)[rtt] for rtt, case in LONG_RTTS.items()}
     found = (
         gains(CLOCK, query="file_size == 80000"),
-        gains(SMALL),
+        gains(SMALL_FILES),
         gains(bundled.RANDOM_THINK, query="link_a == 25"),
     )
     return OverRtt(gains(THINK) | long, dict(zip(READINGS, found, strict=True)))

@@ -37,7 +37,7 @@ CASES = (
 )
 FARTHEST = 4.0
 """Largest absolute score that one point may have."""
-MANY = 1000
+MIN_EVENTS = 1000
 """Fewest events (losses, pauses) of all seeds for a test of their rate: fewer are skewed."""
 MEASURES = {
     "throughput": None,
@@ -105,7 +105,7 @@ def scores(points: Sequence[bundled.Run], measure: str) -> list[float]:
     return [
         run.estimates[measure].score(solve(run.setting)[measure])
         for run in points
-        if kind is None or events(run, kind) >= MANY
+        if kind is None or events(run, kind) >= MIN_EVENTS
     ]
 
 

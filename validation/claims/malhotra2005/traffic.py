@@ -15,7 +15,7 @@ from validation.statistics import Estimate, combine, difference, of_runs, slope
 
 READINGS = "malhotra2005/tcp-readings"
 STACKS = "malhotra2005/tcp-stacks"
-SHORT, MIDDLE, LONG = 0.1, 1.0, 5.0
+SHORT_RTT, MIDDLE_RTT, LONG_RTT = 0.1, 1.0, 5.0
 """Round-trip times between which the gain grows, s; the middle one where the shortest was not run."""
 HIGH, BELOW, LAST, FULL = 15, 8, 19, 20
 """Thresholds: in the band of 70 to 80 % of the buffer, far below it, the last but one, no pausing."""
@@ -24,7 +24,7 @@ LOWS = (1, 5, 10, 15)
 
 
 def _growth(gains: Mapping[float, Estimate]) -> Estimate:
-    return difference(gains[LONG], gains[SHORT])
+    return difference(gains[LONG_RTT], gains[SHORT_RTT])
 
 
 def _mean(estimates: Iterable[Estimate]) -> Estimate:
@@ -33,7 +33,7 @@ def _mean(estimates: Iterable[Estimate]) -> Estimate:
     return combine(each, [1.0 / len(each)] * len(each))
 
 
-LOSSES = (protocol.THINK, *protocol.LONG.values())
+LOSSES = (protocol.THINK, *protocol.LONG_RTTS.values())
 
 
 def _fewer_lost() -> Estimates:
@@ -46,7 +46,7 @@ def _fewer_lost() -> Estimates:
 
 def _own_growth(load: float, random: bool = False) -> Estimate:
     """Return the growth at hopflow's packet level, with constant or exponential idle times."""
-    bridges = (level.Bridges(rtt, link_a=load) for rtt in (LONG, SHORT))
+    bridges = (level.Bridges(rtt, link_a=load) for rtt in (LONG_RTT, SHORT_RTT))
     return difference(*(level.idle_gain(each, random) for each in bridges))
 
 
@@ -72,10 +72,10 @@ def _growth_in_other_readings() -> dict[str, dict[str, Statement]]:
         for name in evidence.table(STACKS)["reading"].unique()
     }
     traffic = {
-        "a file per second by the clock": protocol.gains(
+        "a file per second at fixed times": protocol.gains(
             protocol.CLOCK, query="file_size == 80000"
         ),
-        "files of 80 kbit": protocol.gains(protocol.SMALL),
+        "files of 80 kbit": protocol.gains(protocol.SMALL_FILES),
     }
     at = {name: {"grows": Statement((_growth(each),))} for name, each in traffic.items()}
     return at | others | stacks
@@ -89,37 +89,39 @@ def _growth_in_other_readings() -> dict[str, dict[str, Statement]]:
         READINGS,
         STACKS,
         protocol.CLOCK,
-        protocol.SMALL,
+        protocol.SMALL_FILES,
         protocol.THINK,
-        *protocol.LONG.values(),
+        *protocol.LONG_RTTS.values(),
     ),
 )
 def growth_by_load() -> Effects:
     """Measure the growth of TCP's gain with the round-trip time at every rate of link A."""
     gains = bundled.tcp_gains(bundled.LINK_A)
-    loads = [load for load, rtt in gains if rtt == SHORT]
-    found = {load: _growth({r: gains[load, r] for r in (SHORT, LONG)}) for load in loads}
+    loads = [load for load, rtt in gains if rtt == SHORT_RTT]
+    found = {load: _growth({r: gains[load, r] for r in (SHORT_RTT, LONG_RTT)}) for load in loads}
     exact = {
-        load: gain(Setting((load, 1.0), rtt=LONG)) - gain(Setting((load, 1.0), rtt=SHORT))
+        load: gain(Setting((load, 1.0), rtt=LONG_RTT)) - gain(Setting((load, 1.0), rtt=SHORT_RTT))
         for load in loads
     }
     random = bundled.tcp_gains(bundled.RANDOM_THINK)
     own = {load: _own_growth(load) for load in level.LOADS}
     rates = sorted({load for load, _ in random})
-    scattered = tuple(difference(random[load, LONG], random[load, MIDDLE]) for load in rates)
+    scattered = tuple(
+        difference(random[load, LONG_RTT], random[load, MIDDLE_RTT]) for load in rates
+    )
     kept = protocol.over_rtt().default
     return Effects(
         {
             "grows": Statement((_mean(found.values()),), level=(_mean(own.values()),)),
             "losses": Statement(_fewer_lost()),
-            "others": Statement((_growth(protocol.gains(protocol.SMALL)),)),
+            "others": Statement((_growth(protocol.gains(protocol.SMALL_FILES)),)),
         },
         {
             "growth": Curve(loads, list(found.values()), list(exact.values())),
             "exponential think times": Curve(rates, scattered),
             "growth at hopflow's packet level": Curve(list(own), level=list(own.values())),
         },
-        ("link A (packets/s)", f"gain at {LONG:g} s less that at {SHORT:g} s (%)"),
+        ("link A (packets/s)", f"gain at {LONG_RTT:g} s less that at {SHORT_RTT:g} s (%)"),
         values={
             "against": [load for load, e in found.items() if e.value < 0],
             "found": found, "own": own, "apart": _own_growth(35.0, random=True), "scattered": dict(zip(rates, scattered, strict=True)),
@@ -133,7 +135,7 @@ def growth_by_load() -> Effects:
                         (_mean(difference(gains[load, last], gains[load, first]) for load in loads),)
                     )
                 }
-                for first, last in ((SHORT, MIDDLE), (MIDDLE, LONG))
+                for first, last in ((SHORT_RTT, MIDDLE_RTT), (MIDDLE_RTT, LONG_RTT))
             },
             "exponential think times": {"grows": Statement(scattered)},
         }
@@ -146,8 +148,8 @@ def _own_trends() -> tuple[dict[int, Estimate], dict[str, Estimates]]:
     low, high = (
         {p: of_runs(level.goodput(bridges)) for p, bridges in each.items()}
         for each in (
-            {p: level.Bridges(MIDDLE, HIGH, p) for p in LOWS},
-            {p: level.Bridges(MIDDLE, p, p) for p in (BELOW, HIGH, LAST - 1, LAST)},
+            {p: level.Bridges(MIDDLE_RTT, HIGH, p) for p in LOWS},
+            {p: level.Bridges(MIDDLE_RTT, p, p) for p in (BELOW, HIGH, LAST - 1, LAST)},
         )
     )
     return high, {
@@ -174,7 +176,7 @@ def threshold_trends() -> Effects:
     found = {rtt: protocol.by_threshold("think", rtt) for rtt in (1.0, 5.0)}
     own, levels = _own_trends()
     return Effects(
-        {key: replace(each, level=levels[key]) for key, each in statements(MIDDLE).items()},
+        {key: replace(each, level=levels[key]) for key, each in statements(MIDDLE_RTT).items()},
         {
             "at hopflow's packet level": Curve(list(own), level=list(own.values())),
         }

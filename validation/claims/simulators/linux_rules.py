@@ -9,7 +9,7 @@ import numpy as np
 
 from validation import evidence
 from validation.checks import claim
-from validation.claims.simulators.reno import APART, ENOUGH, LINUX, NS3
+from validation.claims.simulators.reno import APART, LINUX, MIN_LOSS_EVENTS, NS3
 from validation.drawing import COLOURS, errorbars, figure, label
 from validation.statistics import within
 from validation.verdicts import Judgement, Verdict, packets_only
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
 
-ALIKE = ("highspeed", "cubic", "compound")
+SAME_WINDOW_RULES = ("highspeed", "cubic", "compound")
 """Rules whose windows should be the same; BIC's should be larger in ns-3."""
-RULES = (*ALIKE, "bic")
+RULES = (*SAME_WINDOW_RULES, "bic")
 TOLERANCE = 0.25
 LARGEST = 0.01
 SHARES = {
@@ -69,7 +69,7 @@ def ratios() -> pd.DataFrame:
         flows = evidence.table(case, "flows")
         grouped = flows[flows["rule"].isin((*RULES, "reno"))].groupby(["rule", "loss_rate"])
         measured = grouped["goodput"].agg(["mean", "sem"]).add_suffix(f"_{name}")
-        found.append(measured[grouped["loss_events"].sum() >= ENOUGH])
+        found.append(measured[grouped["loss_events"].sum() >= MIN_LOSS_EVENTS])
     both = pd.concat(found, axis=1).dropna().reset_index()
     both["ratio"] = both["mean_ns3"] / both["mean_ns2"]
     both["error"] = (2.0 * both["ratio"]) * np.hypot(
@@ -110,7 +110,7 @@ def judge(found: TwoSimulators, *, tolerance: float = TOLERANCE, apart: float = 
     bic = found.of("bic")
     larger = (bic["ratio"] - bic["error"] > 1.0).any()
     equal = (bic["ratio"] + bic["error"] < 1.0 + apart).all()
-    same = {rule: found.of(rule) for rule in ALIKE}
+    same = {rule: found.of(rule) for rule in SAME_WINDOW_RULES}
     return {
         rule: packets_only(within(of["ratio"], of["error"], tolerance)) for rule, of in same.items()
     } | {"bic": packets_only(Verdict.of(bool(larger), bool(equal)))}

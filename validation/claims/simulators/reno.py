@@ -25,7 +25,7 @@ APART = 0.10
 """Tolerance: about the accuracy of PFTK."""
 LARGEST = 0.02
 """Loss rate above which timeouts decide: different timers, different answers."""
-ENOUGH = 100
+MIN_LOSS_EVENTS = 100
 """Fewest loss events of all seeds for a loss rate to be compared."""
 
 
@@ -77,7 +77,7 @@ def windows() -> pd.DataFrame:
     parts = [pd.DataFrame({"source": REFERENCE, "p": sack["p_nominal"], "window": window})]
     for case, source in zip((LINUX, NS3), OTHERS, strict=True):
         reno = evidence.table(case, "flows").query("rule == 'reno'")
-        reno = reno[reno.groupby("loss_rate")["loss_events"].transform("sum") >= ENOUGH]
+        reno = reno[reno.groupby("loss_rate")["loss_events"].transform("sum") >= MIN_LOSS_EVENTS]
         window = reno["goodput"] * reno["base_rtt"]
         parts.append(pd.DataFrame({"source": source, "p": reno["loss_rate"], "window": window}))
     grouped = pd.concat(parts).groupby(["source", "p"])["window"]

@@ -15,22 +15,24 @@ from responsefn import (
     HSTCP,
     Fusion,
     Gilbert,
+    Reno,
+    WindowRule,
+    coexist,
+    simulate_rule,
+)
+from responsefn.linux import (
     LinuxBIC,
     LinuxCUBIC,
     LinuxHTCP,
     LinuxIllinois,
     LinuxScalable,
     LinuxVegas,
-    Reno,
     WestwoodPlus,
-    WindowRule,
-    coexist,
-    simulate_rule,
 )
 from validation import evidence
 from validation.checks import claim
 from validation.claims.kaneko2007.random_loss import BUFFER, CAPACITY, NS2, NS3, RTT
-from validation.claims.simulators.reno import ENOUGH
+from validation.claims.simulators.reno import MIN_LOSS_EVENTS
 from validation.drawing import COLOURS, errorbars, label, panels
 from validation.keeping import kept
 from validation.statistics import of_runs, within
@@ -201,7 +203,7 @@ def measure() -> WindowModel:
         for name, p in itertools.product(BY_LOSS | BY_DELAY, LOSS_RATES):
             runs = flows[(flows["rule"] == name) & (flows["loss_rate"] == p)]
             seen = int(runs["loss_events"].sum())
-            if seen < ENOUGH:
+            if seen < MIN_LOSS_EVENTS:
                 continue
             lost = float(runs["random_drops"].sum() / runs["sent"].sum())
             model, half = model_rate(

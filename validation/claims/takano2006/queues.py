@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dfcmodel import DFC, Packets, Trajectory, simulate, takano2006
+from dfcmodel import DFC, Packets, simulate, takano2006
+from dfcmodel.results import Trajectory
 from validation import evidence
 from validation.claims.takano2006.studies import (
     DEFAULT,

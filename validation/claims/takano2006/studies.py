@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dfcmodel import Ensemble, Fluid, Scenario, ensemble, takano2006
+from dfcmodel import Fluid, Scenario, ensemble, takano2006
+from dfcmodel.results import Ensemble
 from validation import evidence
 from validation.keeping import kept
 from validation.statistics import Swing, Values, swing

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dfcmodel import Fluid, Packets, Scenario, Trajectory, simulate, takano2006
+from dfcmodel import Fluid, Packets, Scenario, simulate, takano2006
+from dfcmodel.results import Trajectory
 from validation import evidence
 from validation.checks import claim
 from validation.claims.takano2006 import studies

@@ -62,7 +62,7 @@ def judge(
     found: Oscillation,
     *,
     unstable: float = studies.UNSTABLE,
-    apart: float = vegas_runs.ALIKE,
+    apart: float = vegas_runs.SAME_MEAN,
     level: float = LEVEL,
 ) -> Judgement:
     """Judge strong oscillation, the same with and without DFC, and no loss."""
@@ -104,7 +104,7 @@ def at_packet_level(
     found: Oscillation,
     *,
     unstable: float = studies.UNSTABLE,
-    apart: float = vegas_runs.ALIKE,
+    apart: float = vegas_runs.SAME_MEAN,
     level: float = LEVEL,
 ) -> dict[str, Verdict]:
     """Judge the same at hopflow's packet level."""

@@ -6,7 +6,8 @@ import functools
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from dfcmodel import Trajectory, simulate, takano2006
+from dfcmodel import simulate, takano2006
+from dfcmodel.results import Trajectory
 from responsefn import NS2Vegas
 from validation import evidence
 from validation.claims.takano2006.studies import SETTLED, rows
@@ -17,11 +18,11 @@ if TYPE_CHECKING:
     import pandas as pd
 
 NS2 = "takano2006/scenario-4v-without-dfc"
-SMALL = "takano2006/scenario-4v-small-buffer-without-dfc"
+SMALL_BUFFER_RUNS = "takano2006/scenario-4v-small-buffer-without-dfc"
 NS3 = "takano2006/scenario-4v-with-dfc"
 SIDES = {"with DFC": ("dfc", "shaped"), "without DFC": ("fifo", "direct")}
 LARGE_BUFFER, SMALL_BUFFER = 1800, 400
-ALIKE = 0.1
+SAME_MEAN = 0.1
 """Relative difference below which means are the same: a round trip of slow start doubles them."""
 END = 0.5
 """Simulated time in s of the runs with DFC in ns-3."""
@@ -76,7 +77,7 @@ def runs_of(side: str, buffer: int = LARGE_BUFFER) -> Sides[VegasRuns]:
     late = data[(data["time"] > SETTLED) & (data["flow"] == "target")]
     drops = float(packets(side, "flows", buffer)["dropped"].sum())
     if side == "without DFC":
-        case = NS2 if buffer == LARGE_BUFFER else SMALL
+        case = NS2 if buffer == LARGE_BUFFER else SMALL_BUFFER_RUNS
         drops += float(evidence.table(case, "flows")["dropped"].sum())
     return Sides(
         VegasRuns(run.efficiency.to_numpy()[:1, run.time > SETTLED], float(run.lost.sum())),

@@ -20,7 +20,7 @@ FIFO_THRESHOLDS = "takano2006/vegas-thresholds-without-dfc"
 DFC_THRESHOLDS = "takano2006/vegas-thresholds-with-dfc"
 TIMES = (1, 3, 10, 30, 100, 300)
 """Thresholds of Vegas over ns-2's defaults, 1, 3 and 1 packets."""
-KEPT = 30
+BUNDLED_FACTOR = 30
 """The largest of them that is bundled with DFC too."""
 BUFFERS = (vegas_runs.LARGE_BUFFER, SMALL_BUFFER)
 MARKED = 0.5
@@ -80,14 +80,14 @@ def by_threshold(side: str, times: int) -> Sides[ByBuffer]:
     return Sides(model, ByBuffer((one[0], one[1]), (other[0], other[1])))
 
 
-@claim("D17", cases=(vegas_runs.SMALL, vegas_runs.NS3, FIFO_THRESHOLDS, DFC_THRESHOLDS))
+@claim("D17", cases=(vegas_runs.SMALL_BUFFER_RUNS, vegas_runs.NS3, FIFO_THRESHOLDS, DFC_THRESHOLDS))
 def measure() -> SmallBuffers:
     """Return the runs of scenario 4V', beside 4V, and by threshold."""
     return SmallBuffers(
         {side: vegas_runs.runs_of(side, SMALL_BUFFER) for side in vegas_runs.SIDES},
         {side: vegas_runs.runs_of(side) for side in vegas_runs.SIDES},
         max(
-            float(evidence.table(vegas_runs.SMALL, "nodes")["peak_queued"].max()),
+            float(evidence.table(vegas_runs.SMALL_BUFFER_RUNS, "nodes")["peak_queued"].max()),
             float(vegas_runs.packets("without DFC", "nodes", SMALL_BUFFER)["peak"].max()),
         ),
         {
@@ -103,7 +103,7 @@ measure.constants_of(vegas_runs)
 
 @measure.judge
 def judge(
-    found: SmallBuffers, *, marked: float = MARKED, apart: float = vegas_runs.ALIKE
+    found: SmallBuffers, *, marked: float = MARKED, apart: float = vegas_runs.SAME_MEAN
 ) -> Judgement:
     """Judge losses and a marked fall without DFC, and neither with it."""
     alone, shaped = found.small["without DFC"], found.small["with DFC"]
@@ -124,15 +124,17 @@ def judge(
 @measure.readings
 def readings(found: SmallBuffers, *, marked: float = MARKED) -> dict[str, Judgement]:
     """Judge a Vegas that keeps more packets in queues."""
-    alone, shaped = (found.by_threshold[side, KEPT] for side in ("without DFC", "with DFC"))
+    alone, shaped = (
+        found.by_threshold[side, BUNDLED_FACTOR] for side in ("without DFC", "with DFC")
+    )
     lossy = alone.each(lambda runs: Verdict.of(runs.lost[1] > 0.0))
     falls = alone.each(lambda runs: Verdict.of(runs.mean[1] < marked * runs.mean[0]))
     same = shaped.each(
         lambda runs: Verdict.of(
-            runs.lost[1] == 0.0 and vegas_runs.alike(*runs.mean, vegas_runs.ALIKE)
+            runs.lost[1] == 0.0 and vegas_runs.alike(*runs.mean, vegas_runs.SAME_MEAN)
         )
     )
-    name = f"Vegas that keeps {KEPT} times as many packets in queues"
+    name = f"Vegas that keeps {BUNDLED_FACTOR} times as many packets in queues"
     return {name: {"lossy": lossy, "falls": falls, "dfc_same": same}}
 
 

@@ -28,14 +28,14 @@ LINK = 1e6
 FLOWS, UDP_FLOWS = 13, 6
 EARLY, LATE = 50, 100
 """Times until which the share drops, and from which it is small, s."""
-SMALL = 0.01
+SMALL_CHANGE = 0.01
 LONGEST = 1000
 """Simulated time at hopflow's packet level, s."""
 DELAY, BUFFER, PACKET = 0.048, 50, 1000
 """Round-trip time without queues in s, buffer in packets of UDP and TCP, bytes of TCP's packets."""
-LONG = 10_000_000
+LONG_TRANSFER = 10_000_000
 """Size in bytes from which the start of a transfer does not decide its time."""
-LEAST = 100_000
+PAST_SLOW_START = 100_000
 """Size in bytes from which a transfer outlasts its slow start."""
 
 
@@ -82,7 +82,7 @@ def transfer_times() -> Effects:
                 ),
             ),
             "rate": Statement(
-                tuple(deviation(rate[s], LINK) for s in sizes if s >= LEAST),
+                tuple(deviation(rate[s], LINK) for s in sizes if s >= PAST_SLOW_START),
                 (Estimate(0.0, 0.0),),
                 equal=True,
             ),
@@ -109,10 +109,14 @@ def _against_the_table(
         return tuple(
             deviation(e, float(table[protocol, s]))
             for (protocol, s), e in means.items()
-            if (s >= LONG) == long
+            if (s >= LONG_TRANSFER) == long
         )
 
-    udp = (Estimate(t / float(table["UDP", s]) - 1.0, 0.0) for s, t in alone.items() if s >= LONG)
+    udp = (
+        Estimate(t / float(table["UDP", s]) - 1.0, 0.0)
+        for s, t in alone.items()
+        if s >= LONG_TRANSFER
+    )
     return {
         "times": Statement(off(long=True), tuple(udp), equal=True),
         "short": Statement(off(long=False), equal=True),
@@ -208,9 +212,9 @@ def shares_of_the_link() -> Effects:
                 level=tuple(of_runs(falls[:, a] - falls[:, b]) for a, b in itertools.pairwise(early)),
             ),
             "below": Statement(
-                tuple(beyond(-e, -SMALL) for t, e in found.items() if t >= LATE),
-                (Estimate(SMALL - law, 0.0),),
-                level=tuple(beyond(-e, -SMALL) for t, e in own.items() if t >= LATE),
+                tuple(beyond(-e, -SMALL_CHANGE) for t, e in found.items() if t >= LATE),
+                (Estimate(SMALL_CHANGE - law, 0.0),),
+                level=tuple(beyond(-e, -SMALL_CHANGE) for t, e in own.items() if t >= LATE),
             ),
         },
         {

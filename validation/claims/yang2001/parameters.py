@@ -20,11 +20,11 @@ from validation.claims.yang2001.tables import DISCIPLINES, TCP, classes, under
 from validation.statistics import PART, Estimate, combine, mostly, of_runs
 from validation.verdicts import Verdict
 
-SMALL = tuple(f"yang2001/small-{d.lower()}" for d in DISCIPLINES)
+SMALL_CASES = tuple(f"yang2001/small-{d.lower()}" for d in DISCIPLINES)
 LONG_QUEUES, SIGNALS = "yang2001/small-drr-long-queues", "yang2001/small-signals"
 TURNS, LOST = "yang2001/slots-per-turn", "yang2001/slots-per-turn-acks-lost"
 AGEING, ENDLESS = "yang2001/priority-ageing", "yang2001/priority-ageing-endless"
-MOST, LEAST = 64.0, 1 / 64
+LARGEST_MULTIPLE, SMALLEST_MULTIPLE = 64.0, 1 / 64
 """Largest and smallest multiple of the slots per turn."""
 END = 3000.0
 """The end of the runs in which acknowledgements are lost, s."""
@@ -34,7 +34,7 @@ STARVED = 0.01
 """Share of the packets below which a class starves."""
 
 
-@effects("Y10", cases=(*SMALL, LONG_QUEUES), equal=True)
+@effects("Y10", cases=(*SMALL_CASES, LONG_QUEUES), equal=True)
 def total_time() -> Effects:
     """Measure the order of small transfers under ts, and their total time by the ratio of TCP to UDP."""
     curves = {}
@@ -43,7 +43,7 @@ def total_time() -> Effects:
     small = 8.0 * 10_000
     for environment in ("ts/ts", "ts/be"):
         apart[environment], exact[environment] = [], []
-        for case, discipline in zip(SMALL, DISCIPLINES, strict=True):
+        for case, discipline in zip(SMALL_CASES, DISCIPLINES, strict=True):
             frame = where(case, "sources", environment=environment)
             finish = frame.groupby(["tcp_flows", "seed"])["finish"].max()
             found = {int(str(n)): of_runs(v) for n, v in finish.groupby("tcp_flows")}
@@ -54,7 +54,7 @@ def total_time() -> Effects:
             exact[environment] += [Estimate(end / middle - 1.0, 0.0) for end in ends]
             if discipline == "FCFS":
                 curves[environment] = Curve(list(found), list(found.values()), ends)
-    order, line = zip(*map(_in_turn, SMALL), strict=True)
+    order, line = zip(*map(_in_turn, SMALL_CASES), strict=True)
     return Effects(
         {
             "order": Statement(tuple(beyond(e, 1.0) for e in order), equal=True),
@@ -67,7 +67,7 @@ def total_time() -> Effects:
             "largest": max(apart["ts/be"], key=lambda e: abs(e.value)),
             "alone": max(apart["ts/ts"], key=lambda e: abs(e.value)),
             "order": min(e.value for e in order), "linear": min(e.value for e in line),
-            "usual": _total_times(SMALL[1]), "long": _total_times(LONG_QUEUES),
+            "usual": _total_times(SMALL_CASES[1]), "long": _total_times(LONG_QUEUES),
         },
     )  # fmt: skip
 
@@ -109,7 +109,7 @@ def _of_value(case: str, environment: str, value: float) -> pd.DataFrame:
 @effects("Y14", cases=(TURNS, LOST), equal=True)
 def slots_per_turn() -> Effects:
     """Measure the order of the classes, and retransmissions, by the slots of a turn."""
-    many = _of_value(TURNS, "ts/ts", MOST)
+    many = _of_value(TURNS, "ts/ts", LARGEST_MULTIPLE)
     mean = many[list(TCP)].mean(axis=1)
     same = tuple(of_runs((many[kind] / mean - 1.0).to_numpy()) for kind in TCP)
 
@@ -122,7 +122,7 @@ def slots_per_turn() -> Effects:
         frame = where(LOST, value=value, protocol="TCP")
         return frame["transfer_time"].fillna(END).groupby(frame["seed"]).mean()
 
-    longer = of_runs((time(LEAST) / time(1.0) - 1.0).to_numpy())
+    longer = of_runs((time(SMALLEST_MULTIPLE) / time(1.0) - 1.0).to_numpy())
     values = sorted(evidence.table(TURNS)["value"].unique())
     curves = {
         kind: Curve(
@@ -132,16 +132,16 @@ def slots_per_turn() -> Effects:
     }
     return Effects(
         {
-            "many": Statement(same, _after_turns(MOST), equal=True),
-            "few": Statement((beyond(resent(LOST, LEAST), 1.0),), Verdict.NOT_APPLICABLE),
+            "many": Statement(same, _after_turns(LARGEST_MULTIPLE), equal=True),
+            "few": Statement((beyond(resent(LOST, SMALLEST_MULTIPLE), 1.0),), Verdict.NOT_APPLICABLE),
             "slower": Statement((longer,), Verdict.NOT_APPLICABLE),
         },
         curves,
         ("slots per turn over the default", "mean transfer time (s)"),
         "x",
         values={
-            "resent": resent(TURNS, LEAST), "lost": resent(LOST, LEAST), "longer": longer,
-            "starved": int(where(LOST, value=LEAST, protocol="TCP")["transfer_time"].isna().sum()),
+            "resent": resent(TURNS, SMALLEST_MULTIPLE), "lost": resent(LOST, SMALLEST_MULTIPLE), "longer": longer,
+            "starved": int(where(LOST, value=SMALLEST_MULTIPLE, protocol="TCP")["transfer_time"].isna().sum()),
         },
     )  # fmt: skip
 
@@ -207,13 +207,13 @@ def ageing() -> Effects:
     )
 
 
-@effects("Y16", cases=(*SMALL, SIGNALS))
+@effects("Y16", cases=(*SMALL_CASES, SIGNALS))
 def small_transfers() -> Effects:
     """Measure the order of the classes of small transfers under cc."""
     longer: dict[str, list[bool]] = {"cc/cc": [], "cc/be": []}
     wrong = []
     for environment in ("cc/cc", "cc/be"):
-        for case in SMALL:
+        for case in SMALL_CASES:
             frame = classes(case).reset_index()
             kept = frame[frame["environment"] == environment].set_index("seed")
             ratio = kept["cc", "TCP4"] / kept["cc", "TCP1"]
@@ -260,7 +260,7 @@ def _violated(parameter: str | None) -> Estimate:
     changed = classes(SIGNALS).reset_index()
     frame = changed[changed["parameter"] == parameter]
     if parameter is None:
-        frame = pd.concat([classes(case).reset_index() for case in SMALL])
+        frame = pd.concat([classes(case).reset_index() for case in SMALL_CASES])
         kept = frame["environment"].isin(("cc/cc", "cc/be")) & (frame["tcp_flows"] == 90)
         frame = frame[kept & frame["seed"].isin(changed["seed"].unique())]
     frame = frame.set_index("seed")

@@ -27,14 +27,14 @@ from validation.claims.zheng2002.pairs import (
 )
 from validation.statistics import Estimate, combine, difference, of_runs
 
-ALIKE = 0.2
+SIMILAR = 0.2
 """Standard deviation of the rates of like flows over their mean, up to which they are similar."""
 EXCEPTIONS = (f"{GENTLE} beside {TFRC}", f"{QUARTER} beside {TFRC}")
 """The flows that vary somewhat, as the paper has it."""
 EXCEPTION = EXCEPTIONS[0]
 
 
-@effects("Z17", cases=(CASE, LATER, LATEST), least=ALIKE)
+@effects("Z17", cases=(CASE, LATER, LATEST), least=SIMILAR)
 def flows_of_one_kind() -> Effects:
     """Measure how much the rates of like flows differ."""
     pairs = ((GENTLE, TCP), (QUARTER, TCP), (GENTLE, TFRC), (QUARTER, TFRC), (TFRC, TCP))
@@ -52,7 +52,7 @@ def flows_of_one_kind() -> Effects:
         rest = [e for name, e in found.items() if name not in EXCEPTIONS]
         return {
             "similar": Statement(
-                tuple(beyond(-e, -ALIKE) for e in rest), (Estimate(ALIKE, 0.0),), least=-ALIKE
+                tuple(beyond(-e, -SIMILAR) for e in rest), (Estimate(SIMILAR, 0.0),), least=-SIMILAR
             ),
             "varies": Statement((difference(varied, mean(rest)),), (Estimate(0.0, 0.0),)),
             "varies_quarter": Statement((difference(second, mean(rest)),), (Estimate(0.0, 0.0),)),

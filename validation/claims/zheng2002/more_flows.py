@@ -44,7 +44,7 @@ CHANGED = {SLOW: "zheng2002/exchanged-15", FAST: "zheng2002/exchanged-60"}
 DELAYS, MORE_DELAYS = "zheng2002/access-delay", "zheng2002/access-delay-seeds"
 OWN = (4, 16, 64)
 """Flows of each kind at hopflow's packet level; on the fast link the last two."""
-FEW = (2, 4)
+FEW_FLOWS = (2, 4)
 """Flows of each kind that count as few; with one of each ns-2's starts decide."""
 BOTH = (4, 16, 32, 64)
 """Flows of each kind on both links."""
@@ -103,10 +103,10 @@ def growing_numbers(one: str, other: str) -> Effects:
         apart = [difference(size(at.slow[n]), size(at.fast[n])) for n in at.fast]
         return {
             "close": Statement(
-                tuple(slow[n] for n in FEW),
-                tuple(own[n] for n in FEW),
+                tuple(slow[n] for n in FEW_FLOWS),
+                tuple(own[n] for n in FEW_FLOWS),
                 equal=True,
-                level=tuple(at.slow[n] for n in at.slow if n in FEW),
+                level=tuple(at.slow[n] for n in at.slow if n in FEW_FLOWS),
             ),
             "gap": Statement(
                 (_trend(slow),), (_trend(own),), level=(_trend(at.slow),) if at.slow else None
@@ -134,12 +134,12 @@ def growing_numbers(one: str, other: str) -> Effects:
         "x",
         expected=(-EQUAL, EQUAL),
         values={
-            "one": one, "other": other, "few": slow[FEW[0]], "most": slow[BOTH[-1]],
+            "one": one, "other": other, "few": slow[FEW_FLOWS[0]], "most": slow[BOTH[-1]],
             "fast": fast[BOTH[-1]], "ratio": math.exp(slow[BOTH[-1]].value),
             "fast_ratio": math.exp(fast[BOTH[-1]].value),
             "switched": switched(one, other), "seen": [slow[n].value for n in BOTH],
             "level": levels(one, other),
-            "five": gap(SLOW, one, other, more_seeds=False)[FEW[0]],
+            "five": gap(SLOW, one, other, more_seeds=False)[FEW_FLOWS[0]],
         },
         readings={} if one == TFRC else {
             name: {key: Statement(each.packets, equal=each.equal) for key, each in statements(how).items()}

@@ -10,10 +10,10 @@ from validation.claims.zheng2002.red import LOW_THRESHOLDS, SLOW, Group, fixed_p
 from validation.statistics import PART, Estimate, difference, of_runs, ratio
 
 SWEEP = "zheng2002/window-sweep"
-MANY = "zheng2002/flows-one-kind"
-LOW = "zheng2002/flows-one-kind-low-thresholds"
-LATE = "zheng2002/flows-one-kind-late-timers"
-SMALL = "zheng2002/flows-one-kind-small-windows"
+ONE_KIND = "zheng2002/flows-one-kind"
+LOW_THRESHOLD_CASE = "zheng2002/flows-one-kind-low-thresholds"
+LATE_TIMER_CASE = "zheng2002/flows-one-kind-late-timers"
+SMALL_WINDOW_CASE = "zheng2002/flows-one-kind-small-windows"
 RULES = ("TCP(1,1/2)", "TCP(1/5,1/8)", "TCP(3/7,1/4)", "TFRC")
 """In the order of the paper's utilisation, the largest first."""
 PEAK = 20
@@ -37,10 +37,10 @@ SMALL_WINDOWS = (
 )
 """A reading in which ten flows lose nothing, as in the paper's Fig. 4."""
 OTHERS = {
-    "ns-2's decrease setting is b": (MANY, "b"),
-    "RED thresholds of 5 and 15": (LOW, "1-b"),
-    "ns-2's decrease setting is b and RED thresholds of 5 and 15": (LOW, "b"),
-    SMALL_WINDOWS: (SMALL, "1-b"),
+    "ns-2's decrease setting is b": (ONE_KIND, "b"),
+    "RED thresholds of 5 and 15": (LOW_THRESHOLD_CASE, "1-b"),
+    "ns-2's decrease setting is b and RED thresholds of 5 and 15": (LOW_THRESHOLD_CASE, "b"),
+    SMALL_WINDOWS: (SMALL_WINDOW_CASE, "1-b"),
 }
 """Readings beside the default: the case, and what ns-2's ``decrease_num_`` means."""
 
@@ -132,7 +132,7 @@ def _by_number(case: str, reading: str, rule: str, column: str) -> dict[int, Est
 
 def _losses(case: str, rule: str, numbers: list[int]) -> list[float]:
     """Return the loss rates of the fixed point of RED by the number of flows of a kind."""
-    link = SLOW if case == MANY else LOW_THRESHOLDS
+    link = SLOW if case == ONE_KIND else LOW_THRESHOLDS
     return [fixed_point(Group(rule, number), link=link).loss for number in numbers]
 
 
@@ -154,7 +154,12 @@ def _grows(values: list[float]) -> tuple[Estimate, ...]:
     return tuple(Estimate(b - a, 0.0) for a, b in itertools.pairwise(values))
 
 
-@effects("Z04", cases=(MANY, LOW, LATE, SMALL), least=VISIBLE, also={"lossless": SHOWN})
+@effects(
+    "Z04",
+    cases=(ONE_KIND, LOW_THRESHOLD_CASE, LATE_TIMER_CASE, SMALL_WINDOW_CASE),
+    least=VISIBLE,
+    also={"lossless": SHOWN},
+)
 def number_of_tcp_flows() -> Effects:
     """Measure utilisation and loss of TCP flows by their number."""
 
@@ -166,7 +171,7 @@ def number_of_tcp_flows() -> Effects:
         less = [beyond(difference(own[PEAK], own[n]), VISIBLE) for n in own if n != PEAK]
         steps, rises = _after_the_peak(lost), _after_the_peak(own_lost)
         many = [n for n in used if n >= PEAK]
-        exact = None if case == SMALL else _grows(_losses(case, RULES[0], many))
+        exact = None if case == SMALL_WINDOW_CASE else _grows(_losses(case, RULES[0], many))
         return {
             "lossless": Statement(
                 lambda given: tuple(
@@ -184,25 +189,27 @@ def number_of_tcp_flows() -> Effects:
             "loss": Statement(steps, exact, level=rises),
         }
 
-    used, lost = (_by_number(MANY, "1-b", RULES[0], c) for c in ("utilisation", "loss"))
-    late = {n: e.value for n, e in _by_number(LATE, "1-b", RULES[0], "utilisation").items()}
+    used, lost = (_by_number(ONE_KIND, "1-b", RULES[0], c) for c in ("utilisation", "loss"))
+    late = {
+        n: e.value for n, e in _by_number(LATE_TIMER_CASE, "1-b", RULES[0], "utilisation").items()
+    }
     return Effects(
-        statements(MANY),
+        statements(ONE_KIND),
         {
             "utilisation": Curve(list(used), list(used.values()), [1.0] * len(used)),
-            "loss": Curve(list(lost), list(lost.values()), _losses(MANY, RULES[0], list(lost))),
+            "loss": Curve(list(lost), list(lost.values()), _losses(ONE_KIND, RULES[0], list(lost))),
         },
         ("flows", "of the link, of the packets (1)"),
         values={
             "used": used, "lost": lost, "own": own_by_number(RULES[0])[1],
-            "ends": {case: _ends(case) for case in (MANY, LOW, LATE)},
+            "ends": {case: _ends(case) for case in (ONE_KIND, LOW_THRESHOLD_CASE, LATE_TIMER_CASE)},
             "late": late, "next": min(n for n in late if n > PEAK),
-            "small": [_by_number(SMALL, "1-b", RULES[0], c) for c in ("utilisation", "loss")],
+            "small": [_by_number(SMALL_WINDOW_CASE, "1-b", RULES[0], c) for c in ("utilisation", "loss")],
         },
         readings={
-            "RED thresholds of 5 and 15": statements(LOW),
-            "RED thresholds of 5 and 15 and timeouts of at least 1 s": statements(LATE),
-            SMALL_WINDOWS: statements(SMALL),
+            "RED thresholds of 5 and 15": statements(LOW_THRESHOLD_CASE),
+            "RED thresholds of 5 and 15 and timeouts of at least 1 s": statements(LATE_TIMER_CASE),
+            SMALL_WINDOWS: statements(SMALL_WINDOW_CASE),
         },
     )  # fmt: skip
 
@@ -221,16 +228,21 @@ def _ends(case: str) -> tuple[Estimate, Estimate]:
 
 @effects(
     "Z05",
-    cases=(MANY, LOW, SMALL, *(f"zheng2002/{case}" for case in LAWS.values())),
+    cases=(
+        ONE_KIND,
+        LOW_THRESHOLD_CASE,
+        SMALL_WINDOW_CASE,
+        *(f"zheng2002/{case}" for case in LAWS.values()),
+    ),
     least=VISIBLE,
 )
 def kinds_of_flows() -> Effects:
     """Measure utilisation and loss of flows of one kind."""
-    lost = {rule: _by_number(MANY, "1-b", rule, "loss") for rule in RULES}
+    lost = {rule: _by_number(ONE_KIND, "1-b", rule, "loss") for rule in RULES}
     return Effects(
-        _of_kinds(MANY, "1-b"),
+        _of_kinds(ONE_KIND, "1-b"),
         {
-            rule: Curve(list(values), list(values.values()), _losses(MANY, rule, list(values)))
+            rule: Curve(list(values), list(values.values()), _losses(ONE_KIND, rule, list(values)))
             for rule, values in lost.items()
         },
         ("flows of one kind", "loss (1)"),
@@ -262,7 +274,9 @@ def _of_kinds(case: str, reading: str) -> dict[str, Statement]:
              for a, b in itertools.pairwise(numbers)]  # fmt: skip
     falls = [beyond(difference(used[r][a], used[r][b]), VISIBLE) for r in RULES
              for a, b in ((numbers[0], numbers[-1]),)]  # fmt: skip
-    model = {} if case == SMALL else {rule: _losses(case, rule, numbers) for rule in RULES}
+    model = (
+        {} if case == SMALL_WINDOW_CASE else {rule: _losses(case, rule, numbers) for rule in RULES}
+    )
     own = {rule: own_by_number(rule) for rule in SENDERS}
     apart = [(own[a], own[b]) for a, b in itertools.pairwise(own)]
     above = [beyond(difference(a[n], b[n]), VISIBLE) for (a, _), (b, _) in apart for n in NUMBERS]

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 LOSSES = (1e-4, 1e-3, 0.01, 0.05)
-SMALL = (1e-8, 1e-6)
+SMALL_LOSS_RATES = (1e-8, 1e-6)
 """Loss rates between which the order is measured."""
 
 
@@ -52,8 +52,8 @@ class PreciseForm:
     @property
     def order(self) -> float:
         """The order in p with which the two meet."""
-        gap = below_square_root(np.array(SMALL))
-        return float(np.diff(np.log(gap))[0] / np.diff(np.log(SMALL))[0])
+        gap = below_square_root(np.array(SMALL_LOSS_RATES))
+        return float(np.diff(np.log(gap))[0] / np.diff(np.log(SMALL_LOSS_RATES))[0])
 
 
 def printed_response() -> sympy.Expr:

@@ -126,12 +126,16 @@ def throughput_with_red() -> Effects:
         {"better": statement()},
         {name: Curve(list(found), list(found.values())) for name, found in curves.items()},
         ("pair of kinds", "utilisation (1)"),
-        values={"used": curves, "full": _gain({}), "empty": _gain(SMALL)},
+        values={"used": curves, "full": _gain({}), "empty": _gain(SMALL_QUEUE)},
         readings={name: {"better": statement(**reading)} for name, reading in READINGS.items()},
     )
 
 
-SMALL: dict[str, float] = {"low": LOW_THRESHOLDS.low, "high": LOW_THRESHOLDS.high, "buffer": 30.0}
+SMALL_QUEUE: dict[str, float] = {
+    "low": LOW_THRESHOLDS.low,
+    "high": LOW_THRESHOLDS.high,
+    "buffer": 30.0,
+}
 """Thresholds and buffer of a sixth."""
 
 

@@ -13,10 +13,9 @@ import functools
 import math
 from typing import NamedTuple
 
-import numpy as np
 from scipy.optimize import brentq
 
-from responsefn import PFTK, TFRC, interval_weights
+from responsefn import PFTK, TFRC, LossHistory
 
 __all__ = ["RATES", "FixedPoint", "Group", "Link", "fixed_point", "variation"]
 
@@ -144,7 +143,7 @@ def variation(kind: str, *, periodic: bool = False, b: float | None = None) -> f
     With periodic losses: of a saw tooth, and of a constant. ``b``: the part given up, None: the kind's.
     """
     if kind == "TFRC":
-        weights = np.asarray(interval_weights(8))
+        weights = LossHistory(n=8).weights
         return 0.0 if periodic else 0.5 * math.sqrt(float((weights**2).sum())) / weights.sum()
     b = b or {"TCP(1,1/2)": 1 / 2, "TCP(1/5,1/8)": 1 / 8, "TCP(3/7,1/4)": 1 / 4}[kind]
     if periodic:

@@ -27,7 +27,7 @@ half of TCP's is this much less."""
 DOMAIN = 50
 """Smallest k = 1/p: AIMD's forms are not meant for p above 0.02."""
 LOSSES = (1e-4, 1e-3, 0.01, 0.02, 0.05)
-OUTSIDE, CROWDED, LONG = 33, 20, 5000
+OUTSIDE_K, CROWDED_K, LONG_K = 33, 20, 5000
 """k at which TCP(1/5,1/8) is outside, that of the largest p, and one with long loss intervals."""
 
 
@@ -69,12 +69,12 @@ class SameResponse:
     @property
     def cycles(self) -> dict[str, float]:
         """Measured round trips of a periodic loss cycle at p = 1/33, by rule."""
-        return {rule: loss_sweeps.cycle(rule, OUTSIDE) for rule in RULES}
+        return {rule: loss_sweeps.cycle(rule, OUTSIDE_K) for rule in RULES}
 
     @property
     def timeouts(self) -> dict[str, float]:
         """Fraction of the window cuts under independent loss at p = 1/20 that were timeouts."""
-        return {rule: timeouts(rule, CROWDED) for rule in RULES}
+        return {rule: timeouts(rule, CROWDED_K) for rule in RULES}
 
     def recovery(self, p: float, rule: str) -> float:
         """Return the ratio by the recovery-corrected form."""
@@ -87,7 +87,7 @@ class SameResponse:
     def closed(self, rule: str) -> float:
         """Return which part of the deviation from 1 goes away when loss intervals are equal."""
         one, other = (
-            abs(float(self.ratios[loss][rule].at(LONG).ratio[0]) - 1.0)
+            abs(float(self.ratios[loss][rule].at(LONG_K).ratio[0]) - 1.0)
             for loss in (INDEPENDENT, PERIODIC)
         )
         return 1.0 - other / one

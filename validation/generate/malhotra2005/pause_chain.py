@@ -100,7 +100,7 @@ NOTES = (
         "Service 'exponential': transmission times are independent at the two queues. Service "
         "'fixed': 1/mu1, 1/mu2, 1/nu exactly; arrivals stay Poisson and recoveries exponential. When "
         "a pause or its end changes the rate of queue 1, the work left of its packet goes on at the "
-        "new rate; the next arrival is drawn anew when the source changes its rate. With exponential "
+        "new rate; the next arrival is drawn again when the source changes its rate. With exponential "
         "sizes both leave the chain's law unchanged."
     ),
     (
@@ -255,7 +255,7 @@ def _case(
     )
 
 
-LONG = {
+LONG_RUNS = {
     0.1: 1e5,
     1.0: 2e5,
     5.0: 1.2e6,
@@ -280,7 +280,7 @@ CASES = (
         ("M01", "M03", "M04", "M06"),
         1,
         (
-            _point((25, 1), rtt, high, seconds=LONG)
+            _point((25, 1), rtt, high, seconds=LONG_RUNS)
             for rtt in RTTS
             for high in (2, 5, 8, 11, 13, 14, 15, 16, 17, 18, 19, OFF)
         ),
@@ -291,7 +291,7 @@ CASES = (
         ("M01", "M03", "M04", "M07"),
         2,
         (
-            _point(rates, rtt, high, seconds=LONG)
+            _point(rates, rtt, high, seconds=LONG_RUNS)
             for rates in ((50, 1), (50, 25, 1))
             for rtt in RTTS
             for high in (2, 5, 8, 11, 13, 15, 17, 19, OFF)
@@ -303,7 +303,7 @@ CASES = (
         ("M01", "M05"),
         3,
         (
-            _point((25, 1), rtt, 15, low, seconds=LONG)
+            _point((25, 1), rtt, 15, low, seconds=LONG_RUNS)
             for rtt in (1.0, 5.0)
             for low in (1, 5, 10, 13, 15)
         ),
@@ -314,7 +314,7 @@ CASES = (
         ("M01", "M02"),
         4,
         (
-            _point((25, 1), 1.0, OFF, low, seconds=LONG, paused_rate=rate)
+            _point((25, 1), 1.0, OFF, low, seconds=LONG_RUNS, paused_rate=rate)
             for low, rate in ((OFF, 2.0), (5, 2.0), (OFF, 50.0), (5, 0.5))
         ),
     ),
@@ -359,7 +359,7 @@ CASES = (
         ("M01", "M03", "M09"),
         7,
         (
-            _point((first, 1), rtt, high, seconds=LONG)
+            _point((first, 1), rtt, high, seconds=LONG_RUNS)
             for first in (25, 50)
             for rtt in (50.0, 100.0, 200.0, 500.0, 1000.0)
             for high in (15, OFF)

@@ -46,7 +46,7 @@ FACTORS: Mapping[str, tuple[str, float | str, Column]] = {
         Column(
             "",
             "think: the next file follows the last ACK after the interval; clock: a file per "
-            "interval; endless: data without end",
+            "interval; endless: data without bound",
         ),
     ),
     "file_size": ("file-bytes", 80_000, Column("byte", "data of a file")),
@@ -179,7 +179,7 @@ NOTES = (
     (
         "Files: think (default) hands over the next file one second after the last ACK of the one "
         "before; clock hands one over per second, done or not. A flow keeps its connection and its "
-        "window through the pause between files; the reading 'connection per file' starts anew. "
+        "window through the pause between files; the reading 'connection per file' starts again. "
         "Flows start at random within one RTT (at least the interval and 1 s), the only randomness "
         "unless think times are exponential. Started within 1 s, 8 endless flows at RTT 20 s stay "
         "together and all seeds give one goodput to four digits: a spread that says nothing."
@@ -457,7 +457,7 @@ CASES: tuple[Case, ...] = (
     ),
     _case(
         "tcp-clock",
-        "TCP Reno over two bridges, 8 flows with a file per second by the clock: 80 KB and 80 kbit",
+        "TCP Reno over two bridges, 8 flows with a file per second at fixed times: 80 KB and 80 kbit",
         ("M10", "M12"),
         ("file_size", "rtt", "pause"),
         _both(

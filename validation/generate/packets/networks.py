@@ -32,7 +32,7 @@ __all__ = ["CASES", "SAMPLE", "sample_hash", "scenario_of"]
 AGENTS = {"tahoe": "", "reno": "/Reno", "newreno": "/Newreno", "sack": "/Sack1"}
 SEEDS = tuple(range(1, 9))
 PAIRS = (2, 8, 32, 128)
-LONG = (1, 4, 16)
+LONG_CHAIN_FLOWS = (1, 4, 16)
 
 
 def calls(run: Run) -> Calls:
@@ -196,7 +196,7 @@ CASES = (
     ),
     _case(
         "packets/parking-lots-ns2", "parking lot",
-        "1 to 16 flows over three bottlenecks and as many over each, 8 seeds", LONG,
+        "1 to 16 flows over three bottlenecks and as many over each, 8 seeds", LONG_CHAIN_FLOWS,
     ),
     _case(
         "packets/delayed-acks-ns2", "dumbbell",

@@ -40,7 +40,7 @@ PATHS = [
     for run in sharing.CASES[0].runs
     if (run["first"], run["second"]) == ("cubic", "newreno")
 ]
-FEW = [path for path in PATHS if path["rate"] == 10e6 and path["seed"] == 1]
+SOME_PATHS = [path for path in PATHS if path["rate"] == 10e6 and path["seed"] == 1]
 BESIDE_BBR = {**MATCHED, "first": "bbr", "second": "cubic"}
 
 
@@ -132,7 +132,7 @@ CASES = (
         RECOVERED,
         name="packets/sharing-departures-ns3",
         title="CUBIC beside NewReno as in sharing-rfc6937-ns3, with one setting at a time changed",
-        runs=[{**MATCHED, **departure, **path} for departure in DEPARTURES for path in FEW],
+        runs=[{**MATCHED, **departure, **path} for departure in DEPARTURES for path in SOME_PATHS],
     ),
     replace(
         RECOVERED,
@@ -140,12 +140,12 @@ CASES = (
         title="BBR beside CUBIC as in sharing-rfc6937-ns3 at 10 Mb/s, and with one setting at a time changed",
         tables={"runs": _beside_bbr(RECOVERED.tables["runs"])},
         runs=[
-            *({**BESIDE_BBR, **path} for path in FEW),
+            *({**BESIDE_BBR, **path} for path in SOME_PATHS),
             *(
                 {**BESIDE_BBR, **departure, **path}
                 for departure in DEPARTURES
                 if "second" not in departure
-                for path in FEW
+                for path in SOME_PATHS
             ),
         ],
         notes=(

@@ -475,7 +475,7 @@ def tables(study: Study) -> dict[str, Table]:
                 "background_drops": Column("packets", "packets of the background flow dropped"),
                 "queued": Column(
                     "packets",
-                    f"{queued}, at the end; arrivals = departures + drops + queued but for what "
+                    f"{queued}, at the end; arrivals = departures + drops + queued, except for what "
                     "happens in the last nanosecond",
                 ),
                 "first_drop": Column("s", "time of the first drop; empty without drops"),
@@ -599,7 +599,7 @@ SPREAD = 1e-3
 STARTS = {"1": 16, "2": 16, "3": 16, "4": 8, "5": 8, "6": 8}
 RECOVERY = {"1": 8, "2": 8, "3": 8, "5": 3, "6": 4}
 """Runs of each scenario with spread starts: with Tahoe, and with each of Reno and NewReno."""
-KEPT = ("efficiency", "nodes", "flows")
+TABLES = ("efficiency", "nodes", "flows")
 
 
 def _with_starts(name: str, runs: int) -> Case:
@@ -611,7 +611,7 @@ def _with_starts(name: str, runs: int) -> Case:
         name=f"takano2006/scenario-{name}-starts-without-dfc",
         title=f"{SCENARIOS[name].title}, without DFC, starts spread over 1 ms, {runs} runs",
         parameters={**base.parameters, "jitter": start},
-        tables={table: base.tables[table] for table in KEPT},
+        tables={table: base.tables[table] for table in TABLES},
         runs=[{**base.runs[0], "jitter": SPREAD, "seed": seed} for seed in range(1, runs + 1)],
         notes=(*NOTES, "The spread comes from the starts and from overhead_ together."),
     )

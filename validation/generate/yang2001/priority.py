@@ -430,7 +430,7 @@ CASES = [
     ),
     make(
         "bandwidth-shares",
-        "7 TCP and 6 UDP flows without end, 1 to 10000 s (Fig. 2)",
+        "7 TCP and 6 UDP endless flows, 1 to 10000 s (Fig. 2)",
         ("Y02",),
         [{"size": 0, **until(TIMES), "seed": seed} for seed in SEEDS],
     ),
@@ -561,7 +561,7 @@ CASES = [
     ),
     make(
         "sensitivity-shares",
-        "7 TCP and 6 UDP flows without end, 50 to 200 s: one parameter at a time",
+        "7 TCP and 6 UDP endless flows, 50 to 200 s: one parameter at a time",
         ("Y02",),
         varied(
             {"discipline": "FCFS", "size": 0, **until((50, 100, 200))},

@@ -130,7 +130,7 @@ ONE_KIND = case(
     one_kind(range(10, 71, 10), {"background": 0}),
     notes=(
         (
-            "The queue is hardly ever empty: utilisation is 1.000 but for 10 flows with the reading b "
+            "The queue is hardly ever empty: utilisation is 1.000 except for 10 flows with the reading b "
             "(0.996 and 0.998), so that no order of the kinds can show in it. The loss grows with the "
             "flows for every kind; TFRC loses most and TCP(1/5,1/8) least at every number, which is "
             "not the paper's order."
@@ -148,7 +148,7 @@ ONE_KIND_LOW = case(
         (
             "ns-2's own thresholds let the link idle. Reading 1-b: TCP(1,1/2) uses least of it (0.95 "
             "to 0.99), the gentler rules and TFRC all. Reading b: TCP(1,1/2), TCP(1/5,1/8), "
-            "TCP(3/7,1/4) from 40 flows on, the paper's order but for TFRC, which fills the link; why "
+            "TCP(3/7,1/4) from 40 flows on, the paper's order except for TFRC, which fills the link; why "
             "it uses least in the paper is unexplained (its version of ns-2 is older). That "
             "TCP(1,1/2) uses less with 40 flows than with 20 and 70 is unexplained, too."
         ),
@@ -277,8 +277,8 @@ PAIRS_8_LATEST = replace(
         ),
     ),
 )
-MANY = (1, 2, 4, 8, 16, 32, 64)
-SOME = (4, 16, 32, 64)
+ALL_NUMBERS = (1, 2, 4, 8, 16, 32, 64)
+SOME_NUMBERS = (4, 16, 32, 64)
 FRIENDLY_FACTORS = {"pair": PAIR, "reading": READING, "number": NUMBER}
 
 
@@ -308,7 +308,7 @@ FRIENDLY_15 = case(
     "1 + 1 to 64 + 64 flows of two kinds on 15 Mb/s (Figs. 10, 12, 14)",
     ("Z11", "Z12", "Z13"),
     FRIENDLY_FACTORS,
-    friendliness(MANY),
+    friendliness(ALL_NUMBERS),
     notes=(
         (
             "Read as 1-b the gap between TCP(a,b) and the other kind grows with the flows, as the paper "
@@ -323,7 +323,7 @@ FRIENDLY_60 = case(
     "4 + 4 to 64 + 64 flows of two kinds on 60 Mb/s (Figs. 11, 13, 15)",
     ("Z11", "Z12", "Z13"),
     FRIENDLY_FACTORS,
-    friendliness(SOME, WIDE | {"duration": 60.0}),
+    friendliness(SOME_NUMBERS, WIDE | {"duration": 60.0}),
     {
         "trunk rate": (60e6, "bit/s"),
         "thresh_, maxthresh_": ("120, 360", "packets"),
@@ -354,7 +354,7 @@ FRIENDLY_15_SEEDS = replace(
     name="zheng2002/friendliness-15-seeds",
     title="TFRC with TCP and TCP(3/7,1/4) with TFRC on 15 Mb/s, ten more seeds",
     claims=("Z12", "Z13"),
-    runs=_later({(MILD, TFRC): (2, 4), (TFRC, TCP): (2, *SOME)}),
+    runs=_later({(MILD, TFRC): (2, 4), (TFRC, TCP): (2, *SOME_NUMBERS)}),
     notes=(
         *NOTES,
         (

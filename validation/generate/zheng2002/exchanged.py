@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from validation.generate.zheng2002.dumbbell import EXCHANGED
 from validation.generate.zheng2002.dumbbell_cases import (
+    ALL_NUMBERS,
     FRIENDLY_FACTORS,
-    MANY,
     MILD,
     PAIRS,
-    SOME,
+    SOME_NUMBERS,
     TEN,
     TFRC,
     WIDE,
@@ -39,7 +39,7 @@ CASES = [
         "1 + 1 to 64 + 64 flows of two kinds on 15 Mb/s, a and b exchanged (Figs. 10 and 12)",
         ("Z11", "Z12"),
         FRIENDLY_FACTORS,
-        friendliness(MANY, chosen=GROWING),
+        friendliness(ALL_NUMBERS, chosen=GROWING),
         notes=(NOTE,),
     ),
     case(
@@ -47,7 +47,7 @@ CASES = [
         "4 + 4 to 64 + 64 flows of two kinds on 60 Mb/s, a and b exchanged (Figs. 11 and 13)",
         ("Z11", "Z12"),
         FRIENDLY_FACTORS,
-        friendliness(SOME, {**WIDE, "duration": 60.0}, GROWING),
+        friendliness(SOME_NUMBERS, {**WIDE, "duration": 60.0}, GROWING),
         {
             "trunk rate": (60e6, "bit/s"),
             "thresh_, maxthresh_": ("120, 360", "packets"),

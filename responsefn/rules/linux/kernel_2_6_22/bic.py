@@ -46,7 +46,7 @@ class LinuxBIC2622(LinuxBIC):
 
     Examples
     --------
-    >>> from responsefn import LinuxBIC
+    >>> from responsefn.linux import LinuxBIC
     >>> round(float(LinuxBIC(kernel="2.6.22").rate(1e-3, 0.04)))
     1177
     """

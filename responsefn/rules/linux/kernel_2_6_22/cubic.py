@@ -40,7 +40,7 @@ class LinuxCUBIC2622(LinuxCUBIC):
 
     Examples
     --------
-    >>> from responsefn import LinuxCUBIC
+    >>> from responsefn.linux import LinuxCUBIC
     >>> round(float(LinuxCUBIC(kernel="2.6.22").rate(1e-3, 0.04)))
     968
     """

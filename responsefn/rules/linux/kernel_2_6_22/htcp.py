@@ -28,7 +28,7 @@ class LinuxHTCP2622(LinuxHTCP):
 
     Examples
     --------
-    >>> from responsefn import LinuxHTCP
+    >>> from responsefn.linux import LinuxHTCP
     >>> round(float(LinuxHTCP(kernel="2.6.22").rate(1e-3, 0.04)))
     1061
     """

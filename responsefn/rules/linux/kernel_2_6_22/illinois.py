@@ -37,7 +37,7 @@ class LinuxIllinois2622(LinuxIllinois):
 
     Examples
     --------
-    >>> from responsefn import LinuxIllinois
+    >>> from responsefn.linux import LinuxIllinois
     >>> round(float(LinuxIllinois(kernel="2.6.22").rate(1e-3, 0.04)))
     6784
     """

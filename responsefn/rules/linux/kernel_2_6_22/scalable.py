@@ -31,7 +31,7 @@ class LinuxScalable2622(LinuxScalable):
 
     Examples
     --------
-    >>> from responsefn import LinuxScalable
+    >>> from responsefn.linux import LinuxScalable
     >>> round(float(LinuxScalable(kernel="2.6.22").rate(1e-3, 0.04)))
     3671
     """

@@ -31,7 +31,7 @@ class LinuxVegas2622(LinuxVegas):
 
     Examples
     --------
-    >>> from responsefn import LinuxVegas
+    >>> from responsefn.linux import LinuxVegas
     >>> round(float(LinuxVegas(kernel="2.6.22").rate(1e-3, 0.04, bandwidth=8333.0)))
     685
     """

@@ -1,13 +1,10 @@
-"""Tables made by a known law, and the public tables where they are at hand."""
+"""Tables made by a known law, and the public tables."""
 
 from __future__ import annotations
 
-import csv
-import os
-from pathlib import Path
-
 import pytest
 
+from benchmarks.census import read_bundle
 from dfcmodel import headroom
 from dfcmodel.lossless import BufferRow, BufferTable
 
@@ -33,21 +30,5 @@ def lawful() -> list[BufferRow]:
 
 @pytest.fixture(scope="session")
 def public_tables() -> dict[str, BufferTable]:
-    """Return the public tables by path, from `python -m benchmarks.census CHECKOUT --rows FILE`."""
-    folder = os.environ.get("HOPFLOW_SUITES")
-    path = Path(folder or "", "sonic-tables", "rows.csv")
-    if not folder or not path.exists():
-        pytest.skip(
-            "HOPFLOW_SUITES has no sonic-tables/rows.csv: python -m benchmarks.census CHECKOUT --rows FILE"
-        )
-    rows: dict[str, list[BufferRow]] = {}
-    with path.open(newline="") as file:
-        for n, each in enumerate(csv.DictReader(file), 2):
-            row = BufferRow(
-                float(each["speed"]) * 1e6,
-                float(each["cable"][:-1]),
-                int(each["xoff"]),
-                place=f"line {n}",
-            )
-            rows.setdefault(each["path"], []).append(row)
-    return {path: BufferTable(tuple(each), path) for path, each in rows.items()}
+    """Return the bundled public tables by path."""
+    return {blob.path: blob.table for blob in read_bundle().blobs}

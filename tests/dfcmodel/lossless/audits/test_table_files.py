@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 
 import pytest
@@ -111,3 +112,23 @@ def test_a_row_out_of_range_is_refused() -> None:
         BufferRow(4e11, 5.0, -1)
     with pytest.raises(KeyError, match="no row for 100 Gb/s and 7 m"):
         BufferTable((BufferRow(4e11, 5.0, 1),)).at(1e11, 7.0)
+
+
+@pytest.mark.parametrize(
+    ("ending", "text"),
+    [
+        (".ini", LOOKUP),
+        (".ini", "100000 40m 1248 2288 51200"),
+        (".csv", "speed,cable,xoff\n100000,40m,51200\n"),
+        (".json", '\n{"BUFFER_PROFILE": {"pg_lossless_100000_40m_profile": {"xoff": "51200"}}}'),
+        (".j2", '{%- set a = 1 %}"pg_lossless_25000_5m_profile": { "xoff": "22528" }'),
+    ],
+)
+def test_an_open_file_without_a_name_is_read_by_its_content(
+    tmp_path, ending: str, text: str
+) -> None:
+    path = tmp_path / f"table{ending}"
+    path.write_text(text)
+    assert read_table(io.StringIO(text)).rows == read_table(path).rows
+    with path.open() as file:
+        assert read_table(file).source == path.name

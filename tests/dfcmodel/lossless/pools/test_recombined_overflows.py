@@ -10,9 +10,10 @@ import numpy as np
 import pytest
 
 from dfcmodel import CBR, FIFO, Flow, Link, OnOff, Packets, Pause, Scenario
-from dfcmodel.lossless import PacketRuns, Recombination, RecombinedEstimate, overflow
+from dfcmodel.lossless import PacketRuns, Recombination, overflow
 from dfcmodel.lossless.pools.pool_plans import plan_pool
 from dfcmodel.lossless.pools.recombination import Histories
+from dfcmodel.lossless.results import RecombinedEstimate
 
 # The ports that count, and the times at which a pool is looked at.
 

@@ -9,19 +9,19 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
-from dfcmodel import (
+from dfcmodel import Packets, simulate
+from dfcmodel.recoveries import (
     LossRecovery,
     NewRenoRecovery,
-    Packets,
     RenoRecovery,
     grow_window,
     limited_transmit,
     reduce_window,
     restart_timer,
     retransmit,
-    simulate,
 )
-from responsefn import CUBIC, NewReno, RuleError, Vegas
+from responsefn import CUBIC, NewReno, Vegas
+from responsefn.errors import RuleError
 from tests.dfcmodel.packets.conftest import plan_of, random_scenario
 from tests.dfcmodel.packets.test_equal_deliveries import shared
 from tests.oracles.engines import check_records, run_engine, run_reference

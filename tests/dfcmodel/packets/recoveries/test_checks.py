@@ -8,14 +8,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dfcmodel import LossRecovery, NewRenoRecovery, Packets, reduce_window, simulate
+from dfcmodel import Packets, simulate
 from dfcmodel.packets.kernel import recovery as kernel
 from dfcmodel.packets.kernel.layout import FLOW, MAX_OWN
 from dfcmodel.packets.recoveries import RECOVERIES
 from dfcmodel.packets.recoveries.base import ACTIONS, EVENTS, MAX_OWN_FIELDS
 from dfcmodel.packets.recoveries.checks import check_recovery, check_sender
 from dfcmodel.packets.recoveries.compilation import EXCHANGED, recovery_events
-from responsefn import RuleError
+from dfcmodel.recoveries import LossRecovery, NewRenoRecovery, reduce_window
+from responsefn.errors import RuleError
 from tests.dfcmodel.packets.conftest import recovering_sender
 from tests.oracles.engines import plain_simulate
 

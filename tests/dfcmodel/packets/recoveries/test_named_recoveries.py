@@ -6,8 +6,14 @@ import math
 
 import pytest
 
-from dfcmodel import NewRenoRecovery, PRRRecovery, RenoRecovery, SackRecovery, TahoeRecovery
 from dfcmodel.packets.recoveries.ns2 import cleared_recover, is_new_loss
+from dfcmodel.recoveries import (
+    NewRenoRecovery,
+    PRRRecovery,
+    RenoRecovery,
+    SackRecovery,
+    TahoeRecovery,
+)
 from tests.dfcmodel.packets.conftest import recovering_sender, recovery_event
 
 # NewReno: RFC 6582, 3.2, full and partial ACKs.

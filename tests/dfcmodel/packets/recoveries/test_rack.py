@@ -9,18 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
-from dfcmodel import (
-    Flow,
-    Link,
-    LossRecovery,
-    Packets,
-    RackRecovery,
-    Scenario,
-    SwitchProgram,
-    set_alarm,
-    simulate,
-    trace_packets,
-)
+from dfcmodel import Flow, Link, Packets, Scenario, SwitchProgram, simulate, trace_packets
+from dfcmodel.recoveries import LossRecovery, RackRecovery, set_alarm
 from responsefn import BBR, CUBIC
 from tests.dfcmodel.packets.conftest import recovering_sender, recovery_event
 

@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
-from markov import ChainModel, FileError, explore, passage, read_sbml, stationary, transient
+from markov import ChainModel, explore, passage, read_sbml, stationary, transient
+from markov.errors import FileError
 from markov.files.reactions.events import shifted
 from markov.files.syntax import Chain, Literal, Name, Negation
 from tests.markov.files.reactions.test_sbml import BIRTH, DEATH, MU, SPECIES, network

@@ -8,7 +8,8 @@ import textwrap
 import numpy as np
 import pytest
 
-from markov import FileError, explore, read_sbml, stationary, transient
+from markov import explore, read_sbml, stationary, transient
+from markov.errors import FileError
 
 HEAD = '<sbml xmlns="http://www.sbml.org/sbml/level3/version1/core" level="3" version="1"><model id="m">'
 SPECIES = '<species id="{}" initialAmount="{}" hasOnlySubstanceUnits="true"/>'

@@ -27,7 +27,7 @@ def test_modules_synchronize_and_are_renamed(tmp_path: Path) -> None:
 
 
 def test_more_states_than_allowed_are_refused_before_memory_runs_out(tmp_path: Path) -> None:
-    from markov import TooLargeError
+    from markov.errors import TooLargeError
 
     text = "ctmc\nmodule m\nx : int init 0;\n[] true -> 1 : (x' = x + 1);\nendmodule"
     path = tmp_path / "model.sm"

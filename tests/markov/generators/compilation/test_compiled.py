@@ -7,7 +7,8 @@ import math
 import numpy as np
 import pytest
 
-from markov import PauseTandem, TooLargeError
+from markov import PauseTandem
+from markov.errors import TooLargeError
 from markov.generators.calls import Calls
 from markov.generators.compilation import compiled
 from markov.generators.compilation.compiled import (

@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
-from markov import ChainModel, RuleError, stationary
+from markov import ChainModel, stationary
+from markov.errors import RuleError
 from markov.generators.building import build_chain
 from markov.generators.compilation.guards import uncompilable
 from tests.markov.generators.conftest import one_component

@@ -16,12 +16,12 @@ from markov import (
     PauseChain,
     PauseTandem,
     PhaseQueue,
-    RuleError,
     SemiMarkov,
     explore,
     passage,
     stationary,
 )
+from markov.errors import RuleError
 from markov.models.functions import evaluation
 from markov.models.functions.evaluation import check_on_arrays, members_of, values_of
 from markov.models.prism_suite import Cluster, CoxTandem, Polling

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from markov import Mean, RuleError
+from markov import Mean
+from markov.errors import RuleError
 from markov.models.functions.plain_evaluation import Function, ask_again, in_each
 from markov.models.means import as_mean, number_of
 from markov.models.state_tables import StateTable

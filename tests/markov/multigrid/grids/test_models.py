@@ -7,7 +7,8 @@ from typing import NamedTuple
 import pytest
 
 from hopflow.errors import RuleError
-from markov import ChainModel, Cluster, MatrixFree, PauseTandem, TooLargeError, stationary
+from markov import ChainModel, Cluster, MatrixFree, PauseTandem, stationary
+from markov.errors import TooLargeError
 from markov.multigrid.grids.boxes import Unsuitable
 from markov.multigrid.grids.models import GridModel, is_numbered
 from tests.markov.multigrid.grids.conftest import TANDEM, Batches, grid_of

@@ -6,7 +6,8 @@ import math
 
 import pytest
 
-from responsefn import BBR, BBRv1, Delivery, RuleError, coexist, curve, invert, simulate_rule
+from responsefn import BBR, BBRv1, Delivery, coexist, curve, invert, simulate_rule
+from responsefn.errors import RuleError
 from responsefn.rules.deliveries import bbr_model, bbr_v1
 from tests.responsefn.rules.deliveries.draft_bbr import DraftBBR
 from tests.responsefn.rules.deliveries.draft_bbr_v1 import DraftBBRv1

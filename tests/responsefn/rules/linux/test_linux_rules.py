@@ -8,8 +8,8 @@ import pickle
 import pytest
 
 from hopflow.parameters import canonical_text
-from responsefn import (
-    HSTCP,
+from responsefn import HSTCP
+from responsefn.linux import (
     LinuxBIC,
     LinuxCUBIC,
     LinuxHSTCP,

@@ -8,7 +8,12 @@ import pandas as pd
 import pytest
 
 from validation.claims.kaneko2007.runs import relative, uneven
-from validation.claims.kaneko2007.under_loss import FEW, MANY, OTHERS, shares_under_loss
+from validation.claims.kaneko2007.under_loss import (
+    LARGE_LOSS_RATES,
+    OTHERS,
+    SMALL_LOSS_RATES,
+    shares_under_loss,
+)
 
 FOUND = shares_under_loss.measure()
 """The estimates of all statements."""
@@ -23,7 +28,7 @@ def test_every_quantity_is_a_number() -> None:
 
 def test_small_and_larger_loss_rates_are_judged_apart() -> None:
     fair, leaves = (FOUND.statements[key].quantities["ns-3"] for key in ("fair", "leaves"))
-    assert (len(fair), len(leaves)) == (len(FEW), len(MANY))
+    assert (len(fair), len(leaves)) == (len(SMALL_LOSS_RATES), len(LARGE_LOSS_RATES))
     assert set(OTHERS) <= {"fusion", "areno", "compound"}
 
 

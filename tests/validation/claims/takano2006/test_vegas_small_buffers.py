@@ -11,7 +11,7 @@ R, C, N = Verdict.HOLDS, Verdict.CONTRADICTED, Verdict.INCONCLUSIVE
 
 
 def test_losses_are_noticed(doctor, judged) -> None:
-    doctor(vegas_runs.SMALL, lambda d: d.assign(dropped=1), "flows")
+    doctor(vegas_runs.SMALL_BUFFER_RUNS, lambda d: d.assign(dropped=1), "flows")
     assert judged("D17")["lossy"].packets is R
 
 

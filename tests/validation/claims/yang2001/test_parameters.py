@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from validation.claims.yang2001.parameters import (
+    LARGEST_MULTIPLE,
     LONG_QUEUES,
-    MOST,
-    SMALL,
+    SMALL_CASES,
     _after_turns,
     _aged,
     _total_times,
@@ -18,7 +18,7 @@ from validation.verdicts import Verdict
 
 def test_turns_of_the_default_length_set_the_classes_apart() -> None:
     """The same quantity that is near zero with many slots."""
-    assert max(abs(e.value) for e in _after_turns(MOST)) < 0.1
+    assert max(abs(e.value) for e in _after_turns(LARGEST_MULTIPLE)) < 0.1
     assert max(abs(e.value) for e in _after_turns(1.0)) > 0.3
 
 
@@ -28,7 +28,7 @@ def test_deviations_of_the_classes_cancel() -> None:
 
 def test_without_losses_the_total_time_hardly_depends_on_the_ratio() -> None:
     """Y10's experiment: with DRR's own queue the last timer decides, without losses the load."""
-    usual, long = (_total_times(case) for case in (SMALL[1], LONG_QUEUES))
+    usual, long = (_total_times(case) for case in (SMALL_CASES[1], LONG_QUEUES))
     assert usual[1].value > 1.3 * usual[0].value
     assert long[1].value == pytest.approx(long[0].value, rel=0.1)
 
@@ -46,7 +46,7 @@ def test_parts_of_runs_are_parts() -> None:
     ],
 )
 def test_small_transfers_out_of_turn_are_noticed(doctor, judged, key: str, how) -> None:
-    doctor(SMALL, lambda frame: frame.assign(transfer_time=how(frame["transfer_time"])))
+    doctor(SMALL_CASES, lambda frame: frame.assign(transfer_time=how(frame["transfer_time"])))
     assert judged("Y10")[key].packets is Verdict.CONTRADICTED
 
 

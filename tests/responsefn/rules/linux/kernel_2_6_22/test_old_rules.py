@@ -6,16 +6,14 @@ import math
 
 import pytest
 
-from responsefn import (
-    BIC,
-    CUBIC,
+from responsefn import BIC, CUBIC, Vegas
+from responsefn.linux import (
     LinuxBIC,
     LinuxCUBIC,
     LinuxHTCP,
     LinuxIllinois,
     LinuxScalable,
     LinuxVegas,
-    Vegas,
 )
 from tests.responsefn.events import Event
 

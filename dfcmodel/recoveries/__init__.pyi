@@ -1,0 +1,34 @@
+# The public names of the module by the modules that define them: read on first use, and by type checkers.
+from ..packets.recoveries import (
+    LossRecovery,
+    NewRenoRecovery,
+    PRRRecovery,
+    RackRecovery,
+    RenoRecovery,
+    SackRecovery,
+    TahoeRecovery,
+    grow_window,
+    limited_transmit,
+    reduce_window,
+    restart_timer,
+    retransmit,
+    send_new,
+    set_alarm,
+)
+
+__all__ = [
+    "LossRecovery",
+    "NewRenoRecovery",
+    "PRRRecovery",
+    "RackRecovery",
+    "RenoRecovery",
+    "SackRecovery",
+    "TahoeRecovery",
+    "grow_window",
+    "limited_transmit",
+    "reduce_window",
+    "restart_timer",
+    "retransmit",
+    "send_new",
+    "set_alarm",
+]

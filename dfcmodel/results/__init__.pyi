@@ -1,0 +1,34 @@
+# The public names of the module by the modules that define them: read on first use, and by type checkers.
+from ..levels.choices import LevelChoice
+from ..levels.explanations import Explanation
+from ..levels.packet_limits import PacketLimit
+from ..packets.traces import PacketTrace
+from ..sharing.comparisons import Comparison
+from ..sharing.evaluations import Evaluation
+from ..step_checks import StepCheck
+from ..theory.spectra import Spectrum
+from .ensemble_comparisons import EnsembleComparison
+from .ensembles import Ensemble
+from .job_completions import JobCompletion
+from .pause_graphs import PausePropagation
+from .run_comparisons import RunComparison
+from .slowdown_groups import Slowdowns
+from .trajectories import Trajectory
+
+__all__ = [
+    "Comparison",
+    "Ensemble",
+    "EnsembleComparison",
+    "Evaluation",
+    "Explanation",
+    "JobCompletion",
+    "LevelChoice",
+    "PacketLimit",
+    "PacketTrace",
+    "PausePropagation",
+    "RunComparison",
+    "Slowdowns",
+    "Spectrum",
+    "StepCheck",
+    "Trajectory",
+]

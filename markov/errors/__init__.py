@@ -1,0 +1,7 @@
+"""Errors and warnings of `markov`."""
+
+from __future__ import annotations
+
+from hopflow.public_names import collect
+
+__getattr__, __dir__, __all__ = collect(__name__, __file__)

@@ -1,0 +1,10 @@
+"""What the functions of `markov` return.
+
+The classes are here for `isinstance` and annotations; their constructors may change in any release.
+"""
+
+from __future__ import annotations
+
+from hopflow.public_names import collect
+
+__getattr__, __dir__, __all__ = collect(__name__, __file__)

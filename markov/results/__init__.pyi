@@ -1,0 +1,39 @@
+# The public names of the module by the modules that define them: read on first use, and by type checkers.
+from ..analysis.answer_comparisons import AnswerComparison
+from ..analysis.lumping import Lumped
+from ..analysis.optima import Best
+from ..analysis.sampling import Paths
+from ..analysis.sensitivity_results import Sensitivity
+from ..analysis.thresholds import ThresholdAdvice
+from ..exploration import Reachable
+from ..files.explicit import ExplicitModel
+from ..files.models import FileModel
+from ..files.properties.answers import PropertyResult
+from ..phases.fitting import PhaseFit
+from ..phases.quasi_birth_death.by_level import StationaryByLevel
+from ..phases.traces import MapFit
+from ..stationary_results import Stationary
+from ..time.passages import Passage, QuasiStationary
+from ..time.steps import Steps
+from ..time.transients import Transient
+
+__all__ = [
+    "AnswerComparison",
+    "Best",
+    "ExplicitModel",
+    "FileModel",
+    "Lumped",
+    "MapFit",
+    "Passage",
+    "Paths",
+    "PhaseFit",
+    "PropertyResult",
+    "QuasiStationary",
+    "Reachable",
+    "Sensitivity",
+    "Stationary",
+    "StationaryByLevel",
+    "Steps",
+    "ThresholdAdvice",
+    "Transient",
+]

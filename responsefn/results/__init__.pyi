@@ -1,0 +1,22 @@
+# The public names of the module by the modules that define them: read on first use, and by type checkers.
+from ..jax_rules import RuleTwin
+from ..measurements.fitting import Fit
+from ..measurements.samples import Samples
+from ..metrics.rtt_exponents import UnfairnessExponents
+from ..responses.closed_forms.compiled_laws import Fused
+from ..responses.curves import Curve
+from ..rule_catalogue import Catalogue
+from ..simulation.coexistence_results import Coexistence
+from ..simulation.single_flow_results import SimulatedResponse
+
+__all__ = [
+    "Catalogue",
+    "Coexistence",
+    "Curve",
+    "Fit",
+    "Fused",
+    "RuleTwin",
+    "Samples",
+    "SimulatedResponse",
+    "UnfairnessExponents",
+]

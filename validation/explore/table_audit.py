@@ -1,0 +1,117 @@
+"""View: the audit of a switch's headroom table, from the text of its file."""
+
+from __future__ import annotations
+
+from collections import Counter
+from io import StringIO
+
+import numpy as np
+
+from dfcmodel.lossless import BufferTable, audit_headroom, chips, read_table
+from dfcmodel.lossless.published import SN4280
+from dfcmodel.lossless.quantities import Given
+from dfcmodel.lossless.results import RowVerdict
+from validation.explore.port_headroom import RESPONSES
+from validation.explore.views import Chart, Drawing, Knob, Line, Table, View
+
+__all__ = ["VIEW"]
+
+EXAMPLE = "\n".join((
+    "# speed cable xoff",
+    *(f"{rate / 1e6:.0f} {cable:g}m {xoff}" for (rate, cable), xoff in SN4280.items() if rate >= 100e9),
+))  # fmt: skip
+"""Rows of Mellanox-SN4280-O28 in sonic-buildimage, as `dfcmodel.lossless.published` has them."""
+MOST_ROWS = 2000
+HEADING = ("rate", "cable (m)", "xoff (B)", "write (B)", "verdict", "why")
+
+
+def _table(text: str) -> str:
+    """Return a text after a look at its rows."""
+    rows = len(_rows(text).rows)
+    if rows > MOST_ROWS:
+        raise ValueError(f"Table = {rows} rows: must be at most {MOST_ROWS}; use hopflow headroom audit FILE")  # fmt: skip
+    return text
+
+
+def _rows(text: str) -> BufferTable:
+    return read_table(StringIO(text))
+
+
+def _draw(
+    table: str, chip: str | None, cell: Given | None, mtu: Given, lossless: Given, response: Given | None
+) -> Drawing:  # fmt: skip
+    audit = audit_headroom(
+        _rows(table), chip=chip, cell=cell, mtu=mtu, lossless_mtu=lossless, response=response
+    )
+    counts = Counter(each.verdict for each in audit.rows)
+    verdicts = ", ".join(f"{counts[each]} {each.value}" for each in RowVerdict if counts[each])
+    size = "not known, so that frames fill the buffer byte by byte" if audit.cell is None else f"{audit.cell} B"  # fmt: skip
+    finding = f"{len(audit.rows)} rows: {verdicts}. The buffer cell is {size}."
+    judged = [each for each in audit.rows if each.needs.any_sizes is not None]
+    judged.sort(key=lambda each: (each.needs.any_sizes, each.row.cable))
+    needed = np.array([float(each.needs.any_sizes or 0) for each in judged]) / 1e3
+    lines = (
+        Line("xoff", needed, np.array([float(each.row.xoff) for each in judged]) / 1e3, marked=True, joined=False),
+        Line("needed", needed, needed),
+        Line("on the cable", needed, np.array([max(each.needs.cable, 1.0) for each in judged]) / 1e3, marked=True, joined=False),
+    )  # fmt: skip
+    columns = (each.columns for each in audit.rows)
+    rows = tuple((rate, cable.removesuffix("m"), *others) for rate, cable, *others in columns)
+    title = "Table against proved headroom"
+    return Drawing(
+        finding,
+        (Chart(title, "needed for any frame sizes (kB)", "kB", lines, logarithmic=True),) if judged else (),
+        table=Table(HEADING, rows, numbers=4),
+    )  # fmt: skip
+
+
+def _code(
+    table: str, chip: str | None, cell: Given | None, mtu: Given, lossless: Given, response: Given | None
+) -> str:  # fmt: skip
+    lines = "\n".join(f"    {line!r}," for line in table.splitlines())
+    return f"""\
+from io import StringIO
+from dfcmodel.lossless import audit_headroom, read_table
+
+lines = [
+{lines}
+]
+audit = audit_headroom(
+    read_table(StringIO("\\n".join(lines))), chip={chip!r}, cell={cell!r}, mtu={mtu!r},
+    lossless_mtu={lossless!r}, response={response!r},
+)
+print(audit.text())  # audit.rows, audit.law
+"""
+
+
+VIEW = View(
+    name="audit",
+    title="Audit",
+    question="Is the headroom table of my switch safe?",
+    about=(
+        "Each row against the proved headroom of its rate and cable. Paste pg_profile_lookup.ini, buffers.json.j2, config_db.json, or CSV "
+        "with the columns speed (Mb/s), cable and xoff (bytes). The value to write covers any sizes of frames. "
+        "At first the page shows a public table of one switch."
+    ),
+    knobs=(
+        Knob("table", "Table", {EXAMPLE: EXAMPLE}, EXAMPLE, slider=False, free=_table, lines=True),
+        Knob("chip", "Chip", {"other": None} | {each.name: each.name for each in chips()}, "other", slider=False),
+        Knob(
+            "cell", "Buffer cell",
+            {"the chip's, or not known": None} | {f"{size} B": size for size in (80, 96, 144, 192, 208, 254, 256, 288)},
+            "the chip's, or not known", slider=False, free=str,
+        ),
+        Knob(
+            "mtu", "Largest frame of the port", {f"{size} B": size for size in (4200, 9100, 9216, 9600)},
+            "9216 B", slider=False, free=str,
+        ),
+        Knob(
+            "lossless", "Largest lossless frame", {f"{size} B": size for size in (1024, 1088, 2200, 4096, 9216)},
+            "9216 B", slider=False, free=str,
+        ),
+        Knob("response", "Response time of the peer", RESPONSES, "maximum of IEEE 802.3", slider=False),
+    ),
+    draw=_draw,
+    code=_code,
+)  # fmt: skip
+"""What a table covers."""
