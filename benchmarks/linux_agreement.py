@@ -23,8 +23,10 @@ import numpy as np
 import pandas as pd
 
 from benchmarks.linux_measures import measures_of_linux, measures_of_run
-from dfcmodel import Flow, Link, Packets, Scenario, Trajectory, simulate
-from responsefn import BBRv1, LinuxCUBIC, NewReno, WindowRule
+from dfcmodel import Flow, Link, Packets, Scenario, simulate
+from dfcmodel.results import Trajectory
+from responsefn import BBRv1, NewReno, WindowRule
+from responsefn.linux import LinuxCUBIC
 from validation import evidence
 
 __all__ = ["RULES", "TOLERANCES", "compared", "simulated"]

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from dfcmodel import Trajectory
+from dfcmodel.results import Trajectory
 from validation import evidence
 
 __all__ = ["DATA_BITS", "Measures", "measures_of_linux", "measures_of_run", "peaks", "rows_of"]
