@@ -25,13 +25,19 @@ def test_provenance_is_complete(case: str) -> None:
     assert record["cpu_seconds"] > 0
     written = case == RANDOM  # its Tcl programs are those of to_ns2
     kinds = {".py"} if written or record["tool"] == "hopflow" else {".tcl", ".cc", ".h"}
+    if record["tool"] == "Linux":
+        kinds = {".c", ".config", ".sh"}
     assert {Path(program).suffix for program in record["programs"]} <= kinds
     assert record["programs"]
     for file, about in record["files"].items():
         frame = evidence.table(case, file.split(".")[0])
         assert len(frame) == about["rows"]
         assert list(frame.columns) == list(about["columns"])
-        assert not frame.duplicated(about["index"]).any()
+        if (record["tool"], file) != (
+            "Linux",
+            "drops.csv",
+        ):  # packets of a burst arrive at one time
+            assert not frame.duplicated(about["index"]).any()
         assert all(column["meaning"] for column in about["columns"].values())
 
 

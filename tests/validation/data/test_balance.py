@@ -70,6 +70,8 @@ REGULATED = "yang2001/regulated-sources"
 """More rows of one of these designs."""
 OWN_LINKS = "takano2006/own-links"
 """Efficiencies and drops, without what was sent."""
+LINUX = {case for case in evidence.cases() if case.startswith("linux/")}
+"""What the receivers read is counted in bytes: test_linux.py."""
 WITHOUT = {
     *UNSTATED,
     REGULATED,
@@ -81,6 +83,7 @@ WITHOUT = {
     *CASES,
     *MANAGED,
     *PACKETS,
+    *LINUX,
 }
 """Others: below."""
 

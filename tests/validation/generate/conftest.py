@@ -12,16 +12,22 @@ from validation import evidence
 from validation.generate import programs
 from validation.generate.__main__ import all_cases
 from validation.generate.cases import csv_text
+from validation.generate.linux.program import kernel_folder
+
+INSTALLED_BY = {
+    **dict.fromkeys(("ns-2", "ns-3"), "`make data-tools`"),
+    "Linux": "validation/generate/linux/build.sh",
+}
 
 
 def installed(tool: str) -> bool:
     if tool == "ns-2":
         return shutil.which("ns") is not None
     try:
-        programs.ns3_folder()
+        kernel_folder() if tool == "Linux" else programs.ns3_folder()
     except FileNotFoundError:
         return False
-    return shutil.which("g++") is not None
+    return tool == "Linux" or shutil.which("g++") is not None
 
 
 @pytest.fixture
@@ -31,7 +37,9 @@ def repeats(tmp_path: Path) -> Callable[..., None]:
     def run_one(name: str, **chosen: object) -> None:
         case = all_cases()[name]
         if not installed(case.program.tool):
-            pytest.skip(f"{case.program.tool} is not installed: `make data-tools` does it")
+            pytest.skip(
+                f"{case.program.tool} is not installed: {INSTALLED_BY[case.program.tool]} does it"
+            )
         run = next(
             r for r in case.runs if all(r.get(key) == value for key, value in chosen.items())
         )

@@ -1,0 +1,40 @@
+"""The packet level beside Linux in virtual time: what is measured, and rows of the written table made again."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from benchmarks.linux_agreement import FOLDER, TOLERANCES, Tolerance, simulated
+from benchmarks.linux_measures import measures_of_linux, measures_of_run, peaks
+
+
+def test_peaks_are_followed_by_a_fall() -> None:
+    time = np.arange(8.0)
+    at, heights = peaks(time, np.array([1.0, 10.0, 9.8, 5.0, 4.0, 8.0, 12.0, 6.0]))
+    assert at.tolist() == [1.0, 6.0]
+    assert heights.tolist() == [10.0, 12.0]
+    assert len(peaks(time, np.arange(8.0) + 1.0)[0]) == 0
+
+
+def test_the_larger_tolerance_counts() -> None:
+    either = Tolerance(0.1, 8.0)
+    assert str(either) == "10 % or 8"
+    assert either.allows(20.0, 28.0)
+    assert either.allows(200.0, 220.0)
+    assert not either.allows(200.0, 221.0)
+    assert not Tolerance(0.02).allows(float("nan"), 1.0)
+
+
+@pytest.mark.parametrize("buffer", [33, 67, 133])
+def test_reno_beside_linux(buffer: int) -> None:
+    linux = measures_of_linux(f"reno-{buffer}")
+    ours = measures_of_run(simulated("reno", buffer, 30.0))
+    written = pd.read_csv(FOLDER / "linux_agreement.csv").set_index(["case", "quantity"])
+    for quantity, tolerance in TOLERANCES["reno"].items():
+        row = written.loc[(f"reno-{buffer}", quantity)]
+        found = ours.value(quantity)
+        assert float(row["linux"]) == pytest.approx(linux.value(quantity), rel=1e-9), quantity
+        assert float(row["hopflow"]) == pytest.approx(found, rel=1e-9), quantity
+        assert str(row["holds"]) == str(tolerance.allows(linux.value(quantity), found)), quantity

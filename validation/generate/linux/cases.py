@@ -1,0 +1,54 @@
+"""Runs of Linux 6.12 over 20 Mb/s and 40 ms: one flow of Reno, CUBIC or BBR."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from validation.generate.cases import Case
+from validation.generate.linux.output import TABLES, calls, read, simulated_seconds
+from validation.generate.linux.program import LinuxKernel
+
+__all__ = ["CASES"]
+
+RATE, DELAY = 20e6, 0.02
+"""bit/s and s of both directions: 1666.7 packets of 1500 bytes per s, a round trip of 40 ms."""
+BUFFERS = (33, 67, 133)
+"""Packets: half the product of bandwidth and round trip, all of it, and twice as much."""
+
+
+def _alone(rule: str, buffer: int) -> dict[str, Any]:
+    """Return a run of one flow."""
+    run = {"run": f"{rule}-{buffer}", "rules": (rule,), "starts": (0.0,), "seconds": 30}
+    return {"rate": RATE, "delay": DELAY, "buffer": buffer, **run}
+
+
+ALONE = Case(
+    name="linux/alone",
+    title="One flow of Linux 6.12 over 20 Mb/s, 40 ms, with a drop-tail buffer, 30 s",
+    claims=(),
+    program=LinuxKernel(),
+    parameters={
+        "rate of the link, and of the link back": (RATE, "bit/s"),
+        "delay of each": (DELAY, "s"),
+        "size of the packets": (1500, "bytes"),
+        "data in each": (1448, "bytes"),
+        "sample": (0.01, "s"),
+        "tick of the kernel (HZ 250)": (0.004, "s"),
+    },
+    tables=TABLES,
+    runs=[
+        *(_alone(rule, buffer) for rule in ("reno", "cubic") for buffer in BUFFERS),
+        _alone("bbr", 67),
+    ],
+    calls=calls,
+    read=read,
+    simulated_seconds=simulated_seconds,
+    notes=(
+        "The link's departures follow from the arrival times: max(arrival, previous departure) + bits/rate.",
+        "No pacing but BBR's (pfifo_fast), no segmentation offload on the wire, SACK, timestamps, no ECN.",
+        "In every run rwnd_limited and sndbuf_limited are 0: the window of the sender alone limited it.",
+        "The kernel's entropy is constant: runs are equal byte for byte.",
+    ),
+)
+
+CASES = (ALONE,)

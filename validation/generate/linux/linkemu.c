@@ -1,0 +1,491 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// A link between two network namespaces of one kernel, and the TCP flows over it.
+//
+// The program is the only process of a User-Mode Linux that was booted with time-travel=inf-cpu,
+// so computing takes no simulated time. It opens a TUN device in each of two namespaces. The
+// kernel's TCP sends from the first to the second, and the packets that leave a device are the
+// arrivals at a link:
+//
+//     departure = max(arrival, previous departure) + bits / rate
+//
+// A packet is dropped where `buffer` packets wait besides the one in transmission, and delivered
+// `delay` after its departure. The reverse link has the same rate and delay and no limit. A data
+// packet that `loss` or `every` selects is discarded before the queue. The selection depends on the
+// number of the data packet within its flow and on `seed` alone.
+//
+// usage: linkemu [key=value ...] [flow=RULE@START ...]
+// Results go to the file `output`: one line per sample, drop, second and flow.
+
+#define _GNU_SOURCE
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/if_tun.h>
+#include <linux/tcp.h>
+#include <math.h>
+#include <net/if.h>
+#include <poll.h>
+#include <sched.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
+#include <sys/reboot.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { MAX_FLOWS = 8, RING = 1 << 14, MTU = 1500, BUFFER_BYTES = 4 << 20, FIRST_PORT = 5000 };
+#define NS 1000000000LL
+// Offset of tcpi_total_rto (Linux 6.7) from tcpi_snd_wnd, which older headers end with.
+#define TOTAL_RTO_AFTER_SND_WND 12
+
+struct packet {
+    int64_t departure, due;
+    int size;
+    unsigned char bytes[MTU];
+};
+
+struct link {
+    int from, to;
+    double rate;
+    int64_t delay, last_departure;
+    unsigned head, tail, in_system; // delivered, accepted, first that has not departed
+    struct packet *ring;
+};
+
+struct flow {
+    char rule[16];
+    int64_t start;
+    int listener, sender, receiver;
+    long data_packets, bytes, bytes_before, queue_drops, losses;
+};
+
+static struct flow flows[MAX_FLOWS];
+static int flow_count, lateness_count;
+static double rate = 20e6, delay = 0.02, seconds = 30, loss, sample = 0.01;
+static long buffer = 67, every, seed = 1;
+static char qdisc[16] = "pfifo_fast";
+static int64_t origin, worst_lateness;
+static uint64_t digest = 14695981039346656037ULL;
+static FILE *output;
+
+// The first process powers off the kernel that it was booted by; no other process may.
+static void power_off(void)
+{
+    sync();
+    if (getpid() == 1)
+        reboot(RB_POWER_OFF);
+}
+
+static void fail(const char *what)
+{
+    fprintf(output ? output : stderr, "failed %s: %s\n", what, strerror(errno));
+    if (output) {
+        fclose(output);
+        rename("/output.part", "/output");
+    }
+    power_off();
+    exit(1);
+}
+
+static int64_t now_ns(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return t.tv_sec * NS + t.tv_nsec - origin;
+}
+
+static void add_to_digest(int64_t value)
+{
+    for (int i = 0; i < 8; i++)
+        digest = (digest ^ (uint64_t)(value >> 8 * i & 255)) * 1099511628211ULL;
+}
+
+// Uniform in [0, 1) from the seed, a flow and a packet number (SplitMix64's mixing function).
+static double uniform(uint64_t flow, uint64_t number)
+{
+    uint64_t z = ((uint64_t)seed << 40) + (flow << 32) + number;
+    z = (z + 1) * 0x9e3779b97f4a7c15ULL;
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ULL;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebULL;
+    return (double)((z ^ (z >> 31)) >> 11) * 0x1p-53;
+}
+
+static void set_sysctl(const char *name, const char *value)
+{
+    char path[128];
+    snprintf(path, sizeof path, "/proc/sys/net/%s", name);
+    int fd = open(path, O_WRONLY);
+    if (fd < 0 || write(fd, value, strlen(value)) < 0)
+        fail(path);
+    close(fd);
+}
+
+static const char *const of_kernel[] = {"core/default_qdisc", "ipv4/tcp_mem"};
+static const char *const of_namespace[] = {
+    "ipv4/tcp_sack", "ipv4/tcp_timestamps", "ipv4/tcp_ecn", "ipv4/tcp_early_retrans",
+    "ipv4/tcp_recovery", "ipv4/tcp_no_metrics_save", "ipv4/tcp_slow_start_after_idle",
+    "ipv4/tcp_rmem", "ipv4/tcp_wmem", "ipv4/tcp_limit_output_bytes", "ipv4/tcp_min_tso_segs",
+    "ipv4/tcp_pacing_ss_ratio"};
+
+static void print_sysctl(const char *name)
+{
+    char path[128], value[128] = "";
+    snprintf(path, sizeof path, "/proc/sys/net/%s", name);
+    FILE *file = fopen(path, "r");
+    if (!file || !fgets(value, sizeof value, file))
+        fail(path);
+    fclose(file);
+    value[strcspn(value, "\n")] = 0;
+    for (char *c = value; *c; c++)
+        if (*c == '\t')
+            *c = ' ';
+    fprintf(output, "sysctl %s %s\n", name, value);
+}
+
+static void print_sysctls(const char *const *names, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        print_sysctl(names[i]);
+}
+
+// Enter a new network namespace and bring up a TUN device there.
+static int open_tun(const char *address)
+{
+    if (unshare(CLONE_NEWNET))
+        fail("unshare");
+    set_sysctl("ipv4/tcp_no_metrics_save", "1");
+    struct ifreq request = {.ifr_flags = IFF_TUN | IFF_NO_PI};
+    strcpy(request.ifr_name, "tun0");
+    int fd = open("/dev/net/tun", O_RDWR | O_NONBLOCK);
+    if (fd < 0)
+        fail("/dev/net/tun");
+    if (ioctl(fd, TUNSETIFF, &request))
+        fail("TUNSETIFF");
+    int control = socket(AF_INET, SOCK_DGRAM, 0);
+    struct sockaddr_in *in = (struct sockaddr_in *)&request.ifr_addr;
+    memset(in, 0, sizeof *in);
+    in->sin_family = AF_INET;
+    inet_pton(AF_INET, address, &in->sin_addr);
+    if (ioctl(control, SIOCSIFADDR, &request))
+        fail("SIOCSIFADDR");
+    inet_pton(AF_INET, "255.255.255.0", &in->sin_addr);
+    if (ioctl(control, SIOCSIFNETMASK, &request))
+        fail("SIOCSIFNETMASK");
+    request.ifr_qlen = 20000;
+    if (ioctl(control, SIOCSIFTXQLEN, &request))
+        fail("SIOCSIFTXQLEN");
+    request.ifr_flags = IFF_UP | IFF_RUNNING;
+    if (ioctl(control, SIOCSIFFLAGS, &request))
+        fail("SIOCSIFFLAGS");
+    close(control);
+    return fd;
+}
+
+static struct sockaddr_in receiver_address(int flow)
+{
+    struct sockaddr_in in = {.sin_family = AF_INET, .sin_port = htons(FIRST_PORT + flow)};
+    inet_pton(AF_INET, "10.0.0.2", &in.sin_addr);
+    return in;
+}
+
+static void open_socket(int *fd, int option)
+{
+    int size = BUFFER_BYTES;
+    *fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0);
+    if (*fd < 0 || setsockopt(*fd, SOL_SOCKET, option, &size, sizeof size))
+        fail("socket");
+}
+
+static void discard_departed(struct link *link, int64_t now)
+{
+    while (link->in_system != link->tail && link->ring[link->in_system % RING].departure <= now)
+        link->in_system++;
+}
+
+// Data packets of a flow have a payload; SYN and pure ACKs are never selected for a loss.
+static int select_loss(struct flow *flow)
+{
+    long number = ++flow->data_packets;
+    if (every && number % every == 0)
+        return 1;
+    return loss > 0 && uniform((uint64_t)(flow - flows), (uint64_t)number) < loss;
+}
+
+static void accept_packets(struct link *link, int forward, int64_t now)
+{
+    for (;;) {
+        struct packet *packet = &link->ring[link->tail % RING];
+        ssize_t size = read(link->from, packet->bytes, MTU);
+        if (size < 0)
+            return;
+        const unsigned char *ip = packet->bytes, *tcp = ip + 4 * (ip[0] & 15);
+        if (size < 40 || ip[0] >> 4 != 4 || ip[9] != IPPROTO_TCP)
+            continue;
+        int index = (forward ? tcp[2] << 8 | tcp[3] : tcp[0] << 8 | tcp[1]) - FIRST_PORT;
+        if (index < 0 || index >= flow_count)
+            continue;
+        struct flow *flow = &flows[index];
+        int has_data = size > (tcp - ip) + 4 * (tcp[12] >> 4);
+        discard_departed(link, now);
+        long waiting = (long)(link->tail - link->in_system) - 1;
+        if (forward) {
+            add_to_digest(now);
+            add_to_digest(index);
+            add_to_digest(size);
+        }
+        if (forward && has_data && select_loss(flow)) {
+            flow->losses++;
+            fprintf(output, "drop %lld %d loss\n", (long long)now, index);
+            continue;
+        }
+        if (forward && waiting >= buffer) {
+            flow->queue_drops++;
+            fprintf(output, "drop %lld %d queue\n", (long long)now, index);
+            continue;
+        }
+        int64_t begin = now > link->last_departure ? now : link->last_departure;
+        link->last_departure = begin + (int64_t)llround(8.0 * (double)size / link->rate * 1e9);
+        packet->departure = link->last_departure;
+        packet->due = packet->departure + link->delay;
+        packet->size = (int)size;
+        link->tail++;
+        if (link->tail - link->head >= RING) {
+            errno = ENOBUFS;
+            fail("ring of packets in flight");
+        }
+    }
+}
+
+static void deliver_packets(struct link *link, int64_t now)
+{
+    while (link->head != link->tail && link->ring[link->head % RING].due <= now) {
+        struct packet *packet = &link->ring[link->head % RING];
+        if (now - packet->due > worst_lateness)
+            worst_lateness = now - packet->due;
+        lateness_count++;
+        discard_departed(link, now);
+        link->head++;
+        if (write(link->to, packet->bytes, (size_t)packet->size) < 0)
+            fail("write to TUN");
+    }
+}
+
+static struct tcp_info read_info(struct flow *flow, unsigned *timeouts)
+{
+    union {
+        struct tcp_info info;
+        unsigned char bytes[512];
+    } data = {0};
+    socklen_t size = sizeof data;
+    if (getsockopt(flow->sender, IPPROTO_TCP, TCP_INFO, &data, &size))
+        fail("TCP_INFO");
+    uint16_t total;
+    memcpy(&total, data.bytes + offsetof(struct tcp_info, tcpi_snd_wnd) + TOTAL_RTO_AFTER_SND_WND, 2);
+    *timeouts = total;
+    return data.info;
+}
+
+static void sample_flows(int64_t time, int full_second)
+{
+    unsigned timeouts;
+    for (int i = 0; i < flow_count; i++) {
+        struct flow *flow = &flows[i];
+        if (flow->sender < 0)
+            continue;
+        struct tcp_info info = read_info(flow, &timeouts);
+        fprintf(output, "window %lld %d %u %u %u %u\n", (long long)time, i, info.tcpi_snd_cwnd,
+                info.tcpi_snd_ssthresh, info.tcpi_rtt, info.tcpi_ca_state);
+        if (full_second) {
+            fprintf(output, "second %lld %d %ld\n", (long long)(time / NS), i,
+                    flow->bytes - flow->bytes_before);
+            flow->bytes_before = flow->bytes;
+        }
+    }
+}
+
+static void start_flow(struct flow *flow)
+{
+    struct sockaddr_in to = receiver_address((int)(flow - flows));
+    open_socket(&flow->sender, SO_SNDBUFFORCE);
+    if (setsockopt(flow->sender, IPPROTO_TCP, TCP_CONGESTION, flow->rule, strlen(flow->rule)))
+        fail(flow->rule);
+    if (connect(flow->sender, (struct sockaddr *)&to, sizeof to) && errno != EINPROGRESS)
+        fail("connect");
+}
+
+static void process_sockets(struct flow *flow)
+{
+    static char received[1 << 16];
+    ssize_t size;
+    if (flow->receiver < 0) {
+        flow->receiver = accept4(flow->listener, NULL, NULL, SOCK_NONBLOCK);
+        if (flow->receiver < 0)
+            return;
+    }
+    while ((size = recv(flow->receiver, received, sizeof received, MSG_TRUNC)) > 0)
+        flow->bytes += size;
+}
+
+static void fill_sender(struct flow *flow)
+{
+    static char zeros[1 << 16];
+    while (send(flow->sender, zeros, sizeof zeros, MSG_NOSIGNAL) > 0)
+        ;
+}
+
+static void report(void)
+{
+    for (int i = 0; i < flow_count; i++) {
+        struct flow *flow = &flows[i];
+        unsigned timeouts;
+        struct tcp_info info = read_info(flow, &timeouts);
+        fprintf(output,
+                "flow %d bytes=%ld data_packets=%ld queue_drops=%ld losses=%ld retransmissions=%u "
+                "timeouts=%u min_rtt=%u mss=%u rwnd_limited=%llu sndbuf_limited=%llu dsacks=%u "
+                "reordered=%u\n",
+                i, flow->bytes, flow->data_packets, flow->queue_drops, flow->losses,
+                info.tcpi_total_retrans, timeouts, info.tcpi_min_rtt, info.tcpi_snd_mss,
+                (unsigned long long)info.tcpi_rwnd_limited,
+                (unsigned long long)info.tcpi_sndbuf_limited, info.tcpi_dsack_dups,
+                info.tcpi_reord_seen);
+    }
+    fprintf(output, "link delivered=%d worst_lateness=%lld digest=%016llx\n", lateness_count,
+            (long long)worst_lateness, (unsigned long long)digest);
+}
+
+static void read_options(int count, char **words)
+{
+    for (int i = 1; i < count; i++) {
+        char *value = strchr(words[i], '=');
+        if (!value)
+            continue;
+        *value++ = 0;
+        if (!strcmp(words[i], "rate"))
+            rate = atof(value);
+        else if (!strcmp(words[i], "delay"))
+            delay = atof(value);
+        else if (!strcmp(words[i], "buffer"))
+            buffer = atol(value);
+        else if (!strcmp(words[i], "seconds"))
+            seconds = atof(value);
+        else if (!strcmp(words[i], "loss"))
+            loss = atof(value);
+        else if (!strcmp(words[i], "every"))
+            every = atol(value);
+        else if (!strcmp(words[i], "seed"))
+            seed = atol(value);
+        else if (!strcmp(words[i], "sample"))
+            sample = atof(value);
+        else if (!strcmp(words[i], "qdisc"))
+            snprintf(qdisc, sizeof qdisc, "%s", value);
+        else if (!strcmp(words[i], "flow") && flow_count < MAX_FLOWS) {
+            struct flow *flow = &flows[flow_count++];
+            char *at = strchr(value, '@');
+            if (at)
+                *at++ = 0;
+            snprintf(flow->rule, sizeof flow->rule, "%s", value);
+            flow->start = at ? llround(atof(at) * 1e9) : 0;
+            flow->sender = flow->receiver = -1;
+        } else {
+            errno = EINVAL;
+            fail(words[i]);
+        }
+    }
+}
+
+static void run(struct link *forward, struct link *reverse)
+{
+    int64_t end = llround(seconds * 1e9), period = llround(sample * 1e9), next_sample = period;
+    origin += now_ns();
+    while (next_sample <= end) {
+        int64_t now = now_ns(), wake = next_sample;
+        for (int i = 0; i < flow_count; i++)
+            if (flows[i].sender < 0 && flows[i].start <= now)
+                start_flow(&flows[i]);
+        deliver_packets(forward, now);
+        deliver_packets(reverse, now);
+        for (int i = 0; i < flow_count; i++)
+            process_sockets(&flows[i]);
+        accept_packets(reverse, 0, now);
+        accept_packets(forward, 1, now);
+        if (now >= next_sample) {
+            sample_flows(next_sample, next_sample % NS == 0);
+            next_sample += period;
+            continue;
+        }
+        if (forward->head != forward->tail && forward->ring[forward->head % RING].due < wake)
+            wake = forward->ring[forward->head % RING].due;
+        if (reverse->head != reverse->tail && reverse->ring[reverse->head % RING].due < wake)
+            wake = reverse->ring[reverse->head % RING].due;
+        struct pollfd polled[2 + 2 * MAX_FLOWS];
+        nfds_t n = 0;
+        polled[n++] = (struct pollfd){.fd = forward->from, .events = POLLIN};
+        polled[n++] = (struct pollfd){.fd = reverse->from, .events = POLLIN};
+        for (int i = 0; i < flow_count; i++) {
+            struct flow *flow = &flows[i];
+            int receiving = flow->receiver < 0 ? flow->listener : flow->receiver;
+            if (flow->sender < 0 && flow->start < wake)
+                wake = flow->start;
+            polled[n++] = (struct pollfd){.fd = receiving, .events = POLLIN};
+            polled[n++] = (struct pollfd){.fd = flow->sender, .events = POLLOUT};
+        }
+        now = now_ns();
+        if (wake < now)
+            wake = now;
+        struct timespec timeout = {(wake - now) / NS, (wake - now) % NS};
+        if (ppoll(polled, n, &timeout, NULL) < 0)
+            fail("ppoll");
+        for (int i = 0; i < flow_count; i++)
+            if (polled[3 + 2 * i].revents & POLLOUT)
+                fill_sender(&flows[i]);
+    }
+}
+
+int main(int count, char **words)
+{
+    if (getpid() != 1) {
+        fprintf(stderr, "linkemu is the first process of a User-Mode Linux; see README.md\n");
+        return 2;
+    }
+    output = fopen("/output.part", "w");
+    if (!output)
+        fail("/output.part");
+    if (mount("proc", "/proc", "proc", 0, NULL) || mount("ramfs", "/dev", "ramfs", 0, NULL))
+        fail("mount");
+    mkdir("/dev/net", 0755);
+    if (mknod("/dev/net/tun", S_IFCHR | 0600, makedev(10, 200)))
+        fail("mknod");
+    setvbuf(output, NULL, _IOFBF, 1 << 20);
+    read_options(count, words);
+    set_sysctl("core/default_qdisc", qdisc);
+    print_sysctls(of_kernel, sizeof of_kernel / sizeof *of_kernel);
+    prctl(PR_SET_TIMERSLACK, 1);
+    struct link forward = {.rate = rate, .delay = llround(delay * 1e9)}, reverse = forward;
+    forward.ring = calloc(RING, sizeof *forward.ring);
+    reverse.ring = calloc(RING, sizeof *reverse.ring);
+    forward.to = reverse.from = open_tun("10.0.0.2");
+    for (int i = 0; i < flow_count; i++) {
+        struct sockaddr_in at = receiver_address(i);
+        open_socket(&flows[i].listener, SO_RCVBUFFORCE);
+        if (bind(flows[i].listener, (struct sockaddr *)&at, sizeof at) ||
+            listen(flows[i].listener, 1))
+            fail("listen");
+    }
+    forward.from = reverse.to = open_tun("10.0.0.1");
+    run(&forward, &reverse);
+    report();
+    print_sysctls(of_namespace, sizeof of_namespace / sizeof *of_namespace);
+    fclose(output);
+    rename("/output.part", "/output");
+    power_off();
+    return 0;
+}
