@@ -26,7 +26,7 @@ __all__ = [
     "slowed_time",
 ]
 
-FLUSH = -13  # number of the event at which a batch is passed on that is not full
+FLUSH = -14  # number of the event at which a batch is passed on that is not full
 RELEASED = RENEWALS - 2**20  # smallest key of packets that go on in their chain: after arrivals
 HAS_ELEMENTS = 2  # ``plain`` of a port with elements
 WITH_RATES = -4.0  # ``loss`` of a port whose rate changes over time
