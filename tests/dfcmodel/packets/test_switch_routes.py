@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from dfcmodel import (
+    BFC,
     CBR,
     FIFO,
     PFC,
@@ -16,6 +17,7 @@ from dfcmodel import (
     Fabric,
     Flow,
     Fluid,
+    Jitter,
     Link,
     Packets,
     Scenario,
@@ -265,3 +267,22 @@ def test_refusals_name_what_is_allowed() -> None:
             ),
             Fluid(),
         )
+
+
+def test_elements_of_paths_stand_where_packets_keep_their_path() -> None:
+    """Failures, times to live and backpressure are refused beside them, before anything runs."""
+    names = ("a", "b", "c")
+    links = [Link(x, y, 1000.0, 0.001, 20) for x, y in zip(names, names[1:], strict=False)]
+    links += [Link(y, x, 1000.0, 0.001, 20) for x, y in zip(names, names[1:], strict=False)]
+    flow, jitter = Flow("f", names, CBR(100.0)), (Jitter("b->c", 0.001),)
+    scenario = Scenario("x", links, [flow], duration=0.1, elements=jitter)
+    with pytest.raises(ValueError, match=r"elements of 'x': must be \(\) with failures"):
+        simulate(scenario, Packets(failures={"b->c": ((0.01, 0.02),)}))
+    limited = replace(scenario, flows=(replace(flow, ttl=3),))
+    with pytest.raises(
+        ValueError, match=r"elements of 'x': must be \(\) with failures of links and times to live"
+    ):
+        simulate(limited, Packets())
+    fed = replace(scenario, links=tuple(replace(link, discipline=BFC()) for link in links))
+    with pytest.raises(ValueError, match=r"elements: link of Jitter = 'b->c' with BFC"):
+        simulate(fed, Packets())
