@@ -6,8 +6,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from benchmarks.linux_agreement import FOLDER, TOLERANCES, Tolerance, simulated
+from benchmarks.linux_agreement import FOLDER, TOLERANCES, Tolerance, lossy, simulated
 from benchmarks.linux_measures import measures_of_linux, measures_of_run, peaks
+from validation.generate.linux.cases import SINGLE
 
 
 def test_peaks_are_followed_by_a_fall() -> None:
@@ -27,14 +28,34 @@ def test_the_larger_tolerance_counts() -> None:
     assert not Tolerance(0.02).allows(float("nan"), 1.0)
 
 
-@pytest.mark.parametrize("buffer", [33, 67, 133])
-def test_reno_beside_linux(buffer: int) -> None:
-    linux = measures_of_linux(f"reno-{buffer}")
-    ours = measures_of_run(simulated("reno", buffer, 30.0))
+@pytest.mark.parametrize(
+    ("rule", "buffer"),
+    [*(("reno", buffer) for buffer in (33, 67, 133)), *((rule, 67) for rule in SINGLE)],
+)
+def test_rules_beside_linux(rule: str, buffer: int) -> None:
+    case = "linux/other-rules" if rule in SINGLE else "linux/alone"
+    linux = measures_of_linux(f"{rule}-{buffer}", case)
+    ours = measures_of_run(simulated(rule, buffer, 30.0))
     written = pd.read_csv(FOLDER / "linux_agreement.csv").set_index(["case", "quantity"])
-    for quantity, tolerance in TOLERANCES["reno"].items():
-        row = written.loc[(f"reno-{buffer}", quantity)]
+    for quantity, tolerance in TOLERANCES[rule].items():
+        row = written.loc[(f"{rule}-{buffer}", quantity)]
         found = ours.value(quantity)
+        if rule == "vegas" and quantity == "period":  # its window stays where it is
+            assert np.isnan([row["linux"], row["hopflow"], linux.period, found]).all()
+            continue
         assert float(row["linux"]) == pytest.approx(linux.value(quantity), rel=1e-9), quantity
         assert float(row["hopflow"]) == pytest.approx(found, rel=1e-9), quantity
         assert str(row["holds"]) == str(tolerance.allows(linux.value(quantity), found)), quantity
+
+
+def test_rates_under_random_losses() -> None:
+    written = pd.read_csv(FOLDER / "linux_agreement.csv").set_index(["case", "quantity"])
+    rows = list(lossy({}, "linux/random-loss"))
+    assert [row["case"] for row in rows] == [
+        f"{rule}, loss 0.001, seeds from 1" for rule in ("reno", "cubic")
+    ]
+    for found in rows:
+        row = written.loc[(found["case"], "rate")]
+        assert float(row["linux"]) == pytest.approx(found["linux"], rel=1e-9)
+        assert float(row["hopflow"]) == pytest.approx(found["hopflow"], rel=1e-9)
+        assert str(row["holds"]) == str(found["holds"])
