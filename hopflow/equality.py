@@ -60,7 +60,7 @@ def same(one: Any, other: Any) -> bool:
         return one == other or (math.isnan(one) and math.isnan(other))
     if isinstance(one, Mapping):
         return one.keys() == other.keys() and all(same(one[name], other[name]) for name in one)
-    if isinstance(one, (list, tuple)):
+    if isinstance(one, (list, tuple)) and not hasattr(one, "equals"):
         return len(one) == len(other) and all(map(same, one, other))
     if isinstance(one, types.FunctionType):
         return _same_functions(one, other)

@@ -80,7 +80,7 @@ def overview() -> pd.DataFrame:
     >>> from validation import overview
     >>> library = overview()
     >>> sorted(library["tool"].unique())
-    ['hopflow', 'ns-2', 'ns-3']
+    ['Linux', 'hopflow', 'ns-2', 'ns-3']
     """
     import pandas as pd
 

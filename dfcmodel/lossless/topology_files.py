@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["load_topology", "read_topology"]
 
 KEYS = ("cables", "links", "hosts", "flows")
-OF_A_SCENARIO = ("name", "duration", "min_rto", "packet_size", "link", "flow")
+OF_A_SCENARIO = ("name", "duration", "min_rto", "packet_size", "link", "flow", "elements")
 """Keys of the file of a scenario that say nothing of a topology."""
 
 

@@ -55,7 +55,7 @@ def read_mahimahi(
     ...     _ = file.write_text("1\n2\n3\n10\n20\n")
     ...     trace = read_mahimahi(file, "a->b", bin="10ms", packet_size=1504)
     >>> trace.rates, trace.period
-    ((300.0, 200.0), 0.02)
+    ((400.0, 100.0), 0.02)
     """
     one_number("bin", bin, above=0.0, hint="in s")
     one_number("packet_size", packet_size, above=0.0, hint="in bytes")

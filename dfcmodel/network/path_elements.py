@@ -53,6 +53,12 @@ class PathElement(Described):
     acks
         False: it acts on packets of data. True: on the acknowledgements that return over the link, where they enter the
         queue of the opposite direction.
+
+    Examples
+    --------
+    >>> from dfcmodel import Jitter, PathElement
+    >>> isinstance(Jitter("a->b", "2ms"), PathElement)
+    True
     """
 
     link: str

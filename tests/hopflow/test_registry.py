@@ -96,6 +96,7 @@ def run(folder, name):
     return dict(zip(name, json.loads(done.stdout.splitlines()[-1]), strict=True))
 
 
+@pytest.mark.slow
 def test_the_command_finds_what_other_distributions_offer(tmp_path):
     install(tmp_path, OFFERED)
     found = run(tmp_path, dict.fromkeys(OFFERED, "gentle"))

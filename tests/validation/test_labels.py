@@ -68,4 +68,5 @@ def test_the_direction_of_what_depends_is_said() -> None:
 def test_every_simulator_of_the_bundled_runs_has_a_column() -> None:
     from validation import cases, provenance
 
-    assert {provenance(case)["tool"] for case in cases()} - {"hopflow"} == set(SIMULATORS)
+    judged = {provenance(case)["tool"] for case in cases()} - {"hopflow", "Linux"}
+    assert judged == set(SIMULATORS), "no claim is judged by Linux's runs"

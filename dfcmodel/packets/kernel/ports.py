@@ -40,7 +40,7 @@ BUFFER_FULL, BY_MANAGER, AT_RANDOM, BY_WATCHDOG = (
     2,
     3,
 )  # causes of drops: columns of ``causes``
-BY_FAILURE, EXPIRED = 5, 6  # behind that of `trimming`
+BY_FAILURE, EXPIRED = 6, 7  # behind those of `trimming` and of `path_elements`
 FIFO, EARLY, LANES, INTERFACE = 0, 1, 2, 3  # kinds of ports
 LATEST = (
     1.0 - 2.0**-48

@@ -178,12 +178,12 @@ def test_whole_numbers_are_times_too() -> None:
 
 
 def test_causes_are_the_columns_of_the_packet_kernel() -> None:
-    for name in ("BUFFER_FULL", "BY_MANAGER", "AT_RANDOM"):
+    for name in ("BUFFER_FULL", "BY_MANAGER", "AT_RANDOM", "BY_FAILURE", "EXPIRED"):
         assert getattr(run_tables, name) == getattr(ports, name)
     assert run_tables.CAUSES[run_tables.BY_WATCHDOG] == "watchdog"
     assert run_tables.CAUSES[trimming.TRIMMED] == run_tables.CAUSES[run_tables.TRIMMED] == "trimmed"
     assert run_tables.BY_POLICER == path_elements.BY_POLICER
-    assert len(run_tables.CAUSES) == 6
+    assert len(run_tables.CAUSES) == 8
 
 
 def test_numbers_of_links_may_be_arrays_without_dimensions() -> None:

@@ -92,6 +92,7 @@ def outcome(running):
 RIGHT = 4 * (0 + 1 + 2) * 0.5
 
 
+@pytest.mark.slow
 def test_two_processes_compile_at_once_and_a_third_compiles_nothing(tmp_path, start):
     folder = tmp_path / "kernels of two"
     environment = {"HOPFLOW_CACHE_DIR": str(folder)}

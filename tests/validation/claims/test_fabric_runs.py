@@ -66,15 +66,3 @@ def test_the_packet_level_is_judged_in_other_readings_too(monkeypatch: pytest.Mo
     assert found.readings[0].parts[0].level is Verdict.HOLDS
     assert found.level is Verdict.DEPENDS
     assert check.in_all_readings(check(), {"least": 0.4}).level is Verdict.CONTRADICTED
-
-
-def test_what_is_undecidable_has_no_thresholds(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("validation.checks._SUBJECTS", {})
-
-    def measure() -> Effects:
-        return Effects({"it": Statement(level=Verdict.UNDECIDABLE)}, {}, ("", ""))
-
-    check = shared.undecided("B03")(measure)
-    found = check.in_all_readings(check(), {})
-    assert (found.model, found.level) == (Verdict.NOT_APPLICABLE, Verdict.UNDECIDABLE)
-    assert check.thresholds() == {}
