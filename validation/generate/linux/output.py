@@ -111,7 +111,7 @@ def read(run: Run, folder: Path, printed: Sequence[str]) -> dict[str, Rows]:  # 
 
 def _pairs(words: Sequence[str]) -> dict[str, str]:
     """Return words ``key=value`` by their keys."""
-    return dict(word.split("=") for word in words)  # type: ignore[misc]
+    return dict(word.split("=") for word in words)
 
 
 def _at(run: Run, words: Sequence[str]) -> dict[str, Any]:
