@@ -50,7 +50,7 @@ def test_load_gives_variables_with_units() -> None:
 
 
 def test_unknown_names_are_told_the_known() -> None:
-    with pytest.raises(ValueError, match=r"'periodic-loss'.* such as 'zheng2002/periodic-loss'"):
+    with pytest.raises(ValueError, match=r"'periodic-loss'.* such as .*'zheng2002/periodic-loss'"):
         evidence.table("periodic-loss")
     with pytest.raises(ValueError, match=r"table = 'other'.*'rates'"):
         evidence.table(CASE, "other")
