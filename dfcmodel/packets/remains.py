@@ -11,8 +11,8 @@ from dfcmodel.network.backpressure import BFC
 from dfcmodel.network.class_pauses import ALL, PFC, ByClass
 from dfcmodel.network.disciplines import Pause
 from dfcmodel.network.run_tables import DROPPED, EXCESS, LAST_PART, WAITING
+from dfcmodel.packets.kernel.codes import WAKE
 from dfcmodel.packets.kernel.ports import INTERFACE
-from dfcmodel.packets.kernel.timers import WAKE
 from dfcmodel.packets.kernel.trimming import CUT
 
 if TYPE_CHECKING:

@@ -9,15 +9,14 @@ from typing import Any
 
 from .buffers import record_peak, taken_by
 from .calendar_queue import push, release, take
+from .codes import BACKPRESSURE, BUFFER_FULL
 from .jit import compiled
 from .lanes import enter_lane
 from .layout import BY_BACKPRESSURE, int64
 from .pauses import record_switch, stop_lane
-from .ports import BUFFER_FULL, INTERFACE, drop
+from .ports import INTERFACE, drop
 
-__all__ = ["BACKPRESSURE", "enlist_flow", "enqueue_flow", "leave_flow", "stop_flow"]
-
-BACKPRESSURE = -13  # number of the packet of a message: pause or resume a flow
+__all__ = ["enlist_flow", "enqueue_flow", "leave_flow", "stop_flow"]
 
 
 @compiled

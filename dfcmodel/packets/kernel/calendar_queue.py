@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from .codes import GONE
 from .jit import inlined
 
 __all__ = ["least_time", "next_place", "push", "release", "retire", "take"]
@@ -13,7 +14,6 @@ CROWDED, ALARM = 6, 7  # 1: arrays should grow; number of packets in use from wh
 TRACED = 8  # rows of `trace` that are in use
 WRONG = 9  # one more than a flow whose recovery returned what cannot be; 0: none
 DETECTED = 10  # rows of `detected` that are in use
-GONE = -2  # number of a free row
 PLACES = 5  # a place in the order, shifted by so much: the row of `port` that has its bit
 PLACE = 31  # and of the place: which bit it is
 

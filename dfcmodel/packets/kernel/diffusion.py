@@ -11,14 +11,13 @@ from typing import Any
 
 from .buffers import taken_by
 from .calendar_queue import push
+from .codes import SEND_FEEDBACK
 from .jit import compiled, inlined
 from .law import diffusive_rate, proportional_share
 from .layout import int64
 
 __all__ = [
-    "RECEIVE_FEEDBACK",
     "REPORTS",
-    "SEND_FEEDBACK",
     "adjust",
     "begin_of",
     "enter_rated",
@@ -34,7 +33,6 @@ __all__ = [
     "update_credit",
 ]
 
-SEND_FEEDBACK, RECEIVE_FEEDBACK = -6, -7
 """Numbers of packets: the clock of a node, the arrival of its feedback."""
 REPORTS = (
     1 << 22

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from .codes import BY_FAILURE
 from .jit import compiled
 from .lanes import discard
 from .layout import CLASSES, int64
-from .ports import BY_FAILURE
 
 __all__ = ["lose_on_link"]
 

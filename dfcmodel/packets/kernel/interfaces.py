@@ -9,15 +9,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from .backpressure import BACKPRESSURE, enlist_flow, stop_flow
+from .backpressure import enlist_flow, stop_flow
 from .calendar_queue import push, release, take
+from .codes import AT_RANDOM, BACKPRESSURE, READY, REPORT, STOP, WAKE
 from .jit import inlined
-from .laws import REPORT, may_be_sent, receive_report, review
+from .laws import may_be_sent, receive_report, review
 from .layout import BY_LAW, CLASSES, int64
 from .pauses import obey
-from .ports import AT_RANDOM, INTERFACE, drop
+from .ports import INTERFACE, drop
 from .random_numbers import uniform
-from .timers import STOP, WAKE, wake_at
+from .timers import wake_at
 
 __all__ = [
     "class_of",
@@ -29,8 +30,6 @@ __all__ = [
     "pass_interface",
     "wake_interface",
 ]
-
-READY = -8  # number of the event at which an interface may begin its next transmission
 
 
 @inlined

@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from .buffers import record_bytes, taken_by
+from .codes import BUFFER_FULL, BY_MANAGER
 from .coupled import DROP, MARK, SCALABLE, choose_queue, coupled_verdict
 from .diffusion import leave_rated
 from .jit import compiled, inlined, prefetch
 from .layout import BY_CLASS, BY_RANK, BY_RATE, int64
 from .managers import CODEL, COUPLED, DELIVER, control_delay
 from .pauses import count_class
-from .ports import BUFFER_FULL, BY_MANAGER, drop, is_markable
+from .ports import drop, is_markable
 from .program_queues import leave_queue, next_turn, queue_in_turn
 from .programs import (
     DROPPED,

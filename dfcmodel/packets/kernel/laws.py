@@ -11,15 +11,14 @@ from typing import Any
 
 from .buffers import taken_by
 from .calendar_queue import CROWDED, push, release, take
+from .codes import ENDED, REPORT
 from .jit import call_law, compiled
 from .layout import CLASSES, int64
 from .pauses import RENEWALS, record_switch, stop_lane
 from .ports import INTERFACE
 
 __all__ = [
-    "ENDED",
     "FIELDS",
-    "REPORT",
     "begin_sending",
     "count_arrival",
     "count_refused",
@@ -30,7 +29,6 @@ __all__ = [
     "waits_by_law",
 ]
 
-REPORT, ENDED = -11, -12  # numbers of packets: a message of a law, the end of a transmission
 MAY_SEND, SENDS, RECEIVES, ARRIVES, LEAVES = 0, 1, 2, 3, 4  # columns of the addresses of a law
 IS_ANSWER, IS_SEND, IS_MESSAGE = 1, 2, 3  # what is refused
 FIELDS = ("", "", "send", "message")  # their names

@@ -11,7 +11,7 @@ from typing import Any
 
 from .agents import expire_agent
 from .answers import receive_rated
-from .backpressure import BACKPRESSURE, enqueue_flow, leave_flow, stop_flow
+from .backpressure import enqueue_flow, leave_flow, stop_flow
 from .buffers import filled, is_full, is_over, record_peak, taken_by
 from .calendar_queue import (
     CROWDED,
@@ -24,9 +24,23 @@ from .calendar_queue import (
     retire,
     take,
 )
+from .codes import (
+    AT_RANDOM,
+    BACKPRESSURE,
+    BUFFER_FULL,
+    BY_MANAGER,
+    ENDED,
+    FLUSH,
+    PAUSE,
+    POLL,
+    RENEW,
+    REPORT,
+    SEND_FEEDBACK,
+    STOP,
+)
 from .coupled import DROP, MARK, coupled_verdict, update_coupled
 from .deliveries import on_packet_sent
-from .diffusion import SEND_FEEDBACK, begin_of, enter_rated, exchange
+from .diffusion import begin_of, enter_rated, exchange
 from .failures import lose_on_link
 from .interfaces import (
     enter_interface,
@@ -39,8 +53,6 @@ from .interfaces import (
 from .jit import calling_entry, compiled, inlined
 from .lanes import dequeue, dequeue_ranked, discard, enter_lane, overflow, wait_on
 from .laws import (
-    ENDED,
-    REPORT,
     begin_sending,
     count_arrival,
     count_refused,
@@ -74,26 +86,15 @@ from .managers import (
     mark_leaving,
     update_probability,
 )
-from .path_elements import FLUSH, HAS_ELEMENTS, flush, pass_elements
-from .pauses import ENDS, PAUSE, RENEW, count_class, count_excess, obey, renew, watch
+from .path_elements import HAS_ELEMENTS, flush, pass_elements
+from .pauses import ENDS, count_class, count_excess, obey, renew, watch
 from .plain_lanes import (
     has_plain_lanes,
     pass_lanes,
     start_transmission,
     waits_or_overflows,
 )
-from .ports import (
-    AT_RANDOM,
-    BUFFER_FULL,
-    BY_MANAGER,
-    INTERFACE,
-    LANES,
-    drop,
-    is_markable,
-    is_scalable,
-    keep_packet,
-    travel,
-)
+from .ports import INTERFACE, LANES, drop, is_markable, is_scalable, keep_packet, travel
 from .program_queues import join_queue, leave_queue, longest_queue
 from .programs import ARRIVES, DROPPED, LEAVES, LONGEST, judge, put_in_order, take_last
 from .random_numbers import uniform
@@ -109,9 +110,9 @@ from .sources import (
     start_idle_period,
 )
 from .spraying import way_of_next
-from .timers import CHECK, END, NOW, STOP, WINDOW
+from .timers import CHECK, END, NOW, WINDOW
 from .trimming import cut_packet
-from .watchdogs import POLL, observe_all, poll
+from .watchdogs import observe_all, poll
 
 __all__ = [
     "depart",

@@ -10,14 +10,14 @@ import math
 from typing import Any
 
 from .calendar_queue import push, release, take
+from .codes import AT_RANDOM, BY_POLICER, FLUSH
 from .jit import compiled
 from .layout import CLASSES, int64
 from .pauses import RENEWALS
-from .ports import AT_RANDOM, drop
+from .ports import drop
 from .random_numbers import uniform
 
 __all__ = [
-    "FLUSH",
     "HAS_ELEMENTS",
     "RELEASED",
     "WITH_RATES",
@@ -26,11 +26,9 @@ __all__ = [
     "slowed_time",
 ]
 
-FLUSH = -14  # number of the event at which a batch is passed on that is not full
 RELEASED = RENEWALS - 2**20  # smallest key of packets that go on in their chain: after arrivals
 HAS_ELEMENTS = 2  # ``plain`` of a port with elements
 WITH_RATES = -4.0  # ``loss`` of a port whose rate changes over time
-BY_POLICER = 5  # cause of a drop: a column of ``causes``
 UNIFORM, CONSTANT, DELAYS, OVERTAKEN, SLOTS, BATCH, TOKENS, STATES = 0, 1, 2, 3, 4, 5, 6, 7
 ROUNDING = 1e-9  # of tokens, packets
 

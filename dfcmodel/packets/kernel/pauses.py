@@ -9,6 +9,7 @@ from typing import Any
 
 from .buffers import filled, taken_by
 from .calendar_queue import SWITCHED, push, release, take
+from .codes import PAUSE, RENEW, RESUME
 from .jit import compiled, inlined
 from .layout import int64
 
@@ -25,7 +26,6 @@ __all__ = [
     "watch",
 ]
 
-PAUSE, RESUME, RENEW = -3, -4, -5  # numbers of packets: messages, the end of the quanta of a pause
 RENEWALS = 1 << 23  # smallest key of renewals: after arrivals, before ends of transmission
 ENDS = 1 << 24  # smallest key of ends of transmission
 

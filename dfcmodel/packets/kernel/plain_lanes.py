@@ -10,10 +10,11 @@ from typing import Any
 
 from .buffers import is_full, record_bytes, record_peak, taken_by
 from .calendar_queue import push
+from .codes import PAUSE
 from .jit import compiled, inlined, prefetch
 from .lanes import enter_lane, leave_lane
 from .layout import BY_CLASS, BY_RATE, CLASSES, RECEIVER, int64
-from .pauses import PAUSE, count_class
+from .pauses import count_class
 from .ports import count_starts
 from .rated import next_arrival
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from .buffers import enter_bytes, free_bytes, is_full, record_bytes, record_peak, taken_by
 from .calendar_queue import CROWDED, FAULT, TRACED, push, release
+from .codes import AT_RANDOM, BUFFER_FULL, BY_MANAGER
 from .early import admit_early
 from .emission import UNMARKABLE
 from .jit import compiled, inlined, prefetch
@@ -15,12 +16,6 @@ from .random_numbers import uniform
 from .receivers import receive_data
 
 __all__ = [
-    "AT_RANDOM",
-    "BUFFER_FULL",
-    "BY_FAILURE",
-    "BY_MANAGER",
-    "BY_WATCHDOG",
-    "EXPIRED",
     "admit",
     "count_starts",
     "count_waiting",
@@ -34,13 +29,6 @@ __all__ = [
     "travel",
 ]
 
-BUFFER_FULL, BY_MANAGER, AT_RANDOM, BY_WATCHDOG = (
-    0,
-    1,
-    2,
-    3,
-)  # causes of drops: columns of ``causes``
-BY_FAILURE, EXPIRED = 6, 7  # behind those of `trimming` and of `path_elements`
 FIFO, EARLY, LANES, INTERFACE = 0, 1, 2, 3  # kinds of ports
 LATEST = (
     1.0 - 2.0**-48

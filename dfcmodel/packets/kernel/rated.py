@@ -11,10 +11,10 @@ from typing import Any
 
 from .buffers import is_full, record_bytes, record_peak, taken_by
 from .calendar_queue import push
+from .codes import PAUSE
 from .diffusion import enter_rated, largest_credit, take_rated
 from .jit import compiled, inlined, prefetch
 from .layout import BY_RATE, CLASSES, int64
-from .pauses import PAUSE
 from .ports import count_starts
 
 __all__ = ["has_plain_rates", "next_arrival", "pass_rated"]

@@ -9,10 +9,10 @@ from __future__ import annotations
 from typing import Any
 
 from .calendar_queue import push
+from .codes import BY_WATCHDOG, EXPIRED
 from .jit import compiled
 from .laws import count_refused
 from .layout import BY_LAW, EXPIRES, int64
-from .ports import BY_WATCHDOG, EXPIRED
 from .watchdogs import is_discarded
 
 __all__ = ["MOVED", "PASSES", "route_packet"]

@@ -5,15 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from .calendar_queue import push, take
+from .codes import WAKE
 from .jit import inlined
 from .layout import CLASSES
 from .ns2 import SHORTEST_TIMEOUT, is_ns2, measure_ticks, restart_estimate
 from .tcp_constants import MAX_BACKOFF, MAX_RTO, RTO_DEVIATIONS, RTTVAR_GAIN, SRTT_GAIN
 
-__all__ = ["STOP", "back_off", "measure", "schedule", "set_timer", "timeout_span", "wake_at"]
+__all__ = ["back_off", "measure", "schedule", "set_timer", "timeout_span", "wake_at"]
 
-WAKE = -1  # number of a timer event
-STOP = -9  # and of the event at which a flow sends no new packets any more
 NOW, END, CHECK = 0, 1, 2  # indices in `clock`: event time, end of window, next timer check
 MIN_RTO, JITTER = 4, 5  # minimum timeout, upper end of the random packet delay; 3 is that of `ns2`
 ACK_DELAY = 6  # longest delay of an ACK

@@ -6,15 +6,15 @@ from typing import Any
 
 from .bit_maps import RECEIVED, has_bit
 from .calendar_queue import release
+from .codes import TRIMMED
 from .jit import compiled, inlined
 from .layout import NACK, SACK, int64
 from .repairs import GAP, SELECTIVE
 
-__all__ = ["CUT", "HEADER_SIZE", "TRIMMED", "cut_packet", "receive_header"]
+__all__ = ["CUT", "HEADER_SIZE", "cut_packet", "receive_header"]
 
 CUT = 8  # flag of a packet: only its header is left
 HEADER_SIZE = 6  # size class of such a packet
-TRIMMED = 4  # cause of the drop: a column of ``causes``
 
 
 @compiled

@@ -7,15 +7,14 @@ from typing import Any
 
 from .buffers import taken_by
 from .calendar_queue import DETECTED, push
+from .codes import BY_WATCHDOG
 from .jit import compiled, inlined
 from .lanes import discard, unlink_lane
 from .layout import BY_CLASS, int64
 from .pauses import count_class, watch
-from .ports import BY_WATCHDOG
 
-__all__ = ["POLL", "POLLS", "is_discarded", "observe_all", "poll"]
+__all__ = ["POLLS", "is_discarded", "observe_all", "poll"]
 
-POLL = -10  # number of the event of a poll
 POLLS = 1 << 22  # and its key: after messages and arrivals
 
 

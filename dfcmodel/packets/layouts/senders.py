@@ -15,10 +15,11 @@ from dfcmodel.network.flows import OnOff, first_state
 from dfcmodel.network.stacks import COUNTED as STACK_COUNTS
 from dfcmodel.packets.kernel.arrivals import CALLED, GROWING, REPLAYED
 from dfcmodel.packets.kernel.calendar_queue import PLACE, PLACES, USED, push, take
+from dfcmodel.packets.kernel.codes import STOP, WAKE
 from dfcmodel.packets.kernel.layout import BLIND, CLASSES, COUNTED, FLOW, IN_SLOW_START, RATED, RULE
 from dfcmodel.packets.kernel.repairs import GO_BACK_N, SELECTIVE
 from dfcmodel.packets.kernel.sources import RANDOM, REGULAR
-from dfcmodel.packets.kernel.timers import STOP, WAKE, wake_at
+from dfcmodel.packets.kernel.timers import wake_at
 from dfcmodel.packets.layouts.units import Calendar, calendar_of
 from dfcmodel.packets.plans import ENDLESS
 from dfcmodel.packets.recoveries import recovery_named

@@ -46,7 +46,8 @@ def begin_watchdogs(plan: Plan, arrays: dict[str, Any]) -> None:
     if not plan.watchdogs:
         return
     from dfcmodel.packets.kernel.calendar_queue import push, take
-    from dfcmodel.packets.kernel.watchdogs import POLL, POLLS
+    from dfcmodel.packets.kernel.codes import POLL
+    from dfcmodel.packets.kernel.watchdogs import POLLS
 
     net = calendar_of(arrays)
     for g, dog in enumerate(plan.watchdogs):

@@ -22,7 +22,7 @@ from dfcmodel import (
     takano2006,
 )
 from dfcmodel.network import run_tables
-from dfcmodel.packets.kernel import path_elements, ports, trimming
+from dfcmodel.packets.kernel import codes
 from responsefn import Reno
 
 # Links and scenarios: paths, graphs, immutability, refused fields.
@@ -178,11 +178,10 @@ def test_whole_numbers_are_times_too() -> None:
 
 
 def test_causes_are_the_columns_of_the_packet_kernel() -> None:
-    for name in ("BUFFER_FULL", "BY_MANAGER", "AT_RANDOM", "BY_FAILURE", "EXPIRED"):
-        assert getattr(run_tables, name) == getattr(ports, name)
+    for name in ("BUFFER_FULL", "BY_MANAGER", "AT_RANDOM", "BY_WATCHDOG", "TRIMMED", "BY_POLICER", "BY_FAILURE", "EXPIRED"):  # fmt: skip
+        assert getattr(run_tables, name) == getattr(codes, name)
     assert run_tables.CAUSES[run_tables.BY_WATCHDOG] == "watchdog"
-    assert run_tables.CAUSES[trimming.TRIMMED] == run_tables.CAUSES[run_tables.TRIMMED] == "trimmed"
-    assert run_tables.BY_POLICER == path_elements.BY_POLICER
+    assert run_tables.CAUSES[codes.TRIMMED] == run_tables.CAUSES[run_tables.TRIMMED] == "trimmed"
     assert len(run_tables.CAUSES) == 8
 
 

@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
-from dfcmodel.packets.kernel import (
-    backpressure,
-    diffusion,
-    interfaces,
-    laws,
-    path_elements,
-    pauses,
-    timers,
-    watchdogs,
+from dfcmodel.packets.kernel.codes import (
+    BACKPRESSURE,
+    ENDED,
+    EVENTS,
+    FLUSH,
+    GONE,
+    PAUSE,
+    POLL,
+    READY,
+    RECEIVE_FEEDBACK,
+    RENEW,
+    REPORT,
+    RESUME,
+    SEND_FEEDBACK,
+    STOP,
+    WAKE,
 )
 
 
 def test_numbers_of_events_are_distinct() -> None:
     numbers = [
-        backpressure.BACKPRESSURE, interfaces.READY, laws.REPORT, laws.ENDED, path_elements.FLUSH,
-        pauses.PAUSE, pauses.RESUME, pauses.RENEW, diffusion.SEND_FEEDBACK, diffusion.RECEIVE_FEEDBACK, timers.WAKE, timers.STOP, watchdogs.POLL,
+        BACKPRESSURE, ENDED, FLUSH, GONE, PAUSE, POLL, READY, RECEIVE_FEEDBACK, RENEW, REPORT, RESUME, SEND_FEEDBACK, STOP, WAKE,
     ]  # fmt: skip
     assert len(set(numbers)) == len(numbers)
     assert max(numbers) < 0
+    assert set(numbers) == set(EVENTS)

@@ -29,9 +29,8 @@ from dfcmodel import (
     simulate,
 )
 from dfcmodel.network.flows import window_rules
-from dfcmodel.packets.kernel.diffusion import RECEIVE_FEEDBACK, SEND_FEEDBACK
+from dfcmodel.packets.kernel.codes import PAUSE, RECEIVE_FEEDBACK, SEND_FEEDBACK
 from dfcmodel.packets.kernel.layout import BY_CLASS, BY_FLOW
-from dfcmodel.packets.kernel.pauses import PAUSE
 from dfcmodel.packets.kernel.ports import INTERFACE, LANES
 from dfcmodel.packets.layouts import arrays as engine_arrays
 from dfcmodel.packets.layouts.arrays import lay_out
