@@ -60,7 +60,8 @@ def same(one: Any, other: Any) -> bool:
         return one == other or (math.isnan(one) and math.isnan(other))
     if isinstance(one, Mapping):
         return one.keys() == other.keys() and all(same(one[name], other[name]) for name in one)
-    if isinstance(one, (list, tuple)) and not hasattr(one, "equals"):
+    kind: Any = type(one)
+    if kind.__eq__ in (list.__eq__, tuple.__eq__):
         return len(one) == len(other) and all(map(same, one, other))
     if isinstance(one, types.FunctionType):
         return _same_functions(one, other)
@@ -71,7 +72,6 @@ def same(one: Any, other: Any) -> bool:
             return bool(getattr(one, name)(other))
     if hasattr(one, "tocsr") and hasattr(one, "nnz"):
         return one.shape == other.shape and _same_sparse(one.tocsr(), other.tocsr())
-    kind: Any = type(one)
     if dataclasses.is_dataclass(one) and not isinstance(one, ByValue):
         return same(state_of(one, ()), state_of(other, ()))
     if kind.__eq__ is object.__eq__:

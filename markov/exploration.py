@@ -133,10 +133,6 @@ class InfiniteChain(Reachable):
     def __iter__(self) -> NoReturn:
         self._refused()
 
-    def equals(self, other: object) -> bool:
-        """Return whether another one has the same model, by value (`hopflow.equality.same`)."""
-        return self == other
-
     def __len__(self) -> int:
         return self._refused()
 

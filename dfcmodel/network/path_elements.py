@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hopflow.checks import ascending, choice, flag, number, one_number, shown
+from hopflow.checks import ascending, choice, flag, number, one_number, shown, whole
 from hopflow.results import Described
 from hopflow.units import quantities
 
@@ -281,9 +281,7 @@ class Aggregation(PathElement):
         if self.interval is not None:
             one_number("interval", self.interval, above=0.0, at_most=MAX_HOLD, hint="in s")
         if self.count is not None:
-            packets = one_number("count", self.count, at_least=2.0, at_most=float(MAX_BATCH))
-            if packets != math.floor(packets):
-                raise ValueError(f"count = {packets:g}: must be a whole number of packets")
+            whole("count", self.count, 2, MAX_BATCH, why="packets")
 
     @property
     def largest_hold(self) -> float:

@@ -6,8 +6,6 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import numpy as np
-
 from hopflow.checks import instance, one_number, shown
 
 __all__ = ["Times", "failures_of"]
@@ -22,31 +20,17 @@ def failures_of(given: Any) -> dict[str, Times] | None:
         return None
     found = {}
     for name, times in instance("failures", given, Mapping, "a mapping of links, or None").items():
-        rows = (
-            [times]
-            if np.ndim(np.asarray(times, dtype=object)) == 1 and not _is_pairs(times)
-            else times
-        )
-        if not isinstance(rows, Sequence) or not all(
-            isinstance(row, Sequence) and len(row) == 2 for row in rows
-        ):
-            raise ValueError(
-                f"failures of {name} = {shown(times)}: must be a pair of times in s, or several"
-            )
+        rows = times if _is_pairs(times) else [times]
+        if not all(isinstance(row, Sequence) and len(row) == 2 for row in rows):
+            msg = "must be a pair of times in s, or several"
+            raise ValueError(f"failures of {name} = {shown(times)}: {msg}")
         last = 0.0
         for n, (begin, end) in enumerate(rows):
-            one_number(
-                f"failures of {name}, begin of pair {n}",
-                begin,
-                at_least=last,
-                hint="in s, not before the end of the pair before",
-            )
+            place, hint = f"failures of {name}", "in s, not before the end of the pair before"
+            one_number(f"{place}, begin of pair {n}", begin, at_least=last, hint=hint)
             if not (isinstance(end, float) and end == math.inf):
                 one_number(
-                    f"failures of {name}, end of pair {n}",
-                    end,
-                    above=float(begin),
-                    hint="in s, or inf",
+                    f"{place}, end of pair {n}", end, above=float(begin), hint="in s, or inf"
                 )
             last = float(end)
         found[name] = tuple((float(begin), float(end)) for begin, end in rows)

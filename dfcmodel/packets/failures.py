@@ -105,7 +105,7 @@ def _rerouted(scenario: Scenario, failures: Any, delay: float) -> tuple[Scenario
         ]
         if not any(crossed) or not is_nic[f] or flow.ttl is not None:
             flows.append(flow)
-            turns.append(() if not flow.paths else (_order(len(every)),) * (len(changes) + 1))
+            turns.append((tuple(range(len(every))),) * (len(changes) + 1) if flow.paths else ())
             continue
         by_epoch = [every]
         for gone in lost:
@@ -131,11 +131,6 @@ def _rerouted(scenario: Scenario, failures: Any, delay: float) -> tuple[Scenario
     if not any(flow.paths for flow in flows):
         return scenario, None
     return replace(scenario, flows=flows), Rerouting(np.array(changes) + delay, tuple(turns))
-
-
-def _order(paths: int) -> tuple[int, ...]:
-    """Return the places of the paths of a sprayed flow, in turn: those lent first, its own last."""
-    return tuple(range(paths))
 
 
 def _shortest(

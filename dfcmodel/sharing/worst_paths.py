@@ -75,9 +75,7 @@ class JitteredPath(Described):
 
     def __post_init__(self) -> None:
         one_number("bound", self.bound, at_least=0.0, at_most=10.0, hint="in s")
-        packets = one_number("buffer", self.buffer, at_least=1.0, at_most=1e7, hint="in packets")
-        object.__setattr__(self, "buffer", int(packets))
-        _ = self.bottleneck
+        object.__setattr__(self, "buffer", self.bottleneck.buffer)
 
     @property
     def bottleneck(self) -> Bottleneck:

@@ -80,7 +80,7 @@ def print_tables(rows: list[Row], console: Console) -> None:
 def print_surprises(rows: list[Row], console: Console) -> None:
     """Print the findings of the claims that are contradicted most."""
     if found := most_surprising(rows):
-        _print_wrapped(f"{SHORT_RULE[0].upper()}{SHORT_RULE[1:]}:", console)
+        _print_wrapped(f"{SHORT_RULE}:", console)
     for row in found:
         text = f"{row['id']} {row['headline']}"
         line = textwrap.shorten(text, _width(console) - 2, placeholder="...")

@@ -8,11 +8,21 @@ from dfcmodel import headroom
 from dfcmodel.lossless import credits
 from dfcmodel.lossless.quantities import Given, metres
 from dfcmodel.lossless.results import RequiredCredits
-from validation.explore.port_headroom import CABLES, RATES, SHARES
-from validation.explore.views import Bars, Chart, Drawing, Knob, Line, View
+from validation.explore.data_sheets import (
+    CABLE,
+    CABLES,
+    MTU,
+    RATE,
+    SMALL_FRAMES,
+    item_bars,
+    sizes,
+    words,
+)
+from validation.explore.views import Chart, Drawing, Line, View
 
 __all__ = ["VIEW"]
 
+CREDITS = (32, 64, 80, 128, 192, 254, 256)
 UPDATES = ("0ns", "100ns", "500ns", "1us", "5us")
 
 
@@ -54,16 +64,11 @@ def _draw(
         Line("credits", lengths, np.array([each.bytes / 1e3 for each in links]), marked=True),
         Line("pauses", lengths, np.array([with_pauses(each) / 1e3 for each in CABLES]), marked=True),
     )  # fmt: skip
-    items = found.items
     return Drawing(
         finding,
         (Chart("Zero loss and full rate", "cable (m)", "buffer (kB)", lines, logarithmic=True),),
-        bars=Bars(
-            "What the credits consist of", "buffer (kB)", tuple(item.name for item in items),
-            np.array([item.bytes[1] / 1e3 for item in items]),
-            tuple(f"{item.share:.1%}" if any(item.bytes) else "" for item in items),
-        ),
-    )  # fmt: skip
+        bars=item_bars("What the credits consist of", "buffer (kB)", found.items),
+    )
 
 
 def _code(
@@ -94,27 +99,14 @@ VIEW = View(
         "and the peer of a pause takes the longest time that IEEE 802.3 allows."
     ),
     knobs=(
-        Knob("rate", "Line rate", {rate: rate for rate in RATES}, "400Gbps", free=str),
-        Knob("cable", "Cable", {cable: cable for cable in CABLES}, "300m", free=str),
-        Knob("small", "Frames that may be small", SHARES, "none, all have the MTU", slider=False),
-        Knob(
-            "mtu", "Largest frame of the port", {f"{size} B": size for size in (4200, 9100, 9216, 9600)},
-            "9216 B", slider=False, free=str,
-        ),
-        Knob(
-            "lossless", "Largest frame under credits", {f"{size} B": size for size in (512, 1088, 2200, 4096, 4200)},
-            "4096 B", slider=False, free=str,
-        ),
-        Knob(
-            "credit", "Bytes of a credit",
-            {"bytes, no cells": None} | {f"{size} B": size for size in (32, 64, 80, 128, 192, 254, 256)},
-            "192 B", slider=False, free=str,
-        ),
-        Knob(
-            "message", "Message that returns credits", {f"{size} B": size for size in (8, 16, 72, 84)},
-            "72 B", slider=False, free=str,
-        ),
-        Knob("update", "Longest time between messages", {each: each for each in UPDATES}, "0ns", free=str),
+        RATE,
+        CABLE,
+        SMALL_FRAMES,
+        MTU,
+        sizes("lossless", "Largest frame under credits", (512, 1088, 2200, 4096, 4200), "4096 B"),
+        sizes("credit", "Bytes of a credit", CREDITS, "192 B", without="bytes, no cells"),
+        sizes("message", "Message that returns credits", (8, 16, 72, 84), "72 B"),
+        words("update", "Longest time between messages", UPDATES, "0ns"),
     ),
     draw=_draw,
     code=_code,

@@ -9,40 +9,23 @@ import numpy as np
 from dfcmodel import headroom
 from dfcmodel.lossless.quantities import Given
 from dfcmodel.lossless.results import Headroom
-from validation.explore.views import Bars, Chart, Drawing, Knob, Line, View
-
-__all__ = ["CABLES", "RATES", "RESPONSES", "SHARES", "VIEW"]
-
-RATES = (
-    "1Gbps",
-    "10Gbps",
-    "25Gbps",
-    "40Gbps",
-    "50Gbps",
-    "100Gbps",
-    "200Gbps",
-    "400Gbps",
-    "800Gbps",
+from validation.explore.data_sheets import (
+    CABLE,
+    CABLES,
+    CELLS,
+    MTU,
+    RATE,
+    RESPONSE,
+    SHARES,
+    SMALL_FRAMES,
+    item_bars,
+    sizes,
+    words,
 )
-CABLES = (
-    "1m",
-    "3m",
-    "5m",
-    "10m",
-    "20m",
-    "40m",
-    "100m",
-    "300m",
-    "500m",
-    "1km",
-    "2km",
-    "10km",
-    "40km",
-)
-SHARES = {"none, all have the MTU": 0.0, "half of the frames": 0.5, "any sizes": 1.0}
-RESPONSES = {"maximum of IEEE 802.3": None} | {
-    f"{each}, measured": each for each in ("2us", "1.2us", "800ns", "400ns", "200ns")
-}
+from validation.explore.views import Chart, Drawing, Line, View
+
+__all__ = ["VIEW"]
+
 PIPELINES = ("0ns", "100ns", "250ns", "500ns", "1us", "2us")
 
 
@@ -79,14 +62,11 @@ def _draw(rate: str, cable: str, small: float, **sheet: Any) -> Drawing:
         _over_cables(label, rate=rate, small=share, **sheet)
         for label, share in zip(("MTU", "half small", "any"), SHARES.values(), strict=True)
     )
-    lengths = np.array([item.bytes[1] / 1e3 for item in port.items])
-    texts = tuple(f"{item.share:.1%}" if any(item.bytes) else "" for item in port.items)
-    names = tuple(item.name for item in port.items)
     title = "Headroom by cable and frame sizes"
     return Drawing(
         finding,
         (Chart(title, "cable (m)", "headroom (kB)", lines, logarithmic=True),),
-        bars=Bars("What it consists of", "headroom (kB)", names, lengths, texts),
+        bars=item_bars("What it consists of", "headroom (kB)", port.items),
     )
 
 
@@ -115,48 +95,14 @@ VIEW = View(
         "in whole frames and cells. Delays of MAC and retimers are zero here. A change takes a hundredth of a second."
     ),
     knobs=(
-        Knob("rate", "Line rate", {rate: rate for rate in RATES}, "400Gbps", free=str),
-        Knob("cable", "Cable", {cable: cable for cable in CABLES}, "300m", free=str),
-        Knob("small", "Frames that may be small", SHARES, "none, all have the MTU", slider=False),
-        Knob(
-            "mtu",
-            "Largest frame of the port",
-            {f"{size} B": size for size in (4200, 9100, 9216, 9600)},
-            "9216 B",
-            slider=False,
-            free=str,
-        ),
-        Knob(
-            "lossless",
-            "Largest lossless frame",
-            {f"{size} B": size for size in (512, 1024, 1088, 2200, 4096, 4200)},
-            "4096 B",
-            slider=False,
-            free=str,
-        ),
-        Knob(
-            "cell",
-            "Buffer cell",
-            {"bytes, no cells": None}
-            | {f"{size} B": size for size in (80, 96, 144, 192, 208, 254, 256, 288)},
-            "192 B",
-            slider=False,
-            free=str,
-        ),
-        Knob(
-            "response",
-            "Response time of the peer",
-            RESPONSES,
-            "maximum of IEEE 802.3",
-            slider=False,
-        ),
-        Knob(
-            "pipeline",
-            "From threshold to pause frame",
-            {each: each for each in PIPELINES},
-            "0ns",
-            free=str,
-        ),
+        RATE,
+        CABLE,
+        SMALL_FRAMES,
+        MTU,
+        sizes("lossless", "Largest lossless frame", (512, 1024, 1088, 2200, 4096, 4200), "4096 B"),
+        sizes("cell", "Buffer cell", CELLS, "192 B", without="bytes, no cells"),
+        RESPONSE,
+        words("pipeline", "From threshold to pause frame", PIPELINES, "0ns"),
     ),
     draw=_draw,
     code=_code,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from io import StringIO
+from typing import NamedTuple
 
 import numpy as np
 
@@ -11,7 +12,7 @@ from dfcmodel.lossless import BufferTable, audit_headroom, chips, read_table
 from dfcmodel.lossless.published import SN4280
 from dfcmodel.lossless.quantities import Given
 from dfcmodel.lossless.results import RowVerdict
-from validation.explore.port_headroom import RESPONSES
+from validation.explore.data_sheets import CELLS, MTU, RESPONSE, sizes
 from validation.explore.views import Chart, Drawing, Knob, Line, Table, View
 
 __all__ = ["VIEW"]
@@ -21,27 +22,30 @@ EXAMPLE = "\n".join((
     *(f"{rate / 1e6:.0f} {cable:g}m {xoff}" for (rate, cable), xoff in SN4280.items() if rate >= 100e9),
 ))  # fmt: skip
 """Rows of Mellanox-SN4280-O28 in sonic-buildimage, as `dfcmodel.lossless.published` has them."""
-MOST_ROWS = 2000
+MAX_ROWS = 2000
 HEADING = ("rate", "cable (m)", "xoff (B)", "write (B)", "verdict", "why")
 
 
-def _table(text: str) -> str:
-    """Return a text after a look at its rows."""
-    rows = len(_rows(text).rows)
-    if rows > MOST_ROWS:
-        raise ValueError(f"Table = {rows} rows: must be at most {MOST_ROWS}; use hopflow headroom audit FILE")  # fmt: skip
-    return text
+class Pasted(NamedTuple):
+    """The text of a table, and its rows."""
+
+    text: str
+    table: BufferTable
 
 
-def _rows(text: str) -> BufferTable:
-    return read_table(StringIO(text))
+def _pasted(text: str) -> Pasted:
+    """Return a text with its rows."""
+    table = read_table(StringIO(text))
+    if len(table.rows) > MAX_ROWS:
+        raise ValueError(f"Table = {len(table.rows)} rows: must be at most {MAX_ROWS}; use hopflow headroom audit FILE")  # fmt: skip
+    return Pasted(text, table)
 
 
 def _draw(
-    table: str, chip: str | None, cell: Given | None, mtu: Given, lossless: Given, response: Given | None
+    table: Pasted, chip: str | None, cell: Given | None, mtu: Given, lossless: Given, response: Given | None
 ) -> Drawing:  # fmt: skip
     audit = audit_headroom(
-        _rows(table), chip=chip, cell=cell, mtu=mtu, lossless_mtu=lossless, response=response
+        table.table, chip=chip, cell=cell, mtu=mtu, lossless_mtu=lossless, response=response
     )
     counts = Counter(each.verdict for each in audit.rows)
     verdicts = ", ".join(f"{counts[each]} {each.value}" for each in RowVerdict if counts[each])
@@ -66,9 +70,9 @@ def _draw(
 
 
 def _code(
-    table: str, chip: str | None, cell: Given | None, mtu: Given, lossless: Given, response: Given | None
+    table: Pasted, chip: str | None, cell: Given | None, mtu: Given, lossless: Given, response: Given | None
 ) -> str:  # fmt: skip
-    lines = "\n".join(f"    {line!r}," for line in table.splitlines())
+    lines = "\n".join(f"    {line!r}," for line in table.text.splitlines())
     return f"""\
 from io import StringIO
 from dfcmodel.lossless import audit_headroom, read_table
@@ -94,22 +98,12 @@ VIEW = View(
         "At first the page shows a public table of one switch."
     ),
     knobs=(
-        Knob("table", "Table", {EXAMPLE: EXAMPLE}, EXAMPLE, slider=False, free=_table, lines=True),
+        Knob("table", "Table", {EXAMPLE: _pasted(EXAMPLE)}, EXAMPLE, slider=False, free=_pasted, lines=True),
         Knob("chip", "Chip", {"other": None} | {each.name: each.name for each in chips()}, "other", slider=False),
-        Knob(
-            "cell", "Buffer cell",
-            {"the chip's, or not known": None} | {f"{size} B": size for size in (80, 96, 144, 192, 208, 254, 256, 288)},
-            "the chip's, or not known", slider=False, free=str,
-        ),
-        Knob(
-            "mtu", "Largest frame of the port", {f"{size} B": size for size in (4200, 9100, 9216, 9600)},
-            "9216 B", slider=False, free=str,
-        ),
-        Knob(
-            "lossless", "Largest lossless frame", {f"{size} B": size for size in (1024, 1088, 2200, 4096, 9216)},
-            "9216 B", slider=False, free=str,
-        ),
-        Knob("response", "Response time of the peer", RESPONSES, "maximum of IEEE 802.3", slider=False),
+        sizes("cell", "Buffer cell", CELLS, "the chip's, or not known", without="the chip's, or not known"),
+        MTU,
+        sizes("lossless", "Largest lossless frame", (1024, 1088, 2200, 4096, 9216), "9216 B"),
+        RESPONSE,
     ),
     draw=_draw,
     code=_code,

@@ -16,7 +16,7 @@ RULE = (
     "One finding per paper: the claim with the largest part of its statements contradicted."
 )
 """The rule in words, for the page."""
-SHORT_RULE = "contradicted by all sources, in all readings, at half and twice all thresholds; one for each paper"
+SHORT_RULE = "Contradicted by all sources, in all readings, at half and twice all thresholds; one for each paper"
 """The same for a line of the terminal."""
 FEWEST_SOURCES = 2
 """Sources that have to judge a claim: one alone may err."""

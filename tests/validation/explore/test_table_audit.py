@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.validation.explore.test_views import drawn
-from validation.explore.table_audit import MOST_ROWS, VIEW
+from validation.explore.table_audit import MAX_ROWS, VIEW
 
 PROFILES = '{"BUFFER_PROFILE": {"pg_lossless_100000_300m_profile": {"xoff": "98304"}}}'
 CSV = "speed,cable,xoff\n400000,300m,225280\n100000,40m,51200\n"
@@ -44,7 +44,7 @@ def test_the_code_gives_the_rows(choices: dict[str, str]) -> None:
         ("400000 300m much 1 1", r"table: line 1: size = 'much'|table: line 1: "),
         ("speed,cable\n1,2m", r"table: columns \['xoff'\] are missing"),
         ("{", r"table: is no JSON"),
-        ("1000 5m 1 1 30000\n" * (MOST_ROWS + 1), f"Table = {MOST_ROWS + 1} rows: must be at most"),
+        ("1000 5m 1 1 30000\n" * (MAX_ROWS + 1), f"Table = {MAX_ROWS + 1} rows: must be at most"),
     ],
 )
 def test_a_text_that_is_no_table_is_refused(text: str, message: str) -> None:
