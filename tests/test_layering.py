@@ -108,7 +108,7 @@ MAY_IMPORT = {
     "validation": {"hopflow", "responsefn", "markov", "dfcmodel", "validation"},
     "validation.statistics": {"validation.verdicts"},
     "validation.report": {
-        "hopflow", "validation.checks", "validation.claims", "validation.evidence",
+        "hopflow", "validation.checks", "validation.claims", "validation.evidence", "validation.finding_rows",
         "validation.inference", "validation.labels", "validation.manifest", "validation.recording", "validation.records", "validation.running",
         "validation.svg", "validation.texts", "validation.verdicts",
     },
