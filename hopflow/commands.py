@@ -70,6 +70,14 @@ class Commands(TyperGroup):
             return TyperCommand(cmd_name, help=COMMANDS[cmd_name].help)
         return _loaded(cmd_name)
 
+    def get_params(self, ctx: Any) -> list[Any]:
+        """Return the options; those without a default are off, as Typer would load pydantic to say so."""
+        found: list[Any] = super().get_params(ctx)
+        for each in found:
+            if getattr(each, "is_flag", False) and each.default is None:
+                each.default = False
+        return found
+
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """Write the help without loading the commands."""
         with self._listing():
