@@ -2,7 +2,9 @@
 
 It writes ``results/htsim_agreement.md``, the table of the documentation, from the bundled runs ``htsim/roce`` and runs of the packet level over
 the same fabrics. The expectation was written down before any of these runs was made: the last flow is complete within
-`TOLERANCE` of htsim's time, and the mean time of a flow is within it, too. Nothing is fitted.
+`TOLERANCE` of htsim's time, and the mean time of a flow is within it, too. Nothing is fitted. Two things were learnt from the first
+runs: htsim's packets have headers of 64 bytes (without them all our times were 1.5 % shorter), and its program for RoCE ignores when
+flows start, so that three runs with later starts were replaced.
 
 In htsim a flow is complete when its sender has the last ACK, here when its receiver has the last packet: the
 time of an empty path back is added to ours.
@@ -27,17 +29,17 @@ __all__ = ["TOLERANCE", "compared", "scenario_of"]
 CASE = "htsim/roce"
 TOLERANCE = 0.05
 """Of htsim's time."""
-BYTES, ACK = 4096, 64
+BYTES, ACK = 4096 + 64, 64
+"""Of a packet with its header, and of an ACK, on the wire."""
 RESULTS = Path(__file__).parent / "results" / "htsim_agreement.md"
 
 
 def scenario_of(run: str) -> Scenario:
     """Return the scenario of a bundled run: its fabric, and its flows."""
-    runs = evidence.table(CASE, "runs").set_index("run")
-    about: Any = runs.loc[run]
+    (about,) = evidence.table(CASE, "runs").query("run == @run").itertuples()
     flows = evidence.table(CASE, "flows").query("run == @run")
     access, trunk = (
-        float(gbps(about[each] / 1e9, packet_size=BYTES)) for each in ("access", "trunk")
+        float(gbps(rate / 1e9, packet_size=BYTES)) for rate in (about.access, about.trunk)
     )
     sources, targets, rates = list[str](), list[str](), list[float]()
     for leaf in range(about.leaves):
@@ -51,8 +53,8 @@ def scenario_of(run: str) -> Scenario:
     discipline = PFC((0,), xoff=float(about.xoff), xon=float(about.xon))
     links = links_from(sources, targets, rate=rates, delay=us(1), buffer=1e5, discipline=discipline)
     senders, receivers = ([f"h{host}" for host in flows[each]] for each in ("source", "target"))
-    sizes, starts = flows["packets"].to_numpy(float), flows["start"].to_numpy()
-    own = flows_from(senders, receivers, sizes, starts, source=FixedRate(), links=links, host="nic")
+    sizes = flows["packets"].to_numpy(float)
+    own = flows_from(senders, receivers, sizes, source=FixedRate(), links=links, host="nic")
     return Scenario(run, links, own, 0.05, min_rto=0.01, packet_size=BYTES)
 
 
@@ -76,7 +78,7 @@ def compared() -> Iterator[dict[str, Any]]:
             raise RuntimeError(f"{run}: not all flows are complete after {scenario.duration} s")
         ends = ours.finished + _way_back(scenario), flows["finish"].to_numpy()
         last, theirs = (float(each.max()) for each in ends)
-        mean, mean_theirs = (float((each - flows["start"]).mean()) for each in ends)
+        mean, mean_theirs = (float(each.mean()) for each in ends)
         yield {
             "run": run, "flows": len(flows), "last": last, "last in htsim": theirs, "mean": mean,
             "mean in htsim": mean_theirs,

@@ -30,8 +30,7 @@ TABLES = {
         {
             "source": Column("1", "number of the sending host"),
             "target": Column("1", "number of the receiving host"),
-            "packets": Column("packets", "of 4096 bytes"),
-            "start": Column("s", "of the flow"),
+            "packets": Column("packets", "of 4096 bytes, and a header of 64"),
             "finish": Column("s", "when the sender has the last ACK"),
         },
     ),
@@ -46,16 +45,17 @@ def topology(run: Run) -> str:
     access, trunk = (f"Downlink_speed_Gbps {run[each] / 1e9:g}\n" for each in ("access", "trunk"))
     return (
         f"Nodes {total}\nTiers 2\nPodsize {total}\n\n"
-        f"Tier 0\nRadix_Down {run['hosts']}\nRadix_Up 1\n{access}{latency}\n"
+        f"Tier 0\nRadix_Down {run['hosts']}\nRadix_Up 1\n"
+        f"Oversubscribed {run['hosts']}\n{access}{latency}\n"
         f"Tier 1\nRadix_Down {run['leaves']}\n{trunk}{latency}"
     )
 
 
 def connections(run: Run) -> str:
-    """Return the flows as htsim reads them, with starts in ps."""
+    """Return the flows as htsim reads them, all from the beginning."""
     lines = [
-        f"{source}->{target} id {n} start {round(start * 1e12)} size {packets * MTU}"
-        for n, (source, target, packets, start) in enumerate(run["flows"], 1)
+        f"{source}->{target} id {n} start 0 size {packets * MTU}"
+        for n, (source, target, packets) in enumerate(run["flows"], 1)
     ]
     total = run["leaves"] * run["hosts"]
     return "\n".join([f"Nodes {total}", f"Connections {len(lines)}", *lines]) + "\n"
@@ -101,9 +101,9 @@ def read(run: Run, folder: Path, printed: Sequence[str]) -> dict[str, Rows]:  # 
     rows = [
         {
             "run": run["run"], "flow": n, "source": source, "target": target, "packets": packets,
-            "start": start, "finish": ends[source, target],
+            "finish": ends[source, target],
         }
-        for n, (source, target, packets, start) in enumerate(run["flows"])
+        for n, (source, target, packets) in enumerate(run["flows"])
     ]  # fmt: skip
     return {"runs": [{"run": run["run"], **about}], "flows": rows}
 
