@@ -4,7 +4,8 @@ It writes ``results/htsim_agreement.md``, the table of the documentation, from t
 the same fabrics. The expectation was written down before any of these runs was made: the last flow is complete within
 `TOLERANCE` of htsim's time, and the mean time of a flow is within it, too. Nothing is fitted. Two things were learnt from the first
 runs: htsim's packets have headers of 64 bytes (without them all our times were 1.5 % shorter), and its program for RoCE ignores when
-flows start, so that three runs with later starts were replaced.
+flows start, so that three runs with later starts were replaced. The last three runs were added after a first comparison, to see
+whether ACKs that wait with paused data are what delays flows in htsim; their expectation is the same.
 
 In htsim a flow is complete when its sender has the last ACK, here when its receiver has the last packet: the
 time of an empty path back is added to ours.
@@ -12,19 +13,18 @@ time of an empty path back is added to ours.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from dfcmodel import PFC, Packets, Scenario, flows_from, links_from, simulate
 from hopflow import gbps, us
 from responsefn import FixedRate
 from validation import evidence
 
-__all__ = ["TOLERANCE", "compared", "scenario_of"]
+__all__ = ["RESULTS", "TOLERANCE", "row_of", "scenario_of", "text_of", "within"]
 
 CASE = "htsim/roce"
 TOLERANCE = 0.05
@@ -36,7 +36,7 @@ RESULTS = Path(__file__).parent / "results" / "htsim_agreement.md"
 
 def scenario_of(run: str) -> Scenario:
     """Return the scenario of a bundled run: its fabric, and its flows."""
-    (about,) = evidence.table(CASE, "runs").query("run == @run").itertuples()
+    about: Any = next(evidence.table(CASE, "runs").query("run == @run").itertuples())
     flows = evidence.table(CASE, "flows").query("run == @run")
     access, trunk = (
         float(gbps(rate / 1e9, packet_size=BYTES)) for rate in (about.access, about.trunk)
@@ -68,44 +68,55 @@ def _way_back(scenario: Scenario) -> np.ndarray:
     return np.array(found)
 
 
-def compared() -> Iterator[dict[str, Any]]:
-    """Yield a row for each run: times of the last flow and of all in the mean, s, by htsim and here."""
-    table = evidence.table(CASE, "flows")
-    for run, flows in table.groupby("run", sort=False):
-        scenario = scenario_of(str(run))
-        ours = simulate(scenario, Packets(recovery="go-back-n", seed=1), sample=scenario.duration)
-        if not np.isfinite(ours.finished).all():
-            raise RuntimeError(f"{run}: not all flows are complete after {scenario.duration} s")
-        ends = ours.finished + _way_back(scenario), flows["finish"].to_numpy()
-        last, theirs = (float(each.max()) for each in ends)
-        mean, mean_theirs = (float(each.mean()) for each in ends)
-        yield {
-            "run": run, "flows": len(flows), "last": last, "last in htsim": theirs, "mean": mean,
-            "mean in htsim": mean_theirs,
-            "holds": max(abs(last / theirs - 1.0), abs(mean / mean_theirs - 1.0)) <= TOLERANCE,
-        }  # fmt: skip
+def row_of(run: str) -> dict[str, Any]:
+    """Return when the last flow of a run is complete, and after what time flows are in the mean, s, here and in htsim.
+
+    Raises
+    ------
+    RuntimeError
+        If a flow is not complete.
+    """
+    scenario = scenario_of(run)
+    ours = simulate(scenario, Packets(recovery="go-back-n", seed=1), sample=scenario.duration)
+    if not np.isfinite(ours.finished).all():
+        raise RuntimeError(f"{run}: not all flows are complete after {scenario.duration} s")
+    theirs = evidence.table(CASE, "flows").query("run == @run")["finish"].to_numpy()
+    row: dict[str, Any] = {"run": run, "flows": len(theirs)}
+    for ending, ends in (("", ours.finished + _way_back(scenario)), (" in htsim", theirs)):
+        row |= {f"last{ending}": float(ends.max()), f"mean{ending}": float(ends.mean())}
+    return row
 
 
-def _text(rows: pd.DataFrame) -> str:
+def within(row: Mapping[str, Any], name: str) -> bool:
+    """Return whether the last or the mean time is within the tolerance."""
+    return bool(abs(row[name] / row[f"{name} in htsim"] - 1.0) <= TOLERANCE)
+
+
+def text_of(rows: Iterable[Mapping[str, Any]]) -> str:
+    """Return the table of the documentation."""
     lines = [
-        "| run | flows | last complete (ms) | htsim | ratio | mean time of a flow (ms) | htsim | ratio | within 5 % |",
-        "|---|--:|--:|--:|--:|--:|--:|--:|---|",
+        "| run | flows | last complete (ms) | htsim | ratio | mean time of a flow (ms) | htsim | ratio |",
+        "|---|--:|--:|--:|--:|--:|--:|--:|",
     ]
-    for row in rows.to_dict("records"):
+    for row in rows:
         numbers = []
         for name in ("last", "mean"):
             ours, theirs = row[name], row[f"{name} in htsim"]
-            numbers += [f"{1e3 * ours:.4g}", f"{1e3 * theirs:.4g}", f"{ours / theirs:.3f}"]
-        said = "yes" if row["holds"] else "**no**"
-        lines.append(f"| {row['run']} | {row['flows']} | {' | '.join(numbers)} | {said} |")
+            ratio = f"{ours / theirs:.3f}"
+            numbers += [
+                f"{1e3 * ours:.4g}",
+                f"{1e3 * theirs:.4g}",
+                ratio if within(row, name) else f"**{ratio}**",
+            ]
+        lines.append(f"| {row['run']} | {row['flows']} | {' | '.join(numbers)} |")
     return "\n".join(lines) + "\n"
 
 
 def main() -> None:
     """Compare all runs, and write the table."""
-    rows = pd.DataFrame(compared())
-    RESULTS.write_text(_text(rows), encoding="utf-8")
-    print(_text(rows))
+    text = text_of(map(row_of, evidence.table(CASE, "runs")["run"]))
+    RESULTS.write_text(text, encoding="utf-8")
+    print(text)
 
 
 if __name__ == "__main__":

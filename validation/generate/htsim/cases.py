@@ -14,7 +14,7 @@ __all__ = ["CASES"]
 
 LEAVES, HOSTS = 4, 8
 """32 hosts."""
-LONG, SHORT = 489, 62
+LONG_PACKETS, SHORT_PACKETS = 489, 62
 """Packets of 4096 bytes: 2 MB and 254 kB."""
 
 Flows = list[tuple[int, int, int]]
@@ -27,14 +27,14 @@ def _run(name: str, flows: Flows, end: float, **fabric: Any) -> dict[str, Any]:
     return {"run": name, "flows": flows, "end": end, **one, **fabric}
 
 
-def _to(target: int, sources: Iterable[int], packets: int = LONG) -> Flows:
+def _to(target: int, sources: Iterable[int], packets: int = LONG_PACKETS) -> Flows:
     return [(source, target, packets) for source in sources]
 
 
 def _shifted(by: int, within: int) -> Flows:
     """Return a permutation: each host sends to the one ``by`` places on among ``within`` hosts."""
     hosts = range(LEAVES * HOSTS)
-    return [(h, h - h % within + (h + by) % within, LONG) for h in hosts]
+    return [(h, h - h % within + (h + by) % within, LONG_PACKETS) for h in hosts]
 
 
 def _all_to_all(hosts: int, packets: int) -> Flows:
@@ -79,7 +79,7 @@ CASES = (
                 "permutation of hosts with a leaf each", _shifted(8, 32), 0.01, leaves=32, hosts=1
             ),
             _run("permutation within leaves", _shifted(1, 8), 0.01),
-            _run("all-to-all of 16", _all_to_all(16, SHORT), 0.01),
+            _run("all-to-all of 16", _all_to_all(16, SHORT_PACKETS), 0.01),
             _run("all-to-all of 32, four packets each", _all_to_all(32, 4), 0.01),
             _run(
                 "four sizes to one host",
