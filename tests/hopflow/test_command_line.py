@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import shlex
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
 
 import numpy as np
 import pytest
@@ -13,7 +15,14 @@ import xarray as xr
 from typer.testing import CliRunner
 
 from hopflow import Status
-from hopflow.command_line import as_json, check_folder, check_output, examples, plain
+from hopflow.command_line import (
+    as_json,
+    check_folder,
+    check_output,
+    examples,
+    plain,
+    takes_records,
+)
 from hopflow.commands import app
 from hopflow.kernels import build, loading
 
@@ -147,3 +156,25 @@ def test_the_command_shows_and_clears(tmp_path, monkeypatch):
         assert list((tmp_path / "cache").rglob("kernel_*")) == []
     finally:
         loading.folder.cache_clear()
+
+
+@dataclass(frozen=True)
+class Line:
+    rate: Annotated[float, typer.Option(help="b/s")]
+    delay: Annotated[float, typer.Option(help="s")] = 0.5
+
+
+def test_the_fields_of_a_record_are_options_of_a_command() -> None:
+    app = typer.Typer()
+
+    @app.command()
+    @takes_records
+    def product(name: str, line: Line, *, double: bool = False) -> None:
+        """Print a product."""
+        typer.echo(f"{name} {line.rate * line.delay * (1 + double)}")
+
+    call = CliRunner().invoke
+    assert call(app, ["bits", "--rate", "3", "--double"]).stdout == "bits 3.0\n"
+    assert call(app, ["bits", "--rate", "3", "--delay", "2"]).stdout == "bits 6.0\n"
+    assert "Missing option '--rate'" in call(app, ["bits"]).stderr
+    assert "Print a product." in call(app, ["--help"]).stdout
