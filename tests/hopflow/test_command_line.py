@@ -9,7 +9,9 @@ import re
 import shlex
 import subprocess
 import sys
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
 
 import numpy as np
 import pytest
@@ -18,7 +20,14 @@ import xarray as xr
 from typer.testing import CliRunner
 
 from hopflow import Status, warming
-from hopflow.command_line import as_json, check_folder, check_output, examples, plain
+from hopflow.command_line import (
+    as_json,
+    check_folder,
+    check_output,
+    examples,
+    plain,
+    takes_records,
+)
 from hopflow.commands import app
 from hopflow.kernels import build, loading
 from hopflow.kernels.cache import kernel_cache
@@ -202,3 +211,25 @@ def test_after_warming_the_readme_compiles_nothing(tmp_path):
         (tmp_path / "answer.py").write_text(code)
         hopflow("answer.py")
     assert hopflow("-m", "hopflow", "cache") == kept + "\n"
+
+
+@dataclass(frozen=True)
+class Line:
+    rate: Annotated[float, typer.Option(help="b/s")]
+    delay: Annotated[float, typer.Option(help="s")] = 0.5
+
+
+def test_the_fields_of_a_record_are_options_of_a_command() -> None:
+    app = typer.Typer()
+
+    @app.command()
+    @takes_records
+    def product(name: str, line: Line, *, double: bool = False) -> None:
+        """Print a product."""
+        typer.echo(f"{name} {line.rate * line.delay * (1 + double)}")
+
+    call = CliRunner().invoke
+    assert call(app, ["bits", "--rate", "3", "--double"]).stdout == "bits 3.0\n"
+    assert call(app, ["bits", "--rate", "3", "--delay", "2"]).stdout == "bits 6.0\n"
+    assert "Missing option '--rate'" in call(app, ["bits"]).stderr
+    assert "Print a product." in call(app, ["--help"]).stdout
