@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import pickle
 from fractions import Fraction
 from typing import NamedTuple
@@ -33,8 +34,8 @@ def distance(answer, truth):
     own = dict(zip(states_of(answer), answer.pi.tolist(), strict=True))
     other = truth if isinstance(truth, dict) else {state: truth(*state) for state in own}
     off = [own.get(s, 0.0) - other.get(s, 0.0) for s in own.keys() | other.keys()]
-    beside = max(1.0 - sum(other.values()), 0.0)
-    return max(sum(d for d in off if d > 0.0), -sum(d for d in off if d < 0.0) + beside)
+    beside = max(math.fsum([1.0, *(-value for value in other.values())]), 0.0)
+    return max(math.fsum(d for d in off if d > 0.0), beside - math.fsum(d for d in off if d < 0.0))
 
 
 @pytest.mark.parametrize("name", QUICK)
