@@ -67,6 +67,8 @@ class InfinitePassage(Passage):
 
     Attributes
     ----------
+    moments
+        Probabilities and means from the states of ``chain``.
     infinite
         The chain.
     lyapunov
@@ -86,6 +88,7 @@ class InfinitePassage(Passage):
     (5.0, True)
     """
 
+    moments: InfiniteMoments  # type: ignore[assignment]
     infinite: InfiniteChain
     lyapunov: str
     left: float

@@ -68,7 +68,7 @@ class InfiniteTransient(Transient):
     outside: Vector
 
     @property
-    def _occupied(self) -> NoReturn:  # type: ignore[override]
+    def _occupied(self) -> NoReturn:
         name = self.infinite.model.name
         raise ValueError(
             f"{name}: occupancy is not computed for a chain with infinitely many states"
