@@ -37,7 +37,7 @@ Recovery: TypeAlias = str | LossRecovery | SelectiveRepair
 
 CONVENTIONS = ("standard", "ns2")
 SPRAYINGS = ("turns", "random", "least queue")
-OWN_BY_DELIVERIES = ("prr", "rack")
+OWN_BY_DELIVERIES = ("prr", "rack", "linux-6.12")
 """Recoveries in whose place rules of deliveries have their own, with ``"sack"``."""
 
 
