@@ -308,12 +308,12 @@ def _table(rows: pd.DataFrame) -> list[str]:
 
 def _causes(rows: pd.DataFrame, switched: Mapping[str, pd.DataFrame]) -> list[str]:
     """Return the lines of the table of misses: each beside what it is with one part switched."""
-    missed = rows[[holds is False for holds in rows["holds"]]]
-    if missed.empty:
+    wrong = rows[[holds is False for holds in rows["holds"]] & rows["case"].isin(missed(rows))]
+    if wrong.empty:
         return []
     lines = [f"| case, quantity | allowed | Linux | hopflow | {' | '.join(switched)} |"]
     lines.append("|---|---|--:|--:|" + "--:|" * len(switched))
-    for row in missed.itertuples():
+    for row in wrong.itertuples():
         same = [
             frame[(frame["case"] == row.case) & (frame["quantity"] == row.quantity)].iloc[0][
                 "hopflow"
@@ -325,27 +325,36 @@ def _causes(rows: pd.DataFrame, switched: Mapping[str, pd.DataFrame]) -> list[st
     return lines
 
 
-def main() -> None:
-    """Write the tables."""
-    rows = compared()
+def missed(rows: pd.DataFrame) -> set[str]:
+    """Return the cases of lone flows and pairs with a miss; those under random losses depend on the seeds most."""
+    lossy_too = rows.loc[[holds is False for holds in rows["holds"]]]
+    return set(lossy_too.loc[lossy_too["quantity"] != "rate", "case"])
+
+
+def write(rows: pd.DataFrame, switched: Mapping[str, pd.DataFrame]) -> str:
+    """Write the tables; return the text of the documentation."""
     rows.to_csv(FOLDER / "linux_agreement.csv", index=False)
-    missed = {
-        case for case, holds in zip(rows["case"], rows["holds"], strict=True) if holds is False
-    }
-    switched = {name: compared(missed, **options) for name, options in SWITCHES.items()}
     expected = [holds for holds in rows["holds"] if holds is not None]
     lines = [
         "Linux / hopflow, ± standard errors of both; packets, s, Mb/s of data; bold: outside of what was expected.",
         "",
         *_table(rows),
         "",
-        f"{sum(expected)} of {len(expected)} expectations hold. Those that do not, with one part switched:",
+        f"{sum(expected)} of {len(expected)} expectations hold. Those of lone flows and pairs that do not, with one part switched:",
         "",
         *_causes(rows, switched),
         "",
     ]
-    (FOLDER / "linux_agreement.md").write_text("\n".join(lines), encoding="utf-8")
-    print("\n".join(lines))
+    text = "\n".join(lines)
+    (FOLDER / "linux_agreement.md").write_text(text, encoding="utf-8")
+    return text
+
+
+def main() -> None:
+    """Write the tables."""
+    rows = compared()
+    chosen = missed(rows)
+    print(write(rows, {name: compared(chosen, **options) for name, options in SWITCHES.items()}))
 
 
 if __name__ == "__main__":

@@ -47,7 +47,7 @@ class Target:
 
 MADE_BY_THE_LIBRARY = {
     # results
-    "Best", "MapFit", "Passage", "Paths", "PhaseFit", "PropertyResult", "QuasiStationary", "Reachable", "InfiniteChain", "InfiniteStationary",
+    "Best", "MapFit", "Passage", "Paths", "PhaseFit", "PropertyResult", "QuasiStationary", "Reachable", "InfiniteChain", "InfiniteStationary", "InfinitePassage", "InfiniteTransient",
     "Sensitivity", "Solution", "Stationary", "StationaryByLevel", "Steps", "ThresholdAdvice", "Transient",
     "Lumped", "Coexistence", "Curve", "Fit", "Fused", "SimulatedResponse", "UnfairnessExponents",
     "RuleTwin", "Samples", "Comparison", "EnsembleComparison", "RunComparison", "AnswerComparison", "Ensemble", "Evaluation", "Conformance", "JudgedCase", "QlogTrace", "TraceCheck", "TraceConformance", "WorstCase", "Explanation", "Headroom", "JobCompletion", "LevelChoice", "PausePropagation", "Slowdowns",
