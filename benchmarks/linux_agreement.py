@@ -308,7 +308,9 @@ def _table(rows: pd.DataFrame) -> list[str]:
 
 def _causes(rows: pd.DataFrame, switched: Mapping[str, pd.DataFrame]) -> list[str]:
     """Return the lines of the table of misses: each beside what it is with one part switched."""
-    wrong = rows[[holds is False for holds in rows["holds"]] & rows["case"].isin(missed(rows))]
+    wrong = rows[
+        rows["case"].isin(missed(rows)) & np.array([holds is False for holds in rows["holds"]])
+    ]
     if wrong.empty:
         return []
     lines = [f"| case, quantity | allowed | Linux | hopflow | {' | '.join(switched)} |"]
