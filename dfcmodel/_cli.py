@@ -145,6 +145,12 @@ class _Run:
     steps: Annotated[int | None, typer.Option(hidden=True)] = None
     seed: Annotated[int, typer.Option(help="Seed of all random numbers.")] = 0
     runs: Annotated[int, typer.Option(help="Number of runs; more than one is an ensemble.")] = 1
+    packet_jitter: Annotated[
+        str | None,
+        typer.Option(
+            help="Largest random delay of each packet at its sender, against phase effects: 120us."
+        ),
+    ] = None
 
     def method(self) -> tuple[Level, Fluid | None]:
         """Return a level and its settings, None for its defaults; without a level steps are those of the fluid."""
@@ -237,6 +243,7 @@ def simulate(
     if files.save is not None:
         typer.echo(f"scenario: {save_scenario(chosen, files.save)}", err=json)
     settings: dict[str, Any] = {"level": at, "seed": run.seed, "max_cpu_time": longest}
+    settings["packet_jitter"] = run.packet_jitter
     if run.runs != 1:
         many = ensemble(chosen, run.runs, method=method, **settings)
         typer.echo(as_json(_of_ensemble(many)) if json else many)

@@ -227,6 +227,9 @@ class Explanation(Result):
     def summary(self) -> dict[str, object]:
         """Return status, scenario, a line for each quantity, and how the numbers are to be read."""
         rows: dict[str, object] = {"status": self.status, "scenario": self.scenario.name}
+        low, high = mean_interval(self.contributions, LEVEL)
+        if self.refinements and not np.any((low > 0.0) | (high < 0.0)):
+            rows["parts"] = f"none can be told from 0 with {self.runs} runs: give more"
         for q, quantity in enumerate(self.quantities):
             rows[quantity.name] = self._sentence(q).removeprefix(f"{quantity.name}: ")
         rows["contributions"] = "Shapley values: means over all orders of switching on"
