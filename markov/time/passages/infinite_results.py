@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 import numpy as np
 
+from hopflow.units import quantities
 from markov.proofs.bounded import Bounded
 from markov.time.passages.distributions import Distribution, PassageTime
 from markov.time.passages.results import Passage
@@ -110,6 +111,7 @@ class InfinitePassage(Passage):
         """Raise ValueError: not for infinitely many states."""
         self._refuse("reward")
 
+    @quantities(times="time")
     def distribution(self, times: ArrayLike) -> Distribution:
         """Return P(T <= t), P(T > t) and the density at some times, with a bound.
 

@@ -9,6 +9,7 @@ import pytest
 
 from markov import explore, passage
 from markov.errors import RuleError
+from markov.time.passages.infinite_results import InfinitePassage
 from tests.markov.infinite.families import coupled, epidemic, gene, mm1, shortest
 from tests.markov.infinite.test_answers import Breakdowns, random_chain
 
@@ -19,6 +20,7 @@ def test_mean_of_one_queue_is_the_known_one():
     found = passage(explore(mm1, start=0), to=0, start=5)
     assert abs(found.mean - 50.0) <= found.mean_error <= 1e-9 * found.mean  # 5 / (1 - 0.9)
     assert (found.probability, found.probability_error) == (1.0, 0.0)
+    assert isinstance(found, InfinitePassage)
     assert math.isnan(found.variance)
     assert "infinitely many" in str(found.summary()["states"])
     lengths = found.chain.states

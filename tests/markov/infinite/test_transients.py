@@ -76,7 +76,7 @@ def test_no_bound_of_random_chains_is_violated(seed):
 @pytest.mark.parametrize("seed", range(4, 64))
 def test_no_bound_of_many_random_chains_is_violated(seed):
     rules, start = random_chain(seed)
-    side = 120 if isinstance(start, tuple) else 1500
+    side = 60 if isinstance(start, tuple) else 1500
     for tolerance in (1e-2, 1e-4, 1e-7):
         check_against_a_box(rules, start, [1.0, 20.0], side, tolerance)
 
