@@ -108,8 +108,8 @@ MAY_IMPORT = {
     "validation": {"hopflow", "responsefn", "markov", "dfcmodel", "validation"},
     "validation.statistics": {"validation.verdicts"},
     "validation.report": {
-        "hopflow", "validation.checks", "validation.claims", "validation.evidence",
-        "validation.inference", "validation.labels", "validation.manifest", "validation.recording", "validation.records", "validation.running",
+        "hopflow", "validation.checks", "validation.claims", "validation.code_hashes", "validation.evidence",
+        "validation.inference", "validation.keeping", "validation.labels", "validation.manifest", "validation.recording", "validation.records", "validation.running",
         "validation.svg", "validation.texts", "validation.verdicts",
     },
     "validation.inference": {

@@ -34,6 +34,10 @@ CAVEATS = (
     "rules that measure delay depend on timestamps and their resolution most",
     "± and the numbers in brackets are 95 % intervals over the seeds, of the simulation alone, and end where the measure does",
 )
+ABOVE_CAPACITY = (
+    "a rate above the path's: data are counted when they are in order, and a retransmission after the warm-up closed a gap of before; "
+    "a longer duration makes the difference small"
+)
 LONGER = 2.0
 """Ratio of the round-trip times from which the exponent of the unfairness is taken."""
 
@@ -105,8 +109,8 @@ class Comparison(Result):
 
     @property
     def caveats(self) -> tuple[str, ...]:
-        """What the numbers leave out."""
-        return CAVEATS
+        """What the numbers leave out, and what they count that was sent before."""
+        return (*CAVEATS, ABOVE_CAPACITY) if np.any(self.rate > self.path.bandwidth) else CAVEATS
 
     @property
     def against_others(self) -> Floats:

@@ -123,3 +123,13 @@ def test_shares_are_between_none_and_all_and_undecided_ones_are_grey() -> None:
     data = wide.to_xarray()
     assert (data.share_low >= 0.0).all()
     assert "rtt_exponent_half_width" in data
+
+
+def test_a_rate_above_the_paths_is_explained() -> None:
+    """CUBIC's gap of the first slow start closes after a warm-up of half a second."""
+    path = {"bandwidth": 2500.0 / 3.0, "rtt": 0.02, "buffer": 20, "runs": 2}
+    short = compare([CUBIC()], **path, duration=2.0, warm_up=0.5)
+    assert short.rate[0] > short.path.bandwidth
+    assert short.caveats[-1].startswith("a rate above the path's")
+    longer = compare([CUBIC()], **path, duration=8.0, warm_up=2.0)
+    assert not any("above the path's" in text for text in longer.caveats)
