@@ -58,12 +58,12 @@ MAY_IMPORT = {
     },
     "markov.time.transients": {
         "hopflow", "markov.computing", "markov.models", "markov.methods", "markov.chains",
-        "markov.driver", "markov.selections",
+        "markov.driver", "markov.selections", "markov.exploration", "markov.infinite",
     },
     "markov.time.passages": {
         "hopflow", "markov.computing", "markov.models", "markov.chains", "markov.driver",
         "markov.selections", "markov.methods", "markov.multigrid", "markov.proofs.bounded",
-        "markov.time.transients",
+        "markov.time.transients", "markov.exploration", "markov.infinite", "markov.generators",
     },
     "markov.phases": {
         "hopflow", "markov.computing", "markov.models", "markov.methods",

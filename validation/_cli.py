@@ -18,13 +18,14 @@ from hopflow.command_line import AsJson, as_json, beginning, check_folder, examp
 from validation import manifest
 from validation.claims import claims_of_figure, figures, find, ledger
 from validation.commands.dask_clusters import connected
+from validation.finding_rows import Number
 from validation.labels import SIMULATORS
 from validation.recomputing import PARTS
 from validation.recording import record as write_records
 from validation.records import entries, recorded_simulators, recorded_verdicts
 from validation.svg import standalone
 from validation.texts import plain
-from validation.verdicts import Finding, Number
+from validation.verdicts import Finding
 
 __all__ = ["commands"]
 

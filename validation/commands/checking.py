@@ -56,7 +56,8 @@ def checked_under_a_bar(
         MofNCompleteColumn(),
         TimeElapsedColumn(),
     )
-    with Progress(*columns, console=console, transient=True) as progress:
+    hidden = not console.is_terminal  # it would leave an empty line in a file
+    with Progress(*columns, console=console, transient=True, disable=hidden) as progress:
         task = progress.add_task("checking", total=len(claims))
         found = running.checked(claims, fresh=fresh, executor=executor, recompute=recompute)
         for claim, finding in found:

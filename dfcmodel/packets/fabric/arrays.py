@@ -70,12 +70,14 @@ def lay_out_fabric(
     size = spare * (2 * F + SPARE)
     arrays = {
         "packet": aligned(size, layout.PACKET), "sent_at": np.empty(size), "port": port, "hop": hop,
+        "waited": np.zeros(len(hop)),
         "ingress": _ingresses(plan, hop), "flow": flow, "rate": rate, "rule": rule,
+        "finished": np.full(F, math.nan), "counted": np.zeros(F, dtype=np.int64),
         "called": lay_out_called(plan, manager_numbers(plan)), "stream": plan.seeds.astype(np.int64),
         "slot": _slots(P * slots),
         "first": np.full(slots, -1, dtype=np.int32), "arriving": np.empty(size, dtype=np.int32),
         "counters": np.array([-1, 0, 0, 0, 0, 0, -1]), "change": _changes(plan, size),
-        "clock": np.array([windows / plan.sample, 0.0, plan.scenario.min_rto]),
+        "clock": np.array([windows / plan.sample, 0.0, plan.scenario.min_rto, 0.0]),
     }  # fmt: skip
     arrays |= lay_out_followers(plan)
     _start(plan, arrays)
@@ -122,7 +124,7 @@ def _flows(
     repairs = column_of(plan.repairs).map(lambda each: str(each) == "go-back-n").array()
     flow = np.zeros(len(table), layout.FLOW)
     for name, values in (
-        ("gap", gaps[group]), ("way", np.cumsum(count) - count), ("waits", -1), ("finished", math.nan),
+        ("gap", gaps[group]), ("way", np.cumsum(count) - count), 
         ("packets", np.minimum(table.numbers("size"), ENDLESS)), ("due", plan.starts), ("rule", -1),
         ("deadline", np.where(repairs, math.inf, math.nan)),
     ):  # fmt: skip

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -26,10 +26,11 @@ def records_of(plan: Plan, records: Records, arrays: dict[str, Any]) -> Records:
     port, flow, S = arrays["port"], arrays["flow"], plan.samples
     records.remaining = _remaining(plan, arrays)
     used = arrays["packet"][: arrays["counters"][USED]]
-    inside = np.bincount(used["flow"][used["kind"] <= ACK], minlength=len(flow))
-    data = np.bincount(used["flow"][used["kind"] == DATA], minlength=len(flow))
+    at_hosts = flow["waits"]
+    inside = at_hosts + np.bincount(used["flow"][used["kind"] <= ACK], minlength=len(flow))
+    data = at_hosts + np.bincount(used["flow"][used["kind"] == DATA], minlength=len(flow))
     del used, arrays["packet"]
-    records.peak, records.waited = port["peak"].astype(np.int64), arrays.pop("hop")["waited"].copy()
+    records.peak, records.waited = port["peak"].astype(np.int64), arrays.pop("waited")
     records.waiting[1:S] = np.diff(records.waiting[:S], axis=0)
     if records.counts_bytes.any():
         records.peak_bytes = port["peak_bytes"].copy()
@@ -41,7 +42,7 @@ def records_of(plan: Plan, records: Records, arrays: dict[str, Any]) -> Records:
     records.started, records.counts = records.started[:, :0], carried
     records.add_up()
     records.emitted = flow["sent"].astype(float)
-    records.finished, records.total = flow["finished"].copy(), records.delivered[:S].sum(axis=0)
+    records.finished, records.total = arrays.pop("finished"), records.delivered[:S].sum(axis=0)
     deaf = plan.backward.counts == 0  # what arrives after the end is processed
     records.inside = np.where(deaf, records.emitted - records.total, inside).astype(np.float64)
     missing = records.emitted - flow["came"] - data
@@ -52,7 +53,7 @@ def records_of(plan: Plan, records: Records, arrays: dict[str, Any]) -> Records:
 
 def _remaining(plan: Plan, arrays: dict[str, Any]) -> Any:
     """Return what waits at ports with pauses at the end of a run, of `WAITING`."""
-    port, packet, until = arrays["port"], arrays["packet"], (1.0 - LAST_PART) * plan.end
+    port, until = arrays["port"], (1.0 - LAST_PART) * plan.end
     found = np.flatnonzero(has_pauses(plan) & (port["queued"] + port["acks"] > 0)).tolist()
     if not found:
         return waiting_rows(plan, {})
@@ -64,34 +65,44 @@ def _remaining(plan: Plan, arrays: dict[str, Any]) -> Any:
     for p in found:
         for queue in _queues(arrays, p):
             at = port[p]
-            is_ack = bool(packet["kind"][queue[0]] == ACK)
+            is_ack = queue[0].is_ack
             left, paused = (at["acks_left"], False) if is_ack else (at["left"], at["paused"] > 0)
             idle = left <= until and (paused or at["free"] <= until)
+            apart = bool(at["is_host"]) and not is_ack  # packets of a flow are sent in order there
             heads: dict[int, float] = {}
-            for e in queue:
-                heads.setdefault(_lane(at, packet[e]), float(packet["time"][e]))
-            for e in queue:
-                place = int(row_of[packet["hop"][e]])
-                still = bool(idle and heads[_lane(at, packet[e])] <= until)
-                key = int(packet["flow"][e]), place - int(first[place]), is_ack, still
+            for each in queue:
+                heads.setdefault(each.flow if apart else -1, each.since)
+            for each in queue:
+                place = int(row_of[each.hop])
+                still = bool(idle and heads[each.flow if apart else -1] <= until)
+                key = each.flow, place - int(first[place]), is_ack, still
                 counts[key] = counts.get(key, 0) + 1
     return waiting_rows(plan, counts)
 
 
-def _lane(port: Any, packet: Any) -> int:
-    """Return which packets are sent in order: those of a flow at an interface, all others together."""
-    return int(packet["flow"]) if port["is_host"] and packet["kind"] == DATA else -1
+class Waiting(NamedTuple):
+    """A packet or an ACK in a queue: its flow, its hop, whether it is an ACK, and since when it waits, s."""
+
+    flow: int
+    hop: int
+    is_ack: bool
+    since: float
 
 
-def _queues(arrays: dict[str, Any], p: int) -> list[list[int]]:
-    """Return the packets of each queue of a port that is not empty, in order."""
+def _queues(arrays: dict[str, Any], p: int) -> list[list[Waiting]]:
+    """Return what waits in each queue of a port that is not empty, in order."""
     port, packet, flow = arrays["port"][p], arrays["packet"], arrays["flow"]
     found = []
     for head, count in (("acks_head", "acks"), ("data_head", "queued")):
-        e, queue = int(port[head]), []
-        of_flows = count == "queued" and port["is_host"]
+        of_flows = count == "queued" and bool(port["is_host"])
+        e, queue, rows = int(port[head]), list[Waiting](), flow if of_flows else packet
         for _ in range(int(port[count])):
-            queue.append(int(flow["waits"][e]) if of_flows else e)
-            e = int((flow if of_flows else packet)["next"][e])
+            row = rows[e]
+            if of_flows:
+                queue.append(Waiting(e, int(row["way"]), False, float(row["born"])))
+            else:
+                is_ack = bool(row["kind"] == ACK)
+                queue.append(Waiting(int(row["flow"]), int(row["hop"]), is_ack, float(row["time"])))
+            e = int(row["next"])
         found += [queue] if queue else []
     return found

@@ -9,23 +9,24 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from .control_queue import append_ack, take_ack
+from .control_queue import append_ack
 from .jit import inlined
 from .layout import ACK, DATA, PAUSE, int64
 from .pauses import receive_message
 from .senders import create, receive_ack
-from .switches import send_on
+from .switches import send_first_ack, start
 from .timers import first_timer, has_timer, set_timer, take_timer
-from .windows import END, FAULT, collect, enlist, release
+from .windows import END, collect, enlist, release, take
 
 __all__ = ["process_host"]
 
 
 @inlined
-def append(net: Any, p: int, f: int, e: int) -> None:
-    """Let a packet of flow f wait in an interface, after those of all flows that wait."""
-    port = net.port[p]
-    net.flow[f].waits = e
+def append(net: Any, p: int, f: int, time: float) -> None:
+    """Let a packet that flow f creates now wait in an interface, after those of all flows that wait."""
+    port, s = net.port[p], net.flow[f]
+    s.waits = 1
+    s.born = time
     if port.queued == 0:
         port.data_head = f
     else:
@@ -42,22 +43,35 @@ def create_again(net: Any, p: int, f: int, time: float) -> None:
         s.due = max(s.due, time)
         set_timer(net, p, f, s.due)
         return
-    append(net, p, f, create(net, p, f, time))
+    create(net, p, f, time)
+    append(net, p, f, time)
 
 
 @inlined
-def next_packet(net: Any, p: int, time: float) -> int:
-    """Remove the next packet from an interface and return it; its flow may create another one."""
+def send_packet(net: Any, records: Any, p: int, f: int, time: float) -> None:
+    """Send a packet of flow f from its interface: from now on it has a row."""
+    e = take(net)
+    it, s = net.packet[e], net.flow[f]
+    it.kind = DATA
+    it.marked = 0
+    it.flow = f
+    it.hop = s.way
+    if s.rule >= 0:
+        net.sent_at[e] = time
+    start(net, records, p, e, DATA, time)
+
+
+@inlined
+def send_queued(net: Any, records: Any, p: int, time: float) -> None:
+    """Send the first packet that waits in an interface; its flow may create another one."""
     port = net.port[p]
-    if port.acks > 0:
-        return take_ack(net, p, time)
     f = int64(port.data_head)
     s = net.flow[f]
     port.data_head = s.next
     port.queued -= 1
     port.left = time
-    e = int64(s.waits)
-    s.waits = -1
+    net.waited[s.way] += time - s.born
+    s.waits = 0
     if s.rule < 0:
         if s.sent < s.packets:
             create_again(net, p, f, time)
@@ -65,7 +79,7 @@ def next_packet(net: Any, p: int, time: float) -> int:
         net.rate[s.rule].blocked = 0
         s.due = time
         set_timer(net, p, f, time)
-    return e
+    send_packet(net, records, p, f, time)
 
 
 @inlined
@@ -75,44 +89,57 @@ def can_send(port: Any) -> bool:
 
 
 @inlined
-def transmit(net: Any, records: Any, p: int, e: int, time: float) -> None:
-    """Start the transmission of a packet; a further one may begin when it ends."""
-    if net.packet[e].kind == DATA:
-        net.sent_at[e] = time
-    send_on(net, records, p, e, time)
-    if can_send(net.port[p]):
-        net.port[p].woken = 1
+def send_next(net: Any, records: Any, p: int, time: float) -> None:
+    """Send the next packet or ACK of an interface; a further one may be sent when its transmission ends."""
+    port = net.port[p]
+    if port.acks > 0:
+        send_first_ack(net, records, p, time)
+    else:
+        send_queued(net, records, p, time)
+    if can_send(port):
+        port.woken = 1
 
 
 @inlined
-def enter_interface(net: Any, records: Any, p: int, e: int) -> None:
-    """Send a packet or an ACK, or queue it."""
-    port, it = net.port[p], net.packet[e]
-    time = it.time
-    is_ack = it.kind == ACK
-    idle = port.free <= time and not can_send(port)
-    if idle and (is_ack or port.paused == 0):
-        transmit(net, records, p, e, time)
+def is_idle(port: Any, time: float) -> bool:
+    """Return whether an interface transmits nothing, and nothing waits that may leave."""
+    return bool(port.free <= time and not can_send(port))
+
+
+@inlined
+def enter_packet(net: Any, records: Any, p: int, f: int, time: float) -> None:
+    """Send the packet that a flow creates now, or queue it."""
+    port = net.port[p]
+    if port.paused == 0 and is_idle(port, time):
+        send_packet(net, records, p, f, time)
         return
-    if is_ack:
-        append_ack(net, p, e)
-    else:
-        append(net, p, int64(it.flow), e)
+    append(net, p, f, time)
     port.peak = max(port.peak, port.queued + port.acks)
     if can_send(port):
         port.woken = 1
 
 
 @inlined
+def enter_ack(net: Any, records: Any, p: int, e: int, time: float) -> None:
+    """Send the ACK of a receiver, or queue it."""
+    port = net.port[p]
+    if is_idle(port, time):
+        start(net, records, p, e, ACK, time)
+        return
+    append_ack(net, p, e)
+    port.peak = max(port.peak, port.queued + port.acks)
+    port.woken = 1
+
+
+@inlined
 def process_timer(net: Any, records: Any, p: int, time: float) -> None:
     """Let the flow of the next timer create a packet, if it is due."""
     f = take_timer(net, p)
-    e = create(net, p, f, time)
-    if e < 0:
+    if not create(net, p, f, time):
         return
-    enter_interface(net, records, p, e)
+    enter_packet(net, records, p, f, time)
     s = net.flow[f]
-    if s.rule < 0 and s.waits < 0 and s.sent < s.packets:
+    if s.rule < 0 and s.waits == 0 and s.sent < s.packets:
         set_timer(net, p, f, s.due)
 
 
@@ -122,7 +149,7 @@ def process_arrival(net: Any, records: Any, p: int, e: int, time: float) -> None
     port = net.port[p]
     if net.packet[e].kind < PAUSE:
         if net.hop[net.packet[e].hop].port >= 0:
-            enter_interface(net, records, p, e)
+            enter_ack(net, records, p, e, time)
         else:
             receive_ack(net, e, time)
             release(net, e)
@@ -134,7 +161,29 @@ def process_arrival(net: Any, records: Any, p: int, e: int, time: float) -> None
     if port.free > time:
         port.woken = 1
     else:
-        transmit(net, records, p, next_packet(net, p, time), time)
+        send_next(net, records, p, time)
+
+
+@inlined
+def process_until(net: Any, records: Any, p: int, time: float) -> None:
+    """Process the ends of transmissions up to a time and the timers before it, in their order.
+
+    At equal times the end of a transmission comes first, and timers are in the order of flows.
+    """
+    port = net.port[p]
+    end = net.clock[END]
+    while True:
+        due = time
+        if has_timer(net, p):
+            due = min(due, first_timer(net, p))
+        if port.woken == 1 and port.free <= due and port.free < end:
+            port.woken = 0
+            if can_send(port):
+                send_next(net, records, p, port.free)
+        elif due < time:
+            process_timer(net, records, p, due)
+        else:
+            return
 
 
 @inlined
@@ -144,31 +193,14 @@ def process_host(net: Any, records: Any, p: int, place: int) -> None:
     At equal times the end of a transmission comes first, then arrivals, then timers in the order of flows.
     """
     port = net.port[p]
-    end = net.clock[END]
     n = collect(net, place)
-    while True:
-        time = end
-        e = int64(-1)
-        if n > 0:
-            e = int64(net.arriving[n - 1])
-            time = net.packet[e].time
-        timed = has_timer(net, p) and first_timer(net, p) < time
-        if timed:
-            time = first_timer(net, p)
-        if port.woken == 1 and port.free <= time and port.free < end:
-            port.woken = 0
-            if can_send(port):
-                time = port.free
-                transmit(net, records, p, next_packet(net, p, time), time)
-        elif timed:
-            process_timer(net, records, p, time)
-        elif n > 0:
-            n -= 1
-            process_arrival(net, records, p, e, time)
-        else:
-            break
-        if net.counters[FAULT] != 0:
-            return
+    while n > 0:
+        n -= 1
+        e = int64(net.arriving[n])
+        time = net.packet[e].time
+        process_until(net, records, p, time)
+        process_arrival(net, records, p, e, time)
+    process_until(net, records, p, net.clock[END])
     soon = math.inf
     if port.woken == 1:
         soon = port.free

@@ -43,7 +43,7 @@ PACKET = np.dtype(
         ("time", "f8"),  # when it arrives, or arrived, at its port, s
         ("next", "i4"),  # next packet of its list; -1: none
         ("flow", "i4"),  # of a pause message: the port that it is for
-        ("number", "i4"),  # of the packet, or of the last one acknowledged
+        ("ingress", "i4"),  # that of the row of `HOP`
         ("hop", "i4"),  # row of `HOP`
         ("rank", "i4"),  # order of arrivals at equal times
         ("kind", "i2"),
@@ -100,15 +100,15 @@ TIMER = np.dtype([("time", "f8"), ("flow", "i4"), ("spare", "i4")])
 
 HOP = np.dtype(
     [
-        ("waited", "f8"),  # sum of queueing delays, s
-        ("carried", "i4"),  # packets whose transmission has begun
         ("port", "i4"),  # or `RECEIVER`, or a sender
         ("ingress", "i4"),  # row of `INGRESS` that counts the flow here; -1: not counted
-        ("spare", "i4"),
     ],
     align=True,
 )
-"""A hop of a flow: those of its packets, its receiver, those of its ACKs, its sender."""
+"""A hop of a flow: those of its packets, its receiver, those of its ACKs, its sender.
+
+Eight of them are in a cache line: what a run records of hops stands elsewhere, since most packets change none of it.
+"""
 
 INGRESS = np.dtype(
     [
@@ -145,11 +145,11 @@ FLOW = np.dtype(
         ("due", "f8"),  # when the next packet may be created, s
         ("gap", "f8"),  # least time between packets, s
         ("deadline", "f8"),  # of the retransmission timer, s; nan: ACKs restart none
-        ("finished", "f8"),  # when the last packet was delivered, s
+        ("born", "f8"),  # when the packet in the interface was created, s
         ("way", "i4"),  # first hop
         ("packets", "i4"),  # to send
         ("sent", "i4"),
-        ("waits", "i4"),  # its packet in the interface; -1: none
+        ("waits", "i4"),  # 1: it has a packet in the interface
         ("next", "i4"),  # next flow in the interface
         ("came", "i4"),  # packets delivered
         ("snd_una", "i4"),
@@ -180,10 +180,13 @@ class Fabric(NamedTuple):
     packet: Any  # PACKET (N,)
     sent_at: Any  # (N,) when each left its sender, s
     port: Any  # PORT (P,)
-    hop: Any  # HOP
+    hop: Any  # HOP (H,)
+    waited: Any  # (H,) sum of queueing delays at each hop, s
     ingress: Any  # INGRESS
     change: Any  # CHANGE, of a window; one row where no ingress is shared
     flow: Any  # FLOW (F,)
+    finished: Any  # (F,) when the last packet of each was delivered, s; nan: not yet
+    counted: Any  # (F,) delivered packets that stand in ``delivered``, or come after the end
     rate: Any  # RATE, a row per flow with a rule that changes
     slot: Any  # SLOT (P W,)
     first: Any  # (W,) first port of each list
@@ -204,7 +207,7 @@ class Recorded(NamedTuple):
     """What a run records, in S samples."""
 
     delivered: Any  # (S + 1, F)
-    carried: Any  # (S, H) packets whose transmission has begun up to the end of each sample
+    carried: Any  # (S, H) packets whose transmission has begun up to the end of each sample; zeros at first
     waiting: Any  # (S + 1, P) packets that wait at the end of each sample
     queued_bytes: (
         Any  # (S + 1, P) bytes that wait where a buffer counts bytes; one row where none does

@@ -5,38 +5,66 @@ from __future__ import annotations
 from typing import Any
 
 from .hosts import process_host
-from .jit import calling_entry, compiled, inlined
-from .layout import NOBODY, Fabric, Recorded, int64
+from .jit import calling_entry, compiled
+from .layout import ACK, NOBODY, RECEIVER, Fabric, Recorded, int64
 from .pauses import replay
 from .switches import bytes_at, process_switch
-from .windows import CHANGED, END, FAULT, INVERSE, LATE, SWITCHED, USED, WINDOW
+from .windows import (
+    CHANGED,
+    END,
+    FAULT,
+    INVERSE,
+    LATE,
+    SAMPLED,
+    SWITCHED,
+    USED,
+    WINDOW,
+    end_of,
+)
 
 __all__ = ["run"]
 
 
-@inlined
-def end_of(w: int, width: float, inverse: float) -> float:
-    """Return the end of a window: the first time that belongs to the next one, s."""
-    end = float(w + 1) * width
-    while int(end * inverse) <= w:
-        end += end * 2.0**-52
-    while int((end - end * 2.0**-53) * inverse) > w:
-        end -= end * 2.0**-53
-    return end
+@compiled
+def count_carried(net: Any, records: Any, n: int) -> None:
+    """Count the packets whose transmission has begun at each hop: those created, less those that have not come so far.
+
+    What has come to its receiver is counted at the hops of ACKs in the same way.
+    """
+    hop, carried = net.hop, records.carried
+    for e in range(net.counters[USED]):
+        if net.packet[e].kind <= ACK:
+            carried[n, net.packet[e].hop] += 1
+    for f in range(len(net.flow)):
+        h = int64(net.flow[f].way)
+        carried[n, h] += net.flow[f].waits
+        begun = int64(net.flow[f].sent)
+        while hop[h].port > RECEIVER:
+            begun -= carried[n, h]
+            carried[n, h] = begun
+            h += 1
+        h += 1
+        begun = int64(net.flow[f].came)
+        while hop[h].port >= 0:
+            begun -= carried[n, h]
+            carried[n, h] = begun
+            h += 1
+        carried[n, h] = 0
 
 
 @compiled
 def sample(net: Any, records: Any, n: int, end: float) -> None:
     """Record what has been carried and what waits at the end of sample n; a timer that has expired is a fault."""
-    for h in range(len(net.hop)):
-        records.carried[n, h] = net.hop[h].carried
+    count_carried(net, records, n)
     for p in range(len(net.port)):
         records.waiting[n, p] = net.port[p].queued + net.port[p].acks
         if len(records.queued_bytes) > 1 and net.port[p].unit > 0.0:
             records.queued_bytes[n, p] = bytes_at(net.port[p])
     for f in range(len(net.flow)):
         if len(records.at_hosts) > 1:
-            records.at_hosts[n, f] = 1 if net.flow[f].waits >= 0 else 0
+            records.at_hosts[n, f] = net.flow[f].waits
+        records.delivered[n, f] += net.flow[f].came - net.counted[f]
+        net.counted[f] = net.flow[f].came
         if net.flow[f].deadline < end:
             net.counters[FAULT] = LATE
 
@@ -53,6 +81,7 @@ def run(network: Any, recorded: Any, width: float, windows: int, first: int, sam
     W = len(net.first)
     n = first
     w = counters[WINDOW]
+    clock[SAMPLED] = end_of(n, 1.0 / records.scale, records.scale)
     while n < samples:
         place = w & (W - 1)
         p = int64(net.first[place])
@@ -77,6 +106,7 @@ def run(network: Any, recorded: Any, width: float, windows: int, first: int, sam
         if w == (n + 1) * windows:
             sample(net, records, n, end_of(w - 1, width, clock[INVERSE]))
             n += 1
+            clock[SAMPLED] = end_of(n, 1.0 / records.scale, records.scale)
             if counters[FAULT] != 0:
                 return n - 1
         counters[WINDOW] = w

@@ -12,7 +12,7 @@ from .jit import compiled, inlined
 from .layout import PAUSE, RESUME, int64
 from .windows import CHANGED, CHANGES, FAULT, LOST, NO_ROOM, SWITCHED, push, take
 
-__all__ = ["LEAVES", "count", "has_room", "receive_message", "replay"]
+__all__ = ["LEAVES", "count_arrival", "count_departure", "receive_message", "replay"]
 
 LEAVES = 1 << 24
 """Least key of changes by packets that leave: after those that arrive at the same time."""
@@ -53,12 +53,40 @@ def change(net: Any, records: Any, k: int, more: float, time: float) -> None:
 
 
 @inlined
-def count(net: Any, records: Any, k: int, more: float, time: float, key: int) -> None:
-    """Count bytes that enter or leave the queue of a port by their ingress k, now or at the end of the window."""
+def count_arrival(net: Any, records: Any, k: int, taken: float, time: float, key: int) -> bool:
+    """Count bytes that enter the queue of a port over ingress k; return whether there is room for them.
+
+    Those of a shared one are counted at the end of the window.
+    """
     row = net.ingress[k]
-    if row.is_shared == 0:
-        change(net, records, k, more, time)
+    if row.is_shared == 1:
+        note(net, k, taken, time, key)
+        return True
+    count = row.count + taken
+    if not count <= row.room:
+        return False
+    row.count = count
+    if row.asking == 0 and count > row.high:
+        ask(net, records, k, time)
+    return True
+
+
+@inlined
+def count_departure(net: Any, records: Any, k: int, taken: float, time: float, key: int) -> None:
+    """Count bytes that leave the queue of a port by the ingress k over which they came."""
+    row = net.ingress[k]
+    if row.is_shared == 1:
+        note(net, k, -taken, time, key)
         return
+    row.count -= taken
+    if row.asking == 1 and row.count <= row.low:
+        ask(net, records, k, time)
+
+
+@inlined
+def note(net: Any, k: int, more: float, time: float, key: int) -> None:
+    """Keep the change of a shared ingress for the end of the window."""
+    row = net.ingress[k]
     counters = net.counters
     n = counters[CHANGES]
     if n + 1 == len(net.change):
@@ -74,13 +102,6 @@ def count(net: Any, records: Any, k: int, more: float, time: float, key: int) ->
     it.key = key
     it.next = row.change
     row.change = n
-
-
-@inlined
-def has_room(net: Any, k: int, taken: float) -> bool:
-    """Return whether there is room for a packet that comes over ingress k; of a shared one that is seen at the end."""
-    row = net.ingress[k]
-    return bool(row.is_shared == 1 or row.count + taken <= row.room)
 
 
 @compiled

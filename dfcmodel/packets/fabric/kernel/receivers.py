@@ -7,14 +7,14 @@ from typing import Any
 from .jit import compiled, inlined
 from .layout import ACK, int64
 from .timers import set_timer
-from .windows import enlist, push, release
+from .windows import SAMPLED, enlist, push, release
 
 __all__ = ["deliver"]
 
 
 @compiled
 def start_followers(net: Any, f: int, time: float) -> None:
-    """Let flow f be complete at a time to come, and start those that have waited for it as the last one."""
+    """Start the flows that have waited for flow f as the last one; it is complete at a time to come."""
     if len(net.follow) == 0:
         return
     for place in range(net.follow[f].begin, net.follow[f].end):
@@ -31,6 +31,23 @@ def start_followers(net: Any, f: int, time: float) -> None:
         enlist(net, p, start)
 
 
+@compiled
+def count_later(net: Any, records: Any, f: int, time: float) -> None:
+    """Count a packet that is delivered in a sample to come; all others are counted at the end of theirs."""
+    net.counted[f] += 1
+    row = int(time * records.scale)
+    if row < len(records.delivered) - 1:
+        records.delivered[row, f] += 1.0
+
+
+@compiled
+def complete(net: Any, records: Any, f: int, time: float) -> None:
+    """Let flow f be complete at a time to come, if that is not beyond the end."""
+    if int(time * records.scale) < len(records.delivered) - 1:
+        net.finished[f] = time
+        start_followers(net, f, time)
+
+
 @inlined
 def deliver(net: Any, records: Any, e: int, time: float, rank: int) -> None:
     """Deliver a packet to its receiver at a time to come, and let its ACK arrive at the interface of the host.
@@ -41,12 +58,10 @@ def deliver(net: Any, records: Any, e: int, time: float, rank: int) -> None:
     f = int64(it.flow)
     s = net.flow[f]
     s.came += 1
-    row = int(time * records.scale)
-    if row < len(records.delivered) - 1:
-        records.delivered[row, f] += 1.0
-        if s.came >= s.packets and not s.finished >= 0.0:
-            s.finished = time
-            start_followers(net, f, time)
+    if time >= net.clock[SAMPLED]:
+        count_later(net, records, f, time)
+    if s.came == s.packets:
+        complete(net, records, f, time)
     it.hop += 1
     to = int64(net.hop[it.hop].port)
     if to < 0:  # the sender, who follows no ACKs

@@ -6,9 +6,9 @@ import math
 from typing import Any
 
 from .jit import call_event, compiled, inlined
-from .layout import DATA, int64
+from .layout import int64
 from .timers import set_timer
-from .windows import FAULT, LATE, TIMEOUT, take
+from .windows import FAULT, LATE, TIMEOUT
 
 __all__ = ["create", "receive_ack"]
 
@@ -54,7 +54,7 @@ def is_due(net: Any, p: int, f: int, now: float) -> bool:
     move_clocks(net, k, now)
     flow.due = now + STEPS * flow.gap
     if now >= s.paced_at + gap_of(net, f):
-        if flow.waits < 0:
+        if flow.waits == 0:
             return True
         s.blocked = 1
     else:
@@ -64,31 +64,23 @@ def is_due(net: Any, p: int, f: int, now: float) -> bool:
 
 
 @inlined
-def create(net: Any, p: int, f: int, now: float) -> int:
-    """Return the packet that a flow creates now; -1: none."""
+def create(net: Any, p: int, f: int, now: float) -> bool:
+    """Return whether a flow creates a packet now, which is counted; it has a row once it has left the interface."""
     s = net.flow[f]
     if s.rule >= 0 and not is_due(net, p, f, now):
-        return -1
-    e = take(net)
-    it = net.packet[e]
-    it.time = now
-    it.kind = DATA
-    it.marked = 0
-    it.flow = f
-    it.hop = s.way
-    it.number = s.sent
+        return False
     s.sent += 1
     if s.deadline == math.inf:
         s.deadline = now + net.clock[TIMEOUT]
     if s.rule < 0:
         s.due = now + s.gap
-        return e
+        return True
     net.rate[s.rule].paced_at = now
     net.rate[s.rule].since += 1
     s.due = min(now + gap_of(net, f), now + STEPS * s.gap)
     if s.sent < s.packets:
         set_timer(net, p, f, s.due)
-    return e
+    return True
 
 
 @inlined
@@ -103,5 +95,5 @@ def receive_ack(net: Any, e: int, now: float) -> None:
     if s.deadline == s.deadline:  # not nan: the sender repairs losses
         if now > s.deadline:
             net.counters[FAULT] = LATE
-        s.snd_una = it.number + 1
+        s.snd_una += 1  # ACKs come in order
         s.deadline = now + net.clock[TIMEOUT] if s.snd_una < s.sent else math.inf

@@ -7,12 +7,12 @@ from typing import Any
 from .called_managers import MARK, ask
 from .control_queue import append_ack, take_ack
 from .jit import compiled, inlined
-from .layout import ACK, DATA, PAUSE, int64
-from .pauses import LEAVES, count, has_room, receive_message
+from .layout import ACK, DATA, int64
+from .pauses import LEAVES, count_arrival, count_departure, receive_message
 from .receivers import deliver
 from .windows import END, FAULT, LOST, collect, enlist, push, release
 
-__all__ = ["bytes_at", "enter", "process_switch", "send_on"]
+__all__ = ["bytes_at", "process_switch", "send_first_ack", "start"]
 
 
 @inlined
@@ -22,19 +22,21 @@ def bytes_at(port: Any) -> float:
 
 
 @inlined
-def enter(net: Any, p: int, e: int) -> None:
-    """Append a packet to the queue of its class."""
-    port, it = net.port[p], net.packet[e]
-    if it.kind == ACK:
-        append_ack(net, p, e)
+def append_data(net: Any, p: int, e: int) -> None:
+    """Append a packet to the queue of data."""
+    port = net.port[p]
+    net.packet[e].next = -1
+    if port.queued == 0:
+        port.data_head = e
     else:
-        it.next = -1
-        if port.queued == 0:
-            port.data_head = e
-        else:
-            net.packet[port.data_tail].next = e
-        port.data_tail = e
-        port.queued += 1
+        net.packet[port.data_tail].next = e
+    port.data_tail = e
+    port.queued += 1
+
+
+@inlined
+def update_peak(port: Any) -> None:
+    """Record the packets that wait at a port after an arrival, and their bytes where its buffer counts them."""
     port.peak = max(port.peak, port.queued + port.acks)
     if port.unit > 0.0:
         port.peak_bytes = max(port.peak_bytes, bytes_at(port))
@@ -55,46 +57,65 @@ def mark(net: Any, p: int, e: int, time: float) -> None:
 
 
 @inlined
-def send_on(net: Any, records: Any, p: int, e: int, time: float) -> None:
-    """Start the transmission of a packet at a port, and let it arrive at the next one."""
+def start(net: Any, records: Any, p: int, e: int, kind: int, time: float) -> None:
+    """Start the transmission of a packet or of an ACK at a port, and let it arrive at the next one."""
     port, it = net.port[p], net.packet[e]
-    if port.marks == 1 and it.kind == DATA:
-        mark(net, p, e, time)
-    hop = net.hop[it.hop]
-    hop.waited += time - it.time
-    hop.carried += 1
-    kind = int64(it.kind)
     port.free = time + port.spent[kind]
     arrives = time + port.passage[kind]
     rank = int64(port.rank[kind])
     it.hop += 1
-    to = int64(net.hop[it.hop].port)
+    row = net.hop[it.hop]
+    to = int64(row.port)
     if to < 0:
         if kind == DATA:
             deliver(net, records, e, arrives, rank)
             return
         to = -2 - to
+    it.ingress = row.ingress
     push(net, e, to, arrives, rank)
 
 
 @inlined
-def leave(net: Any, records: Any, p: int, time: float, key: int) -> int:
-    """Remove the next packet from the queues of a port and return it; ``key`` is the order of the event."""
-    port = net.port[p]
-    if port.acks > 0:
-        return take_ack(net, p, time)
-    e = int64(port.data_head)
-    port.data_head = net.packet[e].next
-    port.queued -= 1
-    port.left = time
-    count(net, records, int64(net.hop[net.packet[e].hop].ingress), -port.taken, time, key)
-    return e
+def send_data(net: Any, records: Any, p: int, e: int, time: float) -> None:
+    """Start the transmission of a packet at a port that may mark it."""
+    if net.port[p].marks == 1:
+        mark(net, p, e, time)
+    start(net, records, p, e, DATA, time)
 
 
 @inlined
-def waiting(port: Any) -> int:
-    """Return how many packets wait for nothing but those before them."""
-    return int64(port.acks) + (int64(port.queued) if port.paused == 0 else 0)
+def send_first_ack(net: Any, records: Any, p: int, time: float) -> None:
+    """Send the first ACK that waits at a port."""
+    e = take_ack(net, p, time)
+    net.waited[net.packet[e].hop] += time - net.packet[e].time
+    start(net, records, p, e, ACK, time)
+
+
+@inlined
+def send_first(net: Any, records: Any, p: int, time: float, key: int) -> None:
+    """Send the first packet of the queue of data of a port; ``key`` is the order of the event."""
+    port = net.port[p]
+    e = int64(port.data_head)
+    it = net.packet[e]
+    port.data_head = it.next
+    port.queued -= 1
+    port.left = time
+    count_departure(net, records, int64(it.ingress), port.taken, time, key)
+    net.waited[it.hop] += time - it.time
+    send_data(net, records, p, e, time)
+
+
+@inlined
+def send_waiting(net: Any, records: Any, p: int, until: float) -> None:
+    """Send what waits at a port and may leave before a time; then it transmits at that time, or nothing may leave."""
+    port = net.port[p]
+    while port.free < until:
+        if port.acks > 0:
+            send_first_ack(net, records, p, port.free)
+        elif port.queued > 0 and port.paused == 0:
+            send_first(net, records, p, port.free, LEAVES + p)
+        else:
+            break
 
 
 @inlined
@@ -104,40 +125,35 @@ def process_switch(net: Any, records: Any, p: int, place: int) -> None:
     At equal times arrivals come first.
     """
     port, packet = net.port[p], net.packet
-    end = net.clock[END]
     n = collect(net, place)
-    while True:
-        e = int64(-1)
-        time = end
-        if n > 0:
-            e = int64(net.arriving[n - 1])
-            time = packet[e].time
-        if waiting(port) > 0 and port.free < time:
-            send_on(net, records, p, leave(net, records, p, port.free, LEAVES + p), port.free)
-            continue
-        if n == 0:
-            break
+    while n > 0:
         n -= 1
-        kind = int64(packet[e].kind)
-        if kind >= PAUSE:
-            rank = int64(packet[e].rank)
+        e = int64(net.arriving[n])
+        it = packet[e]
+        time = it.time
+        send_waiting(net, records, p, time)
+        kind = int64(it.kind)
+        if kind == DATA:
+            if port.free < time and port.paused == 0:
+                send_data(net, records, p, e, time)
+                continue
+            if not count_arrival(net, records, int64(it.ingress), port.taken, time, int64(it.rank)):
+                net.counters[FAULT] = LOST
+                return
+            append_data(net, p, e)
+            update_peak(port)
+        elif kind == ACK:
+            if port.free < time:
+                start(net, records, p, e, ACK, time)
+                continue
+            append_ack(net, p, e)
+            update_peak(port)
+        else:
+            rank = int64(it.rank)
             receive_message(net, p, e)
             release(net, e)
-            if waiting(port) > 0 and port.free < time:
-                send_on(net, records, p, leave(net, records, p, time, rank), time)
-            continue
-        busy = port.free >= time or (kind == DATA and port.paused > 0)
-        if busy or waiting(port) > 0:
-            if kind == DATA:
-                k = int64(net.hop[packet[e].hop].ingress)
-                if not has_room(net, k, port.taken):
-                    net.counters[FAULT] = LOST
-                    return
-                enter(net, p, e)
-                count(net, records, k, port.taken, time, int64(packet[e].rank))
-            else:
-                enter(net, p, e)
-        else:
-            send_on(net, records, p, e, time)
-    if waiting(port) > 0:
+            if port.free < time and port.queued > 0 and port.paused == 0:
+                send_first(net, records, p, time, rank)
+    send_waiting(net, records, p, net.clock[END])
+    if port.acks > 0 or (port.queued > 0 and port.paused == 0):
         enlist(net, p, port.free)

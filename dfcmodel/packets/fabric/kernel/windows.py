@@ -7,12 +7,13 @@ port and window, and sorted when the window is processed.
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from .jit import inlined
 from .layout import GONE, NOBODY, int64
 
-__all__ = ["collect", "enlist", "push", "release", "take"]
+__all__ = ["collect", "end_of", "enlist", "push", "release", "take"]
 
 FREE, USED, FAULT, SWITCHED, WINDOW, CHANGES, CHANGED = 0, 1, 2, 3, 4, 5, 6
 """Places in `counters`: head of the list of free packets, rows used so far, why the run cannot go on, rows of
@@ -20,8 +21,20 @@ FREE, USED, FAULT, SWITCHED, WINDOW, CHANGES, CHANGED = 0, 1, 2, 3, 4, 5, 6
 changed in the window; -1: none."""
 NO_ROOM, LOST, LATE = 1, 2, 3
 """Faults: no free row for a packet, no room for one in a buffer, a timer that expired."""
-INVERSE, END, TIMEOUT = 0, 1, 2
-"""Places in `clock`: windows per second, the end of the present one in s, time to a timeout in s."""
+INVERSE, END, TIMEOUT, SAMPLED = 0, 1, 2, 3
+"""Places in `clock`: windows per second, the end of the present one in s, time to a timeout in s, the end of the
+sample in s."""
+
+
+@inlined
+def end_of(w: int, width: float, inverse: float) -> float:
+    """Return the end of a window, or of a sample: the first time that belongs to the next one, s."""
+    end = float(w + 1) * width
+    while int(end * inverse) <= w:
+        end += end * 2.0**-52
+    while int((end - end * 2.0**-53) * inverse) > w:
+        end -= end * 2.0**-53
+    return end
 
 
 @inlined
@@ -76,21 +89,35 @@ def push(net: Any, e: int, p: int, time: float, rank: int) -> None:
 
 
 @inlined
+def shift(packet: Any, arriving: Any, n: int, it: Any) -> int:
+    """Move the last of n sorted arrivals that are before ``it`` by a place; return the place for it."""
+    k = n
+    while k > 0:
+        other = packet[arriving[k - 1]]
+        if other.time > it.time or (other.time == it.time and other.rank > it.rank):
+            break
+        arriving[k] = arriving[k - 1]
+        k -= 1
+    return k
+
+
+@inlined
 def collect(net: Any, place: int) -> int:
     """Sort the arrivals of a slot into ``arriving``, the last one first; return how many there are."""
     packet, arriving = net.packet, net.arriving
     e = int64(net.slot[place].last)
     net.slot[place].last = -1
     n = 0
+    soonest = math.inf
     while e >= 0:
         it = packet[e]
         k = n
-        while k > 0:  # the list has the newest first: most arrivals are before all that are sorted
-            other = packet[arriving[k - 1]]
-            if other.time > it.time or (other.time == it.time and other.rank > it.rank):
-                break
-            arriving[k] = arriving[k - 1]
-            k -= 1
+        if (
+            it.time < soonest
+        ):  # the list has the newest first: most arrivals are before all that are sorted
+            soonest = it.time
+        else:
+            k = shift(packet, arriving, n, it)
         arriving[k] = e
         n += 1
         e = int64(it.next)
