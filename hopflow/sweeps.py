@@ -187,15 +187,17 @@ def _plan(thing: Any, parameters: Mapping[str, Any]) -> _Plan:
     if kind is None:
         first = fixed | {name: values[0] for name, values in several.items()}
         if missing := _required(thing) - first.keys():
-            names, other = ", ".join(sorted(missing)), ", ".join(parameters.keys() - own.keys())
-            also = f"; {other}: not among its parameters" if other else ""
-            raise ValueError(f"{called}: needs values of {names}, without a default{also}")
+            names, given = ", ".join(sorted(missing)), ", ".join(parameters) or "none"
+            raise ValueError(
+                f"{called}: needs values of {names}, without a default; given are {given}"
+            )
         kind = _kind_of(make(**{name: first[name] for name in first if name in own}))
     settings = {} if kind is None else dict(importlib.import_module(kind).SETTINGS)
     for name in parameters:
         if name not in own and name not in settings:
             known = ", ".join([*own, *settings]) or "none"
-            raise ValueError(f"{name}: {called} has no such parameter, but {known}")
+            other = "; to vary others, write a function of them that returns the scenario or chain"
+            raise ValueError(f"{name}: {called} has no such parameter, but {known}{other}")
     units = {**settings, **own}
     for name, values in several.items():
         units[name] = _inferred(name, values) if units[name] is None else units[name]

@@ -108,7 +108,7 @@ MAY_IMPORT = {
     "validation": {"hopflow", "responsefn", "markov", "dfcmodel", "validation"},
     "validation.statistics": {"validation.verdicts"},
     "validation.report": {
-        "hopflow", "validation.checks", "validation.claims", "validation.code_hashes", "validation.evidence",
+        "hopflow", "validation.checks", "validation.claims", "validation.code_hashes", "validation.evidence", "validation.finding_rows",
         "validation.inference", "validation.keeping", "validation.labels", "validation.manifest", "validation.recording", "validation.records", "validation.running",
         "validation.svg", "validation.texts", "validation.verdicts",
     },

@@ -108,7 +108,7 @@ def summary_rows(run: Any) -> dict[str, object]:
         rows["error from the step"] = f"{run.step_error:.2g} of the path's rate, estimated"
     for limit in run.limits:
         topic, _, said = limit.partition(": ")
-        rows[f"limit, {topic}"] = f"{said}; compare with method=Packets()"
+        rows[f"limit, {topic}"] = f"{said}; compare with packets" if run.step else said
     return rows
 
 

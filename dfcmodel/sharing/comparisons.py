@@ -148,7 +148,7 @@ class Comparison(Result):
         """Return path and, the winner first, each rule's shares and measures; the caveats last."""
         path = self.path
         rows: dict[str, object] = {
-            "path": f"{path.bandwidth:.5g} packets/s, rtt {path.rtt:g} s, {path.buffer} wait, "
+            "path": f"{path.bandwidth:.5g} packets/s, rtt {path.rtt:g} s, buffer {path.buffer} packets, "
             f"{path.discipline!r}, random loss {path.loss:g}; {path.warm_up:g} .. {path.duration:g} s, {self.runs} seeds"
         }
         for n, rule in enumerate(self.rules):

@@ -86,7 +86,8 @@ class TraceConformance(Result):
     >>> from dfcmodel import conformance, read_qlog_trace
     >>> text = '''{"time": 0, "name": "recovery:congestion_state_updated", "data": {"new": "startup"}}
     ... {"time": 90, "name": "recovery:congestion_state_updated", "data": {"new": "up"}}'''
-    >>> [(d.time, d.expected, d.happened) for d in conformance(read_qlog_trace(text)).deviations]
+    >>> found = conformance(read_qlog_trace(text))
+    >>> [(d.time, d.expected, d.happened) for d in found.deviations]
     [(0.0, 'STARTUP is followed by DRAIN or PROBE_RTT', 'by UP')]
     """
 

@@ -89,7 +89,7 @@ class ThresholdAdvice(Result):
         matters = f"up to {100 * largest:.2g} % of throughput against no pauses"
         rows: dict[str, object] = {
             "recommended threshold": f"{self.low} to {self.high} packets",
-            "room for late messages": f"thresholds up to {self.ceiling}",
+            "room for late messages": f"thresholds up to {self.ceiling}: {last - self.ceiling} packets until a pause works (response)",
             "pausing changes": matters if largest >= NEGLIGIBLE else f"{matters}: hardly any",
         }
         for threshold in dict.fromkeys((self.low, self.high, last)):
@@ -97,8 +97,8 @@ class ThresholdAdvice(Result):
             rows["no pauses" if threshold == last else f"at {threshold}"] = ", ".join(
                 f"{label} {_range(at[name].to_numpy())}"
                 for label, name in (
-                    ("throughput", "throughput"),
-                    ("loss", "loss_probability"),
+                    ("packets/s", "throughput"),
+                    ("lost upstream", "loss_probability"),
                     ("pauses/s", "pause_rate"),
                     ("delay (s)", "delay"),
                 )

@@ -175,7 +175,7 @@ def test_a_store_is_resumed(tmp_path) -> None:
 @pytest.mark.parametrize(
     ("call", "error", "said"),
     [
-        (lambda: sweep(takano2006, names=["1"]), ValueError, "^takano2006: needs values of name, without a default; names: not among its parameters"),
+        (lambda: sweep(takano2006, names=["1"]), ValueError, "^takano2006: needs values of name, without a default; given are names"),
         (lambda: sweep(takano2006, name="1", colour=["red"]), ValueError, "^colour: takano2006 has no such parameter, but name, dfc"),
         (lambda: sweep(takano2006, name=["1"], levels=["fluids"]), ValueError, "^level = 'fluids': must be one of"),
         (lambda: sweep(PauseTandem(), rtt=[1.0], levels=["fluid"]), ValueError, "^level: PauseTandem has no such parameter"),
