@@ -24,7 +24,7 @@ from validation.explore.views import Chart, Drawing, Line, View
 
 __all__ = ["VIEW"]
 
-CREDITS = (32, 64, 80, 128, 192, 254, 256)
+CREDITS = (64, 80, 128, 192, 254, 256)
 UPDATES = ("0ns", "100ns", "500ns", "1us", "5us")
 
 
