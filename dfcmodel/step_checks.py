@@ -17,7 +17,7 @@ from hopflow.checks import instance, one_number, seed_number, whole
 from hopflow.deprecations import renamed
 from hopflow.results import Result, figure
 from hopflow.status import Status
-from hopflow.units import quantities
+from hopflow.units import WithUnit, quantities
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -123,7 +123,7 @@ class StepCheck(Result):
 def check_step(
     scenario: Scenario,
     *,
-    duration: float | None = None,
+    duration: WithUnit | None = None,
     steps_per_delay: int = 4,
     seed: int | np.random.Generator = 0,
 ) -> StepCheck:

@@ -11,7 +11,7 @@ import functools
 import inspect
 import re
 from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar, cast, overload
+from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias, TypeVar, cast, overload
 
 import numpy as np
 
@@ -26,6 +26,8 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 __all__ = [
     "PacketUnits",
+    "WholeWithUnit",
+    "WithUnit",
     "declares",
     "gbps",
     "in_units",
@@ -43,6 +45,12 @@ PACKET_SIZE = 1500
 """Default packet size on the wire in bytes."""
 
 Dimension = Literal["rate", "bit_rate", "time", "amount", "size", "length"]
+if TYPE_CHECKING:
+    WithUnit: TypeAlias = float | Any
+    WholeWithUnit: TypeAlias = int | Any
+else:
+    WithUnit, WholeWithUnit = float, int
+"""The types of parameters of `quantities`: numbers in SI units inside, for which type checkers accept strings with units, too."""
 
 TIMES = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "ns": 1e-9, "min": 60.0}
 PREFIXES = {"": 1.0, "k": 1e3, "m": 1e6, "g": 1e9, "t": 1e12}
@@ -337,7 +345,8 @@ def _with_strings(signature: inspect.Signature, names: Iterable[str]) -> inspect
     for name in names:
         kind = changed[name].annotation
         text = kind if isinstance(kind, str) else getattr(kind, "__name__", str(kind))
-        if "str" not in text and kind is not inspect.Parameter.empty:
+        text = text.replace("WholeWithUnit", "int").replace("WithUnit", "float")
+        if "str" not in text and ("float" in text or "int" in text):
             changed[name] = changed[name].replace(annotation=f"{text} | str")
     return signature.replace(parameters=list(changed.values()))
 
@@ -356,6 +365,8 @@ def declares(**dimensions: Dimension) -> Callable[[F], F]:
 
     def decorate(function: F) -> F:
         declared: Any = function
+        inner = declared.__init__ if inspect.isclass(function) else declared
+        inner.__signature__ = _with_strings(inspect.signature(inner), dimensions)
         declared.__quantities__ = {**getattr(function, "__quantities__", {}), **dimensions}
         return function
 

@@ -18,7 +18,7 @@ from dfcmodel.methods import Fluid
 from dfcmodel.network.disciplines import FIFO
 from dfcmodel.results.ensembles import Ensemble, mean_interval
 from hopflow.checks import choice, instance, one_number, shown
-from hopflow.units import quantities
+from hopflow.units import WithUnit, quantities
 from responsefn import WindowRule
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ def measured_accuracies() -> dict[str, Accuracy]:
 
 @quantities(since="time")
 def share_intervals(
-    many: Ensemble, groups: Mapping[str, Sequence[str]] | None = None, *, since: float = 0.0
+    many: Ensemble, groups: Mapping[str, Sequence[str]] | None = None, *, since: WithUnit = 0.0
 ) -> xr.Dataset:
     """Return goodput shares with 95 % intervals that contain chance and the error of the model.
 

@@ -19,7 +19,7 @@ from dfcmodel.packets.refusals import check_scenario
 from dfcmodel.results.limits import limits_of_scenario
 from hopflow.checks import instance, one_number
 from hopflow.results import Result, figure
-from hopflow.units import quantities
+from hopflow.units import WithUnit, quantities
 
 __all__ = ["LevelChoice", "choose_level", "warn_of_doubt"]
 
@@ -102,7 +102,7 @@ def choose_level(
     *,
     duration: float | str | None = None,
     fluid: Fluid | None = None,
-    affordable: float = AFFORDABLE,
+    affordable: WithUnit = AFFORDABLE,
     tolerance: float = TOLERANCE,
 ) -> LevelChoice:
     """Choose between fluid and packets, without running anything.

@@ -19,7 +19,7 @@ from dfcmodel.simulation import simulate
 from hopflow.checks import instance, listed, whole
 from hopflow.executing import check_executor, completed
 from hopflow.kernels.stopwatch import Stopwatch
-from hopflow.units import quantities
+from hopflow.units import WithUnit, quantities
 
 if TYPE_CHECKING:
     from hopflow.status import Status
@@ -37,9 +37,9 @@ def explain(
     *,
     refinements: Iterable[Refinement] | None = None,
     runs: int = 8,
-    duration: float | None = None,
-    since: float = 0.0,
-    jitter: float | None = None,
+    duration: WithUnit | None = None,
+    since: WithUnit = 0.0,
+    jitter: WithUnit | None = None,
     seed: int | np.random.Generator = 0,
     fluid: Fluid | None = None,
     packets: Packets | None = None,

@@ -20,7 +20,7 @@ from hopflow.kernels.stopwatch import Stopwatch
 from hopflow.progress import progress_bar
 from hopflow.results import Result, figure
 from hopflow.status import Status
-from hopflow.units import quantities
+from hopflow.units import WithUnit, quantities
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -174,9 +174,9 @@ def packet_limit(
     *,
     factors: Sequence[float] = (1, 2, 4, 8, 16),
     runs: int = 8,
-    duration: float | None = None,
-    since: float = 0.0,
-    jitter: float | None = None,
+    duration: WithUnit | None = None,
+    since: WithUnit = 0.0,
+    jitter: WithUnit | None = None,
     seed: int | np.random.Generator = 0,
     fluid: Fluid | None = None,
     packets: Packets | None = None,

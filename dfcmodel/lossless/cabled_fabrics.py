@@ -19,7 +19,7 @@ from dfcmodel.network.links import MAX_BUFFER, MIN_BUFFER, Links, links_from
 from dfcmodel.network.networks import Scenario
 from hopflow.checks import instance, one_number, shown
 from hopflow.results import table_text
-from hopflow.units import quantities, readable
+from hopflow.units import WithUnit, quantities, readable
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Sequence
@@ -234,7 +234,9 @@ class Fabric:
         return headroom(cable.speed, cable.length, **{**given, **parameters})
 
     @quantities(duration="time")
-    def scenario(self, name: str, flows: Sequence[Flow], duration: float, **given: Any) -> Scenario:
+    def scenario(
+        self, name: str, flows: Sequence[Flow], duration: WithUnit, **given: Any
+    ) -> Scenario:
         """Return a scenario of flows in the fabric, with its links and its size of packets.
 
         Parameters

@@ -25,7 +25,7 @@ from dfcmodel.network.flows import CBR, Flow
 from dfcmodel.network.links import Link
 from dfcmodel.network.networks import Scenario
 from hopflow.results import Result
-from hopflow.units import declares, quantities
+from hopflow.units import WithUnit, declares, quantities
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -172,11 +172,11 @@ class Deadlock(Result):
         self,
         cycle: Sequence[tuple[Any, ...]] | None = None,
         *,
-        rate: float = 1e5,
-        delay: float = 1e-5,
+        rate: WithUnit = 1e5,
+        delay: WithUnit = 1e-5,
         pause: Pause | None = None,
-        buffer: float = 1000.0,
-        duration: float = 0.1,
+        buffer: WithUnit = 1000.0,
+        duration: WithUnit = 0.1,
     ) -> Scenario:
         """Return traffic that tries to fill a cycle: for each of its dependencies a flow at line rate.
 
@@ -244,11 +244,11 @@ class Deadlock(Result):
 def line_rate_scenario(
     routes: Iterable[Route],
     *,
-    rate: float = 1e5,
-    delay: float = 1e-5,
+    rate: WithUnit = 1e5,
+    delay: WithUnit = 1e-5,
     pause: Pause | None = None,
-    buffer: float = 1000.0,
-    duration: float = 0.1,
+    buffer: WithUnit = 1000.0,
+    duration: WithUnit = 0.1,
 ) -> Scenario:
     """Return a scenario with a flow at line rate on each route, and links that pause.
 

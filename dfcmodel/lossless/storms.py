@@ -18,7 +18,7 @@ import numpy as np
 from dfcmodel.lossless.buffer_dependencies import listed_routes
 from hopflow.checks import choice, number, one_number
 from hopflow.results import Result, figure
-from hopflow.units import quantities
+from hopflow.units import WithUnit, quantities
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Sequence
@@ -117,7 +117,7 @@ def storm_spread(
     storm: Iterable[tuple[Hashable, Hashable]],
     *,
     threshold: float,
-    delay: float = 0.0,
+    delay: WithUnit = 0.0,
     buffers: str = "ingress",
 ) -> StormSpread:
     """Return which links a pause storm stops, and when.

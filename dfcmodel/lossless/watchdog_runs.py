@@ -21,7 +21,7 @@ from dfcmodel.packets.watchdogs import Fault, PortWatchdog
 from hopflow.checks import choice, instance, listed, number, one_number
 from hopflow.kernels.stopwatch import Stopwatch
 from hopflow.results import Result, figure
-from hopflow.units import quantities
+from hopflow.units import WithUnit, quantities
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -119,7 +119,7 @@ def watch_packets(
     storms: Mapping[str, Iterable[tuple[float, float]]] | None = None,
     links: Iterable[str] | str | None = None,
     method: Packets | None = None,
-    duration: float | None = None,
+    duration: WithUnit | None = None,
 ) -> WatchdogRun:
     """Simulate a scenario packet by packet with a watchdog at each link that others pause.
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from dfcmodel.network.programs import SwitchProgram
 from hopflow.checks import one_number
-from hopflow.units import quantities
+from hopflow.units import WithUnit, quantities
 
 __all__ = ["AFD", "CAKE"]
 
@@ -46,8 +46,8 @@ class AFD(SwitchProgram):
     [0.3, 0.3, 0.3]
     """
 
-    target: float = 100.0
-    interval: float = 1.0 / 160.0
+    target: WithUnit = 100.0
+    interval: WithUnit = 1.0 / 160.0
     alpha: float = 1.7
     beta: float = 1.8
     memory: float = 500.0
@@ -119,9 +119,9 @@ class CAKE(SwitchProgram):
     1024.0
     """
 
-    target: float = 0.005
-    interval: float = 0.1
-    quantum: float = 1514.0
+    target: WithUnit = 0.005
+    interval: WithUnit = 0.1
+    quantum: WithUnit = 1514.0
     queues: int = 1024
     overflow = "longest"
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from hopflow.checks import one_number
-from hopflow.units import quantities
+from hopflow.units import WithUnit, quantities
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -138,7 +138,7 @@ class Poisson(ArrivalProcess):
     True
     """
 
-    rate: float
+    rate: WithUnit
 
     def __post_init__(self) -> None:
         one_number("rate", self.rate, above=0.0, hint="in packets/s: mbps(0.448)")
@@ -181,8 +181,8 @@ class HeavyTailed(ArrivalProcess):
     HeavyTailed(rate=1000.0, mean_burst=10.0, tail=1.5)
     """
 
-    rate: float
-    mean_burst: float
+    rate: WithUnit
+    mean_burst: WithUnit
     tail: float
 
     def __post_init__(self) -> None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from dfcmodel.network.disciplines import Discipline
 from hopflow.checks import one_number
-from hopflow.units import quantities
+from hopflow.units import WithUnit, quantities
 
 __all__ = ["BFC"]
 
@@ -47,7 +47,7 @@ class BFC(Discipline):
     """
 
     threshold: float = 1.0
-    signalling: float = 0.0
+    signalling: WithUnit = 0.0
 
     def __post_init__(self) -> None:
         one_number("threshold", self.threshold, above=0.0, at_most=1e6)

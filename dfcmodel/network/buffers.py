@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass
 
 from hopflow.checks import one_number
-from hopflow.units import declares, quantities, quantity
+from hopflow.units import WithUnit, declares, quantities, quantity
 
 __all__ = ["ByteBuffer", "buffer_in_packets", "buffer_of"]
 
@@ -70,7 +70,7 @@ class ByteBuffer:
         return int(self.size) // int(self.cell) * int(self.cell)
 
     @quantities(size="size")
-    def taken(self, size: float) -> float:
+    def taken(self, size: WithUnit) -> float:
         """Return the bytes that a packet of ``size`` bytes takes: whole cells.
 
         >>> ByteBuffer(1000, cell=80).taken(81)
@@ -79,7 +79,7 @@ class ByteBuffer:
         return float(math.ceil(size / int(self.cell)) * int(self.cell))
 
     @quantities(packet_size="size")
-    def packets(self, packet_size: float) -> float:
+    def packets(self, packet_size: WithUnit) -> float:
         """Return how many packets of ``packet_size`` bytes fit, in parts of a packet.
 
         >>> ByteBuffer(2000).packets(1000.0)

@@ -11,7 +11,7 @@ from dfcmodel.network.buffers import ByteBuffer
 from dfcmodel.network.disciplines import Discipline, QueueManager, check_manager
 from dfcmodel.network.pause_responses import default_headroom, small_packet_factor
 from hopflow.checks import choice, one_number, whole
-from hopflow.units import quantities
+from hopflow.units import WithUnit, quantities
 
 __all__ = ["ALL", "CLASSES", "CONTROL", "IN_TRANSMISSION", "PFC", "ByClass", "check_classes"]
 
@@ -176,12 +176,12 @@ class PFC(ByClass):
     """
 
     classes: tuple[int, ...] = (0,)
-    xoff: float = 100.0
-    xon: float = 50.0
-    headroom: float | None = None
-    signalling: float = 0.0
+    xoff: WithUnit = 100.0
+    xon: WithUnit = 50.0
+    headroom: WithUnit | None = None
+    signalling: WithUnit = 0.0
     manager: QueueManager | None = None
-    storm: float | None = None
+    storm: WithUnit | None = None
     counts: str = "output"
     managed: int | None = None
     acks: str = "control"

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from dfcmodel.network.disciplines import Discipline, QueueManager
 from hopflow.checks import flag, one_number
-from hopflow.units import quantities
+from hopflow.units import WithUnit, quantities
 
 __all__ = ["PI2", "DualPI2"]
 
@@ -50,8 +50,8 @@ class PI2(QueueManager):
     True
     """
 
-    target: float = 0.02
-    update: float = 0.032
+    target: WithUnit = 0.02
+    update: WithUnit = 0.032
     alpha: float = 0.3125
     beta: float = 3.125
     coupling: float = 2.0
@@ -127,13 +127,13 @@ class DualPI2(Discipline):
     2.0
     """
 
-    target: float = 0.015
-    update: float = 0.016
+    target: WithUnit = 0.015
+    update: WithUnit = 0.016
     alpha: float = 0.16
     beta: float = 3.2
     coupling: float = 2.0
-    ramp: float = 0.8e-3
-    ramp_width: float = 0.4e-3
+    ramp: WithUnit = 0.8e-3
+    ramp_width: WithUnit = 0.4e-3
     classic_share: float = 0.1
     ecn: bool = False
 

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from hopflow.checks import choice, one_number
 from hopflow.results import Described
-from hopflow.units import quantities
+from hopflow.units import WithUnit, quantities
 
 __all__ = [
     "DFC",
@@ -253,13 +253,13 @@ class Pause(Discipline):
     True
     """
 
-    high: float = 900.0
-    low: float = 450.0
+    high: WithUnit = 900.0
+    low: WithUnit = 450.0
     quanta: int | None = None
-    signalling: float = 0.0
-    paused_rate: float = 0.0
+    signalling: WithUnit = 0.0
+    paused_rate: WithUnit = 0.0
     manager: QueueManager | None = None
-    storm: float | None = None
+    storm: WithUnit | None = None
 
     def __post_init__(self) -> None:
         if self.storm is not None:

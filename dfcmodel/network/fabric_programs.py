@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from dfcmodel.network.programs import SwitchProgram
 from hopflow.checks import one_number
-from hopflow.units import quantities
+from hopflow.units import WithUnit, quantities
 
 __all__ = ["INT", "Trimming"]
 
@@ -81,8 +81,8 @@ class Trimming(SwitchProgram):
     ['trimmed']
     """
 
-    limit: float = 8.0
-    headers: float = 10.0
+    limit: WithUnit = 8.0
+    headers: WithUnit = 10.0
     queues = 2
 
     class State(NamedTuple):

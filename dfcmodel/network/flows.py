@@ -15,7 +15,7 @@ from dfcmodel.network.receivers import Credited, ReceiverAgent
 from dfcmodel.network.stacks import COUNTED, NO_STACK, STACKS
 from hopflow.checks import choice, flag, one_number, shown, unboxed, whole
 from hopflow.results import Described
-from hopflow.units import PacketUnits, quantities
+from hopflow.units import PacketUnits, WithUnit, quantities
 from responsefn import RateRule, WindowRule
 from responsefn.rules.rates.rate_rule import sees_telemetry
 
@@ -68,7 +68,7 @@ class CBR:
     CBR(rate=100.0)
     """
 
-    rate: float
+    rate: WithUnit
 
     def __post_init__(self) -> None:
         one_number("rate", self.rate, above=0.0, hint="in packets/s: mbps(0.448)")
@@ -98,9 +98,9 @@ class OnOff:
     40.0
     """
 
-    rate: float
-    on: float
-    off: float
+    rate: WithUnit
+    on: WithUnit
+    off: WithUnit
     random: bool = False
 
     def __post_init__(self) -> None:
@@ -241,23 +241,23 @@ class Flow(Described):
     name: str
     path: tuple[Hashable, ...]
     source: Source
-    max_window: float = 10_000.0
-    start: float = 0.0
-    size: float = math.inf
+    max_window: WithUnit = 10_000.0
+    start: WithUnit = 0.0
+    size: WithUnit = math.inf
     host: str | None = None
     priority: int = 0
     delayed_acks: bool | str | None = None
     pacing: bool = False
-    idle: float = math.inf
+    idle: WithUnit = math.inf
     random_idle: bool = False
-    stop: float = math.inf
+    stop: WithUnit = math.inf
     handshake: bool | str = False
     receiver: ReceiverAgent | None = None
     arrivals: ArrivalProcess | Replay | None = None
     weight: int = 1
     after: tuple[str | int, ...] = ()
     paths: tuple[tuple[Hashable, ...], ...] = ()
-    initial_window: float | None = None
+    initial_window: WithUnit | None = None
     quick_acks: int | None = None
     stack: str | None = None
     ttl: int | None = None

@@ -11,7 +11,7 @@ import numpy as np
 from dfcmodel.network.class_pauses import ByClass, check_classes
 from dfcmodel.network.disciplines import QueueManager, check_manager, numeric_fields
 from hopflow.checks import one_number
-from hopflow.units import quantities
+from hopflow.units import WithUnit, quantities
 
 if TYPE_CHECKING:
     from typing import Self
@@ -139,7 +139,7 @@ class LinkLaw(ByClass):
     """
 
     classes: tuple[int, ...] = (0,)
-    signalling: float = 0.0
+    signalling: WithUnit = 0.0
     manager: QueueManager | None = None
 
     managed = None
@@ -256,8 +256,8 @@ class Credits(LinkLaw):
     (5000.0, 0)
     """
 
-    buffer: float | None = None
-    update: float = 1.0
+    buffer: WithUnit | None = None
+    update: WithUnit = 1.0
 
     class Sender(NamedTuple):
         """Packets that are on the link, in the buffer behind it, or whose return is under way."""

@@ -16,7 +16,7 @@ from dfcmodel.network.disciplines import FIFO, Discipline, Pause
 from dfcmodel.network.routes import coded, distinct, present
 from hopflow.checks import flag, one_number, shown
 from hopflow.results import Described
-from hopflow.units import declares, quantities
+from hopflow.units import WithUnit, declares, quantities
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -76,9 +76,9 @@ class Link(Described):
 
     source: Node
     target: Node
-    rate: float
-    delay: float
-    buffer: float | ByteBuffer
+    rate: WithUnit
+    delay: WithUnit
+    buffer: WithUnit | ByteBuffer
     discipline: Discipline = field(default_factory=FIFO)
     shared: bool = True
 

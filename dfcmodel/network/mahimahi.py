@@ -9,7 +9,7 @@ import numpy as np
 
 from dfcmodel.network.path_elements import RateTrace
 from hopflow.checks import file_path, one_number
-from hopflow.units import quantities
+from hopflow.units import WithUnit, quantities
 
 __all__ = ["read_mahimahi"]
 
@@ -19,7 +19,7 @@ OPPORTUNITY = 1504.0
 
 @quantities(bin="time", packet_size="size")
 def read_mahimahi(
-    path: str | Path, link: str, *, bin: float = 0.02, packet_size: float = 1500.0
+    path: str | Path, link: str, *, bin: WithUnit = 0.02, packet_size: WithUnit = 1500.0
 ) -> RateTrace:
     r"""Return the rates of a link over time from a file of delivery opportunities.
 

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from dfcmodel.network.disciplines import QueueManager
 from hopflow.checks import flag, one_number
-from hopflow.units import quantities
+from hopflow.units import WithUnit, quantities
 
 __all__ = ["PIE", "RED", "CoDel"]
 
@@ -41,12 +41,12 @@ class RED(QueueManager):
     True
     """
 
-    low: float = 5.0
-    high: float = 15.0
+    low: WithUnit = 5.0
+    high: WithUnit = 15.0
     weight: float = 0.002
     max_p: float = 0.1
     gentle: bool = True
-    mean_packet: float | None = None
+    mean_packet: WithUnit | None = None
     ecn: bool = False
 
     class State(NamedTuple):
@@ -128,8 +128,8 @@ class CoDel(QueueManager):
     True
     """
 
-    target: float = 0.005
-    interval: float = 0.1
+    target: WithUnit = 0.005
+    interval: WithUnit = 0.1
 
     class State(NamedTuple):
         """Packets to drop and mark, and the variables of RFC 8289, 5.3.
@@ -202,11 +202,11 @@ class PIE(QueueManager):
     True
     """
 
-    target: float = 0.015
-    update: float = 0.015
+    target: WithUnit = 0.015
+    update: WithUnit = 0.015
     alpha: float = 0.125
     beta: float = 1.25
-    burst: float = 0.15
+    burst: WithUnit = 0.15
 
     class State(NamedTuple):
         """Dropped, marked; probability; time of its next update, s; delay at the last one, s.

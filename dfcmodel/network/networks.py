@@ -27,7 +27,7 @@ from hopflow.checks import instance, listed, one_number
 from hopflow.parameters import Parametrized
 from hopflow.results import Described
 from hopflow.tcp_constants import MIN_RTO
-from hopflow.units import PacketUnits, declares, quantities
+from hopflow.units import PacketUnits, WithUnit, declares, quantities
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -87,9 +87,9 @@ class Scenario(Described):
     name: str
     links: Sequence[Link]
     flows: Sequence[Flow]
-    duration: float = 3.0
-    min_rto: float = MIN_RTO
-    packet_size: float = 1500.0
+    duration: WithUnit = 3.0
+    min_rto: WithUnit = MIN_RTO
+    packet_size: WithUnit = 1500.0
     elements: Sequence[PathElement] = ()
 
     def __post_init__(self) -> None:
@@ -652,9 +652,9 @@ class Scenario(Described):
 def from_networkx(
     graph: nx.DiGraph[Any],
     *,
-    rate: float | None = None,
-    delay: float | None = None,
-    buffer: float | ByteBuffer | None = None,
+    rate: WithUnit | None = None,
+    delay: WithUnit | None = None,
+    buffer: WithUnit | ByteBuffer | None = None,
     discipline: Discipline | None = None,
     shared: bool | None = None,
 ) -> tuple[Link, ...]:

@@ -15,7 +15,7 @@ import numpy as np
 
 from hopflow.checks import ascending, choice, flag, number, one_number, shown, whole
 from hopflow.results import Described
-from hopflow.units import quantities
+from hopflow.units import WithUnit, quantities
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -118,7 +118,7 @@ class Jitter(PathElement):
     Jitter(link='1->2', flows=None, acks=True, bound=0.01, distribution='uniform', in_order=True)
     """
 
-    bound: float
+    bound: WithUnit
     distribution: str = "uniform"
     in_order: bool = True
 
@@ -183,7 +183,7 @@ class DelayTrace(PathElement):
 
     times: Sequence[float]
     delays: Sequence[float]
-    period: float = math.inf
+    period: WithUnit = math.inf
     in_order: bool = True
 
     def __post_init__(self) -> None:
@@ -226,7 +226,7 @@ class Reordering(PathElement):
     """
 
     p: float
-    delay: float
+    delay: WithUnit
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -267,9 +267,9 @@ class Aggregation(PathElement):
     (0.02, 0.1)
     """
 
-    interval: float | None = None
+    interval: WithUnit | None = None
     count: int | None = None
-    hold: float = 0.1
+    hold: WithUnit = 0.1
     acks: bool = field(default=True, kw_only=True)
 
     def __post_init__(self) -> None:
@@ -317,8 +317,8 @@ class Policer(PathElement):
     1000.0
     """
 
-    rate: float
-    burst: float
+    rate: WithUnit
+    burst: WithUnit
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -408,7 +408,7 @@ class RateTrace(PathElement):
 
     times: Sequence[float]
     rates: Sequence[float]
-    period: float = math.inf
+    period: WithUnit = math.inf
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, NamedTuple, NoReturn
 
 from dfcmodel.network.disciplines import numeric_fields
 from hopflow.checks import unboxed, whole
-from hopflow.units import quantities
+from hopflow.units import WithUnit, quantities
 from responsefn import RateRule
 
 __all__ = ["ANSWER", "Credited", "ReceivedPacket", "ReceiverAgent", "check_answer"]
@@ -133,7 +133,7 @@ class ReceiverAgent(ABC):
         timer: float = math.inf
 
     of_flow: ClassVar[tuple[str, ...]] = ()
-    unsolicited: float = math.inf
+    unsolicited: WithUnit = math.inf
 
     def __init_subclass__(cls, **given: Any) -> None:
         """Check the form of the agent."""

@@ -19,7 +19,7 @@ from dfcmodel.network.exchanges import (
 )
 from dfcmodel.network.flow_tables import Flows
 from hopflow.checks import choice, one_number, whole
-from hopflow.units import quantities
+from hopflow.units import WithUnit, quantities
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -41,7 +41,7 @@ def all_reduce(
     algorithm: str = "ring",
     *,
     pieces: int = 1,
-    delay: float = 0.0,
+    delay: WithUnit = 0.0,
     **given: Unpack[FlowsGiven],
 ) -> Flows:
     """Return the flows of an all-reduce: at its end each host has the sum of the arrays of all of them.
@@ -95,7 +95,7 @@ def all_reduce(
 
 @quantities(delay="time")
 def reduce_scatter(
-    hosts: Iterable[Hashable], packets: int, *, delay: float = 0.0, **given: Unpack[FlowsGiven]
+    hosts: Iterable[Hashable], packets: int, *, delay: WithUnit = 0.0, **given: Unpack[FlowsGiven]
 ) -> Flows:
     """Return the flows of a reduce-scatter around a ring: at its end each host has a chunk of the sum.
 
@@ -118,7 +118,7 @@ def reduce_scatter(
 
 @quantities(delay="time")
 def all_gather(
-    hosts: Iterable[Hashable], packets: int, *, delay: float = 0.0, **given: Unpack[FlowsGiven]
+    hosts: Iterable[Hashable], packets: int, *, delay: WithUnit = 0.0, **given: Unpack[FlowsGiven]
 ) -> Flows:
     """Return the flows of an all-gather around a ring: at its end each host has the chunks of all of them.
 
@@ -143,7 +143,7 @@ def all_gather(
 
 @quantities(delay="time")
 def all_to_all_rounds(
-    hosts: Iterable[Hashable], packets: int, *, delay: float = 0.0, **given: Unpack[FlowsGiven]
+    hosts: Iterable[Hashable], packets: int, *, delay: WithUnit = 0.0, **given: Unpack[FlowsGiven]
 ) -> Flows:
     """Return the flows of an all-to-all in N - 1 rounds: in round r each host sends to the r-th one after it.
 

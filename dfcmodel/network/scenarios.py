@@ -14,7 +14,7 @@ from dfcmodel.network.flows import Flow
 from dfcmodel.network.links import Link, Node
 from dfcmodel.network.networks import Scenario
 from hopflow.checks import choice, flag, one_number, whole
-from hopflow.units import declares, mbps, ms, quantities
+from hopflow.units import WithUnit, declares, mbps, ms, quantities
 from responsefn import NewReno, NS2Vegas, Reno, Tahoe, WindowRule
 
 if TYPE_CHECKING:
@@ -35,9 +35,9 @@ TCP: dict[str, Callable[[], WindowRule]] = {
 def chain(
     nodes: int,
     *,
-    rate: float,
-    delay: float,
-    buffer: float | ByteBuffer,
+    rate: WithUnit,
+    delay: WithUnit,
+    buffer: WithUnit | ByteBuffer,
     discipline: Discipline = DROP_TAIL,
     shared: bool = True,
 ) -> tuple[Link, ...]:
@@ -70,11 +70,11 @@ def chain(
 def dumbbell(
     pairs: int,
     *,
-    rate: float,
-    delay: float,
-    access_rate: float,
-    access_delay: float,
-    buffer: float | ByteBuffer,
+    rate: WithUnit,
+    delay: WithUnit,
+    access_rate: WithUnit,
+    access_delay: WithUnit,
+    buffer: WithUnit | ByteBuffer,
     discipline: Discipline = DROP_TAIL,
     shared: bool = True,
 ) -> tuple[Link, ...]:
@@ -122,11 +122,11 @@ def _check_access(rate: float, delay: float) -> None:
 def parking_lot(
     hops: int,
     *,
-    access_rate: float,
-    access_delay: float,
-    rate: float,
-    delay: float,
-    buffer: float | ByteBuffer,
+    access_rate: WithUnit,
+    access_delay: WithUnit,
+    rate: WithUnit,
+    delay: WithUnit,
+    buffer: WithUnit | ByteBuffer,
     discipline: Discipline = DROP_TAIL,
     shared: bool = True,
 ) -> tuple[Link, ...]:
@@ -169,9 +169,9 @@ def tree(
     levels: int,
     branching: int = 2,
     *,
-    rate: float,
-    delay: float,
-    buffer: float | ByteBuffer,
+    rate: WithUnit,
+    delay: WithUnit,
+    buffer: WithUnit | ByteBuffer,
     discipline: Discipline = DROP_TAIL,
     shared: bool = True,
 ) -> tuple[Link, ...]:
@@ -207,9 +207,9 @@ def tree(
 def ring(
     nodes: int,
     *,
-    rate: float,
-    delay: float,
-    buffer: float | ByteBuffer,
+    rate: WithUnit,
+    delay: WithUnit,
+    buffer: WithUnit | ByteBuffer,
     discipline: Discipline = DROP_TAIL,
     shared: bool = True,
 ) -> tuple[Link, ...]:

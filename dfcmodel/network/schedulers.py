@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from dfcmodel.network.programs import SwitchProgram
 from hopflow.checks import one_number
-from hopflow.units import quantities
+from hopflow.units import WithUnit, quantities
 
 __all__ = ["DeficitRoundRobin", "FlowQueueCoDel", "ShortestRemaining", "WeightedFair"]
 
@@ -98,7 +98,7 @@ class DeficitRoundRobin(SwitchProgram):
     weight_1: float = 1.0
     weight_2: float = 1.0
     weight_3: float = 1.0
-    quantum: float = 1500.0
+    quantum: WithUnit = 1500.0
     queues: int = 1024
     overflow = "longest"
 
@@ -175,8 +175,8 @@ class FlowQueueCoDel(SwitchProgram):
     {'target': 0.005, 'interval': 0.1}
     """
 
-    target: float = 0.005
-    interval: float = 0.1
+    target: WithUnit = 0.005
+    interval: WithUnit = 0.1
 
     class State(NamedTuple):
         """The virtual time; of a flow its finish tag, and the variables of RFC 8289, 5.3, with ``above`` for first_above_time, ``drops`` for count."""

@@ -15,7 +15,7 @@ from dfcmodel.network.columns import Column
 from dfcmodel.network.flow_tables import Flows
 from dfcmodel.network.links import Link
 from hopflow.checks import choice, instance, listed, number, one_number, random_generator, shown
-from hopflow.units import quantities
+from hopflow.units import WithUnit, quantities
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -152,7 +152,7 @@ def random_traffic(
     hosts: Iterable[Hashable],
     sizes: FlowSizes | str,
     load: float,
-    duration: float,
+    duration: WithUnit,
     seed: Any = 0,
     *,
     packet_size: float = 1500.0,

@@ -23,7 +23,7 @@ from hopflow.checks import (
 )
 from hopflow.results import Described
 from hopflow.tcp_constants import MAX_ACK_DELAY
-from hopflow.units import quantities
+from hopflow.units import WithUnit, quantities
 from responsefn import DeliveryRule, RateRule
 
 if TYPE_CHECKING:
@@ -138,13 +138,13 @@ class Packets(Described):
     phases: Sequence[float] | None = None
     loss: Mapping[str, float] | None = None
     ack_transmission: bool = True
-    ack_delay: float = 0.1
-    count_smoothing: float = 0.0
+    ack_delay: WithUnit = 0.1
+    count_smoothing: WithUnit = 0.0
     frame_errors: Mapping[str, float] | None = None
-    retry_delay: float = 0.0
+    retry_delay: WithUnit = 0.0
     spraying: str = "turns"
     failures: Mapping[str, Sequence[Any]] | None = None
-    reroute_delay: float = 0.0
+    reroute_delay: WithUnit = 0.0
 
     def __post_init__(self) -> None:
         if self.seed is not None:

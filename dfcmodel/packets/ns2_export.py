@@ -14,7 +14,7 @@ from dfcmodel.packets.methods import Packets
 from dfcmodel.packets.plans import Plan
 from dfcmodel.packets.ports import UNBOUNDED, Port, bits_of
 from hopflow.checks import instance, one_number
-from hopflow.units import quantities
+from hopflow.units import WithUnit, quantities
 from responsefn import WindowRule
 
 __all__ = ["to_ns2"]
@@ -67,9 +67,9 @@ def to_ns2(
     scenario: Scenario,
     *,
     method: Packets | None = None,
-    duration: float | None = None,
-    sample: float = 0.01,
-    packet_jitter: float = 0.0,
+    duration: WithUnit | None = None,
+    sample: WithUnit = 0.01,
+    packet_jitter: WithUnit = 0.0,
 ) -> str:
     """Return a Tcl program that runs in ns-2 the same model as ``Packets(convention="ns2")``.
 

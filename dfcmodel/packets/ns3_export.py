@@ -15,7 +15,7 @@ from dfcmodel.packets.methods import Packets
 from dfcmodel.packets.plans import Plan
 from dfcmodel.packets.ports import UNBOUNDED, Port, bits_of
 from hopflow.checks import instance, number, one_number
-from hopflow.units import quantities
+from hopflow.units import WithUnit, quantities
 from responsefn import CUBIC, DCTCP, HSTCP, BBRv1, NewReno, Reno, Vegas
 from responsefn.linux import LinuxScalable
 from responsefn.rules.linux.versions import OLD
@@ -38,8 +38,8 @@ def to_ns3(
     scenario: Scenario,
     *,
     method: Packets | None = None,
-    duration: float | None = None,
-    sample: float = 0.01,
+    duration: WithUnit | None = None,
+    sample: WithUnit = 0.01,
 ) -> str:
     """Return a C++ program for ns-3.44 with the links, queues and flows of a scenario.
 

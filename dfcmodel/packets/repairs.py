@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from hopflow.checks import choice, one_number, whole
-from hopflow.units import quantities
+from hopflow.units import WithUnit, quantities
 
 __all__ = ["REPAIRS", "SelectiveRepair", "is_repair", "repair_named"]
 
@@ -64,8 +64,8 @@ class SelectiveRepair:
     True
     """
 
-    rto_low: float | None = None
-    rto_high: float | None = None
+    rto_low: WithUnit | None = None
+    rto_high: WithUnit | None = None
     few: int = 3
     reordering: int = 0
 

@@ -17,7 +17,7 @@ from dfcmodel.packets.simulation import plan_scenario, trajectory
 from hopflow.checks import choice, instance, listed, one_number
 from hopflow.kernels.stopwatch import Stopwatch
 from hopflow.results import Result, figure
-from hopflow.units import quantities
+from hopflow.units import WithUnit, quantities
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -173,9 +173,9 @@ def trace_packets(
     links: Iterable[str] | str | None = None,
     method: Packets | None = None,
     *,
-    duration: float | None = None,
-    jitter: float = 0.0,
-    packet_jitter: float = 0.0,
+    duration: WithUnit | None = None,
+    jitter: WithUnit = 0.0,
+    packet_jitter: WithUnit = 0.0,
 ) -> PacketTrace:
     """Simulate a scenario packet by packet and keep every packet at chosen links.
 

@@ -12,7 +12,7 @@ from dfcmodel.results.records import Recorded
 from hopflow.checks import number, whole
 from hopflow.results import Result, figure
 from hopflow.status import Status
-from hopflow.units import quantities
+from hopflow.units import WithUnit, quantities
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -130,13 +130,15 @@ class Ensemble(Recorded, Result):
         return data
 
     @quantities(since="time", until="time")
-    def mean_efficiency(self, since: float = 0.0, until: float = np.inf) -> NDArray[np.float64]:
+    def mean_efficiency(
+        self, since: WithUnit = 0.0, until: WithUnit = np.inf
+    ) -> NDArray[np.float64]:
         """Return each run's efficiency averaged over ``since`` < time <= ``until`` in s, (R, F)."""
         return np.stack([run.mean_efficiency(since, until) for run in self.runs])
 
     @quantities(since="time", until="time")
     def intervals(
-        self, since: float = 0.0, until: float = np.inf, level: float = 0.95
+        self, since: WithUnit = 0.0, until: WithUnit = np.inf, level: float = 0.95
     ) -> xr.Dataset:
         """Return means over the runs with their confidence intervals.
 

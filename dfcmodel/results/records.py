@@ -14,7 +14,7 @@ import numpy as np
 
 from dfcmodel.results.at_nodes import columns_of, in_columns, on_first_read
 from hopflow.status import Status
-from hopflow.units import quantities
+from hopflow.units import WithUnit, quantities
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -316,7 +316,9 @@ class Records(Recorded):
         return xr.DataArray(values, found, dims, name, attributes)
 
     @quantities(since="time", until="time")
-    def mean_efficiency(self, since: float = 0.0, until: float = np.inf) -> NDArray[np.float64]:
+    def mean_efficiency(
+        self, since: WithUnit = 0.0, until: WithUnit = np.inf
+    ) -> NDArray[np.float64]:
         """Return each flow's efficiency averaged over ``since`` < time <= ``until`` in s, (F,)."""
         chosen = (self.time > since) & (self.time <= until)
         if not chosen.any():

@@ -21,7 +21,7 @@ from dfcmodel.results.summaries import MAX_ROWS
 from dfcmodel.results.trajectories import Trajectory
 from hopflow.results import figure
 from hopflow.side_by_side import SideBySide, stacked
-from hopflow.units import quantities
+from hopflow.units import WithUnit, quantities
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -107,7 +107,12 @@ class RunComparison(SideBySide[Trajectory]):
 
     @quantities(since="time", until="time")
     def animate(
-        self, since: float = 0.0, until: float | None = None, *, frames: int = 100, fps: int = 20
+        self,
+        since: WithUnit = 0.0,
+        until: WithUnit | None = None,
+        *,
+        frames: int = 100,
+        fps: int = 20,
     ) -> Animation:
         """Return an animation of the runs' queues, one above another, at the same times.
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from dfcmodel.results.records import Records
 from hopflow.results import Result, figure
 from hopflow.status import Status
-from hopflow.units import quantities
+from hopflow.units import WithUnit, quantities
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -285,7 +285,12 @@ class Trajectory(Records, Result):
 
     @quantities(since="time", until="time")
     def animate(
-        self, since: float = 0.0, until: float | None = None, *, frames: int = 100, fps: int = 20
+        self,
+        since: WithUnit = 0.0,
+        until: WithUnit | None = None,
+        *,
+        frames: int = 100,
+        fps: int = 20,
     ) -> Animation:
         """Return an animation of the queues of the nodes (takano2006, Figs. 12 and 13).
 

@@ -15,7 +15,7 @@ from hopflow.checks import instance, listed, one_number, seed_number, whole
 from hopflow.deprecations import renamed
 from hopflow.progress import progress_bar
 from hopflow.results import Result, figure
-from hopflow.units import quantities
+from hopflow.units import WithUnit, quantities
 from responsefn import NewReno, WindowRule
 
 if TYPE_CHECKING:
@@ -179,7 +179,7 @@ def evaluate_rfc9743(
     rule: WindowRule,
     *,
     paths: Iterable[PathSet] = PATHS,
-    duration: float = 60.0,
+    duration: WithUnit = 60.0,
     runs: int = 2,
     seed: int | np.random.Generator = 0,
     discipline: Discipline | None = None,

@@ -14,7 +14,7 @@ import numpy as np
 from dfcmodel.sharing.bbr_observations import MODES, Observation
 from hopflow.checks import file_path, instance, one_number
 from hopflow.equality import ByValue
-from hopflow.units import quantities
+from hopflow.units import WithUnit, quantities
 from responsefn.measurements.samples import events_of
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ class QlogTrace(ByValue):
 
 
 @quantities(packet_size="size")
-def write_qlog(trace: Observation, file: str | Path, packet_size: float = 1500.0) -> None:
+def write_qlog(trace: Observation, file: str | Path, packet_size: WithUnit = 1500.0) -> None:
     """Write BBR's states and variables in a run as a qlog file of one trace.
 
     Parameters
@@ -152,7 +152,7 @@ def _events(run: Observation, size: float) -> Iterator[dict[str, Any]]:
 
 
 @quantities(packet_size="size")
-def read_qlog_trace(source: str | Path, packet_size: float | None = None) -> QlogTrace:
+def read_qlog_trace(source: str | Path, packet_size: WithUnit | None = None) -> QlogTrace:
     """Read the states of BBR and its variables from the first trace of a qlog file that has them.
 
     Of the events ``congestion_state_updated``, ``metrics_updated`` and ``parameters_set``, of any category, as JSON or

@@ -19,7 +19,7 @@ from hopflow.deprecations import renamed
 from hopflow.grids import Grid, Row, source_of
 from hopflow.parameters import canonical_text
 from hopflow.sweeping import over_grid
-from hopflow.units import declares, in_units
+from hopflow.units import WithUnit, declares, in_units
 from responsefn import WindowRule
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def coexist_sweep(
     buffer: Any,
     loss: Any = 0.0,
     duration: float | str = 60.0,
-    warm_up: float | None = None,
+    warm_up: WithUnit | None = None,
     runs: int = 3,
     recovery: str | None = "sack",
     seed: int | np.random.Generator = 0,

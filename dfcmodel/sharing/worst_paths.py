@@ -17,7 +17,7 @@ from dfcmodel.sharing.bottlenecks import Bottleneck, checked_rules
 from hopflow.checks import choice, instance, one_number, seed_number, whole
 from hopflow.progress import progress_bar
 from hopflow.results import Described, Result, figure
-from hopflow.units import quantities
+from hopflow.units import WholeWithUnit, WithUnit, quantities
 from responsefn import WindowRule
 
 if TYPE_CHECKING:
@@ -67,11 +67,11 @@ class JitteredPath(Described):
     0.01
     """
 
-    bandwidth: float
-    rtt: float
-    buffer: int
-    bound: float
-    duration: float = 20.0
+    bandwidth: WithUnit
+    rtt: WithUnit
+    buffer: WholeWithUnit
+    bound: WithUnit
+    duration: WithUnit = 20.0
 
     def __post_init__(self) -> None:
         one_number("bound", self.bound, at_least=0.0, at_most=10.0, hint="in s")

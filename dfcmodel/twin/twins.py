@@ -24,7 +24,7 @@ from dfcmodel.twin.loop import QueueRecords, compiled
 from dfcmodel.twin.plans import TwinPlan, check_scenario, plan_of, shape_of
 from hopflow.checks import instance, number, one_number, seed_number, whole
 from hopflow.deprecations import renamed
-from hopflow.units import quantities
+from hopflow.units import WithUnit, quantities
 from responsefn import WindowRule
 
 if TYPE_CHECKING:
@@ -143,10 +143,10 @@ class Twin:
     """
 
     scenario: Scenario
-    duration: float | None = None
+    duration: WithUnit | None = None
     steps_per_delay: int = 4
-    sample: float = 1e-3
-    smoothing: float = 0.0
+    sample: WithUnit = 1e-3
+    smoothing: WithUnit = 0.0
     seed: int = 0
     phases: ArrayLike | None = None
 
@@ -258,7 +258,9 @@ class Twin:
         return compiled()(shape, plan, at)
 
     @quantities(since="time")
-    def merits(self, parameters: Parameters, since: float = 0.0, tolerance: float = 0.01) -> Merits:
+    def merits(
+        self, parameters: Parameters, since: WithUnit = 0.0, tolerance: float = 0.01
+    ) -> Merits:
         """Return performance measures as a smooth function of the parameters.
 
         Parameters

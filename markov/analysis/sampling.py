@@ -15,7 +15,7 @@ import scipy.sparse as sp
 from hopflow.checks import one_number, random_generator, whole
 from hopflow.deprecations import renamed, renamed_attribute
 from hopflow.results import Result, figure
-from hopflow.units import quantities
+from hopflow.units import WithUnit, quantities
 from markov.computing.memory import check_room
 from markov.computing.progress import Counter
 from markov.models.measures import chosen
@@ -128,7 +128,7 @@ class Paths(Result):
 @renamed(horizon="duration", rng="seed")
 @quantities(duration="time")
 def paths(
-    model: Any, duration: float, *, start: Any = None, runs: int = 1, seed: Any = None
+    model: Any, duration: WithUnit, *, start: Any = None, runs: int = 1, seed: Any = None
 ) -> Paths:
     """Return simulated paths of a chain.
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from hopflow.checks import number, one_number, shown, whole
 from hopflow.equality import ByValue
-from hopflow.units import quantities
+from hopflow.units import WithUnit, quantities
 from markov.methods.gth import GTH
 from markov.methods.structure import closed_classes
 from markov.phases.fitting import phase_type_of
@@ -114,7 +114,7 @@ class MAP(ByValue):
 
     @classmethod
     @quantities(mean="time")
-    def correlated(cls, mean: float, scv: float, correlation: float) -> MAP:
+    def correlated(cls, mean: WithUnit, scv: float, correlation: float) -> MAP:
         """Return a process with given mean, variability and correlation of its intervals.
 
         Intervals are hyperexponential with two phases of balanced means; the next one is of the same

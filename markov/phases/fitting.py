@@ -10,7 +10,7 @@ import numpy as np
 
 from hopflow.checks import number, one_number, whole
 from hopflow.progress import progress_bar
-from hopflow.units import quantities
+from hopflow.units import WithUnit, quantities
 from markov.phases.phase_types import PhaseType
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ ROUNDS, GAIN = 2000, 1e-9
 
 
 @quantities(mean="time")
-def phase_type_of(mean: float, scv: float, skewness: float | None = None) -> PhaseType:
+def phase_type_of(mean: WithUnit, scv: float, skewness: float | None = None) -> PhaseType:
     """Return a phase-type distribution with given moments.
 
     Parameters

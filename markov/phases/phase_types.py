@@ -16,7 +16,7 @@ import numpy as np
 from hopflow.checks import number, one_number, random_generator, whole
 from hopflow.deprecations import renamed
 from hopflow.equality import ByValue
-from hopflow.units import quantities
+from hopflow.units import WithUnit, quantities
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -96,7 +96,7 @@ class PhaseType(ByValue):
 
     @classmethod
     @quantities(mean="time")
-    def erlang(cls, phases: int, *, mean: float) -> PhaseType:
+    def erlang(cls, phases: int, *, mean: WithUnit) -> PhaseType:
         """Return the sum of ``phases`` equal exponential times, of a mean in s."""
         count = whole("phases", phases, 1, MOST_PHASES)
         rate = count / one_number("mean", mean, above=0.0)

@@ -11,7 +11,7 @@ import numpy as np
 
 from hopflow.checks import shown
 from hopflow.results import Result, figure
-from hopflow.units import quantities
+from hopflow.units import WithUnit, quantities
 from responsefn.responses.base import Response
 from responsefn.responses.input_checks import (
     capacity,
@@ -98,7 +98,7 @@ def fit(
     rtt: ArrayLike,
     rate: ArrayLike,
     by: str | Iterable[str] | None = None,
-    bandwidth: float | None = None,
+    bandwidth: WithUnit | None = None,
     *,
     unit_check: bool = True,
 ) -> Fit:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hopflow.checks import file_path, one_number
-from hopflow.units import quantities
+from hopflow.units import WithUnit, quantities
 from responsefn.metrics.tfrc_loss_intervals import loss_events
 
 if TYPE_CHECKING:
@@ -123,7 +123,7 @@ def read_ss(source: str | Path) -> Samples:
 
 
 @quantities(packet_size="size")
-def read_qlog(source: str | Path, packet_size: float | None = None) -> Samples:
+def read_qlog(source: str | Path, packet_size: WithUnit | None = None) -> Samples:
     """Read a qlog trace of a QUIC sender, as JSON or as a sequence of JSON records.
 
     Of the events ``packet_sent``, ``packet_lost`` and ``metrics_updated`` (of any category): p is loss

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hopflow.checks import choice, instance, number, one_number
-from hopflow.units import quantities
+from hopflow.units import WithUnit, quantities
 from responsefn.responses.base import Response
 from responsefn.responses.input_checks import plain
 from responsefn.responses.labels import keeps_labels
@@ -32,7 +32,7 @@ def friendliness(
     p: ArrayLike,
     rtt: ArrayLike,
     to: Response | None = None,
-    bandwidth: float | None = None,
+    bandwidth: WithUnit | None = None,
     *,
     unit_check: bool = True,
 ) -> float | NDArray[np.float64]:
@@ -69,7 +69,7 @@ def friendliness(
 
 
 @quantities(bin_time="time", time_scale="time")
-def smoothness(amounts: ArrayLike, bin_time: float, time_scale: float) -> float:
+def smoothness(amounts: ArrayLike, bin_time: WithUnit, time_scale: WithUnit) -> float:
     """Return the coefficient of variation of a throughput over a time scale; 0 is smooth.
 
     Parameters
@@ -126,9 +126,9 @@ def match(
     rule: WindowRule,
     to: Response,
     at: float,
-    rtt: float = 0.1,
+    rtt: WithUnit = 0.1,
     by: str = "a",
-    bandwidth: float | None = None,
+    bandwidth: WithUnit | None = None,
     *,
     unit_check: bool = True,
 ) -> WindowRule:

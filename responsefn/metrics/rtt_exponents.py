@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from hopflow.checks import instance, one_number
-from hopflow.units import quantities
+from hopflow.units import WithUnit, quantities
 from responsefn.responses.base import Response
 from responsefn.responses.input_checks import capacity, loss_rate, round_trip
 from responsefn.responses.response_warnings import quiet
@@ -40,8 +40,8 @@ class UnfairnessExponents(NamedTuple):
 def rtt_unfairness(
     rule: Response,
     p: float,
-    rtt: float = 0.1,
-    bandwidth: float | None = None,
+    rtt: WithUnit = 0.1,
+    bandwidth: WithUnit | None = None,
     *,
     unit_check: bool = True,
 ) -> UnfairnessExponents:

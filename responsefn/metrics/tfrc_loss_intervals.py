@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hopflow.checks import flag, instance, number, one_number, whole
-from hopflow.units import quantities
+from hopflow.units import WithUnit, quantities
 from responsefn.responses.base import Response
 from responsefn.responses.input_checks import packet_rate, round_trip
 from responsefn.responses.inverse import invert
@@ -37,7 +37,7 @@ def interval_weights(n: int = 8) -> NDArray[np.float64]:
 
 @quantities(sent="time", rtt="time")
 def loss_events(
-    lost: ArrayLike, sent: ArrayLike, rtt: float, *, unit_check: bool = True
+    lost: ArrayLike, sent: ArrayLike, rtt: WithUnit, *, unit_check: bool = True
 ) -> NDArray[np.int64]:
     """Return the losses that begin a loss event.
 
@@ -86,7 +86,7 @@ def loss_events(
 
 @quantities(rate="rate", rtt="time")
 def first_interval(
-    rate: float, rtt: float, law: TFRC | None = None, *, unit_check: bool = True
+    rate: WithUnit, rtt: WithUnit, law: TFRC | None = None, *, unit_check: bool = True
 ) -> float:
     """Return the loss interval that stands for the packets before the first loss, in packets.
 
@@ -155,7 +155,7 @@ class LossHistory:
             self.close(one_number("first", first, above=0.0))
 
     @quantities(length="amount")
-    def close(self, length: float) -> None:
+    def close(self, length: WithUnit) -> None:
         """End the open interval, of ``length`` packets: a loss event has come.
 
         The discount found by the last call of `rate` becomes part of the older intervals' weights.
@@ -167,7 +167,7 @@ class LossHistory:
         self.discount = 1.0
 
     @quantities(open_interval="amount")
-    def rate(self, open_interval: float = 0.0) -> float:
+    def rate(self, open_interval: WithUnit = 0.0) -> float:
         """Return the loss event rate p; 0 before any loss.
 
         Parameters

@@ -10,7 +10,7 @@ import math
 from typing import Any
 
 from hopflow.checks import instance, one_number, whole
-from hopflow.units import quantities
+from hopflow.units import WithUnit, quantities
 from responsefn.responses.base import Response
 from responsefn.responses.input_checks import capacity, round_trip
 from responsefn.responses.inverse import invert
@@ -52,9 +52,9 @@ def _steady(rule: WindowRule, window: float, rtt: float, bandwidth: float | None
 @quantities(rtt="time", window="amount", bandwidth="rate")
 def responsiveness(
     rule: Response,
-    rtt: float = 0.1,
-    window: float = 100.0,
-    bandwidth: float | None = None,
+    rtt: WithUnit = 0.1,
+    window: WithUnit = 100.0,
+    bandwidth: WithUnit | None = None,
     *,
     unit_check: bool = True,
 ) -> int:
@@ -106,9 +106,9 @@ def responsiveness(
 @quantities(rtt="time", window="amount", bandwidth="rate")
 def aggressiveness(
     rule: Response,
-    rtt: float = 0.1,
-    window: float = 100.0,
-    bandwidth: float | None = None,
+    rtt: WithUnit = 0.1,
+    window: WithUnit = 100.0,
+    bandwidth: WithUnit | None = None,
     *,
     unit_check: bool = True,
 ) -> float:
@@ -170,8 +170,8 @@ def _steady_history(law: Law, rate: float, rtt: float) -> Any:
 @quantities(rtt="time", bandwidth="rate")
 def convergence_time(
     rule: WindowRule,
-    rtt: float,
-    bandwidth: float,
+    rtt: WithUnit,
+    bandwidth: WithUnit,
     *,
     fair: float = 0.1,
     share: float = 0.9,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from hopflow.parameters import Parametrized
-from hopflow.units import quantities
+from hopflow.units import WithUnit, quantities
 from responsefn.responses.equations import formula_of, table_of
 from responsefn.responses.input_checks import (
     LossRates,
@@ -129,7 +129,7 @@ class Response(Parametrized):
         self,
         p: ArrayLike,
         rtt: ArrayLike,
-        bandwidth: float | None = None,  # noqa: ARG002
+        bandwidth: WithUnit | None = None,  # noqa: ARG002
         *,
         unit_check: bool = True,
     ) -> float | NDArray[np.float64]:
@@ -166,7 +166,7 @@ class Response(Parametrized):
         self,
         p: ArrayLike,
         rtt: ArrayLike,
-        bandwidth: float | None = None,
+        bandwidth: WithUnit | None = None,
         *,
         unit_check: bool = True,
     ) -> float | NDArray[np.float64]:

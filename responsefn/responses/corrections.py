@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from hopflow.checks import choice, one_number
-from hopflow.units import quantities
+from hopflow.units import WithUnit, quantities
 from responsefn.responses.base import Response
 from responsefn.responses.dynamics import Event
 from responsefn.responses.input_checks import loss_rate, plain, round_trip, same_shape
@@ -107,7 +107,7 @@ class Corrected(Response):
         self,
         p: ArrayLike,
         rtt: ArrayLike,
-        bandwidth: float | None = None,
+        bandwidth: WithUnit | None = None,
         *,
         unit_check: bool = True,
     ) -> float | NDArray[np.float64]:

@@ -11,7 +11,7 @@ import numpy as np
 
 from hopflow.checks import one_number
 from hopflow.functions import maximum, where
-from hopflow.units import quantities
+from hopflow.units import WithUnit, quantities
 from responsefn.responses.base import Response
 from responsefn.responses.dynamics import Event
 from responsefn.responses.equations import formula_of
@@ -204,7 +204,7 @@ class WindowRule(Response, ABC):
         self,
         p: ArrayLike,
         rtt: ArrayLike,
-        bandwidth: float | None = None,
+        bandwidth: WithUnit | None = None,
         *,
         unit_check: bool = True,
     ) -> Cycle:
@@ -232,8 +232,8 @@ class WindowRule(Response, ABC):
     def attractors(
         self,
         p: float,
-        rtt: float,
-        bandwidth: float | None = None,
+        rtt: WithUnit,
+        bandwidth: WithUnit | None = None,
         *,
         unit_check: bool = True,
     ) -> tuple[float, ...]:
@@ -285,7 +285,7 @@ class WindowRule(Response, ABC):
         self,
         p: ArrayLike,
         rtt: ArrayLike,
-        bandwidth: float | None = None,
+        bandwidth: WithUnit | None = None,
         *,
         unit_check: bool = True,
     ) -> float | NDArray[np.float64]:
@@ -375,7 +375,7 @@ class WindowRule(Response, ABC):
         self,
         p: ArrayLike,
         rtt: ArrayLike | None = None,
-        bandwidth: float | None = None,
+        bandwidth: WithUnit | None = None,
         *,
         unit_check: bool = True,
     ) -> float | NDArray[np.float64]:
@@ -405,7 +405,7 @@ class WindowRule(Response, ABC):
         self,
         p: ArrayLike,
         rtt: ArrayLike | None = None,
-        bandwidth: float | None = None,
+        bandwidth: WithUnit | None = None,
         *,
         unit_check: bool = True,
     ) -> float | NDArray[np.float64]:
@@ -421,7 +421,7 @@ class WindowRule(Response, ABC):
         self,
         p: ArrayLike,
         rtt: ArrayLike,
-        bandwidth: float | None = None,
+        bandwidth: WithUnit | None = None,
         *,
         unit_check: bool = True,
     ) -> float | NDArray[np.float64]:

@@ -9,7 +9,7 @@ from numbers import Real
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from hopflow.checks import one_number
-from hopflow.units import quantities
+from hopflow.units import WithUnit, quantities
 from responsefn.responses.dynamics import Cycle, Event
 from responsefn.responses.references import RFC3742, RFC9406, Reference
 from responsefn.rules.base import WindowRule
@@ -21,7 +21,7 @@ __all__ = ["hystart", "limited_slow_start"]
 
 
 @quantities(max_ssthresh="amount")
-def limited_slow_start(rule: WindowRule, max_ssthresh: float = 100.0) -> Any:
+def limited_slow_start(rule: WindowRule, max_ssthresh: WithUnit = 100.0) -> Any:
     """Return a rule with Limited Slow-Start (RFC 3742) instead of its slow start.
 
     Up to a window of ``max_ssthresh`` packets each ACK adds one packet; beyond it 1/K of a packet,
@@ -61,8 +61,8 @@ def limited_slow_start(rule: WindowRule, max_ssthresh: float = 100.0) -> Any:
 def hystart(
     rule: WindowRule,
     *,
-    min_rtt_thresh: float = 4e-3,
-    max_rtt_thresh: float = 16e-3,
+    min_rtt_thresh: WithUnit = 4e-3,
+    max_rtt_thresh: WithUnit = 16e-3,
     min_rtt_divisor: float = 8.0,
     n_rtt_sample: int = 8,
     css_growth_divisor: float = 4.0,

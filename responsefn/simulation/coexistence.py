@@ -21,7 +21,7 @@ from hopflow.checks import listed, number, one_number, random_generator, whole
 from hopflow.deprecations import renamed
 from hopflow.kernels import loop_of
 from hopflow.status import OnFailure, deliver
-from hopflow.units import quantities
+from hopflow.units import WholeWithUnit, WithUnit, quantities
 from responsefn.responses.input_checks import capacity, round_trip
 from responsefn.responses.rule_checks import MAX_WINDOW, MIN_WINDOW, check_dynamics, raise_wrong
 from responsefn.responses.rule_compilation import numbers_of
@@ -64,17 +64,17 @@ FIRST_TIMER = 1.0
 def coexist(
     rules: WindowRule | Iterable[WindowRule],
     rtt: ArrayLike,
-    bandwidth: float,
-    buffer: int,
+    bandwidth: WithUnit,
+    buffer: WholeWithUnit,
     *,
     loss: float = 0.0,
-    duration: float = 100.0,
-    warm_up: float | None = None,
+    duration: WithUnit = 100.0,
+    warm_up: WithUnit | None = None,
     starts: ArrayLike | None = None,
-    processing: float | None = None,
-    ssthresh: float | None = None,
-    max_window: float | None = None,
-    min_rto: float = 0.2,
+    processing: WithUnit | None = None,
+    ssthresh: WithUnit | None = None,
+    max_window: WithUnit | None = None,
+    min_rto: WithUnit = 0.2,
     on_failure: OnFailure = "raise",
     seed: int | np.random.Generator = 0,
     unit_check: bool = True,

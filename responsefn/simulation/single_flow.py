@@ -16,7 +16,7 @@ import numpy as np
 from hopflow.checks import choice, instance, number, one_number, random_generator, shown, whole
 from hopflow.deprecations import renamed
 from hopflow.kernels import build
-from hopflow.units import quantities
+from hopflow.units import WithUnit, quantities
 from responsefn.responses import rule_kernels as templates
 from responsefn.responses.cycle_starts import begin_at_peak
 from responsefn.responses.dynamics import Event
@@ -51,12 +51,12 @@ RUNS, EVENTS_OF_A_RUN = 16, 1000
 def simulate_rule(
     rule: WindowRule,
     p: float,
-    rtt: float,
+    rtt: WithUnit,
     losses: Losses | None = None,
     *,
     events: int = 2000,
-    bandwidth: float | None = None,
-    buffer: float | None = None,
+    bandwidth: WithUnit | None = None,
+    buffer: WithUnit | None = None,
     method: str = "auto",
     seed: int | np.random.Generator = 0,
     unit_check: bool = True,
@@ -118,12 +118,12 @@ def simulate_rule(
 def simulate_curve(
     rule: WindowRule,
     p: ArrayLike,
-    rtt: float,
+    rtt: WithUnit,
     losses: Losses | None = None,
     *,
     events: int | Sequence[int] = 2000,
-    bandwidth: float | None = None,
-    buffer: float | None = None,
+    bandwidth: WithUnit | None = None,
+    buffer: WithUnit | None = None,
     method: str = "auto",
     seed: int | np.random.Generator = 0,
     unit_check: bool = True,

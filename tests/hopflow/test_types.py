@@ -24,6 +24,9 @@ reveal_type(hopflow.mbps(10))
 hopflow.simulte
 markov.lumpe
 hopflow.simulate(hopflow.takano2006("1"), metod=None)
+hopflow.Link("a", "b", "10Mbps", "5ms", "20pkt")
+hopflow.simulate(hopflow.takano2006("1"), duration="50ms")
+reveal_type(hopflow.Link("a", "b", 1.0, 1.0, 1.0).rate)
 """
 SEEN = (
     'Revealed type is "dfcmodel.results.trajectories.Trajectory"',
@@ -33,6 +36,7 @@ SEEN = (
     'Module has no attribute "simulte"',
     'Module has no attribute "lumpe"',
     'Unexpected keyword argument "metod" for "simulate"',
+    'Revealed type is "float | Any"',
 )
 
 

@@ -32,7 +32,7 @@ from dfcmodel.lossless.quantities import QUANTUM, RESPONSE_QUANTA, bit_rate, fra
 from dfcmodel.lossless.worst_cases import WIRE
 from hopflow.checks import one_number, shown
 from hopflow.results import Result, figure
-from hopflow.units import declares
+from hopflow.units import WholeWithUnit, declares
 
 __all__ = ["Identification", "identify"]
 
@@ -199,10 +199,10 @@ class Identification(Result):
 def identify(
     given: BufferTable | Iterable[BufferRow | Watermark] | str | Path,
     *,
-    cell: int | None = None,
+    cell: WholeWithUnit | None = None,
     missed: float | None = None,
-    mtu: int = 9216,
-    lossless_mtu: int | None = None,
+    mtu: WholeWithUnit = 9216,
+    lossless_mtu: WholeWithUnit | None = None,
 ) -> Identification:
     """Return what a table or watermarks show of a chip and of the traffic that it is planned for, as intervals.
 

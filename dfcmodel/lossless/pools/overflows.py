@@ -19,7 +19,7 @@ from dfcmodel.lossless.pools.pool_traffic import Episodes, PacketRuns, PausedGro
 from dfcmodel.lossless.pools.recombined_overflows import RecombinedEstimate, recombine
 from hopflow.checks import instance, shown
 from hopflow.deprecations import renamed
-from hopflow.units import quantities
+from hopflow.units import WithUnit, quantities
 
 __all__ = ["Convolution", "OverflowChain", "Recombination", "Splitting", "overflow"]
 
@@ -42,7 +42,7 @@ class Convolution:
     1000.0
     """
 
-    grain: float | None = None
+    grain: WithUnit | None = None
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from hopflow.checks import one_number
-from hopflow.units import quantities
+from hopflow.units import WithUnit, quantities
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -73,8 +73,8 @@ class Episodes:
     """
 
     starts: float
-    held: float | PhaseType
-    within: float
+    held: WithUnit | PhaseType
+    within: WithUnit
 
     def __post_init__(self) -> None:
         one_number("starts", self.starts, at_least=1e-12, at_most=1e12, hint="in 1/s")
@@ -113,7 +113,7 @@ class PacketRuns:
     """
 
     scenario: Scenario
-    within: float
-    sample: float | None = None
+    within: WithUnit
+    sample: WithUnit | None = None
     links: Iterable[str] | str | None = None
     packets: Packets | None = None

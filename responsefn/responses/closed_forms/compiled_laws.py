@@ -15,7 +15,7 @@ import numpy as np
 
 from hopflow.checks import instance, one_number
 from hopflow.kernels import build
-from hopflow.units import quantities
+from hopflow.units import WithUnit, quantities
 from responsefn.responses.base import Response
 from responsefn.responses.closed_forms import law_kernels as law_templates
 from responsefn.responses.closed_forms.lambert import lambert_w
@@ -124,7 +124,7 @@ class Fused:
 
 
 @quantities(rtt="time")
-def fused(response: Response, rtt: float, *, unit_check: bool = True) -> Fused:
+def fused(response: Response, rtt: WithUnit, *, unit_check: bool = True) -> Fused:
     """Return the closed form of a rule or law as compiled kernels for one round-trip time.
 
     Parameters

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 import numpy as np
 
 from hopflow.checks import choice, one_number
-from hopflow.units import quantities
+from hopflow.units import WithUnit, quantities
 from responsefn.responses.input_checks import loss_rate, plain, round_trip, same_shape, spread
 from responsefn.responses.labels import keeps_labels
 from responsefn.responses.references import Reference
@@ -203,7 +203,7 @@ class DCQCN(RateRule):
         self,
         p: ArrayLike,
         rtt: ArrayLike = 1.0,
-        bandwidth: float | None = None,  # noqa: ARG002
+        bandwidth: WithUnit | None = None,  # noqa: ARG002
         *,
         unit_check: bool = True,
     ) -> float | NDArray[np.float64]:

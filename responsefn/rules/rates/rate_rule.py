@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from collections import namedtuple
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
-from hopflow.units import quantities
+from hopflow.units import WithUnit, quantities
 from responsefn.responses.base import Response
 
 if TYPE_CHECKING:
@@ -225,7 +225,7 @@ class NoLossRate(RateRule):
         self,
         p: ArrayLike,  # noqa: ARG002
         rtt: ArrayLike = 1.0,  # noqa: ARG002
-        bandwidth: float | None = None,  # noqa: ARG002
+        bandwidth: WithUnit | None = None,  # noqa: ARG002
         *,
         unit_check: bool = True,  # noqa: ARG002
     ) -> float | NDArray[Any]:
