@@ -7,6 +7,9 @@ PY := $(VENV)/bin/python
 # As a variable, the constraints hold for the build backend too.
 PIP := PIP_CONSTRAINT=constraints.txt $(PY) -m pip --disable-pip-version-check --no-input --quiet
 
+# Processes that tests start read the compiled modules of those before, even where the variable was set: a second or more each.
+export PYTHONDONTWRITEBYTECODE :=
+
 .DEFAULT_GOAL := help
 ifeq "$(MAKELEVEL)" "0"
 .NOTPARALLEL:

@@ -15,7 +15,7 @@ import os
 import subprocess
 import sys
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import combinations
 from pathlib import Path
 from typing import Annotated
@@ -73,12 +73,30 @@ def parameters(root: Path) -> Iterator[int]:
                 yield len(names) - bound + len(node.args.kwonlyargs)
 
 
-def repeats(paths: list[Path]) -> int:
-    """Return the pairs of places that share `SHARED` lines or more, each at its full length once."""
-    texts = [
-        [line.strip() for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
-        for path in paths
+def code_lines(path: Path) -> list[str]:
+    """Return the lines of a file without those of docstrings and imports at its top."""
+    lines = path.read_text(encoding="utf-8").splitlines()
+    tree = ast.parse("\n".join(lines))
+    spans: list[ast.stmt] = [
+        node for node in tree.body if isinstance(node, ast.Import | ast.ImportFrom)
     ]
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            spans += node.body[: ast.get_docstring(node) is not None]
+    for span in spans:
+        first, last = span.lineno, span.end_lineno or span.lineno
+        lines[first - 1 : last] = [""] * (last - first + 1)
+    return lines
+
+
+def all_lines(path: Path) -> list[str]:
+    """Return the lines of a file."""
+    return path.read_text(encoding="utf-8").splitlines()
+
+
+def repeats(paths: list[Path], lines_of: Callable[[Path], list[str]] = all_lines) -> int:
+    """Return the pairs of places that share `SHARED` lines or more, each at its full length once."""
+    texts = [[line.strip() for line in lines_of(path) if line.strip()] for path in paths]
     places = defaultdict(list)
     for n, text in enumerate(texts):
         for k in range(len(text) - SHARED + 1):
@@ -133,6 +151,9 @@ def measured(root: Path) -> dict[str, int | str]:
         "lines in tests": lines(sources(root, "tests")),
         f"pairs of places that share {SHARED} lines": repeats(
             sources(root, *PACKAGES, "tests", "benchmarks")
+        ),
+        "of these, in code (without docstrings and imports)": repeats(
+            sources(root, *PACKAGES, "tests", "benchmarks"), code_lines
         ),
         "test files that import private modules": f"{sum(map(imports_private, tests))} of {len(tests)}",
         "public names of the packages": len(public_names(root, "packages")),

@@ -72,6 +72,7 @@ from .results.pause_graphs import pause_propagation
 from .results.slowdown_groups import slowdowns
 from .sharing.conformances import conformance
 from .sharing.evaluations import evaluate_rfc9743
+from .sharing.qlog_traces import read_qlog_trace, write_qlog
 from .sharing.sweeps import coexist_sweep
 from .sharing.worst_paths import JitteredPath, worst_case
 from .simulation import simulate
@@ -178,6 +179,7 @@ __all__ = [
     "random_traffic",
     "read_connection_matrix",
     "read_mahimahi",
+    "read_qlog_trace",
     "reduce_scatter",
     "ring",
     "save_scenario",
@@ -194,4 +196,5 @@ __all__ = [
     "tree",
     "witness",
     "worst_case",
+    "write_qlog",
 ]

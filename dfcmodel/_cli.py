@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -17,6 +17,7 @@ from hopflow.command_line import (
     check_output,
     examples,
     save_figure,
+    takes_records,
     warn_deprecated_option,
 )
 from hopflow.units import quantity
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from dfcmodel.network.networks import Scenario
     from dfcmodel.results.ensembles import Ensemble
     from dfcmodel.results.trajectories import Trajectory
+    from dfcmodel.sharing.bottlenecks import Bottleneck
 
 __all__ = ["commands"]
 
@@ -75,25 +77,123 @@ def _rules(incomplete: str) -> list[str]:
     return beginning(incomplete, windows)
 
 
-def _scenario(name: str, dfc: bool | None, tcp: str | None, host: str | None) -> Scenario:
-    """Return a scenario by its name, or from a TOML file, which allows no further options."""
-    from dfcmodel.network.scenarios import NAMES, takano2006
-    from dfcmodel.network.toml_reading import load_scenario
+@dataclass(frozen=True)
+class _Network:
+    """What differs from the paper's settings in a scenario of takano2006."""
 
-    if name.endswith(".toml"):
-        for option, value in (("dfc", dfc), ("tcp", tcp), ("host", host)):
-            if value is not None:
-                said = "--no-dfc" if value is False else f"--{option}"
-                said += f" {value}" if isinstance(value, str) else ""
-                raise ValueError(f"{said}: {name} defines it, omit the option")
-        return load_scenario(name)
-    known = [f"takano2006/{each}" for each in NAMES]
-    if name not in known:
-        near = difflib.get_close_matches(name, known, 1)
-        said = f"; did you mean {near[0]!r}?" if near else ""
-        allowed = "takano2006/1 to takano2006/6, takano2006/4S, ..., or a file ending in .toml"
-        raise ValueError(f"scenario = {name!r}: must be {allowed}{said}")
-    return takano2006(name.partition("/")[2], dfc=dfc is not False, tcp=tcp, host=host)
+    dfc: Annotated[
+        bool | None,
+        typer.Option(
+            "--dfc/--no-dfc",
+            help="Diffusion-type flow control (default), or FIFO.",
+            show_default=False,
+        ),
+    ] = None
+    tcp: Annotated[
+        str | None,
+        typer.Option(
+            help="tahoe, reno, newreno or vegas; default: the paper's.", autocompletion=_tcps
+        ),
+    ] = None
+    host: Annotated[
+        str | None,
+        typer.Option(
+            help="shaped, unshaped or direct; default: shaped with DFC, else direct.",
+            autocompletion=_hosts,
+        ),
+    ] = None
+
+    def scenario(self, name: str) -> Scenario:
+        """Return a scenario by its name, or from a TOML file, which allows no further options."""
+        from dfcmodel.network.scenarios import NAMES, takano2006
+        from dfcmodel.network.toml_reading import load_scenario
+
+        if name.endswith(".toml"):
+            for option, value in (("dfc", self.dfc), ("tcp", self.tcp), ("host", self.host)):
+                if value is not None:
+                    said = "--no-dfc" if value is False else f"--{option}"
+                    said += f" {value}" if isinstance(value, str) else ""
+                    raise ValueError(f"{said}: {name} defines it, omit the option")
+            return load_scenario(name)
+        known = [f"takano2006/{each}" for each in NAMES]
+        if name not in known:
+            near = difflib.get_close_matches(name, known, 1)
+            said = f"; did you mean {near[0]!r}?" if near else ""
+            allowed = "takano2006/1 to takano2006/6, takano2006/4S, ..., or a file ending in .toml"
+            raise ValueError(f"scenario = {name!r}: must be {allowed}{said}")
+        paper = name.partition("/")[2]
+        return takano2006(paper, dfc=self.dfc is not False, tcp=self.tcp, host=self.host)
+
+
+@dataclass(frozen=True)
+class _Run:
+    """How long, at which level, and how many times."""
+
+    duration: Annotated[
+        str | None, typer.Option(help="Simulated time: 200ms, or a number of s.")
+    ] = None
+    level: Annotated[
+        str | None,
+        typer.Option(
+            help="fluid, packets, or auto, by measured error and cost (the default).",
+            autocompletion=_levels,
+        ),
+    ] = None
+    steps_per_delay: Annotated[
+        int | None, typer.Option(help="Time steps of the fluid per link delay; default: 4.")
+    ] = None
+    steps: Annotated[int | None, typer.Option(hidden=True)] = None
+    seed: Annotated[int, typer.Option(help="Seed of all random numbers.")] = 0
+    runs: Annotated[int, typer.Option(help="Number of runs; more than one is an ensemble.")] = 1
+
+    def method(self) -> tuple[Level, Fluid | None]:
+        """Return a level and its settings, None for its defaults; without a level steps are those of the fluid."""
+        from dfcmodel.methods import LEVELS, Fluid
+        from hopflow.checks import choice
+
+        level, steps_per_delay = self.level, self.steps_per_delay
+        if self.steps is not None:
+            warn_deprecated_option(f"--steps {self.steps}", f"--steps-per-delay {self.steps}")
+            steps_per_delay = self.steps
+        if level is None:
+            level = "auto" if steps_per_delay is None else "fluid"
+        at: Any = choice("level", level, LEVELS)
+        if steps_per_delay is None:
+            return at, None
+        if level != "fluid":
+            raise ValueError(
+                f"--steps-per-delay {steps_per_delay}: is for --level fluid, not {level}"
+            )
+        return at, Fluid(steps_per_delay)
+
+
+@dataclass(frozen=True)
+class _Files:
+    """What is written to files."""
+
+    plot: Annotated[Path | None, typer.Option(help="Write a plot of the result here.")] = None
+    animation: Annotated[
+        Path | None, typer.Option(help="Write an animation of the queues: .gif, .mp4 or .html.")
+    ] = None
+    netcdf: Annotated[Path | None, typer.Option(help="Write all records as netCDF here.")] = None
+    save: Annotated[
+        Path | None,
+        typer.Option(help="Write the scenario as simulated, --duration included, as TOML here."),
+    ] = None
+
+    def check(self, runs: int) -> None:
+        """Refuse files that cannot be written, and those of a single run for several."""
+        from dfcmodel.results.animations import animation_format
+
+        check_output("plot", self.plot)
+        if self.animation is not None:
+            animation_format(self.animation)
+        of_one = (("animation", self.animation), ("netcdf", self.netcdf))
+        for option, value in of_one:
+            if value is not None and runs != 1:
+                raise ValueError(f"{option} = {value}: needs a single run, omit --runs")
+        for option, path in (*of_one, ("save", self.save)):
+            check_output(option, path, ())
 
 
 @commands.command(
@@ -104,56 +204,14 @@ def _scenario(name: str, dfc: bool | None, tcp: str | None, host: str | None) ->
         "hopflow simulate takano2006/1 --save my_network.toml",
     )
 )
+@takes_records
 def simulate(
     scenario: Annotated[
         str, typer.Argument(help="takano2006/4, or my_network.toml", autocompletion=_names)
     ],
-    dfc: Annotated[
-        bool | None,
-        typer.Option(
-            "--dfc/--no-dfc",
-            help="Diffusion-type flow control (default), or FIFO.",
-            show_default=False,
-        ),
-    ] = None,
-    tcp: Annotated[
-        str | None,
-        typer.Option(
-            help="tahoe, reno, newreno or vegas; default: the paper's.", autocompletion=_tcps
-        ),
-    ] = None,
-    host: Annotated[
-        str | None,
-        typer.Option(
-            help="shaped, unshaped or direct; default: shaped with DFC, else direct.",
-            autocompletion=_hosts,
-        ),
-    ] = None,
-    duration: Annotated[
-        str | None, typer.Option(help="Simulated time: 200ms, or a number of s.")
-    ] = None,
-    level: Annotated[
-        str | None,
-        typer.Option(
-            help="fluid, packets, or auto, by measured error and cost (the default).",
-            autocompletion=_levels,
-        ),
-    ] = None,
-    steps_per_delay: Annotated[
-        int | None, typer.Option(help="Time steps of the fluid per link delay; default: 4.")
-    ] = None,
-    steps: Annotated[int | None, typer.Option(hidden=True)] = None,
-    seed: Annotated[int, typer.Option(help="Seed of all random numbers.")] = 0,
-    runs: Annotated[int, typer.Option(help="Number of runs; more than one is an ensemble.")] = 1,
-    plot: Annotated[Path | None, typer.Option(help="Write a plot of the result here.")] = None,
-    animation: Annotated[
-        Path | None, typer.Option(help="Write an animation of the queues: .gif, .mp4 or .html.")
-    ] = None,
-    netcdf: Annotated[Path | None, typer.Option(help="Write all records as netCDF here.")] = None,
-    save: Annotated[
-        Path | None,
-        typer.Option(help="Write the scenario as simulated, --duration included, as TOML here."),
-    ] = None,
+    network: _Network,
+    run: _Run,
+    files: _Files,
     max_cpu_time: Annotated[
         str | None,
         typer.Option(help="Largest predicted CPU time of a run: 600min (default: 180min)."),
@@ -163,61 +221,36 @@ def simulate(
     """Simulate a network as a fluid, or packet by packet, and print a summary."""
     from dfcmodel.ensembles import ensemble
     from dfcmodel.network.toml_writing import save_scenario
-    from dfcmodel.results.animations import animation_format
     from dfcmodel.simulation import simulate as run_once
     from hopflow.checks import whole
 
-    if steps is not None:
-        warn_deprecated_option(f"--steps {steps}", f"--steps-per-delay {steps}")
-        steps_per_delay = steps
-    at, method = _method(level, steps_per_delay)
-    whole("runs", runs, 1, 10**6)
-    check_output("plot", plot)
-    if animation is not None:
-        animation_format(animation)
-    for option, value in (("animation", animation), ("netcdf", netcdf)):
-        if value is not None and runs != 1:
-            raise ValueError(f"{option} = {value}: needs a single run, omit --runs")
-    for option, path in (("animation", animation), ("netcdf", netcdf), ("save", save)):
-        check_output(option, path, ())
-    chosen = _scenario(scenario, dfc, tcp, host)
-    if duration is not None:
-        end = quantity("duration", duration, "time", bare=True)
+    at, method = run.method()
+    whole("runs", run.runs, 1, 10**6)
+    files.check(run.runs)
+    chosen = network.scenario(scenario)
+    if run.duration is not None:
+        end = quantity("duration", run.duration, "time", bare=True)
         chosen = replace(chosen, duration=end)
     longest = None
     if max_cpu_time is not None:
         longest = quantity("max_cpu_time", max_cpu_time, "time", bare=True)
-    if save is not None:
-        typer.echo(f"scenario: {save_scenario(chosen, save)}", err=json)
-    if runs != 1:
-        many = ensemble(chosen, runs, seed=seed, method=method, level=at, max_cpu_time=longest)
+    if files.save is not None:
+        typer.echo(f"scenario: {save_scenario(chosen, files.save)}", err=json)
+    settings: dict[str, Any] = {"level": at, "seed": run.seed, "max_cpu_time": longest}
+    if run.runs != 1:
+        many = ensemble(chosen, run.runs, method=method, **settings)
         typer.echo(as_json(_of_ensemble(many)) if json else many)
-        if plot is not None:
-            save_figure(many.plot(), plot, quiet=json)
+        if files.plot is not None:
+            save_figure(many.plot(), files.plot, quiet=json)
         return
-    found = run_once(chosen, method, level=at, seed=seed, max_cpu_time=longest)
+    found = run_once(chosen, method, **settings)
     typer.echo(as_json(_of_run(found)) if json else found)
-    if plot is not None:
-        save_figure(found.plot(), plot, quiet=json)
-    if animation is not None:
-        typer.echo(f"animation: {found.animate().save(animation)}", err=json)
-    if netcdf is not None:
-        typer.echo(f"records: {found.to_netcdf(netcdf)}", err=json)
-
-
-def _method(level: str | None, steps_per_delay: int | None) -> tuple[Level, Fluid | None]:
-    """Return a level and its settings, None for its defaults; without a level steps are those of the fluid."""
-    from dfcmodel.methods import LEVELS, Fluid
-    from hopflow.checks import choice
-
-    if level is None:
-        level = "auto" if steps_per_delay is None else "fluid"
-    at: Any = choice("level", level, LEVELS)
-    if steps_per_delay is None:
-        return at, None
-    if level != "fluid":
-        raise ValueError(f"--steps-per-delay {steps_per_delay}: is for --level fluid, not {level}")
-    return at, Fluid(steps_per_delay)
+    if files.plot is not None:
+        save_figure(found.plot(), files.plot, quiet=json)
+    if files.animation is not None:
+        typer.echo(f"animation: {found.animate().save(files.animation)}", err=json)
+    if files.netcdf is not None:
+        typer.echo(f"records: {found.to_netcdf(files.netcdf)}", err=json)
 
 
 def _of_run(run: Trajectory) -> dict[str, object]:
@@ -245,37 +278,84 @@ def _of_ensemble(many: Ensemble) -> dict[str, object]:
     return {**said, "runs": len(many.runs), **by_flow}
 
 
+@dataclass(frozen=True)
+class _Times:
+    """How long and how often is simulated."""
+
+    duration: Annotated[str, typer.Option(help="Simulated time: 60s, or a number of s.")] = "60s"
+    runs: Annotated[int, typer.Option(help="Seeds per setting.")] = 3
+    seed: Annotated[int, typer.Option(help="The first of the seeds.")] = 0
+    warm_up: Annotated[
+        str | None, typer.Option(help="Part before the measurement: 10s; default: a fifth.")
+    ] = None
+
+
+@dataclass(frozen=True)
+class _Senders:
+    """What senders do besides their rules, and the queue that they share."""
+
+    recovery: Annotated[
+        str, typer.Option(help="Loss recovery of all senders; own: that of each rule.")
+    ] = "sack"
+    discipline: Annotated[
+        str, typer.Option(help="Of the queue, with its defaults: FIFO, Fair, CoDel, PIE, ...")
+    ] = "FIFO"
+    pacing: Annotated[bool, typer.Option(help="Pace window senders.")] = False
+    packet_size: Annotated[float, typer.Option(help="Bytes of a packet.")] = 1500.0
+
+    def queue(self) -> Discipline:
+        """Return the discipline by its name, with its defaults."""
+        from dfcmodel.network.toml_keys import DISCIPLINES
+        from hopflow.checks import choice
+
+        spelled = {known.lower(): known for known in DISCIPLINES}
+        name = spelled.get(self.discipline.lower(), self.discipline)
+        found: Discipline = DISCIPLINES[choice("discipline", name, list(DISCIPLINES))]()
+        return found
+
+
+@dataclass(frozen=True)
+class _Path:
+    """The bottleneck."""
+
+    bandwidth: Annotated[str, typer.Option(help="24Mbps, or a number of packets/s.")]
+    rtt: Annotated[str, typer.Option(help="Propagation there and back: 40ms, or a number of s.")]
+    buffer: Annotated[
+        str, typer.Option(help="80pkt, 120kB (as many packets as fit), or a number of packets.")
+    ]
+    loss: Annotated[float, typer.Option(help="Probability of a random loss.")] = 0.0
+
+    def bottleneck(self, times: _Times, senders: _Senders) -> Bottleneck:
+        """Return the bottleneck, in packets/s, s and packets."""
+        from dfcmodel.sharing.bottlenecks import bottleneck_of
+
+        size = senders.packet_size
+        return bottleneck_of(
+            quantity("bandwidth", self.bandwidth, "rate", size, bare=True),
+            quantity("rtt", self.rtt, "time", size, bare=True),
+            int(quantity("buffer", self.buffer, "amount", size, bare=True)),
+            duration=quantity("duration", times.duration, "time", bare=True),
+            warm_up=None if times.warm_up is None else quantity("warm_up", times.warm_up, "time", bare=True),
+            discipline=senders.queue(), loss=self.loss, pacing=senders.pacing,
+            recovery=None if senders.recovery == "own" else senders.recovery,
+        )  # fmt: skip
+
+
 @commands.command(
     epilog=examples(
         "hopflow compare newreno cubic --bandwidth 24Mbps --rtt 40ms --buffer 80pkt",
         "hopflow compare reno htcp bic --bandwidth 100Mbps --rtt 80ms --buffer 1MB --loss 1e-6 --json",
     )
 )
+@takes_records
 def compare(
     rules: Annotated[
         list[str],
         typer.Argument(help="newreno, cubic, ...: window rules.", autocompletion=_rules),
     ],
-    bandwidth: Annotated[str, typer.Option(help="24Mbps, or a number of packets/s.")],
-    rtt: Annotated[str, typer.Option(help="Propagation there and back: 40ms, or a number of s.")],
-    buffer: Annotated[
-        str, typer.Option(help="80pkt, 120kB (as many packets as fit), or a number of packets.")
-    ],
-    loss: Annotated[float, typer.Option(help="Probability of a random loss.")] = 0.0,
-    duration: Annotated[str, typer.Option(help="Simulated time: 60s, or a number of s.")] = "60s",
-    runs: Annotated[int, typer.Option(help="Seeds per setting.")] = 3,
-    seed: Annotated[int, typer.Option(help="The first of the seeds.")] = 0,
-    warm_up: Annotated[
-        str | None, typer.Option(help="Part before the measurement: 10s; default: a fifth.")
-    ] = None,
-    recovery: Annotated[
-        str, typer.Option(help="Loss recovery of all senders; own: that of each rule.")
-    ] = "sack",
-    discipline: Annotated[
-        str, typer.Option(help="Of the queue, with its defaults: FIFO, Fair, CoDel, PIE, ...")
-    ] = "FIFO",
-    pacing: Annotated[bool, typer.Option(help="Pace window senders.")] = False,
-    packet_size: Annotated[float, typer.Option(help="Bytes of a packet.")] = 1500.0,
+    path: _Path,
+    times: _Times,
+    senders: _Senders,
     plot: Annotated[Path | None, typer.Option(help="Draw the shares to this file.")] = None,
     json: AsJson = False,
 ) -> None:
@@ -285,46 +365,65 @@ def compare(
     from responsefn.rules.base import WindowRule
 
     check_output("plot", plot)
-    queue = _discipline(discipline)
     chosen = [rule_named("rule", name) for name in rules]
     windows = [rule for rule in chosen if isinstance(rule, WindowRule)]
     if len(windows) < len(chosen):
         others = [repr(rule) for rule in chosen if not isinstance(rule, WindowRule)]
         raise ValueError(f"rules: {', '.join(others)} must be rules of a window, such as cubic")
     found = compare_rules(
-        windows,
-        bandwidth=quantity("bandwidth", bandwidth, "rate", packet_size, bare=True),
-        rtt=quantity("rtt", rtt, "time", packet_size, bare=True),
-        buffer=int(quantity("buffer", buffer, "amount", packet_size, bare=True)),
-        loss=loss,
-        duration=quantity("duration", duration, "time", bare=True),
-        warm_up=None if warm_up is None else quantity("warm_up", warm_up, "time", bare=True),
-        recovery=None if recovery == "own" else recovery,
-        discipline=queue,
-        pacing=pacing,
-        runs=runs,
-        seed=seed,
+        windows, path.bottleneck(times, senders), runs=times.runs, seed=times.seed
     )
     if json:
         data = found.to_xarray()
         typer.echo(as_json({"rules": list(map(repr, found.rules)), **data.attrs, "results": data}))
     else:
-        typer.echo(f"{bandwidth}, {rtt}, {buffer} in packets of {packet_size:g} bytes")
+        typer.echo(
+            f"{path.bandwidth}, {path.rtt}, {path.buffer} in packets of {senders.packet_size:g} bytes"
+        )
         typer.echo(found)
     if plot is not None:
         save_figure(found.plot(), plot, quiet=json)
 
 
-def _discipline(name: str) -> Discipline:
-    """Return a discipline by its name, with its defaults."""
-    from dfcmodel.network.toml_keys import DISCIPLINES
-    from hopflow.checks import choice
+@dataclass(frozen=True)
+class _Explained:
+    """What is measured in which runs."""
 
-    spelled = {known.lower(): known for known in DISCIPLINES}
-    found: Discipline = DISCIPLINES[
-        choice("discipline", spelled.get(name.lower(), name), list(DISCIPLINES))
-    ]()
-    return found
+    measures: Annotated[
+        str | None,
+        typer.Option(help="Of share (default), losses, first_loss, completion, paused; by commas."),
+    ] = None
+    tcp: Annotated[
+        str | None,
+        typer.Option(
+            help="tahoe, reno, newreno or vegas; default: the paper's.", autocompletion=_tcps
+        ),
+    ] = None
+    duration: Annotated[
+        str | None, typer.Option(help="Simulated time: 200ms, or a number of s.")
+    ] = None
+    runs: Annotated[int, typer.Option(help="Number of seeds, at least 2.")] = 8
+    seed: Annotated[int, typer.Option(help="Seed of all random numbers.")] = 0
+
+    def parameters(self, scenario: str) -> dict[str, Any]:
+        """Return the parameters of `dfcmodel.explain` for a scenario, or for a claim, which defines its own."""
+        seeds = {"runs": self.runs, "seed": self.seed}
+        end = None
+        if self.duration is not None:
+            end = quantity("duration", self.duration, "time", bare=True)
+        if scenario.upper() in explained:
+            for option in ("measures", "tcp", "duration"):
+                value = getattr(self, option)
+                if value is not None:
+                    raise ValueError(
+                        f"{option} = {value!r}: {scenario} defines it, omit the option"
+                    )
+            return {**explained[scenario.upper()](), **seeds}
+        network = _Network(dfc=None if scenario.endswith(".toml") else False, tcp=self.tcp)
+        measures = (self.measures or "share").split(",")
+        return {
+            "scenario": network.scenario(scenario), "measures": measures, "duration": end, **seeds,
+        }  # fmt: skip
 
 
 @commands.command(
@@ -334,6 +433,7 @@ def _discipline(name: str) -> Discipline:
         "hopflow explain D05",
     )
 )
+@takes_records
 def explain(
     scenario: Annotated[
         str,
@@ -342,21 +442,7 @@ def explain(
             autocompletion=_explained,
         ),
     ],
-    measures: Annotated[
-        str | None,
-        typer.Option(help="Of share (default), losses, first_loss, completion, paused; by commas."),
-    ] = None,
-    tcp: Annotated[
-        str | None,
-        typer.Option(
-            help="tahoe, reno, newreno or vegas; default: the paper's.", autocompletion=_tcps
-        ),
-    ] = None,
-    duration: Annotated[
-        str | None, typer.Option(help="Simulated time: 200ms, or a number of s.")
-    ] = None,
-    runs: Annotated[int, typer.Option(help="Number of seeds, at least 2.")] = 8,
-    seed: Annotated[int, typer.Option(help="Seed of all random numbers.")] = 0,
+    asked: _Explained,
     table: Annotated[Path | None, typer.Option(help="Write the numbers as CSV here.")] = None,
     plot: Annotated[Path | None, typer.Option(help="Write the waterfall here.")] = None,
     json: AsJson = False,
@@ -366,18 +452,7 @@ def explain(
 
     check_output("plot", plot)
     check_output("table", table, ())
-    end = None if duration is None else quantity("duration", duration, "time", bare=True)
-    no_dfc = None if scenario.endswith(".toml") else False
-    asked: dict[str, Any]
-    if scenario.upper() in explained:
-        for option, value in (("measures", measures), ("tcp", tcp), ("duration", duration)):
-            if value is not None:
-                raise ValueError(f"{option} = {value!r}: {scenario} defines it, omit the option")
-        asked = explained[scenario.upper()]()
-    else:
-        asked = {"scenario": _scenario(scenario, no_dfc, tcp, None), "duration": end}
-        asked["measures"] = (measures or "share").split(",")
-    found = explain_gap(**asked, runs=runs, seed=seed)
+    found = explain_gap(**asked.parameters(scenario))
     typer.echo(as_json(found.table().to_dict("records")) if json else found)
     if table is not None:
         table.parent.mkdir(parents=True, exist_ok=True)
@@ -417,7 +492,7 @@ def pde(
     from dfcmodel.theory.spectra import spectrum
 
     check_output("plot", plot)
-    chain = _scenario(scenario, None, None, None)
+    chain = _Network().scenario(scenario)
     times = np.linspace(0.0, periods, 6) * law_of(chain).delay
     solution = loaded_node(chain, packets, times, node=node, feedback=feedback)
     limits = spectrum(chain)

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any, overload
 
 from dfcmodel.results.ensemble_comparisons import EnsembleComparison
 from dfcmodel.results.run_comparisons import RunComparison
+from dfcmodel.sharing.bottlenecks import bottleneck_of
 from dfcmodel.sharing.comparisons import Comparison, compare_rules
-from hopflow.checks import choice, shown
+from hopflow.checks import choice, listed, shown
 from hopflow.deprecations import renamed
 from hopflow.results import Result
 from hopflow.side_by_side import SideBySide, kind_for
@@ -185,4 +186,6 @@ def _rules(
             raise TypeError(
                 f"{name}: is missing, rules are compared on a path such as {PATH}; {curves}"
             )
-    return compare_rules(rules, recovery=recovery, **options)
+    rules = listed("rules", rules, WindowRule)  # type: ignore[type-abstract]
+    often = {name: options.pop(name) for name in ("runs", "seed") if name in options}
+    return compare_rules(rules, bottleneck_of(**options, recovery=recovery), **often)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import warnings
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -148,7 +148,7 @@ def simulate(
     every = None
     if sample is not None:
         every = one_number("sample", in_units("sample", sample, "time"), above=0.0)
-    given = (end, every, late, wait)
+    given = _Times(end, every, late, wait)
     check_cost(scenario, settings, end, max_cpu_time)
     try:
         run = with_fields(_simulate(scenario, settings, given, seed), packet_jitter=wait)
@@ -158,25 +158,34 @@ def simulate(
     return run
 
 
+class _Times(NamedTuple):
+    """End of a run, its sampling interval (None: the level's) and the largest delays of starts and of packets, in s."""
+
+    end: float
+    sample: float | None
+    jitter: float
+    packet_jitter: float
+
+
 def _simulate(
     scenario: Scenario,
     method: Fluid | Packets,
-    given: tuple[float, float | None, float, float],
+    given: _Times,
     seed: np.random.Generator | int | None,
 ) -> Trajectory:
     """Run a level."""
     if isinstance(method, Packets):
-        return _simulate_packets(scenario, method, *given, seed)
+        return _simulate_packets(scenario, method, given, seed)
     if method.accuracy is not None:
         return _to_accuracy(scenario, method, method.accuracy, given, seed)
-    return _simulate_fluid(scenario, method, *given, seed)
+    return _simulate_fluid(scenario, method, given, seed)
 
 
 def _to_accuracy(
     scenario: Scenario,
     method: Fluid,
     accuracy: float,
-    given: tuple[float, float | None, float, float],
+    given: _Times,
     seed: np.random.Generator | int | None,
 ) -> Trajectory:
     """Run the fluid with finer and finer steps, on the same random numbers, until it is accurate enough."""
@@ -185,7 +194,7 @@ def _to_accuracy(
 
     def run(m: int) -> Trajectory:
         finer = replace(method, steps_per_delay=m, accuracy=None)
-        return _simulate_fluid(scenario, finer, *given, copy.deepcopy(random))
+        return _simulate_fluid(scenario, finer, given, copy.deepcopy(random))
 
     def goodput(run: Trajectory) -> Floats:
         found: Floats = run.delivered[:, -1] / run.time[-1] / np.array(paths)
@@ -213,13 +222,11 @@ def _to_accuracy(
 def _simulate_fluid(
     scenario: Scenario,
     method: Fluid,
-    end: float,
-    sample: float | None,
-    jitter: float,
-    packet_jitter: float,
+    given: _Times,
     seed: np.random.Generator | int | None,
 ) -> Trajectory:
-    """Run the fluid up to ``end``."""
+    """Run the fluid."""
+    end, sample, jitter, packet_jitter = given
     h = method.step_of(scenario)
     one_number("duration", end, at_least=h, hint=f"in s; the step is {h:g} s")
     if sample is None:
@@ -328,16 +335,14 @@ def _at_nodes(plan: Plan, record: Records, steps: int) -> dict[str, Any]:
 def _simulate_packets(
     scenario: Scenario,
     method: Packets,
-    end: float,
-    sample: float | None,
-    jitter: float,
-    packet_jitter: float,
+    given: _Times,
     seed: np.random.Generator | int | None,
 ) -> Trajectory:
-    """Check ``sample`` and run the packet-level simulation up to ``end``."""
+    """Check ``sample`` and run the packet-level simulation."""
     from dfcmodel.packets.simulation import simulate_packets
 
-    sample = min(1e-3, end) if sample is None else sample
+    end = given.end
+    sample = min(1e-3, end) if given.sample is None else given.sample
     number("sample", sample, above=0.0, at_most=end, hint="in s")
     flows, links = len(scenario.table), len(scenario.link_table)
     least = end * (flows + links) / MOST_RECORDED
@@ -348,8 +353,9 @@ def _simulate_packets(
         drawn = np.random.default_rng(seed).integers(1, 2**31 - 1)
         method = replace(method, seed=int(drawn))
     return simulate_packets(
-        scenario, method, duration=end, sample=sample, jitter=jitter, packet_jitter=packet_jitter
-    )
+        scenario, method, duration=end, sample=sample, jitter=given.jitter,
+        packet_jitter=given.packet_jitter,
+    )  # fmt: skip
 
 
 def _warn_if_unstable(scenario: Scenario) -> None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
+import inspect
 import json
 import os
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
 
@@ -23,6 +25,7 @@ __all__ = [
     "examples",
     "plain",
     "save_figure",
+    "takes_records",
     "warn_deprecated_option",
 ]
 
@@ -38,6 +41,42 @@ def examples(*lines: str) -> str:
     ['Examples:', '', '$ hopflow claims']
     """
     return "\n\n".join(["Examples:", *(f"$ {line}" for line in lines)])
+
+
+def takes_records(function: Callable[..., None]) -> Callable[..., None]:
+    """Return a command whose parameters that are dataclasses are given as one option for each field.
+
+    The options stand where the parameter stands. Their types, help and defaults are those of the fields.
+    """
+    hints = get_type_hints(function, include_extras=True)
+    records: dict[str, tuple[type, tuple[str, ...]]] = {}
+    options = []
+    for name, each in inspect.signature(function).parameters.items():
+        kind = hints[name]
+        if not dataclasses.is_dataclass(kind):
+            options.append(each.replace(annotation=kind, kind=each.KEYWORD_ONLY))
+            continue
+        assert isinstance(kind, type)
+        fields, of_fields = dataclasses.fields(kind), get_type_hints(kind, include_extras=True)
+        records[name] = kind, tuple(field.name for field in fields)
+        for field in fields:
+            given = field.default is not dataclasses.MISSING
+            default = field.default if given else each.empty
+            hint = of_fields[field.name]
+            options.append(
+                inspect.Parameter(field.name, each.KEYWORD_ONLY, default=default, annotation=hint)
+            )
+
+    def command(**given: Any) -> None:
+        for name, (kind, fields) in records.items():
+            given[name] = kind(**{field: given.pop(field) for field in fields})
+        function(**given)
+
+    command.__name__, command.__doc__ = function.__name__, function.__doc__
+    command.__module__ = function.__module__
+    command.__annotations__ = {each.name: each.annotation for each in options} | {"return": None}
+    command.__signature__ = inspect.Signature(options)  # type: ignore[attr-defined]
+    return command
 
 
 def beginning(incomplete: str, names: Iterable[str]) -> list[str]:

@@ -41,7 +41,7 @@ COMMANDS = {
     "solve": Place("markov._cli", "Solve pi Q = 0 and print the answer with its proof; evaluate properties of models in files: hopflow solve model.prism --property 'S=? [ x > 3 ]'."),
     "check": Place("markov._cli", "Check a certificate of a stationary distribution in exact integers, and print what it proves."),
     "response": Place("responsefn._cli", "Print the rates of rules over the loss event rate, or with --invert the loss event rate."),
-    "cache": Place("hopflow._cli", "Show location and size of the cache of compiled kernels; with --clear, empty it."),
+    "cache": Place("hopflow._cli", "Show location and size of the cache of compiled kernels; with --clear, empty it; with --warm, fill it."),
     "pool": Place("dfcmodel.lossless._cli", "Print whether a headroom pool shared by ports and classes can overflow, when, and how probably."),
     "deadlock": Place("dfcmodel.lossless._cli", "Print whether the pauses of a network can deadlock, and the cycles of buffers if they can."),
     "headroom": Place("dfcmodel.lossless._cli", "Print the headroom: the bytes needed above a pause threshold for zero loss."),
@@ -69,6 +69,14 @@ class Commands(TyperGroup):
         if self.is_listing:
             return TyperCommand(cmd_name, help=COMMANDS[cmd_name].help)
         return _loaded(cmd_name)
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        """Return the options; those without a default are off, as Typer would load pydantic to say so."""
+        found: list[Any] = super().get_params(ctx)
+        for each in found:
+            if getattr(each, "is_flag", False) and each.default is None:
+                each.default = False
+        return found
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """Write the help without loading the commands."""

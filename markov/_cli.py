@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -18,6 +19,7 @@ from hopflow.command_line import (
     check_output,
     examples,
     save_figure,
+    takes_records,
 )
 from hopflow.results import table_text
 from hopflow.status import Status
@@ -26,6 +28,7 @@ from hopflow.units import quantity
 if TYPE_CHECKING:
     from markov.files import FileModel
     from markov.methods.solution import Method
+    from markov.models.pause import PauseTandem
     from markov.proofs.checker import Statement
     from markov.stationary_results import Stationary
 
@@ -89,6 +92,46 @@ solve = typer.Typer(
 commands.add_typer(solve, name="solve")
 
 
+@dataclass(frozen=True)
+class _Tandem:
+    """The parameters of `PauseTandem`, as they are written on the command line."""
+
+    buffers: Annotated[str, typer.Option(help="B1,B2, packets.")] = "10,20"
+    high_threshold: Annotated[str, typer.Option(help="T1, packets.")] = "15"
+    low_threshold: Annotated[str | None, typer.Option(help="T2, packets; default: T1.")] = None
+    link_rate: Annotated[str, typer.Option(help="mu1: packets/s, or 1.2Mbps.")] = "100"
+    paused_rate: Annotated[str, typer.Option(help="mu2, likewise.")] = "2"
+    bottleneck_rate: Annotated[str, typer.Option(help="nu, likewise.")] = "15"
+    arrival_rates: Annotated[str, typer.Option(help="lambda_1,...,lambda_N, likewise.")] = "25,1"
+    rtt: Annotated[str, typer.Option(help="Round-trip time: 40ms, or a number of s.")] = "1"
+    recovery: Annotated[str, typer.Option(help="Rule 13: always, or up.")] = "always"
+    pause_at_threshold: Annotated[
+        str, typer.Option(help="Rules 6 and 8 at j = T1: exclusive, or both.")
+    ] = "exclusive"
+
+    def model(self) -> PauseTandem:
+        """Return the chain."""
+        from markov.models.pause import PauseTandem
+
+        return PauseTandem(
+            buffers=tuple(_packets("buffers", each) for each in _parts("buffers", self.buffers)),
+            high_threshold=_packets("high_threshold", self.high_threshold),
+            low_threshold=None
+            if self.low_threshold is None
+            else _packets("low_threshold", self.low_threshold),
+            link_rate=quantity("link_rate", self.link_rate, "rate", bare=True),
+            paused_rate=quantity("paused_rate", self.paused_rate, "rate", bare=True),
+            bottleneck_rate=quantity("bottleneck_rate", self.bottleneck_rate, "rate", bare=True),
+            arrival_rates=tuple(
+                quantity("arrival_rates", each, "rate", bare=True)
+                for each in _parts("arrival_rates", self.arrival_rates)
+            ),
+            rtt=quantity("rtt", self.rtt, "time", bare=True),
+            recovery=self.recovery,
+            pause_at_threshold=self.pause_at_threshold,
+        )
+
+
 @solve.command(
     epilog=examples(
         "hopflow solve pause --high-threshold 18 --rtt 2s",
@@ -96,44 +139,18 @@ commands.add_typer(solve, name="solve")
         "hopflow solve pause --high-threshold 20pkt --plot marginals.png",
     )
 )
+@takes_records
 def pause(
-    buffers: Annotated[str, typer.Option(help="B1,B2, packets.")] = "10,20",
-    high_threshold: Annotated[str, typer.Option(help="T1, packets.")] = "15",
-    low_threshold: Annotated[str | None, typer.Option(help="T2, packets; default: T1.")] = None,
-    link_rate: Annotated[str, typer.Option(help="mu1: packets/s, or 1.2Mbps.")] = "100",
-    paused_rate: Annotated[str, typer.Option(help="mu2, likewise.")] = "2",
-    bottleneck_rate: Annotated[str, typer.Option(help="nu, likewise.")] = "15",
-    arrival_rates: Annotated[str, typer.Option(help="lambda_1,...,lambda_N, likewise.")] = "25,1",
-    rtt: Annotated[str, typer.Option(help="Round-trip time: 40ms, or a number of s.")] = "1",
-    recovery: Annotated[str, typer.Option(help="Rule 13: always, or up.")] = "always",
-    pause_at_threshold: Annotated[
-        str, typer.Option(help="Rules 6 and 8 at j = T1: exclusive, or both.")
-    ] = "exclusive",
+    tandem: _Tandem,
     plot: Annotated[Path | None, typer.Option(help="Draw the marginals into this file.")] = None,
     verbose: Verbose = False,
     json: AsJson = False,
 ) -> None:
     """Solve the 802.3x pause tandem of malhotra2005. A bit rate means packets of 1500 bytes."""
     from markov.driver import stationary
-    from markov.models.pause import PauseTandem
 
     check_output("plot", plot)
-    model = PauseTandem(
-        buffers=tuple(_packets("buffers", each) for each in _parts("buffers", buffers)),
-        high_threshold=_packets("high_threshold", high_threshold),
-        low_threshold=None if low_threshold is None else _packets("low_threshold", low_threshold),
-        link_rate=quantity("link_rate", link_rate, "rate", bare=True),
-        paused_rate=quantity("paused_rate", paused_rate, "rate", bare=True),
-        bottleneck_rate=quantity("bottleneck_rate", bottleneck_rate, "rate", bare=True),
-        arrival_rates=tuple(
-            quantity("arrival_rates", each, "rate", bare=True)
-            for each in _parts("arrival_rates", arrival_rates)
-        ),
-        rtt=quantity("rtt", rtt, "time", bare=True),
-        recovery=recovery,
-        pause_at_threshold=pause_at_threshold,
-    )
-    _show(stationary(model), plot, json=json, verbose=verbose)
+    _show(stationary(tandem.model()), plot, json=json, verbose=verbose)
 
 
 def _parts(name: str, text: str) -> list[str]:
@@ -226,6 +243,37 @@ def _method(name: str | None) -> Method | None:
     return None if name is None else method_named("method", name)
 
 
+@dataclass(frozen=True)
+class _Asked:
+    """Properties of a model in a file, and its constants."""
+
+    property: Annotated[  # the option's name
+        list[str] | None,
+        typer.Option(help="A CSL property, or the name of one in the file of properties."),
+    ] = None
+    properties: Annotated[Path | None, typer.Option(help="A PRISM file of properties.")] = None
+    const: Annotated[str, typer.Option(help="Constants: N=5,rate=0.1")] = ""
+    proof: Annotated[
+        str, typer.Option(help="Bound of stationary distributions: on, tight, or off.")
+    ] = "on"
+
+    def refuse_for_python(self) -> None:
+        """Refuse what only models of other tools have."""
+        for name in ("property", "properties", "const"):
+            given = getattr(self, name)
+            if given:
+                raise ValueError(f"{name} = {str(given)!r}: goes with PRISM and JANI files")
+
+    def read(self, path: Path) -> tuple[FileModel, list[str]]:
+        """Return the model of a PRISM or JANI file, and the names of the properties to evaluate."""
+        model = file_model(path, constants_of(self.const))
+        if self.properties is None:
+            return model, self.property or []
+        model = model.with_properties(self.properties)
+        assert model.properties is not None
+        return model, self.property or list(model.properties.properties)
+
+
 @solve.command(
     epilog=examples(
         "hopflow solve my_chain.py",
@@ -233,17 +281,10 @@ def _method(name: str | None) -> Method | None:
         "hopflow solve model.jani --json",
     )
 )
+@takes_records
 def file(
     path: Annotated[Path, typer.Argument(help=f"A model: {', '.join(SUFFIXES)}.")],
-    property: Annotated[  # the option's name
-        list[str] | None,
-        typer.Option(help="A CSL property, or the name of one in the file of properties."),
-    ] = None,
-    properties: Annotated[Path | None, typer.Option(help="A PRISM file of properties.")] = None,
-    const: Annotated[str, typer.Option(help="Constants: N=5,rate=0.1")] = "",
-    proof: Annotated[
-        str, typer.Option(help="Bound of stationary distributions: on, tight, or off.")
-    ] = "on",
+    asked: _Asked,
     method: ByMethod = None,
     plot: Annotated[Path | None, typer.Option(help="Draw the stationary marginals here.")] = None,
     certificate: Certified = None,
@@ -259,36 +300,31 @@ def file(
 
     check_output("plot", plot)
     check_output("certificate", certificate, ())
-    constants = constants_of(const)
-    choice("proof", proof, PROOFS)
-    by = _method(method)
+    constants_of(asked.const)  # refused before anything is read
+    choice("proof", asked.proof, PROOFS)
+    by, proof = _method(method), PROOFS[asked.proof]
     if path.suffix in PYTHON:
-        for name, given in (("property", property), ("properties", properties), ("const", const)):
-            if given:
-                raise ValueError(f"{name} = {str(given)!r}: goes with PRISM and JANI files")
+        asked.refuse_for_python()
         model: Any = python_model(path)
     else:
-        model = file_model(path, constants)
-        if properties is not None:
-            model = model.with_properties(properties)
-        names = property or (list(model.properties.properties) if properties is not None else [])
+        model, names = asked.read(path)
         if names:
             if certificate is not None:
                 said = "goes with the stationary distribution, and holds all labels and rewards"
                 raise ValueError(
                     f"certificate = {str(certificate)!r}: {said}; leave the properties out"
                 )
-            if proof == "off":
+            if proof is False:
                 raise ValueError("proof = 'off': must be on or tight, a property has a bound")
             if by is not None:
                 raise ValueError(
                     f"method = {method!r}: is for stationary distributions, not for properties"
                 )
-            _evaluate(model, names, PROOFS[proof], json)
+            _evaluate(model, names, proof, json)
             return
-    answer = stationary(model, by, proof=PROOFS[proof])
+    answer = stationary(model, by, proof=proof)
     if certificate is not None:
-        _certify(answer, certificate, path, const)
+        _certify(answer, certificate, path, asked.const)
     _show(answer, plot, json=json, verbose=verbose)
 
 

@@ -70,7 +70,7 @@ Reachable.SWEPT_BY = "markov.sweeps"  # type: ignore[attr-defined] # in the clas
 class InfiniteChain(Reachable):
     """Result of `explore` where a start leads to infinitely many states.
 
-    `stationary` accepts it. It has no matrix and no list of states: whatever needs these refuses it.
+    `stationary`, `passage` and `transient` accept it. It has no matrix and no list of states: whatever needs these refuses it.
 
     Attributes
     ----------
@@ -118,7 +118,9 @@ class InfiniteChain(Reachable):
 
     def _refused(self) -> NoReturn:
         said = "the chain has infinitely many states: there is no matrix and no list of them"
-        raise ValueError(f"{self.model.name}: {said}; stationary() accepts it")
+        raise ValueError(
+            f"{self.model.name}: {said}; stationary(), passage() and transient() accept it"
+        )
 
     @property
     def states(self) -> Any:
@@ -189,7 +191,7 @@ def explore(
     Returns
     -------
     Reachable
-        Where it is proved that there are infinitely many states, an `InfiniteChain`: `stationary` accepts it.
+        Where it is proved that there are infinitely many states, an `InfiniteChain`, which `stationary`, `passage` and `transient` accept.
 
     Raises
     ------

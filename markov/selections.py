@@ -9,6 +9,8 @@ import numpy as np
 
 from hopflow.checks import choice, shown
 from markov.chains import MarkovChain
+from markov.computing.memory import InfiniteStatesError
+from markov.exploration import InfiniteChain
 from markov.models.functions.evaluation import called, members_of
 from markov.models.measures import Mean, functionals
 from markov.models.rules import ChainModel
@@ -16,7 +18,7 @@ from markov.models.rules import ChainModel
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["as_chain", "distribution", "selected"]
+__all__ = ["as_any_chain", "as_chain", "distribution", "selected"]
 
 MASS = 1e-12
 """How far the sum of a distribution may be from one."""
@@ -35,6 +37,16 @@ def as_chain(model: Any) -> MarkovChain:
         said = "a model by rules, a MarkovChain, what explore found, or a generator matrix"
         raise TypeError(f"model = {shown(model)}: must be {said}")
     return MarkovChain(chain)
+
+
+def as_any_chain(model: Any) -> MarkovChain | InfiniteChain:
+    """Return the chain of a model as `as_chain`, or one that has infinitely many states."""
+    if isinstance(model, InfiniteChain):
+        return model
+    try:
+        return as_chain(model)
+    except InfiniteStatesError as error:
+        return InfiniteChain.of_hull(model, error.hull)
 
 
 def selected(chain: MarkovChain, states: Any, name: str) -> NDArray[np.bool_]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -14,7 +15,9 @@ from hopflow.command_line import (
     check_output,
     examples,
     save_figure,
+    takes_records,
 )
+from hopflow.units import quantity
 
 if TYPE_CHECKING:
     from responsefn.responses.curves import Curve
@@ -33,6 +36,45 @@ def _names(incomplete: str) -> list[str]:
     return beginning(incomplete, names())
 
 
+@dataclass(frozen=True)
+class _Asked:
+    """The loss rates or the rate that are asked for, and the path."""
+
+    rtt: Annotated[str, typer.Option(help="Round-trip time: 40ms, or a number of s.")] = "0.1"
+    p: Annotated[
+        list[float] | None,
+        typer.Option(help="Loss event rate; may be repeated. Default: 1e-6 to 0.1."),
+    ] = None
+    invert: Annotated[
+        str | None,
+        typer.Option(
+            help="Rule whose loss event rate at --rate is asked for.", autocompletion=_names
+        ),
+    ] = None
+    rate: Annotated[
+        str | None, typer.Option(help="For --invert: 1Mbps, or a number of packets/s.")
+    ] = None
+    bandwidth: Annotated[
+        str | None,
+        typer.Option(help="Capacity of the path, which some rules need: as for --rate."),
+    ] = None
+    packet_size: Annotated[float, typer.Option(help="Bytes of a packet, for rates in bits.")] = (
+        1500.0
+    )
+
+    @property
+    def trip(self) -> float:
+        """The round-trip time in s."""
+        return quantity("rtt", self.rtt, "time", bare=True)
+
+    @property
+    def capacity(self) -> float | None:
+        """The capacity in packets/s, or None."""
+        if self.bandwidth is None:
+            return None
+        return quantity("bandwidth", self.bandwidth, "rate", self.packet_size, bare=True)
+
+
 @commands.command(
     epilog=examples(
         "hopflow response reno cubic --rtt 40ms --plot curves.png",
@@ -40,6 +82,7 @@ def _names(incomplete: str) -> list[str]:
         "hopflow response --invert tfrc --rate 1Mbps --rtt 100ms",
     )
 )
+@takes_records
 def response(
     rules: Annotated[
         list[str] | None,
@@ -48,27 +91,8 @@ def response(
             autocompletion=_names,
         ),
     ] = None,
-    rtt: Annotated[str, typer.Option(help="Round-trip time: 40ms, or a number of s.")] = "0.1",
-    p: Annotated[
-        list[float] | None,
-        typer.Option(help="Loss event rate; may be repeated. Default: 1e-6 to 0.1."),
-    ] = None,
-    invert: Annotated[
-        str | None,
-        typer.Option(
-            help="Rule whose loss event rate at --rate is asked for.", autocompletion=_names
-        ),
-    ] = None,
-    rate: Annotated[
-        str | None, typer.Option(help="For --invert: 1Mbps, or a number of packets/s.")
-    ] = None,
-    bandwidth: Annotated[
-        str | None,
-        typer.Option(help="Capacity of the path, which some rules need: as for --rate."),
-    ] = None,
-    packet_size: Annotated[
-        float, typer.Option(help="Bytes of a packet, for rates in bits.")
-    ] = 1500.0,
+    *,
+    asked: _Asked,
     plot: Annotated[
         Path | None, typer.Option(help="Draw the curves to this file: .png, .svg or .pdf.")
     ] = None,
@@ -80,29 +104,25 @@ def response(
     """Print the rates of rules over the loss event rate, or with --invert the loss event rate."""
     import numpy as np
 
-    from hopflow.units import quantity
     from responsefn.responses.curves import curve
     from responsefn.rule_catalogue import rule_named
 
     check_output("plot", plot)
-    trip = quantity("rtt", rtt, "time", bare=True)
-    capacity = None
-    if bandwidth is not None:
-        capacity = quantity("bandwidth", bandwidth, "rate", packet_size, bare=True)
-    if rate is not None and invert is None:
-        raise ValueError(f"rate = {rate!r}: is for --invert RULE only")
+    trip, capacity, invert = asked.trip, asked.capacity, asked.invert
+    if asked.rate is not None and invert is None:
+        raise ValueError(f"rate = {asked.rate!r}: is for --invert RULE only")
     if invert is not None:
         if rules:
             raise ValueError(f"invert = {invert!r}: goes without other rules, not {rules}")
-        if rate is None:
+        if asked.rate is None:
             raise ValueError("rate is missing: --invert needs --rate, for example --rate 1Mbps")
-        wanted = quantity("rate", rate, "rate", packet_size, bare=True)
+        wanted = quantity("rate", asked.rate, "rate", asked.packet_size, bare=True)
         _invert(invert, wanted, trip, capacity, unit_check, json)
         return
     if not rules:
         _list(json)
         return
-    at = np.asarray(p) if p else np.geomspace(1e-6, 0.1, 6)
+    at = np.asarray(asked.p) if asked.p else np.geomspace(1e-6, 0.1, 6)
     chosen = [rule_named("rule", name) for name in rules]
     table = curve(chosen, at, trip, capacity, unit_check=unit_check)
     if json:
@@ -110,7 +130,7 @@ def response(
         inside = {repr(rule): table.in_domain[n] for n, rule in enumerate(chosen)}
         typer.echo(as_json({"rtt": trip, "p": at, "rate": rates, "in_domain": inside}))
     else:
-        _print(table, packet_size)
+        _print(table, asked.packet_size)
     if plot is not None:
         between = np.geomspace(at.min(), at.max(), 121)
         fine = curve(chosen, between, trip, capacity, unit_check=unit_check)

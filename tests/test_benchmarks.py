@@ -15,6 +15,7 @@ from typer.testing import CliRunner
 
 import benchmarks.__main__ as main
 from benchmarks import (
+    daily_use,
     fresh_networks,
     laws,
     levels,
@@ -267,3 +268,23 @@ def test_explanations_follow_from_their_seeds() -> None:
     runs = int(own["runs"].iloc[0])
     found = explain(case.scenario, case.measures, runs=runs, **case.arguments).table()
     np.testing.assert_allclose(found["mean"], own["mean"], rtol=1e-5, atol=1e-9)
+
+
+def test_daily_use_says_what_is_missed() -> None:
+    found = [
+        daily_use.Figure("a chain", "µs per state", 2.0, 1.9),
+        daily_use.Figure("states found", "10^6/s", 2.0, 1.9, more_is_better=True),
+    ]
+    lines = daily_use.text_of(found, 0.4).splitlines()
+    assert lines[2:4] == [
+        "| a chain | 2 | 1.9 µs per state |  |",
+        "| states found | 2 | 1.9 10^6/s | missed |",
+    ]
+    assert lines[-1].startswith("Load of the machine at the beginning: 0.4")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("part", [daily_use.chains, daily_use.beside_spsolve, daily_use.search])
+def test_a_part_of_daily_use_runs(part, monkeypatch) -> None:
+    monkeypatch.setattr(daily_use, "ROUNDS", 1)
+    assert all(figure.found > 0.0 for figure in part())

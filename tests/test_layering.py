@@ -58,12 +58,12 @@ MAY_IMPORT = {
     },
     "markov.time.transients": {
         "hopflow", "markov.computing", "markov.models", "markov.methods", "markov.chains",
-        "markov.driver", "markov.selections",
+        "markov.driver", "markov.selections", "markov.exploration", "markov.infinite",
     },
     "markov.time.passages": {
         "hopflow", "markov.computing", "markov.models", "markov.chains", "markov.driver",
         "markov.selections", "markov.methods", "markov.multigrid", "markov.proofs.bounded",
-        "markov.time.transients",
+        "markov.time.transients", "markov.exploration", "markov.infinite", "markov.generators",
     },
     "markov.phases": {
         "hopflow", "markov.computing", "markov.models", "markov.methods",
@@ -108,8 +108,8 @@ MAY_IMPORT = {
     "validation": {"hopflow", "responsefn", "markov", "dfcmodel", "validation"},
     "validation.statistics": {"validation.verdicts"},
     "validation.report": {
-        "hopflow", "validation.checks", "validation.claims", "validation.evidence",
-        "validation.inference", "validation.labels", "validation.manifest", "validation.recording", "validation.records", "validation.running",
+        "hopflow", "validation.checks", "validation.claims", "validation.code_hashes", "validation.evidence",
+        "validation.inference", "validation.keeping", "validation.labels", "validation.manifest", "validation.recording", "validation.records", "validation.running",
         "validation.svg", "validation.texts", "validation.verdicts",
     },
     "validation.inference": {

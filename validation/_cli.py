@@ -18,13 +18,14 @@ from hopflow.command_line import AsJson, as_json, beginning, check_folder, examp
 from validation import manifest
 from validation.claims import claims_of_figure, figures, find, ledger
 from validation.commands.dask_clusters import connected
+from validation.finding_rows import Number
 from validation.labels import SIMULATORS
 from validation.recomputing import PARTS
 from validation.recording import record as write_records
 from validation.records import entries, recorded_simulators, recorded_verdicts
 from validation.svg import standalone
 from validation.texts import plain
-from validation.verdicts import Finding, Number
+from validation.verdicts import Finding
 
 __all__ = ["commands"]
 
@@ -89,15 +90,23 @@ def validate(
 ) -> None:
     """Check every claim against the models and the bundled packet data; write the report.
 
-    The report can be read while claims are being checked, and after Ctrl-C, with what was found so far. A finding is kept and used again as long as nothing that it is made from changes: the code that its claim uses, texts, data, versions. After a change only the claims that use it are checked, with what models computed and the change does not touch. A part of the bundled runs of ns-2, another one each day, is computed again by the packet level. Exit status 1 when a verdict differs from the recorded one, or a run from ns-2.
+    Where nothing has changed since the report was written, it is printed again. It can be read while claims are being checked, and after Ctrl-C, with what was found so far. A finding is kept and used again as long as nothing that it is made from changes: the code that its claim uses, texts, data, versions. After a change only the claims that use it are checked, with what models computed and the change does not touch. A part of the bundled runs of ns-2, another one each day, is computed again by the packet level. Exit status 1 when a verdict differs from the recorded one, or a run from ns-2.
     """
     from validation import recomputing, running
-    from validation.commands.checking import collected, print_found, recomputed
+    from validation.commands.checking import collected, print_found, print_unchanged, recomputed
     from validation.report import Report
+    from validation.report.stamps import is_current, write_stamp
 
     console = Console(stderr=json)
     check_folder("report", report)
     parts = recomputing.parts_of(recompute or ("none" if claim else "today"))
+    if not (claim or fresh or record or dask) and is_current(report):
+        manifest.verify()
+        manifest.verify_published()
+        pages = Report(report, entries())
+        different = print_unchanged(pages, console, json=json, verbose=verbose)
+        _end(different, not parts or recomputed(parts, pages, console), console)
+        return
     if dask is None and (claim is None or len(claim) > 1):
         running.begin_imports(fresh=fresh)
     chosen = [find(id) for id in claim] if claim else list(ledger().values())
@@ -113,6 +122,13 @@ def validate(
     if record and not claim:
         write_records({each: found.findings[each] for each in chosen})
         return
+    if not claim:
+        write_stamp(report)
+    _end(different, repeated, console)
+
+
+def _end(different: list[str], repeated: bool, console: Console) -> None:
+    """Say which claims are not as recorded; exit with status 1 if there are any, or if a run was not repeated."""
     if different:
         console.print("[red]not as recorded:[/] " + _escaped(", ".join(different)), highlight=False)
     if different or not repeated:

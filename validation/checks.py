@@ -36,13 +36,9 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from validation import evidence, records, texts
+from validation.finding_rows import Picture
 from validation.judges import Basis, Judges
-from validation.verdicts import (
-    Finding,
-    Part,
-    Picture,
-    Reading,
-)
+from validation.verdicts import Finding, Part, Reading
 from validation.waterfalls import gap_of, waterfall_of
 
 if TYPE_CHECKING:

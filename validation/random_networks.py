@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 
@@ -18,6 +17,7 @@ from hopflow.units import mbps
 from responsefn import AIMD, CUBIC, NewReno, Reno, Tahoe, WindowRule
 from validation.unseen_networks import (
     Group,
+    Hop,
     Network,
     chain_network,
     parking_lot,
@@ -42,26 +42,26 @@ def log_uniform(rng: np.random.Generator, low: float, high: float) -> float:
     return float(f"{math.exp(rng.uniform(math.log(low), math.log(high))):.3g}")
 
 
-def _drawn(rng: np.random.Generator, rtt: float) -> dict[str, Any]:
-    """Return rate in Mb/s, buffer in packets and duration in s for a round-trip time in ms."""
+def _drawn(rng: np.random.Generator, rtt: float) -> tuple[Hop, float]:
+    """Return a bottleneck and a duration in s for a round-trip time in ms."""
     rate = log_uniform(rng, 20.0, 150.0)
     product = mbps(rate) * rtt / 1000.0
     buffer = max(30.0, round(log_uniform(rng, 0.4, 2.0) * product))
     duration = float(np.clip(round(PACKETS / mbps(rate)), 6.0, 24.0))
-    return {"rate": rate, "buffer": buffer, "duration": duration}
+    return Hop(rate, buffer), duration
 
 
 def _random_chain(name: str, rng: np.random.Generator) -> Network:
     rule, _ = RULES[int(rng.integers(3))]
     nodes = round(log_uniform(rng, 5.0, 80.0))
     rtt = log_uniform(rng, 10.0, 40.0)
-    drawn = _drawn(rng, rtt)
-    room = mbps(drawn["rate"]) * rtt / 1000.0 + drawn["buffer"]
+    hop, duration = _drawn(rng, rtt)
+    room = mbps(hop.rate) * rtt / 1000.0 + hop.buffer
     window = float(rng.choice([5000.0, round(0.75 * room)]))
     inner = np.arange(2 + nodes // 8, nodes - nodes // 8)
     entries = sorted(map(int, rng.choice(inner, min(len(inner), int(rng.integers(1, 3))), False)))
-    delay = rtt / 2.0 / (nodes - 1)
-    return chain_network(rule, nodes, drawn["rate"], delay, drawn["buffer"], window, drawn["duration"], entries, name)  # fmt: skip
+    hop = hop._replace(delay=rtt / 2.0 / (nodes - 1))
+    return chain_network(rule, nodes, hop, window, duration, entries, name)
 
 
 def _random_round_trips(name: str, rng: np.random.Generator) -> Network:
@@ -72,18 +72,17 @@ def _random_round_trips(name: str, rng: np.random.Generator) -> Network:
     groups: list[Group] = [
         (f"{rtt:g} ms", rule, rtt, count, 0.1 * n) for n, rtt in enumerate(trips)
     ]
-    drawn = _drawn(rng, float(np.mean(trips)))
-    return shared_bottleneck("round trips", name, groups, recovery=recovery, **drawn)
+    hop, duration = _drawn(rng, float(np.mean(trips)))
+    return shared_bottleneck("round trips", name, groups, hop, duration, recovery=recovery)
 
 
 def _random_lot(name: str, rng: np.random.Generator) -> Network:
     rule, recovery = RULES[int(rng.integers(4))]
     hops, long = int(rng.integers(2, 6)), int(rng.integers(1, 4))
     delay = log_uniform(rng, 2.0, 8.0)
-    drawn = _drawn(rng, 2.0 * (2.0 + delay * (1.0 + hops) / 2.0))
-    return parking_lot(
-        rule, hops, long, drawn["rate"], delay, drawn["buffer"], drawn["duration"], recovery, name
-    )
+    hop, duration = _drawn(rng, 2.0 * (2.0 + delay * (1.0 + hops) / 2.0))
+    hop = hop._replace(delay=delay)
+    return parking_lot(rule, hops, long, hop, duration, recovery, name)
 
 
 def _random_dumbbell(name: str, rng: np.random.Generator) -> Network:
@@ -91,21 +90,21 @@ def _random_dumbbell(name: str, rng: np.random.Generator) -> Network:
     half = round(log_uniform(rng, 1.0, 64.0))
     rtt = log_uniform(rng, 15.0, 80.0)
     groups: list[Group] = [("early", rule, rtt, half, 0.0), ("late", rule, rtt, half, 1.0)]
-    drawn = _drawn(rng, rtt)
-    drawn["rate"] = max(drawn["rate"], 2.0 * half)
-    return shared_bottleneck("dumbbell", name, groups, recovery=recovery, **drawn)
+    hop, duration = _drawn(rng, rtt)
+    hop = hop._replace(rate=max(hop.rate, 2.0 * half))
+    return shared_bottleneck("dumbbell", name, groups, hop, duration, recovery=recovery)
 
 
 def _random_mixture(name: str, rng: np.random.Generator) -> Network:
     """Return flows of two or three rules none of which can fill path and buffer by itself."""
     chosen = sorted(map(int, rng.choice(len(MIXED), int(rng.integers(2, 4)), replace=False)))
     rtt, count = log_uniform(rng, 20.0, 60.0), int(rng.integers(1, 4))
-    drawn = _drawn(rng, rtt)
-    room = mbps(drawn["rate"]) * rtt / 1000.0 + drawn["buffer"]
+    hop, duration = _drawn(rng, rtt)
+    room = mbps(hop.rate) * rtt / 1000.0 + hop.buffer
     flows = count * len(chosen)
     window = float(round(room * max(0.4, 1.6 / flows)))
     groups: list[Group] = [(*MIXED[n], rtt, count, 0.02 * k) for k, n in enumerate(chosen)]
-    return shared_bottleneck("mixed rules", name, groups, window=window, **drawn)
+    return shared_bottleneck("mixed rules", name, groups, hop, duration, window)
 
 
 KINDS = {

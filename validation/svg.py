@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from validation.verdicts import Picture
+from validation.finding_rows import Picture
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

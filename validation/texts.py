@@ -29,8 +29,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from validation.finding_rows import Experiment, Number
 from validation.statistics import CONFIDENCE, LEVEL, Estimate, interval, weakest
-from validation.verdicts import Experiment, Number, Verdict
+from validation.verdicts import Verdict
 
 if TYPE_CHECKING:
     import jinja2

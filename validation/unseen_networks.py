@@ -21,7 +21,7 @@ import hashlib
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -30,8 +30,8 @@ from hopflow.units import mbps, ms
 from responsefn import AIMD, CUBIC, NewReno, Reno, Tahoe, WindowRule
 
 __all__ = [
-    "NETWORKS", "SEEDS", "SET_ASIDE", "Group", "Network", "chain_network", "instance", "parking_lot",
-    "shared_bottleneck",
+    "NETWORKS", "SEEDS", "SET_ASIDE", "Group", "Hop", "Network", "chain_network", "instance",
+    "parking_lot", "shared_bottleneck",
 ]  # fmt: skip
 
 SEEDS = tuple(range(1, 17))
@@ -42,6 +42,14 @@ ROOM = 100_000.0
 
 Group = tuple[str, WindowRule, float, int, float]
 """Name, rule, round-trip time in ms, number of flows, and start of the first one in s."""
+
+
+class Hop(NamedTuple):
+    """A link between routers: rate in Mb/s, buffer in packets, delay in ms."""
+
+    rate: float
+    buffer: float
+    delay: float = 2.0
 
 
 @dataclass(frozen=True)
@@ -98,11 +106,16 @@ def instance(network: Network, seed: int) -> Scenario:
 
 
 def chain_network(
-    rule: WindowRule, nodes: int, rate: float, delay: float, buffer: float, window: float,
-    duration: float, entries: Sequence[int] = (), name: str = "",
-) -> Network:  # fmt: skip
+    rule: WindowRule,
+    nodes: int,
+    hop: Hop,
+    window: float,
+    duration: float,
+    entries: Sequence[int] = (),
+    name: str = "",
+) -> Network:
     """Return a chain: a flow from node 1 at once, another from each of ``entries`` every 0.2 s."""
-    links = chain(nodes, rate=mbps(rate), delay=ms(delay), buffer=buffer)
+    links = chain(nodes, rate=mbps(hop.rate), delay=ms(hop.delay), buffer=hop.buffer)
     flows = [
         Flow(f"from {first}", tuple(range(first, nodes + 1)), rule, window, 0.2 * n)
         for n, first in enumerate((1, *entries))
@@ -111,32 +124,43 @@ def chain_network(
 
 
 def shared_bottleneck(
-    topology: str, name: str, groups: Sequence[Group],
-    rate: float, buffer: float, duration: float, window: float = 5000.0, recovery: str | None = None,
-) -> Network:  # fmt: skip
-    """Return one bottleneck of 2 ms with an access link of 1 ms per flow.
+    topology: str,
+    name: str,
+    groups: Sequence[Group],
+    hop: Hop,
+    duration: float,
+    window: float = 5000.0,
+    recovery: str | None = None,
+) -> Network:
+    """Return one bottleneck with an access link of 1 ms per flow.
 
     The last link completes the round-trip time; the flows of a group start every 50 ms.
     """
-    fast: dict[str, Any] = {"rate": 10.0 * mbps(rate), "buffer": ROOM}
-    links, flows = [Link("left", "right", mbps(rate), ms(2.0), buffer)], []
+    fast: dict[str, Any] = {"rate": 10.0 * mbps(hop.rate), "buffer": ROOM}
+    links, flows = [Link("left", "right", mbps(hop.rate), ms(hop.delay), hop.buffer)], []
     for label, rule, rtt, count, start in groups:
         for n in range(count):
             source, target = f"s {label} {n}", f"d {label} {n}"
             links.append(Link(source, "left", delay=ms(1.0), **fast))
-            links.append(Link("right", target, delay=ms(rtt / 2 - 3.0), **fast))
+            links.append(Link("right", target, delay=ms(rtt / 2 - 1.0 - hop.delay), **fast))
             path = (source, "left", "right", target)
             flows.append(Flow(f"{label} {n}", path, rule, window, start + 0.05 * n))
     return _network(topology, name, links, flows, duration, recovery)
 
 
 def parking_lot(
-    rule: WindowRule, hops: int, long: int, rate: float, delay: float, buffer: float,
-    duration: float, recovery: str | None = None, name: str = "",
-) -> Network:  # fmt: skip
+    rule: WindowRule,
+    hops: int,
+    long: int,
+    hop: Hop,
+    duration: float,
+    recovery: str | None = None,
+    name: str = "",
+) -> Network:
     """Return a parking lot: ``long`` flows over all hops, and one over each."""
-    fast: dict[str, Any] = {"rate": 10.0 * mbps(rate), "buffer": ROOM, "delay": ms(1.0)}
-    links, flows = [*chain(hops + 1, rate=mbps(rate), delay=ms(delay), buffer=buffer)], []
+    fast: dict[str, Any] = {"rate": 10.0 * mbps(hop.rate), "buffer": ROOM, "delay": ms(1.0)}
+    line = chain(hops + 1, rate=mbps(hop.rate), delay=ms(hop.delay), buffer=hop.buffer)
+    links, flows = [*line], []
     ways = [(f"long {n}", 1, hops + 1) for n in range(long)]
     ways += [(f"hop {h}", h, h + 1) for h in range(1, hops + 1)]
     for n, (label, first, last) in enumerate(ways):
@@ -164,28 +188,28 @@ def _network(
 def _all() -> Iterable[Network]:
     """Yield the networks; rates in Mb/s, delays in ms, buffers and windows in packets."""
     each: list[Group]
-    yield chain_network(Tahoe(), 5, 50, 2.0, 60, 1000, 8.0, [3])
-    yield chain_network(NewReno(), 8, 100, 1.0, 100, 1000, 6.0, [6])
-    yield chain_network(Reno(), 12, 150, 0.3, 250, 2000, 4.0, [4])
-    yield chain_network(CUBIC(), 20, 100, 0.5, 80, 1000, 4.0, [12])
-    yield chain_network(Tahoe(), 30, 120, 0.2, 400, 300, 4.0, [21])
-    yield chain_network(NewReno(), 40, 80, 0.2, 150, 1000, 4.0, [11, 26])
-    yield chain_network(Reno(), 60, 80, 0.1, 300, 1500, 3.0, [20])
-    yield chain_network(NewReno(), 80, 80, 0.15, 600, 3000, 3.0, [41])
+    yield chain_network(Tahoe(), 5, Hop(50, 60, 2.0), 1000, 8.0, [3])
+    yield chain_network(NewReno(), 8, Hop(100, 100, 1.0), 1000, 6.0, [6])
+    yield chain_network(Reno(), 12, Hop(150, 250, 0.3), 2000, 4.0, [4])
+    yield chain_network(CUBIC(), 20, Hop(100, 80, 0.5), 1000, 4.0, [12])
+    yield chain_network(Tahoe(), 30, Hop(120, 400, 0.2), 300, 4.0, [21])
+    yield chain_network(NewReno(), 40, Hop(80, 150, 0.2), 1000, 4.0, [11, 26])
+    yield chain_network(Reno(), 60, Hop(80, 300, 0.1), 1500, 3.0, [20])
+    yield chain_network(NewReno(), 80, Hop(80, 600, 0.15), 3000, 3.0, [41])
     each = [("20 ms", NewReno(), 20.0, 1, 0.0), ("80 ms", NewReno(), 80.0, 1, 0.3)]
-    yield shared_bottleneck("round trips", "round-trips-1-4", each, 40, 100, 20.0)
+    yield shared_bottleneck("round trips", "round-trips-1-4", each, Hop(40, 100), 20.0)
     each = [("30 ms", Reno(), 30.0, 2, 0.0), ("60 ms", Reno(), 60.0, 2, 0.3)]
-    yield shared_bottleneck("round trips", "round-trips-1-2", each, 60, 150, 16.0)
+    yield shared_bottleneck("round trips", "round-trips-1-2", each, Hop(60, 150), 16.0)
     each = [(f"{rtt:g} ms", Tahoe(), rtt, 1, rtt / 100.0) for rtt in (10.0, 30.0, 90.0)]
-    yield shared_bottleneck("round trips", "round-trips-1-3-9", each, 30, 80, 20.0)
+    yield shared_bottleneck("round trips", "round-trips-1-3-9", each, Hop(30, 80), 20.0)
     each = [(f"{rtt:g} ms", NewReno(), rtt, 2, rtt / 200.0) for rtt in (20.0, 40.0, 80.0, 160.0)]
     yield shared_bottleneck(
-        "round trips", "round-trips-1-2-4-8", each, 80, 200, 20.0, recovery="sack"
+        "round trips", "round-trips-1-2-4-8", each, Hop(80, 200), 20.0, recovery="sack"
     )
-    yield parking_lot(NewReno(), 2, 1, 50, 5.0, 80, 12.0)
-    yield parking_lot(Reno(), 3, 2, 50, 4.0, 120, 12.0)
-    yield parking_lot(NewReno(), 4, 2, 40, 3.0, 60, 12.0, "sack")
-    yield parking_lot(Tahoe(), 5, 1, 40, 2.0, 100, 12.0)
+    yield parking_lot(NewReno(), 2, 1, Hop(50, 80, 5.0), 12.0)
+    yield parking_lot(Reno(), 3, 2, Hop(50, 120, 4.0), 12.0)
+    yield parking_lot(NewReno(), 4, 2, Hop(40, 60, 3.0), 12.0, "sack")
+    yield parking_lot(Tahoe(), 5, 1, Hop(40, 100, 2.0), 12.0)
     for name, rule, half, rtt, rate, buffer, duration in (
         ("dumbbell-2", Tahoe(), 1, 24.0, 30, 50, 16.0),
         ("dumbbell-8", Reno(), 4, 40.0, 80, 120, 16.0),
@@ -193,16 +217,16 @@ def _all() -> Iterable[Network]:
         ("dumbbell-128", NewReno(), 64, 50.0, 200, 400, 8.0),
     ):
         each = [("early", rule, rtt, half, 0.0), ("late", rule, rtt, half, 1.0)]
-        yield shared_bottleneck("dumbbell", name, each, rate, buffer, duration)
+        yield shared_bottleneck("dumbbell", name, each, Hop(rate, buffer), duration)
     each = [("Reno", Reno(), 40.0, 2, 0.0), ("NewReno", NewReno(), 40.0, 2, 0.025)]
-    yield shared_bottleneck("mixed rules", "reno-newreno", each, 60, 100, 16.0, 150)
+    yield shared_bottleneck("mixed rules", "reno-newreno", each, Hop(60, 100), 16.0, 150)
     each = [("NewReno", NewReno(), 30.0, 2, 0.0), ("AIMD", AIMD(0.2, 0.125), 30.0, 2, 0.025)]
-    yield shared_bottleneck("mixed rules", "newreno-aimd", each, 50, 80, 16.0, 100)
+    yield shared_bottleneck("mixed rules", "newreno-aimd", each, Hop(50, 80), 16.0, 100)
     each = [("NewReno", NewReno(), 50.0, 2, 0.0), ("CUBIC", CUBIC(), 50.0, 2, 0.025)]
-    yield shared_bottleneck("mixed rules", "newreno-cubic", each, 60, 150, 20.0, 200)
+    yield shared_bottleneck("mixed rules", "newreno-cubic", each, Hop(60, 150), 20.0, 200)
     rules = (("Tahoe", Tahoe()), ("Reno", Reno()), ("NewReno", NewReno()))
     each = [(name, rule, 36.0, 2, 0.015 * n) for n, (name, rule) in enumerate(rules)]
-    yield shared_bottleneck("mixed rules", "tahoe-reno-newreno", each, 60, 90, 16.0, 90)
+    yield shared_bottleneck("mixed rules", "tahoe-reno-newreno", each, Hop(60, 90), 16.0, 90)
 
 
 def _half_by_hash(networks: Iterable[Network]) -> frozenset[str]:

@@ -1,26 +1,20 @@
-"""The data model of a cross-check: verdicts, statements, rows of evidence, pictures, findings."""
+"""The data model of a cross-check: verdicts on statements, in readings and at thresholds, findings, claims."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Generic, NamedTuple, TypeAlias, TypeVar
+from typing import Generic, NamedTuple, TypeAlias, TypeVar
 
+from validation.finding_rows import Experiment, Gap, Number, Picture
 from validation.labels import Verdict, held, in_words, label
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 __all__ = [
     "Claim",
-    "Experiment",
     "Finding",
-    "Gap",
     "Judgement",
-    "Number",
     "Part",
-    "Picture",
     "Reading",
     "Sides",
     "Threshold",
@@ -118,79 +112,6 @@ class Reading:
 
     name: str
     parts: tuple[Part, ...]
-
-
-@dataclass(frozen=True)
-class Experiment:
-    """A cause that an explanation names, switched off. Values are formatted text.
-
-    Attributes
-    ----------
-    cause
-        What is switched off, and the quantity that shows it.
-    kept, removed
-        The quantity with the cause and without it.
-    effect
-        How much of the difference that it explains goes away.
-    """
-
-    cause: str
-    kept: str
-    removed: str
-    effect: str = ""
-
-
-@dataclass(frozen=True)
-class Number:
-    """One row of evidence. ``tolerance`` states its reason; values are formatted text.
-
-    ``level`` is the quantity at hopflow's own packet level.
-    """
-
-    quantity: str
-    model: str = ""
-    simulation: str = ""
-    paper: str = ""
-    tolerance: str = ""
-    level: str = ""
-
-
-@dataclass(frozen=True)
-class Picture:
-    """A figure of the report, drawn on demand; ``alt`` describes it to readers who cannot see it.
-
-    ``svg`` is the figure as drawn before, where it was.
-    """
-
-    draw: Callable[[], Figure]
-    caption: str
-    alt: str
-    svg: str = ""
-
-
-@dataclass(frozen=True)
-class Gap:
-    """What lies between the bare fluid and packets on the scenario of a claim; its figure is the last of the finding.
-
-    Attributes
-    ----------
-    about
-        What was compared.
-    columns
-        Names of the rows of the waterfall, in its order.
-    rows
-        By quantity: a cell for each column.
-    sentences
-        The certain contributions to each gap, and what is left.
-    case
-        The bundled results.
-    """
-
-    about: str
-    columns: tuple[str, ...]
-    rows: dict[str, tuple[str, ...]]
-    sentences: tuple[str, ...]
-    case: str
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from validation import evidence
-from validation.verdicts import Gap, Picture
+from validation.finding_rows import Gap, Picture
 
 if TYPE_CHECKING:
     import pandas as pd

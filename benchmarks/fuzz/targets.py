@@ -18,6 +18,8 @@ import dfcmodel
 import markov
 import responsefn
 from dfcmodel import lossless
+from dfcmodel.sharing.bbr_observations import Path as BBRPath
+from dfcmodel.sharing.bbr_observations import observe
 from hopflow.public_modules import PUBLIC
 
 PACKAGES = tuple(map(import_module, PUBLIC))
@@ -45,10 +47,10 @@ class Target:
 
 MADE_BY_THE_LIBRARY = {
     # results
-    "Best", "MapFit", "Passage", "Paths", "PhaseFit", "PropertyResult", "QuasiStationary", "Reachable", "InfiniteChain", "InfiniteStationary",
+    "Best", "MapFit", "Passage", "Paths", "PhaseFit", "PropertyResult", "QuasiStationary", "Reachable", "InfiniteChain", "InfiniteStationary", "InfinitePassage", "InfiniteTransient",
     "Sensitivity", "Solution", "Stationary", "StationaryByLevel", "Steps", "ThresholdAdvice", "Transient",
     "Lumped", "Coexistence", "Curve", "Fit", "Fused", "SimulatedResponse", "UnfairnessExponents",
-    "RuleTwin", "Samples", "Comparison", "EnsembleComparison", "RunComparison", "AnswerComparison", "Ensemble", "Evaluation", "Conformance", "JudgedCase", "WorstCase", "Explanation", "Headroom", "JobCompletion", "LevelChoice", "PausePropagation", "Slowdowns",
+    "RuleTwin", "Samples", "Comparison", "EnsembleComparison", "RunComparison", "AnswerComparison", "Ensemble", "Evaluation", "Conformance", "JudgedCase", "QlogTrace", "TraceCheck", "TraceConformance", "WorstCase", "Explanation", "Headroom", "JobCompletion", "LevelChoice", "PausePropagation", "Slowdowns",
     "Flows", "Links", "PacketLimit", "PacketTrace", "Spectrum", "StepCheck", "Trajectory", "Witness", "FrameScenario",
     "Deadlock", "Dependencies", "OverflowEstimate", "PoolRisk", "PoolWitness", "PoolWorstCase",
     "RecombinedEstimate", "OverflowTime", "Chip", "RowAudit", "RowVerdict", "TableAudit", "Identification", "RequiredCredits",
@@ -154,6 +156,9 @@ JANI = """{"jani-version": 1, "name": "m", "type": "ctmc", "variables": [], "pro
 "initial-locations": ["a"], "edges": [
 {"location": "a", "rate": {"exp": 1.0}, "destinations": [{"location": "b"}]},
 {"location": "b", "rate": {"exp": 2.0}, "destinations": [{"location": "a"}]}]}]}"""
+BBR_QLOG = json.dumps(
+    {"time": 5.0, "name": "recovery:congestion_state_updated", "data": {"new": "drain"}}
+)
 QLOG = json.dumps({"traces": [{"events": [
     *({"name": "transport:packet_sent", "time": 10.0 * n, "data": {"header": {"packet_number": n}}} for n in range(9)),
     {"name": "recovery:packet_lost", "time": 60.0, "data": {"header": {"packet_number": 5}}},
@@ -334,6 +339,8 @@ def _dfcmodel() -> dict[str, dict[str, Any]]:
         "headroom": {"rate": "400Gbps", "cable": "300m", "cell": 192},
         "headroom_table": {"rates": ["100Gbps"], "cables": ["5m"]},
         "read_mahimahi": {"path": mahimahi, "link": "1->2"},
+        "read_qlog_trace": {"source": BBR_QLOG, "packet_size": 1200.0},
+        "write_qlog": {"trace": observe(BBR(), BBRPath(duration=0.5)), "file": folder / "out.qlog"},
         "load_scenario": {"path": file},
         "save_scenario": {"scenario": small, "path": folder / "out.toml"},
         "search_worst": {"link": port, "tries": 2},

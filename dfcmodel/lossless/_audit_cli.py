@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from hopflow.command_line import AsJson, as_json, check_output, examples, save_figure
+from hopflow.command_line import (
+    AsJson,
+    as_json,
+    check_output,
+    examples,
+    save_figure,
+    takes_records,
+)
 
 __all__ = ["audit"]
 
@@ -18,6 +26,25 @@ EPILOG = examples(
 )
 
 
+@dataclass(frozen=True)
+class _Switch:
+    """The switch whose table it is, and its peers."""
+
+    chip: Annotated[str | None, typer.Option(help="The switch's chip: tomahawk5.")] = None
+    cell: Annotated[
+        str | None,
+        typer.Option(help="Buffer cell: 192 B. Default: the chip's, or as the table shows."),
+    ] = None
+    mtu: Annotated[str, typer.Option(help="Largest frame of any class, bytes.")] = "9216 B"
+    lossless_mtu: Annotated[
+        str | None, typer.Option(help="Largest frame of the paused class; default: the MTU.")
+    ] = None
+    response: Annotated[
+        str | None, typer.Option(help="Peer's response time; default: IEEE 802.3.")
+    ] = None
+
+
+@takes_records
 def audit(
     file: Annotated[
         Path,
@@ -25,18 +52,7 @@ def audit(
             help="pg_profile_lookup.ini, buffers.json.j2, config_db.json, or CSV (speed, cable, xoff)."
         ),
     ],
-    chip: Annotated[str | None, typer.Option(help="The switch's chip: tomahawk5.")] = None,
-    cell: Annotated[
-        str | None,
-        typer.Option(help="Buffer cell: 192 B. Default: the chip's, or as the table shows."),
-    ] = None,
-    mtu: Annotated[str, typer.Option(help="Largest frame of any class, bytes.")] = "9216 B",
-    lossless_mtu: Annotated[
-        str | None, typer.Option(help="Largest frame of the paused class; default: the MTU.")
-    ] = None,
-    response: Annotated[
-        str | None, typer.Option(help="Peer's response time; default: IEEE 802.3.")
-    ] = None,
+    switch: _Switch,
     rate: Annotated[
         str | None, typer.Option(help="Of profiles without a rate in their name: 400Gbps.")
     ] = None,
@@ -54,8 +70,8 @@ def audit(
 
     check_output("plot", plot)
     found = audit_headroom(
-        read_table(file, rate=rate, cable=cable), chip=chip, cell=_bytes(cell), mtu=_bytes(mtu) or mtu,
-        lossless_mtu=_bytes(lossless_mtu), response=response,
+        read_table(file, rate=rate, cable=cable), chip=switch.chip, cell=_bytes(switch.cell),
+        mtu=_bytes(switch.mtu) or switch.mtu, lossless_mtu=_bytes(switch.lossless_mtu), response=switch.response,
     )  # fmt: skip
     typer.echo(as_json(found.to_dict()) if json else found.text())
     if plot is not None:

@@ -4,14 +4,25 @@ from __future__ import annotations
 
 import itertools
 import math
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from dfcmodel.lossless._audit_cli import EPILOG, audit
 from dfcmodel.lossless.headroom_items import FIBRE
-from hopflow.command_line import AsJson, as_json, check_output, examples, save_figure
+from hopflow.command_line import (
+    AsJson,
+    as_json,
+    check_output,
+    examples,
+    save_figure,
+    takes_records,
+)
+
+if TYPE_CHECKING:
+    from dfcmodel.lossless.pools.headroom_pools import HeadroomPool
 
 __all__ = ["commands"]
 
@@ -37,6 +48,78 @@ def _numbers(name: str, text: str) -> float | tuple[float, float]:
         raise ValueError(msg) from None
 
 
+@dataclass(frozen=True)
+class _Ports:
+    """Ports and their peers: what `headroom` takes, as it is written on the command line."""
+
+    rate: Annotated[
+        list[str] | None, typer.Option(help="Line rate: 400Gbps. Several: a table.")
+    ] = None
+    cable: Annotated[
+        list[str] | None,
+        typer.Option(help="Length: 300m, 2km, or a range 100m..300m. Several: a table."),
+    ] = None
+    mtu: Annotated[str, typer.Option(help="Largest frame of any class, bytes.")] = "9216 B"
+    lossless_mtu: Annotated[
+        str | None, typer.Option(help="Largest frame of the paused class; default: the MTU.")
+    ] = None
+    cell: Annotated[str | None, typer.Option(help="Buffer cell: 192 B. Default: bytes.")] = None
+    response: Annotated[
+        str | None,
+        typer.Option(help="Peer's response time: 1.2us, 905quanta; default: IEEE 802.3."),
+    ] = None
+    response_measured: Annotated[
+        bool, typer.Option(help="Accept a response time below the standard's maximum.")
+    ] = False
+    interface: Annotated[str | None, typer.Option(help="Delay of the receiver's MAC and PHY.")] = (
+        None
+    )
+    gearbox: Annotated[
+        str | None, typer.Option(help="Delay of a retimer or gearbox, per direction.")
+    ] = None
+    pipeline: Annotated[
+        str | None, typer.Option(help="From threshold crossing to pause frame.")
+    ] = None
+    classes: Annotated[int, typer.Option(help="Classes paused separately.")] = 1
+    velocity: Annotated[str, typer.Option(help="Signal velocity in m/s; 2e8 is 5 ns/m.")] = (
+        f"{FIBRE:g}"
+    )
+    small_packets: Annotated[
+        str, typer.Option(help="Largest fraction of small frames in any window, 0 to 1.")
+    ] = "0"
+    smallest: Annotated[str, typer.Option(help="Smallest frame of the class, bytes.")] = "64 B"
+    exceeded: Annotated[
+        float,
+        typer.Option(help="Small packets are a share of the traffic; a window exceeds so rarely."),
+    ] = 0.0
+    merged: Annotated[
+        bool, typer.Option(help="One PFC frame carries the pauses of all classes.")
+    ] = False
+    resume_queued: Annotated[
+        bool, typer.Option(help="The class's own resume frame may still wait.")
+    ] = False
+
+    def parameters(self) -> dict[str, Any]:
+        """Return the parameters of `headroom` besides rate and cable."""
+        return {
+            "mtu": _bytes(self.mtu),
+            "lossless_mtu": None if self.lossless_mtu is None else _bytes(self.lossless_mtu),
+            "cell": None if self.cell is None else _bytes(self.cell),
+            "response": None if self.response is None else _ends(self.response),
+            "response_measured": self.response_measured,
+            "interface": None if self.interface is None else _ends(self.interface),
+            "gearbox": None if self.gearbox is None else _ends(self.gearbox),
+            "pipeline": None if self.pipeline is None else _ends(self.pipeline),
+            "velocity": _numbers("velocity", self.velocity),
+            "classes": self.classes,
+            "small_packets": _numbers("small_packets", self.small_packets),
+            "smallest": _bytes(self.smallest),
+            "exceeded": self.exceeded,
+            "merged": self.merged,
+            "resume_queued": self.resume_queued,
+        }
+
+
 @group.callback(
     epilog=examples(
         "hopflow headroom --rate 400Gbps --cable 300m",
@@ -45,54 +128,10 @@ def _numbers(name: str, text: str) -> float | tuple[float, float]:
         "hopflow headroom --rate 100Gbps --rate 400Gbps --cable 30m --cable 300m",
     )
 )
+@takes_records
 def headroom(
     context: typer.Context,
-    rate: Annotated[
-        list[str] | None, typer.Option(help="Line rate: 400Gbps. Several: a table.")
-    ] = None,
-    cable: Annotated[
-        list[str] | None,
-        typer.Option(help="Length: 300m, 2km, or a range 100m..300m. Several: a table."),
-    ] = None,
-    mtu: Annotated[str, typer.Option(help="Largest frame of any class, bytes.")] = "9216 B",
-    lossless_mtu: Annotated[
-        str | None, typer.Option(help="Largest frame of the paused class; default: the MTU.")
-    ] = None,
-    cell: Annotated[str | None, typer.Option(help="Buffer cell: 192 B. Default: bytes.")] = None,
-    response: Annotated[
-        str | None,
-        typer.Option(help="Peer's response time: 1.2us, 905quanta; default: IEEE 802.3."),
-    ] = None,
-    response_measured: Annotated[
-        bool, typer.Option(help="Accept a response time below the standard's maximum.")
-    ] = False,
-    interface: Annotated[
-        str | None, typer.Option(help="Delay of the receiver's MAC and PHY.")
-    ] = None,
-    gearbox: Annotated[
-        str | None, typer.Option(help="Delay of a retimer or gearbox, per direction.")
-    ] = None,
-    pipeline: Annotated[
-        str | None, typer.Option(help="From threshold crossing to pause frame.")
-    ] = None,
-    classes: Annotated[int, typer.Option(help="Classes paused separately.")] = 1,
-    velocity: Annotated[
-        str, typer.Option(help="Signal velocity in m/s; 2e8 is 5 ns/m.")
-    ] = f"{FIBRE:g}",
-    small_packets: Annotated[
-        str, typer.Option(help="Largest fraction of small frames in any window, 0 to 1.")
-    ] = "0",
-    smallest: Annotated[str, typer.Option(help="Smallest frame of the class, bytes.")] = "64 B",
-    exceeded: Annotated[
-        float,
-        typer.Option(help="Small packets are a share of the traffic; a window exceeds so rarely."),
-    ] = 0.0,
-    merged: Annotated[
-        bool, typer.Option(help="One PFC frame carries the pauses of all classes.")
-    ] = False,
-    resume_queued: Annotated[
-        bool, typer.Option(help="The class's own resume frame may still wait.")
-    ] = False,
+    ports: _Ports,
     json: AsJson = False,
     plot: Annotated[Path | None, typer.Option(help="Draw the parts to this file.")] = None,
 ) -> None:
@@ -103,40 +142,22 @@ def headroom(
     """
     if context.invoked_subcommand is not None:
         return
-    for name, given in (("rate", rate), ("cable", cable)):
+    for name, given in (("rate", ports.rate), ("cable", ports.cable)):
         if not given:
             raise typer.BadParameter(f"Missing option '--{name}'.", ctx=context)
-    assert rate
-    assert cable
     from dfcmodel.lossless import headroom_tables, headrooms
     from dfcmodel.lossless.audits.switch_chips import census_lines
 
-    several = len(rate) * len(cable) > 1
+    rates, cables = ports.rate or [], [_ends(each) for each in ports.cable or ()]
+    several = len(rates) * len(cables) > 1
     if several and plot is not None:
         raise ValueError(f"plot = '{plot}': takes one rate and one cable, not a table")
     check_output("plot", plot)
-    parameters: dict[str, Any] = {
-        "mtu": _bytes(mtu),
-        "lossless_mtu": None if lossless_mtu is None else _bytes(lossless_mtu),
-        "cell": None if cell is None else _bytes(cell),
-        "response": None if response is None else _ends(response),
-        "response_measured": response_measured,
-        "interface": None if interface is None else _ends(interface),
-        "gearbox": None if gearbox is None else _ends(gearbox),
-        "pipeline": None if pipeline is None else _ends(pipeline),
-        "velocity": _numbers("velocity", velocity),
-        "classes": classes,
-        "small_packets": _numbers("small_packets", small_packets),
-        "smallest": _bytes(smallest),
-        "exceeded": exceeded,
-        "merged": merged,
-        "resume_queued": resume_queued,
-    }
     if several:
-        table = headroom_tables.headroom_table(rate, [_ends(each) for each in cable], **parameters)
+        table = headroom_tables.headroom_table(rates, cables, **ports.parameters())
         typer.echo(as_json({"bytes": table.to_dict("index")}) if json else table)
         return
-    found = headrooms.headroom(rate[0], _ends(cable[0]), **parameters)
+    found = headrooms.headroom(rates[0], cables[0], **ports.parameters())
     said = census_lines(float(found.high.rate), found.metres[1])
     typer.echo(as_json({**found.to_dict(), "census": said}) if json else found)
     if said and not json:
@@ -152,58 +173,76 @@ def _bytes(text: str) -> str:
     return f"{text} B" if text.strip().isdigit() else text
 
 
+@dataclass(frozen=True)
+class _Pool:
+    """A headroom pool: what `headroom_pool` takes, as it is written on the command line."""
+
+    headroom: Annotated[str, typer.Option(help="Of a class of a port: 225792 B, 220.5 KiB.")]
+    rate: Annotated[str, typer.Option(help="Line rate of the ports: 400Gbps.")]
+    ports: Annotated[int, typer.Option(help="Number of ports.")]
+    size: Annotated[str, typer.Option(help="Of the pool: 40 MB.")]
+    shared: Annotated[str, typer.Option(help="Buffer below the thresholds: 60 MB.")]
+    classes: Annotated[int, typer.Option(help="Lossless classes of each port.")] = 1
+    xoff: Annotated[str | None, typer.Option(help="Fixed thresholds: 100 kB.")] = None
+    alpha: Annotated[
+        float | None, typer.Option(help="Dynamic thresholds: alpha times the free shared buffer.")
+    ] = None
+
+    def checked(self) -> HeadroomPool:
+        """Return the pool."""
+        from dfcmodel.lossless import headroom_pool
+        from dfcmodel.lossless.quantities import size_in_bytes
+
+        return headroom_pool(
+            size_in_bytes("headroom", _bytes(self.headroom)), self.ports, self.classes,
+            size=_bytes(self.size), shared=_bytes(self.shared),
+            xoff=None if self.xoff is None else _bytes(self.xoff), alpha=self.alpha, rate=self.rate,
+        )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class _Traffic:
+    """Which classes send, and for how long outputs do not."""
+
+    blocked: Annotated[
+        str | None, typer.Option(help="How long outputs may serve nothing: 20us.")
+    ] = None
+    active_ports: Annotated[int | None, typer.Option(help="Most ports active at once.")] = None
+    active_classes: Annotated[int | None, typer.Option(help="Most classes of a port.")] = None
+    paused: Annotated[
+        float, typer.Option(help="Probability that a class of a port is paused, independently.")
+    ] = 0.01
+
+
 @commands.command(
     epilog=examples(
         'hopflow pool --headroom "225792 B" --rate 400Gbps --ports 64 --classes 8 --size "40 MB" --shared "60 MB" --alpha 0.125',
         'hopflow pool --headroom "80 kB" --rate 100Gbps --ports 32 --size "1 MB" --shared "16 MB" --xoff "50 kB" --blocked 20us --json',
     )
 )
+@takes_records
 def pool(
-    headroom: Annotated[str, typer.Option(help="Of a class of a port: 225792 B, 220.5 KiB.")],
-    rate: Annotated[str, typer.Option(help="Line rate of the ports: 400Gbps.")],
-    ports: Annotated[int, typer.Option(help="Number of ports.")],
-    size: Annotated[str, typer.Option(help="Of the pool: 40 MB.")],
-    shared: Annotated[str, typer.Option(help="Buffer below the thresholds: 60 MB.")],
-    classes: Annotated[int, typer.Option(help="Lossless classes of each port.")] = 1,
-    xoff: Annotated[str | None, typer.Option(help="Fixed thresholds: 100 kB.")] = None,
-    alpha: Annotated[
-        float | None, typer.Option(help="Dynamic thresholds: alpha times the free shared buffer.")
-    ] = None,
-    blocked: Annotated[
-        str | None, typer.Option(help="How long outputs may serve nothing: 20us.")
-    ] = None,
-    active_ports: Annotated[int | None, typer.Option(help="Most ports active at once.")] = None,
-    active_classes: Annotated[int | None, typer.Option(help="Most classes of a port.")] = None,
-    paused: Annotated[
-        float, typer.Option(help="Probability that a class of a port is paused, independently.")
-    ] = 0.01,
+    shared_pool: _Pool,
+    traffic: _Traffic,
     json: AsJson = False,
     plot: Annotated[Path | None, typer.Option(help="Draw the worst case to this file.")] = None,
 ) -> None:
     """Print whether a headroom pool shared by ports and classes can overflow, when, and how probably."""
-    from dfcmodel.lossless import (
-        PausedGroups,
-        headroom_pool,
-        longest_blocking,
-        overflow,
-        worst_demand,
-    )
-    from dfcmodel.lossless.quantities import size_in_bytes
+    from dfcmodel.lossless import PausedGroups, longest_blocking, overflow, worst_demand
 
     check_output("plot", plot)
-    given = headroom_pool(
-        size_in_bytes("headroom", _bytes(headroom)), ports, classes, size=_bytes(size),
-        shared=_bytes(shared), xoff=None if xoff is None else _bytes(xoff), alpha=alpha, rate=rate,
-    )  # fmt: skip
-    risk = overflow(given, PausedGroups(paused))
-    worst = worst_demand(
-        given, blocked=blocked, active_ports=active_ports, active_classes=active_classes
-    )
-    times = longest_blocking(given, active_ports=active_ports, active_classes=active_classes)
+    given = shared_pool.checked()
+    active: dict[str, Any] = {
+        "active_ports": traffic.active_ports,
+        "active_classes": traffic.active_classes,
+    }
+    risk = overflow(given, PausedGroups(traffic.paused))
+    worst = worst_demand(given, blocked=traffic.blocked, **active)
+    times = longest_blocking(given, **active)
     if json:
         sizes = {f"{wanted:g}": risk.least_size(wanted) for wanted in (1e-6, 1e-9, 1e-12)}
         demand = {"reached": worst.lower, "at_most": worst.upper, "overflows": worst.overflows}
-        chance = {"paused": paused, "overflow": risk.probability, "least_size": sizes}
+        chance = {"paused": traffic.paused, "overflow": risk.probability, "least_size": sizes}
         rows = {"oversubscription": given.oversubscription, "demand": demand}
         blocks = {name: t if t < math.inf else None for name, t in times._asdict().items()}
         typer.echo(as_json({**rows, "blocked": blocks, "probability": chance}))
@@ -211,7 +250,9 @@ def pool(
         typer.echo(worst)
         safe, overflows = (f"{t * 1e6:.4g} us" if t < math.inf else "ever" for t in times)
         typer.echo(f"blocked up to {safe}: no overflow, proved; for {overflows}: reached")
-        typer.echo(f"\nEach paused {paused:.3g} of the time, independently of the others:\n{risk}")
+        typer.echo(
+            f"\nEach paused {traffic.paused:.3g} of the time, independently of the others:\n{risk}"
+        )
     if plot is not None:
         save_figure(worst.plot(), plot, quiet=json)
 

@@ -19,6 +19,7 @@ __all__ = [
     "SN5610N",
     "SONIC_PAIRS",
     "PublishedPair",
+    "SonicFormula",
     "mlxsw_size",
     "sonic_xoff",
     "white_paper_xoff",
@@ -89,6 +90,27 @@ SN5610N: dict[tuple[float, float], int] = {
 """Bytes of xoff by rate (b/s) and cable (m), Mellanox-SN5610N-C256S2 (Spectrum-4)."""
 
 
+@dataclass(frozen=True)
+class SonicFormula:
+    """A version of SONiC's formula.
+
+    Parameters
+    ----------
+    kilo
+        Divisor of Mb/s times ns for the cable in the Lua file: 1000 since pull request 3235 was merged (commit
+        3943093d4, 2024-09-10), 1024 from the first version (2cab51d11, 2020-12-15) until then.
+    whole_factor
+        Whether the factor of cells per 64 bytes is rounded up to a whole number, as since the same pull request.
+    """
+
+    kilo: float = 1000.0
+    whole_factor: bool = True
+
+
+MERGED = SonicFormula()
+"""Since pull request 3235."""
+
+
 def sonic_xoff(
     rate: float,
     cable: float,
@@ -98,8 +120,7 @@ def sonic_xoff(
     small_percentage: float = 50.0,
     cell: float = 192.0,
     tile: bool = False,
-    kilo: float = 1000.0,
-    whole_factor: bool = True,
+    formula: SonicFormula = MERGED,
 ) -> dict[str, float]:
     """Return the components of SONiC's xoff in bytes; their sum is xoff before rounding up to KiB.
 
@@ -115,23 +136,20 @@ def sonic_xoff(
         Buffer cell in bytes.
     tile
         Whether the 120 ns of Spectrum-4 are added.
-    kilo
-        Divisor of Mb/s times ns for the cable in the Lua file: 1000 since pull request 3235 was merged (commit
-        3943093d4, 2024-09-10), 1024 from the first version (2cab51d11, 2020-12-15) until then.
-    whole_factor
-        Whether the factor of cells per 64 bytes is rounded up to a whole number, as since the same pull request.
+    formula
+        The version of the Lua file.
 
     >>> round(sum(sonic_xoff(400e9, 300.0).values()))
     271991
     """
     factor = cell / 64.0 if cell > 128.0 else 2.0 * cell / (1.0 + cell)
-    factor = math.ceil(factor) if whole_factor else factor
+    factor = math.ceil(factor) if formula.whole_factor else factor
     mean = (small_percentage * 64.0 + (100.0 - small_percentage) * lossless_mtu) / 100.0
     occupancy = 1.0 + 64.0 / mean * (factor - 1.0)
     parts = {
         "frame leaving the receiver": mtu,
         "interface": MAC_PHY + (rate * TILE / 8.0 if tile else 0.0),
-        "cable": 2.0 * cable / SONIC_VELOCITY * rate / 8.0 * 1000.0 / kilo,
+        "cable": 2.0 * cable / SONIC_VELOCITY * rate / 8.0 * 1000.0 / formula.kilo,
         "response": 64.0 * RESPONSE_QUANTA[rate],
         "frame leaving the sender": lossless_mtu,
     }

@@ -213,7 +213,7 @@ class Flow(Described):
         without one.
     stack
         ``"linux-6.12"``: what hosts with Linux 6.12 do beside their rule, where nothing else is given: an initial window of 10,
-        ``delayed_acks="counted"``, ``quick_acks=16``, and at packet level recovery by RACK-TLP with PRR where ``Packets(recovery=)`` names none. None: the
+        ``delayed_acks="counted"``, ``quick_acks=16``, and at packet level ``recovery="linux-6.12"`` where ``Packets(recovery=)`` names none. None: the
         defaults. The rules are apart: `LinuxCUBIC` and others. Not in ns-2's convention.
     paths
         Further paths of a sprayed flow, between the same first and last links and of as many: each packet takes one of all

@@ -29,7 +29,7 @@ class Stack:
     --------
     >>> from dfcmodel.network.stacks import STACKS
     >>> STACKS["linux-6.12"]
-    Stack(initial_window=10.0, delayed_acks='counted', quick_acks=16, recovery='rack')
+    Stack(initial_window=10.0, delayed_acks='counted', quick_acks=16, recovery='linux-6.12')
     """
 
     initial_window: float | None
@@ -40,6 +40,6 @@ class Stack:
 
 NO_STACK = Stack(None, False, 0, None)
 """The options of a flow that names no stack and no others: those of the rule."""
-STACKS = {"linux-6.12": Stack(10.0, COUNTED, 16, "rack")}
+STACKS = {"linux-6.12": Stack(10.0, COUNTED, 16, "linux-6.12")}
 """Linux 6.12: TCP_INIT_CWND 10 (include/net/tcp.h), TCP_MAX_QUICKACKS 16; net/ipv4/tcp_input.c counts packets and has
-RACK-TLP with PRR."""
+RACK-TLP with its own PRR (`LinuxRecovery`)."""

@@ -37,7 +37,7 @@ Recovery: TypeAlias = str | LossRecovery | SelectiveRepair
 
 CONVENTIONS = ("standard", "ns2")
 SPRAYINGS = ("turns", "random", "least queue")
-OWN_BY_DELIVERIES = ("prr", "rack")
+OWN_BY_DELIVERIES = ("prr", "rack", "linux-6.12")
 """Recoveries in whose place rules of deliveries have their own, with ``"sack"``."""
 
 
@@ -72,11 +72,12 @@ class Packets(Described):
         each window rule. ``"tahoe"``, ``"reno"`` (RFC 5681), ``"newreno"`` (RFC 6582), ``"sack"`` (as ns-2's
         Sack1: the window is cut at once, and nothing is sent until less than it is in flight), or ``"prr"``:
         SACK with proportional rate reduction and its slow-start reduction bound (RFC 6937), as Linux sends
-        since 3.2; of ns-3 see the documentation of packets. ``"rack"``: RACK-TLP with that reduction (RFC 8985), as
-        Linux since 4.18: losses are found by time, and probes repair losses of a transfer's last packets. Or a `LossRecovery` of one's own, in the standard
+        since 3.2; of ns-3 see the documentation of packets. ``"rack"``: RACK-TLP with that reduction (RFC 8985):
+        losses are found by time, and probes repair losses of a transfer's last packets. ``"linux-6.12"``: RACK-TLP with
+        the reduction of Linux's tcp_input.c, which sends less into a full buffer (cf. RFC 9937). Or a `LossRecovery` of one's own, in the standard
         convention. Cuts for congestion marks are at once, and rules of
         deliveries, which set the window in recovery and find losses by time themselves, run with ``"sack"`` under
-        ``"prr"`` and ``"rack"``.
+        ``"prr"``, ``"rack"`` and ``"linux-6.12"``.
         Of rate rules ``"go-back-n"``, their default (the receiver takes packets in order alone, and tells of the first
         one beyond a gap; nothing acknowledged for ``min_rto`` of the scenario is a loss, too), ``"selective"`` or a
         `SelectiveRepair` with its timeouts (the receiver keeps what comes out of order, and what is missing before it is

@@ -1,5 +1,6 @@
 # The public names of the module by the modules that define them: read on first use, and by type checkers.
 from ..packets.recoveries import (
+    LinuxRecovery,
     LossRecovery,
     NewRenoRecovery,
     PRRRecovery,
@@ -17,6 +18,7 @@ from ..packets.recoveries import (
 )
 
 __all__ = [
+    "LinuxRecovery",
     "LossRecovery",
     "NewRenoRecovery",
     "PRRRecovery",

@@ -6,6 +6,8 @@ from ..packets.traces import PacketTrace
 from ..sharing.comparisons import Comparison
 from ..sharing.conformances import Conformance, JudgedCase
 from ..sharing.evaluations import Evaluation
+from ..sharing.qlog_traces import QlogTrace
+from ..sharing.trace_conformances import TraceCheck, TraceConformance
 from ..sharing.worst_paths import WorstCase
 from ..step_checks import StepCheck
 from ..theory.spectra import Spectrum
@@ -30,10 +32,13 @@ __all__ = [
     "PacketLimit",
     "PacketTrace",
     "PausePropagation",
+    "QlogTrace",
     "RunComparison",
     "Slowdowns",
     "Spectrum",
     "StepCheck",
+    "TraceCheck",
+    "TraceConformance",
     "Trajectory",
     "WorstCase",
 ]

@@ -150,8 +150,8 @@ class Records(Recorded):
         The times in which links were paused, a structured array with the fields link, by, priority, begin and end
         (see `dfcmodel.results.Trajectory.pauses`); None: not recorded.
     recoveries
-        How each flow repaired losses, ``"tahoe"``, ``"reno"``, ``"newreno"``, ``"sack"``, ``"prr"`` or ``"rack"``, after
-        ``recovery`` of the method; ``"go-back-n"`` or ``"selective"`` of rate rules that repair them; otherwise empty. F strings.
+        How each flow repaired losses, ``"tahoe"``, ``"reno"``, ``"newreno"``, ``"sack"``, ``"prr"``, ``"rack"`` or
+        ``"linux-6.12"``, after ``recovery`` of the method; ``"go-back-n"`` or ``"selective"`` of rate rules that repair them; otherwise empty. F strings.
     dropped
         The drops of each flow at each link by cause, a structured array (see `dfcmodel.results.Trajectory.drops`).
     excess

@@ -16,7 +16,8 @@ from dfcmodel.network.networks import Scenario
 from dfcmodel.packets.engine import run_engine
 from dfcmodel.packets.methods import Packets
 from dfcmodel.packets.simulation import plan_scenario, trajectory
-from hopflow.checks import flag, one_number, seconds, whole
+from hopflow.checks import flag, instance, one_number, seconds, whole
+from hopflow.units import in_units
 from responsefn import WindowRule, jain_index
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["Bottleneck", "Shared", "checked_rules", "mean_of", "within_limits"]
+__all__ = ["Bottleneck", "Shared", "bottleneck_of", "checked_rules", "mean_of", "within_limits"]
 
 FASTER = 10.0
 """Rate of the access links over that of the bottleneck."""
@@ -215,6 +216,36 @@ class Bottleneck:
     def changed(self, **fields: Any) -> Bottleneck:
         """Return the same bottleneck with other fields."""
         return replace(self, **fields)
+
+
+def bottleneck_of(
+    bandwidth: float | str,
+    rtt: float | str,
+    buffer: int | str,
+    *,
+    duration: float | str = 60.0,
+    warm_up: float | str | None = None,
+    discipline: Discipline | None = None,
+    **others: Any,
+) -> Bottleneck:
+    """Return a bottleneck from the parameters of `dfcmodel.compare`, numbers or strings with units.
+
+    Raises
+    ------
+    TypeError, ValueError
+        Naming the parameter, its value and what is allowed.
+    """
+    bandwidth = one_number("bandwidth", in_units("bandwidth", bandwidth, "rate"), above=0.0)
+    rtt, duration = in_units("rtt", rtt, "time"), in_units("duration", duration, "time")
+    places: Any = in_units("buffer", buffer, "amount")
+    if others.get("recovery") is not None:
+        instance("recovery", others["recovery"], str, "the name of a recovery, or None")
+    duration = one_number("duration", duration, above=0.0, hint="in s")
+    return Bottleneck(
+        bandwidth, rtt, int(places) if isinstance(buffer, str) else places, duration=duration,
+        warm_up=0.2 * duration if warm_up is None else in_units("warm_up", warm_up, "time"),
+        discipline=FIFO() if discipline is None else discipline, **others,
+    )  # fmt: skip
 
 
 def checked_rules(

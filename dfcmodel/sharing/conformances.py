@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
 from dfcmodel.sharing.bbr_cases import CASES, Case
 from dfcmodel.sharing.bbr_checks import Check
 from dfcmodel.sharing.bbr_observations import MODES, Observation
+from dfcmodel.sharing.qlog_traces import QlogTrace
+from dfcmodel.sharing.trace_conformances import TraceConformance, check_trace
 from hopflow.checks import instance
 from hopflow.progress import progress_bar
 from hopflow.results import Result, figure
@@ -129,20 +131,31 @@ class Conformance(Result):
         return axes
 
 
-def conformance(rule: BBR, *, cases: Iterable[int] | None = None) -> Conformance:
-    """Run the IETF draft's example test cases of BBR on a rule, and judge what happens.
+@overload
+def conformance(rule: BBR, *, cases: Iterable[int] | None = None) -> Conformance: ...
+@overload
+def conformance(rule: QlogTrace, *, cases: None = None) -> TraceConformance: ...
+
+
+def conformance(
+    rule: BBR | QlogTrace, *, cases: Iterable[int] | None = None
+) -> Conformance | TraceConformance:
+    """Run the IETF draft's example test cases of BBR on a rule, or check a trace, and judge what happens.
 
     Each case is one flow over one bottleneck at packet level, some with a burst beside it or with elements of the path: rates
     over time, aggregated acknowledgements, a policer, reordering. A case ends in checks of the draft's variables. What BBR
     is known not to do is named as a deviation.
 
+    Of a trace (`read_qlog_trace`) each state is checked: which one follows, how long it lasts, its window and its pacing
+    rate, as far as the trace has them. Undoing a spurious loss, which may lead back to STARTUP or UP, shows as a deviation.
+
     Parameters
     ----------
     rule
         `responsefn.BBR` with any parameters, or a subclass with its state. The draft estimates aggregation:
-        ``BBR(extra_acked_rounds=10)``.
+        ``BBR(extra_acked_rounds=10)``. Or a `dfcmodel.results.QlogTrace`.
     cases
-        Numbers of cases in the appendix, 1 to 22; None: all.
+        Numbers of cases in the appendix, 1 to 22; None: all, and of a trace.
 
     Raises
     ------
@@ -159,7 +172,11 @@ def conformance(rule: BBR, *, cases: Iterable[int] | None = None) -> Conformance
     >>> [case.verdict for case in found.cases]
     ['as expected', 'as expected']
     """
-    instance("rule", rule, BBR, "BBR(), or a rule of a subclass")
+    if isinstance(rule, QlogTrace):
+        if cases is not None:
+            raise ValueError(f"cases = {cases!r}: must be None for a trace")
+        return check_trace(rule)
+    instance("rule", rule, BBR, "BBR(), a rule of a subclass, or a QlogTrace")
     chosen = tuple(range(1, len(CASES) + 1) if cases is None else cases)
     for number in chosen:
         if type(number) is not int or not 1 <= number <= len(CASES):

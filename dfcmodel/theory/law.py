@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from dfcmodel.network.networks import Scenario
 
-__all__ = ["Law", "Loop", "advance", "bare_law", "law_of", "rates"]
+__all__ = ["Law", "Loop", "Sharing", "advance", "bare_law", "law_of", "rates"]
 
 ENDS = ("ring", "chain")
 
@@ -124,14 +124,20 @@ def law_of(scenario: Scenario, flow: int = 0) -> Law:
     )
 
 
+class Sharing(NamedTuple):
+    """Parameters of the law at the nodes, each () or (L,): alpha; D / d in 1/s; B in packets/s."""
+
+    intensity: Any
+    gain: Any
+    capacity: Any
+
+
 def rates(
     target_rate: Any,
     next_queue: Any,
     queue: Any,
     active: Any,
-    intensity: Any,
-    gain: Any,
-    capacity: Any,
+    nodes: Sharing,
     xp: Any = np,
     over_flows: Callable[[Any], Any] | None = None,
 ) -> Any:
@@ -145,8 +151,8 @@ def rates(
         n of the node itself, shape (F, L).
     active
         Whether a flow is active at a node, shape (F, L).
-    intensity, gain, capacity
-        alpha; D / d in 1/s; B in packets/s; () or (L,).
+    nodes
+        Parameters of the nodes.
     xp
         The array module, `numpy` or `jax.numpy`.
     over_flows
@@ -161,9 +167,10 @@ def rates(
     --------
     >>> import numpy as np
     >>> r, n = np.array([[600.0], [900.0]]), np.zeros((2, 1))
-    >>> rates(r, n, n, np.full((2, 1), True), 1.0, 0.1, 1000.0).ravel().tolist()
+    >>> rates(r, n, n, np.full((2, 1), True), Sharing(1.0, 0.1, 1000.0)).ravel().tolist()
     [400.0, 600.0]
     """
+    intensity, gain, capacity = nodes
     unconstrained = diffusive_rate(intensity, target_rate, gain, next_queue, queue)
     weight = xp.where(active & (unconstrained > 0.0), unconstrained, 0.0)
     total = weight.sum(axis=0) if over_flows is None else over_flows(weight)

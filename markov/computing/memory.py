@@ -46,7 +46,7 @@ class InfiniteStatesError(TooLargeError):
     def __init__(self, name: str, hull: Any) -> None:
         self.hull = hull
         self.predicted, self.available = math.inf, available()
-        said = "the start leads to infinitely many states, which stationary() takes"
+        said = "the start leads to infinitely many states, which stationary(), passage() and transient() take"
         MemoryError.__init__(self, f"{name}: {said} alone: give components a last value otherwise")
 
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     Vector = NDArray[np.float64]
 
-__all__ = ["Height", "Sides", "distance", "mean_between", "sides_of"]
+__all__ = ["LEFT", "Height", "Sides", "distance", "mean_between", "sides_of"]
 
 REFINEMENTS = 3
 PLAIN_CYCLES = 12  # of multigrid
@@ -64,6 +64,8 @@ class Sides(NamedTuple):
 
 
 NOTHING = Sides(math.inf, math.inf)
+LEFT = Sides(math.inf, math.inf)
+"""Nothing is proved, as the chain is expected to leave the set more than once before the reference."""
 
 
 def sides_of(truncation: Truncation, pi: Vector, solver: Solver, height: Height) -> Sides:
@@ -86,6 +88,8 @@ def sides_of(truncation: Truncation, pi: Vector, solver: Solver, height: Height)
     with np.errstate(all="ignore"):  # what is not finite proves nothing
         found = _height_inside(products, solver, height, leaving, merged)
         if found is None:
+            return LEFT
+        if not found:
             return NOTHING
         h, top, c = found
         net, error = products.net_flow(pi)
@@ -108,9 +112,10 @@ def leaving_entries(Q: sp.csr_matrix, leaving: Vector) -> Vector:
 
 def _height_inside(
     products: DoubleDouble, solver: Solver, height: Height, leaving: Vector, merged: Vector
-) -> tuple[Vector, float, float] | None:
-    """Return h in the states of the set, its largest value beside it, and c; None where nothing is proved.
+) -> tuple[Vector, float, float] | tuple[()] | None:
+    """Return h in the states of the set, its largest value beside it, and c; () where nothing is proved.
 
+    None where the chain is expected to leave the set at least once before the reference.
     With h = V + b outside, and no smaller value there than the largest V + b of a state that is entered.
     """
     reference, n, weights = solver.reference, len(leaving), height.weights
@@ -136,11 +141,15 @@ def _height_inside(
     b = max(b, -height.least, 0.0)
     b += SLACK * abs(b) + SLACK
     top = max(highest + b, 0.0) * ROUNDED_UP
-    f = weights + leaving * top
-    h, rest = (np.zeros(n), np.zeros(n)), f
+    h, rest = (np.zeros(n), np.zeros(n)), weights + leaving * top
     best: tuple[Vector, float, float] | None = None
     for _ in range(REFINEMENTS):
         h = pair_sum(h, solve(rest, weights))
+        missing = float(np.max(((h[0] + h[1]) * ROUNDED_UP - low - b) / (1.0 - out)))
+        if best is None and 0.0 < missing < math.inf:  # what an inaccurate solution takes
+            more = missing * (1.0 + SLACK) + SLACK
+            b, top = b + more, (top + more) * ROUNDED_UP
+            h = pair_sum(h, (more * ROUNDED_UP * out, np.zeros(n)))
         drift, error = products.drift(*h)
         size = (h[0] + h[1]) * ROUNDED_UP
         lost = U * 8.0 * (np.abs(drift) + leaving * top) + merged * (
@@ -155,8 +164,8 @@ def _height_inside(
         best = size, top, c
         if c > SHARP:
             break
-        rest = f + drift
-    return best
+        rest = weights + leaving * top + drift
+    return best or ()
 
 
 def distance(sides: Sides, pi: Vector) -> float:

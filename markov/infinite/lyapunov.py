@@ -134,15 +134,16 @@ def find_lyapunov(hull: Hull, given: Basis | None = None, cost: Cost | None = No
                 if found is not None:
                     return found
         first = most
-    wanted = "one, lyapunov=, whose drift is at most -1 outside of finitely many states"
     if cost is not None:
         raise Unfollowed(
             "no function of degree 2 or less was found whose drift is at most -(1 + |f|)"
         )
+    where = "outside of finitely many states"
     if given is None:
-        said = f"no Lyapunov function of degree 2 or less was found: give {wanted}"
+        said = "no Lyapunov function of degree 2 or less was found"
+        said += f": give one, lyapunov=, whose drift is at most -1 {where}"
     else:
-        said = f"the drift of lyapunov= is not proved to be negative: give {wanted}"
+        said = f"the drift of lyapunov= is not proved to be at most a negative number {where}"
     raise Unfollowed(f"{said}. An unstable chain has none")
 
 

@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from markov.chains import MarkovChain
-from markov.infinite.bounds import NOTHING, Height, distance, sides_of
+from markov.infinite.bounds import LEFT, NOTHING, Height, distance, sides_of
 from markov.infinite.truncations import Truncation, Truncations
 from markov.methods.choice import choose
 from markov.methods.sparse_lu import LUFactors, best_order
 from markov.proofs import poisson_solvers
+from markov.proofs.poisson import MultigridPoisson
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -228,14 +229,15 @@ def solved(problem: Problem, method: Method | None = None, anchor: Any = None) -
     solution = method.solve(Q, components)
     pi = np.zeros(chain.size)
     pi[states] = solution.pi
-    best, solver = NOTHING, None
+    best, solver, likeliest = NOTHING, None, int(np.argmax(pi))
     if np.all(np.isfinite(pi)) and pi.min() >= 0.0:
         height = height_of(problem.sets, truncation, lyapunov, np.ones(chain.size))
         for found in _solvers(truncation, pi, solution if len(states) == chain.size else None):
             sides = sides_of(truncation, pi, found, height)
             if max(sides) < max(best) or solver is None:
                 best, solver = sides, found
-            if math.isfinite(max(best)):
+            exact = not isinstance(found, MultigridPoisson) and found.reference == likeliest
+            if math.isfinite(max(best)) or (exact and sides is LEFT):
                 break
     bound = distance(best, pi)
     return Step(truncation, chain, pi, method, reason, solution, solver, bound)

@@ -2,27 +2,57 @@
 
 from __future__ import annotations
 
+import heapq
+import math
 from array import array
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from markov.computing.memory import TooLargeError, check_room
-from markov.generators.assembly import generator_of, rank_of
+from markov.generators.assembly import from_edges, generator_of, rank_of
 from markov.generators.built_chains import Built
 from markov.generators.closures import ascending
 from markov.generators.enumeration import BYTES_PER_STATE, BYTES_PER_TRANSITION, Rows
 from markov.models.spaces import Space
 
 if TYPE_CHECKING:
+    import scipy.sparse as sp
     from numpy.typing import NDArray
 
     from markov.generators.calls import Calls
 
     Vector = NDArray[np.float64]
 
-__all__ = ["Truncation", "Truncations"]
+__all__ = ["Projection", "Truncation", "Truncations"]
+
+
+class Projection(NamedTuple):
+    """A finite set of states, and the chain until it leaves the set or stops.
+
+    Attributes
+    ----------
+    built
+        The n states, those in which the chain stops included, and the rates between them.
+    inside
+        Whether the chain goes on in each state, shape (n,).
+    Q
+        Generator on these states and, after them, all others that are entered; shape (n + k, n + k). What
+        leaves the set, or stops, stays where it is.
+    numbers
+        Of all n + k states in `Truncations.states`.
+    """
+
+    built: Built
+    inside: NDArray[np.bool_]
+    Q: sp.csr_matrix
+    numbers: NDArray[np.int64]
+
+    @property
+    def size(self) -> int:
+        """Number of states in the set, n."""
+        return len(self.inside)
 
 
 class Truncation(NamedTuple):
@@ -62,6 +92,8 @@ class Truncations:
         How large some states are: sets have those below a level.
     most
         Largest number of states; with more, TooLargeError.
+    stops
+        Whether the chain stops in a state: there the rules never run. None: it stops nowhere.
     """
 
     def __init__(
@@ -70,8 +102,9 @@ class Truncations:
         seeds: Iterable[Any],
         heights: Callable[[Sequence[Any]], Vector],
         most: int,
+        stops: Callable[[Any], bool] | None = None,
     ) -> None:
-        self.calls, self.most = calls, most
+        self.calls, self.most, self.stops = calls, most, stops
         self.heights_of = heights
         self.states: list[Any] = []
         self._index: dict[Any, int] = {}
@@ -109,7 +142,20 @@ class Truncations:
         fresh = self.states[first:]
         if fresh:
             self._heights.extend(self.heights_of(fresh).tolist())
-            self._waiting.extend(range(first, len(self.states)))
+            stops = self.stops
+            if stops is None:
+                self._waiting.extend(range(first, len(self.states)))
+            else:
+                self._waiting.extend(n for n, s in enumerate(fresh, first) if not stops(s))
+
+    def number_of(self, state: Any) -> int:
+        """Return the number of a state that was seen; KeyError for others."""
+        return self._index[state]
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether no state is left in which the rules did not run, though the chain goes on there."""
+        return not self._waiting
 
     def reshape(self, heights: Callable[[Sequence[Any]], Vector]) -> None:
         """Take other heights from now on; the sets only grow."""
@@ -159,6 +205,37 @@ class Truncations:
             raise TooLargeError(said, room, room)
         check_room(f"{name}: {count} states", room)
 
+    def follow(self, inflow: Mapping[int, float], count: int) -> None:
+        """Run the rules in up to ``count`` more states, those first into which most is estimated to flow.
+
+        Parameters
+        ----------
+        inflow
+            How much flows into states that wait for the rules, by number; from there on it is estimated by the
+            jump chain.
+        count
+            > 0.
+        """
+        first, waiting = len(self.states), set(self._waiting)
+        estimate, done = dict(inflow), set[int]()
+        heap = [(-mass, number) for number, mass in inflow.items() if number in waiting]
+        heapq.heapify(heap)
+        while heap and len(done) < count:
+            mass, number = heapq.heappop(heap)
+            if number in done or -mass < estimate[number]:
+                continue
+            self._expand(number)
+            done.add(number)
+            part = slice(self._ends[-2], self._ends[-1])
+            whole = math.fsum(self._rates[part])
+            for target, rate in zip(self._targets[part], self._rates[part], strict=True):
+                if (target >= first or target in waiting) and target not in done:
+                    estimate[target] = estimate.get(target, 0.0) - mass * rate / whole
+                    heapq.heappush(heap, (-estimate[target], target))
+        self._measure(first)
+        self._waiting = [number for number in self._waiting if number not in done]
+        self._check_size()
+
     def truncation(self, anchor: Any = None) -> Truncation:
         """Return the states that the rules have run in, what leaves them led back to ``anchor``.
 
@@ -187,3 +264,32 @@ class Truncations:
             codes, leaving, numbers = codes[:, order], leaving[order], numbers[order]
         how = f"{len(numbers)} of infinitely many states"
         return Truncation(Built(space, codes, Q, how), leaving, numbers, to, edge)
+
+    def projection(self) -> Projection:
+        """Return the states that the rules have run in, and those in which the chain stops, as a set."""
+        waiting = np.zeros(len(self.states), dtype=bool)
+        waiting[self._waiting] = True
+        expanded = np.array(self._expanded, dtype=np.int64)
+        seen = np.array(self._targets, dtype=np.int64)
+        entered = np.unique(seen[waiting[seen]])
+        stopped = ~waiting
+        stopped[expanded] = False
+        numbers = np.concatenate([expanded, np.flatnonzero(stopped)])
+        states, size = [self.states[number] for number in numbers], len(numbers)
+        space = Space.found(self.calls.model.State, states)
+        codes = space.codes(states)
+        order = ascending(space, codes)
+        if order is not None:
+            codes, numbers = codes[:, order], numbers[order]
+        numbers = np.concatenate([numbers, entered])
+        place = np.full(len(self.states), -1, dtype=np.int64)
+        place[numbers] = np.arange(len(numbers))
+        sources = np.repeat(place[expanded], np.diff(np.array(self._ends)))
+        targets, rates = place[seen], np.array(self._rates)
+        Q = from_edges(sources, targets, rates, len(numbers))
+        kept = targets < size
+        between = from_edges(sources[kept], targets[kept], rates[kept], size)
+        inside = np.zeros(size, dtype=bool)
+        inside[place[expanded]] = True
+        how = f"{size} of infinitely many states"
+        return Projection(Built(space, codes, between, how), inside, Q, numbers)

@@ -14,9 +14,9 @@ from ..phases.fitting import PhaseFit
 from ..phases.quasi_birth_death.by_level import StationaryByLevel
 from ..phases.traces import MapFit
 from ..stationary_results import Stationary
-from ..time.passages import Passage, QuasiStationary
+from ..time.passages import InfinitePassage, Passage, QuasiStationary
 from ..time.steps import Steps
-from ..time.transients import Transient
+from ..time.transients import InfiniteTransient, Transient
 
 __all__ = [
     "AnswerComparison",
@@ -24,7 +24,9 @@ __all__ = [
     "ExplicitModel",
     "FileModel",
     "InfiniteChain",
+    "InfinitePassage",
     "InfiniteStationary",
+    "InfiniteTransient",
     "Lumped",
     "MapFit",
     "Passage",

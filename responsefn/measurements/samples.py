@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-__all__ = ["Samples", "read_qlog", "read_ss"]
+__all__ = ["Samples", "events_of", "read_qlog", "read_ss"]
 
 UNITS = {"": 1.0, "K": 1e3, "M": 1e6, "G": 1e9}
 ADDRESS = re.compile(r"(\S+:\w+)\s+(\S+:\w+)\s*")
@@ -157,7 +157,7 @@ def read_qlog(source: str | Path, packet_size: float | None = None) -> Samples:
     if packet_size is not None:
         packet_size = one_number("packet_size", packet_size, above=0.0)
     names, rows = [], []
-    for number, events in enumerate(_traces(_text(source)), 1):
+    for number, events in enumerate(events_of(source), 1):
         when: dict[tuple[str, int], float] = {}
         lost, trips, size = [], [], 0.0
         for event in events:
@@ -184,6 +184,11 @@ def read_qlog(source: str | Path, packet_size: float | None = None) -> Samples:
     return Samples(tuple(names), *np.array(rows).T)
 
 
+def events_of(source: str | Path) -> Iterable[list[dict[str, Any]]]:
+    """Return the events of each trace of a qlog file or of its text."""
+    return _traces(_text(source))
+
+
 def _traces(text: str) -> Iterable[list[dict[str, Any]]]:
     """Return the events of each trace of JSON or of a sequence (RFC 7464) or lines of JSON."""
     try:
@@ -195,6 +200,8 @@ def _traces(text: str) -> Iterable[list[dict[str, Any]]]:
         except json.JSONDecodeError as error:
             raise ValueError(f"source: no JSON, {error}") from None
         return [[record for record in records if "time" in record]]
+    if "name" in whole:  # a sequence of one record
+        return [[whole]]
     return [trace.get("events", []) for trace in whole.get("traces", [whole])]
 
 

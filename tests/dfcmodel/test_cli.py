@@ -11,11 +11,10 @@ import xarray as xr
 from PIL import Image
 from typer.testing import CliRunner
 
-from dfcmodel import CoDel, load_scenario, takano2006
+from dfcmodel import CoDel, compare, load_scenario, takano2006
 from dfcmodel._cli import commands
 from dfcmodel.network.disciplines import Discipline
 from dfcmodel.network.toml_keys import DISCIPLINES
-from dfcmodel.sharing.comparisons import compare_rules
 from responsefn import NewReno
 
 
@@ -128,7 +127,7 @@ def test_compare() -> None:
 
 
 def test_compare_has_the_options_of_the_function() -> None:
-    """The same numbers as `compare_rules`, whose path says what was given."""
+    """The same numbers as `compare`, whose path says what was given."""
     path = ["--bandwidth", "6Mbps", "--rtt", "40ms", "--buffer", "20pkt", "--duration", "5s"]
     more = [
         "--warm-up",
@@ -146,7 +145,7 @@ def test_compare_has_the_options_of_the_function() -> None:
     )
     assert "6Mbps, 40ms, 20pkt in packets of 1500 bytes" in told.stdout
     given = {"bandwidth": 500.0, "rtt": 0.04, "buffer": 20, "duration": 5.0, "runs": 1}
-    same = compare_rules(
+    same = compare(
         [NewReno()], **given, warm_up=2.0, recovery=None, discipline=CoDel(), pacing=True
     )
     assert repr(same) in told.stdout

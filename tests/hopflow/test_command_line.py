@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+import importlib
 import json
+import os
+import re
 import shlex
+import subprocess
+import sys
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
 
 import numpy as np
 import pytest
@@ -12,10 +19,18 @@ import typer
 import xarray as xr
 from typer.testing import CliRunner
 
-from hopflow import Status
-from hopflow.command_line import as_json, check_folder, check_output, examples, plain
+from hopflow import Status, warming
+from hopflow.command_line import (
+    as_json,
+    check_folder,
+    check_output,
+    examples,
+    plain,
+    takes_records,
+)
 from hopflow.commands import app
 from hopflow.kernels import build, loading
+from hopflow.kernels.cache import kernel_cache
 
 # Every command: examples in its help that parse, JSON, and files checked before any work.
 
@@ -147,3 +162,74 @@ def test_the_command_shows_and_clears(tmp_path, monkeypatch):
         assert list((tmp_path / "cache").rglob("kernel_*")) == []
     finally:
         loading.folder.cache_clear()
+
+
+FIRST_USES = {
+    f"{package}: {name}": use
+    for package in warming.USERS
+    for name, use in importlib.import_module(f"{package}.first_uses").short_calls().items()
+}
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["dfcmodel: credits in a fabric", "markov: of a chain of one's own", "responsefn: rates of Reno()"],
+)  # fmt: skip
+def test_what_is_used_first_compiles_once(name):
+    """Each is called with an empty cache by the slow test below."""
+    assert len(FIRST_USES) > 60
+    FIRST_USES[name]()
+    before = kernel_cache().kernels
+    FIRST_USES[name]()
+    assert kernel_cache().kernels == before
+
+
+def test_the_cache_is_either_filled_or_emptied():
+    refused = CliRunner().invoke(app, ["cache", "--clear", "--warm"])
+    assert refused.exit_code == 2
+    assert "--clear and --warm: must be one of them" in refused.output
+
+
+README = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
+ANSWERS = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
+
+
+@pytest.mark.slow
+def test_after_warming_the_readme_compiles_nothing(tmp_path):
+    environment = {**os.environ, "HOPFLOW_CACHE_DIR": str(tmp_path / "cache"), "MPLBACKEND": "agg"}
+
+    def hopflow(*words):
+        command = [sys.executable, "-W", "error::UserWarning", *words]
+        done = subprocess.run(
+            command, env=environment, cwd=tmp_path, capture_output=True, text=True, check=True
+        )
+        return done.stdout
+
+    compiled, kept = hopflow("-m", "hopflow", "cache", "--warm").splitlines()
+    assert int(compiled.split()[0]) == int(kept.split()[0]) > 60
+    for code in ANSWERS:
+        (tmp_path / "answer.py").write_text(code)
+        hopflow("answer.py")
+    assert hopflow("-m", "hopflow", "cache") == kept + "\n"
+
+
+@dataclass(frozen=True)
+class Line:
+    rate: Annotated[float, typer.Option(help="b/s")]
+    delay: Annotated[float, typer.Option(help="s")] = 0.5
+
+
+def test_the_fields_of_a_record_are_options_of_a_command() -> None:
+    app = typer.Typer()
+
+    @app.command()
+    @takes_records
+    def product(name: str, line: Line, *, double: bool = False) -> None:
+        """Print a product."""
+        typer.echo(f"{name} {line.rate * line.delay * (1 + double)}")
+
+    call = CliRunner().invoke
+    assert call(app, ["bits", "--rate", "3", "--double"]).stdout == "bits 3.0\n"
+    assert call(app, ["bits", "--rate", "3", "--delay", "2"]).stdout == "bits 6.0\n"
+    assert "Missing option '--rate'" in call(app, ["bits"]).stderr
+    assert "Print a product." in call(app, ["--help"]).stdout

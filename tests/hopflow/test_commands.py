@@ -110,7 +110,7 @@ try:
     runpy.run_module("hopflow", run_name="__main__")
 except SystemExit:
     pass
-print(sorted({{"numpy", "scipy", "numba", "jax", "pandas", "markov.driver", "typer"}} & set(sys.modules)), file=sys.stderr)
+print(sorted({{"numpy", "scipy", "numba", "jax", "pandas", "markov.driver", "pydantic", "typer"}} & set(sys.modules)), file=sys.stderr)
 """
 
 

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from hopflow.results import figure
+from validation.finding_rows import Picture
 from validation.svg import MOST_POINTS, RESOLUTION, drawn, size, standalone
-from validation.verdicts import Picture
 
 
 def picture(points: int, kind: str) -> str:

@@ -56,7 +56,8 @@ def checked_under_a_bar(
         MofNCompleteColumn(),
         TimeElapsedColumn(),
     )
-    with Progress(*columns, console=console, transient=True) as progress:
+    hidden = not console.is_terminal  # it would leave an empty line in a file
+    with Progress(*columns, console=console, transient=True, disable=hidden) as progress:
         task = progress.add_task("checking", total=len(claims))
         found = running.checked(claims, fresh=fresh, executor=executor, recompute=recompute)
         for claim, finding in found:
@@ -89,6 +90,21 @@ def collected(
     return found
 
 
+def print_rows(rows: list[Row], console: Console, *, verbose: bool) -> None:
+    """Print the tally and a line for each claim; ``verbose``: tables by paper and a paragraph for each."""
+    if rows:
+        claim_lines.print_tally(rows, console)
+        if verbose:
+            claim_lines.print_tables(rows, console)
+        else:
+            claim_lines.print_legend(console)
+    alone, papers = (rows, {}) if verbose else claim_lines.folded(rows)
+    for row in alone:
+        (claim_lines.print_details if verbose else claim_lines.print_row)(row, console)
+    for paper, some in papers.items():
+        claim_lines.print_paper(paper, some, console)
+
+
 def print_found(
     found: Found,
     pages: Report,
@@ -108,27 +124,35 @@ def print_found(
         With 130 after Ctrl-C.
     """
     rows = found.in_order()
-    if rows:
-        claim_lines.print_tally(rows, console)
-        if verbose:
-            claim_lines.print_tables(rows, console)
-        else:
-            claim_lines.print_legend(console)
-    alone, papers = (rows, {}) if verbose else claim_lines.folded(rows)
-    for row in alone:
-        (claim_lines.print_details if verbose else claim_lines.print_row)(row, console)
-    for paper, some in papers.items():
-        claim_lines.print_paper(paper, some, console)
+    print_rows(rows, console, verbose=verbose)
     if found.interrupted:
         total = len(found.claims)
         console.print(f"interrupted: {len(rows)} of {total} claims; report: {pages.write()}")
         raise typer.Exit(130)
     claim_lines.print_surprises(rows, console)
     page = pages.write(seconds)
+    _print_end(rows, console, f"in {seconds:.1f} s; report: {page}", json=json)
+    return _not_as_recorded(rows)
+
+
+def print_unchanged(pages: Report, console: Console, *, json: bool, verbose: bool) -> list[str]:
+    """Print what a report says of all claims, as `print_found` does, and return the claims not as recorded."""
+    rows = pages.in_order()
+    print_rows(rows, console, verbose=verbose)
+    claim_lines.print_surprises(rows, console)
+    place = pages.folder / "index.html"
+    _print_end(rows, console, f"as before, nothing has changed; report: {place}", json=json)
+    return _not_as_recorded(rows)
+
+
+def _print_end(rows: list[Row], console: Console, end: str, *, json: bool) -> None:
     if json:
         typer.echo(as_json(rows))
     checked = "1 claim" if len(rows) == 1 else f"{len(rows)} claims"
-    console.print(f"{checked} in {seconds:.1f} s; report: {page}")
+    console.print(f"{checked} {end}")
+
+
+def _not_as_recorded(rows: list[Row]) -> list[str]:
     return [f"{row['id']} ({'; '.join(row['changed'])})" for row in rows if not row["as_recorded"]]
 
 

@@ -49,8 +49,8 @@ FOLDED = {
 WIDEST = 100
 """Characters of a line on a claim at most."""
 LEGEND = (
-    "holds, contradicted: shown at the stated confidence; inconclusive: neither is; depends: another reading "
-    "turns it; -: does not apply. 2/3: statements that hold in packets (in the model without packets)."
+    "holds, contradicted: at the stated confidence; inconclusive: neither; depends: another reading turns it; "
+    "-: does not apply. 2/3: statements that hold in packets (in the model without packets)."
 )
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from dfcmodel import headroom
@@ -26,64 +28,71 @@ CREDITS = (32, 64, 80, 128, 192, 254, 256)
 UPDATES = ("0ns", "100ns", "500ns", "1us", "5us")
 
 
-def _link(
-    rate: str, cable: str, small: float, mtu: Given, lossless: Given, credit: Given | None,
-    message: Given, update: Given,
-) -> RequiredCredits:  # fmt: skip
-    return credits(
-        rate, cable, mtu, lossless, credit, small_packets=small, message=message, update=update
-    )
+@dataclass(frozen=True)
+class _Link:
+    """The values of the knobs."""
 
+    rate: str
+    cable: str
+    small: float
+    mtu: Given
+    lossless: Given
+    credit: Given | None
+    message: Given
+    update: Given
 
-def _draw(
-    rate: str, cable: str, small: float, mtu: Given, lossless: Given, credit: Given | None,
-    message: Given, update: Given,
-) -> Drawing:  # fmt: skip
-    frames = (mtu, lossless, credit)
+    def link(self, cable: str) -> RequiredCredits:
+        """Return the credits for a cable."""
+        return credits(
+            self.rate, cable, self.mtu, self.lossless, self.credit,
+            small_packets=self.small, message=self.message, update=self.update,
+        )  # fmt: skip
 
-    def with_credits(length: str) -> RequiredCredits:
-        return _link(rate, length, small, *frames, message, update)
-
-    def with_pauses(length: str) -> float:
-        port = headroom(rate, length, *frames, small_packets=small)
+    def bytes_with_pauses(self, cable: str) -> float:
+        """Return the bytes that pauses need for zero loss and full rate."""
+        frames = (self.mtu, self.lossless, self.credit)
+        port = headroom(self.rate, cable, *frames, small_packets=self.small)
         assert isinstance(port.bytes, int)  # no input is a range
         assert isinstance(port.xon_bytes, int)
         return port.bytes + port.xon_bytes
 
-    found = with_credits(cable)
-    pauses = with_pauses(cable)
-    count = "" if credit is None else f"{found.credits:,} credits, "
-    finding = (
-        f"{count}{found.bytes:,} bytes: with fewer a sender at line rate waits. With any number nothing is lost; "
-        f"{found.least * found.link.cell:,} bytes are needed for one frame. With pauses the same link needs {pauses:,.0f} bytes "
-        "for zero loss and full rate."
-    )
-    links = [with_credits(length) for length in CABLES]
-    lengths = np.array([metres("cable", length) for length in CABLES])
-    lines = (
-        Line("credits", lengths, np.array([each.bytes / 1e3 for each in links]), marked=True),
-        Line("pauses", lengths, np.array([with_pauses(each) / 1e3 for each in CABLES]), marked=True),
-    )  # fmt: skip
-    return Drawing(
-        finding,
-        (Chart("Zero loss and full rate", "cable (m)", "buffer (kB)", lines, logarithmic=True),),
-        bars=item_bars("What the credits consist of", "buffer (kB)", found.items),
-    )
+    def drawing(self) -> Drawing:
+        """Return credits and pauses over cables, and what the credits consist of."""
+        found = self.link(self.cable)
+        pauses = self.bytes_with_pauses(self.cable)
+        count = "" if self.credit is None else f"{found.credits:,} credits, "
+        finding = (
+            f"{count}{found.bytes:,} bytes: with fewer a sender at line rate waits. With any number nothing is lost; "
+            f"{found.least * found.link.cell:,} bytes are needed for one frame. With pauses the same link needs {pauses:,.0f} bytes "
+            "for zero loss and full rate."
+        )
+        links = [self.link(length) for length in CABLES]
+        lengths = np.array([metres("cable", length) for length in CABLES])
+        lines = (
+            Line("credits", lengths, np.array([each.bytes / 1e3 for each in links]), marked=True),
+            Line("pauses", lengths, np.array([self.bytes_with_pauses(each) / 1e3 for each in CABLES]), marked=True),
+        )  # fmt: skip
+        return Drawing(
+            finding,
+            (
+                Chart(
+                    "Zero loss and full rate", "cable (m)", "buffer (kB)", lines, logarithmic=True
+                ),
+            ),
+            bars=item_bars("What the credits consist of", "buffer (kB)", found.items),
+        )
 
-
-def _code(
-    rate: str, cable: str, small: float, mtu: Given, lossless: Given, credit: Given | None,
-    message: Given, update: Given,
-) -> str:  # fmt: skip
-    return f"""\
+    def code(self) -> str:
+        """Return Python that prints the same numbers."""
+        return f"""\
 from dfcmodel import headroom
 from dfcmodel.lossless import credits
 
-frames = {{"mtu": {mtu!r}, "lossless_mtu": {lossless!r}, "small_packets": {small}}}
+frames = {{"mtu": {self.mtu!r}, "lossless_mtu": {self.lossless!r}, "small_packets": {self.small}}}
 found = credits(
-    "{rate}", "{cable}", credit={credit!r}, message={message!r}, update={update!r}, **frames,
+    "{self.rate}", "{self.cable}", credit={self.credit!r}, message={self.message!r}, update={self.update!r}, **frames,
 )
-pause = headroom("{rate}", "{cable}", cell={credit!r}, **frames)
+pause = headroom("{self.rate}", "{self.cable}", cell={self.credit!r}, **frames)
 print(found)  # found.credits, found.bytes, found.least, found.items
 print(pause.bytes + pause.xon_bytes, "bytes with pauses")
 """
@@ -108,7 +117,7 @@ VIEW = View(
         sizes("message", "Message that returns credits", (8, 16, 72, 84), "72 B"),
         words("update", "Longest time between messages", UPDATES, "0ns"),
     ),
-    draw=_draw,
-    code=_code,
+    draw=lambda **knobs: _Link(**knobs).drawing(),
+    code=lambda **knobs: _Link(**knobs).code(),
 )  # fmt: skip
 """What a link with credits asks of the buffer."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -29,61 +29,71 @@ __all__ = ["VIEW"]
 PIPELINES = ("0ns", "100ns", "250ns", "500ns", "1us", "2us")
 
 
-def _port(
-    rate: str, cable: str, small: float, mtu: Given, lossless: Given, cell: Given | None,
-    response: str | None, pipeline: str,
-) -> Headroom:  # fmt: skip
-    return headroom(
-        rate, cable, mtu, lossless, cell, small_packets=small, response=response,
-        response_measured=response is not None, pipeline=pipeline,
-    )  # fmt: skip
+@dataclass(frozen=True)
+class _Port:
+    """The values of the knobs."""
+
+    rate: str
+    cable: str
+    small: float
+    mtu: Given
+    lossless: Given
+    cell: Given | None
+    response: str | None
+    pipeline: str
+
+    def headroom(self) -> Headroom:
+        """Return the headroom."""
+        return headroom(
+            self.rate, self.cable, self.mtu, self.lossless, self.cell, small_packets=self.small,
+            response=self.response, response_measured=self.response is not None, pipeline=self.pipeline,
+        )  # fmt: skip
+
+    def drawing(self) -> Drawing:
+        """Return the headroom over cables for three shares of small frames, and what it consists of."""
+        port = self.headroom()
+        size, largest = _bytes(port), max(port.items, key=lambda item: item.bytes[1])
+        cells = "" if port.cells is None else f", {port.cells:,} cells,"
+        finding = (
+            f"{size:,} bytes{cells} above the pause threshold lose nothing; {largest.share:.0%} is for: "
+            f"{largest.name}. Resume at {port.xon_bytes:,} bytes or more."
+        )
+        lines = tuple(
+            replace(self, small=share).over_cables(label)
+            for label, share in zip(("MTU", "half small", "any"), SHARES.values(), strict=True)
+        )
+        title = "Headroom by cable and frame sizes"
+        return Drawing(
+            finding,
+            (Chart(title, "cable (m)", "headroom (kB)", lines, logarithmic=True),),
+            bars=item_bars("What it consists of", "headroom (kB)", port.items),
+        )
+
+    def over_cables(self, label: str) -> Line:
+        """Return the headroom over cables."""
+        ports = [replace(self, cable=cable).headroom() for cable in CABLES]
+        lengths, sizes = [port.metres[1] for port in ports], [_bytes(port) / 1e3 for port in ports]
+        return Line(label, np.array(lengths), np.array(sizes), marked=True)
+
+    def code(self) -> str:
+        """Return Python that prints the same numbers."""
+        measured = ""
+        if self.response is not None:
+            measured = f'\n    response="{self.response}", response_measured=True,'
+        return f"""\
+from dfcmodel import headroom
+
+port = headroom(
+    "{self.rate}", "{self.cable}", mtu={self.mtu!r}, lossless_mtu={self.lossless!r}, cell={self.cell!r},{measured}
+    pipeline="{self.pipeline}", small_packets={self.small},
+)
+print(port)  # port.bytes, port.cells, port.items, port.xon_bytes
+"""
 
 
 def _bytes(port: Headroom) -> int:
     assert isinstance(port.bytes, int)  # no input is a range
     return port.bytes
-
-
-def _over_cables(label: str, **sheet: Any) -> Line:
-    ports = [_port(cable=cable, **sheet) for cable in CABLES]
-    lengths, sizes = [port.metres[1] for port in ports], [_bytes(port) / 1e3 for port in ports]
-    return Line(label, np.array(lengths), np.array(sizes), marked=True)
-
-
-def _draw(rate: str, cable: str, small: float, **sheet: Any) -> Drawing:
-    port = _port(rate, cable, small, **sheet)
-    size, largest = _bytes(port), max(port.items, key=lambda item: item.bytes[1])
-    cells = "" if port.cells is None else f", {port.cells:,} cells,"
-    finding = (
-        f"{size:,} bytes{cells} above the pause threshold lose nothing; {largest.share:.0%} is for: "
-        f"{largest.name}. Resume at {port.xon_bytes:,} bytes or more."
-    )
-    lines = tuple(
-        _over_cables(label, rate=rate, small=share, **sheet)
-        for label, share in zip(("MTU", "half small", "any"), SHARES.values(), strict=True)
-    )
-    title = "Headroom by cable and frame sizes"
-    return Drawing(
-        finding,
-        (Chart(title, "cable (m)", "headroom (kB)", lines, logarithmic=True),),
-        bars=item_bars("What it consists of", "headroom (kB)", port.items),
-    )
-
-
-def _code(
-    rate: str, cable: str, small: float, mtu: Given, lossless: Given, cell: Given | None,
-    response: str | None, pipeline: str,
-) -> str:  # fmt: skip
-    measured = "" if response is None else f'\n    response="{response}", response_measured=True,'
-    return f"""\
-from dfcmodel import headroom
-
-port = headroom(
-    "{rate}", "{cable}", mtu={mtu!r}, lossless_mtu={lossless!r}, cell={cell!r},{measured}
-    pipeline="{pipeline}", small_packets={small},
-)
-print(port)  # port.bytes, port.cells, port.items, port.xon_bytes
-"""
 
 
 VIEW = View(
@@ -104,7 +114,7 @@ VIEW = View(
         RESPONSE,
         words("pipeline", "From threshold to pause frame", PIPELINES, "0ns"),
     ),
-    draw=_draw,
-    code=_code,
+    draw=lambda **knobs: _Port(**knobs).drawing(),
+    code=lambda **knobs: _Port(**knobs).code(),
 )
 """What a data sheet asks of the buffer."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from dfcmodel.lossless import PausedGroups, headroom_pool, overflow, worst_demand
@@ -33,42 +35,52 @@ def _alpha(text: str) -> float:
         raise ValueError(f"Dynamic threshold = {text!r}: must be a number, such as 1/8") from None
 
 
-def _draw(
-    need: Given, rate: Given, ports: int, classes: int, size: Given, shared: Given, alpha: float,
-    blocked: Given, paused: float,
-) -> Drawing:  # fmt: skip
-    pool = headroom_pool(need, ports, classes, size=size, shared=shared, alpha=alpha, rate=rate)
-    worst, risk = worst_demand(pool, blocked=blocked), overflow(pool, PausedGroups(paused))
-    verdicts = {True: "overflows", False: "cannot overflow", None: "may overflow"}
-    finding = (
-        f"With outputs blocked for {blocked}, the pool {verdicts[worst.overflows]}: {worst.upper / 1e6:,.3g} MB are the "
-        f"worst case of {pool.demand / 1e6:,.3g} MB for all classes at once. If each class is paused {paused:.3g} of the time, "
-        f"independently of the others, {risk.least_size(1e-9) / 1e6:,.3g} MB are exceeded with a probability of at most 1e-9."
-    )
-    sizes = risk.grain * np.arange(len(risk.above), dtype=np.float64)
-    chances = risk.survival(sizes)
-    seen = chances >= SMALLEST
-    return Drawing(
-        finding,
-        (
-            Chart("Probability that the demand exceeds a pool", "pool (MB)", "log10 of the probability",
-                  (Line("independent classes", sizes[seen] / 1e6, np.log10(chances[seen]), marked=True),)),
-        ),
-    )  # fmt: skip
+@dataclass(frozen=True)
+class _Pool:
+    """The values of the knobs."""
 
+    need: Given
+    rate: Given
+    ports: int
+    classes: int
+    size: Given
+    shared: Given
+    alpha: float
+    blocked: Given
+    paused: float
 
-def _code(
-    need: Given, rate: Given, ports: int, classes: int, size: Given, shared: Given, alpha: float,
-    blocked: Given, paused: float,
-) -> str:  # fmt: skip
-    return f"""\
+    def drawing(self) -> Drawing:
+        """Return the worst case, and the distribution of the demand."""
+        pool = headroom_pool(
+            self.need, self.ports, self.classes, size=self.size, shared=self.shared, alpha=self.alpha, rate=self.rate,
+        )  # fmt: skip
+        worst, risk = (
+            worst_demand(pool, blocked=self.blocked),
+            overflow(pool, PausedGroups(self.paused)),
+        )
+        verdicts = {True: "overflows", False: "cannot overflow", None: "may overflow"}
+        finding = (
+            f"With outputs blocked for {self.blocked}, the pool {verdicts[worst.overflows]}: {worst.upper / 1e6:,.3g} MB are the "
+            f"worst case of {pool.demand / 1e6:,.3g} MB for all classes at once. If each class is paused {self.paused:.3g} of the time, "
+            f"independently of the others, {risk.least_size(1e-9) / 1e6:,.3g} MB are exceeded with a probability of at most 1e-9."
+        )
+        sizes = risk.grain * np.arange(len(risk.above), dtype=np.float64)
+        chances = risk.survival(sizes)
+        seen = chances >= SMALLEST
+        line = Line("independent classes", sizes[seen] / 1e6, np.log10(chances[seen]), marked=True)
+        title = "Probability that the demand exceeds a pool"
+        return Drawing(finding, (Chart(title, "pool (MB)", "log10 of the probability", (line,)),))
+
+    def code(self) -> str:
+        """Return Python that prints the same numbers."""
+        return f"""\
 from dfcmodel.lossless import PausedGroups, headroom_pool, overflow, worst_demand
 
 pool = headroom_pool(
-    {need!r}, {ports}, {classes}, size={size!r}, shared={shared!r}, alpha={alpha!r}, rate={rate!r},
+    {self.need!r}, {self.ports}, {self.classes}, size={self.size!r}, shared={self.shared!r}, alpha={self.alpha!r}, rate={self.rate!r},
 )
-print(worst_demand(pool, blocked={blocked!r}))
-print(overflow(pool, PausedGroups({paused!r})))
+print(worst_demand(pool, blocked={self.blocked!r}))
+print(overflow(pool, PausedGroups({self.paused!r})))
 """
 
 
@@ -133,7 +145,7 @@ VIEW = View(
             free=lambda text: fraction("Time in which a class is paused", text, 0.0, 1.0),
         ),
     ),
-    draw=_draw,
-    code=_code,
+    draw=lambda **knobs: _Pool(**knobs).drawing(),
+    code=lambda **knobs: _Pool(**knobs).code(),
 )  # fmt: skip
 """How small a pool may be."""

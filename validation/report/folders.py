@@ -129,7 +129,9 @@ class Report:
         return row
 
     def recomputed(self, about: Mapping[str, Any]) -> None:
-        """Write what was computed again of the bundled runs of ns-2, as JSON and on the start page."""
+        """Write what was computed again of the bundled runs of ns-2, as JSON and on the start page, where it is new."""
+        if loaded(self.folder / RECOMPUTED) == about:
+            return
         _replace(self.folder / RECOMPUTED, json.dumps(about, indent=1) + "\n")
         self._write_lists((), self._seconds)
 
@@ -142,7 +144,7 @@ class Report:
             How long the claims took; None: since this object was made.
         """
         self._seconds = seconds
-        rows = self._in_order()
+        rows = self.in_order()
         cases = sorted({case for row in rows for case in row["cases"]})
         _replace(self.folder / "data.html", data_page(cases))
         _replace(self.folder / "claims.json", as_json(rows))
@@ -152,7 +154,7 @@ class Report:
     def _write_lists(self, papers: Iterable[str], seconds: float | None = None) -> Path:
         """Write the pages of some papers, and the start page, which it returns."""
         spent = time.monotonic() - self._start if seconds is None else seconds
-        rows = self._in_order()
+        rows = self.in_order()
         for name in ASSETS:
             _replace(self.folder / name, asset(name))
         for paper in papers:
@@ -172,7 +174,8 @@ class Report:
         self._changed.clear()
         return target
 
-    def _in_order(self) -> list[Row]:
+    def in_order(self) -> list[Row]:
+        """Return the rows of all claims that are known, in the order of the tables."""
         return [self.rows[id] for id in self.ids if id in self.rows]
 
     def _outdated(self, rows: list[Row]) -> list[str]:

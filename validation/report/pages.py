@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from markupsafe import Markup
 
+from validation.finding_rows import Number
 from validation.inference.recording import recorded_parameters, sentence
 from validation.records import (
     OWN,
@@ -23,7 +24,7 @@ from validation.report.rows import Row
 from validation.report.series import arranged
 from validation.report.surprises import RULE, contradicted_by_all, most_surprising
 from validation.report.templating import TEMPLATES, filled
-from validation.verdicts import Claim, Finding, Number, Verdict
+from validation.verdicts import Claim, Finding, Verdict
 
 __all__ = [
     "ASSETS",

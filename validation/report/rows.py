@@ -10,13 +10,14 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 import hopflow
+from validation.finding_rows import Picture
 from validation.labels import SIMULATORS
 from validation.recording import Recorded, differences
 from validation.records import OWN, headline_of, paraphrases
 from validation.running import key_of
 from validation.svg import drawn, size
 from validation.texts import plain
-from validation.verdicts import Claim, Finding, Part, Picture, Sides, Threshold, Verdict
+from validation.verdicts import Claim, Finding, Part, Sides, Threshold, Verdict
 
 __all__ = [
     "Row", "as_csv", "as_json", "load", "row_of", "sources_of", "verdict_of", "verdicts",

@@ -12,6 +12,7 @@ from dfcmodel.packets.recoveries.base import (
     send_new,
     set_alarm,
 )
+from dfcmodel.packets.recoveries.linux import LinuxRecovery
 from dfcmodel.packets.recoveries.newreno import NewRenoRecovery
 from dfcmodel.packets.recoveries.prr import PRRRecovery
 from dfcmodel.packets.recoveries.rack import RackRecovery
@@ -21,6 +22,7 @@ from dfcmodel.packets.recoveries.tahoe import TahoeRecovery
 
 __all__ = [
     "RECOVERIES",
+    "LinuxRecovery",
     "LossRecovery",
     "NewRenoRecovery",
     "PRRRecovery",
@@ -45,6 +47,7 @@ RECOVERIES: dict[str, LossRecovery] = {
     "sack": SackRecovery(),
     "prr": PRRRecovery(),
     "rack": RackRecovery(),
+    "linux-6.12": LinuxRecovery(),
 }
 """Loss recoveries by their names in `Packets`."""
 

@@ -66,6 +66,18 @@ class Hull:
         ends = zip(corner, self.high[mode], strict=True)
         return tuple(None if high == math.inf else int(high) - low for low, high in ends)
 
+    def contains(self, state: Any) -> bool:
+        """Return whether a value is a state of the hull."""
+        try:
+            mode, values = self.layout.split(self.layout.space.checked(state))
+            low = self.low.get(mode)
+        except (TypeError, ValueError):
+            return False
+        if low is None or any(type(value) is not int for value in values):
+            return False
+        ends = zip(low, values, self.high[mode], strict=True)
+        return all(first <= value <= last for first, value, last in ends)
+
     def _close(self) -> None:
         grown: dict[Mode, int] = dict.fromkeys(self.low, 0)
         left = list(self.low)

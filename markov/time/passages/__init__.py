@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from markov.time.passages.driver import passage
+from markov.time.passages.infinite_results import InfinitePassage
 from markov.time.passages.perron import QuasiStationary, quasi_stationary
 from markov.time.passages.results import Passage
 
-__all__ = ["Passage", "QuasiStationary", "passage", "quasi_stationary"]
+__all__ = ["InfinitePassage", "Passage", "QuasiStationary", "passage", "quasi_stationary"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from markov.time.transients.driver import transient
+from markov.time.transients.infinite import InfiniteTransient
 from markov.time.transients.results import Transient
 
-__all__ = ["Transient", "transient"]
+__all__ = ["InfiniteTransient", "Transient", "transient"]

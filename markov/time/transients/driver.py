@@ -12,7 +12,9 @@ from hopflow.status import OnFailure, Status, deliver
 from hopflow.units import quantities
 from markov.chains import MarkovChain
 from markov.driver import stationary
-from markov.selections import as_chain, distribution
+from markov.exploration import InfiniteChain
+from markov.selections import as_any_chain, distribution
+from markov.time.transients.infinite import transient_of_infinite
 from markov.time.transients.rational import Resolvents, cheaper_order
 from markov.time.transients.results import Transient
 from markov.time.transients.timed_jumps import TimedJump, through
@@ -74,6 +76,8 @@ def transient(
     matrix are predicted to be cheaper, only as long as fast changes last, then a rational Krylov space;
     if its bound is not as small, uniformization alone.
 
+    Of infinitely many states as many are used as needed: what leaves them is missing, and is in the bound.
+
     Examples
     --------
     >>> import numpy as np
@@ -86,7 +90,9 @@ def transient(
     moments = ascending("times", times)
     tolerance = one_number("tolerance", tolerance, above=0.0, below=1.0)
     timed: tuple[TimedJump, ...] = getattr(model, "timed_jumps", ())
-    chain = as_chain(model.chain_between_events if timed else model)
+    chain = as_any_chain(model.chain_between_events if timed else model)
+    if isinstance(chain, InfiniteChain):
+        return transient_of_infinite(chain, moments, start, tolerance, on_failure, _of_chain)
     begins = distribution(chain, start)
     jumps = Uniformized(chain.Q)
     check_horizon("times", jumps, float(moments[-1]))
@@ -125,6 +131,13 @@ def _between(
     limit = limit_of(chain, start, jumps.rate * float(moments[-1]))
     found = _by_resolvents(jumps, chain.Q, start, moments, tolerance, limit)
     return _by_powers(jumps, start, moments, tolerance, limit) if found is None else found
+
+
+def _of_chain(
+    chain: MarkovChain, start: NDArray[np.float64], moments: NDArray[np.float64], tolerance: float
+) -> _Found:
+    """Return the distributions of a chain at some times, as is cheaper."""
+    return _between(chain, Uniformized(chain.Q), start, moments, tolerance)
 
 
 class _Found(NamedTuple):

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, ClassVar, NamedTuple
 
+from hopflow import where
 from responsefn.responses import references
 from responsefn.rules.base import grow
 from responsefn.rules.highspeed_tcp import DECREASES, table_row
@@ -17,7 +19,8 @@ class LinuxHSTCP(LinuxRule):
 
     The row of a window is the first whose window is not below it: a(w) = row, b(w) that row's, cut in whole packets.
     a(w) / w is added per ACK, however many packets it acknowledges, so that delayed ACKs halve its growth above slow
-    start (`counts_packets`).
+    start (`counts_packets`). The row is looked up above slow start alone, so that the loss that ends the first slow start
+    is cut by the first row, to half.
 
     Domain: p <= 0.02.
 
@@ -33,12 +36,20 @@ class LinuxHSTCP(LinuxRule):
     1516
     """
 
+    class State(NamedTuple):
+        """Window and threshold in packets, row of the last window above slow start."""
+
+        cwnd: float = 1.0
+        ssthresh: float = math.inf
+        row: float = 0.0
+
     class Params(NamedTuple):
         """Version."""
 
         kernel: str = CURRENT
 
     older: ClassVar[dict[str, str]] = {}
+    assigned: ClassVar[tuple[str, ...]] = ("row",)
     counts_packets: ClassVar[bool] = False
     reference = references.TCP_HIGHSPEED_6_12
     domain = (0.0, 0.02)
@@ -47,17 +58,18 @@ class LinuxHSTCP(LinuxRule):
     def on_ack(s: Any, q: Any, e: Any) -> Any:
         """Slow start, or the row's packets per window of ACKs."""
         w = whole(s.cwnd)
-        return grow(s, (table_row(w) + 1.0) / w)
+        row = where(s.cwnd < s.ssthresh, s.row, 1.0 * table_row(w))
+        return grow(s._replace(row=row), (row + 1.0) / w)
 
     @staticmethod
     def on_loss(s: Any, q: Any, e: Any) -> Any:
         """Lose the row's 256ths."""
         w = whole(s.cwnd)
-        return whole_cut(s, w - whole(w * DECREASES[table_row(w)] / 256.0))
+        return whole_cut(s, w - whole(w * DECREASES[int(s.row)] / 256.0))
 
     @staticmethod
     def on_timeout(s: Any, q: Any, e: Any) -> Any:
         """Slow start from one packet; the threshold is that of a loss."""
         w = whole(s.cwnd)
-        kept = w - whole(w * DECREASES[table_row(w)] / 256.0)
+        kept = w - whole(w * DECREASES[int(s.row)] / 256.0)
         return s._replace(cwnd=1.0, ssthresh=max(2.0, kept))

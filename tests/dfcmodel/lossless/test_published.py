@@ -21,14 +21,20 @@ def test_published_pairs_come_out_to_the_byte_with_1000_and_not_with_1024(pair) 
         found = published.sonic_xoff(pair.rate, pair.cable, tile=pair.tile, cell=cell)
         assert kib(found) == pair.xoff
     plain = published.sonic_xoff(
-        pair.rate, pair.cable, tile=pair.tile, cell=144.0, whole_factor=False
+        pair.rate,
+        pair.cable,
+        tile=pair.tile,
+        cell=144.0,
+        formula=published.SonicFormula(whole_factor=False),
     )
     assert kib(plain) < pair.xoff
     exact = sum(published.sonic_xoff(pair.rate, pair.cable, tile=pair.tile).values())
     # the tool prints hundredths of a KiB; it has 143 B more than the formula, the same in all pairs
     assert pair.tool * 1024 - exact == pytest.approx(143, abs=5.2)
     if pair.cable > 100:
-        old = published.sonic_xoff(pair.rate, pair.cable, tile=pair.tile, kilo=1024)
+        old = published.sonic_xoff(
+            pair.rate, pair.cable, tile=pair.tile, formula=published.SonicFormula(1024)
+        )
         assert kib(old) < pair.xoff
 
 

@@ -23,6 +23,7 @@ from dfcmodel import (
     trace_packets,
 )
 from dfcmodel.recoveries import (
+    LinuxRecovery,
     NewRenoRecovery,
     PRRRecovery,
     RackRecovery,
@@ -189,6 +190,7 @@ RECOVERIES = {
     "sack": SackRecovery(),
     "prr": PRRRecovery(),
     "rack": RackRecovery(),
+    "linux-6.12": LinuxRecovery(),
 }
 
 

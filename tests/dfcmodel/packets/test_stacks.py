@@ -33,7 +33,7 @@ def test_a_stack_gives_what_is_not_given() -> None:
     plain = Flow("f", ("a", "b"), NewReno())
     assert (plain.initial_window, plain.delayed_acks, plain.quick_acks) == (None, False, 0)
     scenario = path(NewReno(), stack="linux-6.12")
-    assert Packets().recovery_of(scenario) == (STACKS["linux-6.12"].recovery,) == ("rack",)
+    assert Packets().recovery_of(scenario) == (STACKS["linux-6.12"].recovery,) == ("linux-6.12",)
     assert Packets(recovery="sack").recovery_of(scenario) == ("sack",)
     assert first_state(flow, 0.04).cwnd == 10.0
     assert first_state(plain, 0.04) == NewReno().start(0.04)

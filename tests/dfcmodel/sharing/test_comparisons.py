@@ -1,4 +1,4 @@
-"""compare_rules: order, books of the shares, exponents, display."""
+"""`compare` of rules: order, books of the shares, exponents, display."""
 
 from __future__ import annotations
 
@@ -7,8 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from dfcmodel import PIE, CoDel, StepMarking
-from dfcmodel.sharing.comparisons import compare_rules
+from dfcmodel import PIE, CoDel, StepMarking, compare
 from responsefn import CUBIC, DCTCP, NewReno, Reno
 
 PATH = {"bandwidth": 2000.0, "rtt": 0.04, "buffer": 80, "duration": 40.0}
@@ -16,7 +15,7 @@ PATH = {"bandwidth": 2000.0, "rtt": 0.04, "buffer": 80, "duration": 40.0}
 
 @pytest.fixture(scope="module")
 def found():
-    return compare_rules([NewReno(), CUBIC()], runs=2, **PATH)
+    return compare([NewReno(), CUBIC()], runs=2, **PATH)
 
 
 def test_the_winner_is_first(found) -> None:
@@ -53,25 +52,25 @@ def test_it_shows_its_caveats(found) -> None:
 )  # fmt: skip
 def test_a_wrong_parameter_is_named(changed, part: str) -> None:
     with pytest.raises(ValueError, match=part):
-        compare_rules([Reno()], **(PATH | changed))
+        compare([Reno()], **(PATH | changed))
 
 
 def test_a_run_too_short_for_any_rate_is_refused() -> None:
     with pytest.raises(
         ValueError, match=r"^duration = 0\.04: with warm_up = .* to deliver a packet"
     ):
-        compare_rules([Reno()], **(PATH | {"duration": 0.04}))
+        compare([Reno()], **(PATH | {"duration": 0.04}))
 
 
 def test_one_rule_alone_has_no_others() -> None:
-    alone = compare_rules([Reno()], runs=1, **PATH)
+    alone = compare([Reno()], runs=1, **PATH)
     assert np.isnan(alone.against_others).all()
     assert alone.rate[0] > 0.9 * 2000.0
 
 
 def test_a_managed_queue_keeps_its_delay_for_every_rule(found) -> None:
     """PIE holds its target of 5 ms under two flows; the drop-tail queue of 40 ms is full at its peaks."""
-    managed = compare_rules([NewReno(), CUBIC()], runs=2, discipline=PIE(target=0.005), **PATH)
+    managed = compare([NewReno(), CUBIC()], runs=2, discipline=PIE(target=0.005), **PATH)
     assert (managed.delay < 0.006).all()
     assert (found.delay > 2.0 * managed.delay).all()
     assert "PIE" in repr(managed)
@@ -79,23 +78,23 @@ def test_a_managed_queue_keeps_its_delay_for_every_rule(found) -> None:
 
 def test_dctcp_runs_where_the_queue_marks() -> None:
     """Two flows of it share equally, at half the threshold's delay or less, and lose nothing."""
-    marked = compare_rules([DCTCP()], runs=2, discipline=StepMarking(20.0), **PATH)
+    marked = compare([DCTCP()], runs=2, discipline=StepMarking(20.0), **PATH)
     assert marked.loss[0] == 0.0
     assert marked.delay[0] < 20.0 / PATH["bandwidth"]
     assert marked.jain[0] > 0.95
     with pytest.raises(ValueError, match="answers congestion marks"):
-        compare_rules([DCTCP()], discipline=CoDel(), **PATH)
+        compare([DCTCP()], discipline=CoDel(), **PATH)
 
 
 def test_the_path_may_be_given_with_units() -> None:
     path = {"bandwidth": "6Mbps", "rtt": "40ms", "buffer": "20pkt", "duration": "5s"}
-    texts = compare_rules([NewReno()], runs=1, **path).path
+    texts = compare([NewReno()], runs=1, **path).path
     numbers = {"bandwidth": 500.0, "rtt": 0.04, "buffer": 20, "duration": 5.0}
     assert {name: getattr(texts, name) for name in numbers} == numbers
 
 
 def test_one_run_has_no_interval_and_shows_none() -> None:
-    alone = compare_rules([NewReno()], runs=1, **PATH)
+    alone = compare([NewReno()], runs=1, **PATH)
     assert np.isnan(alone.rate_half_width).all()
     assert "nan" not in repr(alone)
     assert "±" not in repr(alone).partition("caveat")[0]
@@ -103,7 +102,7 @@ def test_one_run_has_no_interval_and_shows_none() -> None:
 
 def test_shares_are_between_none_and_all_and_undecided_ones_are_grey() -> None:
     """Two seeds have one degree of freedom: half an interval is 12.7 standard errors."""
-    found = compare_rules([NewReno(), CUBIC()], runs=2, **(PATH | {"duration": 5.0}))
+    found = compare([NewReno(), CUBIC()], runs=2, **(PATH | {"duration": 5.0}))
     wide = replace(found, share_half_width=np.array([[0.1, 0.84], [0.84, 0.1]]))
     low, high = wide.share_interval
     assert (low >= 0.0).all()
@@ -124,3 +123,13 @@ def test_shares_are_between_none_and_all_and_undecided_ones_are_grey() -> None:
     data = wide.to_xarray()
     assert (data.share_low >= 0.0).all()
     assert "rtt_exponent_half_width" in data
+
+
+def test_a_rate_above_the_paths_is_explained() -> None:
+    """CUBIC's gap of the first slow start closes after a warm-up of half a second."""
+    path = {"bandwidth": 2500.0 / 3.0, "rtt": 0.02, "buffer": 20, "runs": 2}
+    short = compare([CUBIC()], **path, duration=2.0, warm_up=0.5)
+    assert short.rate[0] > short.path.bandwidth
+    assert short.caveats[-1].startswith("a rate above the path's")
+    longer = compare([CUBIC()], **path, duration=8.0, warm_up=2.0)
+    assert not any("above the path's" in text for text in longer.caveats)

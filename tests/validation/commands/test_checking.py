@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+import io
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 from typer.testing import CliRunner
 
 from hopflow.commands import app
 from validation import running
+from validation.commands.checking import checked_under_a_bar
+
+
+def test_the_bar_leaves_nothing_in_a_file() -> None:
+    file = io.StringIO()
+    assert not list(checked_under_a_bar([], Console(file=file), fresh=False))
+    assert not file.getvalue()
 
 
 @pytest.mark.parametrize("done", [0, 1])

@@ -72,7 +72,10 @@ OWN_LINKS = "takano2006/own-links"
 """Efficiencies and drops, without what was sent."""
 LINUX = {case for case in evidence.cases() if case.startswith("linux/")}
 """What the receivers read is counted in bytes: test_linux.py."""
+ROCE = "htsim/roce"
+"""When flows are complete."""
 WITHOUT = {
+    ROCE,
     *UNSTATED,
     REGULATED,
     OWN_LINKS,

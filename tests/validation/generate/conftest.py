@@ -12,22 +12,26 @@ from validation import evidence
 from validation.generate import programs
 from validation.generate.__main__ import all_cases
 from validation.generate.cases import csv_text
+from validation.generate.htsim.program import htsim_program
 from validation.generate.linux.program import kernel_folder
 
 INSTALLED_BY = {
     **dict.fromkeys(("ns-2", "ns-3"), "`make data-tools`"),
     "Linux": "validation/generate/linux/build.sh",
+    "htsim": "validation/generate/htsim/README.md",
 }
+FOUND_BY = {"ns-3": programs.ns3_folder, "Linux": kernel_folder, "htsim": htsim_program}
+"""What says where a program is."""
 
 
 def installed(tool: str) -> bool:
     if tool == "ns-2":
         return shutil.which("ns") is not None
     try:
-        kernel_folder() if tool == "Linux" else programs.ns3_folder()
+        FOUND_BY[tool]()
     except FileNotFoundError:
         return False
-    return tool == "Linux" or shutil.which("g++") is not None
+    return tool != "ns-3" or shutil.which("g++") is not None
 
 
 @pytest.fixture

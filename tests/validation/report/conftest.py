@@ -8,7 +8,8 @@ from typing import NoReturn
 import pytest
 
 from validation import Claim, Finding, Verdict
-from validation.verdicts import Number, Part, Picture, Sides, Threshold
+from validation.finding_rows import Number, Picture
+from validation.verdicts import Part, Sides, Threshold
 
 R, C, A = Verdict.HOLDS, Verdict.CONTRADICTED, Verdict.NOT_APPLICABLE
 

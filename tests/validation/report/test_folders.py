@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from validation import Finding
+from validation.finding_rows import Picture
 from validation.report import folders
 from validation.report.folders import Report, write
-from validation.verdicts import Picture
 
 
 def ids(folder: Path) -> list[str]:

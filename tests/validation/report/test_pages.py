@@ -11,9 +11,10 @@ from pathlib import Path
 import pytest
 
 from validation import Finding, manifest, report
+from validation.finding_rows import Gap, Number
 from validation.report.pages import ASSETS, MEANINGS, asset
 from validation.report.tally import FIELDS
-from validation.verdicts import Gap, Number, Reading
+from validation.verdicts import Reading
 
 
 class Checker(HTMLParser):

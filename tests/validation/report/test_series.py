@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from validation.finding_rows import Number
 from validation.report.series import arranged
-from validation.verdicts import Number
 
 
 def test_curves_over_the_same_values_share_a_table() -> None:

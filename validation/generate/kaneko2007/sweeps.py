@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from random import Random
+from typing import NamedTuple
 
 from validation.generate.cases import Case, Column, Run
 from validation.generate.kaneko2007 import flows
@@ -43,24 +44,40 @@ def bdp(rate: float, rtt: float) -> int:
     return round(rate * rtt / PACKET_BITS)
 
 
+class Path(NamedTuple):
+    """The bottleneck: rate in bit/s, round-trip times in s, buffer in packets (0: the BDP), loss probability."""
+
+    rate: float = 100e6
+    rtts: Sequence[float] = (0.04,)
+    buffer: int = 0
+    loss: float = 0.0
+
+
+class Times(NamedTuple):
+    """Starts of the flows (empty: all at 0), ends of the measurement, and bins of the time series (0: none), in s."""
+
+    starts: Sequence[float] = ()
+    begin: float = 20.0
+    end: float = 100.0
+    series: float = 0.0
+
+
+DEFAULT_PATH, DEFAULT_TIMES = Path(), Times()
+
+
 def a_run(
     factors: Mapping[str, str | float],
     rules: Sequence[str],
     seed: int,
-    rate: float = 100e6,
-    rtts: Sequence[float] = (0.04,),
-    buffer: int = 0,
-    loss: float = 0.0,
-    starts: Sequence[float] = (),
-    begin: float = 20.0,
-    end: float = 100.0,
-    series: float = 0.0,
+    path: Path = DEFAULT_PATH,
+    times: Times = DEFAULT_TIMES,
 ) -> Run:
     """Fill in one run: starts with up to 0.1 s of jitter from the seed, buffer BDP by default."""
-    rtts = tuple(rtts) * (len(rules) if len(rtts) == 1 else 1)
+    rate = path.rate
+    rtts = tuple(path.rtts) * (len(rules) if len(path.rtts) == 1 else 1)
     random = Random(seed)
     jittered = [
-        round(start + random.uniform(0.0, 0.1), 6) for start in starts or (0.0,) * len(rules)
+        round(start + random.uniform(0.0, 0.1), 6) for start in times.starts or (0.0,) * len(rules)
     ]
     run: dict[str, object] = {
         "factors": dict(factors),
@@ -68,17 +85,17 @@ def a_run(
         "seed": seed,
         "rate": rate,
         "rtts": list(rtts),
-        "buffer": buffer or bdp(rate, rtts[0]),
-        "loss": loss,
+        "buffer": path.buffer or bdp(rate, rtts[0]),
+        "loss": path.loss,
         "overhead": PACKET_BITS / rate,
         "starts": jittered,
-        "begin": begin,
-        "end": end,
+        "begin": times.begin,
+        "end": times.end,
         "ssthresh": max(bdp(rate, min(rtts)) // len(rules), 10),
         "window": max(WINDOW, 4 * bdp(rate, max(rtts))),
     }
-    if series:
-        run["bin"] = series
+    if times.series:
+        run["bin"] = times.series
     return run
 
 
@@ -245,7 +262,7 @@ DECADES = (1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1)
 def loss_sweep(rules: Sequence[str], seeds: Sequence[int] = SEEDS) -> list[Run]:
     """K01: one flow, 100 Mb/s, RTT 40 ms, buffer BDP."""
     return [
-        a_run({"rule": rule, "loss_rate": p}, [rule], seed, loss=p)
+        a_run({"rule": rule, "loss_rate": p}, [rule], seed, path=Path(loss=p))
         for rule in rules
         for p in LOSSES
         for seed in seeds
@@ -255,7 +272,7 @@ def loss_sweep(rules: Sequence[str], seeds: Sequence[int] = SEEDS) -> list[Run]:
 def loss_sweep_with_reno(rules: Sequence[str], seeds: Sequence[int] = SEEDS) -> list[Run]:
     """K02: the same with a second flow, Reno."""
     return [
-        a_run({"rule": rule, "loss_rate": p}, [rule, "reno"], seed, loss=p)
+        a_run({"rule": rule, "loss_rate": p}, [rule, "reno"], seed, path=Path(loss=p))
         for rule in rules
         for p in DECADES
         for seed in seeds
@@ -271,12 +288,8 @@ def pairs(
             {"first": first, "second": second},
             [first, second],
             seed,
-            rtts=(0.08,),
-            buffer=bdp(100e6, 0.08) // 2,
-            loss=1e-6,
-            starts=(0.0, 10.0),
-            begin=begin,
-            end=end,
+            path=Path(rtts=(0.08,), buffer=bdp(100e6, 0.08) // 2, loss=1e-6),
+            times=Times(starts=(0.0, 10.0), begin=begin, end=end),
         )
         for first in rules
         for second in rules
@@ -287,7 +300,7 @@ def pairs(
 def small_bdp(rules: Sequence[str], seeds: Sequence[int] = SEEDS) -> list[Run]:
     """K06: with one Reno flow over 30 Mb/s, RTT 18 ms, 50 packets."""
     return [
-        a_run({"rule": rule}, [rule, "reno"], seed, rate=30e6, rtts=(0.018,), buffer=50)
+        a_run({"rule": rule}, [rule, "reno"], seed, path=Path(rate=30e6, rtts=(0.018,), buffer=50))
         for rule in rules
         for seed in seeds
     ]
@@ -304,9 +317,7 @@ def small_bdp_buffers(rules: Sequence[str], seeds: Sequence[int] = SEEDS) -> lis
             {"rule": rule, "buffer_bdp": times},
             [rule, "reno"],
             seed,
-            rate=30e6,
-            rtts=(0.018,),
-            buffer=round(50 * times),
+            path=Path(rate=30e6, rtts=(0.018,), buffer=round(50 * times)),
         )
         for rule in rules
         for times in SMALLER_BUFFERS
@@ -321,12 +332,8 @@ def three_flows(rules: Sequence[str], seeds: Sequence[int] = SEEDS) -> list[Run]
             {"rule": rule},
             [rule] * 3,
             seed,
-            rtts=(BASE_RTT + 0.08,),
-            buffer=LINE_BUFFER,
-            starts=(0.0, 20.0, 40.0),
-            begin=50.0,
-            end=150.0,
-            series=1.0,
+            path=Path(rtts=(BASE_RTT + 0.08,), buffer=LINE_BUFFER),
+            times=Times(starts=(0.0, 20.0, 40.0), begin=50.0, end=150.0, series=1.0),
         )
         for rule in rules
         for seed in seeds
@@ -340,8 +347,7 @@ def rtt_fairness(rules: Sequence[str], seeds: Sequence[int] = SEEDS) -> list[Run
             {"rule": rule, "long_rtt": long},
             [rule] * 2,
             seed,
-            rtts=(BASE_RTT + 0.02, BASE_RTT + long),
-            buffer=LINE_BUFFER,
+            path=Path(rtts=(BASE_RTT + 0.02, BASE_RTT + long), buffer=LINE_BUFFER),
         )
         for rule in rules
         for long in (0.02, 0.06, 0.12)
@@ -361,9 +367,8 @@ def added_delay(
             {"rule": rule, "added_rtt": added},
             [rule],
             seed,
-            rtts=(BASE_RTT + added,),
-            buffer=LINE_BUFFER,
-            end=end,
+            path=Path(rtts=(BASE_RTT + added,), buffer=LINE_BUFFER),
+            times=Times(end=end),
         )
         for rule in rules
         for added in delays
@@ -380,11 +385,8 @@ def windows(
             {"rule": rule},
             [rule, *others],
             seed,
-            rtts=(0.08,),
-            buffer=bdp(100e6, 0.08) // 2,
-            loss=1e-6,
-            end=120.0,
-            series=0.5,
+            path=Path(rtts=(0.08,), buffer=bdp(100e6, 0.08) // 2, loss=1e-6),
+            times=Times(end=120.0, series=0.5),
         )
         for rule in rules
         for seed in seeds
@@ -403,11 +405,8 @@ def high_speed(
             {"rule": rule, "link_rate": rate},
             [rule, "reno"],
             seed,
-            rate=rate,
-            rtts=(0.044,),
-            loss=1e-5,
-            begin=10.0,
-            end=end,
+            path=Path(rate=rate, rtts=(0.044,), loss=1e-5),
+            times=Times(begin=10.0, end=end),
         )
         for rule in rules
         for rate in rates
@@ -426,8 +425,8 @@ def buffers(
             {"rule": rule, "buffer_bdp": times},
             [rule, "reno"],
             seed,
-            buffer=round(times * bdp(100e6, 0.04)),
-            end=120.0,
+            path=Path(buffer=round(times * bdp(100e6, 0.04))),
+            times=Times(end=120.0),
         )
         for rule in rules
         for times in sizes

@@ -16,6 +16,15 @@ RATE, DELAY = 20e6, 0.02
 BUFFERS = (33, 67, 133)
 """Packets: half the product of bandwidth and round trip, all of it, and twice as much."""
 SINGLE = ("bic", "highspeed", "htcp", "westwood", "vegas", "illinois", "scalable")
+PAIRS = (
+    ("cubic", "reno"),
+    ("cubic", "bbr"),
+    ("htcp", "reno"),
+    ("vegas", "reno"),
+    ("illinois", "reno"),
+)
+STARTS = tuple(round(0.1 * n, 1) for n in range(1, 9))
+"""s at which the second flow of a pair starts; the first one starts at 0."""
 
 
 def _alone(rule: str, buffer: int, **options: Any) -> dict[str, Any]:
@@ -70,6 +79,38 @@ def _random_loss(name: str, seeds: range, *notes: str) -> Case:
     )
 
 
+def _further_path(name: str, path: str, buffer: int, delay: float) -> Case:
+    """Return runs of Reno and of the seven further rules alone over a path on which no choice was made."""
+    return replace(
+        ALONE,
+        name=name,
+        title=f"One flow of eight rules of Linux 6.12, buffer of {buffer} packets, round trip of {2e3 * delay:g} ms, 30 s",
+        parameters={**ALONE.parameters, "delay of each": (delay, "s")},
+        runs=[
+            _alone(rule, buffer, run=f"{rule}-{path}", delay=delay) for rule in ("reno", *SINGLE)
+        ],
+    )
+
+
+def _pair(first: str, second: str) -> Case:
+    """Return runs of two flows, the second of which starts later, at eight times."""
+    return replace(
+        ALONE,
+        name=f"linux/{first}-and-{second}",
+        title=f"A flow of {first} and one of {second} of Linux 6.12, second starts at eight times, 60 s",
+        parameters={**ALONE.parameters, "sample": (0.1, "s")},
+        runs=[
+            {
+                **_alone(first, 67, sample=0.1, seconds=60),
+                "run": f"start-{start}",
+                "rules": (first, second),
+                "starts": (0.0, start),
+            }
+            for start in STARTS
+        ],
+    )
+
+
 CASES = (
     ALONE,
     replace(
@@ -90,4 +131,7 @@ CASES = (
         range(9, 25),
         "Made after the comparison with the first 8 seeds, whose losses were 9 % fewer than one in 1000.",
     ),
+    _further_path("linux/further-buffer", "100", 100, DELAY),
+    _further_path("linux/further-round-trip", "80ms", 67, 0.04),
+    *(_pair(*rules) for rules in PAIRS),
 )

@@ -166,10 +166,15 @@ def test_highspeed_has_the_rows_of_the_table():
     rule = LinuxHSTCP()
     for cwnd, row, md in ((38, 1, 128), (39, 2, 112), (118, 2, 112), (119, 3, 104), (1000, 8, 83)):
         assert grown(rule, rule.State(cwnd + 0.5, 2.0)) == pytest.approx(row / cwnd)
-        lost = rule.on_loss(rule.State(cwnd + 0.5, 2.0), rule.params, None)
+        seen = rule.on_ack(rule.State(cwnd + 0.5, 2.0), rule.params, None)._replace(cwnd=cwnd + 0.5)
+        assert seen.row == row - 1
+        lost = rule.on_loss(seen, rule.params, None)
         assert lost.cwnd == cwnd - (cwnd * md >> 8)
-        timeout = rule.on_timeout(rule.State(cwnd + 0.5, 2.0), rule.params, None)
+        timeout = rule.on_timeout(seen, rule.params, None)
         assert (timeout.cwnd, timeout.ssthresh) == (1.0, lost.cwnd)
+    first = rule.on_ack(rule.State(999.0), rule.params, None)  # slow start looks up no row
+    assert (first.cwnd, first.row) == (1000.0, 0.0)
+    assert rule.on_loss(first, rule.params, None).cwnd == 500.0
     assert not rule.counts_packets
     assert HSTCP().counts_packets
 

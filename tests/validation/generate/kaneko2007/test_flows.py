@@ -9,7 +9,7 @@ import pytest
 
 from validation.generate.kaneko2007 import flows, sweeps
 
-RUN = sweeps.a_run({"rule": "bic"}, ["bic", "reno"], seed=2, begin=20.0, end=30.0)
+RUN = sweeps.a_run({"rule": "bic"}, ["bic", "reno"], seed=2, times=sweeps.Times(end=30.0))
 
 
 @pytest.mark.simulators

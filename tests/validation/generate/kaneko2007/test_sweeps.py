@@ -8,7 +8,7 @@ from validation.generate.kaneko2007 import sweeps
 
 
 def test_a_run_fills_in_what_it_is_not_told() -> None:
-    run = sweeps.a_run({}, ["reno"] * 2, seed=1, rtts=(0.04,), starts=(0.0, 10.0))
+    run = sweeps.a_run({}, ["reno"] * 2, seed=1, times=sweeps.Times(starts=(0.0, 10.0)))
     assert run["buffer"] == sweeps.bdp(100e6, 0.04) == 333
     assert run["rtts"] == [0.04, 0.04]
     assert run["ssthresh"] == 166

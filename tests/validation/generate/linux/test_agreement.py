@@ -6,8 +6,19 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from benchmarks.linux_agreement import FOLDER, TOLERANCES, Tolerance, lossy, simulated
+from benchmarks.linux_agreement import (
+    DELAYS,
+    FOLDER,
+    FURTHER,
+    PAIRS,
+    TOLERANCES,
+    Tolerance,
+    lossy,
+    pairs,
+    simulated,
+)
 from benchmarks.linux_measures import measures_of_linux, measures_of_run, peaks
+from validation import evidence
 from validation.generate.linux.cases import SINGLE
 
 
@@ -59,3 +70,36 @@ def test_rates_under_random_losses() -> None:
         assert float(row["linux"]) == pytest.approx(found["linux"], rel=1e-9)
         assert float(row["hopflow"]) == pytest.approx(found["hopflow"], rel=1e-9)
         assert str(row["holds"]) == str(found["holds"])
+
+
+@pytest.mark.parametrize(
+    ("case", "rule"),
+    [
+        pytest.param(case, rule, marks=[] if rule == "bic" else pytest.mark.slow)
+        for case in DELAYS
+        for rule in ("reno", *SINGLE)
+    ],
+)
+def test_rules_on_further_paths(case: str, rule: str) -> None:
+    """Paths on which no choice was made: the losses of the first slow start are as expected of all rules."""
+    runs = evidence.table(case, "runs").set_index("rule")
+    name, buffer = str(runs.loc[rule, "run"]), float(runs.loc[rule, "buffer"])
+    linux = measures_of_linux(name, case)
+    ours = measures_of_run(simulated(rule, buffer, 30.0, path={"delay": DELAYS[case]}))
+    written = pd.read_csv(FOLDER / "linux_agreement.csv").set_index(["case", "quantity"])
+    for quantity in FURTHER:
+        row = written.loc[(name, quantity)]
+        assert float(row["linux"]) == pytest.approx(linux.value(quantity), rel=1e-9, nan_ok=True)
+        assert float(row["hopflow"]) == pytest.approx(ours.value(quantity), rel=1e-9, nan_ok=True)
+    assert FURTHER["first losses"].allows(linux.first_losses, ours.first_losses)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("case", PAIRS)
+def test_shares_of_pairs(case: str) -> None:
+    written = pd.read_csv(FOLDER / "linux_agreement.csv").set_index(["case", "quantity"])
+    (found,) = pairs({}, case)
+    row = written.loc[(found["case"], "share")]
+    assert float(row["linux"]) == pytest.approx(found["linux"], rel=1e-9)
+    assert float(row["hopflow"]) == pytest.approx(found["hopflow"], rel=1e-9)
+    assert str(row["holds"]) == str(found["holds"])

@@ -1,0 +1,233 @@
+"""``python -m benchmarks.daily_use [--save]``: what users meet daily, beside its targets, on an idle machine.
+
+CPU seconds of one thread, the least of some rounds; of first answers those of a fresh process with kernels in the cache. A chain
+is solved from its rules to the answer with its bound, each time from a new object. ``--save`` writes the table of the documentation
+and says the load of the machine in it. Reports of the main job are timed by the clock, as a user waits for them.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from scipy.sparse.linalg import spsolve
+from tqdm import tqdm
+
+from benchmarks.machines import this_machine
+from benchmarks.many_flows import dumbbells
+from benchmarks.startup import COMMANDS, seconds_of
+from benchmarks.time_and_passage import GRID
+from markov import (
+    MM1K,
+    Cluster,
+    CoxTandem,
+    JacksonTandem,
+    Kanban,
+    MarkovChain,
+    PauseTandem,
+    Polling,
+    explore,
+    generator,
+    passage,
+    read_prism,
+    stationary,
+    transient,
+)
+
+__all__ = ["Figure", "figures", "text_of"]
+
+TABLE = Path(__file__).parent / "results" / "daily_use.md"
+ROUNDS = 5
+
+
+class Figure(NamedTuple):
+    """A figure beside its target: smaller is better, except where a rate of states is asked for."""
+
+    what: str
+    unit: str
+    target: float
+    found: float
+    more_is_better: bool = False
+
+    @property
+    def reached(self) -> bool:
+        """Whether it is at its target."""
+        return self.found >= self.target if self.more_is_better else self.found <= self.target
+
+
+def least(run: Callable[[], object], rounds: int = ROUNDS) -> float:
+    """Return the least CPU time of some runs, after one that compiles."""
+    run()
+    times = []
+    for _ in range(rounds):
+        began = time.process_time()
+        run()
+        times.append(time.process_time() - began)
+    return min(times)
+
+
+CHAINS: dict[str, tuple[Callable[[], Any], float]] = {
+    "pause chain": (PauseTandem, 2.0),
+    "tandem of two queues": (lambda: JacksonTandem(capacity=30), 2.0),
+    "tandem with Coxian service": (lambda: CoxTandem(capacity=31), 2.0),
+    "birth-death chain": (lambda: MM1K(capacity=1000), 2.0),
+    "kanban": (lambda: Kanban(2), 4.0),
+    "polling": (lambda: Polling(8), 4.0),
+    "cluster": (lambda: Cluster(16), 4.0),
+}
+"""Models, and us per state from the rules to the answer."""
+
+
+def _answer(model: Callable[[], Any]) -> object:
+    return stationary(model())
+
+
+def _of_matrix(Q: Any) -> object:
+    return stationary(MarkovChain(Q))
+
+
+def chains() -> Iterator[Figure]:
+    """Yield the times per state of chains of some hundred to some thousand states."""
+    for name, (model, target) in CHAINS.items():
+        states = stationary(model()).pi.size
+        found = least(partial(_answer, model))
+        yield Figure(f"{name}, {states:,} states", "µs per state", target, 1e6 * found / states)
+
+
+def beside_spsolve() -> Iterator[Figure]:
+    """Yield times of solutions of some 10,000 states as ratios to SciPy's `spsolve`, one banded."""
+    for name, model, target in (
+        ("polling", Polling(9), 0.5),
+        ("banded: a queue", MM1K(capacity=10_000), 3.0),
+    ):
+        Q: Any = generator(model)
+        rows = Q.T.tocsc()  # with the first probability as 1; the sum divides it later
+        rest, right = rows[1:, 1:], -rows[1:, :1].toarray().ravel()
+        ratio = least(partial(_of_matrix, Q)) / least(partial(spsolve, rest, right))
+        what = f"`stationary` of a matrix beside `spsolve`, {name}, {Q.shape[0]:,} states"
+        yield Figure(what, "ratio", target, ratio)
+
+
+def search() -> Iterator[Figure]:
+    """Yield how many states are found per second, from a file and from rules."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "grid.prism"
+        path.write_text(GRID, encoding="utf-8")
+        seconds = least(lambda: read_prism(path, constants={"N": 500}).explored)
+    yield Figure("states found, from a PRISM file", "10^6/s", 2.0, 501**2 / seconds / 1e6, True)
+
+    def rules(s: Any, q: Any) -> Iterator[tuple[Any, float]]:
+        if s.x < 500:
+            yield s._replace(x=s.x + 1), q.arrivals
+        if s.x > 0 and s.y < 500:
+            yield s._replace(x=s.x - 1, y=s.y + 1), 4.0
+        if s.y > 0:
+            yield s._replace(y=s.y - 1), 5.0
+
+    start, params = {"x": 0, "y": 0}, {"arrivals": 3.0}
+    seconds = least(lambda: len(explore(rules, start=start, params=params)))
+    yield Figure("states found, from rules", "10^6/s", 2.0, 501**2 / seconds / 1e6, True)
+
+
+RUN = "from dfcmodel import simulate, takano2006;"
+FIRST = {
+    "a first small chain": (
+        "from markov import PauseTandem, stationary; print(stationary(PauseTandem()))",
+        0.3,
+    ),
+    "a first fluid run": (
+        f"{RUN} print(simulate(takano2006('1'), level='fluid', duration=0.1))",
+        0.5,
+    ),
+    "a first packet run": (
+        f"{RUN} print(simulate(takano2006('1'), level='packets', duration=0.1))",
+        0.8,
+    ),
+}
+
+
+def first_answers() -> Iterator[Figure]:
+    """Yield CPU seconds of fresh processes."""
+    for name, (code, target) in FIRST.items():
+        found = min(seconds_of(code, (), {}) for _ in range(ROUNDS))
+        yield Figure(f"import and {name}", "s", target, found)
+    for name, target in (("hopflow --version", 0.2), ("a completion of hopflow", 0.3)):
+        code, words, environment, _ = COMMANDS[name]
+        found = min(seconds_of(code, words, environment) for _ in range(ROUNDS))
+        yield Figure(f"`{name}`" if name.startswith("hopflow") else name, "s", target, found)
+
+
+def main_job() -> Iterator[Figure]:
+    """Yield the times of `hopflow validate`: everything, and when nothing has changed."""
+    with tempfile.TemporaryDirectory() as folder:
+        for name, words, target in (
+            ("hopflow validate --fresh", ("--fresh",), 120.0),
+            ("hopflow validate, nothing changed", (), 3.0),
+        ):
+            began = time.perf_counter()
+            command = [sys.executable, "-m", "hopflow", "validate", "--report", folder, *words]
+            subprocess.run(command, check=True, capture_output=True)
+            yield Figure(f"`{name}`", "s by the clock", target, time.perf_counter() - began)
+
+
+def fluid() -> Iterator[Figure]:
+    """Yield the cost of the fluid for dumbbells."""
+    for row in dumbbells():
+        if row.size and row.size <= 32 and "per node" in row.note:
+            cost = float(row.note.split(", ")[1].split()[0])
+            what = f"fluid, dumbbell of {row.size:.0f} flows"
+            yield Figure(what, "ns per node, flow and step", 6.0, cost)
+
+
+def time_questions() -> Iterator[Figure]:
+    """Yield times of a passage and of a transient of 200,000 states, as ratios to the stationary solution."""
+    chain = stationary(PauseTandem(buffers=(315, 315), high_threshold=240)).chain
+    target = int(stationary(chain).pi.argmax())
+    solve = least(lambda: stationary(MarkovChain(chain.Q)), 3)
+    reach = least(
+        lambda: passage(MarkovChain(chain.Q), to=target, start=0 if target else 1).mean, 3
+    )
+    after = least(lambda: transient(MarkovChain(chain.Q), [1.0], start=0), 3)
+    for name, seconds in (("passage", reach), ("transient", after)):
+        what = f"{name} beside the stationary solution, {chain.size:,} states"
+        yield Figure(what, "ratio", 2.0, seconds / solve)
+
+
+PARTS = (chains, beside_spsolve, search, first_answers, fluid, time_questions, main_job)
+
+
+def figures() -> Iterator[Figure]:
+    """Yield all figures, in the order of the table."""
+    for part in tqdm(PARTS, leave=False):
+        yield from part()
+
+
+def text_of(found: list[Figure], load: float) -> str:
+    """Return the table, with the load of the machine before it was measured."""
+    lines = ["| what | target | found | |", "|---|--:|--:|---|"]
+    for each in found:
+        said = "" if each.reached else "missed"
+        lines.append(f"| {each.what} | {each.target:g} | {each.found:.3g} {each.unit} | {said} |")
+    return "\n".join([*lines, "", f"Load of the machine at the beginning: {load:.1f}.", ""])
+
+
+def main() -> None:
+    """Measure, print the table, and write it with ``--save``."""
+    load = os.getloadavg()[0]
+    found = list(figures())
+    text = text_of(found, load)
+    print(text)
+    print(this_machine())
+    if "--save" in sys.argv[1:]:
+        TABLE.write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

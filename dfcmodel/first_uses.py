@@ -1,0 +1,63 @@
+"""A short run of each kernel of this package that users meet first, for `hopflow cache --warm`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from dfcmodel import PFC, Credits
+
+__all__ = ["short_calls"]
+
+
+def short_calls() -> Mapping[str, Callable[[], Any]]:
+    """Return short runs by what they are: both engines, each rule of a window or of deliveries, fabrics."""
+    from dfcmodel import PFC, Credits
+    from responsefn import catalogue
+
+    rules = [*catalogue("rule").entries, *catalogue("delivery rule").entries]
+    return {
+        "fluid": partial(_chain, "fluid"),
+        "packets": partial(_chain, "packets"),
+        **{f"{rule!r} in packets": partial(_alone, rule) for rule in rules},
+        "PFC in a fabric": partial(_fabric, PFC(xoff=40, xon=20, counts="switch")),
+        "credits in a fabric": partial(_fabric, Credits()),
+    }
+
+
+def _chain(level: Any) -> None:
+    from dfcmodel import simulate, takano2006
+
+    simulate(takano2006("1", dfc=True), level=level, duration=0.02)
+
+
+def _alone(rule: Any) -> None:
+    from dfcmodel import Flow, Link, Scenario, simulate
+
+    links = (
+        Link("sender", "queue", 8000.0, 0.001, 100),
+        Link("queue", "receiver", 800.0, 0.009, 10),
+    )
+    flow = Flow("flow", ("sender", "queue", "receiver"), rule)
+    simulate(Scenario("first use", links, (flow,)), level="packets", duration=0.2)
+
+
+def _fabric(discipline: PFC | Credits) -> None:
+    from dfcmodel import Cable, Fabric, permutation, simulate
+    from dfcmodel.lossless import leaf_spine
+    from responsefn import FixedRate
+
+    fabric = Fabric(
+        leaf_spine(2, 2, hosts=2),
+        access=Cable("100Gbps", "10m"),
+        trunk=Cable("200Gbps", "50m"),
+        buffer="1 MB",
+        packet_size=4096,
+        discipline=discipline,
+    )
+    flows = permutation(
+        fabric.hosts, 1, sizes=20, source=FixedRate(), links=fabric.links, routes="ecmp", host="nic"
+    )
+    simulate(fabric.scenario("first use", flows, 1e-4), level="packets")

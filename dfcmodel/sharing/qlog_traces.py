@@ -1,0 +1,248 @@
+"""Traces of BBR's states and variables as qlog (draft-ietf-quic-qlog-quic-events), written and read."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dfcmodel.sharing.bbr_observations import MODES, Observation
+from hopflow.checks import file_path, instance, one_number
+from hopflow.equality import ByValue
+from hopflow.units import quantities
+from responsefn.measurements.samples import events_of
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+
+__all__ = ["METRICS", "QlogTrace", "read_qlog_trace", "write_qlog"]
+
+METRICS = ("cwnd", "in_flight", "pacing_rate", "min_rtt")
+"""Variables of a trace, by the names of `QlogTrace`."""
+STATE, METRIC, PARAMETERS = (
+    "recovery:congestion_state_updated",
+    "recovery:metrics_updated",
+    "recovery:parameters_set",
+)
+KINDS = {
+    "congestion_state_updated": STATE,
+    "metrics_updated": METRIC,
+    "recovery_metrics_updated": METRIC,
+    "parameters_set": PARAMETERS,
+    "recovery_parameters_set": PARAMETERS,
+}
+"""Events by their names without the category, in older and newer drafts."""
+BITS, MILLISECONDS = 8.0, 1e3
+
+
+@dataclass(frozen=True, eq=False)
+class QlogTrace(ByValue):
+    """States of BBR and what its variables were.
+
+    Attributes
+    ----------
+    modes
+        States in their order: ``"STARTUP"``, ``"DRAIN"``, ``"DOWN"``, ``"CRUISE"``, ``"REFILL"``, ``"UP"``,
+        ``"PROBE_RTT"``.
+    begins
+        When each of them begins, s since the first event, shape (M,).
+    time
+        Of the metrics, s, shape (S,).
+    cwnd, in_flight, pacing_rate, min_rtt
+        Packets, packets, packets/s, s, each of shape (S,): the last value up to then; nan before the first.
+    end
+        Of the last event, s.
+
+    Examples
+    --------
+    >>> from dfcmodel import read_qlog_trace
+    >>> text = '''{"traces": [{"events": [
+    ...     {"time": 0, "name": "recovery:congestion_state_updated", "data": {"new": "startup"}},
+    ...     {"time": 80, "name": "recovery:congestion_state_updated", "data": {"new": "drain"}}]}]}'''
+    >>> trace = read_qlog_trace(text, packet_size=1200)
+    >>> trace.modes, trace.begins[1].item()
+    (('STARTUP', 'DRAIN'), 0.08)
+    """
+
+    modes: tuple[str, ...]
+    begins: Floats
+    time: Floats = field(repr=False)
+    cwnd: Floats = field(repr=False)
+    in_flight: Floats = field(repr=False)
+    pacing_rate: Floats = field(repr=False)
+    min_rtt: Floats = field(repr=False)
+    end: float = 0.0
+
+    def spells(self) -> Iterator[tuple[str, float, float, slice]]:
+        """Yield each state with its begin and end, s, and the rows of the metrics in it."""
+        ends = [*self.begins[1:].tolist(), self.end]
+        for mode, begin, end in zip(self.modes, self.begins.tolist(), ends, strict=True):
+            rows = np.searchsorted(self.time, [begin, end])
+            yield mode, begin, end, slice(int(rows[0]), int(rows[1]))
+
+
+@quantities(packet_size="size")
+def write_qlog(trace: Observation, file: str | Path, packet_size: float = 1500.0) -> None:
+    """Write BBR's states and variables in a run as a qlog file of one trace.
+
+    Parameters
+    ----------
+    trace
+        That of a case of `conformance`, ``cases[n].trace``.
+    file
+        Path; an existing file is replaced.
+    packet_size
+        Bytes per packet.
+
+    Raises
+    ------
+    TypeError, ValueError
+        For another trace, no path, or a size that is not a number above 0.
+
+    Examples
+    --------
+    >>> from dfcmodel import conformance, read_qlog_trace, write_qlog
+    >>> from responsefn import BBR
+    >>> run = conformance(BBR(), cases=(1,)).cases[0].trace
+    >>> write_qlog(run, "bbr.qlog")  # doctest: +SKIP
+    >>> conformance(read_qlog_trace("bbr.qlog"))  # doctest: +SKIP
+    """
+    instance("trace", trace, Observation, "the trace of a case of conformance()")
+    size = one_number("packet_size", packet_size, above=0.0)
+    content = {
+        "qlog_format": "JSON",
+        "qlog_version": "0.3",
+        "traces": [
+            {
+                "title": "BBR",
+                "vantage_point": {"type": "client"},
+                "common_fields": {"time_format": "relative", "reference_time": 0},
+                "events": list(_events(trace, size)),
+            }
+        ],
+    }
+    file_path("file", file).write_text(json.dumps(content, indent=0), encoding="utf-8")
+
+
+def _events(run: Observation, size: float) -> Iterator[dict[str, Any]]:
+    """Yield the events of a run: the packet size, changes of the state, and the variables at each sample."""
+    yield {"time": 0.0, "name": PARAMETERS, "data": {"max_datagram_size": size}}
+    modes = run.state["mode"].astype(int)
+    before = -1
+    for n, time in enumerate((run.time * MILLISECONDS).tolist()):
+        if modes[n] != before:
+            data = {"old": MODES[before].lower()} if n else {}
+            yield {"time": time, "name": STATE, "data": {**data, "new": MODES[modes[n]].lower()}}
+            before = modes[n]
+        data = {
+            "congestion_window": run.state["cwnd"][n] * size,
+            "bytes_in_flight": run.in_flight[n] * size,
+            "pacing_rate": run.state["pacing_rate"][n] * size * BITS,
+        }
+        if math.isfinite(run.state["min_rtt"][n]):
+            data["min_rtt"] = run.state["min_rtt"][n] * MILLISECONDS
+        yield {"time": time, "name": METRIC, "data": {k: float(v) for k, v in data.items()}}
+
+
+@quantities(packet_size="size")
+def read_qlog_trace(source: str | Path, packet_size: float | None = None) -> QlogTrace:
+    """Read the states of BBR and its variables from the first trace of a qlog file that has them.
+
+    Of the events ``congestion_state_updated``, ``metrics_updated`` and ``parameters_set``, of any category, as JSON or
+    as a sequence of JSON records. States are named as in the draft, in upper or lower case, with or without ``bbr`` and
+    ``probe_bw`` in front. Loss rates and round-trip times of any sender: `responsefn.read_qlog`.
+
+    Parameters
+    ----------
+    source
+        A path, or the text itself.
+    packet_size
+        Bytes per packet; None: ``max_datagram_size`` of the trace.
+
+    Raises
+    ------
+    ValueError
+        Where there are no states, a state is not BBR's, no packet size is known, or times do not increase.
+
+    Examples
+    --------
+    >>> from dfcmodel import read_qlog_trace
+    >>> text = '{"time": 5, "name": "recovery:congestion_state_updated", "data": {"new": "ProbeBW_Up"}}'
+    >>> read_qlog_trace(text, packet_size=1200).modes
+    ('UP',)
+    """
+    size = None if packet_size is None else one_number("packet_size", packet_size, above=0.0)
+    for events in events_of(source):
+        known = [(kind, e) for e in events if (kind := _kind(e)) is not None]
+        if any(kind == STATE for kind, _ in known):
+            return _trace(known, size)
+    raise ValueError("source: must have a trace with congestion_state_updated events")
+
+
+def _kind(event: dict[str, Any]) -> str | None:
+    """Return which of the events that are read one is; None: another one."""
+    return KINDS.get(str(event.get("name", "")).rpartition(":")[2])
+
+
+def _trace(events: Iterable[tuple[str, dict[str, Any]]], size: float | None) -> QlogTrace:
+    """Return the states and variables of the events of a trace."""
+    modes, begins, time = list[str](), list[float](), list[float]()
+    rows = list[dict[str, float]]()
+    last: dict[str, float] = dict.fromkeys(METRICS, math.nan)
+    start = before = -math.inf
+    for kind, event in events:
+        now, data = float(event["time"]) / MILLISECONDS, event.get("data", {})
+        if now < before:
+            msg = "times must not decrease"
+            raise ValueError(f"source: the event at {now:g} s follows one at {before:g} s: {msg}")
+        before = now
+        start = now if start == -math.inf else start
+        if kind == PARAMETERS:
+            size = float(data.get("max_datagram_size", 0.0)) or size if size is None else size
+        elif kind == STATE:
+            mode = _mode(data.get("new"))
+            if not modes or modes[-1] != mode:
+                modes.append(mode)
+                begins.append(now - start)
+        else:
+            last = {**last, **_metrics(data, size)}
+            time.append(now - start)
+            rows.append(last)
+    metrics = {name: np.array([row[name] for row in rows]) for name in METRICS}
+    return QlogTrace(tuple(modes), np.array(begins), np.array(time), **metrics, end=before - start)
+
+
+def _metrics(data: dict[str, Any], size: float | None) -> dict[str, float]:
+    """Return the variables of an event, in packets and s."""
+    found = {}
+    names = {"congestion_window": "cwnd", "bytes_in_flight": "in_flight", "pacing_rate": "pacing_rate"}  # fmt: skip
+    for name, ours in names.items():
+        if name in data:
+            if size is None:
+                msg = "must be given: the trace has no max_datagram_size"
+                raise ValueError(f"packet_size = None: {msg}")
+            found[ours] = float(data[name]) / size
+    if "pacing_rate" in found:
+        found["pacing_rate"] /= BITS
+    if "min_rtt" in data:
+        found["min_rtt"] = float(data["min_rtt"]) / MILLISECONDS
+    return found
+
+
+def _mode(name: object) -> str:
+    """Return the state of the draft that a name in a trace means."""
+    text = "".join(c for c in str(name).upper() if c.isalpha())
+    for word in ("BBR", "PROBEBW", "PROBE"):
+        text = text.removeprefix(word) if text != "PROBERTT" else text
+    for mode in MODES:
+        if text in (mode.replace("_", ""), mode.replace("PROBE_", "")):
+            return mode
+    known = ", ".join(MODES)
+    raise ValueError(f"source: new = {name!r} of congestion_state_updated: must be one of {known}")

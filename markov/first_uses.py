@@ -1,0 +1,37 @@
+"""A small answer by each kernel of this package that users meet first, for `hopflow cache --warm`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+from typing import Any
+
+__all__ = ["short_calls"]
+
+
+def short_calls() -> Mapping[str, Callable[[], Any]]:
+    """Return small answers by what they are: stationary and transient distributions, passage times."""
+    from markov import Kanban, PauseTandem, passage, stationary, transient
+
+    pause = PauseTandem()
+    large = PauseTandem(buffers=(200, 200), high_threshold=150)
+    return {
+        "stationary distribution of a small chain": partial(stationary, pause),
+        "of 120,000 states, by multigrid": partial(stationary, large),
+        "of a chain that is found from its rules": partial(stationary, Kanban(2)),
+        "of a chain of one's own": _own,
+        "passage times": partial(passage, pause, "pause_fraction"),
+        "transient distributions": partial(transient, pause, [1.0, 10.0]),
+    }
+
+
+def _own() -> None:
+    from markov import explore, stationary
+
+    def repairs(s: Any, q: Any) -> Iterator[tuple[Any, Any]]:
+        if s.working > 0:
+            yield s._replace(working=s.working - 1), q.failure * s.working
+        if s.working < 3:
+            yield s._replace(working=s.working + 1), q.repair
+
+    stationary(explore(repairs, start={"working": 3}, params={"failure": 0.1, "repair": 1.0}))

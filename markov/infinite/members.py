@@ -1,0 +1,115 @@
+"""Sets of states of an infinite chain, as users write them: a question that one state answers."""
+
+from __future__ import annotations
+
+import math
+import numbers
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from hopflow.checks import shown
+from markov.models.functions.evaluation import called
+from markov.models.signatures import two_arguments
+
+if TYPE_CHECKING:
+    from markov.exploration import InfiniteChain
+
+__all__ = ["membership", "start_of"]
+
+
+def membership(infinite: InfiniteChain, states: Any, name: str) -> Callable[[Any], bool]:
+    """Return a function of a state that returns whether it is in a set.
+
+    Parameters
+    ----------
+    infinite
+        The chain.
+    states
+        A function of a state that returns whether it is in the set, as Python reads conditions; the name of
+        a label of the model; a state; or a list or set of states.
+    name
+        Of the parameter, in messages.
+
+    Raises
+    ------
+    ValueError
+        Naming the parameter, when it is none of these.
+    """
+    if isinstance(states, np.ndarray):
+        said = "must be a function of the state, a label, a state or a list of states"
+        raise ValueError(f"{name} is an array: {said}: there are infinitely many")  # noqa: TRY004
+    if isinstance(states, str) and states in (labels := _labels(infinite)):
+        return _truths(lambda state: labels[states](state), f"{name} = {states!r}")
+    if callable(states):
+        return _truths(states, f"{name} = {called(states)}")
+    members = set()
+    for state in states if isinstance(states, (list, set)) else [states]:
+        known = _known(infinite, state)
+        if known is None:
+            said = (
+                "must be a function of the state, a label, a state of the chain or a list of them"
+            )
+            raise ValueError(f"{name} = {shown(states)}: {said}")
+        members.add(known)
+    if not members:
+        raise ValueError(f"{name} = {shown(states)}: no state of the chain is in it")
+    return members.__contains__
+
+
+def _known(infinite: InfiniteChain, state: Any) -> Any:
+    """Return a state as the rules take it; None for what the start certainly does not lead to."""
+    try:
+        known = infinite.hull.layout.calls.known(state)
+    except (TypeError, ValueError):
+        return None
+    return known if infinite.hull.contains(known) else None
+
+
+def _labels(infinite: InfiniteChain) -> dict[str, Callable[[Any], Any]]:
+    """Return the labels of the model, as functions of the state."""
+    model, q = infinite.model, infinite.model.symbols()
+    labels = two_arguments(model.labels, f"{model.name}.labels", q)
+    names = labels(infinite.hull.layout.calls.known(model.start()), q)
+
+    def one(name: str) -> Callable[[Any], Any]:
+        return lambda state: labels(state, q)[name]
+
+    return {name: one(name) for name in names}
+
+
+def _truths(function: Callable[[Any], Any], name: str) -> Callable[[Any], bool]:
+    """Return a condition of a user, whose values are truth values or numbers."""
+
+    def holds(state: Any) -> bool:
+        value = function(state)
+        if isinstance(value, (bool, np.bool_)):
+            return bool(value)
+        if type(value) is int and value in (-1, -2):
+            hint = (
+                "write not instead of ~: ~ of a truth value is -1 or -2, which both count as true"
+            )
+            raise ValueError(f"{name}: is {value} in {state!r}: {hint}")
+        if not isinstance(value, numbers.Real) or math.isnan(value):
+            raise ValueError(f"{name}: is {value!r} in {state!r}: must be True or False")
+        return bool(value)
+
+    return holds
+
+
+def start_of(infinite: InfiniteChain, start: Any) -> Any:
+    """Return the state at time 0 as the rules take it; None: that of the model.
+
+    Raises
+    ------
+    ValueError
+        When it is none of the states for which the rules were followed.
+    """
+    if start is None:
+        return infinite.hull.layout.calls.known(infinite.model.start())
+    state = _known(infinite, start)
+    if state is None:
+        said = "must be one state that the start of the model may lead to"
+        raise ValueError(f"start = {shown(start)}: {said}: the chain has infinitely many states")
+    return state

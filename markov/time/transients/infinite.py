@@ -1,0 +1,148 @@
+"""The distribution over time of a chain with infinitely many states, on a finite set that grows along the flow.
+
+What leaves the set stays outside (finite state projection; B. Munsky, M. Khammash, J. Chem. Phys. 124, 2006): the
+probability of each state is then a lower bound, and the mass outside is the sum of what is missing. Where the chain
+may explode, that is missing too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NoReturn
+
+import numpy as np
+
+from hopflow.kernels.stopwatch import Stopwatch
+from hopflow.status import OnFailure, Status, deliver
+from markov.chains import MarkovChain
+from markov.infinite.members import start_of
+from markov.infinite.truncations import Truncations
+from markov.time.transients.results import Transient
+from markov.time.transients.uniformization import Uniformized, check_horizon
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from markov.exploration import InfiniteChain
+
+    Vector = NDArray[np.float64]
+    Solve = Callable[[MarkovChain, Vector, Vector, float], tuple[Vector, Vector, int, str]]
+
+__all__ = ["InfiniteTransient", "transient_of_infinite"]
+
+FIRST_STATES = 60
+GROWTH = 0.5  # more states
+LEAST_GROWTH = 0.15
+SHARE = 0.5  # of the tolerance, which may be outside
+ROUNDING = 1e-9  # of the sum of what is outside
+SPAN = 0.05  # of the logarithm of what is too much: how much more states that asks for
+
+
+@dataclass(frozen=True, repr=False, eq=False, kw_only=True)
+class InfiniteTransient(Transient):
+    """The distribution of a chain with infinitely many states at some times.
+
+    ``pi`` has lower bounds in finitely many states, ``chain`` the rates between these. ``error_bound`` holds for the
+    probability of every set of states, those without a value included. Means of rewards that have no upper bound are
+    sums over the states with values, and have none. ``occupancy`` is not computed.
+
+    Attributes
+    ----------
+    infinite
+        The chain.
+    outside
+        The mass outside of the states with values at each time, shape (times,): an estimate within ``error_bound``.
+
+    Examples
+    --------
+    >>> from markov import explore, transient
+    >>> found = transient(explore(lambda n: [(n + 1, 2.0)], start=0), [1.0], tolerance=1e-9)
+    >>> found.probability(3).round(9).tolist(), bool(found.error_bound[0] < 1e-9)
+    ([0.180447044], True)
+    """
+
+    infinite: InfiniteChain
+    outside: Vector
+
+    @property
+    def _occupied(self) -> NoReturn:
+        name = self.infinite.model.name
+        raise ValueError(
+            f"{name}: occupancy is not computed for a chain with infinitely many states"
+        )
+
+    def summary(self) -> dict[str, object]:
+        """Return status, chain, the scalar measures at the last time, the bound and the cost."""
+        more = {"states": f"infinitely many; values in {self.chain.size}"}
+        return {**super().summary(), **more}
+
+
+def transient_of_infinite(
+    infinite: InfiniteChain,
+    moments: Vector,
+    start: object,
+    tolerance: float,
+    on_failure: OnFailure,
+    solve: Solve,
+) -> InfiniteTransient:
+    """Return the distribution of an infinite chain at some times.
+
+    Parameters
+    ----------
+    solve
+        Returns the distributions of a finite chain at some times, shape (times, states), with bounds on their
+        errors, the number of products, and how they were found.
+    """
+    watch = Stopwatch()
+    state, calls = start_of(infinite, start), infinite.hull.layout.calls
+    sets = Truncations(calls, [state], _flat, infinite.most)
+    sets.follow({sets.number_of(state): 1.0}, FIRST_STATES)
+    horizon, steps = float(moments[-1]), 0
+    while True:
+        projection = sets.projection()
+        first = (projection.numbers == sets.number_of(state)).astype(float)
+        if not len(projection.numbers) > projection.size:
+            break  # finitely many states after all
+        jumps = Uniformized(projection.Q)
+        check_horizon("times", jumps, horizon)
+        found = jumps.distribution(first, horizon, SHARE * tolerance)
+        steps += found.steps
+        beside = found.values[projection.size :]
+        outside = float(beside.sum())
+        if outside <= SHARE * tolerance:
+            break
+        more = LEAST_GROWTH + SPAN * np.log(outside / (SHARE * tolerance))
+        inflow = dict(
+            zip(projection.numbers[projection.size :].tolist(), beside.tolist(), strict=True)
+        )
+        sets.follow(inflow, int(min(more, GROWTH) * projection.size) + 1)
+    values, errors, last, method = solve(
+        MarkovChain(projection.Q), first, moments, (1.0 - SHARE) * tolerance
+    )
+    size = projection.size
+    outside = values[:, size:].sum(axis=1)
+    bound = errors + outside * (1.0 + ROUNDING)
+    good = bound[-1] <= max(1000.0 * tolerance, 1e-6)
+    result = InfiniteTransient(
+        chain=MarkovChain.of_built(infinite.model, projection.built),
+        start=first[:size],
+        times=moments,
+        pi=values[:, :size],
+        error_bound=bound,
+        tolerance=tolerance,
+        status=Status.CONVERGED if good else Status.INACCURATE,
+        steps=steps + last,
+        method=f"{method}, on a set grown along the flow",
+        seconds=watch.seconds(),
+        infinite=infinite,
+        outside=outside,
+    )
+    deliver(result, on_failure)
+    return result
+
+
+def _flat(states: Sequence[object]) -> Vector:
+    return np.zeros(len(states))

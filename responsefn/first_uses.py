@@ -1,0 +1,31 @@
+"""A short call of each kernel of this package that users meet first, for `hopflow cache --warm`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from responsefn.responses.base import Response
+
+__all__ = ["short_calls"]
+
+
+def short_calls() -> Mapping[str, Callable[[], Any]]:
+    """Return short calls by what they are: rates of each rule and law, simulations of one and of two flows."""
+    from responsefn import CUBIC, Reno, catalogue, coexist, invert, simulate_rule
+
+    entries = [*catalogue("rule").entries, *catalogue("law").entries]
+    return {
+        **{f"rates of {entry!r}": partial(_rates, entry) for entry in entries},
+        "inverse rates": partial(invert, CUBIC(), [100.0, 1000.0], 0.04),
+        "a rule by simulation": partial(simulate_rule, CUBIC(), 1e-3, 0.04, events=50),
+        "two rules through a queue": partial(
+            coexist, [Reno(), CUBIC()], 0.04, 800.0, 20, duration=1.0
+        ),
+    }
+
+
+def _rates(entry: Response) -> None:
+    entry.rate([1e-4, 2e-4], 0.04, bandwidth=800.0)

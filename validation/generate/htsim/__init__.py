@@ -1,0 +1,1 @@
+"""Runs of htsim, the packet simulator of Raiciu, Handley and others; README.md says how it is built."""
