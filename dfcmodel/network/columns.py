@@ -89,15 +89,15 @@ def encoded(given: Sequence[Any]) -> Column:
     >>> column.values, column.which.tolist()
     (('b', 'a'), [0, 1, 0])
     """
-    objects: dict[int, int] = {}  # most are identical: their hashes cost more
+    kept = list(given)  # so that no two of them have one identity in turn
+    identities = list(map(id, kept))
+    objects = dict(zip(identities, kept, strict=True))  # most are identical: their hashes cost more
     place: dict[Any, int] = {}
-    which = np.empty(len(given), dtype=np.int64)
-    for f, value in enumerate(given):
-        n = objects.get(id(value))
-        if n is None:
-            n = objects[id(value)] = place.setdefault(value, len(place))
-        which[f] = n
-    return Column(tuple(place), which if len(place) > 1 else None, len(given))
+    code = {each: place.setdefault(value, len(place)) for each, value in objects.items()}
+    if len(place) < 2:
+        return Column(tuple(place), None, len(kept))
+    which = np.fromiter(map(code.__getitem__, identities), np.int64, len(kept))
+    return Column(tuple(place), which, len(kept))
 
 
 def column_of(given: Sequence[Any]) -> Column:

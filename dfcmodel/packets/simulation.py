@@ -187,8 +187,8 @@ def _byte_queues(
 def _hosts(plan: Plan) -> dict[int, int]:
     """Return the access links of hosts, each with a flow of the host: the first one."""
     ports, flows = distinct(plan.forward.first, len(plan.ports))
-    pairs = zip(ports.tolist(), flows.tolist(), strict=True)
-    return {p: f for p, f in pairs if plan.ports[p].link < 0}
+    own = plan.ports.link[ports] < 0
+    return dict(zip(ports[own].tolist(), flows[own].tolist(), strict=True))
 
 
 def _repairs(plan: Plan) -> tuple[str, ...]:

@@ -94,6 +94,7 @@ def _ports(plan: Plan) -> NDArray[Any]:
         ("rank", plan.ranks[:, kinds]), ("taken", plan.taken[:, 0]), ("acks_taken", plan.taken[:, OF_RATE]),
         ("signalling", plan.signalling), ("delay", plan.delays),
         ("is_host", plan.at_senders), ("marks", plan.by_discipline(marks_leaving)), ("unit", plan.units),
+        ("in_bytes", plan.units > 0),
         ("room", plan.rooms / np.where(plan.units > 0, plan.units, 1.0) + 1.0),
     ):  # fmt: skip
         rows[name] = values

@@ -148,6 +148,16 @@ PLANS = {
 }
 
 
+@pytest.mark.parametrize("recovery", ["none", "go-back-n"])
+def test_samples_shorter_than_the_latency_of_a_link(recovery: str) -> None:
+    """A packet that leaves the last port is delivered several samples later, and up to then it is in transit."""
+    plan = plan_of(incast(), recovery, samples=1500)
+    assert plan.sample < 0.4 * plan.passage[plan.hops.port].min()
+    found = run_fabric(plan)
+    assert found is not None
+    check_equal(found, run_engine(plan))
+
+
 @pytest.mark.parametrize(("scenario", "runs"), PLANS.values(), ids=PLANS)
 def test_which_kernel_runs_a_plan(scenario: Scenario, runs: bool) -> None:
     plan = plan_of(scenario)

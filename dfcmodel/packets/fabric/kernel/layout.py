@@ -84,7 +84,7 @@ PORT = np.dtype(
             "f8",
         ),  # bytes of a data packet where its manager counts bytes; 0: it counts packets
         ("marks", "i4"),  # 1: its manager marks packets that leave
-        ("spare", "i4"),
+        ("in_bytes", "i4"),  # 1: its buffer counts bytes
         ("unused", "f8", (2,)),  # up to three cache lines
     ],
     align=True,

@@ -60,7 +60,7 @@ def count_arrival(net: Any, records: Any, k: int, taken: float, time: float, key
     """
     row = net.ingress[k]
     if row.is_shared == 1:
-        note(net, k, taken, time, key)
+        add_change(net, k, taken, time, key)
         return True
     count = row.count + taken
     if not count <= row.room:
@@ -76,7 +76,7 @@ def count_departure(net: Any, records: Any, k: int, taken: float, time: float, k
     """Count bytes that leave the queue of a port by the ingress k over which they came."""
     row = net.ingress[k]
     if row.is_shared == 1:
-        note(net, k, -taken, time, key)
+        add_change(net, k, -taken, time, key)
         return
     row.count -= taken
     if row.asking == 1 and row.count <= row.low:
@@ -84,8 +84,8 @@ def count_departure(net: Any, records: Any, k: int, taken: float, time: float, k
 
 
 @inlined
-def note(net: Any, k: int, more: float, time: float, key: int) -> None:
-    """Keep the change of a shared ingress for the end of the window."""
+def add_change(net: Any, k: int, more: float, time: float, key: int) -> None:
+    """Add a change of a shared ingress, which is counted at the end of the window."""
     row = net.ingress[k]
     counters = net.counters
     n = counters[CHANGES]

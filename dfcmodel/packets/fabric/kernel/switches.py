@@ -37,8 +37,10 @@ def append_data(net: Any, p: int, e: int) -> None:
 @inlined
 def update_peak(port: Any) -> None:
     """Record the packets that wait at a port after an arrival, and their bytes where its buffer counts them."""
-    port.peak = max(port.peak, port.queued + port.acks)
-    if port.unit > 0.0:
+    count = port.queued + port.acks
+    if count > port.peak:
+        port.peak = count
+    if port.in_bytes == 1:
         port.peak_bytes = max(port.peak_bytes, bytes_at(port))
 
 
