@@ -101,6 +101,7 @@ html_title = f"hopflow {release}"
 html_static_path = ["_static"]
 html_css_files = ["pages.css"]
 
+myst_heading_anchors = 2
 myst_enable_extensions = ["amsmath", "colon_fence", "deflist", "dollarmath"]
 nb_execution_mode = "cache"
 nb_merge_streams = True  # what a cell prints is one block, however slowly it comes

@@ -12,7 +12,7 @@ __all__ = ["SIMULATORS", "Verdict", "agreed", "held", "in_words", "label"]
 
 
 SIMULATORS = ("ns-2", "ns-3")
-"""The packet simulators of others whose runs are bundled, each with a column of its own."""
+"""The packet simulators of others whose runs judge claims, each with a column of its own."""
 
 
 class Verdict(enum.StrEnum):

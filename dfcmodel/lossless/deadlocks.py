@@ -56,8 +56,8 @@ def buffer_cycles(
 
     Yields
     ------
-    Lists of links ``(from, to)``, each waiting for the next and the last for the first; of ``(from, to,
-    class)`` where there are several classes. No cycle contains a shorter one, and through every buffer that is on a
+    Lists of links ``(from, to)``, each waiting for the next and the last for the first; of
+    ``(from, to, class)`` where there are several classes. No cycle contains a shorter one, and through every buffer that is on a
     cycle a shortest one was sought: at most as many as there are buffers. All cycles would be too many, for their
     number grows exponentially with their length.
 

@@ -14,6 +14,13 @@ from responsefn.rules.linux.versions import CURRENT, LinuxRule, whole, whole_cut
 __all__ = ["LinuxHSTCP"]
 
 
+def _kept(s: Any) -> Any:
+    """Return the packets that a loss leaves: by the row of the window, in slow start by the last one before."""
+    w = whole(s.cwnd)
+    row = where(s.cwnd < s.ssthresh, s.row, 1.0 * table_row(w))
+    return w - whole(w * DECREASES[int(row)] / 256.0)
+
+
 class LinuxHSTCP(LinuxRule):
     r"""HighSpeed TCP as in Linux's tcp_highspeed.c: RFC 3649's table by its upper rows, per ACK.
 
@@ -64,12 +71,9 @@ class LinuxHSTCP(LinuxRule):
     @staticmethod
     def on_loss(s: Any, q: Any, e: Any) -> Any:
         """Lose the row's 256ths."""
-        w = whole(s.cwnd)
-        return whole_cut(s, w - whole(w * DECREASES[int(s.row)] / 256.0))
+        return whole_cut(s, _kept(s))
 
     @staticmethod
     def on_timeout(s: Any, q: Any, e: Any) -> Any:
         """Slow start from one packet; the threshold is that of a loss."""
-        w = whole(s.cwnd)
-        kept = w - whole(w * DECREASES[int(s.row)] / 256.0)
-        return s._replace(cwnd=1.0, ssthresh=max(2.0, kept))
+        return s._replace(cwnd=1.0, ssthresh=max(2.0, _kept(s)))
