@@ -249,6 +249,7 @@ def test_credits_of_a_thousand_random_links() -> None:
     check_credits(1000, 48)
 
 
+@pytest.mark.slow
 def test_a_bound_of_one_frame_less_would_be_exceeded() -> None:
     """The simulation would notice a bound that is too small."""
     rng = np.random.default_rng(3)

@@ -208,6 +208,7 @@ def test_an_interface_reports_no_rate_to_shape_to() -> None:
         Scenario("x", links, [Flow("a", (1, 2), CBR(100.0), host="nic")])
 
 
+@pytest.mark.slow
 def test_interfaces_under_fifo_take_turns() -> None:
     """Two windows over one interface get equal shares of a lossy network, whose switch drops."""
     links = [Link("h", "s", 1e4, 1e-3, 50), Link("s", "d", 9e3, 1e-3, 50)]

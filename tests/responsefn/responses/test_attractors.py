@@ -35,6 +35,7 @@ def test_rules_with_one_rate_and_questions_on_the_way_say_nothing():
     assert invert(Illinois(), 612.0, 0.1) > 0.0
 
 
+@pytest.mark.slow
 def test_a_curve_has_the_attractors_and_warns_of_none():
     found = curve([LinuxCUBIC(kernel="2.6.22"), Reno()], [1e-3, 0.01], rtt=0.01)
     assert np.isnan(found.attractors[..., 1]).tolist() == [[True, False], [True, True]]

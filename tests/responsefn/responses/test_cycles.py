@@ -116,6 +116,7 @@ def test_a_window_that_cannot_be_is_met_by_compiled_steps(monkeypatch):
         Stamped(cut=2.0).rate(np.geomspace(1e-4, 1e-3, 7), RTT)
 
 
+@pytest.mark.slow
 def test_every_rule_has_rate_and_windows_in_its_domain():
     for rule in catalogue("rule").entries:
         low, high = rule.domain

@@ -71,6 +71,7 @@ def test_many_at_once_without_a_warning(rule):
     np.testing.assert_allclose(invert(rule, rule.rate(p, 0.1), 0.1), p, rtol=1e-12)
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=150)
 @given(
     rule=st.one_of(

@@ -25,6 +25,7 @@ def found() -> Effects:
     return measured
 
 
+@pytest.mark.slow
 def test_every_quantity_is_a_number() -> None:
     """Seeds of one rule without a partner once made them NaN, and their statements inconclusive."""
     for key, statement in found().statements.items():

@@ -48,6 +48,7 @@ def test_a_dependence_on_mu2_is_seen(doctor, judged) -> None:
 # M03 notices what would contradict it; noise decides nothing.
 
 
+@pytest.mark.slow
 def test_a_gain_that_falls_with_the_rtt_is_seen(doctor, process) -> None:
     def fall(frame: Any) -> None:
         at = rows(frame, arrival_rates="25 1", rtt=5.0, high_threshold=15)
@@ -58,6 +59,7 @@ def test_a_gain_that_falls_with_the_rtt_is_seen(doctor, process) -> None:
     assert whole(process("M03")) is Verdict.CONTRADICTED
 
 
+@pytest.mark.slow
 def test_noise_decides_nothing(doctor, process) -> None:
     def blur(frame: Any) -> None:
         frame["throughput_half_width"] *= 100
@@ -91,6 +93,7 @@ def test_a_gain_that_falls_with_the_load_is_seen(doctor, process) -> None:
     assert part(process("M04"), 0) is Verdict.HOLDS
 
 
+@pytest.mark.slow
 def test_an_influence_of_the_rtt_that_grows_is_seen(doctor, process) -> None:
     def grow(frame: Any) -> None:
         at = rows(frame, rtt=20.0, high_threshold=15, arrival_rates="100 1")
