@@ -39,8 +39,6 @@ class LinuxRecovery(RackRecovery):
     LinuxRecovery()
     """
 
-    State = RackRecovery.State
-
     @staticmethod
     def on_ack(s: Any, e: Any) -> Any:
         """End recovery with the ACK that covers ``recover``; begin another one if packets are lost still; schedule a probe."""
