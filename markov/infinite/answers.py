@@ -16,6 +16,7 @@ from markov.generators.unbounded.polynomials import Polynomial, Unfollowed, exac
 from markov.infinite.bases import Basis, given_basis
 from markov.infinite.bounds import mean_between, sides_of
 from markov.infinite.lyapunov import find_lyapunov
+from markov.infinite.members import NamedFunction
 from markov.infinite.solving import (
     Problem,
     Step,
@@ -25,7 +26,6 @@ from markov.infinite.solving import (
     steps,
 )
 from markov.models.measures import functionals
-from markov.models.signatures import two_arguments
 from markov.proofs.bounded import Bounded
 from markov.proofs.certificates import relative_residual
 from markov.stationary_results import Stationary
@@ -255,21 +255,10 @@ def _number(value: Any) -> Any:
     raise Unfollowed(f"{type(value).__name__} where a number is expected")
 
 
-class _Named:
-    """A label or reward as a function of the state."""
-
-    def __init__(self, model: ChainModel, kind: str, name: str) -> None:
-        self.name, self.q = name, model.symbols()
-        self.functions = two_arguments(getattr(model, kind), f"{model.name}.{kind}", self.q)
-
-    def __call__(self, state: Any) -> Any:
-        return self.functions(state, self.q)[self.name]
-
-
-def _named_function(model: ChainModel, name: str) -> _Named:
+def _named_function(model: ChainModel, name: str) -> NamedFunction:
     """Return a label or reward as a function of the state."""
     for kind in ("rewards", "labels"):
-        found = _Named(model, kind, name)
-        if name in found.functions(model.start(), found.q):
+        found = NamedFunction(model, kind, name)
+        if found.is_known:
             return found
     raise ValueError(f"measure = {name!r}: must be the name of a label or reward")

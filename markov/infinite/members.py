@@ -15,8 +15,26 @@ from markov.models.signatures import two_arguments
 
 if TYPE_CHECKING:
     from markov.exploration import InfiniteChain
+    from markov.models.rules import ChainModel
 
-__all__ = ["membership", "start_of"]
+__all__ = ["NamedFunction", "membership", "start_of"]
+
+
+class NamedFunction:
+    """A label or reward of a model as a function of the state."""
+
+    def __init__(self, model: ChainModel, kind: str, name: str) -> None:
+        self.name, self.model, self.q = name, model, model.symbols()
+        self.functions = two_arguments(getattr(model, kind), f"{model.name}.{kind}", self.q)
+
+    @property
+    def is_known(self) -> bool:
+        """Whether the model has it."""
+        return self.name in self.functions(self.model.start(), self.q)
+
+    def __call__(self, state: Any) -> Any:
+        """Return its value in a state."""
+        return self.functions(state, self.q)[self.name]
 
 
 def membership(infinite: InfiniteChain, states: Any, name: str) -> Callable[[Any], bool]:
@@ -40,8 +58,10 @@ def membership(infinite: InfiniteChain, states: Any, name: str) -> Callable[[Any
     if isinstance(states, np.ndarray):
         said = "must be a function of the state, a label, a state or a list of states"
         raise ValueError(f"{name} is an array: {said}: there are infinitely many")  # noqa: TRY004
-    if isinstance(states, str) and states in (labels := _labels(infinite)):
-        return _truths(lambda state: labels[states](state), f"{name} = {states!r}")
+    if isinstance(states, str):
+        label = NamedFunction(infinite.model, "labels", states)
+        if label.is_known:
+            return _truths(label, f"{name} = {states!r}")
     if callable(states):
         return _truths(states, f"{name} = {called(states)}")
     members = set()
@@ -65,18 +85,6 @@ def _known(infinite: InfiniteChain, state: Any) -> Any:
     except (TypeError, ValueError):
         return None
     return known if infinite.hull.contains(known) else None
-
-
-def _labels(infinite: InfiniteChain) -> dict[str, Callable[[Any], Any]]:
-    """Return the labels of the model, as functions of the state."""
-    model, q = infinite.model, infinite.model.symbols()
-    labels = two_arguments(model.labels, f"{model.name}.labels", q)
-    names = labels(infinite.hull.layout.calls.known(model.start()), q)
-
-    def one(name: str) -> Callable[[Any], Any]:
-        return lambda state: labels(state, q)[name]
-
-    return {name: one(name) for name in names}
 
 
 def _truths(function: Callable[[Any], Any], name: str) -> Callable[[Any], bool]:

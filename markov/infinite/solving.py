@@ -30,7 +30,18 @@ if TYPE_CHECKING:
 
     Vector = NDArray[np.float64]
 
-__all__ = ["Problem", "Step", "height_of", "include_inner", "solved", "steps"]
+__all__ = [
+    "FIRST_STATES",
+    "GROWTH",
+    "LEAST_MORE",
+    "Problem",
+    "Step",
+    "height_of",
+    "include_inner",
+    "next_level",
+    "solved",
+    "steps",
+]
 
 FIRST_STATES = 60
 GROWTH = 1.4  # of the level
@@ -177,7 +188,7 @@ def steps(problem: Problem, method: Method | None, tolerance: float) -> Iterator
             sets.reshape(_sizes(lyapunov, _units(problem, step)))
         else:
             history.append((level, step.bound))
-            level = _next(history, tolerance)
+            level = next_level(history, tolerance)
         while sets.reach(level) < LEAST_MORE * count:
             level = GROWTH * max(level, 1.0)
 
@@ -196,14 +207,32 @@ def _units(problem: Problem, step: Step) -> list[float]:
     return found
 
 
-def _next(history: list[tuple[float, float]], tolerance: float) -> float:
-    """Return the next level: log bound is nearly linear in it."""
+def next_level(
+    history: list[tuple[float, float]],
+    tolerance: float,
+    *,
+    useful: float = 1.0,
+    largest: float = LARGEST_GROWTH,
+) -> float:
+    """Return the level of the next set: the logarithm of a bound is nearly linear in it.
+
+    Parameters
+    ----------
+    history
+        Levels and bounds of the sets before.
+    tolerance
+        The bound that is asked for.
+    useful
+        Bounds below this count; without two of them, falling, the level grows by a fixed factor.
+    largest
+        Factor by which it grows at most.
+    """
     level, bound = history[-1]
-    if len(history) > 1 and 0.0 < bound < history[-2][1] < 1.0 and level > history[-2][0]:
+    if len(history) > 1 and 0.0 < bound < history[-2][1] < useful and level > history[-2][0]:
         before, other = history[-2]
         slope = (math.log(bound) - math.log(other)) / (level - before)
         wanted = level + math.log(AIM * tolerance / bound) / slope
-        return min(max(wanted, 1.05 * level), LARGEST_GROWTH * level)
+        return min(max(wanted, 1.05 * level), largest * level)
     return GROWTH * level
 
 

@@ -25,7 +25,7 @@ from markov.generators.unbounded.polynomials import Unfollowed
 from markov.infinite.bases import given_basis
 from markov.infinite.lyapunov import find_lyapunov
 from markov.infinite.members import membership, start_of
-from markov.infinite.solving import include_inner
+from markov.infinite.solving import FIRST_STATES, GROWTH, LEAST_MORE, include_inner, next_level
 from markov.infinite.truncations import Truncations
 from markov.time.passages.absorbing import Absorbing
 from markov.time.passages.infinite_results import InfiniteMoments, InfinitePassage
@@ -47,9 +47,7 @@ __all__ = ["finite_until", "passage_of_infinite"]
 TOLERANCE = 1e-9  # half the distance of the bounds, relative to the mean
 USEFUL = 1e-6
 FEW_STATES = 2_000  # in which it is looked whether the chain stops in finitely many states
-FIRST_STATES = 60
-GROWTH, LARGEST_GROWTH, LEAST_MORE = 1.4, 2.5, 1.3
-AIM = 0.2
+LARGEST_GROWTH = 2.5
 STAGNANT = 4
 SLACK = 1e-9  # relative, of V: more than its rounding
 UP = 1.0 + 1e-12
@@ -193,7 +191,8 @@ class _Search(NamedTuple):
             if own <= TOLERANCE or sets.is_closed or (stagnant >= STAGNANT):
                 return best
             history.append((level, own))
-            level, count = _next(history), len(projection.inside)
+            level = next_level(history, TOLERANCE, useful=math.inf, largest=LARGEST_GROWTH)
+            count = len(projection.inside)
             while sets.reach(level) < LEAST_MORE * count and not sets.is_closed:
                 level *= GROWTH
 
@@ -201,17 +200,6 @@ class _Search(NamedTuple):
         """Return the place of the start in a set."""
         number = sets.number_of(self.start)
         return int(np.flatnonzero(projection.numbers[: projection.size] == number)[0])
-
-
-def _next(history: list[tuple[float, float]]) -> float:
-    """Return the next level: the logarithm of the width is nearly linear in it."""
-    level, width = history[-1]
-    if len(history) > 1 and 0.0 < width < history[-2][1] < math.inf:
-        before, other = history[-2]
-        slope = (math.log(width) - math.log(other)) / (level - before)
-        wanted = level + math.log(AIM * TOLERANCE / width) / slope
-        return min(max(wanted, 1.05 * level), LARGEST_GROWTH * level)
-    return GROWTH * level
 
 
 def finite_until(
