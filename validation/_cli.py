@@ -95,12 +95,13 @@ def validate(
     from validation import recomputing, running
     from validation.commands.checking import collected, print_found, print_unchanged, recomputed
     from validation.report import Report
-    from validation.report.stamps import is_current, write_stamp
+    from validation.report.stamps import hash_of_sources, is_current, write_stamp
 
     console = Console(stderr=json)
     check_folder("report", report)
     parts = recomputing.parts_of(recompute or ("none" if claim else "today"))
-    if not (claim or fresh or record or dask) and is_current(report):
+    sources = "" if claim else hash_of_sources()
+    if not (claim or fresh or record or dask) and is_current(report, sources):
         manifest.verify()
         manifest.verify_published()
         pages = Report(report, entries())
@@ -123,7 +124,7 @@ def validate(
         write_records({each: found.findings[each] for each in chosen})
         return
     if not claim:
-        write_stamp(report)
+        write_stamp(report, sources)
     _end(different, repeated, console)
 
 

@@ -13,28 +13,32 @@ from pathlib import Path
 from validation.code_hashes import PACKAGES
 from validation.keeping import versions
 
-__all__ = ["is_current", "write_stamp"]
+__all__ = ["hash_of_sources", "is_current", "write_stamp"]
 
 STAMP = "made_from.txt"
 ROOT = Path(__file__).parents[2]
 
 
-def is_current(folder: Path) -> bool:
-    """Return whether a stamp was written to this folder, and nothing has changed since."""
-    stamp = folder / STAMP
-    return stamp.is_file() and stamp.read_text(encoding="utf-8") == _stamp(folder)
-
-
-def write_stamp(folder: Path) -> None:
-    """Write the stamp of a report that is complete."""
-    (folder / STAMP).write_text(_stamp(folder), encoding="utf-8")
-
-
-def _stamp(folder: Path) -> str:
+def hash_of_sources() -> str:
+    """Return the hash of all that findings are made from, as it is now: before they are, for `write_stamp`."""
     sources = (path for name in PACKAGES for path in _files(ROOT / name))
-    made_from = _hash(ROOT, sources, versions())
+    return _hash(ROOT, sources, versions())
+
+
+def is_current(folder: Path, sources: str) -> bool:
+    """Return whether a stamp was written to this folder for these sources, and no page has changed since."""
+    stamp = folder / STAMP
+    return stamp.is_file() and stamp.read_text(encoding="utf-8") == _stamp(folder, sources)
+
+
+def write_stamp(folder: Path, sources: str) -> None:
+    """Write the stamp of a report that is complete, with the hash of the sources when its checks began."""
+    (folder / STAMP).write_text(_stamp(folder, sources), encoding="utf-8")
+
+
+def _stamp(folder: Path, sources: str) -> str:
     pages = _hash(folder, (path for path in _files(folder) if path != folder / STAMP))
-    return f"made from {made_from}\npages {pages}\n"
+    return f"made from {sources}\npages {pages}\n"
 
 
 def _files(folder: Path) -> Iterator[Path]:
