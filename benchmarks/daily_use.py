@@ -1,8 +1,8 @@
 """``python -m benchmarks.daily_use [--save]``: what users meet daily, beside its targets, on an idle machine.
 
-CPU seconds of one thread, the least of some rounds; of first answers those of a fresh process with kernels in the cache. A chain
+CPU seconds of one thread, the minimum of some rounds; of first answers those of a fresh process with kernels in the cache. A chain
 is solved from its rules to the answer with its bound, each time from a new object. ``--save`` writes the table of the documentation
-and says the load of the machine in it. Reports of the main job are timed by the clock, as a user waits for them.
+and says the load of the machine in it. The main job has its wall time, for which a user waits.
 """
 
 from __future__ import annotations
@@ -24,6 +24,8 @@ from benchmarks.machines import this_machine
 from benchmarks.many_flows import dumbbells
 from benchmarks.startup import COMMANDS, seconds_of
 from benchmarks.time_and_passage import GRID
+from benchmarks.timing import compare
+from dfcmodel import Fluid
 from markov import (
     MM1K,
     Cluster,
@@ -40,11 +42,14 @@ from markov import (
     stationary,
     transient,
 )
+from validation.packet_networks import dumbbell_scenario
 
 __all__ = ["Figure", "figures", "text_of"]
 
 TABLE = Path(__file__).parent / "results" / "daily_use.md"
 ROUNDS = 5
+NODES = 3
+"""Of a flow in a dumbbell."""
 
 
 class Figure(NamedTuple):
@@ -62,15 +67,11 @@ class Figure(NamedTuple):
         return self.found >= self.target if self.more_is_better else self.found <= self.target
 
 
-def least(run: Callable[[], object], rounds: int = ROUNDS) -> float:
-    """Return the least CPU time of some runs, after one that compiles."""
-    run()
-    times = []
-    for _ in range(rounds):
-        began = time.process_time()
-        run()
-        times.append(time.process_time() - began)
-    return min(times)
+def least(*runs: Callable[[], object], rounds: int = ROUNDS) -> list[float]:
+    """Return the minimum CPU time of each of some runs that take turns, after one of each that compiles."""
+    alternatives = {str(n): run for n, run in enumerate(runs)}
+    rows = compare("daily use", alternatives, rounds=rounds, clock=time.process_time)
+    return [row.fastest for row in rows]
 
 
 CHAINS: dict[str, tuple[Callable[[], Any], float]] = {
@@ -97,7 +98,7 @@ def chains() -> Iterator[Figure]:
     """Yield the times per state of chains of some hundred to some thousand states."""
     for name, (model, target) in CHAINS.items():
         states = stationary(model()).pi.size
-        found = least(partial(_answer, model))
+        (found,) = least(partial(_answer, model))
         yield Figure(f"{name}, {states:,} states", "µs per state", target, 1e6 * found / states)
 
 
@@ -110,9 +111,9 @@ def beside_spsolve() -> Iterator[Figure]:
         Q: Any = generator(model)
         rows = Q.T.tocsc()  # with the first probability as 1; the sum divides it later
         rest, right = rows[1:, 1:], -rows[1:, :1].toarray().ravel()
-        ratio = least(partial(_of_matrix, Q)) / least(partial(spsolve, rest, right))
+        ours, theirs = least(partial(_of_matrix, Q), partial(spsolve, rest, right))
         what = f"`stationary` of a matrix beside `spsolve`, {name}, {Q.shape[0]:,} states"
-        yield Figure(what, "ratio", target, ratio)
+        yield Figure(what, "ratio", target, ours / theirs)
 
 
 def search() -> Iterator[Figure]:
@@ -120,7 +121,7 @@ def search() -> Iterator[Figure]:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "grid.prism"
         path.write_text(GRID, encoding="utf-8")
-        seconds = least(lambda: read_prism(path, constants={"N": 500}).explored)
+        (seconds,) = least(lambda: read_prism(path, constants={"N": 500}).explored)
     yield Figure("states found, from a PRISM file", "10^6/s", 2.0, 501**2 / seconds / 1e6, True)
 
     def rules(s: Any, q: Any) -> Iterator[tuple[Any, float]]:
@@ -132,7 +133,7 @@ def search() -> Iterator[Figure]:
             yield s._replace(y=s.y - 1), 5.0
 
     start, params = {"x": 0, "y": 0}, {"arrivals": 3.0}
-    seconds = least(lambda: len(explore(rules, start=start, params=params)))
+    (seconds,) = least(lambda: len(explore(rules, start=start, params=params)))
     yield Figure("states found, from rules", "10^6/s", 2.0, 501**2 / seconds / 1e6, True)
 
 
@@ -174,14 +175,15 @@ def main_job() -> Iterator[Figure]:
             began = time.perf_counter()
             command = [sys.executable, "-m", "hopflow", "validate", "--report", folder, *words]
             subprocess.run(command, check=True, capture_output=True)
-            yield Figure(f"`{name}`", "s by the clock", target, time.perf_counter() - began)
+            yield Figure(f"`{name}`", "s of wall time", target, time.perf_counter() - began)
 
 
 def fluid() -> Iterator[Figure]:
     """Yield the cost of the fluid for dumbbells."""
     for row in dumbbells():
-        if row.size and row.size <= 32 and "per node" in row.note:
-            cost = float(row.note.split(", ")[1].split()[0])
+        if row.name.startswith("hopflow") and row.size and row.size <= 32:
+            step = Fluid().step_of(dumbbell_scenario("newreno", int(row.size), 1))
+            cost = 1e9 * row.seconds * step / (row.size * NODES)
             what = f"fluid, dumbbell of {row.size:.0f} flows"
             yield Figure(what, "ns per node, flow and step", 6.0, cost)
 
@@ -190,11 +192,12 @@ def time_questions() -> Iterator[Figure]:
     """Yield times of a passage and of a transient of 200,000 states, as ratios to the stationary solution."""
     chain = stationary(PauseTandem(buffers=(315, 315), high_threshold=240)).chain
     target = int(stationary(chain).pi.argmax())
-    solve = least(lambda: stationary(MarkovChain(chain.Q)), 3)
-    reach = least(
-        lambda: passage(MarkovChain(chain.Q), to=target, start=0 if target else 1).mean, 3
+    solve, reach, after = least(
+        lambda: stationary(MarkovChain(chain.Q)),
+        lambda: passage(MarkovChain(chain.Q), to=target, start=0 if target else 1).mean,
+        lambda: transient(MarkovChain(chain.Q), [1.0], start=0),
+        rounds=3,
     )
-    after = least(lambda: transient(MarkovChain(chain.Q), [1.0], start=0), 3)
     for name, seconds in (("passage", reach), ("transient", after)):
         what = f"{name} beside the stationary solution, {chain.size:,} states"
         yield Figure(what, "ratio", 2.0, seconds / solve)
