@@ -6,18 +6,13 @@ and go back to what is lost; a switch hashes each flow to one of the spines, so 
 than here. Ours are the same senders with and without ACKs, and NewReno. Programs take turns, and the minimum counts;
 start-up is in all times.
 
-Build it from the sources of Broadcom/csg-htsim (``make libhtsim.a`` in ``sim``, ``make htsim_roce`` in ``sim/datacenter``)
-and set ``HTSIM_ROCE`` to the program, or have it in the ``PATH``; without it there is no row of it, and the suite says so.
+``validation/generate/htsim`` runs it, and says how it is built; without it there is no row of it, and the suite says so.
 """
 
 from __future__ import annotations
 
-import os
-import re
 import resource
-import shutil
 import statistics
-import subprocess
 import tempfile
 import time
 from pathlib import Path
@@ -25,13 +20,14 @@ from pathlib import Path
 import numpy as np
 from tqdm import tqdm
 
-from benchmarks.fabrics import BYTES, PACKETS, SENDERS, SHAPES, SMALL, Shape, fabric, pairs
+from benchmarks.fabrics import PACKETS, SENDERS, SHAPES, fabric, pairs
 from benchmarks.timing import Row
 from dfcmodel import simulate
+from validation.generate.htsim.inputs import calls, finish_times
+from validation.generate.htsim.program import Htsim, htsim_program
 
-__all__ = ["connections", "finish_times", "program", "rows", "topology"]
+__all__ = ["rows"]
 
-PROGRAM = "htsim_roce"
 TARGETS = {"incast": (25.0, 15.0), "permutation": (40.0, 20.0), "all-to-all": (60.0, 35.0)}
 """How many times faster than htsim, without ACKs and with ACKs as packets."""
 ENDS = {"incast": 25e-3, "permutation": 15e-3, "all-to-all": 4e-3}
@@ -39,49 +35,6 @@ ENDS = {"incast": 25e-3, "permutation": 15e-3, "all-to-all": 4e-3}
 ROUNDS = 5
 OURS = ("line rate", "line rate with ACKs", "NewReno")
 """Of `benchmarks.fabrics.SENDERS`; the first two have targets."""
-
-
-def program() -> str | None:
-    """Return the path of htsim's program for RoCE: that of ``HTSIM_ROCE``, or one in the ``PATH``; None: there is none."""
-    return shutil.which(os.environ.get("HTSIM_ROCE", PROGRAM))
-
-
-def topology(shape: Shape = SMALL) -> str:
-    """Return the fabric as htsim reads it: 100 Gb/s and 1 us per link, no time in a switch.
-
-    Examples
-    --------
-    >>> topology().splitlines()[:2]
-    ['Nodes 128', 'Tiers 2']
-    """
-    link = "Downlink_speed_Gbps 100\nDownlink_Latency_ns 1000\nSwitch_Latency_ns 0\n"
-    leaves = f"Tier 0\nRadix_Down {shape.per_leaf}\nRadix_Up {shape.spines}\n{link}"
-    spines = f"Tier 1\nRadix_Down {shape.leaves}\n{link}"
-    return f"Nodes {shape.hosts}\nTiers 2\nPodsize {shape.hosts}\n\n{leaves}\n{spines}"
-
-
-def connections(traffic: str) -> str:
-    """Return the flows as htsim reads them.
-
-    Examples
-    --------
-    >>> connections("incast").splitlines()[:3]
-    ['Nodes 128', 'Connections 127', '1->0 start 0 size 2002944']
-    """
-    shape, size = SHAPES[traffic], PACKETS[traffic] * BYTES
-    flows = [f"{a}->{b} start 0 size {size}" for a, b in pairs(traffic, shape)]
-    return "\n".join([f"Nodes {shape.hosts}", f"Connections {len(flows)}", *flows]) + "\n"
-
-
-def finish_times(text: str) -> list[float]:
-    """Return when flows are complete, s, from what htsim prints in us.
-
-    Examples
-    --------
-    >>> finish_times("Flow Roce_1_0 9 finished at 4793.5 total bytes 2002944")
-    [0.0047935]
-    """
-    return [float(time) / 1e6 for time in re.findall(r"finished at ([\d.]+) total", text)]
 
 
 def rows() -> list[Row]:
@@ -94,14 +47,17 @@ def rows() -> list[Row]:
 
 def _race(traffic: str) -> list[Row]:
     """Return our rows and htsim's for one kind of traffic, all of which took turns; the first round compiles."""
-    path = program()
-    if path is None:
-        print(f"{PROGRAM} is not in the PATH, and HTSIM_ROCE does not name it: no rows of htsim")
-    times: dict[str, list[float]] = {name: [] for name in (*OURS, *(["htsim"] if path else []))}
+    names = list(OURS)
+    try:
+        htsim_program()
+        names.append("htsim")
+    except FileNotFoundError as missing:
+        print(f"{missing}: no rows of htsim")
+    times: dict[str, list[float]] = {name: [] for name in names}
     ends = dict[str, np.ndarray]()
     for n in range(ROUNDS + 1):
         for name, kept in times.items():
-            seconds, ends[name] = _ours(traffic, name) if name in OURS else _theirs(traffic, path)
+            seconds, ends[name] = _ours(traffic, name) if name in OURS else _theirs(traffic)
             if n > 0:
                 kept.append(seconds)
     task, found = f"{traffic} of {SHAPES[traffic].hosts} hosts to its end", []
@@ -125,26 +81,18 @@ def _ours(traffic: str, name: str) -> tuple[float, np.ndarray]:
     return time.process_time() - began, run.finished
 
 
-def _theirs(traffic: str, path: str) -> tuple[float, np.ndarray]:
+def _theirs(traffic: str) -> tuple[float, np.ndarray]:
     """Return htsim's CPU seconds, and the ends of the flows."""
     shape = SHAPES[traffic]
-    flows = pairs(traffic, shape)
+    flows = [(*hosts, PACKETS[traffic]) for hosts in pairs(traffic, shape)]
+    about = {"leaves": shape.leaves, "spines": shape.spines, "hosts": shape.per_leaf, "access": 100e9, "trunk": 100e9}  # fmt: skip
+    (words,) = calls({**about, "flows": flows, "end": ENDS[traffic], "xoff": 20, "xon": 10})
     with tempfile.TemporaryDirectory() as folder:
-        (Path(folder) / "topology").write_text(topology(shape))
-        (Path(folder) / "flows").write_text(connections(traffic))
-        options = {
-            "topo": "topology", "tm": "flows", "nodes": shape.hosts, "linkspeed": 100_000, "mtu": BYTES,
-            "q": 1000, "queue_type": "lossless_input", "strat": "ecmp_host", "paths": shape.spines,
-            "end": round(ENDS[traffic] * 1e6), "o": "log",
-        }  # fmt: skip
-        given = [word for name, value in options.items() for word in (f"-{name}", str(value))]
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        command = [path, *given, "-pfc_thresholds", "10", "20"]
-        run = subprocess.run(command, cwd=folder, check=True, capture_output=True, text=True)
+        printed = Htsim().run(words, Path(folder))
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    ended = np.full(len(flows), np.nan)
-    found = finish_times(run.stdout)
-    ended[: len(found)] = found
+    found = finish_times(printed)
+    ended = np.array([found.get(flow[:2], np.nan) for flow in flows])
     return after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime, ended
 
 

@@ -19,8 +19,9 @@ from typing import Any
 
 import numpy as np
 
-from dfcmodel import PFC, Packets, Scenario, flows_from, links_from, simulate
-from hopflow import gbps, us
+from dfcmodel import PFC, Cable, Fabric, Packets, Scenario, flows_from, simulate
+from dfcmodel.lossless import leaf_spine
+from hopflow import us
 from responsefn import FixedRate
 from validation import evidence
 
@@ -35,27 +36,21 @@ RESULTS = Path(__file__).parent / "results" / "htsim_agreement.md"
 
 
 def scenario_of(run: str) -> Scenario:
-    """Return the scenario of a bundled run: its fabric, and its flows."""
+    """Return the scenario of a bundled run: its fabric, with 1 us per link, and its flows."""
     about: Any = next(evidence.table(CASE, "runs").query("run == @run").itertuples())
     flows = evidence.table(CASE, "flows").query("run == @run")
-    access, trunk = (
-        float(gbps(rate / 1e9, packet_size=BYTES)) for rate in (about.access, about.trunk)
+    access, trunk = (Cable(f"{rate / 1e9:g}Gbps", "200m") for rate in (about.access, about.trunk))
+    fabric = Fabric(
+        leaf_spine(about.leaves, 1, hosts=about.hosts), access=access, trunk=trunk, buffer="400 MB", packet_size=BYTES,
+        discipline=PFC((0,), xoff=float(about.xoff), xon=float(about.xon)),
+    )  # fmt: skip
+    senders, receivers = (
+        [fabric.hosts[host] for host in flows[each]] for each in ("source", "target")
     )
-    sources, targets, rates = list[str](), list[str](), list[float]()
-    for leaf in range(about.leaves):
-        for host in range(leaf * about.hosts, (leaf + 1) * about.hosts):
-            sources += [f"h{host}", f"leaf{leaf}"]
-            targets += [f"leaf{leaf}", f"h{host}"]
-            rates += [access, access]
-        sources += [f"leaf{leaf}", "spine"]
-        targets += ["spine", f"leaf{leaf}"]
-        rates += [trunk, trunk]
-    discipline = PFC((0,), xoff=float(about.xoff), xon=float(about.xon))
-    links = links_from(sources, targets, rate=rates, delay=us(1), buffer=1e5, discipline=discipline)
-    senders, receivers = ([f"h{host}" for host in flows[each]] for each in ("source", "target"))
-    sizes = flows["packets"].to_numpy(float)
-    own = flows_from(senders, receivers, sizes, source=FixedRate(), links=links, host="nic")
-    return Scenario(run, links, own, 0.05, min_rto=0.01, packet_size=BYTES)
+    own = flows_from(
+        senders, receivers, flows["packets"].to_numpy(float), source=FixedRate(), links=fabric.links, host="nic"
+    )  # fmt: skip
+    return fabric.scenario(run, own, 0.05)
 
 
 def _way_back(scenario: Scenario) -> np.ndarray:

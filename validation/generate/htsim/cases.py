@@ -23,7 +23,15 @@ Flows = list[tuple[int, int, int]]
 
 def _run(name: str, flows: Flows, end: float, **fabric: Any) -> dict[str, Any]:
     """Return a run; all links have 100 Gb/s, which is what htsim lets one spine have."""
-    one = {"leaves": LEAVES, "hosts": HOSTS, "access": 100e9, "trunk": 100e9, "xoff": 20, "xon": 10}
+    one = {
+        "leaves": LEAVES,
+        "spines": 1,
+        "hosts": HOSTS,
+        "access": 100e9,
+        "trunk": 100e9,
+        "xoff": 20,
+        "xon": 10,
+    }
     return {"run": name, "flows": flows, "end": end, **one, **fabric}
 
 

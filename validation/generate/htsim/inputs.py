@@ -9,7 +9,7 @@ from typing import Any
 
 from validation.generate.cases import Calls, Column, Rows, Run, Table
 
-__all__ = ["TABLES", "calls", "read", "simulated_seconds"]
+__all__ = ["MTU", "TABLES", "calls", "finish_times", "read", "simulated_seconds"]
 
 MTU = 4096
 RUN = {"run": Column("", "name of the run")}
@@ -39,14 +39,14 @@ FINISHED = re.compile(r"Flow Roce_(\d+)_(\d+) (\d+) finished at ([\d.]+) total")
 
 
 def topology(run: Run) -> str:
-    """Return the fabric as htsim reads it: leaves and one spine, 1 us per link, no time in a switch."""
+    """Return the fabric as htsim reads it: leaves and spines, 1 us per link, no time in a switch."""
     latency = "Downlink_Latency_ns 1000\nSwitch_Latency_ns 0\n"
     total = run["leaves"] * run["hosts"]
     access, trunk = (f"Downlink_speed_Gbps {run[each] / 1e9:g}\n" for each in ("access", "trunk"))
     return (
         f"Nodes {total}\nTiers 2\nPodsize {total}\n\n"
-        f"Tier 0\nRadix_Down {run['hosts']}\nRadix_Up 1\n"
-        f"Oversubscribed {run['hosts']}\n{access}{latency}\n"
+        f"Tier 0\nRadix_Down {run['hosts']}\nRadix_Up {run['spines']}\n"
+        f"Oversubscribed {run['hosts'] // run['spines']}\n{access}{latency}\n"
         f"Tier 1\nRadix_Down {run['leaves']}\n{trunk}{latency}"
     )
 
@@ -70,13 +70,25 @@ def calls(run: Run) -> Calls:
         "q": 1000,
         "queue_type": "lossless_input",
         "strat": "ecmp_host",
-        "paths": 1,
+        "paths": run["spines"],
         "end": round(run["end"] * 1e6),
         "o": "log",
     }
     words = [word for name, value in options.items() for word in (f"-{name}", str(value))]
     thresholds = ("-pfc_thresholds", str(run["xon"]), str(run["xoff"]))
     return [[topology(run), connections(run), *words, *thresholds]]
+
+
+def finish_times(text: str) -> dict[tuple[int, int], float]:
+    """Return when flows are complete, s, by their hosts, from what htsim prints in us.
+
+    Examples
+    --------
+    >>> finish_times("Flow Roce_1_0 9 finished at 4793.5 total bytes 2002944")
+    {(1, 0): 0.0047935}
+    """
+    found = FINISHED.findall(text)
+    return {(int(source), int(target)): float(time) / 1e6 for source, target, _, time in found}
 
 
 def read(run: Run, folder: Path, printed: Sequence[str]) -> dict[str, Rows]:  # noqa: ARG001
@@ -87,10 +99,7 @@ def read(run: Run, folder: Path, printed: Sequence[str]) -> dict[str, Rows]:  # 
     RuntimeError
         If a flow is not complete at the end, or several are between the same hosts.
     """
-    ends = {
-        (int(source), int(target)): float(time) / 1e6
-        for source, target, _, time in FINISHED.findall(printed[0])
-    }
+    ends = finish_times(printed[0])
     wanted = [(source, target) for source, target, *_ in run["flows"]]
     if sorted(ends) != sorted(wanted):
         raise RuntimeError(
