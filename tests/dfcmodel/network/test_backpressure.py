@@ -1,4 +1,4 @@
-"""Backpressure flow control: both engines alike, nothing lost, short queues, and flows that are not held up by others."""
+"""Backpressure flow control: both engines agree, nothing lost, short queues, and flows that are not held up by others."""
 
 from __future__ import annotations
 

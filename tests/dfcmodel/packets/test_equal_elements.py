@@ -93,7 +93,7 @@ def test_elements_before_other_queues(discipline: Any, recovery: str) -> None:
 @pytest.mark.parametrize("rule", [BBR(extra_acked_rounds=10.0), Copa()])
 @pytest.mark.parametrize("process", [Poisson(600.0), Replay((0.0, 0.3, 1.2), (5, 400, 300))])
 def test_rules_of_deliveries_without_data(rule: Any, process: Any) -> None:
-    """Samples that the application limits are marked alike."""
+    """Samples that the application limits are marked by both engines."""
     scenario = three_flows(ELEMENTS["bursts"], None, (rule, NewReno()))
     flows = (replace(scenario.flows[0], arrivals=process), scenario.flows[1])
     scenario = replace(scenario, flows=flows)

@@ -1,4 +1,4 @@
-"""Flow control between the ends of links: credits, laws of users, both engines alike."""
+"""Flow control between the ends of links: credits, laws of users, both engines agree."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Link-level retry of frames with errors: nothing is lost, both engines alike, the throughput of the chain."""
+"""Link-level retry of frames with errors: nothing is lost, both engines agree, the throughput of the chain."""
 
 from __future__ import annotations
 

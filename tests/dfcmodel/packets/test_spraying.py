@@ -1,4 +1,4 @@
-"""Sprayed flows: packets over all shortest paths, both engines alike, and what repairs make of their order."""
+"""Sprayed flows: packets over all shortest paths, both engines agree, and what repairs make of their order."""
 
 from __future__ import annotations
 

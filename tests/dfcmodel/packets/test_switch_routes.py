@@ -1,4 +1,4 @@
-"""Routes that switches choose, routing loops and times to live, links that fail: both engines alike, and what follows by arithmetic."""
+"""Routes that switches choose, routing loops and times to live, links that fail: both engines agree, and what follows by arithmetic."""
 
 from __future__ import annotations
 
