@@ -18,8 +18,6 @@ def lose_on_link(net: Any, senders: Any, records: Any, u: int, e: int, time: flo
 
     The transmission takes its time nevertheless.
     """
-    if len(net.down) == 0:
-        return False
     spent = net.times[u * CLASSES + int64(net.packet[e].size)]
     arrives = time + spent.passage
     for n in range(int64(net.downs[u, 0]), int64(net.downs[u, 1])):

@@ -14,7 +14,7 @@ from .calendar_queue import push, release, take
 from .codes import AT_RANDOM, BACKPRESSURE, READY, REPORT, STOP, WAKE
 from .jit import inlined
 from .laws import may_be_sent, receive_report, review
-from .layout import BY_LAW, CLASSES, int64
+from .layout import BY_LAW, CLASSES, LOSES, int64
 from .pauses import obey
 from .ports import INTERFACE, drop
 from .random_numbers import uniform
@@ -110,9 +110,9 @@ def enter_interface(net: Any, senders: Any, records: Any, p: int, e: int) -> boo
     k = class_of(net, e)
     is_control = k == c
     if (
-        port.loss > 0.0
+        port.faults & LOSES != 0
         and it.hop < senders.flow[it.flow].turn
-        and uniform(net.stream, p) < port.loss
+        and uniform(net.stream, p) < net.fault[p].loss
     ):
         drop(net, senders, records, p, e, it.time, it.time, AT_RANDOM)
         return False

@@ -29,17 +29,20 @@ __all__ = [
     "ELEMENT",
     "EXPIRES",
     "FAILS",
+    "FAULT",
     "FEEDER",
     "FLOW",
     "HISTORY",
     "HOP",
     "LANE",
     "LAW",
+    "LOSES",
     "MAX_OWN",
     "MAX_PARAMETERS",
     "MAX_STATE",
     "MORE",
     "NACK",
+    "OF_LINK",
     "OF_RATE",
     "ON_ACK",
     "ON_DELIVERY",
@@ -53,6 +56,7 @@ __all__ = [
     "QUEUE",
     "RATED",
     "RECEIVER",
+    "REPEATS",
     "RULE",
     "SACK",
     "SAMPLE",
@@ -61,6 +65,7 @@ __all__ = [
     "STORM",
     "TIMES",
     "TRACE",
+    "VARIES",
     "WATCHDOG",
     "Network",
     "Records",
@@ -132,10 +137,7 @@ PORT = np.dtype(
         ("by_turns", "i4"),  # lanes by deficit round robin: BY_FLOW, BY_CLASS
         ("manager", "i4"),  # of its lanes: see `managers`
         ("bytes", "f8"),  # that wait: in its lanes, or where the buffer counts bytes
-        (
-            "loss",
-            "f8",
-        ),  # probability that an arriving packet is lost at random; below 0: less that of an error of a frame that its link sends again, and less FAILS if the link fails; -4: its rate changes over time
+        ("faults", "i4"),  # LOSES, REPEATS, FAILS, VARIES
         ("room", "i8"),  # capacity of the queue, packets; with a unit bytes
         ("unit", "f8"),  # bytes of a data packet in the queue; 0: the buffer counts packets
         ("feeders", "i4"),
@@ -487,7 +489,21 @@ OWN = np.dtype(
 QUEUE = np.dtype([("state", "f8", (8,)), ("rank", "f8"), ("bytes", "f8")], align=True)
 """What a switch program has of one of its queues, in the order of their lanes."""
 
-FAILS = 2.0  # less than the ``loss`` of a port whose link fails
+LOSES, REPEATS, FAILS, VARIES = 1, 2, 4, 8
+"""Faults of a port: it loses packets that arrive at random; its link sends frames with errors again, or fails at times; its
+rate changes over time."""
+OF_LINK = REPEATS | FAILS | VARIES
+"""Those that show when a transmission begins."""
+FAULT = np.dtype(
+    [
+        ("loss", "f8"),  # probability that an arriving packet is lost
+        ("error", "f8"),  # that a frame has an error
+        ("request", "f8"),  # time until the link acts on the request to send it again, s
+    ],
+    align=True,
+)
+"""Random faults of a port."""
+
 EXPIRES = -1  # number of choices at the hop at which a time to live is over
 RECEIVER, SENDER = -1, -2  # ports of the hops at the ends of a flow
 HOP = np.dtype(
@@ -750,7 +766,7 @@ class Network(NamedTuple):
     chain: Any  # rows of `element` that packets pass, -1 behind the last one of each chain
     chain_of: Any  # (H,) place in `chain` of the first one; one where no path has elements
     rated: Any  # (P,) rows of `element` of the rates of ports; one where no path has elements
-    retry: Any  # (P,) time until a link acts on a request, s; one where no link sends frames again
+    fault: Any  # FAULT, a row per port; one where none is at random
     early: Any  # EARLY
     control: Any  # CONTROL
     called: Any  # CALLED

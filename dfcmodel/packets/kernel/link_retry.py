@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from .jit import compiled
-from .layout import CLASSES, FAILS, int64
-from .path_elements import WITH_RATES, slowed_time
+from .layout import CLASSES, REPEATS, VARIES, int64
+from .path_elements import slowed_time
 from .random_numbers import uniform
 
 __all__ = ["repeated_time"]
@@ -22,19 +22,15 @@ def repeated_time(net: Any, senders: Any, u: int, e: int, now: float) -> float:
     again with the frame that had the error (go-back-N), in the chain of `dfcmodel.lossless.link_retry`.
     """
     it = net.packet[e]
-    if net.port[u].loss == WITH_RATES:
+    if net.port[u].faults & VARIES:
         return slowed_time(net, u, e, now)
-    if it.hop >= senders.flow[it.flow].turn:
+    if not net.port[u].faults & REPEATS or it.hop >= senders.flow[it.flow].turn:
         return 0.0
-    errors = -net.port[u].loss
-    if errors >= FAILS:
-        errors -= FAILS
-    if errors == 0.0:
-        return 0.0
+    link = net.fault[u]
     frame = net.times[u * CLASSES + int64(it.size)].transmission
     time = 0.0
-    while uniform(net.stream, u) < errors:
-        time += 2.0 * frame + net.retry[u]
-        while uniform(net.stream, u) < errors:
+    while uniform(net.stream, u) < link.error:
+        time += 2.0 * frame + link.request
+        while uniform(net.stream, u) < link.error:
             time += frame
     return time

@@ -70,6 +70,9 @@ from .layout import (
     BY_RATE,
     CLASSES,
     DUE,
+    FAILS,
+    LOSES,
+    OF_LINK,
     Network,
     Records,
     Senders,
@@ -275,7 +278,7 @@ def handle_hosts(
                     if net.port[p].by_turns == BY_LAW:
                         begin_sending(net, records, p, e, time)
                     again = 0.0
-                    if net.port[p].loss < 0.0:
+                    if net.port[p].faults & OF_LINK:
                         again = repeated_time(net, senders, p, e, time)
                     depart(net, senders, records, p, e, came, time)
                     if again > 0.0:
@@ -381,9 +384,9 @@ def enqueue(net: Any, senders: Any, records: Any, u: int, e: int) -> bool:
     if port.plain == HAS_ELEMENTS and not pass_elements(net, senders, records, u, e):
         return False
     is_lost = (
-        port.loss > 0.0
+        port.faults & LOSES != 0
         and it.hop < senders.flow[it.flow].turn
-        and uniform(net.stream, u) < port.loss
+        and uniform(net.stream, u) < net.fault[u].loss
     )
     cause = AT_RANDOM if is_lost else BUFFER_FULL
     c = int64(net.hop[h].lane)
@@ -501,11 +504,11 @@ def process_next(
             came = packet[sent].time
         watch(net, records, u, time)
     if sent >= 0:
-        if port.loss < 0.0 and lose_on_link(net, senders, records, u, sent, time):
+        if port.faults & FAILS and lose_on_link(net, senders, records, u, sent, time):
             return b, -1, time, True
         if port.late == 1 and is_managed(net, port, sent):
             mark_leaving(net, u, sent, time, is_markable(net, senders, sent))
-        if port.loss < 0.0:
+        if port.faults & OF_LINK:
             port.spent = repeated_time(net, senders, u, sent, time)
         if port.by_turns >= BY_LAW:
             if port.by_turns == BY_BACKPRESSURE:
@@ -514,7 +517,7 @@ def process_next(
                 begin_sending(net, records, u, sent, time)
                 b = min(b, int(time * port.inverse))  # the end may be before the next arrival
         depart(net, senders, records, u, sent, came, time)
-        if port.loss < 0.0:
+        if port.faults & OF_LINK:
             port.free += port.spent
             time += port.spent
     return b, sent, time, True

@@ -20,7 +20,6 @@ from .random_numbers import uniform
 __all__ = [
     "HAS_ELEMENTS",
     "RELEASED",
-    "WITH_RATES",
     "flush",
     "pass_elements",
     "slowed_time",
@@ -28,7 +27,6 @@ __all__ = [
 
 RELEASED = RENEWALS - 2**20  # smallest key of packets that go on in their chain: after arrivals
 HAS_ELEMENTS = 2  # ``plain`` of a port with elements
-WITH_RATES = -4.0  # ``loss`` of a port whose rate changes over time
 UNIFORM, CONSTANT, DELAYS, OVERTAKEN, SLOTS, BATCH, TOKENS, STATES = 0, 1, 2, 3, 4, 5, 6, 7
 ROUNDING = 1e-9  # of tokens, packets
 

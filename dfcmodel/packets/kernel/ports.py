@@ -11,7 +11,7 @@ from .codes import AT_RANDOM, BUFFER_FULL, BY_MANAGER
 from .early import admit_early
 from .emission import UNMARKABLE
 from .jit import compiled, inlined, prefetch
-from .layout import BLIND, CLASSES, OF_RATE, SENDER, int64
+from .layout import BLIND, CLASSES, LOSES, OF_RATE, SENDER, int64
 from .random_numbers import uniform
 from .receivers import receive_data
 
@@ -180,9 +180,9 @@ def admit(net: Any, senders: Any, p: int, e: int, time: float) -> int:
     port = net.port[p]
     f = int64(net.packet[e].flow)
     if (
-        port.loss > 0.0
+        port.faults & LOSES != 0
         and net.packet[e].hop < senders.flow[f].turn
-        and uniform(net.stream, p) < port.loss
+        and uniform(net.stream, p) < net.fault[p].loss
     ):
         return -1 - AT_RANDOM
     first = port.first

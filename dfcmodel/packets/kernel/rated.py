@@ -37,7 +37,7 @@ def has_plain_rates(port: Any) -> bool:
     return (
         port.by_turns == BY_RATE
         and port.manager == 0
-        and port.loss == 0.0
+        and port.faults == 0
         and port.pausing == 0
         and port.paused == 0
         and port.traced == 0

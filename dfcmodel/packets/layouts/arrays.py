@@ -14,6 +14,7 @@ from dfcmodel.packets.kernel.layout import (
     BUCKET,
     BY_CLASS,
     CLASSES,
+    FAULT,
     HISTORY,
     HOP,
     PACKET,
@@ -142,7 +143,7 @@ def lay_out(plan: Plan, signatures: tuple[RuleSignature, ...], spare: int = 1) -
         "trace": np.empty(0, TRACE),
         "times": _times(plan),
         "sizes": plan.sizes,
-        "retry": plan.retry_loops if plan.errors.any() else np.zeros(1),
+        "fault": _faults(plan),
         "early": lay_out_early(plan, numbers),
         "control": lay_out_control(plan, numbers),
         "called": lay_out_called(plan, numbers),
@@ -186,9 +187,18 @@ def trace_ports(arrays: dict[str, Any], ports: Sequence[int], spare: int) -> Non
 def _with_plain_lanes(port_rows: NDArray[Any]) -> NDArray[np.bool_]:
     """Return at which ports with lanes nothing but the room of a queue decides about packets."""
     found = (port_rows["kind"] == LANES) & np.isin(port_rows["by_turns"], (0, BY_CLASS))
-    for name in ("manager", "loss", "feeders"):
+    for name in ("manager", "faults", "feeders"):
         found &= port_rows[name] == 0
     return np.asarray(found, dtype=np.bool_)
+
+
+def _faults(plan: Plan) -> NDArray[Any]:
+    """Return the random faults of ports; one row where there are none."""
+    if not (plan.losses.any() or plan.errors.any()):
+        return np.zeros(1, FAULT)
+    found = np.zeros(len(plan.ports), FAULT)
+    found["loss"], found["error"], found["request"] = plan.losses, plan.errors, plan.retry_loops
+    return found
 
 
 def _reported(flow: NDArray[Any]) -> NDArray[np.float64]:

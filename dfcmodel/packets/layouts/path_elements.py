@@ -17,7 +17,7 @@ from dfcmodel.network.path_elements import (
     RateTrace,
     Reordering,
 )
-from dfcmodel.packets.kernel.layout import ELEMENT
+from dfcmodel.packets.kernel.layout import ELEMENT, VARIES
 from dfcmodel.packets.kernel.path_elements import (
     BATCH,
     CONSTANT,
@@ -28,7 +28,6 @@ from dfcmodel.packets.kernel.path_elements import (
     STATES,
     TOKENS,
     UNIFORM,
-    WITH_RATES,
 )
 
 if TYPE_CHECKING:
@@ -73,7 +72,7 @@ def lay_out_elements(plan: Plan, port_rows: NDArray[Any], hops: int) -> dict[str
     chain_of = np.full(hops, ends, dtype=np.int64)
     chain_of[plan.hops.row] = np.where(path.first >= 0, path.first, ends)
     rated = np.flatnonzero(path.rates >= 0)
-    port_rows["loss"][rated] = WITH_RATES
+    port_rows["faults"][rated] |= VARIES
     port_rows["plain"][:-1][path.at_ports(plan.hops.port)] = HAS_ELEMENTS
     return {
         "element": element,

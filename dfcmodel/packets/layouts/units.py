@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from dfcmodel.network.managers import RED
-from dfcmodel.packets.kernel.layout import FAILS, PORT
+from dfcmodel.packets.kernel.layout import FAILS, LOSES, PORT, REPEATS
 from dfcmodel.packets.kernel.managers import ALL_LANES
 from dfcmodel.packets.layouts.capacities import aligned, first_places, outstanding
 from dfcmodel.packets.layouts.lookahead import horizons
@@ -79,10 +79,10 @@ def lay_out_units(
     )
     spans = np.where(plan.cells > 0, 2, 1) * sizes  # behind the times the bytes of packets
     ring = np.cumsum(spans) - spans
-    losses = np.where(plan.errors > 0.0, -plan.errors, plan.losses)
-    losses[[p for p, times in enumerate(plan.down_times) if times]] -= FAILS
+    faults = LOSES * (plan.losses > 0.0) + REPEATS * (plan.errors > 0.0)
+    faults[[p for p, times in enumerate(plan.down_times) if times]] |= FAILS
     for name, values in (("room", plan.rooms), ("manager", numbers),
-                         ("kind", np.array(numbers) == MANAGERS[RED.on_step]), ("loss", losses),
+                         ("kind", np.array(numbers) == MANAGERS[RED.on_step]), ("faults", faults),
                          ("delay", plan.delays), ("late", plan.by_discipline(marks_leaving)),
                          ("ring", ring), ("ring_mask", sizes - 1), ("alarm", alarms),
                          ("unit", plan.units)):  # fmt: skip
