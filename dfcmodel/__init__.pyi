@@ -62,6 +62,7 @@ from .network.toml_reading import ScenarioFileError, load_scenario
 from .network.toml_schema import scenario_schema
 from .network.toml_writing import save_scenario
 from .network.traffic import FlowSizes, flow_sizes, random_traffic
+from .network.workloads import load_workload, read_workload
 from .packets.ns2_export import to_ns2
 from .packets.ns3_export import to_ns3
 from .packets.repairs import SelectiveRepair
@@ -171,6 +172,7 @@ __all__ = [
     "links_from",
     "load_connection_matrix",
     "load_scenario",
+    "load_workload",
     "overflow",
     "packet_limit",
     "parking_lot",
@@ -180,6 +182,7 @@ __all__ = [
     "read_connection_matrix",
     "read_mahimahi",
     "read_qlog_trace",
+    "read_workload",
     "reduce_scatter",
     "ring",
     "save_scenario",

@@ -261,6 +261,8 @@ def _dfcmodel() -> dict[str, dict[str, Any]]:
     random = {key: many[key] for key in ("source", "links")}
     matrix = "Nodes 3\nConnections 1\n0->1 id 1 start 0 size 3000\n"
     (folder / "one.cm").write_text(matrix)
+    workload = "DATA\n1\nlayer -1 1 NONE 0 1 NONE 0 1 ALLREDUCE 9000 1\n"
+    (folder / "step.txt").write_text(workload)
     done = dfcmodel.simulate(
         Scenario(
             "transfers",
@@ -279,6 +281,8 @@ def _dfcmodel() -> dict[str, dict[str, Any]]:
         "random_traffic": {"hosts": (1, 2, 3), "sizes": "hadoop", "load": 0.5, "duration": 4.0, **random},
         "read_connection_matrix": {"text": matrix, "hosts": (1, 2, 3), **random},
         "load_connection_matrix": {"path": folder / "one.cm", "hosts": (1, 2, 3), **random},
+        "read_workload": {"text": workload, "hosts": (1, 2, 3), **random},
+        "load_workload": {"path": folder / "step.txt", "hosts": (1, 2, 3), **random},
         "flow_sizes": {"name": "web search"},
         "FlowSizes": {"name": "own", "sizes": (1e3, 1e4), "shares": (0.0, 1.0)},
         "Fabric": {"switches": fabric},

@@ -177,7 +177,7 @@ def _parsed(
         if words[0] in NOT_READ:
             raise ValueError(f"line {n}, {line.strip()!r}: {NOT_READ[words[0]]}")
         if words[0] in HEADER and len(words) == 2:
-            counts[HEADER[words[0]]] = _whole(n, words[0], words[1])
+            counts[HEADER[words[0]]] = whole_in(n, words[0], words[1])
         elif re.fullmatch(r"\d+->\d+", words[0]):
             connections.append(_connection(n, words, packet_size))
         elif words[0] == "trigger":
@@ -211,7 +211,7 @@ def _connection(n: int, words: list[str], packet_size: float) -> _Connection:
         raise ValueError(f"line {n}: size must be given, in bytes")
     if ("start" in found) == ("trigger" in found):
         raise ValueError(f"line {n}: must have either a start or a trigger")
-    size = _whole(n, "size", found["size"])
+    size = whole_in(n, "size", found["size"])
     start = None
     if "start" in found:
         try:
@@ -227,8 +227,8 @@ def _connection(n: int, words: list[str], packet_size: float) -> _Connection:
         target,
         float(math.ceil(size / packet_size)) if size else math.inf,
         start,
-        _whole(n, "trigger", found["trigger"]) if "trigger" in found else None,
-        tuple(_whole(n, "trigger", each) for each in activates),
+        whole_in(n, "trigger", found["trigger"]) if "trigger" in found else None,
+        tuple(whole_in(n, "trigger", each) for each in activates),
     )
 
 
@@ -240,8 +240,8 @@ def _trigger(n: int, words: list[str]) -> tuple[int, _Trigger]:
         raise ValueError(f"line {n}: a trigger must have an id, and be oneshot or a barrier")
     if kinds[0] == "multishot":
         raise ValueError(f"line {n}: triggers of several shots are not read")
-    needed = 1 if kinds[0] == "oneshot" else _whole(n, "count", found.get("count", ""))
-    return _whole(n, "id", found["id"]), _Trigger(kinds[0], needed)
+    needed = 1 if kinds[0] == "oneshot" else whole_in(n, "count", found.get("count", ""))
+    return whole_in(n, "id", found["id"]), _Trigger(kinds[0], needed)
 
 
 def _fields(n: int, words: list[str], allowed: tuple[str, ...]) -> dict[str, str]:
@@ -255,7 +255,8 @@ def _fields(n: int, words: list[str], allowed: tuple[str, ...]) -> dict[str, str
     return dict(zip(words[::2], words[1::2], strict=True))
 
 
-def _whole(n: int, name: str, given: str) -> int:
+def whole_in(n: int, name: str, given: str) -> int:
+    """Return the whole number that a word of line n is; ValueError for another word."""
     if not given.isdigit():
         raise ValueError(f"line {n}: {name} {given}: must be a whole number")
     return int(given)

@@ -1,0 +1,181 @@
+"""Training steps of SimAI and ASTRA-sim as flows."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dfcmodel import (
+    PFC,
+    Fabric,
+    Flows,
+    Packets,
+    all_reduce,
+    all_to_all_rounds,
+    load_workload,
+    read_workload,
+    simulate,
+)
+from dfcmodel.lossless import leaf_spine
+from responsefn import FixedRate
+
+FABRIC = Fabric(leaf_spine(2, 4, hosts=4), buffer="1 MB", discipline=PFC(counts="switch"))
+GIVEN: dict[str, Any] = {"source": FixedRate(), "links": FABRIC.links}
+PACKET = 1500
+
+
+def _text(
+    *layers: str, head: str = "HYBRID_TRANSFORMER model_parallel_NPU_group: 8 all_gpus: 8"
+) -> str:
+    """Return a file with layers."""
+    return "\n".join([head, f"{len(layers)}", *layers]) + "\n"
+
+
+def _layer(forward: str = "1 NONE 0", inputs: str = "1 NONE 0", weights: str = "1 NONE 0") -> str:
+    return f"layer\t-1\t{forward}\t{inputs}\t{weights}\t100"
+
+
+def _flows(*layers: str, **given: Any) -> Flows:
+    head = {"head": given.pop("head")} if "head" in given else {}
+    return read_workload(_text(*layers, **head), FABRIC.hosts, **{**GIVEN, **given})
+
+
+def _end(flows: Flows, fabric: Fabric = FABRIC) -> float:
+    """Return when all flows are complete, s."""
+    run = simulate(fabric.scenario("step", flows, duration=5e-3), Packets(seed=1))
+    assert np.isfinite(run.finished).all()
+    return float(run.finished.max())
+
+
+def _pairs(flows: Flows) -> list[tuple[object, object, float]]:
+    return [(flow.path[0], flow.path[-1], flow.size) for flow in flows]
+
+
+@pytest.mark.parametrize("algorithm", ["ring", "halving-doubling", "tree"])
+def test_one_operation_is_the_collective(algorithm: str) -> None:
+    """An all-reduce of all ranks has the messages of `all_reduce`, and ends with it where all paths are alike."""
+    star = Fabric(leaf_spine(1, 1, hosts=8), buffer="1 MB", discipline=PFC(counts="switch"))
+    given = {**GIVEN, "links": star.links}
+    text, packets = _text(_layer(f"0 ALLREDUCE {400 * PACKET}")), 400
+    found = read_workload(text, star.hosts, algorithm=algorithm, **given)
+    known = all_reduce(star.hosts, packets, algorithm, **given)
+    assert _pairs(found) == _pairs(known)
+    for own, other in zip(found, known, strict=True):
+        assert set(other.after) <= set(own.after)
+    assert _end(found, star) == pytest.approx(_end(known, star), rel=1e-9)  # of the clock
+
+
+def test_an_all_to_all_exchanges_equal_parts() -> None:
+    found = _flows(_layer(f"0 ALLTOALL {80 * PACKET}"))
+    assert _pairs(found) == _pairs(all_to_all_rounds(FABRIC.hosts, 10, **GIVEN))
+
+
+def test_what_blocks_adds_up() -> None:
+    """Computation and operations of a rank follow each other: forward, then backward from the last layer."""
+    size = 240 * PACKET
+    first = _flows(_layer(f"0 ALLGATHER {size}"))
+    alone = _end(first)
+    found = _flows(
+        _layer(f"1000 ALLGATHER {size}", f"7000 REDUCESCATTER {size}"),
+        _layer("20000 NONE 0", "300 NONE 0", "50000 NONE 0"),
+    )
+    assert len(found) == 2 * len(first)
+    # the operation after 1 us, then 20 us, 0.3 us, 50 us and 7 us of computation, then the next one
+    spread = (
+        alone / 50
+    )  # ranks do not end together, by much less than the two per cent allowed here
+    assert _end(found) == pytest.approx(2 * alone + 78.3e-6, abs=spread)
+
+
+def test_gradients_of_weights_run_beside_what_follows() -> None:
+    """The last layer's gradients are exchanged while those of inputs of the first one are: the step is shorter than the sum."""
+    head = "HYBRID_TRANSFORMER_FWD_IN_BCKWD model_parallel_NPU_group: 4 ep: 1 pp: 1 vpp: 8 ga: 2 all_gpus: 8 checkpoints: 0"
+    exchange = f"0 ALLREDUCE {400 * PACKET}"
+    weights, inputs = _layer(weights=exchange), _layer(exchange)
+    both = _end(_flows(_layer("1 NONE 0", exchange), weights, head=head))
+    alone = [_end(_flows(each, head=head)) for each in (weights, inputs)]
+    assert max(alone) < both < 0.95 * sum(alone)
+
+
+def test_data_parallelism_exchanges_gradients_of_weights_only() -> None:
+    size = 80 * PACKET
+    found = _flows(
+        _layer(f"1 ALLREDUCE {size}", f"1 ALLREDUCE {size}", f"1000 ALLREDUCE {size}"), head="DATA"
+    )
+    assert _pairs(found) == _pairs(all_reduce(FABRIC.hosts, 80, **GIVEN))
+    assert round(1e9 * found[0].start) == 1 + 1000
+
+
+@pytest.mark.parametrize(
+    ("operation", "members"),
+    [
+        ("ALLGATHER", [{0, 1}, {2, 3}, {4, 5}, {6, 7}]),
+        ("ALLGATHER_EP", [{0, 2}, {1, 3}, {4, 6}, {5, 7}]),
+        ("ALLGATHER_DP_EP", [{0, 4}, {1, 5}, {2, 6}, {3, 7}]),
+    ],
+)
+def test_groups(operation: str, members: list[set[int]]) -> None:
+    """Tensor groups are neighbours, expert groups go across them, and what is left across these."""
+    head = "HYBRID_TRANSFORMER model_parallel_NPU_group: 2 ep: 2 all_gpus: 8"
+    found = _flows(_layer(f"0 {operation} {20 * PACKET}"), head=head)
+    place = {host: n for n, host in enumerate(FABRIC.hosts)}
+    pairs = {frozenset((place[flow.path[0]], place[flow.path[-1]])) for flow in found}
+    assert pairs == {frozenset(each) for each in members}
+
+
+def test_ranks_that_do_not_compute_alike_would_wait() -> None:
+    """A rank forwards what it gets only when it has come to the operation: all flows of a later one wait for an earlier one."""
+    found = _flows(_layer(f"0 ALLREDUCE {80 * PACKET}"), _layer(f"500 ALLREDUCE {80 * PACKET}"))
+    half = len(found) // 2
+    begin = [flow for flow in found[half:] if any(int(n) < half for n in flow.after)]
+    assert len(begin) == len(FABRIC.hosts)
+    assert {round(1e9 * flow.start) for flow in begin} == {500}
+    for flow in found[half:]:
+        assert flow.after  # no flow of the second one begins by the clock
+
+
+def test_a_file_is_the_text_in_it(tmp_path: Path) -> None:
+    text = _text(_layer(f"1 ALLREDUCE {80 * PACKET}"))
+    file = tmp_path / "step.txt"
+    file.write_text(text)
+    assert list(load_workload(file, FABRIC.hosts, tick="2ns", **GIVEN)) == list(
+        read_workload(text, FABRIC.hosts, tick="2ns", **GIVEN)
+    )
+    file.write_text("DATA\n")
+    with pytest.raises(ValueError, match=r"step\.txt: must have the kind"):
+        load_workload(file, FABRIC.hosts, **GIVEN)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (_text(_layer(), head="HYBRID_DLRM"), "line 1, 'HYBRID_DLRM': must be one of HYBRID_TRANSFORMER"),
+        (_text(_layer(), head="HYBRID_TRANSFORMER pp: 2"), "line 1, pp: 2: must be 1, stages of pipelines"),
+        (_text(_layer(), head="HYBRID_TRANSFORMER checkpoints: 1"), "line 1, checkpoints: 1: must be 0"),
+        (_text(_layer(), head="HYBRID_TRANSFORMER tp: 1"), "line 1, 'tp': must be one of model_parallel"),
+        (_text(_layer(), head="HYBRID_TRANSFORMER all_gpus:"), "line 1: 'all_gpus:' must have a value"),
+        (_text(_layer(), head="DATA ep: 2"), "line 1: DATA has one group"),
+        (_text(_layer(), head="DATA all_gpus: 16"), "line 1, all_gpus: 16: must be 2 to 8"),
+        (_text(_layer(), head="HYBRID_TRANSFORMER ep: 3 all_gpus: 8"), "must be a multiple of tensor groups of 1"),
+        ("DATA\n2\n" + _layer(), "line 2, '2': must be 1, the number of layers"),
+        (_text("layer -1 1 NONE 0"), "line 3: 5 words, must be 12"),
+        (_text(_layer("1 BROADCAST 8")), "line 3, 'BROADCAST': must be one of NONE, ALLREDUCE"),
+        (_text(_layer("1 ALLREDUCE_X 8")), "line 3, 'ALLREDUCE_X': must be one of"),
+        (_text(_layer("1 ALLREDUCE -8")), "line 3: size -8: must be a whole number"),
+        (_text(_layer()), "must have an operation in which more than one rank"),
+    ],
+)  # fmt: skip
+def test_what_is_refused(text: str, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        read_workload(text, FABRIC.hosts, **GIVEN)
+
+
+def test_a_group_that_an_algorithm_cannot_divide_is_named() -> None:
+    head = "HYBRID_TRANSFORMER model_parallel_NPU_group: 6 all_gpus: 6"
+    with pytest.raises(
+        ValueError, match=r"line 3: ALLREDUCE of 6 ranks: hosts: 6 of them, must be a power"
+    ):
+        _flows(_layer(f"1 ALLREDUCE {80 * PACKET}"), head=head, algorithm="halving-doubling")
