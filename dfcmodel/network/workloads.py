@@ -55,6 +55,14 @@ FIELDS = 12
 """Words of a line."""
 
 
+class _Units(NamedTuple):
+    """What a file does not say: bytes per packet, the algorithm of all-reduces, the unit of time in s."""
+
+    packet_size: float
+    algorithm: str
+    tick: float
+
+
 class _Part(NamedTuple):
     """A computation and the operation that follows it: a pass of a layer."""
 
@@ -103,7 +111,16 @@ class _Step(NamedTuple):
         return numbers.reshape(-1, self.tensor).T  # data
 
 
-def load_workload(path: str | os.PathLike[str], hosts: Iterable[Hashable], **given: Any) -> Flows:
+@quantities(tick="time")
+def load_workload(
+    path: str | os.PathLike[str],
+    hosts: Iterable[Hashable],
+    *,
+    packet_size: float = 1500.0,
+    algorithm: str = "ring",
+    tick: WithUnit = 1e-9,
+    **given: Unpack[FlowsGiven],
+) -> Flows:
     r"""Return the flows of a file; see `read_workload`.
 
     Raises
@@ -127,7 +144,8 @@ def load_workload(path: str | os.PathLike[str], hosts: Iterable[Hashable], **giv
     24
     """
     instance("path", path, (str, os.PathLike), "the path of a file")
-    return _read(f"{path}", Path(path).read_text(encoding="utf-8"), hosts, **given)
+    text = Path(path).read_text(encoding="utf-8")
+    return _read(f"{path}", text, hosts, _Units(packet_size, algorithm, tick), {**given})
 
 
 @quantities(tick="time")
@@ -184,33 +202,23 @@ def read_workload(
     (64, 2000, 2000, (20, 23))
     """
     instance("text", text, str, "the contents of a file; load_workload takes its path")
-    return _read(
-        "text", text, hosts, packet_size=packet_size, algorithm=algorithm, tick=tick, **given
-    )
+    return _read("text", text, hosts, _Units(packet_size, algorithm, tick), {**given})
 
 
-@quantities(tick="time")
 def _read(
-    name: str,
-    text: str,
-    hosts: Iterable[Hashable],
-    *,
-    packet_size: float = 1500.0,
-    algorithm: str = "ring",
-    tick: WithUnit = 1e-9,
-    **given: Any,
+    name: str, text: str, hosts: Iterable[Hashable], units: _Units, given: dict[str, Any]
 ) -> Flows:
     """Return the flows of a text, which errors call by a name."""
-    size = one_number("packet_size", packet_size, above=0.0, hint="in bytes")
-    unit = one_number("tick", tick, above=0.0, at_most=1.0, hint="in s")
-    choice("algorithm", algorithm, tuple(ALL_REDUCES))
+    size = one_number("packet_size", units.packet_size, above=0.0, hint="in bytes")
+    tick = one_number("tick", units.tick, above=0.0, at_most=1.0, hint="in s")
+    choice("algorithm", units.algorithm, tuple(ALL_REDUCES))
     for option in ("sizes", "starts", "after"):
         if option in given:
             raise TypeError(f"{option}: must not be given, the file has its own")
     ends, given = collective_hosts(hosts, given)
     try:
-        flows = _Flows(_parsed(text, len(ends), size), algorithm)
-        flows.run(unit)
+        flows = _Flows(_parsed(text, len(ends), size), units.algorithm)
+        flows.run(tick)
     except ValueError as error:
         raise ValueError(f"{name}: {error}") from None
     if not flows.size:
