@@ -199,7 +199,7 @@ class DelayTrace(PathElement):
         return max(self.delays)
 
 
-@quantities(delay="time")
+@quantities(delay="time", p="share")
 @dataclass(frozen=True)
 class Reordering(PathElement):
     """Single packets that take longer, so that later ones overtake them.
@@ -225,7 +225,7 @@ class Reordering(PathElement):
     0.005
     """
 
-    p: float
+    p: WithUnit
     delay: WithUnit
 
     def __post_init__(self) -> None:
@@ -326,6 +326,7 @@ class Policer(PathElement):
         one_number("burst", self.burst, at_least=1.0, at_most=1e9, hint="in packets")
 
 
+@quantities(to_bad="share", to_good="share", loss_bad="share", loss_good="share")
 @dataclass(frozen=True)
 class BurstLoss(PathElement):
     """Losses in bursts: the chain of Gilbert and Elliott, which changes its state with packets.
@@ -355,10 +356,10 @@ class BurstLoss(PathElement):
     0.0099...
     """
 
-    to_bad: float
-    to_good: float
-    loss_bad: float = 1.0
-    loss_good: float = 0.0
+    to_bad: WithUnit
+    to_good: WithUnit
+    loss_bad: WithUnit = 1.0
+    loss_good: WithUnit = 0.0
 
     def __post_init__(self) -> None:
         super().__post_init__()

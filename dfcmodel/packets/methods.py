@@ -47,6 +47,8 @@ OWN_BY_DELIVERIES = ("prr", "rack", "linux-6.12")
     count_smoothing="time",
     retry_delay="time",
     reroute_delay="time",
+    frame_errors="share",
+    loss="share",
 )
 @refuse_removed(backend="packets run on the compiled engine")
 @dataclass(frozen=True)

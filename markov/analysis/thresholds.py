@@ -18,7 +18,7 @@ import numpy as np
 from hopflow.checks import dimensions, one_number, seconds, shown, unboxed, whole
 from hopflow.results import Result, figure
 from hopflow.sweeps import sweep
-from hopflow.units import in_units, quantities
+from hopflow.units import WithUnit, in_units, quantities
 from markov.models.pause import PauseTandem
 
 if TYPE_CHECKING:
@@ -126,6 +126,9 @@ class ThresholdAdvice(Result):
     buffers="amount",
     response="time",
     thresholds="amount",
+    load="share",
+    most_loss="share",
+    within="share",
 )
 def pause_thresholds(
     *,
@@ -133,10 +136,10 @@ def pause_thresholds(
     bottleneck_rate: float | str,
     rtt: float | str,
     buffers: tuple[int, int],
-    load: float = 1.5,
+    load: WithUnit = 1.5,
     response: float | str = 0.0,
-    within: float = 0.01,
-    most_loss: float | None = None,
+    within: WithUnit = 0.01,
+    most_loss: WithUnit | None = None,
     levels: tuple[int, ...] = (2, 4),
     thresholds: tuple[int, ...] | None = None,
     method: Method | None = None,

@@ -103,6 +103,7 @@ class PhaseType(ByValue):
         return cls(np.eye(count)[0], rate * (np.eye(count, k=1) - np.eye(count)))
 
     @classmethod
+    @quantities(probabilities="share")
     def hyperexponential(cls, probabilities: ArrayLike, rates: ArrayLike) -> PhaseType:
         """Return a mixture of exponential distributions of rates in 1/s."""
         weights = number("probabilities", probabilities, at_least=0.0, at_most=1.0)
@@ -115,6 +116,7 @@ class PhaseType(ByValue):
         return cls(weights, -np.diag(given))
 
     @classmethod
+    @quantities(probabilities="share")
     def mixture(cls, probabilities: Sequence[float], parts: Sequence[PhaseType]) -> PhaseType:
         """Return the distribution that is one of several, by chance."""
         weights = number("probabilities", probabilities, at_least=0.0)
