@@ -88,7 +88,7 @@ class ThresholdAdvice(Result):
         largest = max(abs(gain) for gain in self.gain.values())
         matters = f"up to {100 * largest:.2g} % of throughput against no pauses"
         rows: dict[str, object] = {
-            "recommended threshold": f"{self.low} to {self.high} packets",
+            "recommended threshold": f"{' to '.join(map(str, sorted({self.low, self.high})))} packets",
             "room for late messages": f"thresholds up to {self.ceiling}: {last - self.ceiling} packets until a pause works (response)",
             "pausing changes": matters if largest >= NEGLIGIBLE else f"{matters}: hardly any",
         }
