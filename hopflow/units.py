@@ -10,7 +10,7 @@ import dataclasses
 import functools
 import inspect
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias, TypeVar, cast, overload
 
 import numpy as np
@@ -28,6 +28,7 @@ __all__ = [
     "PacketUnits",
     "WholeWithUnit",
     "WithUnit",
+    "WithUnits",
     "declares",
     "gbps",
     "in_units",
@@ -48,9 +49,12 @@ Dimension = Literal["rate", "bit_rate", "time", "amount", "size", "length", "sha
 if TYPE_CHECKING:
     WithUnit: TypeAlias = float | Any
     WholeWithUnit: TypeAlias = int | Any
+    WithUnits: TypeAlias = Sequence[Any]
 else:
-    WithUnit, WholeWithUnit = float, int
-"""The types of parameters of `quantities`: numbers in SI units inside, for which type checkers accept strings with units, too."""
+    WithUnit, WholeWithUnit, WithUnits = float, int, Sequence[float]
+"""The types of parameters of `quantities`: numbers in SI units inside, for which type checkers also accept strings with units.
+
+`WithUnits` is a sequence of them."""
 
 TIMES = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "ns": 1e-9, "min": 60.0}
 PREFIXES = {"": 1.0, "k": 1e3, "m": 1e6, "g": 1e9, "t": 1e12}
@@ -359,7 +363,8 @@ def _with_strings(signature: inspect.Signature, names: Iterable[str]) -> inspect
     for name in names:
         kind = changed[name].annotation
         text = kind if isinstance(kind, str) else getattr(kind, "__name__", str(kind))
-        text = text.replace("WholeWithUnit", "int").replace("WithUnit", "float")
+        text = text.replace("WithUnits", "Sequence[WithUnit]")
+        text = text.replace("WholeWithUnit", "int | str").replace("WithUnit", "float | str")
         if "str" not in text and ("float" in text or "int" in text):
             changed[name] = changed[name].replace(annotation=f"{text} | str")
     return signature.replace(parameters=list(changed.values()))

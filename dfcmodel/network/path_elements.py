@@ -7,7 +7,6 @@ the link or on the acknowledgements that return over it, of all flows or of some
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +14,7 @@ import numpy as np
 
 from hopflow.checks import ascending, choice, flag, number, one_number, shown, whole
 from hopflow.results import Described
-from hopflow.units import WithUnit, quantities
+from hopflow.units import WithUnit, WithUnits, quantities
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -181,8 +180,8 @@ class DelayTrace(PathElement):
     0.02
     """
 
-    times: Sequence[float]
-    delays: Sequence[float]
+    times: WithUnits
+    delays: WithUnits
     period: WithUnit = math.inf
     in_order: bool = True
 
@@ -196,7 +195,7 @@ class DelayTrace(PathElement):
     @property
     def largest_hold(self) -> float:
         """Longest time for which it holds a packet, s."""
-        return max(self.delays)
+        return float(max(self.delays))
 
 
 @quantities(delay="time", p="share")
@@ -407,8 +406,8 @@ class RateTrace(PathElement):
     (8333.3..., 833.3...)
     """
 
-    times: Sequence[float]
-    rates: Sequence[float]
+    times: WithUnits
+    rates: WithUnits
     period: WithUnit = math.inf
 
     def __post_init__(self) -> None:
@@ -427,7 +426,7 @@ class RateTrace(PathElement):
     def mean(self) -> float:
         """Mean rate of a period, packets/s; without one the last rate."""
         if self.period == math.inf:
-            return self.rates[-1]
+            return float(self.rates[-1])
         spans = np.diff(np.append(self.times, self.period))
         return float(np.dot(spans, self.rates) / self.period)
 

@@ -15,7 +15,7 @@ from dfcmodel.network.columns import Column
 from dfcmodel.network.flow_tables import Flows
 from dfcmodel.network.links import Link
 from hopflow.checks import choice, instance, listed, number, one_number, random_generator, shown
-from hopflow.units import WithUnit, quantities
+from hopflow.units import WithUnit, WithUnits, quantities
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -62,7 +62,7 @@ class FlowSizes:
 
     name: str
     sizes: Sequence[float]
-    shares: Sequence[float]
+    shares: WithUnits
 
     def __post_init__(self) -> None:
         instance("name", self.name, str, "a text")

@@ -9,7 +9,7 @@ message works free above the threshold.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +18,7 @@ import numpy as np
 from hopflow.checks import dimensions, one_number, seconds, shown, unboxed, whole
 from hopflow.results import Result, figure
 from hopflow.sweeps import sweep
-from hopflow.units import WithUnit, in_units, quantities
+from hopflow.units import WholeWithUnit, WithUnit, in_units, quantities
 from markov.models.pause import PauseTandem
 
 if TYPE_CHECKING:
@@ -135,13 +135,13 @@ def pause_thresholds(
     link_rate: float | str,
     bottleneck_rate: float | str,
     rtt: float | str,
-    buffers: tuple[int, int],
+    buffers: tuple[WholeWithUnit, WholeWithUnit],
     load: WithUnit = 1.5,
     response: float | str = 0.0,
     within: WithUnit = 0.01,
     most_loss: WithUnit | None = None,
     levels: tuple[int, ...] = (2, 4),
-    thresholds: tuple[int, ...] | None = None,
+    thresholds: Sequence[WholeWithUnit] | None = None,
     method: Method | None = None,
 ) -> ThresholdAdvice:
     """Return a range of pause thresholds for a port, with loss, delay and pauses at each.

@@ -16,7 +16,7 @@ import numpy as np
 from hopflow.checks import number, one_number, random_generator, whole
 from hopflow.deprecations import renamed
 from hopflow.equality import ByValue
-from hopflow.units import WithUnit, quantities
+from hopflow.units import WithUnit, WithUnits, quantities
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -117,7 +117,7 @@ class PhaseType(ByValue):
 
     @classmethod
     @quantities(probabilities="share")
-    def mixture(cls, probabilities: Sequence[float], parts: Sequence[PhaseType]) -> PhaseType:
+    def mixture(cls, probabilities: WithUnits, parts: Sequence[PhaseType]) -> PhaseType:
         """Return the distribution that is one of several, by chance."""
         weights = number("probabilities", probabilities, at_least=0.0)
         if weights.shape != (len(parts),) or not len(parts):
