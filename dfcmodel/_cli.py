@@ -330,7 +330,7 @@ class _Path:
     buffer: Annotated[
         str, typer.Option(help="80pkt, 120kB (as many packets as fit), or a number of packets.")
     ]
-    loss: Annotated[float, typer.Option(help="Probability of a random loss.")] = 0.0
+    loss: Annotated[str, typer.Option(help="Probability of a random loss: 0.001 or 0.1%.")] = "0"
 
     def bottleneck(self, times: _Times, senders: _Senders) -> Bottleneck:
         """Return the bottleneck, in packets/s, s and packets."""
@@ -343,7 +343,7 @@ class _Path:
             int(quantity("buffer", self.buffer, "amount", size, bare=True)),
             duration=quantity("duration", times.duration, "time", bare=True),
             warm_up=None if times.warm_up is None else quantity("warm_up", times.warm_up, "time", bare=True),
-            discipline=senders.queue(), loss=self.loss, pacing=senders.pacing,
+            discipline=senders.queue(), loss=quantity("loss", self.loss, "share", bare=True), pacing=senders.pacing,
             recovery=None if senders.recovery == "own" else senders.recovery,
         )  # fmt: skip
 

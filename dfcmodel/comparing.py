@@ -13,7 +13,7 @@ from hopflow.checks import choice, listed, shown
 from hopflow.deprecations import renamed
 from hopflow.results import Result
 from hopflow.side_by_side import SideBySide, kind_for
-from hopflow.units import declares
+from hopflow.units import WithUnit, declares
 from responsefn import WindowRule
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def compare(
     bandwidth: float | str,
     rtt: float | str,
     buffer: int | str,
-    loss: float = ...,
+    loss: WithUnit = ...,
     duration: float | str = ...,
     warm_up: float | str | None = ...,
     runs: int = ...,
@@ -56,7 +56,7 @@ def compare(
 @overload
 def compare(*compared: Result | Iterable[Result], **labelled: Result) -> SideBySide[Any]: ...
 @declares(  # type: ignore[misc]
-    bandwidth="rate", rtt="time", buffer="amount", duration="time", warm_up="time"
+    bandwidth="rate", rtt="time", buffer="amount", duration="time", warm_up="time", loss="share"
 )
 @renamed(seconds="duration")
 def compare(
@@ -65,7 +65,7 @@ def compare(
     bandwidth: float | str | None = None,
     rtt: float | str | None = None,
     buffer: int | str | None = None,
-    loss: float | None = None,
+    loss: WithUnit | None = None,
     duration: float | str | None = None,
     warm_up: float | str | None = None,
     runs: int | None = None,

@@ -63,7 +63,11 @@ def _in_units(name: str, value: Any, dimension: Dimension, declared: object = "i
     """Return strings with units as numbers, whole amounts as integers where the parameter is declared as one."""
     if isinstance(value, tuple):
         return tuple(_in_units(name, part, dimension, declared) for part in value)
-    if not isinstance(value, str) or not value[-1:].isalpha() or value[0].isalpha():
+    if (
+        not isinstance(value, str)
+        or not (value[-1:].isalpha() or value[-1:] == "%")
+        or value[0].isalpha()
+    ):
         return value  # texts without a number or without a unit are refused by `check`
     found = quantity(name, value, dimension)
     whole = dimension == "amount" and found.is_integer() and "int" in str(declared)

@@ -73,8 +73,9 @@ def sweep(
         call after an interruption computes what is missing.
     **parameters
         The values of each parameter: several (a list, a range, an array) are a dimension of the result, in the order
-        given; one value is the same everywhere. Strings such as ``"40ms"`` are numbers in the parameter's unit there, and
-        so are the values of a function's parameter without a declared unit where all of them are such strings.
+        given; one value is the same everywhere. Strings such as ``"40ms"`` are numbers in the parameter's unit there. If
+        a function's parameter declares no unit and all values are such strings, the function is called with the strings, and
+        the coordinate has the numbers: s, packets/s, m, packets, bytes or fractions of 1.
         Of scenarios also ``seed``, ``duration``, ``jitter`` and ``packet_jitter`` of `simulate`.
 
     Returns
@@ -199,12 +200,22 @@ def _plan(thing: Any, parameters: Mapping[str, Any]) -> _Plan:
             other = "; to vary others, write a function of them that returns the scenario or chain"
             raise ValueError(f"{name}: {called} has no such parameter, but {known}{other}")
     units = {**settings, **own}
-    for name, values in several.items():
-        units[name] = _inferred(name, values) if units[name] is None else units[name]
+    undeclared = {n: _inferred(n, values) for n, values in several.items() if units[n] is None}
+    units |= undeclared
+    axes = {name: _converted(name, values, units[name]) for name, values in several.items()}
+    written = {
+        name: dict(zip(axes[name], several[name], strict=True))
+        for name, dimension in undeclared.items()
+        if dimension is not None
+    }
     grid = Grid(
-        {name: _converted(name, values, units[name]) for name, values in several.items()},
+        axes,
         functools.partial(
-            _point, make, own, {n: _converted(n, [v], units[n])[0] for n, v in fixed.items()}
+            _point,
+            make,
+            own,
+            {n: _converted(n, [v], units[n])[0] for n, v in fixed.items()},
+            written,
         ),
         {name: unit for name in several if (unit := _unit(units[name]))},
     )
@@ -246,7 +257,7 @@ def _inferred(name: str, values: list[Any]) -> str | None:
     """Return the dimension of values that are all strings with units, of a parameter that declares none."""
     if not all(isinstance(value, str) for value in values):
         return None
-    for dimension in ("time", "rate", "length"):
+    for dimension in ("time", "rate", "length", "share", "size", "amount"):
         known: Any = dimension
         with contextlib.suppress(ValueError):
             in_units(name, values, known)
@@ -280,10 +291,11 @@ def _point(
     make: Callable[..., Any],
     own: Mapping[str, Any],
     fixed: Mapping[str, Any],
+    written: Mapping[str, Mapping[float, str]],
     point: Mapping[str, Any],
 ) -> Point:
-    """Return what is computed at a point."""
-    given = {**fixed, **point}
+    """Return what is computed at a point; strings of undeclared units are passed on as they were written."""
+    given = {**fixed, **{n: written[n][v] if n in written else v for n, v in point.items()}}
     of_thing = {name: value for name, value in given.items() if name in own}
     return Point(make, of_thing, {n: v for n, v in given.items() if n not in own})
 

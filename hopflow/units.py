@@ -10,7 +10,7 @@ import dataclasses
 import functools
 import inspect
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias, TypeVar, cast, overload
 
 import numpy as np
@@ -28,6 +28,7 @@ __all__ = [
     "PacketUnits",
     "WholeWithUnit",
     "WithUnit",
+    "WithUnits",
     "declares",
     "gbps",
     "in_units",
@@ -44,13 +45,16 @@ __all__ = [
 PACKET_SIZE = 1500
 """Default packet size on the wire in bytes."""
 
-Dimension = Literal["rate", "bit_rate", "time", "amount", "size", "length"]
+Dimension = Literal["rate", "bit_rate", "time", "amount", "size", "length", "share"]
 if TYPE_CHECKING:
     WithUnit: TypeAlias = float | Any
     WholeWithUnit: TypeAlias = int | Any
+    WithUnits: TypeAlias = Sequence[Any]
 else:
-    WithUnit, WholeWithUnit = float, int
-"""The types of parameters of `quantities`: numbers in SI units inside, for which type checkers accept strings with units, too."""
+    WithUnit, WholeWithUnit, WithUnits = float, int, Sequence[float]
+"""The types of parameters of `quantities`: numbers in SI units inside, for which type checkers also accept strings with units.
+
+`WithUnits` is a sequence of them."""
 
 TIMES = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "ns": 1e-9, "min": 60.0}
 PREFIXES = {"": 1.0, "k": 1e3, "m": 1e6, "g": 1e9, "t": 1e12}
@@ -61,6 +65,7 @@ FORMS = {
     "amount": "packets, B, kB, MB or GB (also pkt)",
     "size": "B, kB, MB, GB, KiB or MiB",
     "length": "m, km or ft",
+    "share": "%",
 }
 BARE = {
     "rate": "packets/s",
@@ -69,6 +74,12 @@ BARE = {
     "amount": "packets",
     "size": "bytes",
     "length": "m",
+    "share": "1",
+}
+OF_WHAT = {
+    "amount": ": of a buffer of 60 packets, 80 % are '48pkt'",
+    "rate": ": of a link of 10 Gb/s, 80 % are '8Gbps'",
+    "bit_rate": ": of a link of 10 Gb/s, 80 % are '8Gbps'",
 }
 LENGTHS = {"m": 1.0, "km": 1e3, "ft": 0.3048}
 BINARY = {"KiB": 1024.0, "MiB": 1048576.0}
@@ -166,12 +177,12 @@ def quantity(
     text
         A number and a unit, with or without a space between them.
     dimension
-        ``rate``, ``bit_rate``, ``time``, ``amount``, ``size`` or ``length``: the result is in packets/s, bit/s, s, packets,
-        bytes or m.
+        ``rate``, ``bit_rate``, ``time``, ``amount``, ``size``, ``length`` or ``share``: the result is in packets/s, bit/s, s,
+        packets, bytes or m, or is a fraction of 1. Percentages are shares and nothing else.
     packet_size
         Bytes per packet, for the conversion of bits and bytes.
     bare
-        Whether a number without a unit is allowed; it is in packets/s, s, packets or bytes.
+        Whether a number without a unit is allowed; it is in packets/s, s, packets or bytes, or a fraction of 1.
 
     Raises
     ------
@@ -187,8 +198,13 @@ def quantity(
         value = float(found.group(1)) * unit[0] / unit[1]
         by_size = dimension in ("rate", "amount") and unit[1] != 1.0
         return PacketUnits(value, packet_size) if by_size else value
-    alone = f", or a number alone, in {BARE[dimension]}" if bare else ""
-    said = f"must be a number and a unit of {FORMS[dimension]}{alone}"
+    if dimension == "share":
+        said = "must be a percentage, such as '80%', or a number, such as 0.8"
+    elif found and found.group(2) == "%":
+        said = f"must be a number and a unit of {FORMS[dimension]}; a percentage is accepted for shares and probabilities only{OF_WHAT.get(dimension, '')}"
+    else:
+        alone = f", or a number alone, in {BARE[dimension]}" if bare else ""
+        said = f"must be a number and a unit of {FORMS[dimension]}{alone}"
     raise ValueError(f"{name} = {shown(text)}: {said}")
 
 
@@ -226,13 +242,15 @@ def in_units(name: str, value: Any, dimension: Dimension, packet_size: float = .
 def in_units(name: str, value: Any, dimension: Dimension, packet_size: float = PACKET_SIZE) -> Any:
     """Return a string such as ``"40ms"`` as a number in hopflow's units, and anything else as it is.
 
-    Lists and tuples are converted entry by entry. A bit rate means packets of ``packet_size`` bytes.
+    Lists, tuples and the values of dictionaries are converted one by one. A bit rate means packets of ``packet_size`` bytes.
 
     >>> in_units("rtt", "40ms", "time"), in_units("rtt", 0.04, "time"), in_units("rtt", ["40ms", 1], "time")
     (0.04, 0.04, [0.04, 1])
     """
     if isinstance(value, str):
         return quantity(name, value, dimension, packet_size)
+    if type(value) is dict:
+        return {key: in_units(name, each, dimension, packet_size) for key, each in value.items()}
     several: Any = value
     if type(value) is np.ndarray and value.dtype.kind in "UO":
         several = value.tolist()
@@ -253,7 +271,7 @@ def quantities(**dimensions: Dimension) -> Callable[[F], F]:
     ----------
     dimensions
         The dimension of each parameter: rates in packets/s or bit/s, times in s, amounts in packets, sizes in bytes,
-        lengths in m. A bit rate means packets of 1500 bytes, or of ``packet_size`` bytes where a parameter of
+        lengths in m, shares as fractions of 1. A bit rate means packets of 1500 bytes, or of ``packet_size`` bytes where a parameter of
         that name is given.
 
     Examples
@@ -345,7 +363,8 @@ def _with_strings(signature: inspect.Signature, names: Iterable[str]) -> inspect
     for name in names:
         kind = changed[name].annotation
         text = kind if isinstance(kind, str) else getattr(kind, "__name__", str(kind))
-        text = text.replace("WholeWithUnit", "int").replace("WithUnit", "float")
+        text = text.replace("WithUnits", "Sequence[WithUnit]")
+        text = text.replace("WholeWithUnit", "int | str").replace("WithUnit", "float | str")
         if "str" not in text and ("float" in text or "int" in text):
             changed[name] = changed[name].replace(annotation=f"{text} | str")
     return signature.replace(parameters=list(changed.values()))
@@ -396,6 +415,8 @@ def _unit(
     """
     if not unit:
         return (1.0, 1.0) if bare else None
+    if dimension == "share":
+        return (1.0, 100.0) if unit == "%" else None
     if dimension in ("time", "length"):
         units = TIMES if dimension == "time" else LENGTHS
         return (units[unit], 1.0) if unit in units else None

@@ -17,6 +17,7 @@ from markov.analysis.sensitivities import Solutions, sensitivity_of
 from markov.analysis.sensitivity_results import Sensitivity
 from markov.answers import Solved
 from markov.computing.double_double import U
+from markov.models.bare import NO_MEASURES, has_no_measures
 from markov.models.measures import chosen, measures_of
 from markov.proofs.certificate_files import write_certificate
 from markov.proofs.certificates import Certificate
@@ -438,7 +439,14 @@ class Stationary(Solved):
             "states": f"{chain.size}, {len(chain.transient_states)} of them transient",
             "transitions": chain.transitions,
             "recurrent classes": len(chain.recurrent_classes),
+            **self._advice_on_measures(),
         }
+
+    def _advice_on_measures(self) -> dict[str, str]:
+        """Return how measures are given to a chain of one's own that has none."""
+        if not has_no_measures(self.chain.model):
+            return {}
+        return {"measures": NO_MEASURES}
 
     def _proof(self) -> dict[str, object]:
         rounding = 2.0 * (len(self._recurrent) - 1) * U

@@ -12,6 +12,7 @@ from hopflow.units import quantities_of
 from markov.chains import MarkovChain
 from markov.driver import stationary
 from markov.generators.building import build_chains
+from markov.models.bare import NO_MEASURES, has_no_measures
 from markov.models.rules import ChainModel
 
 if TYPE_CHECKING:
@@ -37,7 +38,9 @@ def variant(thing: Any, **changes: Any) -> ChainModel:
 
 def about(thing: Any) -> dict[str, str]:
     """Return the model in words."""
-    return {"model": canonical_text(_model(thing))}
+    model = _model(thing)
+    own = {"measures": NO_MEASURES} if has_no_measures(model) else {}
+    return {"model": canonical_text(model), **own}
 
 
 def checked(things: Iterable[Any], points: object) -> dict[str, Any]:

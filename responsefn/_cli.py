@@ -42,8 +42,8 @@ class _Asked:
 
     rtt: Annotated[str, typer.Option(help="Round-trip time: 40ms, or a number of s.")] = "0.1"
     p: Annotated[
-        list[float] | None,
-        typer.Option(help="Loss event rate; may be repeated. Default: 1e-6 to 0.1."),
+        list[str] | None,
+        typer.Option(help="Loss event rate: 0.01 or 1%; may be repeated. Default: 1e-6 to 0.1."),
     ] = None
     invert: Annotated[
         str | None,
@@ -122,7 +122,9 @@ def response(
     if not rules:
         _list(json)
         return
-    at = np.asarray(asked.p) if asked.p else np.geomspace(1e-6, 0.1, 6)
+    at = np.geomspace(1e-6, 0.1, 6)
+    if asked.p:
+        at = np.asarray([quantity("p", each, "share", bare=True) for each in asked.p])
     chosen = [rule_named("rule", name) for name in rules]
     table = curve(chosen, at, trip, capacity, unit_check=unit_check)
     if json:

@@ -12,7 +12,7 @@ from responsefn.responses.base import Response
 
 __all__ = ["SETTINGS", "about", "checked", "rows", "units", "variant"]
 
-SETTINGS: Mapping[str, str | None] = {"p": "1", "rtt": "time", "bandwidth": "rate"}
+SETTINGS: Mapping[str, str | None] = {"p": "share", "rtt": "time", "bandwidth": "rate"}
 DEFAULT_RTT = 0.1
 """As of `curve`, in s."""
 

@@ -14,6 +14,7 @@ from dfcmodel.results.ensembles import mean_interval
 from hopflow.checks import choice
 from hopflow.results import Result
 from hopflow.status import Status
+from hopflow.units import WithUnit, declares, in_units
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -147,7 +148,8 @@ class Explanation(Result):
         rest = self.packets[:, 0] - self.fluid[:, -1]
         return np.moveaxis(np.concatenate([fluid, rest[np.newaxis], packets]), 0, 1)
 
-    def to_xarray(self, level: float = LEVEL) -> xr.Dataset:
+    @declares(level="share")
+    def to_xarray(self, level: WithUnit = LEVEL) -> xr.Dataset:
         """Return means and Student's intervals over the runs.
 
         Parameters
@@ -162,6 +164,7 @@ class Explanation(Result):
         """
         import xarray as xr
 
+        level = in_units("level", level, "share")
         of_runs = {
             "contribution": (("part", "quantity"), self.contributions),
             "gap": (("quantity",), self.gap),
@@ -184,7 +187,8 @@ class Explanation(Result):
             attrs={"scenario": self.scenario.name, "runs": self.runs, "level": level},
         )
 
-    def table(self, level: float = LEVEL) -> pd.DataFrame:
+    @declares(level="share")
+    def table(self, level: WithUnit = LEVEL) -> pd.DataFrame:
         """Return the waterfall as a table: bare fluid, the parts, packets; a row for each, by quantity.
 
         Columns: quantity, units, row, mean, low and high (the ends of Student's interval).
@@ -201,7 +205,7 @@ class Explanation(Result):
         return pd.DataFrame(rows, columns=["quantity", "units", "row", "mean", "low", "high"])
 
     def text(self) -> str:
-        """Return the explanation in sentences, one line for each quantity; the rest is said last."""
+        """Return the explanation in sentences, one line for each quantity; what is not significant comes last."""
         return "\n".join(self._sentence(q) for q in range(len(self.quantities)))
 
     def _sentence(self, q: int) -> str:
@@ -209,30 +213,35 @@ class Explanation(Result):
         gap, parts = self.gap[:, q], self.contributions[:, :, q]
         if not np.isfinite(gap).all():
             return f"{quantity.name}: not defined in every run"
-        whole = interval_text(gap)
-        order = sorted(
-            (i for i in range(len(self.parts)) if i != n), key=lambda i: -abs(parts[:, i].mean())
-        )
-        shown = ", ".join(f"{self.parts[i]} {interval_text(parts[:, i])}" for i in order)
-        rest = parts[:, n]
-        low, high = mean_interval(rest, LEVEL)
-        verdict = "cannot be told from 0" if low <= 0.0 <= high else "is not explained"
+        order = sorted(range(len(self.parts)), key=lambda i: (i == n, -abs(parts[:, i].mean())))
+        texts = {i: f"{self._said(i)} {interval_text(parts[:, i])}" for i in order}
+        clear = [i for i in order if _differs(parts[:, i])]
         units = "" if quantity.units in ("", "1") else f" {quantity.units}"
-        return (
-            f"{quantity.name}: bare fluid {self.fluid[:, 0, q].mean():.4g}, packets "
-            f"{self.packets[:, -1, q].mean():.4g}, gap {whole}{units}: {shown or 'no refinement'}; "
-            f"{interval_text(rest)} {verdict}"
+        levels = (
+            f"{quantity.name}: {self.packets[:, -1, q].mean():.4g}{units} in packets, "
+            f"{self.fluid[:, 0, q].mean():.4g} in the bare fluid; difference {interval_text(gap)}"
         )
+        said = [levels]
+        if clear:
+            said.append("of which " + ", ".join(texts[i] for i in clear))
+        if doubtful := [texts[i] for i in order if i not in clear]:
+            said.append(f"too uncertain to tell from 0: {', '.join(doubtful)}")
+        return "; ".join(said)
+
+    def _said(self, part: int) -> str:
+        """Return the name of a part in a sentence."""
+        return "not explained" if part == self._counts[0] else self.parts[part]
 
     def summary(self) -> dict[str, object]:
         """Return status, scenario, a line for each quantity, and how the numbers are to be read."""
         rows: dict[str, object] = {"status": self.status, "scenario": self.scenario.name}
-        low, high = mean_interval(self.contributions, LEVEL)
-        if self.refinements and not np.any((low > 0.0) | (high < 0.0)):
-            rows["parts"] = f"none can be told from 0 with {self.runs} runs: give more"
+        if self.refinements and not _differs(self.contributions).any():
+            rows["parts"] = f"{self.runs} runs are too few to tell any part from 0: give more runs"
         for q, quantity in enumerate(self.quantities):
             rows[quantity.name] = self._sentence(q).removeprefix(f"{quantity.name}: ")
-        rows["contributions"] = "Shapley values: means over all orders of switching on"
+        rows["parts are"] = (
+            "what each refinement changes when it is switched on, averaged over all orders (Shapley values)"
+        )
         settings = (
             f"{self.fluid.shape[1]} settings of the fluid and {self.packets.shape[1]} of packets"
         )
@@ -262,6 +271,12 @@ class Explanation(Result):
         names = [each.name for each in self.quantities]
         chosen = choice("quantity", names[0] if quantity is None else quantity, names)
         return draw_waterfall(self.to_xarray().sel(quantity=chosen), ax)
+
+
+def _differs(values: Floats) -> Any:
+    """Return where Student's interval of the mean over runs excludes 0."""
+    low, high = mean_interval(values, LEVEL)
+    return (low > 0.0) | (high < 0.0)
 
 
 def by_subset(values: Floats) -> Floats:

@@ -20,7 +20,7 @@ from hopflow.kernels.stopwatch import Stopwatch
 from hopflow.progress import progress_bar
 from hopflow.results import Result, figure
 from hopflow.status import Status
-from hopflow.units import WithUnit, quantities
+from hopflow.units import WithUnit, declares, in_units, quantities
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -100,8 +100,10 @@ class PacketLimit(Result):
         """Rates p of distance ~ factor^-p by least squares in logarithms, (Q,)."""
         return self._rate(self.difference)
 
-    def rate_interval(self, level: float = LEVEL) -> tuple[Floats, Floats]:
+    @declares(level="share")
+    def rate_interval(self, level: WithUnit = LEVEL) -> tuple[Floats, Floats]:
         """Return the ends of the bootstrap interval of the rates over the runs, each (Q,)."""
+        level = in_units("level", level, "share")
         number("level", level, above=0.0, below=1.0)
         random = np.random.default_rng(self.seed)
         chosen = random.integers(0, len(self.fluid), (RESAMPLES, len(self.fluid)))

@@ -20,7 +20,7 @@ from dfcmodel.lossless.quantities import bit_rate, bit_times, frame_size, metres
 from dfcmodel.lossless.worst_cases import largest_drain
 from hopflow.checks import flag, one_number, whole
 from hopflow.results import Result, figure
-from hopflow.units import declares
+from hopflow.units import WithUnit, declares, in_units, quantities
 
 if TYPE_CHECKING:
     import scipy.sparse as sp
@@ -33,6 +33,7 @@ __all__ = ["ErrorBursts", "LinkRetry", "link_retry"]
 MOST_SLOTS = 20_000
 
 
+@quantities(good="share", bad="share", begins="share", ends="share")
 @dataclass(frozen=True)
 class ErrorBursts:
     """Frame errors that come in bursts (Gilbert and Elliott): a good and a bad state, changing after each frame.
@@ -56,10 +57,10 @@ class ErrorBursts:
     0.0001009
     """
 
-    good: float
-    bad: float
-    begins: float
-    ends: float
+    good: WithUnit
+    bad: WithUnit
+    begins: WithUnit
+    ends: WithUnit
 
     def __post_init__(self) -> None:
         for name in ("good", "bad", "begins", "ends"):
@@ -203,7 +204,13 @@ class LinkRetry(Result):
 
 
 @declares(
-    rate="bit_rate", cable="length", mtu="size", message="size", timer="time", pipeline="time"
+    rate="bit_rate",
+    cable="length",
+    mtu="size",
+    message="size",
+    timer="time",
+    pipeline="time",
+    request_loss="share",
 )
 def link_retry(
     rate: Given,
@@ -214,7 +221,7 @@ def link_retry(
     behind_frame: bool = True,
     pipeline: Given = 0.0,
     timer: Given | None = None,
-    request_loss: float = 0.0,
+    request_loss: WithUnit = 0.0,
 ) -> LinkRetry:
     """Return replay buffer and throughput of a link that repeats lost frames (LLR of Ultra Ethernet, and others).
 
@@ -253,7 +260,9 @@ def link_retry(
     link = PausedLink(bits, size, size, cable=trip, pipeline=bit_times("pipeline", pipeline, bits), small_packets=1.0)  # fmt: skip
     waiting = (8 * size + OVERHEAD) * flag("behind_frame", behind_frame)
     loop = 2 * trip + link.pipeline + waiting + 8 * frame_size("message", message, least=1)
-    lost = one_number("request_loss", request_loss, at_least=0.0, below=1.0)
+    lost = one_number(
+        "request_loss", in_units("request_loss", request_loss, "share"), at_least=0.0, below=1.0
+    )
     frame = 8 * size + OVERHEAD
     own = 2 * (loop + frame) if timer is None else bit_times("timer", timer, bits)
     found = LinkRetry(link, loop, math.ceil(own / frame), lost)

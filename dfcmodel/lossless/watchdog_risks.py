@@ -19,7 +19,7 @@ from dfcmodel.lossless.quantities import duration
 from dfcmodel.lossless.watchdogs import Watchdog, check_times
 from hopflow.checks import instance, one_number, shown
 from hopflow.results import Result, figure
-from hopflow.units import declares
+from hopflow.units import WithUnit, declares, in_units
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -142,7 +142,7 @@ def watchdog_risk(watchdog: Watchdog, pauses: PhaseType, gaps: PhaseType) -> Wat
     return WatchdogRisk(watchdog, rate, bound, float(pi[n:].sum()))
 
 
-@declares(within="time", pollings="time")
+@declares(within="time", pollings="time", fraction="share")
 def recommend_watchdog(
     pauses: PhaseType,
     gaps: PhaseType,
@@ -150,7 +150,7 @@ def recommend_watchdog(
     within: Given,
     alarms_per_year: float = 0.01,
     pollings: Sequence[Given] = ("10 ms", "20 ms", "50 ms", "100 ms", "200 ms", "400 ms"),
-    fraction: float = 1.0,
+    fraction: WithUnit = 1.0,
 ) -> WatchdogRisk:
     """Return the settings with the rarest false alarms among those fast and rare enough.
 
@@ -184,7 +184,7 @@ def recommend_watchdog(
     check_times(pauses, gaps)
     limit = duration("within", within)
     wanted = one_number("alarms_per_year", alarms_per_year, above=0.0)
-    share = one_number("fraction", fraction, above=0.0, at_most=1.0)
+    share = one_number("fraction", in_units("fraction", fraction, "share"), above=0.0, at_most=1.0)
     if isinstance(pollings, str) or not isinstance(pollings, Iterable):
         raise TypeError(f"pollings = {shown(pollings)}: must be a list of times")
     tried = []

@@ -17,7 +17,7 @@ from dfcmodel.lossless.quantities import duration
 from hopflow.checks import instance, one_number, random_generator, whole
 from hopflow.deprecations import renamed
 from hopflow.progress import progress_bar
-from hopflow.units import declares
+from hopflow.units import WithUnit, declares, in_units
 
 if TYPE_CHECKING:
     from dfcmodel.lossless.quantities import Given
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["Watchdog", "check_times", "simulate_watchdog"]
 
 
-@declares(polling="time", detection="time", restoration="time")
+@declares(polling="time", detection="time", restoration="time", fraction="share")
 @dataclass(frozen=True)
 class Watchdog:
     """Settings of a watchdog, in s or strings such as ``200 ms``.
@@ -56,7 +56,7 @@ class Watchdog:
     polling: Given
     detection: Given
     restoration: Given
-    fraction: float = 1.0
+    fraction: WithUnit = 1.0
 
     def __post_init__(self) -> None:
         """Convert to s and check."""
@@ -65,6 +65,7 @@ class Watchdog:
         if self.polling > self.detection:  # type: ignore[operator]
             msg = f"polling = {self.polling:g} s: must be at most detection, {self.detection:g} s"
             raise ValueError(msg)
+        object.__setattr__(self, "fraction", in_units("fraction", self.fraction, "share"))
         one_number("fraction", self.fraction, above=0.0, at_most=1.0)
         whole("detection / polling", self.polls, 1, 10_000)
         whole("restoration / polling", self.good_polls, 1, 10_000)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from hopflow.checks import one_number
-from hopflow.units import WithUnit, quantities
+from hopflow.units import WithUnit, WithUnits, quantities
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -247,7 +247,7 @@ class Replay:
     4.0
     """
 
-    times: Sequence[float]
+    times: WithUnits
     packets: Sequence[int] | int = 1
 
     def __post_init__(self) -> None:

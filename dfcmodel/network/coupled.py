@@ -85,7 +85,7 @@ class PI2(QueueManager):
         )
 
 
-@quantities(target="time", update="time", ramp="time", ramp_width="time")
+@quantities(target="time", update="time", ramp="time", ramp_width="time", classic_share="share")
 @dataclass(frozen=True)
 class DualPI2(Discipline):
     """Two coupled queues in one buffer: DualPI2 (RFC 9332, Appendix A).
@@ -134,7 +134,7 @@ class DualPI2(Discipline):
     coupling: float = 2.0
     ramp: WithUnit = 0.8e-3
     ramp_width: WithUnit = 0.4e-3
-    classic_share: float = 0.1
+    classic_share: WithUnit = 0.1
     ecn: bool = False
 
     def __post_init__(self) -> None:

@@ -12,7 +12,7 @@ from hopflow.units import WithUnit, quantities
 __all__ = ["PIE", "RED", "CoDel"]
 
 
-@quantities(low="amount", high="amount", mean_packet="size")
+@quantities(low="amount", high="amount", mean_packet="size", max_p="share")
 @dataclass(frozen=True)
 class RED(QueueManager):
     """Random early detection (Floyd and Jacobson 1993) on a FIFO queue.
@@ -44,7 +44,7 @@ class RED(QueueManager):
     low: WithUnit = 5.0
     high: WithUnit = 15.0
     weight: float = 0.002
-    max_p: float = 0.1
+    max_p: WithUnit = 0.1
     gentle: bool = True
     mean_packet: WithUnit | None = None
     ecn: bool = False

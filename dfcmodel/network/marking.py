@@ -8,7 +8,7 @@ from typing import Any
 
 from dfcmodel.network.disciplines import QueueManager
 from hopflow.checks import choice, one_number
-from hopflow.units import declares, quantity
+from hopflow.units import WithUnit, declares, in_units, quantity
 
 __all__ = ["RampMarking", "StepMarking"]
 
@@ -81,7 +81,7 @@ class StepMarking(QueueManager):
         return s._replace(mark=e.arrivals if e.backlog > q.threshold else 0.0)
 
 
-@declares(low="size", high="size")
+@declares(low="size", high="size", max_p="share")
 @dataclass(frozen=True)
 class RampMarking(QueueManager):
     """Mark with a probability that rises with the queue: DCQCN's switch (Zhu et al. 2015, Sect. 3.1).
@@ -110,13 +110,14 @@ class RampMarking(QueueManager):
 
     low: float | str = 5000.0 / 1500.0
     high: float | str = 200_000.0 / 1500.0
-    max_p: float = 0.01
+    max_p: WithUnit = 0.01
     at: str = "departure"
 
     def __post_init__(self) -> None:
         choice("at", self.at, PLACES)
         _checked("low", self.low)
         _checked("high", self.high, self.low)
+        object.__setattr__(self, "max_p", in_units("max_p", self.max_p, "share"))
         one_number("max_p", self.max_p, above=0.0, at_most=1.0)
 
     def expected(self) -> QueueManager | None:

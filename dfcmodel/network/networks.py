@@ -25,7 +25,7 @@ from dfcmodel.network.path_elements import PathElement, check_elements
 from dfcmodel.network.routes import Routes, coded, distinct, distinct_rows, present
 from hopflow.checks import instance, listed, one_number
 from hopflow.parameters import Parametrized
-from hopflow.results import Described
+from hopflow.results import Described, table_text
 from hopflow.tcp_constants import MIN_RTO
 from hopflow.units import PacketUnits, WithUnit, declares, quantities
 
@@ -147,6 +147,9 @@ class Scenario(Described):
             "flows": ", ".join(f"{count} {kind}" for kind, count in sources.items()),
             "duration": f"{self.duration:g} s",
         }
+
+    def __str__(self) -> str:
+        return table_text(type(self).__name__, self.summary())
 
     def _check_packet_units(self) -> None:
         """Raise ValueError where a rate or an amount was converted for packets of another size."""

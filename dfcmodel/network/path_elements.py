@@ -7,7 +7,6 @@ the link or on the acknowledgements that return over it, of all flows or of some
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +14,7 @@ import numpy as np
 
 from hopflow.checks import ascending, choice, flag, number, one_number, shown, whole
 from hopflow.results import Described
-from hopflow.units import WithUnit, quantities
+from hopflow.units import WithUnit, WithUnits, quantities
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -181,8 +180,8 @@ class DelayTrace(PathElement):
     0.02
     """
 
-    times: Sequence[float]
-    delays: Sequence[float]
+    times: WithUnits
+    delays: WithUnits
     period: WithUnit = math.inf
     in_order: bool = True
 
@@ -196,10 +195,10 @@ class DelayTrace(PathElement):
     @property
     def largest_hold(self) -> float:
         """Longest time for which it holds a packet, s."""
-        return max(self.delays)
+        return float(max(self.delays))
 
 
-@quantities(delay="time")
+@quantities(delay="time", p="share")
 @dataclass(frozen=True)
 class Reordering(PathElement):
     """Single packets that take longer, so that later ones overtake them.
@@ -225,7 +224,7 @@ class Reordering(PathElement):
     0.005
     """
 
-    p: float
+    p: WithUnit
     delay: WithUnit
 
     def __post_init__(self) -> None:
@@ -326,6 +325,7 @@ class Policer(PathElement):
         one_number("burst", self.burst, at_least=1.0, at_most=1e9, hint="in packets")
 
 
+@quantities(to_bad="share", to_good="share", loss_bad="share", loss_good="share")
 @dataclass(frozen=True)
 class BurstLoss(PathElement):
     """Losses in bursts: the chain of Gilbert and Elliott, which changes its state with packets.
@@ -355,10 +355,10 @@ class BurstLoss(PathElement):
     0.0099...
     """
 
-    to_bad: float
-    to_good: float
-    loss_bad: float = 1.0
-    loss_good: float = 0.0
+    to_bad: WithUnit
+    to_good: WithUnit
+    loss_bad: WithUnit = 1.0
+    loss_good: WithUnit = 0.0
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -406,8 +406,8 @@ class RateTrace(PathElement):
     (8333.3..., 833.3...)
     """
 
-    times: Sequence[float]
-    rates: Sequence[float]
+    times: WithUnits
+    rates: WithUnits
     period: WithUnit = math.inf
 
     def __post_init__(self) -> None:
@@ -426,7 +426,7 @@ class RateTrace(PathElement):
     def mean(self) -> float:
         """Mean rate of a period, packets/s; without one the last rate."""
         if self.period == math.inf:
-            return self.rates[-1]
+            return float(self.rates[-1])
         spans = np.diff(np.append(self.times, self.period))
         return float(np.dot(spans, self.rates) / self.period)
 

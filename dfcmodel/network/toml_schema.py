@@ -132,8 +132,10 @@ def _field(kind: type[Any], name: str) -> dict[str, Any]:
     if kind is ByteBuffer:
         return {"anyOf": [NUMBER, TEXT], "description": "In bytes, or a text with a unit."}
     if name in quantities_of(kind):
-        unit = BARE[quantities_of(kind)[name]]
-        said = f"In {unit}, or a text with a unit."
+        dimension = quantities_of(kind)[name]
+        said = f"In {BARE[dimension]}, or a text with a unit."
+        if dimension == "share":
+            said = "A fraction of 1, or a percentage as a text."
         return {"anyOf": [NUMBER, TEXT], "description": said}
     return _typed(typing.get_type_hints(kind)[name])
 

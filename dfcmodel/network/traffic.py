@@ -15,7 +15,7 @@ from dfcmodel.network.columns import Column
 from dfcmodel.network.flow_tables import Flows
 from dfcmodel.network.links import Link
 from hopflow.checks import choice, instance, listed, number, one_number, random_generator, shown
-from hopflow.units import WithUnit, quantities
+from hopflow.units import WithUnit, WithUnits, quantities
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -28,6 +28,7 @@ MAX_FLOWS = 10**8
 """Expected flows of `random_traffic`."""
 
 
+@quantities(shares="share")
 @dataclass(frozen=True)
 class FlowSizes:
     """A distribution of flow sizes, given at some points and linear between them.
@@ -61,7 +62,7 @@ class FlowSizes:
 
     name: str
     sizes: Sequence[float]
-    shares: Sequence[float]
+    shares: WithUnits
 
     def __post_init__(self) -> None:
         instance("name", self.name, str, "a text")
@@ -95,6 +96,7 @@ class FlowSizes:
         share[0] = 0.0  # a flow has a packet at least
         return float((1.0 - share).sum())
 
+    @quantities(shares="share")
     def quantiles(self, shares: Any) -> Floats:
         """Return the sizes in bytes below which given parts of the flows are, of the shape of ``shares``."""
         given = number("shares", shares, at_least=0.0, at_most=1.0)
@@ -147,11 +149,11 @@ def flow_sizes(name: str) -> FlowSizes:
     return known[choice("name", name, tuple(known))]
 
 
-@quantities(duration="time")
+@quantities(duration="time", load="share")
 def random_traffic(
     hosts: Iterable[Hashable],
     sizes: FlowSizes | str,
-    load: float,
+    load: WithUnit,
     duration: WithUnit,
     seed: Any = 0,
     *,

@@ -23,7 +23,7 @@ from hopflow.checks import (
 )
 from hopflow.results import Described
 from hopflow.tcp_constants import MAX_ACK_DELAY
-from hopflow.units import WithUnit, quantities
+from hopflow.units import WithUnit, WithUnits, quantities
 from responsefn import DeliveryRule, RateRule
 
 if TYPE_CHECKING:
@@ -47,6 +47,8 @@ OWN_BY_DELIVERIES = ("prr", "rack", "linux-6.12")
     count_smoothing="time",
     retry_delay="time",
     reroute_delay="time",
+    frame_errors="share",
+    loss="share",
 )
 @refuse_removed(backend="packets run on the compiled engine")
 @dataclass(frozen=True)
@@ -135,12 +137,12 @@ class Packets(Described):
     seed: int | None = None
     convention: str = "standard"
     recovery: Recovery | Mapping[str, Recovery] | None = None
-    phases: Sequence[float] | None = None
-    loss: Mapping[str, float] | None = None
+    phases: WithUnits | None = None
+    loss: Mapping[str, WithUnit] | None = None
     ack_transmission: bool = True
     ack_delay: WithUnit = 0.1
     count_smoothing: WithUnit = 0.0
-    frame_errors: Mapping[str, float] | None = None
+    frame_errors: Mapping[str, WithUnit] | None = None
     retry_delay: WithUnit = 0.0
     spraying: str = "turns"
     failures: Mapping[str, Sequence[Any]] | None = None

@@ -25,8 +25,8 @@ MAX_BYTES = 2**31 - 1
 HEAD = """\
 # {name}: written by dfcmodel.packets.ns2_export for ns-2.35.
 #
-# Writes samples.txt (time, then cwnd_ and ack_ of each flow with a window), flows.txt (ack_,
-# nrexmit_, ndatapack_ of each) and links.txt (from, to, drops) into the working folder.
+# Writes samples.txt (time, then cwnd_ and ack_ of each flow with a window), flows.txt (flow, highest
+# acknowledged packet, timeouts, packets sent) and links.txt (from, to, drops) into the working folder.
 set ns [new Simulator]
 """
 DRAWN_WAITS = (

@@ -136,9 +136,9 @@ class Ensemble(Recorded, Result):
         """Return each run's efficiency averaged over ``since`` < time <= ``until`` in s, (R, F)."""
         return np.stack([run.mean_efficiency(since, until) for run in self.runs])
 
-    @quantities(since="time", until="time")
+    @quantities(since="time", until="time", level="share")
     def intervals(
-        self, since: WithUnit = 0.0, until: WithUnit = np.inf, level: float = 0.95
+        self, since: WithUnit = 0.0, until: WithUnit = np.inf, level: WithUnit = 0.95
     ) -> xr.Dataset:
         """Return means over the runs with their confidence intervals.
 

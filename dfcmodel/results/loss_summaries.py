@@ -45,9 +45,9 @@ def places_of_losses(run: Records) -> str:
     order = [int(n) for n in np.argsort(-totals, kind="stable") if totals[n] > 0.0]
     if not order:
         return ""
-    said = [f"{run.scenario.senders[n]} {totals[n]:.0f}{_cause(run, lost, n)}" for n in order]
+    said = [f"{run.scenario.senders[n]}: {totals[n]:.0f}{_cause(run, lost, n)}" for n in order]
     rest = totals[order[MAX_PLACES:]].sum()
-    more = f", {len(order) - MAX_PLACES} other nodes {rest:.0f}" if len(order) > MAX_PLACES else ""
+    more = f", {len(order) - MAX_PLACES} other nodes: {rest:.0f}" if len(order) > MAX_PLACES else ""
     return ", ".join(said[:MAX_PLACES]) + more
 
 

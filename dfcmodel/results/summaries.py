@@ -71,7 +71,7 @@ def summary_rows(run: Any) -> dict[str, object]:
     rows: dict[str, object] = {
         "level": run.choice or ("fluid" if run.step else "packets"),
         "status": run.status,
-        "scenario": f"{scenario.name}, {len(scenario.nodes)} nodes, {len(scenario.flows)} flows",
+        "scenario": f"{scenario.name}, {len(scenario.nodes)} nodes, {len(scenario.flows)} flow{'s' * (len(scenario.flows) != 1)}",
     }
     recoveries = run.recoveries or [""] * len(scenario.flows)
     lost = run.lost_by_flow

@@ -54,6 +54,11 @@ class Trajectory(Records, Result):
         return measures(self)
 
     @property
+    def goodput(self) -> xr.DataArray:
+        """Packets per second that each flow delivered over the run: that of `measures`."""
+        return self.measures["goodput"]
+
+    @property
     def status(self) -> Status:
         """COMPLETED when every packet is accounted for to 1e-12 and every number is finite.
 

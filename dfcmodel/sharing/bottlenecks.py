@@ -238,6 +238,7 @@ def bottleneck_of(
     bandwidth = one_number("bandwidth", in_units("bandwidth", bandwidth, "rate"), above=0.0)
     rtt, duration = in_units("rtt", rtt, "time"), in_units("duration", duration, "time")
     places: Any = in_units("buffer", buffer, "amount")
+    others["loss"] = in_units("loss", others.get("loss", 0.0), "share")
     if others.get("recovery") is not None:
         instance("recovery", others["recovery"], str, "the name of a recovery, or None")
     duration = one_number("duration", duration, above=0.0, hint="in s")

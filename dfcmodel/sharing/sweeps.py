@@ -42,7 +42,9 @@ OF_ALL = {
 }
 
 
-@declares(bandwidth="rate", rtt="time", buffer="amount", duration="time", warm_up="time")
+@declares(
+    bandwidth="rate", rtt="time", buffer="amount", duration="time", warm_up="time", loss="share"
+)
 @renamed(seconds="duration")
 def coexist_sweep(
     rules: Iterable[WindowRule],
@@ -121,7 +123,7 @@ def coexist_sweep(
         "bandwidth": _values("bandwidth", bandwidth, "rate"),
         "rtt": _values("rtt", rtt, "time"),
         "buffer": _values("buffer", buffer, "amount"),
-        "loss": _values("loss", loss, None),
+        "loss": _values("loss", loss, "share"),
     }
     several = {name: values for name, values in given.items() if isinstance(values, list)}
     fixed = {name: values for name, values in given.items() if name not in several}
@@ -160,7 +162,7 @@ def _values(name: str, given: Any, dimension: Any) -> Any:
 
 
 def _value(name: str, given: Any, dimension: Any) -> Any:
-    value = given if dimension is None else in_units(name, given, dimension)
+    value = in_units(name, given, dimension)
     if isinstance(value, np.generic):
         value = value.item()
     if isinstance(value, (Fraction, Decimal)):

@@ -9,7 +9,7 @@ message works free above the threshold.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +18,7 @@ import numpy as np
 from hopflow.checks import dimensions, one_number, seconds, shown, unboxed, whole
 from hopflow.results import Result, figure
 from hopflow.sweeps import sweep
-from hopflow.units import in_units, quantities
+from hopflow.units import WholeWithUnit, WithUnit, in_units, quantities
 from markov.models.pause import PauseTandem
 
 if TYPE_CHECKING:
@@ -88,7 +88,7 @@ class ThresholdAdvice(Result):
         largest = max(abs(gain) for gain in self.gain.values())
         matters = f"up to {100 * largest:.2g} % of throughput against no pauses"
         rows: dict[str, object] = {
-            "recommended threshold": f"{self.low} to {self.high} packets",
+            "recommended threshold": f"{' to '.join(map(str, sorted({self.low, self.high})))} packets",
             "room for late messages": f"thresholds up to {self.ceiling}: {last - self.ceiling} packets until a pause works (response)",
             "pausing changes": matters if largest >= NEGLIGIBLE else f"{matters}: hardly any",
         }
@@ -126,19 +126,22 @@ class ThresholdAdvice(Result):
     buffers="amount",
     response="time",
     thresholds="amount",
+    load="share",
+    most_loss="share",
+    within="share",
 )
 def pause_thresholds(
     *,
     link_rate: float | str,
     bottleneck_rate: float | str,
     rtt: float | str,
-    buffers: tuple[int, int],
-    load: float = 1.5,
+    buffers: tuple[WholeWithUnit, WholeWithUnit],
+    load: WithUnit = 1.5,
     response: float | str = 0.0,
-    within: float = 0.01,
-    most_loss: float | None = None,
+    within: WithUnit = 0.01,
+    most_loss: WithUnit | None = None,
     levels: tuple[int, ...] = (2, 4),
-    thresholds: tuple[int, ...] | None = None,
+    thresholds: Sequence[WholeWithUnit] | None = None,
     method: Method | None = None,
 ) -> ThresholdAdvice:
     """Return a range of pause thresholds for a port, with loss, delay and pauses at each.

@@ -16,6 +16,17 @@ from markov.models.rules import ChainModel
 __all__ = ["FunctionModel"]
 
 
+NO_MEASURES = "none; name them in explore(..., labels=lambda s: {'empty': s.n == 0, 'mean n': s.n})"
+"""What results of a chain without measures say."""
+
+
+def has_no_measures(model: object) -> bool:
+    """Return whether a model is a function without labels and rewards."""
+    if not isinstance(model, FunctionModel):
+        return False
+    return model.__dict__.get("labels") is model.__dict__.get("rewards") is None
+
+
 class FunctionModel(ChainModel):
     """A chain whose rules are a function of the state and the parameters.
 

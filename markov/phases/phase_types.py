@@ -16,7 +16,7 @@ import numpy as np
 from hopflow.checks import number, one_number, random_generator, whole
 from hopflow.deprecations import renamed
 from hopflow.equality import ByValue
-from hopflow.units import WithUnit, quantities
+from hopflow.units import WithUnit, WithUnits, quantities
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -103,6 +103,7 @@ class PhaseType(ByValue):
         return cls(np.eye(count)[0], rate * (np.eye(count, k=1) - np.eye(count)))
 
     @classmethod
+    @quantities(probabilities="share")
     def hyperexponential(cls, probabilities: ArrayLike, rates: ArrayLike) -> PhaseType:
         """Return a mixture of exponential distributions of rates in 1/s."""
         weights = number("probabilities", probabilities, at_least=0.0, at_most=1.0)
@@ -115,7 +116,8 @@ class PhaseType(ByValue):
         return cls(weights, -np.diag(given))
 
     @classmethod
-    def mixture(cls, probabilities: Sequence[float], parts: Sequence[PhaseType]) -> PhaseType:
+    @quantities(probabilities="share")
+    def mixture(cls, probabilities: WithUnits, parts: Sequence[PhaseType]) -> PhaseType:
         """Return the distribution that is one of several, by chance."""
         weights = number("probabilities", probabilities, at_least=0.0)
         if weights.shape != (len(parts),) or not len(parts):

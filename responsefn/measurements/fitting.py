@@ -90,7 +90,7 @@ class Fit(Result):
         return axes
 
 
-@quantities(rtt="time", rate="rate", bandwidth="rate")
+@quantities(rtt="time", rate="rate", bandwidth="rate", p="share")
 @quiet()
 def fit(
     rule: type[Response] | Response,

@@ -24,7 +24,7 @@ __all__ = ["friendliness", "jain_index", "match", "smoothness"]
 A_RULE = "a rule or law, such as Reno() or TFRC()"
 
 
-@quantities(rtt="time", bandwidth="rate")
+@quantities(rtt="time", bandwidth="rate", p="share")
 @quiet()
 @keeps_labels
 def friendliness(

@@ -35,11 +35,11 @@ class UnfairnessExponents(NamedTuple):
     synchronized: float
 
 
-@quantities(rtt="time", bandwidth="rate")
+@quantities(rtt="time", bandwidth="rate", p="share")
 @quiet()
 def rtt_unfairness(
     rule: Response,
-    p: float,
+    p: WithUnit,
     rtt: WithUnit = 0.1,
     bandwidth: WithUnit | None = None,
     *,

@@ -167,14 +167,14 @@ def _steady_history(law: Law, rate: float, rtt: float) -> Any:
     return history, rate
 
 
-@quantities(rtt="time", bandwidth="rate")
+@quantities(rtt="time", bandwidth="rate", share="share", fair="share")
 def convergence_time(
     rule: WindowRule,
     rtt: WithUnit,
     bandwidth: WithUnit,
     *,
-    fair: float = 0.1,
-    share: float = 0.9,
+    fair: WithUnit = 0.1,
+    share: WithUnit = 0.9,
     rounds: int = 100_000,
     unit_check: bool = True,
 ) -> float:

@@ -77,6 +77,7 @@ class Response(Parametrized):
     def _repr_html_(self) -> str:
         return table_of([self])
 
+    @quantities(p="share")
     def in_domain(self, p: ArrayLike) -> NDArray[np.bool_]:
         """Return for which loss event rates the response is meant: those within ``domain``.
 
@@ -123,7 +124,7 @@ class Response(Parametrized):
         """The rate in packets/s as a SymPy expression, from which the numbers are computed too."""
         return self.closed_form().rate
 
-    @quantities(rtt="time", bandwidth="rate")
+    @quantities(rtt="time", bandwidth="rate", p="share")
     @keeps_labels
     def rate(
         self,
@@ -159,7 +160,7 @@ class Response(Parametrized):
         shape = same_shape(p=losses.values, rtt=rtt)
         return plain(spread(self.value_at(self.expression, losses, rtt), shape))
 
-    @quantities(rtt="time", bandwidth="rate")
+    @quantities(rtt="time", bandwidth="rate", p="share")
     @quiet()
     @keeps_labels
     def elasticity(
@@ -201,7 +202,7 @@ class Response(Parametrized):
         """Return whether `rate` evaluates the closed form (otherwise the numerical cycle)."""
         return True
 
-    @quantities(rtt="time")
+    @quantities(rtt="time", p="share")
     def closed_form_holds(self, p: ArrayLike, rtt: ArrayLike) -> NDArray[np.bool_]:
         """Return for which loss event rates and round-trip times the closed form is the response.
 

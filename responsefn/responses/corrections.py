@@ -100,7 +100,7 @@ class Corrected(Response):
         """Return False: rates are computed from those of the rule."""
         return False
 
-    @quantities(rtt="time", bandwidth="rate")
+    @quantities(rtt="time", bandwidth="rate", p="share")
     @quiet()
     @keeps_labels
     def rate(

@@ -187,7 +187,7 @@ class Curve(Result):
         return axes
 
 
-@quantities(rtt="time", bandwidth="rate")
+@quantities(rtt="time", bandwidth="rate", p="share")
 def curve(
     rules: Response | Iterable[Response],
     p: ArrayLike | None = None,

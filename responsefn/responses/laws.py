@@ -45,7 +45,7 @@ class Law(Response):
         rto = self.params.rto
         return {"b": self.params.packets_per_ack, "t_RTO": 4.0 * rtt if rto is None else rto}
 
-    @quantities(rtt="time")
+    @quantities(rtt="time", p="share")
     def mean_window(
         self, p: ArrayLike, rtt: ArrayLike, *, unit_check: bool = True
     ) -> float | NDArray[np.float64]:

@@ -199,7 +199,7 @@ class WindowRule(Response, ABC):
         """
         return formula_of(self) is not None and (bandwidth is None or self.capacity == "ignored")
 
-    @quantities(rtt="time", bandwidth="rate")
+    @quantities(rtt="time", bandwidth="rate", p="share")
     def cycle(
         self,
         p: ArrayLike,
@@ -228,7 +228,7 @@ class WindowRule(Response, ABC):
         same_shape(p=p, rtt=rtt)
         return solve(self, p, rtt, self._capacity(bandwidth, unit_check))
 
-    @quantities(rtt="time", bandwidth="rate")
+    @quantities(rtt="time", bandwidth="rate", p="share")
     def attractors(
         self,
         p: float,
@@ -279,7 +279,7 @@ class WindowRule(Response, ABC):
             )
         return None if self.capacity == "ignored" else bandwidth
 
-    @quantities(rtt="time", bandwidth="rate")
+    @quantities(rtt="time", bandwidth="rate", p="share")
     @keeps_labels
     def rate(
         self,
@@ -369,7 +369,7 @@ class WindowRule(Response, ABC):
         flat = {field.name: getattr(known, field.name).ravel() for field in fields(known)}
         comment(self, p.ravel(), rtt.ravel(), bandwidth, replace(known, **flat))
 
-    @quantities(rtt="time", bandwidth="rate")
+    @quantities(rtt="time", bandwidth="rate", p="share")
     @keeps_labels
     def mean_window(
         self,
@@ -399,7 +399,7 @@ class WindowRule(Response, ABC):
         """
         return self._window("mean_window", p, rtt, bandwidth, unit_check)
 
-    @quantities(rtt="time", bandwidth="rate")
+    @quantities(rtt="time", bandwidth="rate", p="share")
     @keeps_labels
     def peak_window(
         self,
@@ -415,7 +415,7 @@ class WindowRule(Response, ABC):
         """
         return self._window("peak_window", p, rtt, bandwidth, unit_check)
 
-    @quantities(rtt="time", bandwidth="rate")
+    @quantities(rtt="time", bandwidth="rate", p="share")
     @keeps_labels
     def packet_mean_window(
         self,

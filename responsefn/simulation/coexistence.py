@@ -60,6 +60,7 @@ FIRST_TIMER = 1.0
     ssthresh="amount",
     max_window="amount",
     min_rto="time",
+    loss="share",
 )
 def coexist(
     rules: WindowRule | Iterable[WindowRule],
@@ -67,7 +68,7 @@ def coexist(
     bandwidth: WithUnit,
     buffer: WholeWithUnit,
     *,
-    loss: float = 0.0,
+    loss: WithUnit = 0.0,
     duration: WithUnit = 100.0,
     warm_up: WithUnit | None = None,
     starts: ArrayLike | None = None,

@@ -47,10 +47,10 @@ RUNS, EVENTS_OF_A_RUN = 16, 1000
 
 
 @renamed(rng="seed")
-@quantities(rtt="time", bandwidth="rate", buffer="amount")
+@quantities(rtt="time", bandwidth="rate", buffer="amount", p="share")
 def simulate_rule(
     rule: WindowRule,
-    p: float,
+    p: WithUnit,
     rtt: WithUnit,
     losses: Losses | None = None,
     *,
@@ -114,7 +114,7 @@ def simulate_rule(
 
 
 @renamed(rng="seed")
-@quantities(rtt="time", bandwidth="rate", buffer="amount")
+@quantities(rtt="time", bandwidth="rate", buffer="amount", p="share")
 def simulate_curve(
     rule: WindowRule,
     p: ArrayLike,

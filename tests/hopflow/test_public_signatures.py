@@ -21,6 +21,7 @@ import dfcmodel
 import markov
 import responsefn
 from dfcmodel import CBR, Flow, Link, Scenario, chain, lossless, simulate, takano2006
+from dfcmodel.sharing.bottlenecks import bottleneck_of
 from hopflow import mbps
 from hopflow.public_modules import PUBLIC
 from hopflow.results import Result
@@ -29,7 +30,7 @@ from hopflow.units import quantities_of
 MODULES = tuple(name for name in PUBLIC if name != "validation")
 OURS = tuple(name.partition(".")[0] for name in MODULES)
 NUMBERS = re.compile(r"float|int\b|Any|ArrayLike|Floats|Given|NDArray|Range|Vector")
-DIMENSIONS = ("rate", "bit_rate", "time", "amount", "size", "length")
+DIMENSIONS = ("rate", "bit_rate", "time", "amount", "size", "length", "share")
 NO_DIMENSION = ("1", "count", "object", "hook", "1/s", "raw")
 """A number; a whole number; no number; of a hook that engines call; 1/s; in units that the docstring names."""
 
@@ -117,6 +118,15 @@ CALLS = [
     (lambda: responsefn.coexist(responsefn.Reno(), "40ms", "6Mbps", "20pkt", duration="2s").share.tolist(),
      lambda: responsefn.coexist(responsefn.Reno(), 0.04, 500.0, 20, duration=2.0).share.tolist()),
     (lambda: responsefn.LEDBAT(target="60ms"), lambda: responsefn.LEDBAT(target=0.06)),
+    (lambda: responsefn.BBR(loss_threshold="2%"), lambda: responsefn.BBR()),
+    (lambda: responsefn.CUBIC().rate("1%", "40ms"), lambda: responsefn.CUBIC().rate(0.01, 0.04)),
+    (lambda: dfcmodel.Packets(loss={"1->2": "1%"}), lambda: dfcmodel.Packets(loss={"1->2": 0.01})),
+    (lambda: dfcmodel.RED(max_p="10%"), lambda: dfcmodel.RED(max_p=0.1)),
+    (lambda: dfcmodel.RampMarking(max_p="1%"), lambda: dfcmodel.RampMarking()),
+    (lambda: dfcmodel.BurstLoss("1->2", "0.1%", "10%"), lambda: dfcmodel.BurstLoss("1->2", 0.001, 0.1)),
+    (lambda: lossless.Watchdog("200ms", "400ms", "2s", fraction="50%"), lambda: lossless.Watchdog(0.2, 0.4, 2.0, fraction=0.5)),
+    (lambda: lossless.link_retry("400Gbps", "100m", request_loss="1%").request_loss, lambda: 0.01),
+    (lambda: bottleneck_of("24Mbps", "40ms", "80pkt", loss="1%").loss, lambda: 0.01),
 ]  # fmt: skip
 
 

@@ -77,6 +77,31 @@ def test_coordinates_are_in_si_units_whether_declared_or_not() -> None:
     )
 
 
+def test_a_function_is_called_with_strings_as_they_were_written() -> None:
+    """A bit rate is not the same number for `Link` and for `headroom`; the coordinate states its unit."""
+
+    def bytes_of(rate, buffer, loss) -> float:
+        return headroom(rate, "100m").bytes + len(buffer) + len(loss)
+
+    found = sweep(
+        bytes_of, rate=["100Gbps", "400Gbps"], buffer=["80pkt", "9 packets"], loss=["1%", "20%"]
+    )
+    assert float(found.value[1, 0, 0]) == headroom("400Gbps", "100m").bytes + 7
+    units = {name: each.attrs["units"] for name, each in found.coords.items()}
+    assert units == {"rate": "packets/s", "buffer": "packets", "loss": "1"}
+    assert found.buffer.values.tolist() == [80, 9]
+    assert found.loss.values.tolist() == [0.01, 0.2]
+    sizes = sweep(lambda size: len(size), size=["9kB", "1500B"])
+    assert sizes["size"].values.tolist() == [9000.0, 1500.0]
+    assert sizes["size"].attrs == {"units": "bytes"}
+
+
+def test_rules_take_losses_in_per_cent() -> None:
+    found = sweep(CUBIC(), p=["1%", "10%"], rtt="40ms")
+    assert found.p.values.tolist() == [0.01, 0.1]
+    assert found.p.attrs["units"] == "1"
+
+
 def test_a_scenario_is_swept_over_its_fields_and_settings() -> None:
     found = sweep(one_link(1000.0), min_rto=["200ms", "1s"], seed=[1, 2], levels="packets")
     assert found.goodput.sizes == {"min_rto": 2, "seed": 2, "level": 1, "flow": 1}

@@ -26,6 +26,12 @@ markov.lumpe
 hopflow.simulate(hopflow.takano2006("1"), metod=None)
 hopflow.Link("a", "b", "10Mbps", "5ms", "20pkt")
 hopflow.simulate(hopflow.takano2006("1"), duration="50ms")
+hopflow.Replay(times=["1s", "2s"])
+hopflow.DelayTrace("a->b", times=["0s", 1.0], delays=["1ms", "2ms"])
+hopflow.Packets(loss={"a->b": "1%"})
+hopflow.transient(hopflow.MM1K(1.0, 2.0, 3), ["100ms", "1s"])
+hopflow.pause_thresholds(link_rate="10Gbps", bottleneck_rate="5Gbps", rtt="1ms", buffers=("20pkt", "60pkt"), thresholds=["48pkt"])
+hopflow.Replay(times=5)
 reveal_type(hopflow.Link("a", "b", 1.0, 1.0, 1.0).rate)
 """
 SEEN = (
@@ -36,6 +42,7 @@ SEEN = (
     'Module has no attribute "simulte"',
     'Module has no attribute "lumpe"',
     'Unexpected keyword argument "metod" for "simulate"',
+    'Argument "times" to "Replay" has incompatible type "int"',
     'Revealed type is "float | Any"',
 )
 

@@ -35,6 +35,8 @@ from hopflow.units import in_units, quantities, quantity, readable
         ("1 pkts", "amount", 1.0),
         ("30pkt/s", "rate", 30.0),
         ("30 pps", "rate", 30.0),
+        ("80%", "share", 0.8),
+        ("0.1 %", "share", 0.001),
     ],
 )
 def test_quantity(text, dimension, value) -> None:
@@ -85,6 +87,22 @@ def test_errors_name_parameter_text_and_forms(text, dimension, part) -> None:
         quantity("delay", text, dimension)
     assert str(error.value).startswith(f"delay = {text!r}: must be")
     assert part in str(error.value)
+
+
+def test_percentages_are_shares_and_nothing_else() -> None:
+    assert quantity("loss", "0.02", "share", bare=True) == 0.02
+    assert in_units("loss", {"1->2": "1%", "2->3": 0.1}, "share") == {"1->2": 0.01, "2->3": 0.1}
+    with pytest.raises(ValueError, match=r"^high = '80%': .* 80 % are '48pkt'$"):
+        quantity("high", "80%", "amount")
+    with pytest.raises(ValueError, match=r"^rate = '80%': .* 80 % are '8Gbps'$"):
+        quantity("rate", "80%", "rate")
+    with pytest.raises(ValueError, match=r"^delay = '5%': .* shares and probabilities only$"):
+        quantity("delay", "5%", "time")
+    for wrong in ("0.8", "80pkt"):
+        with pytest.raises(
+            ValueError, match=f"^p = '{wrong}': must be a percentage, such as '80%'"
+        ):
+            quantity("p", wrong, "share")
 
 
 def test_packets_have_a_size() -> None:

@@ -70,7 +70,7 @@ def test_json() -> None:
 def test_what_is_outside_of_a_domain_has_a_star() -> None:
     """Reno's is p <= 0.02; in columns, in rows, in JSON and for the inverse."""
     for rules in (["reno"], ["reno", "tfrc", "cubic", "bic"]):
-        output = call(*rules, "--p", 0.01, "--p", 0.1).output
+        output = call(*rules, "--p", "1%", "--p", 0.1).output
         assert "* outside of the domain of Reno(), p <= 0.02" in output
         rows = [line for line in output.splitlines() if not line.startswith("*")]
         at_star = [row for row in rows if "*" in row]

@@ -74,9 +74,12 @@ def claims_of_figure(name: str) -> list[Claim]:
     """
     papers = {claim.paper: claim for claim in ledger().values()}
     if "/" not in name:
-        near = difflib.get_close_matches(name.casefold(), papers, 3, cutoff=0.6)
+        near = [paper for paper in papers if paper.startswith(name.casefold())]
+        near = near or difflib.get_close_matches(name.casefold(), papers, 3, cutoff=0.6)
         if near and name.upper() not in ledger():
-            listed = ", ".join(f"{paper}/{min(_places(papers[paper].where))}" for paper in near)
+            own = [claim for claim in ledger().values() if claim.paper == near[0]]
+            places = sorted({place for claim in own for place in _named(claim.where)})
+            listed = ", ".join(f"{near[0]}/{place}" for place in places)
             raise ValueError(
                 f"figure = {name!r}: must be PAPER/FIGURE, or the id of a claim; did you mean {listed}?"
             )

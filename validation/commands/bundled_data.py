@@ -56,7 +56,9 @@ def list_cases(
         return
     titles = console.width >= WIDE
     for name, cases in overview.groupby("paper"):
-        table = Table(Column("case", no_wrap=True), title=f"{name}: {len(cases)} cases")
+        table = Table(
+            Column("case", no_wrap=True), title=f"{name}: {len(cases)} case{'s' * (len(cases) > 1)}"
+        )
         table.expand = titles
         if titles:
             table.add_column("what it is", no_wrap=True, overflow="ellipsis", ratio=1)

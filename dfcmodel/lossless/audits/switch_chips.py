@@ -182,7 +182,7 @@ def census_lines(rate: float, cable: float) -> list[str]:
             )
             ends = sorted({covering(link, SMALLEST_FRAME) for link in links if link is not None})
             size = " to ".join(f"{end:,}" for end in ends)
-            delay = " to ".join(f"{1e9 * end:.0f}" for end in known.allowance)
+            delay = " to ".join(dict.fromkeys(f"{1e9 * end:.0f}" for end in known.allowance))
             lines.append(
                 f"{each.name}: {size} B (cells of {each.cell} B, any sizes of frames, and a further delay of {delay} ns)"
             )

@@ -20,6 +20,7 @@ from dfcmodel.lossless.pools.headroom_pools import HeadroomPool, spread_over_gro
 from dfcmodel.lossless.pools.pool_traffic import PausedGroups
 from hopflow.checks import dimensions, flag, number, one_number, shown
 from hopflow.results import Result, figure
+from hopflow.units import WithUnit, quantities
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -83,13 +84,15 @@ class PoolRisk(Result):
         """A lower bound of it: the difference is the gap, zero except for rounding if grains are exact."""
         return float(self._survival(np.asarray(self.pool.size), self.below, -1.0))
 
-    def least_size(self, probability: float) -> float:
+    @quantities(probability="share")
+    def least_size(self, probability: WithUnit) -> float:
         """Return the least pool in bytes, of whole grains, that is exceeded with at most ``probability``."""
         wanted = one_number("probability", probability, above=0.0, below=1.0)
         sizes = self.grain * np.arange(len(self.above))
         return float(sizes[int(np.argmax(self.survival(sizes) <= wanted))])
 
-    def oversubscription(self, probability: float) -> float:
+    @quantities(probability="share")
+    def oversubscription(self, probability: WithUnit) -> float:
         """Return all headrooms over the least size; infinite where no headroom is needed at all."""
         size = self.least_size(probability)
         return self.pool.demand / size if size else np.inf

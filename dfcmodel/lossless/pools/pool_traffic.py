@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["Episodes", "PacketRuns", "PausedGroups"]
 
 
+@quantities(paused="share")
 @dataclass(frozen=True, eq=False)
 class PausedGroups:
     """How much of the time priority groups hold their headroom: at a random instant, independently.

@@ -21,6 +21,7 @@ from dfcmodel.packets.engine import begin_run
 from hopflow.checks import one_number, random_generator, whole
 from hopflow.progress import progress_bar
 from hopflow.results import Result, figure
+from hopflow.units import WithUnit, quantities
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -147,7 +148,8 @@ class RecombinedEstimate(Result):
         wanted = one_number("size", size, above=0.0, hint="in packets")
         return replace(self, histories=Histories(self.histories.held, wanted))
 
-    def least_size(self, probability: float) -> float:
+    @quantities(probability="share")
+    def least_size(self, probability: WithUnit) -> float:
         """Return the least pool, in whole packets, whose estimate is at most ``probability``: see `at` for its interval.
 
         Raises

@@ -23,7 +23,12 @@ from responsefn.rules.deliveries.delivery_rule import DeliveryRule
 __all__ = ["BBR"]
 
 
-@quantities(min_rtt_window="time", probe_rtt_interval="time", probe_rtt_duration="time")
+@quantities(
+    min_rtt_window="time",
+    probe_rtt_interval="time",
+    probe_rtt_duration="time",
+    loss_threshold="share",
+)
 class BBR(DeliveryRule):
     r"""BBR version 3 (draft-ietf-ccwg-bbr): paces at the bandwidth that it measures, bounds what is in flight.
 

@@ -24,6 +24,7 @@ MIN_CWND, AT_ONCE = 4.0, 3.0
     probe_packets="amount",
     aggregated="amount",
     min_rtt_tick="time",
+    pacing_margin="share",
 )
 class BBRv1(DeliveryRule):
     r"""BBR version 1 (Cardwell et al. 2016): losses bound neither the rate nor, for long, the window.

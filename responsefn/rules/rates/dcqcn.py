@@ -197,7 +197,7 @@ class DCQCN(RateRule):
             rounds_of_counter=by_counter, next_round=next_round, next_fall=next_fall, sent=sent,
         )  # fmt: skip
 
-    @quantities(rtt="time", bandwidth="rate")
+    @quantities(rtt="time", bandwidth="rate", p="share")
     @keeps_labels
     def rate(
         self,
@@ -255,7 +255,7 @@ class DCQCN(RateRule):
             msg = f"must be 1 for the published fluid model; {instead}"
             raise ValueError(f"remembers of {self!r} = 0: {msg}")
 
-    @quantities(rate="rate")
+    @quantities(rate="rate", p="share")
     def drift(self, rate: ArrayLike, p: ArrayLike) -> NDArray[np.float64]:
         """Return the sign of the fluid model's change of a rate whose target is where R_C stays.
 

@@ -220,7 +220,7 @@ class NoLossRate(RateRule):
     follows: ClassVar[str]
     """What the rule follows, for messages."""
 
-    @quantities(rtt="time", bandwidth="rate")
+    @quantities(rtt="time", bandwidth="rate", p="share")
     def rate(
         self,
         p: ArrayLike,  # noqa: ARG002

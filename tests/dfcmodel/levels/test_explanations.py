@@ -47,15 +47,31 @@ def test_an_order_with_other_names_is_refused(refused, explanation: Explanation)
     refused(["order", "timeouts"], lambda: explanation.in_order(["recovery"]))
 
 
-def test_the_text_says_what_is_left(explanation: Explanation) -> None:
+def test_the_text_separates_parts_from_those_that_may_be_zero(explanation: Explanation) -> None:
     lines = explanation.text().splitlines()
     assert len(lines) == len(explanation.quantities)
     for q, line in enumerate(lines):
-        rest = explanation.contributions[:, explanation.parts.index("unexplained"), q]
-        low, high = student_interval(rest)
-        assert line.endswith("cannot be told from 0" if low <= 0.0 <= high else "is not explained")
-        assert f"{rest.mean():+.3g}" in line
+        clear, _, doubtful = line.partition("too uncertain to tell from 0: ")
+        for name, values in zip(
+            explanation.parts, explanation.contributions[:, :, q].T, strict=True
+        ):
+            low, high = student_interval(values)
+            said = "not explained" if name == "unexplained" else name
+            part = doubtful if low <= 0.0 <= high else clear
+            assert f"{said} {values.mean():+.3g} ± " in part
     assert all(name in explanation._repr_html_() for name in ("share of near", "data:image/png"))
+
+
+def test_that_no_part_is_significant_is_said(explanation: Explanation) -> None:
+    noise = np.linspace(-1.0, 1.0, explanation.runs)[:, np.newaxis, np.newaxis]
+    fluid, packets = noise + np.zeros_like(explanation.fluid), np.zeros_like(explanation.packets)
+    changed = replace(explanation, fluid=fluid, packets=packets)
+    said = f"{explanation.runs} runs are too few to tell any part from 0: give more runs"
+    assert changed.summary()["parts"] == said
+    assert "of which" not in changed.text()
+    clear = replace(changed, packets=packets + 100.0)
+    assert "parts" not in clear.summary()
+    assert "of which not explained +100 ± " in clear.text()
 
 
 def test_what_is_not_defined_in_every_run_is_said(explanation: Explanation) -> None:

@@ -193,3 +193,10 @@ def test_numbers_of_links_may_be_arrays_without_dimensions() -> None:
     assert Scenario(
         "one", [link], [Flow("f", ("a", "b"), CBR(10.0))]
     ).link_table.kind_of.tolist() == [0]
+
+
+def test_a_printed_scenario_is_a_table() -> None:
+    """`repr` has all that makes two scenarios equal; a table fits on a terminal."""
+    lines = str(takano2006("1")).splitlines()
+    assert lines[0] == "Scenario"
+    assert len(lines) == 1 + len(takano2006("1").summary())

@@ -102,3 +102,14 @@ def test_a_rule_of_the_caller_takes_the_place_of_one_of_that_name() -> None:
     mine = type("Reno", (Reno,), {})
     assert sources_of([mine])["Reno"] is mine
     assert sources_of(())["Reno"] is Reno
+
+
+def test_shares_are_numbers_or_percentages(schema) -> None:
+    texts = [
+        HEAD.replace('"FIFO"', f'{{kind = "RED", low = 5, high = 15, max_p = {p}}}')
+        for p in ("0.05", '"5%"')
+    ]
+    for text in texts:
+        schema.validate(tomllib.loads(text))
+    numbers, percentages = map(read_scenario, texts)
+    assert numbers == percentages

@@ -45,7 +45,7 @@ def test_losses_at_a_senders_own_link_are_marked(method) -> None:
     run = simulate(scenario, method)
     own, network = (run.lost.sum(axis=(0, 2))[n] for n in (0, 1))
     assert own > network > 0.0
-    assert places_of_losses(run) == f"a {own:.0f} (at the senders' own link), b {network:.0f}"
+    assert places_of_losses(run) == f"a: {own:.0f} (at the senders' own link), b: {network:.0f}"
     assert run.summary()["lost at"] == places_of_losses(run)
     hosted = replace(scenario, flows=(replace(scenario.flows[0], host="unshaped"),))
     assert "own link" not in simulate(hosted, method).summary()["lost at"]

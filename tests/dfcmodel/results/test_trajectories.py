@@ -33,6 +33,11 @@ def test_one_of_a_kind_is_counted_in_the_singular(run) -> None:
     assert second.endswith("2 loss events, 1 timeout")
 
 
+def test_goodput_is_what_was_delivered_over_the_time(run) -> None:
+    np.testing.assert_allclose(run.goodput, run.delivered[:, -1] / run.time[-1])
+    assert run.goodput.attrs["units"] == "packets/s"
+
+
 def test_efficiency_is_stated_relative_to_the_path(run) -> None:
     first = run.scenario.flows[0].name
     value = f"efficiency {run.mean_efficiency()[0]:.3f} of the path's bandwidth-delay product"

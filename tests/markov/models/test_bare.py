@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
-from markov import explore, stationary
+from markov import explore, stationary, sweep
 from tests.markov.conftest import repairs
 
 PARAMS = {"machines": 3, "failure": 0.1, "repair": 1.0}
@@ -71,3 +71,17 @@ def test_mappings_are_read_in_both_ways():
         answer.pi[(found.states.n < 2) & (found.states.m == 0)].sum()
     )
     assert answer["flow"] == pytest.approx(2.0 * answer.pi @ found.states.n)
+
+
+def test_a_chain_without_measures_says_how_it_gets_some() -> None:
+    bare = explore(repairs, start={"working": 3}, params=PARAMS)
+    named = explore(
+        repairs,
+        start={"working": 3},
+        params=PARAMS,
+        labels=lambda s: {"all": s.working == 3},
+    )
+    assert "explore(..., labels=" in str(stationary(bare).summary()["measures"])
+    assert "measures" not in stationary(named).summary()
+    assert sweep(bare, repair=[1.0, 2.0]).attrs["measures"].startswith("none; name them")
+    assert "measures" not in sweep(named, repair=[1.0, 2.0]).attrs

@@ -114,7 +114,9 @@ def test_p(rule, p):
     if hasattr(rule, "peak_window"):
         asks += [lambda: rule.mean_window(p), lambda: rule.peak_window(p)]
     for ask in asks:
-        with pytest.raises(ValueError, match=r"^p = .*(> 0 and <= 1|a number is expected)"):
+        with pytest.raises(
+            ValueError, match=r"^p = .*(> 0 and <= 1|a number is expected|must be a percentage)"
+        ):
             ask()
 
 
