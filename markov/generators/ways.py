@@ -31,7 +31,7 @@ from markov.generators.enumeration import Enumeration
 from markov.generators.regions import edges_by_regions, find_regions
 from markov.generators.repetition import refuse_changed, refuse_changing, some_of
 from markov.generators.sets import edges_by_sets
-from markov.generators.unbounded.hulls import hull_of
+from markov.generators.unbounded.hulls import Hull, hull_of
 from markov.generators.unbounded.polynomials import Unfollowed
 from markov.models.samples import sample_of
 from markov.models.spaces import Space
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
     from markov.models.rules import ChainModel
 
-__all__ = ["Ways"]
+__all__ = ["FEW_STATES", "Ways"]
 
 LARGE = 250_000  # states from which on rows are copied by compiled code
 EDGE_BYTES = 150.0  # per state of a space whose transitions are listed
@@ -130,13 +130,21 @@ class Ways:
 
     def by_python(self, _seconds: float = np.inf) -> Built:
         """Run the rules state by state."""
+        search = self.search()
+        if self.declared is None and not search.run(FEW_STATES):
+            self.closed_set(search)
+        return self.completed(search)
+
+    def search(self) -> Enumeration:
+        """Return the search state by state, not yet begun."""
         begin = (
             [self.start] if self.start is not None else map(self.calls.known, self.space.states())
         )
-        search = Enumeration(self.calls, begin, closed=self.start is None, most=self.most)
+        return Enumeration(self.calls, begin, closed=self.start is None, most=self.most)
+
+    def completed(self, search: Enumeration) -> Built:
+        """Run the rules for the remaining states of a search; return the chain."""
         with Counter("states") as counter:
-            if self.declared is None and not search.run(FEW_STATES):
-                self._refuse_infinite(search)
             try:
                 while not search.run(1 << 16):
                     counter.show(search.done)
@@ -148,16 +156,23 @@ class Ways:
                 raise
         return self.listed(search)
 
-    def _refuse_infinite(self, search: Enumeration) -> None:
-        """Raise InfiniteStatesError where the states found lead to infinitely many for certain."""
+    def closed_set(self, search: Enumeration) -> Hull | None:
+        """Return a closed set that has the states found so far; None where the rules cannot be followed.
+
+        Raises
+        ------
+        InfiniteStatesError
+            Where they lead to infinitely many states for certain.
+        """
         refuse_changed(self.calls, search.answers(some_of(search.done)))
         try:
             hull = hull_of(self.calls, search.states)
         except Unfollowed as stop:
             self.unfollowed = str(stop)
-            return
+            return None
         if hull.is_infinite:
             raise InfiniteStatesError(self.model.name, hull)
+        return hull
 
     def listed(self, search: Enumeration) -> Built:
         """Return the chain on the states that a search has found, in ascending order."""

@@ -44,10 +44,13 @@ class Space:
         Makes a state out of the values of its fields: a NamedTuple class, or None for plain tuples.
     fields
         The values of each field: a `range`, a sequence, or a tuple of ranges.
+    exact
+        Whether a number counts as a value of a range only where it is an ``int``: neither 2.0 nor True.
     """
 
-    def __init__(self, make: Any, fields: Mapping[str, Any]) -> None:
+    def __init__(self, make: Any, fields: Mapping[str, Any], *, exact: bool = False) -> None:
         self.make = _tuple if make is None else make
+        self.exact = exact
         self.fields = tuple(fields)
         self.widths: list[int | None] = []
         components: list[Component] = []
@@ -168,9 +171,20 @@ class Space:
         values = self.flat(self.checked(state))
         if len(values) != len(self.components):
             raise ValueError(_shape_of(state, self.widths))
+        if self.exact and any(type(value) is not int for value in values):
+            raise ValueError("a component is no int")
         return self.joined(
             [known_value(c, v) for c, v in zip(self.components, values, strict=True)]
         )
+
+    def within(self, ranges: Sequence[range], *, exact: bool = False) -> Space:
+        """Return the space of the same fields with these values of its components."""
+        left = iter(ranges)
+        fields = {
+            name: next(left) if width is None else tuple(itertools.islice(left, width))
+            for name, width in zip(self.fields, self.widths, strict=True)
+        }
+        return Space(None if self.make is _tuple else self.make, fields, exact=exact)
 
     def checked(self, state: Any) -> Any:
         """Return a target as a tuple of the values of the fields; ValueError when it is none."""
