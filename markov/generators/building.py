@@ -118,6 +118,20 @@ class _Experience:
 
     def __init__(self) -> None:
         self.states: dict[Any, float] = {}
+        self._by_regions: dict[Any, bool] = {}
+
+    def suggests_regions(self, ways: Ways) -> bool:
+        """Whether regions are predicted to be quicker than arrays; predicted once per rules and space."""
+        size = ways.space.size
+        if size < LARGE:
+            return False
+        key = getattr(ways.model.rules, "__code__", None), ways.space.low, ways.space.shape
+        if key not in self._by_regions:
+            seconds = seconds_by_regions(ways.calls, ways.space)
+            self._by_regions[key] = seconds < ARRAY_SECONDS * size
+            while len(self._by_regions) > MAX_RULES:
+                self._by_regions.pop(next(iter(self._by_regions)), None)
+        return self._by_regions[key]
 
     def add(self, ways: Ways, states: float) -> None:
         """Count states; inf: these rules have no translation to arrays."""
@@ -129,9 +143,7 @@ class _Experience:
     def suggests_arrays(self, ways: Ways, expected: int) -> bool:
         """Whether a chain with the expected number of states is to be built on arrays."""
         size = ways.space.size
-        if size < SMALLEST:
-            return False
-        if size >= LARGE and seconds_by_regions(ways.calls, ways.space) < ARRAY_SECONDS * size:
+        if size < SMALLEST or self.suggests_regions(ways):
             return False
         done = self.states.get(getattr(ways.model.rules, "__code__", None), 0.0)
         if done == np.inf:  # the parameters may be to blame: large chains try

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from markov.generators.edges import Edges
     from markov.models.spaces import Space
 
-__all__ = ["EdgePattern", "remember", "remembered_pattern"]
+__all__ = ["EdgePattern", "remember", "remembered_numbers", "remembered_pattern"]
 
 MAX_REMEMBERED = 32
 MAX_TRANSITIONS = 50_000
@@ -143,6 +143,12 @@ def remembered_pattern(key: Hashable, edges: Edges) -> tuple[EdgePattern, set[in
     """Return the pattern of the last chain with this key, and the ends of its components, if it fits."""
     found = _remembered.get(key)
     return found if found is not None and found[0].fits(edges) else None
+
+
+def remembered_numbers(key: Hashable) -> NDArray[np.int64] | None:
+    """Return the numbers of the states of the last chain with this key, ascending."""
+    found = _remembered.get(key)
+    return None if found is None else found[0].numbers
 
 
 def remember(key: Hashable, pattern: EdgePattern, ends: set[int]) -> None:

@@ -16,11 +16,13 @@ from markov.generators.array_rules.operations import NotOnArraysError
 from markov.generators.edges import Edges
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from numpy.typing import NDArray
 
     from markov.generators.array_rules.batches import ArrayRules
 
-__all__ = ["WHOLE_SPACE", "Reached", "edges_of_space", "reached"]
+__all__ = ["WHOLE_SPACE", "Reached", "edges_of_space", "edges_within", "reached"]
 
 WHOLE_SPACE = 100_000
 """States of a space that is done as a whole, however few of them the start leads to."""
@@ -51,9 +53,26 @@ class Reached(NamedTuple):
 
 def edges_of_space(rules: ArrayRules) -> Edges:
     """Return the transitions out of all states of a space; NotOnArraysError where arrays cannot find them."""
+    size = rules.space.size
+    chunks = (np.arange(first, min(first + CHUNK, size)) for first in range(0, size, CHUNK))
+    return _edges_of(rules, chunks)
+
+
+def edges_within(rules: ArrayRules, numbers: NDArray[np.int64]) -> Edges | None:
+    """Return the transitions out of some states; None where one is invalid.
+
+    Raises
+    ------
+    NotOnArraysError
+        Where arrays cannot find them.
+    """
+    edges = _edges_of(rules, (numbers[k : k + CHUNK] for k in range(0, len(numbers), CHUNK)))
+    return None if len(edges.deferred) else edges
+
+
+def _edges_of(rules: ArrayRules, chunks: Iterable[NDArray[np.int64]]) -> Edges:
     parts = []
-    for first in range(0, rules.space.size, CHUNK):
-        numbers = np.arange(first, min(first + CHUNK, rules.space.size))
+    for numbers in chunks:
         found = rules.transitions(numbers)
         parts.append(Edges(numbers[found.sources], found.targets, found.rates, numbers[found.bad]))
     return parts[0] if len(parts) == 1 else Edges.joined(parts)
