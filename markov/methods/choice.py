@@ -44,9 +44,9 @@ def choose(
     """Return a method for an irreducible generator, and why this one.
 
     The predicted seconds of a solution with its bound decide (see `markov.computing.costs`). Methods with factors
-    are preferred to multigrid at up to 1.25 times its cost, and where they take some milliseconds: they are
-    right to rounding. What loads compiled kernels first takes longer; the times that are stated do not include
-    that, so that the text is the same in every process.
+    are preferred to multigrid at up to 1.25 times its cost, or 50 ms more: they are right to rounding. What loads
+    compiled kernels first takes longer; the times that are stated do not include that, so that the text is the same in
+    every process.
 
     Parameters
     ----------
@@ -57,7 +57,7 @@ def choose(
     """
     n, entries = Q.shape[0], Q.nnz
     cycles = costs.multigrid(n, entries) + costs.multigrid_proof(n, entries, shared=True)
-    allowed = max(costs.LENIENT * cycles, costs.GRACE)
+    allowed = max(costs.LENIENT * cycles, cycles + costs.GRACE)
     beside = "multigrid needs Numba"
     if np.isfinite(cycles):
         loaded = costs.multigrid(n, entries, loaded=True)

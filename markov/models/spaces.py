@@ -79,6 +79,12 @@ class Space:
         if not isinstance(given, Mapping):
             msg = f"{owner}.space() returns {given!r}: must be a dict of the fields of State"
             raise RuleError(msg)
+        if all(type(values) is range for values in given.values()):
+            return _of_ranges(make, tuple(given), tuple(given.values()), owner)
+        return cls._of(make, given, owner)
+
+    @classmethod
+    def _of(cls, make: Any, given: Mapping[str, Any], owner: str) -> Space:
         if tuple(given) != fields_of(make, owner):
             fields = ", ".join(make._fields)
             raise RuleError(f"{owner}.space() has {', '.join(given)}: must be {fields}")
@@ -281,6 +287,13 @@ class Space:
         """Return all states of the product, the last component varying fastest."""
         parts = itertools.product(*(c.values for c in self.components))
         return itertools.starmap(self.make, parts) if self.plain else map(self.joined, parts)
+
+
+@lru_cache(maxsize=64)
+def _of_ranges(
+    make: Any, names: tuple[str, ...], ranges: tuple[range, ...], owner: str
+) -> Space:
+    return Space._of(make, dict(zip(names, ranges, strict=True)), owner)
 
 
 def fields_of(make: Any, owner: str) -> tuple[str, ...]:
