@@ -216,7 +216,8 @@ class _Run:
                 return component.values.index(new) - component.values.index(old), True
             except ValueError:
                 return 0, False
-        low, end = component.low, component.low + component.count
+        low = self.space.low[number]
+        end = low + self.space.shape[number]
         if type(new) is np.ndarray:
             if new.dtype.kind == "f" or (self.space.exact and new.dtype.kind != "i"):
                 return 0, np.zeros(len(new), dtype=bool)  # whole or not, Python is to say
