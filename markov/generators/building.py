@@ -18,7 +18,7 @@ import numpy as np
 from hopflow.errors import RuleError
 from markov.computing.memory import TooLargeError
 from markov.computing.progress import Counter
-from markov.generators.boxes import WaysInBox
+from markov.generators.boxes import WaysInBox, WaysInGrowingBox
 from markov.generators.built_chains import Built, Series
 from markov.generators.closures import NUMBERED
 from markov.generators.compilation import compiled
@@ -206,27 +206,28 @@ def _from_start(ways: Ways) -> Built:
 
 
 def _without_space(ways: Ways) -> Built:
-    """Build the chain of a model that declares no space: within a box, where one is found to be closed."""
+    """Build the chain of a model that declares no space: within a box, where one can be found."""
     begin = time.perf_counter()
     search = ways.search()
     if search.run(FEW_STATES):
         return ways.listed(search)
     hull = ways.closed_set(search)
-    box = None if hull is None else WaysInBox.of(ways, hull)
+    box = WaysInBox.of(ways, hull) if hull else WaysInGrowingBox.around(ways, search.states)
     return ways.completed(search) if box is None else _continued(ways, box, search, begin)
 
 
 def _continued(plain: Ways, ways: Ways, search: Enumeration, begin: float) -> Built:
     """Go on with a search by plain Python, begun at a time in s, until another way is predicted to be faster."""
     count = PYTHON_STATES
-    costs: dict[_Way, Callable[[float], float]] = {}
+    costs: dict[_Way, Callable[[float], float]] | None = None
     with Counter("states") as counter:
         while not search.run(count):
-            if not costs and (found := _on_arrays(ways, PYTHON_STATES + 1)) is not None:
-                return found
+            if costs is None:
+                if (found := _on_arrays(ways, PYTHON_STATES + 1)) is not None:
+                    return found
+                costs = _costs(ways)
             counter.show(search.done)
             spent, count = time.perf_counter() - begin, search.done
-            costs = costs or _costs(ways)
             for way in [
                 way for way, cost in costs.items() if cost(spent) <= MAX_COST_RATIO * spent
             ]:
@@ -242,6 +243,8 @@ def _continued(plain: Ways, ways: Ways, search: Enumeration, begin: float) -> Bu
 
 def _costs(ways: Ways) -> dict[_Way, Callable[[float], float]]:
     """Return the faster ways with functions of their cost in s, given the seconds spent so far."""
+    if isinstance(ways, WaysInGrowingBox):
+        return {}
     by_regions = _constant(seconds_by_regions(ways.calls, ways.space))
     if isinstance(ways, WaysInBox):
         return {ways.by_regions: by_regions}

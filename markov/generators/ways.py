@@ -39,6 +39,7 @@ from markov.models.spaces import Space
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from markov.generators.array_rules.chains import ArrayChain
     from markov.models.rules import ChainModel
 
 __all__ = ["FEW_STATES", "Ways"]
@@ -70,6 +71,9 @@ class Ways:
     unfollowed
         Why the rules cannot be followed for infinitely many states; None where they can, or nobody asked.
     """
+
+    asks_everywhere = True
+    """Whether the rules may run in states of the space that the start does not lead to."""
 
     def __init__(
         self, model: ChainModel, reachable: bool, most: int, series: Series | None = None
@@ -149,12 +153,15 @@ class Ways:
                 while not search.run(1 << 16):
                     counter.show(search.done)
             except TooLargeError as error:
-                if self.unfollowed is not None:
-                    error.add_note(
-                        f"the rules cannot be followed for infinitely many states: {self.unfollowed}"
-                    )
+                self.note(error)
                 raise
         return self.listed(search)
+
+    def note(self, error: TooLargeError) -> None:
+        """Add why it is not known whether there are infinitely many states."""
+        if self.unfollowed is not None:
+            said = "the rules cannot be followed for infinitely many states"
+            error.add_note(f"{said}: {self.unfollowed}")
 
     def closed_set(self, search: Enumeration) -> Hull | None:
         """Return a closed set that has the states found so far; None where the rules cannot be followed.
@@ -212,16 +219,21 @@ class Ways:
         """Run the rules on arrays of states."""
         from markov.generators.array_rules.chains import chain_on_arrays
 
-        found = chain_on_arrays(self.calls, self.space, self._first(), self.most, self._fits())
+        given = self.calls, self.space, self._first(), self.most, self._fits()
+        found = chain_on_arrays(*given, whole=self.asks_everywhere)
         if found is None:
             return None
-        if found.pattern is None:
-            return self._checked(found.edges, ON_ARRAYS)
+        if found.pattern is None or found.edges is None:
+            return self._with_invalid(found)
         codes, Q = found.pattern.codes, found.pattern.generator(found.edges.rates)
         built = self._compared(Built(self.space, codes, Q, ON_ARRAYS), found.places)
         if built is not None:
             found.remember()
         return built
+
+    def _with_invalid(self, found: ArrayChain) -> Built | None:
+        """Return the chain where plain Python is to say what transitions there are out of some states."""
+        return None if found.edges is None else self._checked(found.edges, ON_ARRAYS)
 
     def _first(self) -> int | None:
         """Return the number of the start, or None."""

@@ -97,7 +97,9 @@ class Extremes:
         """Update the range of the stored numbers, shape (m,); zeros are absent entries."""
         for start in range(0, len(numbers), CHUNK):
             part = numbers[start : start + CHUNK]
-            bits = np.ascontiguousarray(part).view(np.uint64)  # positive numbers have the order of their bits
+            bits = np.ascontiguousarray(part).view(
+                np.uint64
+            )  # positive numbers have the order of their bits
             bits = bits - np.uint64(1)  # zero becomes the largest
             least = float((bits[[bits.argmin()]] + np.uint64(1)).view(np.float64)[0])
             self.least = min(self.least, least if least > 0.0 else math.inf)

@@ -290,9 +290,7 @@ class Space:
 
 
 @lru_cache(maxsize=64)
-def _of_ranges(
-    make: Any, names: tuple[str, ...], ranges: tuple[range, ...], owner: str
-) -> Space:
+def _of_ranges(make: Any, names: tuple[str, ...], ranges: tuple[range, ...], owner: str) -> Space:
     return Space._of(make, dict(zip(names, ranges, strict=True)), owner)
 
 

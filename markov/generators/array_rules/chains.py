@@ -17,6 +17,7 @@ from markov.generators.array_rules.patterns import (
 )
 from markov.generators.array_rules.search import (
     WHOLE_SPACE,
+    InvalidTransitionError,
     Reached,
     edges_of_space,
     edges_within,
@@ -41,19 +42,22 @@ class ArrayChain(NamedTuple):
     Attributes
     ----------
     edges
-        Its transitions.
+        Its transitions; None where they are not known.
     pattern
         Where they go; None where a state counts whose transitions are left to plain Python.
+    invalid
+        The number of such a state, or None.
     places
         States to compare.
     key
         Of chains that may have the same pattern.
     """
 
-    edges: Edges
+    edges: Edges | None
     pattern: EdgePattern | None
     places: list[int]
     key: Any
+    invalid: int | None = None
 
     def remember(self) -> None:
         """Keep the pattern, of a chain that was compared."""
@@ -62,9 +66,17 @@ class ArrayChain(NamedTuple):
 
 
 def chain_on_arrays(
-    calls: Calls, space: Space, first: int | None, most: int, room: bool
+    calls: Calls,
+    space: Space,
+    first: int | None,
+    most: int,
+    room: bool,
+    *,
+    whole: bool = True,
 ) -> ArrayChain | None:
     """Return the chain of some rules; None where they cannot run on arrays.
+
+    Without edges where a search met a state with an invalid transition.
 
     Parameters
     ----------
@@ -76,6 +88,8 @@ def chain_on_arrays(
         Largest number of states that the start leads to.
     room
         Whether the transitions of the whole space fit into memory.
+    whole
+        Whether the rules may run in states that the start does not lead to, where that is quicker.
 
     Raises
     ------
@@ -87,17 +101,20 @@ def chain_on_arrays(
         rules = ArrayRules(calls, space)
         found = None
         if first is not None and space.size > WHOLE_SPACE:
-            found = reached_again(rules, key, first) or reached(rules, first, most, calls.name)
+            found = reached_again(rules, key, first)
+            found = found or reached(rules, first, most, calls.name, always=not whole)
         if found is None and not room:
             return None
         edges = edges_of_space(rules) if found is None else found.edges
+    except InvalidTransitionError as error:
+        return ArrayChain(None, None, [], key, error.number)
     except NotOnArraysError:
         return None
     if (known := remembered_pattern(key, edges)) is not None:
         return ArrayChain(edges, known[0], known[0].places(known[1]), key)
     pattern = EdgePattern(edges, space, None if found is None else found.numbers, first)
     if pattern.enters_deferred:
-        return ArrayChain(edges, None, [], key)
+        return ArrayChain(edges, None, [], key, pattern.first_deferred)
     return ArrayChain(edges, pattern, sample_of(space, pattern.codes), key)
 
 

@@ -49,13 +49,15 @@ class EdgePattern:
         The states that count, ascending, shape (components, states).
     enters_deferred
         Whether a state counts whose transitions are not among the edges: then there is no pattern.
+    first_deferred
+        The number of the first of these, or None.
     """
 
     def __init__(
         self, edges: Edges, space: Space, numbers: NDArray[np.int64] | None, first: int | None
     ) -> None:
         self.sources, self.targets, self.deferred = edges[0], edges[1], edges.deferred
-        self.enters_deferred = first is None and len(edges.deferred) > 0
+        late = edges.deferred if first is None else edges.deferred[:0]
         moves = edges.sources != edges.targets
         if numbers is None and first is not None:
             shape = (space.size, space.size)
@@ -64,9 +66,11 @@ class EdgePattern:
                 shape=shape,
             )
             entered = led_to(graph, first)
-            self.enters_deferred = bool(entered[edges.deferred].any())
+            late = edges.deferred[entered[edges.deferred]]
             numbers = np.flatnonzero(entered)
             moves &= entered[edges.sources]
+        self.enters_deferred = len(late) > 0
+        self.first_deferred = int(late[0]) if len(late) else None
         if self.enters_deferred:
             return
         self.numbers = np.arange(space.size) if numbers is None else numbers

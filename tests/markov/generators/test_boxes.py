@@ -7,8 +7,9 @@ import pytest
 
 from hopflow.errors import RuleError
 from markov import explore
+from markov.errors import TooLargeError
 from markov.generators import boxes
-from markov.generators.boxes import WaysInBox
+from markov.generators.boxes import WaysInBox, WaysInGrowingBox
 
 PLAIN = "the rules as they stand"
 
@@ -101,11 +102,68 @@ def test_arrays_find_it_where_regions_do_not(monkeypatch):
     assert found == plain
 
 
+TABLE = tuple(1.0 + k / 7.0 for k in range(100))
+
+
+def looked_up(s, q):
+    """Rates from a table, which ends where the states end: nothing can follow that for all states at once."""
+    if s.x < 99:
+        yield s._replace(x=s.x + 1), q.table[s.x]
+    if s.x > 0:
+        yield s._replace(x=s.x - 1), q.table[s.x - 1]
+    if s.y < s.x:
+        yield s._replace(y=s.y + 1), 3.0
+    if s.y > -60:
+        yield s._replace(y=s.y - 1), 0.5
+    if s.x < 50 and s.y > s.x:
+        yield s._replace(y=s.x), 1.0
+
+
+def test_rules_that_cannot_be_followed_have_a_box_that_grows(monkeypatch):
+    monkeypatch.setattr(boxes, "WHOLE_SPACE", 1000)
+    monkeypatch.setattr("markov.generators.array_rules.chains.WHOLE_SPACE", 0)
+    grown = []
+    again = WaysInGrowingBox._with_invalid
+
+    def counted(ways, found):
+        grown.append(ways.space.shape)
+        return again(ways, found)
+
+    monkeypatch.setattr(WaysInGrowingBox, "_with_invalid", counted)
+    found, plain = both((looked_up, {"x": 0, "y": 0}, {"table": TABLE}))
+    assert found.chain.how == "the rules on arrays of states"
+    assert found == plain
+    assert found.chain.space.components == plain.chain.space.components
+    assert len(grown) >= 2
+
+
+def test_what_is_wrong_outside_of_the_box_is_said_by_plain_python():
+    def rules(s, q):
+        if s.x == 90:
+            yield s._replace(y=0.5), -1.0
+        yield from looked_up(s, q)
+
+    with pytest.raises(RuleError, match=r"x=90.*rate -1"):
+        explore(rules, start={"x": 0, "y": 0}, params={"table": TABLE})
+
+
+def test_states_beyond_the_most_are_refused_with_the_reason():
+    def rules(s, q):
+        yield s._replace(n=s.n + 1), q.table[s.n % 100]
+        if s.n > 0:
+            yield s._replace(n=s.n - 1), 1.0
+        yield s._replace(m=(s.m + 1) % 40), 1.0
+
+    with pytest.raises(TooLargeError, match="more than 9000 reachable states") as caught:
+        explore(rules, start={"n": 0, "m": 0}, params={"table": TABLE}, most=9000)
+    assert "cannot be followed" in caught.value.__notes__[0]
+
+
 @pytest.mark.parametrize("value", [300.0, True, "300"], ids=repr)
 def test_what_is_no_int_is_left_to_plain_python(value):
     """A component that changes its type far from the start: the states have what the rules yield."""
 
-    def rules(s, q):  # noqa: ARG001
+    def rules(s, q):
         if s.n < 400:
             yield s._replace(n=s.n + 1), 1.0
         if s.n > 0:
@@ -120,7 +178,7 @@ def test_what_is_no_int_is_left_to_plain_python(value):
 
 
 def test_a_float_that_equals_an_int_is_left_to_plain_python():
-    def rules(s, q):  # noqa: ARG001
+    def rules(s, q):
         if s.n < 400:
             yield s._replace(n=s.n + 1), 1.0
         if s.n > 0:

@@ -67,9 +67,9 @@ def searches(monkeypatch):
     count = []
     search = chains.reached
 
-    def counted(*given):
+    def counted(*given, **options):
         count.append(given)
-        return search(*given)
+        return search(*given, **options)
 
     monkeypatch.setattr(chains, "reached", counted)
     return count
