@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 __all__ = ["WaysInBox", "WaysInGrowingBox"]
 
-WHOLE_SPACE = 100_000  # states of a space that arrays do as a whole
+FIRST_BOX = 1 << 24  # states: a search costs a byte for each of them
 
 
 class WaysInBox(Ways):
@@ -84,7 +84,7 @@ class WaysInGrowingBox(WaysInBox):
         if not space.whole or not _fits(space):
             return None
         ranges = [c.values for c in space.components]
-        while space.size <= WHOLE_SPACE:  # a larger one is searched
+        while space.size <= FIRST_BOX:
             ranges = [_longer(values) for values in ranges]
             space = space.within(ranges)
         return cls._over(ways, space.within(ranges, exact=True)) if _fits(space) else None

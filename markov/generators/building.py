@@ -123,7 +123,7 @@ class _Experience:
     def suggests_regions(self, ways: Ways) -> bool:
         """Whether regions are predicted to be quicker than arrays; predicted once per rules and space."""
         size = ways.space.size
-        if size < LARGE:
+        if size < LARGE or not ways.asks_everywhere:
             return False
         key = getattr(ways.model.rules, "__code__", None), ways.space.low, ways.space.shape
         if key not in self._by_regions:

@@ -120,7 +120,7 @@ def looked_up(s, q):
 
 
 def test_rules_that_cannot_be_followed_have_a_box_that_grows(monkeypatch):
-    monkeypatch.setattr(boxes, "WHOLE_SPACE", 1000)
+    monkeypatch.setattr(boxes, "FIRST_BOX", 1000)
     monkeypatch.setattr("markov.generators.array_rules.chains.WHOLE_SPACE", 0)
     grown = []
     again = WaysInGrowingBox._with_invalid
