@@ -282,7 +282,7 @@ def merged(before: str, found: list[Figure], load: float) -> str:
         else:
             lines.insert(place, row_of(each))
         place += 1
-    lines.append(f"Load when rows were measured again, from {found[0].what} on: {load:.1f}.")
+    lines.append(f"Load when {found[0].what} to {found[-1].what} were measured again: {load:.1f}.")
     return "\n".join([*lines, ""])
 
 
