@@ -83,7 +83,7 @@ class WaysInGrowingBox(WaysInBox):
         space = Space.found(ways.model.State, states)
         if not space.whole or not _fits(space):
             return None
-        ranges = [c.values for c in space.components]
+        ranges: list[Any] = [c.values for c in space.components]
         while space.size <= FIRST_BOX:
             ranges = [_longer(values) for values in ranges]
             space = space.within(ranges)
@@ -98,7 +98,7 @@ class WaysInGrowingBox(WaysInBox):
         assert found.invalid is not None
         code = self.space.unnumbered(np.array([found.invalid]))[:, 0]
         state = self.calls.with_names(self.space.state(code))
-        ranges = [c.values for c in self.space.components]
+        ranges: list[Any] = [c.values for c in self.space.components]
         grown = list(ranges)
         with suppress(Exception):  # what is wrong with the rules plain Python says
             for target, rate in self.calls.rules(state, self.calls.q):
