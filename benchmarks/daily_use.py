@@ -1,8 +1,10 @@
-"""``python -m benchmarks.daily_use [--save]``: what users meet daily, beside its targets, on an idle machine.
+"""``python -m benchmarks.daily_use [PART ...] [--save]``: what users meet daily, beside its targets, on an idle machine.
 
-CPU seconds of one thread, the minimum of some rounds; of first answers those of a fresh process with kernels in the cache. A chain
-is solved from its rules to the answer with its bound, each time from a new object. ``--save`` writes the table of the documentation
-and says the load of the machine in it. The main job has its wall time, for which a user waits.
+CPU seconds, the minimum of some rounds; of first answers those of a fresh process with kernels in the cache. A chain is solved from
+its rules to the answer with its bound, each time from a new object, in a process that has loaded the kernels and has solved it before;
+rows of their own have the pause chain before that, and kanban with its states searched for as at the first time. ``--save`` writes
+the table of the documentation and says the load of the machine in it; with names of parts (``chains``, ``search`` and so on) it
+replaces their rows only. The main job has its wall time, for which a user waits.
 """
 
 from __future__ import annotations
@@ -12,14 +14,16 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from functools import partial
 from pathlib import Path
+from types import FunctionType
 from typing import Any, NamedTuple
 
 from scipy.sparse.linalg import spsolve
 from tqdm import tqdm
 
+from benchmarks.bounds_of_chains import BOUNDS_OF_CHAINS
 from benchmarks.machines import this_machine
 from benchmarks.many_flows import dumbbells
 from benchmarks.startup import COMMANDS, seconds_of
@@ -33,6 +37,7 @@ from markov import (
     JacksonTandem,
     Kanban,
     MarkovChain,
+    Multilevel,
     PauseTandem,
     Polling,
     explore,
@@ -47,7 +52,7 @@ from validation.packet_networks import dumbbell_scenario
 __all__ = ["Figure", "figures", "text_of"]
 
 TABLE = Path(__file__).parent / "results" / "daily_use.md"
-ROUNDS = 5
+ROUNDS = 7
 NODES = 3
 """Of a flow in a dumbbell."""
 
@@ -74,12 +79,23 @@ def least(*runs: Callable[[], object], rounds: int = ROUNDS) -> list[float]:
     return [row.fastest for row in rows]
 
 
+SOLVED_BEFORE = 5
+"""Answers after which rules are run on arrays, as in any sweep."""
+
+
+def kanban_of_other_rules() -> Kanban:
+    """Return a model whose rules are a function of its own: the states that others had are no help."""
+    rules = FunctionType(Kanban.rules.__code__, Kanban.rules.__globals__)  # type: ignore[attr-defined]
+    return type("Kanban", (Kanban,), {"rules": staticmethod(rules)})(2)  # type: ignore[no-any-return]
+
+
 CHAINS: dict[str, tuple[Callable[[], Any], float]] = {
     "pause chain": (PauseTandem, 2.0),
     "tandem of two queues": (lambda: JacksonTandem(capacity=30), 2.0),
     "tandem with Coxian service": (lambda: CoxTandem(capacity=31), 2.0),
     "birth-death chain": (lambda: MM1K(capacity=1000), 2.0),
     "kanban": (lambda: Kanban(2), 4.0),
+    "kanban, its states searched for again": (kanban_of_other_rules, 4.0),
     "polling": (lambda: Polling(8), 4.0),
     "cluster": (lambda: Cluster(16), 4.0),
 }
@@ -96,10 +112,17 @@ def _of_matrix(Q: Any) -> object:
 
 def chains() -> Iterator[Figure]:
     """Yield the times per state of chains of some hundred to some thousand states."""
+    unit, states = "µs per state", 0
+    if "numba" not in sys.modules:
+        (found,) = least(partial(_answer, PauseTandem))
+        states = stationary(PauseTandem()).pi.size
+        yield Figure("pause chain, by NumPy, no kernels loaded", unit, 2.0, 1e6 * found / states)
+    stationary(PauseTandem(), Multilevel())  # loads them
     for name, (model, target) in CHAINS.items():
-        states = stationary(model()).pi.size
+        for _ in range(SOLVED_BEFORE):
+            states = stationary(model()).pi.size
         (found,) = least(partial(_answer, model))
-        yield Figure(f"{name}, {states:,} states", "µs per state", target, 1e6 * found / states)
+        yield Figure(f"{name}, {states:,} states", unit, target, 1e6 * found / states)
 
 
 def beside_spsolve() -> Iterator[Figure]:
@@ -199,37 +222,68 @@ def time_questions() -> Iterator[Figure]:
         rounds=3,
     )
     for name, seconds in (("passage", reach), ("transient", after)):
-        what = f"{name} beside the stationary solution, {chain.size:,} states"
+        which = "mean passage" if name == "passage" else name
+        what = f"{which} beside the stationary solution, {chain.size:,} states"
         yield Figure(what, "ratio", 2.0, seconds / solve)
 
 
+BOUNDS = BOUNDS_OF_CHAINS
+"""What bounds the figures that may miss their targets, by the beginning of their names."""
 PARTS = (chains, beside_spsolve, search, first_answers, fluid, time_questions, main_job)
 
 
-def figures() -> Iterator[Figure]:
-    """Yield all figures, in the order of the table."""
-    for part in tqdm(PARTS, leave=False):
+def figures(names: Collection[str] = ()) -> Iterator[Figure]:
+    """Yield the figures of some parts, or of all, in the order of the table."""
+    for part in tqdm([p for p in PARTS if not names or p.__name__ in names], leave=False):
         yield from part()
+
+
+def bound_of(what: str) -> str:
+    """Return what bounds a figure that missed its target; empty where nothing is known."""
+    return next((why for name, why in BOUNDS.items() if what.startswith(name)), "")
+
+
+def row_of(each: Figure) -> str:
+    """Return the row of a figure."""
+    said = "" if each.reached else ": ".join(filter(None, ["missed", bound_of(each.what)]))
+    return f"| {each.what} | {each.target:g} | {each.found:.3g} {each.unit} | {said} |"
 
 
 def text_of(found: list[Figure], load: float) -> str:
     """Return the table, with the load of the machine before it was measured."""
-    lines = ["| what | target | found | |", "|---|--:|--:|---|"]
-    for each in found:
-        said = "" if each.reached else "missed"
-        lines.append(f"| {each.what} | {each.target:g} | {each.found:.3g} {each.unit} | {said} |")
+    lines = ["| what | target | found | |", "|---|--:|--:|---|", *map(row_of, found)]
     return "\n".join([*lines, "", f"Load of the machine at the beginning: {load:.1f}.", ""])
 
 
 def main() -> None:
     """Measure, print the table, and write it with ``--save``."""
-    load = os.getloadavg()[0]
-    found = list(figures())
+    load, names = os.getloadavg()[0], [word for word in sys.argv[1:] if word != "--save"]
+    if unknown := set(names) - {part.__name__ for part in PARTS}:
+        known = ", ".join(part.__name__ for part in PARTS)
+        raise SystemExit(f"{unknown.pop()}: must be one of {known}")
+    found = list(figures(names))
     text = text_of(found, load)
     print(text)
     print(this_machine())
     if "--save" in sys.argv[1:]:
-        TABLE.write_text(text, encoding="utf-8")
+        before = TABLE.read_text(encoding="utf-8") if names else ""
+        TABLE.write_text(merged(before, found, load) if names else text, encoding="utf-8")
+
+
+def merged(before: str, found: list[Figure], load: float) -> str:
+    """Return a table in which rows of the same names are replaced, and new ones follow the row before them."""
+    lines = before.splitlines()
+    place = next(k for k, line in enumerate(lines) if line.startswith("|---")) + 1
+    for each in found:
+        old = [k for k, line in enumerate(lines) if line.startswith(f"| {each.what} |")]
+        if old:
+            place = old[0]
+            lines[place] = row_of(each)
+        else:
+            lines.insert(place, row_of(each))
+        place += 1
+    lines.append(f"Load when {found[0].what} to {found[-1].what} were measured again: {load:.1f}.")
+    return "\n".join([*lines, ""])
 
 
 if __name__ == "__main__":

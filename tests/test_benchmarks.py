@@ -283,6 +283,20 @@ def test_daily_use_says_what_is_missed() -> None:
     assert lines[-1].startswith("Load of the machine at the beginning: 0.4")
 
 
+def test_parts_of_daily_use_replace_their_rows() -> None:
+    first = [daily_use.Figure("a", "s", 1.0, 0.5), daily_use.Figure("kanban, x", "s", 1.0, 0.5)]
+    again = [daily_use.Figure("a", "s", 1.0, 0.7), daily_use.Figure("new", "s", 1.0, 2.0)]
+    lines = daily_use.merged(daily_use.text_of(first, 0.4), again, 3.0).splitlines()
+    assert [line.split(" | ")[0] for line in lines[2:5]] == ["| a", "| new", "| kanban, x"]
+    assert "0.7 s" in lines[2]
+    assert lines[-2:] == [
+        "Load of the machine at the beginning: 0.4.",
+        "Load when a to new were measured again: 3.0.",
+    ]
+    missed = daily_use.row_of(daily_use.Figure("kanban, x", "s", 1.0, 2.0))
+    assert "missed: 25 multigrid cycles" in missed
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("part", [daily_use.chains, daily_use.beside_spsolve, daily_use.search])
 def test_a_part_of_daily_use_runs(part, monkeypatch) -> None:

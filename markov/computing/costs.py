@@ -38,8 +38,8 @@ LOADING = 1.0
 MEMORY = 4e9
 """Bytes of factors that are never exceeded by a choice, only on request."""
 
-GRACE = 5e-3
-"""Seconds that are spent on an elimination, whose every entry is right, whatever else is faster."""
+GRACE = 5e-2
+"""Seconds more than multigrid takes that are spent on an elimination, whose every entry is right."""
 LENIENT = 1.25
 """Times the cost of multigrid that may be spent on a method with factors, which is more accurate."""
 

@@ -18,16 +18,17 @@ import numpy as np
 from hopflow.errors import RuleError
 from markov.computing.memory import TooLargeError
 from markov.computing.progress import Counter
+from markov.generators.boxes import WaysInBox, WaysInGrowingBox
 from markov.generators.built_chains import Built, Series
 from markov.generators.closures import NUMBERED
 from markov.generators.compilation import compiled
-from markov.generators.enumeration import Enumeration
 from markov.generators.regions import seconds_by_regions
-from markov.generators.ways import LARGE, SAMPLE, Ways
+from markov.generators.ways import FEW_STATES, LARGE, SAMPLE, Ways
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from markov.generators.enumeration import Enumeration
     from markov.models.rules import ChainModel
 
 __all__ = ["build_chain", "build_chains"]
@@ -105,7 +106,9 @@ def build_chains(models: Sequence[ChainModel]) -> Iterator[Built]:
 
 
 def _quickest(ways: Ways) -> Built:
-    if ways.declared is None or ways.space.size >= NUMBERED:
+    if ways.declared is None:
+        return _without_space(ways)
+    if ways.space.size >= NUMBERED:
         return ways.by_python()
     return _over_space(ways) if ways.start is None else _from_start(ways)
 
@@ -115,6 +118,20 @@ class _Experience:
 
     def __init__(self) -> None:
         self.states: dict[Any, float] = {}
+        self._by_regions: dict[Any, bool] = {}
+
+    def suggests_regions(self, ways: Ways) -> bool:
+        """Whether regions are predicted to be quicker than arrays; predicted once per rules and space."""
+        size = ways.space.size
+        if size < LARGE or not ways.asks_everywhere:
+            return False
+        key = getattr(ways.model.rules, "__code__", None), ways.space.low, ways.space.shape
+        if key not in self._by_regions:
+            seconds = seconds_by_regions(ways.calls, ways.space)
+            self._by_regions[key] = seconds < ARRAY_SECONDS * size
+            while len(self._by_regions) > MAX_RULES:
+                self._by_regions.pop(next(iter(self._by_regions)), None)
+        return self._by_regions[key]
 
     def add(self, ways: Ways, states: float) -> None:
         """Count states; inf: these rules have no translation to arrays."""
@@ -126,9 +143,7 @@ class _Experience:
     def suggests_arrays(self, ways: Ways, expected: int) -> bool:
         """Whether a chain with the expected number of states is to be built on arrays."""
         size = ways.space.size
-        if size < SMALLEST:
-            return False
-        if size >= LARGE and seconds_by_regions(ways.calls, ways.space) < ARRAY_SECONDS * size:
+        if size < SMALLEST or self.suggests_regions(ways):
             return False
         done = self.states.get(getattr(ways.model.rules, "__code__", None), 0.0)
         if done == np.inf:  # the parameters may be to blame: large chains try
@@ -187,16 +202,32 @@ def _from_start(ways: Ways) -> Built:
     """
     if (found := _on_arrays(ways, 0)) is not None:
         return found
-    search = Enumeration(ways.calls, [ways.start], most=ways.most)
-    begin, count = time.perf_counter(), PYTHON_STATES
-    costs: dict[_Way, Callable[[float], float]] = {}
+    return _continued(ways, ways, ways.search(), time.perf_counter())
+
+
+def _without_space(ways: Ways) -> Built:
+    """Build the chain of a model that declares no space: within a box, where one can be found."""
+    begin = time.perf_counter()
+    search = ways.search()
+    if search.run(FEW_STATES):
+        return ways.listed(search)
+    hull = ways.closed_set(search)
+    box = WaysInBox.of(ways, hull) if hull else WaysInGrowingBox.around(ways, search.states)
+    return ways.completed(search) if box is None else _continued(ways, box, search, begin)
+
+
+def _continued(plain: Ways, ways: Ways, search: Enumeration, begin: float) -> Built:
+    """Go on with a search by plain Python, begun at a time in s, until another way is predicted to be faster."""
+    count = PYTHON_STATES
+    costs: dict[_Way, Callable[[float], float]] | None = None
     with Counter("states") as counter:
         while not search.run(count):
-            if not costs and (found := _on_arrays(ways, PYTHON_STATES + 1)) is not None:
-                return found
+            if costs is None:
+                if (found := _on_arrays(ways, PYTHON_STATES + 1)) is not None:
+                    return found
+                costs = _costs(ways)
             counter.show(search.done)
             spent, count = time.perf_counter() - begin, search.done
-            costs = costs or _costs(ways)
             for way in [
                 way for way, cost in costs.items() if cost(spent) <= MAX_COST_RATIO * spent
             ]:
@@ -207,13 +238,18 @@ def _from_start(ways: Ways) -> Built:
                 except TimeoutError:
                     costs[way] = _constant(AGAIN * spent)
     _experience.add(ways, search.done)
-    return ways.listed(search)
+    return plain.listed(search)
 
 
 def _costs(ways: Ways) -> dict[_Way, Callable[[float], float]]:
     """Return the faster ways with functions of their cost in s, given the seconds spent so far."""
+    if isinstance(ways, WaysInGrowingBox):
+        return {}
+    by_regions = _constant(seconds_by_regions(ways.calls, ways.space))
+    if isinstance(ways, WaysInBox):
+        return {ways.by_regions: by_regions}
     return {
-        ways.by_regions: _constant(seconds_by_regions(ways.calls, ways.space)),
+        ways.by_regions: by_regions,
         ways.by_sets: _constant(SET_SECONDS * ways.space.size),
         # of which nobody knows how long they last: compiled when that takes as long as they have so far
         ways.by_compiler: lambda spent: MAX_COST_RATIO * _compiling(ways, spent),

@@ -134,7 +134,7 @@ def _moves(
     try:
         for target, rate in calls.rules(state, calls.q):
             values = space.flat(space.checked(target))
-            if any(type(value) not in STAND_INS and value != int(value) for value in values):
+            if not all(type(v) in STAND_INS or _is_whole(v, space.exact) for v in values):
                 return None
             rate = int(rate) if type(rate) is Traced else rate
             if isinstance(rate, (str, bytes)) or not 0.0 <= rate < math.inf:
@@ -147,6 +147,11 @@ def _moves(
         return None
     outside = [_inside(changes, space, spans) for changes, _ in moves]
     return None if False in outside else moves
+
+
+def _is_whole(value: Any, exact: bool) -> bool:
+    """Whether a component of a target is a whole number; ``exact``: an ``int``."""
+    return type(value) is int or (not exact and bool(value == int(value)))
 
 
 def _inside(changes: tuple[int, ...], space: Space, spans: list[Span]) -> bool:

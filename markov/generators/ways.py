@@ -31,7 +31,7 @@ from markov.generators.enumeration import Enumeration
 from markov.generators.regions import edges_by_regions, find_regions
 from markov.generators.repetition import refuse_changed, refuse_changing, some_of
 from markov.generators.sets import edges_by_sets
-from markov.generators.unbounded.hulls import hull_of
+from markov.generators.unbounded.hulls import Hull, hull_of
 from markov.generators.unbounded.polynomials import Unfollowed
 from markov.models.samples import sample_of
 from markov.models.spaces import Space
@@ -39,9 +39,10 @@ from markov.models.spaces import Space
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from markov.generators.array_rules.chains import ArrayChain
     from markov.models.rules import ChainModel
 
-__all__ = ["Ways"]
+__all__ = ["FEW_STATES", "Ways"]
 
 LARGE = 250_000  # states from which on rows are copied by compiled code
 EDGE_BYTES = 150.0  # per state of a space whose transitions are listed
@@ -70,6 +71,9 @@ class Ways:
     unfollowed
         Why the rules cannot be followed for infinitely many states; None where they can, or nobody asked.
     """
+
+    asks_everywhere = True
+    """Whether the rules may run in states of the space that the start does not lead to."""
 
     def __init__(
         self, model: ChainModel, reachable: bool, most: int, series: Series | None = None
@@ -130,34 +134,52 @@ class Ways:
 
     def by_python(self, _seconds: float = np.inf) -> Built:
         """Run the rules state by state."""
+        search = self.search()
+        if self.declared is None and not search.run(FEW_STATES):
+            self.closed_set(search)
+        return self.completed(search)
+
+    def search(self) -> Enumeration:
+        """Return the search state by state, not yet begun."""
         begin = (
             [self.start] if self.start is not None else map(self.calls.known, self.space.states())
         )
-        search = Enumeration(self.calls, begin, closed=self.start is None, most=self.most)
+        return Enumeration(self.calls, begin, closed=self.start is None, most=self.most)
+
+    def completed(self, search: Enumeration) -> Built:
+        """Run the rules for the remaining states of a search; return the chain."""
         with Counter("states") as counter:
-            if self.declared is None and not search.run(FEW_STATES):
-                self._refuse_infinite(search)
             try:
                 while not search.run(1 << 16):
                     counter.show(search.done)
             except TooLargeError as error:
-                if self.unfollowed is not None:
-                    error.add_note(
-                        f"the rules cannot be followed for infinitely many states: {self.unfollowed}"
-                    )
+                self.note(error)
                 raise
         return self.listed(search)
 
-    def _refuse_infinite(self, search: Enumeration) -> None:
-        """Raise InfiniteStatesError where the states found lead to infinitely many for certain."""
+    def note(self, error: TooLargeError) -> None:
+        """Add why it is not known whether there are infinitely many states."""
+        if self.unfollowed is not None:
+            said = "the rules cannot be followed for infinitely many states"
+            error.add_note(f"{said}: {self.unfollowed}")
+
+    def closed_set(self, search: Enumeration) -> Hull | None:
+        """Return a closed set that has the states found so far; None where the rules cannot be followed.
+
+        Raises
+        ------
+        InfiniteStatesError
+            Where they lead to infinitely many states for certain.
+        """
         refuse_changed(self.calls, search.answers(some_of(search.done)))
         try:
             hull = hull_of(self.calls, search.states)
         except Unfollowed as stop:
             self.unfollowed = str(stop)
-            return
+            return None
         if hull.is_infinite:
             raise InfiniteStatesError(self.model.name, hull)
+        return hull
 
     def listed(self, search: Enumeration) -> Built:
         """Return the chain on the states that a search has found, in ascending order."""
@@ -197,16 +219,21 @@ class Ways:
         """Run the rules on arrays of states."""
         from markov.generators.array_rules.chains import chain_on_arrays
 
-        found = chain_on_arrays(self.calls, self.space, self._first(), self.most, self._fits())
+        given = self.calls, self.space, self._first(), self.most, self._fits()
+        found = chain_on_arrays(*given, whole=self.asks_everywhere)
         if found is None:
             return None
-        if found.pattern is None:
-            return self._checked(found.edges, ON_ARRAYS)
+        if found.pattern is None or found.edges is None:
+            return self._with_invalid(found)
         codes, Q = found.pattern.codes, found.pattern.generator(found.edges.rates)
         built = self._compared(Built(self.space, codes, Q, ON_ARRAYS), found.places)
         if built is not None:
             found.remember()
         return built
+
+    def _with_invalid(self, found: ArrayChain) -> Built | None:
+        """Return the chain where plain Python is to say what transitions there are out of some states."""
+        return None if found.edges is None else self._checked(found.edges, ON_ARRAYS)
 
     def _first(self) -> int | None:
         """Return the number of the start, or None."""

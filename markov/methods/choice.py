@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["choose"]
 
 MAX_PREDICTION_COST = 0.3  # of the cost of multigrid: of predicting what might be faster
-SHALLOW = 4.0  # times the seconds allowed: levels take about as long as single states, or less
+SHALLOW = 4.0  # times what multigrid may take: levels take about as long as single states, or less
 FEW_CYCLES = 1.1  # pairs of states with transitions between them, per state
 
 
@@ -44,9 +44,9 @@ def choose(
     """Return a method for an irreducible generator, and why this one.
 
     The predicted seconds of a solution with its bound decide (see `markov.computing.costs`). Methods with factors
-    are preferred to multigrid at up to 1.25 times its cost, and where they take some milliseconds: they are
-    right to rounding. What loads compiled kernels first takes longer; the times that are stated do not include
-    that, so that the text is the same in every process.
+    are preferred to multigrid at up to 1.25 times its cost, or 50 ms more: they are right to rounding. What loads
+    compiled kernels first takes longer; the times that are stated do not include that, so that the text is the same in
+    every process.
 
     Parameters
     ----------
@@ -57,13 +57,14 @@ def choose(
     """
     n, entries = Q.shape[0], Q.nnz
     cycles = costs.multigrid(n, entries) + costs.multigrid_proof(n, entries, shared=True)
-    allowed = max(costs.LENIENT * cycles, costs.GRACE)
+    allowed = max(costs.LENIENT * cycles, cycles + costs.GRACE)
     beside = "multigrid needs Numba"
     if np.isfinite(cycles):
         loaded = costs.multigrid(n, entries, loaded=True)
         loaded += costs.multigrid_proof(n, entries, shared=True, loaded=True)
         beside = f"multigrid {_predicted(loaded)}"
-    option = min(_eliminations(Q, components, allowed), default=None, key=_cost)
+    shallow = SHALLOW * costs.LENIENT * cycles
+    option = min(_eliminations(Q, components, allowed, shallow), default=None, key=_cost)
     if option is None or option.seconds > allowed:
         found = [option, _sparse_lu(Q, cycles)]
         option = min((each for each in found if each is not None), default=None, key=_cost)
@@ -73,9 +74,15 @@ def choose(
 
 
 def _eliminations(
-    Q: sp.csr_matrix, components: Mapping[str, NDArray[np.int64]] | None, allowed: float
+    Q: sp.csr_matrix,
+    components: Mapping[str, NDArray[np.int64]] | None,
+    allowed: float,
+    shallow: float,
 ) -> list[_Option]:
-    """Return the options of elimination, of single states and of levels, with predicted costs."""
+    """Return the options of elimination, of single states and of levels, with predicted costs.
+
+    Levels are looked for where single states take more than the ``allowed`` seconds, but not more than ``shallow``.
+    """
     form = band(Q)
     solves = costs.substitutions(form.n_values)
     seconds = form.seconds + solves
@@ -83,7 +90,7 @@ def _eliminations(
     if form.memory <= costs.MEMORY:
         why = f"elimination in an order where none leads further than {form.span}"
         options.append(_Option(seconds, form.loaded_seconds + solves, GTH(), why))
-    if allowed < seconds <= SHALLOW * allowed:
+    if allowed < seconds <= shallow:
         levels = partition(Q, components, most=costs.levels_work(allowed))
         if levels.memory <= costs.MEMORY:
             count, work = len(levels.sizes), levels.work

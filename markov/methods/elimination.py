@@ -13,6 +13,7 @@ from markov.computing import costs
 from markov.computing.compilation import remembered, without_numba
 from markov.computing.interruption import interruptible
 from markov.computing.memory import check_room
+from markov.computing.vectors import row_numbers
 from markov.methods import gth_kernels as kernels
 from markov.methods import gth_numpy as plain
 
@@ -26,6 +27,7 @@ __all__ = [
     "Band",
     "BandFactors",
     "Pattern",
+    "ascent",
     "band",
     "eliminate_down_to",
     "eliminated",
@@ -35,6 +37,7 @@ __all__ = [
 BLOCK = 64
 MAX_CACHED_LAYOUTS = 32  # layouts of chains with few transitions
 MAX_CACHED_ENTRIES = 50_000
+TILE, MAX_TILED = 64, 640  # places of a product by one thread, and most that are taken apart
 DENSE = 4  # times the entries of a matrix that has no order worth finding
 
 
@@ -204,15 +207,30 @@ def _eliminate(
         interruptible(
             partial(run, rates, row_stride, first, low, high, room), seconds * (high - low) / n
         )
-        rest, panel = slice(first[low], low), slice(low, high)
-        if rest.stop - rest.start > 1:
-            square[rest, rest] += square[rest, panel] @ square[panel, rest]
+        if low - first[low] > 1:
+            _update(square, int(first[low]), low, high)
+
+
+def _update(square: NDArray[np.float64], start: int, low: int, high: int) -> None:
+    """Add to the rates between the places start .. low - 1 what goes by the places low .. high - 1.
+
+    Where they are not many, by products that are small enough for a BLAS to make each with one thread: threads that wait
+    for each other take ten times as long on a busy machine.
+    """
+    tile = TILE if low - start <= MAX_TILED else low - start
+    bounds = [slice(k, min(k + tile, low)) for k in range(start, low, tile)]
+    for rows in bounds:
+        left = square[rows, low:high]
+        for columns in bounds:
+            square[rows, columns] += left @ square[low:high, columns]
 
 
 # --------------------------------------------------------------------------- layout
 
 
-def band(Q: sp.csr_matrix, block: int = BLOCK, reference: int | None = None) -> Band:
+def band(
+    Q: sp.csr_matrix, block: int = BLOCK, reference: int | None = None, *, turned: bool = False
+) -> Band:
     """Return the band layout of a generator, shape (n, n), and its cost.
 
     Parameters
@@ -224,9 +242,22 @@ def band(Q: sp.csr_matrix, block: int = BLOCK, reference: int | None = None) -> 
     reference
         The state that is left at the end; None leaves that to the order, the reverse Cuthill-McKee
         order. Else the order is that of the distance from the reference.
+    turned
+        Whether to take the order backwards.
     """
     find = _band if Q.nnz <= MAX_CACHED_ENTRIES else _band.__wrapped__
-    return find(Pattern(Q), block, reference)
+    return find(Pattern(Q), block, reference, turned)
+
+
+def ascent(Q: sp.csr_matrix, form: Band) -> float:
+    """Return which way the places of the states drift: 1 if all rates lead to higher places, -1 to lower ones.
+
+    Where they drift away from the state that is left, its probability may be so small that mean costs on the way to it
+    are beyond what float64 tells apart, and prove nothing.
+    """
+    steps = (form.rank[Q.indices] - row_numbers(Q.indptr, form.rank)) * Q.data
+    size = float(np.abs(steps).sum())
+    return float(steps.sum()) / size if 0.0 < size < np.inf else 0.0
 
 
 class Pattern:
@@ -246,9 +277,11 @@ class Pattern:
 
 
 @lru_cache(maxsize=MAX_CACHED_LAYOUTS)
-def _band(pattern: Pattern, block: int, reference: int | None) -> Band:
+def _band(pattern: Pattern, block: int, reference: int | None, turned: bool) -> Band:
     indptr, indices = pattern.arrays
     order = short_order(indptr, indices, reference)
+    if turned:
+        order = order[::-1].copy()
     n = len(order)
     rank = np.empty(n, dtype=np.int64)
     rank[order] = np.arange(n)

@@ -23,7 +23,7 @@ EXIT_RATE = 2
 """Counts of an exit rate: a compensated sum, or a correctly rounded one."""
 LEAST_ENTRY = 1e-250
 LEAST_PRODUCT = 1e-290
-CHUNK = 1 << 20
+CHUNK = 1 << 15
 
 
 def elimination_counts(spans: NDArray[np.int64], together: int) -> float:
@@ -97,7 +97,12 @@ class Extremes:
         """Update the range of the stored numbers, shape (m,); zeros are absent entries."""
         for start in range(0, len(numbers), CHUNK):
             part = numbers[start : start + CHUNK]
-            self.least = min(self.least, float(np.min(part, where=part > 0.0, initial=math.inf)))
+            bits = np.ascontiguousarray(part).view(
+                np.uint64
+            )  # positive numbers have the order of their bits
+            bits = bits - np.uint64(1)  # zero becomes the largest
+            least = float((bits[[bits.argmin()]] + np.uint64(1)).view(np.float64)[0])
+            self.least = min(self.least, least if least > 0.0 else math.inf)
             self.largest = max(self.largest, float(part.max()))
 
     def keep_edges(self, Q: sp.csr_matrix, pi: NDArray[np.float64]) -> bool:

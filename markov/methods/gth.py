@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hopflow.checks import whole
-from markov.methods.elimination import BLOCK, Band, band, eliminated
+from markov.methods.elimination import BLOCK, Band, ascent, band, eliminated
 from markov.methods.entrywise import Extremes, elimination_counts, entry_error
 from markov.methods.solution import Solution
 
@@ -22,6 +22,9 @@ __all__ = ["DENSE_LIMIT", "GTH"]
 
 DENSE_LIMIT = 1500
 """Number of transient states up to which absorption probabilities are found by elimination."""
+
+STEEP = 0.5
+"""Drift of the places of states beyond which the order of elimination is turned, so that a likely state is left."""
 
 
 @dataclass(frozen=True)
@@ -71,6 +74,8 @@ class GTH:
             When the rates, filled in, would not fit into memory, before they are laid out.
         """
         form = self.band(Q)
+        if ascent(Q, form) > STEEP:
+            form = band(Q, self.block, turned=True)
         factors = eliminated(Q, form, "GTH()")
         pi = factors.flows()
         with np.errstate(all="ignore"):  # what is not finite shows in pi, which is looked at

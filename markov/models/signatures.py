@@ -38,7 +38,7 @@ def two_arguments(
         raise RuleError(f"{name} = {function!r}: a function of the state is expected")
     bound = inspect.ismethod(function)
     count = _arguments(getattr(function, "__func__", function), bound)
-    if count == 2 and (second := _default(function)) and second != "q":
+    if count == 2 and (second := _default(getattr(function, "__func__", function), bound)):
         if not (q is None or (isinstance(q, tuple) and not q)):
             said = f"{name} takes {inspect.signature(function)}: {second} would be the parameters"
             hint = f"write (s, q, {second}=...), or call it q if it is the parameters"
@@ -53,14 +53,15 @@ def two_arguments(
     raise RuleError.at(place_of(function), said, hint)
 
 
-def _default(function: Callable[..., Any]) -> str | None:
-    """Return the name of the second argument where it has a default."""
+@functools.lru_cache(maxsize=256)
+def _default(function: Callable[..., Any], bound: bool) -> str | None:
+    """Return the name of the second argument of a function of the state, if it has a default and is not ``q``."""
     try:
-        given = list(inspect.signature(function).parameters.values())
+        given = list(inspect.signature(function).parameters.values())[int(bound) :]
     except (TypeError, ValueError):  # built in
         return None
     second = given[1] if len(given) > 1 else None
-    if second is None or second.default is inspect.Parameter.empty:
+    if second is None or second.default is inspect.Parameter.empty or second.name == "q":
         return None
     return None if second.kind is inspect.Parameter.KEYWORD_ONLY else second.name
 

@@ -44,10 +44,13 @@ class Space:
         Makes a state out of the values of its fields: a NamedTuple class, or None for plain tuples.
     fields
         The values of each field: a `range`, a sequence, or a tuple of ranges.
+    exact
+        Whether a number counts as a value of a range only where it is an ``int``: neither 2.0 nor True.
     """
 
-    def __init__(self, make: Any, fields: Mapping[str, Any]) -> None:
+    def __init__(self, make: Any, fields: Mapping[str, Any], *, exact: bool = False) -> None:
         self.make = _tuple if make is None else make
+        self.exact = exact
         self.fields = tuple(fields)
         self.widths: list[int | None] = []
         components: list[Component] = []
@@ -76,6 +79,12 @@ class Space:
         if not isinstance(given, Mapping):
             msg = f"{owner}.space() returns {given!r}: must be a dict of the fields of State"
             raise RuleError(msg)
+        if all(type(values) is range for values in given.values()):
+            return _of_ranges(make, tuple(given), tuple(given.values()), owner)
+        return cls._of(make, given, owner)
+
+    @classmethod
+    def _of(cls, make: Any, given: Mapping[str, Any], owner: str) -> Space:
         if tuple(given) != fields_of(make, owner):
             fields = ", ".join(make._fields)
             raise RuleError(f"{owner}.space() has {', '.join(given)}: must be {fields}")
@@ -168,9 +177,20 @@ class Space:
         values = self.flat(self.checked(state))
         if len(values) != len(self.components):
             raise ValueError(_shape_of(state, self.widths))
+        if self.exact and any(type(value) is not int for value in values):
+            raise ValueError("a component is no int")
         return self.joined(
             [known_value(c, v) for c, v in zip(self.components, values, strict=True)]
         )
+
+    def within(self, ranges: Sequence[range], *, exact: bool = False) -> Space:
+        """Return the space of the same fields with these values of its components."""
+        left = iter(ranges)
+        fields = {
+            name: next(left) if width is None else tuple(itertools.islice(left, width))
+            for name, width in zip(self.fields, self.widths, strict=True)
+        }
+        return Space(None if self.make is _tuple else self.make, fields, exact=exact)
 
     def checked(self, state: Any) -> Any:
         """Return a target as a tuple of the values of the fields; ValueError when it is none."""
@@ -267,6 +287,11 @@ class Space:
         """Return all states of the product, the last component varying fastest."""
         parts = itertools.product(*(c.values for c in self.components))
         return itertools.starmap(self.make, parts) if self.plain else map(self.joined, parts)
+
+
+@lru_cache(maxsize=64)
+def _of_ranges(make: Any, names: tuple[str, ...], ranges: tuple[range, ...], owner: str) -> Space:
+    return Space._of(make, dict(zip(names, ranges, strict=True)), owner)
 
 
 def fields_of(make: Any, owner: str) -> tuple[str, ...]:

@@ -172,10 +172,12 @@ class _GeometricAggregates:
         Twice as many values to a box of the components whose steps carry at least half as much flow
         as those of the component with most.
         """
-        strength = []
+        if not self.values:
+            return None
+        strength, shape = [], shape_of((self.values[0], indptr, indices, flows))
+        moves = compiled(coarsening_kernels.moves, shape)  # all values have one type
         for values in self.values:
-            arguments = values, indptr, indices, flows
-            total, by_one = compiled(coarsening_kernels.moves, shape_of(arguments))(*arguments)
+            total, by_one = moves(values, indptr, indices, flows)
             strength.append(total if by_one >= 0.5 * total else 0.0)
         most = max(strength, default=0.0)
         if most <= 0.0:

@@ -216,14 +216,15 @@ class _Run:
                 return component.values.index(new) - component.values.index(old), True
             except ValueError:
                 return 0, False
-        low, end = component.low, component.low + component.count
+        low = self.space.low[number]
+        end = low + self.space.shape[number]
         if type(new) is np.ndarray:
-            if new.dtype.kind == "f":  # whole or not, Python is to say
-                return 0, np.zeros(len(new), dtype=bool)
+            if new.dtype.kind == "f" or (self.space.exact and new.dtype.kind != "i"):
+                return 0, np.zeros(len(new), dtype=bool)  # whole or not, Python is to say
             new = new.astype(np.int64, copy=False)
             fits = (new >= low) & (new < end)
             return new - old, True if fits.all() else fits
-        if type(new) not in (int, bool):
+        if type(new) is not int and (self.space.exact or type(new) is not bool):
             return 0, False
         return int(new) - old, bool(low <= new < end)
 

@@ -99,9 +99,14 @@ def taken(value: Any, places: Any) -> Any:
 
 def holds_arrays(value: Any) -> bool:
     """Whether a value has one number for each state somewhere."""
-    if type(value) in (np.ndarray, ManyStates, Changed):
+    kind = type(value)
+    if kind in SINGLE:
+        return False
+    if kind in (np.ndarray, ManyStates, Changed):
         return True
     if isinstance(value, (tuple, list)):
+        if SINGLE.issuperset(map(type, value)):  # a long table of numbers: at once
+            return False
         return any(map(holds_arrays, value))
     if isinstance(value, dict):
         return any(map(holds_arrays, value.values()))

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from markov.generators.edges import Edges
     from markov.models.spaces import Space
 
-__all__ = ["EdgePattern", "remember", "remembered_pattern"]
+__all__ = ["EdgePattern", "remember", "remembered_numbers", "remembered_pattern"]
 
 MAX_REMEMBERED = 32
 MAX_TRANSITIONS = 50_000
@@ -49,13 +49,15 @@ class EdgePattern:
         The states that count, ascending, shape (components, states).
     enters_deferred
         Whether a state counts whose transitions are not among the edges: then there is no pattern.
+    first_deferred
+        The number of the first of these, or None.
     """
 
     def __init__(
         self, edges: Edges, space: Space, numbers: NDArray[np.int64] | None, first: int | None
     ) -> None:
         self.sources, self.targets, self.deferred = edges[0], edges[1], edges.deferred
-        self.enters_deferred = first is None and len(edges.deferred) > 0
+        late = edges.deferred if first is None else edges.deferred[:0]
         moves = edges.sources != edges.targets
         if numbers is None and first is not None:
             shape = (space.size, space.size)
@@ -64,9 +66,11 @@ class EdgePattern:
                 shape=shape,
             )
             entered = led_to(graph, first)
-            self.enters_deferred = bool(entered[edges.deferred].any())
+            late = edges.deferred[entered[edges.deferred]]
             numbers = np.flatnonzero(entered)
             moves &= entered[edges.sources]
+        self.enters_deferred = len(late) > 0
+        self.first_deferred = int(late[0]) if len(late) else None
         if self.enters_deferred:
             return
         self.numbers = np.arange(space.size) if numbers is None else numbers
@@ -143,6 +147,12 @@ def remembered_pattern(key: Hashable, edges: Edges) -> tuple[EdgePattern, set[in
     """Return the pattern of the last chain with this key, and the ends of its components, if it fits."""
     found = _remembered.get(key)
     return found if found is not None and found[0].fits(edges) else None
+
+
+def remembered_numbers(key: Hashable) -> NDArray[np.int64] | None:
+    """Return the numbers of the states of the last chain with this key, ascending."""
+    found = _remembered.get(key)
+    return None if found is None else found[0].numbers
 
 
 def remember(key: Hashable, pattern: EdgePattern, ends: set[int]) -> None:

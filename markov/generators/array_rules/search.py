@@ -16,11 +16,20 @@ from markov.generators.array_rules.operations import NotOnArraysError
 from markov.generators.edges import Edges
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from numpy.typing import NDArray
 
     from markov.generators.array_rules.batches import ArrayRules
 
-__all__ = ["WHOLE_SPACE", "Reached", "edges_of_space", "reached"]
+__all__ = [
+    "WHOLE_SPACE",
+    "InvalidTransitionError",
+    "Reached",
+    "edges_of_space",
+    "edges_within",
+    "reached",
+]
 
 WHOLE_SPACE = 100_000
 """States of a space that is done as a whole, however few of them the start leads to."""
@@ -32,6 +41,20 @@ TABLE_STATES = 1 << 27
 """States of a space with a place for each in a table of those that were found."""
 EDGE_BYTES = 64.0
 """Per transition, held twice while they are put together."""
+
+
+class InvalidTransitionError(NotOnArraysError):
+    """A state that the start leads to has a transition that is invalid, or leaves the space.
+
+    Attributes
+    ----------
+    number
+        Its number.
+    """
+
+    def __init__(self, number: int) -> None:
+        super().__init__(f"an invalid transition out of state {number}")
+        self.number = number
 
 
 class Reached(NamedTuple):
@@ -51,16 +74,37 @@ class Reached(NamedTuple):
 
 def edges_of_space(rules: ArrayRules) -> Edges:
     """Return the transitions out of all states of a space; NotOnArraysError where arrays cannot find them."""
+    size = rules.space.size
+    chunks = (np.arange(first, min(first + CHUNK, size)) for first in range(0, size, CHUNK))
+    return _edges_of(rules, chunks)
+
+
+def edges_within(rules: ArrayRules, numbers: NDArray[np.int64]) -> Edges | None:
+    """Return the transitions out of some states; None where one is invalid.
+
+    Raises
+    ------
+    NotOnArraysError
+        Where arrays cannot find them.
+    """
+    edges = _edges_of(rules, (numbers[k : k + CHUNK] for k in range(0, len(numbers), CHUNK)))
+    return None if len(edges.deferred) else edges
+
+
+def _edges_of(rules: ArrayRules, chunks: Iterable[NDArray[np.int64]]) -> Edges:
     parts = []
-    for first in range(0, rules.space.size, CHUNK):
-        numbers = np.arange(first, min(first + CHUNK, rules.space.size))
+    for numbers in chunks:
         found = rules.transitions(numbers)
         parts.append(Edges(numbers[found.sources], found.targets, found.rates, numbers[found.bad]))
     return parts[0] if len(parts) == 1 else Edges.joined(parts)
 
 
-def reached(rules: ArrayRules, first: int, most: int, name: str) -> Reached | None:
+def reached(
+    rules: ArrayRules, first: int, most: int, name: str, *, always: bool = False
+) -> Reached | None:
     """Return the states that a start leads to, and their transitions; None: the whole space is to be done.
+
+    ``always`` goes on where that would be sooner: in other states the rules may make no sense.
 
     Raises
     ------
@@ -77,14 +121,14 @@ def reached(rules: ArrayRules, first: int, most: int, name: str) -> Reached | No
     front, count, rounds, entries = np.array([first]), 1, 0, 0
     parts, fronts = [], [front]
     while len(front):
-        if rounds * ROUND_STATES > size:
+        if rounds * ROUND_STATES > size and not always:
             return None
         later = []
         for begin in range(0, len(front), CHUNK):
             numbers = front[begin : begin + CHUNK]
             found = rules.transitions(numbers)
             if len(found.bad):
-                raise NotOnArraysError("an invalid transition")
+                raise InvalidTransitionError(int(numbers[found.bad[0]]))
             parts.append(Edges(numbers[found.sources], found.targets, found.rates, found.bad))
             entries += len(found.rates)
             new = found.targets[~seen[found.targets]]

@@ -260,8 +260,6 @@ def passage_of_infinite(
         probability_error=off,
         mean=mean,
         mean_error=error,
-        variance=math.nan,
-        variance_error=math.inf,
         status=Status.CONVERGED if good else Status.INACCURATE,
         seconds=watch.seconds(),
         infinite=infinite,

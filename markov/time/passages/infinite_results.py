@@ -95,6 +95,10 @@ class InfinitePassage(Passage):
     left: float
 
     @cached_property
+    def _spread(self) -> tuple[float, float]:
+        return math.nan, math.inf
+
+    @cached_property
     def conditional_mean(self) -> Bounded:
         """E[T | T < inf], in s, where the set is entered for sure.
 

@@ -197,19 +197,24 @@ class Moments(WithoutCaches):
         return Bounded(value, value - bound, value + bound)
 
     def from_start(self, start: Vector) -> dict[str, float]:
-        """Return probability, mean and variance from a distribution of shape (n,), and their bounds."""
+        """Return probability and mean from a distribution of shape (n,), and their bounds."""
         found: dict[str, float] = {}
         found["probability"], found["probability_error"] = _mean(start, *self._reached)
         if start[~self.certain].sum() > 0.0:
-            never = {"mean": math.inf, "mean_error": 0.0}
-            return {**found, **never, "variance": math.inf, "variance_error": 0.0}
+            return {**found, "mean": math.inf, "mean_error": 0.0}
+        mean, wrong = _mean(start, *self._means)
+        return {**found, "mean": mean, "mean_error": wrong}
+
+    def variance_from(self, start: Vector) -> tuple[float, float]:
+        """Return the variance from a distribution of shape (n,), in s^2, and a bound on its error."""
+        if start[~self.certain].sum() > 0.0:
+            return math.inf, 0.0
         mean, wrong = _mean(start, *self._means)
         inner, error = _mean(start, *self._variances)
         used = start > 0.0
         gap, off = self.mean[used] - mean, self.mean_error[used] + wrong
         between, slack = _mean(start[used], gap**2, (2.0 * np.abs(gap) + off) * off)
-        found |= {"mean": mean, "mean_error": wrong}
-        return {**found, "variance": inner + between, "variance_error": error + slack}
+        return inner + between, error + slack
 
 
 def _mean(start: Vector, values: Vector, error: Vector) -> tuple[float, float]:

@@ -50,7 +50,7 @@ class Passage(Result):
     mean, mean_error
         E[T], in s, and a rigorous bound on its error; inf where the set may never be entered.
     variance, variance_error
-        Var[T], in s^2, and a rigorous bound on its error.
+        Var[T], in s^2, and a rigorous bound on its error; computed when one of them is first read.
     status
         CONVERGED; INACCURATE where a bound is infinite or useless.
     seconds
@@ -72,10 +72,22 @@ class Passage(Result):
     probability_error: float
     mean: float
     mean_error: float
-    variance: float
-    variance_error: float
     status: Status
     seconds: float
+
+    @cached_property
+    def _spread(self) -> tuple[float, float]:
+        return self.moments.variance_from(self.start)
+
+    @cached_property
+    def variance(self) -> float:
+        """Var[T], in s^2; inf where the set may never be entered."""
+        return self._spread[0]
+
+    @cached_property
+    def variance_error(self) -> float:
+        """Bound on the error of the variance, in s^2."""
+        return self._spread[1]
 
     @property
     def standard_deviation(self) -> float:

@@ -6,16 +6,19 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from markov import MarkovChain
+from markov import CoxTandem, MarkovChain, stationary
 from markov.computing import memory
 from markov.errors import TooLargeError
+from markov.methods import elimination
 from markov.methods.elimination import (
     Pattern,
+    ascent,
     band,
     eliminate_down_to,
     eliminated,
     short_order,
 )
+from markov.methods.gth import STEEP
 from tests.markov.methods.conftest import CHAINS, random_chain
 
 NAMES = ["birth-death", "pause", "random, sparse", "random, dense", "one state"]
@@ -52,6 +55,28 @@ def test_a_birth_death_chain_needs_a_band_of_two():
     form = band(Q)
     assert form.span == 1
     assert form.memory <= 8 * 5 * 100
+
+
+@pytest.mark.parametrize("most", [0, 10**9])
+def test_products_taken_apart_give_the_same_factors(monkeypatch, most):
+    Q = matrix_of("random, sparse")
+    form = band(Q, 8)
+    whole = eliminated(Q, form, "test").rates
+    monkeypatch.setattr(elimination, "TILE", 5)
+    monkeypatch.setattr(elimination, "MAX_TILED", most)
+    np.testing.assert_allclose(eliminated(Q, form, "test").rates, whole, rtol=1e-13)
+
+
+def test_an_order_is_turned_where_the_state_that_is_left_is_hardly_ever_entered():
+    """A tandem that empties: its proof is by the factors of the solution, at once."""
+    Q = MarkovChain(CoxTandem(capacity=31)).irreducible(0)
+    form, turned = band(Q), band(Q, turned=True)
+    assert turned.order.tolist() == form.order[::-1].tolist()
+    assert ascent(Q, turned) == pytest.approx(-ascent(Q, form))
+    assert ascent(Q, form) > STEEP
+    answer = stationary(CoxTandem(capacity=31))
+    assert answer.certificate.solver.reference == turned.order[0]
+    assert answer.error_bound < 1e-15
 
 
 def test_entries_that_share_a_place_stay_zero():

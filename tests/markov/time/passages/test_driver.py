@@ -26,6 +26,14 @@ def test_zero_passage_from_inside_of_the_set() -> None:
     assert (found.mean, found.variance, found.quantile(0.3).value) == (0.0, 0.0, 0.0)
 
 
+def test_a_variance_is_computed_when_it_is_read() -> None:
+    found = passage(MM1K(capacity=10), to=(10,), start=(0,))
+    assert "_variances" not in vars(found.moments)
+    assert 0.0 < found.variance_error < 1e-9 * found.variance
+    assert "_variances" in vars(found.moments)
+    assert found.standard_deviation == found.variance**0.5
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
