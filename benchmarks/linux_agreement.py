@@ -112,7 +112,10 @@ DELAYS = {"linux/further-buffer": DELAY, "linux/further-round-trip": 0.04}
 """s of both directions of the further paths."""
 SHARE = Tolerance(by=0.04)
 """Expectation of a flow's mean share beside another one, over eight starts of the second."""
-PAIRS = ("linux/cubic-and-reno", "linux/vegas-and-reno")
+PAIRS = (
+    *("linux/cubic-and-reno", "linux/cubic-and-bbr", "linux/htcp-and-reno"),
+    *("linux/vegas-and-reno", "linux/illinois-and-reno"),
+)
 SHARE_FROM = 12.0
 """s from which shares are measured."""
 SWITCHES: dict[str, dict[str, Any]] = {

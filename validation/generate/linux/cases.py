@@ -16,7 +16,13 @@ RATE, DELAY = 20e6, 0.02
 BUFFERS = (33, 67, 133)
 """Packets: half the product of bandwidth and round trip, all of it, and twice as much."""
 SINGLE = ("bic", "highspeed", "htcp", "westwood", "vegas", "illinois", "scalable")
-PAIRS = (("cubic", "reno"), ("vegas", "reno"))
+PAIRS = (
+    ("cubic", "reno"),
+    ("vegas", "reno"),
+    ("cubic", "bbr"),
+    ("htcp", "reno"),
+    ("illinois", "reno"),
+)
 STARTS = tuple(round(0.1 * n, 1) for n in range(1, 9))
 """s at which the second flow of a pair starts; the first one starts at 0."""
 
