@@ -92,16 +92,16 @@ def _further_path(name: str, path: str, buffer: int, delay: float) -> Case:
     )
 
 
-def _pair(first: str, second: str) -> Case:
+def _pair(first: str, second: str, suffix: str = "", title: str = "", **options: Any) -> Case:
     """Return runs of two flows, the second of which starts later, at eight times."""
     return replace(
         ALONE,
-        name=f"linux/{first}-and-{second}",
-        title=f"A flow of {first} and one of {second} of Linux 6.12, second starts at eight times, 60 s",
+        name=f"linux/{first}-and-{second}{suffix}",
+        title=f"A flow of {first} and one of {second} of Linux 6.12{title}, second starts at eight times, 60 s",
         parameters={**ALONE.parameters, "sample": (0.1, "s")},
         runs=[
             {
-                **_alone(first, 67, sample=0.1, seconds=60),
+                **_alone(first, 67, sample=0.1, seconds=60, **options),
                 "run": f"start-{start}",
                 "rules": (first, second),
                 "starts": (0.0, start),
@@ -134,4 +134,13 @@ CASES = (
     _further_path("linux/further-buffer", "100", 100, DELAY),
     _further_path("linux/further-round-trip", "80ms", 67, 0.04),
     *(_pair(*rules) for rules in PAIRS),
+    _pair("cubic", "reno", "-single-packets", ", segments of one packet", min_tso_segs=1),
+    _pair(
+        "cubic",
+        "reno",
+        "-each-acknowledged",
+        ", segments of one packet, an ACK for each",
+        min_tso_segs=1,
+        quickack=1,
+    ),
 )
