@@ -60,7 +60,7 @@ RULES: dict[str, WindowRule] = {
     "bic": LinuxBIC(),
     "highspeed": LinuxHSTCP(),
     "htcp": LinuxHTCP(),
-    "westwood": WestwoodPlus(),
+    "westwood": WestwoodPlus(deferred=1),
     "vegas": LinuxVegas(),
     "illinois": LinuxIllinois(),
     "scalable": LinuxScalable(),
@@ -124,6 +124,7 @@ SWITCHES: dict[str, dict[str, Any]] = {
     "no quick ACKs": {"quick_acks": 0},
     "RACK-TLP with the PRR of RFC 6937": {"recovery": "rack"},
     "that PRR without RACK-TLP": {"recovery": "prr"},
+    "Westwood's estimate at the loss": {"rules": {**RULES, "westwood": WestwoodPlus()}},
     "CUBIC without HyStart": {"rules": {**RULES, "cubic": LinuxCUBIC(hystart=0)}},
     "BBR with 10 packets that come together": {"rules": {**RULES, "bbr": _bbr(aggregated=10.0)}},
 }
