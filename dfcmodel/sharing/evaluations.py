@@ -130,7 +130,8 @@ class Evaluation(Result):
     def wide(self) -> pd.DataFrame:
         """The rows whose interval is still wider than five points after all seeds of the budget."""
         width = self.table["difference_high"] - self.table["difference_low"]
-        return self.table[~(width <= WIDTH) & np.isfinite(self.table["newreno"])]
+        rows: pd.DataFrame = self.table[~(width <= WIDTH) & np.isfinite(self.table["newreno"])]
+        return rows
 
     def to_xarray(self) -> Any:
         """Return the table over ``row`` as a Dataset."""

@@ -80,6 +80,12 @@ def samples_of(run: str, case: str) -> pd.DataFrame:
     return table[table["run"] == run].sort_values("time")
 
 
+def least_rtt(run: str, case: str) -> float:
+    """Return the least round trip of the flow of a run, s."""
+    table = evidence.table(case, "runs")
+    return 1e-6 * float(table.loc[table["run"] == run, "min_rtt"].iloc[0])
+
+
 def cycles_of(run: str, case: str) -> list[Cycle]:
     """Return the cycles of a run whose loss is after `WARM_UP`, the one that the run cuts off without its growth."""
     table = samples_of(run, case)
@@ -324,7 +330,7 @@ def backlog(run: str, case: str) -> float:
     """Return Vegas's mean backlog after `WARM_UP`: window times queueing delay over round trip, packets."""
     table = samples_of(run, case)
     late = table[table["time"] > WARM_UP]
-    least = 1e-6 * float(evidence.table(case, "runs").set_index("run").loc[run, "min_rtt"])
+    least = least_rtt(run, case)
     rtt = 1e-6 * late["srtt"].to_numpy(float)
     return float(np.mean(late["cwnd"].to_numpy(float) * (1.0 - least / rtt)))
 
@@ -350,7 +356,7 @@ def westwood_of_linux() -> Effects:
     parts: dict[str, Estimate] = {}
     later = list[float]()
     for run, case in WESTWOOD.items():
-        least = 1e-6 * float(evidence.table(case, "runs").set_index("run").loc[run, "min_rtt"])
+        least = least_rtt(run, case)
         full = PACKETS_PER_SECOND * least
         parts[run] = of_runs([each.threshold / full for each in cycles_of(run, case)])
         later.append(float(np.mean([each.later / full for each in cycles_of(run, case)])))
@@ -378,7 +384,7 @@ def htcp_of_linux() -> Effects:
     runs = two("htcp")
     ratios, grown = list[float](), list[float]()
     for run, case in runs.items():
-        least = 1e-6 * float(evidence.table(case, "runs").set_index("run").loc[run, "min_rtt"])
+        least = least_rtt(run, case)
         found = cycles_of(run, case)
         for before, cycle in zip([None, *found[:-1]], found, strict=True):
             if before is None:

@@ -11,6 +11,17 @@ from validation.generate.linux.program import LinuxKernel
 
 __all__ = ["CASES"]
 
+EMULATOR = (
+    "validation/generate/linux/linkemu.c",
+    "9f493c8d12cff1457022a501b93125cd1c2dcb461b5331ab84bd74aa133bb157",
+)
+"""Before it had options for segments and ACKs. The present one has the same digest of all packets in ``linux/cubic-and-reno``, start-0.1."""
+BUILD = (
+    "validation/generate/linux/build.sh",
+    "d6ea998d2a947c51c5632e1d5943b5b99c0666a9163ef727a3c14a80aee43fb3",
+)
+"""Before kernels were built that run on hosts with AMX, with the same digest."""
+FIRST_PAIRS = (("cubic", "reno"), ("vegas", "reno"))
 RATE, DELAY = 20e6, 0.02
 """bit/s and s of both directions: 1666.7 packets of 1500 bytes per s, a round trip of 40 ms."""
 BUFFERS = (33, 67, 133)
@@ -37,7 +48,7 @@ ALONE = Case(
     name="linux/alone",
     title="One flow of Linux 6.12 over 20 Mb/s, 40 ms, with a drop-tail buffer, 30 s",
     claims=(),
-    program=LinuxKernel(),
+    program=LinuxKernel(earlier=(EMULATOR, BUILD)),
     parameters={
         "rate of the link, and of the link back": (RATE, "bit/s"),
         "delay of each": (DELAY, "s"),
@@ -94,8 +105,11 @@ def _further_path(name: str, path: str, buffer: int, delay: float) -> Case:
 
 def _pair(first: str, second: str, suffix: str = "", title: str = "", **options: Any) -> Case:
     """Return runs of two flows, the second of which starts later, at eight times."""
+    made = (EMULATOR, BUILD) if (first, second) in FIRST_PAIRS else (EMULATOR,)
+    earlier = () if suffix else made
     return replace(
         ALONE,
+        program=LinuxKernel(earlier=earlier),
         name=f"linux/{first}-and-{second}{suffix}",
         title=f"A flow of {first} and one of {second} of Linux 6.12{title}, second starts at eight times, 60 s",
         parameters={**ALONE.parameters, "sample": (0.1, "s")},
