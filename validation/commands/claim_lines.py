@@ -139,7 +139,7 @@ def folded(rows: list[Row]) -> tuple[list[Row], dict[str, list[Row]]]:
 def _shared_line(row: Row) -> str:
     """Return the paper on fabrics of a claim, or that Linux alone judges it; "" where it has a line of its own."""
     if group_of(row["paper"]) == "fabrics":
-        return row["paper"]
+        return str(row["paper"])
     return LINUX if set(row["simulators"]) == {LINUX} else ""
 
 
