@@ -60,7 +60,7 @@ RULES: dict[str, WindowRule] = {
     "bic": LinuxBIC(),
     "highspeed": LinuxHSTCP(),
     "htcp": LinuxHTCP(),
-    "westwood": WestwoodPlus(),
+    "westwood": WestwoodPlus(deferred=1),
     "vegas": LinuxVegas(),
     "illinois": LinuxIllinois(),
     "scalable": LinuxScalable(),
@@ -112,7 +112,10 @@ DELAYS = {"linux/further-buffer": DELAY, "linux/further-round-trip": 0.04}
 """s of both directions of the further paths."""
 SHARE = Tolerance(by=0.04)
 """Expectation of a flow's mean share beside another one, over eight starts of the second."""
-PAIRS = ("linux/cubic-and-reno", "linux/vegas-and-reno")
+PAIRS = (
+    *("linux/cubic-and-reno", "linux/cubic-and-bbr", "linux/htcp-and-reno"),
+    *("linux/vegas-and-reno", "linux/illinois-and-reno"),
+)
 SHARE_FROM = 12.0
 """s from which shares are measured."""
 SWITCHES: dict[str, dict[str, Any]] = {
@@ -121,6 +124,7 @@ SWITCHES: dict[str, dict[str, Any]] = {
     "no quick ACKs": {"quick_acks": 0},
     "RACK-TLP with the PRR of RFC 6937": {"recovery": "rack"},
     "that PRR without RACK-TLP": {"recovery": "prr"},
+    "Westwood's estimate at the loss": {"rules": {**RULES, "westwood": WestwoodPlus()}},
     "CUBIC without HyStart": {"rules": {**RULES, "cubic": LinuxCUBIC(hystart=0)}},
     "BBR with 10 packets that come together": {"rules": {**RULES, "bbr": _bbr(aggregated=10.0)}},
 }

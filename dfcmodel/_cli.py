@@ -290,7 +290,9 @@ class _Times:
     """How long and how often is simulated."""
 
     duration: Annotated[str, typer.Option(help="Simulated time: 60s, or a number of s.")] = "60s"
-    runs: Annotated[int, typer.Option(help="Seeds per setting.")] = 3
+    runs: Annotated[
+        int, typer.Option(help="Most seeds per setting; fewer where intervals are below 5 points.")
+    ] = 16
     seed: Annotated[int, typer.Option(help="The first of the seeds.")] = 0
     warm_up: Annotated[
         str | None, typer.Option(help="Part before the measurement: 10s; default: a fifth.")

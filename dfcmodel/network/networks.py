@@ -63,7 +63,7 @@ class Scenario(Described):
         Bytes per packet, for quantities in bits or bytes: pause quanta, buffers and RED in bytes, the headroom of PFC.
     elements
         What paths do to packets besides queueing them: `Jitter`, `DelayTrace`, `Reordering`, `Aggregation`, `Policer`,
-        `BurstLoss`, `RateTrace`, each of a link. Those of one link act in this order, before its queue. At packet level; the
+        `BurstLoss`, `PeriodicLoss`, `RateTrace`, each of a link. Those of one link act in this order, before its queue. At packet level; the
         fluid has `RateTrace`.
 
     Raises

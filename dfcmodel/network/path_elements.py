@@ -26,6 +26,7 @@ __all__ = [
     "DelayTrace",
     "Jitter",
     "PathElement",
+    "PeriodicLoss",
     "Policer",
     "RateTrace",
     "Reordering",
@@ -67,7 +68,7 @@ class PathElement(Described):
     def __post_init__(self) -> None:
         kind = type(self).__name__
         if type(self) is PathElement:
-            names = "Jitter, DelayTrace, Reordering, Aggregation, Policer, BurstLoss or RateTrace"
+            names = "Jitter, DelayTrace, Reordering, Aggregation, Policer, BurstLoss, PeriodicLoss or RateTrace"
             raise TypeError(f"PathElement is a base: use {names}")
         if not isinstance(self.link, str):
             raise ValueError(f"link of {kind} = {shown(self.link)}: must be a name, 'a->b'")  # noqa: TRY004
@@ -372,6 +373,43 @@ class BurstLoss(PathElement):
         if both == 0.0:
             return self.loss_good
         return (self.to_bad * self.loss_bad + self.to_good * self.loss_good) / both
+
+
+@dataclass(frozen=True)
+class PeriodicLoss(PathElement):
+    """Loss of each packet whose number is a multiple of a given one: the losses for which response functions are derived.
+
+    It counts the packets on which it acts, those that are sent again as well, and those of all its flows together.
+
+    Parameters
+    ----------
+    link, flows, acks
+        As of `PathElement`.
+    every
+        The last of so many packets is lost, a whole number from 2 to 1e9.
+
+    Raises
+    ------
+    ValueError
+        Naming the parameter, its value and what is allowed.
+
+    Examples
+    --------
+    >>> from dfcmodel import PeriodicLoss
+    >>> PeriodicLoss("1->2", every=200).mean
+    0.005
+    """
+
+    every: int
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        object.__setattr__(self, "every", whole("every", self.every, 2, 10**9, why="packets"))
+
+    @property
+    def mean(self) -> float:
+        """Loss rate."""
+        return 1.0 / self.every
 
 
 @quantities(times="time", rates="rate", period="time")

@@ -25,6 +25,7 @@ from dfcmodel.network.path_elements import (
     BurstLoss,
     DelayTrace,
     Jitter,
+    PeriodicLoss,
     Policer,
     RateTrace,
     Reordering,
@@ -66,7 +67,10 @@ ARRIVALS = {kind.__name__: kind for kind in (Poisson, HeavyTailed, Replay)}
 
 ELEMENTS = {
     kind.__name__: kind
-    for kind in (Jitter, DelayTrace, Reordering, Aggregation, Policer, BurstLoss, RateTrace)
+    for kind in (
+        *(Jitter, DelayTrace, Reordering, Aggregation),
+        *(Policer, BurstLoss, PeriodicLoss, RateTrace),
+    )
 }
 
 RULES = (WindowRule, DeliveryRule, RateRule)

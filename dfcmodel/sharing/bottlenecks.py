@@ -13,6 +13,7 @@ from dfcmodel.network.flows import CBR, Flow
 from dfcmodel.network.links import Link
 from dfcmodel.network.managers import PIE, RED, CoDel
 from dfcmodel.network.networks import Scenario
+from dfcmodel.network.path_elements import PathElement
 from dfcmodel.packets.engine import run_engine
 from dfcmodel.packets.methods import Packets
 from dfcmodel.packets.simulation import plan_scenario, trajectory
@@ -100,6 +101,8 @@ class Bottleneck:
         that the packet level has, such as ``DualPI2()``.
     pacing
         Whether window senders without a pacing rate of their own are paced (`Flow.pacing`).
+    elements
+        What the path does to packets in front of the queue; the bottleneck's link is ``"in->out"``.
 
     Examples
     --------
@@ -118,6 +121,7 @@ class Bottleneck:
     recovery: str | None = "sack"
     discipline: Discipline = field(default_factory=FIFO)
     pacing: bool = False
+    elements: tuple[PathElement, ...] = ()
 
     def __post_init__(self) -> None:
         numbers = {
@@ -166,7 +170,9 @@ class Bottleneck:
                      start=begins[n], size=amounts[n],
                      pacing=self.pacing and isinstance(source, WindowRule))
             )  # fmt: skip
-        return Scenario("bottleneck", tuple(links), tuple(flows), duration=self.duration)
+        return Scenario(
+            "bottleneck", tuple(links), tuple(flows), duration=self.duration, elements=self.elements
+        )
 
     def run(
         self,

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dfcmodel.sharing.bottlenecks import Bottleneck, checked_rules, mean_of, within_limits
+from dfcmodel.sharing.bottlenecks import Bottleneck, Shared, checked_rules, mean_of, within_limits
+from dfcmodel.sharing.seed_budgets import WIDTH, is_narrow, run_seeds, seeds_text
 from hopflow.checks import listed, seed_number, whole
 from hopflow.progress import progress_bar
 from hopflow.results import Result, figure
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-__all__ = ["Comparison", "compare_rules"]
+__all__ = ["BUDGET", "Comparison", "compare_rules"]
 
 CAVEATS = (
     "senders and queues are ideal: an ACK per packet, no offloads or receive window, no pacing unless asked for",
@@ -38,6 +39,8 @@ ABOVE_CAPACITY = (
     "a rate above the path's: data are counted when they are in order, and a retransmission after the warm-up closed a gap of before; "
     "a longer duration makes the difference small"
 )
+BUDGET = 16
+"""Most seeds of a setting by default."""
 LONGER = 2.0
 """Ratio of the round-trip times from which the exponent of the unfairness is taken."""
 
@@ -55,7 +58,10 @@ class Comparison(Result):
     path
         The bottleneck.
     runs
-        Seeds per setting.
+        The budget: most seeds per setting. A setting gets no more when the interval of its share (alone: of its rate
+        over the bandwidth) is at most five percentage points wide.
+    seeds, alone_seeds
+        That each pair and each rule alone got, shapes (R, R) and (R,).
     share, share_half_width
         Share of the row's rule against one flow of the column's rule, shape (R, R); on the diagonal the
         larger share of two flows of the rule. The half width is Student's over the seeds; `share_interval` ends at 0
@@ -82,6 +88,8 @@ class Comparison(Result):
     rules: tuple[WindowRule, ...]
     path: Bottleneck
     runs: int
+    seeds: NDArray[np.int64]
+    alone_seeds: NDArray[np.int64]
     share: Floats
     share_half_width: Floats
     rate: Floats
@@ -108,6 +116,11 @@ class Comparison(Result):
         return np.asarray(~decided)
 
     @property
+    def wide(self) -> NDArray[np.bool_]:
+        """Whether the budget was spent before a share's interval was at most five points wide, shape (R, R)."""
+        return np.asarray(~(2.0 * self.share_half_width <= WIDTH))
+
+    @property
     def caveats(self) -> tuple[str, ...]:
         """What the numbers leave out, and what they count that was sent before."""
         return (*CAVEATS, ABOVE_CAPACITY) if np.any(self.rate > self.path.bandwidth) else CAVEATS
@@ -125,11 +138,12 @@ class Comparison(Result):
         low, high = self.share_interval
         pairs = {
             "share": self.share, "share_half_width": self.share_half_width,
-            "share_low": low, "share_high": high,
+            "share_low": low, "share_high": high, "seeds": self.seeds,
         }  # fmt: skip
         units = {
             "rate": "packets/s", "rate_half_width": "packets/s", "delay": "s", "loss": "1",
             "jain": "1", "rtt_exponent": "1", "rtt_exponent_half_width": "1", "against_others": "1",
+            "alone_seeds": "1",
         }  # fmt: skip
         variables: dict[str, Any] = {
             name: (("rule", "against"), values, {"units": "1"}) for name, values in pairs.items()
@@ -149,7 +163,8 @@ class Comparison(Result):
         path = self.path
         rows: dict[str, object] = {
             "path": f"{path.bandwidth:.5g} packets/s, rtt {path.rtt:g} s, buffer {path.buffer} packets, "
-            f"{path.discipline!r}, random loss {path.loss:g}; {path.warm_up:g} .. {path.duration:g} s, {self.runs} seeds"
+            f"{path.discipline!r}, random loss {path.loss:g}; {path.warm_up:g} .. {path.duration:g} s",
+            "seeds": self._seeds_text(),
         }
         for n, rule in enumerate(self.rules):
             others = [
@@ -166,6 +181,19 @@ class Comparison(Result):
             )  # fmt: skip
         return rows | {f"caveat {n}": text for n, text in enumerate(self.caveats, 1)}
 
+    def _seeds_text(self) -> str:
+        """Return how many seeds the settings got, and which intervals are wide after all of them."""
+        used = seeds_text(np.append(self.seeds, self.alone_seeds))
+        rows = [
+            f"{self.rules[n]!r} and {'another one' if n == m else repr(self.rules[m])}"
+            for n, m in itertools.combinations_with_replacement(range(len(self.rules)), 2)
+            if self.wide[n, m]
+        ]
+        alone = 2.0 * self.rate_half_width / self.path.bandwidth
+        rows += [f"{self.rules[n]!r} alone" for n in np.flatnonzero(~(alone <= WIDTH))]
+        said = f"wider than that after {self.runs}: {', '.join(rows)}" if rows else "all are"
+        return f"{used} per setting, until the interval is at most five points wide; {said}"
+
     def _share_text(self, n: int, m: int, gap: str = " ") -> str:
         """Return a share with its interval, as text."""
         low, high = 100 * self.share_interval[:, n, m]
@@ -175,8 +203,11 @@ class Comparison(Result):
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the share of each row's rule against each column's, with its interval; return the Axes.
 
-        Cells whose interval includes one half are grey: who has more is not decided by these seeds.
+        Cells whose interval includes one half are grey: who has more is not decided by these seeds. Those whose interval
+        is wider than five points after all seeds have a dashed frame.
         """
+        from matplotlib.patches import Rectangle
+
         axes: Axes = figure(6.4, 5.2)[1] if ax is None else ax
         axes.set_facecolor("0.85")
         shown = np.ma.masked_array(self.share, self.undecided)
@@ -187,10 +218,14 @@ class Comparison(Result):
                 m, n, self._share_text(n, m, "\n"), ha="center", va="center", fontsize=9,
                 color="white" if dark else "black",
             )  # fmt: skip
+            if self.wide[n, m]:
+                axes.add_patch(
+                    Rectangle((m - 0.46, n - 0.46), 0.92, 0.92, fill=False, linestyle="--")
+                )
         names = [repr(rule) for rule in self.rules]
         axes.set_xticks(range(len(names)), names, rotation=30, ha="right")
         axes.set_yticks(range(len(names)), names)
-        note = "in brackets 95 % intervals; grey: undecided"
+        note = "in brackets 95 % intervals; grey: undecided; dashed: wider than 5 points"
         axes.set(xlabel=f"against one flow of\n({note})", title="share of the bottleneck")
         return axes
 
@@ -199,7 +234,7 @@ def compare_rules(
     rules: Iterable[WindowRule],
     path: Bottleneck,
     *,
-    runs: int = 3,
+    runs: int = BUDGET,
     seed: int | np.random.Generator = 0,
 ) -> Comparison:
     """Return which of some rules wins on a path, by packet-level simulation.
@@ -215,7 +250,8 @@ def compare_rules(
     path
         The bottleneck. A share means something when the measured time holds many cycles from loss to loss.
     runs
-        Seeds per setting.
+        Most seeds per setting; from three on, fewer where the 95 % interval of the share, or of the utilisation of a rule
+        alone, is at most five percentage points wide. The exponent gets the seeds of the rule's equal flows.
     seed
         The first of the seeds.
 
@@ -229,36 +265,56 @@ def compare_rules(
     first, runs = seed_number("seed", seed, most=2**30) % 2**30, whole("runs", runs, 1, 10_000)
     seeds = range(first, first + runs)
     R = len(chosen)
-    share, half = np.empty((R, R)), np.empty((R, R))
+    share, half, used = np.empty((R, R)), np.empty((R, R)), np.empty((R, R), np.int64)
+    used_alone = np.empty(R, np.int64)
     alone, alone_half, delay, lost, jain, exponent, exponent_half = np.empty((7, R))
     tasks = [*((n,) for n in range(R)), *itertools.combinations_with_replacement(range(R), 2)]
     for who in progress_bar(tasks, desc="compare", unit="setting"):
         flows = [chosen[n] for n in who]
-        found = [path.run(flows, seed=each) for each in seeds]
+        found = _runs(path, flows, seeds)
         if not all(run.rate.sum() > 0.0 for run in found):
             raise ValueError(
                 f"duration = {path.duration:g}: too short, nothing arrived after the warm-up"
             )
         n, m = who[0], who[-1]
         if len(who) == 1:
+            used_alone[n] = len(found)
             alone[n], alone_half[n] = mean_of([run.rate[0] for run in found])
             delay[n] = np.mean([run.delay for run in found])
             lost[n] = np.mean([run.loss[0] for run in found])
-        elif n == m:
-            share[n, n], half[n, n] = mean_of([float(run.share.max()) for run in found])
+            continue
+        used[n, m] = used[m, n] = len(found)
+        share[n, m], half[n, m] = mean_of([_measure(run, path, equal=n == m) for run in found])
+        if n == m:
             jain[n] = np.mean([run.jain for run in found])
-            exponent[n], exponent_half[n] = _exponent(path, chosen, n, seeds)
+            exponent[n], exponent_half[n] = _exponent(path, chosen, n, seeds[: len(found)])
         else:
-            share[n, m], half[n, m] = mean_of([float(run.share[0]) for run in found])
             share[m, n], half[m, n] = 1.0 - share[n, m], half[n, m]
     order = np.argsort(-(alone if R == 1 else _against_others(share)), kind="stable")
     return Comparison(
         rules=tuple(chosen[n] for n in order), path=path, runs=runs,
-        share=share[np.ix_(order, order)], share_half_width=half[np.ix_(order, order)],
+        seeds=used[np.ix_(order, order)], alone_seeds=used_alone[order], share=share[np.ix_(order, order)], share_half_width=half[np.ix_(order, order)],
         rate=alone[order], rate_half_width=alone_half[order], delay=delay[order],
         loss=lost[order], jain=jain[order], rtt_exponent=exponent[order],
         rtt_exponent_half_width=exponent_half[order],
     )  # fmt: skip
+
+
+def _runs(path: Bottleneck, flows: list[WindowRule], seeds: range) -> list[Shared]:
+    """Return the runs of one flow or two, until the interval of what they measure is narrow."""
+    equal = flows[0] is flows[-1]
+
+    def narrow(runs: list[Shared]) -> bool:
+        return is_narrow([_measure(run, path, equal) for run in runs])
+
+    return run_seeds(lambda seed: path.run(flows, seed=seed), seeds, narrow)
+
+
+def _measure(run: Shared, path: Bottleneck, equal: bool) -> float:
+    """Return the utilisation of a flow alone, the larger share of two equal flows, or the first one's share."""
+    if len(run.rate) == 1:
+        return float(run.rate[0]) / path.bandwidth
+    return float(run.share.max() if equal else run.share[0])
 
 
 def _within(half_width: float, form: str) -> str:

@@ -9,16 +9,26 @@ from typing import Any, NamedTuple
 from dfcmodel.network.disciplines import Discipline
 from dfcmodel.network.flows import CBR
 from dfcmodel.network.managers import PIE, RED, CoDel
+from dfcmodel.network.path_elements import (
+    BurstLoss,
+    DelayTrace,
+    Jitter,
+    PathElement,
+    RateTrace,
+    Reordering,
+)
 from dfcmodel.sharing.bottlenecks import Bottleneck
 from responsefn import CUBIC, NewReno, WindowRule
 
-__all__ = ["MEASURES", "QUEUES", "Bench", "limits_of"]
+__all__ = ["MEASURES", "QUEUES", "Bench", "Measure", "limits_of"]
 
 REAL_TIME = 0.05
 """Share of the bandwidth that the constant-rate flow sends."""
 SHORT = 50.0
 """Packets of a short flow."""
 FLOWS = 8
+LINK = "in->out"
+"""The bottleneck's."""
 
 
 class Bench(NamedTuple):
@@ -40,6 +50,9 @@ class Bench(NamedTuple):
         return (link or self.link).run(sources, seed=self.seed, **more)
 
 
+Measure = Callable[[Bench, WindowRule], float]
+
+
 def _heavy_loss(at: Bench, rule: WindowRule) -> float:
     return float(at.run(rule, link=at.link.changed(loss=0.1)).rate[0] * at.link.rtt)
 
@@ -52,7 +65,7 @@ def _losses(at: Bench, rule: WindowRule) -> float:
     return float(at.run(*[rule] * FLOWS).loss.mean())
 
 
-def _fairness(flows: int) -> Callable[[Bench, WindowRule], float]:
+def _fairness(flows: int) -> Measure:
     return lambda at, rule: float(at.run(*[rule] * flows).jain)
 
 
@@ -61,7 +74,7 @@ def _rtt_exponent(at: Bench, rule: WindowRule) -> float:
     return math.log2(short / long) if short > 0.0 < long else math.inf
 
 
-def _short_flow(short: WindowRule | None) -> Callable[[Bench, WindowRule], float]:
+def _short_flow(short: WindowRule | None) -> Measure:
     """Time of a short flow, of the rule itself where None, beside a long one of the rule."""
 
     def measure(at: Bench, rule: WindowRule) -> float:
@@ -72,7 +85,7 @@ def _short_flow(short: WindowRule | None) -> Callable[[Bench, WindowRule], float
     return measure
 
 
-def _kept(standard: WindowRule) -> Callable[[Bench, WindowRule], float]:
+def _kept(standard: WindowRule) -> Measure:
     """Rate of a standard flow beside the rule over its rate beside its own kind."""
 
     def measure(at: Bench, rule: WindowRule) -> float:
@@ -94,7 +107,89 @@ def _used_with_loss(at: Bench, rule: WindowRule) -> float:
     return float(at.run(rule, link=at.link.changed(loss=0.01)).utilisation)
 
 
-def _managed(name: str, measure: str) -> Callable[[Bench, WindowRule], float]:
+def _over(elements: Callable[[Bottleneck], PathElement], what: str = "utilisation") -> Measure:
+    """Measure one flow over a path with an element: its utilisation of the mean rate, its losses, or its queue's delay in ms."""
+
+    def measured(at: Bench, rule: WindowRule) -> float:
+        element = elements(at.link)
+        run = at.run(rule, link=at.link.changed(elements=(element,)))
+        if what == "delay":
+            return 1e3 * float(run.delay)
+        if what == "losses":
+            return float(run.loss[0])
+        mean = element.mean / at.link.bandwidth if isinstance(element, RateTrace) else 1.0
+        return float(run.utilisation) / mean
+
+    return measured
+
+
+def _bursts(link: Bottleneck) -> PathElement:
+    """Lose 1 % of the packets in bursts of ten, as a fading link does."""
+    return BurstLoss(LINK, to_bad=0.001 / 0.99, to_good=0.1)
+
+
+def _fading(link: Bottleneck) -> PathElement:
+    """Let the capacity change every 10 round trips; the measured time holds whole periods."""
+    levels = (1.0, 0.25, 0.75, 0.5)
+    span = link.duration - link.warm_up
+    period = span / max(1.0, round(span / (10.0 * len(levels) * link.rtt)))
+    times = tuple(period * k / len(levels) for k in range(len(levels)))
+    return RateTrace(
+        LINK, times=times, rates=tuple(level * link.bandwidth for level in levels), period=period
+    )
+
+
+def _jitter(link: Bottleneck) -> PathElement:
+    return Jitter(LINK, bound=0.5 * link.rtt)
+
+
+def _delay_steps(low: float, high: float) -> Callable[[Bottleneck], PathElement]:
+    """Change the minimum delay where the measurement begins, by these parts of a round trip."""
+    return lambda link: DelayTrace(
+        LINK, times=(0.0, link.warm_up), delays=(low * link.rtt, high * link.rtt)
+    )
+
+
+def _alternating_delay(link: Bottleneck) -> PathElement:
+    half = 20.0 * link.rtt
+    return DelayTrace(LINK, times=(0.0, half), delays=(0.0, link.rtt), period=2.0 * half)
+
+
+def _reordered(link: Bottleneck) -> PathElement:
+    return Reordering(LINK, p=0.1, delay=link.rtt)
+
+
+def _interrupted(link: Bottleneck) -> PathElement:
+    """Interrupt the link twice in the measured time, for 5 % of it altogether."""
+    period = 0.5 * (link.duration - link.warm_up)
+    begin = math.fmod(link.warm_up, period) + 0.4 * period
+    begin = math.fmod(begin, 0.95 * period)
+    steps = (0.0, begin, begin + 0.05 * period)
+    return RateTrace(LINK, times=steps, rates=(link.bandwidth, 0.0, link.bandwidth), period=period)
+
+
+def _capacity_steps(low: float, high: float) -> Callable[[Bottleneck], PathElement]:
+    """Change the capacity where the measurement begins, in parts of the bandwidth."""
+    return lambda link: RateTrace(
+        LINK,
+        times=(0.0, link.warm_up),
+        rates=(low * link.bandwidth, high * link.bandwidth),
+    )
+
+
+def _rerouted(at: Bench, rule: WindowRule) -> float:
+    """Return the utilisation after a change of the route to half of the rate and twice the delay."""
+    rate, delay = _capacity_steps(1.0, 0.5)(at.link), _delay_steps(0.0, 1.0)(at.link)
+    return 2.0 * float(at.run(rule, link=at.link.changed(elements=(delay, rate))).utilisation)
+
+
+def _onset(at: Bench, rule: WindowRule) -> float:
+    """Return the losses of a flow of half the bandwidth that begins beside an established flow of the rule."""
+    sudden = CBR(0.5 * at.link.bandwidth)
+    return float(at.run(rule, sudden, starts=[0.0, at.link.warm_up]).loss[1])
+
+
+def _managed(name: str, measure: str) -> Measure:
     """Measure two flows of the rule over a queue that manages itself."""
 
     def measured(at: Bench, rule: WindowRule) -> float:
@@ -130,7 +225,7 @@ def limits_of(measure: str) -> tuple[float, float]:
     return 0.0, 1.0 if measure.startswith(("losses", "utilisation")) else math.inf
 
 
-MEASURES: tuple[tuple[str, str, str, Callable[[Bench, WindowRule], float]], ...] = (
+MEASURES: tuple[tuple[str, str, str, Measure], ...] = (
     ("5.1.1 congestion collapse", "rate at 10 % random loss", "packets per RTT", _heavy_loss),
     ("5.1.2 bufferbloat", "queueing delay of one flow", "ms", _queueing),
     ("5.1.3 high packet loss", "losses of 8 flows", "of packets", _losses),
@@ -143,11 +238,48 @@ MEASURES: tuple[tuple[str, str, str, Callable[[Bench, WindowRule], float]], ...]
     ("5.2.2 real-time", "losses of a constant-rate flow", "of packets", _real_time),
     ("5.2.3 short and long flows", "50 packets of CUBIC beside it", "RTTs", _short_flow(CUBIC())),
     ("6.3 wired paths", "utilisation alone", "", _used),
-    ("6.4 wireless, in part", "utilisation at 1 % random loss", "", _used_with_loss),
+    ("6.4 wireless", "utilisation at 1 % random loss", "", _used_with_loss),
+    ("6.4 wireless", "utilisation at 1 % loss in bursts of 10", "", _over(_bursts)),
+    ("6.4 wireless", "utilisation of a capacity of 1/4 to 1", "", _over(_fading)),
+    ("6.4 wireless", "utilisation with jitter of half a RTT", "", _over(_jitter)),
     *(
         ("7.1 AQM", f"{measure} of 2 flows with {name}", unit, _managed(name, measure))
         for name in QUEUES
         for measure, unit in (("utilisation", ""), ("delay", "ms"))
     ),
+    (
+        "7.3 varying delay",
+        "utilisation after the minimum delay doubles",
+        "",
+        _over(_delay_steps(0.0, 1.0)),
+    ),
+    (
+        "7.3 varying delay",
+        "utilisation while it alternates, R and 2R",
+        "",
+        _over(_alternating_delay),
+    ),
+    (
+        "7.3 varying delay",
+        "queueing delay after it halves",
+        "ms",
+        _over(_delay_steps(1.0, 0.0), "delay"),
+    ),
+    ("7.7 reordering", "utilisation, 10 % of packets a RTT late", "", _over(_reordered)),
+    ("7.8 transient events", "utilisation over two interruptions", "", _over(_interrupted)),
+    ("7.8 transient events", "losses of a sudden flow of half the rate", "of packets", _onset),
+    (
+        "7.9 sudden changes",
+        "utilisation after the capacity rises tenfold",
+        "",
+        _over(_capacity_steps(0.1, 1.0)),
+    ),
+    (
+        "7.9 sudden changes",
+        "losses after it falls to a tenth",
+        "of packets",
+        _over(_capacity_steps(1.0, 0.1), "losses"),
+    ),
+    ("7.9 sudden changes", "utilisation after a route of 2R and half of it", "", _rerouted),
 )
 """Section, what is measured, its unit, and how."""

@@ -28,6 +28,9 @@ __all__ = [
     "print_tally",
 ]
 
+LINUX = "Linux"
+COLUMNS = tuple(name for name in SIMULATORS if name != LINUX)
+"""Simulators with a column; claims that Linux judges share a line."""
 STYLES = {
     Verdict.HOLDS: "green",
     Verdict.CONTRADICTED: "red",
@@ -48,10 +51,7 @@ FOLDED = {
 """Heads of the tally's columns in two lines, so that it fits into 80 columns."""
 WIDEST = 100
 """Characters of a line on a claim at most."""
-LEGEND = (
-    "holds, contradicted: at the stated confidence; inconclusive: neither; depends: another reading turns it; "
-    "-: does not apply. 2/3: statements that hold in packets (in the model without packets)."
-)
+LEGEND = "inconclusive: neither is certain; depends: on the reading; -: does not apply; 2/3: statements hold"
 
 
 def print_tally(rows: list[Row], console: Console) -> None:
@@ -96,7 +96,7 @@ def _print_wrapped(text: str, console: Console) -> None:
 def print_legend(console: Console) -> None:
     """Print what the words and the columns of the lines on claims mean, and the heads of these."""
     _print_wrapped(LEGEND, console)
-    heads = (*("model", *SIMULATORS), "own packets")
+    heads = (*("model", *COLUMNS), "own packets")
     line = "id  " + "".join(f"{head:13}" for head in heads) + f"{'hold':6}claim"
     console.print(f"[bold]{line}[/]", highlight=False, soft_wrap=True)
 
@@ -111,7 +111,7 @@ def print_row(row: Row, console: Console) -> None:
     simulators = row["simulators"]
     words = (
         row["model"],
-        *(simulators.get(name, "not applicable") for name in SIMULATORS),
+        *(simulators.get(name, "not applicable") for name in COLUMNS),
         row["packet_level"],
     )
     side = "simulation" if row["simulation"] != "not applicable" else "model"
@@ -125,22 +125,30 @@ def print_row(row: Row, console: Console) -> None:
 
 
 def folded(rows: list[Row]) -> tuple[list[Row], dict[str, list[Row]]]:
-    """Return the rows that have a line each, and those of fabrics by paper, which share one beside others."""
-    alone = [row for row in rows if group_of(row["paper"]) != "fabrics"]
+    """Return the rows that have a line each, and those that share one beside others: of fabrics by paper, of Linux all."""
+    alone = [row for row in rows if not _shared_line(row)]
     if not alone:
         return rows, {}
     papers: dict[str, list[Row]] = {}
     for row in rows:
-        if group_of(row["paper"]) == "fabrics":
-            papers.setdefault(row["paper"], []).append(row)
+        if name := _shared_line(row):
+            papers.setdefault(name, []).append(row)
     return alone, papers
+
+
+def _shared_line(row: Row) -> str:
+    """Return the paper on fabrics of a claim, or that Linux alone judges it; "" where it has a line of its own."""
+    if group_of(row["paper"]) == "fabrics":
+        return str(row["paper"])
+    return LINUX if set(row["simulators"]) == {LINUX} else ""
 
 
 def print_paper(paper: str, rows: list[Row], console: Console) -> None:
     """Print one line on the claims of a paper: how often each word stands for models and for own packets."""
     said = []
-    for title, name in (("model", "model"), ("own packets", "packet_level")):
-        counts = Counter(row[name] for row in rows if row[name] != Verdict.NOT_APPLICABLE)
+    for title, name in (("model", "model"), (LINUX, LINUX), ("own packets", "packet_level")):
+        given = [row["simulators"].get(name, row.get(name)) for row in rows]
+        counts = Counter(word for word in given if word not in (None, Verdict.NOT_APPLICABLE))
         words = [f"{count} [{STYLES[Verdict(word)]}]{word}[/]" for word, count in counts.items()]
         said += [f"{title} {', '.join(words)}"] if words else []
     ids = f"{rows[0]['id']} to {rows[-1]['id']}" if len(rows) > 1 else rows[0]["id"]

@@ -47,8 +47,12 @@ class Program(Protocol):
 
 
 def hashes(program: Program) -> dict[str, str]:
-    """Return the SHA-256 of each source of a program."""
-    return {s: hashlib.sha256((ROOT / s).read_bytes()).hexdigest() for s in program.sources}
+    """Return the SHA-256 of each source of a program, of the version that a case was made with."""
+    earlier: Mapping[str, str] = dict(getattr(program, "earlier", ()))
+    return {
+        s: earlier.get(s) or hashlib.sha256((ROOT / s).read_bytes()).hexdigest()
+        for s in program.sources
+    }
 
 
 def pairs(options: Mapping[str, float | str]) -> list[str]:

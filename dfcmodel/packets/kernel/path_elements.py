@@ -28,6 +28,7 @@ __all__ = [
 RELEASED = RENEWALS - 2**20  # smallest key of packets that go on in their chain: after arrivals
 HAS_ELEMENTS = 2  # ``plain`` of a port with elements
 UNIFORM, CONSTANT, DELAYS, OVERTAKEN, SLOTS, BATCH, TOKENS, STATES = 0, 1, 2, 3, 4, 5, 6, 7
+PERIODIC = 8
 ROUNDING = 1e-9  # of tokens, packets
 
 
@@ -66,6 +67,12 @@ def release_at(net: Any, u: int, e: int, k: int, time: float) -> float:
             w.state = 1.0 - w.state
         lost = w.third if w.state > 0.0 else w.fourth
         return -1.0 - AT_RANDOM if uniform(net.stream, u) < lost else time
+    if w.kind == PERIODIC:
+        w.state += 1.0
+        if w.state < w.first:
+            return time
+        w.state = 0.0
+        return -1.0 - AT_RANDOM
     if w.kind == OVERTAKEN:
         return time + w.second if uniform(net.stream, u) < w.first else time
     if w.kind == SLOTS:

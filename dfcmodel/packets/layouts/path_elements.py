@@ -13,6 +13,7 @@ from dfcmodel.network.path_elements import (
     DelayTrace,
     Jitter,
     PathElement,
+    PeriodicLoss,
     Policer,
     RateTrace,
     Reordering,
@@ -24,6 +25,7 @@ from dfcmodel.packets.kernel.path_elements import (
     DELAYS,
     HAS_ELEMENTS,
     OVERTAKEN,
+    PERIODIC,
     SLOTS,
     STATES,
     TOKENS,
@@ -105,5 +107,7 @@ def _write(row: Any, given: PathElement) -> None:
     elif isinstance(given, BurstLoss):
         row["kind"], row["first"], row["second"] = STATES, given.to_bad, given.to_good
         row["third"], row["fourth"] = given.loss_bad, given.loss_good
+    elif isinstance(given, PeriodicLoss):
+        row["kind"], row["first"] = PERIODIC, given.every
     else:
         row["last"] = 0.0

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any, ClassVar, NamedTuple
 
-from hopflow.checks import one_number
+from hopflow.checks import choice, one_number
 from hopflow.functions import maximum, minimum, where
 from hopflow.units import quantities
 from responsefn.responses import references
@@ -30,6 +30,10 @@ class WestwoodPlus(WindowRule):
         Of each filter, per sample.
     shortest
         Sample in s.
+    deferred
+        1: at a loss the window is halved, and it becomes the estimated rate times RTT_min at the first ACK after recovery, as in the
+        module. 0: it does so at the loss. Where losses are repaired at once, as in `rate`, that differs by a per cent at most; packet by
+        packet, recovery sends less with 0 where the estimate is below half of the window.
 
     Examples
     --------
@@ -38,19 +42,21 @@ class WestwoodPlus(WindowRule):
     """
 
     class State(NamedTuple):
-        """Window and threshold in packets, shortest RTT in s, both filters in packets/s."""
+        """Window and threshold in packets, shortest RTT in s, both filters in packets/s; 1 from a loss to the next ACK."""
 
         cwnd: float = 1.0
         ssthresh: float = math.inf
         base_rtt: float = math.inf
         sampled: float = 0.0
         estimate: float = 0.0
+        halved: float = 0.0
 
     class Params(NamedTuple):
-        """Gain of each filter per sample, shortest sample in s."""
+        """Gain of each filter per sample, shortest sample in s, whether the estimate waits for the end of recovery."""
 
         gain: float = 0.125
         shortest: float = 0.05
+        deferred: float = 0.0
 
     assigned: ClassVar[tuple[str, ...]] = ("base_rtt",)
     rate_estimates: ClassVar[tuple[str, ...]] = ("sampled", "estimate")
@@ -65,25 +71,32 @@ class WestwoodPlus(WindowRule):
         """Check the ranges of the parameters."""
         one_number("gain", self.params.gain, above=0.0, at_most=1.0)
         one_number("shortest", self.params.shortest, at_least=0.0)
+        choice("deferred", self.params.deferred, (0.0, 1.0))
 
     @staticmethod
     def on_ack(s: Any, q: Any, e: Any) -> Any:
         """Reno's growth; the estimate follows the rate."""
-        gain = q.gain * e.rtt / (maximum(e.rtt, q.shortest) * s.cwnd)
+        held = maximum(2.0, s.estimate * minimum(s.base_rtt, e.rtt))
+        cwnd = where(s.halved > 0.5, held, s.cwnd)
+        ssthresh = where(s.halved > 0.5, held, s.ssthresh)
+        gain = q.gain * e.rtt / (maximum(e.rtt, q.shortest) * cwnd)
         return s._replace(
-            cwnd=s.cwnd + where(s.cwnd < s.ssthresh, 1.0, 1.0 / s.cwnd),
+            cwnd=cwnd + where(cwnd < ssthresh, 1.0, 1.0 / cwnd),
+            ssthresh=ssthresh,
             base_rtt=minimum(s.base_rtt, e.rtt),
-            sampled=s.sampled + gain * (s.cwnd / e.rtt - s.sampled),
+            sampled=s.sampled + gain * (cwnd / e.rtt - s.sampled),
             estimate=s.estimate + gain * (s.sampled - s.estimate),
+            halved=0.0,
         )
 
     @staticmethod
     def on_loss(s: Any, q: Any, e: Any) -> Any:
-        """Set the window to the bandwidth-delay product at the estimated rate."""
+        """Set the window to the bandwidth-delay product at the estimated rate, or halve it up to the next ACK."""
         held = maximum(2.0, s.estimate * minimum(s.base_rtt, e.rtt))
-        return s._replace(cwnd=held, ssthresh=held)
+        kept = where(q.deferred > 0.5, maximum(2.0, 0.5 * s.cwnd), held)
+        return s._replace(cwnd=kept, ssthresh=kept, halved=q.deferred)
 
     @staticmethod
     def on_timeout(s: Any, q: Any, e: Any) -> Any:
         """Slow start from one packet to the bandwidth-delay product."""
-        return s._replace(cwnd=1.0, ssthresh=maximum(2.0, s.estimate * s.base_rtt))
+        return s._replace(cwnd=1.0, ssthresh=maximum(2.0, s.estimate * s.base_rtt), halved=0.0)

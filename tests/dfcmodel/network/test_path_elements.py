@@ -22,6 +22,7 @@ from dfcmodel import (
     Link,
     Packets,
     PathElement,
+    PeriodicLoss,
     Policer,
     RateTrace,
     Reordering,
@@ -34,7 +35,7 @@ from dfcmodel import (
     trace_packets,
 )
 from dfcmodel.engine.rates_over_time import rate_changes
-from responsefn import CUBIC, NewReno
+from responsefn import AIMD, CUBIC, NewReno
 from tests.oracles.engines import compile_scenario
 
 LINKS = [Link("a", "b", 5000.0, 1e-3, 1000), Link("b", "c", 1000.0, 1e-3, 200)]
@@ -163,6 +164,29 @@ def test_a_delay_over_time_is_that_of_the_round_trip() -> None:
     assert np.nanmax(trips) == pytest.approx(np.nanmin(trips) + 0.03, abs=2e-3)
 
 
+def test_every_kth_packet_is_lost() -> None:
+    """Also of those that are sent again; counted over all flows of the element."""
+    run = simulate(path_of(PeriodicLoss("b->c", 40), source=CBR(500.0), duration=4.0), Packets())
+    arrived = run.delivered[0, -1]
+    assert run.lost.sum() == pytest.approx(arrived / 39.0, abs=1.0)
+    assert PeriodicLoss("b->c", 40).mean == 1 / 40
+
+
+@pytest.mark.parametrize("every", [100, 400])
+def test_a_window_rule_has_its_response_under_periodic_losses(every: int) -> None:
+    """NewReno at packet level beside the response function of AIMD with the time of recovery, which is derived for such losses."""
+    links = (Link("a", "b", 1e5, 0.05, 1e5), Link("b", "a", 1e5, 0.05, 1e5))
+    flow = Flow("f", ("a", "b"), NewReno(), delayed_acks=False)
+    scenario = Scenario(
+        "periodic", links, (flow,), duration=120.0, elements=(PeriodicLoss("a->b", every),)
+    )
+    run = simulate(scenario, Packets(recovery="sack"))
+    late = run.time > 20.0
+    sent = run.delivered[0, late]
+    rate = (sent[-1] - sent[0]) / (run.time[-1] - run.time[late][0])
+    assert rate == pytest.approx(AIMD(form="recovery").rate(1 / every, 0.1), rel=0.03)
+
+
 def test_files_keep_elements(tmp_path: Path) -> None:
     elements = (
         Jitter("b->c", 0.01, "constant", acks=True, flows=("flow",)),
@@ -170,6 +194,7 @@ def test_files_keep_elements(tmp_path: Path) -> None:
         DelayTrace("b->c", (0.0, 1.0), (0.0, 0.5), period=3.0),
         RateTrace("b->c", (0.0, 1.0), (500.0, 1000.0)),
         BurstLoss("b->c", 0.1, 0.2),
+        PeriodicLoss("b->c", 50),
         Policer("b->c", 100.0, 5.0),
         Reordering("b->c", 0.1, 0.01),
     )
@@ -205,6 +230,8 @@ def test_mahimahi_traces(tmp_path: Path) -> None:
         (lambda: Aggregation("b->c", count=2.5), ("count", "2.5")),
         (lambda: Policer("b->c", 10.0, 0.5), ("burst", "0.5")),
         (lambda: BurstLoss("b->c", 2.0, 0.5), ("to_bad", "2")),
+        (lambda: PeriodicLoss("b->c", 1), ("every", "1")),
+        (lambda: PeriodicLoss("b->c", 2.5), ("every", "2.5")),
         (lambda: DelayTrace("b->c", (1.0, 2.0), (0.0, 0.0)), ("times[0]",)),
         (lambda: DelayTrace("b->c", (0.0, 2.0), (0.0,)), ("lists of one length",)),
         (lambda: DelayTrace("b->c", (0.0, 2.0), (0.0, 1.0), period=1.0), ("period", "1")),

@@ -18,6 +18,7 @@ from dfcmodel import (
     Flow,
     Jitter,
     Packets,
+    PeriodicLoss,
     Poisson,
     Policer,
     RateTrace,
@@ -46,6 +47,7 @@ ELEMENTS: dict[str, tuple[Any, ...]] = {
     "batches of data": (Aggregation("left->right", count=4, hold=0.01, acks=False), Jitter("left->right", 1e-3)),
     "policer": (Policer("left->right", 700.0, 30.0),),
     "bursts": (BurstLoss("left->right", 0.003, 0.3, loss_bad=0.9, loss_good=1e-3),),
+    "periodic": (PeriodicLoss("left->right", 90), PeriodicLoss("left->right", 70, flows=("flow 1",))),
     "rates": (RateTrace("left->right", (0.0, 0.5, 1.0), (1000.0, 200.0, 0.0), period=1.2),),
     "all": (
         RateTrace("left->right", (0.0, 1.0), (1000.0, 500.0)),

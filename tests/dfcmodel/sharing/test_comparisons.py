@@ -133,3 +133,24 @@ def test_a_rate_above_the_paths_is_explained() -> None:
     assert short.caveats[-1].startswith("a rate above the path's")
     longer = compare([CUBIC()], **path, duration=8.0, warm_up=2.0)
     assert not any("above the path's" in text for text in longer.caveats)
+
+
+def test_seeds_are_added_until_intervals_are_narrow(found) -> None:
+    """Settings stop from three seeds on, at an interval of five points; the others are named and framed."""
+    more = compare([NewReno(), CUBIC()], runs=5, **(PATH | {"duration": 20.0}))
+    assert ((more.seeds >= 3) & (more.seeds <= 5)).all()
+    assert (more.seeds[more.wide] == 5).all()
+    assert (more.alone_seeds >= 3).all()
+    low, high = more.share_interval
+    assert (high - low <= 2.0 * more.share_half_width + 1e-12).all()
+    said = " ".join(repr(more).split())
+    assert ("wider than that after 5" in said) == bool(more.wide.any())
+    frames = [each for each in more.plot().patches if each.get_linestyle() == "--"]
+    assert len(frames) == more.wide.sum()
+    assert (found.seeds == 2).all()  # the budget, below three
+
+
+def test_a_larger_budget_begins_with_the_same_seeds() -> None:
+    few, many = (compare([Reno()], runs=runs, **(PATH | {"duration": 10.0})) for runs in (3, 12))
+    assert many.alone_seeds[0] == 3  # one flow fills the path: nothing to add
+    assert few.rate[0] == many.rate[0]

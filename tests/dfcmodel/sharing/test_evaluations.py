@@ -3,32 +3,28 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from dfcmodel import DualPI2, evaluate_rfc9743
 from dfcmodel.sharing.bottlenecks import Bottleneck
 from dfcmodel.sharing.evaluations import PATHS, PathSet
 from dfcmodel.sharing.rfc9743_measures import MEASURES, QUEUES, Bench
-from responsefn import BBR, CUBIC, DCTCP, NewReno, Prague, WindowRule
+from dfcmodel.sharing.rfc9743_verdicts import ANSWERS, MARGIN, differences, judge
+from dfcmodel.sharing.seed_budgets import WIDTH
+from responsefn import BBR, CUBIC, DCTCP, NewReno, Prague, Vegas, WindowRule
 
 # RFC 9743: the standard rule equals itself, sections are answered or named as not covered.
 
 ONE = (PathSet("small", 500.0, 0.02, 10),)
 
 
-def test_the_standard_rule_is_its_own_reference() -> None:
-    found = evaluate_rfc9743(NewReno(), paths=ONE, duration=10.0, runs=1)
-    np.testing.assert_array_equal(found.table["value"], found.table["newreno"])
-    kept = found.table.query("measure == 'rate that NewReno keeps'")["value"].item()
-    assert kept == pytest.approx(1.0, abs=0.15)  # two flows of one kind, in 10 s
-
-
 def test_every_section_is_measured_or_named() -> None:
     found = evaluate_rfc9743(CUBIC(), paths=ONE, duration=10.0, runs=1)
     named = {*found.table["section"].str.split().str[0], *" ".join(found.not_covered).split()}
     for section in ("5.1.1", "5.1.2", "5.1.3", "5.1.4", "5.1.5", "5.2.1", "5.2.2", "5.2.3",
-                    "5.3", "6.2", "6.3", "6.4", "7.1", "7.2", "7.3", "7.4", "7.6", "7.7", "7.10",
-                    "7.11"):  # fmt: skip
+                    "5.3", "6.2", "6.3", "6.4", "7.1", "7.2", "7.3", "7.4", "7.6", "7.7", "7.8", "7.9",
+                    "7.10", "7.11"):  # fmt: skip
         assert section in named
     assert all(why in repr(found) for why in found.not_covered.values())
     assert found.to_xarray().sizes["row"] == len(found.table)
@@ -87,3 +83,90 @@ def test_managed_queues_are_shorter_and_carry_almost_as_much(name: str) -> None:
 def test_measures_have_names_of_their_own() -> None:
     names = [measure for _, measure, _, _ in MEASURES]
     assert len(set(names)) == len(names)
+
+
+def test_the_standard_rule_is_no_worse_than_itself() -> None:
+    """Its differences are 0 on all seeds, so that three of them are enough; only what cannot be judged is left."""
+    found = evaluate_rfc9743(NewReno(), paths=ONE, duration=5.0, runs=9)
+    np.testing.assert_array_equal(found.table["value"], found.table["newreno"])
+    assert (found.table[["difference", "difference_low", "difference_high"]] == 0.0).all(axis=None)
+    assert (found.table["seeds"] == 3).all()
+    assert found.wide.empty
+    assert {each.answer for each in found.verdicts} == {"holds", "not judged"}
+    assert all(each.why for each in found.verdicts)
+    kept = found.table.query("measure == 'rate that NewReno keeps'")["value"].item()
+    assert kept == pytest.approx(1.0, abs=0.15)  # two flows of one kind, in 10 s
+
+
+@pytest.mark.slow
+def test_seeds_stop_where_the_interval_is_narrow_or_the_budget_is_spent() -> None:
+    found = evaluate_rfc9743(CUBIC(), paths=ONE, duration=10.0, runs=4)
+    width = found.table["difference_high"] - found.table["difference_low"]
+    narrow = width <= WIDTH
+    assert (found.table["seeds"][~narrow] == 4).all()
+    assert found.table["seeds"].between(3, 4).all()
+    assert 0 < len(found.wide) == (~narrow).sum() < len(width)
+    said = f"{len(found.wide)} of {len(width)} rows are wider after 4"
+    assert said in " ".join(repr(found).split())
+
+
+def test_delay_is_no_congestion_for_newreno_but_is_for_vegas() -> None:
+    """RFC 9743, 7.3: inferring congestion from a longer delay reduces throughput where the minimum delay changes."""
+    at = Bench(Bottleneck(1000.0, 0.02, 20, duration=20.0, warm_up=4.0), seed=1)
+    ask = {measure: function for _, measure, _, function in MEASURES}
+    for measure in (
+        "utilisation after the minimum delay doubles",
+        "utilisation with jitter of half a RTT",
+    ):
+        assert ask[measure](at, Vegas()) < ask[measure](at, NewReno()) - 0.1
+    assert ask["utilisation alone"](at, Vegas()) > 0.98
+
+
+def test_what_interrupts_or_reorders_costs_what_it_takes_away() -> None:
+    """The sender of half the link's mean capacity is not measured against its largest one; reordering is loss to NewReno."""
+    at = Bench(Bottleneck(1000.0, 0.02, 20, duration=20.0, warm_up=4.0), seed=1)
+    ask = {measure: function for _, measure, _, function in MEASURES}
+    for measure in ("utilisation of a capacity of 1/4 to 1", "utilisation over two interruptions"):
+        assert 0.9 < ask[measure](at, NewReno()) <= 1.01
+    assert ask["utilisation, 10 % of packets a RTT late"](at, NewReno()) < 0.4
+    assert ask["losses of a sudden flow of half the rate"](at, NewReno()) > 0.0
+
+
+def _row(section: str, low: float, high: float) -> dict[str, object]:
+    middle = 0.5 * (low + high)
+    return {"section": section, "measure": "m", "path": "p", "unit": "", "value": 1.0, "newreno": 1.0,
+            "difference": middle, "difference_low": low, "difference_high": high}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("rows", "answer"),
+    [
+        ([(-0.04, 0.2), (0.0, 0.1)], "holds"),
+        ([(-0.06, 0.2), (0.0, 0.1)], "undecided"),
+        ([(np.nan, np.nan), (0.0, 0.1)], "undecided"),
+        ([(-0.2, -0.06), (0.0, 0.1)], "contradicted"),
+        ([(-np.inf, -np.inf), (np.nan, np.nan)], "contradicted"),
+    ],
+)
+def test_a_section_is_judged_by_all_its_rows(rows: list[tuple[float, float]], answer: str) -> None:
+    table = pd.DataFrame([_row("6.3 wired", *row) for row in rows])
+    (verdict,) = judge(table, {})
+    assert verdict.answer == answer
+    assert answer in ANSWERS
+    assert MARGIN == 0.05
+
+
+def test_differences_are_better_where_they_are_positive() -> None:
+    """Points of a share; a part of the standard's value otherwise; a flow that never finishes is the worst."""
+    assert differences("utilisation alone", [0.9, 0.9], [0.8, 0.8]).value == pytest.approx(0.1)
+    assert differences("losses of 8 flows", [0.02, 0.02], [0.01, 0.01]).value == pytest.approx(
+        -0.01
+    )
+    delay = differences("queueing delay of one flow", [30.0, 30.0], [20.0, 20.0])
+    assert delay.value == pytest.approx(-0.5)
+    short = "50 packets of the rule beside it"
+    assert differences(short, [np.nan, np.nan], [9.0, 8.0]).high == -np.inf
+    assert np.isnan(differences(short, [np.nan, 8.0], [9.0, 8.0]).value)
+    exponent = differences("RTT exponent, R and 2R", [-0.5, -0.5], [1.0, 1.0])
+    assert exponent.value == pytest.approx(0.5)  # -0.5 is nearer to 0
+    assert np.isnan(differences("utilisation alone", [0.9], [0.8]).low)  # one seed

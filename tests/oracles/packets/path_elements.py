@@ -12,6 +12,7 @@ from dfcmodel import (
     DelayTrace,
     Jitter,
     PathElement,
+    PeriodicLoss,
     Policer,
     RateTrace,
     Reordering,
@@ -129,6 +130,20 @@ class TwoStates(Passing):
         return now
 
 
+class Counted(Passing):
+    """Losses of each packet with a multiple of a number."""
+
+    passed = 0
+
+    def release(self, packet: Packet, now: float) -> float | None:
+        """Drop the last of a period."""
+        self.passed += 1
+        if self.passed < self.given.every:
+            return now
+        self.passed = 0
+        return self.lose(packet, AT_RANDOM)
+
+
 class Batches(Passing):
     """What is collected goes on together."""
 
@@ -164,6 +179,7 @@ class Batches(Passing):
 KINDS: dict[type[PathElement], type[Passing]] = {
     Jitter: Delaying, DelayTrace: Delaying, Reordering: Overtaken, Policer: Tokens,
     BurstLoss: TwoStates,
+    PeriodicLoss: Counted,
 }  # fmt: skip
 
 

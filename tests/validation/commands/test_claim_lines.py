@@ -15,7 +15,7 @@ from validation.commands.claim_lines import (
     print_row,
     print_tables,
 )
-from validation.records import entries
+from validation.records import entries, recorded_simulators
 
 R, C, A = (str(v) for v in (Verdict.HOLDS, Verdict.CONTRADICTED, Verdict.NOT_APPLICABLE))
 
@@ -61,16 +61,20 @@ def test_a_claim_is_one_line_of_100_columns_with_a_word_for_each_source() -> Non
 
 def test_lines_and_legend_of_all_claims_leave_room_for_the_rest() -> None:
     """Of the 120 lines of the terminal, 10 are left for the counts, 6 for surprises and the end; fabrics have a line a paper."""
+    linux = {id for id, found in recorded_simulators().items() if set(found) == {"Linux"}}
     judged = [
-        row(id, Verdict.HOLDS, packet_level=C, paper=entry.paper) for id, entry in entries().items()
+        row(id, Verdict.HOLDS, packet_level=C, paper=entry.paper)
+        | ({"simulators": {"Linux": C}} if id in linux else {})
+        for id, entry in entries().items()
     ]
     alone, papers = folded(judged)
     assert len(alone) + len(papers) + len(printed(print_legend)) <= 104
     lines = [line for paper, some in papers.items() for line in printed(print_paper, paper, some)]
-    assert len(lines) == len(papers) == 7
-    assert lines[0] == "Q01 to Q07 zhu2015: model 7 holds; own packets 7 contradicted"
+    assert len(lines) == len(papers) == 8
+    assert lines[0].startswith("S09 to S16 Linux: model 8 holds; Linux 8 contradicted; own packets")
+    assert lines[1] == "Q01 to Q07 zhu2015: model 7 holds; own packets 7 contradicted"
     assert max(map(len, lines)) <= 100
-    of_fabrics = [each for some in papers.values() for each in some]
+    of_fabrics = [each for some in list(papers.values())[1:] for each in some]
     assert folded(of_fabrics) == (of_fabrics, {})  # alone they have a line each
 
 

@@ -18,7 +18,7 @@ def test_a_row_survives_json(tmp_path: Path, toy) -> None:
         Sides(R, C),
         turning=Sides((), ()),
         thresholds={"near": Threshold("near", "", 0.01, Sides(R, A), Sides(C, A))},
-        statements={("", 1): (R, A, A, A, A)},
+        statements={("", 1): (R, A, A, A, A, A)},
     )
     row = row_of(*toy(), {"Z01": known})
     place = tmp_path / "claims.json"

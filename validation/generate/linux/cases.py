@@ -11,12 +11,29 @@ from validation.generate.linux.program import LinuxKernel
 
 __all__ = ["CASES"]
 
+EMULATOR = (
+    "validation/generate/linux/linkemu.c",
+    "9f493c8d12cff1457022a501b93125cd1c2dcb461b5331ab84bd74aa133bb157",
+)
+"""Before it had options for segments and ACKs. The present one has the same digest of all packets in ``linux/cubic-and-reno``, start-0.1."""
+BUILD = (
+    "validation/generate/linux/build.sh",
+    "d6ea998d2a947c51c5632e1d5943b5b99c0666a9163ef727a3c14a80aee43fb3",
+)
+"""Before kernels were built that run on hosts with AMX, with the same digest."""
+FIRST_PAIRS = (("cubic", "reno"), ("vegas", "reno"))
 RATE, DELAY = 20e6, 0.02
 """bit/s and s of both directions: 1666.7 packets of 1500 bytes per s, a round trip of 40 ms."""
 BUFFERS = (33, 67, 133)
 """Packets: half the product of bandwidth and round trip, all of it, and twice as much."""
 SINGLE = ("bic", "highspeed", "htcp", "westwood", "vegas", "illinois", "scalable")
-PAIRS = (("cubic", "reno"), ("vegas", "reno"))
+PAIRS = (
+    ("cubic", "reno"),
+    ("vegas", "reno"),
+    ("cubic", "bbr"),
+    ("htcp", "reno"),
+    ("illinois", "reno"),
+)
 STARTS = tuple(round(0.1 * n, 1) for n in range(1, 9))
 """s at which the second flow of a pair starts; the first one starts at 0."""
 
@@ -31,7 +48,7 @@ ALONE = Case(
     name="linux/alone",
     title="One flow of Linux 6.12 over 20 Mb/s, 40 ms, with a drop-tail buffer, 30 s",
     claims=(),
-    program=LinuxKernel(),
+    program=LinuxKernel(earlier=(EMULATOR, BUILD)),
     parameters={
         "rate of the link, and of the link back": (RATE, "bit/s"),
         "delay of each": (DELAY, "s"),
@@ -86,16 +103,19 @@ def _further_path(name: str, path: str, buffer: int, delay: float) -> Case:
     )
 
 
-def _pair(first: str, second: str) -> Case:
+def _pair(first: str, second: str, suffix: str = "", title: str = "", **options: Any) -> Case:
     """Return runs of two flows, the second of which starts later, at eight times."""
+    made = (EMULATOR, BUILD) if (first, second) in FIRST_PAIRS else (EMULATOR,)
+    earlier = () if suffix else made
     return replace(
         ALONE,
-        name=f"linux/{first}-and-{second}",
-        title=f"A flow of {first} and one of {second} of Linux 6.12, second starts at eight times, 60 s",
+        program=LinuxKernel(earlier=earlier),
+        name=f"linux/{first}-and-{second}{suffix}",
+        title=f"A flow of {first} and one of {second} of Linux 6.12{title}, second starts at eight times, 60 s",
         parameters={**ALONE.parameters, "sample": (0.1, "s")},
         runs=[
             {
-                **_alone(first, 67, sample=0.1, seconds=60),
+                **_alone(first, 67, sample=0.1, seconds=60, **options),
                 "run": f"start-{start}",
                 "rules": (first, second),
                 "starts": (0.0, start),
@@ -128,4 +148,13 @@ CASES = (
     _further_path("linux/further-buffer", "100", 100, DELAY),
     _further_path("linux/further-round-trip", "80ms", 67, 0.04),
     *(_pair(*rules) for rules in PAIRS),
+    _pair("cubic", "reno", "-single-packets", ", segments of one packet", min_tso_segs=1),
+    _pair(
+        "cubic",
+        "reno",
+        "-each-acknowledged",
+        ", segments of one packet, an ACK for each",
+        min_tso_segs=1,
+        quickack=1,
+    ),
 )

@@ -73,6 +73,7 @@ static int flow_count, lateness_count;
 static double rate = 20e6, delay = 0.02, seconds = 30, loss, sample = 0.01;
 static long buffer = 67, every, seed = 1;
 static char qdisc[16] = "pfifo_fast";
+static long min_tso_segs = 2, comp_sack_nr = 44, quickack; // the kernel's; 1: an ACK for each packet
 static int64_t origin, worst_lateness;
 static uint64_t digest = 14695981039346656037ULL;
 static FILE *output;
@@ -129,6 +130,13 @@ static void set_sysctl(const char *name, const char *value)
     close(fd);
 }
 
+static void set_number(const char *name, long value)
+{
+    char text[24];
+    snprintf(text, sizeof text, "%ld", value);
+    set_sysctl(name, text);
+}
+
 static const char *const of_kernel[] = {"core/default_qdisc", "ipv4/tcp_mem"};
 static const char *const of_namespace[] = {
     "ipv4/tcp_sack", "ipv4/tcp_timestamps", "ipv4/tcp_ecn", "ipv4/tcp_early_retrans",
@@ -163,6 +171,8 @@ static int open_tun(const char *address)
     if (unshare(CLONE_NEWNET))
         fail("unshare");
     set_sysctl("ipv4/tcp_no_metrics_save", "1");
+    set_number("ipv4/tcp_min_tso_segs", min_tso_segs);
+    set_number("ipv4/tcp_comp_sack_nr", comp_sack_nr);
     struct ifreq request = {.ifr_flags = IFF_TUN | IFF_NO_PI};
     strcpy(request.ifr_name, "tun0");
     int fd = open("/dev/net/tun", O_RDWR | O_NONBLOCK);
@@ -333,6 +343,9 @@ static void process_sockets(struct flow *flow)
     }
     while ((size = recv(flow->receiver, received, sizeof received, MSG_TRUNC)) > 0)
         flow->bytes += size;
+    int on = 1;
+    if (quickack && setsockopt(flow->receiver, IPPROTO_TCP, TCP_QUICKACK, &on, sizeof on))
+        fail("TCP_QUICKACK");
 }
 
 static void fill_sender(struct flow *flow)
@@ -385,6 +398,12 @@ static void read_options(int count, char **words)
             seed = atol(value);
         else if (!strcmp(words[i], "sample"))
             sample = atof(value);
+        else if (!strcmp(words[i], "min_tso_segs"))
+            min_tso_segs = atol(value);
+        else if (!strcmp(words[i], "comp_sack_nr"))
+            comp_sack_nr = atol(value);
+        else if (!strcmp(words[i], "quickack"))
+            quickack = atol(value);
         else if (!strcmp(words[i], "qdisc"))
             snprintf(qdisc, sizeof qdisc, "%s", value);
         else if (!strcmp(words[i], "flow") && flow_count < MAX_FLOWS) {

@@ -10,7 +10,10 @@ from validation.generate.cases import Calls, Column, Rows, Run, Table
 
 __all__ = ["OPTIONS", "TABLES", "calls", "read", "simulated_seconds"]
 
-OPTIONS = ("rate", "delay", "buffer", "seconds", "loss", "every", "seed", "sample")
+OPTIONS = (
+    *("rate", "delay", "buffer", "seconds", "loss", "every", "seed", "sample"),
+    *("min_tso_segs", "quickack"),
+)
 """Options of the emulator, which a run may have under the same names."""
 LIMITS = ("rwnd_limited", "sndbuf_limited")
 RUN = {"run": Column("", "name of the run")}

@@ -58,10 +58,13 @@ def kernel_folder() -> Path:
 class LinuxKernel:
     """The link emulator as the only process of a User-Mode Linux.
 
-    The words of a call are the emulator's ``key=value``. It returns the text of the emulator's output.
+    The words of a call are the emulator's ``key=value``. It returns the text of the emulator's output. ``earlier`` are
+    sources with the SHA-256 of the versions that the bundled runs of a case were made with, where that is not the present one; leave them out
+    when the case is made again.
     """
 
     tool: str = "Linux"
+    earlier: tuple[tuple[str, str], ...] = ()
 
     @property
     def sources(self) -> tuple[str, ...]:

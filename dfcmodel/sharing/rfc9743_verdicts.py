@@ -1,0 +1,126 @@
+"""What the measures of a section of RFC 9743 say: no worse than NewReno, worse on some path, or undecided."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from dfcmodel.sharing.bottlenecks import mean_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    import pandas as pd
+
+__all__ = ["ANSWERS", "MARGIN", "Difference", "SectionVerdict", "better_is", "differences", "judge"]
+
+MARGIN = 0.05
+"""By how much a rule may do worse than NewReno: five percentage points, or 5 % of NewReno's value."""
+ANSWERS = ("holds", "contradicted", "undecided", "not judged")
+PATH_SECTIONS = {"7.5": "(7.5,", "7.11": "(7.11,"}
+"""Sections that are a path: all measures on the paths that name them."""
+
+
+class Difference(NamedTuple):
+    """By how much a rule does better than NewReno, with the ends of a 95 % interval over paired seeds.
+
+    In percentage points for shares of something, otherwise as a part of NewReno's mean. Negative is worse.
+    """
+
+    value: float
+    low: float
+    high: float
+
+
+class SectionVerdict(NamedTuple):
+    """The answer for a section, one of `ANSWERS`, and why."""
+
+    section: str
+    answer: str
+    why: str
+
+
+def better_is(measure: str) -> str:
+    """Return whether a high or a low value of a measure is better, by its name in `MEASURES`; or one near 0.
+
+    >>> better_is("utilisation alone"), better_is("losses of 8 flows"), better_is("RTT exponent, R and 2R")
+    ('high', 'low', 'near 0')
+    """
+    if measure.startswith("RTT exponent"):
+        return "near 0"
+    low = ("losses", "queueing delay", "delay", "50 packets", "rate at 10 %")
+    return "low" if measure.startswith(low) else "high"
+
+
+def differences(measure: str, found: Sequence[float], same: Sequence[float]) -> Difference:
+    """Return by how much a rule does better than NewReno in a measure, of runs with the same seeds.
+
+    A value that is not finite (a flow that did not finish) is the worst one: where the rule has it on all seeds and NewReno on
+    none, the difference is minus infinity. Otherwise the difference is NaN where any value is not finite.
+    """
+    values, standard = np.asarray(found, dtype=float), np.asarray(same, dtype=float)
+    kind = better_is(measure)
+    if kind == "near 0":
+        values, standard = np.abs(values), np.abs(standard)
+    good, fine = np.isfinite(values), np.isfinite(standard)
+    if not good.any() and fine.all():
+        return Difference(-np.inf, -np.inf, -np.inf)
+    if not (good.all() and fine.all()):
+        return Difference(np.nan, np.nan, np.nan)
+    gain = (values - standard) if kind == "high" else (standard - values)
+    if not is_share(measure):
+        scale = float(standard.mean())
+        if scale == 0.0:
+            same_value = not values.any()
+            return Difference(*([0.0 if same_value else -np.inf] * 3))
+        gain = gain / scale
+    mean, half = mean_of(gain.tolist())
+    return Difference(mean, mean - half, mean + half)
+
+
+def is_share(measure: str) -> bool:
+    """Return whether a measure is a part of something, whose difference is in percentage points."""
+    return measure.startswith(("losses", "utilisation", "Jain", "rate that"))
+
+
+def judge(table: pd.DataFrame, not_judged: Mapping[str, str]) -> tuple[SectionVerdict, ...]:
+    """Return the verdict of each section of a table of measures, in order of the sections.
+
+    A section holds where the interval of each of its differences is above minus `MARGIN`, and is contradicted where one of
+    them is below it altogether. Otherwise it is undecided.
+    """
+    groups = dict(iter(table.groupby("section", sort=False)))
+    for section, mark in PATH_SECTIONS.items():
+        part = table[table["path"].str.contains(mark, regex=False)]
+        if len(part):
+            groups[f"{section} on its path"] = part
+    verdicts = [_section(str(name), part) for name, part in groups.items()]
+    verdicts += [SectionVerdict(name, "not judged", why) for name, why in not_judged.items()]
+    return tuple(sorted(verdicts, key=lambda each: _order(each.section)))
+
+
+def _section(name: str, part: pd.DataFrame) -> SectionVerdict:
+    """Judge a section by its rows."""
+    low, high = part["difference_low"].to_numpy(float), part["difference_high"].to_numpy(float)
+    worse, fine = high < -MARGIN, low >= -MARGIN
+    order = np.argsort(np.where(np.isnan(low), -np.inf, low), kind="stable")
+    if worse.any():
+        order = np.argsort(np.where(worse, high, np.inf), kind="stable")
+    row = part.iloc[int(order[0])]
+    text = f"{row.measure} at {row.path}: {row.value:.3g}, NewReno {row.newreno:.3g} {row.unit}".rstrip()
+    if worse.any():
+        return SectionVerdict(
+            name, "contradicted", f"worse in {worse.sum()} of {len(part)}; most: {text}"
+        )
+    if fine.all():
+        return SectionVerdict(name, "holds", f"no worse in all {len(part)}; nearest to it: {text}")
+    open_ = f"{(~fine).sum()} of {len(part)} intervals include the margin, or there are none"
+    return SectionVerdict(name, "undecided", f"{open_}; widest: {text}")
+
+
+def _order(section: str) -> tuple[int, int, int]:
+    """Return the numbers of a section for sorting."""
+    digits = [int(each) for each in section.split()[0].rstrip(",").split(".")]
+    first, second, third = (*digits, 0, 0)[:3]
+    return first, second, third
