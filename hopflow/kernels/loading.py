@@ -6,7 +6,6 @@ import ast
 import contextlib
 import functools
 import hashlib
-import importlib.metadata
 import importlib.util
 import linecache
 import os
@@ -25,7 +24,7 @@ from hopflow.kernels.numba_start import start_numba
 from hopflow.kernels.source import KernelError
 from hopflow.kernels.stopwatch import loading
 
-__all__ = ["folder", "import_text", "interpret", "is_compiled", "load"]
+__all__ = ["compiler_versions", "folder", "import_text", "interpret", "is_compiled", "load"]
 
 
 @loading()
@@ -47,9 +46,26 @@ def is_compiled(module: Module, name: str, salt: str) -> bool:
 
 def _stem(text: str, salt: str) -> str:
     """Return the file name of a module: a hash of everything that determines its machine code."""
-    versions = [importlib.metadata.version(name) for name in ("numba", "llvmlite")]
-    key = "\n".join([text, salt, *versions])
+    key = "\n".join([text, salt, compiler_versions()])
     return f"kernel_{hashlib.sha256(key.encode()).hexdigest()[:24]}"
+
+
+@functools.cache
+def compiler_versions() -> str:
+    """Return a text with the versions of Numba and of llvmlite: neither is imported, nor is `importlib.metadata`.
+
+    Raises
+    ------
+    ModuleNotFoundError
+        Where one of them is not installed.
+    """
+    texts = []
+    for name in ("numba", "llvmlite"):
+        spec = importlib.util.find_spec(name)
+        if spec is None or spec.origin is None:
+            raise ModuleNotFoundError(f"no module named {name!r}", name=name)
+        texts.append(Path(spec.origin).with_name("_version.py").read_text(encoding="utf-8"))
+    return "\n".join(texts)
 
 
 def interpret(module: Module, name: str) -> Callable[..., Any]:

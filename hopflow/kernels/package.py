@@ -11,7 +11,6 @@ import ast
 import functools
 import hashlib
 import importlib
-import importlib.metadata
 import importlib.util
 import re
 import shutil
@@ -23,8 +22,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from hopflow.kernels.entries import SUFFIX, Entry
-from hopflow.kernels.loading import folder
+from hopflow.kernels.loading import compiler_versions, folder
 from hopflow.kernels.numba_start import start_numba
 from hopflow.progress import alone, progress_bar, shown
 
@@ -174,9 +175,8 @@ def _written(name: str) -> Path:
     source = Path(next(iter(spec.submodule_search_locations)))
     texts = {path.name: _text(path) for path in source.glob("*.py") if path.name != JIT}
     texts[JIT] = Path(__file__).with_name(JIT).read_text(encoding="utf-8")
-    versions = [importlib.metadata.version(each) for each in ("numba", "llvmlite", "numpy")]
     compilers = (Path(__file__).with_name(each).read_text(encoding="utf-8") for each in COMPILERS)
-    parts = [name, *versions, *compilers, *(f"{file}\0{texts[file]}" for file in sorted(texts))]
+    parts = [name, compiler_versions(), np.__version__, *compilers, *(f"{file}\0{texts[file]}" for file in sorted(texts))]
     key = "\0".join(parts)
     place = folder() / f"kernel_{hashlib.sha256(key.encode()).hexdigest()[:24]}"
     if not place.is_dir():
