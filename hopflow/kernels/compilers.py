@@ -66,6 +66,8 @@ REMEMBERED = (
 )
 """What is asked for again and again; see `_Memory`."""
 WORD = ir.IntType(64)
+PACKED = "packed."
+"""Begin of the symbol of a function that takes words; Numba's begin of that of a callback is ``cfunc.``."""
 _HEAD = object.__basicsize__ // 8
 ARRAY_DATA, ARRAY_SHAPE, ARRAY_STRIDES = _HEAD, _HEAD + 2, _HEAD + 3
 """Words of `PyArrayObject` (NumPy's ndarraytypes.h): the address of the data, those of lengths and of strides."""
@@ -296,6 +298,9 @@ class _Assembled(JITCodeLibrary):
         self._verify_declare_only_symbols()
         if self._dynamic_globals:
             raise NotImplementedError(f"{self.name}: addresses of this process are in the code")
+        for function in self._final_module.functions:  # another file may have one of this name
+            if not (function.is_declaration or function.name.startswith((PACKED, "cfunc."))):
+                function.linkage = "internal"
         self.data = self._codegen._tm.emit_object(self._final_module)
         self._finalized = True
 
@@ -391,7 +396,7 @@ def _add_packed(context: Any, library: Any, fndesc: Any) -> str:
     called = ir.Function(module, kind, fndesc.llvm_func_name)
     places = [WORD.as_pointer()] * 2
     packed = ir.Function(
-        module, ir.FunctionType(ir.IntType(32), places), f"packed.{fndesc.llvm_func_name}"
+        module, ir.FunctionType(ir.IntType(32), places), f"{PACKED}{fndesc.llvm_func_name}"
     )
     builder = ir.IRBuilder(packed.append_basic_block())
     words = _Words(context, builder, packed.args[0])
@@ -430,7 +435,7 @@ class _LowerEntry(LoweringPass):
             raise NotImplementedError(f"{name}: it needs objects of Python")
         symbol = _add_packed(state.targetctx, library, lowered.fndesc)
         library.finalize()
-        library.code = Code(library.data, symbol, str(lowered.fndesc.restype))
+        library.code = Code(library.data, symbol, str(types.unliteral(lowered.fndesc.restype)))
         nowhere = 0  # the address of a wrapper for Python, which it has not
         key = _dynfunc.make_function(
             lowered.fndesc.lookup_module(), name, "", nowhere, lowered.env, (library,)
@@ -468,9 +473,7 @@ class _LowerCallback(LoweringPass):
 def _ensure_gil(api: Any) -> Any:
     """Take the lock of the interpreter; return the state before. Numba calls a function of its own, which does the same."""
     state = ir.IntType(32)
-    return api.builder.call(
-        api._get_function(ir.FunctionType(state, []), "PyGILState_Ensure"), []
-    )
+    return api.builder.call(api._get_function(ir.FunctionType(state, []), "PyGILState_Ensure"), [])
 
 
 def _release_gil(api: Any, before: Any) -> None:

@@ -106,7 +106,7 @@ class Entry:
         function = CALL(loaded.address)
         result = RESULTS[loaded.about]
 
-        def run(args: tuple[Any, ...], words: list[Any]) -> Any:  # noqa: ARG001: args live until it returns
+        def run(args: tuple[Any, ...], words: list[Any]) -> Any:  # noqa: ARG001
             returned = result()
             if function(pack(*words), ctypes.addressof(returned)) != 0:
                 raise RuntimeError(f"{self.name}: the compiled function raised an exception")
@@ -149,8 +149,12 @@ def _flatten(values: tuple[Any, ...], words: list[Any], kinds: list[Any]) -> Non
             words.append(id(value))
             kinds.append(_Kind("P", np.void, value.dtype))
         else:
+            kind = NUMBERS.get(type(value))
+            if kind is None:
+                known = "bool, int, float, np.bool_, np.int64, np.uint64 or np.float64"
+                raise TypeError(f"an argument of type {type(value).__name__}: must be {known}")
             words.append(value)
-            kinds.append(NUMBERS[type(value)])
+            kinds.append(kind)
 
 
 def _text_of(kind: _Kind) -> str:

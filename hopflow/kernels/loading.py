@@ -46,7 +46,7 @@ def is_compiled(module: Module, name: str, salt: str) -> bool:
 
 def _stem(text: str, salt: str) -> str:
     """Return the file name of a module: a hash of everything that determines its machine code."""
-    key = "\n".join([text, salt, compiler_versions()])
+    key = f"{text}\n{salt}\n{compiler_versions()}"
     return f"kernel_{hashlib.sha256(key.encode()).hexdigest()[:24]}"
 
 

@@ -176,7 +176,13 @@ def _written(name: str) -> Path:
     texts = {path.name: _text(path) for path in source.glob("*.py") if path.name != JIT}
     texts[JIT] = Path(__file__).with_name(JIT).read_text(encoding="utf-8")
     compilers = (Path(__file__).with_name(each).read_text(encoding="utf-8") for each in COMPILERS)
-    parts = [name, compiler_versions(), np.__version__, *compilers, *(f"{file}\0{texts[file]}" for file in sorted(texts))]
+    parts = [
+        name,
+        compiler_versions(),
+        np.__version__,
+        *compilers,
+        *(f"{file}\0{texts[file]}" for file in sorted(texts)),
+    ]
     key = "\0".join(parts)
     place = folder() / f"kernel_{hashlib.sha256(key.encode()).hexdigest()[:24]}"
     if not place.is_dir():
