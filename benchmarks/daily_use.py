@@ -12,6 +12,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import tomllib
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
@@ -47,6 +48,8 @@ from validation.packet_networks import dumbbell_scenario
 __all__ = ["Figure", "figures", "text_of"]
 
 TABLE = Path(__file__).parent / "results" / "daily_use.md"
+BOUNDS = Path(__file__).with_name("daily_use_bounds.toml")
+"""What bounds a figure and what was tried, by what is measured or the first words of that; shown where a target is missed."""
 ROUNDS = 5
 NODES = 3
 """Of a flow in a dumbbell."""
@@ -214,9 +217,11 @@ def figures() -> Iterator[Figure]:
 
 def text_of(found: list[Figure], load: float) -> str:
     """Return the table, with the load of the machine before it was measured."""
-    lines = ["| what | target | found | |", "|---|--:|--:|---|"]
+    bounds = tomllib.loads(BOUNDS.read_text(encoding="utf-8"))
+    lines = ["| what | target | found | what bounds it, what was tried |", "|---|--:|--:|---|"]
     for each in found:
-        said = "" if each.reached else "missed"
+        why = (text for begin, text in bounds.items() if each.what.startswith(begin))
+        said = "" if each.reached else f"missed. {next(why, '')}".rstrip()
         lines.append(f"| {each.what} | {each.target:g} | {each.found:.3g} {each.unit} | {said} |")
     return "\n".join([*lines, "", f"Load of the machine at the beginning: {load:.1f}.", ""])
 

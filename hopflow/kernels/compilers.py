@@ -348,7 +348,8 @@ class _Words:
     def argument(self, kind: Any) -> Any:
         """Return the next argument."""
         if isinstance(kind, types.BaseTuple):
-            parts = [self.argument(part) for part in kind]
+            inner: Any = kind
+            parts = [self.argument(part) for part in inner]
             return self.context.make_tuple(self.builder, kind, parts)
         word = self._word(self.first, self.taken)
         self.taken += 1

@@ -115,6 +115,7 @@ def _keep_callbacks(path: Path, loaded: types.ModuleType) -> None:
     """Write the machine code of a module's C callbacks to a file."""
     from numba.core.ccallback import CFunc
 
+    callbacks: dict[str, Any]
     callbacks = {name: it for name, it in vars(loaded).items() if isinstance(it, CFunc)}
     objects = [it._library.data for it in callbacks.values()]
     write_file(path, objects, {name: (it.native_name, "") for name, it in callbacks.items()})
