@@ -108,8 +108,8 @@ def advance(
         while k < end:
             began = clock()
             fault[:] = 0
-            rows = [record[k // every : math.ceil(end / every)] for record in records]
-            output = Output(*rows, fault)
+            rows = (record[k // every : math.ceil(end / every)] for record in records)
+            output = Output._make([*rows, fault])
             stopped = run(_span(plan, (k, end - k, steps, every)), *groups, output)
             seconds += clock() - began
             if stopped >= 0 and fault[0] != SWITCHES_FULL:

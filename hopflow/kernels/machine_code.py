@@ -137,19 +137,21 @@ def _are_here(symbols: list[str]) -> bool:
         from hopflow.kernels.numba_start import start_numba
 
         start_numba()
+        from numba.core.registry import cpu_target
+        from numba.core.runtime import rtsys
+
+        rtsys.initialize(cpu_target.target_context)  # which tell LLVM of Numba's functions
     return all(map(binding.address_of_symbol, symbols))
 
 
 def _external(data: bytes) -> set[str]:
-    """Return the symbols that an object file of the format ELF for 64 bits needs of others.
+    """Return the symbols that an object file needs of others.
 
-    Raises
-    ------
-    ValueError
-        For another format.
+    They are read from the format ELF for 64 bits. Of another one a symbol of Numba's stands for all: Numba is imported
+    before it is loaded, and with it all that its code may call is there.
     """
     if data[:6] != b"\x7fELF\x02\x01":
-        raise ValueError("an object file: it is not ELF for 64 bits, little-endian")
+        return {"numba_unpickle"}
     (first,) = struct.unpack_from("<Q", data, 0x28)
     size, count = struct.unpack_from("<HH", data, 0x3A)
     sections = [struct.unpack_from("<IIQQQQIIQQ", data, first + n * size) for n in range(count)]

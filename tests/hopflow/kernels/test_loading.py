@@ -227,6 +227,10 @@ def test_code_that_needs_what_the_process_has_not_is_not_loaded(tmp_path, monkey
     assert machine_code.load_file(kept) is None
 
 
+def test_another_format_of_object_files_needs_numba_first() -> None:
+    assert machine_code._external(b"\xcf\xfa\xed\xfe") == {"numba_unpickle"}
+
+
 def test_machine_code_is_of_a_processor_and_of_what_numba_is_told(monkeypatch) -> None:
     before = machine_code.processor()
     monkeypatch.setenv("NUMBA_CPU_NAME", "generic")
