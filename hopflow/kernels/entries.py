@@ -38,7 +38,7 @@ RESULTS: dict[str, Any] = {
 
 
 class Entry:
-    """A function of a kernel package that Python calls: loaded, or else compiled, once per types of its arguments.
+    """A function of a kernel package that Python calls: loaded or compiled, once per types of its arguments.
 
     Parameters
     ----------

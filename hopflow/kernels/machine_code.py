@@ -138,7 +138,7 @@ def _are_here(symbols: list[str]) -> bool:
 
         start_numba()
         from numba.core.registry import cpu_target
-        from numba.core.runtime import rtsys
+        from numba.core.runtime.nrt import rtsys
 
         rtsys.initialize(cpu_target.target_context)  # which tell LLVM of Numba's functions
     return all(map(binding.address_of_symbol, symbols))
