@@ -14,6 +14,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import tomllib
 from collections.abc import Callable, Collection, Iterator
 from functools import partial
 from pathlib import Path
@@ -23,7 +24,6 @@ from typing import Any, NamedTuple
 from scipy.sparse.linalg import spsolve
 from tqdm import tqdm
 
-from benchmarks.bounds_of_chains import BOUNDS_OF_CHAINS
 from benchmarks.machines import this_machine
 from benchmarks.many_flows import dumbbells
 from benchmarks.startup import COMMANDS, seconds_of
@@ -52,6 +52,8 @@ from validation.packet_networks import dumbbell_scenario
 __all__ = ["Figure", "figures", "text_of"]
 
 TABLE = Path(__file__).parent / "results" / "daily_use.md"
+BOUNDS = Path(__file__).with_name("daily_use_bounds.toml")
+"""What bounds a figure and what was tried, by what is measured or the first words of that; shown where a target is missed."""
 ROUNDS = 7
 NODES = 3
 """Of a flow in a dumbbell."""
@@ -227,8 +229,6 @@ def time_questions() -> Iterator[Figure]:
         yield Figure(what, "ratio", 2.0, seconds / solve)
 
 
-BOUNDS = BOUNDS_OF_CHAINS
-"""What bounds the figures that may miss their targets, by the beginning of their names."""
 PARTS = (chains, beside_spsolve, search, first_answers, fluid, time_questions, main_job)
 
 
@@ -240,18 +240,19 @@ def figures(names: Collection[str] = ()) -> Iterator[Figure]:
 
 def bound_of(what: str) -> str:
     """Return what bounds a figure that missed its target; empty where nothing is known."""
-    return next((why for name, why in BOUNDS.items() if what.startswith(name)), "")
+    bounds = tomllib.loads(BOUNDS.read_text(encoding="utf-8"))
+    return next((why for name, why in bounds.items() if what.startswith(name)), "")
 
 
 def row_of(each: Figure) -> str:
     """Return the row of a figure."""
-    said = "" if each.reached else ": ".join(filter(None, ["missed", bound_of(each.what)]))
+    said = "" if each.reached else f"missed. {bound_of(each.what)}".rstrip()
     return f"| {each.what} | {each.target:g} | {each.found:.3g} {each.unit} | {said} |"
 
 
 def text_of(found: list[Figure], load: float) -> str:
     """Return the table, with the load of the machine before it was measured."""
-    lines = ["| what | target | found | |", "|---|--:|--:|---|", *map(row_of, found)]
+    lines = ["| what | target | found | what bounds it, what was tried |", "|---|--:|--:|---|", *map(row_of, found)]
     return "\n".join([*lines, "", f"Load of the machine at the beginning: {load:.1f}.", ""])
 
 

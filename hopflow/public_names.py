@@ -78,7 +78,9 @@ def moved(package: str, name: str, *, shown: str = "", stacklevel: int = 3) -> A
     return getattr(importlib.import_module(module), name)
 
 
-def attach(package: str, file: str, *submodules: str) -> Attached:
+def attach(
+    package: str, file: str, *submodules: str, start: Callable[[], object] | None = None
+) -> Attached:
     """Return ``__getattr__``, ``__dir__`` and ``__all__`` of a package whose names are loaded on first use.
 
     Names that have moved are found too, with a warning.
@@ -89,10 +91,14 @@ def attach(package: str, file: str, *submodules: str) -> Attached:
         ``__name__`` and ``__file__``. The stub beside the file imports the names.
     submodules
         Modules that the stub imports. They can be reached by their name, and are not in ``__all__``.
+    start
+        What is called before a name is loaded.
     """
     load, _, names = lazy_loader.attach_stub(package, file)
 
     def get(name: str) -> Any:
+        if start is not None and name in names:
+            start()
         return load(name) if name in names else moved(package, name)
 
     return get, names.copy, [each for each in names if each not in submodules]

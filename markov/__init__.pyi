@@ -34,7 +34,7 @@ from .models.pause import PauseTandem
 from .models.pause_chains import PauseChain
 from .models.prism_suite import Cluster, CoxTandem, Kanban, Polling
 from .models.rules import NO_END, ChainModel
-from .multigrid.grids.matrix_free import MatrixFree
+from .multigrid.grids.methods import MatrixFree
 from .phases.arrivals import MAP
 from .phases.fitting import fit_phase_type, phase_type_of
 from .phases.phase_types import PhaseType

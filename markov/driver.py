@@ -16,12 +16,11 @@ from markov.chains import MarkovChain
 from markov.computing.memory import InfiniteStatesError, available
 from markov.computing.progress import watched
 from markov.exploration import InfiniteChain
-from markov.infinite.answers import stationary_of_infinite
 from markov.methods.choice import choose
 from markov.methods.exact import exact_distribution
 from markov.methods.gth import GTH
 from markov.models.rules import ChainModel
-from markov.multigrid.grids.matrix_free import MatrixFree, grid_model, solve_on_grid
+from markov.multigrid.grids.methods import MatrixFree, is_tried
 from markov.proofs.certificates import Certificate, relative_residual
 from markov.stationary_results import Stationary
 
@@ -156,6 +155,8 @@ class _InfiniteOptions(NamedTuple):
         tolerance = TOLERANCE_OF_INFINITE
         if self.tolerance is not None:
             tolerance = one_number("tolerance", self.tolerance, above=0.0, below=1.0)
+        from markov.infinite.answers import stationary_of_infinite
+
         return stationary_of_infinite(chain, method, self.lyapunov, tolerance, on_failure)
 
 
@@ -222,8 +223,10 @@ def _made(chain: Any) -> MarkovChain:
 def _without_matrix(model: ChainModel, method: Method | None, proof: Proof) -> Stationary | None:
     """Return the result for a large model on a grid, or a requested one; None for all others."""
     requested = isinstance(method, MatrixFree)
-    if method is not None and not requested:
+    if not (requested or (method is None and is_tried(model))):
         return None
+    from markov.multigrid.grids.matrix_free import grid_model, solve_on_grid
+
     watch = Stopwatch()
     grid = grid_model(model, requested)
     if grid is None:

@@ -19,7 +19,7 @@ from markov.models.pause import PauseTandem
 from markov.models.pause_chains import PauseChain
 from markov.models.prism_suite import Cluster, CoxTandem, Kanban, Polling
 from markov.models.rules import ChainModel
-from markov.multigrid.grids.matrix_free import MatrixFree
+from markov.multigrid.grids.methods import MatrixFree
 
 if TYPE_CHECKING:
     from markov.methods.solution import Method

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import itertools
 import math
 import threading
@@ -12,13 +11,20 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from dfcmodel.engine.kernel.records import BAD_QUEUE, BAD_WINDOW, SENT, SWITCHES_FULL
+from dfcmodel.engine.kernel.records import (
+    BAD_QUEUE,
+    BAD_WINDOW,
+    SENT,
+    SWITCHES_FULL,
+    Output,
+    Span,
+)
 from dfcmodel.engine.rates_over_time import rate_changes, set_rates
 from dfcmodel.engine.source_events import source_events_of
 from dfcmodel.network.manager_events import manager_events_of
 from dfcmodel.network.run_tables import LAST_PART
 from hopflow.executing import check_stop
-from hopflow.kernels import compiled_package, loop_of
+from hopflow.kernels import loop_of
 from hopflow.progress import alone, progress_bar
 
 if TYPE_CHECKING:
@@ -84,7 +90,7 @@ def advance(
     """
     F, C, T = len(plan.network.flows), len(plan.layout.up), math.ceil(steps / every)
     records = np.zeros((T, F, 5)), np.zeros((T, C)), np.zeros((T, C))
-    run, groups, types = _prepared(plan, compiled)
+    run, groups = _prepared(plan, compiled)
     clock = clock or time.perf_counter
     fault = np.zeros(2, dtype=np.int64)
     seconds = 0.0
@@ -102,9 +108,9 @@ def advance(
         while k < end:
             began = clock()
             fault[:] = 0
-            rows = [record[k // every : math.ceil(end / every)] for record in records]
-            output = types.Output(*rows, fault)
-            stopped = run(_span(plan, types, (k, end - k, steps, every)), *groups, output)
+            rows = (record[k // every : math.ceil(end / every)] for record in records)
+            output = Output._make([*rows, fault])
+            stopped = run(_span(plan, (k, end - k, steps, every)), *groups, output)
             seconds += clock() - began
             if stopped >= 0 and fault[0] != SWITCHES_FULL:
                 raise ArithmeticError(_fault(plan, stopped, *map(int, fault)))
@@ -130,14 +136,14 @@ def _taken(feedback: Feedback) -> Any:
     return taken
 
 
-def _span(plan: Plan, types: Any, given: tuple[int, int, int, int]) -> Any:
+def _span(plan: Plan, given: tuple[int, int, int, int]) -> Span:
     """Return the `Span` of some steps: the first, how many, of the whole run, of an interval."""
     about = plan.step, plan.quantum, plan.min_rto
-    return types.Span(*given, *about, plan.layout.per_flow_links, len(plan.layout.order))
+    return Span(*given, *about, plan.layout.per_flow_links, len(plan.layout.order))
 
 
-def _prepared(plan: Plan, compiled: bool) -> tuple[Any, list[Any], Any]:
-    """Return the loop, the groups of arrays that it takes, ready to run, and the module of their types."""
+def _prepared(plan: Plan, compiled: bool) -> tuple[Any, list[Any]]:
+    """Return the loop, ready to run, and the groups of arrays that it takes."""
     events = source_events_of(plan.rules, compiled=compiled)
     groups = (
         plan.network,
@@ -148,31 +154,22 @@ def _prepared(plan: Plan, compiled: bool) -> tuple[Any, list[Any], Any]:
         plan.feedback,
     )
     if not compiled:
-        records = importlib.import_module(f"{KERNEL}.records")
-        plain = [_as(records, group, attributes=True) for group in groups]
-        return loop_of(KERNEL, compiled=False), plain, records
+        return loop_of(KERNEL, compiled=False), [_with_attributes(group) for group in groups]
+    run: Any = loop_of(KERNEL)
     with _lock:
-        run: Any = loop_of(KERNEL)
-        records = importlib.import_module(f"{compiled_package(KERNEL).__name__}.records")
-        ready: list[Any] = [_as(records, group) for group in groups]
-        if not run.overloads:
+        if not run.is_ready:
             none = np.zeros((0, 0))
-            output = records.Output(np.zeros((0, 0, 0)), none, none, np.zeros(2, dtype=np.int64))
-            run(
-                _span(plan, records, (0, 0, 0, 1)), *ready, output
-            )  # compiles, or loads from the cache
-    return run, ready, records
+            output = Output(np.zeros((0, 0, 0)), none, none, np.zeros(2, dtype=np.int64))
+            run(_span(plan, (0, 0, 0, 1)), *groups, output)  # compiles, or loads from the cache
+    return run, list(groups)
 
 
-def _as(records: Any, group: Any, *, attributes: bool = False) -> Any:
-    """Return a group of arrays as a type of module ``records``; fields of records as ``attributes``.
-
-    Plain Python needs them so; compiled code has them so.
-    """
+def _with_attributes(group: Any) -> Any:
+    """Return a group of arrays with fields of records as attributes, which plain Python needs."""
     if isinstance(group, np.ndarray):
         return group
-    arrays = (each.view(np.recarray) if attributes and each.dtype.names else each for each in group)
-    return getattr(records, type(group).__name__)(*arrays)
+    arrays = (each.view(np.recarray) if each.dtype.names else each for each in group)
+    return type(group)(*arrays)
 
 
 def _parts(

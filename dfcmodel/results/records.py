@@ -324,7 +324,7 @@ class Records(Recorded):
         if not chosen.any():
             raise ValueError(f"since = {since}, until = {until}: no sample between them")
         lengths = np.diff(self.time, prepend=0.0)[chosen]
-        mean: NDArray[np.float64] = self.efficiency.values[:, chosen] @ (lengths / lengths.sum())
+        mean: NDArray[np.float64] = self._array("efficiency")[:, chosen] @ (lengths / lengths.sum())
         return mean
 
     def to_netcdf(self, path: str | Path) -> Path:

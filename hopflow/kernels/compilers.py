@@ -16,24 +16,28 @@ from __future__ import annotations
 import contextlib
 import hashlib
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
-from llvmlite import binding
+from llvmlite import binding, ir
 from numba import _dynfunc, types  # type: ignore[attr-defined]
 from numba.core import typed_passes, untyped_passes
 from numba.core.base import BaseContext
-from numba.core.codegen import CPUCodegen, JITCodeLibrary
+from numba.core.codegen import CPUCodegen, CPUCodeLibrary, JITCodeLibrary
 from numba.core.compiler import Compiler, _LowerResult
 from numba.core.compiler_machinery import FunctionPass, LoweringPass, PassManager, register_pass
 from numba.core.errors import NumbaError
 from numba.core.postproc import PostProcessor
+from numba.core.pythonapi import PythonAPI
 from numba.core.targetconfig import ConfigStack
 from numba.core.transforms import canonicalize_cfg
 from numba.core.typed_passes import NativeLowering
 from numba.core.types.functions import BaseFunction, Dispatcher
 from numba.np import arrayobj
 
+from hopflow.kernels.machine_code import load
+
 __all__ = [
+    "CallbackCompiler",
     "CalledCompiler",
     "CallingCompiler",
     "CountingCompiler",
@@ -61,8 +65,20 @@ REMEMBERED = (
     (BaseContext, "mangler"),
 )
 """What is asked for again and again; see `_Memory`."""
+WORD = ir.IntType(64)
+PACKED = "packed."
+"""Begin of the symbol of a function that takes words; Numba's begin of that of a callback is ``cfunc.``."""
+_HEAD = object.__basicsize__ // 8
+ARRAY_DATA, ARRAY_SHAPE, ARRAY_STRIDES = _HEAD, _HEAD + 2, _HEAD + 3
+"""Words of `PyArrayObject` (NumPy's ndarraytypes.h): the address of the data, those of lengths and of strides."""
+VOID_DATA = _HEAD + 1
+"""Word of `PyVoidScalarObject` (arrayscalars.h): the address of a record; an object with a size comes before it."""
 for _owner, _name in (
     *REMEMBERED,
+    (PythonAPI, "gil_ensure"),
+    (PythonAPI, "gil_release"),
+    (JITCodeLibrary, "get_pointer_to_function"),
+    (CPUCodeLibrary, "_finalize_final_module"),
     (PostProcessor, "run"),
     (CPUCodegen, "_pass_builder"),
     (arrayobj, "fix_integer_index"),
@@ -262,7 +278,39 @@ class _LowerPart(LoweringPass):
         return True
 
 
-class _Whole(JITCodeLibrary):
+class Code(NamedTuple):
+    """Machine code that Python calls: an object file, its symbol, and Numba's name of the type that it returns."""
+
+    data: bytes
+    symbol: str
+    returned: str
+
+
+class _Assembled(JITCodeLibrary):
+    """Code that is assembled to an object file, which `hopflow.kernels.machine_code` loads in place of Numba."""
+
+    code: Code | None = None
+    data = b""
+
+    def _finalize_final_module(self) -> None:
+        """Assemble."""
+        self._finalize_dynamic_globals()
+        self._verify_declare_only_symbols()
+        if self._dynamic_globals:
+            raise NotImplementedError(f"{self.name}: addresses of this process are in the code")
+        for function in self._final_module.functions:  # another file may have one of this name
+            if not (function.is_declaration or function.name.startswith((PACKED, "cfunc."))):
+                function.linkage = "internal"
+        self.data = self._codegen._tm.emit_object(self._final_module)
+        self._finalized = True
+
+    def get_pointer_to_function(self, name: str) -> int:
+        """Return the address of a function."""
+        self._ensure_finalized()
+        return load([self.data], [name])[0]
+
+
+class _Whole(_Assembled):
     """The code of a function that Python calls, which calls what is not marked as inlined, and nothing else does.
 
     LLVM then passes to a function those words of arrays that it reads: some tens of several hundred.
@@ -290,25 +338,155 @@ class _Whole(JITCodeLibrary):
         super()._optimize_final_module()
 
 
-@register_pass(mutates_CFG=True, analysis_only=False)
-class _LowerWhole(LoweringPass):
-    """Lower the function that Python calls."""
+class _Words:
+    """The arguments of a function, of types of Numba's, made of words in memory, as `hopflow.kernels.entries` packs them."""
 
-    _name = "lower_whole"
+    def __init__(self, context: Any, builder: Any, first: Any) -> None:
+        self.context, self.builder, self.first = context, builder, first
+        self.taken = 0
+
+    def argument(self, kind: Any) -> Any:
+        """Return the next argument."""
+        if isinstance(kind, types.BaseTuple):
+            inner: Any = kind
+            parts = [self.argument(part) for part in inner]
+            return self.context.make_tuple(self.builder, kind, parts)
+        word = self._word(self.first, self.taken)
+        self.taken += 1
+        if isinstance(kind, types.Array):
+            return self._array(kind, word)
+        form = self.context.get_value_type(kind)
+        if isinstance(kind, types.Record):
+            return self.builder.inttoptr(self._word(word, VOID_DATA), form)
+        if isinstance(kind, types.Float):
+            return self.builder.bitcast(word, form)
+        return self.builder.trunc(word, form) if form.width < WORD.width else word
+
+    def _word(self, place: Any, index: int) -> Any:
+        """Return a word of memory."""
+        if not isinstance(place.type, ir.PointerType):
+            place = self.builder.inttoptr(place, WORD.as_pointer())
+        return self.builder.load(self.builder.gep(place, [ir.Constant(WORD, index)]))
+
+    def _array(self, kind: Any, place: Any) -> Any:
+        """Return an array whose object of NumPy's is at a place; nobody counts references to it."""
+        found = arrayobj.make_array(kind)(self.context, self.builder)
+        shape, strides = (
+            [self._word(self._word(place, at), n) for n in range(kind.ndim)]
+            for at in (ARRAY_SHAPE, ARRAY_STRIDES)
+        )
+        item = self.context.get_data_type(kind.dtype)
+        arrayobj.populate_array(
+            found,
+            data=self.builder.inttoptr(self._word(place, ARRAY_DATA), item.as_pointer()),
+            shape=shape,
+            strides=strides,
+            itemsize=ir.Constant(WORD, arrayobj.get_itemsize(self.context, kind)),
+            meminfo=None,
+        )
+        return found._getvalue()
+
+
+def _add_packed(context: Any, library: Any, fndesc: Any) -> str:
+    """Add to a library a function that calls the one described with words; return its symbol.
+
+    It takes the place of the words and a place for what is returned; its own result is not 0 after an exception.
+    """
+    module = context.create_module("packed")
+    kind = context.call_conv.get_function_type(fndesc.restype, fndesc.argtypes)
+    called = ir.Function(module, kind, fndesc.llvm_func_name)
+    places = [WORD.as_pointer()] * 2
+    packed = ir.Function(
+        module, ir.FunctionType(ir.IntType(32), places), f"{PACKED}{fndesc.llvm_func_name}"
+    )
+    builder = ir.IRBuilder(packed.append_basic_block())
+    words = _Words(context, builder, packed.args[0])
+    given = [words.argument(each) for each in fndesc.argtypes]
+    status, result = context.call_conv.call_function(
+        builder, called, fndesc.restype, fndesc.argtypes, given
+    )
+    if fndesc.restype != types.none:
+        data = context.get_data_packer([fndesc.restype]).as_data(builder, [result])
+        builder.store(
+            builder.extract_value(data, 0),
+            builder.bitcast(packed.args[1], data.type.elements[0].as_pointer()),
+        )
+    builder.ret(status.code)
+    library.add_ir_module(module)
+    return str(packed.name)
+
+
+@register_pass(mutates_CFG=True, analysis_only=False)
+class _LowerEntry(LoweringPass):
+    """Lower the function that Python calls, and assemble it with what passes its arguments."""
+
+    _name = "lower_entry"
+    library: Any = _Assembled
 
     def __init__(self) -> None:
         super().__init__()
 
     def run_pass(self, state: Any) -> bool:
-        library = state.library = _Whole(state.targetctx.codegen(), state.func_id.func_qualname)
-        library.enable_object_caching()
-        return bool(NativeLowering().run_pass(state))
+        name = state.func_id.func_qualname
+        library = state.library = self.library(state.targetctx.codegen(), name)
+        state.flags.no_compile = True
+        NativeLowering().run_pass(state)
+        lowered = state["cr"]
+        if lowered.env.consts:
+            raise NotImplementedError(f"{name}: it needs objects of Python")
+        symbol = _add_packed(state.targetctx, library, lowered.fndesc)
+        library.finalize()
+        library.code = Code(library.data, symbol, str(types.unliteral(lowered.fndesc.restype)))
+        nowhere = 0  # the address of a wrapper for Python, which it has not
+        key = _dynfunc.make_function(
+            lowered.fndesc.lookup_module(), name, "", nowhere, lowered.env, (library,)
+        )
+        state["cr"] = _LowerResult(lowered.fndesc, lowered.call_helper, cfunc=key, env=lowered.env)
+        return True
+
+
+@register_pass(mutates_CFG=True, analysis_only=False)
+class _LowerWhole(_LowerEntry):
+    """Lower the function that Python calls, with calls of those that it does not inline."""
+
+    _name = "lower_whole"
+    library = _Whole
+
+
+@register_pass(mutates_CFG=True, analysis_only=False)
+class _LowerCallback(LoweringPass):
+    """Lower a function that machine code calls by its address."""
+
+    _name = "lower_callback"
+
+    def __init__(self) -> None:
+        super().__init__()
+
+    def run_pass(self, state: Any) -> bool:
+        state.library = _Assembled(state.targetctx.codegen(), state.func_id.func_qualname)
+        with (
+            _replaced(PythonAPI, "gil_ensure", _ensure_gil),
+            _replaced(PythonAPI, "gil_release", _release_gil),
+        ):
+            return bool(NativeLowering().run_pass(state))
+
+
+def _ensure_gil(api: Any) -> Any:
+    """Take the lock of the interpreter; return the state before. Numba calls a function of its own, which does the same."""
+    state = ir.IntType(32)
+    return api.builder.call(api._get_function(ir.FunctionType(state, []), "PyGILState_Ensure"), [])
+
+
+def _release_gil(api: Any, before: Any) -> None:
+    """Let go of the lock of the interpreter."""
+    kind = ir.FunctionType(ir.VoidType(), [before.type])
+    api.builder.call(api._get_function(kind, "PyGILState_Release"), [before])
 
 
 class KernelCompiler(Compiler):
     """Compile the function of a kernel package that Python calls."""
 
-    lowering: Any = NativeLowering
+    lowering: Any = _LowerEntry
 
     def compile_extra(self, func: Any) -> Any:
         """Compile a function."""
@@ -330,6 +508,12 @@ class PartCompiler(KernelCompiler):
     """Compile a function of a kernel package that others call."""
 
     lowering = _LowerPart
+
+
+class CallbackCompiler(KernelCompiler):
+    """Compile a function that machine code calls by its address."""
+
+    lowering = _LowerCallback
 
 
 class CalledCompiler(PartCompiler):

@@ -26,6 +26,7 @@ except (
     CALLING: dict[str, Any] = {}
     COUNTING: dict[str, Any] = {}
     UNALIASED: dict[str, Any] = {}
+    CALLED_BY: dict[str, Any] = {"cache": True}
 else:
     PASSES = {"pipeline_class": KernelCompiler}
     PASSES_OF_PARTS = {"pipeline_class": PartCompiler}
@@ -33,6 +34,7 @@ else:
     CALLING = {"pipeline_class": CallingCompiler}
     COUNTING = {"pipeline_class": CountingCompiler}
     UNALIASED = {"pipeline_class": UnaliasedCompiler}
+    CALLED_BY = {"no_cpython_wrapper": True}  # `hopflow.kernels.entries` calls it
 
 __all__ = [
     "call_agent",
@@ -64,12 +66,12 @@ compiled = njit(**{**_OPTIONS, **PASSES_OF_CALLED})
 inlined = njit(forceinline=True, **_OPTIONS)
 summing = njit(forceinline=True, fastmath={"reassoc"}, **_OPTIONS)
 _OF_PYTHON: dict[str, Any] = {
-    "cache": True, "nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True
+    "nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True, "_nrt": False, **CALLED_BY
 }  # fmt: skip
 entry = njit(**_OF_PYTHON, **PASSES)
 counting_entry = njit(**_OF_PYTHON, **COUNTING)
 calling_entry = njit(**_OF_PYTHON, **CALLING)
-unaliased_entry = njit(_nrt=False, **_OF_PYTHON, **UNALIASED)
+unaliased_entry = njit(**_OF_PYTHON, **UNALIASED)
 
 
 def _caller(field: str, given: int) -> Any:

@@ -6,7 +6,6 @@ import ast
 import contextlib
 import functools
 import hashlib
-import importlib.metadata
 import importlib.util
 import linecache
 import os
@@ -19,12 +18,13 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+from hopflow.kernels.machine_code import load_file, processor, write_file
 from hopflow.kernels.module import Module
 from hopflow.kernels.numba_start import start_numba
 from hopflow.kernels.source import KernelError
 from hopflow.kernels.stopwatch import loading
 
-__all__ = ["folder", "import_text", "interpret", "is_compiled", "load"]
+__all__ = ["compiler_versions", "folder", "import_text", "interpret", "is_compiled", "load"]
 
 
 @loading()
@@ -46,9 +46,26 @@ def is_compiled(module: Module, name: str, salt: str) -> bool:
 
 def _stem(text: str, salt: str) -> str:
     """Return the file name of a module: a hash of everything that determines its machine code."""
-    versions = [importlib.metadata.version(name) for name in ("numba", "llvmlite")]
-    key = "\n".join([text, salt, *versions])
+    key = f"{text}\n{salt}\n{compiler_versions()}"
     return f"kernel_{hashlib.sha256(key.encode()).hexdigest()[:24]}"
+
+
+@functools.cache
+def compiler_versions() -> str:
+    """Return a text with the versions of Numba and of llvmlite: neither is imported, nor is `importlib.metadata`.
+
+    Raises
+    ------
+    ModuleNotFoundError
+        Where one of them is not installed.
+    """
+    texts = []
+    for name in ("numba", "llvmlite"):
+        spec = importlib.util.find_spec(name)
+        if spec is None or spec.origin is None:
+            raise ModuleNotFoundError(f"no module named {name!r}", name=name)
+        texts.append(Path(spec.origin).with_name("_version.py").read_text(encoding="utf-8"))
+    return "\n".join(texts)
 
 
 def interpret(module: Module, name: str) -> Callable[..., Any]:
@@ -68,21 +85,40 @@ def _interpreted(module: Module) -> types.SimpleNamespace:
 
 @loading()
 def import_text(module: Module, *, compiled: bool = True) -> Any:
-    """Return a module whose functions compile when it is imported, or run as plain Python."""
+    """Return a module whose functions compile when it is imported, or run as plain Python.
+
+    Compiled, its C callbacks are loaded from a file of their machine code where there is one: objects with ``address``.
+    """
     if not compiled:
         return _interpreted(module)
+    text = module.text()
+    salt = _passes()
+    stem = _stem(text, salt)
+    path = folder() / f"{stem}-{processor()}.code"
+    if found := load_file(path):
+        return types.SimpleNamespace(**found)
     from numba.core.errors import NumbaError
 
     start_numba()
     with contextlib.suppress(Exception):  # what the fewer passes cannot do, all of Numba's may
-        text, salt = _with_fewer_passes(module.text()), _passes()
-        return _loaded(_stem(text, salt), text)
-    text = module.text()
+        loaded = _loaded(stem, _with_fewer_passes(text))
+        _keep_callbacks(path, loaded)
+        return loaded
     stem = _stem(text, "")
     try:
         return _loaded(stem, text)
     except NumbaError as error:
         raise KernelError(_located(str(error), module, text, stem)) from None
+
+
+def _keep_callbacks(path: Path, loaded: types.ModuleType) -> None:
+    """Write the machine code of a module's C callbacks to a file."""
+    from numba.core.ccallback import CFunc
+
+    callbacks: dict[str, Any]
+    callbacks = {name: it for name, it in vars(loaded).items() if isinstance(it, CFunc)}
+    objects = [it._library.data for it in callbacks.values()]
+    write_file(path, objects, {name: (it.native_name, "") for name, it in callbacks.items()})
 
 
 def _loaded(stem: str, text: str) -> Any:
@@ -92,9 +128,9 @@ def _loaded(stem: str, text: str) -> Any:
 def _with_fewer_passes(text: str) -> str:
     """Return a module whose functions compile as those of kernel packages do, in four fifths of the time."""
     for plain, quick in (
-        ("from numba import", "from hopflow.kernels.compilers import KernelCompiler, PartCompiler\nfrom numba import"),
+        ("from numba import", "from hopflow.kernels.compilers import CallbackCompiler, PartCompiler\nfrom numba import"),
         ("no_cfunc_wrapper=True)", "no_cfunc_wrapper=True, pipeline_class=PartCompiler)"),
-        ("cache=True, error_model='numpy')", "cache=True, error_model='numpy', pipeline_class=KernelCompiler)"),
+        ("cache=True, error_model='numpy')", "error_model='numpy', pipeline_class=CallbackCompiler)"),
     ):  # fmt: skip
         text = text.replace(plain, quick)
     return text

@@ -1,9 +1,8 @@
 """A package of plain Python functions compiled as a whole, once per machine.
 
-Its files are copied into the cache folder under the hash of all of them, with `hopflow.kernels.jit` instead of the package's own `jit`, and imported from there with Numba's cache beside them. What is
-in such a folder never changes: an edited file, a constant or a helper in another one included, gives
-another folder, so that no process meets stale machine code, which Numba's own cache does when
-anything but the file of the entry is edited.
+Its files are copied into the cache folder under the hash of all of them, with `hopflow.kernels.jit` instead of the package's own `jit`, and imported from there when it has to be compiled, with the machine
+code beside them (`hopflow.kernels.entries`). What is in such a folder never changes: an edited file, a constant or a helper
+in another one included, gives another folder, so that no process meets stale machine code.
 """
 
 from __future__ import annotations
@@ -12,7 +11,6 @@ import ast
 import functools
 import hashlib
 import importlib
-import importlib.metadata
 import importlib.util
 import re
 import shutil
@@ -24,9 +22,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from hopflow.kernels.loading import folder
+import numpy as np
+
+from hopflow.kernels.entries import SUFFIX, Entry
+from hopflow.kernels.loading import compiler_versions, folder
 from hopflow.kernels.numba_start import start_numba
-from hopflow.kernels.stopwatch import loading
 from hopflow.progress import alone, progress_bar, shown
 
 __all__ = ["compiled_package", "is_compiled_package", "loop_of"]
@@ -35,8 +35,9 @@ JIT = "jit.py"
 PLAIN_JIT = "hopflow.kernels.plain_jit"
 DOTTED = re.compile(r"\bfrom\s+\w+\.")
 """Found in each module that imports from a module of another package."""
-COMPILERS = "compilers.py"
-"""What `JIT` imports from this folder; it determines the machine code too."""
+COMPILERS = ("compilers.py", "entries.py")
+"""Of this folder, what determines the machine code too, and how it is called."""
+_entries: dict[tuple[Path, str], Entry] = {}
 _lock = threading.Lock()
 
 
@@ -77,15 +78,26 @@ def loop_of(name: str, module: str = "loop", *, compiled: bool = True) -> Callab
     if not compiled:
         plain: Callable[..., Any] = importlib.import_module(f"{name}.{module}").run
         return plain
-    with _lock, loading():
-        start_numba()
-        package = compiled_package(name)
-        loop: Any = importlib.import_module(f"{package.__name__}.{module}").run
-        if not (loop.overloads or is_compiled_package(name, f"{module}.run")):
-            print(f"compiling {name}, once on this machine ...", file=sys.stderr)  # noqa: T201
-            if shown() and alone():
-                show_progress(name, loop)
-        return loop  # type: ignore[no-any-return]
+    place = _written(name)
+    with _lock:
+        known = place, module
+        if known not in _entries:
+            stem = place / f"{module}.run"
+            compile_ = functools.partial(_dispatcher, name, module)
+            _entries[known] = Entry(f"{name}.{module}.run", stem, compile_)
+        return _entries[known]
+
+
+def _dispatcher(name: str, module: str) -> Any:
+    """Return function ``run`` of the compiled copy of a package, which is about to be compiled; say so."""
+    start_numba()
+    package = compiled_package(name)
+    loop: Any = importlib.import_module(f"{package.__name__}.{module}").run
+    if not is_compiled_package(name, f"{module}.run"):
+        print(f"compiling {name}, once on this machine ...", file=sys.stderr)  # noqa: T201
+        if shown() and alone():
+            show_progress(name, loop)
+    return loop
 
 
 def show_progress(name: str, loop: Callable[..., Any]) -> None:
@@ -117,7 +129,7 @@ def show_progress(name: str, loop: Callable[..., Any]) -> None:
 
 def is_compiled_package(name: str, entry: str) -> bool:
     """Return whether the machine code of a package's ``entry``, ``module.function``, is in the cache folder."""
-    return any((_written(name) / "__pycache__").glob(f"{entry}-*.nbi"))
+    return any(_written(name).glob(f"{entry}-*{SUFFIX}"))
 
 
 def _text(path: Path) -> str:
@@ -163,9 +175,14 @@ def _written(name: str) -> Path:
     source = Path(next(iter(spec.submodule_search_locations)))
     texts = {path.name: _text(path) for path in source.glob("*.py") if path.name != JIT}
     texts[JIT] = Path(__file__).with_name(JIT).read_text(encoding="utf-8")
-    versions = [importlib.metadata.version(each) for each in ("numba", "llvmlite", "numpy")]
-    compilers = Path(__file__).with_name(COMPILERS).read_text(encoding="utf-8")
-    parts = [name, *versions, compilers, *(f"{file}\0{texts[file]}" for file in sorted(texts))]
+    compilers = (Path(__file__).with_name(each).read_text(encoding="utf-8") for each in COMPILERS)
+    parts = [
+        name,
+        compiler_versions(),
+        np.__version__,
+        *compilers,
+        *(f"{file}\0{texts[file]}" for file in sorted(texts)),
+    ]
     key = "\0".join(parts)
     place = folder() / f"kernel_{hashlib.sha256(key.encode()).hexdigest()[:24]}"
     if not place.is_dir():

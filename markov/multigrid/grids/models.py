@@ -19,6 +19,7 @@ from markov.models.spaces import Space
 from markov.multigrid.grids.boxes import Unsuitable
 from markov.multigrid.grids.coarsening import coarsened, factors_along
 from markov.multigrid.grids.layouts import laid_out
+from markov.multigrid.grids.methods import is_numbered
 from markov.multigrid.grids.places import Places
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
     from markov.models.rules import ChainModel
 
-__all__ = ["GridModel", "is_numbered"]
+__all__ = ["GridModel"]
 
 SAMPLE = 120  # states in which the transitions are compared with plain Python
 REGIONS = (
@@ -41,11 +42,6 @@ PROOF_BYTES = 5.0  # hitting times, and levels of costs
 SOLVED_BYTES = 16.0  # per coarse state: factors, and flows out
 ABOUT_BYTES = 19.0  # per state, all of it, for a pause tandem with its bound
 BOUND_BYTES = 16.0  # hitting times, right-hand sides, and flows out
-
-
-def is_numbered(model: ChainModel) -> bool:
-    """Return whether a model declares a space of whole numbers."""
-    return model.has_space and Space.of(model.State, model.space(), model.name).whole
 
 
 class GridModel:

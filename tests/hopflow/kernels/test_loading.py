@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import json
 import os
 import subprocess
 import sys
@@ -11,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from hopflow import kernels
-from hopflow.kernels import build, callbacks, loading
+from hopflow.kernels import build, callbacks, loading, machine_code
 from hopflow.kernels.cache import clear_cache, kernel_cache
 
 # Compiled kernels on disk: where they are kept, and processes that share them.
@@ -178,22 +179,82 @@ def test_what_cannot_be_read_is_compiled_anew(tmp_path, suffix):
     assert run_moved(tmp_path, "before") == "2.0"
 
 
-@pytest.mark.parametrize("suffix", [".nbi", ".nbc"])
-def test_a_callback_that_cannot_be_read_is_compiled_anew(tmp_path, suffix, monkeypatch):
-    monkeypatch.setattr(loading, "folder", lambda: tmp_path)
-    text = {"twice": f"def twice(w, a):\n    w[0] = 2.0 * a + 0.0 * {len(suffix)}"}
-    for _ in range(2):
-        callbacks._built.clear()
-        for name in [name for name in sys.modules if name.startswith("hopflow_kernel_")]:
-            monkeypatch.delitem(sys.modules, name)
-        found = callbacks.build_callbacks({}, {}, text, "void(CPointer(float64), float64)")
-        value = ctypes.c_double()
-        found["twice"].ctypes(ctypes.byref(value), 1.5)
-        assert value.value == 3.0
-        kept = list((tmp_path / "__pycache__").glob(f"kernel_*{suffix}"))
-        assert kept
-        for path in kept:
-            path.write_bytes(path.read_bytes()[:20] + b"nothing that can be read")
+def twice(monkeypatch, place: Path) -> float:
+    """Return 2.0 * 1.5 by a callback that is built as in a new process."""
+    monkeypatch.setattr(loading, "folder", lambda: place)
+    callbacks._built.clear()
+    for name in [name for name in sys.modules if name.startswith("hopflow_kernel_")]:
+        monkeypatch.delitem(sys.modules, name)
+    text = {"twice": "def twice(w, a):\n    w[0] = 2.0 * a"}
+    found = callbacks.build_callbacks({}, {}, text, "void(CPointer(float64), float64)")
+    value = ctypes.c_double()
+    call = ctypes.CFUNCTYPE(None, ctypes.POINTER(ctypes.c_double), ctypes.c_double)
+    call(found["twice"].address)(ctypes.byref(value), 1.5)
+    return value.value
+
+
+def test_a_callback_is_loaded_without_numba_and_compiled_anew_where_its_file_is_not_whole(
+    tmp_path, monkeypatch
+) -> None:
+    """A bit that has changed, an end that is missing, and no line of JSON."""
+    assert twice(monkeypatch, tmp_path) == 3.0
+    (kept,) = tmp_path.glob("kernel_*.code")
+    with monkeypatch.context() as patch:
+        patch.setattr(loading, "_import", None)
+        assert twice(patch, tmp_path) == 3.0
+        whole = kept.read_bytes()
+        damaged = bytearray(whole)
+        damaged[len(whole) // 2] ^= 1
+        for content in (bytes(damaged), whole[:-100], b"nothing that can be read"):
+            kept.write_bytes(content)
+            assert machine_code.load_file(kept) is None
+    assert twice(monkeypatch, tmp_path) == 3.0
+    assert machine_code.load_file(kept)
+
+
+def test_code_that_needs_what_the_process_has_not_is_not_loaded(tmp_path, monkeypatch) -> None:
+    """LLVM would end the process."""
+    assert twice(monkeypatch, tmp_path) == 3.0
+    (kept,) = tmp_path.glob("kernel_*.code")
+    line, _, content = kept.read_bytes().partition(b"\n")
+    digest, sizes, external, functions = json.loads(line)
+    assert set(external) <= {"memset", "memcpy"} or all(
+        hasattr(ctypes.pythonapi, name) for name in external
+    )
+    kept.write_bytes(
+        json.dumps([digest, sizes, ["no_such_function"], functions]).encode() + b"\n" + content
+    )
+    assert machine_code.load_file(kept) is None
+
+
+def test_another_format_of_object_files_needs_numba_first() -> None:
+    assert machine_code._external(b"\xcf\xfa\xed\xfe") == {"numba_unpickle"}
+
+
+def test_machine_code_is_of_a_processor_and_of_what_numba_is_told(monkeypatch) -> None:
+    before = machine_code.processor()
+    monkeypatch.setenv("NUMBA_CPU_NAME", "generic")
+    machine_code.processor.cache_clear()
+    assert machine_code.processor() != before
+    monkeypatch.delenv("NUMBA_CPU_NAME")
+    machine_code.processor.cache_clear()
+    assert machine_code.processor() == before
+
+
+def test_a_first_run_with_compiled_kernels_imports_neither_numba_nor_xarray() -> None:
+    """In a new process; what a run is compared with was compiled."""
+    code = (
+        "import sys; from dfcmodel import simulate, takano2006;"
+        "print(simulate(takano2006('1'), level='fluid', duration=0.05).delivered.sum());"
+        "print('numba' in sys.modules, 'xarray' in sys.modules)"
+    )
+    runs = [
+        subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+        for _ in range(2)
+    ]
+    first, second = (run.stdout.split() for run in runs)
+    assert first[0] == second[0]
+    assert second[1:] == ["False", "False"]
 
 
 # Size and removal of the compiled kernels on disk.

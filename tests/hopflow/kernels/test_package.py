@@ -63,13 +63,18 @@ def test_a_first_compilation_is_announced_once(tmp_path, monkeypatch, capsys) ->
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.setenv("HOPFLOW_CACHE_DIR", str(tmp_path / "cache"))
     write(tmp_path / "announced_kernel", "1.0")
-    code = "def run(): return 1\nrun.overloads = {}\n"
+    code = "from .jit import entry\n\n@entry\ndef run(): return 1\n"
     (tmp_path / "announced_kernel" / "loop.py").write_text(code)
+    package._written.cache_clear()
+    monkeypatch.setattr(package, "folder", lambda: tmp_path)
     loop = package.loop_of("announced_kernel")
+    assert not capsys.readouterr().err  # before it is called for the first time
+    assert loop() == 1
     assert "compiling announced_kernel, once on this machine" in capsys.readouterr().err
-    loop.overloads["signature"] = loop  # as after compiling
+    package._entries.clear()  # as in another process
     assert package.loop_of("announced_kernel")() == 1
     assert not capsys.readouterr().err
+    package._written.cache_clear()
 
 
 def test_a_bar_counts_functions_up_to_the_entry(monkeypatch) -> None:

@@ -10,7 +10,8 @@ from hopflow.errors import RuleError
 from markov import ChainModel, Cluster, MatrixFree, PauseTandem, stationary
 from markov.errors import TooLargeError
 from markov.multigrid.grids.boxes import Unsuitable
-from markov.multigrid.grids.models import GridModel, is_numbered
+from markov.multigrid.grids.methods import is_numbered
+from markov.multigrid.grids.models import GridModel
 from tests.markov.multigrid.grids.conftest import TANDEM, Batches, grid_of
 
 
