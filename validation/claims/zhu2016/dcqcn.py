@@ -28,6 +28,7 @@ from validation.claims.fabric_runs import (
     starts,
     steps,
 )
+from validation.further_seeds import over_seeds
 from validation.keeping import kept
 from validation.statistics import of_runs
 
@@ -96,11 +97,10 @@ def _seen(run: Run, count: int) -> Seen:
     return Seen((run.rates * count / C).tolist(), float(queue.mean()), float(queue.std()))
 
 
-@kept
-def seen(count: int, rtt: float, at: str = "departure") -> list[Seen]:
-    """Return what was seen from 30 to 40 ms, for each run at packet level; marks are made ``at`` departure or arrival."""
-    rule = replace(MARKS, at=at)
-    return [_seen(run(count, rtt, seed, 0.04, 0.03, rule), count) for seed in SEEDS]
+@over_seeds(SEEDS)
+def seen(seed: int, count: int, rtt: float, at: str = "departure") -> Seen:
+    """Return what was seen from 30 to 40 ms at packet level; marks are made ``at`` departure or arrival."""
+    return _seen(run(count, rtt, seed, 0.04, 0.03, replace(MARKS, at=at)), count)
 
 
 @kept
