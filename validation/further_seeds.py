@@ -1,7 +1,7 @@
-"""Runs of hopflow's packet level over seeds: a few are made when a claim is checked, further ones are bundled.
+"""Runs of hopflow's packet level over seeds, bundled in the case `CASE`.
 
-A function of one seed, decorated with `over_seeds`, becomes a function that returns what it measures for all of them. Where the
-seeds of a check left a statement open, the case `CASE` has further ones. Their number was fixed before they were run.
+A function of one seed, decorated with `over_seeds`, becomes a function that returns what it measures for all of them. The first
+seed is run when a claim is checked: where it gives what is bundled, the others are taken from there, otherwise all are run.
 
 ``python -m validation.further_seeds FUNCTION ARGUMENTS FIRST LAST`` prints what the seeds from FIRST to LAST measure.
 """
@@ -14,14 +14,16 @@ import importlib
 import inspect
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
+
+import numpy as np
 
 from validation import evidence
 from validation.keeping import kept
 
 __all__ = ["CASE", "OverSeeds", "lines", "named", "over_seeds"]
 
-CASE = "packets/further-seeds"
+CASE = "packets/seeds"
 """The bundled runs."""
 CLAIMS = "validation.claims."
 """Where the functions are; their names are relative to it."""
@@ -33,8 +35,8 @@ class OverSeeds(Protocol):
     seeds: tuple[int, ...]
     measure: Callable[..., Any]
 
-    def __call__(self, *arguments: Any) -> list[Any]:
-        """Return what the function measures, a list over the seeds."""
+    def __call__(self, *arguments: Any, base: Sequence[int] = ()) -> list[Any]:
+        """Return what the function measures, a list over the seeds; ``base``: those to run where none are bundled."""
 
 
 def over_seeds(seeds: Sequence[int]) -> Callable[[Callable[..., Any]], OverSeeds]:
@@ -46,7 +48,7 @@ def over_seeds(seeds: Sequence[int]) -> Callable[[Callable[..., Any]], OverSeeds
     Parameters
     ----------
     seeds
-        Those that are run when the function is called, and kept (`validation.keeping.kept`).
+        Those that are run where none are bundled. Each run is kept (`validation.keeping.kept`).
 
     Examples
     --------
@@ -59,23 +61,18 @@ def over_seeds(seeds: Sequence[int]) -> Callable[[Callable[..., Any]], OverSeeds
     """
 
     def decorate(measure: Callable[..., Any]) -> OverSeeds:
+        signature, one = inspect.signature(measure), kept(measure)
+
         @functools.wraps(measure)
-        def made(*arguments: Any) -> list[Any]:
-            return [measure(seed, *arguments) for seed in seeds]
-
-        parameters = list(inspect.signature(measure).parameters.values())[1:]
-        signature = inspect.Signature(parameters)
-        vars(made)["__signature__"] = signature
-        live = kept(made)
-
-        @functools.wraps(made)
-        def call(*given: Any) -> list[Any]:
-            bound = signature.bind(*given)
+        def call(*given: Any, base: Sequence[int] = ()) -> list[Any]:
+            bound = signature.bind(seeds[0], *given)
             bound.apply_defaults()
-            arguments: tuple[Any, ...] = _plain(bound.args)
-            found = live(*arguments)
-            further = _bundled(_name(measure), repr(arguments))
-            return [*found, *(_shaped(found[0], iter(numbers)) for numbers in further)]
+            arguments: tuple[Any, ...] = _plain(bound.args[1:])
+            bundled = _bundled(_name(measure), repr(arguments))
+            first = one(seeds[0], *arguments)
+            if _equal(list(_flat(first)), bundled.get(seeds[0], [])):
+                return [_shaped(first, iter(numbers)) for numbers in bundled.values()]
+            return [one(seed, *arguments) for seed in bundled or base or seeds]
 
         vars(call).update(seeds=tuple(seeds), measure=measure)
         return call  # type: ignore[return-value]
@@ -95,7 +92,7 @@ def named(function: str) -> OverSeeds:
     found = getattr(importlib.import_module(f"{CLAIMS}{module}"), name, None)
     if not hasattr(found, "measure"):
         raise ValueError(f"function = {function!r}: must be one that measures seeds")
-    return found  # type: ignore[no-any-return]
+    return cast("OverSeeds", found)
 
 
 def lines(function: str, arguments: str, seeds: Sequence[int]) -> Iterator[str]:
@@ -103,20 +100,26 @@ def lines(function: str, arguments: str, seeds: Sequence[int]) -> Iterator[str]:
     measure = named(function).measure
     for seed in seeds:
         for number, value in enumerate(_flat(measure(seed, *ast.literal_eval(arguments)))):
-            yield f"{seed},{number},{value:.10g}"
+            yield f"{seed},{number},{value!r}"
 
 
 def _name(function: Callable[..., Any]) -> str:
     return f"{function.__module__.removeprefix(CLAIMS)}.{function.__qualname__}"
 
 
-def _bundled(function: str, arguments: str) -> list[list[float]]:
+def _bundled(function: str, arguments: str) -> dict[int, list[float]]:
     """Return the numbers of the bundled seeds of a function, in the order of the seeds."""
     if CASE not in evidence.cases():
-        return []
+        return {}
     table = evidence.table(CASE)
     own = table[(table["function"] == function) & (table["arguments"] == arguments)]
-    return [runs["value"].tolist() for _, runs in own.sort_values("number").groupby("seed")]
+    runs = own.sort_values("number").groupby("seed")["value"]
+    return {int(str(seed)): values.tolist() for seed, values in runs}
+
+
+def _equal(one: list[float], other: list[float]) -> bool:
+    """Return whether the numbers of a run are those of another, but for rounding in their last digits."""
+    return len(one) == len(other) and bool(np.allclose(one, other, 1e-9, 0.0, equal_nan=True))
 
 
 def _plain(value: Any) -> Any:

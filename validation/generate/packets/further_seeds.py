@@ -1,16 +1,16 @@
-"""Further seeds of hopflow's packet level, where those of a check left a statement on fabrics open (`validation.further_seeds`).
+"""The seeds of claims at hopflow's packet level (`validation.further_seeds`), and how many there are.
 
-`PLAN` was written before any of these runs: its numbers follow from the means and deviations of the seeds of the checks.
+`PLAN` was written before any of these runs: its numbers follow from the means and deviations of the first seeds.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 from validation.further_seeds import CASE, named
-from validation.generate.cases import Calls, Case, Column, Rows, Run, Table
+from validation.generate.cases import Case, Run
+from validation.generate.packets.seed_tables import RUNS, calls, read
 from validation.generate.programs import Module
 
 __all__ = ["CASES", "PLAN", "runs"]
@@ -55,32 +55,13 @@ PLAN: Sequence[tuple[tuple[str, ...], str, Sequence[tuple[Any, ...]]]] = (
 
 
 def runs() -> Iterator[Run]:
-    """Yield a run for each function and arguments: all further seeds, in one process."""
+    """Yield a run for each function and arguments: all seeds, in one process."""
     for claims, function, settings in PLAN:
         seeds = max(min(max(2 * NEEDED[claim], FEWEST), MOST) for claim in claims)
-        own = named(function).seeds
+        first = named(function).seeds[0]
         for arguments in settings:
-            yield {
-                "function": function,
-                "arguments": repr(arguments),
-                "first": own[-1] + 1,
-                "last": own[0] + seeds - 1,
-            }
-
-
-def calls(run: Run) -> Calls:
-    """Return the words of the module."""
-    return [[str(run[word]) for word in ("function", "arguments", "first", "last")]]
-
-
-def read(run: Run, folder: Path, printed: Sequence[str]) -> dict[str, Rows]:  # noqa: ARG001
-    """Return the numbers that each seed measures."""
-    rows = []
-    for line in printed[0].splitlines():
-        seed, number, value = line.split(",")
-        about = {"function": run["function"], "arguments": run["arguments"]}
-        rows.append({**about, "seed": int(seed), "number": int(number), "value": float(value)})
-    return {"runs": rows}
+            about = {"function": function, "arguments": repr(arguments)}
+            yield {**about, "first": first, "last": first + seeds - 1}
 
 
 def simulated_seconds(run: Run) -> float:  # noqa: ARG001
@@ -91,34 +72,24 @@ def simulated_seconds(run: Run) -> float:  # noqa: ARG001
 CASES = (
     Case(
         name=CASE,
-        title="claims on fabrics at hopflow's packet level, further seeds of what the seeds of their checks left open",
+        title="claims at hopflow's packet level: what functions of their modules measure, over seeds",
         claims=tuple(NEEDED),
         program=Module("validation.further_seeds"),
         parameters={
-            "fewest seeds of a claim, those of its check included": (FEWEST, "1"),
+            "fewest seeds of a claim on fabrics": (FEWEST, "1"),
             "most": (MOST, "1"),
         },
-        tables={
-            "runs": Table(
-                {
-                    "function": Column("", "of validation.claims"),
-                    "arguments": Column("", "of the function"),
-                    "seed": Column("1", "of the run"),
-                    "number": Column("1", "place in what the function returns"),
-                },
-                {"value": Column("", "in the unit of the function's docstring")},
-            )
-        },
+        tables={"runs": RUNS},
         runs=list(runs()),
         calls=calls,
         read=read,
         simulated_seconds=simulated_seconds,
         notes=(
             (
-                "The number of seeds was fixed before they were run: twice as many as decide all open statements of the claim "
-                "with a probability of 90 % at the means and deviations of the seeds of its check."
+                "The number of seeds was fixed before they were run: for claims on fabrics twice as many as decide all open "
+                "statements with a probability of 90 % at the means and deviations of the seeds that were run until then."
             ),
-            "The seeds go on from those of the checks, which are run when a claim is checked.",
+            "The first seed of each function is run again when a claim is checked, and compared.",
         ),
     ),
 )
