@@ -3,7 +3,8 @@
 A function of one seed, decorated with `over_seeds`, becomes a function that returns what it measures for all of them. The first
 seed is run when a claim is checked: where it gives what is bundled, the others are taken from there, otherwise all are run.
 
-``python -m validation.further_seeds FUNCTION ARGUMENTS FIRST LAST`` prints what the seeds from FIRST to LAST measure.
+``python -m validation.further_seeds FUNCTION FIRST LAST ARGUMENTS ...`` prints what the seeds from FIRST to LAST measure, of each
+of several arguments.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ import numpy as np
 from validation import evidence
 from validation.keeping import kept
 
-__all__ = ["CASE", "OverSeeds", "lines", "named", "over_seeds"]
+__all__ = ["CASE", "OverSeeds", "lines", "named", "over_seeds", "plain"]
 
 CASE = "packets/seeds"
 """The bundled runs."""
@@ -67,7 +68,7 @@ def over_seeds(seeds: Sequence[int]) -> Callable[[Callable[..., Any]], OverSeeds
         def call(*given: Any, base: Sequence[int] = ()) -> list[Any]:
             bound = signature.bind(seeds[0], *given)
             bound.apply_defaults()
-            arguments: tuple[Any, ...] = _plain(bound.args[1:])
+            arguments: tuple[Any, ...] = plain(bound.args[1:])
             bundled = _bundled(_name(measure), repr(arguments))
             first = one(seeds[0], *arguments)
             if _equal(list(_flat(first)), bundled.get(seeds[0], [])):
@@ -122,9 +123,9 @@ def _equal(one: list[float], other: list[float]) -> bool:
     return len(one) == len(other) and bool(np.allclose(one, other, 1e-9, 0.0, equal_nan=True))
 
 
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
     """Return named tuples within a value as tuples."""
-    return tuple(map(_plain, value)) if isinstance(value, tuple) else value
+    return tuple(map(plain, value)) if isinstance(value, tuple) else value
 
 
 def _flat(found: Any) -> Iterator[float]:
@@ -145,5 +146,9 @@ def _shaped(like: Any, numbers: Iterator[float]) -> Any:
 
 
 if __name__ == "__main__":
-    function, arguments, first, last = sys.argv[1:]
-    sys.stdout.write("\n".join(lines(function, arguments, range(int(first), int(last) + 1))) + "\n")
+    function, *words = sys.argv[1:]
+    for place, (first, last, arguments) in enumerate(
+        zip(words[::3], words[1::3], words[2::3], strict=True)
+    ):
+        for line in lines(function, arguments, range(int(first), int(last) + 1)):
+            sys.stdout.write(f"{place},{line}\n")

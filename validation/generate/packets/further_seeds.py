@@ -5,10 +5,35 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from validation.further_seeds import CASE, named
+from validation import evidence
+from validation.claims.kaneko2007.beside_reno import (
+    FAST_LINKS,
+    FAST_LINKS_NS2,
+    SMALL_BDP,
+    VARIANTS,
+    WINDOWS,
+)
+from validation.claims.kaneko2007.level import settings
+from validation.claims.kaneko2007.one_rule import ADDED, ALONE, LARGEST_DELAY, LONG_RTTS, RTTS
+from validation.claims.kaneko2007.rule_pairs import CASES as PAIR_CASES
+from validation.claims.kaneko2007.rule_pairs import LONGER
+from validation.claims.kaneko2007.runs import FRIENDLY, RULES
+from validation.claims.kaneko2007.under_loss import LARGE_LOSS_RATES, LOSSES, SMALL_LOSS_RATES
+from validation.claims.malhotra2005 import level as tandem
+from validation.claims.malhotra2005.level import Bridges
+from validation.claims.malhotra2005.low_threshold import RUN_LOWS
+from validation.claims.malhotra2005.threshold import OWN_HIGHS
+from validation.claims.yang2001.load import LONGEST
+from validation.claims.zheng2002.level import SENDERS, Dumbbell, pair
+from validation.claims.zheng2002.more_flows import ACCESS, AT_DELAYS, FAST_LINK, OWN
+from validation.claims.zheng2002.one_kind import NUMBERS
+from validation.claims.zheng2002.queues import PHASE
+from validation.claims.zheng2002.red import SLOW
+from validation.further_seeds import CASE, named, plain
 from validation.generate.cases import Case, Run
 from validation.generate.packets.seed_tables import RUNS, calls, read
 from validation.generate.programs import Module
@@ -20,6 +45,11 @@ NEEDED: Mapping[str, int] = {
     "I02": 66, "I03": 10, "I04": 13, "I05": 26, "G05": 34, "B01": 17, "B03": 11, "B04": 6,
 }  # fmt: skip
 """Seeds that decide all open statements of a claim with a probability of 90 %, if means and deviations are those seen."""
+PAPERS = (
+    "K02", "K03", "K05", "K06", "K07", "K08", "K09", "K12", "M04", "M05", "M06", "M07", "M08", "M10", "M11", "M12",
+    "M14", "M15", "M17", "Y02", "Z04", "Z05", "Z11", "Z14", "Z15", "Z18",
+)  # fmt: skip
+"""Claims of papers with packet runs at this level."""
 FEWEST, MOST = 32, 500
 """Seeds of a claim: twice those of `NEEDED`, within these limits."""
 SHORT, LONG = 4e-6, 85e-6
@@ -54,14 +84,101 @@ PLAN: Sequence[tuple[tuple[str, ...], str, Sequence[tuple[Any, ...]]]] = (
 """Claims, the function that their runs are of, and its arguments."""
 
 
-def runs() -> Iterator[Run]:
-    """Yield a run for each function and arguments: all seeds, in one process."""
-    for claims, function, settings in PLAN:
+Asked = tuple[str, tuple[Any, ...], int]
+"""A function, its arguments, and how many seeds."""
+
+
+def of_kaneko2007() -> Iterator[Asked]:
+    """Yield the settings of kaneko2007: those of a check, or as many seeds as decide its open statements."""
+    both = "(first == 'areno' and second == 'reno') or (first == 'reno' and second == 'areno')"
+    small = f"loss_rate in {(*SMALL_LOSS_RATES, *LARGE_LOSS_RATES)}"
+    everything, few = tuple(RULES), tuple(FRIENDLY)
+    pairs = PAIR_CASES["ns-3"]
+    for case, query, rules, longer, seeds in (
+        (LOSSES, f"rule in ('fusion', 'reno') and {small}", few, 1.0, 75),  # K02
+        (LOSSES, f"rule in ('fusion', 'reno') and not {small}", few, 1.0, 3),
+        (pairs[0], "", everything, 1.0, 6),  # K03
+        (pairs[1], "", everything, 1.0, 6),
+        (pairs[0], both, few, LONGER, 2),
+        (RTTS["ns-3"], f"long_rtt in {LONG_RTTS}", everything, 1.0, 20),  # K05
+        (RTTS["ns-2"], f"long_rtt in {LONG_RTTS} and rule in ('highspeed', 'bic')", everything, 1.0, 20),
+        (SMALL_BDP["ns-3"][0], f"rule in {VARIANTS}", everything, 1.0, 3),  # K06
+        (FAST_LINKS[0], "rule in ('fusion', 'areno', 'compound')", few, 1.0, 35),  # K07
+        (FAST_LINKS_NS2, "rule == 'reno' and link_rate < 1e9", few, 1.0, 35),
+        (ADDED[0], f"rule in ('fusion', 'reno') and added_rtt in {(0.0, LARGEST_DELAY)}", few, 1.0, 8),  # K08
+        (ALONE[0], "", few, 1.0, 4),  # K09
+        (WINDOWS["ns-3"], "rule == 'areno'", few, 1.0, 10),  # K12
+        (WINDOWS["ns-3"], "rule == 'reno'", few, 1.0, 3),
+        (WINDOWS["ns-3"], "rule == 'fusion'", few, 1.0, 639),
+        (WINDOWS["ns-3"], "rule == 'compound'", few, 1.0, 539),
+    ):  # fmt: skip
+        for _, setting in settings(case, query, rules, longer):
+            yield "kaneko2007.level.two_flows", setting, seeds
+
+
+def of_malhotra2005() -> Iterator[Asked]:
+    """Yield the settings of malhotra2005: twice as many seeds as decide M05, M11, M12 and M14, and those of a check."""
+    endless, files = "malhotra2005.level.endless_run", "malhotra2005.level.files_run"
+    for rtt, pause in itertools.product(tandem.RTTS, (True, False)):
+        yield endless, (rtt, pause, "reno"), 24
+    for pause in (True, False):
+        yield endless, (tandem.RTTS[0], pause, "two"), 24
+    yield endless, (tandem.RTTS[0], False, "ns2"), 24
+    bridges = [Bridges(rtt, low=low) for rtt in tandem.RTTS[1:] for low in RUN_LOWS]
+    bridges += [Bridges(rtt, high, high) for rtt in tandem.RTTS[1:] for high in OWN_HIGHS]
+    bridges += [Bridges(rtt) for rtt in tandem.RTTS] + [Bridges(rtt).off for rtt in tandem.RTTS]
+    for each in dict.fromkeys(bridges):
+        yield files, (plain(each), False), 40
+    for rtt, load in itertools.product(tandem.RTTS, tandem.LOADS):
+        if load != tandem.LINK_A:
+            for each in (Bridges(rtt, link_a=load), Bridges(rtt, link_a=load).off):
+                yield files, (plain(each), False), 8
+
+
+def of_others() -> Iterator[Asked]:
+    """Yield the settings of zheng2002 and yang2001: twice as many seeds as decide Z05, Z11, Z14, Z15 and Y02."""
+    for number, link in itertools.product(OWN, (SLOW, FAST_LINK)):
+        flows = pair("TCP(3/7,1/4)", "TCP(1,1/2)", number, link)
+        yield "zheng2002.level.run_of", plain((flows,)), 14
+    for kinds in AT_DELAYS[:2]:
+        flows = Dumbbell(tuple(kind for kind in kinds for _ in ACCESS), ACCESS * 2)
+        yield "zheng2002.level.run_of", plain((flows,)), 14
+    for one, queue in itertools.product(("TCP(1/5,1/8)", "TCP(3/7,1/4)"), ("RED", "DropTail")):
+        flows = pair(one, "TCP(1,1/2)", 8, SLOW, queue)._replace(jitter=PHASE)
+        yield "zheng2002.level.run_of", plain((flows,)), 28
+    for kind, number in itertools.product(SENDERS, NUMBERS):
+        yield "zheng2002.level.run_of", plain((Dumbbell((kind,) * number),)), 8
+    yield "yang2001.load.shares_of", (times_of_y02(),), 14
+
+
+def times_of_y02() -> tuple[int, ...]:
+    """Return the times at which Y02 compares shares, s."""
+    times = sorted(set(evidence.table("yang2001/bandwidth-shares")["time"].tolist()))
+    return tuple(int(time) for time in times if time <= LONGEST)
+
+
+def asked() -> Iterator[Asked]:
+    """Yield all settings."""
+    for claims, function, chosen in PLAN:
         seeds = max(min(max(2 * NEEDED[claim], FEWEST), MOST) for claim in claims)
+        yield from ((function, arguments, seeds) for arguments in chosen)
+    yield from of_malhotra2005()
+    yield from of_others()
+    yield from of_kaneko2007()
+
+
+def runs() -> Iterator[Run]:
+    """Yield runs of at most `MOST` seeds, one function each: a process that has compiled it measures several settings."""
+    settings: list[list[object]] = []
+    before, total = "", 0
+    for function, arguments, seeds in asked():
+        if settings and (function != before or total + seeds > MOST):
+            yield {"function": before, "settings": settings}
+            settings, total = [], 0
         first = named(function).seeds[0]
-        for arguments in settings:
-            about = {"function": function, "arguments": repr(arguments)}
-            yield {**about, "first": first, "last": first + seeds - 1}
+        settings.append([first, first + seeds - 1, repr(arguments)])
+        before, total = function, total + seeds
+    yield {"function": before, "settings": settings}
 
 
 def simulated_seconds(run: Run) -> float:  # noqa: ARG001
@@ -73,7 +190,7 @@ CASES = (
     Case(
         name=CASE,
         title="claims at hopflow's packet level: what functions of their modules measure, over seeds",
-        claims=tuple(NEEDED),
+        claims=(*NEEDED, *PAPERS),
         program=Module("validation.further_seeds"),
         parameters={
             "fewest seeds of a claim on fabrics": (FEWEST, "1"),
@@ -87,7 +204,8 @@ CASES = (
         notes=(
             (
                 "The number of seeds was fixed before they were run: for claims on fabrics twice as many as decide all open "
-                "statements with a probability of 90 % at the means and deviations of the seeds that were run until then."
+                "statements with a probability of 90 % at the means and deviations of the seeds that were run until then; for "
+                "malhotra2005, zheng2002 and yang2001 likewise, for kaneko2007 as many as decide."
             ),
             "The first seed of each function is run again when a claim is checked, and compared.",
         ),

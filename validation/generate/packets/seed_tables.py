@@ -21,15 +21,15 @@ RUNS = Table(
 
 
 def calls(run: Run) -> Calls:
-    """Return the words of the module."""
-    return [[str(run[word]) for word in ("function", "arguments", "first", "last")]]
+    """Return the words of the module, for all settings of a function at once."""
+    return [[run["function"], *(str(word) for setting in run["settings"] for word in setting)]]
 
 
 def read(run: Run, folder: Path, printed: Sequence[str]) -> dict[str, Rows]:  # noqa: ARG001
     """Return the numbers that each seed measures, all digits as printed."""
     rows = []
     for line in printed[0].splitlines():
-        seed, number, value = line.split(",")
-        about = {"function": run["function"], "arguments": run["arguments"]}
+        place, seed, number, value = line.split(",")
+        about = {"function": run["function"], "arguments": run["settings"][int(place)][2]}
         rows.append({**about, "seed": int(seed), "number": int(number), "value": value})
     return {"runs": rows}
