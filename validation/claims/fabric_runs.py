@@ -33,6 +33,7 @@ __all__ = [
     "ROCE",
     "SEEDS",
     "Run",
+    "common",
     "deviations",
     "exact",
     "fluid",
@@ -202,6 +203,12 @@ def exact(*values: float) -> Estimates:
 def gain(larger: ArrayLike, smaller: ArrayLike) -> Estimate:
     """Return the ratio of pairs of runs less one, in the mean over the pairs."""
     return of_runs(np.asarray(larger) / np.asarray(smaller) - 1.0)
+
+
+def common(*runs: Sequence[Any]) -> list[Sequence[Any]]:
+    """Return lists over seeds, of the seeds that all have: settings have as many as their own statements need."""
+    fewest = min(map(len, runs))
+    return [each[:fewest] for each in runs]
 
 
 def deviations(values: Any, expected: Any) -> Estimates:

@@ -16,6 +16,7 @@ from validation.claims.fabric_runs import (
     ROCE,
     SEEDS,
     Run,
+    common,
     deviations,
     exact,
     fluid,
@@ -204,7 +205,10 @@ def stability() -> Effects:
         }
 
     own, model = (
-        [[(each.mean, each.deviation) for each in of(*case)] for case in CASES]
+        [
+            [(each.mean, each.deviation) for each in runs]
+            for runs in common(*(of(*case) for case in CASES))
+        ]
         for of in (seen, seen_in_fluid)
     )
     levels, models = decisions(own), decisions(model)
@@ -232,9 +236,11 @@ def stability() -> Effects:
 @on_fabrics("E07", least=0.1)
 def place_of_marks() -> Effects:
     """Measure how much the queue varies with marks at arrival and at departure."""
+    places = "departure", "arrival"
+    runs = common(*(seen(10, SHORT_DELAY, at) for at in places))
     found = {
-        at: np.array([(each.mean, each.deviation) for each in seen(10, SHORT_DELAY, at)])
-        for at in ("departure", "arrival")
+        at: np.array([(each.mean, each.deviation) for each in own])
+        for at, own in zip(places, runs, strict=True)
     }
     relative = {at: each[:, 1] / each[:, 0] for at, each in found.items()}
     return Effects(
