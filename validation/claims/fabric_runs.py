@@ -65,19 +65,23 @@ Decision = Callable[[Mapping[str, float]], Estimates]
 """Quantities at given thresholds, all of which are positive if a statement holds."""
 
 
-def on_fabrics(id: str, **thresholds: Any) -> Callable[[Callable[..., Effects]], Check[Effects]]:
+def on_fabrics(
+    id: str, *, cases: tuple[str, ...] = (), **thresholds: Any
+) -> Callable[[Callable[..., Effects]], Check[Effects]]:
     """Register the function below as the measurement of a claim on fabrics.
 
     Parameters
     ----------
     id
         As in ``published/fabric_claims.csv``.
+    cases
+        The bundled cases that it uses: `validation.further_seeds.CASE`, or none.
     **thresholds
         ``equal``, ``least`` and ``also``, as of `effects`.
     """
 
     def register(measure: Callable[..., Effects]) -> Check[Effects]:
-        check = effects(id, cases=(), **thresholds)(measure)
+        check = effects(id, cases=cases, **thresholds)(measure)
         judges = judging(check.thresholds())
 
         def in_readings(found: Effects, **given: float) -> dict[str, dict[str, Verdict]]:

@@ -22,7 +22,7 @@ from dfcmodel.lossless import leaf_spine
 from responsefn import HPCC, FixedRate
 from validation.claims.effect_statements import Curve, Effects, Statement
 from validation.claims.fabric_runs import MARKS, PACKET, ROCE, SEEDS, gain, on_fabrics, over, pfc
-from validation.further_seeds import over_seeds
+from validation.further_seeds import CASE, over_seeds
 from validation.statistics import of_runs
 
 LOAD = 0.55
@@ -104,7 +104,7 @@ def _curve(which: int) -> Curve:
     return Curve(SCHEMES, level=[of_runs(_column(scheme, which)) for scheme in SCHEMES])
 
 
-@on_fabrics("B03", least=1.3)
+@on_fabrics("B03", cases=(CASE,), least=1.3)
 def tail_latency() -> Effects:
     """Compare the tail of short flows under BFC with that under control between ends."""
     ratios = [gain(_column(scheme, 0), _column(SCHEMES[0], 0)) for scheme in SCHEMES[1:]]
@@ -115,7 +115,7 @@ def tail_latency() -> Effects:
     )
 
 
-@on_fabrics("B04")
+@on_fabrics("B04", cases=(CASE,))
 def buffer_in_use() -> Effects:
     """Compare the buffer in use under BFC with that under control between ends."""
     ratios = [gain(_column(scheme, 1), _column(SCHEMES[0], 1)) for scheme in SCHEMES[1:]]

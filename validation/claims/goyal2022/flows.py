@@ -19,7 +19,7 @@ from validation.claims.fabric_runs import (
     on_fabrics,
     steps,
 )
-from validation.further_seeds import over_seeds
+from validation.further_seeds import CASE, over_seeds
 from validation.statistics import of_runs
 
 LOADS = (0.5, 0.7)
@@ -68,7 +68,7 @@ def geometric_quantile(load: float, part: float) -> float:
     return math.ceil(math.log1p(-part) / math.log(load)) - 1.0
 
 
-@on_fabrics("B01", equal=0.2)
+@on_fabrics("B01", cases=(CASE,), equal=0.2)
 def active_flows() -> Effects:
     """Measure how many flows are active at a link with fair queueing."""
     found = {load: np.array(active(load, SPEEDS[0])) for load in LOADS}

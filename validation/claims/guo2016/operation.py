@@ -36,7 +36,7 @@ from validation.claims.fabric_runs import (
     starts,
     under,
 )
-from validation.further_seeds import over_seeds
+from validation.further_seeds import CASE, over_seeds
 from validation.keeping import kept
 from validation.statistics import Estimate, of_runs
 
@@ -253,7 +253,7 @@ def incast_and_short(seed: int, xoff: float) -> tuple[float, float]:
     return float(run.pauses().sizes["pause"]), float(times.mean())
 
 
-@on_fabrics("G05", least=0.5)
+@on_fabrics("G05", cases=(CASE,), least=0.5)
 def smaller_alpha() -> Effects:
     """Measure pauses and completion times by threshold."""
     low, high = (np.array(incast_and_short(xoff)) for xoff in (LOW, HIGH))

@@ -27,7 +27,7 @@ from validation.claims.fabric_runs import (
     starts,
     under,
 )
-from validation.further_seeds import over_seeds
+from validation.further_seeds import CASE, over_seeds
 from validation.keeping import kept
 from validation.statistics import difference, of_runs
 
@@ -209,7 +209,7 @@ def shares(seed: int) -> list[float]:
     return relative
 
 
-@on_fabrics("H04", equal=0.1)
+@on_fabrics("H04", cases=(CASE,), equal=0.1)
 def fair_shares() -> Effects:
     """Measure the shares of four flows of HPCC."""
     found = np.array(shares())

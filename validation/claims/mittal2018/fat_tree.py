@@ -25,7 +25,7 @@ from dfcmodel.lossless import fat_tree
 from responsefn import FixedRate
 from validation.claims.effect_statements import Curve, Effects, Statement
 from validation.claims.fabric_runs import PACKET, SEEDS, gain, on_fabrics, pfc
-from validation.further_seeds import over_seeds
+from validation.further_seeds import CASE, over_seeds
 from validation.statistics import Estimate, of_runs
 
 SIZES = FlowSizes("IRN", (32, 1000, 200e3, 3e6), (0.0, 0.5, 0.85, 1.0))
@@ -123,7 +123,7 @@ def _worse(one: Transport, other: Transport, what: int = 0) -> Estimate:
 AXES = ("transport", "slowdown")
 
 
-@on_fabrics("I01")
+@on_fabrics("I01", cases=(CASE,))
 def irn_and_roce() -> Effects:
     """Compare IRN without PFC with RoCE with it."""
     better = _worse(ROCE, IRN)
@@ -135,7 +135,7 @@ def irn_and_roce() -> Effects:
     )
 
 
-@on_fabrics("I02")
+@on_fabrics("I02", cases=(CASE,))
 def irn_with_pfc() -> Effects:
     """Compare IRN with PFC and without."""
     worse = _worse(IRN_PFC, IRN)
@@ -144,7 +144,7 @@ def irn_with_pfc() -> Effects:
     )
 
 
-@on_fabrics("I03")
+@on_fabrics("I03", cases=(CASE,))
 def roce_without_pfc() -> Effects:
     """Compare RoCE without PFC and with it."""
     needs = _worse(LOSSY_ROCE, ROCE)
@@ -156,7 +156,7 @@ def roce_without_pfc() -> Effects:
     )
 
 
-@on_fabrics("I04")
+@on_fabrics("I04", cases=(CASE,))
 def parts_of_irn() -> Effects:
     """Compare selective repair with go-back-N, and with a bound on packets in flight and without."""
     seen = {"selective": _worse(LOSSY_ROCE, UNBOUNDED), "bound": _worse(UNBOUNDED, IRN)}
@@ -181,7 +181,7 @@ def request_times(seed: int, transport: tuple[bool, bool, bool]) -> list[float]:
     return found
 
 
-@on_fabrics("I05", equal=0.05)
+@on_fabrics("I05", cases=(CASE,), equal=0.05)
 def incasts() -> Effects:
     """Compare the completion of a request with IRN and with RoCE with PFC."""
     own, roce = np.array(request_times(IRN)), np.array(request_times(ROCE))

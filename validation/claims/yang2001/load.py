@@ -13,7 +13,7 @@ from responsefn import PFTK, Reno
 from validation.claims.effect_claims import Curve, Effects, Statement, beyond, deviation, effects
 from validation.claims.kaneko2007.runs import of_cases
 from validation.claims.yang2001.sharing import UDP_RATE
-from validation.further_seeds import over_seeds
+from validation.further_seeds import CASE, over_seeds
 from validation.records import rows
 from validation.statistics import PART, Estimate, difference, mostly, of_runs
 from validation.verdicts import Verdict
@@ -189,7 +189,7 @@ def _at_packet_level(times: Sequence[int]) -> dict[int, Estimate]:
     return {time: of_runs(shares[:, n], PART) for n, time in enumerate(times)}
 
 
-@effects("Y02", cases=(SHARES, OTHERS))
+@effects("Y02", cases=(SHARES, OTHERS, CASE))
 def shares_of_the_link() -> Effects:
     """Measure TCP's share of the departures at the bottleneck, by the time since the start."""
     frame = of_cases(SHARES)

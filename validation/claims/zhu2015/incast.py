@@ -24,7 +24,7 @@ from validation.claims.fabric_runs import (
     starts,
     under,
 )
-from validation.further_seeds import over_seeds
+from validation.further_seeds import CASE, over_seeds
 from validation.keeping import kept
 from validation.statistics import of_runs
 
@@ -69,7 +69,7 @@ def _queue(run: Run) -> tuple[float, float]:
     return float(found.mean()), float(found.std())
 
 
-@on_fabrics("Q05")
+@on_fabrics("Q05", cases=(CASE,))
 def gain_of_alpha() -> Effects:
     """Measure the queue's mean and standard deviation by g."""
     own, model = (

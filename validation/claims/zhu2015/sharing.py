@@ -28,7 +28,7 @@ from validation.claims.fabric_runs import (
     starts,
     steps,
 )
-from validation.further_seeds import over_seeds
+from validation.further_seeds import CASE, over_seeds
 from validation.keeping import kept
 from validation.statistics import of_runs
 
@@ -186,7 +186,7 @@ def parking_lot_pfc() -> Effects:
     )
 
 
-@on_fabrics("Q02", equal=0.1)
+@on_fabrics("Q02", cases=(CASE,), equal=0.1)
 def parking_lot_dcqcn() -> Effects:
     """Measure the rates of the parking lot with DCQCN."""
     rates = np.array(lot_rates_of_dcqcn())
@@ -200,7 +200,7 @@ def parking_lot_dcqcn() -> Effects:
     )  # fmt: skip
 
 
-@on_fabrics("Q03", equal=0.1, least=0.02)
+@on_fabrics("Q03", cases=(CASE,), equal=0.1, least=0.02)
 def victim_pfc() -> Effects:
     """Measure the victim's rate with PFC alone."""
     rates, model = np.array(victim_rates()), victim_rates_of_fluid()
@@ -232,7 +232,7 @@ def victim_pfc() -> Effects:
     )
 
 
-@on_fabrics("Q04", equal=0.1, least=0.02)
+@on_fabrics("Q04", cases=(CASE,), equal=0.1, least=0.02)
 def victim_dcqcn() -> Effects:
     """Measure the victim's rate with DCQCN."""
     rates, paused = np.array(victim_rates_of_dcqcn()), np.array(victim_rates())[:, ::2]

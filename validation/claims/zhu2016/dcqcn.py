@@ -29,7 +29,7 @@ from validation.claims.fabric_runs import (
     starts,
     steps,
 )
-from validation.further_seeds import over_seeds
+from validation.further_seeds import CASE, over_seeds
 from validation.keeping import kept
 from validation.statistics import of_runs
 
@@ -110,7 +110,7 @@ def seen_in_fluid(count: int, rtt: float, most: float = MARKS.max_p) -> list[See
     return [_seen(expected(count, rtt, 0.04, 0.03, replace(MARKS, max_p=most)), count)]
 
 
-@on_fabrics("E01", equal=0.1)
+@on_fabrics("E01", cases=(CASE,), equal=0.1)
 def fixed_point() -> Effects:
     """Count the fixed points of the model, and measure the rates of flows."""
     own, model = (
@@ -165,7 +165,7 @@ def closed_form() -> Effects:
     )
 
 
-@on_fabrics("E03", equal=0.2)
+@on_fabrics("E03", cases=(CASE,), equal=0.2)
 def queue_by_flows() -> Effects:
     """Measure the queue by the number of flows."""
     own = np.array([[each.mean for each in seen(count, SHORT_DELAY)] for count in ON_THE_RAMP]).T
@@ -190,7 +190,7 @@ def _ratio(one: Any, other: Any) -> Any:
     return gain(one, other) if len(one) > 1 else exact(one[0] / other[0] - 1.0)[0]
 
 
-@on_fabrics("E04", least=0.2)
+@on_fabrics("E04", cases=(CASE,), least=0.2)
 def stability() -> Effects:
     """Measure how much the queue swings by delay and number of flows."""
 
@@ -233,7 +233,7 @@ def stability() -> Effects:
     )
 
 
-@on_fabrics("E07", least=0.1)
+@on_fabrics("E07", cases=(CASE,), least=0.1)
 def place_of_marks() -> Effects:
     """Measure how much the queue varies with marks at arrival and at departure."""
     places = "departure", "arrival"
