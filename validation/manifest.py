@@ -34,8 +34,7 @@ PUBLISHED = Path(__file__).parent / "published"
 TEXTS = Path(__file__).parent / "claims"
 """The texts of the findings stand beside the modules of the claims."""
 OURS = ("excused_cases.csv", "without_packet_level.csv", "without_explanation.csv",
-        "verdicts.csv", "thresholds.csv", "readings.csv", "inferred.csv", "inferred_parameters.csv",
-        "SOURCES.md")  # fmt: skip
+        "verdicts.csv", "thresholds.csv", "readings.csv", "SOURCES.md")  # fmt: skip
 """Files of ``published`` that runs write or that excuse; the ledger and the tables of others are protected."""
 MANIFEST = "manifest.txt"
 MANIFEST_SHA256 = "41c882522ae40a5e8a8a08f95165553cf0b38c6f8b2912040a2adb790454ea6f"

@@ -168,7 +168,8 @@ def closed_form() -> Effects:
 @on_fabrics("E03", cases=(CASE,), equal=0.2)
 def queue_by_flows() -> Effects:
     """Measure the queue by the number of flows."""
-    own = np.array([[each.mean for each in seen(count, SHORT_DELAY)] for count in ON_THE_RAMP]).T
+    runs = common(*(seen(count, SHORT_DELAY) for count in ON_THE_RAMP))
+    own = np.array([[each.mean for each in of_count] for of_count in runs]).T
     model = [queue_of(fixed_points(count)[0]) for count in ON_THE_RAMP]
     return Effects(
         {
