@@ -132,7 +132,7 @@ def of_malhotra2005() -> Iterator[Asked]:
     for each in dict.fromkeys(
         bridges
     ):  # M05 and M11 asked for 20, which left them open and ask for 43
-        seeds = 43 if each.low < each.high else 20
+        seeds = 43 if each.high == tandem.THRESHOLD else 20
         yield files, (plain(each), False), seeds
     for rtt, load in itertools.product(tandem.RTTS, tandem.LOADS):
         if load != tandem.LINK_A:
