@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from pathlib import Path
 from typing import NamedTuple
 
@@ -21,8 +22,9 @@ class Pair(NamedTuple):
 
 
 @pytest.fixture
-def counted():
-    """Return a function over three seeds, and the seeds that it was run for."""
+def counted(monkeypatch):
+    """Return a function over three seeds that is kept in the process alone, and the seeds that it was run for."""
+    monkeypatch.setattr(further_seeds, "kept", functools.cache)
     ran = []
 
     @over_seeds((1, 2, 3))
