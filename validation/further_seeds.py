@@ -119,7 +119,7 @@ def _bundled(function: str, arguments: str) -> dict[int, list[float]]:
 
 
 def _equal(one: list[float], other: list[float]) -> bool:
-    """Return whether the numbers of a run are those of another, but for rounding in their last digits."""
+    """Return whether the numbers of a run are those of another to nine digits."""
     return len(one) == len(other) and bool(np.allclose(one, other, 1e-9, 0.0, equal_nan=True))
 
 

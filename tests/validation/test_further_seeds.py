@@ -105,7 +105,7 @@ def test_the_plan_has_each_setting_once_and_as_many_seeds_as_a_claim_needs() -> 
     assert len(keys) == len(set(keys))
     seeds = {key: last - first + 1 for key, (_, first, last, _) in zip(keys, settings, strict=True)}
     assert seeds["zhu2015.sharing.lot_rates_of_dcqcn", "()"] == further_seeds_plan.NEEDED["Q02"]
-    assert seeds["li2019.telemetry.shares", "()"] == further_seeds_plan.FEWEST
+    assert seeds["li2019.telemetry.shares", "()"] == further_seeds_plan.MIN_SEEDS
     assert all(named(function).seeds[0] == first for function, first, *_ in settings)
 
 

@@ -53,9 +53,9 @@ PAPERS = (
     "M17", "Y02", "Z04", "Z05", "Z11", "Z14", "Z15", "Z18",
 )  # fmt: skip
 """Other claims whose seeds are bundled."""
-FEWEST, MOST = 8, 300
+MIN_SEEDS, MAX_SEEDS_OF_A_PROCESS = 8, 300
 """Seeds of a claim on fabrics, at least; seeds of a run of the program, at most, unless a setting has more."""
-SHORT, LONG = 4e-6, 85e-6
+SHORT_DELAY, LONG_DELAY = 4e-6, 85e-6
 """Round-trip times of zhu2016, s."""
 IRN, ROCE, IRN_PFC = (False, True, True), (True, False, False), (True, True, True)
 LOSSY_ROCE, UNBOUNDED = (False, False, False), (False, True, False)
@@ -68,11 +68,11 @@ PLAN: Sequence[tuple[tuple[str, ...], str, Sequence[tuple[Any, ...]]]] = (
     (
         ("E01", "E03", "E04", "E07"),
         "zhu2016.dcqcn.seen",
-        [(n, SHORT, "departure") for n in (2, 10)],
+        [(n, SHORT_DELAY, "departure") for n in (2, 10)],
     ),
-    (("E03",), "zhu2016.dcqcn.seen", [(n, SHORT, "departure") for n in (4, 8)]),
-    (("E04",), "zhu2016.dcqcn.seen", [(n, LONG, "departure") for n in (2, 10, 64)]),
-    (("E07",), "zhu2016.dcqcn.seen", [(10, SHORT, "arrival")]),
+    (("E03",), "zhu2016.dcqcn.seen", [(n, SHORT_DELAY, "departure") for n in (4, 8)]),
+    (("E04",), "zhu2016.dcqcn.seen", [(n, LONG_DELAY, "departure") for n in (2, 10, 64)]),
+    (("E07",), "zhu2016.dcqcn.seen", [(10, SHORT_DELAY, "arrival")]),
     (("H04",), "li2019.telemetry.shares", [()]),
     (("G05",), "guo2016.operation.incast_and_short", [(20.0,), (80.0,)]),
     (("I01", "I02", "I04"), "mittal2018.fat_tree.random_runs", [(IRN,)]),
@@ -165,7 +165,7 @@ def times_of_y02() -> tuple[int, ...]:
 def asked() -> Iterator[Asked]:
     """Yield all settings."""
     for claims, function, chosen in PLAN:
-        seeds = max(max(NEEDED[claim], FEWEST) for claim in claims)
+        seeds = max(max(NEEDED[claim], MIN_SEEDS) for claim in claims)
         yield from ((function, arguments, seeds) for arguments in chosen)
     yield from of_malhotra2005()
     yield from of_others()
@@ -173,11 +173,11 @@ def asked() -> Iterator[Asked]:
 
 
 def runs() -> Iterator[Run]:
-    """Yield runs of at most `MOST` seeds, one function each: a process that has compiled it measures several settings."""
+    """Yield runs of at most `MAX_SEEDS_OF_A_PROCESS` seeds, one function each: a process that has compiled it measures several settings."""
     settings: list[list[object]] = []
     before, total = "", 0
     for function, arguments, seeds in asked():
-        if settings and (function != before or total + seeds > MOST):
+        if settings and (function != before or total + seeds > MAX_SEEDS_OF_A_PROCESS):
             yield {"function": before, "settings": settings}
             settings, total = [], 0
         first = named(function).seeds[0]
@@ -197,7 +197,7 @@ CASES = (
         title="claims at hopflow's packet level: what functions of their modules measure, over seeds",
         claims=(*NEEDED, *PAPERS),
         program=Module("validation.further_seeds"),
-        parameters={"fewest seeds of a claim on fabrics": (FEWEST, "1")},
+        parameters={"fewest seeds of a claim on fabrics": (MIN_SEEDS, "1")},
         tables={"runs": RUNS},
         runs=list(runs()),
         calls=calls,
