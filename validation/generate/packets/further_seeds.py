@@ -5,8 +5,9 @@
 
 from __future__ import annotations
 
+import ast
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from validation import evidence
@@ -29,10 +30,10 @@ from validation.claims.malhotra2005.low_threshold import RUN_LOWS
 from validation.claims.malhotra2005.threshold import OWN_HIGHS
 from validation.claims.yang2001.load import LONGEST
 from validation.claims.zheng2002.level import SENDERS, Dumbbell, pair
-from validation.claims.zheng2002.more_flows import ACCESS, AT_DELAYS, FAST_LINK, OWN
+from validation.claims.zheng2002.more_flows import ACCESS, AT_DELAYS, OWN
 from validation.claims.zheng2002.one_kind import NUMBERS
 from validation.claims.zheng2002.queues import PHASE
-from validation.claims.zheng2002.red import SLOW
+from validation.claims.zheng2002.red import FAST, SLOW
 from validation.further_seeds import CASE, named, plain
 from validation.generate.cases import Case, Run
 from validation.generate.packets.seed_tables import RUNS, calls, read
@@ -142,7 +143,7 @@ def of_malhotra2005() -> Iterator[Asked]:
 
 def of_others() -> Iterator[Asked]:
     """Yield the settings of zheng2002 and yang2001: as many seeds as decide Z05, Z11, Z14, Z15 and the first statement of Y02."""
-    for number, link in itertools.product(OWN, (SLOW, FAST_LINK)):
+    for number, link in itertools.product(OWN, (SLOW, FAST)):
         flows = pair("TCP(3/7,1/4)", "TCP(1,1/2)", number, link)
         yield "zheng2002.level.run_of", plain((flows,)), 7
     for kinds in AT_DELAYS[:2]:
@@ -186,9 +187,36 @@ def runs() -> Iterator[Run]:
     yield {"function": before, "settings": settings}
 
 
-def simulated_seconds(run: Run) -> float:  # noqa: ARG001
-    """Return nothing: the functions know how long their runs are."""
-    return 0.0
+SECONDS: Mapping[str, Callable[..., float]] = {
+    "zhu2015.sharing.lot_rates_of_dcqcn": lambda: 0.05,
+    "zhu2015.sharing.victim_rates": lambda: 3 * 3e-3,
+    "zhu2015.sharing.victim_rates_of_dcqcn": lambda: 2 * 0.04,
+    "zhu2015.incast.queues": lambda *_: 0.02,
+    "zhu2016.dcqcn.seen": lambda *_: 0.04,
+    "li2019.telemetry.shares": lambda: 7.6e-3,
+    "guo2016.operation.incast_and_short": lambda _: 2e-3,
+    "mittal2018.fat_tree.random_runs": lambda _: 0.016,
+    "mittal2018.fat_tree.request_times": lambda _: 3 * 0.016,
+    "goyal2022.beside.measured": lambda _: 4e-3,
+    "goyal2022.flows.active": lambda load, speed: 2 * 800 * 20 * 8000 / (load * speed * 1e9),
+    "malhotra2005.level.endless_run": lambda rtt, *_: 200 + 10 * rtt + max(2000, 300 * rtt),
+    "malhotra2005.level.files_run": lambda bridges, _: (
+        200 + 10 * bridges[0] + (1000 if bridges[0] < tandem.LONG_RTT else 4000)
+    ),
+    "zheng2002.level.run_of": lambda _: 90.0,
+    "yang2001.load.shares_of": max,
+    "kaneko2007.level.two_flows": lambda *setting: setting[3][0],
+}
+"""Simulated time of a seed of each function by its arguments, s; that of goyal2022's Poisson arrivals in the mean."""
+
+
+def simulated_seconds(run: Run) -> float:
+    """Return the simulated time of all seeds of all settings, s."""
+    of_seed = SECONDS[run["function"]]
+    return sum(
+        (last - first + 1) * float(of_seed(*ast.literal_eval(arguments)))
+        for first, last, arguments in run["settings"]
+    )
 
 
 CASES = (
