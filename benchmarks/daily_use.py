@@ -252,7 +252,11 @@ def row_of(each: Figure) -> str:
 
 def text_of(found: list[Figure], load: float) -> str:
     """Return the table, with the load of the machine before it was measured."""
-    lines = ["| what | target | found | what bounds it, what was tried |", "|---|--:|--:|---|", *map(row_of, found)]
+    lines = [
+        "| what | target | found | what bounds it, what was tried |",
+        "|---|--:|--:|---|",
+        *map(row_of, found),
+    ]
     return "\n".join([*lines, "", f"Load of the machine at the beginning: {load:.1f}.", ""])
 
 

@@ -33,6 +33,7 @@ __all__ = [
     "ROCE",
     "SEEDS",
     "Run",
+    "common",
     "deviations",
     "exact",
     "fluid",
@@ -64,19 +65,23 @@ Decision = Callable[[Mapping[str, float]], Estimates]
 """Quantities at given thresholds, all of which are positive if a statement holds."""
 
 
-def on_fabrics(id: str, **thresholds: Any) -> Callable[[Callable[..., Effects]], Check[Effects]]:
+def on_fabrics(
+    id: str, *, cases: tuple[str, ...] = (), **thresholds: Any
+) -> Callable[[Callable[..., Effects]], Check[Effects]]:
     """Register the function below as the measurement of a claim on fabrics.
 
     Parameters
     ----------
     id
         As in ``published/fabric_claims.csv``.
+    cases
+        The bundled cases that it uses: `validation.further_seeds.CASE`, or none.
     **thresholds
         ``equal``, ``least`` and ``also``, as of `effects`.
     """
 
     def register(measure: Callable[..., Effects]) -> Check[Effects]:
-        check = effects(id, cases=(), **thresholds)(measure)
+        check = effects(id, cases=cases, **thresholds)(measure)
         judges = judging(check.thresholds())
 
         def in_readings(found: Effects, **given: float) -> dict[str, dict[str, Verdict]]:
@@ -202,6 +207,12 @@ def exact(*values: float) -> Estimates:
 def gain(larger: ArrayLike, smaller: ArrayLike) -> Estimate:
     """Return the ratio of pairs of runs less one, in the mean over the pairs."""
     return of_runs(np.asarray(larger) / np.asarray(smaller) - 1.0)
+
+
+def common(*runs: Sequence[Any]) -> list[Sequence[Any]]:
+    """Return lists over seeds, of the seeds that all have: settings have as many as their own statements need."""
+    fewest = min(map(len, runs))
+    return [each[:fewest] for each in runs]
 
 
 def deviations(values: Any, expected: Any) -> Estimates:

@@ -59,9 +59,12 @@ def victims(*rates: float) -> Functions:
 
 
 def queues(small: tuple[float, float], large: tuple[float, float]) -> Functions:
-    """Return mean and deviation of the queue with the small gain and with the large one, of both numbers of senders."""
-    of = {"packets": 4, "fluid": 1}
-    return {"queues": lambda level: [[runs(*each, count=of[level]) for each in (small, large)]] * 2}
+    """Return mean and deviation of the queue with the small gain and with the large one, of any number of senders."""
+    by_gain = dict(zip(incast.GAINS, (small, large), strict=True))
+    return {
+        "queues": lambda _, g: runs(*by_gain[g]),
+        "queues_of_fluid": lambda _, g: runs(*by_gain[g], count=1),
+    }
 
 
 def seen(values: Mapping[Any, tuple[float, float]], rates: float = 1.0) -> Functions:

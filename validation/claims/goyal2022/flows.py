@@ -19,7 +19,7 @@ from validation.claims.fabric_runs import (
     on_fabrics,
     steps,
 )
-from validation.keeping import kept
+from validation.further_seeds import CASE, over_seeds
 from validation.statistics import of_runs
 
 LOADS = (0.5, 0.7)
@@ -35,35 +35,32 @@ RATES = (10.0, 40.0, 100.0, 400.0)
 """Gb/s, of links whose product of bandwidth and delay flows are compared with."""
 
 
-@kept
-def active(load: float, speed: float) -> list[float]:
-    """Return the mean number of unfinished flows at a link with fair queueing, for each run.
+@over_seeds(SEEDS)
+def active(seed: int, load: float, speed: float) -> float:
+    """Return the mean number of unfinished flows at a link with fair queueing.
 
     Flows come as a Poisson process from hosts of their own, whose links are as fast. A flow counts from its first packet to its last one at the link, by Little's law.
     """
     rate = line(speed)
-    found = []
-    for seed in SEEDS:
-        random = np.random.default_rng(seed)
-        begins = np.cumsum(random.exponential(MEAN / (load * rate), FLOWS))
-        sizes = random.geometric(1.0 / MEAN, FLOWS)
-        links = [Link("switch", "receiver", rate, 1e-9, 10 * MEAN * FLOWS, Fair())]
-        flows = [
-            Flow(
-                str(n),
-                ("switch", "receiver"),
-                FixedRate(),
-                size=int(size),
-                start=float(start),
-                host="unshaped",
-            )
-            for n, (size, start) in enumerate(zip(sizes, begins, strict=True))
-        ]
-        end = 2.0 * float(begins[-1])
-        scenario = Scenario("fair", links, flows, duration=end, packet_size=PACKET, min_rto=end)
-        run = simulate(scenario, Packets(seed=seed, recovery="none"), sample=end / 10)
-        found.append(float((run.finished - begins).sum() / begins[-1]))
-    return found
+    random = np.random.default_rng(seed)
+    begins = np.cumsum(random.exponential(MEAN / (load * rate), FLOWS))
+    sizes = random.geometric(1.0 / MEAN, FLOWS)
+    links = [Link("switch", "receiver", rate, 1e-9, 10 * MEAN * FLOWS, Fair())]
+    flows = [
+        Flow(
+            str(n),
+            ("switch", "receiver"),
+            FixedRate(),
+            size=int(size),
+            start=float(start),
+            host="unshaped",
+        )
+        for n, (size, start) in enumerate(zip(sizes, begins, strict=True))
+    ]
+    end = 2.0 * float(begins[-1])
+    scenario = Scenario("fair", links, flows, duration=end, packet_size=PACKET, min_rto=end)
+    run = simulate(scenario, Packets(seed=seed, recovery="none"), sample=end / 10)
+    return float((run.finished - begins).sum() / begins[-1])
 
 
 def geometric_quantile(load: float, part: float) -> float:
@@ -71,7 +68,7 @@ def geometric_quantile(load: float, part: float) -> float:
     return math.ceil(math.log1p(-part) / math.log(load)) - 1.0
 
 
-@on_fabrics("B01", equal=0.2)
+@on_fabrics("B01", cases=(CASE,), equal=0.2)
 def active_flows() -> Effects:
     """Measure how many flows are active at a link with fair queueing."""
     found = {load: np.array(active(load, SPEEDS[0])) for load in LOADS}

@@ -36,6 +36,7 @@ from validation.claims.fabric_runs import (
     starts,
     under,
 )
+from validation.further_seeds import CASE, over_seeds
 from validation.keeping import kept
 from validation.statistics import Estimate, of_runs
 
@@ -229,9 +230,9 @@ BURST, SHORT = 40, 10
 """Packets of each flow of an incast, and of a short flow."""
 
 
-@kept
-def incast_and_short(xoff: float) -> list[tuple[float, float]]:
-    """Return pauses of an incast of eight hosts, and the mean completion time of short flows from the same hosts, s, for each run."""
+@over_seeds(SEEDS)
+def incast_and_short(seed: int, xoff: float) -> tuple[float, float]:
+    """Return pauses of an incast of eight hosts, and the mean completion time of short flows from the same hosts, s."""
     cable = Cable("40Gbps", "100m")
     fabric = Fabric(
         leaf_spine(3, 1, hosts=4),
@@ -242,20 +243,17 @@ def incast_and_short(xoff: float) -> list[tuple[float, float]]:
         discipline=pfc(xoff, xon=0.5 * xoff),
     )
     target, idle, senders = fabric.hosts[8], fabric.hosts[9], fabric.hosts[:8]
-    found = []
-    for seed in SEEDS:
-        begins = starts(16, seed)
-        flows = flows_from(
-            [*senders, *senders], [*[target] * 8, *[idle] * 8], [*[BURST] * 8, *[SHORT] * 8],
-            begins, source=FixedRate(), links=fabric.links, routes="ecmp", host="nic",
-        )  # fmt: skip
-        run = simulate(fabric.scenario("alpha", flows, 2e-3), Packets(seed=seed), sample=1e-5)
-        times = run.finished[8:] - np.array(begins[8:])
-        found.append((float(run.pauses().sizes["pause"]), float(times.mean())))
-    return found
+    begins = starts(16, seed)
+    flows = flows_from(
+        [*senders, *senders], [*[target] * 8, *[idle] * 8], [*[BURST] * 8, *[SHORT] * 8],
+        begins, source=FixedRate(), links=fabric.links, routes="ecmp", host="nic",
+    )  # fmt: skip
+    run = simulate(fabric.scenario("alpha", flows, 2e-3), Packets(seed=seed), sample=1e-5)
+    times = run.finished[8:] - np.array(begins[8:])
+    return float(run.pauses().sizes["pause"]), float(times.mean())
 
 
-@on_fabrics("G05", least=0.5)
+@on_fabrics("G05", cases=(CASE,), least=0.5)
 def smaller_alpha() -> Effects:
     """Measure pauses and completion times by threshold."""
     low, high = (np.array(incast_and_short(xoff)) for xoff in (LOW, HIGH))

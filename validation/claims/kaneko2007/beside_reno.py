@@ -26,6 +26,7 @@ from validation.claims.kaneko2007.runs import (
     seeds_of,
     share,
 )
+from validation.further_seeds import CASE
 from validation.statistics import PART, Estimate, of_runs, weakest
 
 SMALL_BDP = {
@@ -92,7 +93,9 @@ def _fair(
     )
 
 
-@effects("K06", cases=(*SMALL_BDP["ns-2"], *SMALL_BDP["ns-3"], *SMALLER_BDP.values()), equal=FAIR)
+@effects(
+    "K06", cases=(*SMALL_BDP["ns-2"], *SMALL_BDP["ns-3"], *SMALLER_BDP.values(), CASE), equal=FAIR
+)
 def small_buffers() -> Effects:
     """Measure the shares beside Reno on a short path, in each simulator."""
     found = _shares(SMALL_BDP)
@@ -164,7 +167,9 @@ LIKE_RENO: dict[str, WindowRule] = {
 by the delay, which gives way as soon as a packet of its own waits."""
 
 
-@effects("K12", cases=(*WINDOWS.values(), *MORE_WINDOWS["ns-2"], *MORE_WINDOWS["ns-3"]), equal=FAIR)
+@effects(
+    "K12", cases=(*WINDOWS.values(), *MORE_WINDOWS["ns-2"], *MORE_WINDOWS["ns-3"], CASE), equal=FAIR
+)
 def windows_beside_reno() -> Effects:
     """Measure the mean windows of Fusion, ARENO and CTCP, and of Reno beside them, in each simulator."""
     window = "mean_cwnd"
@@ -195,7 +200,7 @@ def windows_beside_reno() -> Effects:
     )  # fmt: skip
 
 
-@effects("K07", cases=(*FAST_LINKS, RENO_LINKS, FAST_LINKS_NS2), equal=FAIR, least=TIE)
+@effects("K07", cases=(*FAST_LINKS, RENO_LINKS, FAST_LINKS_NS2, CASE), equal=FAIR, least=TIE)
 def fast_links() -> Effects:
     """Measure the utilisation by a flow and a Reno flow on fast links."""
 

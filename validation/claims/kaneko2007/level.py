@@ -5,9 +5,9 @@ from __future__ import annotations
 import copy
 import functools
 import math
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from dfcmodel import Flow, Link, Packets, Scenario, simulate
@@ -20,8 +20,7 @@ from validation.claims.kaneko2007.runs import (
     settings_of,
     slow_start_of,
 )
-from validation.keeping import kept
-from validation.statistics import Values
+from validation.further_seeds import over_seeds
 
 __all__ = ["SEEDS", "levelled", "two_flows"]
 
@@ -46,23 +45,48 @@ def levelled(
     ``longer`` multiplies the time measured, ``changed`` are other rules by name.
     """
     found = []
-    for group, link in settings_of(case, query, rules):
-        first = group.iloc[0]
-        begin = float(first["begin"])
-        goodput, window = two_flows(
-            tuple(group["flow_rule"]),
-            tuple(group["base_rtt"].tolist()),
-            (float(link["rate"]), round(float(link["buffer"])), float(link["loss"])),
-            (begin + longer * float(first["duration"]), begin, tuple(group["start"].tolist())),
-            slow_start_of(group, link),
-            seeds,
-            changed,
-        )
+    for group, setting in settings(case, query, rules, longer):
+        base = range(1, seeds + 1)
+        if changed:
+            runs = [run_of(seed, *setting, RULES | dict(changed)) for seed in base]
+        else:
+            runs = two_flows(*setting, base=base)
         found += [
-            group.assign(goodput_bits=goodput[n], mean_cwnd=window[n], seed=n) for n in range(seeds)
+            group.assign(goodput_bits=goodput, mean_cwnd=window, seed=n)
+            for n, (goodput, window) in enumerate(runs)
         ]
     every: pd.DataFrame = pd.concat(found)
     return every
+
+
+Setting = tuple[
+    tuple[str, ...],
+    tuple[float, ...],
+    tuple[float, int, float],
+    tuple[float, float, tuple[float, ...]],
+    float,
+]
+"""Rules and round-trip times in s of the flows; rate in bit/s, buffer in packets and loss rate of the link; the end, the
+warm-up and the starts of the flows in s; the end of the first slow start in packets."""
+
+
+def settings(
+    case: str, query: str, rules: Collection[str], longer: float = 1.0
+) -> Iterator[tuple[pd.DataFrame, Setting]]:
+    """Yield the flows of each setting of a case (`runs.settings_of`), and the setting."""
+    for group, link in settings_of(case, query, rules):
+        first = group.iloc[0]
+        begin = float(first["begin"])
+        yield (
+            group,
+            (
+                tuple(group["flow_rule"]),
+                tuple(group["base_rtt"].tolist()),
+                (float(link["rate"]), round(float(link["buffer"])), float(link["loss"])),
+                (begin + longer * float(first["duration"]), begin, tuple(group["start"].tolist())),
+                slow_start_of(group, link),
+            ),
+        )
 
 
 def _ending(rule: WindowRule, window: float) -> WindowRule:
@@ -76,24 +100,31 @@ def _ending(rule: WindowRule, window: float) -> WindowRule:
     return one
 
 
-@kept
+@over_seeds(range(1, SEEDS + 1))
 def two_flows(
+    seed: int,
     rules: tuple[str, ...],
     rtts: tuple[float, ...],
     link: tuple[float, int, float],
     times: tuple[float, float, tuple[float, ...]],
     slow_start: float,
-    seeds: int,
-    changed: tuple[tuple[str, WindowRule], ...],
-) -> tuple[Values, Values]:
-    """Return goodput in bit/s and mean window in packets of each run and flow, (seeds, F).
+) -> tuple[list[float], list[float]]:
+    """Return goodput in bit/s and mean window in packets of each flow of a `Setting`."""
+    return run_of(seed, rules, rtts, link, times, slow_start, RULES)
 
-    ``link`` is its rate in bit/s, buffer in packets and loss rate, ``times`` are the end, the warm-up
-    and the starts of the flows in s; ``changed`` are other rules by name. Each packet waits up to the
-    time of one, so that no order of arrivals repeats.
-    """
+
+def run_of(
+    seed: int,
+    rules: tuple[str, ...],
+    rtts: tuple[float, ...],
+    link: tuple[float, int, float],
+    times: tuple[float, float, tuple[float, ...]],
+    slow_start: float,
+    known: Mapping[str, WindowRule],
+) -> tuple[list[float], list[float]]:
+    """Return the same with other rules by name; each packet waits up to the time of one, so that no order of arrivals repeats."""
     (bits, buffer, loss), (end, begin, starts) = link, times
-    rate, known = mbps(bits / 1e6), RULES | dict(changed)
+    rate = mbps(bits / 1e6)
     links, flows = [Link("left", "right", rate, min(rtts) / 4, buffer)], []
     for n, (name, rtt, start) in enumerate(zip(rules, rtts, starts, strict=True)):
         rest = (rtt / 2 - min(rtts) / 4) / 2
@@ -107,14 +138,11 @@ def two_flows(
     scenario = Scenario("one bottleneck", tuple(links), tuple(flows), duration=end)
     method = Packets(recovery="sack", loss={"left->right": loss} if loss else None)
     sample = math.gcd(round(1e3 * begin), round(1e3 * end)) / 1e3 / SAMPLES
-    goodput, window = [], []
-    for seed in range(1, seeds + 1):
-        run = simulate(scenario, method, packet_jitter=1.0 / rate, seed=seed, sample=sample)
-        first = round(begin / sample) - 1
-        sent = run.delivered[:, -1] - run.delivered[:, first]
-        goodput.append(PACKET_BITS * sent / (end - begin))
-        window.append(run.window[:, first + 1 :].mean(axis=1))
-    return np.array(goodput), np.array(window)
+    run = simulate(scenario, method, packet_jitter=1.0 / rate, seed=seed, sample=sample)
+    first = round(begin / sample) - 1
+    sent = run.delivered[:, -1] - run.delivered[:, first]
+    goodput = PACKET_BITS * sent / (end - begin)
+    return goodput.tolist(), run.window[:, first + 1 :].mean(axis=1).tolist()
 
 
 SAMPLES = 20

@@ -29,6 +29,7 @@ from validation.claims.kaneko2007.runs import (
     seeds_of,
     share,
 )
+from validation.further_seeds import CASE
 from validation.statistics import PART, Estimate, combine, difference, of_runs
 from validation.verdicts import Verdict
 
@@ -63,7 +64,7 @@ Shares: TypeAlias = dict[str, dict[float, Estimate]]
 """Shares by rule and round-trip time of the second flow."""
 
 
-@effects("K05", cases=(*ALL_RTTS["ns-3"], *ALL_RTTS["ns-2"]), equal=True)
+@effects("K05", cases=(*ALL_RTTS["ns-3"], *ALL_RTTS["ns-2"], CASE), equal=True)
 def other_round_trips() -> Effects:
     """Measure the share of the flow with the longer round trip, in each simulator."""
     frames = {tool: of_cases(*cases) for tool, cases in ALL_RTTS.items()}
@@ -173,7 +174,7 @@ def _by_rtt(frame: pd.DataFrame) -> Shares:
     }
 
 
-@effects("K08", least=LARGEST_LOSS_OF_RATE, cases=(*ADDED, ADDED_NS2))
+@effects("K08", least=LARGEST_LOSS_OF_RATE, cases=(*ADDED, ADDED_NS2, CASE))
 def added_delay() -> Effects:
     """Measure the throughput of one flow by the delay added to its path."""
     packets, model = of_cases(*ADDED), modelled(ADDED[0], seeds=6)
@@ -222,7 +223,7 @@ def added_delay() -> Effects:
     )  # fmt: skip
 
 
-@effects("K09", cases=(*ALONE, ALONE_NS2), equal=True)
+@effects("K09", cases=(*ALONE, ALONE_NS2, CASE), equal=True)
 def windows_alone() -> Effects:
     """Measure the mean windows of one flow."""
     found: dict[str, Estimate] = {}

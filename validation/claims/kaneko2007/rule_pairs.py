@@ -28,6 +28,7 @@ from validation.claims.kaneko2007.runs import (
     modelled,
     of_cases,
 )
+from validation.further_seeds import CASE as SEEDS
 from validation.records import rows
 from validation.statistics import Estimate, combine, of_runs
 
@@ -111,7 +112,7 @@ def _used(frame: pd.DataFrame, printed: dict[tuple[str, str], float]) -> tuple[f
     return float(np.median(slide)), 1e-6 * float(sums.median())
 
 
-@effects("K03", cases=(*CASES["ns-3"], *CASES["ns-2"]), equal=FAIR)
+@effects("K03", cases=(*CASES["ns-3"], *CASES["ns-2"], SEEDS), equal=FAIR)
 def pairs() -> Effects:
     """Measure the throughput of each rule beside each other in each simulator, and compare it with the slide."""
     frames = {tool: of_cases(*names) for tool, names in CASES.items()}

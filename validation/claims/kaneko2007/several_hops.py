@@ -17,7 +17,10 @@ from validation.statistics import Estimate, difference, of_runs, weakest
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-CASES = ("kaneko2007/parking-lot-ns3", "kaneko2007/parking-lot-ns2")
+CASES = {
+    "ns-3": ("kaneko2007/parking-lot-ns3",),
+    "ns-2": ("kaneko2007/parking-lot-ns2", "kaneko2007/parking-lot-more-seeds-ns2"),
+}
 HOPS, RATE, DELAY, BUFFER = 3, 100.0, 10.0, 167.0
 """Bottlenecks in a row; Mb/s, ms and packets of each, in both directions."""
 WINDOW = 7000.0
@@ -97,7 +100,7 @@ def far(frame: pd.DataFrame, rule: str) -> Estimate:
     return of_runs((seeds_of(flows, hops=HOPS) / seeds_of(flows, hops=1)).to_numpy())
 
 
-@effects("K10", cases=CASES)
+@effects("K10", cases=(*CASES["ns-3"], *CASES["ns-2"]))
 def parking_lot() -> Effects:
     """Measure the throughput by the number of bottlenecks, with and without reverse traffic."""
     curves = {}
@@ -105,8 +108,8 @@ def parking_lot() -> Effects:
     modelled: list[Estimate] = []
     level: list[Estimate] = []
     reno: dict[int, list[Estimate]] = {}
-    for case, name in zip(CASES, ("ns-3", "ns-2"), strict=True):
-        frame = of_cases(case)
+    for name, cases in CASES.items():
+        frame = of_cases(*cases)
         frame = frame[(frame["direction"] == "forward") & frame["rule"].isin(list(NAMES))]
         for (rule, reverse), group in frame.groupby(["rule", "reverse"]):
             rule, back = str(rule), int(str(reverse))

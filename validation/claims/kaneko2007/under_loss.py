@@ -17,6 +17,7 @@ from validation.claims.kaneko2007.runs import (
     share,
     uneven,
 )
+from validation.further_seeds import CASE
 
 LOSSES = "kaneko2007/loss-sweep-with-reno-ns3"
 MORE_LOSSES = (
@@ -33,7 +34,7 @@ FEW_SEEDS = 32
 """Runs of the model at small loss rates: over 8 it was open whether Fusion's share is fair."""
 
 
-@effects("K02", cases=(LOSSES, *MORE_LOSSES, *LOSSES_NS2), equal=FAIR)
+@effects("K02", cases=(LOSSES, *MORE_LOSSES, *LOSSES_NS2, CASE), equal=FAIR)
 def shares_under_loss() -> Effects:
     """Measure the shares of a flow and of Reno beside it by the loss rate, in each simulator."""
     frames = {"ns-2": of_cases(*LOSSES_NS2), "ns-3": of_cases(LOSSES, *MORE_LOSSES)}

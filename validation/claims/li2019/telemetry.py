@@ -27,6 +27,7 @@ from validation.claims.fabric_runs import (
     starts,
     under,
 )
+from validation.further_seeds import CASE, over_seeds
 from validation.keeping import kept
 from validation.statistics import difference, of_runs
 
@@ -199,18 +200,16 @@ def recovery() -> Effects:
     )
 
 
-@kept
-def shares() -> list[list[float]]:
+@over_seeds(SEEDS)
+def shares(seed: int) -> list[float]:
     """Return the rates of four flows over their mean, which start 0.2 ms after each other, from 5 to 7 ms after the last start."""
-    found = []
-    for seed in SEEDS:
-        begins = [2e-4 * n + start for n, start in enumerate(starts(4, seed))]
-        run = packets(scenario([RULES["HPCC"]] * 4, 7.6e-3, begins), seed, 5.6e-3, SAMPLE)
-        found.append((run.rates / run.rates.mean()).tolist())
-    return found
+    begins = [2e-4 * n + start for n, start in enumerate(starts(4, seed))]
+    run = packets(scenario([RULES["HPCC"]] * 4, 7.6e-3, begins), seed, 5.6e-3, SAMPLE)
+    relative: list[float] = (run.rates / run.rates.mean()).tolist()
+    return relative
 
 
-@on_fabrics("H04", equal=0.1)
+@on_fabrics("H04", cases=(CASE,), equal=0.1)
 def fair_shares() -> Effects:
     """Measure the shares of four flows of HPCC."""
     found = np.array(shares())

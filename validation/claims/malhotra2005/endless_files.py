@@ -12,6 +12,7 @@ from validation.claims.effect_claims import Curve, Effects, Estimates, Statement
 from validation.claims.malhotra2005 import chain, level, protocol
 from validation.claims.malhotra2005.chain import HEAVY, THREE, Setting, gain
 from validation.claims.malhotra2005.traffic import LONG_RTT, MIDDLE_RTT, SHORT_RTT, STACKS
+from validation.further_seeds import CASE
 from validation.statistics import Estimate, combine, difference, of_runs, slope
 from validation.verdicts import Verdict
 
@@ -59,6 +60,7 @@ def _both(
 @effects(
     "M12",
     cases=(
+        CASE,
         protocol.THINK,
         *protocol.LONG_RTTS.values(),
         protocol.ENDLESS,
@@ -121,7 +123,7 @@ def lost_part(setting: Setting) -> float:
     return sum(answer.loss_rate) / (answer.effective_rate[0] + answer.loss_rate[0])
 
 
-@effects("M14", cases=(protocol.ENDLESS, STACKS), also={"nothing": NO_GAIN})
+@effects("M14", cases=(protocol.ENDLESS, STACKS, CASE), also={"nothing": NO_GAIN})
 def short_round_trips() -> Effects:
     """Measure gain, losses and losses per reduction of endless TCP at a short round-trip time."""
     gains = protocol.gains(protocol.ENDLESS)

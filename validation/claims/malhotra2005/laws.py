@@ -13,6 +13,7 @@ from validation.claims.effect_claims import Curve, Effects, Statement, beyond, e
 from validation.claims.malhotra2005 import chain, endless_files, level, protocol
 from validation.claims.malhotra2005.chain import Setting
 from validation.claims.malhotra2005.endless_files import FLOWS, lost_part
+from validation.further_seeds import CASE
 from validation.statistics import Estimate, difference, of_runs, ratio
 from validation.verdicts import Verdict
 
@@ -65,7 +66,7 @@ def _at_packet_level() -> list[Estimate]:
 
 @effects(
     "M15",
-    cases=(protocol.ENDLESS, protocol.THINK, *protocol.LONG_RTTS.values(), FLOWS),
+    cases=(protocol.ENDLESS, protocol.THINK, *protocol.LONG_RTTS.values(), FLOWS, CASE),
     equal=True,
 )
 def root_p_law() -> Effects:

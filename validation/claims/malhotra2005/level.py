@@ -10,7 +10,7 @@ import numpy as np
 from dfcmodel import FIFO, Flow, Link, Packets, Pause, Scenario, simulate
 from hopflow import maximum
 from responsefn import Reno
-from validation.keeping import kept
+from validation.further_seeds import over_seeds
 from validation.statistics import Estimate, Values, of_runs, ratio_gain
 
 __all__ = [
@@ -115,49 +115,54 @@ def two_bridges(bridges: Bridges, span: float, seed: int, flow: Flow) -> Scenari
 PATH = ("host", "bridge 1", "bridge 2", "receiver")
 
 
-@kept
 def endless(rtt: float, pause: bool, sender: str = "reno") -> Endless:
     """Return runs of eight endless flows of one of the `SENDERS`."""
-    rows = []
+    return Endless(*np.array(endless_run(rtt, pause, sender)).T)
+
+
+@over_seeds(range(SEEDS))
+def endless_run(seed: int, rtt: float, pause: bool, sender: str) -> tuple[float, ...]:
+    """Return the numbers of `Endless` of one run."""
     flow = Flow("", PATH, TwoPackets() if sender == "two" else Reno(), WINDOW)
     bridges = Bridges(rtt) if pause else Bridges(rtt).off
-    for seed in range(SEEDS):
-        scenario, method = (
-            two_bridges(bridges, max(LEAST_MEASURED_TIME, MEASURED_ROUND_TRIPS * rtt), seed, flow),
-            Packets(),
+    scenario, method = (
+        two_bridges(bridges, max(LEAST_MEASURED_TIME, MEASURED_ROUND_TRIPS * rtt), seed, flow),
+        Packets(),
+    )
+    if sender == "ns2":  # whose queues hold a packet less besides the one in transmission
+        links = tuple(
+            replace(link, buffer=scenario.buffer_of(n) + 1) for n, link in enumerate(scenario.links)
         )
-        if sender == "ns2":  # whose queues hold a packet less besides the one in transmission
-            links = tuple(
-                replace(link, buffer=scenario.buffer_of(n) + 1)
-                for n, link in enumerate(scenario.links)
-            )
-            scenario = replace(scenario, links=links)
-            method = Packets(convention="ns2", recovery="reno", seed=seed + 1)
-        run = simulate(scenario, method, sample=SAMPLE, seed=seed)
-        late = run.time > WARM_UP + 10 * rtt
-        sent = np.ptp(run.delivered[:, late], axis=1).sum()
-        lost = run.lost[:, :, late][:, :, 1:].sum()
-        reductions = run.loss_events.sum() * late.mean()
-        span = np.ptp(run.time[late])
-        trips = np.nanmean(run.round_trip[:, late])
-        timeouts = run.timeouts.sum() / run.time[-1]
-        rows.append((sent / span, lost / (sent + lost), lost / reductions, trips, timeouts))
-    return Endless(*np.array(rows).T)
+        scenario = replace(scenario, links=links)
+        method = Packets(convention="ns2", recovery="reno", seed=seed + 1)
+    run = simulate(scenario, method, sample=SAMPLE, seed=seed)
+    late = run.time > WARM_UP + 10 * rtt
+    sent = np.ptp(run.delivered[:, late], axis=1).sum()
+    lost = run.lost[:, :, late][:, :, 1:].sum()
+    reductions = run.loss_events.sum() * late.mean()
+    span = np.ptp(run.time[late])
+    trips = np.nanmean(run.round_trip[:, late])
+    timeouts = run.timeouts.sum() / run.time[-1]
+    found = sent / span, lost / (sent + lost), lost / reductions, trips, timeouts
+    return tuple(map(float, found))
 
 
-@kept
 def files(bridges: Bridges, random: bool = False, seeds: int = FILE_SEEDS) -> Files:
-    """Return runs of eight flows of files with idle times; `random`: exponential ones."""
+    """Return runs of eight flows of files with idle times; `random`: exponential ones; ``seeds``: how many if none are bundled."""
+    return Files(*np.array(files_run(bridges, random, base=range(seeds))).T)
+
+
+@over_seeds(range(FILE_SEEDS))
+def files_run(seed: int, bridges: tuple[Any, ...], random: bool) -> tuple[float, float]:
+    """Return the numbers of `Files` of one run; ``bridges`` are the fields of `Bridges`."""
     flow = Flow("", PATH, Reno(), WINDOW, size=FILE, idle=IDLE, random_idle=random)
-    found = []
-    for seed in range(seeds):
-        scenario = two_bridges(bridges, SPAN if bridges.rtt < LONG_RTT else LONG_SPAN, seed, flow)
-        run = simulate(scenario, Packets(seed=seed), sample=SAMPLE, seed=seed)
-        late = run.time > WARM_UP + 10 * bridges.rtt
-        span, begins = np.ptp(run.time[late]), run.pauses()["begin"].to_numpy()
-        sent = np.ptp(run.delivered[:, late], axis=1).sum()
-        found.append((sent / span, (begins > run.time[late][0]).sum() / span))
-    return Files(*np.array(found).T)
+    own = Bridges(*bridges)
+    scenario = two_bridges(own, SPAN if own.rtt < LONG_RTT else LONG_SPAN, seed, flow)
+    run = simulate(scenario, Packets(seed=seed), sample=SAMPLE, seed=seed)
+    late = run.time > WARM_UP + 10 * own.rtt
+    span, begins = np.ptp(run.time[late]), run.pauses()["begin"].to_numpy()
+    sent = np.ptp(run.delivered[:, late], axis=1).sum()
+    return float(sent / span), float((begins > run.time[late][0]).sum() / span)
 
 
 def goodput(bridges: Bridges, random: bool = False) -> Values:

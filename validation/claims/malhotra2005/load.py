@@ -12,6 +12,7 @@ from validation.checks import claim
 from validation.claims.malhotra2005 import bundled, chain, level
 from validation.claims.malhotra2005.chain import RUN_RTTS, Setting, gain
 from validation.drawing import COLOURS, figure, label, legend_beside, maps, points
+from validation.further_seeds import CASE
 from validation.statistics import (
     LEVEL,
     Estimate,
@@ -173,6 +174,7 @@ def influence(load: float, base: Setting | None = None) -> float:
 @claim(
     "M04",
     cases=(
+        CASE,
         bundled.LOAD,
         bundled.THRESHOLDS,
         bundled.GRANULARITY,

@@ -22,6 +22,7 @@ from validation.drawing import (
     points,
     reference,
 )
+from validation.further_seeds import CASE
 from validation.statistics import (
     LEVEL,
     Estimate,
@@ -195,7 +196,8 @@ def _against_at_other_rates() -> list[tuple[float, float]]:
 
 
 @claim(
-    "M05", cases=(bundled.LOW_THRESHOLD, bundled.THRESHOLDS, protocol.LOW_THRESHOLD, FIXED, BOTH)
+    "M05",
+    cases=(bundled.LOW_THRESHOLD, bundled.THRESHOLDS, protocol.LOW_THRESHOLD, FIXED, BOTH, CASE),
 )
 def measure() -> LowThreshold:
     """Solve the chain over T2, and read the packet runs."""

@@ -11,6 +11,7 @@ from validation.claims.effect_claims import Curve, Effects, Estimates, Statement
 from validation.claims.malhotra2005 import chain, level, protocol
 from validation.claims.malhotra2005.chain import HIGH, LIGHT, Setting
 from validation.claims.malhotra2005.delayed import throughput
+from validation.further_seeds import CASE
 from validation.statistics import Estimate, combine, difference, of_runs, ratio
 
 TANDEM = "malhotra2005/pause-signalling"
@@ -171,7 +172,7 @@ def _own_messages() -> dict[int, Estimate]:
 
 @effects(
     "M17",
-    cases=(TCP, protocol.LOW_THRESHOLD, protocol.THRESHOLDS, TIMED, TANDEM, FIXED, FIXED_LOW),
+    cases=(TCP, protocol.LOW_THRESHOLD, protocol.THRESHOLDS, TIMED, TANDEM, FIXED, FIXED_LOW, CASE),
 )
 def thresholds_and_messages() -> Effects:
     """Measure the best threshold by the delay of a message, and messages by the low threshold."""

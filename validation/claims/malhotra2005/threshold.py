@@ -14,6 +14,7 @@ from validation.claims.malhotra2005 import bundled, chain, level, protocol
 from validation.claims.malhotra2005.bundled import Compared
 from validation.claims.malhotra2005.chain import B2, LIGHT, SEEN, Setting, gain, solve
 from validation.drawing import COLOURS, figure, label, maps, points, reference
+from validation.further_seeds import CASE
 from validation.statistics import LEVEL, Estimate, difference, everywhere, of_runs, ratio_gain
 from validation.verdicts import Judgement, Verdict, model_only
 
@@ -154,7 +155,7 @@ def optima() -> dict[tuple[float, float, float], int]:
     return found
 
 
-@claim("M06", cases=(bundled.THRESHOLDS, protocol.THRESHOLDS))
+@claim("M06", cases=(bundled.THRESHOLDS, protocol.THRESHOLDS, CASE))
 def measure() -> BestThreshold:
     """Solve the chain over the threshold, and read the packet runs."""
     data = bundled.runs(bundled.THRESHOLDS)

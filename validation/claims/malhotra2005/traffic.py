@@ -11,6 +11,7 @@ from validation import evidence
 from validation.claims.effect_claims import Curve, Effects, Estimates, Statement, by, effects
 from validation.claims.malhotra2005 import bundled, chain, level, protocol
 from validation.claims.malhotra2005.chain import Setting, gain
+from validation.further_seeds import CASE
 from validation.statistics import Estimate, combine, difference, of_runs, slope
 
 READINGS = "malhotra2005/tcp-readings"
@@ -84,6 +85,7 @@ def _growth_in_other_readings() -> dict[str, dict[str, Statement]]:
 @effects(
     "M10",
     cases=(
+        CASE,
         bundled.LINK_A,
         bundled.RANDOM_THINK,
         READINGS,
@@ -159,7 +161,7 @@ def _own_trends() -> tuple[dict[int, Estimate], dict[str, Estimates]]:
     }
 
 
-@effects("M11", cases=(protocol.THRESHOLDS, protocol.LOW_THRESHOLD))
+@effects("M11", cases=(protocol.THRESHOLDS, protocol.LOW_THRESHOLD, CASE))
 def threshold_trends() -> Effects:
     """Measure TCP's goodput by both thresholds at a round-trip time of 1 s, and at 5 s."""
 

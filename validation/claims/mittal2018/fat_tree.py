@@ -25,7 +25,7 @@ from dfcmodel.lossless import fat_tree
 from responsefn import FixedRate
 from validation.claims.effect_statements import Curve, Effects, Statement
 from validation.claims.fabric_runs import PACKET, SEEDS, gain, on_fabrics, pfc
-from validation.keeping import kept
+from validation.further_seeds import CASE, over_seeds
 from validation.statistics import Estimate, of_runs
 
 SIZES = FlowSizes("IRN", (32, 1000, 200e3, 3e6), (0.0, 0.5, 0.85, 1.0))
@@ -37,10 +37,8 @@ BOUND = 120
 """Packets in flight: the product of bandwidth and delay of the longest path."""
 REPAIR = SelectiveRepair(rto_low=100e-6, rto_high=320e-6)
 MIN_RTO = 320e-6
-DRAWN = (101, 102, 103, 104, 105)
-"""Seeds of the traffic."""
-FEWER = 3
-"""Draws for transports other than IRN and RoCE with PFC: their differences are large."""
+DRAWN = (101, 102, 103)
+"""Seeds of the traffic that are run; further ones are bundled."""
 REQUEST = 15_000
 """Packets of the request of an incast."""
 SENDERS = (10, 20, 30)
@@ -83,22 +81,20 @@ def _options(transport: Transport) -> dict[str, Any]:
     return {"source": FixedRate(), "links": links, "routes": "ecmp", "host": "nic", **bound}
 
 
-@kept
-def random_runs(transport: Transport) -> list[tuple[float, float, float]]:
-    """Return mean slowdown, 99th percentile of completion times (s), and the part of flows that are complete, for each drawn traffic."""
-    found = []
-    for seed in DRAWN[: None if transport in (IRN, ROCE) else FEWER]:
-        hosts = fabric(transport.pauses).hosts
-        flows = random_traffic(
-            hosts, SIZES, LOAD, TRAFFIC, seed, packet_size=PACKET, **_options(transport)
-        )
-        records = run(transport, flows, seed)
-        slow = slowdowns(records)
-        times = records.finished - np.array([flow.start for flow in flows])
-        times = np.where(np.isfinite(times), times, END)
-        done = 1.0 - slow.unfinished / len(flows)
-        found.append((float(slow.values.mean()), float(np.quantile(times, 0.99)), done))
-    return found
+@over_seeds(DRAWN)
+def random_runs(seed: int, transport: tuple[bool, bool, bool]) -> tuple[float, float, float]:
+    """Return mean slowdown, 99th percentile of completion times (s), and the part of flows that are complete."""
+    chosen = Transport(*transport)
+    hosts = fabric(chosen.pauses).hosts
+    flows = random_traffic(
+        hosts, SIZES, LOAD, TRAFFIC, seed, packet_size=PACKET, **_options(chosen)
+    )
+    records = run(chosen, flows, seed)
+    slow = slowdowns(records)
+    times = records.finished - np.array([flow.start for flow in flows])
+    times = np.where(np.isfinite(times), times, END)
+    done = 1.0 - slow.unfinished / len(flows)
+    return float(slow.values.mean()), float(np.quantile(times, 0.99)), done
 
 
 NAMES = {
@@ -127,7 +123,7 @@ def _worse(one: Transport, other: Transport, what: int = 0) -> Estimate:
 AXES = ("transport", "slowdown")
 
 
-@on_fabrics("I01")
+@on_fabrics("I01", cases=(CASE,))
 def irn_and_roce() -> Effects:
     """Compare IRN without PFC with RoCE with it."""
     better = _worse(ROCE, IRN)
@@ -139,7 +135,7 @@ def irn_and_roce() -> Effects:
     )
 
 
-@on_fabrics("I02")
+@on_fabrics("I02", cases=(CASE,))
 def irn_with_pfc() -> Effects:
     """Compare IRN with PFC and without."""
     worse = _worse(IRN_PFC, IRN)
@@ -148,7 +144,7 @@ def irn_with_pfc() -> Effects:
     )
 
 
-@on_fabrics("I03")
+@on_fabrics("I03", cases=(CASE,))
 def roce_without_pfc() -> Effects:
     """Compare RoCE without PFC and with it."""
     needs = _worse(LOSSY_ROCE, ROCE)
@@ -160,7 +156,7 @@ def roce_without_pfc() -> Effects:
     )
 
 
-@on_fabrics("I04")
+@on_fabrics("I04", cases=(CASE,))
 def parts_of_irn() -> Effects:
     """Compare selective repair with go-back-N, and with a bound on packets in flight and without."""
     seen = {"selective": _worse(LOSSY_ROCE, UNBOUNDED), "bound": _worse(UNBOUNDED, IRN)}
@@ -168,27 +164,24 @@ def parts_of_irn() -> Effects:
     return Effects(statements, _curves(IRN, UNBOUNDED, LOSSY_ROCE), AXES, values=seen)
 
 
-@kept
-def request_times(transport: Transport) -> list[list[float]]:
-    """Return when the last flow of a request is complete, s, a list over the numbers of senders for each run."""
-    found = []
-    for seed in SEEDS:
-        own = []
-        for count in SENDERS:
-            chosen = np.random.default_rng(seed).permutation(54)[: count + 1].tolist()
-            hosts = fabric(transport.pauses).hosts
-            flows = incast(
-                [hosts[n] for n in chosen[1:]],
-                hosts[chosen[0]],
-                sizes=math.ceil(REQUEST / count),
-                **_options(transport),
-            )
-            own.append(float(run(transport, flows, seed).finished.max()))
-        found.append(own)
+@over_seeds(SEEDS)
+def request_times(seed: int, transport: tuple[bool, bool, bool]) -> list[float]:
+    """Return when the last flow of a request is complete, s, by the number of senders."""
+    how, found = Transport(*transport), []
+    hosts = fabric(how.pauses).hosts
+    for count in SENDERS:
+        chosen = np.random.default_rng(seed).permutation(54)[: count + 1].tolist()
+        flows = incast(
+            [hosts[n] for n in chosen[1:]],
+            hosts[chosen[0]],
+            sizes=math.ceil(REQUEST / count),
+            **_options(how),
+        )
+        found.append(float(run(how, flows, seed).finished.max()))
     return found
 
 
-@on_fabrics("I05", equal=0.05)
+@on_fabrics("I05", cases=(CASE,), equal=0.05)
 def incasts() -> Effects:
     """Compare the completion of a request with IRN and with RoCE with PFC."""
     own, roce = np.array(request_times(IRN)), np.array(request_times(ROCE))

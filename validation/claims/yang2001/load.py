@@ -13,7 +13,7 @@ from responsefn import PFTK, Reno
 from validation.claims.effect_claims import Curve, Effects, Statement, beyond, deviation, effects
 from validation.claims.kaneko2007.runs import of_cases
 from validation.claims.yang2001.sharing import UDP_RATE
-from validation.keeping import kept
+from validation.further_seeds import CASE, over_seeds
 from validation.records import rows
 from validation.statistics import PART, Estimate, difference, mostly, of_runs
 from validation.verdicts import Verdict
@@ -149,36 +149,38 @@ NEAR, ACCESS, WINDOW = 2e-3, 1250.0, 20.0
 """Delay of the other links in s, their rate in packets/s; ns-2's window."""
 
 
-@kept
 def shares_at_packet_level(times: tuple[int, ...]) -> np.ndarray:
-    """Return TCP's share of what is delivered until some times at hopflow's packet level, (seeds, T).
+    """Return TCP's share of what is delivered until some times at hopflow's packet level, (seeds, T)."""
+    return np.array(shares_of(times))
+
+
+@over_seeds(range(1, SEEDS + 1))
+def shares_of(seed: int, times: tuple[int, ...]) -> list[float]:
+    """Return the same of a run.
 
     Packets of UDP are as large as TCP's: all of a scenario have one size.
     """
     rate = LINK / (8.0 * PACKET)
-    found = []
-    for seed in range(1, SEEDS + 1):
-        starts = np.random.default_rng(seed).uniform(0.0, 0.1, FLOWS)
-        links = [Link("R1", "R2", rate, DELAY / 2 - 2 * NEAR, BUFFER - 1)]
-        flows = []
-        for n, start in enumerate(starts):
-            links += [Link(*ends, ACCESS, NEAR, 1e5) for ends in ((f"s{n}", "R1"), ("R2", f"d{n}"))]
-            source = CBR(UDP_RATE / (8.0 * PACKET)) if n < UDP_FLOWS else Reno()
-            path = (f"s{n}", "R1", "R2", f"d{n}")
-            flows.append(Flow(f"{n}", path, source, WINDOW, float(start)))
-        scenario = Scenario(
-            "R1 to R2",
-            tuple(links),
-            tuple(flows),
-            float(max(times)),
-            packet_size=PACKET,
-            min_rto=0.2,
-        )
-        run = simulate(scenario, Packets(), sample=1.0, seed=seed, packet_jitter=1.0 / rate)
-        at = [round(time) - 1 for time in times]
-        sent = run.delivered[:, at]
-        found.append(sent[UDP_FLOWS:].sum(axis=0) / sent.sum(axis=0))
-    return np.array(found)
+    starts = np.random.default_rng(seed).uniform(0.0, 0.1, FLOWS)
+    links = [Link("R1", "R2", rate, DELAY / 2 - 2 * NEAR, BUFFER - 1)]
+    flows = []
+    for n, start in enumerate(starts):
+        links += [Link(*ends, ACCESS, NEAR, 1e5) for ends in ((f"s{n}", "R1"), ("R2", f"d{n}"))]
+        source = CBR(UDP_RATE / (8.0 * PACKET)) if n < UDP_FLOWS else Reno()
+        path = (f"s{n}", "R1", "R2", f"d{n}")
+        flows.append(Flow(f"{n}", path, source, WINDOW, float(start)))
+    scenario = Scenario(
+        "R1 to R2",
+        tuple(links),
+        tuple(flows),
+        float(max(times)),
+        packet_size=PACKET,
+        min_rto=0.2,
+    )
+    run = simulate(scenario, Packets(), sample=1.0, seed=seed, packet_jitter=1.0 / rate)
+    sent = run.delivered[:, [round(time) - 1 for time in times]]
+    shares: list[float] = (sent[UDP_FLOWS:].sum(axis=0) / sent.sum(axis=0)).tolist()
+    return shares
 
 
 def _at_packet_level(times: Sequence[int]) -> dict[int, Estimate]:
@@ -187,7 +189,7 @@ def _at_packet_level(times: Sequence[int]) -> dict[int, Estimate]:
     return {time: of_runs(shares[:, n], PART) for n, time in enumerate(times)}
 
 
-@effects("Y02", cases=(SHARES, OTHERS))
+@effects("Y02", cases=(SHARES, OTHERS, CASE))
 def shares_of_the_link() -> Effects:
     """Measure TCP's share of the departures at the bottleneck, by the time since the start."""
     frame = of_cases(SHARES)

@@ -5,7 +5,7 @@ Link, RED, packets, delays, starts and the time measured are those of the bundle
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -14,7 +14,7 @@ from dfcmodel import FIFO, RED, Flow, Link, Packets, Scenario, simulate
 from responsefn import AIMD
 from validation.claims.zheng2002.red import SLOW
 from validation.claims.zheng2002.red import Link as Bottleneck
-from validation.keeping import kept
+from validation.further_seeds import over_seeds
 from validation.statistics import PART, Estimate, of_runs
 
 __all__ = ["ACCESS_DELAY", "SENDERS", "Dumbbell", "Runs", "of_link", "pair", "ratio", "runs"]
@@ -103,30 +103,44 @@ class Runs(NamedTuple):
     link: pd.DataFrame
 
 
-@kept
 def runs(dumbbell: Dumbbell, seeds: int = SEEDS) -> Runs:
-    """Return runs of a dumbbell at hopflow's packet level."""
+    """Return runs of a dumbbell at hopflow's packet level; ``seeds``: how many if none are bundled."""
     flows, links = [], []
-    for seed in range(1, seeds + 1):
-        run = simulate(
-            dumbbell.scenario(seed), Packets(recovery="sack"), sample=BIN, seed=seed,
-            packet_jitter=dumbbell.jitter,
-        )  # fmt: skip
-        late = run.time > WARM + BIN / 2
-        rates = np.diff(run.delivered, axis=1)[:, late[1:]] / BIN
-        lost = float(run.lost[:, :, late].sum())
-        sent = float(rates.sum() * BIN)
-        for n, kind in enumerate(dumbbell.kinds):
-            mean, variance = rates[n].mean(), rates[n].var(ddof=1)
+    for seed, (rows, link) in enumerate(run_of(dumbbell, base=range(1, seeds + 1)), 1):
+        for n, (kind, (mean, variance, timeouts)) in enumerate(
+            zip(dumbbell.kinds, rows, strict=True)
+        ):
             flows.append(
                 {
                     "seed": seed, "flow": n, "kind": kind, "rate": mean, "rate_variance": variance,
-                    "rate_cov": np.sqrt(variance) / mean if mean else np.nan, "timeouts": int(run.timeouts[n]),
+                    "rate_cov": np.sqrt(variance) / mean if mean else np.nan, "timeouts": int(timeouts),
                 }
             )  # fmt: skip
-        used = sent / (END - WARM) / dumbbell.link.capacity
-        links.append({"seed": seed, "utilisation": used, "loss": lost / (sent + lost)})
+        links.append({"seed": seed, "utilisation": link[0], "loss": link[1]})
     return Runs(pd.DataFrame(flows), pd.DataFrame(links))
+
+
+@over_seeds(range(1, SEEDS + 1))
+def run_of(seed: int, fields: tuple[Any, ...]) -> tuple[list[list[float]], list[float]]:
+    """Return mean rate, its variance and the timeouts of each flow, and utilisation and loss of the link.
+
+    ``fields`` are those of a `Dumbbell`, with those of its link.
+    """
+    given = Dumbbell(*fields)
+    dumbbell = given._replace(link=Bottleneck(*given.link))
+    run = simulate(
+        dumbbell.scenario(seed), Packets(recovery="sack"), sample=BIN, seed=seed,
+        packet_jitter=dumbbell.jitter,
+    )  # fmt: skip
+    late = run.time > WARM + BIN / 2
+    rates = np.diff(run.delivered, axis=1)[:, late[1:]] / BIN
+    lost = float(run.lost[:, :, late].sum())
+    sent = float(rates.sum() * BIN)
+    flows = [
+        [float(own.mean()), float(own.var(ddof=1)), float(timeouts)]
+        for own, timeouts in zip(rates, run.timeouts, strict=True)
+    ]
+    return flows, [sent / (END - WARM) / dumbbell.link.capacity, lost / (sent + lost)]
 
 
 def of_link(dumbbell: Dumbbell, column: str) -> Estimate:

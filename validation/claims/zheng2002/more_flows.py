@@ -32,6 +32,7 @@ from validation.claims.zheng2002.red import (
 )
 from validation.claims.zheng2002.red import FAST as FAST_LINK
 from validation.claims.zheng2002.red import SLOW as SLOW_LINK
+from validation.further_seeds import CASE as OWN_SEEDS
 from validation.statistics import Estimate, combine, difference, of_runs, slope
 
 SLOW, FAST = "zheng2002/friendliness-15", "zheng2002/friendliness-60"
@@ -83,7 +84,11 @@ def size(gap: Estimate) -> Estimate:
 
 
 @effects(
-    "Z11", QUARTER, TCP, cases=(SLOW, FAST, SENSITIVITY, LATER_TCP, *CHANGED.values()), equal=True
+    "Z11",
+    QUARTER,
+    TCP,
+    cases=(SLOW, FAST, SENSITIVITY, LATER_TCP, *CHANGED.values(), OWN_SEEDS),
+    equal=True,
 )
 @effects("Z12", QUARTER, TFRC, cases=(SLOW, FAST, LATER, *CHANGED.values()), equal=True)
 @effects("Z13", TFRC, TCP, cases=(SLOW, FAST, SENSITIVITY, LATER), equal=True)
@@ -234,7 +239,7 @@ def by_delay(one: str, other: str) -> dict[str, list[float]]:
     return {one: list(rates[: len(ACCESS)]), other: list(rates[len(ACCESS) :])}
 
 
-@effects("Z14", cases=(DELAYS, MORE_DELAYS))
+@effects("Z14", cases=(DELAYS, MORE_DELAYS, OWN_SEEDS))
 def growing_delays() -> Effects:
     """Measure rate and variance by the access delay."""
     shown = _by_distance(f"{TFRC} with {TCP}", "1-b")

@@ -7,6 +7,7 @@ import itertools
 from validation.claims.effect_claims import Curve, Effects, Statement, beyond, by, effects, where
 from validation.claims.zheng2002.level import ACCESS_DELAY, SENDERS, Dumbbell, of_link
 from validation.claims.zheng2002.red import LOW_THRESHOLDS, SLOW, Group, fixed_point
+from validation.further_seeds import CASE
 from validation.statistics import PART, Estimate, difference, of_runs, ratio
 
 SWEEP = "zheng2002/window-sweep"
@@ -156,7 +157,7 @@ def _grows(values: list[float]) -> tuple[Estimate, ...]:
 
 @effects(
     "Z04",
-    cases=(ONE_KIND, LOW_THRESHOLD_CASE, LATE_TIMER_CASE, SMALL_WINDOW_CASE),
+    cases=(ONE_KIND, LOW_THRESHOLD_CASE, LATE_TIMER_CASE, SMALL_WINDOW_CASE, CASE),
     least=VISIBLE,
     also={"lossless": SHOWN},
 )
@@ -229,6 +230,7 @@ def _ends(case: str) -> tuple[Estimate, Estimate]:
 @effects(
     "Z05",
     cases=(
+        CASE,
         ONE_KIND,
         LOW_THRESHOLD_CASE,
         SMALL_WINDOW_CASE,

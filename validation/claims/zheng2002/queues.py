@@ -20,6 +20,7 @@ from validation.claims.zheng2002.red import (
     fixed_point,
     variation,
 )
+from validation.further_seeds import CASE as OWN_SEEDS
 from validation.statistics import Estimate, difference, of_runs
 
 CASE, ECN = "zheng2002/red-droptail", "zheng2002/ecn"
@@ -75,7 +76,7 @@ def _smoother(found: dict[str, Estimate]) -> list[str]:
     return [name for name, gain in found.items() if gain.value > 0]
 
 
-@effects("Z15", cases=(CASE, LOW))
+@effects("Z15", cases=(CASE, LOW, OWN_SEEDS))
 def smoother_with_red() -> Effects:
     """Measure the variation of the rates over time with both queues."""
 
@@ -105,7 +106,7 @@ def smoother_with_red() -> Effects:
     )
 
 
-@effects("Z18", cases=(CASE, LOW), least=VISIBLE)
+@effects("Z18", cases=(CASE, LOW, OWN_SEEDS), least=VISIBLE)
 def throughput_with_red() -> Effects:
     """Measure the utilisation with both queues."""
 

@@ -24,6 +24,7 @@ from validation.claims.fabric_runs import (
     starts,
     under,
 )
+from validation.further_seeds import CASE, over_seeds
 from validation.keeping import kept
 from validation.statistics import of_runs
 
@@ -51,29 +52,30 @@ def run_of_fluid(count: int, g: float, end: float = END, after: float = AFTER) -
     return fluid(star(count, rule(g), MARKS, end, begins=starts(count, 1)), after, SAMPLE)
 
 
+@over_seeds(SEEDS)
+def queues(seed: int, count: int, g: float) -> tuple[float, float]:
+    """Return mean and standard deviation of the queue over time at packet level."""
+    return _queue(run(count, g, seed))
+
+
 @kept
-def queues(level: str) -> list[list[list[tuple[float, float]]]]:
-    """Return mean and standard deviation of the queue over time, by senders, gain and run."""
-    runs = [
-        [
-            [run(count, g, seed) for seed in SEEDS] if level == "packets" else [run_of_fluid(count, g)]
-            for g in GAINS
-        ]
-        for count in SENDERS
-    ]  # fmt: skip
-    return [
-        [
-            [(float(q.mean()), float(q.std())) for q in (each.queue(BOTTLENECK) for each in of_gain)]
-            for of_gain in of_count
-        ]
-        for of_count in runs
-    ]  # fmt: skip
+def queues_of_fluid(count: int, g: float) -> list[tuple[float, float]]:
+    """Return the same of the fluid, one run."""
+    return [_queue(run_of_fluid(count, g))]
 
 
-@on_fabrics("Q05")
+def _queue(run: Run) -> tuple[float, float]:
+    found = run.queue(BOTTLENECK)
+    return float(found.mean()), float(found.std())
+
+
+@on_fabrics("Q05", cases=(CASE,))
 def gain_of_alpha() -> Effects:
     """Measure the queue's mean and standard deviation by g."""
-    own, model = np.array(queues("packets")), np.array(queues("fluid"))
+    own, model = (
+        np.array([[of(count, g) for g in GAINS] for count in SENDERS])
+        for of in (queues, queues_of_fluid)
+    )
 
     def ratios(found: Any, what: int) -> Any:
         return [

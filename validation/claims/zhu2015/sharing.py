@@ -28,6 +28,7 @@ from validation.claims.fabric_runs import (
     starts,
     steps,
 )
+from validation.further_seeds import CASE, over_seeds
 from validation.keeping import kept
 from validation.statistics import of_runs
 
@@ -88,27 +89,21 @@ def lot_rates() -> list[list[list[float]]]:
     ]
 
 
-@kept
-def lot_rates_of_dcqcn() -> list[list[float]]:
-    """Return the same with DCQCN, a run for each choice of uplinks."""
-    rule = replace(pfc(), manager=MARKS)
-    return [
-        (packets(parking_lot(each, rule, ROCE, 0.05, seed), seed, 0.03, 1e-4).rates / C).tolist()
-        for seed, each in enumerate(LEAVES, SEEDS[0])
-    ]
+@over_seeds(range(SEEDS[0], SEEDS[0] + len(LEAVES)))
+def lot_rates_of_dcqcn(seed: int) -> list[float]:
+    """Return the same with DCQCN, seed by seed another choice of uplinks."""
+    rule, leaves = replace(pfc(), manager=MARKS), LEAVES[(seed - SEEDS[0]) % len(LEAVES)]
+    run = packets(parking_lot(leaves, rule, ROCE, 0.05, seed), seed, 0.03, 1e-4)
+    rates: list[float] = (run.rates / C).tolist()
+    return rates
 
 
-@kept
-def victim_rates() -> list[list[float]]:
-    """Return the victim's rate over the link's with PFC alone by number of further senders, for each seed."""
+@over_seeds(SEEDS)
+def victim_rates(seed: int) -> list[float]:
+    """Return the victim's rate over the link's with PFC alone by number of further senders."""
     return [
-        [
-            float(
-                packets(victim(n, pfc(), FixedRate(), 3e-3, seed), seed, 1e-3, 1e-4).rates[-1] / C
-            )
-            for n in FURTHER
-        ]
-        for seed in SEEDS
+        float(packets(victim(n, pfc(), FixedRate(), 3e-3, seed), seed, 1e-3, 1e-4).rates[-1] / C)
+        for n in FURTHER
     ]
 
 
@@ -126,16 +121,13 @@ def victim_rates_drawn() -> list[list[float]]:
     return found
 
 
-@kept
-def victim_rates_of_dcqcn() -> list[list[float]]:
-    """Return the victim's rate over the link's with DCQCN without further senders and with two, for each seed."""
+@over_seeds(SEEDS)
+def victim_rates_of_dcqcn(seed: int) -> list[float]:
+    """Return the victim's rate over the link's with DCQCN without further senders and with two."""
     rule = replace(pfc(), manager=MARKS)
     return [
-        [
-            float(packets(victim(n, rule, ROCE, 0.04, seed), seed, 0.02, 1e-4).rates[-1] / C)
-            for n in FURTHER[::2]
-        ]
-        for seed in SEEDS
+        float(packets(victim(n, rule, ROCE, 0.04, seed), seed, 0.02, 1e-4).rates[-1] / C)
+        for n in FURTHER[::2]
     ]
 
 
@@ -194,7 +186,7 @@ def parking_lot_pfc() -> Effects:
     )
 
 
-@on_fabrics("Q02", equal=0.1)
+@on_fabrics("Q02", cases=(CASE,), equal=0.1)
 def parking_lot_dcqcn() -> Effects:
     """Measure the rates of the parking lot with DCQCN."""
     rates = np.array(lot_rates_of_dcqcn())
@@ -208,7 +200,7 @@ def parking_lot_dcqcn() -> Effects:
     )  # fmt: skip
 
 
-@on_fabrics("Q03", equal=0.1, least=0.02)
+@on_fabrics("Q03", cases=(CASE,), equal=0.1, least=0.02)
 def victim_pfc() -> Effects:
     """Measure the victim's rate with PFC alone."""
     rates, model = np.array(victim_rates()), victim_rates_of_fluid()
@@ -240,7 +232,7 @@ def victim_pfc() -> Effects:
     )
 
 
-@on_fabrics("Q04", equal=0.1, least=0.02)
+@on_fabrics("Q04", cases=(CASE,), equal=0.1, least=0.02)
 def victim_dcqcn() -> Effects:
     """Measure the victim's rate with DCQCN."""
     rates, paused = np.array(victim_rates_of_dcqcn()), np.array(victim_rates())[:, ::2]

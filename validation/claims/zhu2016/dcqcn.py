@@ -16,6 +16,7 @@ from validation.claims.fabric_runs import (
     ROCE,
     SEEDS,
     Run,
+    common,
     deviations,
     exact,
     fluid,
@@ -28,6 +29,7 @@ from validation.claims.fabric_runs import (
     starts,
     steps,
 )
+from validation.further_seeds import CASE, over_seeds
 from validation.keeping import kept
 from validation.statistics import of_runs
 
@@ -96,11 +98,10 @@ def _seen(run: Run, count: int) -> Seen:
     return Seen((run.rates * count / C).tolist(), float(queue.mean()), float(queue.std()))
 
 
-@kept
-def seen(count: int, rtt: float, at: str = "departure") -> list[Seen]:
-    """Return what was seen from 30 to 40 ms, for each run at packet level; marks are made ``at`` departure or arrival."""
-    rule = replace(MARKS, at=at)
-    return [_seen(run(count, rtt, seed, 0.04, 0.03, rule), count) for seed in SEEDS]
+@over_seeds(SEEDS)
+def seen(seed: int, count: int, rtt: float, at: str = "departure") -> Seen:
+    """Return what was seen from 30 to 40 ms at packet level; marks are made ``at`` departure or arrival."""
+    return _seen(run(count, rtt, seed, 0.04, 0.03, replace(MARKS, at=at)), count)
 
 
 @kept
@@ -109,7 +110,7 @@ def seen_in_fluid(count: int, rtt: float, most: float = MARKS.max_p) -> list[See
     return [_seen(expected(count, rtt, 0.04, 0.03, replace(MARKS, max_p=most)), count)]
 
 
-@on_fabrics("E01", equal=0.1)
+@on_fabrics("E01", cases=(CASE,), equal=0.1)
 def fixed_point() -> Effects:
     """Count the fixed points of the model, and measure the rates of flows."""
     own, model = (
@@ -164,10 +165,11 @@ def closed_form() -> Effects:
     )
 
 
-@on_fabrics("E03", equal=0.2)
+@on_fabrics("E03", cases=(CASE,), equal=0.2)
 def queue_by_flows() -> Effects:
     """Measure the queue by the number of flows."""
-    own = np.array([[each.mean for each in seen(count, SHORT_DELAY)] for count in ON_THE_RAMP]).T
+    runs = common(*(seen(count, SHORT_DELAY) for count in ON_THE_RAMP))
+    own = np.array([[each.mean for each in of_count] for of_count in runs]).T
     model = [queue_of(fixed_points(count)[0]) for count in ON_THE_RAMP]
     return Effects(
         {
@@ -189,7 +191,7 @@ def _ratio(one: Any, other: Any) -> Any:
     return gain(one, other) if len(one) > 1 else exact(one[0] / other[0] - 1.0)[0]
 
 
-@on_fabrics("E04", least=0.2)
+@on_fabrics("E04", cases=(CASE,), least=0.2)
 def stability() -> Effects:
     """Measure how much the queue swings by delay and number of flows."""
 
@@ -204,7 +206,10 @@ def stability() -> Effects:
         }
 
     own, model = (
-        [[(each.mean, each.deviation) for each in of(*case)] for case in CASES]
+        [
+            [(each.mean, each.deviation) for each in runs]
+            for runs in common(*(of(*case) for case in CASES))
+        ]
         for of in (seen, seen_in_fluid)
     )
     levels, models = decisions(own), decisions(model)
@@ -229,12 +234,14 @@ def stability() -> Effects:
     )
 
 
-@on_fabrics("E07", least=0.1)
+@on_fabrics("E07", cases=(CASE,), least=0.1)
 def place_of_marks() -> Effects:
     """Measure how much the queue varies with marks at arrival and at departure."""
+    places = "departure", "arrival"
+    runs = common(*(seen(10, SHORT_DELAY, at) for at in places))
     found = {
-        at: np.array([(each.mean, each.deviation) for each in seen(10, SHORT_DELAY, at)])
-        for at in ("departure", "arrival")
+        at: np.array([(each.mean, each.deviation) for each in own])
+        for at, own in zip(places, runs, strict=True)
     }
     relative = {at: each[:, 1] / each[:, 0] for at, each in found.items()}
     return Effects(

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from validation.generate.cases import Case, Run
-from validation.generate.kaneko2007 import sweeps
+from validation.generate.kaneko2007 import parking_lot, sweeps
 from validation.generate.kaneko2007.sweeps import (
     BY_RATE,
     FRIENDLY,
@@ -60,6 +60,12 @@ def _far_only(runs: Iterable[Run]) -> list[Run]:
 
 
 CASES = [
+    _further(
+        next(case for case in parking_lot.CASES if case.name == "kaneko2007/parking-lot-ns2"),
+        "Seeds 6 to 15; seeds 1 to 5 are the case parking-lot-ns2",
+        parking_lot.lots(("compound", "bic", "cubic"), range(6, 16)),
+        "three CTCP, BIC or CUBIC and three Reno flows over 1 to 3 bottlenecks, ten more seeds",
+    ),
     _further(
         _named("loss-sweep-ns2"),
         "Seeds 6 to 25; seeds 1 to 5 are the case loss-sweep-ns2",

@@ -87,6 +87,13 @@ def _run(rule: str, reverse: int, seed: int, begin: float = BEGIN, end: float = 
     }
 
 
+def lots(rules: Sequence[str], seeds: Sequence[int]) -> list[Run]:
+    """Return the runs of these rules in ns-2, without reverse traffic and with it."""
+    return [
+        _run(rule, reverse, seed) for reverse in (0, REVERSE) for rule in rules for seed in seeds
+    ]
+
+
 def read(run: Run, folder: Path, printed: Sequence[str]) -> dict[str, Rows]:  # noqa: ARG001
     """Make the rows of one run; drops.txt also has refused acknowledgements, marked ``ack``."""
     data, acks = [], []
@@ -174,12 +181,7 @@ CASES = [
             "draining after the sources stop": (flows.DRAIN, "s"),
         },
         tables=TABLES,
-        runs=[
-            _run(rule, reverse, seed)
-            for reverse in (0, REVERSE)
-            for rule in RULES
-            for seed in SEEDS
-        ],
+        runs=lots(RULES, SEEDS),
         calls=flows.ns2_calls,
         read=read,
         simulated_seconds=flows.ns2_seconds,

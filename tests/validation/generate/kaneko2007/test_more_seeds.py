@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from validation.generate.kaneko2007 import more_seeds, sweeps
+from validation.generate.kaneko2007 import more_seeds, parking_lot, sweeps
 
-FIRST = {case.name: case for case in sweeps.CASES}
+FIRST = {case.name: case for case in (*sweeps.CASES, *parking_lot.CASES)}
 FURTHER = [case for case in more_seeds.CASES if "-more-seeds-" in case.name]
 
 
