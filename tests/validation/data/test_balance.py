@@ -72,10 +72,13 @@ OWN_LINKS = "takano2006/own-links"
 """Efficiencies and drops, without what was sent."""
 LINUX = {case for case in evidence.cases() if case.startswith("linux/")}
 """What the receivers read is counted in bytes: test_linux.py."""
+SEEDS = "packets/seeds"
+"""What claims measure of runs, without their packets."""
 ROCE = "htsim/roce"
 """When flows are complete."""
 WITHOUT = {
     ROCE,
+    SEEDS,
     *UNSTATED,
     REGULATED,
     OWN_LINKS,

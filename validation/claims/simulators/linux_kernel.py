@@ -310,7 +310,7 @@ def bbr_of_linux() -> Effects:
         return Estimate(float(lengths.min()) - PROBE_TIME + SAMPLE, 0.0), Estimate(most, 0.0)
 
     floor = tuple(Estimate(each.window / PROBE_WINDOW - 1.0, 0.0) for each in found)
-    names = [f"{n + 1}" for n in range(len(found))]
+    names = [f"phase {n + 1}" for n in range(len(found))]
     return Effects(
         {
             "interval": Statement(interval),
