@@ -62,8 +62,8 @@ def ensemble(
         Integer >= 0 or a `numpy.random.Generator`.
     executor
         Any `concurrent.futures.Executor`, such as a ``ProcessPoolExecutor`` or dask's
-        ``client.get_executor()``. None: one thread per core (the kernel releases the GIL). What a worker
-        that died had in hand is run again.
+        ``client.get_executor()``. None: one thread per core (the kernel releases the GIL). Runs assigned to
+        a worker that died are recomputed.
     duration, sample
         As for `simulate`; the default sampling interval is 10 ms.
     packet_jitter, method, level

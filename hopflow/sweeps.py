@@ -66,7 +66,7 @@ def sweep(
         Of scenarios: the settings of a level, as for `simulate`. Of chains: as for `stationary`.
     executor
         Any `concurrent.futures.Executor`, such as a ``ProcessPoolExecutor`` or Dask's ``client.get_executor()``; None:
-        this process. What a worker that died had in hand is run again. A process chooses methods and kernels by
+        this process. Points assigned to a worker that died are recomputed. A process chooses methods and kernels by
         their predicted costs, loading included, so that results of chains may differ by rounding, within their bounds.
     store
         A ``.zarr`` folder or a ``.nc`` file (with ``pip install hopflow[scale]``): results stream into it, and the same
@@ -84,8 +84,8 @@ def sweep(
         Over the swept parameters, in SI units and with ``units`` attributes. Scenarios: ``goodput`` (packets/s),
         ``efficiency``, ``loss_ratio``, ``timeouts`` and ``loss_events`` over ``flow`` where all points have the same flows;
         ``total_goodput`` and ``jain`` of all flows; ``peak_queue`` and ``completed``. Chains: the model's measures,
-        ``residual`` and ``error_bound`` (total variation). Values that are no numbers are objects, in a store
-        their strings.
+        ``residual`` and ``error_bound`` (total variation). Non-numeric values are objects, and are
+        stored as strings.
 
     Raises
     ------

@@ -412,7 +412,10 @@ class Stationary(Solved):
         return self.measures.assign(pi=pi)
 
     def plot(self, ax: Any = None) -> Any:
-        """Draw the marginal distribution of each component; those of two values are in the title."""
+        """Draw the marginal distribution of each component; those of two values are in the title.
+
+        Returns the matplotlib Axes; ``answer.plot().figure.savefig("answer.pdf")`` saves the picture.
+        """
         return draw_marginals(self.chain, self.pi, ax)
 
     def plot_convergence(self, ax: Any = None) -> Any:
@@ -455,7 +458,7 @@ class Stationary(Solved):
             "reason": self.reason,
             **super()._proof(),
             "error bound (TV)": self._said(self.error_bound),
-            "entry error": self._said(self.entry_error),
+            "entry error": self._said(self.entry_error, " (normal for iterative methods)"),
             "rounding of the rates": f"{rounding:.1e} of every entry",
             "smallest entry": f"{self.smallest:.1e}",
             "mass defect": f"{self.mass_defect:.1e}",
@@ -473,7 +476,7 @@ class Stationary(Solved):
         }
         return {"levels": f"{len(self.levels)}, operator complexity {transitions:.2f}", **rows}
 
-    def _said(self, bound: float) -> str:
+    def _said(self, bound: float, remark: str = "") -> str:
         if bound < math.inf:
             return f"{bound:.1e}"
-        return "not computed" if self.status is Status.SOLVED else "none was proved"
+        return "not computed" if self.status is Status.SOLVED else f"not proved{remark}"

@@ -90,13 +90,15 @@ class _Ports:
     smallest: Annotated[str, typer.Option(help="Smallest frame of the class, bytes.")] = "64 B"
     exceeded: Annotated[
         float,
-        typer.Option(help="Small packets are a share of the traffic; a window exceeds so rarely."),
+        typer.Option(
+            help="Probability that a window exceeds the headroom (treats --small-packets as a share of traffic)."
+        ),
     ] = 0.0
     merged: Annotated[
         bool, typer.Option(help="One PFC frame carries the pauses of all classes.")
     ] = False
     resume_queued: Annotated[
-        bool, typer.Option(help="The class's own resume frame may still wait.")
+        bool, typer.Option(help="The class's own resume frame may still be waiting.")
     ] = False
 
     def parameters(self) -> dict[str, Any]:

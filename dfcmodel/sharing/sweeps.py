@@ -85,7 +85,7 @@ def coexist_sweep(
         Simulations of each path, and the first one's seed; the others follow it.
     executor
         Any `concurrent.futures.Executor`, such as a ``ProcessPoolExecutor`` or Dask's
-        ``client.get_executor()``; None: this process. What a worker that died had in hand is run again.
+        ``client.get_executor()``; None: this process. Points assigned to a worker that died are recomputed.
         The results do not depend on it.
     store
         A ``.zarr`` folder or a ``.nc`` file (with ``pip install hopflow[scale]``): results stream into

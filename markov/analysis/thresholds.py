@@ -43,9 +43,9 @@ class ThresholdAdvice(Result):
     ----------
     low, high
         Ends of the recommended range, packets: each threshold tried between them delivers at least
-        ``1 - within`` of the most, loses at most ``most_loss``, and leaves room for late messages.
+        ``1 - within`` of the highest throughput, loses at most ``most_loss``, and is at most ``ceiling``.
     ceiling
-        Largest threshold above which the packets fit that arrive until a pause message works.
+        Highest safe threshold: the packets that arrive before a pause takes effect fit above it.
     gain
         Relative throughput of the best recommended threshold above that without pauses, by number of
         TCP levels.
@@ -89,7 +89,7 @@ class ThresholdAdvice(Result):
         matters = f"up to {100 * largest:.2g} % of throughput against no pauses"
         rows: dict[str, object] = {
             "recommended threshold": f"{' to '.join(map(str, sorted({self.low, self.high})))} packets",
-            "room for late messages": f"thresholds up to {self.ceiling}: {last - self.ceiling} packets until a pause works (response)",
+            "highest safe threshold": f"{self.ceiling} ({last - self.ceiling} packets arrive before a pause takes effect)",
             "pausing changes": matters if largest >= NEGLIGIBLE else f"{matters}: hardly any",
         }
         for threshold in dict.fromkeys((self.low, self.high, last)):
@@ -98,7 +98,7 @@ class ThresholdAdvice(Result):
                 f"{label} {_range(at[name].to_numpy())}"
                 for label, name in (
                     ("packets/s", "throughput"),
-                    ("lost upstream", "loss_probability"),
+                    ("fraction lost upstream", "loss_probability"),
                     ("pauses/s", "pause_rate"),
                     ("delay (s)", "delay"),
                 )
@@ -270,7 +270,7 @@ def _ceiling(link_rate: float, response: float, buffer: int) -> int:
     late = math.ceil(link_rate * response)
     if late >= buffer - 1:
         raise ValueError(
-            f"response = {response:g}: {late} packets arrive until a pause works, which the buffer of "
+            f"response = {response:g}: {late} packets arrive before a pause takes effect, which the buffer of "
             f"{buffer} cannot hold above any threshold"
         )
     return buffer - max(late, 1)

@@ -56,7 +56,7 @@ def test_a_table_a_picture_and_units():
         ({"rtt": 5000.0}, "rtt = 5000"),
         ({"buffers": 20}, "buffers = 20"),
         ({"buffers": [20, [60, 70]]}, r"buffers = \[20, \[60, 70\]\]: must be two numbers"),
-        ({"response": 0.5}, "50 packets arrive until a pause works"),
+        ({"response": 0.5}, "50 packets arrive before a pause takes effect"),
         ({"levels": (1,)}, "levels = 1"),
         ({"levels": 2}, "levels = 2"),
         ({"levels": np.array(2)}, "levels = array"),
