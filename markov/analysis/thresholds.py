@@ -98,7 +98,7 @@ class ThresholdAdvice(Result):
                 f"{label} {_range(at[name].to_numpy())}"
                 for label, name in (
                     ("packets/s", "throughput"),
-                    ("fraction lost upstream", "loss_probability"),
+                    ("lost upstream", "loss_probability"),
                     ("pauses/s", "pause_rate"),
                     ("delay (s)", "delay"),
                 )

@@ -172,7 +172,7 @@ def census_lines(rate: float, cable: float) -> list[str]:
     if (found := census_range(rate, cable)) is not None:
         lines.append(
             f"{found.tables} public tables: {found.least:,} to {found.most:,} B, median {found.median:,}; "
-            "most allow any frame size and include chip delays"
+            "most for any sizes of frames and with the delays of their chips"
         )
     for each in chips():
         known = each.at(rate)
@@ -184,6 +184,6 @@ def census_lines(rate: float, cable: float) -> list[str]:
             size = " to ".join(f"{end:,}" for end in ends)
             delay = " to ".join(dict.fromkeys(f"{1e9 * end:.0f}" for end in known.allowance))
             lines.append(
-                f"{each.name}: {size} B (cells of {each.cell} B, any frame size, and a further delay of {delay} ns)"
+                f"{each.name}: {size} B (cells of {each.cell} B, any sizes of frames, and a further delay of {delay} ns)"
             )
     return lines
