@@ -134,6 +134,11 @@ class Store:
             return np.arange(len(self.grid))
         return np.flatnonzero(~np.asarray(self.arrays[DONE][...], dtype=bool).ravel())
 
+    @property
+    def place(self) -> Path:
+        """Where the results are: the folder until a NetCDF file is complete."""
+        return self.path if self.complete else self.folder
+
     def put(self, number: int, row: Row) -> None:
         """Take what was found at a point."""
         if not self.arrays:

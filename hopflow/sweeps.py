@@ -20,8 +20,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hopflow.checks import shown
-from hopflow.grids import Grid, Row, source_of
+from hopflow.grids import Grid, Row
 from hopflow.packages import package
+from hopflow.sources import source_of
 from hopflow.sweeping import over_grid
 from hopflow.units import BARE, in_units, quantities_of
 
@@ -128,7 +129,7 @@ def sweep(
     if method is not None or store is not None:
         about["method"] = repr(method)
     if store is not None:
-        about["source"] = plan.source
+        about["source"] = source_of(*plan.sources)
     rows = functools.partial(_rows, kind=plan.kind, options={**plan.options, "method": method})
     return over_grid(rows, plan.grid, about=about, executor=executor, store=store, desc=plan.called)
 
@@ -150,7 +151,7 @@ class _Plan:
     kind: str | None
     options: Mapping[str, Any]
     about: Mapping[str, str]
-    source: str
+    sources: tuple[Any, ...]
 
 
 def _is_rules(thing: Any) -> bool:
@@ -221,8 +222,9 @@ def _plan(thing: Any, parameters: Mapping[str, Any]) -> _Plan:
     )
     options = {} if kind is None else importlib.import_module(kind).checked(_Things(grid), grid)
     about |= {name: repr(value) for name, value in fixed.items()}
-    source = source_of(type(thing) if make is not thing else inspect.unwrap(thing))
-    return _Plan(called, grid, kind, options, about, source)
+    return _Plan(
+        called, grid, kind, options, about, (thing if make is thing else make(), axes, fixed)
+    )
 
 
 def _parameters_of(function: Callable[..., Any]) -> dict[str, str | None]:
