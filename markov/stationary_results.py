@@ -25,6 +25,7 @@ from markov.proofs.deviations import asymptotic_variance, deviation
 from markov.proofs.listings import Listing, about, exact_rates, functions_of
 from markov.proofs.means import bounded, input_error
 from markov.proofs.prism_rows import PrismRows
+from markov.selections import selected
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -133,15 +134,33 @@ class Stationary(Solved):
         """The states in the order of pi: see `MarkovChain.states`."""
         return self.chain.states
 
-    def probability(self, state: Any) -> float:
-        """Return the probability of one state, given as a ``State``, a tuple, or a name.
+    def probability(self, states: Any) -> float:
+        """Return the probability of a state or a set of states.
+
+        Parameters
+        ----------
+        states
+            A state, as a ``State``, a tuple, or a name; or a set of states: a function of a state, the name of a label, a list
+            of states, or truth values of shape (states,).
 
         Raises
         ------
         KeyError
             When the chain has no such state.
+        ValueError
+            When no state is in the set.
+
+        Examples
+        --------
+        >>> from markov import MM1K, stationary
+        >>> answer = stationary(MM1K(arrival_rate=1.0, service_rate=1.0, capacity=3))
+        >>> round(answer.probability(lambda s: s.n >= 2), 12), round(answer.probability((0,)), 12)
+        (0.5, 0.25)
         """
-        return float(self.pi[self.chain.number_of(state)])
+        is_label = isinstance(states, str) and states in self._measures
+        if callable(states) or is_label or isinstance(states, (list, set, frozenset, np.ndarray)):
+            return math.fsum(self.pi[selected(self.chain, states, "states")])
+        return float(self.pi[self.chain.number_of(states)])
 
     def bound(
         self,
