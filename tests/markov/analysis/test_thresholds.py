@@ -54,7 +54,7 @@ def test_percentages_are_parts_of_the_ports_buffer():
     assert found.table.threshold.values.tolist() == [10, 12, 15, 18, 20]
     assert "several percentage points" in found.summary()["error of the model"]
     assert "lost upstream (%) " in found.summary()["no pauses"]
-    with pytest.raises(ValueError, match="^thresholds = '80 perc'"):
+    with pytest.raises(ValueError, match=r"^thresholds = '80 perc'"):
         pause_thresholds(**PORT, thresholds=("80 perc",))
 
 
