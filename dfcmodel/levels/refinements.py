@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 
-__all__ = ["Refinement", "default_refinements", "with_refinements"]
+__all__ = ["Refinement", "default_refinements", "usual_refinements", "with_refinements"]
 
 LEVELS: dict[str, type[Fluid | Packets]] = {"fluid": Fluid, "packets": Packets}
 SIMULATED = ("packet_jitter",)
@@ -145,3 +145,18 @@ def with_refinements(
         changes |= each.on if chosen >> n & 1 else each.off
     arguments = {name: changes.pop(name) for name in SIMULATED if name in changes}
     return {"method": replace(method, **changes), **arguments}
+
+
+def usual_refinements(method: Fluid | Packets, refinements: Iterable[Refinement]) -> int:
+    """Return which refinements `simulate` has on without further arguments, a bit for each as in `with_refinements`.
+
+    >>> from dfcmodel import Fluid, default_refinements, takano2006
+    >>> given = default_refinements(takano2006("1", dfc=False))
+    >>> own = [each for each in given if each.level == "fluid"]
+    >>> bin(usual_refinements(Fluid(), own)), own[-1].name  # all but the last
+    ('0b111', 'whole losses')
+    """
+    usual = {each.name: getattr(method, each.name) for each in fields(method)}
+    usual |= dict.fromkeys(SIMULATED, 0.0)
+    on = [all(usual[key] == value for key, value in each.on.items()) for each in refinements]
+    return sum(1 << n for n, is_on in enumerate(on) if is_on)
