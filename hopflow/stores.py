@@ -286,7 +286,7 @@ def _stored(values: list[Any]) -> Any:
     """Return values as a coordinate on disk, where tuples and None are texts."""
     if all(isinstance(value, (int, float, np.number)) for value in values):
         return values
-    return [value if isinstance(value, str) else repr(value) for value in values]
+    return list(map(str, values))
 
 
 def _listed(values: list[Any]) -> str:

@@ -4,7 +4,7 @@ A class whose objects are swept names a module in ``SWEPT_BY``. That module has 
 parameters by name (None: no unit), ``variant(thing, **changes)``, the same with other parameters, ``rows(things,
 settings, options)``, which yields what is found of each, ``about(thing)``, which describes it, ``SETTINGS``, the
 settings at which a thing may be looked at, with their units, and ``checked(things, points)``, which raises for what cannot be
-run and returns options for ``rows``.
+run and returns options for ``rows``. It may have ``remarks(data)``, which yields warnings about the results.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import contextlib
 import functools
 import importlib
 import inspect
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
@@ -84,7 +85,8 @@ def sweep(
     xarray.Dataset
         Over the swept parameters, in SI units and with ``units`` attributes. Scenarios: ``goodput`` (packets/s),
         ``efficiency``, ``loss_ratio``, ``timeouts`` and ``loss_events`` over ``flow`` where all points have the same flows;
-        ``total_goodput`` and ``jain`` of all flows; ``peak_queue`` and ``completed``. Chains: the model's measures,
+        ``total_goodput`` and ``jain`` of all flows; ``peak_queue``, ``completed`` and ``limits`` (flags of the known limits
+        of the level that apply to a run, which are warned of). Chains: the model's measures,
         ``residual`` and ``error_bound`` (total variation). Values that are no numbers are objects, in a store
         their strings.
 
@@ -131,7 +133,12 @@ def sweep(
     if store is not None:
         about["source"] = source_of(*plan.sources)
     rows = functools.partial(_rows, kind=plan.kind, options={**plan.options, "method": method})
-    return over_grid(rows, plan.grid, about=about, executor=executor, store=store, desc=plan.called)
+    data = over_grid(rows, plan.grid, about=about, executor=executor, store=store, desc=plan.called)
+    if plan.kind is not None:
+        remarks = getattr(importlib.import_module(plan.kind), "remarks", None)
+        for remark in () if remarks is None else remarks(data):
+            warnings.warn(remark, stacklevel=2)
+    return data
 
 
 class Point(NamedTuple):
