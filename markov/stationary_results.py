@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
@@ -454,7 +455,7 @@ class Stationary(Solved):
     def _about(self) -> dict[str, object]:
         chain = self.chain
         return {
-            "chain": chain.how if chain.model is None else repr(chain.model),
+            "chain": chain.how if chain.model is None else _rounded(repr(chain.model)),
             "states": f"{chain.size}, {len(chain.transient_states)} of them transient",
             "transitions": chain.transitions,
             "recurrent classes": len(chain.recurrent_classes),
@@ -474,13 +475,20 @@ class Stationary(Solved):
             "reason": self.reason,
             **super()._proof(),
             "error bound (TV)": self._said(self.error_bound),
-            "entry error": self._said(self.entry_error),
+            "entry error": self._said(self.entry_error, self._without_entry_error),
             "rounding of the rates": f"{rounding:.1e} of every entry",
             "smallest entry": f"{self.smallest:.1e}",
             "mass defect": f"{self.mass_defect:.1e}",
             "iterations": self.iterations,
             **self._table_of_levels(),
         }
+
+    @property
+    def _without_entry_error(self) -> str:
+        """Return why no bound on entries was proved."""
+        if type(self.method).__name__ in ("GTH", "Levels"):
+            return ": a rate or a probability may have been lost to underflow"
+        return ": only GTH() and Levels() have one"
 
     def _table_of_levels(self) -> dict[str, str]:
         if not self.levels:
@@ -492,7 +500,12 @@ class Stationary(Solved):
         }
         return {"levels": f"{len(self.levels)}, operator complexity {transitions:.2f}", **rows}
 
-    def _said(self, bound: float) -> str:
+    def _said(self, bound: float, unproved: str = "") -> str:
         if bound < math.inf:
             return f"{bound:.1e}"
-        return "not computed" if self.status is Status.SOLVED else "none was proved"
+        return "not computed" if self.status is Status.SOLVED else f"none was proved{unproved}"
+
+
+def _rounded(text: str) -> str:
+    """Return a text in which numbers of more than 15 digits, such as 200 * 1e-6, have at most 15."""
+    return re.sub(r"\d+\.\d{15,}(?:e[-+]?\d+)?", lambda found: f"{float(found[0]):.15g}", text)

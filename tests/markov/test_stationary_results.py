@@ -93,3 +93,13 @@ def test_probability_of_a_set_of_states():
         answer.probability((3, 700, 1, 2))
     with pytest.raises(ValueError, match=r"^states = <lambda>: no state"):
         answer.probability(lambda s: s.j > 20)
+
+
+def test_the_chain_is_shown_without_rounding_of_units():
+    answer = stationary(PauseTandem(rtt="200us"))
+    assert "rtt=0.0002)" in str(answer.summary()["chain"])
+
+
+def test_why_no_error_of_entries_was_proved_is_said():
+    found = stationary(PauseTandem(), SparseLU())
+    assert found.summary()["entry error"] == "none was proved: only GTH() and Levels() have one"
