@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import functools
 import hashlib
 import inspect
 import sys
 import types
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -41,22 +42,19 @@ def source_of(thing: Any, *others: Any) -> str:
     root = inspect.unwrap(root)
     name = getattr(root, "__name__", type(root).__name__)
     known = _Fingerprint()
-    try:
-        known.parts.append(inspect.getsource(root))
-    except (OSError, TypeError):
-        if not _is_own(root):
-            return f"{name}, source unknown"
+    with contextlib.suppress(OSError, TypeError):  # what has no source is known by its code
+        known.parts.append("" if _is_own(root) else inspect.getsource(root))
     for value in (thing, *others):
         known.add(value)
     return f"{name} {known.digest()}"
 
 
 class _Fingerprint:
-    """What was found, in its order, and the objects that were visited."""
+    """What was found, in its order, and the objects that were visited, with their numbers."""
 
     def __init__(self) -> None:
         self.parts: list[str] = []
-        self.visited: dict[int, Any] = {}
+        self.visited: dict[int, tuple[int, Any]] = {}
 
     def digest(self) -> str:
         return hashlib.sha256("\0".join(self.parts).encode()).hexdigest()[:16]
@@ -67,15 +65,15 @@ class _Fingerprint:
             self.parts.append(repr(value))
             return
         if id(value) in self.visited:
-            self.parts.append(f"visited {list(self.visited).index(id(value))}")
+            self.parts.append(f"visited {self.visited[id(value)][0]}")
             return
-        self.visited[id(value)] = value
+        self.visited[id(value)] = len(self.visited), value  # kept, so that no other gets its id
         if isinstance(value, type):
             self._add_class(value)
         elif isinstance(value, (types.FunctionType, types.MethodType)):
             self._add_function(value)
         elif isinstance(value, np.ndarray):
-            self.parts.append(hashlib.sha256(np.ascontiguousarray(value).tobytes()).hexdigest())
+            self._add_array(value)
         elif isinstance(value, Mapping):
             for item in value.items():
                 self._add_all(item)
@@ -90,6 +88,14 @@ class _Fingerprint:
         self.parts.append(f"{type(values).__name__} of {len(values)}")
         for value in values:
             self.add(value)
+
+    def _add_array(self, values: Any) -> None:
+        self.parts.append(f"{values.dtype} {values.shape}")
+        if values.dtype.kind == "O":
+            self.add(values.tolist())
+        else:
+            digest = hashlib.sha256(np.ascontiguousarray(values).tobytes())
+            self.parts.append(digest.hexdigest())
 
     def _add_object(self, value: Any) -> None:
         """Take the class and the fields of an object; of other objects than the user's, dataclasses and models the class alone."""
@@ -107,6 +113,11 @@ class _Fingerprint:
             self._add_all([getattr(value, each.name, None) for each in dataclasses.fields(value)])
         elif _is_own(type(value)):
             self.add(getattr(value, "__dict__", {}))
+        elif hasattr(value, "__array__"):  # of pandas, xarray and others
+            self._add_array(np.asarray(value))
+        elif isinstance(value, Sequence):  # columns of flows and links: what they were made of
+            for name in inspect.signature(type(value).__init__).parameters:
+                self.add(getattr(value, name, getattr(value, f"_{name}", None)))
 
     def _add_class(self, kind: type[Any]) -> None:
         self.parts.append(f"{kind.__module__}.{kind.__qualname__}")

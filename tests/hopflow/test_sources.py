@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 
+from dfcmodel import CBR, Scenario, all_to_all, links_from
 from hopflow import sweep
 from hopflow.sources import source_of
 
@@ -124,3 +126,23 @@ def test_a_store_of_another_rule_is_refused(tmp_path) -> None:
         ValueError, match=r"is of another sweep: source: scenario .* there, scenario"
     ):
         swept(MODULE.replace("return 0.5", "return 0.7"))
+
+
+def test_columns_of_flows_and_links_are_read() -> None:
+    def ring(rate: float, sizes: int) -> Scenario:
+        links = links_from([1, 2, 3], [2, 3, 1], rate=rate, delay=1e-3, buffer=50)
+        flows = all_to_all((1, 2, 3), sizes=sizes, source=CBR(100.0), links=links)
+        return Scenario("ring", links, flows, duration=1.0)
+
+    cases = [(1e4, 10), (1e4, 10), (1e4, 11), (2e4, 10)]
+    found = [source_of(ring(*case)) for case in cases]
+    assert found[0] == found[1]
+    assert len(set(found)) == 3
+
+
+def test_values_of_arrays_and_tables_are_read() -> None:
+    import pandas as pd
+
+    for make in (np.array, pd.Series, lambda values: np.array([*values, None])):
+        assert source_of(abs, make([1.0, 2.0])) == source_of(abs, make([1.0, 2.0]))
+        assert source_of(abs, make([1.0, 2.0])) != source_of(abs, make([1.0, 3.0]))
