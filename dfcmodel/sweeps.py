@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["SETTINGS", "about", "checked", "remarks", "rows", "units", "variant"]
 
 SETTINGS: Mapping[str, str | None] = {
-    "level": None, "seed": None, "duration": "time", "jitter": "time", "packet_jitter": "time", "source": None,
+    "level": None, "seed": None, "duration": "time", "jitter": "time", "packet_jitter": None, "source": None,
 }  # fmt: skip
 LIMITS: Mapping[str, Any] = {
     "long_name": "known limits of the level that apply to the run, in full in `run.limits`",
@@ -35,9 +35,7 @@ LIMITS: Mapping[str, Any] = {
     "flag_meanings": " ".join(kind.replace(" ", "_") for kind in LIMIT_KINDS),
 }
 """Attributes of the flags of limits, by the CF conventions (3.5)."""
-ADVICE = {
-    "phase effects": "; packet_jitter= of one packet time removes them, which a sweep without levels= gives to each point that needs it"
-}
+ADVICE = {"phase effects": "; packet_jitter='1pkt' removes them, a random time of one packet"}
 POINTS_NAMED = 3
 """Points of a sweep that a warning names."""
 

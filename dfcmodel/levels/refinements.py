@@ -10,6 +10,7 @@ from dfcmodel.methods import Fluid, Packets
 from dfcmodel.network.disciplines import DFC
 from dfcmodel.network.flows import window_rules
 from dfcmodel.network.networks import Scenario
+from dfcmodel.network.phase_effects import packet_time
 from hopflow.checks import choice, instance
 
 if TYPE_CHECKING:
@@ -119,11 +120,6 @@ def default_refinements(scenario: Scenario) -> tuple[Refinement, ...]:
     if any(with_dfc):
         found.append(Refinement("whole counts", "packets", off={"count_smoothing": wait}))
     return tuple(found)
-
-
-def packet_time(scenario: Scenario) -> float:
-    """Return the transmission time of a packet on the slowest link that a flow crosses, s."""
-    return 1.0 / min(link.rate for flow in scenario.flows for link in scenario.path(flow))
 
 
 def with_refinements(

@@ -210,7 +210,7 @@ def _phase_effects(run: Any, losing: Flags) -> tuple[str, ...]:
     shared = [scenario.links[n].name for n in np.unique(links).tolist()]
     return _one(
         f"phase effects: {_listed('flow', names)} of different round-trip times or rules share {_listed('link', shared)} "
-        "without random times: shares were measured to be off by 0.16 in the median and up to 0.55; give packet_jitter= (--packet-jitter) of one packet time",
+        "without random times: shares were measured to be off by 0.16 in the median and up to 0.55; give packet_jitter='1pkt' (--packet-jitter 1pkt)",
     )
 
 

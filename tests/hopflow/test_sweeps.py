@@ -133,8 +133,11 @@ def test_limits_of_runs_are_flags_and_one_warning_names_their_points() -> None:
     assert (found.limits & flag["phase_effects"] > 0).all()
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        random = sweep(two_rtts, **asked, packet_jitter="2ms")
+        random = sweep(two_rtts, **asked, packet_jitter="1pkt")
     assert (random.limits == 0).all()
+    run = simulate(two_rtts(500.0), level="packets", seed=1, packet_jitter=1.0 / 500.0)
+    goodput = random.goodput.sel(seed=1, rate=500.0, level="packets")
+    np.testing.assert_array_equal(run.measures.goodput, goodput)
     assert (random.jain.sel(seed=1) != random.jain.sel(seed=2)).all()
 
 
