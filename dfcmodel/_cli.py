@@ -148,7 +148,7 @@ class _Run:
     packet_jitter: Annotated[
         str | None,
         typer.Option(
-            help="Largest random delay of each packet at its sender, against phase effects: 120us."
+            help="Largest random delay of each packet at its sender, against phase effects: 1pkt or 120us."
         ),
     ] = None
 

@@ -12,6 +12,7 @@ import numpy as np
 from dfcmodel.levels.choices import choose_level, warn_of_doubt
 from dfcmodel.methods import method_of
 from dfcmodel.network.networks import Scenario
+from dfcmodel.network.phase_effects import packet_wait
 from dfcmodel.results.ensembles import Ensemble
 from dfcmodel.results.records import with_fields
 from dfcmodel.simulation import simulate
@@ -19,7 +20,7 @@ from hopflow.checks import instance, one_number, seed_number, whole
 from hopflow.executing import check_executor, completed
 from hopflow.kernels.stopwatch import Stopwatch
 from hopflow.status import Interrupted
-from hopflow.units import in_units, quantities
+from hopflow.units import declares, in_units, quantities
 
 if TYPE_CHECKING:
     from dfcmodel.methods import Fluid, Level, Packets
@@ -28,9 +29,8 @@ if TYPE_CHECKING:
 __all__ = ["ensemble"]
 
 
-@quantities(
-    duration="time", sample="time", jitter="time", packet_jitter="time", max_cpu_time="time"
-)
+@declares(packet_jitter="time")
+@quantities(duration="time", sample="time", jitter="time", max_cpu_time="time")
 def ensemble(
     scenario: Scenario,
     runs: int = 64,
@@ -62,8 +62,8 @@ def ensemble(
         Integer >= 0 or a `numpy.random.Generator`.
     executor
         Any `concurrent.futures.Executor`, such as a ``ProcessPoolExecutor`` or dask's
-        ``client.get_executor()``. None: one thread per core (the kernel releases the GIL). What a worker
-        that died had in hand is run again.
+        ``client.get_executor()``. None: one thread per core (the kernel releases the GIL). Runs assigned to
+        a worker that died are recomputed.
     duration, sample
         As for `simulate`; the default sampling interval is 10 ms.
     packet_jitter, method, level
@@ -97,7 +97,7 @@ def ensemble(
         warn_of_doubt(scenario, found_level)
         chosen, reason = found_level.method, found_level.reason
         waits = found_level.packet_jitter if waits is None else waits
-    waits = one_number("packet_jitter", in_units("packet_jitter", waits or 0.0, "time"))
+    waits = one_number("packet_jitter", packet_wait(scenario, waits))
     settings = {
         "jitter": jitter, "duration": duration, "sample": sample,
         "packet_jitter": waits, "method": chosen, "max_cpu_time": max_cpu_time,

@@ -28,6 +28,7 @@ from dfcmodel.levels.refusals import check_other_level
 from dfcmodel.methods import Fluid, Level, Packets, method_of
 from dfcmodel.network.disciplines import DFC
 from dfcmodel.network.networks import Scenario
+from dfcmodel.network.phase_effects import packet_wait
 from dfcmodel.results.pauses import intervals_of
 from dfcmodel.results.records import with_fields
 from dfcmodel.results.trajectories import Trajectory
@@ -35,7 +36,7 @@ from dfcmodel.theory.stability import endless_limit
 from hopflow.checks import instance, number, one_number, random_source
 from hopflow.deprecations import renamed
 from hopflow.status import ConvergenceError
-from hopflow.units import in_units, quantities
+from hopflow.units import declares, in_units, quantities
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -52,9 +53,8 @@ MOST_RECORDED = 1e9
 
 
 @renamed(rng="seed")
-@quantities(
-    duration="time", sample="time", jitter="time", packet_jitter="time", max_cpu_time="time"
-)
+@declares(packet_jitter="time")
+@quantities(duration="time", sample="time", jitter="time", max_cpu_time="time")
 def simulate(
     scenario: Scenario,
     method: Fluid | Packets | None = None,
@@ -92,7 +92,7 @@ def simulate(
         resolves it within a step.
     packet_jitter
         Upper end of the uniform distribution by which a window-controlled sender delays each packet,
-        in s: packets that come during a wait are sent at its end, in order (``overhead_`` in ns-2). A
+        in s, or in times of a packet on the slowest link that a flow crosses: ``"1pkt"``. Packets that come during a wait are sent at its end, in order (``overhead_`` in ns-2). A
         fluid resolves waits of many packets where its step is at most a third of ``packet_jitter``. With
         ``Packets(convention="ns2")`` the waits are not those that ns-2 draws: runs agree in distribution. None: 0; with
         ``level="auto"`` that of `choose_level`, one packet time where packets may have phase effects.
@@ -143,7 +143,7 @@ def simulate(
         return with_fields(run, choice=chosen.reason)
     late = in_units("jitter", jitter, "time")
     late = one_number("jitter", late, at_least=0.0, at_most=end, hint=f"in s; duration = {end:g}")
-    wait = in_units("packet_jitter", packet_jitter or 0.0, "time")
+    wait = packet_wait(scenario, packet_jitter)
     wait = one_number("packet_jitter", wait, at_least=0.0, at_most=end, hint="in s")
     every = None
     if sample is not None:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,6 +13,7 @@ from dfcmodel.methods import method_of
 from dfcmodel.network.collectives import flows_from
 from dfcmodel.network.links import Link
 from dfcmodel.network.networks import Scenario
+from dfcmodel.results.limits import LIMIT_KINDS, flags_of_limits
 from dfcmodel.results.trajectories import Trajectory
 from dfcmodel.simulation import simulate
 from hopflow.checks import listed, shown
@@ -19,11 +21,23 @@ from hopflow.grids import Row
 from hopflow.units import quantities_of
 from responsefn import jain_index
 
-__all__ = ["SETTINGS", "about", "checked", "rows", "units", "variant"]
+if TYPE_CHECKING:
+    import xarray as xr
+
+__all__ = ["SETTINGS", "about", "checked", "remarks", "rows", "units", "variant"]
 
 SETTINGS: Mapping[str, str | None] = {
-    "level": None, "seed": None, "duration": "time", "jitter": "time", "packet_jitter": "time", "source": None,
+    "level": None, "seed": None, "duration": "time", "jitter": "time", "packet_jitter": None, "source": None,
 }  # fmt: skip
+LIMITS: Mapping[str, Any] = {
+    "long_name": "known limits of the level that apply to the run, in full in `run.limits`",
+    "flag_masks": [1 << n for n in range(len(LIMIT_KINDS))],
+    "flag_meanings": " ".join(kind.replace(" ", "_") for kind in LIMIT_KINDS),
+}
+"""Attributes of the flags of limits, by the CF conventions (3.5)."""
+ADVICE = {"phase effects": "; packet_jitter='1pkt' removes them, a random time of one packet"}
+POINTS_NAMED = 3
+"""Points of a sweep that a warning names."""
 
 
 def units(thing: Scenario) -> dict[str, str | None]:
@@ -63,6 +77,54 @@ def rows(
         yield _row(run, by_flow=options["by_flow"])
 
 
+def remarks(data: xr.Dataset) -> Iterator[str]:
+    """Yield warnings about the results: limits of the levels at some points, and seeds that change nothing."""
+    yield from _seeds_alike(data)
+    if "limits" not in data:  # a store of an earlier version
+        return
+    flags = data.limits.astype(int)
+    for n, kind in enumerate(LIMIT_KINDS):
+        concerned = (flags & 1 << n) != 0
+        count = int(concerned.sum())
+        if count:
+            points = concerned.any("seed") if "seed" in flags.dims else concerned
+            named = list(itertools.islice(_points(points), POINTS_NAMED + 1))
+            where = "; ".join(
+                [*named[:POINTS_NAMED], *(["..."] if len(named) > POINTS_NAMED else [])]
+            )
+            yield (
+                f"{kind}: a known limit of the level at {count} of {flags.size} points ({where}), as `limits` of the "
+                f"result; `run.limits` of `simulate` at such a point says what was measured{ADVICE.get(kind, '')}"
+            )
+
+
+def _points(chosen: xr.DataArray) -> Iterator[str]:
+    """Yield the points at which truth values hold, in words."""
+    for place in np.argwhere(chosen.to_numpy()).tolist():
+        pairs = zip(chosen.dims, place, strict=True)
+        values = [(dim, chosen[dim].to_numpy().tolist()[n]) for dim, n in pairs]
+        yield ", ".join(f"{d} = {f'{v:.4g}' if type(v) is float else shown(v)}" for d, v in values)
+
+
+def _seeds_alike(data: xr.Dataset) -> Iterator[str]:
+    """Yield a warning for each level at which several seeds gave the same results at every point."""
+    if data.sizes.get("seed", 1) < 2:
+        return
+    measured = data[["total_goodput", "jain", "peak_queue"]]
+    levels = data.level.to_numpy().tolist() if "level" in data.dims else [None]
+    for level in levels:
+        at = measured if level is None else measured.sel(level=level)
+        if all(
+            at.isel(seed=n).drop_vars("seed").equals(at.isel(seed=0).drop_vars("seed"))
+            for n in range(1, at.sizes["seed"])
+        ):
+            where = "" if level is None else f" at level {level!r}"
+            yield (
+                f"seed: the {at.sizes['seed']} seeds gave identical results{where}, which have nothing random: give "
+                "jitter= for random starts of the flows, or packet_jitter="
+            )
+
+
 def _scenario(thing: Any, source: Any) -> Scenario:
     """Return a scenario; of links with a flow from each first node to the last node of the same number."""
     if isinstance(thing, Scenario):
@@ -95,6 +157,7 @@ def _row(run: Trajectory, *, by_flow: bool) -> Row:
         "jain": ((), jain_index(goodput) if goodput.any() else np.nan, {"units": "1"}),
         "peak_queue": ((), float(np.max(run.peak_queue)), {"units": "packets"}),
         "completed": ((), run.status.ok, {"long_name": "whether every packet is accounted for"}),
+        "limits": ((), flags_of_limits(run.limits), dict(LIMITS)),
     }
     if not by_flow:
         return Row(variables, {})

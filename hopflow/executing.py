@@ -1,7 +1,7 @@
 """Many independent tasks on any executor: processes, threads, Dask, MPI.
 
 Tasks go out in parts of about a second's work, a few for each worker, so that neither memory nor a
-cluster's scheduler holds all of them. What a worker that died had in hand is run again.
+cluster's scheduler holds all of them. Tasks assigned to a worker that died are recomputed.
 """
 
 from __future__ import annotations

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
-import inspect
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 
-__all__ = ["Grid", "Row", "axis", "source_of"]
+__all__ = ["Grid", "Row", "axis"]
 
 T = TypeVar("T")
 
@@ -102,15 +100,3 @@ def axis(values: list[Any]) -> Any:
     found = np.empty(len(values), dtype=object)
     found[:] = values
     return found
-
-
-def source_of(kind: type[Any]) -> str:
-    """Return a class's name and a hash of its source, by which a store notices that it was changed.
-
-    Functions outside the class that it calls are not in the hash.
-    """
-    try:
-        source = inspect.getsource(kind)
-    except (OSError, TypeError):
-        return f"{kind.__name__}, source unknown"
-    return f"{kind.__name__} {hashlib.sha256(source.encode()).hexdigest()[:16]}"

@@ -142,7 +142,11 @@ class Result(ByValue):
         raise NotImplementedError
 
     def plot(self, ax: Any = None) -> Any:
-        """Draw the result; return the matplotlib Axes."""
+        """Draw the result; return the matplotlib Axes.
+
+        ``result.plot().figure.savefig("plot.pdf")`` saves the picture. Outside of notebooks the figure is
+        not pyplot's current one, so that ``plt.savefig`` would save an empty one.
+        """
         raise NotImplementedError
 
     def to_xarray(self) -> xr.Dataset:

@@ -18,6 +18,7 @@ __all__ = [
 ]
 
 OnFailure = Literal["raise", "return"]
+RESULT_PLACE = " complete, kept as `result` of this error (sys.last_value.result)"
 
 
 class Status(enum.Enum):
@@ -162,10 +163,12 @@ class Interrupted(KeyboardInterrupt):
     Parameters
     ----------
     result
-        The ensemble of the complete runs, at least two; the sweep with NaN (None for texts) where nothing is
-        complete.
+        The ensemble of the complete runs, at least two; the sweep with NaN (None for strings) where nothing is
+        complete; None if the sweep has a store.
     said
         How much is complete.
+    kept
+        Where it is, the end of the message.
 
     Examples
     --------
@@ -177,10 +180,9 @@ class Interrupted(KeyboardInterrupt):
     1 of 3 points complete, kept as `result` of this error (sys.last_value.result) [1.5]
     """
 
-    def __init__(self, result: Any, said: str) -> None:
+    def __init__(self, result: Any, said: str, kept: str = RESULT_PLACE) -> None:
         self.result = result
-        kept = "kept as `result` of this error (sys.last_value.result)"
-        super().__init__(f"{said} complete, {kept}")
+        super().__init__(f"{said}{kept}")
 
 
 def deliver(result: Any, on_failure: OnFailure) -> Any:

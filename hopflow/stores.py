@@ -134,6 +134,11 @@ class Store:
             return np.arange(len(self.grid))
         return np.flatnonzero(~np.asarray(self.arrays[DONE][...], dtype=bool).ravel())
 
+    @property
+    def place(self) -> Path:
+        """Where the results are: the folder until a NetCDF file is complete."""
+        return self.path if self.complete else self.folder
+
     def put(self, number: int, row: Row) -> None:
         """Take what was found at a point."""
         if not self.arrays:
@@ -281,7 +286,7 @@ def _stored(values: list[Any]) -> Any:
     """Return values as a coordinate on disk, where tuples and None are texts."""
     if all(isinstance(value, (int, float, np.number)) for value in values):
         return values
-    return [value if isinstance(value, str) else repr(value) for value in values]
+    return list(map(str, values))
 
 
 def _listed(values: list[Any]) -> str:

@@ -77,8 +77,8 @@ def over_grid(
     Raises
     ------
     Interrupted
-        On Ctrl-C without a store once a point is complete: its ``result`` has NaN where none is, None for what
-        is no number.
+        On Ctrl-C once a point is complete: its ``result`` has NaN where none is, None for what is no number. With a store the
+        points are there, and ``result`` is None.
     """
     check_executor(executor)
     if store is not None:
@@ -87,12 +87,20 @@ def over_grid(
         instance("store", store, (str, Path), "a path that ends in .zarr or .nc, or None")
         kept = Store(Path(store), grid, about)
         numbers = kept.missing()
-        with kept:
-            found = completed(
-                function, _Some(grid, numbers), executor, threads=threads, desc=desc, unit=unit
+        done = len(grid) - len(numbers)
+        try:
+            with kept:
+                found = completed(
+                    function, _Some(grid, numbers), executor, threads=threads, desc=desc, unit=unit
+                )
+                for n, row in found:
+                    kept.put(int(numbers[n]), row)
+                    done += 1
+        except KeyboardInterrupt:
+            said = (
+                f"{done} of {len(grid)} points are in {kept.place}; the same call computes the rest"
             )
-            for n, row in found:
-                kept.put(int(numbers[n]), row)
+            raise Interrupted(None, said, kept="") from None
         return kept.dataset()
     rows = _Some(grid, range(len(grid)))
     return _dataset(

@@ -4,7 +4,7 @@ A class whose objects are swept names a module in ``SWEPT_BY``. That module has 
 parameters by name (None: no unit), ``variant(thing, **changes)``, the same with other parameters, ``rows(things,
 settings, options)``, which yields what is found of each, ``about(thing)``, which describes it, ``SETTINGS``, the
 settings at which a thing may be looked at, with their units, and ``checked(things, points)``, which raises for what cannot be
-run and returns options for ``rows``.
+run and returns options for ``rows``. It may have ``remarks(data)``, which yields warnings about the results.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import contextlib
 import functools
 import importlib
 import inspect
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
@@ -20,8 +21,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hopflow.checks import shown
-from hopflow.grids import Grid, Row, source_of
+from hopflow.grids import Grid, Row
 from hopflow.packages import package
+from hopflow.sources import source_of
 from hopflow.sweeping import over_grid
 from hopflow.units import BARE, in_units, quantities_of
 
@@ -66,7 +68,7 @@ def sweep(
         Of scenarios: the settings of a level, as for `simulate`. Of chains: as for `stationary`.
     executor
         Any `concurrent.futures.Executor`, such as a ``ProcessPoolExecutor`` or Dask's ``client.get_executor()``; None:
-        this process. What a worker that died had in hand is run again. A process chooses methods and kernels by
+        this process. Points assigned to a worker that died are recomputed. A process chooses methods and kernels by
         their predicted costs, loading included, so that results of chains may differ by rounding, within their bounds.
     store
         A ``.zarr`` folder or a ``.nc`` file (with ``pip install hopflow[scale]``): results stream into it, and the same
@@ -83,9 +85,10 @@ def sweep(
     xarray.Dataset
         Over the swept parameters, in SI units and with ``units`` attributes. Scenarios: ``goodput`` (packets/s),
         ``efficiency``, ``loss_ratio``, ``timeouts`` and ``loss_events`` over ``flow`` where all points have the same flows;
-        ``total_goodput`` and ``jain`` of all flows; ``peak_queue`` and ``completed``. Chains: the model's measures,
-        ``residual`` and ``error_bound`` (total variation). Values that are no numbers are objects, in a store
-        their strings.
+        ``total_goodput`` and ``jain`` of all flows; ``peak_queue``, ``completed`` and ``limits`` (flags of the known limits
+        of the level that apply to a run, which are warned of). Chains: the model's measures,
+        ``residual`` and ``error_bound`` (total variation). Non-numeric values are objects, and are
+        stored as strings.
 
     Raises
     ------
@@ -128,9 +131,14 @@ def sweep(
     if method is not None or store is not None:
         about["method"] = repr(method)
     if store is not None:
-        about["source"] = plan.source
+        about["source"] = source_of(*plan.sources)
     rows = functools.partial(_rows, kind=plan.kind, options={**plan.options, "method": method})
-    return over_grid(rows, plan.grid, about=about, executor=executor, store=store, desc=plan.called)
+    data = over_grid(rows, plan.grid, about=about, executor=executor, store=store, desc=plan.called)
+    if plan.kind is not None:
+        remarks = getattr(importlib.import_module(plan.kind), "remarks", None)
+        for remark in () if remarks is None else remarks(data):
+            warnings.warn(remark, stacklevel=2)
+    return data
 
 
 class Point(NamedTuple):
@@ -150,7 +158,7 @@ class _Plan:
     kind: str | None
     options: Mapping[str, Any]
     about: Mapping[str, str]
-    source: str
+    sources: tuple[Any, ...]
 
 
 def _is_rules(thing: Any) -> bool:
@@ -221,8 +229,9 @@ def _plan(thing: Any, parameters: Mapping[str, Any]) -> _Plan:
     )
     options = {} if kind is None else importlib.import_module(kind).checked(_Things(grid), grid)
     about |= {name: repr(value) for name, value in fixed.items()}
-    source = source_of(type(thing) if make is not thing else inspect.unwrap(thing))
-    return _Plan(called, grid, kind, options, about, source)
+    return _Plan(
+        called, grid, kind, options, about, (thing if make is thing else make(), axes, fixed)
+    )
 
 
 def _parameters_of(function: Callable[..., Any]) -> dict[str, str | None]:

@@ -77,10 +77,11 @@ BARE = {
     "share": "1",
 }
 OF_WHAT = {
-    "amount": ": of a buffer of 60 packets, 80 % are '48pkt'",
-    "rate": ": of a link of 10 Gb/s, 80 % are '8Gbps'",
-    "bit_rate": ": of a link of 10 Gb/s, 80 % are '8Gbps'",
+    "amount": "the buffer, in packets",
+    "rate": "the rate of the link",
+    "bit_rate": "the rate of the link",
 }
+"""What a refused percentage probably is a part of."""
 LENGTHS = {"m": 1.0, "km": 1e3, "ft": 0.3048}
 BINARY = {"KiB": 1024.0, "MiB": 1048576.0}
 SHOWN = {
@@ -201,7 +202,9 @@ def quantity(
     if dimension == "share":
         said = "must be a percentage, such as '80%', or a number, such as 0.8"
     elif found and found.group(2) == "%":
-        said = f"must be a number and a unit of {FORMS[dimension]}; a percentage is accepted for shares and probabilities only{OF_WHAT.get(dimension, '')}"
+        of = OF_WHAT.get(dimension)
+        write = f": write {float(found.group(1)) / 100.0:.12g} times {of}" if of else ""
+        said = f"must be a number and a unit of {FORMS[dimension]}; a percentage is accepted for shares and probabilities only{write}"
     else:
         alone = f", or a number alone, in {BARE[dimension]}" if bare else ""
         said = f"must be a number and a unit of {FORMS[dimension]}{alone}"

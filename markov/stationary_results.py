@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
@@ -25,6 +26,7 @@ from markov.proofs.deviations import asymptotic_variance, deviation
 from markov.proofs.listings import Listing, about, exact_rates, functions_of
 from markov.proofs.means import bounded, input_error
 from markov.proofs.prism_rows import PrismRows
+from markov.selections import selected
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -133,15 +135,33 @@ class Stationary(Solved):
         """The states in the order of pi: see `MarkovChain.states`."""
         return self.chain.states
 
-    def probability(self, state: Any) -> float:
-        """Return the probability of one state, given as a ``State``, a tuple, or a name.
+    def probability(self, states: Any) -> float:
+        """Return the probability of a state or a set of states.
+
+        Parameters
+        ----------
+        states
+            A state, as a ``State``, a tuple, or a name; or a set of states: a function of a state, the name of a label, a list
+            of states, or truth values of shape (states,).
 
         Raises
         ------
         KeyError
             When the chain has no such state.
+        ValueError
+            When no state is in the set.
+
+        Examples
+        --------
+        >>> from markov import MM1K, stationary
+        >>> answer = stationary(MM1K(arrival_rate=1.0, service_rate=1.0, capacity=3))
+        >>> round(answer.probability(lambda s: s.n >= 2), 12), round(answer.probability((0,)), 12)
+        (0.5, 0.25)
         """
-        return float(self.pi[self.chain.number_of(state)])
+        is_label = isinstance(states, str) and states in self._measures
+        if callable(states) or is_label or isinstance(states, (list, set, frozenset, np.ndarray)):
+            return math.fsum(self.pi[selected(self.chain, states, "states")])
+        return float(self.pi[self.chain.number_of(states)])
 
     def bound(
         self,
@@ -412,7 +432,10 @@ class Stationary(Solved):
         return self.measures.assign(pi=pi)
 
     def plot(self, ax: Any = None) -> Any:
-        """Draw the marginal distribution of each component; those of two values are in the title."""
+        """Draw the marginal distribution of each component; those of two values are in the title.
+
+        Returns the matplotlib Axes; ``answer.plot().figure.savefig("answer.pdf")`` saves the picture.
+        """
         return draw_marginals(self.chain, self.pi, ax)
 
     def plot_convergence(self, ax: Any = None) -> Any:
@@ -435,7 +458,7 @@ class Stationary(Solved):
     def _about(self) -> dict[str, object]:
         chain = self.chain
         return {
-            "chain": chain.how if chain.model is None else repr(chain.model),
+            "chain": chain.how if chain.model is None else _rounded(repr(chain.model)),
             "states": f"{chain.size}, {len(chain.transient_states)} of them transient",
             "transitions": chain.transitions,
             "recurrent classes": len(chain.recurrent_classes),
@@ -455,13 +478,20 @@ class Stationary(Solved):
             "reason": self.reason,
             **super()._proof(),
             "error bound (TV)": self._said(self.error_bound),
-            "entry error": self._said(self.entry_error),
+            "entry error": self._said(self.entry_error, self._without_entry_error),
             "rounding of the rates": f"{rounding:.1e} of every entry",
             "smallest entry": f"{self.smallest:.1e}",
             "mass defect": f"{self.mass_defect:.1e}",
             "iterations": self.iterations,
             **self._table_of_levels(),
         }
+
+    @property
+    def _without_entry_error(self) -> str:
+        """Return why no bound on entries was proved."""
+        if type(self.method).__name__ in ("GTH", "Levels"):
+            return ": a rate or a probability may have been lost to underflow"
+        return ": only GTH() and Levels() have one"
 
     def _table_of_levels(self) -> dict[str, str]:
         if not self.levels:
@@ -473,7 +503,12 @@ class Stationary(Solved):
         }
         return {"levels": f"{len(self.levels)}, operator complexity {transitions:.2f}", **rows}
 
-    def _said(self, bound: float) -> str:
+    def _said(self, bound: float, unproved: str = "") -> str:
         if bound < math.inf:
             return f"{bound:.1e}"
-        return "not computed" if self.status is Status.SOLVED else "none was proved"
+        return "not computed" if self.status is Status.SOLVED else f"none was proved{unproved}"
+
+
+def _rounded(text: str) -> str:
+    """Return a text in which numbers of more than 15 digits, such as 200 * 1e-6, have at most 15."""
+    return re.sub(r"\d+\.\d{15,}(?:e[-+]?\d+)?", lambda found: f"{float(found[0]):.15g}", text)

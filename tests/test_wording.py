@@ -48,6 +48,11 @@ PHRASES = {
     r"with nothing to do": "idle",
     r"said naively": "reference implementation, written for clarity",
     r"takes? it apart": "parse",
+    r"had in hand": "was assigned",
+    r"what means anything": "only ... is meaningful",
+    r"is one's own": "you set it yourself",
+    r"gives? away": "cost",
+    r"why both": "why the two",
     r"(?:wants?|tells|hears|listens|notes) (?:of|to) (?:a|the) (?:port|queue|packet|link)s?": "a verb for machines",
 }
 """Phrases in docstrings, comments, messages and pages, with the word to write."""

@@ -152,7 +152,11 @@ def draw_figure(
     ] = None,
     folder: Annotated[Path, typer.Option(help="Folder of the files.")] = Path("report/figures"),
     csv: Annotated[
-        bool, typer.Option("--csv", help="Write the numbers of the figure as CSV, too.")
+        bool,
+        typer.Option(
+            "--csv",
+            help="Write the claim's table as CSV, too: quantities as text, of model, simulation and paper; not the curves.",
+        ),
     ] = False,
     json: AsJson = False,
 ) -> None:
@@ -189,13 +193,13 @@ def draw_figure(
             console.print(f"[bold]{claim.id}[/] {claim.where}: {_escaped(caption)}\n{target}")
         if csv:
             target = _write_numbers(found[claim], folder / f"{claim.id}.csv")
-            console.print(f"numbers: {target}", highlight=False)
+            console.print(f"table of the claim: {target}", highlight=False)
     if json:
         typer.echo(as_json(files))
 
 
 def _write_numbers(finding: Finding, path: Path) -> Path:
-    """Write the numbers of a finding as CSV: quantity, model, simulation, paper, tolerance and level."""
+    """Write the table of a finding as CSV, values as text: quantity, model, simulation, paper, tolerance and level."""
     names = [each.name for each in dataclasses.fields(Number)]
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("w", encoding="utf-8", newline="") as file:

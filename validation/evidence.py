@@ -42,7 +42,7 @@ def cases() -> tuple[str, ...]:
     --------
     >>> from validation import cases
     >>> cases()[:2]
-    ('kaneko2007/added-delay-ns2', 'kaneko2007/added-delay-ns3')
+    ('htsim/roce', 'kaneko2007/added-delay-ns2')
     """
     return tuple(sorted({path.rpartition("/")[0] for path in manifest.listed()}))
 
@@ -80,7 +80,7 @@ def overview() -> pd.DataFrame:
     >>> from validation import overview
     >>> library = overview()
     >>> sorted(library["tool"].unique())
-    ['Linux', 'hopflow', 'ns-2', 'ns-3']
+    ['Linux', 'hopflow', 'htsim', 'ns-2', 'ns-3']
     """
     import pandas as pd
 
@@ -109,6 +109,8 @@ def overview() -> pd.DataFrame:
 def table(case: str, name: str | None = None) -> pd.DataFrame:
     """Return one table of a case, its checksum verified.
 
+    Its ``attrs`` have meaning and unit of each column.
+
     Parameters
     ----------
     case
@@ -126,8 +128,9 @@ def table(case: str, name: str | None = None) -> pd.DataFrame:
     Examples
     --------
     >>> from validation import table
-    >>> table("zheng2002/window-sweep", "link").columns[:3].tolist()
-    ['window', 'background', 'seed']
+    >>> links = table("zheng2002/window-sweep", "link")
+    >>> links.columns[:3].tolist(), links.attrs["departures"]
+    (['window', 'background', 'seed'], 'packets that the link began to send (packets)')
     """
     files = provenance(case)["files"]
     stems = {file.split(".")[0]: file for file in files}
@@ -135,7 +138,10 @@ def table(case: str, name: str | None = None) -> pd.DataFrame:
     whole = _parsed(manifest.read(f"{case}/{file}"), file.endswith(".xz"))
     if "seed" in whole and whole["seed"].nunique() >= FEWEST_SEEDS:
         whole = whole[whole["seed"] != _left_out.get()]
-    return whole.copy()
+    found = whole.copy()
+    columns = files[file]["columns"].items()
+    found.attrs = {name: f"{about['meaning']} ({about['unit']})" for name, about in columns}
+    return found
 
 
 @contextlib.contextmanager

@@ -12,7 +12,12 @@ import numpy as np
 from dfcmodel.levels.explanations import UNEXPLAINED, Explanation
 from dfcmodel.levels.instances import Runs, checked_runs, refuse_one_level
 from dfcmodel.levels.quantities import Measure, Quantity, quantities_of
-from dfcmodel.levels.refinements import Refinement, default_refinements, with_refinements
+from dfcmodel.levels.refinements import (
+    Refinement,
+    default_refinements,
+    usual_refinements,
+    with_refinements,
+)
 from dfcmodel.methods import Fluid, Packets
 from dfcmodel.network.networks import Scenario
 from dfcmodel.simulation import simulate
@@ -118,6 +123,7 @@ def explain(
         refinements=tuple(sorted(given, key=lambda each: each.level)),  # fluid, then packets
         fluid=values[:, :fluids],
         packets=values[:, fluids:],
+        usual=usual_refinements(fluid, [each for each in given if each.level == "fluid"]),
         statuses=tuple(status for _, status in found),
         seed=asked.seed,
         jitter=asked.jitter,

@@ -58,6 +58,8 @@ class Explanation(Result):
         say which are on, the first refinement is bit 0.
     packets
         The same of packets, (R, 2^k, Q).
+    usual
+        Which of the 2^n subsets is the fluid as `simulate` runs it.
     statuses
         Statuses of all runs.
     seed
@@ -81,6 +83,7 @@ class Explanation(Result):
     refinements: tuple[Refinement, ...]
     fluid: Floats
     packets: Floats
+    usual: int
     statuses: tuple[Status, ...]
     seed: int
     jitter: float
@@ -217,16 +220,30 @@ class Explanation(Result):
         texts = {i: f"{self._said(i)} {interval_text(parts[:, i])}" for i in order}
         clear = [i for i in order if _differs(parts[:, i])]
         units = "" if quantity.units in ("", "1") else f" {quantity.units}"
-        levels = (
-            f"{quantity.name}: {self.packets[:, -1, q].mean():.4g}{units} in packets, "
-            f"{self.fluid[:, 0, q].mean():.4g} in the bare fluid; difference {interval_text(gap)}"
+        bare, fluid, packets = (
+            self.fluid[:, 0, q],
+            self.fluid[:, self.usual, q],
+            self.packets[:, -1, q],
         )
+        levels = (
+            f"{quantity.name}: {packets.mean():.4g}{units} in packets, {fluid.mean():.4g} in the fluid as "
+            f"`simulate` runs it; difference {interval_text(packets - fluid)}"
+        )
+        levels += f"; from the bare fluid, {bare.mean():.4g}, it is {interval_text(gap)}"
         said = [levels]
         if clear:
             said.append("of which " + ", ".join(texts[i] for i in clear))
         if doubtful := [texts[i] for i in order if i not in clear]:
             said.append(f"too uncertain to tell from 0: {', '.join(doubtful)}")
         return "; ".join(said)
+
+    def _bare_fluid(self) -> str:
+        """Return what the bare fluid is, in words."""
+        names = self.parts[: self._counts[0]]
+        without = f": without {', '.join(names)}" if names else ""
+        return (
+            f"windows, queues and propagation delays alone{without}; the parts are counted from it"
+        )
 
     def _said(self, part: int) -> str:
         """Return the name of a part in a sentence."""
@@ -239,6 +256,7 @@ class Explanation(Result):
             rows["parts"] = f"{self.runs} runs are too few to tell any part from 0: give more runs"
         for q, quantity in enumerate(self.quantities):
             rows[quantity.name] = self._sentence(q).removeprefix(f"{quantity.name}: ")
+        rows["bare fluid"] = self._bare_fluid()
         rows["parts are"] = (
             "what each refinement changes when it is switched on, averaged over all orders (Shapley values)"
         )

@@ -11,9 +11,9 @@ import numpy as np
 from dfcmodel.levels.instances import checked_runs, refuse_one_level
 from dfcmodel.levels.packet_sizes import shrink_packets
 from dfcmodel.levels.quantities import Measure, Quantity, quantities_of
-from dfcmodel.levels.refinements import packet_time
 from dfcmodel.methods import Fluid, Packets
 from dfcmodel.network.networks import Scenario
+from dfcmodel.network.phase_effects import packet_time
 from dfcmodel.simulation import simulate
 from hopflow.checks import instance, number
 from hopflow.kernels.stopwatch import Stopwatch

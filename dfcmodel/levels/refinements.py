@@ -10,13 +10,14 @@ from dfcmodel.methods import Fluid, Packets
 from dfcmodel.network.disciplines import DFC
 from dfcmodel.network.flows import window_rules
 from dfcmodel.network.networks import Scenario
+from dfcmodel.network.phase_effects import packet_time
 from hopflow.checks import choice, instance
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
 
-__all__ = ["Refinement", "default_refinements", "with_refinements"]
+__all__ = ["Refinement", "default_refinements", "usual_refinements", "with_refinements"]
 
 LEVELS: dict[str, type[Fluid | Packets]] = {"fluid": Fluid, "packets": Packets}
 SIMULATED = ("packet_jitter",)
@@ -121,11 +122,6 @@ def default_refinements(scenario: Scenario) -> tuple[Refinement, ...]:
     return tuple(found)
 
 
-def packet_time(scenario: Scenario) -> float:
-    """Return the transmission time of a packet on the slowest link that a flow crosses, s."""
-    return 1.0 / min(link.rate for flow in scenario.flows for link in scenario.path(flow))
-
-
 def with_refinements(
     method: Fluid | Packets, refinements: Iterable[Refinement], chosen: int
 ) -> dict[str, Any]:
@@ -145,3 +141,18 @@ def with_refinements(
         changes |= each.on if chosen >> n & 1 else each.off
     arguments = {name: changes.pop(name) for name in SIMULATED if name in changes}
     return {"method": replace(method, **changes), **arguments}
+
+
+def usual_refinements(method: Fluid | Packets, refinements: Iterable[Refinement]) -> int:
+    """Return which refinements `simulate` has on without further arguments, a bit for each as in `with_refinements`.
+
+    >>> from dfcmodel import Fluid, default_refinements, takano2006
+    >>> given = default_refinements(takano2006("1", dfc=False))
+    >>> own = [each for each in given if each.level == "fluid"]
+    >>> bin(usual_refinements(Fluid(), own)), own[-1].name  # all but the last
+    ('0b111', 'whole losses')
+    """
+    usual = {each.name: getattr(method, each.name) for each in fields(method)}
+    usual |= dict.fromkeys(SIMULATED, 0.0)
+    on = [all(usual[key] == value for key, value in each.on.items()) for each in refinements]
+    return sum(1 << n for n, is_on in enumerate(on) if is_on)

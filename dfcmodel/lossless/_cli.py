@@ -31,6 +31,12 @@ group = typer.Typer(invoke_without_command=True)
 commands.add_typer(group, name="headroom")
 group.command(epilog=EPILOG)(audit)
 
+CHIP_OF_AUDIT = (
+    "--chip belongs to `hopflow headroom audit FILE`. The headrooms of chips are printed with each headroom; "
+    "--cell and --pipeline are a chip's buffer cell and delay"
+)
+"""Answer to an option that the group has for a better message only."""
+
 
 def _ends(text: str) -> str | tuple[str, str]:
     """Return the string itself, or both ends of a range such as ``100m..300m``."""
@@ -90,13 +96,15 @@ class _Ports:
     smallest: Annotated[str, typer.Option(help="Smallest frame of the class, bytes.")] = "64 B"
     exceeded: Annotated[
         float,
-        typer.Option(help="Small packets are a share of the traffic; a window exceeds so rarely."),
+        typer.Option(
+            help="Probability that a window exceeds the headroom (treats --small-packets as a share of traffic)."
+        ),
     ] = 0.0
     merged: Annotated[
         bool, typer.Option(help="One PFC frame carries the pauses of all classes.")
     ] = False
     resume_queued: Annotated[
-        bool, typer.Option(help="The class's own resume frame may still wait.")
+        bool, typer.Option(help="The class's own resume frame may still be waiting.")
     ] = False
 
     def parameters(self) -> dict[str, Any]:
@@ -134,19 +142,22 @@ def headroom(
     ports: _Ports,
     json: AsJson = False,
     plot: Annotated[Path | None, typer.Option(help="Draw the parts to this file.")] = None,
+    chip: Annotated[str | None, typer.Option(hidden=True)] = None,
 ) -> None:
     """Print the headroom: the bytes needed above a pause threshold for zero loss.
 
     Of several rates or cables the headrooms are printed as a table, in bytes. With ``audit``: a verdict on each
     row of a table of headrooms.
     """
+    if chip is not None:
+        raise typer.BadParameter(CHIP_OF_AUDIT, ctx=context)
     if context.invoked_subcommand is not None:
         return
     for name, given in (("rate", ports.rate), ("cable", ports.cable)):
         if not given:
             raise typer.BadParameter(f"Missing option '--{name}'.", ctx=context)
     from dfcmodel.lossless import headroom_tables, headrooms
-    from dfcmodel.lossless.audits.switch_chips import census_lines
+    from dfcmodel.lossless.audits.switch_chips import census_lines, chip_lines, chips
 
     rates, cables = ports.rate or [], [_ends(each) for each in ports.cable or ()]
     several = len(rates) * len(cables) > 1
@@ -158,12 +169,26 @@ def headroom(
         typer.echo(as_json({"bytes": table.to_dict("index")}) if json else table)
         return
     found = headrooms.headroom(rates[0], cables[0], **ports.parameters())
-    said = census_lines(float(found.high.rate), found.metres[1])
-    typer.echo(as_json({**found.to_dict(), "census": said}) if json else found)
-    if said and not json:
+    port = float(found.high.rate), found.metres[1]
+    tables, laws = census_lines(*port), chip_lines(*port)
+    typer.echo(as_json({**found.to_dict(), "census": [*tables, *laws]}) if json else found)
+    if (tables or laws) and not json:
+        cell = ports.cell or f"{chips()[0].cell} B"
+        any_size = {**ports.parameters(), "cell": _bytes(cell), "small_packets": 1.0}
+        bytes_of_any = _size_text(headrooms.headroom(rates[0], cables[0], **any_size).bytes)
+        options = "" if ports.cell else f'--cell "{cell}" '
         typer.echo(
-            "\n  ".join(["Public tables for this rate and cable (hopflow headroom audit):", *said])
+            f"For any frame sizes in cells of {cell}: {bytes_of_any} ({options}--small-packets 1)"
         )
+    for heading, lines in (
+        ("Public tables for this rate and cable:", tables),
+        (
+            "Laws of chips, found from their tables, for this rate and cable and any frame sizes:",
+            laws,
+        ),
+    ):
+        if lines and not json:
+            typer.echo("\n  ".join([heading, *lines]))
     if plot is not None:
         save_figure(found.plot(), plot, quiet=json)
 
@@ -171,6 +196,12 @@ def headroom(
 def _bytes(text: str) -> str:
     """Return a size with its unit; a plain number is in bytes."""
     return f"{text} B" if text.strip().isdigit() else text
+
+
+def _size_text(size: Any) -> str:
+    """Return bytes, or both ends of a range of bytes, with a unit."""
+    ends = size if isinstance(size, tuple) else (size,)
+    return " to ".join(f"{end:,.0f}" for end in ends) + " B"
 
 
 @dataclass(frozen=True)

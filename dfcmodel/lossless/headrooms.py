@@ -283,7 +283,7 @@ def headroom(
     merged
         Whether one PFC frame carries the pauses of all classes (IEEE 802.1Q, clause 36).
     resume_queued
-        Whether the class's own resume frame may still wait when the threshold is crossed again.
+        Whether the class's own resume frame may still be waiting when the threshold is crossed again.
 
     Raises
     ------

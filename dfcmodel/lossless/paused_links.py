@@ -54,7 +54,7 @@ class PausedLink:
         Whether one PFC frame carries the pauses of all classes (IEEE 802.1Q, clause 36), so that none
         waits for those of other classes.
     resume_queued
-        Whether the class's own resume frame may still wait when the threshold is crossed again.
+        Whether the class's own resume frame may still be waiting when the threshold is crossed again.
     exceeded
         Above 0: ``small_packets`` is a share of the traffic instead, of independent frames, and the headroom is
         exceeded by a window with this probability.

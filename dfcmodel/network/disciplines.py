@@ -6,6 +6,7 @@ the buffer is full, is the discipline of a FIFO queue, or the ``manager`` of ano
 
 from __future__ import annotations
 
+import dataclasses
 from abc import abstractmethod
 from dataclasses import dataclass, fields
 from typing import Any, NamedTuple
@@ -31,7 +32,29 @@ __all__ = [
 
 @dataclass(frozen=True)
 class Discipline(Described):
-    """Base class of the queueing disciplines."""
+    """Base class of the queueing disciplines; ``str`` leaves out the parameters that have their defaults.
+
+    Examples
+    --------
+    >>> from dfcmodel import DFC
+    >>> str(DFC(diffusion=0.2)), str(DFC())
+    ('DFC(diffusion=0.2)', 'DFC()')
+    """
+
+    def __str__(self) -> str:
+        shown = [
+            f"{each.name}={getattr(self, each.name)!r}"
+            for each in dataclasses.fields(self)
+            if each.init and getattr(self, each.name) != _default(each)
+        ]
+        return f"{type(self).__name__}({', '.join(shown)})"
+
+
+def _default(field: dataclasses.Field[Any]) -> Any:
+    """Return the default of a field; MISSING, which equals no value, where it has none."""
+    if field.default_factory is not dataclasses.MISSING:
+        return field.default_factory()
+    return field.default
 
 
 class Arrivals(NamedTuple):

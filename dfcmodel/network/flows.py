@@ -137,92 +137,90 @@ class Flow(Described):
     path
         Nodes from the first one to the receiver, at least two.
     source
-        A window rule, of `responsefn` or user-defined: a TCP sender with that rule. A rate rule, such as
-        `responsefn.DCQCN`: a sender at that rate, at most that of the path's first link. At packet level it repairs
-        losses by go-back-N or selectively (`Packets`), in the fluid it does not send again what is lost. `CBR` or `OnOff`: a source
-        without feedback. An `ArrivalProcess`, such as `Poisson` or one of your own, or a trace (`Replay`): packets
-        that come at given times, at packet level only.
+        A window rule, from `responsefn` or user-defined, makes a TCP sender with that rule. A rate rule, such as
+        `responsefn.DCQCN`, makes a sender at that rate, limited to the rate of the path's first link. At packet level it
+        repairs losses by go-back-N or selectively (`Packets`); in the fluid it does not retransmit. `CBR` and `OnOff` are
+        sources without feedback. An `ArrivalProcess`, such as `Poisson` or one of your own, or a trace (`Replay`) sends
+        packets at given times, at packet level only.
     max_window
-        Largest window in packets, for window rules; the most packets in flight of a rate rule with selective repair.
+        Largest window in packets, for window rules; the largest number of packets in flight for a rate rule with selective repair.
     start
-        Time of the first packet in s, with a handshake that of the SYN.
+        Time of the first packet in s; with a handshake, time of the SYN.
     stop
-        Time in s from which the flow sends no new packets, above ``start``; `inf`: never. Senders that repair losses still
-        do so. The flow has finished when all that it had sent is delivered, at ``stop`` at the earliest; after a
-        ``size`` that is complete before, then. The fluid has it for `CBR` and `OnOff`.
+        Time in s from which the flow sends no new packets, above ``start``; `inf`: never. Losses are still repaired. The flow
+        finishes when all packets that it sent are delivered, at ``stop`` at the earliest, or when ``size`` is complete
+        before that. The fluid has it for `CBR` and `OnOff`.
     size
-        Packets to transfer, a whole number; the flow ends when they are delivered. `inf`: an unlimited flow.
+        Number of packets to transfer, a whole number; the flow ends when they are delivered. `inf`: an unlimited flow.
     host
-        ``"nic"``: a host with a network interface, which has a queue without bound per flow, sends them in turn, ACKs
-        first, and obeys pauses, by class where they are. Where no flow passes through the first node that node is
-        the host, and the path's first link that of its interface, whose own discipline is not used; otherwise the
-        host is attached to the node by a link like that one, which all its flows share. A rate rule makes
-        a packet when the one before has left. ``"direct"``: packets enter the buffer of the first node at once, as in a simulator that
-        attaches the sender to the node itself. ``"unshaped"``: a host with an unlimited buffer
+        ``"nic"``: a host with a network interface. The interface has an unlimited queue per flow, serves the queues in turn,
+        ACKs first, and obeys pauses, by class if pauses are by class. If no flow passes through the first node, that node is
+        the host and the path's first link belongs to its interface; the discipline of that link is not used. Otherwise the
+        host is attached to the node by a link with the same parameters, which all its flows share. A rate rule generates
+        a packet when the previous one has left. ``"direct"``: packets enter the buffer of the first node at once, as in a
+        simulator that attaches the sender to the node itself. ``"unshaped"``: a host with an unlimited buffer
         sends them over an access link with the rate and delay of the path's first link.
-        ``"shaped"``: that host sends at the rate r_0 reported by the first node (takano2006,
-        eq. 9), which must have DFC. None: ``"nic"`` where the first link has `PFC` or `Pause`, otherwise ``"direct"``
+        ``"shaped"``: such a host sends at the rate r_0 reported by the first node (takano2006,
+        eq. 9), which must have DFC. None: ``"nic"`` if the first link has `PFC` or `Pause`, otherwise ``"direct"``
         (`Scenario.host_of`).
     priority
         Rank on `Priority` links, the lowest number first; class of traffic on links with `PFC`.
     delayed_acks
         Whether the receiver acknowledges every second packet that arrives in order (RFC 5681, 4.2). True: a window that
         grows per ACK grows half as fast. ``"counted"``: outside of recovery the sender counts the packets that an ACK
-        acknowledges, two at most (RFC 3465, 2.2; Linux), in slow start only for a rule that is
-        defined per ACK (`WindowRule.counts_packets`).
-        None: as the ``stack``, False without one.
+        acknowledges, at most two (RFC 3465, 2.2; Linux); for a rule that is defined per ACK
+        (`WindowRule.counts_packets`) only in slow start. None: the value of the ``stack``, False without one.
     pacing
-        Whether a window sender spaces its packets: at 2 windows per round trip in slow start, 1.2 above half of
-        ``ssthresh``, as Linux does. Rules with a pacing rate of their own do in any case. At packet level only.
+        Whether a window sender paces its packets: at 2 windows per round trip in slow start and 1.2 above half of
+        ``ssthresh``, as Linux does. Rules with a pacing rate of their own always pace. At packet level only.
     idle
         Time in s from the last ACK of a transfer to the next transfer of ``size`` packets, over the same
-        connection, whose window stays as it is. `inf`: one transfer. For window rules, at packet level only;
-        results have the time at which the first one is complete.
+        connection, which keeps its window. `inf`: one transfer. For window rules, at packet level only;
+        results have the time at which the first transfer is complete.
     random_idle
         Whether idle times are exponentially distributed with mean ``idle`` (drawn from the seed).
     handshake
-        How a window sender opens its connection (RFC 9293, 3.5). False: it is established at ``start``, as a long-lived
-        one. True: with a SYN of 40 bytes, which a SYN-ACK of 40 bytes answers; data follow with the third segment. Both
-        are packets that queue and can be lost: the SYN is sent again after 1 s, then 2 s and so on, and the window then
+        How a window sender opens its connection (RFC 9293, 3.5). False: the connection is already established at ``start``.
+        True: the sender sends a SYN of 40 bytes, which a SYN-ACK of 40 bytes answers; data follow with the third segment. Both
+        are packets that queue and can be lost. A lost SYN is sent again after 1 s, then 2 s and so on, and the window then
         begins with one packet (RFC 5681, 3.1). ``"data"``: the SYN carries the first packet of data (RFC 7413, without
-        the exchange of cookies). A flow of finite ``size`` then ends with a FIN in its last packet, which is acknowledged
-        at once. In the fluid the flow begins later by a round trip without queues, and ``"data"`` is refused; ns-2's
-        convention has an opening of its own.
+        the exchange of cookies). With a handshake, a flow of finite ``size`` ends with a FIN in its last packet, which is
+        acknowledged at once. In the fluid the flow begins later by a round trip without queues, and ``"data"`` is refused;
+        ns-2's convention has its own way to open a connection.
     receiver
         A `ReceiverAgent`, which answers the packets of a rate rule and may give it credits; None: a receiver that
         answers each packet. At packet level only.
     arrivals
-        When the data of a window sender become available to it: an `ArrivalProcess` or a `Replay`. It sends when window
-        and data allow. None: all data are available from the start. An ACK grows the window only if data wait, or all of
-        the window was in flight before it (RFC 9002, 7.8); the window stays as it is over idle times, and neither they nor the times
-        of a window that is not used up count in what its rule sees as time (RFC 9438, 5.8). A rule of deliveries is told
-        instead that the application limited a sample (`Delivery`). The flow ends when the
-        process ends or ``size`` packets have arrived, and all are delivered. ``idle`` must be inf. At packet level only, and
-        not in ns-2's convention.
+        When the data of a window sender become available: an `ArrivalProcess` or a `Replay`. The sender sends when window
+        and data allow. None: all data are available from the start. An ACK increases the window only if data are waiting, or if
+        all of the window was in flight before it (RFC 9002, 7.8). The window does not change over idle times. The rule's clock
+        stops during idle times and while the window is not used up (RFC 9438, 5.8). For a rule of deliveries, samples are
+        marked as limited by the application instead (`Delivery`). The flow ends when the process has ended or ``size`` packets
+        have arrived, and all of them are delivered. ``idle`` must be inf. At packet level only, and not in ns-2's convention.
     weight
-        Packets that a network interface (``host="nic"``) sends of the flow in each of its turns, a whole number: flows of one class
-        that always have packets share it in proportion to their weights. At packet level only.
+        Number of packets of the flow that a network interface (``host="nic"``) sends in each of the flow's turns, a whole number.
+        Flows of one class that always have packets share the interface in proportion to their weights. At packet level only.
     after
-        Other flows, by name or by their places among the scenario's flows: this one starts ``start`` s after the last of
+        Other flows, by name or by index among the scenario's flows. This flow starts ``start`` s after the last of
         them is complete at its receiver. They must end, by ``size`` or ``stop``. At packet level only.
     initial_window
-        Packets of the first window, for window rules, at most 1e6; None: as the ``stack``, the rule's without one. After a lost SYN
-        it is one packet.
+        Packets of the first window, for window rules, at most 1e6; None: the value of the ``stack``, or that of the rule without
+        one. After a lost SYN it is one packet.
     quick_acks
-        Packets at the beginning that a receiver with ``delayed_acks`` acknowledges at once; None: as the ``stack``, 0
-        without one.
+        Number of packets at the beginning that a receiver with ``delayed_acks`` acknowledges at once; None: the value of the
+        ``stack``, 0 without one.
     stack
-        ``"linux-6.12"``: what hosts with Linux 6.12 do beside their rule, where nothing else is given: an initial window of 10,
-        ``delayed_acks="counted"``, ``quick_acks=16``, and at packet level ``recovery="linux-6.12"`` where ``Packets(recovery=)`` names none. None: the
-        defaults. The rules are apart: `LinuxCUBIC` and others. Not in ns-2's convention.
+        ``"linux-6.12"``: the behaviour of hosts with Linux 6.12 besides their window rule, for options that are not given: an initial window of 10,
+        ``delayed_acks="counted"``, ``quick_acks=16``, and at packet level ``recovery="linux-6.12"`` if ``Packets(recovery=)`` names none. None: the
+        defaults. It does not select the rule: use `LinuxCUBIC` and others. Not in ns-2's convention.
     paths
-        Further paths of a sprayed flow, between the same first and last links and of as many: each packet takes one of all
-        paths, as ``Packets(spraying=)`` says, and ACKs return by ``path``. Packets overtake each other, which go-back-N takes
+        Further paths of a sprayed flow, with the same first and last links and the same number of links. Each packet takes one of
+        all paths, as ``Packets(spraying=)`` says, and ACKs return by ``path``. Packets overtake each other, which go-back-N takes
         for losses; ``"selective"`` repair keeps them. At packet level, with ``host="nic"``.
     ttl
-        Time to live of packets, 1 to 255 links (RFC 791): the node behind the last of them drops a packet that is to go on. With it
-        the path may visit nodes several times. One that ends at a node which it has visited is a loop: packets go around it until
-        they are dropped, and ``path`` is that way. At packet level; None: paths visit no node twice.
+        Time to live of packets, 1 to 255 links (RFC 791): a packet that has crossed that many links is dropped at the next node unless it ends
+        there. With a ``ttl`` the path may visit nodes several times. A path that ends at a node which it has visited is a loop: packets
+        follow it round and round until they are dropped. At packet level; None: paths visit no node twice.
 
     Raises
     ------

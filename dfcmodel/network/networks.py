@@ -51,10 +51,10 @@ class Scenario(Described):
     name
         Label of the scenario in results.
     links
-        Directed links, at most one for each ordered pair of nodes, as objects or as columns (`links_from`).
+        Directed links, at most one per ordered pair of nodes, as objects or as columns (`links_from`).
     flows
-        The flows, as objects or as a table of columns (`flows_from`). Acknowledgements return after the propagation delay
-        of the path, without queueing.
+        The flows, as objects or as a table of columns (`flows_from`). In the fluid, acknowledgements return after the
+        propagation delay of the path, without queueing.
     duration
         Simulated time in s.
     min_rto
@@ -62,9 +62,9 @@ class Scenario(Described):
     packet_size
         Bytes per packet, for quantities in bits or bytes: pause quanta, buffers and RED in bytes, the headroom of PFC.
     elements
-        What paths do to packets besides queueing them: `Jitter`, `DelayTrace`, `Reordering`, `Aggregation`, `Policer`,
-        `BurstLoss`, `PeriodicLoss`, `RateTrace`, each of a link. Those of one link act in this order, before its queue. At packet level; the
-        fluid has `RateTrace`.
+        Effects of paths on packets other than queueing: `Jitter`, `DelayTrace`, `Reordering`, `Aggregation`, `Policer`,
+        `BurstLoss`, `PeriodicLoss` and `RateTrace`. Each belongs to a link. The elements of one link act in the order of the list, before its queue.
+        At packet level; the fluid has `RateTrace` only.
 
     Raises
     ------

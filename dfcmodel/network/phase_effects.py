@@ -13,6 +13,7 @@ import numpy as np
 
 from dfcmodel.network.disciplines import FIFO
 from dfcmodel.network.offered_rates import bottlenecks
+from hopflow.units import in_units, quantity
 from responsefn import WindowRule
 
 if TYPE_CHECKING:
@@ -20,8 +21,10 @@ if TYPE_CHECKING:
 
     from dfcmodel.network.networks import Scenario
 
-__all__ = ["phased_flows", "random_time"]
+__all__ = ["packet_time", "packet_wait", "phased_flows", "random_time"]
 
+PACKETS = ("pkt", "pkts", "packet", "packets")
+"""Units of ``packet_jitter`` that are times of packets."""
 DIGITS = 12
 """Decimal places of a round-trip time in s to which two are the same."""
 
@@ -54,3 +57,21 @@ def random_time(scenario: Scenario, losing: NDArray[np.bool_]) -> float:
     if not len(links):
         return 0.0
     return float(1.0 / scenario.by_link(lambda link: link.rate)[links].min())
+
+
+def packet_time(scenario: Scenario) -> float:
+    """Return the transmission time of a packet on the slowest link that a flow crosses, s."""
+    return 1.0 / min(link.rate for flow in scenario.flows for link in scenario.path(flow))
+
+
+def packet_wait(scenario: Scenario, given: float | str | None) -> float:
+    """Return a ``packet_jitter`` in s; ``"1pkt"`` is the time of a packet on the slowest link that a flow crosses.
+
+    >>> from dfcmodel import takano2006
+    >>> scenario = takano2006("1")
+    >>> packet_wait(scenario, "2pkt") == 2 * packet_time(scenario), packet_wait(scenario, "1ms"), packet_wait(scenario, None)
+    (True, 0.001, 0.0)
+    """
+    if isinstance(given, str) and given.strip().endswith(PACKETS):
+        return quantity("packet_jitter", given, "amount") * packet_time(scenario)
+    return in_units("packet_jitter", given or 0.0, "time")

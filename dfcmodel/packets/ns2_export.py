@@ -15,7 +15,7 @@ from dfcmodel.packets.plans import Plan
 from dfcmodel.packets.ports import UNBOUNDED, Port, bits_of
 from hopflow.checks import instance, one_number
 from hopflow.units import WithUnit, quantities
-from responsefn import WindowRule
+from responsefn import NewReno, Reno, Tahoe, WindowRule
 
 __all__ = ["to_ns2"]
 
@@ -132,6 +132,10 @@ def to_ns2(
 
 def _check(scenario: Scenario) -> None:
     """Raise ValueError for features that the Tcl program cannot represent."""
+    for flow in scenario.flows:
+        if isinstance(flow.source, WindowRule) and type(flow.source) not in (Tahoe, Reno, NewReno):
+            msg = "must be Tahoe(), Reno() or NewReno(), the rules that ns-2 has; `to_ns3` has others, such as CUBIC()"
+            raise ValueError(f"source of flow {flow.name!r} = {flow.source!r}: {msg}")
     for link in scenario.links:
         if type(link.discipline) is not FIFO:
             msg = "must be FIFO() for export to ns-2"

@@ -34,7 +34,17 @@ if TYPE_CHECKING:
 
     Flags = NDArray[np.bool_]
 
-__all__ = ["limits_of_run", "limits_of_scenario"]
+__all__ = ["LIMIT_KINDS", "flags_of_limits", "limits_of_run", "limits_of_scenario"]
+
+LIMIT_KINDS = (
+    "two-way traffic",
+    "small buffer",
+    "classic Reno",
+    "resolution",
+    "phase effects",
+    "deadlock",
+)
+"""What limits begin with, in the order of their flags."""
 
 RETURN_LOAD = 0.9
 """Load of a link, data and ACKs, from which ACKs of the other direction wait in its queue or are lost there. With a constant
@@ -66,6 +76,16 @@ def limits_of_run(run: Any) -> tuple[str, ...]:
         return _phase_effects(run, losing)
     found = _limits(run.scenario, run.recoveries, losing, float(run.time[-1]))
     return (*found, *_resolution(run), *_circles_of_buffers(run))
+
+
+def flags_of_limits(limits: Iterable[str]) -> int:
+    """Return limits as flags, a bit for each of `LIMIT_KINDS`.
+
+    >>> flags_of_limits(()), flags_of_limits(("phase effects: flows a, b",))
+    (0, 16)
+    """
+    begins = {each.partition(":")[0] for each in limits}
+    return sum(1 << n for n, kind in enumerate(LIMIT_KINDS) if kind in begins)
 
 
 def _limits(
@@ -190,7 +210,7 @@ def _phase_effects(run: Any, losing: Flags) -> tuple[str, ...]:
     shared = [scenario.links[n].name for n in np.unique(links).tolist()]
     return _one(
         f"phase effects: {_listed('flow', names)} of different round-trip times or rules share {_listed('link', shared)} "
-        "without random times: shares were measured to be off by 0.16 in the median and up to 0.55; give packet_jitter= of one packet time",
+        "without random times: shares were measured to be off by 0.16 in the median and up to 0.55; set packet_jitter='1pkt' (--packet-jitter 1pkt)",
     )
 
 

@@ -266,7 +266,7 @@ class Trajectory(Records, Result):
 
         Returns
         -------
-        The Axes of the goodput.
+        The Axes of the goodput. ``run.plot().figure.savefig("run.pdf")`` saves the picture.
         """
         from dfcmodel.results.plots import draw_goodput, draw_panels
 

@@ -33,7 +33,10 @@ CAVEATS = (
         "smaller differences between rules say nothing of a real path"
     ),
     "rules that measure delay depend on timestamps and their resolution most",
-    "± and the numbers in brackets are 95 % intervals over the seeds, of the simulation alone, and end where the measure does",
+    (
+        "± and the numbers in brackets are 95 % confidence intervals over the seeds: they contain the randomness of the simulation, "
+        "not the error of the model, and are cut at the ends of the measure's range (shares: 0 and 1)"
+    ),
 )
 ABOVE_CAPACITY = (
     "a rate above the path's: data are counted when they are in order, and a retransmission after the warm-up closed a gap of before; "

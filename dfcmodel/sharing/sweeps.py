@@ -16,8 +16,9 @@ from dfcmodel.network.disciplines import FIFO, Discipline
 from dfcmodel.sharing.bottlenecks import Bottleneck, checked_rules
 from hopflow.checks import listed, one_number, seed_number, unboxed, whole
 from hopflow.deprecations import renamed
-from hopflow.grids import Grid, Row, source_of
+from hopflow.grids import Grid, Row
 from hopflow.parameters import canonical_text
+from hopflow.sources import source_of
 from hopflow.sweeping import over_grid
 from hopflow.units import WithUnit, declares, in_units
 from responsefn import WindowRule
@@ -85,7 +86,7 @@ def coexist_sweep(
         Simulations of each path, and the first one's seed; the others follow it.
     executor
         Any `concurrent.futures.Executor`, such as a ``ProcessPoolExecutor`` or Dask's
-        ``client.get_executor()``; None: this process. What a worker that died had in hand is run again.
+        ``client.get_executor()``; None: this process. Points assigned to a worker that died are recomputed.
         The results do not depend on it.
     store
         A ``.zarr`` folder or a ``.nc`` file (with ``pip install hopflow[scale]``): results stream into
@@ -146,7 +147,7 @@ def coexist_sweep(
     about = {"rules": ", ".join(map(canonical_text, flows)), "seed": repr(first)}
     about |= {name: repr(value) for name, value in common.items()}
     if store is not None:
-        about["source"] = ", ".join(source_of(kind) for kind in dict.fromkeys(map(type, flows)))
+        about["source"] = source_of(flows[0], flows, discipline)
     rows = functools.partial(_rows, flows)
     return over_grid(
         rows, grid, about=about, executor=executor, store=store, desc="coexist", unit="run"

@@ -18,7 +18,7 @@ import numpy as np
 from hopflow.checks import dimensions, one_number, seconds, shown, unboxed, whole
 from hopflow.results import Result, figure
 from hopflow.sweeps import sweep
-from hopflow.units import WholeWithUnit, WithUnit, in_units, quantities
+from hopflow.units import WholeWithUnit, WithUnit, declares, in_units, quantities, quantity
 from markov.models.pause import PauseTandem
 
 if TYPE_CHECKING:
@@ -34,6 +34,12 @@ THRESHOLDS = 16
 NEGLIGIBLE = 1e-3
 """A gain of throughput below which a threshold does not matter for it."""
 
+MODEL_ERROR = (
+    "not part of the bound: Poisson arrivals and an aggregate of TCP flows are assumptions; gains of simulated TCP "
+    "differ by several percentage points (claims M11 to M14)"
+)
+"""Row of the summary."""
+
 
 @dataclass(frozen=True, repr=False, eq=False)
 class ThresholdAdvice(Result):
@@ -43,9 +49,9 @@ class ThresholdAdvice(Result):
     ----------
     low, high
         Ends of the recommended range, packets: each threshold tried between them delivers at least
-        ``1 - within`` of the most, loses at most ``most_loss``, and leaves room for late messages.
+        ``1 - within`` of the highest throughput, loses at most ``most_loss``, and is at most ``ceiling``.
     ceiling
-        Largest threshold above which the packets fit that arrive until a pause message works.
+        Highest safe threshold: the packets that arrive before a pause takes effect fit above it.
     gain
         Relative throughput of the best recommended threshold above that without pauses, by number of
         TCP levels.
@@ -89,21 +95,22 @@ class ThresholdAdvice(Result):
         matters = f"up to {100 * largest:.2g} % of throughput against no pauses"
         rows: dict[str, object] = {
             "recommended threshold": f"{' to '.join(map(str, sorted({self.low, self.high})))} packets",
-            "room for late messages": f"thresholds up to {self.ceiling}: {last - self.ceiling} packets until a pause works (response)",
+            "highest safe threshold": f"{self.ceiling} ({last - self.ceiling} packets arrive before a pause takes effect)",
             "pausing changes": matters if largest >= NEGLIGIBLE else f"{matters}: hardly any",
         }
         for threshold in dict.fromkeys((self.low, self.high, last)):
             at = data.sel(threshold=threshold)
             rows["no pauses" if threshold == last else f"at {threshold}"] = ", ".join(
-                f"{label} {_range(at[name].to_numpy())}"
-                for label, name in (
-                    ("packets/s", "throughput"),
-                    ("lost upstream", "loss_probability"),
-                    ("pauses/s", "pause_rate"),
-                    ("delay (s)", "delay"),
+                f"{label} {_range(scale * at[name].to_numpy())}"
+                for label, name, scale in (
+                    ("packets/s", "throughput", 1.0),
+                    ("lost upstream (%)", "loss_probability", 100.0),
+                    ("pauses/s", "pause_rate", 1.0),
+                    ("delay (s)", "delay", 1.0),
                 )
             )
-        rows["largest error bound (TV)"] = f"{float(data.error_bound.max()):.1e}"
+        rows["largest error bound (TV)"] = f"{float(data.error_bound.max()):.1e}, of the solution"
+        rows["error of the model"] = MODEL_ERROR
         return rows
 
     def plot(self, ax: Any = None) -> Any:
@@ -119,13 +126,13 @@ class ThresholdAdvice(Result):
         return ax
 
 
+@declares(thresholds="amount")
 @quantities(
     link_rate="rate",
     bottleneck_rate="rate",
     rtt="time",
     buffers="amount",
     response="time",
-    thresholds="amount",
     load="share",
     most_loss="share",
     within="share",
@@ -170,7 +177,8 @@ def pause_thresholds(
         Numbers of rates of the TCP aggregate. The range holds for each of them; the number is the
         part of the model that is known least.
     thresholds
-        To try, packets; None is 16 of them over the buffer.
+        To try, packets, or percentages of the port's buffer, such as ``"80%"``, rounded down to packets; None is 16 of
+        them over the buffer.
     method
         As for `stationary`.
 
@@ -270,7 +278,7 @@ def _ceiling(link_rate: float, response: float, buffer: int) -> int:
     late = math.ceil(link_rate * response)
     if late >= buffer - 1:
         raise ValueError(
-            f"response = {response:g}: {late} packets arrive until a pause works, which the buffer of "
+            f"response = {response:g}: {late} packets arrive before a pause takes effect, which the buffer of "
             f"{buffer} cannot hold above any threshold"
         )
     return buffer - max(late, 1)
@@ -285,8 +293,16 @@ def _thresholds(asked: Any, buffer: int, ceiling: int) -> list[int]:
         spread = np.unique(np.linspace(1, ceiling, min(THRESHOLDS, ceiling)).round().astype(int))
         return [*spread.tolist(), buffer]
     why = f"{buffer - ceiling} of {buffer} packets arrive until a pause takes effect; no pause at all is always compared"
+    asked = [_packets(each, buffer) for each in asked] if type(asked) in (list, tuple) else asked
     found = _wholes("thresholds", asked, 1, ceiling, "numbers of packets, such as (10, 20)", why)
     return [*sorted(set(found)), buffer]
+
+
+def _packets(threshold: Any, buffer: int) -> Any:
+    """Return a threshold in packets; a percentage is of the buffer."""
+    if isinstance(threshold, str) and threshold.strip().endswith("%"):
+        return math.floor(round(quantity("thresholds", threshold, "share") * buffer, 9))
+    return in_units("thresholds", threshold, "amount")
 
 
 def _wholes(

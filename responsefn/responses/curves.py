@@ -158,7 +158,7 @@ class Curve(Result):
 
         Returns
         -------
-        The Axes.
+        The Axes. ``curve(...).plot().figure.savefig("curves.pdf")`` saves the picture.
         """
         axes: Axes = figure()[1] if ax is None else ax
         order = np.argsort(self.p)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from hopflow.grids import Grid, axis, source_of
+from hopflow.grids import Grid, axis
 
 
 def grid():
@@ -35,11 +35,3 @@ def test_coordinates():
     assert axis([1, "all"]).tolist() == [1, "all"]  # no numbers as strings
     units = Grid({"a": [1.0], "b": [2]}, dict, {"a": "s"}).coords()
     assert units == {"a": ("a", [1.0], {"units": "s"}), "b": ("b", [2], {})}
-
-
-def test_a_changed_class_has_another_source():
-    from markov import PauseTandem
-
-    assert source_of(PauseTandem) == source_of(PauseTandem)
-    assert source_of(PauseTandem).startswith("PauseTandem ")
-    assert source_of(type("Made", (), {})) == "Made, source unknown"

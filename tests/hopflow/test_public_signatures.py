@@ -29,7 +29,7 @@ from hopflow.units import quantities_of
 
 MODULES = tuple(name for name in PUBLIC if name != "validation")
 OURS = tuple(name.partition(".")[0] for name in MODULES)
-NUMBERS = re.compile(r"float|int\b|Any|ArrayLike|Floats|Given|NDArray|Range|Vector")
+NUMBERS = re.compile(r"float|int\b|Any|ArrayLike|Floats|Given|NDArray|Range|Vector|WithUnit")
 DIMENSIONS = ("rate", "bit_rate", "time", "amount", "size", "length", "share")
 NO_DIMENSION = ("1", "count", "object", "hook", "1/s", "raw")
 """A number; a whole number; no number; of a hook that engines call; 1/s; in units that the docstring names."""

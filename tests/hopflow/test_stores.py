@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from hopflow import Interrupted
 from hopflow.grids import Grid, Row
 from hopflow.stores import Store, _block
 from hopflow.sweeping import over_grid
@@ -219,3 +220,20 @@ def test_memory_does_not_grow_with_the_points(tmp_path):
     )
     few, many = map(int, run.stdout.split())
     assert many - few < 12_000 * 150
+
+
+def test_ctrl_c_names_the_store_and_the_same_call_goes_on(store):
+    class Stopped(Products):
+        def __call__(self, tasks):
+            for n, row in enumerate(super().__call__(tasks)):
+                if n == 1:
+                    raise KeyboardInterrupt
+                yield row
+
+    stopped = Stopped()
+    where = store.name + (".partial" if store.suffix == ".nc" else "")
+    said = rf"of 12 points are in .*{where}; the same call computes the rest$"
+    with pytest.raises(Interrupted, match=said):
+        over_grid(stopped, grid(), about=ABOUT, store=store)
+    with over_grid(Products(), grid(), about=ABOUT, store=store) as kept:
+        assert kept.load().equals(over_grid(Products(), grid(), about=ABOUT))

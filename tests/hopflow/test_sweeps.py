@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import warnings
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from dataclasses import replace
 from multiprocessing import get_context
 
 import numpy as np
@@ -103,10 +105,40 @@ def test_rules_take_losses_in_per_cent() -> None:
 
 
 def test_a_scenario_is_swept_over_its_fields_and_settings() -> None:
-    found = sweep(one_link(1000.0), min_rto=["200ms", "1s"], seed=[1, 2], levels="packets")
+    with pytest.warns(
+        UserWarning, match="^seed: the 2 seeds gave identical results at level 'pack"
+    ):
+        found = sweep(one_link(1000.0), min_rto=["200ms", "1s"], seed=[1, 2], levels="packets")
     assert found.goodput.sizes == {"min_rto": 2, "seed": 2, "level": 1, "flow": 1}
     run = simulate(one_link(1000.0), Packets(seed=None), seed=2)
     assert float(found.goodput.sel(min_rto=0.2, seed=2).item()) == run.measures.goodput.item()
+
+
+def two_rtts(rate: float) -> Scenario:
+    links = dumbbell(2, rate=rate, delay="5ms", access_rate="1Gbps", access_delay="1ms", buffer=20)
+    links = [replace(link, delay=0.02) if link.source == "s2" else link for link in links]
+    flows = [Flow(f"f{n}", (f"s{n}", "left", "right", f"d{n}"), NewReno()) for n in (1, 2)]
+    return Scenario("two", links, flows, duration=2.0)
+
+
+def test_limits_of_runs_are_flags_and_one_warning_names_their_points() -> None:
+    asked = {"rate": [500.0, 1000.0], "seed": [1, 2], "levels": "packets"}
+    with pytest.warns(UserWarning, match=r"^(seed|phase effects):") as said:
+        found = sweep(two_rtts, **asked)
+    (phases,) = [str(each.message) for each in said if "phase effects" in str(each.message)]
+    assert (
+        "at 4 of 4 points (rate = 500, level = 'packets'; rate = 1000, level = 'packets')" in phases
+    )
+    flag = dict(zip(found.limits.flag_meanings.split(), found.limits.flag_masks, strict=True))
+    assert (found.limits & flag["phase_effects"] > 0).all()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        random = sweep(two_rtts, **asked, packet_jitter="1pkt")
+    assert (random.limits == 0).all()
+    run = simulate(two_rtts(500.0), level="packets", seed=1, packet_jitter=1.0 / 500.0)
+    goodput = random.goodput.sel(seed=1, rate=500.0, level="packets")
+    np.testing.assert_array_equal(run.measures.goodput, goodput)
+    assert (random.jain.sel(seed=1) != random.jain.sel(seed=2)).all()
 
 
 def test_points_with_different_flows_have_sums() -> None:

@@ -92,9 +92,13 @@ def test_errors_name_parameter_text_and_forms(text, dimension, part) -> None:
 def test_percentages_are_shares_and_nothing_else() -> None:
     assert quantity("loss", "0.02", "share", bare=True) == 0.02
     assert in_units("loss", {"1->2": "1%", "2->3": 0.1}, "share") == {"1->2": 0.01, "2->3": 0.1}
-    with pytest.raises(ValueError, match=r"^high = '80%': .* 80 % are '48pkt'$"):
+    with pytest.raises(
+        ValueError, match=r"^high = '80%': .* only: write 0\.8 times the buffer, in packets$"
+    ):
         quantity("high", "80%", "amount")
-    with pytest.raises(ValueError, match=r"^rate = '80%': .* 80 % are '8Gbps'$"):
+    with pytest.raises(
+        ValueError, match=r"^rate = '80%': .* only: write 0\.8 times the rate of the link$"
+    ):
         quantity("rate", "80%", "rate")
     with pytest.raises(ValueError, match=r"^delay = '5%': .* shares and probabilities only$"):
         quantity("delay", "5%", "time")

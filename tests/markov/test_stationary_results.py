@@ -80,3 +80,26 @@ def test_levels_of_a_multigrid_answer_are_in_its_table():
     assert f"{states[-1]} states" in table
     assert f"operator complexity {sum(transitions) / transitions[0]:.2f}" in table
     assert stationary(JacksonTandem(), GTH()).levels == ()
+
+
+def test_probability_of_a_set_of_states():
+    answer = stationary(PauseTandem())
+    full = answer.pi[answer.states.j == 20].sum()
+    assert answer.probability(lambda s: s.j == 20) == pytest.approx(full, rel=1e-14)
+    assert answer.probability(answer.states.j == 20) == pytest.approx(full, rel=1e-14)
+    two = [(3, 7, 1, 2), (3, 8, 1, 2)]
+    assert answer.probability(two) == sum(map(answer.probability, two))
+    with pytest.raises(KeyError):
+        answer.probability((3, 700, 1, 2))
+    with pytest.raises(ValueError, match=r"^states = <lambda>: no state"):
+        answer.probability(lambda s: s.j > 20)
+
+
+def test_the_chain_is_shown_without_rounding_of_units():
+    answer = stationary(PauseTandem(rtt="200us"))
+    assert "rtt=0.0002)" in str(answer.summary()["chain"])
+
+
+def test_why_no_error_of_entries_was_proved_is_said():
+    found = stationary(PauseTandem(), SparseLU())
+    assert found.summary()["entry error"] == "none was proved: only GTH() and Levels() have one"

@@ -97,3 +97,8 @@ def test_explain_takes_the_claims_that_it_can_explain() -> None:
     assert "nothing" not in explained_claims.explained
     done = CliRunner().invoke(app, ["explain", "nothing"])
     assert done.exit_code != 0
+
+
+def test_what_a_figures_csv_has_is_said() -> None:
+    done = CliRunner().invoke(app, ["figure", "--help"], env={"COLUMNS": "400"})
+    assert "Write the claim's table as CSV, too" in done.stdout

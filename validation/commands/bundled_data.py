@@ -78,6 +78,10 @@ def list_cases(
         f"{len(overview)} cases, {overview['runs'].sum()} runs, "
         f"{overview['cpu_seconds'].sum():.0f} CPU s, {overview['kilobytes'].sum() / 1000:.1f} MB"
     )
+    if not titles:
+        console.print(
+            f"Titles are shown from {WIDE} columns on; `hopflow data show CASE` and --json have them"
+        )
 
 
 @commands.command(

@@ -94,7 +94,7 @@ VIEW = View(
     question="Is the headroom table of my switch safe?",
     about=(
         "Each row against the proved headroom of its rate and cable. Paste pg_profile_lookup.ini, buffers.json.j2, config_db.json, or CSV "
-        "with the columns speed (Mb/s), cable and xoff (bytes). The value to write covers any sizes of frames. "
+        "with the columns speed (Mb/s), cable and xoff (bytes). The value to write covers any frame size. "
         "At first the page shows a public table of one switch."
     ),
     knobs=(

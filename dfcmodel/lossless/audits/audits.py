@@ -104,9 +104,7 @@ class TableAudit(Result):
         )
         lines = [f"{self.table.source}: {len(self.rows)} rows: {verdicts}", f"cell: {cell}"]
         if self.law is not None:
-            lines.append(
-                "xoff is the proved headroom for any sizes of frames, plus a constant by rate:"
-            )
+            lines.append("xoff is the proved headroom for any frame size, plus a constant by rate:")
             lines += [f"  {text}" for text in law_lines(self.law)]
         lines.append(rows_text(self.rows))
         return "\n".join((*lines, *(f"skipped {name}: {why}" for name, why in self.table.skipped)))
@@ -178,7 +176,7 @@ def audit_headroom(
     >>> rows = [BufferRow(400e9, cable, xoff) for cable, xoff in ((5.0, 393_192), (300.0, 839_216))]
     >>> found = audit_headroom(rows)
     >>> found.cell, found.rows[1].reason
-    (254, '1.26 times what any sizes of frames need')
+    (254, '1.26 times what arbitrary frame sizes need')
     """
     if isinstance(table, (str, Path)):
         table = read_table(table)

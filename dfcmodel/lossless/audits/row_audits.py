@@ -33,7 +33,7 @@ class RowAudit:
     smallest
         Bytes of the smallest frames that are covered; None where equal frames are not.
     write
-        Bytes to write in place of xoff: the proved headroom for any sizes of frames, of bytes where no cell is known;
+        Bytes to write in place of xoff: the proved headroom for any frame size, in bytes where no cell is known;
         None for rows that cover full-size frames without a known cell, and where no response time is known.
     remarks
         What other rows, the cell or the chip say of this one.

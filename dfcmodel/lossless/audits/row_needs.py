@@ -61,7 +61,7 @@ class RowNeeds:
     equal_frames
         The proved headroom where all frames have ``lossless_mtu`` bytes.
     any_sizes
-        The proved headroom for any sizes of frames.
+        The proved headroom for any frame size.
     """
 
     cable: float

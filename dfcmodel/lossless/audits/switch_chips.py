@@ -11,7 +11,16 @@ from importlib.resources import files
 from dfcmodel.lossless.audits.row_needs import Assumptions, covering
 from dfcmodel.lossless.paused_links import SMALLEST_FRAME
 
-__all__ = ["CensusRange", "Chip", "ChipRate", "census_lines", "census_range", "chip", "chips"]
+__all__ = [
+    "CensusRange",
+    "Chip",
+    "ChipRate",
+    "census_lines",
+    "census_range",
+    "chip",
+    "chip_lines",
+    "chips",
+]
 
 
 @dataclass(frozen=True)
@@ -167,13 +176,19 @@ def _ranges() -> dict[tuple[float, float], CensusRange]:
 
 
 def census_lines(rate: float, cable: float) -> list[str]:
-    """Return what public tables say for a port: the range of all, and the law of each chip that has one."""
+    """Return the range of all public tables with a row for a port, a line or none."""
+    found = census_range(rate, cable)
+    if found is None:
+        return []
+    values = f"{found.least:,} to {found.most:,} B, median {found.median:,}"
+    return [
+        f"{found.tables} public tables: {values}; most allow any frame size and include chip delays"
+    ]
+
+
+def chip_lines(rate: float, cable: float) -> list[str]:
+    """Return the headroom of a port by the law of each chip that has one at its rate."""
     lines = []
-    if (found := census_range(rate, cable)) is not None:
-        lines.append(
-            f"{found.tables} public tables: {found.least:,} to {found.most:,} B, median {found.median:,}; "
-            "most for any sizes of frames and with the delays of their chips"
-        )
     for each in chips():
         known = each.at(rate)
         if known is not None:
@@ -184,6 +199,6 @@ def census_lines(rate: float, cable: float) -> list[str]:
             size = " to ".join(f"{end:,}" for end in ends)
             delay = " to ".join(dict.fromkeys(f"{1e9 * end:.0f}" for end in known.allowance))
             lines.append(
-                f"{each.name}: {size} B (cells of {each.cell} B, any sizes of frames, and a further delay of {delay} ns)"
+                f"{each.name}: {size} B (cells of {each.cell} B, a further delay of {delay} ns)"
             )
     return lines

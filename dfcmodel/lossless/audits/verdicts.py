@@ -75,7 +75,7 @@ def verdict_of(
         smallest = smallest_covered(link, xoff)
         return RowVerdict.SOME_SIZES, f"covers frames of at least {smallest} B", smallest
     times = xoff / needs.any_sizes
-    reason = f"{times:.2f} times what any sizes of frames need"
+    reason = f"{times:.2f} times what arbitrary frame sizes need"
     return (
         (RowVerdict.GENEROUS if times >= GENEROUS else RowVerdict.ANY_SIZES),
         reason,

@@ -21,7 +21,7 @@ from dfcmodel import (
 )
 from dfcmodel.levels import explaining
 from dfcmodel.levels.instances import Runs
-from dfcmodel.levels.refinements import packet_time
+from dfcmodel.network.phase_effects import packet_time
 from tests.dfcmodel.levels.conftest import by_input
 
 

@@ -62,6 +62,19 @@ def test_the_text_separates_parts_from_those_that_may_be_zero(explanation: Expla
     assert all(name in explanation._repr_html_() for name in ("share of near", "data:image/png"))
 
 
+def test_the_text_begins_with_the_fluid_that_simulate_runs(explanation: Explanation) -> None:
+    names = [each.name for each in explanation.refinements if each.level == "fluid"]
+    assert explanation.usual == sum(
+        1 << n for n, name in enumerate(names) if name != "whole losses"
+    )
+    usual, packets = explanation.fluid[:, explanation.usual], explanation.packets[:, -1]
+    for q, line in enumerate(explanation.text().splitlines()):
+        found = f"{usual[:, q].mean():.4g} in the fluid as `simulate` runs it; difference"
+        assert f"{found} {(packets - usual)[:, q].mean():+.3g} ± " in line
+        assert line.index(found) < line.index("from the bare fluid, ")
+    assert all(name in explanation.summary()["bare fluid"] for name in names)
+
+
 def test_that_no_part_is_significant_is_said(explanation: Explanation) -> None:
     noise = np.linspace(-1.0, 1.0, explanation.runs)[:, np.newaxis, np.newaxis]
     fluid, packets = noise + np.zeros_like(explanation.fluid), np.zeros_like(explanation.packets)

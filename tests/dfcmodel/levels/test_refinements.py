@@ -21,7 +21,8 @@ from dfcmodel import (
     takano2006,
 )
 from dfcmodel.levels.quantities import MOST_FLOWS, quantities_of
-from dfcmodel.levels.refinements import packet_time, with_refinements
+from dfcmodel.levels.refinements import with_refinements
+from dfcmodel.network.phase_effects import packet_time
 
 # Refinements: what is refused, what applies to a scenario, and what they change.
 

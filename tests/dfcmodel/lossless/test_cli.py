@@ -116,3 +116,10 @@ def test_deadlock_of_a_topology_file(tmp_path) -> None:
     )
     assert json.loads(made.output) == {"free": True, "cycles": []}
     assert plot.stat().st_size > 1000
+
+
+def test_a_chip_belongs_to_audits() -> None:
+    arguments = ["headroom", "--rate", "400Gbps", "--cable", "100m", "--chip", "tomahawk5"]
+    made = CliRunner().invoke(commands, arguments)
+    assert made.exit_code == 2
+    assert "--chip belongs to `hopflow headroom audit FILE`" in " ".join(made.output.split())

@@ -400,3 +400,13 @@ def test_a_discipline_that_the_engines_do_not_know_is_refused(kind, method) -> N
     name = type(kind).__name__
     with pytest.raises(ValueError, match=f"discipline of link in->out: .*{name}"):
         simulate(incast(kind), method)
+
+
+def test_labels_of_disciplines_have_no_defaults() -> None:
+    assert [str(each) for each in (FIFO(), DFC(), DFC(diffusion=0.2))] == [
+        "FIFO()",
+        "DFC()",
+        "DFC(diffusion=0.2)",
+    ]
+    red = RED(low=5.0, high=15.0)
+    assert eval(str(red), {"RED": RED}) == red

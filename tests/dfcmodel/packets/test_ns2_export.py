@@ -9,6 +9,7 @@ import pytest
 
 from dfcmodel import CBR, RED, Flow, OnOff, Packets, Scenario, chain, simulate, takano2006, to_ns2
 from dfcmodel.packets.ns2_random import TICK, Generator, tcl_order, tick_phases
+from responsefn import CUBIC
 from tests.dfcmodel.packets.conftest import RECOVERIES, plan_of, random_scenario
 from tests.oracles.engines import plan_scenario, run_engine
 from validation.packet_networks import dumbbell_scenario
@@ -105,7 +106,13 @@ def test_what_ns2_does_not_have_is_refused(one_link) -> None:
     (link,) = one_link.links
     red = replace(one_link, links=(replace(link, discipline=RED(low=2.0, high=6.0)),))
     onoff = replace(one_link, flows=(Flow("flow", ("a", "b"), OnOff(10.0, 0.1, 0.1)),))
-    for scenario, part in ((red, "discipline of link"), (onoff, "source of flow")):
+    cubic = replace(one_link, flows=(Flow("flow", ("a", "b"), CUBIC()),))
+    others = r"^source of flow 'flow' = CUBIC\(\): must be Tahoe\(\), .*`to_ns3` has others"
+    for scenario, part in (
+        (red, "discipline of link"),
+        (onoff, "source of flow"),
+        (cubic, others),
+    ):
         with pytest.raises(ValueError, match=part):
             to_ns2(scenario)
     with pytest.raises(ValueError, match="convention"):

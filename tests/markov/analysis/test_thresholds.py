@@ -49,6 +49,15 @@ def test_a_table_a_picture_and_units():
     assert found.table.delay.attrs["units"] == "s"
 
 
+def test_percentages_are_parts_of_the_ports_buffer():
+    found = pause_thresholds(**PORT, levels=(2,), thresholds=("50%", "78%", "90 %", "12pkt"))
+    assert found.table.threshold.values.tolist() == [10, 12, 15, 18, 20]
+    assert "several percentage points" in found.summary()["error of the model"]
+    assert "lost upstream (%) " in found.summary()["no pauses"]
+    with pytest.raises(ValueError, match=r"^thresholds = '80 perc'"):
+        pause_thresholds(**PORT, thresholds=("80 perc",))
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [
@@ -56,7 +65,7 @@ def test_a_table_a_picture_and_units():
         ({"rtt": 5000.0}, "rtt = 5000"),
         ({"buffers": 20}, "buffers = 20"),
         ({"buffers": [20, [60, 70]]}, r"buffers = \[20, \[60, 70\]\]: must be two numbers"),
-        ({"response": 0.5}, "50 packets arrive until a pause works"),
+        ({"response": 0.5}, "50 packets arrive before a pause takes effect"),
         ({"levels": (1,)}, "levels = 1"),
         ({"levels": 2}, "levels = 2"),
         ({"levels": np.array(2)}, "levels = array"),
@@ -64,6 +73,7 @@ def test_a_table_a_picture_and_units():
         ({"levels": b"x"}, "levels = b'x'"),
         ({"levels": []}, "at least one"),
         ({"thresholds": (25,)}, "thresholds = 25"),
+        ({"thresholds": ("125%",)}, "thresholds = 25"),
         ({"within": 0.0}, "within = 0"),
         ({"most_loss": 1e-9, "thresholds": (15,)}, "least loss is 0.09"),
     ],

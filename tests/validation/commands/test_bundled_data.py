@@ -29,3 +29,9 @@ def test_a_wrong_name_is_answered_with_the_nearest() -> None:
     done = CliRunner().invoke(app, ["data", "list", "yang2002"])
     with pytest.raises(ValueError, match=r"did you mean 'yang2001'\?"):
         raise done.exception
+
+
+def test_that_titles_are_left_out_is_said() -> None:
+    for columns, said in (("80", True), ("140", False)):
+        done = CliRunner().invoke(app, ["data", "list", "yang2001"], env={"COLUMNS": columns})
+        assert ("Titles are shown from 100 columns on" in done.stdout) == said

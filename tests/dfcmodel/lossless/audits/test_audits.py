@@ -14,7 +14,7 @@ from dfcmodel import headroom
 from dfcmodel.lossless import BufferRow, BufferTable, audit_headroom, chip, chips
 from dfcmodel.lossless._cli import commands
 from dfcmodel.lossless.audits.orders import copies, falling_pairs, flat_rates, grain_of
-from dfcmodel.lossless.audits.switch_chips import census_lines, census_range
+from dfcmodel.lossless.audits.switch_chips import census_lines, census_range, chip_lines
 from dfcmodel.lossless.published import SN4280
 from dfcmodel.lossless.results import RowVerdict
 
@@ -194,7 +194,12 @@ def test_the_census_beside_a_headroom_has_the_law_of_each_chip() -> None:
     assert found.tables >= 2
     assert found.least <= found.median <= found.most
     assert census_range(400e9, 301.0) is None
-    assert census_lines(1.6e12, 300.0) == []
+    assert census_lines(1.6e12, 300.0) == chip_lines(1.6e12, 300.0) == []
+    larger = headroom("400Gbps", "300m", cell=254, small_packets=1.0).bytes
+    assert f'For any frame sizes in cells of 254 B: {larger:,.0f} B (--cell "254 B"' in shown
+    assert (
+        shown.index("Public tables for") < shown.index("Laws of chips") < shown.index("tomahawk5")
+    )
     alone = CliRunner().invoke(
         commands, ["headroom", "--rate", "400Gbps", "--cable", "301m", "--json"]
     )
