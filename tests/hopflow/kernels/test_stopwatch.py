@@ -90,7 +90,7 @@ network, chain = takano2006("1"), PauseTandem(buffers=(30, 60), high_threshold=4
 for call in (
     lambda: simulate(network, Packets(), duration=0.05),
     lambda: stationary(chain, Multilevel()),
-    lambda: ensemble(network, 2, duration=0.02),
+    lambda: ensemble(network, 2, level="fluid", duration=0.02),
 ):
     began = time.perf_counter()
     told = call().seconds
