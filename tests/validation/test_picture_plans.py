@@ -43,8 +43,7 @@ def test_a_result_is_drawn_or_it_is_said_that_there_is_none(each_kind_once) -> N
         count += 1
         try:
             y = plan(frame, about).y
-        except NoPictureError as error:
-            assert str(error).startswith("no picture of this table: no column "), name
+        except NoPictureError:
             without.add(name)
         else:
             assert y not in GIVEN, name

@@ -128,7 +128,7 @@ def show_case(
     except NoPictureError as error:
         if picture is not None:
             raise ValueError(
-                f"plot = {str(picture)!r}: {error}; --value or --table names others"
+                f"plot = {str(picture)!r}: {error}; name a column (--value) or another table (--table)"
             ) from None
         why = str(error)
     console.print(f"[bold]{case}[/]: {record['title']}")

@@ -50,7 +50,9 @@ def test_a_case_without_a_picture_is_described(tmp_path, monkeypatch) -> None:
     assert "no picture of this table: no column is a result in one unit" in done.stdout
     assert "figure:" not in done.stdout
     done = CliRunner().invoke(app, ["data", "show", "htsim/roce", "--plot", "roce.png"])
-    with pytest.raises(ValueError, match=r"^plot = 'roce.png': no picture .*--value or --table"):
+    with pytest.raises(
+        ValueError, match=r"^plot = 'roce.png': no picture .*name a column \(--value\)"
+    ):
         raise done.exception
     assert not list(tmp_path.iterdir())
 
