@@ -1,6 +1,7 @@
 """Conversion of units: inside hopflow everything is in seconds, packets and packets per second.
 
-`mbps` and the other converters take and return a number or an array; `quantity` parses a number with
+`mbps` and the other converters take and return a number or an array, and change the ``units`` in the ``attrs``
+of one that has them; `quantity` parses a number with
 a unit, `readable` chooses the unit in which a number is shown.
 """
 
@@ -100,7 +101,7 @@ def mbps(rate: Number, packet_size: float = PACKET_SIZE) -> Number:
     """
     bits = 8.0 * one_number("packet_size", packet_size, above=0.0)
     said = f"is too large, or packet_size = {packet_size!r} too small"
-    return _converted("rate", rate, lambda given: given * 1e6 / bits, said)
+    return _converted("rate", rate, lambda given: given * 1e6 / bits, "packets/s", said)
 
 
 def gbps(rate: Number, packet_size: float = PACKET_SIZE) -> Number:
@@ -110,7 +111,7 @@ def gbps(rate: Number, packet_size: float = PACKET_SIZE) -> Number:
     >>> gbps(1.2)
     100000.0
     """
-    return mbps(_converted("rate", rate, lambda given: 1000.0 * given), packet_size)
+    return mbps(_converted("rate", rate, lambda given: 1000.0 * given, "Mb/s"), packet_size)
 
 
 def to_mbps(rate: Number, packet_size: float = PACKET_SIZE) -> Number:
@@ -122,7 +123,7 @@ def to_mbps(rate: Number, packet_size: float = PACKET_SIZE) -> Number:
     """
     size = one_number("packet_size", packet_size, above=0.0)
     said = f"is too large, or packet_size = {packet_size!r}"
-    return _converted("rate", rate, lambda given: given * 8.0 * size / 1e6, said)
+    return _converted("rate", rate, lambda given: given * 8.0 * size / 1e6, "Mb/s", said)
 
 
 def ms(time: Number) -> Number:
@@ -132,7 +133,7 @@ def ms(time: Number) -> Number:
     >>> ms(40)
     0.04
     """
-    return _converted("time", time, lambda given: given * 1e-3)
+    return _converted("time", time, lambda given: given * 1e-3, "s")
 
 
 def us(time: Number) -> Number:
@@ -142,19 +143,26 @@ def us(time: Number) -> Number:
     >>> us(250)
     0.00025
     """
-    return _converted("time", time, lambda given: given * 1e-6)
+    return _converted("time", time, lambda given: given * 1e-6, "s")
 
 
 def _converted(
-    name: str, value: Number, convert: Callable[[Any], Any], too_large: str = "is too large"
+    name: str,
+    value: Number,
+    convert: Callable[[Any], Any],
+    unit: str,
+    too_large: str = "is too large",
 ) -> Number:
-    """Return a number or an array converted, in double precision; labels are kept."""
+    """Return a number or an array converted, in double precision; labels are kept, a unit among them is changed."""
     array = number(name, value, at_least=0.0)
+    given: Any = value
     labels = type(value).__module__.partition(".")[0] in ("pandas", "xarray")
     with np.errstate(over="ignore"):
         found: Any = convert(value if labels else array if array.ndim else float(array))
         if not np.all(np.isfinite(found)):
             raise ValueError(f"{name} = {shown(value)}: {too_large}")
+    if labels and "units" in getattr(given, "attrs", ()):
+        found.attrs = {**given.attrs, "units": unit}
     return found  # type: ignore[no-any-return]
 
 

@@ -21,12 +21,18 @@ def test_the_page_shows_every_script() -> None:
     assert sorted(shown) == sorted(drawn) == [script.stem for script in SCRIPTS]
 
 
+@pytest.mark.parametrize("script", SCRIPTS, ids=lambda script: script.stem)
+def test_a_script_that_is_run_saves_its_figure_by_its_own_name(script: Path) -> None:
+    end = f'\n\nif __name__ == "__main__":\n    drawn.savefig("{script.stem}.png")\n'
+    assert script.read_text(encoding="utf-8").endswith(end)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda script: script.stem)
-def test_a_script_draws_lines_on_labelled_axes(script: Path) -> None:
+def test_a_script_draws_lines_on_labelled_axes(script: Path, tmp_path: Path) -> None:
     code = f"""
 import runpy
-drawn = runpy.run_path({str(script)!r})["drawn"]
+drawn = runpy.run_path({str(script)!r}, run_name="__main__")["drawn"]
 assert drawn.axes
 for ax in drawn.axes:
     assert ax.lines or ax.images or ax.collections or ax.patches, "nothing is drawn"
@@ -34,5 +40,6 @@ for ax in drawn.axes:
 """
     environment = {**os.environ, "MPLBACKEND": "agg", "PYTHONPATH": str(ROOT)}
     subprocess.run(
-        [sys.executable, "-W", "error", "-c", code], env=environment, cwd=ROOT, check=True
+        [sys.executable, "-W", "error", "-c", code], env=environment, cwd=tmp_path, check=True
     )
+    assert [each.name for each in tmp_path.iterdir()] == [f"{script.stem}.png"]

@@ -14,7 +14,7 @@ import functools
 import io
 import json
 import lzma
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import TYPE_CHECKING, Any
 
 from hopflow.checks import choice
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "cases",
+    "full_name",
     "leaving_out",
     "load",
     "overview",
@@ -47,13 +48,45 @@ def cases() -> tuple[str, ...]:
     return tuple(sorted({path.rpartition("/")[0] for path in manifest.listed()}))
 
 
-def provenance(case: str) -> dict[str, Any]:
-    """Return the provenance record of a case: how its data were made.
+def full_name(case: str, among: Collection[str] | None = None) -> str:
+    """Return the name ``paper/case`` of a case that may be named without its paper, where that is unique.
+
+    Parameters
+    ----------
+    case
+        ``paper/case``, or ``case`` alone.
+    among
+        The full names; None: `cases`.
 
     Raises
     ------
     ValueError
-        For an unknown case.
+        For an unknown case, and for one of several papers: with their names.
+
+    Examples
+    --------
+    >>> from validation.evidence import full_name
+    >>> full_name("cubic-and-reno")
+    'linux/cubic-and-reno'
+    """
+    known = cases() if among is None else among
+    given: Any = case
+    same = [each for each in known if isinstance(given, str) and each.partition("/")[2] == given]
+    return same[0] if len(same) == 1 else choice("case", case, same or known)
+
+
+def provenance(case: str) -> dict[str, Any]:
+    """Return the provenance record of a case: how its data were made.
+
+    Parameters
+    ----------
+    case
+        ``paper/case``, see `cases`, or ``case`` alone where only one paper has it.
+
+    Raises
+    ------
+    ValueError
+        For an unknown case, or one of several papers.
     DamagedDataError
         When the record is not the one of the manifest.
 
@@ -64,8 +97,7 @@ def provenance(case: str) -> dict[str, Any]:
     >>> record["tool"], record["seeds"]
     ('ns-2', [1, 2, 3, 4, 5])
     """
-    choice("case", case, cases())
-    record: dict[str, Any] = json.loads(manifest.read(f"{case}/provenance.json"))
+    record: dict[str, Any] = json.loads(manifest.read(f"{full_name(case)}/provenance.json"))
     return record
 
 
@@ -114,7 +146,7 @@ def table(case: str, name: str | None = None) -> pd.DataFrame:
     Parameters
     ----------
     case
-        ``paper/case``, see `cases`.
+        ``paper/case``, see `cases`, or ``case`` alone where only one paper has it.
     name
         Which of its tables; None is the first, its headline.
 
@@ -132,6 +164,7 @@ def table(case: str, name: str | None = None) -> pd.DataFrame:
     >>> links.columns[:3].tolist(), links.attrs["departures"]
     (['window', 'background', 'seed'], 'packets that the link began to send (packets)')
     """
+    case = full_name(case)
     files = provenance(case)["files"]
     stems = {file.split(".")[0]: file for file in files}
     file = stems[choice("table", next(iter(stems)) if name is None else name, stems)]

@@ -3,7 +3,8 @@
 The index of a table tells the roles: columns before the seed were varied from run to run,
 columns behind it are the parts of one run (time, node, flow). Numbers that only name things,
 such as flow 2, are never an axis. A varied number is the x axis; without one, every kind of run is
-a row of points. The remaining columns distinguish curves and panels apart.
+a row of points. The remaining columns distinguish curves and panels apart. What is drawn by default is a
+result: never an index, an input of the runs, or numbers in several units.
 """
 
 from __future__ import annotations
@@ -18,13 +19,22 @@ from hopflow.checks import choice
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["MOST_CURVES", "SERIES", "Plan", "many", "plan"]
+__all__ = ["MOST_CURVES", "SERIES", "NoPictureError", "Plan", "many", "plan"]
 
 HEADLINES = (
     "efficiency", "throughput", "goodput_bits", "goodput", "utilisation", "rate", "transfer_time",
-    "departed", "queued", "queued_target", "cwnd",
+    "departed", "queued", "queued_target", "cwnd", "mean_efficiency", "bytes",
 )  # fmt: skip
 """Preferred columns for the y axis, in this order."""
+
+GIVEN = (
+    "access", "buffer", "every", "hosts", "leaves", "loss", "packets", "runs", "seconds", "seed", "start", "target",
+    "trunk", "xoff", "xon",
+)  # fmt: skip
+"""Columns of inputs, which in some tables are beside the index."""
+
+SETTINGS = ["setting"]
+"""The index of a table that lists the inputs of numbered settings."""
 
 NAMING = ("flow", "link", "source", "priority")
 """Numeric columns that name a part of a run."""
@@ -36,6 +46,10 @@ MOST_CURVES, MOST_PANELS, MOST_ROWS, MOST_NAMES = 10, 12, 30, 4
 FEW_CURVES, FEW_SERIES = 6, 4
 SERIES = 40
 """Number of points above which a series is drawn as a line without markers."""
+
+
+class NoPictureError(ValueError):
+    """A table has no column of results in one unit, and none was named."""
 
 
 @dataclass(frozen=True)
@@ -65,24 +79,33 @@ def plan(frame: pd.DataFrame, about: dict[str, Any], value: str | None = None) -
     about
         Its provenance: ``index`` and, by column, ``unit`` and ``meaning``.
     value
-        The measured column that is drawn; None is the first of ``HEADLINES``, or any.
+        The column of numbers beside the index that is drawn; None is the first of ``HEADLINES``, or any result.
 
     Raises
     ------
+    NoPictureError
+        Where no column is named and none is a result in one unit, or no number is beside the index.
     ValueError
-        For a column that is not measured or has no entry.
+        For a column that is not beside the index, or has no entry.
     """
     index = about["index"]
     numbers = set(frame.select_dtypes("number"))
     measured = [c for c in about["columns"] if c in numbers and c not in index]
-    likely = [c for c in HEADLINES if c in measured]
-    likely += [c for c in measured if many(frame, c, 2) and c not in (*NAMING, *COUNTING)]
+    results = _results(frame, about, measured)
+    likely = [c for c in HEADLINES if c in results]
+    likely += [c for c in results if many(frame, c, 2)]
     counting = [c for c in COUNTING if c in index]
     timed = [c for c in measured if about["columns"][c]["unit"] == "s"]
     if counting:  # a record: against its time
         likely = [*(c for c in likely if c not in timed), *counting]
         measured += counting
-    y = choice("value", value or (likely or measured)[0], measured)
+    if not measured:
+        raise NoPictureError("no picture of this table: no column beside its index has numbers")
+    if value is None and not (likely or results):
+        raise NoPictureError(
+            f"no picture of this table: no column is a result in one unit (columns of numbers: {', '.join(measured)})"
+        )
+    y = choice("value", value or (likely or results)[0], measured)
     if frame[y].isna().all():
         raise ValueError(f"value = {y!r}: has no entry in this table")
     if counting:
@@ -91,7 +114,7 @@ def plan(frame: pd.DataFrame, about: dict[str, Any], value: str | None = None) -
     varied = [c for c in index if c != "seed" and many(frame, c, 1)]
     pooled = tuple(c for c in varied if c in NAMING and many(frame, c, MOST_NAMES))
     behind = index[index.index("seed") + 1 :] if "seed" in index else []
-    runs = [c for c in varied if c not in behind]
+    runs = [c for c in varied if c not in behind and c not in pooled]
     parts = [c for c in varied if c in behind and c not in pooled]
     if pooled:  # words name the kind of the flows
         words = [c for c in about["columns"] if c not in numbers and c not in index]
@@ -109,6 +132,14 @@ def plan(frame: pd.DataFrame, about: dict[str, Any], value: str | None = None) -
     few = [c for c in runs if not many(frame, c, MOST_NAMES)]
     panels = tuple(few[:1] if _kinds(frame, runs) > MOST_ROWS else [])
     return Plan(None, y, panels, tuple(parts), tuple(c for c in runs if c not in panels), pooled)
+
+
+def _results(frame: pd.DataFrame, about: dict[str, Any], measured: list[str]) -> list[str]:
+    """Return the columns that may be drawn unasked: no names, counts or inputs, and in one unit."""
+    if about["index"] == SETTINGS:
+        return []
+    known = [c for c in measured if about["columns"][c]["unit"] and frame[c].notna().any()]
+    return [c for c in known if c not in (*NAMING, *COUNTING, *GIVEN)]
 
 
 def many(frame: pd.DataFrame, column: str, most: int) -> bool:

@@ -11,7 +11,7 @@ import numpy as np
 
 from hopflow.results import COLOURS, figure
 from hopflow.units import readable
-from validation.evidence import provenance, table
+from validation.evidence import full_name, provenance, table
 from validation.picture_plans import MOST_CURVES, SERIES, Plan, many, plan
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ def draw(case: str, name: str | None = None, *, value: str | None = None) -> Fig
     case, name
         As for `validation.table`.
     value
-        Which measured column; None is the first of ``HEADLINES`` that there is, or any.
+        Which column of numbers beside the index; None is the first of ``HEADLINES`` that there is, or any result.
 
     Returns
     -------
@@ -42,9 +42,12 @@ def draw(case: str, name: str | None = None, *, value: str | None = None) -> Fig
 
     Raises
     ------
+    NoPictureError
+        For a table without a result in one unit, where no column is named.
     ValueError
         For an unknown case, table or column.
     """
+    case = full_name(case)
     frame = table(case, name)
     record = provenance(case)
     file = next(f for f in record["files"] if name in (None, f.split(".")[0]))
@@ -59,7 +62,7 @@ def _points(frame: pd.DataFrame, plan: Plan) -> pd.DataFrame:
     from scipy.special import stdtrit
 
     known = frame[frame[plan.y].notna()].assign(mean=frame[plan.y], all="")
-    runs = list(dict.fromkeys(["all", *plan.point, "seed"]))
+    runs = list(dict.fromkeys(["all", *plan.point, *(["seed"] if "seed" in frame else [])]))
     each = known.groupby(runs, sort=False)["mean"].mean().reset_index()
     points = each.groupby(["all", *plan.point])["mean"].agg(["mean", "count", "std"])
     points["half"] = stdtrit(points["count"] - 1.0, 0.975) * points["std"] / points["count"] ** 0.5
@@ -210,7 +213,8 @@ class _Picture:
         return readable(self.columns[column]["unit"], float(entries.abs().max()))
 
     def name(self, column: str) -> str:
-        if column == "value" and not many(self.frame, "parameter", 1):
+        named = column == "value" and "parameter" in self.frame
+        if named and not many(self.frame, "parameter", 1):
             return str(self.frame["parameter"].iloc[0])
         words = column.removesuffix("_bits").split("_")
         return " ".join(word.upper() if word in ACRONYMS else word for word in words)
@@ -239,7 +243,8 @@ class _Picture:
         """Return the meaning of a point, for the title."""
         low, high = self.points["count"].min(), self.points["count"].max()
         seeds = f"{low} to {high}" if low < high else f"{high}"
-        texts = [f"mean of {seeds} seeds with 95 % interval" if high > 1 else "one run each"]
+        alone = "one run each" if "seed" in self.frame else "entries of the table"
+        texts = [f"mean of {seeds} seeds with 95 % interval" if high > 1 else alone]
         if self.bins:
             texts = [texts[0].removesuffix(" with 95 % interval")]
             texts += [f"mean and range in {self.bins} bins"]

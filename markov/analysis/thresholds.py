@@ -32,7 +32,7 @@ __all__ = ["ThresholdAdvice", "pause_thresholds"]
 THRESHOLDS = 16
 """How many thresholds are solved, unless they are given."""
 NEGLIGIBLE = 1e-3
-"""A gain of throughput below which a threshold does not matter for it."""
+"""A relative change of throughput below which no threshold of the range matters for it."""
 
 MODEL_ERROR = (
     "not part of the bound: Poisson arrivals and an aggregate of TCP flows are assumptions; gains of simulated TCP "
@@ -91,12 +91,17 @@ class ThresholdAdvice(Result):
     def summary(self) -> dict[str, object]:
         """Return the recommended range, with the measures at its ends and without pauses."""
         data, last = self.table, int(self.table.threshold[-1])
-        largest = max(abs(gain) for gain in self.gain.values())
-        matters = f"up to {100 * largest:.2g} % of throughput against no pauses"
+        change = data.throughput / data.throughput.isel(threshold=-1) - 1.0
+        inside = change.sel(threshold=slice(self.low, self.high))
+        ends = dict.fromkeys((self.low, self.high))
+        by = ", ".join(f"by {_percent(inside.sel(threshold=n).to_numpy())} at {n}" for n in ends)
+        matters = f"throughput {by}, against no pauses"
         rows: dict[str, object] = {
             "recommended threshold": f"{' to '.join(map(str, sorted({self.low, self.high})))} packets",
             "highest safe threshold": f"{self.ceiling} ({last - self.ceiling} packets arrive before a pause takes effect)",
-            "pausing changes": matters if largest >= NEGLIGIBLE else f"{matters}: hardly any",
+            "pausing changes": f"{matters}: hardly any"
+            if abs(inside).max() < NEGLIGIBLE
+            else matters,
         }
         for threshold in dict.fromkeys((self.low, self.high, last)):
             at = data.sel(threshold=threshold)
@@ -359,3 +364,12 @@ def _none(table: xr.Dataset, ceiling: int, within: float, most_loss: float | Non
 def _range(values: NDArray[np.float64]) -> str:
     low, high = f"{values.min():.4g}", f"{values.max():.4g}"
     return low if low == high else f"{low} to {high}"
+
+
+def _percent(values: NDArray[np.float64]) -> str:
+    """Return the range of relative changes in per cent, with their signs."""
+    low, high = (
+        "0.00" if abs(value) < 5e-5 else f"{100.0 * value:+.2f}"
+        for value in (values.min(), values.max())
+    )
+    return f"{low} %" if low == high else f"{low} to {high} %"

@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 import pytest
+import xarray as xr
 
 from hopflow import gbps, mbps, ms, to_mbps, us
 from hopflow.units import in_units, quantities, quantity, readable
@@ -147,6 +148,30 @@ class TestUnits:
         assert us(20) == pytest.approx(2e-5, rel=1e-15)
         np.testing.assert_allclose(mbps(np.array([12.0, 24.0])), [1000.0, 2000.0], rtol=1e-15)
         np.testing.assert_allclose(ms(np.array([1.0, 2.0])), [0.001, 0.002], rtol=1e-15)
+
+    @pytest.mark.parametrize(
+        ("convert", "unit", "then"),
+        [
+            (mbps, "Mb/s", "packets/s"), (gbps, "Gb/s", "packets/s"), (to_mbps, "packets/s", "Mb/s"),
+            (ms, "ms", "s"), (us, "us", "s"),
+        ],
+    )  # fmt: skip
+    def test_an_array_with_units_has_those_after_the_conversion(self, convert, unit, then):
+        about = {"units": unit, "long_name": "speed"}
+        given = xr.DataArray([12.0, 24.0], {"link": ["a", "b"]}, name="speed", attrs=about)
+        found = convert(given)
+        assert found.attrs == {"units": then, "long_name": "speed"}
+        assert given.attrs["units"] == unit
+        assert found.link.to_numpy().tolist() == ["a", "b"]
+        np.testing.assert_array_equal(found, convert(given.to_numpy()))
+        assert "units" not in convert(given.drop_attrs()).attrs
+
+    def test_an_axis_in_other_units_is_labelled_with_them(self):
+        axis = xr.DataArray([1000.0, 2000.0], dims="bandwidth", attrs={"units": "packets/s"})
+        found = xr.DataArray([1.0, 2.0], {"bandwidth": axis}, name="goodput")
+        found = found.assign_coords(bandwidth=to_mbps(found.bandwidth))
+        assert found.bandwidth.to_numpy().tolist() == [12.0, 24.0]
+        assert found.plot()[0].axes.get_xlabel() == "bandwidth [Mb/s]"
 
     @pytest.mark.parametrize("convert", [mbps, gbps, to_mbps, ms, us])
     @pytest.mark.parametrize("value", [-2.0, math.nan, math.inf, "3", None])

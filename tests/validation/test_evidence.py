@@ -47,7 +47,16 @@ def test_load_gives_variables_with_units() -> None:
 
 
 def test_unknown_names_are_told_the_known() -> None:
-    with pytest.raises(ValueError, match=r"'periodic-loss'.* such as .*'zheng2002/periodic-loss'"):
-        evidence.table("periodic-loss")
+    with pytest.raises(ValueError, match=r"'periodic-los'.* such as .*'zheng2002/periodic-loss'"):
+        evidence.table("periodic-los")
     with pytest.raises(ValueError, match=r"table = 'other'.*'rates'"):
         evidence.table(CASE, "other")
+
+
+def test_a_case_is_found_without_its_paper_where_one_paper_has_it() -> None:
+    assert evidence.table("roce").equals(evidence.table("htsim/roce"))
+    assert evidence.provenance("roce") == evidence.provenance("htsim/roce")
+    assert evidence.load("roce", "flows").equals(evidence.load("htsim/roce", "flows"))
+    both = "'linux/periodic-loss', 'zheng2002/periodic-loss'"
+    with pytest.raises(ValueError, match=rf"^case = 'periodic-loss': must be one of {both}"):
+        evidence.table("periodic-loss")

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 from scipy import stats
 
-from validation import table
+from validation import cases, table
+from validation.picture_plans import NoPictureError
 from validation.pictures import draw
 
 
@@ -36,6 +38,9 @@ PACKETS = "goodput (packets/s)"
         ("takano2006/scenario-6-with-dfc", None, ("time (ms)", "efficiency"), 6, 1),
         ("takano2006/scenario-4s-without-dfc", "occupancy", ("node", "queued (packets)"), 11, 1),
         ("zheng2002/tfrc-receiver-trace", "events", ("time (s)", "interval (packets)"), 5, 1),
+        # without a seed
+        ("htsim/roce", "flows", ("finish (ms)", "run"), 0, 1),
+        ("yang2001/regulated-sources", None, ("setting", "time (s)"), 8, 12),
     ],
 )
 def test_columns_have_their_roles(case, name, axes, curves, count) -> None:
@@ -96,3 +101,30 @@ def test_bad_input() -> None:
     with pytest.raises(ValueError, match=r"table = 'none': must be one of 'flows', 'links'"):
         draw(case, "none")
     assert draw(case, value="sent").axes[0].get_xlabel() == "sent (packets)"
+
+
+@pytest.mark.parametrize("case", ["htsim/roce", "packets/explained-claims", "packets/seeds"])
+def test_a_table_without_a_result_in_one_unit_has_no_picture(case) -> None:
+    with pytest.raises(NoPictureError, match=r"^no picture of this table: .*in one unit"):
+        draw(case)
+
+
+def test_entries_without_a_seed_are_not_called_runs() -> None:
+    figure = draw("packets/explained-claims", value="mean")
+    assert "entries of the table" in figure.get_suptitle()
+    assert "one run each" not in figure.get_suptitle()
+
+
+def test_a_case_may_be_named_without_its_paper() -> None:
+    assert draw("cubic-and-reno").get_suptitle().startswith("linux/cubic-and-reno: ")
+
+
+@pytest.mark.slow
+def test_every_case_is_drawn_or_has_no_picture() -> None:
+    for case in cases():
+        try:
+            figure = draw(case)
+        except NoPictureError:
+            continue
+        assert panels(figure), case
+        plt.close(figure)

@@ -34,7 +34,8 @@ def _papers(incomplete: str) -> list[str]:
 
 
 Case = Annotated[
-    str, typer.Argument(help="PAPER/CASE, as in `hopflow data list`.", autocompletion=_cases)
+    str,
+    typer.Argument(help="PAPER/CASE, or CASE as in `hopflow data list`.", autocompletion=_cases),
 ]
 
 
@@ -103,23 +104,33 @@ def show_case(
         typer.Option("--plot", help="File of the plot; default: report/data/PAPER-CASE.png."),
     ] = None,
     value: Annotated[
-        str | None, typer.Option(help="Column to plot; default: the headline of the case.")
+        str | None, typer.Option(help="Column to plot; default: the main result of the table.")
     ] = None,
     json: AsJson = False,
 ) -> None:
-    """Show the provenance of a case, the meaning of its columns and its first rows; draw a plot."""
+    """Show the provenance of a case, the meaning of its columns and its first rows; draw a plot of results, if it has any."""
     import pandas as pd
 
+    from validation.picture_plans import NoPictureError
     from validation.pictures import draw
 
     console = Console()
     check_output("plot", picture)
+    case = evidence.full_name(case)
     record = evidence.provenance(case)
     frame = evidence.table(case, name)
     if json:
         typer.echo(as_json({"provenance": record, "rows": frame.head(rows).to_dict("records")}))
         return
-    drawn = draw(case, name, value=value)
+    drawn, why = None, ""
+    try:
+        drawn = draw(case, name, value=value)
+    except NoPictureError as error:
+        if picture is not None:
+            raise ValueError(
+                f"plot = {str(picture)!r}: {error}; name a column (--value) or another table (--table)"
+            ) from None
+        why = str(error)
     console.print(f"[bold]{case}[/]: {record['title']}")
     console.print(
         f"{record['tool']} {record['version']}; {record['runs']} runs, made {record['date']}"
@@ -134,6 +145,9 @@ def show_case(
     console.print("* identifies a row")
     with pd.option_context("display.width", console.width, "display.max_columns", None):
         console.print(str(frame.head(rows)), markup=False, highlight=False)
+    if drawn is None:
+        console.print(why, markup=False, highlight=False)
+        return
     picture = picture or Path("report", "data", f"{case.replace('/', '-')}.png")
     picture.parent.mkdir(parents=True, exist_ok=True)
     drawn.savefig(picture, dpi=150)
@@ -158,7 +172,8 @@ def regenerate_case(
     except ModuleNotFoundError:
         message = "case: the generators are in the source repository, not in an installed hopflow"
         raise ValueError(message) from None
-    changed = rebuild([choice("case", case, all_cases())], jobs)
+    case = evidence.full_name(case, all_cases())
+    changed = rebuild([case], jobs)
     if json:
         typer.echo(as_json({"case": case, "as_recorded": not changed, "changed": changed}))
         return

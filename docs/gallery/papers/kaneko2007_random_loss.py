@@ -10,3 +10,6 @@ for rule, own in found.groupby("rule"):
     ax.loglog(mean.index, mean, "x--" if rule == "reno" else ".-", label=rule)
 ax.set(xlabel="loss rate", ylabel="goodput (packets/s)")
 ax.legend(frameon=False, ncols=2)
+
+if __name__ == "__main__":
+    drawn.savefig("kaneko2007_random_loss.png")

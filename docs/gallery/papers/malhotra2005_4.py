@@ -15,3 +15,6 @@ for load in (20.0, 25.0, 50.0, 100.0):
     ax.semilogx(rtts, gain, ".-", label=f"largest rate {load:g}/s")
 ax.set(xlabel="round-trip time (s)", ylabel="gain (%)")
 ax.legend(frameon=False)
+
+if __name__ == "__main__":
+    drawn.savefig("malhotra2005_4.png")

@@ -10,3 +10,6 @@ for high in (12, 15, 18):
     ax.plot(lows, found.throughput, ".-", label=f"upper threshold {high}")
 ax.set(xlabel="lower threshold (packets)", ylabel="throughput (packets/s)")
 ax.legend(frameon=False)
+
+if __name__ == "__main__":
+    drawn.savefig("malhotra2005_5.png")

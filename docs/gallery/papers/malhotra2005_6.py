@@ -12,3 +12,6 @@ for rtt in (1.0, 5.0, 20.0):
 ax.axvspan(14, 16, color="0.9", zorder=0, label="recommended by the paper")
 ax.set(xlabel="threshold (packets, of 20)", ylabel="gain (%)")
 ax.legend(frameon=False)
+
+if __name__ == "__main__":
+    drawn.savefig("malhotra2005_6.png")

@@ -13,3 +13,6 @@ for rates in ((50.0, 1.0), (50.0, 25.0, 1.0), (50.0, 34.0, 17.0, 1.0)):
     ax.semilogx(rtts, gain, ".-", label=f"N = {len(rates)}")
 ax.set(xlabel="round-trip time (s)", ylabel="gain (%)")
 ax.legend(frameon=False)
+
+if __name__ == "__main__":
+    drawn.savefig("malhotra2005_7.png")

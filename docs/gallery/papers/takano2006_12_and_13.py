@@ -8,3 +8,6 @@ for ax, dfc in zip(axes, (False, True), strict=True):
     run = simulate(takano2006("4", dfc=dfc), duration=0.5, level="fluid")
     run.plot_space_time(ax)
     ax.set_title("with DFC" if dfc else "without DFC")
+
+if __name__ == "__main__":
+    drawn.savefig("takano2006_12_and_13.png")

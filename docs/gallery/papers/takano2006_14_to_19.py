@@ -12,3 +12,6 @@ for ax, name in zip(axes.flat, ("4S", "4L", "4R", "4N", "4V", "4V'"), strict=Tru
 axes[0, 0].set_ylabel("efficiency")
 axes[1, 0].set_ylabel("efficiency")
 axes[0, 0].legend(frameon=False)
+
+if __name__ == "__main__":
+    drawn.savefig("takano2006_14_to_19.png")

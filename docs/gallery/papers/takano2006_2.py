@@ -14,3 +14,6 @@ for delay, label in ((RTT, "end hosts, RTT 100 ms"), (HOP, "neighbours, 10 km"))
     ax.loglog(speeds, speeds * delay * UTILISATION / (8.0 * PACKET_SIZE), label=label)
 ax.set(xlabel="link speed (bit/s)", ylabel="packets")
 ax.legend(frameon=False)
+
+if __name__ == "__main__":
+    drawn.savefig("takano2006_2.png")

@@ -16,3 +16,6 @@ for period in (30, 100, 300, 1000):
     ax.plot(nodes, history[period], label=f"{period} periods")
 ax.set(xlabel="nodes from the loaded one", ylabel="packets")
 ax.legend(frameon=False)
+
+if __name__ == "__main__":
+    drawn.savefig("takano2006_3.png")

@@ -13,3 +13,6 @@ for ax, name in zip(axes.flat, "123456", strict=True):
 axes[0, 0].set_ylabel("efficiency")
 axes[1, 0].set_ylabel("efficiency")
 axes[0, 0].legend(frameon=False)
+
+if __name__ == "__main__":
+    drawn.savefig("takano2006_6_to_11.png")

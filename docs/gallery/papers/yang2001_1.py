@@ -13,3 +13,6 @@ for protocol, own in found.groupby("protocol"):
     ax.loglog(mean.index, mean, ".-", label=protocol)
 ax.set(xlabel="size (bytes)", ylabel="mean transfer time (s)")
 ax.legend(frameon=False)
+
+if __name__ == "__main__":
+    drawn.savefig("yang2001_1.png")

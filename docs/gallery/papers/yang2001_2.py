@@ -8,3 +8,6 @@ sent = table("yang2001/bandwidth-shares").groupby(["time", "protocol"])["departe
 share = sent.xs("TCP", level="protocol") / sent.groupby("time").sum()
 ax.loglog(share.index, share, ".-")
 ax.set(xlabel="time since the start (s)", ylabel="share of TCP")
+
+if __name__ == "__main__":
+    drawn.savefig("yang2001_2.png")

@@ -13,3 +13,6 @@ for ax, mechanism in zip(axes, ("cc", "ts", "be"), strict=True):
     ax.set(xlabel="class of flows", title=f"both sources {mechanism}")
 axes[0].set_ylabel("mean transfer time (s)")
 axes[0].legend(frameon=False)
+
+if __name__ == "__main__":
+    drawn.savefig("yang2001_4_and_5.png")

@@ -16,3 +16,6 @@ for ax, mechanism in zip(axes, ("cc", "ts"), strict=True):
     )
 axes[0].set_ylabel("standard deviation (s)")
 axes[0].legend(frameon=False)
+
+if __name__ == "__main__":
+    drawn.savefig("yang2001_6.png")

@@ -13,3 +13,6 @@ for ax, environment in zip(axes, ("ts/ts", "ts/be"), strict=True):
     ax.set(xlabel="TCP flows of a hundred", title=environment)
 axes[0].set_ylabel("total time (s)")
 axes[0].legend(frameon=False)
+
+if __name__ == "__main__":
+    drawn.savefig("yang2001_7.png")

@@ -13,3 +13,6 @@ for ax, mechanism in zip(axes, ("cc", "ts"), strict=True):
     ax.set(xlabel="TCP flows of a hundred", title=f"both sources {mechanism}", ylim=(0, 2200))
 axes[0].set_ylabel("mean transfer time (s)")
 axes[0].legend(frameon=False, ncols=4, fontsize=8)
+
+if __name__ == "__main__":
+    drawn.savefig("yang2001_9.png")

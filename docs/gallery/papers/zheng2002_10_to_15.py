@@ -16,3 +16,6 @@ for speed in (15, 60):
         ax.set(xlabel="flows of each kind", title=f"{one} over {other}")
 axes[0].set_ylabel("ratio of the rates")
 axes[0].legend(frameon=False)
+
+if __name__ == "__main__":
+    drawn.savefig("zheng2002_10_to_15.png")

@@ -15,3 +15,6 @@ labels = ["\n".join([kind, "of", *pair.split(" with ")]) for pair, kind in mean.
 ax.set_xticks(places, labels, fontsize=7)
 ax.set(ylabel="variation over time", xlabel="kind of flow, and of which pair")
 ax.legend(frameon=False)
+
+if __name__ == "__main__":
+    drawn.savefig("zheng2002_22_to_25.png")

@@ -9,3 +9,6 @@ mean = found.groupby("window")[["utilisation", "loss"]].mean()
 for ax, name in zip(axes, mean, strict=True):
     ax.plot(mean.index, mean[name], ".-")
     ax.set(xlabel="largest window (packets)", ylabel=name)
+
+if __name__ == "__main__":
+    drawn.savefig("zheng2002_3.png")

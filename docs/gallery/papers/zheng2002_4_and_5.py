@@ -13,3 +13,6 @@ for rule, own in found.groupby("rule"):
         ax.set(xlabel="flows", ylabel=name)
 axes[0].set_ylim(0.0, 1.05)
 axes[0].legend(frameon=False)
+
+if __name__ == "__main__":
+    drawn.savefig("zheng2002_4_and_5.png")

@@ -13,3 +13,6 @@ for ax, (_, own) in zip(axes.flat, found.groupby("pair", sort=False), strict=Fal
     ax.legend(frameon=False, fontsize=8)
 axes[1, 2].remove()  # five pairs
 axes[0, 2].tick_params(labelbottom=True)
+
+if __name__ == "__main__":
+    drawn.savefig("zheng2002_6_to_9.png")

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from markov import PauseTandem, pause_thresholds, stationary
+from markov.analysis.thresholds import _percent
 
 PORT = {"link_rate": 100.0, "bottleneck_rate": 15.0, "rtt": 1.0, "buffers": (10, 20)}
 
@@ -47,6 +48,24 @@ def test_a_table_a_picture_and_units():
     assert "recommended threshold" in found.summary()
     assert len(found.plot().lines) == 1
     assert found.table.delay.attrs["units"] == "s"
+
+
+def test_the_change_of_throughput_is_said_at_both_ends_of_the_range():
+    """Also where it is a loss, which the best threshold of the range hides."""
+    found = pause_thresholds(**PORT, levels=(2, 4), thresholds=(8, 14, 19), within=0.3)
+    assert (found.low, found.high) == (8, 19)
+    change = 100.0 * (found.table.throughput / found.table.throughput.sel(threshold=20) - 1.0)
+    at = {n: sorted(change.sel(threshold=n).to_numpy()) for n in (8, 19)}
+    assert at[8][1] < 0.0 < at[19][0]
+    said = ", ".join(f"by {low:+.2f} to {high:+.2f} % at {n}" for n, (low, high) in at.items())
+    assert found.summary()["pausing changes"] == f"throughput {said}, against no pauses"
+
+
+def test_that_pausing_changes_hardly_anything_is_said_of_the_whole_range():
+    small = np.array([-0.0004, 0.0, 0.00001])
+    assert (_percent(small), _percent(small[1:])) == ("-0.04 to 0.00 %", "0.00 %")
+    found = pause_thresholds(**PORT, load=0.4, levels=(2,), thresholds=(18, 19))
+    assert found.summary()["pausing changes"].endswith("against no pauses: hardly any")
 
 
 def test_percentages_are_parts_of_the_ports_buffer():

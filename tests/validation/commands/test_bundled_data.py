@@ -31,6 +31,32 @@ def test_a_wrong_name_is_answered_with_the_nearest() -> None:
         raise done.exception
 
 
+def test_a_case_is_shown_by_the_name_that_the_list_prints() -> None:
+    def shown(name):
+        return CliRunner().invoke(app, ["data", "show", name, "--json"])
+
+    whole, alone = shown("linux/cubic-and-reno"), shown("cubic-and-reno")
+    assert alone.exit_code == 0
+    assert alone.stdout == whole.stdout
+    with pytest.raises(ValueError, match=r"'linux/periodic-loss', 'zheng2002/periodic-loss'"):
+        raise shown("periodic-loss").exception
+
+
+def test_a_case_without_a_picture_is_described(tmp_path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    done = CliRunner().invoke(app, ["data", "show", "roce"], env={"COLUMNS": "400"})
+    assert done.exit_code == 0
+    assert "flows.csv.xz" in done.stdout
+    assert "no picture of this table: no column is a result in one unit" in done.stdout
+    assert "figure:" not in done.stdout
+    done = CliRunner().invoke(app, ["data", "show", "htsim/roce", "--plot", "roce.png"])
+    with pytest.raises(
+        ValueError, match=r"^plot = 'roce.png': no picture .*name a column \(--value\)"
+    ):
+        raise done.exception
+    assert not list(tmp_path.iterdir())
+
+
 def test_that_titles_are_left_out_is_said() -> None:
     for columns, said in (("80", True), ("140", False)):
         done = CliRunner().invoke(app, ["data", "list", "yang2001"], env={"COLUMNS": columns})
