@@ -60,7 +60,8 @@ def _largest_of_others(values: Floats) -> Floats:
     """Return for each row the largest value of each column in the other rows, 0 without others, (F, L)."""
     if len(values) < 2:
         return np.zeros_like(values)
-    second, first = np.partition(values, -2, axis=0)[-2:]
+    ordered: Floats = np.partition(values, -2, axis=0)
+    second, first = ordered[-2], ordered[-1]
     return np.where(
         values == first, np.where((values == first).sum(axis=0) > 1, first, second), first
     )
