@@ -9,7 +9,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from dfcmodel.levels.predictions import at_bottlenecks, measured_error, predicted_seconds
+from dfcmodel.levels.predictions import (
+    at_bottlenecks,
+    measured_error,
+    not_measured,
+    predicted_seconds,
+)
 from dfcmodel.methods import Fluid, Packets
 from dfcmodel.network.flows import recovery_of
 from dfcmodel.network.networks import Scenario
@@ -110,7 +115,8 @@ def choose_level(
     Packets where they can run the scenario and are predicted to cost at most a second, or less than 0.8 times the fluid: they
     leave nothing out that the fluid has. Otherwise the fluid. Its ``doubt`` says where its shares were not measured to be near
     those of packets, or a known limit applies (`dfcmodel.results.limits`). Measured were AIMD, Reno and NewReno over queues
-    under FIFO, DFC with the default diffusion and intensity, and PFC that pauses all flows, without a manager.
+    under FIFO, DFC with the default diffusion and intensity, and PFC that pauses all flows, without a manager. Under DFC nothing
+    was measured for flows over several shared buffers, unless all hosts are shaped.
 
     Parameters
     ----------
@@ -163,7 +169,7 @@ def choose_level(
         scenario, [recovery_of(flow, fluid.recovery) for flow in scenario.flows], end
     )
     if np.isnan(error):
-        known += ("its error was measured for AIMD, Reno or NewReno under FIFO, DFC or PFC only",)
+        known += (not_measured(scenario),)
     elif error > tolerance:
         known += (f"its shares were measured to be {error:.2g} off, more than {tolerance:g}",)
     if scenario.elements:

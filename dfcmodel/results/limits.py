@@ -26,6 +26,7 @@ from dfcmodel.network.offered_rates import (
 )
 from dfcmodel.network.phase_effects import phased_flows
 from dfcmodel.network.run_tables import AT_RANDOM
+from dfcmodel.results.full_buffers import passing_full_buffers
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -43,6 +44,7 @@ LIMIT_KINDS = (
     "resolution",
     "phase effects",
     "deadlock",
+    "full buffer",
 )
 """What limits begin with, in the order of their flags."""
 
@@ -75,7 +77,7 @@ def limits_of_run(run: Any) -> tuple[str, ...]:
     if run.step == 0.0:
         return _phase_effects(run, losing)
     found = _limits(run.scenario, run.recoveries, losing, float(run.time[-1]))
-    return (*found, *_resolution(run), *_circles_of_buffers(run))
+    return (*found, *_resolution(run), *_circles_of_buffers(run), *_full_buffers(run))
 
 
 def flags_of_limits(limits: Iterable[str]) -> int:
@@ -242,6 +244,25 @@ def _circles_of_buffers(run: Any) -> tuple[str, ...]:
         f"deadlock: buffers of {_listed('link', links)} may wait for each other in a circle: near the critical load, and where "
         "thresholds are up to three packets apart, single packets decide whether they do for ever; "
         "of 400 random networks 396 ended alike in fluid and packets",
+    )
+
+
+def _full_buffers(run: Any) -> tuple[str, ...]:
+    """Name flows that pass buffers under `DFC` which other flows fill.
+
+    Packets that arrive at a full buffer and leave in the same step are not lost in the fluid. `passing_full_buffers` has the
+    measurements.
+    """
+    flows, links = passing_full_buffers(run)
+    if not flows:
+        return ()
+    scenario = run.scenario
+    passing = _listed("flow", [scenario.flows[f].name for f in flows])
+    full = _listed("link", [scenario.links[n].name for n in links])
+    return _one(
+        f"full buffer: {passing} under DFC, crossing {full}, where other flows fill the shared buffer: packets find no room "
+        "there, but the fluid lets them pass: its goodput was measured to be up to 56 times that of packets. Use "
+        "level='packets' or host='shaped'; for window rules a larger buffer also helps",
     )
 
 

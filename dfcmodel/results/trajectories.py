@@ -81,8 +81,8 @@ class Trajectory(Records, Result):
     def limits(self) -> tuple[str, ...]:
         """Known limits of its level that apply to this run, with what was measured there.
 
-        Of the fluid: two-way traffic, small buffers, classic Reno, resolution, deadlocks near the critical load. Of packets:
-        phase effects.
+        Of the fluid: two-way traffic, small buffers, classic Reno, resolution, deadlocks near the critical load, buffers
+        under `DFC` that other flows fill. Of packets: phase effects.
 
         Examples
         --------

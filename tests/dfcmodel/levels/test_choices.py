@@ -18,6 +18,7 @@ from dfcmodel import (
     Link,
     Packets,
     Scenario,
+    chain,
     choose_level,
     ensemble,
     simulate,
@@ -123,6 +124,23 @@ def test_of_other_disciplines_nothing_was_measured(rule) -> None:
     links = (replace(scenario.links[0], discipline=rule, buffer=1e6),)
     found = choose_level(replace(scenario, links=links), affordable=0.0)
     assert np.isnan(found.error)
+
+
+@pytest.mark.parametrize("host", ["direct", "unshaped", "shaped"])
+def test_over_several_buffers_under_dfc_the_error_was_measured_for_shaped_hosts_only(host) -> None:
+    """The measured queue is one; over several, the fluid lets a flow pass buffers that others fill."""
+    links = chain(4, rate="100Mbps", delay="5ms", buffer=50, discipline=DFC())
+    paths = {"through": (1, 2, 3, 4)} | {f"hop {n}": (n, n + 1) for n in (1, 2, 3)}
+    flows = [Flow(name, path, NewReno(), host=host) for name, path in paths.items()]
+    scenario = Scenario("over hops", links, flows, duration=1e4)
+    assert isinstance(choose_level(scenario, duration=10.0).method, Packets)
+    found = choose_level(scenario)
+    assert isinstance(found.method, Fluid)
+    assert np.isnan(found.error) == (host != "shaped")
+    assert ("measured for one shared queue" in found.doubt) == (host != "shaped")
+    assert ("shares were measured" in found.reason) == (host == "shaped")
+    alone = replace(scenario, flows=scenario.flows[1:])
+    assert np.isfinite(choose_level(alone).error)
 
 
 def test_of_transfers_after_idle_times_nothing_was_measured() -> None:

@@ -6,6 +6,7 @@ import pytest
 
 from dfcmodel import (
     CBR,
+    DFC,
     PFC,
     Fair,
     Flow,
@@ -174,3 +175,53 @@ def test_an_ensemble_names_the_limits_of_its_runs() -> None:
     many = ensemble(both_ways(), runs=2, duration=1.0, level="fluid")
     assert many.summary()["limits"].startswith("two-way traffic: ")
     assert "limits" not in ensemble(one_way(), runs=2, duration=1.0, level="fluid").summary()
+
+
+# Buffers under DFC that other flows fill.
+
+
+def over_hops(buffer: float = 50.0, host: str | None = None, duration: float = 8.0) -> Scenario:
+    """Return a NewReno flow over three links under DFC, and one over each link."""
+    links = chain(4, rate="100Mbps", delay="5ms", buffer=buffer, discipline=DFC())
+    paths = {"through": (1, 2, 3, 4)} | {f"hop {n}": (n, n + 1) for n in (1, 2, 3)}
+    flows = [Flow(name, path, NewReno(), host=host) for name, path in paths.items()]
+    return Scenario("over hops", links, flows, duration=duration)
+
+
+def test_the_fluid_says_that_a_flow_passes_buffers_that_others_fill() -> None:
+    fluid = simulate(over_hops(), level="fluid")
+    packets = simulate(over_hops(), level="packets")
+    assert fluid.goodput.values[0] > 2.0 * packets.goodput.values[0]
+    (limit,) = fluid.limits
+    assert limit.startswith("full buffer: flow through under DFC, crossing links 1->2, 2->3, 3->4")
+    assert "host='shaped'" in limit
+    assert not packets.limits  # it is no limit of theirs
+
+
+@pytest.mark.parametrize(
+    ("scenario", "agree"),
+    [(over_hops(host="shaped"), 0.01), (over_hops(5000.0, duration=60.0), 0.02)],
+    ids=["shaped hosts", "a large buffer"],
+)
+def test_where_nothing_fills_the_buffers_the_levels_agree_without_a_limit(scenario, agree) -> None:
+    fluid, packets = (simulate(scenario, level=level) for level in ("fluid", "packets"))
+    assert fluid.limits == ()
+    off = abs(fluid.goodput - packets.goodput) / scenario.links[0].rate
+    assert off.max() < agree
+
+
+def test_a_constant_flow_passes_full_buffers_too() -> None:
+    links = chain(3, rate=1e3, delay=5e-3, buffer=50, discipline=DFC())
+    paths = {"a": ((1, 2, 3), 400.0), "b": ((1, 2), 900.0), "c": ((2, 3), 900.0)}
+    flows = [Flow(name, path, CBR(rate)) for name, (path, rate) in paths.items()]
+    run = simulate(Scenario("constant", links, flows, duration=2.0), level="fluid")
+    (limit,) = run.limits
+    assert limit.startswith("full buffer: flow a under DFC, crossing link 2->3")
+
+
+def test_flows_with_one_path_share_a_full_buffer_without_a_limit() -> None:
+    links = chain(3, rate="100Mbps", delay="5ms", buffer=50, discipline=DFC())
+    flows = [Flow(name, (1, 2, 3), NewReno(), max_window=300) for name in "ab"]
+    run = simulate(Scenario("one path", links, flows, duration=10.0), level="fluid")
+    assert run.lost_by_flow.min() > 0.0
+    assert run.limits == ()
