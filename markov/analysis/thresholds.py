@@ -88,6 +88,13 @@ class ThresholdAdvice(Result):
         """Return the table: the measures of every value that was tried."""
         return self.table
 
+    @staticmethod
+    def _late(packets: int) -> str:
+        """Return what the highest safe threshold rests on: how many packets arrive before a pause takes effect."""
+        if packets > 1:
+            return f" ({packets} packets arrive before a pause takes effect)"
+        return ", only if a pause takes effect within one packet: response= is that time, headroom has it for a link"
+
     def summary(self) -> dict[str, object]:
         """Return the recommended range, with the measures at its ends and without pauses."""
         data, last = self.table, int(self.table.threshold[-1])
@@ -98,7 +105,7 @@ class ThresholdAdvice(Result):
         matters = f"throughput {by}, against no pauses"
         rows: dict[str, object] = {
             "recommended threshold": f"{' to '.join(map(str, sorted({self.low, self.high})))} packets",
-            "highest safe threshold": f"{self.ceiling} ({last - self.ceiling} packets arrive before a pause takes effect)",
+            "highest safe threshold": f"{self.ceiling}{self._late(last - self.ceiling)}",
             "pausing changes": f"{matters}: hardly any"
             if abs(inside).max() < NEGLIGIBLE
             else matters,

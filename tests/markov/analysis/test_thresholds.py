@@ -110,3 +110,20 @@ def test_a_threshold_without_headroom_is_refused_with_the_reason() -> None:
         pause_thresholds(
             link_rate="10Gbps", bottleneck_rate="5Gbps", rtt="200us", buffers=(20, 20), response="2us", thresholds=(10, 20),
         )  # fmt: skip
+
+
+def test_a_threshold_is_not_called_safe_without_a_response_time() -> None:
+    ends = {
+        "link_rate": 1e4,
+        "bottleneck_rate": 5e3,
+        "rtt": 2e-4,
+        "buffers": (5, 10),
+        "thresholds": (5, 8),
+        "levels": (2,),
+    }
+    without, given = (
+        str(pause_thresholds(**ends, response=response).summary()["highest safe threshold"])
+        for response in (0.0, 2e-4)
+    )
+    assert without.startswith("9, only if a pause takes effect within one packet: response=")
+    assert given == "8 (2 packets arrive before a pause takes effect)"
