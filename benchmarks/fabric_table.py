@@ -11,7 +11,6 @@ per pair, and a permutation of the 1,024 hosts of a fat tree with 2 MB each, all
 from __future__ import annotations
 
 import json
-import resource
 import statistics
 import subprocess
 import sys
@@ -23,6 +22,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from tqdm import tqdm
 
+from benchmarks.memory import memory
 from benchmarks.timing import Row
 from dfcmodel import (
     FIFO,
@@ -204,7 +204,7 @@ def large(name: str) -> dict[str, float]:
     began = time.process_time()
     job = run(LARGE[name].graph(), LARGE[name].flows)
     seconds = time.process_time() - began
-    peak = 1024e-6 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    peak = 1e-6 * memory("VmHWM")
     return {"seconds": seconds, "peak": peak, "time": job.time, "bound": job.bound}
 
 

@@ -15,7 +15,6 @@ its own.
 from __future__ import annotations
 
 import json
-import resource
 import statistics
 import subprocess
 import sys
@@ -25,6 +24,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from tqdm import tqdm
 
+from benchmarks.memory import memory
 from benchmarks.timing import Row
 from dfcmodel import (
     PFC,
@@ -180,7 +180,7 @@ def collective() -> dict[str, float]:
     end, sender = 1e-3, SENDERS["line rate"]
     method = sender.method
     simulate(fabric("incast", sender, Shape(1, 1, 2)), method, duration=end, sample=end)
-    before, began = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, time.process_time()
+    before, began = memory("VmHWM"), time.process_time()
     links = network(COLLECTIVE)
     flows = _flows("all-to-all", sender.source, 1, COLLECTIVE, links)
     scenario = Scenario("all-to-all", links, flows, end, min_rto=0.01, packet_size=BYTES)
@@ -188,11 +188,10 @@ def collective() -> dict[str, float]:
     if not run.status.ok or not np.isfinite(run.finished).all():
         raise RuntimeError(f"all-to-all of {COLLECTIVE.hosts} hosts: {run.status.label}")
     seconds = time.process_time() - began
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return {
         "seconds": seconds,
-        "peak": 1024e-6 * peak,
-        "before": 1024e-6 * before,
+        "peak": 1e-6 * memory("VmHWM"),
+        "before": 1e-6 * before,
         "flows": len(flows),
     }
 

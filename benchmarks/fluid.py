@@ -63,8 +63,9 @@ simulate(Scenario("own rule", links, [Flow("one", (1, 2, 3), Gentle())], duratio
 """
 PAPER_RULE = "from dfcmodel import simulate, takano2006; simulate(takano2006('1'), duration=0.1)"
 LARGE_LAW = f"""
-import resource, time
+import time
 import numpy as np
+from benchmarks.memory import memory
 from dfcmodel.theory.ring_arrays import advance_rings
 packets = np.ones(({LAW_FLOWS}, {LAW_NODES}))
 sent = np.full_like(packets, 5.0)
@@ -74,7 +75,7 @@ for _ in range(4):
     start = time.process_time()
     advance_rings(packets, sent, told, 0.1, {LAW_PERIODS}, threads=2)
     print((time.process_time() - start) / 2 / {LAW_PERIODS})
-print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / 1e9)
+print(memory("VmHWM") / 1e9)
 """
 
 

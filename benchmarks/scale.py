@@ -11,7 +11,6 @@ state, as a share of it, measured in the same process. ``--sweep 1e7`` measures 
 from __future__ import annotations
 
 import json
-import resource
 import sys
 import time
 from pathlib import Path
@@ -21,6 +20,7 @@ import numpy as np
 import typer
 
 from benchmarks.machines import triad
+from benchmarks.memory import memory
 from benchmarks.records import keep, measure_cell
 from markov import MatrixFree, Multilevel, PauseTandem, stationary
 from markov.multigrid.grids.levels import LARGE, Finest
@@ -90,7 +90,7 @@ def cell(
         "us_per_state": 1e6 * seconds.get(False, np.nan) / n,
         "us_per_state_with_bound": 1e6 * seconds[True] / n,
         "bytes_per_state": answer.memory / n,
-        "peak_bytes_per_state": 1024.0 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / n,
+        "peak_bytes_per_state": memory("VmHWM") / n,
         "us_by_the_clock": 1e6 * elapsed.get(False, np.nan) / n,
         "us_by_the_clock_with_bound": 1e6 * elapsed[True] / n,
         "throughput": float(answer.throughput),

@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.memory import memory
 from benchmarks.peers.solvers import SOLVERS
 from markov import GTH, Levels, MarkovChain, Multilevel, PauseTandem, stationary
 from markov.proofs.certificates import relative_residual
@@ -52,13 +53,13 @@ def main(program: str, size: str, rtt: str, seconds: str, room: str, file: str) 
         ctypes.CDLL(None).malloc_trim(0)  # what is free already must not be taken unseen
         limit = int(time.process_time() + float(seconds)) + 1
         resource.setrlimit(resource.RLIMIT_CPU, (limit, limit))
-        most = _memory("VmSize") + int(float(room))
+        most = memory("VmSize") + int(float(room))
         resource.setrlimit(resource.RLIMIT_AS, (most, resource.RLIM_INFINITY))
         Path("/proc/self/clear_refs").write_text("5")  # the peak counts from here
-        before, start, cpu = _memory("VmRSS"), time.perf_counter(), time.process_time()
+        before, start, cpu = memory("VmRSS"), time.perf_counter(), time.process_time()
         pi = solve()
         cpu, wall = time.process_time() - cpu, time.perf_counter() - start
-        found: dict[str, Any] = {"seconds": cpu, "wall": wall, "memory": _memory("VmHWM") - before}
+        found: dict[str, Any] = {"seconds": cpu, "wall": wall, "memory": memory("VmHWM") - before}
         resource.setrlimit(resource.RLIMIT_AS, (resource.RLIM_INFINITY,) * 2)
         found |= {"states": len(pi), "transitions": Q.nnz - len(pi)}
         found |= {"residual": relative_residual(Q, pi), "smallest": float(np.min(pi))}
@@ -68,12 +69,6 @@ def main(program: str, size: str, rtt: str, seconds: str, room: str, file: str) 
         found = {"failure": f"{type(error).__name__}: {error}".splitlines()[0][:120]}
     found["date"] = dt.datetime.now(dt.UTC).date().isoformat()
     Path(file).write_text(json.dumps(found), encoding="utf-8")
-
-
-def _memory(kind: str) -> int:
-    """Return the resident memory now (VmRSS), its peak (VmHWM) or the address space, in bytes."""
-    lines = Path("/proc/self/status").read_text().splitlines()
-    return 1024 * next(int(line.split()[1]) for line in lines if line.startswith(kind))
 
 
 if __name__ == "__main__":

@@ -23,6 +23,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from benchmarks.memory import memory
+
 HERE = Path(__file__)
 MATRIX = HERE.parents[2] / "build" / "peers" / "million.npz"
 OURS, MUMPS = "MatrixFree", "MUMPS by PETSc"
@@ -102,12 +104,12 @@ def cell(name: str) -> dict[str, Any]:
         limit = int(time.process_time() + LIMIT)
         resource.setrlimit(resource.RLIMIT_CPU, (limit, limit))
         Path("/proc/self/clear_refs").write_text("5", encoding="ascii")  # the peak counts from here
-        before, start = _memory("VmRSS"), time.process_time()
+        before, start = memory("VmRSS"), time.process_time()
         pi = solve()
         seconds = time.process_time() - start
     except (ImportError, MemoryError) as error:
         return {"program": name, "failure": f"{type(error).__name__}: {error}"}
-    found = {"program": name, "seconds": seconds, "memory": _memory("VmHWM") - before}
+    found = {"program": name, "seconds": seconds, "memory": memory("VmHWM") - before}
     if len(pi) != Q.shape[0]:
         pi = pi[pi > 0.0]
     off = np.abs(pi @ Q).sum() / (pi @ np.abs(Q.diagonal())) / 2.0
@@ -122,11 +124,6 @@ def cell(name: str) -> dict[str, Any]:
         "relative": float(np.abs(pi[large] / ours[large] - 1.0).max()),
         "distance": float(np.abs(pi - ours).sum()),
     }
-
-
-def _memory(kind: str) -> int:
-    lines = Path("/proc/self/status").read_text(encoding="ascii").splitlines()
-    return 1024 * next(int(line.split()[1]) for line in lines if line.startswith(kind))
 
 
 def run(name: str) -> dict[str, Any]:
