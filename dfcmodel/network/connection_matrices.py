@@ -19,14 +19,10 @@ import math
 import os
 import re
 from collections.abc import Hashable, Iterable
-from pathlib import Path
 from typing import Any, NamedTuple, Unpack
 
-import numpy as np
-
-from dfcmodel.network.collectives import FlowsGiven, collective_hosts, flows_from
-from dfcmodel.network.columns import Column
-from dfcmodel.network.exchanges import NONE
+from dfcmodel.network.collectives import FlowsGiven, collective_hosts
+from dfcmodel.network.flow_files import ListedFlows, check_given, text_of_file, whole_in
 from dfcmodel.network.flow_tables import Flows
 from hopflow.checks import choice, instance, one_number
 
@@ -85,8 +81,7 @@ def load_connection_matrix(
     >>> load_connection_matrix(file, fabric.hosts, source=FixedRate(), links=fabric.links)[0].size
     2.0
     """
-    instance("path", path, (str, os.PathLike), "the path of a file")
-    return _read(f"{path}", Path(path).read_text(encoding="utf-8"), hosts, {**given})
+    return _read(f"{path}", text_of_file(path), hosts, {**given})
 
 
 def read_connection_matrix(
@@ -140,27 +135,21 @@ def _read(name: str, text: str, hosts: Iterable[Hashable], given: dict[str, Any]
     given = dict(given)
     size = given.pop("packet_size", 1500.0)
     packet_size = one_number("packet_size", size, above=0.0, hint="in bytes")
-    for option in ("sizes", "starts", "after"):
-        if option in given:
-            raise TypeError(f"{option}: must not be given, the file has its own")
+    check_given(given)
     ends, given = collective_hosts(hosts, given)
     try:
         connections, triggers = _parsed(text, len(ends), packet_size)
         awaited = _awaited(connections, triggers)
     except ValueError as error:
         raise ValueError(f"{name}: {error}") from None
-    starts = [each.start or 0.0 for each in connections]
-    source, target = (
-        Column(ends, np.array(each, dtype=np.int64), len(connections))
-        for each in zip(*((each.source, each.target) for each in connections), strict=True)
+    listed = ListedFlows(
+        [each.source for each in connections],
+        [each.target for each in connections],
+        [each.packets for each in connections],
+        [each.start or 0.0 for each in connections],
+        awaited,
     )
-    sizes = np.array([each.packets for each in connections])
-    if any(awaited):
-        after = np.full((len(awaited), max(map(len, awaited))), NONE)
-        for row, own in zip(after, awaited, strict=True):
-            row[: len(own)] = own
-        given = {**given, "after": after}
-    return flows_from(source, target, sizes, np.array(starts), **given)
+    return listed.between(ends, given)
 
 
 def _parsed(
@@ -253,13 +242,6 @@ def _fields(n: int, words: list[str], allowed: tuple[str, ...]) -> dict[str, str
     if len(words) % 2:
         raise ValueError(f"line {n}: {words[-1]} must have a value")
     return dict(zip(words[::2], words[1::2], strict=True))
-
-
-def whole_in(n: int, name: str, given: str) -> int:
-    """Return the whole number that a word of line n is; ValueError for another word."""
-    if not given.isdigit():
-        raise ValueError(f"line {n}: {name} {given}: must be a whole number")
-    return int(given)
 
 
 def _awaited(connections: list[_Connection], triggers: dict[int, _Trigger]) -> list[list[int]]:

@@ -16,15 +16,13 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Callable, Hashable, Iterable, Iterator
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
 
 import numpy as np
 
-from dfcmodel.network.collectives import FlowsGiven, collective_hosts, flows_from
-from dfcmodel.network.columns import Column
-from dfcmodel.network.connection_matrices import whole_in
+from dfcmodel.network.collectives import FlowsGiven, collective_hosts
 from dfcmodel.network.exchanges import NONE, Messages, pairwise, ring
+from dfcmodel.network.flow_files import ListedFlows, check_given, text_of_file, whole_in
 from dfcmodel.network.flow_tables import Flows
 from dfcmodel.network.reductions import ALL_REDUCES
 from hopflow.checks import choice, instance, one_number
@@ -143,8 +141,7 @@ def load_workload(
     >>> len(load_workload(file, fabric.hosts, source=FixedRate(), links=fabric.links))
     24
     """
-    instance("path", path, (str, os.PathLike), "the path of a file")
-    text = Path(path).read_text(encoding="utf-8")
+    text = text_of_file(path)
     return _read(f"{path}", text, hosts, _Units(packet_size, algorithm, tick), {**given})
 
 
@@ -212,9 +209,7 @@ def _read(
     size = one_number("packet_size", units.packet_size, above=0.0, hint="in bytes")
     tick = one_number("tick", units.tick, above=0.0, at_most=1.0, hint="in s")
     choice("algorithm", units.algorithm, tuple(ALL_REDUCES))
-    for option in ("sizes", "starts", "after"):
-        if option in given:
-            raise TypeError(f"{option}: must not be given, the file has its own")
+    check_given(given)
     ends, given = collective_hosts(hosts, given)
     try:
         flows = _Flows(_parsed(text, len(ends), size), units.algorithm)
@@ -223,15 +218,9 @@ def _read(
         raise ValueError(f"{name}: {error}") from None
     if not flows.size:
         raise ValueError(f"{name}: must have an operation in which more than one rank takes part")
-    source, target = (
-        Column(ends, np.array(each), len(each)) for each in (flows.source, flows.target)
-    )
-    after = np.full((len(flows.after), max(map(len, flows.after))), NONE)
-    for row, own in zip(after, flows.after, strict=True):
-        row[: len(own)] = own
     entropy = np.array(flows.source) * len(ends) + np.array(flows.target)
-    given = {"entropy": entropy, "after": after, **given}
-    return flows_from(source, target, np.array(flows.size), np.array(flows.start), **given)
+    listed = ListedFlows(flows.source, flows.target, flows.size, flows.start, flows.after)
+    return listed.between(ends, {"entropy": entropy, **given})
 
 
 class _Flows:
