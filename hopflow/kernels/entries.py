@@ -12,7 +12,7 @@ import hashlib
 import struct
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -98,7 +98,7 @@ class Entry:
             found = load_file(path)
             if found is None:
                 raise ImportError(f"{self.name}: its machine code cannot be loaded")
-        return self._caller(found[self.name], "".join(kind.word for kind in key if kind.word))
+        return self._caller(found[self.name], "".join(map(_letter_of, key)))
 
     def _caller(self, loaded: Loaded, layout: str) -> Callable[..., Any]:
         """Return a function that calls an address with words of a layout."""
@@ -115,52 +115,55 @@ class Entry:
         return run
 
 
-class _Kind(NamedTuple):
-    """What tells the type of an argument that is not a tuple, or how many arguments a tuple has.
-
-    word: the letter of `struct` for its word, empty for a tuple; type: of the argument; of: more of it.
-    """
-
-    word: str
-    type: Any
-    of: Any = None
-
-
-NUMBERS = {
-    each: _Kind(word, each)
-    for each, word in ((bool, "q"), (int, "q"), (float, "d"), (np.bool_, "q"), (np.int64, "q"), (np.uint64, "Q"))
-} | {np.float64: _Kind("d", float)}  # fmt: skip
-"""Kinds of numbers; another type of number is refused."""
+NUMBERS: dict[type, tuple[str, type]] = {
+    bool: ("q", bool), int: ("q", int), float: ("d", float), np.bool_: ("q", np.bool_), np.int64: ("q", np.int64),
+    np.uint64: ("Q", np.uint64), np.float64: ("d", float),
+}  # fmt: skip
+"""Letters of `struct` and kinds of numbers; another type of number is refused."""
 
 
 def _flatten(values: tuple[Any, ...], words: list[Any], kinds: list[Any]) -> None:
-    """Append the words and the kinds of some arguments."""
+    """Append the words and the kinds of some arguments.
+
+    The kind of an array is its type, dimensions and flags; of a record ``np.void`` and its type; of a tuple its class and length;
+    of a number its type. Each call makes them of a hundred arrays: they are plain tuples and types.
+    """
     for value in values:
         if isinstance(value, np.ndarray):
             words.append(id(value))
             flags = value.flags.num
             flags &= FLAGS_IN_ORDER_OF_C if flags & IN_ORDER_OF_C else FLAGS
-            about = value.dtype, value.ndim, flags
-            kinds.append(_Kind("P", np.ndarray, about))
+            kinds.append((value.dtype, value.ndim, flags))
         elif isinstance(value, tuple):
-            kinds.append(_Kind("", type(value), len(value)))
+            kinds.append((type(value), len(value)))
             _flatten(value, words, kinds)
         elif isinstance(value, np.void):
             words.append(id(value))
-            kinds.append(_Kind("P", np.void, value.dtype))
+            kinds.append((np.void, value.dtype))
         else:
             kind = NUMBERS.get(type(value))
             if kind is None:
                 known = "bool, int, float, np.bool_, np.int64, np.uint64 or np.float64"
                 raise TypeError(f"an argument of type {type(value).__name__}: must be {known}")
             words.append(value)
-            kinds.append(kind)
+            kinds.append(kind[1])
 
 
-def _text_of(kind: _Kind) -> str:
+def _letter_of(kind: Any) -> str:
+    """Return the letter of `struct` for the word of an argument, empty for a tuple."""
+    if isinstance(kind, type):
+        return NUMBERS[kind][0]
+    return "" if isinstance(kind[0], type) and issubclass(kind[0], tuple) else "P"
+
+
+def _text_of(kind: Any) -> str:
     """Return a text that differs for two kinds that differ, in any process."""
-    fields = getattr(kind.type, "_fields", ())
-    return f"{kind.word} {kind.type.__name__} {fields} {kind.of!r}"
+    if isinstance(kind, type):
+        return kind.__name__
+    return " ".join(
+        f"{each.__name__} {getattr(each, '_fields', ())}" if isinstance(each, type) else repr(each)
+        for each in kind
+    )
 
 
 def _assembled(dispatcher: Any, args: tuple[Any, ...]) -> Any:
