@@ -112,7 +112,7 @@ def overview() -> pd.DataFrame:
     >>> from validation import overview
     >>> library = overview()
     >>> sorted(library["tool"].unique())
-    ['Linux', 'hopflow', 'htsim', 'ns-2', 'ns-3']
+    ['Linux', 'hopflow', 'htsim', 'ns-2', 'ns-3', 'ns-3 RDMA']
     """
     import pandas as pd
 

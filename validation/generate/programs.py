@@ -74,6 +74,31 @@ def call(command: Sequence[str], folder: Path) -> str:
     return done.stdout
 
 
+def compiled(sources: Sequence[Path], options: Sequence[str]) -> Path:
+    """Compile the first of some C++ files, which includes the others, unless done before; return the executable.
+
+    Its name carries a hash of the files and the options.
+
+    Raises
+    ------
+    FileNotFoundError
+        If there is no compiler.
+    """
+    content = b"".join(source.read_bytes() for source in sources)
+    key = hashlib.sha256(content + repr((FLAGS, tuple(options))).encode()).hexdigest()
+    name = sources[0].stem
+    target = BUILD / "bin" / f"{name}-{key[:12]}"
+    if target.exists():
+        return target
+    if shutil.which("g++") is None:
+        raise FileNotFoundError(f"g++ not found: {name}.cc needs a C++20 compiler")
+    target.parent.mkdir(parents=True, exist_ok=True)
+    scratch = target.with_suffix(f".{os.getpid()}")
+    call(["g++", *FLAGS, str(sources[0]), "-o", str(scratch), *options], ROOT)
+    scratch.rename(target)
+    return target
+
+
 @dataclass(frozen=True)
 class Ns2:
     """A Tcl script of ``generate/ns2``, run by ns-2's interpreter ``ns``.
@@ -196,28 +221,13 @@ class Ns3:
     def compiled(self) -> Path:
         """Build the program unless done before; return the executable."""
         folder = ns3_folder()
-        content = b"".join((ROOT / source).read_bytes() for source in self.sources)
-        key = hashlib.sha256(content + repr((folder, FLAGS, self.modules)).encode()).hexdigest()
-        target = BUILD / "bin" / f"{self.name}-{key[:12]}"
-        if target.exists():
-            return target
-        if shutil.which("g++") is None:
-            raise FileNotFoundError(f"g++ not found: {self.name}.cc needs a C++20 compiler")
-        target.parent.mkdir(parents=True, exist_ok=True)
-        scratch = target.with_suffix(f".{os.getpid()}")
-        call(self._compiler(folder, scratch), ROOT)
-        scratch.rename(target)
-        return target
-
-    def _compiler(self, folder: Path, target: Path) -> list[str]:
         libraries = folder / "lib64"
         prefix = next(libraries.glob("libns3*-core.so")).name.removeprefix("lib").split("-")[0]
-        return [
-            *("g++", *FLAGS, "-isystem", str(folder / "include")),
-            *(str(ROOT / self.sources[0]), "-o", str(target)),
-            *(f"-L{libraries}", f"-Wl,-rpath,{libraries}"),
+        options = [
+            *("-isystem", str(folder / "include"), f"-L{libraries}", f"-Wl,-rpath,{libraries}"),
             *(f"-l{prefix}-{module}" for module in self.modules),
         ]
+        return compiled([ROOT / source for source in self.sources], options)
 
 
 def _candidates() -> Iterator[Path]:

@@ -74,10 +74,10 @@ LINUX = {case for case in evidence.cases() if case.startswith("linux/")}
 """What the receivers read is counted in bytes: test_linux.py."""
 SEEDS = "packets/seeds"
 """What claims measure of runs, without their packets."""
-ROCE = "htsim/roce"
+FABRICS = {"htsim/roce", "ns3/rdma"}
 """When flows are complete."""
 WITHOUT = {
-    ROCE,
+    *FABRICS,
     SEEDS,
     *UNSTATED,
     REGULATED,

@@ -14,13 +14,20 @@ from validation.generate.__main__ import all_cases
 from validation.generate.cases import csv_text
 from validation.generate.htsim.program import htsim_program
 from validation.generate.linux.program import kernel_folder
+from validation.generate.ns3_rdma.program import rdma_folder
 
 INSTALLED_BY = {
     **dict.fromkeys(("ns-2", "ns-3"), "`make data-tools`"),
     "Linux": "validation/generate/linux/build.sh",
     "htsim": "validation/generate/htsim/README.md",
+    "ns-3 RDMA": "validation/generate/ns3_rdma/README.md",
 }
-FOUND_BY = {"ns-3": programs.ns3_folder, "Linux": kernel_folder, "htsim": htsim_program}
+FOUND_BY = {
+    "ns-3": programs.ns3_folder,
+    "Linux": kernel_folder,
+    "htsim": htsim_program,
+    "ns-3 RDMA": rdma_folder,
+}
 """What says where a program is."""
 
 
