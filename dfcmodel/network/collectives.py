@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Iterable, Sequence
+from itertools import compress
 from typing import TYPE_CHECKING, Any, Required, TypedDict, Unpack
 
 import numpy as np
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
 __all__ = ["all_to_all", "collective_hosts", "flows_from", "incast", "permutation"]
 
-NUMBERS = ("max_window", "start", "size", "priority", "stop", "after")
+NUMBERS = ("max_window", "start", "size", "priority", "stop", "after", "delays")
 """Options that may differ from flow to flow, and are checked for all at once."""
 
 
@@ -45,6 +46,7 @@ class CommonOptions(TypedDict, total=False):
     arrivals: Any
     weight: Any
     after: Any
+    delays: Any
     entropy: Any
 
 
@@ -114,7 +116,8 @@ def flows_from(
         Or the paths, F tuples of nodes.
     **options
         Further options of `Flow`, ``max_window``, ``priority``, ``host`` and so on: one value for all, or a list or an
-        array of F values. ``after``: an array of the places of flows, -1: none, shape (F,) or (F, K). ``names``: F names; otherwise a flow is called ``"source->target"``, with its number before
+        array of F values. ``after``: an array of the places of flows, -1: none, shape (F,) or (F, K); ``delays``: an array of
+        the same shape. ``names``: F names; otherwise a flow is called ``"source->target"``, with its number before
         it where this is not unique.
         ``entropy``: F whole numbers that ``"ecmp"`` hashes instead of the numbers of the flows. Flows between the same nodes
         with equal ones take the same path, as those of one connection do.
@@ -156,6 +159,8 @@ def flows_from(
         else column_for(name, _in_packets(name, value), count)
         for name, value in given.items()
     }
+    if isinstance(delays := given.get("delays"), np.ndarray) and delays.dtype.kind in "iuf":
+        columns["delays"] = _delays(delays, given.get("after"), count)
     links = _table_of(links)
     if isinstance(routes, str):
         choice("routes", routes, CHOICES)
@@ -341,6 +346,16 @@ def _after(name: str, given: Any, count: int) -> Column:
     return Column(Routes(places[kept], kept.sum(axis=1)), np.arange(count), count)
 
 
+def _delays(given: NDArray[Any], after: Any, count: int) -> Column:
+    """Return the column of the delays, given as an array in the places of the flows for which each one waits."""
+    if not isinstance(after, np.ndarray) or after.shape != given.shape:
+        shape = getattr(after, "shape", None)
+        raise ValueError(f"delays: an array of shape {given.shape}, must have that of after, {shape}")
+    rows, kept = given.reshape(count, -1).tolist(), (after >= 0).reshape(count, -1).tolist()
+    pairs = [tuple(compress(own, which)) for own, which in zip(rows, kept, strict=True)]
+    return Column(tuple(pairs), np.arange(count), count)
+
+
 def _shortest(
     links: Sequence[Link],
     sources: Column,
@@ -415,6 +430,10 @@ def _check(flows: Flows, may_return: bool) -> None:
         again = np.ones(len(visits), dtype=np.bool_)
         again[distinct(visits, len(flows) * len(flows.nodes))[1]] = False
         good[flows.paths.flow[again]] = False
+    if any(flows.columns["delays"].values):
+        counts = [len(own) for own in flows.columns["after"]]
+        own = zip(flows.columns["delays"], counts, strict=True)
+        good &= [not times or (len(times) == n and 0.0 <= min(times) <= max(times) < np.inf) for times, n in own]
     others = [each.name for each in OPTIONS if each.name not in NUMBERS]
     kinds, _ = flows.alike(*others, np.isfinite(size), np.isfinite(stop), flows.waits)
     for f in sorted({*np.flatnonzero(~good)[:1].tolist(), *kinds.tolist()}):

@@ -19,13 +19,17 @@ __all__ = ["ListedFlows", "check_given", "text_of_file", "whole_in"]
 
 
 class ListedFlows(NamedTuple):
-    """Flows of a file, F of them: ranks at their ends, packets, starts in s, and the places of the flows that each waits for."""
+    """Flows of a file, F of them: ranks at their ends, packets, starts in s, and the places of the flows that each waits for.
+
+    ``delays`` are those of `Flow`, F tuples in s; (): none.
+    """
 
     source: Sequence[int]
     target: Sequence[int]
     size: Sequence[float]
     start: Sequence[float]
     after: Sequence[Sequence[int]]
+    delays: Sequence[tuple[float, ...]] = ()
 
     def between(self, ends: Sequence[Any], given: Mapping[str, Any]) -> Flows:
         """Return the table of these flows between the nodes that have the ranks."""
@@ -39,6 +43,8 @@ class ListedFlows(NamedTuple):
             for row, own in zip(after, self.after, strict=True):
                 row[: len(own)] = own
             options["after"] = after
+        if any(self.delays):
+            options["delays"] = list(self.delays)
         return flows_from(source, target, np.array(self.size), np.array(self.start), **options)
 
 
@@ -58,7 +64,7 @@ def text_of_file(path: str | os.PathLike[str]) -> str:
 
 def check_given(given: Iterable[str]) -> None:
     """Raise TypeError where an option is given that the file has."""
-    for option in ("sizes", "starts", "after"):
+    for option in ("sizes", "starts", "after", "delays"):
         if option in given:
             raise TypeError(f"{option}: must not be given, the file has its own")
 

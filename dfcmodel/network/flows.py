@@ -124,6 +124,7 @@ def whole_packets(size: PacketUnits) -> PacketUnits:
     size="amount",
     idle="time",
     stop="time",
+    delays="time",
     initial_window="amount",
 )
 @dataclass(frozen=True)
@@ -203,6 +204,9 @@ class Flow(Described):
     after
         Other flows, by name or by index among the scenario's flows. This flow starts ``start`` s after the last of
         them is complete at its receiver. They must end, by ``size`` or ``stop``. At packet level only.
+    delays
+        Times in s after the end of each flow in ``after``, for computations that wait for one of them only: this flow starts
+        at the latest of these times and of ``start``, which is then a time of the run. (): ``start`` after the last of them.
     initial_window
         Packets of the first window, for window rules, at most 1e6; None: the value of the ``stack``, or that of the rule without
         one. After a lost SYN it is one packet.
@@ -254,6 +258,7 @@ class Flow(Described):
     arrivals: ArrivalProcess | Replay | None = None
     weight: int = 1
     after: tuple[str | int, ...] = ()
+    delays: tuple[WithUnit, ...] = ()
     paths: tuple[tuple[Hashable, ...], ...] = ()
     initial_window: WithUnit | None = None
     quick_acks: int | None = None
@@ -403,6 +408,18 @@ def _check_stack(flow: Flow, of: str) -> None:
             raise ValueError(f"{name} {of} = {value!r}: {msg}")
 
 
+def _check_delays(flow: Flow, of: str) -> None:
+    """Raise ValueError for what are no times, or not one for each flow that this one waits for."""
+    given: object = flow.delays
+    if not isinstance(given, Iterable):
+        raise ValueError(f"delays {of} = {shown(given)}: must be times in s, one for each of after")  # noqa: TRY004
+    found = tuple(one_number(f"delays[{n}] {of}", each, at_least=0.0, hint="in s") for n, each in enumerate(given))
+    if found and len(found) != len(flow.after):
+        msg = f"{len(found)} times for {len(flow.after)} flows in after, must be as many"
+        raise ValueError(f"delays {of} = {shown(found)}: {msg}")
+    object.__setattr__(flow, "delays", found)
+
+
 def _check_after(flow: Flow, of: str) -> None:
     """Raise ValueError for what are no names or places of flows, or a flow that cannot wait for others."""
     given: object = flow.after
@@ -415,6 +432,7 @@ def _check_after(flow: Flow, of: str) -> None:
             continue
         whole(f"after[{n}] {of}", each, 0, 2**31, why="the place of a flow, or its name")
     object.__setattr__(flow, "after", found)
+    _check_delays(flow, of)
     if not found:
         return
     if isinstance(flow.source, (ArrivalProcess, Replay)) or flow.arrivals is not None:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from dfcmodel.network.flow_tables import Flows
 
+    Floats = NDArray[np.float64]
     Integers = NDArray[np.int64]
 
 __all__ = ["Followers", "actual_starts", "followers_of", "waits_of"]
@@ -30,20 +31,44 @@ class Followers(NamedTuple):
         The flows that wait, (E,).
     missing
         For how many flows each one waits, (F,).
+    delay
+        Time from the end of a flow to the start of the one that waits for it, s, (E,); nan: the latter's ``start``.
     """
 
     begin: Integers
     flow: Integers
     missing: Integers
+    delay: Floats
 
     @property
     def awaited(self) -> Integers:
         """For which flow each pair's waits, (E,)."""
         return np.repeat(np.arange(len(self.missing)), np.diff(self.begin))
 
+    def times(self, starts: Floats) -> tuple[Floats, Floats]:
+        """Return the time from the end of a flow to the start of one that waits for it, (E,), and the earliest starts, (F,), s.
 
-def waits_of(table: Flows) -> tuple[Integers, Integers]:
-    """Return flows that wait and those for which they do, by their numbers, pair by pair and in order, (E,) each.
+        Parameters
+        ----------
+        starts
+            ``start`` of each flow: with delays a time of the run, otherwise the time after the last flow, (F,).
+
+        Examples
+        --------
+        >>> both = Followers(np.array([0, 1, 2, 2]), np.array([2, 2]), np.array([0, 0, 2]), np.array([0.1, 0.2]))
+        >>> [each.tolist() for each in both.times(np.array([0.0, 0.0, 5.0]))]
+        [[0.1, 0.2], [0.0, 0.0, 5.0]]
+        """
+        own = np.isnan(self.delay)
+        earliest = np.array(starts, dtype=np.float64)
+        earliest[self.flow[own]] = 0.0
+        return np.where(own, starts[self.flow], self.delay), earliest
+
+
+def waits_of(table: Flows) -> tuple[Integers, Integers, Floats]:
+    """Return flows that wait, those for which they do, by their numbers, pair by pair and in order, and the delays, (E,) each.
+
+    A delay is nan where the flow gives none.
 
     Raises
     ------
@@ -59,7 +84,8 @@ def waits_of(table: Flows) -> tuple[Integers, Integers]:
         waits, awaited = np.repeat(np.arange(len(table)), counts), given.places[begin + place]
     else:
         if not any(column.values):
-            return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
+            none = np.zeros(0, dtype=np.int64)
+            return none, none, np.zeros(0)
         number = {name: f for f, name in enumerate(table.names)}
         pairs = [
             (f, number.get(each, -1) if isinstance(each, str) else int(each))
@@ -72,8 +98,20 @@ def waits_of(table: Flows) -> tuple[Integers, Integers]:
         f = int(waits[np.argmax(wrong)])
         msg = f"must be names of other flows, or their numbers, 0 to {len(table) - 1}"
         raise ValueError(f"after of flow {table.name(f)!r} = {shown(column[f])}: {msg}")
-    keys = np.unique(waits * len(table) + awaited)
-    return np.asarray(keys // len(table)), np.asarray(keys % len(table))
+    keys, one = np.unique(waits * len(table) + awaited, return_inverse=True)
+    delay = np.full(len(keys), -np.inf)
+    with np.errstate(invalid="ignore"):  # of nan
+        np.maximum.at(delay, one, _delays(table, np.bincount(waits, minlength=len(table))))
+    return np.asarray(keys // len(table)), np.asarray(keys % len(table)), delay
+
+
+def _delays(table: Flows, counts: Integers) -> Floats:
+    """Return the delays of flows that wait for so many others, one after the other, s; nan where they give none."""
+    column = table.columns["delays"]
+    if not any(column.values):
+        return np.full(int(counts.sum()), np.nan)
+    own = [given or (np.nan,) * n for given, n in zip(column, counts.tolist(), strict=True)]
+    return np.concatenate([np.array(each, dtype=np.float64) for each in own])
 
 
 def followers_of(table: Flows) -> Followers:
@@ -91,9 +129,9 @@ def followers_of(table: Flows) -> Followers:
     >>> a, b = (Flow(name, (1, 2), CBR(9.0), size=2) for name in "ab")
     >>> c = Flow("c", (2, 1), CBR(9.0), after=("a", "b"))
     >>> followers_of(Flows.of([a, b, c]))
-    Followers(begin=array([0, 1, 2, 2]), flow=array([2, 2]), missing=array([0, 0, 2]))
+    Followers(begin=array([0, 1, 2, 2]), flow=array([2, 2]), missing=array([0, 0, 2]), delay=array([nan, nan]))
     """
-    waits, awaited = waits_of(table)
+    waits, awaited, delay = waits_of(table)
     F = len(table)
     endless = (table.numbers("size") == np.inf) & (table.numbers("stop") == np.inf)
     endless |= table.numbers("idle") < np.inf
@@ -106,7 +144,7 @@ def followers_of(table: Flows) -> Followers:
         )
     order = np.argsort(awaited, kind="stable")
     begin = np.concatenate([[0], np.cumsum(np.bincount(awaited, minlength=F))])
-    found = Followers(begin, waits[order], np.bincount(waits, minlength=F))
+    found = Followers(begin, waits[order], np.bincount(waits, minlength=F), delay[order])
     _check_order(table, found)
     return found
 
@@ -131,25 +169,24 @@ def _check_order(table: Flows, found: Followers) -> None:
         )
 
 
-def actual_starts(
-    found: Followers, starts: NDArray[np.float64], finished: NDArray[np.float64]
-) -> NDArray[np.float64]:
+def actual_starts(found: Followers, delays: Floats, earliest: Floats, finished: Floats) -> Floats:
     """Return when flows began, s, (F,); nan: a flow for which one waits had not finished.
 
     Parameters
     ----------
-    starts
-        Of a flow that waits for others the delay after the last of them, s, (F,).
+    delays, earliest
+        As of `Followers.times`, s, (E,) and (F,); a flow that does not wait begins at its earliest time.
     finished
         When each was complete, s, nan: never, (F,).
 
     Examples
     --------
-    >>> after = Followers(np.array([0, 1, 2, 2]), np.array([2, 2]), np.array([0, 0, 2]))
-    >>> actual_starts(after, np.array([0.0, 1.0, 0.5]), np.array([3.0, 2.0, 5.0])).tolist()
+    >>> after = Followers(np.array([0, 1, 2, 2]), np.array([2, 2]), np.array([0, 0, 2]), np.array([np.nan, np.nan]))
+    >>> times = after.times(np.array([0.0, 1.0, 0.5]))
+    >>> actual_starts(after, *times, np.array([3.0, 2.0, 5.0])).tolist()
     [0.0, 1.0, 3.5]
     """
-    last = np.where(found.missing > 0, -np.inf, 0.0)
+    begun = earliest.copy()
     with np.errstate(invalid="ignore"):  # of nan
-        np.maximum.at(last, found.flow, finished[found.awaited])
-    return np.asarray(last + starts)
+        np.maximum.at(begun, found.flow, finished[found.awaited] + delays)
+    return begun

@@ -219,7 +219,7 @@ def _read(
     if not flows.size:
         raise ValueError(f"{name}: must have an operation in which more than one rank takes part")
     entropy = np.array(flows.source) * len(ends) + np.array(flows.target)
-    listed = ListedFlows(flows.source, flows.target, flows.size, flows.start, flows.after)
+    listed = ListedFlows(flows.source, flows.target, flows.size, flows.start, flows.after, flows.delays)
     return listed.between(ends, {"entropy": entropy, **given})
 
 
@@ -230,10 +230,9 @@ class _Flows:
         self.step, self.algorithm = step, algorithm
         self.source, self.target = list[int](), list[int]()
         self.size, self.start = list[int](), list[float]()
-        self.after = list[list[int]]()
-        self.awaited: list[list[int]] = [[] for _ in range(step.ranks)]
-        self.spent = np.zeros(step.ranks)
-        """Of each rank: the flows that it waits for, and how long it computes after them, ticks."""
+        self.after, self.delays = list[list[int]](), list[tuple[float, ...]]()
+        self.awaited = [{NONE: 0.0} for _ in range(step.ranks)]
+        """Of each rank: the flows that it waits for, or the beginning, and how long it computes after them, ticks."""
 
     def run(self, tick: float) -> None:
         """Add the flows of all operations, and give their starts in s."""
@@ -248,10 +247,11 @@ class _Flows:
                 self._pass(layer.inputs, "tensor", blocks=True)
                 self._pass(layer.weights, "data", blocks=False)
         self.start = [tick * each for each in self.start]
+        self.delays = [tuple(tick * each for each in own) for own in self.delays]
 
     def _pass(self, part: _Part, group: str, *, blocks: bool, exchanges: bool = True) -> None:
         """Add what a part of a layer computes and exchanges among the ranks of each group."""
-        self.spent += part.time
+        self.awaited = [{n: part.time + time for n, time in own.items()} for own in self.awaited]
         if not exchanges or not part.operation or not part.packets:
             return
         named = {"EP": "expert", "DP_EP": "rest"}.get(part.group, group)
@@ -287,20 +287,27 @@ class _Flows:
             place = sent.setdefault(a, _Sent(step, [], []))
             if step > place.step:
                 place = sent[a] = _Sent(step, [], place.now)
-            rank, waits = ranks[a], {first + each for each in own if each != NONE}
+            rank, waits = ranks[a], {first + each: 0.0 for each in own if each != NONE}
             comes = not place.before  # to the operation: with the messages of its first step
-            waits.update(self.awaited[rank] if comes else place.before)
-            self.start.append(float(self.spent[rank]) if comes else 0.0)
+            waits |= self.awaited[rank] if comes else dict.fromkeys(place.before, 0.0)
             self.source.append(rank)
             self.target.append(ranks[b])
             self.size.append(size)
-            self.after.append(sorted(waits))
+            self._wait(waits)
             place.now.append(n)
             received[b] = n
         if blocks:
             for place_of, rank in enumerate(ranks):
-                self.awaited[rank] = sorted({*sent[place_of].now, received[place_of]})
-                self.spent[rank] = 0.0
+                self.awaited[rank] = dict.fromkeys({*sent[place_of].now, received[place_of]}, 0.0)
+
+    def _wait(self, waits: dict[int, float]) -> None:
+        """Add what a flow waits for: times after other flows, or after the beginning, ticks."""
+        begin, after = waits.pop(NONE, 0.0), sorted(waits)
+        times = tuple(waits[each] for each in after)
+        alike = begin <= min(times, default=begin) == max(times, default=begin)
+        self.start.append(max(times, default=begin) if alike else begin)
+        self.after.append(after)
+        self.delays.append(() if alike else times)
 
 
 def _parsed(text: str, hosts: int, packet_size: float) -> _Step:

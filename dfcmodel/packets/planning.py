@@ -69,7 +69,7 @@ def plan_packets(
     end, sample
         Simulated time and sampling interval, s. The last interval may be shorter.
     starts
-        Start times of the flows, s, (F,); of those that wait for others the delay after these.
+        Start times of the flows, s, (F,); of those that wait for others the delay after these, or the earliest start.
     jitter
         Upper end of the random delay of each packet at its sender, s.
     spraying
@@ -86,7 +86,10 @@ def plan_packets(
     one_number("duration", end, at_least=SHORTEST, hint="in s")
     one_number("sample", sample, at_least=SHORTEST, hint="in s")
     waits = scenario.table.waits
-    delays_after, starts = np.where(waits, starts, 0.0), np.where(waits, np.inf, starts)
+    delays_after, earliest = np.zeros(0), starts
+    if waits.any():
+        delays_after, earliest = scenario.followers.times(starts)
+    starts = np.where(waits, np.inf, starts)
     check_numbers(scenario, _surely_sent(scenario, starts, end) > ENDLESS, end)
     sample, samples, every = _division(end, sample)
     repairs = method.repair_of(scenario)
@@ -117,6 +120,7 @@ def plan_packets(
         errors=_by_link(scenario, method.frame_errors, P),
         starts=starts,
         delays_after=delays_after,
+        earliest=earliest,
         jitter=jitter,
         phases=_phases(scenario, method),
         seeds=seeds,

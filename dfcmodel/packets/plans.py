@@ -109,8 +109,10 @@ class Plan:
     losses, errors
         Probability that a packet is lost at random at each port, and that a frame which it sends has an error and is sent
         again by the link, (P,).
-    starts, delays_after
-        Start times of the flows, s, inf of those that wait for others, (F,), and how long after these such a flow starts.
+    starts, earliest
+        Start times of the flows, s, inf of those that wait for others, and before what time these do not start, (F,).
+    delays_after
+        Of each pair of flows of which one waits for the other the time between, s, (E,), see `Followers`.
     phases
         Tick phases in s, (F,); 0 except with ``convention="ns2"``.
     seeds
@@ -139,6 +141,7 @@ class Plan:
     losses: Floats
     errors: Floats
     starts: Floats
+    earliest: Floats
     delays_after: Floats
     jitter: float
     phases: Floats

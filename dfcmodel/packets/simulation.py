@@ -157,8 +157,8 @@ def _starts(plan: Plan, finished: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return when the flows began, s, (F,); nan: it waits for one that is not complete."""
     if not plan.scenario.table.waits.any():
         return np.array(plan.starts, dtype=float)
-    given = np.where(plan.scenario.table.waits, plan.delays_after, plan.starts)
-    return actual_starts(plan.scenario.followers, given, finished)
+    earliest = np.where(plan.scenario.table.waits, plan.earliest, plan.starts)
+    return actual_starts(plan.scenario.followers, plan.delays_after, earliest, finished)
 
 
 def _at_links(plan: Plan, node_of: NDArray[np.int64]) -> list[NDArray[np.int32]]:

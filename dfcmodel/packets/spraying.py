@@ -164,9 +164,10 @@ def _expanded(spraying: Spraying) -> Scenario:
     columns = {
         name: Column(column.values, column.whole()[which], C + len(table))
         for name, column in table.columns.items()
-        if name not in ("paths", "after")
+        if name not in ("paths", "after", "delays")
     }
     columns["after"] = _after(table, C)
+    columns["delays"] = _for_own(table.columns["delays"], C)
     names = [f"path {k} of {table.name(int(f))}" for k, f in enumerate(which[:C].tolist())]
     return replace(scenario, flows=Flows(nodes, routes, columns, [*names, *table.names]))
 
@@ -179,6 +180,12 @@ def _after(table: Flows, lenders: int) -> Column:
         own = given[f]
         values.append(tuple(n if isinstance(n, str) else int(n) + lenders for n in own))
     return Column(tuple(values), np.arange(len(values)), len(values))
+
+
+def _for_own(column: Column, lenders: int) -> Column:
+    """Return an option of the flows behind those that lend paths, which have none."""
+    which = np.concatenate([np.zeros(lenders, dtype=np.int64), 1 + column.whole()])
+    return Column(((), *column.values), which, len(which))
 
 
 def _check(scenario: Scenario, more: Integers) -> None:

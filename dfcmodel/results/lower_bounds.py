@@ -163,21 +163,20 @@ def _hops(scenario: Scenario) -> _Hops:
 
 def _earliest_starts(scenario: Scenario, ideal: Floats) -> Floats:
     """Return when each flow can start at the earliest, s, (F,); nan: when one has ended whose end is not known."""
-    starts = np.array(scenario.table.numbers("start"))
     after = scenario.followers
-    if not after.missing.any():
-        return starts
-    missing, last = after.missing.copy(), np.zeros(len(starts))
+    delays, starts = after.times(scenario.table.numbers("start"))
+    missing = after.missing.copy()
     ready = np.flatnonzero(missing == 0)
     while ready.size:  # flows whose predecessors are all known
-        ends = last[ready] + starts[ready] + ideal[ready]
+        ends = starts[ready] + ideal[ready]
         counts = after.begin[ready + 1] - after.begin[ready]
         places = np.repeat(after.begin[ready] - np.cumsum(counts) + counts, counts)
-        waiting = after.flow[places + np.arange(int(counts.sum()))]
-        np.maximum.at(last, waiting, np.repeat(ends, counts))
+        pairs = places + np.arange(int(counts.sum()))
+        waiting = after.flow[pairs]
+        np.maximum.at(starts, waiting, np.repeat(ends, counts) + delays[pairs])
         np.subtract.at(missing, waiting, 1)
         ready = np.unique(waiting[missing[waiting] == 0])
-    return starts + last
+    return starts
 
 
 def _link_bounds(

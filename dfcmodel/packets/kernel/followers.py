@@ -17,13 +17,12 @@ def start_followers(net: Any, senders: Any, f: int, time: float) -> None:
     if len(senders.follow) == 0:
         return
     for place in range(senders.follow[f].begin, senders.follow[f].end):
-        d = int64(senders.followers[place])
+        d = int64(senders.followers[place].flow)
         it = senders.follow[d]
         it.missing -= 1
-        it.ready = max(it.ready, time)
+        it.ready = max(it.ready, time + senders.followers[place].delay)
         if it.missing > 0:
             continue
-        start = it.ready + it.delay
         if senders.flow[d].recovery >= 0:
-            senders.flow[d].due = start
-        wake_at(net, d, start, d)
+            senders.flow[d].due = it.ready
+        wake_at(net, d, it.ready, d)

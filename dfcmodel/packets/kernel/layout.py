@@ -280,15 +280,22 @@ FOLLOW = np.dtype(
         ("begin", "i4"),  # first place in `followers` of those that wait for the flow
         ("end", "i4"),  # and the first one of the next flow
         ("missing", "i4"),  # for how many flows it still waits
-        ("delay", "f8"),  # time from the end of the last of them to its start, s
         (
             "ready",
             "f8",
-        ),  # the last end that is known, s: ports of a window are not processed in the order of times
+        ),  # its start by what is known, s: ports of a window are not processed in the order of times
     ],
     align=True,
 )
 """What a flow waits for, and what waits for it."""
+
+FOLLOWER = np.dtype(
+    [
+        ("flow", "i8"),  # that waits
+        ("delay", "f8"),  # time from the end of the other one to its start, s
+    ]
+)
+"""A flow that waits for another one."""
 
 WATCHDOG = np.dtype(
     [
@@ -812,7 +819,7 @@ class Senders(NamedTuple):
     routes: Any  # (F, epochs + 1, 2) first of ``turns`` and how many, for each flow between these times; one row if none
     turns: Any  # the paths that packets of a flow take in turn
     follow: Any  # FOLLOW, a row per flow; none where no flow waits for others
-    followers: Any  # the flows that wait, those for the first flow first
+    followers: Any  # FOLLOWER: the flows that wait, those for the first flow first
     out: Any  # what one event sends: rows of number and flags
     clock: Any  # (8,) times and options, see `timers`
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dfcmodel.packets.kernel.layout import FOLLOW
+from dfcmodel.packets.kernel.layout import FOLLOW, FOLLOWER
 
 if TYPE_CHECKING:
     from dfcmodel.packets.plans import Plan
@@ -17,10 +17,12 @@ __all__ = ["lay_out_followers"]
 def lay_out_followers(plan: Plan) -> dict[str, Any]:
     """Return the rows by their names in both kernels; none where no flow waits for others."""
     if not plan.scenario.table.waits.any():
-        return {"follow": np.zeros(0, FOLLOW), "followers": np.zeros(0, dtype=np.int64)}
+        return {"follow": np.zeros(0, FOLLOW), "followers": np.zeros(0, FOLLOWER)}
     given = plan.scenario.followers
     rows = np.zeros(len(given.missing), FOLLOW)
     for name, values in (("begin", given.begin[:-1]), ("end", given.begin[1:]),
-                         ("missing", given.missing), ("delay", plan.delays_after)):  # fmt: skip
+                         ("missing", given.missing), ("ready", plan.earliest)):  # fmt: skip
         rows[name] = values
-    return {"follow": rows, "followers": given.flow}
+    followers = np.zeros(len(given.flow), FOLLOWER)
+    followers["flow"], followers["delay"] = given.flow, plan.delays_after
+    return {"follow": rows, "followers": followers}

@@ -190,12 +190,12 @@ def _starts_after(plan: Plan, inline: Integers) -> tuple[Integers, Integers, Flo
     late = plan.own_receivers
     source, time = np.where(late, hosts.receiver, source), np.where(late, 0.0, time)
     a, waits = given.awaited, given.flow
-    b, times = hosts.sender[waits], time[a] + plan.delays_after[waits]
+    b, times = hosts.sender[waits], time[a] + plan.delays_after
     at_once = (times == 0.0) & (source[a] != b)
     if at_once.any():
         k = int(np.argmax(at_once))
         name, other = (plan.scenario.table.name(int(each[k])) for each in (waits, a))
-        msg = f"it starts at another host than that of the receiver of {other!r}, which delays ACKs or is an agent: start must be above 0"
+        msg = f"it starts at another host than that of the receiver of {other!r}, which delays ACKs or is an agent: start, or its delay, must be above 0"
         raise ValueError(f"start of flow {name!r} = 0: {msg}")
     return source[a], b, times
 

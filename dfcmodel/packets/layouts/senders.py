@@ -47,7 +47,7 @@ __all__ = [
     "write_numbers",
 ]
 
-APART = ("start", "stop", "priority", "host", "weight", "after", "stack")
+APART = ("start", "stop", "priority", "host", "weight", "after", "delays", "stack")
 """Options of flows that do not change their rows, or are written for all of them at once."""
 REPAIR = {"": 0, "none": 0, "go-back-n": GO_BACK_N}
 """Repairs of rate rules without parameters."""

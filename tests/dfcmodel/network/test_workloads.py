@@ -68,6 +68,17 @@ def test_one_operation_is_the_collective(algorithm: str) -> None:
     assert _end(found, star) == pytest.approx(_end(known, star), rel=1e-9)  # of the clock
 
 
+@pytest.mark.parametrize("algorithm", ["ring", "halving-doubling", "tree"])
+def test_ranks_that_compute_alike_delay_an_operation_once(algorithm: str) -> None:
+    """A rank computes while it waits for the first message of a tree, too: not again after it has come."""
+    star = Fabric(leaf_spine(1, 1, hosts=8), buffer="1 MB", discipline=PFC(counts="switch"))
+    given = {"links": star.links, "algorithm": algorithm}
+    known, found = (
+        _flows(_layer(f"{time} ALLREDUCE {80 * PACKET}"), **given) for time in (0, 100_000)
+    )
+    assert _end(found, star) == pytest.approx(_end(known, star) + 100e-6, rel=1e-9)
+
+
 def test_an_all_to_all_exchanges_equal_parts() -> None:
     found = _flows(_layer(f"0 ALLTOALL {80 * PACKET}"))
     assert _pairs(found) == _pairs(all_to_all_rounds(FABRIC.hosts, 10, **GIVEN))

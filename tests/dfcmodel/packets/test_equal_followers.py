@@ -42,6 +42,10 @@ def in_turns(scenario: Scenario, seed: int) -> Scenario:
                 rng.choice(f, min(f, int(rng.integers(1, 3))), replace=False).tolist()
             )
             own["start"] = float(rng.choice([0.0, 0.0, 1e-6, 2e-5]))
+            again = np.random.default_rng([49, seed, f])
+            if again.integers(2):
+                own["delays"] = tuple(again.choice([0.0, 1e-6, 5e-5], len(own["after"])).tolist())
+                own["start"] += float(again.choice([0.0, 3e-5]))
         flows.append(replace(flow, **own))
     return replace(scenario, flows=tuple(flows))
 
@@ -138,6 +142,44 @@ def test_a_chain_of_flows_takes_as_long_as_its_links() -> None:
     assert run.status.ok
 
 
+@pytest.mark.parametrize(
+    ("given", "begins"),
+    [
+        ({}, "end"),
+        ({"start": 1e-3}, "end + 1 ms"),
+        ({"delays": ("2ms",)}, "end + 2 ms"),
+        ({"delays": ("2ms",), "start": 1e-3}, "end + 2 ms"),
+        ({"delays": (0,), "start": 0.5}, "0.5 s"),
+    ],
+)
+def test_a_flow_starts_at_the_latest_of_its_times(given: Any, begins: str) -> None:
+    run = simulate(two(**given), Packets(seed=1), duration=1.0)
+    end = run.finished[0]
+    times = {"end": end, "end + 1 ms": end + 1e-3, "end + 2 ms": end + 2e-3, "0.5 s": 0.5}
+    assert run.started[1] == times[begins]
+    assert run.finished[1] > run.started[1]
+
+
+def test_delays_as_an_array_are_those_of_the_flows() -> None:
+    """Times of one flow after two others, one of which ends early; -1: no flow, whatever its delay."""
+    fabric = random_fabric(0)
+    a, b = (flow.path for flow in fabric.flows[:2])
+    columns: dict[str, Any] = {
+        "sizes": np.array([3, 40, 5]), "source": CBR(4e5), "links": fabric.links,
+        "after": np.array([[-1, -1], [0, -1], [0, 1]]), "delays": np.array([[9.0, 9.0], [1e-4, 9.0], [5e-4, 2e-5]]),
+    }  # fmt: skip
+    table = flows_from([a[0], b[0], b[0]], [a[-1], b[-1], b[-1]], **columns)
+    assert [flow.delays for flow in table] == [(), (1e-4,), (5e-4, 2e-5)]
+    run = simulate(replace(fabric, flows=table), Packets(seed=1), duration=0.01)
+    first, second, _ = run.finished
+    assert run.started.tolist() == [0.0, first + 1e-4, max(first + 5e-4, second + 2e-5)]
+    with pytest.raises(ValueError, match=r"delays: an array of shape \(3,\), must have that of after"):
+        flows_from([a[0], b[0], b[0]], [a[-1], b[-1], b[-1]], **{**columns, "delays": np.zeros(3)})
+    columns["delays"][1, 0] = -1.0
+    with pytest.raises(ValueError, match=r"delays\[0\] of flow .* = -1: must be"):
+        flows_from([a[0], b[0], b[0]], [a[-1], b[-1], b[-1]], **columns)
+
+
 def test_what_is_not_complete_keeps_others_waiting() -> None:
     run = simulate(two(), Packets(seed=1), duration=2e-3)
     assert np.isnan(run.started[1])
@@ -155,6 +197,10 @@ def test_what_is_not_complete_keeps_others_waiting() -> None:
         ({"after": None}, ["after", "None"]),
         ({"source": Poisson(9.0)}, ["after of flow 'b'", "arrivals"]),
         ({"stop": 1.0}, ["after of flow 'b'", "stop"]),
+        ({"delays": (1e-3, 0.0)}, ["delays of flow 'b'", "2 times for 1 flows"]),
+        ({"delays": (-1e-3,)}, ["delays[0] of flow 'b'", "-0.001", ">= 0"]),
+        ({"delays": 1e-3}, ["delays of flow 'b'", "0.001", "one for each of after"]),
+        ({"after": (), "delays": (0.0,)}, ["delays of flow 'b'", "1 times for 0 flows"]),
     ],
 )
 def test_what_a_flow_cannot_wait_for_is_refused(refused: Any, given: Any, parts: list[str]) -> None:
@@ -202,14 +248,17 @@ def test_followers_are_those_that_the_flows_name(seed: int) -> None:
     assert found.missing.tolist() == [len(each) for each in wanted.values()]
     rows = lay_out_followers(plan_of(scenario, seed))["follow"]
     assert rows["missing"].tolist() == found.missing.tolist()
-    places = np.full((len(wanted), 2), -1)
-    for f, each in wanted.items():
-        places[f, : len(each)] = sorted(each)
+    places, delays = np.full((len(wanted), 2), -1), np.full((len(wanted), 2), np.nan)
+    for f, flow in enumerate(scenario.flows):
+        places[f, : len(flow.after)] = flow.after
+        delays[f, : len(flow.after)] = flow.delays or flow.start
     names = [f"f{f}" for f in wanted]
     ends = zip(*((flow.path[0], flow.path[-1]) for flow in scenario.flows), strict=True)
     paths = [flow.path for flow in scenario.flows]
     table = flows_from(
-        *ends, 5, source=FixedRate(), links=scenario.links, routes=paths, names=names, after=places
+        *ends, 5, source=FixedRate(), links=scenario.links, routes=paths, names=names, after=places, delays=delays
     )
-    for mine, other in zip(followers_of(table), found, strict=True):
+    again = followers_of(table)
+    for mine, other in zip(again[:3], found[:3], strict=True):
         np.testing.assert_array_equal(mine, other)
+    np.testing.assert_array_equal(again.delay, found.times(scenario.table.numbers("start"))[0])

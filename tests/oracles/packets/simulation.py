@@ -174,6 +174,7 @@ class Simulation:
         self.spraying = plan.spraying
         self.next_path = [] if plan.spraying is None else plan.spraying.begins.tolist()
         self.missing = plan.scenario.followers.missing.tolist()
+        self.ready = plan.earliest.tolist()
         self.records.when_finished = self.start_followers
         accurate = [_answers_marks(flow.source) for flow in plan.scenario.flows]
         self.receivers = [
@@ -209,10 +210,12 @@ class Simulation:
     def start_followers(self, f: int, now: float) -> None:
         """Schedule the starts of the flows for which flow f was the last one that they waited for."""
         given = self.plan.scenario.followers
-        for d in given.flow[given.begin[f] : given.begin[f + 1]].tolist():
+        for pair in range(given.begin[f], given.begin[f + 1]):
+            d = int(given.flow[pair])
             self.missing[d] -= 1
+            self.ready[d] = max(self.ready[d], now + float(self.plan.delays_after[pair]))
             if self.missing[d] == 0:
-                self.begin(d, now + float(self.plan.delays_after[d]))
+                self.begin(d, self.ready[d])
 
     def _sender(self, f: int, kind: str | LossRecovery) -> Any:
         """Return the sender of a flow with a kind of loss recovery."""

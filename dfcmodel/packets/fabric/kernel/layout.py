@@ -197,7 +197,7 @@ class Fabric(NamedTuple):
     called: Any  # CALLED, a row per port; one row without managers
     managers: Any  # addresses of the events of queue managers
     follow: Any  # FOLLOW, a row per flow; none where no flow waits for others
-    followers: Any  # the flows that wait, those for the first flow first
+    followers: Any  # FOLLOWER: the flows that wait, those for the first flow first
     stream: Any  # (P + F,) state of the random numbers of ports, then of flows
     counters: Any  # (7,) see `windows`
     clock: Any  # (4,) see `windows`

@@ -18,17 +18,16 @@ def start_followers(net: Any, f: int, time: float) -> None:
     if len(net.follow) == 0:
         return
     for place in range(net.follow[f].begin, net.follow[f].end):
-        d = int64(net.followers[place])
+        d = int64(net.followers[place].flow)
         it = net.follow[d]
         it.missing -= 1
-        it.ready = max(it.ready, time)
+        it.ready = max(it.ready, time + net.followers[place].delay)
         if it.missing > 0:
             continue
-        start = it.ready + it.delay
-        net.flow[d].due = start
+        net.flow[d].due = it.ready
         p = int64(net.hop[net.flow[d].way].port)
-        set_timer(net, p, d, start)
-        enlist(net, p, start)
+        set_timer(net, p, d, it.ready)
+        enlist(net, p, it.ready)
 
 
 @compiled
