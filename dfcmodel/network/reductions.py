@@ -176,7 +176,7 @@ def _flows_of(
     given: dict[str, Any],
 ) -> Flows:
     """Return the flows of the messages of an operation between some hosts."""
-    for name in ("sizes", "after"):
+    for name in ("sizes", "after", "delays"):
         if name in given:
             raise TypeError(f"{name}: must not be given, the operation has its own")
     ends, given = collective_hosts(hosts, given)
