@@ -40,7 +40,7 @@ __all__ = [
     "one_number",
     "random_generator",
     "random_source",
-    "refuse_removed",
+    "refuse_options",
     "seconds",
     "seed_number",
     "shown",
@@ -346,14 +346,14 @@ def check_arguments(name: str, function: Any, args: Any, options: Any, error: Ty
         raise TypeError(hint) from None
 
 
-def refuse_removed(**hints: str) -> Callable[[type[T]], type[T]]:
-    """Return a class decorator: options that a class no longer has raise TypeError with what to write instead.
+def refuse_options(**hints: str) -> Callable[[type[T]], type[T]]:
+    """Return a class decorator: options that a class does not have raise TypeError with what to write instead.
 
     The class keeps the signature of its constructor.
 
     Examples
     --------
-    >>> @refuse_removed(speed="write rate=")
+    >>> @refuse_options(speed="was removed; write rate=")
     ... class Sender:
     ...     def __init__(self, rate=1.0):
     ...         self.rate = rate
@@ -369,7 +369,7 @@ def refuse_removed(**hints: str) -> Callable[[type[T]], type[T]]:
         @functools.wraps(constructor)
         def checked(self: T, *args: Any, **options: Any) -> None:
             for name in hints.keys() & options.keys():
-                raise TypeError(f"{kind.__name__}({name}=): was removed; {hints[name]}")
+                raise TypeError(f"{kind.__name__}({name}=): {hints[name]}")
             try:
                 constructor(self, *args, **options)
             except TypeError as error:

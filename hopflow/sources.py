@@ -17,11 +17,12 @@ import numpy as np
 from hopflow.packages import PACKAGES
 from hopflow.parameters import Parametrized
 
-__all__ = ["source_of"]
+__all__ = ["PLAIN", "source_of"]
 
 INSTALLED = ("site-packages", "dist-packages")
 """Folders of packages whose code is named, not read: they change with their version."""
 PLAIN = (bool, int, float, complex, str, bytes, type(None), type(Ellipsis), np.generic)
+"""Classes of values that lead to no code."""
 
 
 def source_of(thing: Any, *others: Any) -> str:

@@ -114,17 +114,23 @@ class Store:
             raise ValueError(f"store = {str(self.path)!r}: {place} exists and holds no sweep")
         there = json.loads(str(attrs[OF]))
         if differ := [
-            f"{name}: {there.get(name, 'not swept')} there, {self.of.get(name, 'not swept')} here"
-            for name in {**there, **self.of}
-            if there.get(name) != self.of.get(name)
+            name for name in {**there, **self.of} if there.get(name) != self.of.get(name)
         ]:
-            said = "; ".join(differ)
+            said = "; ".join(self._difference(name, there) for name in differ)
             raise ValueError(f"store = {str(self.path)!r}: {place} is of another sweep: {said}")
         if list(there) != list(self.of):
             raise ValueError(
                 f"store = {str(self.path)!r}: {place} has its dimensions in another order: "
                 f"{', '.join(name for name in there if name in self.grid.values)}"
             )
+
+    def _difference(self, name: str, there: Mapping[str, str]) -> str:
+        """Return in words what a store has there of a parameter, or of the code, and what is asked here."""
+        own, other = (each.get(name, "not swept") for each in (self.of, there))
+        if name == "source" and own.split()[:-1] == other.split()[:-1] != []:
+            called = " ".join(own.split()[:-1])
+            return f"the code of {called}, or a function, class or constant that it leads to, has changed"
+        return f"{name}: {other} there, {own} here"
 
     def missing(self) -> NDArray[np.int64]:
         """Return the numbers of the points that are not done, ascending."""

@@ -13,6 +13,7 @@ import contextlib
 import functools
 import importlib
 import inspect
+import itertools
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
@@ -23,7 +24,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from hopflow.checks import shown
 from hopflow.grids import Grid, Row
 from hopflow.packages import package
-from hopflow.sources import source_of
+from hopflow.sources import PLAIN, source_of
 from hopflow.sweeping import over_grid
 from hopflow.units import BARE, in_units, quantities_of
 
@@ -229,9 +230,13 @@ def _plan(thing: Any, parameters: Mapping[str, Any]) -> _Plan:
     )
     options = {} if kind is None else importlib.import_module(kind).checked(_Things(grid), grid)
     about |= {name: repr(value) for name, value in fixed.items()}
-    return _Plan(
-        called, grid, kind, options, about, (thing if make is thing else make(), axes, fixed)
-    )
+    return _Plan(called, grid, kind, options, about, (thing if make is thing else make(), *_objects(axes, fixed)))
+
+
+def _objects(axes: Mapping[str, list[Any]], fixed: Mapping[str, Any]) -> tuple[Any, ...]:
+    """Return those values of parameters that lead to code; numbers and texts are compared by themselves."""
+    values = itertools.chain(*axes.values(), fixed.values())
+    return tuple(each for each in values if not isinstance(each, PLAIN))
 
 
 def _parameters_of(function: Callable[..., Any]) -> dict[str, str | None]:

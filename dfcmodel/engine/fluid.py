@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from dfcmodel.network.time_steps import contracted_delay, shortest_delay
-from hopflow.checks import choice, flag, one_number, refuse_removed, shown, whole
+from hopflow.checks import choice, flag, one_number, refuse_options, shown, whole
 from hopflow.results import Described
 
 if TYPE_CHECKING:
@@ -19,9 +19,10 @@ PIPES = ("rfc6675", "fall1996")
 RECOVERIES = ("tahoe", "reno", "newreno", "sack")
 
 
-@refuse_removed(
-    backend="the fluid runs on the compiled engine",
-    whole_packets="use method=Packets(), which is nearer to packet simulators and costs less",
+@refuse_options(
+    jitter="is a parameter of simulate, sweep and ensemble: simulate(scenario, Fluid(...), jitter='10ms')",
+    backend="was removed; the fluid runs on the compiled engine",
+    whole_packets="was removed; use method=Packets(), which is nearer to packet simulators and costs less",
 )
 @dataclass(frozen=True)
 class Fluid(Described):

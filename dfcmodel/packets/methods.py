@@ -18,7 +18,7 @@ from hopflow.checks import (
     instance,
     number,
     one_number,
-    refuse_removed,
+    refuse_options,
     seed_number,
 )
 from hopflow.results import Described
@@ -50,7 +50,11 @@ OWN_BY_DELIVERIES = ("prr", "rack", "linux-6.12")
     frame_errors="share",
     loss="share",
 )
-@refuse_removed(backend="packets run on the compiled engine")
+@refuse_options(
+    backend="was removed; packets run on the compiled engine",
+    packet_jitter="is a parameter of simulate, sweep and ensemble: simulate(scenario, Packets(...), packet_jitter='1pkt')",
+    jitter="is a parameter of simulate, sweep and ensemble: simulate(scenario, Packets(...), jitter='10ms')",
+)
 @dataclass(frozen=True)
 class Packets(Described):
     """Packet-level simulation: every packet and ACK, with sequence numbers and timers.

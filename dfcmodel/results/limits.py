@@ -212,7 +212,7 @@ def _phase_effects(run: Any, losing: Flags) -> tuple[str, ...]:
     shared = [scenario.links[n].name for n in np.unique(links).tolist()]
     return _one(
         f"phase effects: {_listed('flow', names)} of different round-trip times or rules share {_listed('link', shared)} "
-        "without random times: shares were measured to be off by 0.16 in the median and up to 0.55; set packet_jitter='1pkt' (--packet-jitter 1pkt)",
+        "without random times: shares were measured to be off by 0.16 in the median and up to 0.55; write simulate(..., packet_jitter='1pkt'), or --packet-jitter 1pkt in the shell",
     )
 
 

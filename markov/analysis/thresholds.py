@@ -48,8 +48,9 @@ class ThresholdAdvice(Result):
     Attributes
     ----------
     low, high
-        Ends of the recommended range, packets: each threshold tried between them delivers at least
-        ``1 - within`` of the highest throughput, loses at most ``most_loss``, and is at most ``ceiling``.
+        Ends of the recommended range of the threshold above which the port pauses, packets: each threshold tried between
+        them delivers at least ``1 - within`` of the highest throughput, loses at most ``most_loss``, and is at most
+        ``ceiling``. Pauses end one packet below the threshold in use: the lower one is ``low_threshold`` of `PauseTandem`, which is not varied.
     ceiling
         Highest safe threshold: the packets that arrive before a pause takes effect fit above it.
     gain
@@ -176,7 +177,7 @@ def pause_thresholds(
     buffers
         Of the node before the link and of the port, packets.
     load
-        What the flows send at most, over ``bottleneck_rate``; after each loss half of it.
+        What the flows send at most, over ``bottleneck_rate``, at most 10; after each loss half of it.
     response
         Time from the decision to pause until the last packet has arrived, s: twice the propagation
         delay, the frames under way and the reaction of the other side (`dfcmodel.headroom` adds them
@@ -187,7 +188,7 @@ def pause_thresholds(
         Largest probability of loss of a packet; None: no limit.
     levels
         Numbers of rates of the TCP aggregate. The range holds for each of them; the number is the
-        part of the model that is known least.
+        part of the model that is known least. ``(1,)``: senders that do not react to losses.
     thresholds
         To try, packets, or percentages of the port's buffer, such as ``"80%"``, rounded down to packets; None is 16 of
         them over the buffer.
@@ -270,7 +271,7 @@ def _checked(
         hint="the link_rate",
     )
     one_number("rtt", seconds("rtt", rtt))
-    one_number("load", load, above=0.0, at_most=100.0, hint="over the bottleneck's rate")
+    one_number("load", load, above=0.0, at_most=10.0, hint="over the bottleneck's rate; '80%' is 0.8")
     if isinstance(buffers, (str, Mapping)) or dimensions(buffers) != (2,):
         raise ValueError(f"buffers = {shown(buffers)}: must be two numbers of packets")
     buffers = tuple(np.asarray(buffers).tolist())
@@ -297,7 +298,7 @@ def _ceiling(link_rate: float, response: float, buffer: int) -> int:
 
 
 def _levels(levels: Any) -> tuple[int, ...]:
-    return _wholes("levels", levels, 2, 1000, "numbers of rates, such as (2, 4)")
+    return _wholes("levels", levels, 1, 1000, "numbers of rates, such as (2, 4)")
 
 
 def _thresholds(asked: Any, buffer: int, ceiling: int) -> list[int]:

@@ -123,9 +123,25 @@ def test_a_store_of_another_rule_is_refused(tmp_path) -> None:
     first = swept(MODULE)
     assert swept(MODULE).equals(first)
     with pytest.raises(
-        ValueError, match=r"is of another sweep: source: scenario .* there, scenario"
+        ValueError, match=r"is of another sweep: the code of scenario, or a function, class or constant that it leads to, has changed"
     ):
         swept(MODULE.replace("return 0.5", "return 0.7"))
+
+
+def test_other_values_are_not_taken_for_other_code(tmp_path) -> None:
+    """Texts, numbers and seeds of a call are named as what they are; objects among them lead to code."""
+    pytest.importorskip("zarr", reason="needs hopflow[scale]")
+    scenario = loaded(MODULE, tmp_path)["scenario"]
+
+    def swept(**given: object) -> object:
+        options = {"buffer": [5], "seed": 1, **given}
+        return sweep(scenario, levels="packets", store=tmp_path / "found.zarr", **options)
+
+    swept()
+    with pytest.raises(ValueError, match=r"another sweep: buffer: \[5\] there, \[6\] here$"):
+        swept(buffer=[6])
+    with pytest.raises(ValueError, match=r"another sweep: seed: 1 there, 2 here$"):
+        swept(seed=2)
 
 
 def test_columns_of_flows_and_links_are_read() -> None:

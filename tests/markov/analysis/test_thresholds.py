@@ -68,6 +68,14 @@ def test_that_pausing_changes_hardly_anything_is_said_of_the_whole_range():
     assert found.summary()["pausing changes"].endswith("against no pauses: hardly any")
 
 
+def test_one_level_stands_for_senders_that_do_not_react() -> None:
+    found = pause_thresholds(**PORT, levels=(1,), load="80%", thresholds=(12,))
+    (model,) = found.models
+    assert model.arrival_rates == (0.8 * model.bottleneck_rate,)
+    alone = stationary(model.replace(high_threshold=12)).throughput
+    assert float(found.table.throughput.sel(threshold=12, levels=1)) == pytest.approx(alone, rel=1e-9)
+
+
 def test_percentages_are_parts_of_the_ports_buffer():
     found = pause_thresholds(**PORT, levels=(2,), thresholds=("50%", "78%", "90 %", "12pkt"))
     assert found.table.threshold.values.tolist() == [10, 12, 15, 18, 20]
@@ -85,7 +93,8 @@ def test_percentages_are_parts_of_the_ports_buffer():
         ({"buffers": 20}, "buffers = 20"),
         ({"buffers": [20, [60, 70]]}, r"buffers = \[20, \[60, 70\]\]: must be two numbers"),
         ({"response": 0.5}, "50 packets arrive before a pause takes effect"),
-        ({"levels": (1,)}, "levels = 1"),
+        ({"levels": (0,)}, "levels = 0"),
+        ({"load": 80}, r"load = 80: .* <= 10; over the bottleneck's rate; '80%' is 0.8"),
         ({"levels": 2}, "levels = 2"),
         ({"levels": np.array(2)}, "levels = array"),
         ({"levels": [2, [3, 4]]}, r"levels = \[3, 4\]: must be a whole number"),
