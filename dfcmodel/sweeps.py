@@ -35,7 +35,9 @@ LIMITS: Mapping[str, Any] = {
     "flag_meanings": " ".join(kind.replace(" ", "_") for kind in LIMIT_KINDS),
 }
 """Attributes of the flags of limits, by the CF conventions (3.5)."""
-ADVICE = {"phase effects": "; sweep(..., packet_jitter='1pkt') removes them, a random time of one packet"}
+ADVICE = {
+    "phase effects": "; sweep(..., packet_jitter='1pkt') removes them, a random time of one packet"
+}
 POINTS_NAMED = 3
 """Points of a sweep that a warning names."""
 

@@ -230,7 +230,14 @@ def _plan(thing: Any, parameters: Mapping[str, Any]) -> _Plan:
     )
     options = {} if kind is None else importlib.import_module(kind).checked(_Things(grid), grid)
     about |= {name: repr(value) for name, value in fixed.items()}
-    return _Plan(called, grid, kind, options, about, (thing if make is thing else make(), *_objects(axes, fixed)))
+    return _Plan(
+        called,
+        grid,
+        kind,
+        options,
+        about,
+        (thing if make is thing else make(), *_objects(axes, fixed)),
+    )
 
 
 def _objects(axes: Mapping[str, list[Any]], fixed: Mapping[str, Any]) -> tuple[Any, ...]:

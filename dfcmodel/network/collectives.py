@@ -350,7 +350,9 @@ def _delays(given: NDArray[Any], after: Any, count: int) -> Column:
     """Return the column of the delays, given as an array in the places of the flows for which each one waits."""
     if not isinstance(after, np.ndarray) or after.shape != given.shape:
         shape = getattr(after, "shape", None)
-        raise ValueError(f"delays: an array of shape {given.shape}, must have that of after, {shape}")
+        raise ValueError(
+            f"delays: an array of shape {given.shape}, must have that of after, {shape}"
+        )
     rows, kept = given.reshape(count, -1).tolist(), (after >= 0).reshape(count, -1).tolist()
     pairs = [tuple(compress(own, which)) for own, which in zip(rows, kept, strict=True)]
     return Column(tuple(pairs), np.arange(count), count)
@@ -433,7 +435,10 @@ def _check(flows: Flows, may_return: bool) -> None:
     if any(flows.columns["delays"].values):
         counts = [len(own) for own in flows.columns["after"]]
         own = zip(flows.columns["delays"], counts, strict=True)
-        good &= [not times or (len(times) == n and 0.0 <= min(times) <= max(times) < np.inf) for times, n in own]
+        good &= [
+            not times or (len(times) == n and 0.0 <= min(times) <= max(times) < np.inf)
+            for times, n in own
+        ]
     others = [each.name for each in OPTIONS if each.name not in NUMBERS]
     kinds, _ = flows.alike(*others, np.isfinite(size), np.isfinite(stop), flows.waits)
     for f in sorted({*np.flatnonzero(~good)[:1].tolist(), *kinds.tolist()}):

@@ -413,7 +413,10 @@ def _check_delays(flow: Flow, of: str) -> None:
     given: object = flow.delays
     if not isinstance(given, Iterable):
         raise ValueError(f"delays {of} = {shown(given)}: must be times in s, one for each of after")  # noqa: TRY004
-    found = tuple(one_number(f"delays[{n}] {of}", each, at_least=0.0, hint="in s") for n, each in enumerate(given))
+    found = tuple(
+        one_number(f"delays[{n}] {of}", each, at_least=0.0, hint="in s")
+        for n, each in enumerate(given)
+    )
     if found and len(found) != len(flow.after):
         msg = f"{len(found)} times for {len(flow.after)} flows in after, must be as many"
         raise ValueError(f"delays {of} = {shown(found)}: {msg}")

@@ -219,7 +219,9 @@ def _read(
     if not flows.size:
         raise ValueError(f"{name}: must have an operation in which more than one rank takes part")
     entropy = np.array(flows.source) * len(ends) + np.array(flows.target)
-    listed = ListedFlows(flows.source, flows.target, flows.size, flows.start, flows.after, flows.delays)
+    listed = ListedFlows(
+        flows.source, flows.target, flows.size, flows.start, flows.after, flows.delays
+    )
     return listed.between(ends, {"entropy": entropy, **given})
 
 

@@ -271,7 +271,9 @@ def _checked(
         hint="the link_rate",
     )
     one_number("rtt", seconds("rtt", rtt))
-    one_number("load", load, above=0.0, at_most=10.0, hint="over the bottleneck's rate; '80%' is 0.8")
+    one_number(
+        "load", load, above=0.0, at_most=10.0, hint="over the bottleneck's rate; '80%' is 0.8"
+    )
     if isinstance(buffers, (str, Mapping)) or dimensions(buffers) != (2,):
         raise ValueError(f"buffers = {shown(buffers)}: must be two numbers of packets")
     buffers = tuple(np.asarray(buffers).tolist())

@@ -123,7 +123,8 @@ def test_a_store_of_another_rule_is_refused(tmp_path) -> None:
     first = swept(MODULE)
     assert swept(MODULE).equals(first)
     with pytest.raises(
-        ValueError, match=r"is of another sweep: the code of scenario, or a function, class or constant that it leads to, has changed"
+        ValueError,
+        match=r"is of another sweep: the code of scenario, or a function, class or constant that it leads to, has changed",
     ):
         swept(MODULE.replace("return 0.5", "return 0.7"))
 

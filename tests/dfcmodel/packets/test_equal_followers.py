@@ -173,7 +173,9 @@ def test_delays_as_an_array_are_those_of_the_flows() -> None:
     run = simulate(replace(fabric, flows=table), Packets(seed=1), duration=0.01)
     first, second, _ = run.finished
     assert run.started.tolist() == [0.0, first + 1e-4, max(first + 5e-4, second + 2e-5)]
-    with pytest.raises(ValueError, match=r"delays: an array of shape \(3,\), must have that of after"):
+    with pytest.raises(
+        ValueError, match=r"delays: an array of shape \(3,\), must have that of after"
+    ):
         flows_from([a[0], b[0], b[0]], [a[-1], b[-1], b[-1]], **{**columns, "delays": np.zeros(3)})
     columns["delays"][1, 0] = -1.0
     with pytest.raises(ValueError, match=r"delays\[0\] of flow .* = -1: must be"):
@@ -256,7 +258,14 @@ def test_followers_are_those_that_the_flows_name(seed: int) -> None:
     ends = zip(*((flow.path[0], flow.path[-1]) for flow in scenario.flows), strict=True)
     paths = [flow.path for flow in scenario.flows]
     table = flows_from(
-        *ends, 5, source=FixedRate(), links=scenario.links, routes=paths, names=names, after=places, delays=delays
+        *ends,
+        5,
+        source=FixedRate(),
+        links=scenario.links,
+        routes=paths,
+        names=names,
+        after=places,
+        delays=delays,
     )
     again = followers_of(table)
     for mine, other in zip(again[:3], found[:3], strict=True):

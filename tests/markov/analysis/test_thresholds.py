@@ -73,7 +73,9 @@ def test_one_level_stands_for_senders_that_do_not_react() -> None:
     (model,) = found.models
     assert model.arrival_rates == (0.8 * model.bottleneck_rate,)
     alone = stationary(model.replace(high_threshold=12)).throughput
-    assert float(found.table.throughput.sel(threshold=12, levels=1)) == pytest.approx(alone, rel=1e-9)
+    assert float(found.table.throughput.sel(threshold=12, levels=1)) == pytest.approx(
+        alone, rel=1e-9
+    )
 
 
 def test_percentages_are_parts_of_the_ports_buffer():

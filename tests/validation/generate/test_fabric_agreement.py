@@ -4,7 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from benchmarks.fabric_agreement import HTSIM, NS3, TOLERANCE, Simulator, results_of, row_of, text_of, within
+from benchmarks.fabric_agreement import (
+    HTSIM,
+    NS3,
+    TOLERANCE,
+    Simulator,
+    results_of,
+    row_of,
+    text_of,
+    within,
+)
 from validation.generate.htsim.cases import CASES
 
 (ROCE,) = CASES
