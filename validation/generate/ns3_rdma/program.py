@@ -20,8 +20,12 @@ NAME = "rdma-fabric"
 MODULES = ("point-to-point", "internet", "bridge", "traffic-control", "network", "stats", "core")
 
 
+NUMBERS = "src/applications/model/seq-ts-header.cc"
+"""The header with numbers of packets, in a module of which the model needs nothing else."""
+
+
 def rdma_folder() -> Path:
-    """Return the folder with ``include`` and ``lib`` of ns-3 with the RDMA model.
+    """Return the checkout in which ns-3 with the RDMA model was built.
 
     Raises
     ------
@@ -29,10 +33,10 @@ def rdma_folder() -> Path:
         If the environment variable ``HOPFLOW_NS3_RDMA`` does not name it.
     """
     folder = Path(os.environ.get(VARIABLE, ""))
-    if VARIABLE in os.environ and (folder / "include" / "ns3" / "rdma-hw.h").is_file():
+    if VARIABLE in os.environ and (folder / "build" / "include" / "ns3" / "rdma-hw.h").is_file():
         return folder.resolve()
     raise FileNotFoundError(
-        f"ns-3's RDMA model not found: {VARIABLE} must name the folder that has its include/ and lib/; "
+        f"ns-3's RDMA model not found: {VARIABLE} must name the checkout in which it was built; "
         "validation/generate/ns3_rdma/README.md says how it is built"
     )
 
@@ -59,12 +63,13 @@ class Ns3Rdma:
 
     def run(self, words: Sequence[str], folder: Path) -> str:
         """Run the program in a folder, compiled first where necessary; return its standard output."""
-        built = rdma_folder()
-        libraries = built / "lib"
+        checkout = rdma_folder()
+        libraries = checkout / "build" / "lib"
         (first,) = libraries.glob("libns3*-core*.so")
         start, _, end = first.stem.removeprefix("lib").partition("-core")
         options = [
-            *("-isystem", str(built / "include"), f"-L{libraries}", f"-Wl,-rpath,{libraries}"),
+            *(str(checkout / NUMBERS), "-isystem", str(checkout / "build" / "include")),
+            *(f"-L{libraries}", f"-Wl,-rpath,{libraries}"),
             *(f"-l{start}-{module}{end}" for module in MODULES),
         ]
         return call([str(compiled([ROOT / self.sources[0]], options)), *words], folder)

@@ -3,16 +3,19 @@
 // Queue pairs of RDMA at line rate, with go-back-N, between hosts at leaf switches and one spine under PFC, in the RDMA
 // model of ns-3 (Li et al., HPCC). Prints one line for each flow: its number and the time in ns at which its sender has
 // the last ACK.
+#include <cstdint>
+#include <cstring>
+#include <tuple> // the model's headers need these three before them
+
 #include "ns3/core-module.h"
 #include "ns3/internet-module.h"
 #include "ns3/network-module.h"
-#include "ns3/qbb-helper.h"
+#include "ns3/qbb-channel.h"
 #include "ns3/qbb-net-device.h"
 #include "ns3/rdma-driver.h"
 #include "ns3/rdma-hw.h"
 #include "ns3/switch-node.h"
 
-#include <cstdint>
 #include <cstdio>
 #include <sstream>
 #include <string>
@@ -164,10 +167,19 @@ Fabric::Fabric(const Settings& settings)
 Fabric::Ends
 Fabric::Connect(Ptr<Node> first, Ptr<Node> second, uint64_t rate)
 {
-    QbbHelper link;
-    link.SetDeviceAttribute("DataRate", DataRateValue(DataRate(rate)));
-    link.SetChannelAttribute("Delay", TimeValue(NanoSeconds(m_settings.delay)));
-    NetDeviceContainer devices = link.Install(first, second);
+    Ptr<QbbChannel> channel = CreateObject<QbbChannel>();
+    channel->SetAttribute("Delay", TimeValue(NanoSeconds(m_settings.delay)));
+    NetDeviceContainer devices;
+    for (const auto& node : {first, second})
+    {
+        Ptr<QbbNetDevice> device = CreateObject<QbbNetDevice>();
+        device->SetAttribute("DataRate", DataRateValue(DataRate(rate)));
+        device->SetAddress(Mac48Address::Allocate());
+        device->SetQueue(CreateObject<BEgressQueue>());
+        node->AddDevice(device);
+        device->Attach(channel);
+        devices.Add(device);
+    }
     if (first->GetNodeType() == 0)
     {
         Ptr<Ipv4> own = first->GetObject<Ipv4>();

@@ -43,9 +43,9 @@ def test_a_run_that_loses_packets_or_is_not_complete_is_refused() -> None:
 
 def test_where_the_model_is(monkeypatch, tmp_path: Path) -> None:
     monkeypatch.setenv(program.VARIABLE, str(tmp_path))
-    with pytest.raises(FileNotFoundError, match="HOPFLOW_NS3_RDMA must name the folder"):
+    with pytest.raises(FileNotFoundError, match="HOPFLOW_NS3_RDMA must name the checkout"):
         rdma_folder()
-    header = tmp_path / "include" / "ns3" / "rdma-hw.h"
+    header = tmp_path / "build" / "include" / "ns3" / "rdma-hw.h"
     header.parent.mkdir(parents=True)
     header.touch()
     assert rdma_folder() == tmp_path.resolve()
