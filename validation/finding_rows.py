@@ -62,7 +62,7 @@ class Picture:
 
 @dataclass(frozen=True)
 class Gap:
-    """What lies between the bare fluid and packets on the scenario of a claim; its figure is the last of the finding.
+    """What lies between the fluid and packets on the scenario of a claim; its figure is the last of the finding.
 
     Attributes
     ----------
