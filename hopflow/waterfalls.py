@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hopflow.results import COLOURS, figure
+from hopflow.results import COLOURS, DECORATION, figure
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -45,7 +45,7 @@ def draw_waterfall(data: xr.Dataset, ax: Any = None) -> Any:
         ax.barh(row, mean, color=GREEN, height=0.6)
         ax.errorbar(mean, row, xerr=mean - low, fmt="none", ecolor="black", capsize=2)
     for row, level in enumerate(levels):  # from the end of each bar to the next
-        ax.plot([level, level], [row, row + 1], color="0.4", lw=0.6)
+        ax.plot([level, level], [row, row + 1], color="0.4", lw=0.6, label=DECORATION)
     ax.set_yticks(np.arange(len(parts) + 2), [data.attrs["start"], *names, "packets"])
     ax.invert_yaxis()
     name, units = data["quantity"].item(), data["units"].item()
