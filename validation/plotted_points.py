@@ -123,22 +123,28 @@ class _Panel:
                 yield {**common, "curve": curve, **named, **row}
 
     def _text(self, axis: str) -> str:
-        """Return the text of an axis, or of the panels that share it, or of the whole figure."""
-        shared = getattr(self.axes, f"get_shared_{axis}_axes")().get_siblings(self.axes)
+        """Return the text of an axis, or of the next panel that has one, or of the whole figure."""
+        texts = [getattr(each, f"get_{axis}label")() for each in self._along(axis)]
         whole = getattr(self.axes.figure, f"get_sup{axis}label")()
-        texts = [getattr(each, f"get_{axis}label")() for each in (self.axes, *shared)]
         return _one_line(next(filter(None, [*texts, whole]), ""))
 
     def _ticks(self, axis: str) -> dict[float, str]:
-        """Return the texts of the ticks that are names and no numbers of the axis."""
-        from matplotlib.ticker import FixedFormatter, FuncFormatter
+        """Return the texts of the ticks that are names and no numbers, of the axis or of the next panel that has some."""
+        return next(filter(None, (_named_ticks(each, axis) for each in self._along(axis))), {})
 
-        chosen = getattr(self.axes, f"{axis}axis")
-        if not isinstance(chosen.get_major_formatter(), (FixedFormatter, FuncFormatter)):
-            return {}
-        at, texts = chosen.get_majorticklocs(), chosen.get_majorticklabels()
-        named = {float(a): _one_line(t.get_text()) for a, t in zip(at, texts, strict=False)}
-        return {a: text for a, text in named.items() if text}
+    def _along(self, axis: str) -> list[Any]:
+        """Return the panel, those that share its axis, and those of its column (x) or row (y): their texts hold for it."""
+        own = self.axes.get_subplotspec()
+        shared = getattr(self.axes, f"get_shared_{axis}_axes")().get_siblings(self.axes)
+        if own is None:
+            return [self.axes, *shared]
+        span = "colspan" if axis == "x" else "rowspan"
+        beside = [
+            each
+            for each in self.axes.figure.axes
+            if (spec := each.get_subplotspec()) and getattr(spec, span) == getattr(own, span)
+        ]
+        return [self.axes, *shared, *beside]
 
     def _drawn(self) -> Iterator[tuple[Any, Iterable[dict[str, Any]]]]:
         """Yield what is drawn in the panel with its rows."""
@@ -188,6 +194,17 @@ class _Panel:
         transform = artist.get_transform()
         in_data = transform.contains_branch_seperately(self.axes.transData)
         return "" if all(in_data) else "xy"[in_data.index(False)]
+
+
+def _named_ticks(axes: Any, axis: str) -> dict[float, str]:
+    from matplotlib.ticker import FixedFormatter, FuncFormatter
+
+    chosen = getattr(axes, f"{axis}axis")
+    if not isinstance(chosen.get_major_formatter(), (FixedFormatter, FuncFormatter)):
+        return {}
+    at, texts = chosen.get_majorticklocs(), chosen.get_majorticklabels()
+    named = {float(a): _one_line(t.get_text()) for a, t in zip(at, texts, strict=False)}
+    return {a: text for a, text in named.items() if text}
 
 
 def _flat(container: Any) -> Iterator[Any]:

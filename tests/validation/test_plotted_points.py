@@ -78,6 +78,19 @@ def test_bars_bands_and_references() -> None:
     assert len(found) == 2 + 3 + 3
 
 
+def test_panels_without_texts_of_their_own_have_those_of_their_row() -> None:
+    fig, axes = panels(["a", "b"], sharey=False)
+    for ax in axes:
+        ax.barh([0, 1], [1.0, 2.0])
+        label(ax, "share (%)")
+    axes[0].set_yticks([0, 1], ["Reno", "CUBIC"])
+    axes[1].set_yticks([])
+    axes[0].set_ylabel("rule")
+    found = plotted_points(fig)
+    assert list(found["y_name"]) == ["Reno", "CUBIC"] * 2
+    assert set(found["y_quantity"]) == {"rule"}
+
+
 def test_maps_have_the_value_of_each_cell_and_the_names_of_rows_and_columns() -> None:
     values = np.array([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
     fig = maps({"gain": values}, [10.0, 20.0, 30.0], [0.1, 0.2], ("rate (1/s)", "RTT (s)"),
