@@ -52,7 +52,7 @@ class Number:
 class Picture:
     """A figure of the report, drawn on demand; ``alt`` describes it to readers who cannot see it.
 
-    ``svg`` is the figure as drawn before, where it was, and ``points`` what it shows (`validation.plotted_points`).
+    ``svg`` is the figure as drawn before, where it was, and ``points`` what it shows (`validation.picture_points`).
     """
 
     draw: Callable[[], Figure]

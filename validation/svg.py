@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from validation.finding_rows import Picture
-from validation.plotted_points import plotted_points
+from validation.picture_points import plotted_points
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

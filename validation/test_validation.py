@@ -9,7 +9,7 @@ import pytest
 
 from validation import evidence, manifest
 from validation.claims import find, ledger
-from validation.plotted_points import plotted_points
+from validation.picture_points import plotted_points
 from validation.recording import differences, recorded
 from validation.records import OWN, recorded_thresholds, recorded_verdicts
 from validation.verdicts import Finding, Verdict

@@ -18,7 +18,7 @@ from markov import PauseTandem, stationary
 from validation import recomputing
 from validation.claims import find, ledger
 from validation.commands import explained_claims
-from validation.plotted_points import COLUMNS
+from validation.picture_points import COLUMNS
 from validation.recording import recorded
 from validation.report import folders
 from validation.verdicts import Sides, Verdict

@@ -8,7 +8,7 @@ import pytest
 
 from hopflow.results import DECORATION, figure
 from validation.drawing import errorbars, label, maps, panels, points, reference
-from validation.plotted_points import COLUMNS, plotted_points
+from validation.picture_points import COLUMNS, plotted_points
 from validation.statistics import Estimate
 
 
