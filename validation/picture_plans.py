@@ -192,7 +192,7 @@ class _Split(NamedTuple):
     """Columns that distinguish panels, with what they cost and the curves of the fullest panel."""
 
     cost: int
-    count: int
+    number: int
     panels: tuple[str, ...]
     fullest: int
 

@@ -85,7 +85,9 @@ def _style(artist: Any) -> tuple[str, ...]:
     from matplotlib.container import BarContainer, ErrorbarContainer
 
     if isinstance(artist, ErrorbarContainer):
-        return _style(artist.lines[0] or artist.lines[2][0])
+        lines: Any = artist.lines
+        line, _, bars = lines
+        return _style(bars[0] if line is None else line)
     if isinstance(artist, BarContainer):
         return "bar", colors.to_hex(artist.patches[0].get_facecolor()) if artist.patches else ""
     if hasattr(artist, "get_linestyle") and hasattr(artist, "get_marker"):
@@ -263,7 +265,7 @@ def _of_collection(collection: Any) -> Iterator[dict[str, Any]]:
     from matplotlib.collections import LineCollection, PathCollection, PolyCollection
 
     if isinstance(collection, PathCollection):
-        for x, y in collection.get_offsets():
+        for x, y in np.asarray(collection.get_offsets()).tolist():
             yield {"kind": "points", "x": x, "y": y}
     elif isinstance(collection, LineCollection):
         for segment in collection.get_segments():
