@@ -33,6 +33,7 @@ from dfcmodel import (
     Packets,
     Pause,
     Scenario,
+    default_refinements,
     dumbbell,
     explain,
     simulate,
@@ -268,7 +269,10 @@ def explanations(runs: int, only: str, folder: Path) -> None:
     for case in cases():
         if only not in case.scenario.name:
             continue
-        found = explain(case.scenario, case.measures, runs=runs, **case.arguments)
+        parts = default_refinements(case.scenario, shared=True)
+        found = explain(
+            case.scenario, case.measures, refinements=parts, runs=runs, **case.arguments
+        )
         end = case.arguments.get("duration", case.scenario.duration)
         columns = {"scenario": case.scenario.name, "seconds": end, "runs": runs}
         tables.append(found.table().assign(**columns))
@@ -283,11 +287,24 @@ def explanations(runs: int, only: str, folder: Path) -> None:
         (folder / "explanations.md").write_text(text, encoding="utf-8")
 
 
+COLUMNS = (
+    "bare fluid",
+    "transmission times",
+    "recovery",
+    "timeouts",
+    "whole losses",
+    "unexplained",
+    "packet phases",
+    "queued ACKs",
+    "whole counts",
+    "packets",
+)
+"""Columns of the table: the bare fluid, the parts in a fixed order, packets."""
+
+
 def markdown(table: pd.DataFrame) -> str:
     """Return the table of the documentation: a row for each quantity, the waterfall from left to right."""
-    rows = list(dict.fromkeys(table["row"]))
-    after = ["unexplained", "packet phases", "queued ACKs", "whole counts", "packets"]
-    columns = [*(name for name in rows if name not in after), *after]
+    columns = list(COLUMNS)
     lines = [["scenario", "quantity", *columns], ["---", "---", *["--:"] * len(columns)]]
     for (scenario, quantity), group in table.groupby(["scenario", "quantity"], sort=False):
         own = group.set_index("row")

@@ -413,10 +413,26 @@ class _Explained:
     ] = None
     runs: Annotated[int, typer.Option(help="Number of seeds, at least 2.")] = 8
     seed: Annotated[int, typer.Option(help="Seed of all random numbers.")] = 0
+    packet_jitter: Annotated[
+        str | None,
+        typer.Option(
+            help="Largest random delay of each packet at its sender, at both levels, against phase effects: 1pkt or 120us."
+        ),
+    ] = None
+    shared: Annotated[
+        bool,
+        typer.Option(help="Count the parts that both levels have, too, such as timeouts."),
+    ] = False
 
     def parameters(self, scenario: str) -> dict[str, Any]:
         """Return the parameters of `dfcmodel.explain` for a scenario, or for a claim, which defines its own."""
-        seeds = {"runs": self.runs, "seed": self.seed}
+        from dfcmodel.levels.refinements import default_refinements
+
+        settings: dict[str, Any] = {
+            "runs": self.runs,
+            "seed": self.seed,
+            "packet_jitter": self.packet_jitter,
+        }
         end = None
         if self.duration is not None:
             end = quantity("duration", self.duration, "time", bare=True)
@@ -427,12 +443,16 @@ class _Explained:
                     raise ValueError(
                         f"{option} = {value!r}: {scenario} defines it, omit the option"
                     )
-            return {**explained[scenario.upper()](), **seeds}
-        network = _Network(dfc=None if scenario.endswith(".toml") else False, tcp=self.tcp)
-        measures = (self.measures or "share").split(",")
-        return {
-            "scenario": network.scenario(scenario), "measures": measures, "duration": end, **seeds,
-        }  # fmt: skip
+            asked = explained[scenario.upper()]()
+        else:
+            network = _Network(dfc=None if scenario.endswith(".toml") else False, tcp=self.tcp)
+            measures = (self.measures or "share").split(",")
+            asked = {
+                "scenario": network.scenario(scenario), "measures": measures, "duration": end,
+            }  # fmt: skip
+        if self.shared:
+            settings["refinements"] = default_refinements(asked["scenario"], shared=True)
+        return {**asked, **settings}
 
 
 @commands.command(
@@ -456,7 +476,7 @@ def explain(
     plot: Annotated[Path | None, typer.Option(help="Write the waterfall here.")] = None,
     json: AsJson = False,
 ) -> None:
-    """Explain how far packets are from a fluid: what each refinement accounts for."""
+    """Explain how far packets are from the fluid: what each part that they do not share accounts for."""
     from dfcmodel.levels.explaining import explain as explain_gap
 
     check_output("plot", plot)

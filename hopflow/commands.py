@@ -36,7 +36,7 @@ COMMANDS = {
     "claims": Place("validation._cli", "List the claims that can be checked, with their recorded verdicts."),
     "simulate": Place("dfcmodel._cli", "Simulate a network as a fluid, or packet by packet, and print a summary."),
     "compare": Place("dfcmodel._cli", "Print which rule wins on a path, by packet-level simulation: alone, in pairs, against each other."),
-    "explain": Place("validation.commands.explained_claims", "Explain how far packets are from a fluid: what each refinement accounts for."),
+    "explain": Place("validation.commands.explained_claims", "Explain how far packets are from the fluid: what each part that they do not share accounts for."),
     "pde": Place("dfcmodel._cli", "Solve the continuous limit of DFC for one loaded node in the chain of a scenario."),
     "solve": Place("markov._cli", "Solve pi Q = 0 and print the answer with its proof; evaluate properties of models in files: hopflow solve model.prism --property 'S=? [ x > 3 ]'."),
     "check": Place("markov._cli", "Check a certificate of a stationary distribution in exact integers, and print what it proves."),

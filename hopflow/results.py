@@ -34,6 +34,8 @@ MAX_VALUE = 130
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 """Okabe and Ito's colour-blind-safe palette; black last."""
+DECORATION = "_decoration"
+"""Label of lines in a figure that show no data."""
 _INVERTED = "{filter:invert(.91) hue-rotate(180deg)}"
 _PAGES = ("[data-jp-theme-light=false]", ".vscode-dark", "[data-theme=dark]")
 DARK = (

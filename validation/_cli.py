@@ -23,7 +23,7 @@ from validation.labels import SIMULATORS
 from validation.recomputing import PARTS
 from validation.recording import record as write_records
 from validation.records import entries, recorded_simulators, recorded_verdicts
-from validation.svg import standalone
+from validation.svg import drawn, standalone
 from validation.texts import plain
 from validation.verdicts import Finding
 
@@ -139,7 +139,9 @@ def _end(different: list[str], repeated: bool, console: Console) -> None:
 @commands.command(
     "figure",
     epilog=examples(
-        "hopflow figure", "hopflow figure malhotra2005/4", "hopflow figure M03 --folder talk"
+        "hopflow figure",
+        "hopflow figure malhotra2005/4 --csv",
+        "hopflow figure M03 --folder talk",
     ),
 )
 def draw_figure(
@@ -155,7 +157,8 @@ def draw_figure(
         bool,
         typer.Option(
             "--csv",
-            help="Write the claim's table as CSV, too: quantities as text, of model, simulation and paper; not the curves.",
+            help="Write the points of each picture as CSV beside it: one row per point, with curve, x, y, ends of intervals, "
+            "quantities and units; and the claim's table of numbers.",
         ),
     ] = False,
     json: AsJson = False,
@@ -182,17 +185,20 @@ def draw_figure(
     for claim in claims:
         if not found[claim].pictures:
             console.print(f"[bold]{claim.id}[/] {claim.where}: has no figure")
-        for n, picture in enumerate(found[claim].pictures, 1):
+        for n, picture in enumerate(map(drawn, found[claim].pictures), 1):
             target = folder / f"{claim.id}-{n}.svg"
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_text(standalone(picture.svg), encoding="utf-8")
             caption = plain(picture.caption)
-            files.append(
-                {"claim": claim.id, "where": claim.where, "caption": caption, "file": target}
-            )
+            about = {"claim": claim.id, "where": claim.where, "caption": caption, "file": target}
             console.print(f"[bold]{claim.id}[/] {claim.where}: {_escaped(caption)}\n{target}")
+            if csv and picture.points is not None:
+                about["points"] = target.with_suffix(".csv")
+                picture.points.to_csv(about["points"], index=False, lineterminator="\n")
+                console.print(f"points: {about['points']}", highlight=False)
+            files.append(about)
         if csv:
-            target = _write_numbers(found[claim], folder / f"{claim.id}.csv")
+            target = _write_numbers(found[claim], folder / f"{claim.id}-numbers.csv")
             console.print(f"table of the claim: {target}", highlight=False)
     if json:
         typer.echo(as_json(files))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hopflow.results import COLOURS, figure
+from hopflow.results import COLOURS, DECORATION, figure
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -126,7 +126,7 @@ def maps(
             ax.text(column, row, text, color=colour, **centred)
             if framed is not None and framed[n, row, column]:
                 edge = np.array([-0.46, 0.46, 0.46, -0.46, -0.46])
-                ax.plot(column + edge, row + np.roll(edge, 1), color=RED, lw=1.5)
+                ax.plot(column + edge, row + np.roll(edge, 1), color=RED, lw=1.5, label=DECORATION)
         ax.set(xticks=range(len(x)), yticks=range(len(y)) if n == 0 else [], xlabel=labels[0])
         ax.set_xticklabels(_short(x), fontsize=8)
         ax.set_title(title, fontsize=9)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    import pandas as pd
     from matplotlib.figure import Figure
 
 __all__ = ["Experiment", "Gap", "Number", "Picture"]
@@ -51,18 +52,19 @@ class Number:
 class Picture:
     """A figure of the report, drawn on demand; ``alt`` describes it to readers who cannot see it.
 
-    ``svg`` is the figure as drawn before, where it was.
+    ``svg`` is the figure as drawn before, where it was, and ``points`` what it shows (`validation.picture_points`).
     """
 
     draw: Callable[[], Figure]
     caption: str
     alt: str
     svg: str = ""
+    points: pd.DataFrame | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True)
 class Gap:
-    """What lies between the bare fluid and packets on the scenario of a claim; its figure is the last of the finding.
+    """What lies between the fluid and packets on the scenario of a claim; its figure is the last of the finding.
 
     Attributes
     ----------

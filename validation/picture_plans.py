@@ -12,7 +12,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Collection
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hopflow.checks import choice
 
@@ -43,6 +43,8 @@ COUNTING = ("sequence", "report", "event")
 """Columns that number the rows of a record, each of which has a time."""
 
 MOST_CURVES, MOST_PANELS, MOST_ROWS, MOST_NAMES = 10, 12, 30, 4
+MOST_MULTIPLES = 24
+"""Number of panels where 12 would have more than 10 curves each."""
 FEW_CURVES, FEW_SERIES = 6, 4
 SERIES = 40
 """Number of points above which a series is drawn as a line without markers."""
@@ -175,19 +177,39 @@ def _split(
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the columns for panels (rather not parts of a run) and for curves.
 
-    The split minimizes the number of panels plus the number of curves in the fullest panel.
+    The split minimizes the number of panels plus the number of curves in the fullest panel. Panels that would be too
+    full become small multiples: up to `MOST_MULTIPLES` panels by up to three columns.
     """
     kinds = frame[columns].drop_duplicates() if columns else frame[:1]
+    split = min(_splits(kinds, columns, parts, few, 2, MOST_PANELS))
+    if split.panels and split.fullest > MOST_CURVES:
+        multiples = _splits(kinds, columns, parts, few, 3, MOST_MULTIPLES)
+        split = min((each for each in multiples if each.fullest <= MOST_CURVES), default=split)
+    return split.panels, tuple(c for c in columns if c not in split.panels)
+
+
+class _Split(NamedTuple):
+    """Columns that distinguish panels, with what they cost and the curves of the fullest panel."""
+
+    cost: int
+    number: int
+    panels: tuple[str, ...]
+    fullest: int
+
+
+def _splits(
+    kinds: pd.DataFrame, columns: list[str], parts: list[str], few: int, most: int, panels: int
+) -> list[_Split]:
+    """Return the splits by at most ``most`` columns into at most ``panels`` panels."""
     choices = []
-    for panels in itertools.chain.from_iterable(
-        itertools.combinations(columns, n) for n in range(min(3, len(columns) or 1))
+    for chosen in itertools.chain.from_iterable(
+        itertools.combinations(columns, n) for n in range(min(most + 1, len(columns) or 1))
     ):
-        count = _kinds(kinds, panels)
-        fullest = kinds.groupby(list(panels)).size().max() if panels else len(kinds)
-        told = _kinds(kinds, [c for c in columns if c not in panels])
-        cost = max(fullest, few) + count + 2 * len(set(panels) & set(parts))
+        count = _kinds(kinds, chosen)
+        fullest = int(kinds.groupby(list(chosen)).size().max()) if chosen else len(kinds)
+        told = _kinds(kinds, [c for c in columns if c not in chosen])
+        cost = max(fullest, few) + count + 2 * len(set(chosen) & set(parts))
         cost += max(0, told - MOST_CURVES)  # would be left out
-        if count <= MOST_PANELS:
-            choices.append((cost, count, panels))
-    panels = min(choices)[2]
-    return panels, tuple(c for c in columns if c not in panels)
+        if count <= panels:
+            choices.append(_Split(cost, count, chosen, fullest))
+    return choices

@@ -12,7 +12,7 @@ import numpy as np
 from hopflow.results import COLOURS, figure
 from hopflow.units import readable
 from validation.evidence import full_name, provenance, table
-from validation.picture_plans import MOST_CURVES, SERIES, Plan, many, plan
+from validation.picture_plans import MOST_CURVES, MOST_PANELS, SERIES, Plan, many, plan
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -22,6 +22,8 @@ __all__ = ["draw"]
 
 ACRONYMS = ("bdp", "ecn", "rtt", "tcp", "udp")
 LINES, MARKERS = ("-", "--"), ("o", "s")
+ACROSS, SMALL_ACROSS = 3, 6
+"""Panels side by side, and of small multiples."""
 MAX_POINTS, MAX_BINS, MIN_IN_BIN = 400, 100, 10
 """Longest series drawn as it is; most bins of longer ones, and fewest points in a bin."""
 
@@ -84,12 +86,22 @@ class _Picture:
         thinned = np.linspace(0, len(curves) - 1, min(len(curves), MOST_CURVES))
         kept = [curves[n] for n in thinned.round().astype(int)]
         texts = [self.text(plan.curves, curve) for curve in kept]
-        across = -(-len(panels) // -(-len(panels) // 3))  # in equal rows of at most three
+        small = len(panels) > MOST_PANELS
+        most = SMALL_ACROSS if small else ACROSS
+        across = -(-len(panels) // -(-len(panels) // most))  # in equal rows
         down = -(-len(panels) // across)
-        inner = 5.5 if across == 1 else 3.0 * across
+        inner = 5.5 if across == 1 else (2.0 if small else 3.0) * across
         inner += max(0.0, 0.07 * max(len(self.text(plan.rows, row)) for row in rows) - 1.0)
         legend = 0.5 + 0.065 * max(map(len, [*texts, self.heading(plan.curves)]))
-        height = 0.5 + 0.22 * len(rows) if plan.x is None else 3.2 if across == 1 else 2.4
+        height = (
+            0.5 + 0.22 * len(rows)
+            if plan.x is None
+            else 3.2
+            if across == 1
+            else 1.8
+            if small
+            else 2.4
+        )
         fig, grid = figure(
             inner + (legend if plan.curves else 0.0), 0.8 + height * down,
             nrows=down, ncols=across, sharex=True, sharey=True, squeeze=False,
@@ -97,7 +109,7 @@ class _Picture:
         drawn: dict[str, Any] = {}
         for ax, panel in zip(grid.flat, panels, strict=False):
             named = self.text(plan.panels, panel, named=True)
-            ax.set_title(textwrap.fill(named, 38), fontsize=9)
+            ax.set_title(textwrap.fill(named, 26 if small else 38), fontsize=8 if small else 9)
             for n, (curve, text) in enumerate(zip(kept, texts, strict=True)):
                 points = self.of((*plan.panels, *plan.curves), (*panel, *curve))
                 if points.empty:

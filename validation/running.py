@@ -160,7 +160,7 @@ def _check(id: str) -> Finding:
     place = _place(find(id))
     found = find(id).check()
     pictures = tuple(
-        replace(picture, svg=drawn(picture), draw=functools.partial(_redraw, id, n))
+        replace(drawn(picture), draw=functools.partial(_redraw, id, n))
         for n, picture in enumerate(found.pictures)
     )
     finding = replace(found, pictures=pictures)

@@ -5,11 +5,13 @@ from __future__ import annotations
 import io
 import re
 import sys
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from validation.finding_rows import Picture
+from validation.picture_points import plotted_points
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -23,22 +25,23 @@ RESOLUTION = 200
 PROLOG = '<?xml version="1.0" encoding="utf-8" standalone="no"?>\n'
 
 
-def drawn(picture: Picture) -> str:
-    """Return a picture as the text of an SVG element, drawn now unless it was before."""
+def drawn(picture: Picture) -> Picture:
+    """Return a picture with the text of its SVG element and its points, drawn now unless it was before."""
     import matplotlib as mpl
 
     if picture.svg:
-        return picture.svg
+        return picture
     buffer = io.StringIO()
     with mpl.rc_context({"svg.fonttype": "none", "svg.hashsalt": "hopflow"}):
         figure = picture.draw()
         _rasterize(figure)
         _lay_out(figure)
         figure.savefig(buffer, format="svg", dpi=RESOLUTION, metadata={"Date": None})
+        points = plotted_points(figure)
         if (pyplot := sys.modules.get("matplotlib.pyplot")) is not None:
             pyplot.close(figure)
     text = buffer.getvalue()
-    return text[text.index("<svg") :]
+    return replace(picture, svg=text[text.index("<svg") :], points=points)
 
 
 def _lay_out(figure: Figure) -> None:

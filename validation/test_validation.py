@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from validation import evidence, manifest
 from validation.claims import find, ledger
+from validation.picture_points import plotted_points
 from validation.recording import differences, recorded
 from validation.records import OWN, recorded_thresholds, recorded_verdicts
 from validation.verdicts import Finding, Verdict
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 SLOW_CLAIMS = (
     "D04",
@@ -57,12 +62,33 @@ def test_claim_is_found_as_recorded(id: str) -> None:
     assert set(finding.cases) <= set(evidence.cases())
     assert all(number.quantity for number in finding.numbers)
     for picture in finding.pictures:
-        axes = picture.draw().axes
+        figure = picture.draw()
+        axes = figure.axes
         assert all(ax.get_xlabel() for ax in axes[-1:])
         first = axes[0].yaxis.get_major_formatter()(0, 0)
         assert axes[0].get_ylabel() or is_name(first), "what is along the axis"
         assert picture.caption
         assert picture.alt
+        check_points(plotted_points(figure), [_texts(ax) for ax in axes])
+
+
+def _texts(axes: Any) -> set[str]:
+    """Return the texts of the legend of axes."""
+    return {" ".join(text.split()) for text in axes.get_legend_handles_labels()[1]}
+
+
+def check_points(points: pd.DataFrame, legends: list[set[str]]) -> None:
+    """Check the table of a picture: all curves of its legends, in numbers, along named axes."""
+    assert len(points)
+    assert set().union(*legends) <= set(points["curve"])
+    numbers = ["x", "x_low", "x_high", "y", "y_low", "y_high", "value"]
+    assert all(points[name].dtype.kind in "fi" for name in numbers)
+    for axis in "xy":
+        ends = points[[axis, f"{axis}_low", f"{axis}_high"]]
+        free = (points["kind"] == "reference") | (points["kind"] == "interval")
+        assert (ends.notna().any(axis=1) | free).all()
+        named = (points[f"{axis}_quantity"] != "") | (points[f"{axis}_name"] != "")
+        assert (named | free).all()
 
 
 def is_name(tick: str) -> bool:

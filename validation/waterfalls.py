@@ -53,16 +53,21 @@ def gap_of(id: str) -> Gap | None:
 
 def waterfall_of(id: str) -> Picture:
     """Return the figure of a claim's bundled waterfall."""
-    caption = (
-        "From the bare fluid to packets: Shapley values of the refinements, with 95 % intervals."
-    )
-    alt = "Bars from the bare fluid to packets, one for each refinement, with intervals"
+    caption = "From the fluid to packets: Shapley values of the refinements, with 95 % intervals."
+    alt = "Bars from the fluid to packets, one for each refinement, with intervals"
     return Picture(functools.partial(_draw, id), caption, alt)
 
 
 def _table(id: str) -> pd.DataFrame:
+    """Return the rows of a claim, those of all quantities in the order of the first."""
     frame = evidence.table(CASE).fillna({"units": ""})
-    return frame[frame["claim"] == id]
+    own = frame[frame["claim"] == id]
+    order = list(dict.fromkeys(own["row"]))
+    first = {name: n for n, name in enumerate(dict.fromkeys(own["quantity"]))}
+    return own.sort_values(
+        ["quantity", "row"],
+        key=lambda names: names.map(first if names.name == "quantity" else order.index),
+    )
 
 
 def _title(rows: pd.DataFrame) -> str:
@@ -74,7 +79,7 @@ def _title(rows: pd.DataFrame) -> str:
 def _cell(row: Any) -> str:
     """Return a mean and half of its interval."""
     half = (row.high - row.low) / 2.0
-    mean = _short(row.mean, "" if row.row in ("bare fluid", "packets") else "+")
+    mean = _short(row.mean, "" if row.row in ("fluid", "packets") else "+")
     return mean if half <= 1e-3 * abs(row.mean) else f"{mean} ± {_short(half)}"
 
 
@@ -93,16 +98,16 @@ def _sentence(title: str, rows: pd.DataFrame) -> str:
     own = rows.set_index("row")
     if not own[["mean", "low", "high"]].to_numpy().any():
         return f"{title}: 0 at both levels."
-    parts = own.drop(["bare fluid", "packets", "unexplained"])
+    parts = own.drop(["fluid", "packets", "unexplained"])
     certain = parts[(parts["low"] > 0.0) | (parts["high"] < 0.0)]["mean"]
     most = certain.loc[certain.abs().sort_values(ascending=False).index[:3]]
     shown = ", ".join(f"{name} {_short(mean, '+')}" for name, mean in most.items())
     mean, low, high = (float(own[name].loc["unexplained"]) for name in ("mean", "low", "high"))
     left = f"{_short(mean, '+')} ± {_short((high - low) / 2.0)}"
     verdict = "cannot be told from 0" if low <= 0.0 <= high else "is unexplained"
-    bare, packets = (_short(own["mean"].loc[end]) for end in ("bare fluid", "packets"))
+    fluid, packets = (_short(own["mean"].loc[end]) for end in ("fluid", "packets"))
     return (
-        f"{title}: {bare} in the bare fluid, {packets} in packets; "
+        f"{title}: {fluid} in the fluid, {packets} in packets; "
         f"certain contributions: {shown or 'none'}; {left} {verdict}."
     )
 
@@ -121,15 +126,15 @@ def _draw(id: str) -> Figure:
     fig, axes = figure(3.4 * len(groups) + 1.2, height, ncols=len(groups))
     for n, (ax, rows) in enumerate(zip(np.atleast_1d(axes), groups, strict=True)):
         own = rows.set_index("row")[["mean", "low", "high"]]
-        parts = own.drop(["bare fluid", "packets"])
+        parts = own.drop(["fluid", "packets"])
         data = xr.Dataset(
             {
                 "contribution": (("part", "estimate"), parts.to_numpy()),
-                "bare_fluid": (("estimate",), own.loc["bare fluid"].to_numpy()),
+                "start": (("estimate",), own.loc["fluid"].to_numpy()),
                 "packets": (("estimate",), own.loc["packets"].to_numpy()),
             },
             {"part": list(parts.index), "quantity": _title(rows), "units": ""},
-            {"scenario": "", "runs": 0},
+            {"scenario": "", "runs": 0, "start": "fluid"},
         )
         draw_waterfall(data, ax)
         ax.set_title("")

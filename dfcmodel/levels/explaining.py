@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
@@ -20,11 +21,12 @@ from dfcmodel.levels.refinements import (
 )
 from dfcmodel.methods import Fluid, Packets
 from dfcmodel.network.networks import Scenario
+from dfcmodel.network.phase_effects import packet_wait
 from dfcmodel.simulation import simulate
-from hopflow.checks import instance, listed, whole
+from hopflow.checks import instance, listed, one_number, whole
 from hopflow.executing import check_executor, completed
 from hopflow.kernels.stopwatch import Stopwatch
-from hopflow.units import WithUnit, quantities
+from hopflow.units import WithUnit, declares, quantities
 
 if TYPE_CHECKING:
     from hopflow.status import Status
@@ -35,6 +37,7 @@ MAX_REFINEMENTS = 6
 """Refinements of one level: 64 settings."""
 
 
+@declares(packet_jitter="time")
 @quantities(duration="time", since="time", jitter="time")
 def explain(
     scenario: Scenario,
@@ -45,16 +48,19 @@ def explain(
     duration: WithUnit | None = None,
     since: WithUnit = 0.0,
     jitter: WithUnit | None = None,
+    packet_jitter: float | str | None = None,
     seed: int | np.random.Generator = 0,
     fluid: Fluid | None = None,
     packets: Packets | None = None,
     executor: Executor | None = None,
 ) -> Explanation:
-    """Return how far packets are from the bare fluid, and how much of it each refinement accounts for.
+    """Return how far packets are from the fluid, and how much of it each refinement that they do not share accounts for.
 
     The fluid runs with every subset of its refinements, packets with every subset of theirs, each for
     several seeds; in one run all settings have the same starts and seed. Contributions are Shapley values,
     which need no order (`Explanation.in_order` takes one).
+
+    Warns where phase effects decide the packet runs, which is measured: see `Explanation.limits`.
 
     Parameters
     ----------
@@ -64,7 +70,9 @@ def explain(
         ``"share"``, ``"losses"``, ``"first_loss"``, ``"completion"``, ``"paused"``, or a function of a
         `Trajectory` that returns a number; one or several. All come from the same runs.
     refinements
-        None: `default_refinements` of the scenario. At most 6 for each level.
+        None: `default_refinements` of the scenario, in which the levels differ. With
+        ``default_refinements(scenario, shared=True)`` the parts that both levels have are counted, too, from a fluid
+        without them. At most 6 for each level.
     runs
         Number of seeds, at least 2.
     duration, since
@@ -72,6 +80,9 @@ def explain(
     jitter
         Upper end of the uniform distribution by which each flow's start is delayed, s; None: the shortest
         round-trip time, so that every phase of the flows to each other occurs.
+    packet_jitter
+        As for `simulate`, at both levels: ``"1pkt"`` against phase effects. Refinements that change it, which are packet
+        phases and whole losses, are then left out.
     seed
         Integer >= 0 or a `numpy.random.Generator`, from which the seeds of the runs are spawned.
     fluid, packets
@@ -89,8 +100,8 @@ def explain(
     >>> from dfcmodel import explain, takano2006
     >>> scenario = takano2006("1", dfc=False, tcp="newreno")
     >>> found = explain(scenario, "first_loss", runs=2, duration=0.1)
-    >>> found.parts[-3:]
-    ('unexplained', 'packet phases', 'queued ACKs')
+    >>> found.parts
+    ('whole losses', 'unexplained', 'packet phases', 'queued ACKs')
     """
     instance("scenario", scenario, Scenario)
     watch = Stopwatch()
@@ -102,10 +113,15 @@ def explain(
         scenario, fluid, runs=runs, seed=seed, duration=duration, since=since, jitter=jitter
     )
     quantities = quantities_of(scenario, measures, since)
+    wait = one_number(
+        "packet_jitter", packet_wait(scenario, packet_jitter), at_least=0.0, at_most=asked.duration
+    )
     given = default_refinements(scenario)
     if refinements is not None:
         given = listed("refinements", refinements, Refinement)
-    settings = _settings(given, fluid, packets)
+    if packet_jitter is not None:
+        given = tuple(each for each in given if "packet_jitter" not in {**each.off, **each.on})
+    settings = _settings(given, fluid, packets, wait)
     tasks = [
         _Task(*asked.instance(scenario, each), setting, asked, quantities)
         for each in asked.seeds()
@@ -113,25 +129,33 @@ def explain(
     ]
     done = dict(completed(_runs, tasks, executor, threads=True, desc=scenario.name, unit="run"))
     found = [done[n] for n in range(len(tasks))]
-    values = np.array([row for row, _ in found]).reshape(
+    values = np.array([each.values for each in found]).reshape(
         asked.count, len(settings), len(quantities)
     )
     fluids = 2 ** sum(each.level == "fluid" for each in given)
-    return Explanation(
+    usual = usual_refinements(fluid, [each for each in given if each.level == "fluid"], wait)
+    explanation = Explanation(
         scenario=scenario,
         quantities=quantities,
         refinements=tuple(sorted(given, key=lambda each: each.level)),  # fluid, then packets
         fluid=values[:, :fluids],
         packets=values[:, fluids:],
-        usual=usual_refinements(fluid, [each for each in given if each.level == "fluid"]),
-        statuses=tuple(status for _, status in found),
+        usual=usual,
+        statuses=tuple(each.status for each in found),
+        limits_of_fluid=found[usual].limits,
         seed=asked.seed,
         jitter=asked.jitter,
+        packet_jitter=wait,
         seconds=watch.seconds(),
     )
+    if phases := explanation.phase_effects:
+        warnings.warn(f"{scenario.name!r}: {phases}", stacklevel=3)
+    return explanation
 
 
-def _settings(given: Sequence[Refinement], fluid: Fluid, packets: Packets) -> list[dict[str, Any]]:
+def _settings(
+    given: Sequence[Refinement], fluid: Fluid, packets: Packets, wait: float
+) -> list[dict[str, Any]]:
     """Return the arguments of `simulate` of all settings: those of the fluid, then those of packets."""
     names = [each.name for each in given]
     for name in (*names, UNEXPLAINED):
@@ -141,7 +165,7 @@ def _settings(given: Sequence[Refinement], fluid: Fluid, packets: Packets) -> li
     for level, method in (("fluid", fluid), ("packets", packets)):
         own = [each for each in given if each.level == level]
         whole(f"number of refinements of level {level!r}", len(own), 0, MAX_REFINEMENTS)
-        found += [with_refinements(method, own, subset) for subset in range(2 ** len(own))]
+        found += [with_refinements(method, own, subset, wait) for subset in range(2 ** len(own))]
     return found
 
 
@@ -156,7 +180,16 @@ class _Task:
     quantities: tuple[Quantity, ...]
 
 
-def _runs(tasks: Sequence[_Task]) -> Iterator[tuple[list[float], Status]]:
+@dataclass(frozen=True)
+class _Found:
+    """What is kept of a run: its quantities, status and known limits."""
+
+    values: list[float]
+    status: Status
+    limits: tuple[str, ...]
+
+
+def _runs(tasks: Sequence[_Task]) -> Iterator[_Found]:
     for task in tasks:
         asked = task.asked
         run = simulate(
@@ -166,4 +199,4 @@ def _runs(tasks: Sequence[_Task]) -> Iterator[tuple[list[float], Status]]:
             seed=task.seed,
             **task.setting,
         )
-        yield [each.of(run) for each in task.quantities], run.status
+        yield _Found([each.of(run) for each in task.quantities], run.status, run.limits)

@@ -32,18 +32,21 @@ __all__ = ["UNEXPLAINED", "Explanation"]
 UNEXPLAINED = "unexplained"
 LEVEL = 0.95
 """Confidence level of the intervals in texts and figures."""
+MIN_PHASE_EFFECT = 0.1
+"""Difference between packets with and without random times, over the value, from which phase effects are named."""
 
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Explanation(Result):
-    """The gap between the bare fluid and packets, divided among refinements, as `explain` returns it.
+    """The gap between a fluid and packets, divided among refinements, as `explain` returns it.
 
     R runs, n refinements of the fluid, k of packets, Q quantities. In every run
 
-        packets - bare fluid = contributions in the fluid + unexplained + contributions in packets:
+        packets - fluid = contributions in the fluid + unexplained + contributions in packets:
 
-    the first lead from the bare fluid to the one with all refinements, the last from packets without
-    their refinements to packets; what lies between those two is unexplained.
+    the first lead from the fluid without the n refinements to the one with all, the last from packets without
+    their refinements to packets; what lies between those two is unexplained. The fluid without the n refinements
+    is the one that `simulate` runs, unless some of them are `shared`.
 
     Attributes
     ----------
@@ -62,17 +65,25 @@ class Explanation(Result):
         Which of the 2^n subsets is the fluid as `simulate` runs it.
     statuses
         Statuses of all runs.
+    limits_of_fluid
+        Known limits of the fluid that `simulate` runs, in the first run (`dfcmodel.Trajectory.limits`).
     seed
         Seed from which those of the runs are spawned.
     jitter
         Upper end of the delays of the flows' starts, s.
+    packet_jitter
+        Upper end of the random times before packets at both levels, s, which no refinement changes.
     seconds
         Wall-clock time in s.
 
     Examples
     --------
-    >>> from dfcmodel import explain, takano2006
-    >>> found = explain(takano2006("1", dfc=False), "first_loss", runs=2, duration=0.13)
+    >>> from dfcmodel import default_refinements, explain, takano2006
+    >>> scenario = takano2006("1", dfc=False, tcp="newreno")
+    >>> all_parts = default_refinements(scenario, shared=True)
+    >>> found = explain(scenario, "first_loss", refinements=all_parts, runs=2, duration=0.13)
+    >>> found.shared
+    ('transmission times', 'recovery', 'timeouts')
     >>> table = found.table().set_index("row")
     >>> bool(table.loc["transmission times", "mean"] > 0.0)  # without them losses come too early
     True
@@ -85,8 +96,10 @@ class Explanation(Result):
     packets: Floats
     usual: int
     statuses: tuple[Status, ...]
+    limits_of_fluid: tuple[str, ...]
     seed: int
     jitter: float
+    packet_jitter: float
     seconds: float
 
     @property
@@ -107,13 +120,25 @@ class Explanation(Result):
         return (*names[:n], UNEXPLAINED, *names[n:])
 
     @property
+    def shared(self) -> tuple[str, ...]:
+        """The refinements that the fluid has as `simulate` runs it: the levels do not differ in them."""
+        return tuple(
+            self.refinements[i].name for i in range(self._counts[0]) if self.usual >> i & 1
+        )
+
+    @property
+    def _start(self) -> str:
+        """Name of the fluid that the parts are counted from."""
+        return "bare fluid" if self.shared else "fluid"
+
+    @property
     def _counts(self) -> tuple[int, int]:
         n = self.fluid.shape[1].bit_length() - 1
         return n, len(self.refinements) - n
 
     @cached_property
     def gap(self) -> Floats:
-        """Packets less the bare fluid, in each run, shape (R, Q)."""
+        """Packets less the fluid without the refinements, in each run, shape (R, Q)."""
         return np.asarray(self.packets[:, -1] - self.fluid[:, 0])
 
     @cached_property
@@ -147,6 +172,38 @@ class Explanation(Result):
             in_order(by_subset(self.packets), [i - n for i in places if i >= n]),
         )
 
+    @property
+    def limits(self) -> tuple[str, ...]:
+        """Phase effects of the packet runs where they were measured, and the known limits of the fluid.
+
+        Phase effects decide a quantity if packets with and without random times differ in its mean or its variance, by
+        Student's and Fisher's test at 95 %, by at least a tenth of its value.
+        """
+        phases = self.phase_effects
+        return ((phases,) if phases else ()) + self.limits_of_fluid
+
+    @property
+    def phase_effects(self) -> str:
+        """Which quantities phase effects decide in packets, and what to write against them; "" where they decide none."""
+        own = self.refinements[self._counts[0] :]
+        found = []
+        for i, each in enumerate(own):
+            if each.random_time > 0.0:
+                full = len(self.packets[0]) - 1
+                with_phases, at_random = self.packets[:, full], self.packets[:, full ^ 1 << i]
+                found += [
+                    f"{quantity.name} is {with_phases[:, q].mean():.3g} in packets, "
+                    f"{at_random[:, q].mean():.3g} with random times before them"
+                    for q, quantity in enumerate(self.quantities)
+                    if _decide(with_phases[:, q], at_random[:, q])
+                ]
+        if not found:
+            return ""
+        return (
+            f"phase effects: {'; '.join(found)}: packets that meet in the same order again and again decide, as on no "
+            "real network. Set packet_jitter='1pkt' in simulate, ensemble and explain (--packet-jitter 1pkt)"
+        )
+
     def _divided(self, fluid: Floats, packets: Floats) -> Floats:
         rest = self.packets[:, 0] - self.fluid[:, -1]
         return np.moveaxis(np.concatenate([fluid, rest[np.newaxis], packets]), 0, 1)
@@ -162,8 +219,9 @@ class Explanation(Result):
 
         Returns
         -------
-        ``contribution`` (part, quantity, estimate), ``gap``, ``bare_fluid``, ``fluid``, ``packets``
-        (quantity, estimate) with the estimates mean, low and high.
+        ``contribution`` (part, quantity, estimate), ``gap``, ``start``, ``fluid``, ``packets`` (quantity, estimate)
+        with the estimates mean, low and high. ``fluid`` is the fluid as `simulate` runs it, ``start`` the one without
+        the refinements: the same without `shared` ones.
         """
         import xarray as xr
 
@@ -171,8 +229,8 @@ class Explanation(Result):
         of_runs = {
             "contribution": (("part", "quantity"), self.contributions),
             "gap": (("quantity",), self.gap),
-            "bare_fluid": (("quantity",), self.fluid[:, 0]),
-            "fluid": (("quantity",), self.fluid[:, -1]),
+            "start": (("quantity",), self.fluid[:, 0]),
+            "fluid": (("quantity",), self.fluid[:, self.usual]),
             "packets": (("quantity",), self.packets[:, -1]),
         }
         variables = {}
@@ -187,62 +245,72 @@ class Explanation(Result):
                 "units": ("quantity", [each.units for each in self.quantities]),
                 "estimate": ["mean", "low", "high"],
             },
-            attrs={"scenario": self.scenario.name, "runs": self.runs, "level": level},
+            attrs={
+                "scenario": self.scenario.name,
+                "runs": self.runs,
+                "level": level,
+                "start": self._start,
+            },
         )
 
     @declares(level="share")
     def table(self, level: WithUnit = LEVEL) -> pd.DataFrame:
-        """Return the waterfall as a table: bare fluid, the parts, packets; a row for each, by quantity.
+        """Return the waterfall as a table: fluid, the parts, packets; a row for each, by quantity.
 
-        Columns: quantity, units, row, mean, low and high (the ends of Student's interval).
+        The parts are those that the levels share, those that they do not share, and what is unexplained; the largest
+        first. Columns: quantity, units, row, mean, low and high (the ends of Student's interval).
         """
         import pandas as pd
 
         data = self.to_xarray(level)
         rows = []
         for q, quantity in enumerate(self.quantities):
-            steps = {"bare fluid": data["bare_fluid"].to_numpy()[q]}
-            steps |= dict(zip(self.parts, data["contribution"].to_numpy()[:, q], strict=True))
+            steps = {self._start: data["start"].to_numpy()[q]}
+            parts = data["contribution"].to_numpy()[:, q]
+            steps |= {self.parts[i]: parts[i] for i in self._by_size(q)}
             steps["packets"] = data["packets"].to_numpy()[q]
             rows += [(quantity.name, quantity.units, name, *each) for name, each in steps.items()]
         return pd.DataFrame(rows, columns=["quantity", "units", "row", "mean", "low", "high"])
 
+    def _by_size(self, q: int) -> list[int]:
+        """Return the places of the parts: the shared ones, the others, what is unexplained; the largest first."""
+        sizes = np.nan_to_num(np.abs(self.contributions[:, :, q].mean(axis=0)))
+        shared, rest = set(self.shared), self._counts[0]
+        return sorted(
+            range(len(sizes)), key=lambda i: (i == rest, self.parts[i] not in shared, -sizes[i])
+        )
+
     def text(self) -> str:
-        """Return the explanation in sentences, one line for each quantity; what is not significant comes last."""
+        """Return the explanation in sentences, one line for each quantity.
+
+        The parts that the levels do not share come first, the largest first; then those that are not significant, and
+        those that both levels have.
+        """
         return "\n".join(self._sentence(q) for q in range(len(self.quantities)))
 
     def _sentence(self, q: int) -> str:
-        quantity, n = self.quantities[q], self._counts[0]
+        quantity = self.quantities[q]
         gap, parts = self.gap[:, q], self.contributions[:, :, q]
         if not np.isfinite(gap).all():
             return f"{quantity.name}: not defined in every run"
-        order = sorted(range(len(self.parts)), key=lambda i: (i == n, -abs(parts[:, i].mean())))
-        texts = {i: f"{self._said(i)} {interval_text(parts[:, i])}" for i in order}
-        clear = [i for i in order if _differs(parts[:, i])]
         units = "" if quantity.units in ("", "1") else f" {quantity.units}"
-        bare, fluid, packets = (
-            self.fluid[:, 0, q],
-            self.fluid[:, self.usual, q],
-            self.packets[:, -1, q],
-        )
+        fluid, packets = self.fluid[:, self.usual, q], self.packets[:, -1, q]
         levels = (
             f"{quantity.name}: {packets.mean():.4g}{units} in packets, {fluid.mean():.4g} in the fluid as "
             f"`simulate` runs it; difference {interval_text(packets - fluid)}"
         )
-        levels += f"; from the bare fluid, {bare.mean():.4g}, it is {interval_text(gap)}"
-        said = [levels]
-        if clear:
-            said.append("of which " + ", ".join(texts[i] for i in clear))
-        if doubtful := [texts[i] for i in order if i not in clear]:
-            said.append(f"too uncertain to tell from 0: {', '.join(doubtful)}")
-        return "; ".join(said)
-
-    def _bare_fluid(self) -> str:
-        """Return what the bare fluid is, in words."""
-        names = self.parts[: self._counts[0]]
-        without = f": without {', '.join(names)}" if names else ""
-        return (
-            f"windows, queues and propagation delays alone{without}; the parts are counted from it"
+        if self.shared:
+            bare = self.fluid[:, 0, q].mean()
+            levels += f"; from the bare fluid, {bare:.4g}, it is {interval_text(gap)}"
+        texts = {i: f"{self._said(i)} {interval_text(parts[:, i])}" for i in self._by_size(q)}
+        own = [i for i in texts if self.parts[i] not in self.shared]
+        groups = {
+            "of which ": [texts[i] for i in own if _differs(parts[:, i])],
+            "too uncertain to tell from 0: ": [texts[i] for i in own if not _differs(parts[:, i])],
+            "both levels have: ": [texts[i] for i in texts if i not in own],
+        }
+        return "; ".join(
+            [levels, *(head + ", ".join(found) for head, found in groups.items() if found)]
         )
 
     def _said(self, part: int) -> str:
@@ -256,22 +324,31 @@ class Explanation(Result):
             rows["parts"] = f"{self.runs} runs are too few to tell any part from 0: give more runs"
         for q, quantity in enumerate(self.quantities):
             rows[quantity.name] = self._sentence(q).removeprefix(f"{quantity.name}: ")
-        rows["bare fluid"] = self._bare_fluid()
+        for limit in self.limits:
+            topic, _, said = limit.partition(": ")
+            rows[topic] = said
+        if self.shared:
+            rows["bare fluid"] = f"without {', '.join(self.shared)}, which both levels have"
         rows["parts are"] = (
             "what each refinement changes when it is switched on, averaged over all orders (Shapley values)"
         )
         settings = (
             f"{self.fluid.shape[1]} settings of the fluid and {self.packets.shape[1]} of packets"
         )
+        waits = (
+            f", up to {self.packet_jitter:.3g} s before packets at both levels"
+            if self.packet_jitter
+            else ""
+        )
         rows["runs"] = (
-            f"{self.runs} of each of {settings}, seed {self.seed}, starts within {self.jitter:g} s; "
+            f"{self.runs} of each of {settings}, seed {self.seed}, starts within {self.jitter:g} s{waits}; "
             f"± is half of Student's {100 * LEVEL:.0f} % interval"
         )
         rows["time"] = f"{self.seconds:.2f} s"
         return rows
 
     def plot(self, ax: Any = None, *, quantity: str | None = None) -> Any:
-        """Draw the waterfall from the bare fluid to packets, with intervals.
+        """Draw the waterfall from the fluid to packets, with intervals; parts in the order of `table`.
 
         Parameters
         ----------
@@ -288,13 +365,30 @@ class Explanation(Result):
 
         names = [each.name for each in self.quantities]
         chosen = choice("quantity", names[0] if quantity is None else quantity, names)
-        return draw_waterfall(self.to_xarray().sel(quantity=chosen), ax)
+        data = self.to_xarray().sel(quantity=chosen)
+        return draw_waterfall(data.isel(part=self._by_size(names.index(chosen))), ax)
 
 
 def _differs(values: Floats) -> Any:
     """Return where Student's interval of the mean over runs excludes 0."""
     low, high = mean_interval(values, LEVEL)
     return (low > 0.0) | (high < 0.0)
+
+
+def _decide(with_phases: Floats, at_random: Floats) -> bool:
+    """Return whether phase effects decide a quantity, by its values in packets with and without them, (R,)."""
+    from scipy.stats import f as fisher
+
+    means = with_phases.mean(), at_random.mean()
+    if not np.isfinite(means).all():
+        return False
+    least = MIN_PHASE_EFFECT * max(map(abs, means))
+    difference = with_phases - at_random
+    if _differs(difference) and abs(difference.mean()) > least:
+        return True
+    spread = with_phases.std(ddof=1)
+    times = np.sqrt(fisher.ppf(LEVEL, len(difference) - 1, len(difference) - 1))
+    return bool(spread > max(least, times * at_random.std(ddof=1)))
 
 
 def by_subset(values: Floats) -> Floats:

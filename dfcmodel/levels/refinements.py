@@ -11,7 +11,7 @@ from dfcmodel.network.disciplines import DFC
 from dfcmodel.network.flows import window_rules
 from dfcmodel.network.networks import Scenario
 from dfcmodel.network.phase_effects import packet_time
-from hopflow.checks import choice, instance
+from hopflow.checks import choice, flag, instance
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -33,8 +33,8 @@ class Refinement:
     name
         Label in tables and figures.
     level
-        ``"fluid"``: the bare fluid is without it, and it is switched on there. ``"packets"``: packets
-        have it, no fluid does, and it is switched off there.
+        ``"fluid"``: the comparison begins with a fluid without it, and it is switched on there. ``"packets"``:
+        packets have it, no fluid does, and it is switched off there.
     off, on
         Fields of `Fluid` or `Packets`, and ``packet_jitter`` of `simulate`, with their values without and
         with the refinement. What is not named keeps the value of the method.
@@ -68,20 +68,22 @@ class Refinement:
         if self.off == self.on:
             raise ValueError(f"refinement {self.name!r}: off = on = {self.off!r}, must differ")
 
+    @property
+    def random_time(self) -> float:
+        """Upper end of the random times before packets that end phase effects when it is off, s; 0: it has none."""
+        off, on = (float(given.get("packet_jitter", 0.0)) for given in (self.off, self.on))
+        return off if self.level == "packets" and on == 0.0 else 0.0
 
-def default_refinements(scenario: Scenario) -> tuple[Refinement, ...]:
-    """Return the refinements that make a difference on a scenario.
 
-    In the fluid, from the bare one on:
+def default_refinements(scenario: Scenario, *, shared: bool = False) -> tuple[Refinement, ...]:
+    """Return the refinements in which the levels differ on a scenario, and on request those that they share.
 
-    - *transmission times*: a packet takes its transmission time on each link (store and forward).
-    - *recovery*: losses are repaired as the window rule says, NewReno one in each round trip; without it
-      all losses of a window in one round trip (SACK).
-    - *timeouts*: retransmission timers.
+    Packets have it, and the fluid as `simulate` runs it does not:
+
     - *whole losses*: packets come at random times, and a full queue drops whole packets; without it each
       flow loses its part of each overflow.
 
-    In packets:
+    No fluid has it:
 
     - *packet phases*: packets come when the protocol sends them, so that flows can stay in step for
       long; without it each packet waits a random time of up to one packet time.
@@ -89,30 +91,44 @@ def default_refinements(scenario: Scenario) -> tuple[Refinement, ...]:
     - *whole counts*: the law of `DFC` reads whole packets; without it their average over the
       transmission time of a packet (``count_smoothing``).
 
+    Both levels have it; without all of them the fluid is *bare*, with windows, queues and propagation delays alone:
+
+    - *transmission times*: a packet takes its transmission time on each link (store and forward).
+    - *recovery*: losses are repaired as the window rule says, NewReno one in each round trip; without it
+      all losses of a window in one round trip (SACK).
+    - *timeouts*: retransmission timers.
+
     Parameters
     ----------
     scenario
-        Without window rules only the transmission times remain.
+        Without window rules the levels differ in whole counts at most.
+    shared
+        Whether to return the refinements that both levels have, too; they come first.
 
     Examples
     --------
     >>> from dfcmodel import default_refinements, takano2006
-    >>> [each.name for each in default_refinements(takano2006("1", dfc=False)) if each.level == "fluid"]
-    ['transmission times', 'recovery', 'timeouts', 'whole losses']
+    >>> scenario = takano2006("1", dfc=False)
+    >>> [each.name for each in default_refinements(scenario)]
+    ['whole losses', 'packet phases', 'queued ACKs']
+    >>> [each.name for each in default_refinements(scenario, shared=True)][:3]
+    ['transmission times', 'recovery', 'timeouts']
     """
     instance("scenario", scenario, Scenario)
+    flag("shared", shared)
     rules = list(window_rules(scenario.flows))
     found = []
     wait = packet_time(scenario)
     with_dfc = [isinstance(link.discipline, DFC) for link in scenario.links]
-    if not all(with_dfc):
+    if shared and not all(with_dfc):
         found.append(Refinement("transmission times", "fluid", off={"store_and_forward": False}))
-    if any(rule.recovery != "sack" for rule in rules):
+    if shared and any(rule.recovery != "sack" for rule in rules):
         found.append(Refinement("recovery", "fluid", off={"recovery": "sack"}))
+    if shared and rules:
+        found.append(Refinement("timeouts", "fluid", off={"timeouts": False}))
     if rules:
         random, regular = {"packet_jitter": wait}, {"packet_jitter": 0.0}
         found += [
-            Refinement("timeouts", "fluid", off={"timeouts": False}),
             Refinement("whole losses", "fluid", off=regular, on=random),
             Refinement("packet phases", "packets", off=random, on=regular),
             Refinement("queued ACKs", "packets", off={"ack_transmission": False}),
@@ -123,7 +139,7 @@ def default_refinements(scenario: Scenario) -> tuple[Refinement, ...]:
 
 
 def with_refinements(
-    method: Fluid | Packets, refinements: Iterable[Refinement], chosen: int
+    method: Fluid | Packets, refinements: Iterable[Refinement], chosen: int, wait: float = 0.0
 ) -> dict[str, Any]:
     """Return the arguments of `simulate` for a level with some of its refinements.
 
@@ -135,24 +151,28 @@ def with_refinements(
         Those of the level.
     chosen
         Which ones are on, a bit for each: the first is 1, the second 2, the third 4.
+    wait
+        ``packet_jitter`` of `simulate` that no refinement changes, s.
     """
-    changes: dict[str, Any] = {}
+    changes: dict[str, Any] = {"packet_jitter": wait}
     for n, each in enumerate(refinements):
         changes |= each.on if chosen >> n & 1 else each.off
-    arguments = {name: changes.pop(name) for name in SIMULATED if name in changes}
+    arguments = {name: changes.pop(name) for name in SIMULATED}
     return {"method": replace(method, **changes), **arguments}
 
 
-def usual_refinements(method: Fluid | Packets, refinements: Iterable[Refinement]) -> int:
-    """Return which refinements `simulate` has on without further arguments, a bit for each as in `with_refinements`.
+def usual_refinements(
+    method: Fluid | Packets, refinements: Iterable[Refinement], wait: float = 0.0
+) -> int:
+    """Return which refinements `simulate` has on, a bit for each; parameters as of `with_refinements`.
 
     >>> from dfcmodel import Fluid, default_refinements, takano2006
-    >>> given = default_refinements(takano2006("1", dfc=False))
+    >>> given = default_refinements(takano2006("1", dfc=False), shared=True)
     >>> own = [each for each in given if each.level == "fluid"]
     >>> bin(usual_refinements(Fluid(), own)), own[-1].name  # all but the last
     ('0b111', 'whole losses')
     """
     usual = {each.name: getattr(method, each.name) for each in fields(method)}
-    usual |= dict.fromkeys(SIMULATED, 0.0)
+    usual |= dict.fromkeys(SIMULATED, wait)
     on = [all(usual[key] == value for key, value in each.on.items()) for each in refinements]
     return sum(1 << n for n, is_on in enumerate(on) if is_on)

@@ -26,8 +26,9 @@ loses in each, which halves its window, and then grows by a packet per round tri
 3 to 6 nodes, links of 20 to 400 Mb/s and 1 to 20 ms, buffers of 20 to 800 packets, unshaped hosts, 40 s, difference of the
 crossing flow's goodput over the rate of a link: 0.04 to 0.20 from 0.58 on (0.02 at 0.76, 0.01 at 0.99), up to 0.04 below 0.51.
 Shared queues of 2 and 8 flows without other congested links: up to 0.36, and 0.05. takano2006's scenarios with hosts that are
-not shaped: 0.00 to 0.29 from 1.1 on, up to 0.08 below 0.5; Tahoe's scenario 4 with unshaped hosts has 0.43 at 0, for which both
-flows lose at the same link. With shaped hosts no buffer is full."""
+not shaped: 0.00 to 0.29 from 1.1 on, up to 0.08 below 0.5. Single runs of Tahoe's scenario 4 with unshaped hosts differ by 0.43 at
+0 by chance: of 8 random starts the background flow has 0.06 of the link in one fluid run and in two packet runs, and 0.45 to 0.49
+in the others; the means differ by 0.07 +- 0.23. With shaped hosts no buffer is full."""
 MAX_LOSS = 0.05
 """Part of the packets of other flows that a buffer loses beyond the part of a flow without a window. With 0.26 a constant
 flow had 0.31 of the link's rate, and 0.13 in packets."""

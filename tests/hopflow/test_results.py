@@ -127,11 +127,11 @@ def test_each_bar_begins_where_the_one_before_ends() -> None:
     data = xr.Dataset(
         {
             "contribution": (("part", "estimate"), np.array([[2.0], [0.5], [-1.0]]) + spread),
-            "bare_fluid": (("estimate",), 1.0 + spread),
+            "start": (("estimate",), 1.0 + spread),
             "packets": (("estimate",), 2.5 + spread),
         },
         {"part": ["bursts", "unexplained", "phases"], "quantity": "share", "units": "1"},
-        {"scenario": "two flows", "runs": 4},
+        {"scenario": "two flows", "runs": 4, "start": "bare fluid"},
     )
     axes = draw_waterfall(data)
     bars = {round(bar.get_y() + bar.get_height() / 2): bar for bar in axes.patches}

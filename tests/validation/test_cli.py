@@ -8,14 +8,17 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
+import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
 from hopflow.commands import app
 from hopflow.shell import main
+from markov import PauseTandem, stationary
 from validation import recomputing
 from validation.claims import find, ledger
 from validation.commands import explained_claims
+from validation.picture_points import COLUMNS
 from validation.recording import recorded
 from validation.report import folders
 from validation.verdicts import Sides, Verdict
@@ -99,6 +102,23 @@ def test_explain_takes_the_claims_that_it_can_explain() -> None:
     assert done.exit_code != 0
 
 
-def test_what_a_figures_csv_has_is_said() -> None:
+def test_the_points_of_a_figure_are_a_table_beside_it(tmp_path) -> None:
+    done = CliRunner().invoke(app, ["figure", "M03", "--csv", "--json", "--folder", str(tmp_path)])
+    assert done.exit_code == 0, done.output
+    (about,) = json.loads(done.stdout)
+    assert about["points"] == str(tmp_path / "M03-1.csv")
+    found = pd.read_csv(about["points"])
+    assert list(found) == list(COLUMNS)
+    assert found[["x_quantity", "x_unit", "y_unit"]].drop_duplicates().to_numpy().tolist() == [
+        ["RTT", "s", "%"]
+    ]
+    model = found.query(
+        "kind == 'line' and curve == 'T1 = T2 = 15' and panel == 'lambda1 = 25 packets/s'"
+    )
+    rtt = float(model["x"].iloc[3])
+    chains = [PauseTandem(arrival_rates=(25.0, 1.0), rtt=rtt, high_threshold=t) for t in (15, 20)]
+    gain = [stationary(chain).throughput for chain in chains]
+    assert model["y"].iloc[3] == pytest.approx(100 * (gain[0] / gain[1] - 1), abs=1e-6)
+    assert (tmp_path / "M03-numbers.csv").exists()
     done = CliRunner().invoke(app, ["figure", "--help"], env={"COLUMNS": "400"})
-    assert "Write the claim's table as CSV, too" in done.stdout
+    assert "one row per point" in done.stdout

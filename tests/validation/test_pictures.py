@@ -41,6 +41,8 @@ PACKETS = "goodput (packets/s)"
         # without a seed
         ("htsim/roce", "flows", ("finish (ms)", "run"), 0, 1),
         ("yang2001/regulated-sources", None, ("setting", "time (s)"), 8, 12),
+        # small multiples
+        ("yang2001/all-ratios", None, ("TCP flows", "transfer time (s)"), 8, 24),
     ],
 )
 def test_columns_have_their_roles(case, name, axes, curves, count) -> None:

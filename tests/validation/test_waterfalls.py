@@ -39,10 +39,16 @@ def test_contributions_add_up_to_the_gap() -> None:
 def test_a_gap_has_a_row_for_each_quantity_and_a_figure() -> None:
     gap = gap_of("D18")
     assert gap is not None
-    assert gap.columns[0] == "bare fluid"
+    assert gap.columns[0] == "fluid"
     assert gap.columns[-1] == "packets"
     assert all(len(cells) == len(gap.columns) for cells in gap.rows.values())
     assert "is unexplained" in gap.sentences[0]  # whole packets in the law itself
     assert "packets lost at all nodes (packets)" in gap.rows
+    cells = dict(zip(gap.columns, gap.rows["packets lost at all nodes (packets)"], strict=True))
+    own = evidence.table(CASE).set_index(["claim", "quantity", "row"])["mean"]["D18"][
+        "packets lost"
+    ]
+    for row in ("fluid", "packets"):
+        assert float(cells[row].partition(" ± ")[0]) == pytest.approx(own[row], abs=0.6)
     assert len(waterfall_of("D18").draw().axes) == 2
     assert gap_of("M01") is None

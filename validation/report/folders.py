@@ -115,7 +115,7 @@ class Report:
         else:
             page = BEGIN.format(id=claim.id) + member_section(claim, finding, row) + END
         for about, picture in zip(row["pictures"], finding.pictures, strict=True):
-            _replace(self.folder / about["file"], standalone(drawn(picture)))
+            _replace(self.folder / about["file"], standalone(drawn(picture).svg))
         self.rows[claim.id] = row
         if family is None:
             _replace(self._page(claim.id), page)

@@ -146,7 +146,7 @@ def _robustness(threshold: Threshold) -> Row:
 
 
 def _picture(id: str, n: int, picture: Picture) -> Row:
-    width, height = size(drawn(picture))
+    width, height = size(drawn(picture).svg)
     words = {"caption": plain(picture.caption), "alt": plain(picture.alt)}
     return {"file": f"figures/{id}-{n}.svg", "width": width, "height": height} | words
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import warnings
 from concurrent.futures import Executor, Future
 from dataclasses import replace
 
@@ -10,10 +11,14 @@ import numpy as np
 import pytest
 
 from dfcmodel import (
+    Flow,
     Fluid,
+    Link,
     Packets,
     Pause,
     Refinement,
+    Scenario,
+    chain,
     default_refinements,
     explain,
     simulate,
@@ -22,6 +27,7 @@ from dfcmodel import (
 from dfcmodel.levels import explaining
 from dfcmodel.levels.instances import Runs
 from dfcmodel.network.phase_effects import packet_time
+from responsefn import NewReno
 from tests.dfcmodel.levels.conftest import by_input
 
 
@@ -34,10 +40,9 @@ def test_parts_add_up_to_the_gap_in_every_run(explanation) -> None:
 def test_the_ends_are_both_levels_as_simulate_runs_them(bottleneck, explanation) -> None:
     runs = Runs(2, seed=0, duration=1.0, sample=0.01, jitter=explanation.jitter)
     scenario, seed = runs.instance(bottleneck, runs.seeds()[0])
-    bare = Fluid(store_and_forward=False, timeouts=False, recovery="sack")
     wait = packet_time(bottleneck)
     for found, run in (
-        (explanation.fluid[0, 0], simulate(scenario, bare, seed=seed)),
+        (explanation.fluid[0, 0], simulate(scenario, Fluid(), seed=seed)),
         (
             explanation.fluid[0, -1],
             simulate(scenario, packet_jitter=wait, seed=seed, level="fluid"),
@@ -56,7 +61,8 @@ def test_the_ends_are_both_levels_as_simulate_runs_them(bottleneck, explanation)
 def test_transmission_times_account_for_first_losses_that_come_early() -> None:
     """A fluid without them loses early by half a packet time per link and direction, of 29 links."""
     scenario = takano2006("1", dfc=False, tcp="newreno")
-    times = [each for each in default_refinements(scenario) if each.name == "transmission times"]
+    times = default_refinements(scenario, shared=True)[:1]
+    assert times[0].name == "transmission times"
     found = explain(scenario, "first_loss", refinements=times, runs=2, duration=0.13)
     part, rest = found.contributions[:, :, 0].T
     assert (part > 0.07 * found.packets[:, 0, 0]).all()
@@ -83,6 +89,7 @@ def test_a_part_of_the_same_seed_is_the_same(bottleneck) -> None:
         ({"jitter": -1.0}, ["jitter"]),
         ({"since": 5.0}, ["since"]),
         ({"duration": 0.0}, ["duration"]),
+        ({"packet_jitter": -1.0}, ["packet_jitter"]),
         ({"packets": Packets(loss={"router->end": 0.1})}, ["loss"]),
         ({"refinements": [Refinement("unexplained", "fluid", on={"timeouts": False})]}, ["unexplained"]),
         ({"refinements": [Refinement("a", "fluid", on={"steps_per_delay": n}) for n in (2, 3)]}, ["'a'"]),
@@ -114,6 +121,56 @@ def test_what_one_level_cannot_run_is_refused_before_any_run(
 
 def test_defaults_are_those_of_the_scenario(bottleneck, explanation) -> None:
     assert explanation.refinements == default_refinements(bottleneck)
+
+
+def test_the_part_that_is_the_only_difference_is_named_first() -> None:
+    """A way back of 10 packets/s takes 375 ACKs/s of 40 bytes: packets wait for them, the fluid does not."""
+    there = chain(3, rate=1000.0, delay=0.01, buffer=50)
+    back = [Link(3, 2, 1000.0, 0.01, 50), Link(2, 1, 10.0, 0.01, 100)]
+    flow = Flow("one", (1, 2, 3), NewReno(), max_window=30.0)
+    found = explain(Scenario("slow way back", [*there, *back], [flow], 3.0), runs=3)
+    table = found.table()
+    assert list(table["row"])[:2] == ["fluid", "queued ACKs"]
+    own = table.set_index("row")["mean"]
+    assert own["packets"] == pytest.approx(375 / 1000, abs=0.05)
+    assert own["queued ACKs"] == pytest.approx(own["packets"] - own["fluid"], rel=0.15)
+    assert "of which queued ACKs" in found.text()
+    assert any(limit.startswith("two-way traffic") for limit in found.limits)
+
+
+def test_phase_effects_are_measured_and_named() -> None:
+    """The target of scenario 2 passes in step with departures where all delays are equal."""
+    scenario = takano2006("2", dfc=False)
+    given = {"runs": 2, "duration": 0.6, "measures": ["share", "first_loss"]}
+    with pytest.warns(UserWarning, match=r"share of target .*packet_jitter='1pkt'"):
+        found = explain(scenario, **given)
+    assert found.limits[0] == found.phase_effects
+    assert "first loss" not in found.phase_effects
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        at_random = explain(scenario, packet_jitter="1pkt", **given)
+    assert at_random.parts == ("unexplained", "queued ACKs")
+    assert not at_random.phase_effects
+    assert abs(at_random.gap[:, 0]).max() < 0.05 < abs(found.gap[:, 0]).min()
+
+
+def test_both_levels_wait_as_simulate_does(bottleneck) -> None:
+    changed = [each for each in default_refinements(bottleneck) if each.name == "packet phases"]
+    found = explain(bottleneck, "losses", runs=2, refinements=changed, packet_jitter="2pkt")
+    assert found.parts == ("unexplained",)
+    runs = Runs(2, seed=0, duration=1.0, sample=0.01, jitter=found.jitter)
+    scenario, seed = runs.instance(bottleneck, runs.seeds()[1])
+    for values, level in ((found.fluid, "fluid"), (found.packets, "packets")):
+        run = simulate(scenario, level=level, packet_jitter="2pkt", seed=seed)
+        assert values[1, 0, 0] == run.lost.sum()
+
+
+def test_known_limits_of_the_fluid_are_named(bottleneck) -> None:
+    *others, last = bottleneck.links
+    small = replace(bottleneck, links=(*others, replace(last, buffer=4.0)))
+    found = explain(small, "losses", runs=2, refinements=[], packet_jitter="1pkt")
+    assert found.limits == found.limits_of_fluid
+    assert "small buffer" in found.summary()
 
 
 def test_processes_give_the_same_as_threads(bottleneck) -> None:

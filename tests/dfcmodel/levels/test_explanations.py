@@ -18,12 +18,40 @@ from tests.dfcmodel.levels.conftest import by_input
 # Explanation: tables, orders, texts.
 
 
-def test_the_table_leads_from_the_bare_fluid_to_packets(explanation: Explanation) -> None:
+def test_the_table_leads_from_the_fluid_to_packets(explanation: Explanation) -> None:
     table = explanation.table()
     for _, rows in table.groupby("quantity"):
         means = rows.set_index("row")["mean"]
-        assert list(means.index) == ["bare fluid", *explanation.parts, "packets"]
+        assert list(means.index[[0, -2, -1]]) == ["fluid", "unexplained", "packets"]
+        sizes = means.iloc[1:-2].abs()
+        assert sizes.is_monotonic_decreasing
+        assert set(means.index) == {"fluid", *explanation.parts, "packets"}
         assert means.iloc[:-1].sum() == pytest.approx(means.iloc[-1], rel=1e-12)
+
+
+def test_what_both_levels_have_stands_apart(from_bare_fluid: Explanation) -> None:
+    shared = {"transmission times", "recovery", "timeouts"}
+    assert set(from_bare_fluid.shared) == shared
+    for _, rows in from_bare_fluid.table().groupby("quantity"):
+        assert rows["row"].iloc[0] == "bare fluid"
+        assert set(rows["row"].iloc[1:4]) == shared
+    for line in from_bare_fluid.text().splitlines():
+        before, both, after = line.partition("both levels have: ")
+        assert both
+        assert all(name in after and name not in before for name in shared)
+    assert all(name in from_bare_fluid.summary()["bare fluid"] for name in shared)
+
+
+def test_levels_that_share_all_other_parts_have_the_same_difference(
+    explanation: Explanation, from_bare_fluid: Explanation
+) -> None:
+    """Parts that both levels have change what the parts are counted from, and not the difference."""
+    one, other = explanation.to_xarray(), from_bare_fluid.to_xarray()
+    for name in ("fluid", "packets"):
+        np.testing.assert_array_equal(one[name], other[name])
+    np.testing.assert_array_equal(one["start"], one["fluid"])
+    assert (other["start"] != other["fluid"]).any()
+    assert (explanation.gap == explanation.packets[:, -1] - explanation.fluid[:, 0]).all()
 
 
 def test_intervals_are_students_over_the_runs(explanation: Explanation) -> None:
@@ -33,7 +61,8 @@ def test_intervals_are_students_over_the_runs(explanation: Explanation) -> None:
     np.testing.assert_allclose(data["contribution"].sel(estimate="high"), high, rtol=1e-12)
 
 
-def test_an_order_of_ones_own_leaves_the_rest_as_it_is(explanation: Explanation) -> None:
+def test_an_order_of_ones_own_leaves_the_rest_as_it_is(from_bare_fluid: Explanation) -> None:
+    explanation = from_bare_fluid
     names = [each.name for each in explanation.refinements]
     found = explanation.in_order(names[::-1])
     np.testing.assert_allclose(found.sum(axis=1), explanation.gap, atol=1e-9)
@@ -44,7 +73,7 @@ def test_an_order_of_ones_own_leaves_the_rest_as_it_is(explanation: Explanation)
 
 
 def test_an_order_with_other_names_is_refused(refused, explanation: Explanation) -> None:
-    refused(["order", "timeouts"], lambda: explanation.in_order(["recovery"]))
+    refused(["order", "whole losses"], lambda: explanation.in_order(["recovery"]))
 
 
 def test_the_text_separates_parts_from_those_that_may_be_zero(explanation: Explanation) -> None:
@@ -62,17 +91,12 @@ def test_the_text_separates_parts_from_those_that_may_be_zero(explanation: Expla
     assert all(name in explanation._repr_html_() for name in ("share of near", "data:image/png"))
 
 
-def test_the_text_begins_with_the_fluid_that_simulate_runs(explanation: Explanation) -> None:
-    names = [each.name for each in explanation.refinements if each.level == "fluid"]
-    assert explanation.usual == sum(
-        1 << n for n, name in enumerate(names) if name != "whole losses"
-    )
-    usual, packets = explanation.fluid[:, explanation.usual], explanation.packets[:, -1]
-    for q, line in enumerate(explanation.text().splitlines()):
+def test_the_text_begins_with_the_fluid_that_simulate_runs(from_bare_fluid: Explanation) -> None:
+    usual, packets = from_bare_fluid.fluid[:, 0b0111], from_bare_fluid.packets[:, -1]
+    for q, line in enumerate(from_bare_fluid.text().splitlines()):
         found = f"{usual[:, q].mean():.4g} in the fluid as `simulate` runs it; difference"
         assert f"{found} {(packets - usual)[:, q].mean():+.3g} ± " in line
         assert line.index(found) < line.index("from the bare fluid, ")
-    assert all(name in explanation.summary()["bare fluid"] for name in names)
 
 
 def test_that_no_part_is_significant_is_said(explanation: Explanation) -> None:
@@ -97,13 +121,36 @@ def test_what_is_not_defined_in_every_run_is_said(explanation: Explanation) -> N
 def test_bars_lead_from_one_level_to_the_other(explanation: Explanation) -> None:
     axes = explanation.plot(quantity="packets lost")
     labels = [label.get_text() for label in axes.get_yticklabels()]
-    assert labels == ["bare fluid", *explanation.parts, "packets"]
+    rows = explanation.table().groupby("quantity")["row"].get_group("packets lost")
+    assert labels == list(rows)
     bars = {round(bar.get_y() + bar.get_height() / 2): bar for bar in axes.patches}
     assert bars[0].get_width() == explanation.fluid[:, 0, 2].mean()
     last = bars[len(explanation.parts)]
+    assert labels[len(explanation.parts)] == "unexplained"
     end = last.get_x() + last.get_width()
     np.testing.assert_allclose(end, explanation.packets[:, -1, 2].mean())
     assert axes.get_xlabel() == "packets lost (packets)"
+
+
+@pytest.mark.parametrize(
+    ("with_phases", "decide"),
+    [
+        ([0.9, 0.91, 0.9, 0.91], True),  # another mean
+        ([0.1, 0.9, 0.1, 0.9], True),  # another spread
+        ([0.51, 0.5, 0.52, 0.5], False),  # neither
+        ([0.53, 0.53, 0.54, 0.53], False),  # another mean, but by less than a tenth
+    ],
+)
+def test_phase_effects_need_another_mean_or_spread(
+    explanation: Explanation, with_phases: list[float], decide: bool
+) -> None:
+    packets = np.zeros((4, 4, len(explanation.quantities)))
+    packets[:, :, 0] = np.array([0.49, 0.5, 0.51, 0.5])[:, np.newaxis]
+    packets[:, 3, 0] = with_phases  # both refinements of packets on: phases are the first bit
+    assert [each.name for each in explanation.refinements[1:]] == ["packet phases", "queued ACKs"]
+    changed = replace(explanation, fluid=np.zeros((4, 2, packets.shape[2])), packets=packets)
+    assert changed.phase_effects.startswith("phase effects: share of near is 0.") == decide
+    assert ("phase effects" in changed.summary()) == decide
 
 
 def test_an_unknown_quantity_is_refused(refused, explanation: Explanation) -> None:

@@ -21,7 +21,7 @@ from dfcmodel import (
     takano2006,
 )
 from dfcmodel.levels.quantities import MOST_FLOWS, quantities_of
-from dfcmodel.levels.refinements import with_refinements
+from dfcmodel.levels.refinements import usual_refinements, with_refinements
 from dfcmodel.network.phase_effects import packet_time
 
 # Refinements: what is refused, what applies to a scenario, and what they change.
@@ -35,11 +35,24 @@ def test_a_field_that_a_level_does_not_have_is_refused(refused) -> None:
 
 def test_every_default_changes_the_method_only_where_it_is_off(bottleneck) -> None:
     """With all refinements the levels are `Fluid` and `Packets` as they are."""
-    given = default_refinements(bottleneck)
+    given = default_refinements(bottleneck, shared=True)
     for level, method in (("fluid", Fluid()), ("packets", Packets())):
         own = [each for each in given if each.level == level]
         assert with_refinements(method, own, 2 ** len(own) - 1)["method"] == method
         assert with_refinements(method, own, 0)["method"] != method
+
+
+def test_the_levels_share_what_the_default_leaves_out(bottleneck) -> None:
+    """Without the shared ones the fluid begins as `simulate` runs it."""
+    of_both = default_refinements(bottleneck, shared=True)
+    of_one = default_refinements(bottleneck)
+    assert of_both[-len(of_one) :] == of_one
+    fluid = [each for each in of_both if each.level == "fluid"]
+    shared = usual_refinements(Fluid(), fluid)
+    on = {each.name for n, each in enumerate(fluid) if shared >> n & 1}
+    assert on == {each.name for each in of_both} - {each.name for each in of_one}
+    own = [each for each in of_one if each.level == "fluid"]
+    assert with_refinements(Fluid(), own, 0) == {"method": Fluid(), "packet_jitter": 0.0}
 
 
 def test_bits_choose_refinements() -> None:
@@ -48,8 +61,14 @@ def test_bits_choose_refinements() -> None:
         Refinement("timers", "fluid", off={"timeouts": False}),
         Refinement("waits", "fluid", on={"packet_jitter": 1e-3}),
     ]
-    assert with_refinements(Fluid(), given, 0b000) == {"method": Fluid(timeouts=False)}
-    assert with_refinements(Fluid(), given, 0b001)["method"] == Fluid(9, timeouts=False)
+    assert with_refinements(Fluid(), given, 0b000) == {
+        "method": Fluid(timeouts=False),
+        "packet_jitter": 0.0,
+    }
+    assert with_refinements(Fluid(), given, 0b001, 2e-3) == {
+        "method": Fluid(9, timeouts=False),
+        "packet_jitter": 2e-3,
+    }
     assert with_refinements(Fluid(), given, 0b110) == {"method": Fluid(), "packet_jitter": 1e-3}
 
 
@@ -57,13 +76,15 @@ def test_bits_choose_refinements() -> None:
     ("tcp", "names"), [("newreno", {"recovery", "timeouts"}), (None, {"recovery", "timeouts"})]
 )
 def test_window_rules_have_recovery_and_timeouts(tcp, names) -> None:
-    found = default_refinements(takano2006("1", dfc=False, tcp=tcp))
+    found = default_refinements(takano2006("1", dfc=False, tcp=tcp), shared=True)
     assert names <= {each.name for each in found}
 
 
 def test_constant_rates_have_transmission_times_alone(bottleneck) -> None:
     flows = tuple(replace(flow, source=CBR(500.0)) for flow in bottleneck.flows)
-    found = default_refinements(replace(bottleneck, flows=flows))
+    scenario = replace(bottleneck, flows=flows)
+    assert default_refinements(scenario) == ()
+    found = default_refinements(scenario, shared=True)
     assert [each.name for each in found] == ["transmission times"]
 
 

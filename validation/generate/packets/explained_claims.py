@@ -43,7 +43,7 @@ def simulated_seconds(run: Run) -> float:
 CASES = (
     Case(
         name=CASE,
-        title=f"From the bare fluid to packets on the scenarios of {len(ABOUT)} claims, {RUNS} runs of each setting",
+        title=f"From the fluid to packets on the scenarios of {len(ABOUT)} claims, {RUNS} runs of each setting",
         claims=(),
         program=Hopflow((MODULE,)),
         parameters={"runs of each setting": (RUNS, "1"), "seed": (0, "1")},
