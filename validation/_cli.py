@@ -193,9 +193,9 @@ def draw_figure(
             about = {"claim": claim.id, "where": claim.where, "caption": caption, "file": target}
             console.print(f"[bold]{claim.id}[/] {claim.where}: {_escaped(caption)}\n{target}")
             if csv and picture.points is not None:
-                about["points"] = target.with_suffix(".csv")
-                picture.points.to_csv(about["points"], index=False, lineterminator="\n")
-                console.print(f"points: {about['points']}", highlight=False)
+                about["points"] = place = target.with_suffix(".csv")
+                picture.points.to_csv(place, index=False, lineterminator="\n")
+                console.print(f"points: {place}", highlight=False)
             files.append(about)
         if csv:
             target = _write_numbers(found[claim], folder / f"{claim.id}-numbers.csv")
