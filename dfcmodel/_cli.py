@@ -400,7 +400,9 @@ class _Explained:
 
     measures: Annotated[
         str | None,
-        typer.Option(help="Of share (default), losses, first_loss, completion, paused; by commas."),
+        typer.Option(
+            help="Of share (goodput over the rate of the slowest link of the flow's path; default), losses, first_loss, completion, paused; by commas."
+        ),
     ] = None
     tcp: Annotated[
         str | None,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+from collections.abc import Sequence
 from typing import Any, Literal
 
 from hopflow.checks import choice
@@ -88,6 +89,34 @@ class Status(enum.Enum):
 
     def __str__(self) -> str:
         return f"{self.label}: {self.remedy}" if self.remedy else self.label
+
+
+def worst(statuses: Sequence[Status]) -> Status:
+    """Return the status of several runs: of the first one that failed; else of the first that is not completed; else COMPLETED.
+
+    >>> worst([Status.COMPLETED, Status.DEADLOCKED, Status.NOT_FINITE]).label
+    'not finite'
+    >>> worst([Status.COMPLETED, Status.LOST_LOSSLESS]).label
+    'lost in a lossless class'
+    """
+    others = [each for each in statuses if each is not Status.COMPLETED]
+    failed = [each for each in others if not each.ok]
+    return next(iter([*failed, *others]), Status.COMPLETED)
+
+
+def of_several(statuses: Sequence[Status]) -> str:
+    """Return the status of several runs in words, with the number of runs that have it.
+
+    >>> print(of_several([Status.COMPLETED, Status.COMPLETED]))
+    completed
+    >>> print(of_several([Status.COMPLETED, Status.STORM]))
+    storm, in 1 of 2 runs: a port with a fault pauses others for ever: all that waits for it stands still
+    """
+    found = worst(statuses)
+    if found is Status.COMPLETED:
+        return str(found)
+    count = f"in {statuses.count(found)} of {len(statuses)} runs"
+    return ": ".join(filter(None, (f"{found.label}, {count}", found.remedy)))
 
 
 class NotSolvedError(ArithmeticError):

@@ -13,7 +13,7 @@ from dfcmodel.levels.contributions import in_order, shapley_values
 from dfcmodel.results.ensembles import mean_interval
 from hopflow.checks import choice
 from hopflow.results import Result
-from hopflow.status import Status
+from hopflow.status import Status, of_several, worst
 from hopflow.units import WithUnit, declares, in_units
 
 if TYPE_CHECKING:
@@ -104,8 +104,8 @@ class Explanation(Result):
 
     @property
     def status(self) -> Status:
-        """Status of the first run that failed, or COMPLETED."""
-        return next((status for status in self.statuses if not status.ok), Status.COMPLETED)
+        """Of the first run that failed, or that is not completed; COMPLETED: all are."""
+        return worst(self.statuses)
 
     @property
     def runs(self) -> int:
@@ -319,11 +319,16 @@ class Explanation(Result):
 
     def summary(self) -> dict[str, object]:
         """Return status, scenario, a line for each quantity, and how the numbers are to be read."""
-        rows: dict[str, object] = {"status": self.status, "scenario": self.scenario.name}
+        rows: dict[str, object] = {
+            "status": of_several(self.statuses),
+            "scenario": self.scenario.name,
+        }
         if self.refinements and not _differs(self.contributions).any():
             rows["parts"] = f"{self.runs} runs are too few to tell any part from 0: give more runs"
         for q, quantity in enumerate(self.quantities):
             rows[quantity.name] = self._sentence(q).removeprefix(f"{quantity.name}: ")
+        if any("share" in quantity.name for quantity in self.quantities):
+            rows["shares are"] = "goodput over the rate of the slowest link of a flow's path"
         for limit in self.limits:
             topic, _, said = limit.partition(": ")
             rows[topic] = said

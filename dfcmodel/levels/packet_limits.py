@@ -19,7 +19,7 @@ from hopflow.checks import instance, number
 from hopflow.kernels.stopwatch import Stopwatch
 from hopflow.progress import progress_bar
 from hopflow.results import Result, figure
-from hopflow.status import Status
+from hopflow.status import Status, of_several, worst
 from hopflow.units import WithUnit, declares, in_units, quantities
 
 if TYPE_CHECKING:
@@ -82,8 +82,8 @@ class PacketLimit(Result):
 
     @property
     def status(self) -> Status:
-        """Status of the first run that failed, or COMPLETED: every run is; not a verdict on the limit."""
-        return next((status for status in self.statuses if not status.ok), Status.COMPLETED)
+        """Of the first run that failed, or that is not completed; COMPLETED: all are; not a verdict on the limit."""
+        return worst(self.statuses)
 
     @property
     def difference(self) -> Floats:
@@ -141,7 +141,10 @@ class PacketLimit(Result):
     def summary(self) -> dict[str, object]:
         """Return the distances and the rate of each quantity."""
         low, high = self.rate_interval()
-        rows: dict[str, object] = {"status": self.status, "scenario": self.scenario.name}
+        rows: dict[str, object] = {
+            "status": of_several(self.statuses),
+            "scenario": self.scenario.name,
+        }
         rows["packets for one"] = ", ".join(f"{factor:g}" for factor in self.factors)
         for q, quantity in enumerate(self.quantities):
             shown = ", ".join(f"{each:.2g}" for each in self.distance[:, q])

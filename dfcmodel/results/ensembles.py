@@ -11,7 +11,7 @@ import numpy as np
 from dfcmodel.results.records import Recorded
 from hopflow.checks import number, whole
 from hopflow.results import Result, figure
-from hopflow.status import Status
+from hopflow.status import Status, of_several, worst
 from hopflow.units import WithUnit, quantities
 
 if TYPE_CHECKING:
@@ -103,9 +103,8 @@ class Ensemble(Recorded, Result):
 
     @property
     def status(self) -> Status:
-        """Status of the first run that failed, or COMPLETED."""
-        statuses = [run.status for run in self.runs]
-        return next((status for status in statuses if not status.ok), Status.COMPLETED)
+        """Of the first run that failed, or that is not completed; COMPLETED: all are."""
+        return worst([run.status for run in self.runs])
 
     @property
     def time(self) -> NDArray[np.float64]:
@@ -223,7 +222,7 @@ class Ensemble(Recorded, Result):
     def summary(self) -> dict[str, object]:
         """Return scenario, intervals of the mean efficiency, losses, imbalance and step."""
         rows: dict[str, object] = {
-            "status": self.status,
+            "status": of_several([run.status for run in self.runs]),
             "scenario": self.scenario.name,
             "runs": f"{len(self)} ({self.distinct} of them distinct), starts within "
             f"{self.jitter:g} s, seed {self.seed}",

@@ -11,6 +11,8 @@ import numpy as np
 import pytest
 
 from dfcmodel import (
+    CBR,
+    PFC,
     Flow,
     Fluid,
     Link,
@@ -20,6 +22,7 @@ from dfcmodel import (
     Scenario,
     chain,
     default_refinements,
+    ensemble,
     explain,
     simulate,
     takano2006,
@@ -27,6 +30,7 @@ from dfcmodel import (
 from dfcmodel.levels import explaining
 from dfcmodel.levels.instances import Runs
 from dfcmodel.network.phase_effects import packet_time
+from hopflow import Status
 from responsefn import NewReno
 from tests.dfcmodel.levels.conftest import by_input
 
@@ -191,3 +195,23 @@ class _Pickling(Executor):
         call, given = pickle.loads(pickle.dumps((call, given)))
         future.set_result(pickle.loads(pickle.dumps(call(*given))))
         return future
+
+
+def test_the_status_says_in_how_many_runs_a_lossless_class_lost_packets() -> None:
+    rule = PFC((0,), xoff=20, xon=10, headroom=0)
+    links = [
+        Link("a", "s", 8e3, 1e-3, 500),
+        Link("b", "s", 8e3, 1e-3, 500),
+        Link("s", "d", 1e4, 1e-3, 60, rule),
+    ]
+    flows = [Flow(name, (name, "s", "d"), CBR(8e3), host="unshaped") for name in "ab"]
+    scenario = Scenario("too little headroom", links, flows, duration=0.05)
+    found = explain(scenario, "share", runs=2, refinements=[])
+    assert found.status is Status.LOST_LOSSLESS
+    assert {each.label for each in found.statuses} == {"lost in a lossless class"}
+    said = found.summary()
+    assert str(said["status"]).startswith("lost in a lossless class, in 4 of 4 runs: a buffer")
+    assert said["shares are"] == "goodput over the rate of the slowest link of a flow's path"
+    many = ensemble(scenario, 2, level="packets")
+    assert many.status is Status.LOST_LOSSLESS
+    assert "in 2 of 2 runs" in str(many.summary()["status"])
