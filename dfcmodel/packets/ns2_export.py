@@ -10,6 +10,7 @@ from dfcmodel.network.disciplines import FIFO
 from dfcmodel.network.flows import CBR
 from dfcmodel.network.links import Link
 from dfcmodel.network.networks import Scenario
+from dfcmodel.packets.exported import check_exported
 from dfcmodel.packets.methods import Packets
 from dfcmodel.packets.plans import Plan
 from dfcmodel.packets.ports import UNBOUNDED, Port, bits_of
@@ -21,6 +22,9 @@ __all__ = ["to_ns2"]
 
 AGENTS = {"tahoe": "TCP", "reno": "TCP/Reno", "newreno": "TCP/Newreno", "sack": "TCP/Sack1"}
 MAX_BYTES = 2**31 - 1
+FLOW_OPTIONS = ("max_window", "start", "size", "stop", "delayed_acks")
+METHOD_OPTIONS = ("seed", "convention", "recovery", "phases", "ack_delay")
+"""What the Tcl program has; other options must be as they are by default."""
 """Bytes of the largest queue: ns-2 counts them in 32 bits."""
 HEAD = """\
 # {name}: written by dfcmodel.packets.ns2_export for ns-2.35.
@@ -108,6 +112,7 @@ def to_ns2(
     duration = one_number("duration", asked, above=0.0, at_most=1e5, hint="in s")
     sample = one_number("sample", sample, above=0.0, at_most=duration, hint="the duration, in s")
     _check(scenario)
+    check_exported(scenario, method, FLOW_OPTIONS, METHOD_OPTIONS, "ns-2")
     wait = one_number("packet_jitter", packet_jitter, at_least=0.0, at_most=duration, hint="in s")
     plan = plan_scenario(scenario, method, duration=duration, sample=sample, packet_jitter=wait)
     samples = math.ceil(round(duration / sample, 6))

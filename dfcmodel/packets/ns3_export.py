@@ -11,6 +11,8 @@ from dfcmodel.network.flows import CBR, SYN_WITH_DATA, Flow, first_state
 from dfcmodel.network.managers import PIE, RED, CoDel
 from dfcmodel.network.marking import StepMarking
 from dfcmodel.network.networks import Scenario
+from dfcmodel.network.stacks import COUNTED
+from dfcmodel.packets.exported import check_exported
 from dfcmodel.packets.methods import Packets
 from dfcmodel.packets.plans import Plan
 from dfcmodel.packets.ports import UNBOUNDED, Port, bits_of
@@ -27,6 +29,9 @@ __all__ = ["to_ns3"]
 
 HEADERS = {"TCP": 42, "UDP": 30}
 """Bytes of IPv4 and PPP, and of TCP or UDP."""
+FLOW_OPTIONS = ("max_window", "start", "size", "delayed_acks", "handshake")
+METHOD_OPTIONS = ("seed", "convention", "recovery", "loss", "ack_transmission", "ack_delay")
+"""What the C++ program has, or refuses with advice; other options must be as they are by default."""
 LARGEST = 2**30
 """Bytes of the largest window that TCP can announce (RFC 7323, 2.2)."""
 UNBOUNDED_QUEUE = 10**9
@@ -79,6 +84,7 @@ def to_ns3(
     duration = one_number("duration", asked, above=0.0, at_most=1e5, hint="in s")
     sample = one_number("sample", sample, above=0.0, at_most=duration, hint="the duration, in s")
     _check_method(method)
+    check_exported(scenario, method, FLOW_OPTIONS, METHOD_OPTIONS, "ns-3")
     _check_size(scenario)
     if scenario.elements:
         msg = "must be () for export to ns-3"
@@ -244,9 +250,6 @@ def _flow(plan: Plan, nodes: dict[Any, int], f: int) -> str:
     path = [nodes[plan.ports[p].source] for p in plan.forward[f]] + [nodes[flow.path[-1]]]
     size = int(plan.scenario.packet_size)
     kind, first, rate = "", 1, 0.0
-    if math.isfinite(flow.stop):
-        msg = "must be inf for export to ns-3"
-        raise ValueError(f"stop of flow {flow.name!r} = {flow.stop:g}: {msg}")
     attributes: dict[str, object] = {}
     if isinstance(flow.source, CBR):
         rate = bits_of(flow.source.rate, size) / (8.0 * size)
@@ -265,24 +268,19 @@ def _flow(plan: Plan, nodes: dict[Any, int], f: int) -> str:
 
 
 def _check_sender(plan: Plan, f: int, size: int) -> None:
-    """Raise ValueError for a recovery, a window or pacing that ns-3's sender does not have."""
+    """Raise ValueError for a recovery, a window or a handshake that ns-3's sender does not have."""
     flow, recovery = plan.scenario.flows[f], plan.recoveries[f]
     if recovery not in ("newreno", "sack"):
         msg = 'ns-3 has "newreno" and "sack" (its PRR is not RFC 6937): use Packets(recovery=...)'
         raise ValueError(f"recovery of flow {flow.name!r} = {recovery!r}: {msg}")
     most = LARGEST // (size - HEADERS["TCP"])
     number(f"max_window of flow {flow.name!r}", flow.max_window, at_least=1.0, at_most=float(most))
-    if flow.pacing:
-        raise ValueError(f"pacing of flow {flow.name!r} = True: must be False for export to ns-3")
     if flow.handshake == SYN_WITH_DATA:
         msg = "must be True or False: ns-3's SYN has no data"
         raise ValueError(f"handshake of flow {flow.name!r} = {flow.handshake!r}: {msg}")
-    if flow.arrivals is not None:
-        msg = "must be None for export to ns-3"
-        raise ValueError(f"arrivals of flow {flow.name!r} = {flow.arrivals!r}: {msg}")
-    if math.isfinite(flow.idle):
-        msg = "must be inf for export to ns-3"
-        raise ValueError(f"idle of flow {flow.name!r} = {flow.idle:g}: {msg}")
+    if flow.delayed_acks == COUNTED:
+        msg = "must be True or False for export to ns-3"
+        raise ValueError(f"delayed_acks of flow {flow.name!r} = {flow.delayed_acks!r}: {msg}")
 
 
 def _rule(flow: Flow) -> tuple[str, dict[str, object]]:
