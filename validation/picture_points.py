@@ -36,7 +36,7 @@ COLUMNS = {
     "y_unit": "its unit",
 }
 """Columns and what they hold."""
-UNIT = re.compile(r"(?P<quantity>.*\S)\s*\((?P<unit>[^()]*)\)")
+UNIT = re.compile(r"(?P<quantity>.*\S)\s*\((?P<unit>[^()]*)\)(?P<rest>,.*)?")
 NEAREST = 0.5
 """Distance from a named tick up to which a value has its name: points of several curves stand beside each other."""
 
@@ -112,7 +112,9 @@ class _Panel:
         for axis in "xy":
             text = self._text(axis)
             found = UNIT.fullmatch(text)
-            common[f"{axis}_quantity"] = found["quantity"] if found else text
+            common[f"{axis}_quantity"] = (
+                found["quantity"] + (found["rest"] or "") if found else text
+            )
             common[f"{axis}_unit"] = found["unit"] if found else ""
         ticks = {axis: self._ticks(axis) for axis in "xy"}
         for n, (artist, found_rows) in enumerate(self._drawn(), 1):

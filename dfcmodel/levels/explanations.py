@@ -306,7 +306,10 @@ class Explanation(Result):
         own = [i for i in texts if self.parts[i] not in self.shared]
         groups = {
             "of which ": [texts[i] for i in own if _differs(parts[:, i])],
-            "too uncertain to tell from 0: ": [texts[i] for i in own if not _differs(parts[:, i])],
+            "too uncertain to tell from 0: ": [
+                texts[i] for i in own if parts[:, i].any() and not _differs(parts[:, i])
+            ],
+            "nothing in any run: ": [self._said(i) for i in own if not parts[:, i].any()],
             "both levels have: ": [texts[i] for i in texts if i not in own],
         }
         return "; ".join(
@@ -337,9 +340,7 @@ class Explanation(Result):
         rows["parts are"] = (
             "what each refinement changes when it is switched on, averaged over all orders (Shapley values)"
         )
-        settings = (
-            f"{self.fluid.shape[1]} settings of the fluid and {self.packets.shape[1]} of packets"
-        )
+        settings = f"{self.fluid.shape[1]} settings of the fluid and {self.packets.shape[1]} settings of packets"
         waits = (
             f", up to {self.packet_jitter:.3g} s before packets at both levels"
             if self.packet_jitter

@@ -226,7 +226,10 @@ class Ensemble(Recorded, Result):
             "scenario": self.scenario.name,
             "runs": f"{len(self)} ({self.distinct} of them distinct), starts within "
             f"{self.jitter:g} s, seed {self.seed}",
+            "level": self.runs[0].choice or ("fluid" if self.runs[0].step else "packets"),
         }
+        if self.packet_jitter:
+            rows["packet jitter"] = f"up to {self.packet_jitter:.3g} s before each packet"
         means = self.mean_efficiency()
         low, high = mean_interval(means)
         lost = np.array([run.lost_by_flow for run in self.runs])
@@ -245,7 +248,9 @@ class Ensemble(Recorded, Result):
         step, took = self.runs[0].step, f"{self.time[-1]:g} s simulated"
         rows |= {"step": f"{step:g} s, {took}"} if step else {"packet by packet": took}
         rows["time"] = f"{self.seconds:.2f} s"
-        topics = {limit.partition(": ")[0]: None for run in self.runs for limit in run.limits}
-        if topics:
-            rows["limits"] = f"{', '.join(topics)}: see `limits` of the runs"
-        return rows
+        limits = {
+            limit.partition(": ")[0]: limit.partition(": ")[2]
+            for run in self.runs
+            for limit in run.limits
+        }
+        return rows | {f"limit, {topic}": said for topic, said in limits.items()}

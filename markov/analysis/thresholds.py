@@ -117,7 +117,7 @@ class ThresholdAdvice(Result):
                 f"{label} {_range(scale * at[name].to_numpy())}"
                 for label, name, scale in (
                     ("packets/s", "throughput", 1.0),
-                    ("lost upstream (%)", "loss_probability", 100.0),
+                    ("lost (%)", "loss_probability", 100.0),
                     ("pauses/s", "pause_rate", 1.0),
                     ("delay (s)", "delay", 1.0),
                 )
@@ -154,8 +154,8 @@ def pause_thresholds(
     *,
     link_rate: float | str,
     bottleneck_rate: float | str,
-    rtt: float | str,
     buffers: tuple[WholeWithUnit, WholeWithUnit],
+    rtt: float | str | None = None,
     load: WithUnit = 1.5,
     response: float | str = 0.0,
     within: WithUnit = 0.01,
@@ -172,10 +172,10 @@ def pause_thresholds(
         Of the link that is paused, packets/s, or a text with a unit: ``"1Gbps"``.
     bottleneck_rate
         Of the link behind the port, packets/s; below ``link_rate``.
-    rtt
-        Round-trip time of the TCP flows, s.
     buffers
         Of the node before the link and of the port, packets.
+    rtt
+        Round-trip time of the TCP flows, s; None with ``levels=(1,)``, where it has no effect.
     load
         What the flows send at most, over ``bottleneck_rate``, at most 10; after each loss half of it.
     response
@@ -223,7 +223,9 @@ def pause_thresholds(
     """
     link_rate = in_units("link_rate", link_rate, "rate")
     bottleneck_rate = in_units("bottleneck_rate", bottleneck_rate, "rate")
-    rtt, response = in_units("rtt", rtt, "time"), in_units("response", response, "time")
+    response = in_units("response", response, "time")
+    levels = _levels(levels)
+    rtt = _round_trip(in_units("rtt", rtt, "time"), levels)
     model = _checked(link_rate, bottleneck_rate, rtt, buffers, load)
     buffers = model.buffers
     one_number("response", response, at_least=0.0, at_most=10.0, hint="in s")
@@ -232,7 +234,6 @@ def pause_thresholds(
     if most_loss is not None:
         one_number("most_loss", most_loss, above=0.0, below=1.0)
     tried = _thresholds(thresholds, buffers[1], ceiling)
-    levels = _levels(levels)
     rates = [tuple(load * bottleneck_rate / a for a in range(1, count + 1)) for count in levels]
     models = [model.replace(arrival_rates=each) for each in rates]
     table = _measures(models, levels, tried, method)
@@ -287,6 +288,17 @@ def _checked(
         bottleneck_rate=float(bottleneck_rate),
         rtt=float(rtt),
     )
+
+
+def _round_trip(rtt: float | None, levels: tuple[int, ...]) -> float:
+    """Return the round-trip time, s; of senders that do not react any one."""
+    if rtt is not None:
+        return float(rtt)
+    if max(levels) > 1:
+        raise ValueError(
+            f"rtt = None: must be given with levels = {levels}; levels=(1,) stands for senders that do not react"
+        )
+    return 1.0
 
 
 def _ceiling(link_rate: float, response: float, buffer: int) -> int:

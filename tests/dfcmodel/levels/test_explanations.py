@@ -80,12 +80,16 @@ def test_the_text_separates_parts_from_those_that_may_be_zero(explanation: Expla
     lines = explanation.text().splitlines()
     assert len(lines) == len(explanation.quantities)
     for q, line in enumerate(lines):
-        clear, _, doubtful = line.partition("too uncertain to tell from 0: ")
+        text, _, none = line.partition("nothing in any run: ")
+        clear, _, doubtful = text.partition("too uncertain to tell from 0: ")
         for name, values in zip(
             explanation.parts, explanation.contributions[:, :, q].T, strict=True
         ):
             low, high = student_interval(values)
             said = "not explained" if name == "unexplained" else name
+            if not values.any():
+                assert said in none
+                continue
             part = doubtful if low <= 0.0 <= high else clear
             assert f"{said} {values.mean():+.3g} ± " in part
     assert all(name in explanation._repr_html_() for name in ("share of near", "data:image/png"))

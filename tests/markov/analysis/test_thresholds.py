@@ -69,7 +69,13 @@ def test_that_pausing_changes_hardly_anything_is_said_of_the_whole_range():
 
 
 def test_one_level_stands_for_senders_that_do_not_react() -> None:
-    found = pause_thresholds(**PORT, levels=(1,), load="80%", thresholds=(12,))
+    given = {name: value for name, value in PORT.items() if name != "rtt"}
+    found = pause_thresholds(**given, levels=(1,), load="80%", thresholds=(12,))
+    assert found.table.equals(
+        pause_thresholds(**given, rtt=7.0, levels=(1,), load="80%", thresholds=(12,)).table
+    )
+    with pytest.raises(ValueError, match=r"rtt = None: must be given with levels = \(1, 2\)"):
+        pause_thresholds(**given, levels=(1, 2))
     (model,) = found.models
     assert model.arrival_rates == (0.8 * model.bottleneck_rate,)
     alone = stationary(model.replace(high_threshold=12)).throughput
@@ -82,7 +88,7 @@ def test_percentages_are_parts_of_the_ports_buffer():
     found = pause_thresholds(**PORT, levels=(2,), thresholds=("50%", "78%", "90 %", "12pkt"))
     assert found.table.threshold.values.tolist() == [10, 12, 15, 18, 20]
     assert "several percentage points" in found.summary()["error of the model"]
-    assert "lost upstream (%) " in found.summary()["no pauses"]
+    assert "lost (%) " in found.summary()["no pauses"]
     with pytest.raises(ValueError, match=r"^thresholds = '80 perc'"):
         pause_thresholds(**PORT, thresholds=("80 perc",))
 
