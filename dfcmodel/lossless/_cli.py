@@ -178,7 +178,7 @@ def headroom(
         bytes_of_any = _size_text(headrooms.headroom(rates[0], cables[0], **any_size).bytes)
         options = "" if ports.cell else f'--cell "{cell}" '
         typer.echo(
-            f"For any frame sizes in cells of {_bytes(cell):g} B: {bytes_of_any} ({options}--small-packets 1)"
+            f"For any frame sizes in cells of {_bytes(cell)}: {bytes_of_any} ({options}--small-packets 1)"
         )
     for heading, lines in (
         ("Public tables for this rate and cable:", tables),
