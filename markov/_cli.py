@@ -77,7 +77,8 @@ ByMethod = Annotated[
 
 
 PRISM, JANI, PYTHON = (".prism", ".sm", ".pm", ".ctmc"), (".jani",), (".py",)
-SUFFIXES = PRISM + JANI + PYTHON
+SBML = (".xml", ".sbml")
+SUFFIXES = PRISM + JANI + SBML + PYTHON
 PROOFS: dict[str, Any] = {"on": True, "tight": "tight", "off": False}
 UNDECIDED = 3
 """Exit status for properties without a truth value; 2 is that of a wrong call."""
@@ -265,7 +266,7 @@ class _Asked:
                 raise ValueError(f"{name} = {str(given)!r}: goes with PRISM and JANI files")
 
     def read(self, path: Path) -> tuple[FileModel, list[str]]:
-        """Return the model of a PRISM or JANI file, and the names of the properties to evaluate."""
+        """Return the model of a PRISM, JANI or SBML file, and the names of the properties to evaluate."""
         model = file_model(path, constants_of(self.const))
         if self.properties is None:
             return model, self.property or []
@@ -410,11 +411,13 @@ def _evaluate(model: FileModel, names: list[str], proof: Any, json: bool) -> Non
 
 
 def file_model(path: Path, constants: dict[str, Any]) -> FileModel:
-    """Return the model of a PRISM or JANI file."""
-    from markov.files import read_jani, read_prism
+    """Return the model of a PRISM, JANI or SBML file."""
+    from markov.files import read_jani, read_prism, read_sbml
 
     if path.suffix in JANI:
         return read_jani(path, constants=constants)
+    if path.suffix in SBML:
+        return read_sbml(path, constants=constants)
     if path.suffix not in PRISM:
         raise ValueError(f"path = {str(path)!r}: must end in {', '.join(SUFFIXES)}")
     return read_prism(path, constants=constants)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,10 +21,14 @@ if TYPE_CHECKING:
 
     from markov.files.syntax import Expression
 
-__all__ = ["Bound", "Range", "bound", "constants_of"]
+__all__ = ["BITS", "Bound", "Range", "bound", "constants_of"]
 
 WINDOW = 2**12
 """How far a variable without bounds may be from its initial value at first."""
+FIRST_BITS = 40
+"""Of the numbers of states at first, where the variables have more combinations than numbers of states."""
+GROWTH = 16
+"""By how much a window grows that a variable has left."""
 BITS = 62
 
 
@@ -32,7 +36,8 @@ BITS = 62
 class Range:
     """The values of one variable: whole numbers from low to high, or false and true (0 and 1).
 
-    ``open`` tells that the model gives no bounds, and that these are provisional.
+    ``ends`` are those of the file, infinite where it gives none. The others are a window, where that is
+    narrower: states are numbered by it, and it grows when the variable leaves it.
     """
 
     name: str
@@ -41,12 +46,27 @@ class Range:
     high: int
     start: int
     line: int
-    open: bool = False
+    ends: tuple[float, float]
 
     @property
     def count(self) -> int:
         """How many values there are."""
         return self.high - self.low + 1
+
+    @property
+    def open(self) -> bool:
+        """Whether the file gives no bounds, or one."""
+        return math.inf in self.ends or -math.inf in self.ends
+
+    @property
+    def is_window(self) -> bool:
+        """Whether the file allows more values."""
+        return self.low > self.ends[0] or self.high < self.ends[1]
+
+    def within(self, below: int, above: int) -> Range:
+        """Return the range with values at most so far from the initial one, as the file allows."""
+        low, high = max(self.start - below, self.ends[0]), min(self.start + above, self.ends[1])
+        return replace(self, low=int(low), high=int(high))
 
 
 @dataclass(frozen=True)
@@ -68,6 +88,8 @@ class Bound:
     shifts
         How many bits stand behind those of each variable in the number; None: variables have no bits of
         their own, since they would be more than 62.
+    left
+        Numbers of the variables that have left their windows in a state that was evaluated.
     """
 
     program: Program
@@ -76,11 +98,25 @@ class Bound:
     scope: Scope
     weights: tuple[int, ...]
     shifts: tuple[int, ...] | None
+    left: set[int] = field(default_factory=set, compare=False)
 
     @property
     def span(self) -> int:
         """One more than the largest number of a state."""
         return self.weights[0] * self.ranges[0].count if self.ranges else 1
+
+    @property
+    def is_numbered(self) -> bool:
+        """Whether states have numbers that differ."""
+        return self.span < 2**BITS
+
+    def numbers(self, codes: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the numbers of states by the values of their variables, shape (variables, ...)."""
+        pairs = zip(codes, self.ranges, self.weights, strict=True)
+        found = np.zeros(codes.shape[1:], dtype=np.int64)
+        for values, r, weight in pairs:
+            found += (values - r.low) * weight
+        return found
 
     def codes(self, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the values of the variables in states given by their numbers, shape (variables, states)."""
@@ -110,15 +146,32 @@ class Bound:
         """Return a place in the file."""
         return self.program.file, line
 
-    def widened(self) -> Bound:
-        """Return the program with wider provisional ranges."""
-        wider = [
-            replace(r, low=r.low - 15 * (r.start - r.low), high=r.high + 15 * (r.high - r.start))
-            if r.open
-            else r
-            for r in self.ranges
+    def widened(self) -> Bound | None:
+        """Return the program with wider windows of the variables that have left theirs; None: there is no room."""
+        factor = GROWTH
+        while factor > 1:
+            wider = [
+                r.within(factor * (r.start - r.low + 1), factor * (r.high - r.start + 1))
+                if k in self.left and r.is_window
+                else r
+                for k, r in enumerate(self.ranges)
+            ]
+            if _fits(wider):
+                return _with_ranges(self.program, self.constants, wider)
+            factor //= 2
+        return None
+
+    def windowed(self, ends: Sequence[tuple[int, int]]) -> Bound:
+        """Return the program with given least and largest values as windows."""
+        found = [
+            replace(r, low=low, high=high)
+            for r, (low, high) in zip(self.ranges, ends, strict=True)
         ]
-        return _with_ranges(self.program, self.constants, wider)
+        return _with_ranges(self.program, self.constants, found)
+
+
+def _fits(ranges: Iterable[Range]) -> bool:
+    return math.prod(r.count for r in ranges) < 2**BITS
 
 
 def bound(program: Program, given: Mapping[str, Any] | None = None) -> Bound:
@@ -145,10 +198,22 @@ def bound(program: Program, given: Mapping[str, Any] | None = None) -> Bound:
     ranges = [_range(v, scope) for v in program.variables.values()]
     changed = {r.name for r in ranges} if program.start is not None else _changed(program)
     narrowed = [
-        r if r.name in changed else replace(r, low=r.start, high=r.start, open=False)
+        r if r.name in changed else replace(r, low=r.start, high=r.start, ends=(r.start, r.start))
         for r in ranges
     ]
-    return _with_ranges(program, constants, narrowed)
+    return _with_ranges(program, constants, _first_windows(narrowed))
+
+
+def _first_windows(ranges: list[Range]) -> list[Range]:
+    """Return ranges with fewer combinations than there are numbers of states."""
+    found = [r.within(WINDOW, WINDOW) if r.open else r for r in ranges]
+    width = WINDOW
+    while width > 1 and not math.prod(r.count for r in found) < 2**FIRST_BITS:
+        if width == WINDOW and _fits(found):
+            return found
+        width //= 2
+        found = [r.within(width, width) for r in ranges]
+    return found
 
 
 def _changed(program: Program) -> set[str]:
@@ -214,20 +279,18 @@ def _range(about: Variable, scope: Scope) -> Range:
 
     if about.kind == "bool":
         start = 0 if about.start is None else whole(about.start, "initial value", "bool")
-        return Range(about.name, "bool", 0, 1, start, about.line)
-    if about.low is None or about.high is None:
-        start = 0 if about.start is None else whole(about.start, "initial value")
-        return Range(
-            about.name, "int", start - WINDOW, start + WINDOW, start, about.line, open=True
-        )
-    low, high = whole(about.low, "lowest value"), whole(about.high, "highest value")
-    start = low if about.start is None else whole(about.start, "initial value")
+        return Range(about.name, "bool", 0, 1, start, about.line, (0, 1))
+    low = -math.inf if about.low is None else whole(about.low, "lowest value")
+    high = math.inf if about.high is None else whole(about.high, "highest value")
+    first = 0 if about.low is None else int(low)
+    start = first if about.start is None else whole(about.start, "initial value")
     if not low <= start <= high:
         said = f"{about.name!r}: initial value {start} outside of [{low}..{high}]"
         raise FileError(
             place, said if low <= high else f"{about.name!r}: no value in [{low}..{high}]"
         )
-    return Range(about.name, "int", low, high, start, about.line)
+    ends = (start if end in (-math.inf, math.inf) else int(end) for end in (low, high))
+    return Range(about.name, "int", *ends, start, about.line, (low, high))
 
 
 def _with_ranges(program: Program, constants: dict[str, Any], ranges: list[Range]) -> Bound:
@@ -236,12 +299,6 @@ def _with_ranges(program: Program, constants: dict[str, Any], ranges: list[Range
     for k, r in enumerate(ranges):
         known[r.name] = _variable(k, r)
     scope = Scope(program.file, known, program.formulas)
-    if math.prod(counts) >= 2**BITS:
-        _check_names(program, scope)
-        said = (
-            f"the variables have {math.prod(counts):.3g} combinations: must be fewer than 2^{BITS}"
-        )
-        raise FileError((program.file, None), said)
 
     def labelled(name: str) -> Value | None:
         if name not in program.labels:
@@ -257,15 +314,6 @@ def _with_ranges(program: Program, constants: dict[str, Any], ranges: list[Range
         return Bound(program, constants, tuple(ranges), scope, weights, shifts)
     weights = tuple(math.prod(counts[k + 1 :]) for k in range(len(counts)))
     return Bound(program, constants, tuple(ranges), scope, weights, None)
-
-
-def _check_names(program: Program, scope: Scope) -> None:
-    """Raise FileError for a name in a command that means nothing."""
-    for module in program.modules.values():
-        for command in module.commands:
-            changes = (c.value for b in command.branches for c in b.changes)
-            for expression in (command.guard, *(b.rate for b in command.branches), *changes):
-                scope.value(expression, module.renamed)
 
 
 def _variable(k: int, r: Range) -> Value:

@@ -79,6 +79,4 @@ def _goals(found: Explored, resets: list[Reset]) -> NDArray[np.int64]:
             said += f"must be a whole number from {r.low} to {r.high}"
             raise FileError((bound.program.file, None), said)
         codes[k] = np.where(stays, codes[k], np.where(wrong, r.low, values))
-    low = np.array([[r.low] for r in bound.ranges])
-    numbers: NDArray[np.int64] = np.array(bound.weights) @ (codes - low)
-    return numbers
+    return bound.numbers(codes)

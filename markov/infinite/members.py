@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hopflow.checks import shown
-from markov.models.functions.evaluation import called
+from markov.models.functions.evaluation import INSTEAD_OF_INVERTED, INVERTED, called
 from markov.models.signatures import two_arguments
 
 if TYPE_CHECKING:
@@ -94,11 +94,8 @@ def _truths(function: Callable[[Any], Any], name: str) -> Callable[[Any], bool]:
         value = function(state)
         if isinstance(value, (bool, np.bool_)):
             return bool(value)
-        if type(value) is int and value in (-1, -2):
-            hint = (
-                "write not instead of ~: ~ of a truth value is -1 or -2, which both count as true"
-            )
-            raise ValueError(f"{name}: is {value} in {state!r}: {hint}")
+        if value in INVERTED:
+            raise ValueError(f"{name}: is {value} in {state!r}: {INSTEAD_OF_INVERTED}")
         if not isinstance(value, numbers.Real) or math.isnan(value):
             raise ValueError(f"{name}: is {value!r} in {state!r}: must be True or False")
         return bool(value)

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from markov.models.state_tables import StateTable
 
 __all__ = [
+    "INSTEAD_OF_INVERTED",
+    "INVERTED",
     "PLAIN_STATES",
     "called",
     "check_on_arrays",
@@ -47,6 +49,12 @@ ROUNDING = 1e-13
 RETURN_NUMBERS = "return a number or a truth value"
 RETURN_TRUTH = (
     "return True or False; states themselves are given as values or lists, not by a function"
+)
+INVERTED = (-1, -2)
+"""Values of ~ of a truth value, which both count as true: no condition has them, in any state."""
+INSTEAD_OF_INVERTED = (
+    "write not, or np.logical_not: ~ of a truth value is -1 or -2, which both count as true; "
+    "compare a number with 0"
 )
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -113,12 +121,12 @@ def members_of(function: Callable[..., Any], table: StateTable, name: str) -> ND
 
     subject = Function(call, function, name, _truth, RETURN_TRUTH)
     values = _evaluated(subject, table)[""].of
-    if np.isin(values, (-1.0, -2.0)).all():
-        state = next(table.plain([0]))
-        hint = (
-            "write not, or np.logical_not: ~ of a truth value is -1 or -2, which both count as true"
+    inverted = np.isin(values, INVERTED)
+    if inverted.any():
+        place = int(np.argmax(inverted))
+        raise subject.refused(
+            next(table.plain([place])), f"is {values[place]:g}", INSTEAD_OF_INVERTED
         )
-        raise subject.refused(state, "its values are -1 and -2", hint)
     if np.isnan(values).any():
         state = next(table.plain([int(np.argmax(np.isnan(values)))]))
         raise subject.refused(state, "NaN is no truth value", RETURN_TRUTH)

@@ -167,7 +167,7 @@ def test_what_cannot_be_bounded_is_refused():
             passage(stable, to=to, start=2)
     with pytest.raises(ValueError, match="is 'yes' in 2: must be True or False"):
         passage(stable, to=lambda n: "yes", start=2)
-    with pytest.raises(ValueError, match="write not instead of ~"):
+    with pytest.raises(ValueError, match="write not, or np.logical_not"):
         passage(stable, to=lambda n: ~(n > 3), start=2)
     with pytest.raises(ValueError, match=r"start = -3: must be one state"):
         passage(stable, to=0, start=-3)
