@@ -17,6 +17,7 @@ import numpy as np
 from hopflow.errors import RuleError, place_of
 from markov.models.functions.array_evaluation import values_on_arrays
 from markov.models.functions.executed_code import Execution
+from markov.models.functions.inversions import INSTEAD_OF_INVERTED, INVERTED, is_inverted
 from markov.models.functions.plain_evaluation import Function, ask_again, in_each
 from markov.models.functions.set_evaluation import Partial, values_on_sets
 from markov.models.means import Mean, as_mean, at_places, first_difference, number_of
@@ -28,8 +29,6 @@ if TYPE_CHECKING:
     from markov.models.state_tables import StateTable
 
 __all__ = [
-    "INSTEAD_OF_INVERTED",
-    "INVERTED",
     "PLAIN_STATES",
     "called",
     "check_on_arrays",
@@ -49,12 +48,6 @@ ROUNDING = 1e-13
 RETURN_NUMBERS = "return a number or a truth value"
 RETURN_TRUTH = (
     "return True or False; states themselves are given as values or lists, not by a function"
-)
-INVERTED = (-1, -2)
-"""Values of ~ of a truth value, which both count as true: no condition has them, in any state."""
-INSTEAD_OF_INVERTED = (
-    "write not, or np.logical_not: ~ of a truth value is -1 or -2, which both count as true; "
-    "compare a number with 0"
 )
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -121,12 +114,10 @@ def members_of(function: Callable[..., Any], table: StateTable, name: str) -> ND
 
     subject = Function(call, function, name, _truth, RETURN_TRUTH)
     values = _evaluated(subject, table)[""].of
-    inverted = np.isin(values, INVERTED)
-    if inverted.any():
-        place = int(np.argmax(inverted))
-        raise subject.refused(
-            next(table.plain([place])), f"is {values[place]:g}", INSTEAD_OF_INVERTED
-        )
+    for value in np.unique(values[np.isin(values, INVERTED)]).tolist():
+        if is_inverted(value, function):
+            state = next(table.plain([int(np.argmax(values == value))]))
+            raise subject.refused(state, f"is {value:g}", INSTEAD_OF_INVERTED)
     if np.isnan(values).any():
         state = next(table.plain([int(np.argmax(np.isnan(values)))]))
         raise subject.refused(state, "NaN is no truth value", RETURN_TRUTH)
