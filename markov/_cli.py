@@ -310,17 +310,15 @@ def file(
     else:
         model, names = asked.read(path)
         if names:
-            if certificate is not None:
-                said = "goes with the stationary distribution, and holds all labels and rewards"
-                raise ValueError(
-                    f"certificate = {str(certificate)!r}: {said}; leave the properties out"
-                )
             if proof is False:
                 raise ValueError("proof = 'off': must be on or tight, a property has a bound")
             if by is not None:
                 raise ValueError(
                     f"method = {method!r}: is for stationary distributions, not for properties"
                 )
+            if certificate is not None:
+                functions = model.long_run_functions(names)
+                _certify(stationary(model), certificate, path, asked.const, functions)
             _evaluate(model, names, proof, json)
             return
     answer = stationary(model, by, proof=proof)
@@ -329,18 +327,22 @@ def file(
     _show(answer, plot, json=json, verbose=verbose)
 
 
-def _certify(answer: Stationary, certificate: Path, path: Path, const: str) -> None:
+def _certify(
+    answer: Stationary, certificate: Path, path: Path, const: str, functions: Any = None
+) -> None:
     """Write the certificate of a file's chain, with the rates of the file where they can be derived."""
     from markov.proofs.checker import CertificateError
 
     if path.suffix in PRISM:
         try:
-            answer.write_certificate(certificate, model=path, constants=written_constants(const))
+            answer.write_certificate(
+                certificate, measures=functions, model=path, constants=written_constants(const)
+            )
         except CertificateError as error:
             typer.echo(f"certificate: rates as float64, not as in the file: {error}", err=True)
         else:
             return
-    answer.write_certificate(certificate)
+    answer.write_certificate(certificate, measures=functions)
 
 
 @commands.command(

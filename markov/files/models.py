@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path as File
@@ -22,7 +22,7 @@ from markov.files.program import Program
 from markov.files.properties.answers import PropertyResult, answered
 from markov.files.properties.checking import Definitions, Evaluation
 from markov.files.properties.csl import Checker
-from markov.files.properties.queries import Properties
+from markov.files.properties.queries import Operator, Properties
 from markov.files.resets import explored_with_resets
 from markov.files.rewards import rewards_of
 from markov.files.states.state_space import MAX_STATES, Explored, explored
@@ -229,6 +229,43 @@ class FileModel:
         """
         choice("proof", proof, (True, "tight"))
         watch = Stopwatch()
+        query, evaluation = self._asked(text, constants, proof)
+        result = answered(evaluation, query, text)
+        result = replace(result, seconds=watch.seconds())
+        deliver(result, on_failure)
+        return result
+
+    def long_run_functions(self, texts: Sequence[str]) -> dict[str, NDArray[np.float64]]:
+        """Return the functions of the state, shape (states,), whose long-run means are the values of properties.
+
+        Parameters
+        ----------
+        texts
+            Properties ``S=? [ states ]`` and ``R=? [ S ]``, or their names, as `property` takes them.
+
+        Raises
+        ------
+        FileError
+            For other properties.
+        """
+        found = {}
+        for text in texts:
+            query, evaluation = self._asked(text, None, True)
+            f = (
+                evaluation.operators.long_run_function(query)
+                if isinstance(query, Operator) and query.start is None and not query.how
+                else None
+            )
+            if f is None or query.sign is not None:
+                said = "must be the long-run mean of a function of the state, S=? [ ... ] or R=? [ S ]"
+                raise FileError((text, None), said)
+            found[text] = f
+        return found
+
+    def _asked(
+        self, text: str, constants: Mapping[str, Any] | None, proof: Literal[True, "tight"]
+    ) -> tuple[Any, Evaluation]:
+        """Return a property as a tree, and the scope in which it is evaluated."""
         self._check_no_resets()
         if self.program.kind != "ctmc":
             raise FileError(
@@ -239,11 +276,7 @@ class FileModel:
         query = given.properties[text] if named else parse_property(text)
         if isinstance(query, FileError):
             raise query
-        evaluation = self._evaluation(given, constants, proof)
-        result = answered(evaluation, query, text)
-        result = replace(result, seconds=watch.seconds())
-        deliver(result, on_failure)
-        return result
+        return query, self._evaluation(given, constants, proof)
 
     def _evaluation(
         self, given: Properties, constants: Mapping[str, Any] | None, proof: Literal[True, "tight"]
