@@ -118,6 +118,13 @@ class Bound:
             found += (values - r.low) * weight
         return found
 
+    def with_names(self, more: Mapping[str, Value]) -> Bound:
+        """Return the program with further names that have a meaning."""
+        scope = Scope(
+            self.program.file, {**self.scope.known, **more}, self.program.formulas, self.scope.labels
+        )
+        return replace(self, scope=scope)
+
     def codes(self, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the values of the variables in states given by their numbers, shape (variables, states)."""
         codes = np.empty((len(self.ranges), len(numbers)), dtype=np.int64)

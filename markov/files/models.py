@@ -14,6 +14,7 @@ from hopflow.checks import choice, instance, whole
 from hopflow.kernels.stopwatch import Stopwatch
 from hopflow.status import OnFailure, deliver
 from markov.chains import MarkovChain
+from markov.computing.memory import TooLargeError
 from markov.files.binding import Bound, bound, constants_of
 from markov.files.errors import FileError
 from markov.files.parsing.prism_parsing import parse_prism
@@ -23,6 +24,7 @@ from markov.files.properties.answers import PropertyResult, answered
 from markov.files.properties.checking import Definitions, Evaluation
 from markov.files.properties.csl import Checker
 from markov.files.properties.queries import Operator, Properties
+from markov.files.properties.unlisted import Unlisted
 from markov.files.resets import explored_with_resets
 from markov.files.rewards import rewards_of
 from markov.files.states.state_space import MAX_STATES, Explored, explored
@@ -229,8 +231,13 @@ class FileModel:
         """
         choice("proof", proof, (True, "tight"))
         watch = Stopwatch()
-        query, evaluation = self._asked(text, constants, proof)
-        result = answered(evaluation, query, text)
+        query, given = self._query(text)
+        try:
+            result = answered(self._evaluation(given, constants, proof), query, text)
+        except TooLargeError:
+            declared = self._declared(given, constants)
+            unlisted = Unlisted(self.bound.with_names(declared), self.most)
+            result = unlisted.result(query, text, lambda: self._stationary)
         result = replace(result, seconds=watch.seconds())
         deliver(result, on_failure)
         return result
@@ -250,7 +257,8 @@ class FileModel:
         """
         found = {}
         for text in texts:
-            query, evaluation = self._asked(text, None, True)
+            query, given = self._query(text)
+            evaluation = self._evaluation(given, None, True)
             f = (
                 evaluation.operators.long_run_function(query)
                 if isinstance(query, Operator) and query.start is None and not query.how
@@ -262,10 +270,14 @@ class FileModel:
             found[text] = f
         return found
 
-    def _asked(
-        self, text: str, constants: Mapping[str, Any] | None, proof: Literal[True, "tight"]
-    ) -> tuple[Any, Evaluation]:
-        """Return a property as a tree, and the scope in which it is evaluated."""
+    @cached_property
+    def _stationary(self) -> Any:
+        from markov.driver import stationary
+
+        return stationary(self)
+
+    def _query(self, text: str) -> tuple[Any, Properties]:
+        """Return a property as a tree, and the file that it stands in."""
         self._check_no_resets()
         if self.program.kind != "ctmc":
             raise FileError(
@@ -276,11 +288,20 @@ class FileModel:
         query = given.properties[text] if named else parse_property(text)
         if isinstance(query, FileError):
             raise query
-        return query, self._evaluation(given, constants, proof)
+        return query, given
 
     def _evaluation(
         self, given: Properties, constants: Mapping[str, Any] | None, proof: Literal[True, "tight"]
     ) -> Evaluation:
+        known = self._declared(given, constants)
+        defined = Definitions(given.file, given.labels, given.properties)
+        checker = self.checker(proof)
+        return Evaluation(self.explored, checker, self.rewards, known, defined, self.bound_labels)
+
+    def _declared(
+        self, given: Properties, constants: Mapping[str, Any] | None
+    ) -> dict[str, Value]:
+        """Return the values of the constants of a file of properties."""
         self._check_names({} if constants is None else constants)
         values = {**self.given, **(constants or {})}
         declared = constants_of(
@@ -289,10 +310,7 @@ class FileModel:
             {k: v for k, v in values.items() if k in given.constants},
             self.bound.scope.known,
         )
-        known: dict[str, Value] = {name: constant(v) for name, v in declared.items()}
-        defined = Definitions(given.file, given.labels, given.properties)
-        checker = self.checker(proof)
-        return Evaluation(self.explored, checker, self.rewards, known, defined, self.bound_labels)
+        return {name: constant(v) for name, v in declared.items()}
 
     def bound_labels(self, name: str) -> Value | None:
         """Return the values of a label of the file in the states; None if it is not defined."""
