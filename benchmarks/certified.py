@@ -157,7 +157,7 @@ def _decimal(value: Fraction) -> str:
 
 
 def main(
-    most_states: Annotated[int, typer.Option(help="Larger models are listed as such.")] = 600_000,
+    most_states: Annotated[int, typer.Option(help="Larger models are listed as such.")] = 200_000,
     folder: Annotated[Path | None, typer.Option(help="Keep the certificates here.")] = None,
     only: Annotated[str, typer.Option(help="Models whose name matches this.")] = "",
 ) -> None:

@@ -121,7 +121,10 @@ class Bound:
     def with_names(self, more: Mapping[str, Value]) -> Bound:
         """Return the program with further names that have a meaning."""
         scope = Scope(
-            self.program.file, {**self.scope.known, **more}, self.program.formulas, self.scope.labels
+            self.program.file,
+            {**self.scope.known, **more},
+            self.program.formulas,
+            self.scope.labels,
         )
         return replace(self, scope=scope)
 
@@ -171,8 +174,7 @@ class Bound:
     def windowed(self, ends: Sequence[tuple[int, int]]) -> Bound:
         """Return the program with given least and largest values as windows."""
         found = [
-            replace(r, low=low, high=high)
-            for r, (low, high) in zip(self.ranges, ends, strict=True)
+            replace(r, low=low, high=high) for r, (low, high) in zip(self.ranges, ends, strict=True)
         ]
         return _with_ranges(self.program, self.constants, found)
 

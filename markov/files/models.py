@@ -265,7 +265,9 @@ class FileModel:
                 else None
             )
             if f is None or query.sign is not None:
-                said = "must be the long-run mean of a function of the state, S=? [ ... ] or R=? [ S ]"
+                said = (
+                    "must be the long-run mean of a function of the state, S=? [ ... ] or R=? [ S ]"
+                )
                 raise FileError((text, None), said)
             found[text] = f
         return found
@@ -298,9 +300,7 @@ class FileModel:
         checker = self.checker(proof)
         return Evaluation(self.explored, checker, self.rewards, known, defined, self.bound_labels)
 
-    def _declared(
-        self, given: Properties, constants: Mapping[str, Any] | None
-    ) -> dict[str, Value]:
+    def _declared(self, given: Properties, constants: Mapping[str, Any] | None) -> dict[str, Value]:
         """Return the values of the constants of a file of properties."""
         self._check_names({} if constants is None else constants)
         values = {**self.given, **(constants or {})}

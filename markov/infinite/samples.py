@@ -38,7 +38,7 @@ def compare(layout: Layout, mode: Mode, part: Part, moves: list[Move]) -> None:
     """
     width = len(part.corner)
     for chosen in _chosen(part):
-        places = _places(part, chosen)
+        places = part.state(chosen)
         given = _given(moves, chosen, width)
         expected = _expected(layout, mode, places)
         if given.keys() != expected.keys() or not all(
@@ -61,7 +61,7 @@ def compare_stops(
     """
     assert stops is not None
     for chosen in _chosen(part):
-        state = layout.state(mode, _places(part, chosen))
+        state = layout.state(mode, part.state(chosen))
         if not stops(state):
             raise Unfollowed(f"the set to be entered is another in {state!r} in plain Python")
 
@@ -77,10 +77,6 @@ def _chosen(part: Part) -> Iterator[list[int]]:
     for chosen in offsets:
         if all(value(fact, chosen)[0] >= 0 for fact in part.facts):
             yield chosen
-
-
-def _places(part: Part, offsets: list[int]) -> tuple[int, ...]:
-    return tuple(a + y for a, y in zip(part.corner, offsets, strict=True))
 
 
 def _given(moves: list[Move], offsets: list[int], width: int) -> Rates:

@@ -200,7 +200,9 @@ class PrismRows:
             seen.add(name)
             for word, _ in inner:
                 if word in names:
-                    tokens.refuse(f"formula {name!r} has {word!r}, which a copy of a module renames")
+                    tokens.refuse(
+                        f"formula {name!r} has {word!r}, which a copy of a module renames"
+                    )
             left += [word for word, _ in inner]
 
     def _body(self, tokens: Tokens) -> None:

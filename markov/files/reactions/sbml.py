@@ -226,9 +226,7 @@ class _Reader:
             raise self.wrong("listOfEvents", "a trigger that depends on a rule is not read")
         return resets, triggers[0] if triggers else None
 
-    def _counts(
-        self, limits: int | Mapping[str, int] | None
-    ) -> dict[str, tuple[int, int | None]]:
+    def _counts(self, limits: int | Mapping[str, int] | None) -> dict[str, tuple[int, int | None]]:
         """Return start and limit of each species that reactions change; the others are constants."""
         found: dict[str, tuple[int, int | None]] = {}
         self.fixed: dict[str, float] = {}
@@ -278,9 +276,7 @@ class _Reader:
         for name, (start, limit) in self.counts.items():
             found.check_new(name, 1)
             last = None if limit is None else Literal(limit, 1)
-            found.variables[name] = Variable(
-                name, "int", Literal(0, 1), last, Literal(start, 1), 1
-            )
+            found.variables[name] = Variable(name, "int", Literal(0, 1), last, Literal(start, 1), 1)
         if self.limited:
             found.check_new(OUTSIDE, 1)
             found.variables[OUTSIDE] = Variable(OUTSIDE, "bool", None, None, Literal(False, 1), 1)

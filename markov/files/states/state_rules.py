@@ -257,7 +257,9 @@ class FileRules(ChainModel):
         for action, members in self._groups:
             ways: list[tuple[_Outcome, ...]] = [()]
             for commands in members:
-                open_ = [outcome for guard, branches in commands if guard(s) for outcome in branches]
+                open_ = [
+                    outcome for guard, branches in commands if guard(s) for outcome in branches
+                ]
                 ways = [(*way, outcome) for way in ways for outcome in open_]
             for way in ways:
                 rate = way[0].rate(s)
@@ -311,7 +313,10 @@ class FileRules(ChainModel):
     ) -> _Outcome:
         transient = self.program.transient
         changes = (
-            (expressions.places[renamed.get(c.name, c.name)], expressions.function(c.value, renamed))
+            (
+                expressions.places[renamed.get(c.name, c.name)],
+                expressions.function(c.value, renamed),
+            )
             for c in branch.changes
         )
         gains = (

@@ -62,7 +62,9 @@ def test_an_expression_without_a_value_names_the_line(text: str, tmp_path: Path)
 
 
 def test_rewards_and_labels_are_those_of_the_file(tmp_path: Path) -> None:
-    text = LINE.replace("rewards [pass]", 'label "full" = x = N;\nrewards "all" x > 0 : 2 * y; [pass]')
+    text = LINE.replace(
+        "rewards [pass]", 'label "full" = x = N;\nrewards "all" x > 0 : 2 * y; [pass]'
+    )
     model = model_of(tmp_path, text)
     rules, chain = FileRules(model.program, {}), model.chain
     states = [rules.State(*values) for values in zip(*chain.states, strict=True)]
