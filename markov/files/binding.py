@@ -14,6 +14,7 @@ from markov.files.columns import Columns
 from markov.files.errors import FileError
 from markov.files.program import Constant, Program, Variable
 from markov.files.scopes import Scope
+from markov.files.syntax import Chain, Name, names_in
 from markov.files.values import LARGE, Value, boolean, constant
 
 if TYPE_CHECKING:
@@ -37,7 +38,8 @@ class Range:
     """The values of one variable: whole numbers from low to high, or false and true (0 and 1).
 
     ``ends`` are those of the file, infinite where it gives none. The others are a window, where that is
-    narrower: states are numbered by it, and it grows when the variable leaves it.
+    narrower: states are numbered by it, and it grows when the variable leaves it. All changes are multiples
+    of ``step``, and low and high differ by one from the initial value.
     """
 
     name: str
@@ -47,11 +49,12 @@ class Range:
     start: int
     line: int
     ends: tuple[float, float]
+    step: int = 1
 
     @property
     def count(self) -> int:
         """How many values there are."""
-        return self.high - self.low + 1
+        return (self.high - self.low) // self.step + 1
 
     @property
     def open(self) -> bool:
@@ -61,12 +64,19 @@ class Range:
     @property
     def is_window(self) -> bool:
         """Whether the file allows more values."""
-        return self.low > self.ends[0] or self.high < self.ends[1]
+        return self.low - self.step >= self.ends[0] or self.high + self.step <= self.ends[1]
 
-    def within(self, below: int, above: int) -> Range:
+    def within(self, below: float, above: float) -> Range:
         """Return the range with values at most so far from the initial one, as the file allows."""
-        low, high = max(self.start - below, self.ends[0]), min(self.start + above, self.ends[1])
-        return replace(self, low=int(low), high=int(high))
+        below, above = (WINDOW if math.isinf(far) else far for far in (below, above))
+        below = min(below, self.start - self.ends[0]) // self.step * self.step
+        above = min(above, self.ends[1] - self.start) // self.step * self.step
+        return replace(self, low=self.start - int(below), high=self.start + int(above))
+
+    def stepped(self, step: int) -> Range:
+        """Return the range of a variable whose changes are all multiples of a number."""
+        with_step = replace(self, step=step)
+        return with_step.within(self.start - self.low, self.high - self.start)
 
 
 @dataclass(frozen=True)
@@ -108,14 +118,14 @@ class Bound:
     @property
     def is_numbered(self) -> bool:
         """Whether states have numbers that differ."""
-        return self.span < 2**BITS
+        return bool(self.span < 2**BITS)
 
     def numbers(self, codes: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the numbers of states by the values of their variables, shape (variables, ...)."""
         pairs = zip(codes, self.ranges, self.weights, strict=True)
         found = np.zeros(codes.shape[1:], dtype=np.int64)
         for values, r, weight in pairs:
-            found += (values - r.low) * weight
+            found += (values - r.low) // r.step * weight
         return found
 
     def with_names(self, more: Mapping[str, Value]) -> Bound:
@@ -139,6 +149,7 @@ class Bound:
             else:
                 np.right_shift(numbers, self.shifts[k], out=codes[k])
                 codes[k] &= (1 << (r.count - 1).bit_length()) - 1
+            codes[k] *= r.step
             codes[k] += r.low
         return codes
 
@@ -161,7 +172,7 @@ class Bound:
         factor = GROWTH
         while factor > 1:
             wider = [
-                r.within(factor * (r.start - r.low + 1), factor * (r.high - r.start + 1))
+                r.within(factor * (r.start - r.low + r.step), factor * (r.high - r.start + r.step))
                 if k in self.left and r.is_window
                 else r
                 for k, r in enumerate(self.ranges)
@@ -180,7 +191,7 @@ class Bound:
 
 
 def _fits(ranges: Iterable[Range]) -> bool:
-    return math.prod(r.count for r in ranges) < 2**BITS
+    return bool(math.prod(r.count for r in ranges) < 2**BITS)
 
 
 def bound(program: Program, given: Mapping[str, Any] | None = None) -> Bound:
@@ -210,12 +221,59 @@ def bound(program: Program, given: Mapping[str, Any] | None = None) -> Bound:
         r if r.name in changed else replace(r, low=r.start, high=r.start, ends=(r.start, r.start))
         for r in ranges
     ]
+    if program.start is None and not program.resets:
+        steps = common_steps(program, narrowed, scope)
+        narrowed = [r.stepped(steps[r.name]) for r in narrowed]
     return _with_ranges(program, constants, _first_windows(narrowed))
+
+
+def common_steps(program: Program, ranges: Sequence[Range], scope: Scope) -> dict[str, int]:
+    """Return a number for each variable that divides all of its changes from the initial value on."""
+    found = {r.name: 0 if r.kind == "int" and r.count > 1 else 1 for r in ranges}
+    starts = {r.name: r.start for r in ranges}
+    for module in program.modules.values():
+        for command in module.commands:
+            for change in (c for b in command.branches for c in b.changes):
+                name = module.renamed.get(change.name, change.name)
+                if found.get(name, 1) != 1:
+                    by = _change_by(change.value, name, module.renamed, scope, starts[name])
+                    found[name] = 1 if by is None else math.gcd(found[name], by)
+    return {name: step or 1 for name, step in found.items()}
+
+
+def _change_by(
+    tree: Expression, name: str, renamed: Mapping[str, str], scope: Scope, start: int
+) -> int | None:
+    """Return c of an assignment x + c, or c - start of an assignment of c; None for others."""
+
+    def fixed(part: Expression) -> int | None:
+        used = {renamed.get(each, each) for each in names_in(part)}
+        if not used <= scope.known.keys():
+            return None
+        try:
+            value = scope.value(part, renamed)
+        except FileError:  # which is reported where the command is read
+            return None
+        return int(value.single()) if value.kind == "int" else None
+
+    if (constant_value := fixed(tree)) is not None:
+        return constant_value - start
+    if not isinstance(tree, Chain) or not isinstance(tree.first, Name):
+        return None
+    if renamed.get(tree.first.name, tree.first.name) != name:
+        return None
+    total = 0
+    for sign, part in tree.rest:
+        amount = fixed(part)
+        if sign not in ("+", "-") or amount is None:
+            return None
+        total += amount if sign == "+" else -amount
+    return total
 
 
 def _first_windows(ranges: list[Range]) -> list[Range]:
     """Return ranges with fewer combinations than there are numbers of states."""
-    found = [r.within(WINDOW, WINDOW) if r.open else r for r in ranges]
+    found = list(ranges)
     width = WINDOW
     while width > 1 and not math.prod(r.count for r in found) < 2**FIRST_BITS:
         if width == WINDOW and _fits(found):
@@ -298,8 +356,8 @@ def _range(about: Variable, scope: Scope) -> Range:
         raise FileError(
             place, said if low <= high else f"{about.name!r}: no value in [{low}..{high}]"
         )
-    ends = (start if end in (-math.inf, math.inf) else int(end) for end in (low, high))
-    return Range(about.name, "int", *ends, start, about.line, (low, high))
+    whole_range = Range(about.name, "int", start, start, start, about.line, (low, high))
+    return whole_range.within(start - low, high - start)
 
 
 def _with_ranges(program: Program, constants: dict[str, Any], ranges: list[Range]) -> Bound:

@@ -35,9 +35,9 @@ from markov.files.program import (
     Variable,
 )
 from markov.files.reactions.events import Trigger, read_event, triggered
-from markov.files.reactions.formulas import Formulas, names_in
+from markov.files.reactions.formulas import Formulas
 from markov.files.states.state_space import MAX_STATES
-from markov.files.syntax import Chain, Expression, Literal, Name, Negation
+from markov.files.syntax import Chain, Expression, Literal, Name, Negation, names_in
 from markov.files.values import boolean
 
 __all__ = ["read_sbml"]

@@ -16,7 +16,7 @@ from markov.files.errors import FileError
 from markov.files.names import field_names
 from markov.files.states.moves import moves_of
 from markov.files.states.tables import groups_of
-from markov.files.syntax import Call, Chain, Choice, Expression, Label, Literal, Name, Negation
+from markov.files.syntax import Call, Chain, Choice, Expression, Label, Name, Negation
 from markov.models.bare import named_state
 from markov.models.rules import ChainModel
 
@@ -223,7 +223,7 @@ class FileRules(ChainModel):
         values = (bool(r.start) if r.kind == "bool" else r.start for r in self.owner.ranges)
         return self.State(*values)
 
-    def rules(self, s: Any) -> Iterator[tuple[Any, Any]]:
+    def rules(self, s: Any) -> Iterator[tuple[Any, Any]]:  # type: ignore[override]
         """Yield the transitions out of a state."""
         for move in self.moves(s):
             yield move.target, move.rate
@@ -280,7 +280,7 @@ class FileRules(ChainModel):
                 r, value = self.owner.ranges[k], change(s)
                 values[k] = value
                 low, high = r.ends
-                if r.kind != "bool" and not (low <= value and value <= high) and rate != 0:
+                if r.kind != "bool" and not (low <= value <= high) and rate != 0:
                     place = self.owner.place(outcome.line)
                     raise FileError(place, f"{r.name!r} leaves its range from state {tuple(s)}")
         return self.State(*values)
@@ -343,7 +343,7 @@ class FileRules(ChainModel):
     @property
     def name(self) -> str:
         """The file's name."""
-        return self.program.file
+        return str(self.program.file)
 
     @property
     def constants(self) -> dict[str, Any]:
@@ -358,8 +358,9 @@ class FileRules(ChainModel):
         return FileRules, (self.program, self.given)
 
     def __eq__(self, other: object) -> bool:
-        same = isinstance(other, FileRules) and self.program == other.program
-        return same and self.constants == other.constants  # type: ignore[union-attr]
+        if not isinstance(other, FileRules):
+            return NotImplemented
+        return bool(self.program == other.program and self.constants == other.constants)
 
     def __hash__(self) -> int:
         return hash((self.program.file, tuple(self.owner.constants.items())))

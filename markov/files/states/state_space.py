@@ -22,7 +22,6 @@ from markov.files.values import boolean
 from markov.generators.assembly import from_edges
 
 if TYPE_CHECKING:
-    import scipy.sparse as sp
     from numpy.typing import NDArray
 
 __all__ = ["Explored", "explored"]
@@ -179,8 +178,7 @@ class _Search:
     def _initial(self) -> NDArray[np.int64]:
         bound = self.bound
         if bound.program.start is None:
-            start = [[r.start - r.low] for r in bound.ranges]
-            return np.array([int(np.dot([s[0] for s in start], bound.weights)) if start else 0])
+            return bound.numbers(np.array([[r.start] for r in bound.ranges]).reshape(-1, 1))
         place = bound.place(bound.program.start.line)
         if any(r.open for r in bound.ranges):
             raise FileError(place, "init with variables without bounds: give them a range")

@@ -194,7 +194,7 @@ def _table(variables: list[int], commands: list[Guarded], bound: Bound) -> _Tabl
         entries = np.arange(low, min(low + CHUNK, size))
         codes = np.repeat(lows, len(entries), axis=1)
         for k, stride, count in zip(variables, strides, counts, strict=True):
-            codes[k] += entries // stride % count
+            codes[k] += entries // stride % count * bound.ranges[k].step
         c = Columns(codes)
         everywhere = np.arange(len(entries))
         with np.errstate(all="ignore"):  # what is infinite or none shows in the rates

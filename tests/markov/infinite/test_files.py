@@ -95,7 +95,7 @@ def test_an_sbml_file_without_limits(tmp_path: Path) -> None:
         assert abs(bound.value - mean) <= bound.error < 1e-6
     limited = transient(read_sbml(tmp_path / "gene.xml", limits=60), [1.0])
     free = transient(model, [1.0])
-    states = lambda s: (s.m == 1) & (s.p == 1)  # noqa: E731
+    states = lambda s: (s.m == 1) & (s.p == 1)
     own, other = free.probability(states)[0], limited.probability(states)[0]
     assert abs(own - other) <= free.error_bound[0] + limited.error_bound[0] + 1e-9
     timed = GENE.replace(

@@ -168,7 +168,7 @@ def test_what_cannot_be_bounded_is_refused():
             passage(stable, to=to, start=2)
     with pytest.raises(ValueError, match="is 'yes' in 2: must be True or False"):
         passage(stable, to=lambda n: "yes", start=2)
-    with pytest.raises(ValueError, match="write not, or np.logical_not"):
+    with pytest.raises(ValueError, match=r"write not, or np\.logical_not"):
         passage(stable, to=lambda n: ~(n > 3) if n > 40 else n == 0, start=2)
     assert passage(stable, to=lambda n: n - 9 if n < 9 else 0, start=12).mean > 1.0
     with pytest.raises(ValueError, match=r"start = -3: must be one state"):

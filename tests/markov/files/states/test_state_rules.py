@@ -57,8 +57,7 @@ def test_an_expression_without_a_value_names_the_line(text: str, tmp_path: Path)
     """With y = -1, and y = 0."""
     function = StateExpressions(model_of(tmp_path, STATES).bound).function(parse_property(text))
     with pytest.raises((FileError, ValueError), match=r"pow|mod|floor"):
-        for y in (-1, 0):
-            function((1, y, False))
+        _ = [function((1, y, False)) for y in (-1, 0)]
 
 
 def test_rewards_and_labels_are_those_of_the_file(tmp_path: Path) -> None:
@@ -97,8 +96,7 @@ def test_faults_of_reached_states_are_named(old: str, new: str, said: str, tmp_p
     text = "ctmc module m x : [0..5]; [] x < 5 -> 2 : (x' = x + 1); [] x > 0 -> 1 : (x' = x - 1); endmodule"
     rules = FileRules(model_of(tmp_path, text.replace(old, new)).program, {})
     with pytest.raises(ValueError, match=said):
-        for x in range(6):
-            dict(_of(rules, rules.State(x)))
+        _ = [dict(_of(rules, rules.State(x))) for x in range(6)]
 
 
 def _of(rules: Any, state: Any) -> Any:

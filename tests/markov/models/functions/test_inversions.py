@@ -16,7 +16,10 @@ def helped(n: int) -> int:
 
 
 def nested(n: int) -> int:
-    return (lambda m: ~(m > 3))(n)
+    def inner(m: int) -> int:
+        return ~(m > 3)
+
+    return inner(n)
 
 
 @pytest.mark.parametrize("function", [inverse, helped, nested, lambda n: ~(n > 3)])
