@@ -70,7 +70,7 @@ def _constants(text: str) -> dict[str, str]:
     return {name: value for name, _, value in parts}
 
 
-def _is_steady(question: Question, properties: Path) -> bool:
+def is_steady(question: Question, properties: Path) -> bool:
     """Whether a question is the long-run mean of a function of the state."""
     query: Any = None
     if properties.suffix == ".props":
@@ -172,7 +172,7 @@ def main(
         for question, path, constants, properties in tqdm(list(steady(root)), disable=None):
             if only and not re.search(only, question.model):
                 continue
-            if not _is_steady(question, properties):
+            if not is_steady(question, properties):
                 continue
             try:
                 row = certified(question, path, constants, properties, (place, most_states))
