@@ -67,7 +67,8 @@ class Unlisted:
         if isinstance(query, Filter) or not isinstance(query, Operator) or query.sign is not None:
             raise self._refused(query)
         low, high = self._between(query, stationary)
-        value, half = 0.5 * (low + high), math.nextafter(0.5 * (high - low), math.inf)
+        value = 0.5 * (low + high)
+        half = math.nextafter(max(high - value, value - low), math.inf) if low < high else 0.0
         good = half <= USEFUL * max(1.0, abs(value))
         none: Any = np.zeros(0)
         return PropertyResult(
@@ -99,7 +100,8 @@ class Unlisted:
         left = self._function(path.left) if path.kind == "U" else lambda _s: True
         if path.kind == "G":
             low, high = self._until(left, lambda s: not right(s), first, last)
-            return 1.0 - high, 1.0 - low
+            ends = math.nextafter(1.0 - high, 0.0), math.nextafter(1.0 - low, 1.0)
+            return ends if low < high else (1.0 - high, 1.0 - low)
         return self._until(left, right, first, last)
 
     def _until(self, left: Any, right: Any, first: float, last: float) -> tuple[float, float]:

@@ -76,6 +76,7 @@ def explored_by_rules(bound: Bound, most: int) -> Explored:
             for row in (*actions.values(), *gains):
                 row.append(0.0)
             for action, target, rate, earned in rules.moves(state):
+                rules.check_rate(state, rate)
                 if not rate:
                     continue
                 place = index.setdefault(target, len(states))

@@ -244,8 +244,8 @@ class FileRules(ChainModel):
         for k, (name, items) in enumerate(self._named_rewards.items(), start=1):
             total: Any = 0
             for action, guard, value in items:
-                weight = 1 if not action else by_action.get(action[0], 0)
-                if weight != 0 and guard(s):
+                if guard(s):
+                    weight = 1 if not action else by_action.get(action[0], 0)
                     total = total + value(s) * weight
             if name in self.program.transient:
                 total = total + earned.get(self.program.transient.index(name), 0)
@@ -265,11 +265,13 @@ class FileRules(ChainModel):
                 rate = way[0].rate(s)
                 for outcome in way[1:]:
                     rate = rate * outcome.rate(s)
-                self._check_rate(s, rate, way[0].line)
+                if isinstance(rate, float):  # others may be stand-ins
+                    self.check_rate(s, rate, way[0].line)
                 yield _Move(action, self._target(s, way, rate), rate, _gains(s, way))
 
-    def _check_rate(self, s: Any, rate: Any, line: int) -> None:
-        if isinstance(rate, float) and not 0.0 <= rate < math.inf:
+    def check_rate(self, s: Any, rate: float, line: int | None = None) -> None:
+        """Refuse a rate that is negative or no finite number."""
+        if not 0.0 <= rate < math.inf:
             said = f"rate {rate:g} in state {tuple(s)}: must be finite, >= 0"
             raise FileError(self.owner.place(line), said)
 

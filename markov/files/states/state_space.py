@@ -9,7 +9,7 @@ import numpy as np
 from markov.computing.costs import has_numba, loading
 from markov.computing.memory import TooLargeError, check_room
 from markov.computing.progress import Counter
-from markov.files.binding import BITS, Bound
+from markov.files.binding import Bound
 from markov.files.columns import Columns
 from markov.files.errors import FileError
 from markov.files.states.commands import WRONG_RATE, Rows
@@ -66,9 +66,7 @@ def explored(
         except _OutsideError:
             wider = bound.widened()
         if wider is None:
-            if more is not None:
-                said = f"events at given times: the variables have more than 2^{BITS} combinations"
-                raise FileError((bound.program.file, None), said)
+            assert more is None  # there are no windows with events at given times
             return explored_by_rules(bound, most)
         bound = wider
 

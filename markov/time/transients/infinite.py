@@ -83,7 +83,7 @@ class Flow:
             The set, the distribution at time 0 on it and the states beside it, and the number of products.
         """
         sets, steps = self.sets, 0
-        sets.follow({sets.number_of(self.start): 1.0}, FIRST_STATES)
+        sets.follow({sets.number_of(self.start): 1.0}, min(FIRST_STATES, self.most))
         while True:
             projection = sets.projection()
             first = (projection.numbers == sets.number_of(self.start)).astype(float)

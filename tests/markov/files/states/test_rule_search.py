@@ -91,3 +91,9 @@ endmodule
     model = model_of(tmp_path, text)
     assert model.chain.size == 3
     assert [(r.low, r.high) for r in model.explored.bound.ranges] == [(0, 2), (38, 40), (0, 2)]
+
+
+def test_a_negative_rate_of_whole_numbers_is_refused(tmp_path: Path) -> None:
+    text = "ctmc module m x : [0..5]; [] x < 5 -> 5 - 2 * x : (x' = x + 1); [] x > 0 -> 1 : (x' = x - 1); endmodule"
+    with pytest.raises(FileError, match=r"rate -1 in state \(3,\): must be finite, >= 0"):
+        explored_by_rules(model_of(tmp_path, text).bound, 100)
