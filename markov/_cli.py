@@ -77,7 +77,8 @@ ByMethod = Annotated[
 
 
 PRISM, JANI, PYTHON = (".prism", ".sm", ".pm", ".ctmc"), (".jani",), (".py",)
-SUFFIXES = PRISM + JANI + PYTHON
+SBML = (".xml", ".sbml")
+SUFFIXES = PRISM + JANI + SBML + PYTHON
 PROOFS: dict[str, Any] = {"on": True, "tight": "tight", "off": False}
 UNDECIDED = 3
 """Exit status for properties without a truth value; 2 is that of a wrong call."""
@@ -265,7 +266,7 @@ class _Asked:
                 raise ValueError(f"{name} = {str(given)!r}: goes with PRISM and JANI files")
 
     def read(self, path: Path) -> tuple[FileModel, list[str]]:
-        """Return the model of a PRISM or JANI file, and the names of the properties to evaluate."""
+        """Return the model of a PRISM, JANI or SBML file, and the names of the properties to evaluate."""
         model = file_model(path, constants_of(self.const))
         if self.properties is None:
             return model, self.property or []
@@ -309,17 +310,15 @@ def file(
     else:
         model, names = asked.read(path)
         if names:
-            if certificate is not None:
-                said = "goes with the stationary distribution, and holds all labels and rewards"
-                raise ValueError(
-                    f"certificate = {str(certificate)!r}: {said}; leave the properties out"
-                )
             if proof is False:
                 raise ValueError("proof = 'off': must be on or tight, a property has a bound")
             if by is not None:
                 raise ValueError(
                     f"method = {method!r}: is for stationary distributions, not for properties"
                 )
+            if certificate is not None:
+                functions = model.long_run_functions(names)
+                _certify(stationary(model), certificate, path, asked.const, functions)
             _evaluate(model, names, proof, json)
             return
     answer = stationary(model, by, proof=proof)
@@ -328,18 +327,22 @@ def file(
     _show(answer, plot, json=json, verbose=verbose)
 
 
-def _certify(answer: Stationary, certificate: Path, path: Path, const: str) -> None:
+def _certify(
+    answer: Stationary, certificate: Path, path: Path, const: str, functions: Any = None
+) -> None:
     """Write the certificate of a file's chain, with the rates of the file where they can be derived."""
     from markov.proofs.checker import CertificateError
 
     if path.suffix in PRISM:
         try:
-            answer.write_certificate(certificate, model=path, constants=written_constants(const))
+            answer.write_certificate(
+                certificate, measures=functions, model=path, constants=written_constants(const)
+            )
         except CertificateError as error:
             typer.echo(f"certificate: rates as float64, not as in the file: {error}", err=True)
         else:
             return
-    answer.write_certificate(certificate)
+    answer.write_certificate(certificate, measures=functions)
 
 
 @commands.command(
@@ -410,11 +413,13 @@ def _evaluate(model: FileModel, names: list[str], proof: Any, json: bool) -> Non
 
 
 def file_model(path: Path, constants: dict[str, Any]) -> FileModel:
-    """Return the model of a PRISM or JANI file."""
-    from markov.files import read_jani, read_prism
+    """Return the model of a PRISM, JANI or SBML file."""
+    from markov.files import read_jani, read_prism, read_sbml
 
     if path.suffix in JANI:
         return read_jani(path, constants=constants)
+    if path.suffix in SBML:
+        return read_sbml(path, constants=constants)
     if path.suffix not in PRISM:
         raise ValueError(f"path = {str(path)!r}: must end in {', '.join(SUFFIXES)}")
     return read_prism(path, constants=constants)

@@ -112,11 +112,10 @@ def stationary(
         if answer is not None:
             deliver(answer, on_failure)
             return answer
-    model = chain
     try:
         chain = _made(chain)
     except InfiniteStatesError as error:
-        endless = InfiniteChain.of_hull(model, error.hull)
+        endless = InfiniteChain.of_error(error)
         infinite = _InfiniteOptions(tolerance, lyapunov)
         return infinite.solved(endless, method, proof, exact, on_failure)
     if tolerance is not None or lyapunov is not None:

@@ -101,10 +101,10 @@ class InfiniteChain(Reachable):
         return self
 
     @classmethod
-    def of_hull(cls, model: ChainModel, hull: Hull, most: int = MAX_STATES) -> InfiniteChain:
-        """Return the chain of a model whose closed set of states is known."""
-        found = cls(model, most)
-        found.__dict__["hull"] = hull
+    def of_error(cls, error: InfiniteStatesError) -> InfiniteChain:
+        """Return the chain whose states were found to be infinitely many."""
+        found = cls(error.hull.layout.calls.model, error.most)
+        found.__dict__["hull"] = error.hull
         return found
 
     @cached_property
@@ -231,7 +231,7 @@ def explore(
     try:
         built = build_chain(model, by=None if compiled else "python", most=most)
     except InfiniteStatesError as error:
-        return InfiniteChain.of_hull(model, error.hull, most)
+        return InfiniteChain.of_error(error)
     chain = MarkovChain.of_built(model, built)
     return Reachable(chain.states, chain)
 

@@ -46,7 +46,7 @@ def as_any_chain(model: Any) -> MarkovChain | InfiniteChain:
     try:
         return as_chain(model)
     except InfiniteStatesError as error:
-        return InfiniteChain.of_hull(model, error.hull)
+        return InfiniteChain.of_error(error)
 
 
 def selected(chain: MarkovChain, states: Any, name: str) -> NDArray[np.bool_]:

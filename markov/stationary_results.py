@@ -284,7 +284,7 @@ class Stationary(Solved):
         self,
         path: str | Path,
         *,
-        measures: Sequence[str] | None = None,
+        measures: Sequence[str] | Mapping[str, Any] | None = None,
         model: str | Path | None = None,
         constants: Mapping[str, Any] | None = None,
     ) -> None:
@@ -298,7 +298,8 @@ class Stationary(Solved):
         path
             The file; compressed where its name ends in ``.gz``.
         measures
-            Names of labels and rewards whose means are proved as well, one number for each state; None: all.
+            Names of labels and rewards whose means are proved as well, one number for each state; None: all. A
+            mapping gives names to them, to functions of the state, or to arrays over the states of the chain.
         model
             A PRISM file that the chain was read from: rates are then the decimals in it, exactly, instead of
             float64.

@@ -58,7 +58,7 @@ MAY_IMPORT = {
     },
     "markov.time.transients": {
         "hopflow", "markov.computing", "markov.models", "markov.methods", "markov.chains",
-        "markov.driver", "markov.selections", "markov.exploration", "markov.infinite",
+        "markov.driver", "markov.selections", "markov.exploration", "markov.infinite", "markov.generators",
     },
     "markov.time.passages": {
         "hopflow", "markov.computing", "markov.models", "markov.chains", "markov.driver",
@@ -78,7 +78,7 @@ MAY_IMPORT = {
     },
     "markov.files": {
         "hopflow", "markov.computing", "markov.models", "markov.generators", "markov.chains",
-        "markov.driver", "markov.selections", "markov.time",
+        "markov.driver", "markov.selections", "markov.time", "markov.proofs.bounded",
     },
     "dfcmodel": {"hopflow", "responsefn", "dfcmodel"},
     "dfcmodel.network": {"hopflow", "responsefn"},

@@ -41,10 +41,12 @@ class InfiniteStatesError(TooLargeError):
     ----------
     hull
         A closed set of states that has them, in parts for which the rules are known.
+    most
+        Largest number of states that was asked for.
     """
 
-    def __init__(self, name: str, hull: Any) -> None:
-        self.hull = hull
+    def __init__(self, name: str, hull: Any, most: int) -> None:
+        self.hull, self.most = hull, most
         self.predicted, self.available = math.inf, available()
         said = "the start leads to infinitely many states, which stationary(), passage() and transient() take"
         MemoryError.__init__(self, f"{name}: {said} alone: give components a last value otherwise")

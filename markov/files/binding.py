@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,6 +14,7 @@ from markov.files.columns import Columns
 from markov.files.errors import FileError
 from markov.files.program import Constant, Program, Variable
 from markov.files.scopes import Scope
+from markov.files.syntax import Chain, Name, names_in
 from markov.files.values import LARGE, Value, boolean, constant
 
 if TYPE_CHECKING:
@@ -21,10 +22,14 @@ if TYPE_CHECKING:
 
     from markov.files.syntax import Expression
 
-__all__ = ["Bound", "Range", "bound", "constants_of"]
+__all__ = ["BITS", "Bound", "Range", "bound", "constants_of"]
 
 WINDOW = 2**12
 """How far a variable without bounds may be from its initial value at first."""
+FIRST_BITS = 40
+"""Of the numbers of states at first, where the variables have more combinations than numbers of states."""
+GROWTH = 16
+"""By how much a window grows that a variable has left."""
 BITS = 62
 
 
@@ -32,7 +37,9 @@ BITS = 62
 class Range:
     """The values of one variable: whole numbers from low to high, or false and true (0 and 1).
 
-    ``open`` tells that the model gives no bounds, and that these are provisional.
+    ``ends`` are those of the file, infinite where it gives none. The others are a window, where that is
+    narrower: states are numbered by it, and it grows when the variable leaves it. All changes are multiples
+    of ``step``, and low and high differ by one from the initial value.
     """
 
     name: str
@@ -41,12 +48,35 @@ class Range:
     high: int
     start: int
     line: int
-    open: bool = False
+    ends: tuple[float, float]
+    step: int = 1
 
     @property
     def count(self) -> int:
         """How many values there are."""
-        return self.high - self.low + 1
+        return (self.high - self.low) // self.step + 1
+
+    @property
+    def open(self) -> bool:
+        """Whether the file gives no bounds, or one."""
+        return math.inf in self.ends or -math.inf in self.ends
+
+    @property
+    def is_window(self) -> bool:
+        """Whether the file allows more values."""
+        return self.low - self.step >= self.ends[0] or self.high + self.step <= self.ends[1]
+
+    def within(self, below: float, above: float) -> Range:
+        """Return the range with values at most so far from the initial one, as the file allows."""
+        below, above = (WINDOW if math.isinf(far) else far for far in (below, above))
+        below = min(below, self.start - self.ends[0]) // self.step * self.step
+        above = min(above, self.ends[1] - self.start) // self.step * self.step
+        return replace(self, low=self.start - int(below), high=self.start + int(above))
+
+    def stepped(self, step: int) -> Range:
+        """Return the range of a variable whose changes are all multiples of a number."""
+        with_step = replace(self, step=step)
+        return with_step.within(self.start - self.low, self.high - self.start)
 
 
 @dataclass(frozen=True)
@@ -68,6 +98,8 @@ class Bound:
     shifts
         How many bits stand behind those of each variable in the number; None: variables have no bits of
         their own, since they would be more than 62.
+    left
+        Numbers of the variables that have left their windows in a state that was evaluated.
     """
 
     program: Program
@@ -76,11 +108,35 @@ class Bound:
     scope: Scope
     weights: tuple[int, ...]
     shifts: tuple[int, ...] | None
+    left: set[int] = field(default_factory=set, compare=False)
 
     @property
     def span(self) -> int:
         """One more than the largest number of a state."""
         return self.weights[0] * self.ranges[0].count if self.ranges else 1
+
+    @property
+    def is_numbered(self) -> bool:
+        """Whether states have numbers that differ."""
+        return bool(self.span < 2**BITS)
+
+    def numbers(self, codes: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the numbers of states by the values of their variables, shape (variables, ...)."""
+        pairs = zip(codes, self.ranges, self.weights, strict=True)
+        found = np.zeros(codes.shape[1:], dtype=np.int64)
+        for values, r, weight in pairs:
+            found += (values - r.low) // r.step * weight
+        return found
+
+    def with_names(self, more: Mapping[str, Value]) -> Bound:
+        """Return the program with further names that have a meaning."""
+        scope = Scope(
+            self.program.file,
+            {**self.scope.known, **more},
+            self.program.formulas,
+            self.scope.labels,
+        )
+        return replace(self, scope=scope)
 
     def codes(self, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the values of the variables in states given by their numbers, shape (variables, states)."""
@@ -93,6 +149,7 @@ class Bound:
             else:
                 np.right_shift(numbers, self.shifts[k], out=codes[k])
                 codes[k] &= (1 << (r.count - 1).bit_length()) - 1
+            codes[k] *= r.step
             codes[k] += r.low
         return codes
 
@@ -110,15 +167,31 @@ class Bound:
         """Return a place in the file."""
         return self.program.file, line
 
-    def widened(self) -> Bound:
-        """Return the program with wider provisional ranges."""
-        wider = [
-            replace(r, low=r.low - 15 * (r.start - r.low), high=r.high + 15 * (r.high - r.start))
-            if r.open
-            else r
-            for r in self.ranges
+    def widened(self) -> Bound | None:
+        """Return the program with wider windows of the variables that have left theirs; None: there is no room."""
+        factor = GROWTH
+        while factor > 1:
+            wider = [
+                r.within(factor * (r.start - r.low + r.step), factor * (r.high - r.start + r.step))
+                if k in self.left and r.is_window
+                else r
+                for k, r in enumerate(self.ranges)
+            ]
+            if _fits(wider):
+                return _with_ranges(self.program, self.constants, wider)
+            factor //= 2
+        return None
+
+    def windowed(self, ends: Sequence[tuple[int, int]]) -> Bound:
+        """Return the program with given least and largest values as windows."""
+        found = [
+            replace(r, low=low, high=high) for r, (low, high) in zip(self.ranges, ends, strict=True)
         ]
-        return _with_ranges(self.program, self.constants, wider)
+        return _with_ranges(self.program, self.constants, found)
+
+
+def _fits(ranges: Iterable[Range]) -> bool:
+    return bool(math.prod(r.count for r in ranges) < 2**BITS)
 
 
 def bound(program: Program, given: Mapping[str, Any] | None = None) -> Bound:
@@ -145,10 +218,69 @@ def bound(program: Program, given: Mapping[str, Any] | None = None) -> Bound:
     ranges = [_range(v, scope) for v in program.variables.values()]
     changed = {r.name for r in ranges} if program.start is not None else _changed(program)
     narrowed = [
-        r if r.name in changed else replace(r, low=r.start, high=r.start, open=False)
+        r if r.name in changed else replace(r, low=r.start, high=r.start, ends=(r.start, r.start))
         for r in ranges
     ]
-    return _with_ranges(program, constants, narrowed)
+    if program.start is None and not program.resets:
+        steps = common_steps(program, narrowed, scope)
+        narrowed = [r.stepped(steps[r.name]) for r in narrowed]
+    return _with_ranges(program, constants, _first_windows(narrowed))
+
+
+def common_steps(program: Program, ranges: Sequence[Range], scope: Scope) -> dict[str, int]:
+    """Return a number for each variable that divides all of its changes from the initial value on."""
+    found = {r.name: 0 if r.kind == "int" and r.count > 1 else 1 for r in ranges}
+    starts = {r.name: r.start for r in ranges}
+    for module in program.modules.values():
+        for command in module.commands:
+            for change in (c for b in command.branches for c in b.changes):
+                name = module.renamed.get(change.name, change.name)
+                if found.get(name, 1) != 1:
+                    by = _change_by(change.value, name, module.renamed, scope, starts[name])
+                    found[name] = 1 if by is None else math.gcd(found[name], by)
+    return {name: step or 1 for name, step in found.items()}
+
+
+def _change_by(
+    tree: Expression, name: str, renamed: Mapping[str, str], scope: Scope, start: int
+) -> int | None:
+    """Return c of an assignment x + c, or c - start of an assignment of c; None for others."""
+
+    def fixed(part: Expression) -> int | None:
+        used = {renamed.get(each, each) for each in names_in(part)}
+        if not used <= scope.known.keys():
+            return None
+        try:
+            value = scope.value(part, renamed)
+        except FileError:  # which is reported where the command is read
+            return None
+        return int(value.single()) if value.kind == "int" else None
+
+    if (constant_value := fixed(tree)) is not None:
+        return constant_value - start
+    if not isinstance(tree, Chain) or not isinstance(tree.first, Name):
+        return None
+    if renamed.get(tree.first.name, tree.first.name) != name:
+        return None
+    total = 0
+    for sign, part in tree.rest:
+        amount = fixed(part)
+        if sign not in ("+", "-") or amount is None:
+            return None
+        total += amount if sign == "+" else -amount
+    return total
+
+
+def _first_windows(ranges: list[Range]) -> list[Range]:
+    """Return ranges with fewer combinations than there are numbers of states."""
+    found = list(ranges)
+    width = WINDOW
+    while width > 1 and not math.prod(r.count for r in found) < 2**FIRST_BITS:
+        if width == WINDOW and _fits(found):
+            return found
+        width //= 2
+        found = [r.within(width, width) for r in ranges]
+    return found
 
 
 def _changed(program: Program) -> set[str]:
@@ -214,20 +346,18 @@ def _range(about: Variable, scope: Scope) -> Range:
 
     if about.kind == "bool":
         start = 0 if about.start is None else whole(about.start, "initial value", "bool")
-        return Range(about.name, "bool", 0, 1, start, about.line)
-    if about.low is None or about.high is None:
-        start = 0 if about.start is None else whole(about.start, "initial value")
-        return Range(
-            about.name, "int", start - WINDOW, start + WINDOW, start, about.line, open=True
-        )
-    low, high = whole(about.low, "lowest value"), whole(about.high, "highest value")
-    start = low if about.start is None else whole(about.start, "initial value")
+        return Range(about.name, "bool", 0, 1, start, about.line, (0, 1))
+    low = -math.inf if about.low is None else whole(about.low, "lowest value")
+    high = math.inf if about.high is None else whole(about.high, "highest value")
+    first = 0 if about.low is None else int(low)
+    start = first if about.start is None else whole(about.start, "initial value")
     if not low <= start <= high:
         said = f"{about.name!r}: initial value {start} outside of [{low}..{high}]"
         raise FileError(
             place, said if low <= high else f"{about.name!r}: no value in [{low}..{high}]"
         )
-    return Range(about.name, "int", low, high, start, about.line)
+    whole_range = Range(about.name, "int", start, start, start, about.line, (low, high))
+    return whole_range.within(start - low, high - start)
 
 
 def _with_ranges(program: Program, constants: dict[str, Any], ranges: list[Range]) -> Bound:
@@ -236,12 +366,6 @@ def _with_ranges(program: Program, constants: dict[str, Any], ranges: list[Range
     for k, r in enumerate(ranges):
         known[r.name] = _variable(k, r)
     scope = Scope(program.file, known, program.formulas)
-    if math.prod(counts) >= 2**BITS:
-        _check_names(program, scope)
-        said = (
-            f"the variables have {math.prod(counts):.3g} combinations: must be fewer than 2^{BITS}"
-        )
-        raise FileError((program.file, None), said)
 
     def labelled(name: str) -> Value | None:
         if name not in program.labels:
@@ -257,15 +381,6 @@ def _with_ranges(program: Program, constants: dict[str, Any], ranges: list[Range
         return Bound(program, constants, tuple(ranges), scope, weights, shifts)
     weights = tuple(math.prod(counts[k + 1 :]) for k in range(len(counts)))
     return Bound(program, constants, tuple(ranges), scope, weights, None)
-
-
-def _check_names(program: Program, scope: Scope) -> None:
-    """Raise FileError for a name in a command that means nothing."""
-    for module in program.modules.values():
-        for command in module.commands:
-            changes = (c.value for b in command.branches for c in b.changes)
-            for expression in (command.guard, *(b.rate for b in command.branches), *changes):
-                scope.value(expression, module.renamed)
 
 
 def _variable(k: int, r: Range) -> Value:

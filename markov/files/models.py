@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path as File
@@ -14,6 +14,7 @@ from hopflow.checks import choice, instance, whole
 from hopflow.kernels.stopwatch import Stopwatch
 from hopflow.status import OnFailure, deliver
 from markov.chains import MarkovChain
+from markov.computing.memory import TooLargeError
 from markov.files.binding import Bound, bound, constants_of
 from markov.files.errors import FileError
 from markov.files.parsing.prism_parsing import parse_prism
@@ -22,7 +23,8 @@ from markov.files.program import Program
 from markov.files.properties.answers import PropertyResult, answered
 from markov.files.properties.checking import Definitions, Evaluation
 from markov.files.properties.csl import Checker
-from markov.files.properties.queries import Properties
+from markov.files.properties.queries import Operator, Properties
+from markov.files.properties.unlisted import Unlisted
 from markov.files.resets import explored_with_resets
 from markov.files.rewards import rewards_of
 from markov.files.states.state_space import MAX_STATES, Explored, explored
@@ -229,6 +231,55 @@ class FileModel:
         """
         choice("proof", proof, (True, "tight"))
         watch = Stopwatch()
+        query, given = self._query(text)
+        try:
+            result = answered(self._evaluation(given, constants, proof), query, text)
+        except TooLargeError:
+            declared = self._declared(given, constants)
+            unlisted = Unlisted(self.bound.with_names(declared), self.most)
+            result = unlisted.result(query, text, lambda: self._stationary)
+        result = replace(result, seconds=watch.seconds())
+        deliver(result, on_failure)
+        return result
+
+    def long_run_functions(self, texts: Sequence[str]) -> dict[str, NDArray[np.float64]]:
+        """Return the functions of the state, shape (states,), whose long-run means are the values of properties.
+
+        Parameters
+        ----------
+        texts
+            Properties ``S=? [ states ]`` and ``R=? [ S ]``, or their names, as `property` takes them.
+
+        Raises
+        ------
+        FileError
+            For other properties.
+        """
+        found = {}
+        for text in texts:
+            query, given = self._query(text)
+            evaluation = self._evaluation(given, None, True)
+            f = (
+                evaluation.operators.long_run_function(query)
+                if isinstance(query, Operator) and query.start is None and not query.how
+                else None
+            )
+            if f is None or query.sign is not None:
+                said = (
+                    "must be the long-run mean of a function of the state, S=? [ ... ] or R=? [ S ]"
+                )
+                raise FileError((text, None), said)
+            found[text] = f
+        return found
+
+    @cached_property
+    def _stationary(self) -> Any:
+        from markov.driver import stationary
+
+        return stationary(self)
+
+    def _query(self, text: str) -> tuple[Any, Properties]:
+        """Return a property as a tree, and the file that it stands in."""
         self._check_no_resets()
         if self.program.kind != "ctmc":
             raise FileError(
@@ -239,15 +290,18 @@ class FileModel:
         query = given.properties[text] if named else parse_property(text)
         if isinstance(query, FileError):
             raise query
-        evaluation = self._evaluation(given, constants, proof)
-        result = answered(evaluation, query, text)
-        result = replace(result, seconds=watch.seconds())
-        deliver(result, on_failure)
-        return result
+        return query, given
 
     def _evaluation(
         self, given: Properties, constants: Mapping[str, Any] | None, proof: Literal[True, "tight"]
     ) -> Evaluation:
+        known = self._declared(given, constants)
+        defined = Definitions(given.file, given.labels, given.properties)
+        checker = self.checker(proof)
+        return Evaluation(self.explored, checker, self.rewards, known, defined, self.bound_labels)
+
+    def _declared(self, given: Properties, constants: Mapping[str, Any] | None) -> dict[str, Value]:
+        """Return the values of the constants of a file of properties."""
         self._check_names({} if constants is None else constants)
         values = {**self.given, **(constants or {})}
         declared = constants_of(
@@ -256,10 +310,7 @@ class FileModel:
             {k: v for k, v in values.items() if k in given.constants},
             self.bound.scope.known,
         )
-        known: dict[str, Value] = {name: constant(v) for name, v in declared.items()}
-        defined = Definitions(given.file, given.labels, given.properties)
-        checker = self.checker(proof)
-        return Evaluation(self.explored, checker, self.rewards, known, defined, self.bound_labels)
+        return {name: constant(v) for name, v in declared.items()}
 
     def bound_labels(self, name: str) -> Value | None:
         """Return the values of a label of the file in the states; None if it is not defined."""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from markov.files.binding import BITS
 from markov.files.errors import FileError
 from markov.files.states.state_space import Explored, explored
 from markov.time.transients.timed_jumps import TimedJump
@@ -31,6 +32,9 @@ def explored_with_resets(bound: Bound, most: int) -> tuple[Explored, tuple[Timed
     TooLargeError
         When there are more than ``most`` states.
     """
+    if any(r.is_window for r in bound.ranges):
+        said = f"events at given times: the variables have more than 2^{BITS} combinations"
+        raise FileError((bound.program.file, None), said)
     times = [_time(reset, bound) for reset in bound.program.resets]
     together: dict[tuple[float, bool], list[Reset]] = {}
     for reset, time in zip(bound.program.resets, times, strict=True):
@@ -79,6 +83,4 @@ def _goals(found: Explored, resets: list[Reset]) -> NDArray[np.int64]:
             said += f"must be a whole number from {r.low} to {r.high}"
             raise FileError((bound.program.file, None), said)
         codes[k] = np.where(stays, codes[k], np.where(wrong, r.low, values))
-    low = np.array([[r.low] for r in bound.ranges])
-    numbers: NDArray[np.int64] = np.array(bound.weights) @ (codes - low)
-    return numbers
+    return bound.numbers(codes)

@@ -2,9 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
 
-__all__ = ["Call", "Chain", "Choice", "Expression", "Label", "Literal", "Name", "Negation"]
+__all__ = [
+    "Call",
+    "Chain",
+    "Choice",
+    "Expression",
+    "Label",
+    "Literal",
+    "Name",
+    "Negation",
+    "mapped",
+    "names_in",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,3 +81,30 @@ class Call:
 
 
 Expression = Literal | Name | Label | Negation | Chain | Choice | Call
+
+
+def mapped(tree: Expression, run: Callable[[Any], Any]) -> Expression:
+    """Return an expression with its parts replaced."""
+    match tree:
+        case Negation(_, of):
+            return replace(tree, of=run(of))
+        case Chain(first, rest):
+            return replace(tree, first=run(first), rest=tuple((s, run(part)) for s, part in rest))
+        case Choice(cases, otherwise):
+            pairs = tuple((run(a), run(b)) for a, b in cases)
+            return replace(tree, cases=pairs, otherwise=run(otherwise))
+        case Call(_, of):
+            return replace(tree, of=tuple(run(part) for part in of))
+    return tree
+
+
+def names_in(tree: Expression) -> list[str]:
+    """Return the names in an expression."""
+    found: list[str] = [tree.name] if isinstance(tree, Name) else []
+
+    def collect(part: Expression) -> Expression:
+        found.extend(names_in(part))
+        return part
+
+    mapped(tree, collect)
+    return found

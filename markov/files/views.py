@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import keyword
-import re
 from collections import namedtuple
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -13,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from markov.chains import MarkovChain
+from markov.files.names import field_names
 from markov.generators.built_chains import Built
 from markov.models.functions.evaluation import elementwise
 from markov.models.rules import ChainModel
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
 
     from markov.files.binding import Bound
     from markov.files.program import Program
-    from markov.files.states.state_space import Explored
+    from markov.files.states.explored import Explored
     from markov.files.values import Value
 
 __all__ = ["FileStates", "chain_of"]
@@ -72,7 +71,7 @@ class FileChain(ChainModel):
 
     def __init__(self, source: Source) -> None:
         ranges = source.explored.bound.ranges
-        fields = _fields([r.name for r in ranges])
+        fields = field_names([r.name for r in ranges])
         state: Any = namedtuple("State", fields)  # type: ignore[misc]  # noqa: PYI024
         codes = source.explored.columns.codes
         values = {
@@ -123,12 +122,8 @@ class FileChain(ChainModel):
 
     def _places(self, s: Any) -> Any:
         """Return where states are among those of the file, from a ``State`` of numbers or arrays."""
-        bound, numbers = self.source.explored.bound, self.source.explored.columns.states
-        parts = [
-            (np.asarray(values, dtype=np.int64) - r.low) * weight
-            for values, r, weight in zip(s, bound.ranges, bound.weights, strict=True)
-        ]
-        return np.searchsorted(numbers, np.sum(parts, axis=0))
+        codes = np.array(np.broadcast_arrays(*(np.asarray(v, dtype=np.int64) for v in s)))
+        return self.source.explored.places(codes)
 
     @cached_property
     def _labels(self) -> dict[str, NDArray[np.bool_]]:
@@ -166,16 +161,3 @@ def chain_of(source: Source) -> MarkovChain:
     codes = explored.columns.codes
     built = Built(Space(model.State, model.space()), codes, explored.Q, f"read from {source.name}")
     return MarkovChain.of_built(model, built)
-
-
-def _fields(names: list[str]) -> list[str]:
-    """Return the names that a NamedTuple may have in place of others: different ones."""
-    found: list[str] = []
-    for name in names:
-        field = re.sub(r"\W", "_", name)
-        if not field.isidentifier() or field.startswith("_") or keyword.iskeyword(field):
-            field = f"v{field}"
-        while field in found:
-            field += "_"
-        found.append(field)
-    return found

@@ -178,7 +178,7 @@ class Ways:
             self.unfollowed = str(stop)
             return None
         if hull.is_infinite:
-            raise InfiniteStatesError(self.model.name, hull)
+            raise InfiniteStatesError(self.model.name, hull, self.most)
         return hull
 
     def listed(self, search: Enumeration) -> Built:

@@ -15,7 +15,7 @@ from hopflow.status import OnFailure, Status, deliver
 from markov.generators.unbounded.polynomials import Polynomial, Unfollowed, exact
 from markov.infinite.bases import Basis, given_basis
 from markov.infinite.bounds import mean_between, sides_of
-from markov.infinite.lyapunov import find_lyapunov
+from markov.infinite.lyapunov import Wanted, find_lyapunov
 from markov.infinite.members import NamedFunction
 from markov.infinite.solving import (
     Problem,
@@ -120,9 +120,8 @@ class InfiniteStationary(Stationary):
 
     def _mean(self, function: Callable[[Any], Any]) -> Bounded:
         problem = self._problem
-        found = find_lyapunov(
-            self.infinite.hull, self._given, lambda state: _number(function(state))
-        )
+        wanted = Wanted(cost=lambda state: _number(function(state)))
+        found = find_lyapunov(self.infinite.hull, self._given, wanted)
         include_inner(problem.sets, found)
         states = problem.sets.states
         step = solved(problem, self.method, self.states_at(int(np.argmax(self.pi))))

@@ -22,7 +22,7 @@ from markov.generators.unbounded.polynomials import (
 from markov.generators.unbounded.runs import Part, bounds, parts_of
 from markov.infinite.bases import Basis, Term, bases_of, values_at
 from markov.infinite.programs import Condition, Program, solve_program
-from markov.infinite.samples import compare
+from markov.infinite.samples import compare, compare_stops
 
 if TYPE_CHECKING:
     import numpy as np
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from markov.generators.unbounded.hulls import Hull
     from markov.generators.unbounded.layouts import Layout, Mode
 
-__all__ = ["Lyapunov", "find_lyapunov"]
+__all__ = ["Lyapunov", "Wanted", "find_lyapunov"]
 
 GROWTH = 1.5
 PASSES = (100, 20_000)  # sides of the finite set, up to which all sums are tried
@@ -39,6 +39,7 @@ MAX_INNER = 300_000  # states of the finite set
 SLOPE = 1e-3  # of V, where its drift is -1
 ONE = Fraction(1)
 Cost = Callable[[Any], Any]
+Stops = Callable[[Any], bool]
 
 
 class Lyapunov(NamedTuple):
@@ -103,7 +104,31 @@ class Lyapunov(NamedTuple):
         return " + ".join(terms).replace("+ -", "- ")
 
 
-def find_lyapunov(hull: Hull, given: Basis | None = None, cost: Cost | None = None) -> Lyapunov:
+class Wanted(NamedTuple):
+    """What a drift is to be in a state: at most -w, unless the chain has stopped.
+
+    Attributes
+    ----------
+    cost
+        A function f of the state; w = 1 + |f|. None: w = 1.
+    stops
+        Whether the chain stops in a state: there the drift does not count. None: it stops nowhere.
+    """
+
+    cost: Cost | None = None
+    stops: Stops | None = None
+
+    def stops_in(self, state: Any) -> bool:
+        """Return whether the chain stops in all states of a box; False where that cannot be followed."""
+        if self.stops is None:
+            return False
+        try:
+            return bool(self.stops(state))
+        except Unfollowed:
+            return False
+
+
+def find_lyapunov(hull: Hull, given: Basis | None = None, wanted: Wanted = Wanted()) -> Lyapunov:  # noqa: B008
     """Return a Lyapunov function of a chain.
 
     Parameters
@@ -112,8 +137,8 @@ def find_lyapunov(hull: Hull, given: Basis | None = None, cost: Cost | None = No
         Its states.
     given
         A user's own function; None: powers of the components are tried.
-    cost
-        A function f of the state; w = 1 + |f|. None: w = 1.
+    wanted
+        What its drift is to be, and where.
 
     Raises
     ------
@@ -130,11 +155,11 @@ def find_lyapunov(hull: Hull, given: Basis | None = None, cost: Cost | None = No
             for side in _sides(first, most):
                 if _inner_size(hull, side) > MAX_INNER:
                     break
-                found = _with_basis(hull, basis, side, cost)
+                found = _with_basis(hull, basis, side, wanted)
                 if found is not None:
                     return found
         first = most
-    if cost is not None:
+    if wanted.cost is not None:
         raise Unfollowed(
             "no function of degree 2 or less was found whose drift is at most -(1 + |f|)"
         )
@@ -165,14 +190,17 @@ def _inner_size(hull: Hull, side: int) -> float:
     )
 
 
-def _with_basis(hull: Hull, basis: Basis, side: int, cost: Cost | None) -> Lyapunov | None:
+def _with_basis(hull: Hull, basis: Basis, side: int, wanted: Wanted) -> Lyapunov | None:
     conditions: list[Condition] = []
     checked: list[tuple[Mode, Part]] = []
     for mode, corner, sides in outer_boxes(hull, side):
-        parts = parts_of(_evaluated(hull, mode, basis, cost), corner, sides)
+        parts = parts_of(_evaluated(hull, mode, basis, wanted), corner, sides)
         for part in parts:
             if part.refused is not None:
                 raise Unfollowed(part.refused)
+            if part.result is None:
+                compare_stops(hull.layout, mode, part, wanted.stops)
+                continue
             conditions.append(_condition(part))
             checked.append((mode, part))
     found = solve_program(Program(conditions, _weights(basis, side), _growth(hull, basis)))
@@ -204,12 +232,15 @@ class Drift(NamedTuple):
 
 
 def _evaluated(
-    hull: Hull, mode: Mode, basis: Basis, cost: Cost | None
-) -> Callable[[list[Any]], Drift]:
-    layout = hull.layout
+    hull: Hull, mode: Mode, basis: Basis, wanted: Wanted
+) -> Callable[[list[Any]], Drift | None]:
+    """Return a function that computes the drifts in a box of states; None: the chain stops there."""
+    layout, cost = hull.layout, wanted.cost
 
-    def evaluate(places: list[Any]) -> Drift:
+    def evaluate(places: list[Any]) -> Drift | None:
         width = len(places)
+        if wanted.stops_in(layout.state(mode, places)):
+            return None
         moves = layout.moves(mode, places)
         here = basis.at(layout, mode, places)
         sums: list[Terms] = [{} for _ in here]

@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hopflow.checks import shown
+from markov.generators.unbounded.polynomials import Polynomial
 from markov.models.functions.evaluation import called
+from markov.models.functions.inversions import INSTEAD_OF_INVERTED, is_inverted
 from markov.models.signatures import two_arguments
 
 if TYPE_CHECKING:
@@ -92,13 +94,10 @@ def _truths(function: Callable[[Any], Any], name: str) -> Callable[[Any], bool]:
 
     def holds(state: Any) -> bool:
         value = function(state)
-        if isinstance(value, (bool, np.bool_)):
+        if isinstance(value, (bool, np.bool_)) or type(value) is Polynomial:
             return bool(value)
-        if type(value) is int and value in (-1, -2):
-            hint = (
-                "write not instead of ~: ~ of a truth value is -1 or -2, which both count as true"
-            )
-            raise ValueError(f"{name}: is {value} in {state!r}: {hint}")
+        if is_inverted(value, function):
+            raise ValueError(f"{name}: is {value} in {state!r}: {INSTEAD_OF_INVERTED}")
         if not isinstance(value, numbers.Real) or math.isnan(value):
             raise ValueError(f"{name}: is {value!r} in {state!r}: must be True or False")
         return bool(value)

@@ -6,6 +6,7 @@ would be taken for other rules: a difference in a sample of states refuses them.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from markov.generators.unbounded.layouts import Layout, Mode, Move
     from markov.generators.unbounded.runs import Part
 
-__all__ = ["compare"]
+__all__ = ["compare", "compare_stops"]
 
 SAMPLES = 8  # states of a part
 REACH = (3, 40, 1_000_000)  # offsets from the corner
@@ -35,17 +36,9 @@ def compare(layout: Layout, mode: Mode, part: Part, moves: list[Move]) -> None:
     Unfollowed
         With a state in which they differ.
     """
-    rng = np.random.default_rng(3)
     width = len(part.corner)
-    offsets = [[0] * width]
-    for reach in REACH:
-        for _ in range(SAMPLES):
-            sides = (reach if side is None else min(side, reach) for side in part.sides)
-            offsets.append([int(rng.integers(side + 1)) for side in sides])
-    for chosen in offsets:
-        if any(value(fact, chosen)[0] < 0 for fact in part.facts):
-            continue
-        places = tuple(a + y for a, y in zip(part.corner, chosen, strict=True))
+    for chosen in _chosen(part):
+        places = part.state(chosen)
         given = _given(moves, chosen, width)
         expected = _expected(layout, mode, places)
         if given.keys() != expected.keys() or not all(
@@ -54,6 +47,36 @@ def compare(layout: Layout, mode: Mode, part: Part, moves: list[Move]) -> None:
         ):
             state = layout.state(mode, places)
             raise Unfollowed(f"they do otherwise in {state!r} in plain Python")
+
+
+def compare_stops(
+    layout: Layout, mode: Mode, part: Part, stops: Callable[[Any], bool] | None
+) -> None:
+    """Compare with plain Python that the chain stops in the states of a part.
+
+    Raises
+    ------
+    Unfollowed
+        With a state in which it does not.
+    """
+    assert stops is not None
+    for chosen in _chosen(part):
+        state = layout.state(mode, part.state(chosen))
+        if not stops(state):
+            raise Unfollowed(f"the set to be entered is another in {state!r} in plain Python")
+
+
+def _chosen(part: Part) -> Iterator[list[int]]:
+    """Yield offsets of some states of a part."""
+    rng = np.random.default_rng(3)
+    offsets = [[0] * len(part.corner)]
+    for reach in REACH:
+        for _ in range(SAMPLES):
+            sides = (reach if side is None else min(side, reach) for side in part.sides)
+            offsets.append([int(rng.integers(side + 1)) for side in sides])
+    for chosen in offsets:
+        if all(value(fact, chosen)[0] >= 0 for fact in part.facts):
+            yield chosen
 
 
 def _given(moves: list[Move], offsets: list[int], width: int) -> Rates:

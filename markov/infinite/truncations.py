@@ -142,11 +142,11 @@ class Truncations:
         fresh = self.states[first:]
         if fresh:
             self._heights.extend(self.heights_of(fresh).tolist())
-            stops = self.stops
-            if stops is None:
-                self._waiting.extend(range(first, len(self.states)))
-            else:
-                self._waiting.extend(n for n, s in enumerate(fresh, first) if not stops(s))
+            self._waiting.extend(filter(self._goes_on, range(first, len(self.states))))
+
+    def _goes_on(self, number: int) -> bool:
+        """Whether the chain does not stop in a state."""
+        return self.stops is None or not self.stops(self.states[number])
 
     def number_of(self, state: Any) -> int:
         """Return the number of a state that was seen; KeyError for others."""
@@ -217,6 +217,7 @@ class Truncations:
             > 0.
         """
         first, waiting = len(self.states), set(self._waiting)
+        seen = first
         estimate, done = dict(inflow), set[int]()
         heap = [(-mass, number) for number, mass in inflow.items() if number in waiting]
         heapq.heapify(heap)
@@ -226,10 +227,12 @@ class Truncations:
                 continue
             self._expand(number)
             done.add(number)
+            waiting.update(n for n in range(seen, len(self.states)) if self._goes_on(n))
+            seen = len(self.states)
             part = slice(self._ends[-2], self._ends[-1])
             whole = math.fsum(self._rates[part])
             for target, rate in zip(self._targets[part], self._rates[part], strict=True):
-                if (target >= first or target in waiting) and target not in done:
+                if target in waiting and target not in done:
                     estimate[target] = estimate.get(target, 0.0) - mass * rate / whole
                     heapq.heappush(heap, (-estimate[target], target))
         self._measure(first)

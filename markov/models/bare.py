@@ -13,7 +13,7 @@ from hopflow.errors import RuleError
 from hopflow.portable_functions import portable
 from markov.models.rules import ChainModel
 
-__all__ = ["FunctionModel"]
+__all__ = ["FunctionModel", "named_state"]
 
 
 NO_MEASURES = "none; name them in explore(..., labels=lambda s: {'empty': s.n == 0, 'mean n': s.n})"
@@ -65,14 +65,14 @@ class FunctionModel(ChainModel):
         if space is not None and not space:
             raise RuleError("space = {}: must have a component at least")
         if isinstance(start, Mapping):
-            start = _named("State", tuple(start))(*start.values())
+            start = named_state("State", tuple(start))(*start.values())
         state = type(start) if isinstance(start, tuple) and hasattr(start, "_fields") else None
         if state is None and space is not None:
-            state = _named("State", tuple(space))
+            state = named_state("State", tuple(space))
             if start is not None:
                 start = state(*(start if isinstance(start, tuple) else (start,)))
         given = {
-            "params": _named("Params", tuple(params))(*params.values())
+            "params": named_state("Params", tuple(params))(*params.values())
             if isinstance(params, Mapping)
             else params,
             "rules": function,
@@ -143,18 +143,18 @@ def _made_of(given: Mapping[str, Any]) -> FunctionModel:
 
 
 class _Named(type):
-    """Class of the classes of `_named`, which are pickled by their names and fields."""
+    """Class of the classes of `named_state`, which are pickled by their names and fields."""
 
 
 def _reduced(kind: Any) -> tuple[Any, ...]:
-    return _named, (kind.__name__, kind._fields)
+    return named_state, (kind.__name__, kind._fields)
 
 
 copyreg.pickle(_Named, _reduced)
 
 
 @cache
-def _named(name: str, fields: tuple[str, ...]) -> Any:
+def named_state(name: str, fields: tuple[str, ...]) -> Any:
     """Return a NamedTuple whose values can be read by their names in brackets too."""
     base = namedtuple(name, fields)  # type: ignore[misc]  # noqa: PYI024
 

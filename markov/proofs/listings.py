@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
@@ -15,7 +16,7 @@ from markov.proofs.checker import CertificateError
 from markov.proofs.prism_rows import PrismRows
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     import scipy.sparse as sp
     from numpy.typing import NDArray
@@ -48,15 +49,16 @@ class Listing:
 
 
 def functions_of(
-    chain: Any, states: NDArray[np.int64], measures: Sequence[str] | None
+    chain: Any, states: NDArray[np.int64], measures: Sequence[str] | Mapping[str, Any] | None
 ) -> dict[str, Vector]:
-    """Return labels and rewards in some states of a chain; all of one number per state where none are named."""
+    """Return functions in some states of a chain by name; all labels and rewards of one number per state for None."""
     if measures is None:
         known = {} if chain.model is None else functionals(chain.model, chain.table)
         measures = [name for name, f in known.items() if f.over is None and np.ndim(f.of) == 1]
     found = {}
-    for name in measures:
-        mean = chosen(name, chain.model, chain.table, states)
+    named = measures if isinstance(measures, Mapping) else {name: name for name in measures}
+    for name, measure in named.items():
+        mean = chosen(measure, chain.model, chain.table, states)
         if mean.over is not None or mean.of.ndim != 1:
             said = "must be one number for each state, no ratio and no vector"
             raise ValueError(f"measures = {name!r}: {said}")

@@ -45,6 +45,12 @@ class Tokens:
             place = found.end()
         self.place = 0
 
+    def of(self, words: list[tuple[str, int]]) -> Tokens:
+        """Return other words, from the first one on."""
+        found = Tokens("")
+        found.words = words
+        return found
+
     @property
     def now(self) -> str:
         """The next word; empty at the end."""

@@ -4,8 +4,9 @@ It shares no code with `markov.files`: two readers that agree are evidence that 
 No search is needed. The states are listed in the certificate; the commands are evaluated in each of them, and the
 targets must be listed as well. Numbers are integers and fractions: 0.36 is 36/100.
 
-The subset: ``ctmc``; constants; formulas; modules with variables ``[low..high]`` and ``bool``; commands, with labels
-that modules share; ``label`` and ``rewards``, which are skipped. All else is refused by name.
+The subset: ``ctmc``; constants; formulas; modules with variables ``[low..high]`` and ``bool``, and copies of modules with
+other names; commands, with labels that modules share; ``label`` and ``rewards``, which are skipped. All else is
+refused by name.
 """
 
 from __future__ import annotations
@@ -45,6 +46,7 @@ class PrismRows:
         self._said = "".join(f", {key} = {value}" for key, value in given.items())
         self.given = {key: exact(value) for key, value in given.items()}
         self._names: dict[str, Any] = {}  # of constants and formulas
+        self._words: dict[str, list[tuple[str, int]]] = {}  # of modules and formulas
         self.ranges: dict[str, tuple[Any, Any]] = {}
         self.initial: State = {}
         self.modules: list[list[tuple[str, Any, list[tuple[Any, list[tuple[str, Any]]]]]]] = []
@@ -127,7 +129,9 @@ class PrismRows:
             elif kind == "formula":
                 name = tokens.word()
                 tokens.take("=")
+                first = tokens.place
                 self._names[name] = tokens.expression(self._value_of)
+                self._words[f"formula {name}"] = tokens.words[first : tokens.place]
                 tokens.take(";")
             elif kind == "label":
                 tokens.skip(";")
@@ -158,9 +162,51 @@ class PrismRows:
         self._names[name] = always(known)
 
     def _module(self, tokens: Tokens) -> None:
-        tokens.word()
+        name = tokens.word()
         if tokens.now == "=":
-            tokens.refuse("'=': this reader knows no renamed modules")
+            self._copy(tokens)
+            return
+        first = tokens.place
+        self._body(tokens)
+        self._words[f"module {name}"] = tokens.words[first : tokens.place]
+
+    def _copy(self, tokens: Tokens) -> None:
+        """Read ``= other [x = y, ...] endmodule``: the words of a module with others in place of some."""
+        tokens.take("=")
+        base, names = tokens.word(), dict[str, str]()
+        if f"module {base}" not in self._words:
+            tokens.refuse(f"{base!r}: must be a module that stands before")
+        sign = "["
+        while tokens.now == sign:
+            tokens.take(sign)
+            old = tokens.word()
+            tokens.take("=")
+            names[old], sign = tokens.word(), ","
+        tokens.take("]")
+        tokens.take("endmodule")
+        words = self._words[f"module {base}"]
+        self._refuse_renamed_formulas(tokens, words, names)
+        self._body(tokens.of([(names.get(word, word), line) for word, line in words]))
+
+    def _refuse_renamed_formulas(
+        self, tokens: Tokens, words: list[tuple[str, int]], names: dict[str, str]
+    ) -> None:
+        """Refuse a copy that uses a formula of a name that it replaces."""
+        left, seen = [word for word, _ in words], set[str]()
+        while left:
+            inner = self._words.get(f"formula {(name := left.pop())}", [])
+            if name in seen:
+                continue
+            seen.add(name)
+            for word, _ in inner:
+                if word in names:
+                    tokens.refuse(
+                        f"formula {name!r} has {word!r}, which a copy of a module renames"
+                    )
+            left += [word for word, _ in inner]
+
+    def _body(self, tokens: Tokens) -> None:
+        """Read the variables and commands of a module."""
         commands: list[Any] = []
         while tokens.now != "endmodule":
             if tokens.now == "[":

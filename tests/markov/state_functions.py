@@ -377,7 +377,7 @@ def mixtures(s: Mixed, size: int) -> Iterator[tuple[Mixed, float]]:
 KINDS = (
     Kind(
         "integers", integers, 0, "s", "s // 3", "s % 7", 3, 5,
-        ("s > 3", "s", "s * s + s", "s ** 20 % 7", "s ^ 3", "range(9)[s % 9]", "~s + 2", "s.real", "s.conjugate() > 2",
+        ("s > 3", "s", "s * s + s", "s ** 20 % 7", "s ^ 3", "range(9)[s % 9]", "3 * ~s + 6", "s.real", "s.conjugate() > 2",
          "s.to_bytes(4, 'big')[3]", "s * 2 ** 60 // 3 % 5"),
         (9, 10_400),
     ),

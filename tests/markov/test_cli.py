@@ -13,6 +13,7 @@ from typer.testing import CliRunner
 from hopflow.commands import app
 from markov import PauseTandem, stationary
 from markov._cli import commands, constants_of
+from markov.files import FileError
 from tests.markov.conftest import rows
 
 MACHINE = """ctmc
@@ -284,18 +285,16 @@ def test_certificates_of_chains_and_what_they_do_not_go_with(machine: Path, tmp_
     path = tmp_path / "queue.cert"
     call("chain", "mm1k", "--certificate", path)
     assert "31 listed states" in check_it(path)[1]
-    given = [
-        "solve",
-        str(machine),
-        "--certificate",
-        str(path),
-        "--const",
-        "fails=1",
-        "--property",
-        "S=? [ up ]",
-    ]
-    with pytest.raises(ValueError, match=r"certificate = .*leave the properties out"):
-        CliRunner().invoke(commands, given, catch_exceptions=False)
+    given = ["solve", str(machine), "--certificate", str(path), "--const", "fails=1", "--property"]
+    with pytest.raises(FileError, match="must be the long-run mean"):
+        CliRunner().invoke(commands, [*given, "P=? [ F<=1 up ]"], catch_exceptions=False)
+    done = CliRunner().invoke(commands, [*given, "S=? [ up ]"], catch_exceptions=False)
+    assert "value        0.5" in done.output
+    status, said = check_it(path, machine, "--const", "fails=1", "--json")
+    means = json.loads(said)["means"]
+    assert (status, list(means)) == (0, ["S=? [ up ]"])
+    low, high = (Fraction(means["S=? [ up ]"][end]) for end in ("low", "high"))
+    assert low <= Fraction(1, 2) <= high < low + Fraction(1, 10**20)
     with pytest.raises(ValueError, match="must end in"):
         check_it(path, tmp_path / "model.jani")
     machine.write_text(
@@ -306,3 +305,27 @@ def test_certificates_of_chains_and_what_they_do_not_go_with(machine: Path, tmp_
     )
     assert "rates as float64" in done.output
     assert "as in the certificate" in check_it(path)[1]
+
+
+def test_a_file_with_infinitely_many_states_is_solved(tmp_path: Path) -> None:
+    path = tmp_path / "queue.sm"
+    path.write_text(
+        "ctmc module m n : int; [] true -> 1 : (n' = n + 1); [] n > 0 -> 2 : (n' = n - 1); endmodule"
+    )
+    said = CliRunner().invoke(commands, ["solve", str(path)], catch_exceptions=False).output
+    assert "infinitely many" in said
+    asked = ["solve", str(path), "--property", "S=? [ n > 0 ]", "--json"]
+    (found,) = json.loads(CliRunner().invoke(commands, asked, catch_exceptions=False).output)
+    assert abs(found["value"] - 0.5) <= found["error_bound"] < 1e-8
+    network = tmp_path / "network.xml"
+    network.write_text(
+        """<sbml xmlns="http://www.sbml.org/sbml/level3/version1/core"><model>
+<listOfSpecies><species id="X" initialAmount="0" hasOnlySubstanceUnits="true"/></listOfSpecies>
+<listOfReactions><reaction id="birth"><listOfProducts><speciesReference species="X"/></listOfProducts>
+<kineticLaw><math><cn>2</cn></math></kineticLaw></reaction>
+<reaction id="death"><listOfReactants><speciesReference species="X"/></listOfReactants>
+<kineticLaw><math><ci>X</ci></math></kineticLaw></reaction></listOfReactions></model></sbml>"""
+    )
+    asked = ["solve", str(network), "--json"]
+    found = json.loads(CliRunner().invoke(commands, asked, catch_exceptions=False).output)
+    assert found["measures"]["X"] == pytest.approx(2.0, abs=1e-6)

@@ -412,8 +412,19 @@ def test_other_answers_when_called_again_are_refused(
 def test_inverted_truth_values_are_refused() -> None:
     """Python's ~True is -2, which counts as true."""
     chain = explore(integers_of_four, start=0)
-    with pytest.raises(RuleError, match=r"its values are -1 and -2 .*; write not"):
-        passage(chain, to=lambda s: ~(s > 1), start=0)
+    for to in (lambda s: ~(s > 1), lambda s: ~(s > 1) if s == 2 else s == 3, helped):
+        with pytest.raises(RuleError, match=r"is -[12] .*write not"):
+            passage(chain, to=to, start=0)
+    numbers = passage(chain, to=lambda s: -1 if s == 2 else 0, start=0)
+    assert numbers.mean == passage(chain, to=2, start=0).mean
+
+
+def helped(s: int) -> int:
+    return inverse(s == 1)
+
+
+def inverse(truth: bool) -> int:
+    return ~truth
 
 
 def test_a_function_that_keeps_what_it_has_seen() -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from benchmarks import certified
 from benchmarks.outside import dsmts, prism, qcomp
 from benchmarks.outside.rows import Question, answered, compared, suites
 
@@ -71,3 +72,23 @@ def test_a_wrong_value_would_be_noticed() -> None:
     question = Question("qcomp", "m", "", "p", Fraction(1, 3), Fraction(1, 3), None, lambda: (0, 0))
     assert compared(question, 0.3333, 1e-9)[0] == "differs"
     assert compared(question, 1.0 / 3.0, 1e-15)[0] == "agrees"
+
+
+@pytest.mark.parametrize(
+    "model", ["kanban.prism", "polling.3.prism", "papers/KNP07a-SFM07/ctmc.sm"]
+)
+def test_stationary_values_are_certified_with_the_rates_of_the_file(
+    model: str, tmp_path: Path
+) -> None:
+    assert ROOT is not None
+    asked = [
+        each
+        for each in certified.steady(ROOT)
+        if each[0].model == model and certified.is_steady(each[0], each[3])
+    ]
+    for question, *rest in asked:
+        if question.states is None or question.states <= MAX_STATES:
+            row = certified.certified(question, *rest, (tmp_path, MAX_STATES))
+            assert row.status == "contains theirs", row
+            assert row.rows.startswith("re-derived from")
+    assert asked

@@ -73,6 +73,17 @@ class Operators:
             return self._probability(operator.of)
         return self._reward(operator)
 
+    def long_run_function(self, operator: Operator) -> Vector | None:
+        """Return the function of the state, shape (n,), whose long-run mean an operator is; None: it is another number."""
+        if operator.kind == "SR":
+            return self._rewards_of(operator)[1]
+        if operator.kind == "S":
+            states = self.scope.truth(operator.of)
+            return states.surely.astype(np.float64) if states.decided else None
+        if operator.kind == "R" and operator.of.kind == "S":
+            return self._rewards_of(operator)[1]
+        return None
+
     def _times(self, interval: Interval, line: int) -> tuple[float, float]:
         low = 0.0 if interval.low is None else self.scope.number(interval.low, "a time")
         high = math.inf if interval.high is None else self.scope.number(interval.high, "a time")

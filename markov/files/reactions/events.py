@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from markov.files.program import Assignment, Branch, Command, Reset
-from markov.files.reactions.formulas import CLOCK, mapped, names_in
-from markov.files.syntax import Chain, Expression, Literal, Name, Negation
+from markov.files.reactions.formulas import CLOCK
+from markov.files.syntax import Chain, Expression, Literal, Name, Negation, mapped, names_in
 
 if TYPE_CHECKING:
     import xml.etree.ElementTree as ET

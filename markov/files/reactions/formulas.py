@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from markov.files.syntax import Call, Chain, Choice, Expression, Literal, Name, Negation
+from markov.files.syntax import Call, Chain, Expression, Literal, Name, Negation
 
 if TYPE_CHECKING:
     import xml.etree.ElementTree as ET
     from collections.abc import Callable, Mapping
 
-__all__ = ["CLOCK", "Formulas", "mapped", "names_in"]
+__all__ = ["CLOCK", "Formulas"]
 
 DEEPEST = 60
 TIME = "http://www.sbml.org/sbml/symbols/time"
@@ -92,30 +91,3 @@ class Formulas:
             return Literal(float(parts[0]), 1)
         except (ValueError, IndexError):
             raise self.refuse(where, f"cn {' '.join(parts)!r}: a number is expected") from None
-
-
-def mapped(tree: Expression, run: Callable[[Any], Any]) -> Expression:
-    """Return an expression with its parts replaced."""
-    match tree:
-        case Negation(_, of):
-            return replace(tree, of=run(of))
-        case Chain(first, rest):
-            return replace(tree, first=run(first), rest=tuple((s, run(part)) for s, part in rest))
-        case Choice(cases, otherwise):
-            pairs = tuple((run(a), run(b)) for a, b in cases)
-            return replace(tree, cases=pairs, otherwise=run(otherwise))
-        case Call(_, of):
-            return replace(tree, of=tuple(run(part) for part in of))
-    return tree
-
-
-def names_in(tree: Expression) -> list[str]:
-    """Return the names in an expression."""
-    found: list[str] = [tree.name] if isinstance(tree, Name) else []
-
-    def collect(part: Expression) -> Expression:
-        found.extend(names_in(part))
-        return part
-
-    mapped(tree, collect)
-    return found

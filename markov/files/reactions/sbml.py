@@ -35,9 +35,9 @@ from markov.files.program import (
     Variable,
 )
 from markov.files.reactions.events import Trigger, read_event, triggered
-from markov.files.reactions.formulas import Formulas, names_in
+from markov.files.reactions.formulas import Formulas
 from markov.files.states.state_space import MAX_STATES
-from markov.files.syntax import Chain, Expression, Literal, Name, Negation
+from markov.files.syntax import Chain, Expression, Literal, Name, Negation, names_in
 from markov.files.values import boolean
 
 __all__ = ["read_sbml"]
@@ -61,7 +61,7 @@ UNREAD = (
 def read_sbml(
     path: str | Path,
     *,
-    limits: int | Mapping[str, int],
+    limits: int | Mapping[str, int] | None = None,
     constants: Mapping[str, Any] | None = None,
     most: int = MAX_STATES,
 ) -> FileModel:
@@ -74,7 +74,8 @@ def read_sbml(
     limits
         Largest number of molecules of each species that reactions change, or one number for all. A
         reaction that would exceed it leads to the state ``outside``, for good; the probability of the
-        label ``outside`` at a time is a bound on what the limits change in any probability then.
+        label ``outside`` at a time is a bound on what the limits change in any probability then. None: no
+        limits; `stationary`, `passage` and `transient` take infinitely many states.
     constants
         Values of parameters in place of those of the file.
     most
@@ -149,8 +150,10 @@ def _model(path: Path) -> ET.Element:
 class _Reader:
     """One method per element."""
 
-    def __init__(self, file: str, model: ET.Element, limits: int | Mapping[str, int]) -> None:
-        self.file, self.model = file, model
+    def __init__(
+        self, file: str, model: ET.Element, limits: int | Mapping[str, int] | None
+    ) -> None:
+        self.file, self.model, self.limited = file, model, limits is not None
         for tag in UNREAD:
             if model.find(tag) is not None:
                 raise self.wrong(tag, "not read")
@@ -162,6 +165,8 @@ class _Reader:
         self.counts = self._counts(limits)
         self.formulas = Formulas(self.amount_of, self.wrong)
         self.resets, self.trigger = self._events()
+        if self.resets and not self.limited:
+            raise self.wrong("listOfEvents", "events at given times need limits=")
 
     def wrong(self, where: str, reason: str) -> FileError:
         return FileError((self.file, None), f"{where}: {reason}")
@@ -221,9 +226,9 @@ class _Reader:
             raise self.wrong("listOfEvents", "a trigger that depends on a rule is not read")
         return resets, triggers[0] if triggers else None
 
-    def _counts(self, limits: int | Mapping[str, int]) -> dict[str, tuple[int, int]]:
+    def _counts(self, limits: int | Mapping[str, int] | None) -> dict[str, tuple[int, int | None]]:
         """Return start and limit of each species that reactions change; the others are constants."""
-        found: dict[str, tuple[int, int]] = {}
+        found: dict[str, tuple[int, int | None]] = {}
         self.fixed: dict[str, float] = {}
         for species in self.each("species"):
             name = self.named(species)
@@ -247,7 +252,9 @@ class _Reader:
             raise ValueError(f"limits: {min(unknown)!r} is no species that reactions change")
         return found
 
-    def _limit(self, name: str, start: int, limits: int | Mapping[str, int]) -> int:
+    def _limit(self, name: str, start: int, limits: int | Mapping[str, int] | None) -> int | None:
+        if limits is None:
+            return None
         if isinstance(limits, Mapping):
             if name not in limits:
                 raise ValueError(f"limits: the largest number of {name!r} is missing")
@@ -268,17 +275,17 @@ class _Reader:
             self._constant(found, name, amount)
         for name, (start, limit) in self.counts.items():
             found.check_new(name, 1)
-            ends = Literal(0, 1), Literal(limit, 1), Literal(start, 1)
-            found.variables[name] = Variable(name, "int", *ends, 1)
-        found.check_new(OUTSIDE, 1)
-        found.variables[OUTSIDE] = Variable(OUTSIDE, "bool", None, None, Literal(False, 1), 1)
-        inside = Negation("!", Name(OUTSIDE, 1), 1)
+            last = None if limit is None else Literal(limit, 1)
+            found.variables[name] = Variable(name, "int", Literal(0, 1), last, Literal(start, 1), 1)
+        if self.limited:
+            found.check_new(OUTSIDE, 1)
+            found.variables[OUTSIDE] = Variable(OUTSIDE, "bool", None, None, Literal(False, 1), 1)
+            found.labels[OUTSIDE] = Name(OUTSIDE, 1)
         for name, rule in self.rules.items():
             found.check_new(name, 1)
             found.formulas[name] = self.formulas.read(rule, f"rule of {name!r}")
         for name in (*self.counts, *self.rules):
-            found.rewards[name] = (RewardItem(None, inside, Name(name, 1), 1),)
-        found.labels[OUTSIDE] = Name(OUTSIDE, 1)
+            found.rewards[name] = (RewardItem(None, self.inside, Name(name, 1), 1),)
         commands = [
             c for reaction in self.each("reactions") for c in self._reaction(found, reaction)
         ]
@@ -286,6 +293,11 @@ class _Reader:
             raise self.wrong("model", "has no reactions")
         found.modules["network"] = Module("network", tuple(commands), 1)
         return found
+
+    @property
+    def inside(self) -> Expression:
+        """Whether no limit was exceeded."""
+        return Negation("!", Name(OUTSIDE, 1), 1) if self.limited else Literal(True, 1)
 
     def _constant(self, found: Program, name: str, value: float) -> None:
         found.check_new(name, 1)
@@ -307,11 +319,11 @@ class _Reader:
                 self._constant(found, own[name], self.real(parameter, "value", None))
         rate = self.formulas.read(law, where, own)
         changes = self._changes(reaction, where)
-        inside: Expression = Negation("!", Name(OUTSIDE, 1), 1)
-        fits, exceeds = inside, []
+        fits, exceeds = self.inside, []
         for name, change in changes.items():
-            if change > 0:
-                room = Literal(self.counts[name][1] - change, 1)
+            limit = self.counts[name][1]
+            if change > 0 and limit is not None:
+                room = Literal(limit - change, 1)
                 fits = _and(fits, Chain(Name(name, 1), (("<=", room),), 1))
                 exceeds.append(Chain(Name(name, 1), ((">", room),), 1))
         step = tuple(
@@ -328,7 +340,7 @@ class _Reader:
                 leaves = Chain(leaves, (("|", each),), 1)
             gone = [Assignment(name, Literal(0, 1), 1) for name in self.counts]
             gone.append(Assignment(OUTSIDE, Literal(True, 1), 1))
-            yield Command("", _and(inside, leaves), (Branch(rate, tuple(gone)),), 1)
+            yield Command("", _and(self.inside, leaves), (Branch(rate, tuple(gone)),), 1)
 
     def _changes(self, reaction: ET.Element, where: str) -> dict[str, int]:
         """Return by how much a reaction changes the number of each species."""

@@ -110,7 +110,7 @@ class _Branch:
         if self.rate.kind == "bool":
             raise FileError(place, "a rate is a truth value: must be a number")
         self.changes: list[tuple[int, Value]] = []
-        self.ranges = owner.ranges
+        self.ranges, self.left = owner.ranges, owner.left
         self.weights = owner.weights
         for change in branch.changes:
             name, where = renamed.get(change.name, change.name), owner.place(change.line)
@@ -154,9 +154,10 @@ class _Branch:
             if not (r.low <= value.low and value.high <= r.high):
                 out = (new < r.low) | (new > r.high)
                 if np.any(out):
+                    self.left.add(k)
                     fault = np.zeros(c.count, np.int64) if fault is None else fault
                     fault[np.broadcast_to(out, c.count)] = 4 * self.line + OUTSIDE
-            change += self.weights[k] * (new.astype(np.int64) - c.codes[k])
+            change += self.weights[k] * ((new.astype(np.int64) - c.codes[k]) // r.step)
         gains = None
         if self.width:
             gains = np.zeros((self.width, c.count))
@@ -193,7 +194,7 @@ class ModuleMoves:
     """Transitions of a module, by action."""
 
     def __init__(self, owner: Bound, module: Module) -> None:
-        self.alphabet = module.alphabet
+        self.name, self.alphabet = module.name, module.alphabet
         self.writes: dict[str, set[int]] = {}
         self.commands: dict[str, list[Guarded]] = {}
         for command in module.commands:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,14 +13,15 @@ from markov.files.binding import Bound
 from markov.files.columns import Columns
 from markov.files.errors import FileError
 from markov.files.states.commands import WRONG_RATE, Rows
+from markov.files.states.explored import Explored
 from markov.files.states.moves import Moves, moves_of
+from markov.files.states.rule_search import explored_by_rules, with_reached_windows
 from markov.files.states.table_search import TableSearch
 from markov.files.states.tables import tabulated
 from markov.files.values import boolean
 from markov.generators.assembly import from_edges
 
 if TYPE_CHECKING:
-    import scipy.sparse as sp
     from numpy.typing import NDArray
 
 __all__ = ["Explored", "explored"]
@@ -35,37 +35,6 @@ FEW_STATES, FEW_STATES_UNLOADED = (
 )  # states up to which tables do not pay, with Numba or without yet
 RUNS = 1 << 15  # numbers in the shortest sorted run
 BYTES_PER_EDGE = 40.0
-
-
-@dataclass(frozen=True)
-class Explored:
-    """Reachable states with their transitions and rewards.
-
-    Attributes
-    ----------
-    bound
-        The program, with the ranges that were used.
-    columns
-        The states, ascending.
-    Q
-        Generator, shape (n, n); of a discrete-time chain P - I, scaled so that rows of P sum to 1.
-    loops
-        Total rate from each state to itself, shape (n,), which Q does not have.
-    initial
-        Indices of the initial states.
-    action_rates
-        Total rate of the transitions with each action, loops included, shape (n,) each.
-    gains
-        Rewards per second earned on transitions (JANI), shape (rewards, n).
-    """
-
-    bound: Bound
-    columns: Columns
-    Q: sp.csr_matrix
-    loops: NDArray[np.float64]
-    initial: NDArray[np.int64]
-    action_rates: dict[str, NDArray[np.float64]]
-    gains: NDArray[np.float64]
 
 
 def explored(
@@ -89,16 +58,26 @@ def explored(
     TooLargeError
         When there are more than ``most`` states, or more would not fit into memory.
     """
+    if program_is_open(bound) and more is None:
+        bound = with_reached_windows(bound, most)
     while True:
         try:
             return _Search(bound, most).run(more)
-        except _OutsideError as left:
-            bound = bound.widened()  # refuses what does not fit into 62 bits
-            del left
+        except _OutsideError:
+            wider = bound.widened()
+        if wider is None:
+            assert more is None  # there are no windows with events at given times
+            return explored_by_rules(bound, most)
+        bound = wider
 
 
 class _OutsideError(Exception):
-    """A variable without bounds left its provisional range."""
+    """A variable left its window."""
+
+
+def program_is_open(bound: Bound) -> bool:
+    """Whether a variable has no bounds, and there is one initial state."""
+    return bound.program.start is None and any(r.open for r in bound.ranges)
 
 
 class _Known:
@@ -197,12 +176,11 @@ class _Search:
     def _initial(self) -> NDArray[np.int64]:
         bound = self.bound
         if bound.program.start is None:
-            start = [[r.start - r.low] for r in bound.ranges]
-            return np.array([int(np.dot([s[0] for s in start], bound.weights)) if start else 0])
+            return bound.numbers(np.array([[r.start] for r in bound.ranges]).reshape(-1, 1))
         place = bound.place(bound.program.start.line)
         if any(r.open for r in bound.ranges):
             raise FileError(place, "init with variables without bounds: give them a range")
-        if bound.span > TABLE:
+        if bound.span > TABLE or any(r.is_window for r in bound.ranges):
             raise FileError(place, f"init over {bound.size:.3g} combinations: too many to look at")
         condition = boolean(bound.scope.value(bound.program.start), place, "init")
         found = []
@@ -260,7 +238,9 @@ class _Search:
         place = self.bound.program.file, line or None
         if what == WRONG_RATE:
             raise FileError(place, f"rate {rows.rate[k]:g} in state {state}: must be finite, >= 0")
-        if any(r.open for r in self.bound.ranges):
+        self.bound.left.clear()
+        self.moves.rows(c.take(rows.source[[k]]))  # notes the variables that leave their windows
+        if any(self.bound.ranges[k].is_window for k in self.bound.left):
             raise _OutsideError
         raise FileError(place, f"a variable leaves its range from state {state}")
 

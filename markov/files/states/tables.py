@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from markov.files.binding import Bound
     from markov.files.states.moves import Moves
 
-__all__ = ["Tables", "tabulated"]
+__all__ = ["Tables", "groups_of", "tabulated"]
 
 LARGEST = 1 << 20  # combinations of values in the table of one command
 MERGED = 1 << 12  # combinations up to which commands share a table: one look-up instead of several
@@ -88,7 +88,7 @@ def tabulated(moves: Moves, bound: Bound, rewarded: Collection[str]) -> Tables |
     """
     if bound.program.transient or bound.shifts is None:
         return None
-    groups = _groups(moves)
+    groups = groups_of(moves)
     if groups is None:
         return None
     numbered = {member: 0 for _, members in groups for member in members}
@@ -112,14 +112,14 @@ def tabulated(moves: Moves, bound: Bound, rewarded: Collection[str]) -> Tables |
     return _arrays(members, tables, [order.get(action, -1) for action, _ in groups], most)
 
 
-def _groups(moves: Moves) -> list[tuple[str, tuple[Participant, ...]]] | None:
+def groups_of(moves: Moves) -> list[tuple[str, tuple[Participant, ...]]] | None:
     """Return which modules move together under which action; None: too many combinations."""
     if moves.how == "module":
         (module,) = moves.parts
         return [(action, ((module, action),)) for action in module.commands]
     parts = []
     for part in moves.parts:
-        if (found := _groups(part)) is None:
+        if (found := groups_of(part)) is None:
             return None
         parts.append(found)
     if moves.how in ("hidden", "renamed"):
@@ -194,7 +194,7 @@ def _table(variables: list[int], commands: list[Guarded], bound: Bound) -> _Tabl
         entries = np.arange(low, min(low + CHUNK, size))
         codes = np.repeat(lows, len(entries), axis=1)
         for k, stride, count in zip(variables, strides, counts, strict=True):
-            codes[k] += entries // stride % count
+            codes[k] += entries // stride % count * bound.ranges[k].step
         c = Columns(codes)
         everywhere = np.arange(len(entries))
         with np.errstate(all="ignore"):  # what is infinite or none shows in the rates

@@ -113,9 +113,10 @@ class Hull:
     def _inside(self, mode: Mode, part: Part) -> list[tuple[int, float]] | None:
         """Return the offsets from the corner of a part that are in the hull, or None."""
         found = []
-        pairs = zip(part.corner, part.sides, self.low[mode], self.high[mode], strict=True)
-        for corner, side, low, high in pairs:
-            first, last = max(0, low - corner), high - corner
+        pairs = zip(*part[:3], self.low[mode], self.high[mode], strict=True)
+        for corner, side, step, low, high in pairs:
+            first = max(0, -((corner - low) // step))
+            last = high if high == math.inf else (high - corner) // step
             if side is not None:
                 last = min(last, side)
             if first > last:
@@ -143,9 +144,11 @@ class Hull:
                     low, high = range_of(terms, inside)
                     if low == -math.inf:
                         raise Unfollowed(f"{self.layout.names[k]} may have no least value")
-                    if there == mode and high > self.high[mode][k] and _rises(terms, k):
+                    if there == mode and high > self.high[mode][k] and _rises(terms, k, part):
                         side = part.sides[k]  # again and again, to the end of this part
-                        last = math.inf if side is None else float(part.corner[k] + side)
+                        last = math.inf
+                        if side is not None:
+                            last = float(part.corner[k] + side * part.steps[k])
                         high = max(high, last + high - self.high[mode][k])
                     ranges.append((int(low), high if high == math.inf else int(high)))
                 found.append((there, ranges))
@@ -185,11 +188,8 @@ class Hull:
         for state in reversed(self.layout.states):
             mode, values = self.layout.split(state)
             for part in self.parts[mode]:
-                offsets = [v - low for v, low in zip(values, part.corner, strict=True)]
-                pairs = zip(offsets, part.sides, strict=True)
-                if not all(y >= 0 and (side is None or y <= side) for y, side in pairs):
-                    continue
-                if any(value(fact, offsets)[0] < 0 for fact in part.facts):
+                offsets = part.offsets(values)
+                if offsets is None or any(value(fact, offsets)[0] < 0 for fact in part.facts):
                     continue
                 if any(_is_ray(move, mode, part, offsets) for move in part.result):
                     return True
@@ -281,10 +281,10 @@ def _narrowed(fact: Terms, inside: list[tuple[int, float]]) -> list[tuple[int, f
     return found
 
 
-def _rises(terms: Terms, k: int) -> bool:
+def _rises(terms: Terms, k: int, part: Part) -> bool:
     """Whether a target's component is that of the state plus a number that is positive."""
     own = tuple(int(j == k) for j in range(len(next(iter(terms), ()))))
-    return own in terms and terms[own][0] == 1
+    return own in terms and terms[own][0] == part.steps[k]
 
 
 def _shift(move: Move, part: Part) -> list[Fraction] | None:
@@ -295,7 +295,7 @@ def _shift(move: Move, part: Part) -> list[Fraction] | None:
         own = tuple(int(j == k) for j in range(len(move[1])))
         constant = terms.pop((0,) * len(move[1]), (Fraction(0), Fraction(0)))
         slope = terms.pop(own, (Fraction(0), Fraction(0)))[0]
-        if terms or slope != int(part.sides[k] != 0):
+        if terms or slope != (part.steps[k] if part.sides[k] != 0 else 0):
             return None
         found.append(constant[0] - corner)
     return found
@@ -321,6 +321,9 @@ def _is_ray(move: Move, mode: Mode, part: Part, offsets: Sequence[int]) -> bool:
         return False
     if any(by and side is not None for by, side in zip(shift, part.sides, strict=True)):
         return False
+    if any(by % step for by, step in zip(shift, part.steps, strict=True)):
+        return False  # leads to states with other remainders
+    shift = [by / step for by, step in zip(shift, part.steps, strict=True)]
     width = len(part.corner)
     for fact in part.facts:
         if any(sum(m) > 1 for m in fact):

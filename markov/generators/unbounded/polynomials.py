@@ -23,7 +23,9 @@ Monomial = tuple[int, ...]
 Interval = tuple[Fraction, Fraction]
 Terms = dict[Monomial, Interval]
 
+NUMPY = (np.generic, np.ndarray)
 MAX_POWER = 8
+MAX_DIVISOR = 60
 ZERO = Fraction(0)
 
 
@@ -38,6 +40,10 @@ class Comparisons(Protocol):
 
     def nonnegative(self, d: Terms, *, strict: bool = False) -> bool:
         """Answer whether d >= 0, or d > 0."""
+        ...
+
+    def remainder(self, d: Terms, divisor: int) -> int:
+        """Answer what remains of whole numbers."""
         ...
 
 
@@ -105,6 +111,18 @@ class Polynomial:
         for _ in range(power):
             found = multiplied(found, self.terms)
         return self._made(found)
+
+    def __mod__(self, divisor: Any) -> int:
+        if type(divisor) is not int or not 1 <= divisor <= MAX_DIVISOR:
+            raise Unfollowed(f"% by another number than 1 to {MAX_DIVISOR}")
+        return self.run.remainder(self._whole().terms, divisor)
+
+    def __floordiv__(self, divisor: Any) -> Any:
+        rest = self % divisor
+        return (self - rest) * Fraction(1, divisor)
+
+    def __divmod__(self, divisor: Any) -> tuple[Any, int]:
+        return self // divisor, self % divisor
 
     def __abs__(self) -> Any:
         return self if self >= 0 else -self
@@ -175,7 +193,7 @@ class Polynomial:
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **_: Any) -> Any:
         if method != "__call__" or ufunc not in UFUNCS or any(map(np.ndim, _others(inputs))):
             raise Unfollowed(f"numpy.{ufunc.__name__}")
-        return UFUNCS[ufunc](*(v if type(v) is Polynomial else v.item() for v in inputs))
+        return UFUNCS[ufunc](*(v.item() if isinstance(v, NUMPY) else v for v in inputs))
 
     def __getattr__(self, name: str) -> NoReturn:
         if name.startswith("__"):
@@ -192,6 +210,8 @@ UFUNCS: dict[Any, Callable[..., Any]] = {
     np.subtract: operator.sub,
     np.multiply: operator.mul,
     np.true_divide: operator.truediv,
+    np.floor_divide: operator.floordiv,
+    np.remainder: operator.mod,
     np.less: operator.lt,
     np.less_equal: operator.le,
     np.greater: operator.gt,
@@ -221,6 +241,8 @@ TWO_SIDED = {
     "rshift": ">>",
 }
 
+FOLLOWED_BY_CONSTANTS = ("floordiv", "mod", "divmod")
+
 
 def _stop(said: str) -> Callable[..., NoReturn]:
     def stopped(self: Any, *_: Any, **__: Any) -> NoReturn:
@@ -233,7 +255,7 @@ for _name, _said in STOPPED.items():
     if _name != "__round__":
         setattr(Polynomial, _name, _stop(_said))
 for _name, _said in TWO_SIDED.items():
-    for _side in ("", "r"):
+    for _side in ("r",) if _name in FOLLOWED_BY_CONSTANTS else ("", "r"):
         setattr(Polynomial, f"__{_side}{_name}__", _stop(_said))
 setattr(Polynomial, "__invert__", _stop("~"))  # noqa: B010
 setattr(Polynomial, "__rpow__", _stop("a power"))  # noqa: B010

@@ -33,15 +33,67 @@ class _Cut(BaseException):
         self.variable, self.at = variable, at
 
 
+class _Split(BaseException):
+    """The box is to be split by the remainders of an offset."""
+
+    def __init__(self, variable: int, divisor: int) -> None:
+        self.variable, self.divisor = variable, divisor
+
+
+class Box(NamedTuple):
+    """States whose components are those of a corner plus multiples y >= 0 of steps.
+
+    Attributes
+    ----------
+    corner
+        The components where ``y = 0``.
+    sides
+        Largest y of each component; None: no end.
+    steps
+        By how much each component grows with its y, >= 1.
+    """
+
+    corner: tuple[int, ...]
+    sides: Sides
+    steps: tuple[int, ...]
+
+    def replaced(self, k: int, corner: int, side: int | None, step: int) -> Box:
+        """Return the box with another range of one component."""
+
+        def with_one(values: tuple[Any, ...], value: Any) -> tuple[Any, ...]:
+            return (*values[:k], value, *values[k + 1 :])
+
+        return Box(
+            with_one(self.corner, corner), with_one(self.sides, side), with_one(self.steps, step)
+        )
+
+    def halves(self, cut: _Cut) -> list[Box]:
+        """Return the states below a cut, and the others."""
+        k, side, step = cut.variable, self.sides[cut.variable], self.steps[cut.variable]
+        rest = None if side is None else side - cut.at
+        return [
+            self.replaced(k, self.corner[k], cut.at - 1, step),
+            self.replaced(k, self.corner[k] + cut.at * step, rest, step),
+        ]
+
+    def remainders(self, split: _Split) -> list[Box]:
+        """Return the states with each remainder of one offset."""
+        k, side, step = split.variable, self.sides[split.variable], self.steps[split.variable]
+        found = []
+        for first in range(split.divisor if side is None else min(split.divisor, side + 1)):
+            last = None if side is None else (side - first) // split.divisor
+            corner = self.corner[k] + first * step
+            found.append(self.replaced(k, corner, last, step * split.divisor))
+        return found
+
+
 class Part(NamedTuple):
     """States of a box for which the rules take one way.
 
     Attributes
     ----------
-    corner
-        The least values of its components, those of ``y = 0``.
-    sides
-        Largest offsets; None: no end.
+    corner, sides, steps
+        As those of a `Box`.
     facts
         Polynomials that are >= 0 in these states.
     result
@@ -52,6 +104,7 @@ class Part(NamedTuple):
 
     corner: tuple[int, ...]
     sides: Sides
+    steps: tuple[int, ...]
     facts: tuple[Terms, ...]
     result: Any
     refused: str | None = None
@@ -60,6 +113,21 @@ class Part(NamedTuple):
     def unbounded(self) -> tuple[int, ...]:
         """The components without an end."""
         return tuple(k for k, side in enumerate(self.sides) if side is None)
+
+    def state(self, offsets: Sequence[int]) -> tuple[int, ...]:
+        """Return the components at some y."""
+        triples = zip(self.corner, offsets, self.steps, strict=True)
+        return tuple(low + y * step for low, y, step in triples)
+
+    def offsets(self, values: Sequence[int]) -> list[int] | None:
+        """Return the y of some components; None where they are not in the box."""
+        found = []
+        for value, low, side, step in zip(values, *self[:3], strict=True):
+            y, rest = divmod(value - low, step)
+            if rest or y < 0 or (side is not None and y > side):
+                return None
+            found.append(y)
+        return found
 
 
 class Run:
@@ -79,15 +147,15 @@ class Run:
         self.asked = 0
         self.facts: list[Terms] = []
 
-    def components(self, corner: Sequence[int]) -> list[Any]:
+    def components(self, box: Box) -> list[Any]:
         """Return the components of the state: whole numbers where they have one value."""
         found: list[Any] = []
-        for k, (low, side) in enumerate(zip(corner, self.sides, strict=True)):
+        for k, (low, side, step) in enumerate(zip(*box, strict=True)):
             if side == 0:
                 found.append(low)
                 continue
             own = tuple(int(k == j) for j in range(self.width))
-            terms = {own: (Fraction(1), Fraction(1))}
+            terms = {own: (Fraction(step), Fraction(step))}
             if low:
                 terms[(0,) * self.width] = (Fraction(low), Fraction(low))
             found.append(Polynomial(self, terms))
@@ -106,6 +174,14 @@ class Run:
         if any(a != b for a, b in d.values()):
             raise Unfollowed("a comparison of numbers that are known within bounds only")
         return self._undecided({m: a for m, (a, _) in d.items() if a}, strict)
+
+    def remainder(self, d: Terms, divisor: int) -> int:
+        """Return the remainder of whole numbers, the same in all states; raise _Split where they differ."""
+        constant = (0,) * self.width
+        for m, (a, _) in d.items():
+            if m != constant and a % divisor:
+                raise _Split(next(k for k, power in enumerate(m) if power), divisor)
+        return int(d.get(constant, (Fraction(0),))[0] % divisor)
 
     def _undecided(self, d: dict[Monomial, Fraction], strict: bool) -> bool:
         constant = d.get((0,) * self.width, Fraction(0))
@@ -194,45 +270,33 @@ def parts_of(
         Where there are more parts.
     """
     found: list[Part] = []
-    left = [(tuple(corner), tuple(sides))]
+    left = [Box(tuple(corner), tuple(sides), (1,) * len(sides))]
     while left:
         if len(found) + len(left) > most:
             raise Unfollowed(f"comparisons that cut the states into more than {most} parts")
-        corner, sides = left.pop()
+        box = left.pop()
         try:
-            found += _ways(evaluate, corner, sides)
+            found += _ways(evaluate, box)
         except _Cut as cut:
-            left += _halves(corner, sides, cut)
+            left += box.halves(cut)
+        except _Split as split:
+            left += box.remainders(split)
     return found
 
 
-def _halves(
-    corner: tuple[int, ...], sides: Sides, cut: _Cut
-) -> list[tuple[tuple[int, ...], Sides]]:
-    k, at = cut.variable, cut.at
-    side = sides[k]
-    below = (*sides[:k], at - 1, *sides[k + 1 :])
-    rest = None if side is None else side - at
-    above = (*sides[:k], rest, *sides[k + 1 :])
-    moved = (*corner[:k], corner[k] + at, *corner[k + 1 :])
-    return [(corner, below), (moved, above)]
-
-
-def _ways(
-    evaluate: Callable[[list[Any]], Any], corner: tuple[int, ...], sides: Sides
-) -> list[Part]:
+def _ways(evaluate: Callable[[list[Any]], Any], box: Box) -> list[Part]:
     found = []
     choices: list[bool] = []
     while True:
-        run = Run(sides, choices)
+        run = Run(box.sides, choices)
         result, refused = None, None
         try:
-            result = evaluate(run.components(corner))
+            result = evaluate(run.components(box))
         except Unfollowed as stop:
             refused = str(stop)
         except Exception as error:  # noqa: BLE001  # a rule may raise anything
             refused = f"{type(error).__name__}: {error}"
-        found.append(Part(corner, sides, tuple(run.facts), result, refused))
+        found.append(Part(*box, tuple(run.facts), result, refused))
         if len(found) > MAX_WAYS:
             raise Unfollowed(f"more than {MAX_WAYS} ways through the comparisons of components")
         choices = run.choices[: run.asked]

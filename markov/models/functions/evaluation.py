@@ -17,6 +17,7 @@ import numpy as np
 from hopflow.errors import RuleError, place_of
 from markov.models.functions.array_evaluation import values_on_arrays
 from markov.models.functions.executed_code import Execution
+from markov.models.functions.inversions import INSTEAD_OF_INVERTED, INVERTED, is_inverted
 from markov.models.functions.plain_evaluation import Function, ask_again, in_each
 from markov.models.functions.set_evaluation import Partial, values_on_sets
 from markov.models.means import Mean, as_mean, at_places, first_difference, number_of
@@ -113,12 +114,10 @@ def members_of(function: Callable[..., Any], table: StateTable, name: str) -> ND
 
     subject = Function(call, function, name, _truth, RETURN_TRUTH)
     values = _evaluated(subject, table)[""].of
-    if np.isin(values, (-1.0, -2.0)).all():
-        state = next(table.plain([0]))
-        hint = (
-            "write not, or np.logical_not: ~ of a truth value is -1 or -2, which both count as true"
-        )
-        raise subject.refused(state, "its values are -1 and -2", hint)
+    for value in np.unique(values[np.isin(values, INVERTED)]).tolist():
+        if is_inverted(value, function):
+            state = next(table.plain([int(np.argmax(values == value))]))
+            raise subject.refused(state, f"is {value:g}", INSTEAD_OF_INVERTED)
     if np.isnan(values).any():
         state = next(table.plain([int(np.argmax(np.isnan(values)))]))
         raise subject.refused(state, "NaN is no truth value", RETURN_TRUTH)

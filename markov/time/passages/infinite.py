@@ -1,7 +1,7 @@
 """First passages of a chain with infinitely many states, between two bounds from a finite set of them.
 
 With T the time until a set B is entered, and A finitely many states: what leaves A and is taken for arrived gives a
-lower bound on E[T]. With V as for `stationary`, QV <= -1 outside of A, and u = V + b there, u >= E[T] wherever
+lower bound on E[T]. With V as for `stationary`, QV <= -1 outside of A and B, and u = V + b there, u >= E[T] wherever
 Qu <= -1 outside of B (Foster). In A that is u = m + v + b o, with m the mean time until B is entered or A is left, v the
 mean of V where A is left, zero in B, and o the probability to leave A before B; b is the least number with u <= V + b in A.
 The probability to enter B lies between that without leaving A, and that plus o.
@@ -23,7 +23,7 @@ from markov.chains import MarkovChain
 from markov.computing.memory import TooLargeError
 from markov.generators.unbounded.polynomials import Unfollowed
 from markov.infinite.bases import given_basis
-from markov.infinite.lyapunov import find_lyapunov
+from markov.infinite.lyapunov import Wanted, find_lyapunov
 from markov.infinite.members import membership, start_of
 from markov.infinite.solving import FIRST_STATES, GROWTH, LEAST_MORE, include_inner, next_level
 from markov.infinite.truncations import Truncations
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from markov.exploration import InfiniteChain
+    from markov.infinite.bases import Basis
     from markov.infinite.lyapunov import Lyapunov
     from markov.infinite.truncations import Projection
 
@@ -196,6 +197,25 @@ class _Search(NamedTuple):
             while sets.reach(level) < LEAST_MORE * count and not sets.is_closed:
                 level *= GROWTH
 
+    def answered(self, given: Basis | None) -> tuple[Bracket, Lyapunov]:
+        """Return bounds with the function that proves them, whose drift counts outside of the target at least.
+
+        Raises
+        ------
+        RuleError
+            Where there is none, or the rules cannot be followed.
+        """
+        hull = self.infinite.hull
+        try:
+            lyapunov = find_lyapunov(hull, given, Wanted(stops=self.stops))
+        except Unfollowed:
+            try:  # the target, not the rules, may be what cannot be followed
+                lyapunov = find_lyapunov(hull, given)
+            except Unfollowed as stop:
+                said = f"{self.infinite.model.name}: the states have no end: {stop}"
+                raise RuleError(said) from None
+        return self.between(lyapunov), lyapunov
+
     def place(self, sets: Truncations, projection: Projection) -> int:
         """Return the place of the start in a set."""
         number = sets.number_of(self.start)
@@ -233,11 +253,7 @@ def passage_of_infinite(
     watch = Stopwatch()
     given = None if function is None else given_basis(function)
     search = _Search(infinite, membership(infinite, to, "to"), start_of(infinite, start))
-    try:
-        lyapunov = find_lyapunov(infinite.hull, given)
-    except Unfollowed as stop:
-        raise RuleError(f"{infinite.model.name}: the states have no end: {stop}") from None
-    step = search.between(lyapunov)
+    step, lyapunov = search.answered(given)
     projection = step.projection
     chain = MarkovChain.of_built(infinite.model, projection.built)
     moments = InfiniteMoments.between(step.probability, step.mean)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
@@ -27,11 +27,13 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from markov.exploration import InfiniteChain
+    from markov.generators.calls import Calls
+    from markov.infinite.truncations import Projection
 
     Vector = NDArray[np.float64]
     Solve = Callable[[MarkovChain, Vector, Vector, float], tuple[Vector, Vector, int, str]]
 
-__all__ = ["InfiniteTransient", "transient_of_infinite"]
+__all__ = ["Flow", "InfiniteTransient", "transient_of_infinite"]
 
 FIRST_STATES = 60
 GROWTH = 0.5  # more states
@@ -39,6 +41,68 @@ LEAST_GROWTH = 0.15
 SHARE = 0.5  # of the tolerance, which may be outside
 ROUNDING = 1e-9  # of the sum of what is outside
 SPAN = 0.05  # of the logarithm of what is too much: how much more states that asks for
+
+
+class Flow:
+    """A finite set of states that grows where probability flows out of it.
+
+    Parameters
+    ----------
+    calls
+        The rules.
+    start
+        The state at time 0.
+    most
+        Largest number of states.
+    stops
+        Whether the chain stops in a state; None: it stops nowhere.
+    """
+
+    def __init__(
+        self, calls: Calls, start: Any, most: int, stops: Callable[[Any], bool] | None = None
+    ) -> None:
+        self.start, self.most = start, most
+        self.sets = Truncations(calls, [start], _flat, most, stops)
+
+    def grown(
+        self, horizon: float, tolerance: float, *, partial: bool = False
+    ) -> tuple[Projection, Vector, int]:
+        """Return a set that is left until a time with at most a given probability.
+
+        Parameters
+        ----------
+        horizon, tolerance
+            The time in s, and the probability.
+        partial
+            Whether a set of ``most`` states that is left with a larger probability is returned; otherwise it is
+            refused, with TooLargeError.
+
+        Returns
+        -------
+        Projection, numpy.ndarray, int
+            The set, the distribution at time 0 on it and the states beside it, and the number of products.
+        """
+        sets, steps = self.sets, 0
+        sets.follow({sets.number_of(self.start): 1.0}, min(FIRST_STATES, self.most))
+        while True:
+            projection = sets.projection()
+            first = (projection.numbers == sets.number_of(self.start)).astype(float)
+            if not len(projection.numbers) > projection.size:
+                return projection, first, steps  # finitely many states after all
+            jumps = Uniformized(projection.Q)
+            check_horizon("times", jumps, horizon)
+            found = jumps.distribution(first, horizon, tolerance)
+            steps += found.steps
+            beside = found.values[projection.size :]
+            outside = float(beside.sum())
+            if outside <= tolerance or (partial and len(sets.states) >= self.most):
+                return projection, first, steps
+            more = LEAST_GROWTH + SPAN * np.log(outside / tolerance)
+            numbers = projection.numbers[projection.size :].tolist()
+            count = int(min(more, GROWTH) * projection.size) + 1
+            if partial:
+                count = max(min(count, self.most - projection.size), 1)
+            sets.follow(dict(zip(numbers, beside.tolist(), strict=True)), count)
 
 
 @dataclass(frozen=True, repr=False, eq=False, kw_only=True)
@@ -98,27 +162,8 @@ def transient_of_infinite(
     """
     watch = Stopwatch()
     state, calls = start_of(infinite, start), infinite.hull.layout.calls
-    sets = Truncations(calls, [state], _flat, infinite.most)
-    sets.follow({sets.number_of(state): 1.0}, FIRST_STATES)
-    horizon, steps = float(moments[-1]), 0
-    while True:
-        projection = sets.projection()
-        first = (projection.numbers == sets.number_of(state)).astype(float)
-        if not len(projection.numbers) > projection.size:
-            break  # finitely many states after all
-        jumps = Uniformized(projection.Q)
-        check_horizon("times", jumps, horizon)
-        found = jumps.distribution(first, horizon, SHARE * tolerance)
-        steps += found.steps
-        beside = found.values[projection.size :]
-        outside = float(beside.sum())
-        if outside <= SHARE * tolerance:
-            break
-        more = LEAST_GROWTH + SPAN * np.log(outside / (SHARE * tolerance))
-        inflow = dict(
-            zip(projection.numbers[projection.size :].tolist(), beside.tolist(), strict=True)
-        )
-        sets.follow(inflow, int(min(more, GROWTH) * projection.size) + 1)
+    flow = Flow(calls, state, infinite.most)
+    projection, first, steps = flow.grown(float(moments[-1]), SHARE * tolerance)
     values, errors, last, method = solve(
         MarkovChain(projection.Q), first, moments, (1.0 - SHARE) * tolerance
     )

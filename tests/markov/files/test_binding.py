@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from markov.errors import TooLargeError
 from markov.files import FileError, read_prism
 from tests.markov.files.conftest import QUEUE, model_of
 
@@ -71,5 +72,48 @@ def test_an_undefined_name_is_reported_before_the_size(tmp_path):
     with pytest.raises(FileError, match="'kb'"):
         read_prism(path).chain  # noqa: B018
     path.write_text(path.read_text().replace("kb", "1"))
-    with pytest.raises(FileError, match="combinations: must be fewer than"):
-        read_prism(path).chain  # noqa: B018
+    with pytest.raises(TooLargeError, match="more than 5000 states"):
+        read_prism(path, most=5000).chain  # noqa: B018
+
+
+STEPS = """ctmc
+const int burst = 10;
+formula more = x + burst;
+module m
+  x : [-5..205] init 5;
+  [] x < 195 -> 1 : (x' = x + burst);
+  [] x > 14 -> 2 : (x' = x - 2 * burst + burst);
+  [] x > 14 -> 0.1 : (x' = 5 - burst);
+endmodule
+module n = m [x = y] endmodule
+module z
+  z : [0..9]; free : int init 3;
+  [] z < 9 & free < 20 -> 1 : (z' = z + 1) & (free' = free + 4);
+  [] z > 0 -> 1 : (z' = max(0, z - 3)) & (free' = 3);
+endmodule
+label "low" = x < 0;
+"""
+
+
+def test_common_steps_are_divided_out(tmp_path):
+    """Changes by ten leave one value in ten; the assignment of another function leaves all."""
+    model = model_of(tmp_path, STEPS)
+    steps = {r.name: (r.low, r.high, r.step, r.count) for r in model.bound.ranges[:3]}
+    assert steps == {"x": (-5, 205, 10, 22), "y": (-5, 205, 10, 22), "z": (0, 9, 1, 10)}
+    assert model.bound.ranges[3].step == 4
+    chain = model.chain
+    assert set(chain.states.x.tolist()) == {-5, *range(5, 196, 10)}
+    plain = model_of(tmp_path, STEPS.replace("x' = x + burst", "x' = max(x + burst, 0)"))
+    assert plain.bound.ranges[0].step == 1
+    assert plain.chain.size == chain.size
+    assert (plain.chain.Q != chain.Q).nnz == 0
+    assert plain.property('S=? [ "low" ]').value == model.property('S=? [ "low" ]').value
+    given = model_of(tmp_path, STEPS, burst=7)
+    assert [r.step for r in given.bound.ranges[:2]] == [7, 7]
+
+
+def test_initial_states_by_a_condition_keep_all_values(tmp_path):
+    text = STEPS.replace(" init 5", "").replace("free : int init 3", "free : [0..30]")
+    text += "init mod(x, 7) = 0 & y = 5 & z = 0 & free = 3 endinit\n"
+    model = model_of(tmp_path, text)
+    assert {r.step for r in model.bound.ranges} == {1}

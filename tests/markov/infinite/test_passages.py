@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
 
-from markov import explore, passage
+from markov import explore, passage, stationary
 from markov.errors import RuleError
 from markov.time.passages.infinite_results import InfinitePassage
 from tests.markov.infinite.families import coupled, epidemic, gene, mm1, shortest
@@ -167,8 +168,9 @@ def test_what_cannot_be_bounded_is_refused():
             passage(stable, to=to, start=2)
     with pytest.raises(ValueError, match="is 'yes' in 2: must be True or False"):
         passage(stable, to=lambda n: "yes", start=2)
-    with pytest.raises(ValueError, match="write not instead of ~"):
-        passage(stable, to=lambda n: ~(n > 3), start=2)
+    with pytest.raises(ValueError, match=r"write not, or np\.logical_not"):
+        passage(stable, to=lambda n: ~(n > 3) if n > 40 else n == 0, start=2)
+    assert passage(stable, to=lambda n: n - 9 if n < 9 else 0, start=12).mean > 1.0
     with pytest.raises(ValueError, match=r"start = -3: must be one state"):
         passage(stable, to=0, start=-3)
     with pytest.raises(ValueError, match="lyapunov: goes with chains that have infinitely many"):
@@ -176,3 +178,35 @@ def test_what_cannot_be_bounded_is_refused():
     with pytest.raises(ValueError, match="reward is not computed"):
         passage(stable, to=0, start=2).reward("length")
     assert passage(stable, to=0).mean == 0.0
+
+
+def queue_beside(s: Any, _q: Any) -> Any:
+    """An unstable queue beside a stable one."""
+    yield s._replace(n=s.n + 1), 1.5
+    if s.n > 0:
+        yield s._replace(n=s.n - 1), 1.0
+    yield s._replace(m=s.m + 1), 1.0
+    if s.m > 0:
+        yield s._replace(m=s.m - 1), 2.0
+
+
+def test_drift_counts_only_outside_of_the_target():
+    """The chain has no stationary distribution, but enters the target: its first queue alone decides when."""
+    both = explore(queue_beside, start={"n": 0, "m": 0})
+    with pytest.raises(RuleError, match="no Lyapunov function"):
+        stationary(both)
+    found = passage(both, to=lambda s: s.n >= 20)
+    alone = passage(explore(lambda n: mm1(n, 1.5), start=0), to=lambda n: n >= 20)
+    assert abs(found.mean - alone.mean) <= found.mean_error + alone.mean_error
+    assert found.mean_error < 1e-8 * found.mean
+    between = passage(both, to=lambda s: s.n >= s.m + 10)
+    assert between.mean_error < 1e-8 * between.mean
+    assert 0.0 < between.mean < found.mean
+
+
+def test_a_target_that_cannot_be_followed_does_without():
+    """Whether a state is in the target is asked by its type: the drift counts everywhere."""
+    stable = explore(mm1, start=0)
+    for to in (lambda n: type(n) is not int or n == 0, lambda n: {0: True}.get(n, False)):
+        found = passage(stable, to=to, start=3)
+        assert abs(found.mean - 30.0) <= found.mean_error + 1e-12, found

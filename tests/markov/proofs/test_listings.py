@@ -41,3 +41,13 @@ def test_exact_rates_are_near_those_of_float64(line):
         exact_rates(PrismRows(line, {"t": 2}), chain.components, chain.Q)
     with pytest.raises(CertificateError, match="the variables are"):
         exact_rates(PrismRows(line, {"t": 2}), {"w": np.arange(3)}, chain.Q)
+
+
+def test_a_mapping_names_functions_and_arrays():
+    chain = explore(Kanban(tickets=1)).chain
+    states = np.arange(chain.size)
+    found = functions_of(chain, states, {"out": "throughput", "ones": np.ones(chain.size)})
+    assert list(found) == ["out", "ones"]
+    assert found["ones"].tolist() == [1.0] * chain.size
+    with pytest.raises(ValueError, match="must be one number for each state"):
+        functions_of(chain, states, {"two": np.ones((2, chain.size))})

@@ -49,7 +49,16 @@ def test_rows_are_derived_exactly_and_other_rates_are_noticed(line, tmp_path):
     [
         ("ctmc", "dtmc", "'dtmc': must be 'ctmc'"),
         ("label", "system", "'system': this reader knows"),
-        ("module second", "module second = first", "no renamed modules"),
+        (
+            "module second",
+            "module second = other [x = z] endmodule module third",
+            "'other': must be a module",
+        ),
+        (
+            "module second",
+            "module third = first [w = z] endmodule module second",
+            "formula 'free' has 'w'",
+        ),
         ("min(", "log(", "'log': this reader knows min, max"),
         ("const int t;", "const int t = k;", "'k' has no value here"),
         ("1/10", "1/0", "line.sm: "),
@@ -105,3 +114,33 @@ def test_negative_rates_and_bad_powers_are_refused(tmp_path):
         path.write_text(f"ctmc module m x : [0..1]; [] true -> {written} : (x' = 1 - x); endmodule")
         with pytest.raises(CertificateError, match=said):
             PrismRows(path).transitions({"x": 0})
+
+
+COPIES = """ctmc
+const double slow = 1/10;
+const double fast = 3/10;
+module a
+  x : [0..2] init 0;
+  [go] x < 2 -> slow : (x' = x + 1);
+  [] x > 0 -> slow * x : (x' = x - 1);
+endmodule
+module b = a [x = y, slow = fast, go = stop] endmodule
+module c = b [y = z, stop = go] endmodule
+"""
+
+
+def test_copies_of_modules_have_other_names(tmp_path):
+    """A copy of a copy is refused."""
+    path = tmp_path / "copies.sm"
+    path.write_text(COPIES.replace("module c = b [y = z, stop = go] endmodule\n", ""))
+    source, chain = PrismRows(path), read_prism(path).chain
+    assert source.transitions({"x": 1, "y": 1}) == {
+        (2, 1): Fraction(1, 10), (0, 1): Fraction(1, 10), (1, 2): Fraction(3, 10), (1, 0): Fraction(3, 10)
+    }  # fmt: skip
+    for x, y in zip(*chain.states, strict=True):
+        row = chain.Q[[chain.number_of((x, y))]].toarray()[0]
+        for target, rate in source.transitions({"x": int(x), "y": int(y)}).items():
+            assert row[chain.number_of(target)] == pytest.approx(float(rate), rel=1e-15)
+    path.write_text(COPIES)
+    with pytest.raises(CertificateError, match="'b': must be a module that stands before"):
+        PrismRows(path)

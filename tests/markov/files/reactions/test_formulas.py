@@ -7,8 +7,8 @@ import xml.etree.ElementTree as ET
 import pytest
 
 from markov.files.errors import FileError
-from markov.files.reactions.formulas import CLOCK, Formulas, names_in
-from markov.files.syntax import Chain, Literal, Name, Negation
+from markov.files.reactions.formulas import CLOCK, Formulas
+from markov.files.syntax import Chain, Literal, Name, Negation, names_in
 
 TIME = '<csymbol definitionURL="http://www.sbml.org/sbml/symbols/time">t</csymbol>'
 

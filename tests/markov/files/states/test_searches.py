@@ -32,5 +32,5 @@ def test_more_states_than_allowed_are_refused_before_memory_runs_out(tmp_path: P
     text = "ctmc\nmodule m\nx : int init 0;\n[] true -> 1 : (x' = x + 1);\nendmodule"
     path = tmp_path / "model.sm"
     path.write_text(text)
-    with pytest.raises(TooLargeError, match="more than 1000 states"):
+    with pytest.raises(TooLargeError, match="more than 1000 reachable states"):
         _ = read_prism(path, most=1000).chain

@@ -79,3 +79,18 @@ def test_a_rate_of_zero_excuses_a_way_out_of_the_range(tmp_path: Path, searches:
     module m x : [0..3] init 0;
     [] true -> 3 - x : (x' = x + 1); [] x = 3 -> 1 : (x' = 0); endmodule"""
     assert_equal(searches(model_of(tmp_path, text)))
+
+
+def test_common_steps_and_windows(tmp_path: Path, searches: Any) -> None:
+    """Steps of three between odd ends, and a variable without bounds that leaves its first window."""
+    text = """ctmc
+    module m x : [-4..40] init 2; far : int init 7;
+    [] x < 38 -> 1 + x / 100 : (x' = x + 3); [] x > -1 -> 2 : (x' = x - 3); [] x = 5 -> 1 : (x' = 20);
+    [] x = 2 & far < 9000 -> 1 : (far' = far + 3000); [] far > 7 -> 1 : (far' = far - 3000); endmodule"""
+    model = model_of(tmp_path, text)
+    assert [r.step for r in model.bound.ranges] == [3, 3000]
+    found = searches(model)
+    assert found[0].columns.codes.min(axis=1).tolist() == [-1, 7]
+    assert found[0].columns.codes.max(axis=1).tolist() == [38, 9007]
+    assert found[0].Q.shape == (14 * 4, 14 * 4)
+    assert_equal(found)

@@ -1,0 +1,191 @@
+"""``python -m benchmarks.certified``: certificates of the stationary values of the outside suites, written and checked.
+
+For each steady-state reference value of the quantitative verification benchmark set and of PRISM's regression suite
+(`benchmarks.outside`): the chain is solved, its certificate is written, and `markov.proofs.checker` checks it, with the
+rows derived from the model's file where its reader of PRISM files reads that file.
+"""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, fields
+from fractions import Fraction
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Annotated, Any
+
+import typer
+from tqdm import tqdm
+
+from benchmarks.outside import prism, qcomp
+from benchmarks.outside.rows import Question, shown, suites
+from markov import stationary
+from markov.files import FileError, FileModel, read_prism
+from markov.files.parsing.property_parsing import parse_properties, parse_property
+from markov.files.properties.queries import Operator
+from markov.proofs.checker import CertificateError, check, rounded_up
+from markov.proofs.prism_rows import PrismRows
+
+RESULTS = Path(__file__).resolve().parent / "results" / "certified.csv"
+DIGITS = 20
+
+
+@dataclass(frozen=True)
+class Row:
+    """A reference value and what was proved about it."""
+
+    suite: str
+    model: str
+    constants: str
+    property: str
+    theirs: str
+    states: int
+    transitions: int
+    value: str
+    half_width: str
+    distance: str
+    rows: str
+    status: str
+
+
+def steady(root: Path) -> Iterator[tuple[Question, Path, dict[str, Any], Path]]:
+    """Yield the questions about the long run, with the model, its constants and the file of properties."""
+    for question in qcomp.questions(root):
+        folder = root / "qcomp" / "benchmarks" / "ctmc"
+        path = next(iter(folder.rglob(question.model)), None)
+        if path is None or path.suffix != ".prism":
+            continue
+        properties = next(path.parent.glob(f"{path.name.split('.')[0]}*.props"))
+        yield question, path, _constants(question.parameters), properties
+    folder = root / "prism" / "prism-tests"
+    for question in prism.questions(root):
+        path = folder / question.model
+        yield question, path, _constants(question.parameters), path
+
+
+def _constants(text: str) -> dict[str, str]:
+    parts = (part.partition("=") for part in text.split(", ") if part)
+    return {name: value for name, _, value in parts}
+
+
+def is_steady(question: Question, properties: Path) -> bool:
+    """Whether a question is the long-run mean of a function of the state."""
+    query: Any = None
+    if properties.suffix == ".props":
+        query = parse_properties(properties).properties.get(question.query)
+    if query is None:
+        try:
+            query = parse_property(question.query)
+        except FileError:
+            return False
+    if not isinstance(query, Operator) or query.sign is not None:
+        return False
+    return query.kind == "S" or (query.kind == "R" and query.of.kind == "S")
+
+
+def certified(
+    question: Question,
+    path: Path,
+    constants: dict[str, str],
+    properties: Path,
+    where: tuple[Path, int],
+) -> Row:
+    """Return what a certificate proves about a value.
+
+    Parameters
+    ----------
+    question, path, constants, properties
+        As `steady` yields them.
+    where
+        The folder of the certificates, and the largest number of states.
+    """
+    folder, most = where
+    line = question.set, question.model, question.parameters, question.query
+    theirs = shown(question.low, question.high)
+    if question.states is not None and question.states > most:
+        return Row(*line, theirs, question.states, 0, "", "", "", "", "too large")
+    model = _model(path, constants)
+    if properties.suffix == ".props":
+        model = model.with_properties(properties)
+    functions = model.long_run_functions([question.query])
+    chain = model.chain
+    if len(chain.recurrent_classes) > 1:
+        transitions = chain.Q.nnz - chain.size
+        return Row(*line, theirs, chain.size, transitions, "", "", "", "", "several classes")
+    target = folder / f"{question.set}-{len(list(folder.iterdir()))}.cert.gz"
+    mine = {name: constants[name] for name in model.program.constants if name in constants}
+    stationary(model).write_certificate(target, measures=functions, model=path, constants=mine)
+    statement = check(target, PrismRows(path, mine))
+    ((low, high),) = statement.means.values()
+    return Row(
+        *line, theirs, statement.states, statement.transitions, _decimal((low + high) / 2),
+        rounded_up((high - low) / 2), rounded_up(statement.bound), statement.rows.partition(",")[0],
+        _compared(question, low, high),
+    )  # fmt: skip
+
+
+def _compared(question: Question, low: Fraction, high: Fraction) -> str:
+    """Return how the value of the suite lies to the proved interval."""
+    if low <= question.high and question.low <= high:
+        return "contains theirs"
+    if float(low) <= float(question.high) and float(question.low) <= float(high):
+        return "theirs is rounded"
+    off = max(low - question.high, question.low - high)
+    near = off <= question.tolerance * abs(question.low)
+    return f"theirs is an iterate, off by {float(off):.1e}" if near else "differs"
+
+
+def _model(path: Path, constants: dict[str, str]) -> FileModel:
+    from markov._cli import constants_of
+
+    given = constants_of(",".join(f"{name}={value}" for name, value in constants.items()))
+    return read_prism(path, constants=given)
+
+
+def _decimal(value: Fraction) -> str:
+    """Return a number rounded to 20 significant digits."""
+    if not value:
+        return "0"
+    shift = 0
+    while abs(value) * Fraction(10) ** shift < 10 ** (DIGITS - 1):
+        shift += 1
+    digits = str(abs(round(value * 10**shift))).rjust(shift + 1, "0")
+    sign = "-" if value < 0 else ""
+    return f"{sign}{digits[:-shift]}.{digits[-shift:]}" if shift else sign + digits
+
+
+def main(
+    most_states: Annotated[int, typer.Option(help="Larger models are listed as such.")] = 200_000,
+    folder: Annotated[Path | None, typer.Option(help="Keep the certificates here.")] = None,
+    only: Annotated[str, typer.Option(help="Models whose name matches this.")] = "",
+) -> None:
+    """Write and check certificates of the stationary values of suites in $HOPFLOW_SUITES."""
+    root = suites()
+    if root is None:
+        raise typer.BadParameter("HOPFLOW_SUITES is not set: the folder of the suites")
+    found = []
+    with TemporaryDirectory() as temporary:
+        place = Path(temporary) if folder is None else folder
+        place.mkdir(parents=True, exist_ok=True)
+        for question, path, constants, properties in tqdm(list(steady(root)), disable=None):
+            if only and not re.search(only, question.model):
+                continue
+            if not is_steady(question, properties):
+                continue
+            try:
+                row = certified(question, path, constants, properties, (place, most_states))
+            except (FileError, CertificateError) as error:
+                print(f"{question.model}, {question.query}: {error}")
+            else:
+                found.append(row)
+    if not only:
+        with RESULTS.open("w", encoding="utf-8", newline="") as file:
+            lines = csv.DictWriter(file, [f.name for f in fields(Row)], lineterminator="\n")
+            lines.writeheader()
+            lines.writerows(asdict(row) for row in found)
+
+
+if __name__ == "__main__":
+    typer.run(main)

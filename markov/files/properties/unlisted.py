@@ -1,0 +1,159 @@
+"""Values of properties of a model whose states are infinitely many, or too many for a list.
+
+From the initial state: long-run means by `stationary`, probabilities until a time on a set of states that grows along
+the flow (`Flow`): what has left it counts for neither or for both, which gives the two ends of an interval.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from hopflow.status import Status
+from markov.files.errors import FileError
+from markov.files.properties.answers import PropertyResult
+from markov.files.properties.queries import Filter, Operator, Path
+from markov.files.states.state_rules import FileRules, StateExpressions
+from markov.generators.calls import Calls
+from markov.time.transients.infinite import ROUNDING, Flow
+from markov.time.transients.uniformization import Uniformized
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from markov.files.binding import Bound
+    from markov.proofs.bounded import Bounded
+
+__all__ = ["Unlisted"]
+
+TOLERANCE = 1e-9
+MAX_FLOW_STATES = 200_000
+USEFUL = 1e-6
+
+
+class Unlisted:
+    """Evaluation of properties from the initial state alone.
+
+    Parameters
+    ----------
+    bound
+        The program, whose scope knows the names of the properties.
+    most
+        Largest number of states.
+    """
+
+    def __init__(self, bound: Bound, most: int) -> None:
+        self.rules = FileRules(bound.program, bound.constants)
+        self.expressions = StateExpressions(bound)
+        self.bound, self.most = bound, min(most, MAX_FLOW_STATES)
+
+    def result(self, query: Any, text: str, stationary: Callable[[], Any]) -> PropertyResult:
+        """Return the value of a property, with a bound on its error.
+
+        Parameters
+        ----------
+        query, text
+            The property.
+        stationary
+            Returns the stationary distribution.
+
+        Raises
+        ------
+        FileError
+            For a property that is not read for such models.
+        """
+        if isinstance(query, Filter) or not isinstance(query, Operator) or query.sign is not None:
+            raise self._refused(query)
+        low, high = self._between(query, stationary)
+        value = 0.5 * (low + high)
+        half = math.nextafter(max(high - value, value - low), math.inf) if low < high else 0.0
+        good = half <= USEFUL * max(1.0, abs(value))
+        none: Any = np.zeros(0)
+        return PropertyResult(
+            text=text,
+            value=value,
+            error_bound=half,
+            values=none,
+            errors=none,
+            undecided=none.astype(bool),
+            status=Status.CONVERGED if good else Status.INACCURATE,
+            reason="" if good else f"in {self.most} states",
+        )
+
+    def _between(self, query: Operator, stationary: Callable[[], Any]) -> tuple[float, float]:
+        if query.kind == "S":
+            return _ends(stationary().bound(self._function(query.of)))
+        if query.kind == "R" and query.of.kind == "S":
+            return _ends(stationary().bound(self._reward(query.reward, query.line)))
+        if query.kind != "P":
+            raise self._refused(query)
+        path: Path = query.of
+        first, last = (
+            self._time(end, otherwise)
+            for end, otherwise in ((path.interval.low, 0.0), (path.interval.high, math.inf))
+        )
+        if path.kind not in "UFG" or not math.isfinite(last) or first not in (0.0, last):
+            raise self._refused(query)
+        right = self._function(path.right)
+        left = self._function(path.left) if path.kind == "U" else lambda _s: True
+        if path.kind == "G":
+            low, high = self._until(left, lambda s: not right(s), first, last)
+            ends = math.nextafter(1.0 - high, 0.0), math.nextafter(1.0 - low, 1.0)
+            return ends if low < high else (1.0 - high, 1.0 - low)
+        return self._until(left, right, first, last)
+
+    def _until(self, left: Any, right: Any, first: float, last: float) -> tuple[float, float]:
+        """Return bounds on the probability that a set is entered at a time from first to last.
+
+        ``first`` is 0, or ``last``: then the chain goes on in states of the set.
+        """
+        at_once = first == 0.0
+
+        def stops(state: Any) -> bool:
+            return not left(state) or (at_once and right(state))
+
+        calls = Calls(self.rules, None)
+        start = calls.known(self.rules.start())
+        if last == 0.0 or stops(start):
+            inside = float(bool(right(start)) and (at_once or last == 0.0))
+            return inside, inside
+        flow = Flow(calls, start, self.most, stops)
+        projection, begins, _ = flow.grown(last, 0.5 * TOLERANCE, partial=True)
+        found = Uniformized(projection.Q).distribution(begins, last, 0.5 * TOLERANCE)
+        states = [flow.sets.states[k] for k in projection.numbers[: projection.size]]
+        counted = np.array([bool(right(s)) and (at_once or not stops(s)) for s in states])
+        low = float(found.values[: projection.size][counted].sum()) * (1.0 - ROUNDING)
+        outside = float(found.values[projection.size :].sum()) * (1.0 + ROUNDING)
+        error = float(found.error)
+        return max(low - error, 0.0), min(low * (1.0 + 3.0 * ROUNDING) + outside + error, 1.0)
+
+    def _time(self, tree: Any, otherwise: float) -> float:
+        return otherwise if tree is None else float(self.bound.scope.value(tree).single())
+
+    def _function(self, tree: Any) -> Any:
+        return self.expressions.function(tree)
+
+    def _reward(self, name: Any, line: int) -> Any:
+        names = list(self.bound.program.rewards)
+        place = self.bound.place(line)
+        if not names:
+            raise FileError(place, "the model has no rewards")
+        number = (name if isinstance(name, int) else 1) - 1
+        chosen = names[number] if name is None or isinstance(name, int) else name
+        if not isinstance(chosen, str) or chosen not in names:
+            raise FileError(place, f"rewards {name!r}: must be one of {', '.join(names)}")
+        key = chosen or f"reward {names.index(chosen) + 1}"
+        return lambda state: self.rules.rewards(state)[key]
+
+    def _refused(self, query: Any) -> FileError:
+        said = (
+            "the model's states are infinitely many, or too many for a list: properties are S=? [ ... ], "
+            "R=? [ S ] and P=? of F<=t, G<=t and U<=t, or at one time, without operators in them"
+        )
+        return FileError((self.bound.program.file, getattr(query, "line", None)), said)
+
+
+def _ends(found: Bounded) -> tuple[float, float]:
+    return found.lower, found.upper

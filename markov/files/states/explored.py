@@ -1,0 +1,64 @@
+"""The reachable states of a file's model, and the rates between them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    import scipy.sparse as sp
+    from numpy.typing import NDArray
+
+    from markov.files.binding import Bound
+    from markov.files.columns import Columns
+
+__all__ = ["Explored"]
+
+
+@dataclass(frozen=True)
+class Explored:
+    """Reachable states with their transitions and rewards.
+
+    Attributes
+    ----------
+    bound
+        The program, with the ranges that were used.
+    columns
+        The states, ascending.
+    Q
+        Generator, shape (n, n); of a discrete-time chain P - I, scaled so that rows of P sum to 1.
+    loops
+        Total rate from each state to itself, shape (n,), which Q does not have.
+    initial
+        Indices of the initial states.
+    action_rates
+        Total rate of the transitions with each action, loops included, shape (n,) each.
+    gains
+        Rewards per second earned on transitions (JANI), shape (rewards, n).
+    """
+
+    bound: Bound
+    columns: Columns
+    Q: sp.csr_matrix
+    loops: NDArray[np.float64]
+    initial: NDArray[np.int64]
+    action_rates: dict[str, NDArray[np.float64]]
+    gains: NDArray[np.float64]
+
+    def places(self, codes: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return where states are among these, by the values of their variables, shape (variables, ...)."""
+        assert self.columns.states is not None
+        if self.bound.is_numbered:
+            numbers = self.bound.numbers(codes)
+            found: NDArray[np.int64] = np.searchsorted(self.columns.states, numbers)
+            return found
+        shape = codes.shape[1:]
+        rows = codes.reshape(len(codes), -1).T.tolist()
+        return np.array([self._by_values[tuple(row)] for row in rows]).reshape(shape)
+
+    @cached_property
+    def _by_values(self) -> dict[tuple[int, ...], int]:
+        return {tuple(row): k for k, row in enumerate(self.columns.codes.T.tolist())}

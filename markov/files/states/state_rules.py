@@ -1,0 +1,380 @@
+"""A program's commands as rules of one state, for chains whose variables have no bounds.
+
+`markov.files.states.commands` evaluates expressions over columns of states. Here they are functions of one state,
+whose variables may be stand-ins for the numbers of a box of states (`markov.generators.unbounded`).
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from markov.files.binding import Bound, bound
+from markov.files.errors import FileError
+from markov.files.names import field_names
+from markov.files.states.moves import moves_of
+from markov.files.states.tables import groups_of
+from markov.files.syntax import Call, Chain, Choice, Expression, Label, Name, Negation
+from markov.models.bare import named_state
+from markov.models.rules import ChainModel
+
+if TYPE_CHECKING:
+    from markov.files.program import Branch, Program
+
+__all__ = ["FileRules", "StateExpressions"]
+
+Function = Callable[[Any], Any]
+"""Of a state."""
+
+
+class StateExpressions:
+    """Expressions of a program as functions of one state.
+
+    Parameters
+    ----------
+    owner
+        The program with its constants; expressions have the types that it has checked.
+    """
+
+    def __init__(self, owner: Bound) -> None:
+        self.owner = owner
+        self.places = {r.name: k for k, r in enumerate(owner.ranges)}
+        self._formulas: dict[Any, Function] = {}
+
+    def function(
+        self, expression: Expression, renamed: Mapping[str, str] | None = None
+    ) -> Function:
+        """Return the value of an expression after renaming, as a function of the state."""
+        value = self.owner.scope.value(expression, renamed)  # checks names and types
+        if value.fixed:
+            return _always(value.single())
+        place = self.owner.place(expression.line)
+        match expression:
+            case Name(name):
+                return self._named((renamed or {}).get(name, name), renamed)
+            case Label(name):
+                return self.function(self.owner.program.labels[name])
+            case Negation(sign, of):
+                return _negated(sign, self.function(of, renamed))
+            case Chain(first, rest):
+                found = self.function(first, renamed)
+                for sign, part in rest:
+                    found = _joined(sign, found, self.function(part, renamed))
+                return found
+            case Choice(cases, otherwise):
+                pairs = [(self.function(c, renamed), self.function(v, renamed)) for c, v in cases]
+                return _chosen(pairs, self.function(otherwise, renamed))
+            case Call(name, of):
+                return _called(name, [self.function(part, renamed) for part in of], place)
+        raise FileError(place, "an operator of properties where a value is expected")
+
+    def _named(self, name: str, renamed: Mapping[str, str] | None) -> Function:
+        if name in self.places:
+            return operator.itemgetter(self.places[name])
+        key = name, tuple(sorted((renamed or {}).items()))
+        if key not in self._formulas:
+            self._formulas[key] = self.function(self.owner.program.formulas[name], renamed)
+        return self._formulas[key]
+
+
+def _always(value: Any) -> Function:
+    return lambda _s: value
+
+
+def _negated(sign: str, of: Function) -> Function:
+    return (lambda s: not of(s)) if sign == "!" else (lambda s: -of(s))
+
+
+def _quotient(a: Any, b: Any) -> Any:
+    """Return the quotient of real numbers; 1/0 is infinite, as in PRISM."""
+    if b == 0:
+        return math.nan if a == 0 else math.copysign(math.inf, a)
+    return a / b
+
+
+_JOINED: dict[str, Callable[[Any, Any], Any]] = {
+    "+": operator.add, "-": operator.sub, "*": operator.mul, "/": _quotient, "^": lambda a, b: _power(a, b),
+    "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge,
+    "=": operator.eq, "!=": operator.ne, "<=>": operator.eq,
+}  # fmt: skip
+
+
+def _joined(sign: str, a: Function, b: Function) -> Function:
+    if sign == "&":
+        return lambda s: a(s) and b(s)
+    if sign == "|":
+        return lambda s: a(s) or b(s)
+    if sign == "=>":
+        return lambda s: not a(s) or b(s)
+    join = _JOINED[sign]
+    return lambda s: join(a(s), b(s))
+
+
+def _chosen(cases: list[tuple[Function, Function]], otherwise: Function) -> Function:
+    def chosen(s: Any) -> Any:
+        for condition, value in cases:
+            if condition(s):
+                return value(s)
+        return otherwise(s)
+
+    return chosen
+
+
+def _power(a: Any, b: Any) -> Any:
+    if isinstance(b, float) and b.is_integer() and not isinstance(a, float):
+        return a ** int(b) if b >= 0 else 1.0 / a ** int(-b)
+    if isinstance(b, float) or isinstance(a, float):
+        try:
+            found = float(a) ** float(b)
+        except ZeroDivisionError:
+            return math.inf
+        except OverflowError:
+            return math.inf
+        return math.nan if isinstance(found, complex) else found
+    if b < 0:
+        raise ValueError("pow of whole numbers with an exponent below 0: write 1.0 * x")
+    return a**b
+
+
+def _modulo(a: Any, b: Any) -> Any:
+    if b <= 0:
+        raise ValueError("mod by a number that is not positive")
+    return a % b
+
+
+def _logarithm(a: Any, b: Any) -> Any:
+    top, bottom = (math.log(x) if x > 0 else (-math.inf if x == 0 else math.nan) for x in (a, b))
+    return _quotient(top, bottom)
+
+
+_CALLED: dict[str, Callable[..., Any]] = {
+    "min": min, "max": max, "pow": _power, "mod": _modulo, "log": _logarithm, "floor": math.floor,
+    "ceil": math.ceil, "round": lambda a: math.floor(a + 0.5) if isinstance(a, float) else math.floor(a),
+}  # fmt: skip
+
+
+def _called(name: str, of: list[Function], place: Any) -> Function:
+    call = _CALLED[name]
+
+    def called(s: Any) -> Any:
+        try:
+            return call(*(part(s) for part in of))
+        except (ValueError, OverflowError) as error:
+            raise FileError(place, f"{name}: {error}") from None
+
+    return called
+
+
+class _Outcome(NamedTuple):
+    """A rate, the new values of variables by their places, and rewards of the transition."""
+
+    rate: Function
+    changes: tuple[tuple[int, Function], ...]
+    gains: tuple[tuple[int, Function], ...]
+    line: int
+
+
+class _Move(NamedTuple):
+    """A transition out of one state."""
+
+    action: str
+    target: Any
+    rate: Any
+    gains: dict[int, Any]
+
+
+class FileRules(ChainModel):
+    """The chain of a file by the rules of single states: variables need no bounds.
+
+    Parameters
+    ----------
+    program
+        What the file says.
+    constants
+        Values of constants by name.
+
+    Raises
+    ------
+    FileError
+        For a faulty command, or an initial state given as a condition.
+    """
+
+    def __init__(self, program: Program, constants: Mapping[str, Any]) -> None:
+        owner = bound(program, constants)
+        own = object.__setattr__
+        own(self, "program", program)
+        own(self, "given", dict(constants))
+        own(self, "params", None)
+        own(self, "owner", owner)
+        if program.start is not None:
+            said = "init with variables without bounds: give them a range"
+            raise FileError(owner.place(program.start.line), said)
+        fields = field_names([r.name for r in owner.ranges])
+        own(self, "State", named_state("State", tuple(fields)))
+        expressions = StateExpressions(owner)
+        own(self, "_groups", self._made_groups(expressions))
+        own(self, "_named_labels", {n: expressions.function(e) for n, e in program.labels.items()})
+        own(self, "_named_rewards", self._made_rewards(expressions))
+
+    def start(self) -> Any:
+        """Return the initial state."""
+        values = (bool(r.start) if r.kind == "bool" else r.start for r in self.owner.ranges)
+        return self.State(*values)
+
+    def rules(self, s: Any) -> Iterator[tuple[Any, Any]]:  # type: ignore[override]
+        """Yield the transitions out of a state."""
+        for move in self.moves(s):
+            yield move.target, move.rate
+
+    def labels(self, s: Any) -> Mapping[str, Any]:
+        """Return whether a state is in the sets that the file names."""
+        return {name: label(s) for name, label in self._named_labels.items()}
+
+    def rewards(self, s: Any) -> Mapping[str, Any]:
+        """Return the rewards per second of the file, those on transitions among them."""
+        by_action: dict[str, Any] = {}
+        earned: dict[int, Any] = {}
+        for move in self.moves(s):
+            by_action[move.action] = by_action.get(move.action, 0) + move.rate
+            for k, gain in move.gains.items():
+                earned[k] = earned.get(k, 0) + move.rate * gain
+        found = {}
+        for k, (name, items) in enumerate(self._named_rewards.items(), start=1):
+            total: Any = 0
+            for action, guard, value in items:
+                if guard(s):
+                    weight = 1 if not action else by_action.get(action[0], 0)
+                    total = total + value(s) * weight
+            if name in self.program.transient:
+                total = total + earned.get(self.program.transient.index(name), 0)
+            found[name or f"reward {k}"] = total
+        return found
+
+    def moves(self, s: Any) -> Iterator[_Move]:
+        """Yield the transitions out of a state, loops included."""
+        for action, members in self._groups:
+            ways: list[tuple[_Outcome, ...]] = [()]
+            for commands in members:
+                open_ = [
+                    outcome for guard, branches in commands if guard(s) for outcome in branches
+                ]
+                ways = [(*way, outcome) for way in ways for outcome in open_]
+            for way in ways:
+                rate = way[0].rate(s)
+                for outcome in way[1:]:
+                    rate = rate * outcome.rate(s)
+                if isinstance(rate, float):  # others may be stand-ins
+                    self.check_rate(s, rate, way[0].line)
+                yield _Move(action, self._target(s, way, rate), rate, _gains(s, way))
+
+    def check_rate(self, s: Any, rate: float, line: int | None = None) -> None:
+        """Refuse a rate that is negative or no finite number."""
+        if not 0.0 <= rate < math.inf:
+            said = f"rate {rate:g} in state {tuple(s)}: must be finite, >= 0"
+            raise FileError(self.owner.place(line), said)
+
+    def _target(self, s: Any, way: tuple[_Outcome, ...], rate: Any) -> Any:
+        values = list(s)
+        for outcome in way:
+            for k, change in outcome.changes:
+                r, value = self.owner.ranges[k], change(s)
+                values[k] = value
+                low, high = r.ends
+                if r.kind != "bool" and not (low <= value <= high) and rate != 0:
+                    place = self.owner.place(outcome.line)
+                    raise FileError(place, f"{r.name!r} leaves its range from state {tuple(s)}")
+        return self.State(*values)
+
+    # ------------------------------------------------------------------ from the program
+
+    def _made_groups(self, expressions: StateExpressions) -> list[Any]:
+        """Return (action, the commands of each module that takes part) of modules that move together."""
+        owner = self.owner
+        groups = groups_of(moves_of(owner))  # refuses faulty commands
+        if groups is None:
+            raise FileError((owner.program.file, None), "too many modules synchronise")
+        made: dict[Any, list[Any]] = {}
+        for module in owner.program.modules.values():
+            for command in module.commands:
+                renamed = module.renamed
+                branches = [
+                    self._outcome(expressions, b, renamed, command.line) for b in command.branches
+                ]
+                key = module.name, renamed.get(command.action, command.action)
+                guard = expressions.function(command.guard, renamed)
+                made.setdefault(key, []).append((guard, branches))
+        return [
+            (action, [made.get((part.name, own), []) for part, own in members])
+            for action, members in groups
+        ]
+
+    def _outcome(
+        self, expressions: StateExpressions, branch: Branch, renamed: Mapping[str, str], line: int
+    ) -> _Outcome:
+        transient = self.program.transient
+        changes = (
+            (
+                expressions.places[renamed.get(c.name, c.name)],
+                expressions.function(c.value, renamed),
+            )
+            for c in branch.changes
+        )
+        gains = (
+            (transient.index(g.name), expressions.function(g.value, renamed)) for g in branch.gains
+        )
+        rate = expressions.function(branch.rate, renamed)
+        return _Outcome(rate, tuple(changes), tuple(gains), line)
+
+    def _made_rewards(self, expressions: StateExpressions) -> dict[str, list[Any]]:
+        return {
+            name: [
+                (
+                    () if item.action is None else (item.action,),
+                    expressions.function(item.guard),
+                    expressions.function(item.value),
+                )
+                for item in items
+            ]
+            for name, items in self.program.rewards.items()
+        }
+
+    # ------------------------------------------------------------------ the object
+
+    @property
+    def name(self) -> str:
+        """The file's name."""
+        return str(self.program.file)
+
+    @property
+    def constants(self) -> dict[str, Any]:
+        """The constants of the file by name."""
+        return dict(self.owner.constants)
+
+    def replace(self, **changes: Any) -> FileRules:
+        """Return the rules with other values of some constants."""
+        return FileRules(self.program, {**self.given, **changes})
+
+    def __reduce__(self) -> Any:
+        return FileRules, (self.program, self.given)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, FileRules):
+            return NotImplemented
+        return bool(self.program == other.program and self.constants == other.constants)
+
+    def __hash__(self) -> int:
+        return hash((self.program.file, tuple(self.owner.constants.items())))
+
+    def __repr__(self) -> str:
+        given = ", ".join(f"{name}={value}" for name, value in self.owner.constants.items())
+        return f"FileModel({self.name!r}, {given})"
+
+
+def _gains(s: Any, way: tuple[_Outcome, ...]) -> dict[int, Any]:
+    found: dict[int, Any] = {}
+    for outcome in way:
+        for k, gain in outcome.gains:
+            found[k] = found.get(k, 0) + gain(s)
+    return found
