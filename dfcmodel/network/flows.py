@@ -372,7 +372,7 @@ def _check_stack(flow: Flow, of: str) -> None:
         choice(f"stack {of}", flow.stack, tuple(STACKS))
     stack = NO_STACK if flow.stack is None else STACKS[flow.stack]
     window: object = unboxed(flow.initial_window)
-    if window is None:
+    if window is None and not getattr(flow.source, "sets_initial_window", False):
         object.__setattr__(flow, "initial_window", stack.initial_window)
     delayed: object = unboxed(flow.delayed_acks)
     if delayed is None:
