@@ -31,10 +31,12 @@ class LinuxLP(LinuxRule):
     the least D to the largest the window is halved, and for three round trips it does not grow; within these it falls to one
     packet. Otherwise Reno's growth and half of the window at a loss.
 
-    All of it is computed in words of 32 bits, as in the module, and this decides what it does. F moves by floor((f - F) / 64) with the
-    ratio f of the ticks that both clocks took from one ACK to the next. Where ACKs come some milliseconds apart or faster, such ratios are
-    1/2, 1 and 2, and F tends to values above 1000. Then floor(1000 / F) is 0, D does not depend on the path,
-    and the sender is Reno. V has an ``offset`` that Linux draws for each pair of hosts.
+    All of it is computed in words of 32 bits, as in the module, and this decides what it does. V has an ``offset`` that Linux draws
+    for each pair of hosts. Eight times the smoothed delay must fit into a word, so that for offsets of 2^29 and more, seven
+    eighths of them, the smoothed delay is below the least one at all times: the sender is Reno, as in the runs of
+    ``linux/remaining-rules``. Below, F moves by floor((f - F) / 64) with the ratio f of the ticks that both clocks took from one
+    ACK to the next. Where ACKs come some milliseconds apart or faster, f is 1/2, 1 or 2, and F tends to values above 1000, with which D
+    does not depend on the path. Single ticks then decide whether the sender gives way, so that runs are not those of a kernel in detail.
 
     Domain: p <= 0.02.
 
@@ -76,7 +78,7 @@ class LinuxLP(LinuxRule):
     class Params(NamedTuple):
         """Offset in ticks, version."""
 
-        offset: float = 0.0
+        offset: float = 2.0**31
         kernel: str = CURRENT
 
     older: ClassVar[dict[str, str]] = {}

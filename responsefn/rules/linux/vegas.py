@@ -109,7 +109,7 @@ class LinuxVegas(LinuxRule, BandRule):
         if samples > MIN_SAMPLES:
             ssthresh = max(ssthresh, math.floor(cwnd / 2.0) + math.floor(cwnd / 4.0))
         return s._replace(
-            cwnd=cwnd, ssthresh=ssthresh, base_rtt=base, least=math.inf, samples=0.0, left=whole(cwnd)
+            cwnd=cwnd, ssthresh=ssthresh, base_rtt=base, least=math.inf, samples=0.0, left=w
         )  # fmt: skip
 
     @staticmethod

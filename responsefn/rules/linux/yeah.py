@@ -115,7 +115,7 @@ class LinuxYeAH(LinuxRule):
             return s
         if s.samples > MIN_SAMPLES:
             s = judged(s, q)
-        return s._replace(least=math.inf, samples=0.0, left=whole(s.cwnd))
+        return s._replace(least=math.inf, samples=0.0, left=w)
 
     @staticmethod
     def on_loss(s: Any, q: Any, e: Any) -> Any:
