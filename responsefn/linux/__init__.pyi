@@ -11,8 +11,8 @@ from ..rules.linux.nv import LinuxNV
 from ..rules.linux.scalable import LinuxScalable
 from ..rules.linux.vegas import LinuxVegas
 from ..rules.linux.veno import LinuxVeno
-from ..rules.linux.yeah import LinuxYeAH
 from ..rules.linux.westwood import WestwoodPlus
+from ..rules.linux.yeah import LinuxYeAH
 
 __all__ = [
     "LinuxBIC",

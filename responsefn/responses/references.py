@@ -72,7 +72,9 @@ RFC3742 = _rfc(
 )
 RFC8511 = _rfc(8511, "N. Khademi et al., TCP alternative backoff with ECN (ABE), 2018", "Sect. 3.1")
 RFC9002 = _rfc(
-    9002, "J. Iyengar, I. Swett, QUIC loss detection and congestion control, 2021", "Sect. 7 and Appendix B"
+    9002,
+    "J. Iyengar, I. Swett, QUIC loss detection and congestion control, 2021",
+    "Sect. 7 and Appendix B",
 )
 RFC6817 = _rfc(
     6817,
@@ -150,5 +152,6 @@ CHROMIUM_CUBIC = Reference(
     "primary",
 )
 LEDBAT_PLUS_PLUS = Reference(
-    "P. Balasubramanian, O. Ertugay, D. Havey, LEDBAT++, draft-irtf-iccrg-ledbat-plus-plus-01, Sect. 4.1 to 4.5", "primary"
+    "P. Balasubramanian, O. Ertugay, D. Havey, LEDBAT++, draft-irtf-iccrg-ledbat-plus-plus-01, Sect. 4.1 to 4.5",
+    "primary",
 )

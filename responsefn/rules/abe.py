@@ -31,7 +31,7 @@ class ABE(WindowRule):
     Examples
     --------
     >>> from responsefn import ABE, AIMD
-    >>> ABE().rate(0.01, 0.1) == AIMD(1.0, 0.2).rate(0.01, 0.1)
+    >>> round(ABE().rate(0.01, 0.1), 6) == round(AIMD(1.0, 0.2).rate(0.01, 0.1), 6)
     True
     """
 

@@ -98,7 +98,7 @@ class ChromiumCUBIC(WindowRule):
     --------
     >>> from responsefn import ChromiumCUBIC
     >>> round(float(ChromiumCUBIC().rate(1e-3, 0.04))), round(float(ChromiumCUBIC(connections=1).rate(1e-3, 0.04)))
-    (1, 1)
+    (1937, 970)
     """
 
     class State(NamedTuple):

@@ -42,7 +42,7 @@ class LinuxHybla(LinuxRule):
     --------
     >>> from responsefn.linux import LinuxHybla
     >>> round(float(LinuxHybla().rate(1e-3, 0.04))), round(float(LinuxHybla().rate(1e-3, 0.4)))
-    (1, 1)
+    (1376, 1541)
     """
 
     class State(NamedTuple):
@@ -67,7 +67,9 @@ class LinuxHybla(LinuxRule):
     reference = references.TCP_HYBLA_6_12
     domain = (0.0, 0.02)
     monotone = False
-    why_no_inverse = "its growth is a whole number of 128ths of a packet per ACK, so that its rate jumps with p"
+    why_no_inverse = (
+        "its growth is a whole number of 128ths of a packet per ACK, so that its rate jumps with p"
+    )
 
     def check(self) -> None:
         """Check the range of the reference."""

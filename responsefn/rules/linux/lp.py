@@ -51,7 +51,7 @@ class LinuxLP(LinuxRule):
     --------
     >>> from responsefn.linux import LinuxLP
     >>> round(float(LinuxLP().rate(1e-3, 0.04)))
-    1
+    956
     """
 
     class State(NamedTuple):
@@ -111,9 +111,7 @@ class LinuxLP(LinuxRule):
         if delay >= limit:
             double = float(math.floor(s.smoothed / 4.0))
             cwnd = 1.0 if inside else max(1.0, math.floor(0.5 * whole(s.cwnd)))
-            s = s._replace(
-                cwnd=cwnd, least=float(delay), most=double, reserve=double, last_cut=now
-            )
+            s = s._replace(cwnd=cwnd, least=float(delay), most=double, reserve=double, last_cut=now)
         if inside:
             return s
         step = 1.0 if s.cwnd < s.ssthresh else 1.0 / whole(s.cwnd)

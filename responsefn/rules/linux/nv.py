@@ -62,7 +62,7 @@ class LinuxNV(LinuxRule):
     --------
     >>> from responsefn.linux import LinuxNV
     >>> round(float(LinuxNV().rate(1e-4, 0.04, bandwidth=2000.0)))
-    1
+    1990
     """
 
     class State(NamedTuple):
@@ -106,7 +106,9 @@ class LinuxNV(LinuxRule):
     reference = references.TCP_NV_6_12
     domain = (0.0, 0.02)
     monotone = False
-    why_no_inverse = "it holds the capacity over wide ranges of p, where its rate tells nothing of p"
+    why_no_inverse = (
+        "it holds the capacity over wide ranges of p, where its rate tells nothing of p"
+    )
 
     def check(self) -> None:
         """Check the ranges of the parameters."""

@@ -41,7 +41,7 @@ class LinuxVegas(LinuxRule, BandRule):
     --------
     >>> from responsefn.linux import LinuxVegas
     >>> round(float(LinuxVegas().rate(1e-3, 0.04, bandwidth=8333.0)))
-    943
+    950
     >>> round(float(LinuxVegas(kernel="2.6.22").rate(1e-3, 0.04, bandwidth=8333.0)))
     685
     """

@@ -36,7 +36,7 @@ class LinuxVeno(LinuxRule):
     --------
     >>> from responsefn.linux import LinuxVeno
     >>> round(float(LinuxVeno().rate(1e-3, 0.04))), round(float(LinuxVeno().rate(1e-3, 0.04, bandwidth=1000.0)))
-    (1, 1)
+    (1619, 875)
     """
 
     class State(NamedTuple):

@@ -50,7 +50,7 @@ class LinuxYeAH(LinuxRule):
     --------
     >>> from responsefn.linux import LinuxYeAH
     >>> round(float(LinuxYeAH().rate(1e-3, 0.04))), round(float(LinuxYeAH().rate(1e-4, 0.04, bandwidth=8333.0)))
-    (1, 1)
+    (2100, 8333)
     """
 
     class State(NamedTuple):

@@ -346,7 +346,9 @@ def test_hybla_begins_with_rho_packets_and_counts_acks():
     assert not LinuxHybla.counts_in_slow_start
 
 
-@pytest.mark.parametrize(("cwnd", "rtt_us"), [(50, 40_000), (50, 42_400), (50, 42_600), (90, 60_000)])
+@pytest.mark.parametrize(
+    ("cwnd", "rtt_us"), [(50, 40_000), (50, 42_400), (50, 42_600), (90, 60_000)]
+)
 def test_veno_takes_losses_without_a_queue_for_random(cwnd, rtt_us):
     base = 40_000
     diff = (cwnd << 1) - (cwnd * base << 1) // rtt_us
@@ -516,7 +518,9 @@ def test_lp_halves_and_then_falls_to_one_packet():
     second = rule.on_ack(first._replace(least=20.0, most=30.0), rule.params, Event(1.01, 0.05))
     assert second.cwnd == 1.0
     quiet = second._replace(smoothed=8 * 30.0, least=30.0, most=90.0)
-    assert rule.on_ack(quiet, rule.params, Event(1.02, 0.05)).cwnd == 1.0  # within three round trips
+    assert (
+        rule.on_ack(quiet, rule.params, Event(1.02, 0.05)).cwnd == 1.0
+    )  # within three round trips
     assert rule.on_ack(quiet, rule.params, Event(1.30, 0.05)).cwnd == 2.0
 
 
@@ -559,7 +563,10 @@ def test_cdg_halves_the_shadow_window_at_a_loss():
     for shadow, kept in ((90.0, 40.0), (70.0, 35.0), (30.0, 20.0)):
         state = rule.State(40.5, 30.0, shadow)
         assert rule.on_loss(state, rule.params, None).cwnd == kept
-    assert rule.replace(use_shadow=0).on_loss(state, rule.replace(use_shadow=0).params, None).cwnd == 20.0
+    assert (
+        rule.replace(use_shadow=0).on_loss(state, rule.replace(use_shadow=0).params, None).cwnd
+        == 20.0
+    )
     in_cut = rule.State(40.0, 28.0, 60.0, 1.0)
     assert rule.on_loss(in_cut, rule.params, None).cwnd == 28.0
     late = rule.on_timeout(rule.State(40.5, 30.0, 70.0), rule.params, None)
