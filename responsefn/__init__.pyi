@@ -31,6 +31,7 @@ from .rules.deliveries.delivery_rule import Delivery, DeliveryRule
 from .rules.deliveries.ledbat import LEDBAT
 from .rules.deliveries.ledbat_plus_plus import LEDBATpp
 from .rules.deliveries.prague import Prague
+from .rules.deliveries.search import SEARCH
 from .rules.deliveries.swift import Swift
 from .rules.fast import FAST
 from .rules.fusion import Fusion
@@ -68,6 +69,7 @@ __all__ = [
     "HTCP",
     "LEDBAT",
     "PFTK",
+    "SEARCH",
     "TFRC",
     "TIMELY",
     "BBRv1",

@@ -26,6 +26,7 @@ from responsefn.rules.deliveries.delivery_rule import DeliveryRule
 from responsefn.rules.deliveries.ledbat import LEDBAT
 from responsefn.rules.deliveries.ledbat_plus_plus import LEDBATpp
 from responsefn.rules.deliveries.prague import Prague
+from responsefn.rules.deliveries.search import SEARCH
 from responsefn.rules.deliveries.swift import Swift
 from responsefn.rules.fast import FAST
 from responsefn.rules.fusion import Fusion
@@ -118,6 +119,7 @@ ENTRIES: tuple[Response, ...] = (
     LEDBAT(),
     LEDBATpp(),
     LinuxCDG(),
+    SEARCH(),
     Copa(),
     Swift(),
     TFRC(),

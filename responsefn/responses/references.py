@@ -155,3 +155,7 @@ LEDBAT_PLUS_PLUS = Reference(
     "P. Balasubramanian, O. Ertugay, D. Havey, LEDBAT++, draft-irtf-iccrg-ledbat-plus-plus-01, Sect. 4.1 to 4.5",
     "primary",
 )
+SEARCH_DRAFT = Reference(
+    "J. Chung et al., SEARCH, draft-chung-ccwg-search-09, as in neqo-transport/src/cc/search.rs, github.com/mozilla/neqo",
+    "primary",
+)

@@ -58,6 +58,7 @@ def test_catalogue():
         "ChromiumCUBIC",
         "ABE",
         "LEDBATpp",
+        "SEARCH",
         "WestwoodPlus",
         "TFRC",
         "PFTK",

@@ -135,7 +135,7 @@ class LinuxNV(LinuxRule):
 
     @staticmethod
     def on_loss(s: Any, q: Any, e: Any) -> Any:
-        """Keep 819/1024 in whole packets; measure anew, and grow after the next decision to do so."""
+        """Keep 819/1024 in whole packets; measure again, and grow after the next decision to do so."""
         return cut_by_loss(s)
 
     @staticmethod

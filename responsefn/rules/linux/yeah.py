@@ -88,6 +88,10 @@ class LinuxYeAH(LinuxRule):
     counts_acks: ClassVar[bool] = True
     reference = references.TCP_YEAH_6_12
     domain = (0.0, 0.02)
+    monotone = False
+    why_no_inverse = (
+        "it judges the queue once per round trip, in whole packets, so that its rate jumps with p"
+    )
 
     def check(self) -> None:
         """Check the ranges of the parameters."""

@@ -15,6 +15,7 @@ from responsefn import (
     FAST,
     HSTCP,
     HTCP,
+    ChromiumCUBIC,
     Corrected,
     DeliveryRule,
     Illinois,
@@ -24,7 +25,7 @@ from responsefn import (
     catalogue,
 )
 from responsefn.errors import AmbiguousRateError, UnreachableRateError
-from responsefn.linux import LinuxHSTCP, LinuxHTCP, LinuxIllinois, LinuxVegas
+from responsefn.linux import LinuxHSTCP, LinuxHTCP, LinuxIllinois, LinuxVegas, LinuxVeno
 
 invert = functools.partial(responsefn.invert, unit_check=False)
 """Rates at p = 1e-12 are larger than any that is not taken for bit/s."""
@@ -33,7 +34,7 @@ invert = functools.partial(responsefn.invert, unit_check=False)
 CAPACITY = 2000.0
 
 
-SLOW = {HSTCP, LinuxHSTCP, LinuxHTCP, LinuxIllinois, Tahoe}
+SLOW = {HSTCP, ChromiumCUBIC, LinuxHSTCP, LinuxHTCP, LinuxIllinois, LinuxVeno, Tahoe}
 """Rules whose cycles take many seconds over ten decades of p."""
 SLOW_WITH_A_QUEUE = {*SLOW, CTCP, Illinois, LinuxVegas}
 

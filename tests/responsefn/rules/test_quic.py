@@ -96,5 +96,5 @@ def test_abe_keeps_more_at_a_mark_than_at_a_loss():
     assert rule.signal == "mark"
     assert rule.rate(0.01, 0.1) == pytest.approx(AIMD(1.0, 0.2).rate(0.01, 0.1))
     assert rule.rate(0.01, 0.1) > NewReno().rate(0.01, 0.1)
-    with pytest.raises(ValueError, match="beta_ecn = 0.4"):
+    with pytest.raises(ValueError, match=r"beta_ecn = 0\.4"):
         ABE(beta_ecn=0.4)
