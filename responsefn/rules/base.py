@@ -64,7 +64,8 @@ class WindowRule(Response, ABC):
     outside of the state are refused.
 
     A rule without `formula` has the response of its numerical cycle (`responsefn.responses.cycles`): the
-    three functions are all that it takes to get rates, inverse, metrics and plots.
+    three functions are all that it takes to get rates, inverse, metrics and plots. The cycle begins at Reno's peak, or
+    at ``expected_peak(p, rtt)``, in packets, of a rule that has this method.
 
     Attributes
     ----------

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any, ClassVar, NamedTuple
 
+import numpy as np
+
 from hopflow.checks import choice, one_number
 from hopflow.functions import maximum
 from hopflow.tcp_constants import INITIAL_WINDOW
@@ -16,6 +18,8 @@ __all__ = ["ChromiumCUBIC", "QUICNewReno"]
 
 MIN_WINDOW = 2.0
 """Packets: kMinimumWindow of RFC 9002, kDefaultMinimumCongestionWindow of Chromium."""
+NEWTON_STEPS = 20
+"""For the period of the curve."""
 LOW_WINDOW, SAMPLES = 16.0, 8.0
 """HyStart: packets from which it acts, and RTT samples of a round."""
 LEAST_DELAY, MOST_DELAY, DIVISOR = 4e-3, 16e-3, 8.0
@@ -135,6 +139,8 @@ class ChromiumCUBIC(WindowRule):
     sets_initial_window: ClassVar[bool] = True
     reference = references.CHROMIUM_CUBIC
     domain = (0.0, 0.02)
+    monotone = False
+    why_no_inverse = "its cycles come to rest slowly, so that its rate is no smooth function of p"
 
     def check(self) -> None:
         """Check the ranges of the parameters."""
@@ -144,6 +150,24 @@ class ChromiumCUBIC(WindowRule):
         one_number("beta", q.beta, above=0.0, below=1.0)
         one_number("remembered", q.remembered, above=0.0, at_most=1.0)
         choice("hystart", q.hystart, (0, 1))
+
+    def expected_peak(self, p: Any, rtt: Any) -> Any:
+        """Return the peak to which a cycle returns, in packets: of the curve, or of Reno's window where that is larger.
+
+        The curve is one round trip R ahead, so that a cycle of the curve lasts K - R and has
+        C/R (K^3 (K - R)/(1 - B) - (K - R)^4/4) = 1/p packets, from which K follows by Newton's method.
+        """
+        q = self.params
+        lost = 1.0 - share(q.connections, q.beta)
+        gain = 3.0 * q.connections**2 * lost / (2.0 - lost)
+        line = np.sqrt(2.0 * gain / (lost * (2.0 - lost) * p))
+        period = rtt + (rtt / (p * q.C * (1.0 / lost - 0.25))) ** 0.25
+        for _ in range(NEWTON_STEPS):
+            left = period - rtt
+            packets = q.C / rtt * (period**3 * left / lost - left**4 / 4.0)
+            slope = q.C / rtt * ((3.0 * period**2 * left + period**3) / lost - left**3)
+            period = np.maximum(rtt, period - (packets - 1.0 / p) / slope)
+        return np.maximum(line, q.C * period**3 / lost)
 
     @staticmethod
     def on_ack(s: Any, q: Any, e: Any) -> Any:

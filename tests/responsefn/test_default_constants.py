@@ -31,7 +31,7 @@ NUMERICAL = {
     "responsefn.rules.rates.dcqcn:GRID", "responsefn.rules.rates.dcqcn:BISECTIONS",
     "responsefn.rules.rates.dcqcn:MIN_RATE", "responsefn.rules.rates.rate_rule:MOST_TELEMETRY",
     "responsefn.rules.rates.dcqcn:MAX_RATE",
-    "responsefn.rules.deliveries.swift:UNPACED",
+    "responsefn.rules.deliveries.swift:UNPACED", "responsefn.rules.quic:NEWTON_STEPS",
 }  # fmt: skip
 """How equations are solved; no paper has them."""
 

@@ -15,7 +15,6 @@ from responsefn import (
     FAST,
     HSTCP,
     HTCP,
-    ChromiumCUBIC,
     Corrected,
     DeliveryRule,
     Illinois,
@@ -34,7 +33,7 @@ invert = functools.partial(responsefn.invert, unit_check=False)
 CAPACITY = 2000.0
 
 
-SLOW = {HSTCP, ChromiumCUBIC, LinuxHSTCP, LinuxHTCP, LinuxIllinois, LinuxVeno, Tahoe}
+SLOW = {HSTCP, LinuxHSTCP, LinuxHTCP, LinuxIllinois, LinuxVeno, Tahoe}
 """Rules whose cycles take many seconds over ten decades of p."""
 SLOW_WITH_A_QUEUE = {*SLOW, CTCP, Illinois, LinuxVegas}
 

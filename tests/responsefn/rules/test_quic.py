@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
 import pytest
 
 from dfcmodel import Flow
@@ -80,6 +81,14 @@ def test_slow_start_of_chromium_ends_with_the_eighth_sample(rtt, ends):
     assert small.ssthresh == math.inf
     plain = ChromiumCUBIC(hystart=0)
     assert plain.on_ack(plain.State(20.0, base_rtt=0.04), plain.params, Event(1.0, 1.0)).cwnd == 21
+
+
+@pytest.mark.parametrize("p", [1e-3, 1e-4, 1e-5, 1e-6])
+def test_a_cycle_of_chromium_returns_to_the_expected_peak(p):
+    """Of Reno's window to a packet, of the curve to a per cent: its first ACKs are held by the largest step."""
+    rule, rtt = ChromiumCUBIC(), 0.1
+    expected = float(rule.expected_peak(np.array(p), np.array(rtt)))
+    assert rule.cycle(p, rtt).peak_window == pytest.approx(expected, rel=0.02)
 
 
 def test_two_connections_of_chromium_have_the_rate_of_two_renos():
