@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from hopflow.checks import choice, one_number
 from hopflow.functions import maximum
 from hopflow.tcp_constants import INITIAL_WINDOW
+from hopflow.units import quantities
 from responsefn.responses import references
 from responsefn.rules.base import WindowRule
 from responsefn.rules.classic import Reno
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
 
 __all__ = ["ChromiumCUBIC", "QUICNewReno"]
 
@@ -151,13 +155,21 @@ class ChromiumCUBIC(WindowRule):
         one_number("remembered", q.remembered, above=0.0, at_most=1.0)
         choice("hystart", q.hystart, (0, 1))
 
-    def expected_peak(self, p: Any, rtt: Any) -> Any:
+    @quantities(p="share", rtt="time")
+    def expected_peak(self, p: ArrayLike, rtt: ArrayLike) -> NDArray[np.float64]:
         """Return the peak to which a cycle returns, in packets: of the curve, or of Reno's window where that is larger.
 
         The curve is one round trip R ahead, so that a cycle of the curve lasts K - R and has
         C/R (K^3 (K - R)/(1 - B) - (K - R)^4/4) = 1/p packets, from which K follows by Newton's method.
+
+        Parameters
+        ----------
+        p
+            Loss event rate, any shape.
+        rtt
+            Round-trip time in s, any shape that broadcasts with ``p``.
         """
-        q = self.params
+        q, p, rtt = self.params, np.asarray(p, dtype=float), np.asarray(rtt, dtype=float)
         lost = 1.0 - share(q.connections, q.beta)
         gain = 3.0 * q.connections**2 * lost / (2.0 - lost)
         line = np.sqrt(2.0 * gain / (lost * (2.0 - lost) * p))
@@ -167,7 +179,8 @@ class ChromiumCUBIC(WindowRule):
             packets = q.C / rtt * (period**3 * left / lost - left**4 / 4.0)
             slope = q.C / rtt * ((3.0 * period**2 * left + period**3) / lost - left**3)
             period = np.maximum(rtt, period - (packets - 1.0 / p) / slope)
-        return np.maximum(line, q.C * period**3 / lost)
+        peaks: NDArray[np.float64] = np.maximum(line, q.C * period**3 / lost)
+        return peaks
 
     @staticmethod
     def on_ack(s: Any, q: Any, e: Any) -> Any:
