@@ -58,6 +58,8 @@ class LinuxVeno(LinuxRule):
     capacity: ClassVar[str] = "optional"
     reference = references.TCP_VENO_6_12
     domain = (0.0, 0.02)
+    monotone = False
+    why_no_inverse = "its windows are whole packets at a loss, so that its rate jumps with p"
 
     def check(self) -> None:
         """Check the range of beta."""

@@ -24,7 +24,7 @@ from responsefn import (
     catalogue,
 )
 from responsefn.errors import AmbiguousRateError, UnreachableRateError
-from responsefn.linux import LinuxHSTCP, LinuxHTCP, LinuxIllinois, LinuxVegas, LinuxVeno
+from responsefn.linux import LinuxHSTCP, LinuxHTCP, LinuxIllinois, LinuxVegas
 
 invert = functools.partial(responsefn.invert, unit_check=False)
 """Rates at p = 1e-12 are larger than any that is not taken for bit/s."""
@@ -33,7 +33,7 @@ invert = functools.partial(responsefn.invert, unit_check=False)
 CAPACITY = 2000.0
 
 
-SLOW = {HSTCP, LinuxHSTCP, LinuxHTCP, LinuxIllinois, LinuxVeno, Tahoe}
+SLOW = {HSTCP, LinuxHSTCP, LinuxHTCP, LinuxIllinois, Tahoe}
 """Rules whose cycles take many seconds over ten decades of p."""
 SLOW_WITH_A_QUEUE = {*SLOW, CTCP, Illinois, LinuxVegas}
 
