@@ -135,6 +135,7 @@ SWITCHES: dict[str, dict[str, Any]] = {
     "initial window of the rule": {"initial_window": 1.0},
     "ACK per packet": {"delayed_acks": False},
     "no quick ACKs": {"quick_acks": 0},
+    "16 quick ACKs": {"quick_acks": 16},
     "RACK-TLP with the PRR of RFC 6937": {"recovery": "rack"},
     "that PRR without RACK-TLP": {"recovery": "prr"},
     "Westwood's estimate at the loss": {"rules": {**RULES, "westwood": WestwoodPlus()}},

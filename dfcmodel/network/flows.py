@@ -211,7 +211,7 @@ class Flow(Described):
         ``stack``, 0 without one.
     stack
         ``"linux-6.12"``: the behaviour of hosts with Linux 6.12 besides their window rule, for options that are not given: an initial window of 10,
-        ``delayed_acks="counted"``, ``quick_acks=16``, and at packet level ``recovery="linux-6.12"`` if ``Packets(recovery=)`` names none. None: the
+        ``delayed_acks="counted"``, ``quick_acks=1079``, and at packet level ``recovery="linux-6.12"`` if ``Packets(recovery=)`` names none. None: the
         defaults. It does not select the rule: use `LinuxCUBIC` and others. Not in ns-2's convention.
     paths
         Further paths of a sprayed flow, with the same first and last links and the same number of links. Each packet takes one of

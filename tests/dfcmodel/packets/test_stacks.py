@@ -27,7 +27,7 @@ def path(source: Any, buffer: float = 67.0, duration: float = 30.0, **options: A
 
 def test_a_stack_gives_what_is_not_given() -> None:
     flow = Flow("f", ("a", "b"), NewReno(), stack="linux-6.12")
-    assert (flow.initial_window, flow.delayed_acks, flow.quick_acks) == (10.0, "counted", 16)
+    assert (flow.initial_window, flow.delayed_acks, flow.quick_acks) == (10.0, "counted", 1079)
     off = Flow("f", ("a", "b"), NewReno(), stack="linux-6.12", delayed_acks=False, initial_window=1)
     assert (off.initial_window, off.delayed_acks, off.quick_acks) == (1, False, 0)
     plain = Flow("f", ("a", "b"), NewReno())

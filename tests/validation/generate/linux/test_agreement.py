@@ -67,6 +67,20 @@ def test_rules_beside_linux(rule: str, buffer: int) -> None:
         assert str(row["holds"]) == str(tolerance.allows(linux.value(quantity), found)), quantity
 
 
+def test_the_first_slow_start_loses_what_linux_loses() -> None:
+    """With an ACK for each packet while the window of the receiver grows: Hybla lost 126 packets in place of 244 before."""
+    written = pd.read_csv(FOLDER / "linux_agreement.csv")
+    losses = written[written["quantity"] == "first losses"].set_index("case")
+    linux, ours = (losses[who].astype(float) for who in ("linux", "hopflow"))
+    apart = (linux - ours).abs()
+    assert apart.drop("bbr-67").max() <= 4
+    assert len(apart) == 42
+    for rule in ("hybla", "yeah"):
+        for quick, expected in ((None, False), (16, rule == "hybla")):
+            found = measures_of_run(simulated(rule, 67, 3.0, quick_acks=quick)).first_losses
+            assert (abs(found - linux[f"{rule}-67"]) > 4) == expected
+
+
 def test_vegas_loses_what_linux_loses() -> None:
     """In slow start rounds end with the packets in flight, fewer than the window; 40 packets were lost before."""
     linux, ours = (
