@@ -77,7 +77,7 @@ def test_the_first_slow_start_loses_what_linux_loses() -> None:
     assert len(apart) == 42
     for rule in ("hybla", "yeah"):
         for quick, expected in ((None, False), (16, rule == "hybla")):
-            found = measures_of_run(simulated(rule, 67, 3.0, quick_acks=quick)).first_losses
+            found = measures_of_run(simulated(rule, 67, 6.0, quick_acks=quick)).first_losses
             assert (abs(found - linux[f"{rule}-67"]) > 4) == expected
 
 
